@@ -135,6 +135,10 @@ uint64_t hlorun_client_trace_dropped(const hlorun_client_t *client);
  * Errors:  USAGE if options.trace was false; NO_MEMORY.
  * Owner:   the caller frees *out_table with free(). */
 hlorun_status_t hlorun_client_explain(hlorun_client_t *client, char **out_table);
+/* The same as a JSON object: executions, total_s, kernels_s, waits_s, workers, peak_bytes_per_s,
+ * peak_flops and kernels, a list with kernel, op, calls, time_s, worked_s, bytes, flops, reason and
+ * instructions. Errors and owner: as hlorun_client_explain. */
+hlorun_status_t hlorun_client_explain_json(hlorun_client_t *client, char **out_json);
 /* Sends `size_bytes` bytes to rank `to`, which calls hlorun_client_recv with the same size. Blocks
  * until the data may be overwritten. Errors: USAGE for a rank that is no peer; UNAVAILABLE,
  * CANCELLED, DEADLINE. Owner: borrows `bytes` until it returns. */

@@ -18,14 +18,14 @@ const op_kernel_t *const op_kernels[HLO_OPCODE_COUNT] = {
 
 /* The offered array has the declared sizes; a step that found out others takes new memory. */
 static bool takes_offer(const op_env_t *env, const op_step_t *step) {
-  return env->out_hint && env->out_hint_instr == step->instr &&
-         hlo_value_fits(env->out_hint, step->out_shape);
+  return env->hints.out_hint && env->hints.out_hint_instr == step->instr &&
+         hlo_value_fits(env->hints.out_hint, step->out_shape);
 }
 
 hr_status_t op_output(op_env_t *env, const op_step_t *step, hlo_value_t **out_value) {
   if (takes_offer(env, step)) {
-    *out_value = env->out_hint;
-    env->out_hint = NULL;
+    *out_value = env->hints.out_hint;
+    env->hints.out_hint = NULL;
     return NULL;
   }
   return hlo_value_array(step->out_shape->dtype, step->out_shape->rank, step->out_shape->dims,
@@ -37,8 +37,8 @@ hr_status_t op_shared_array(op_env_t *env, hr_dtype_t dtype, int rank, const int
   int64_t count = 1;
   hr_buffer_t *buffer = NULL;
   for (int d = 0; d < rank; d++) count *= dims[d];
-  if (env->shared_memory)
-    HR_TRY(env->shared_memory(env, (size_t)count * hr_dtype_bytes(dtype), &buffer));
+  if (env->comm_ops)
+    HR_TRY(env->comm_ops->shared_memory(env, (size_t)count * hr_dtype_bytes(dtype), &buffer));
   if (!buffer) return hlo_value_array(dtype, rank, dims, out_value);
   hr_status_t st = hlo_value_over(dtype, rank, dims, buffer, 0, out_value);
   hr_buffer_release(buffer);
@@ -87,10 +87,9 @@ static hr_status_t call_nothing(op_env_t *env, const hlo_computation_t *computat
   return hr_error(HR_UNSUPPORTED, "bodies that are not of scalars are not evaluated ahead of time");
 }
 
+static const op_engine_ops_t local_ops = {.call = call_nothing, .check_cancelled = never_cancelled};
+
 op_env_t op_env_local(hr_arena_t *scratch) {
-  return (op_env_t){.scratch = scratch,
-                    .check_cancelled = never_cancelled,
-                    .call = call_nothing,
-                    .num_replicas = 1,
-                    .num_partitions = 1};
+  return (op_env_t){
+      .scratch = scratch, .engine_ops = &local_ops, .num_replicas = 1, .num_partitions = 1};
 }

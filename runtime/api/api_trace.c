@@ -49,18 +49,30 @@ uint64_t hlorun_client_trace_dropped(const hlorun_client_t *client) {
   return client && client->trace ? hr_trace_dropped(client->trace) : 0;
 }
 
-hlorun_status_t hlorun_client_explain(hlorun_client_t *client, char **out_table) {
+typedef hr_status_t explain_fn(hr_strbuf_t *text, const hr_trace_t *trace,
+                               const machine_peak_t *peak);
+
+static hr_status_t explain_as(hlorun_client_t *client, explain_fn *explain, char **out_text) {
   hr_strbuf_t text;
   hr_workers_t *workers = NULL;
   machine_peak_t peak;
   API_NOT_NULL(client);
-  API_NOT_NULL(out_table);
   HR_TRY(check_traces(client));
   hr_strbuf_init(&text);
   api_client_lock_fair(client);
   hr_status_t st = worker_pool_start(&client->pool, &workers);
   if (!st) st = machine_peak_measure(workers, &peak);
-  if (!st) st = exec_explain_print(&text, client->trace, &peak);
+  if (!st) st = explain(&text, client->trace, &peak);
   api_client_unlock_fair(client);
-  return return_text(st, &text, out_table);
+  return return_text(st, &text, out_text);
+}
+
+hlorun_status_t hlorun_client_explain(hlorun_client_t *client, char **out_table) {
+  API_NOT_NULL(out_table);
+  return explain_as(client, exec_explain_print, out_table);
+}
+
+hlorun_status_t hlorun_client_explain_json(hlorun_client_t *client, char **out_json) {
+  API_NOT_NULL(out_json);
+  return explain_as(client, exec_explain_json, out_json);
 }

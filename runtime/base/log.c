@@ -28,8 +28,9 @@ uint8_t hr_log_levels[HR_LOG_SUBSYSTEM_COUNT] = {
 
 static struct {
   pthread_mutex_t lock;
-  FILE *stream; /* NULL: standard error */
-  char mark[96];
+  FILE *stream;        /* NULL: standard error */
+  char mark[96];       /* rank and host, with peers */
+  uint64_t started_ns; /* of the first line */
 } sink = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static int find_word(const char *const *names, size_t count, hr_str_t word) {
@@ -111,6 +112,23 @@ void hr_log_close(void) {
   sink.mark[0] = 0;
 }
 
+/* For reading by programs and beside other lines: time since the first line, rank, subsystem. */
+static void write_timed(hr_log_subsystem_t subsystem, hr_log_level_t level, uint64_t ns,
+                        const char *line) {
+  FILE *stream = sink.stream ? sink.stream : stderr;
+  fprintf(stream, "%llu.%06u%s %s %s: %s\n", (unsigned long long)(ns / HR_NS_PER_S),
+          (unsigned)(ns % HR_NS_PER_S / 1000), sink.mark, subsystem_names[subsystem],
+          level_names[level], line);
+  fflush(stream);
+}
+
+/* For a person who did not ask for a log. */
+static void write_plain(hr_log_level_t level, const char *line) {
+  fprintf(stderr, "hlorun%s: %s: %s\n", sink.mark, level == HR_LOG_WARN ? "warning" : "error",
+          line);
+  fflush(stderr);
+}
+
 void hr_log_write(hr_log_subsystem_t subsystem, hr_log_level_t level, const char *format, ...) {
   uint64_t now_ns = hr_clock_ns();
   char line[1024];
@@ -119,10 +137,10 @@ void hr_log_write(hr_log_subsystem_t subsystem, hr_log_level_t level, const char
   hr_vsnprintf(line, sizeof line, format, args);
   va_end(args);
   pthread_mutex_lock(&sink.lock);
-  FILE *stream = sink.stream ? sink.stream : stderr;
-  fprintf(stream, "%llu.%06u%s %s %s: %s\n", (unsigned long long)(now_ns / HR_NS_PER_S),
-          (unsigned)(now_ns % HR_NS_PER_S / 1000), sink.mark, subsystem_names[subsystem],
-          level_names[level], line);
-  fflush(stream);
+  if (!sink.started_ns) sink.started_ns = now_ns;
+  if (sink.stream || level > HR_LOG_WARN)
+    write_timed(subsystem, level, now_ns - sink.started_ns, line);
+  else
+    write_plain(level, line);
   pthread_mutex_unlock(&sink.lock);
 }

@@ -44,20 +44,28 @@ size_t hr_mem_physical_bytes(void) {
   return bytes;
 }
 
+static hr_status_t too_large(size_t bytes) {
+  return hr_error(HR_NO_MEMORY, "needs %zu bytes (%.1f GiB), this machine has %.1f GiB", bytes,
+                  (double)bytes / (1 << 30), (double)hr_mem_physical_bytes() / (1 << 30));
+}
+
+static bool is_any_machine; /* sizes are those of a program that does not run here */
+
+void hr_mem_any_machine(bool any_machine) { is_any_machine = any_machine; }
+
 hr_status_t hr_size_product(size_t count, size_t each, size_t *out_bytes) {
   size_t bytes;
   if (__builtin_mul_overflow(count, each, &bytes))
     return hr_error(HR_NO_MEMORY, "needs %zu x %zu bytes, more than any machine can address", count,
                     each);
-  if (bytes > hr_mem_physical_bytes())
-    return hr_error(HR_NO_MEMORY, "needs %zu bytes (%.1f GiB), this machine has %.1f GiB", bytes,
-                    (double)bytes / (1 << 30), (double)hr_mem_physical_bytes() / (1 << 30));
+  if (!is_any_machine && bytes > hr_mem_physical_bytes()) return too_large(bytes);
   *out_bytes = bytes;
   return NULL;
 }
 
 hr_status_t hr_alloc(size_t size_bytes, void **out_memory) {
   size_t number = atomic_fetch_add(&total_allocations, 1) + 1;
+  if (size_bytes > hr_mem_physical_bytes()) return too_large(size_bytes);
   size_t rounded = (size_bytes + HR_ALIGNMENT - 1) & ~(size_t)(HR_ALIGNMENT - 1);
   void *memory = NULL;
   if (rounded >= size_bytes && number != atomic_load_explicit(&fail_at, memory_order_relaxed))

@@ -23,6 +23,10 @@ void hr_clear(void *memory, size_t size_bytes);
 /* Bytes in `count` elements of `each`, checked: NO_MEMORY says how much is needed when the product
  * overflows or is larger than this machine's memory. */
 hr_status_t hr_size_product(size_t count, size_t each, size_t *out_bytes);
+/* From now on hr_size_product compares with what any machine can address, not with this one's
+ * memory: for commands that look at programs and run none. hr_alloc still refuses what does not
+ * fit here. Thread: the only one. */
+void hr_mem_any_machine(bool any_machine);
 
 size_t hr_mem_live_blocks(void); /* allocations not yet freed: 0 at a clean exit */
 size_t hr_mem_total_allocations(void);

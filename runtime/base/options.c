@@ -197,9 +197,8 @@ static hr_status_t parse_argument(const option_info_t *info, hr_option_given_t *
       return NULL;
     case HR_OPTION_KIND_TEXT:
     case HR_OPTION_KIND_TEXTS:
-      return *given->text
-                 ? NULL
-                 : hr_error(HR_USAGE, "--%s: wants %s, found nothing", info->name, info->argument);
+      if (*given->text) return NULL;
+      return hr_error(HR_USAGE, "--%s: wants %s, found nothing", info->name, info->argument);
     case HR_OPTION_KIND_REAL:
       return parse_real(info, given);
     case HR_OPTION_KIND_COUNT:
@@ -254,7 +253,7 @@ static hr_status_t find_long(hr_command_t command, const char *word, hr_option_i
   return NULL;
 }
 
-static hr_status_t find_msg(hr_command_t command, char letter, hr_option_id_t *out_id) {
+static hr_status_t find_letter(hr_command_t command, char letter, hr_option_id_t *out_id) {
   for (int id = 0; id < HR_OPTION_COUNT; id++) {
     if (infos[id].letter != letter || !(infos[id].commands & command)) continue;
     *out_id = (hr_option_id_t)id;
@@ -295,12 +294,27 @@ static hr_status_t parse_long(hr_command_t command, const char *word, arguments_
   return add_option(options, id, equals ? equals + 1 : NULL, args);
 }
 
+/* "-np 8", as mpirun has it; also "-np8" and "-np=8". */
+static bool is_mpirun_np(const char *word) {
+  return !strncmp(word, "np", 2) &&
+         (!word[2] || word[2] == '=' || (word[2] >= '0' && word[2] <= '9'));
+}
+
+static hr_status_t parse_mpirun_np(hr_command_t command, const char *word, arguments_t *args,
+                                   hr_options_t *options) {
+  const char *attached = word[2] == '=' ? word + 3 : word + 2;
+  hr_option_id_t id;
+  HR_TRY(find_letter(command, 'n', &id));
+  return add_option(options, id, *attached ? attached : NULL, args);
+}
+
 /* -n8, -n 8, and flags together: -vh. */
 static hr_status_t parse_letters(hr_command_t command, const char *word, arguments_t *args,
                                  hr_options_t *options) {
+  if (is_mpirun_np(word)) return parse_mpirun_np(command, word, args, options);
   for (; *word; word++) {
     hr_option_id_t id;
-    HR_TRY(find_msg(command, *word, &id));
+    HR_TRY(find_letter(command, *word, &id));
     bool takes = takes_argument(&infos[id]);
     HR_TRY(add_option(options, id, takes && word[1] ? word + 1 : NULL, args));
     if (takes) break;

@@ -8,13 +8,14 @@
 
 #include "base/mem.h"
 #include "cli/cli_exit_code.h"
+#include "cli/cli_log_dir.h"
 #include "cli/cli_signals.h"
 
 /* Marks a failure that has been reported, or that another process reports. */
 #define REPORTED "reported already"
 
-#define YIELD_MS \
-  300 /* milliseconds in which rank 0, which often fails in the same way, reports first */
+/* Milliseconds in which rank 0, which often fails in the same way, reports first. */
+#define YIELD_MS 300
 
 typedef struct verdict {
   int32_t rank; /* rank of the first failure; -1: none */
@@ -75,11 +76,18 @@ hr_status_t cli_agree(hlorun_client_t *client, hr_status_t status) {
 }
 
 /* The location at which a signal interrupted the program is not reported. */
-static void print_failure(hr_status_t status) {
+static void print_to(FILE *stream, hr_status_t status) {
   if (hr_status_code(status) == HR_CANCELLED && cli_signals_caught())
-    fprintf(stderr, "error: %s\n", hr_status_message(status));
+    fprintf(stream, "error: %s\n", hr_status_message(status));
   else
-    hr_status_print(stderr, status);
+    hr_status_print(stream, status);
+}
+
+/* With --log-dir in the file of this process, and where people look. */
+static void print_failure(hr_status_t status) {
+  print_to(stderr, status);
+  if (cli_log_dir_terminal() != stderr) print_to(cli_log_dir_terminal(), status);
+  fflush(cli_log_dir_terminal());
 }
 
 hr_status_t cli_fail_local(hlorun_client_t *client, hr_status_t status) {
@@ -108,7 +116,7 @@ hr_status_t cli_agree_same(hlorun_client_t *client, uint64_t value, bool *out_sa
 hr_status_t cli_report_now(hr_status_t status) {
   if (!status) return NULL;
   hr_code_t code = hr_status_code(status);
-  hr_status_print(stderr, status);
+  print_failure(status);
   hr_status_release(status);
   return cli_reported(code);
 }

@@ -9,8 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "passes/program/lower_manual_sharding.h"
-#include "read/read.h"
+#include "cli/cli_grid.h"
 #include "io/npy.h"
 
 #define DEPTH_MAX 32
@@ -64,53 +63,22 @@ static void read_directive(const char *line, size_t size, cli_case_t *one) {
   if (sscanf(at, "ULP: %lld", &ulp) == 1) one->tolerance.ulp = ulp;
 }
 
-/* The number after `name=` ("name = ") in the module's header line; 1 if it is not there. */
-static int header_number(const char *line, size_t size, const char *name) {
-  const char *at = memmem(line, size, name, strlen(name));
-  if (!at) return 1;
-  long value = strtol(at + strlen(name), NULL, 10);
-  return value >= 1 && value <= INT16_MAX ? (int)value : 1;
-}
-
-/* Meshes and binary programs do not say their grid in a header line: read them whole. A program
- * that cannot be read is one process's business; its error comes when it runs. */
-static void read_whole_grid(const char *path, int *replicas, int *partitions) {
-  hlo_module_t *module = NULL;
-  hr_status_t st = read_module_file(path, &module);
-  if (!st) st = pass_lower_manual_sharding(module);
-  if (!st && module->replica_count <= INT16_MAX && module->num_partitions <= INT16_MAX) {
-    *replicas = (int)module->replica_count;
-    *partitions = (int)module->num_partitions;
-  }
-  hr_status_release(st);
-  hlo_module_destroy(module);
-}
-
+/* Comments before the header line may hold directives. */
 static void read_header(hr_str_t text, cli_case_t *one) {
-  int replicas = 1, partitions = 1;
-  bool found = false;
-  const char *at = text.data, *end = at + text.size;
+  cli_grid_t grid;
+  const char *header, *at = text.data;
+  bool found = cli_grid_of_text(text, &grid, &header);
+  const char *end = header ? header : at + text.size;
   while (at < end) {
     const char *stop = memchr(at, '\n', (size_t)(end - at));
     size_t size = (size_t)((stop ? stop : end) - at);
-    if (size >= 9 && memcmp(at, "HloModule", 9) == 0) {
-      replicas = header_number(at, size, "replica_count=");
-      partitions = header_number(at, size, "num_partitions=");
-      found = !memmem(at, size, "xla.sdy.meshes", 14);
-      break;
-    }
-    if (size >= 7 && memcmp(at, "module ", 7) == 0) {
-      replicas = header_number(at, size, "mhlo.num_replicas = ");
-      partitions = header_number(at, size, "mhlo.num_partitions = ");
-      found = true;
-      break;
-    }
     if (size >= 2 && memcmp(at, "//", 2) == 0) read_directive(at, size, one);
     at += size + 1;
   }
   if (one->replicas > 0 && one->partitions > 0) one->world = one->replicas * one->partitions;
-  if (!one->world && !found) read_whole_grid(one->program, &replicas, &partitions);
-  if (!one->world) one->world = replicas * partitions;
+  if (one->world) return;
+  if (!found) grid = cli_grid_of_file(one->program);
+  one->world = grid.replicas * grid.partitions;
 }
 
 /* A program that names no grid may have arrays for several processes: the largest RANK in names
@@ -175,46 +143,62 @@ static bool is_folder(const char *path) {
   return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* Which program of a folder with io.npz uses it: prog.hlo (prog.mlir, ...: the first form of the
- * table), else the only one. */
+/* Which program of a folder with io.npz uses it alone: prog.hlo (prog.mlir, ...: the first form of
+ * the table). NULL: all of them do. */
 static const char *choose_program(struct dirent *const *entries, int count) {
-  const char *preferred = NULL, *any = NULL;
+  const char *preferred = NULL;
   const struct form *preferred_form = NULL;
-  int any_count = 0;
   for (int i = 0; i < count; i++) {
     const char *name = entries[i]->d_name;
     const struct form *form = find_form(name);
-    if (!form) continue;
-    bool is_preferred = strncmp(name, PREFERRED, strlen(PREFERRED)) == 0;
-    if (is_preferred && (!preferred || form < preferred_form)) {
-      preferred = name;
-      preferred_form = form;
-    }
-    any = name;
-    any_count++;
+    if (!form || strncmp(name, PREFERRED, strlen(PREFERRED)) != 0) continue;
+    if (preferred && form >= preferred_form) continue;
+    preferred = name;
+    preferred_form = form;
   }
-  if (preferred) return preferred;
-  return any_count == 1 ? any : NULL;
+  return preferred;
 }
 
-static hr_status_t find_in_folder(hr_arena_t *arena, const char *folder, int depth,
-                                  cli_cases_t *cases);
+/* A search: where it is, and what it has found. */
+typedef struct search {
+  hr_arena_t *arena;
+  cli_cases_t *cases;
+  cli_passed_overs_t *passed_over;
+  int depth;
+} search_t;
 
-static hr_status_t visit_entry(hr_arena_t *arena, const char *folder, const char *name,
-                               const char *chosen, int depth, cli_cases_t *cases) {
+static hr_status_t find_in_folder(search_t *search, const char *folder);
+
+static hr_status_t pass_over(search_t *search, const char *path, const char *chosen) {
+  const char *dot = strrchr(path, '.'), *slash = strrchr(path, '/');
+  const char *name = slash ? slash + 1 : path;
+  cli_passed_over_t one;
+  HR_TRY(hr_arena_cstr(search->arena, hr_str_from(path), &one.path));
+  if (chosen)
+    HR_TRY(hr_arena_printf(search->arena, &one.reason, "%s is of %s", SHARED_ARRAYS, chosen));
+  else
+    HR_TRY(hr_arena_printf(search->arena, &one.reason, "neither %.*s.npz nor %s beside it",
+                           (int)(dot - name), name, SHARED_ARRAYS));
+  HR_VEC_PUSH(search->passed_over, one);
+  return NULL;
+}
+
+static hr_status_t visit_entry(search_t *search, const char *folder, const char *name,
+                               const char *chosen) {
   const char *path, *arrays;
   bool bare = folder[strlen(folder) - 1] == '/';
-  HR_TRY(hr_arena_printf(arena, &path, "%s%s%s", folder, bare ? "" : "/", name));
-  if (is_folder(path)) return find_in_folder(arena, path, depth + 1, cases);
+  HR_TRY(hr_arena_printf(search->arena, &path, "%s%s%s", folder, bare ? "" : "/", name));
+  if (is_folder(path)) return find_in_folder(search, path);
   if (!find_form(name) || !is_file(path)) return NULL;
-  HR_TRY(find_arrays(arena, path, chosen && strcmp(name, chosen) == 0, &arrays));
-  return arrays || checks_itself(path) ? add_case(arena, path, arrays, cases) : NULL;
+  bool shares = !chosen || strcmp(name, chosen) == 0;
+  HR_TRY(find_arrays(search->arena, path, shares, &arrays));
+  if (arrays || checks_itself(path)) return add_case(search->arena, path, arrays, search->cases);
+  return pass_over(search, path, shares ? NULL : chosen);
 }
 
-static hr_status_t find_in_folder(hr_arena_t *arena, const char *folder, int depth,
-                                  cli_cases_t *cases) {
+static hr_status_t find_in_folder(search_t *search, const char *folder) {
   struct dirent **entries;
-  if (depth > DEPTH_MAX)
+  if (++search->depth > DEPTH_MAX)
     return hr_error(HR_UNAVAILABLE, "%s: folders are nested too deeply", folder);
   int count = scandir(folder, &entries, not_hidden, alphasort);
   if (count < 0)
@@ -222,14 +206,17 @@ static hr_status_t find_in_folder(hr_arena_t *arena, const char *folder, int dep
   const char *chosen = choose_program(entries, count);
   hr_status_t st = NULL;
   for (int i = 0; i < count && !st; i++)
-    st = visit_entry(arena, folder, entries[i]->d_name, chosen, depth, cases);
+    st = visit_entry(search, folder, entries[i]->d_name, chosen);
   for (int i = 0; i < count; i++) free(entries[i]);
   free(entries);
+  search->depth--;
   return st;
 }
 
-hr_status_t cli_cases_find(hr_arena_t *arena, const char *path, cli_cases_t *cases) {
-  if (is_folder(path)) return find_in_folder(arena, path, 0, cases);
+hr_status_t cli_cases_find(hr_arena_t *arena, const char *path, cli_cases_t *cases,
+                           cli_passed_overs_t *passed_over) {
+  search_t search = {arena, cases, passed_over, 0};
+  if (is_folder(path)) return find_in_folder(&search, path);
   if (access(path, R_OK)) return hr_error(HR_USAGE, "cannot read %s: %s", path, strerror(errno));
   if (!find_form(path))
     return hr_error(HR_USAGE, "%s is no program: want .hlo, .mlir, .mlirbc or .pb", path);

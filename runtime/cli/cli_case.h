@@ -1,8 +1,8 @@
 /* Cases of `hlorun test`: a program with its arrays beside it, X.hlo and X.npz, any program in a
- * folder with io.npz (prog.hlo first), or StableHLO text that checks itself (check.expect_eq and
- * its kin, or comments with expected-error in modules that must be refused, as in the StableHLO
- * project's own tests). Comments before the program may hold directives: RANKS: 4, GRID: 2x2
- * (replicas x partitions), ULP: 2, RTOL: 1e-3, ATOL: 1e-6. */
+ * folder with io.npz (only prog.hlo, prog.mlir, ... if there is one), or StableHLO text that checks
+ * itself (check.expect_eq and its kin, or comments with expected-error in modules that must be
+ * refused, as in the StableHLO project's own tests). Comments before the program may hold
+ * directives: RANKS: 4, GRID: 2x2 (replicas x partitions), ULP: 2, RTOL: 1e-3, ATOL: 1e-6. */
 #ifndef CLI_CASE_H
 #define CLI_CASE_H
 
@@ -19,10 +19,18 @@ typedef struct cli_case {
 
 typedef HR_VEC(cli_case_t) cli_cases_t;
 
-/* Adds the cases of a folder (and the folders in it), or the case of one program. Strings live in
- * the arena. Errors: UNAVAILABLE when it cannot be read; USAGE for a file that is no program, or
- * has no arrays. */
-hr_status_t cli_cases_find(hr_arena_t *arena, const char *path, cli_cases_t *cases);
+/* A file that was looked at and is no case. */
+typedef struct cli_passed_over {
+  const char *path, *reason;
+} cli_passed_over_t;
+
+typedef HR_VEC(cli_passed_over_t) cli_passed_overs_t;
+
+/* Adds the cases of a folder (and the folders in it), or the case of one program, and the programs
+ * that are no cases. Strings live in the arena. Errors: UNAVAILABLE when it cannot be read; USAGE
+ * for a file that is no program, or has no arrays. */
+hr_status_t cli_cases_find(hr_arena_t *arena, const char *path, cli_cases_t *cases,
+                           cli_passed_overs_t *passed_over);
 
 typedef enum cli_case_result { CLI_PASSED, CLI_FAILED, CLI_SKIPPED } cli_case_result_t;
 

@@ -28,9 +28,11 @@ void cli_case_runner_catch_signals(void) { set_signals(note_signal); }
 void cli_case_runner_default_signals(void) { set_signals(SIG_DFL); }
 
 hr_status_t cli_case_runner_check_signals(void) {
-  return caught_signal ? hr_error(HR_CANCELLED, "interrupted by SIG%s", sigabbrev_np(caught_signal))
-                       : NULL;
+  if (!caught_signal) return NULL;
+  return hr_error(HR_CANCELLED, "interrupted by SIG%s", sigabbrev_np(caught_signal));
 }
+
+int cli_case_runner_caught(void) { return caught_signal; }
 
 /* A running child. Its pipe carries the verdict as one byte, then the text. */
 typedef struct job {

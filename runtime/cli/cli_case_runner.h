@@ -29,5 +29,6 @@ hr_status_t cli_case_runner_run(const cli_case_runner_options_t *options, const 
 void cli_case_runner_catch_signals(void);
 void cli_case_runner_default_signals(void);
 hr_status_t cli_case_runner_check_signals(void); /* CANCELLED once one has arrived */
+int cli_case_runner_caught(void);                /* the signal; 0: none */
 
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/mem.h"
 #include "check/check.h"
 #include "cli/cli.h"
 #include "cli/cli_agree.h"
@@ -359,6 +360,7 @@ hr_status_t cli_check(const cli_arguments_t *arguments) {
   check_graph_form_t form;
   hr_arena_t arena;
   hr_arena_init(&arena);
+  hr_mem_any_machine(true); /* nothing runs here */
   hr_status_t st = list_programs(options, &programs);
   if (!st && hr_option_text(options, HR_OPTION_GRAPH))
     st = graph_form(hr_option_text(options, HR_OPTION_GRAPH), &form);

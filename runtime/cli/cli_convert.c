@@ -6,6 +6,7 @@
 
 #include "base/buffer.h"
 #include "base/file.h"
+#include "base/mem.h"
 #include "cli/cli.h"
 #include "ir/print.h"
 #include "mlir/bytecode/bytecode.h"
@@ -166,6 +167,7 @@ static hr_status_t convert_bytes(const hr_options_t *options, form_t form, const
 hr_status_t cli_convert(const cli_arguments_t *arguments) {
   const hr_options_t *options = &arguments->options;
   hr_buffer_t *bytes;
+  hr_mem_any_machine(true); /* nothing runs here */
   if (options->operands.count != 1)
     return hr_error(HR_USAGE, "convert takes one program, found %zu; see hlorun convert --help",
                     options->operands.count);

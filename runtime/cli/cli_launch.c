@@ -16,6 +16,7 @@
 
 #include "cli/cli_agree.h"
 #include "cli/cli_exit_code.h"
+#include "cli/cli_grid.h"
 #include "cli/cli_launch_local.h"
 #include "transport/core/transport.h"
 
@@ -24,19 +25,58 @@
 #define END_MS 6000  /* grace period for mpirun after a failure */
 #define LAST_MS 2000 /* grace period after SIGTERM */
 
-hr_status_t cli_launch_needed(const hr_options_t *options, int *out_processes) {
-  *out_processes = 0;
-  const hr_option_given_t *given = hr_option_find(options, HR_OPTION_PROCESSES);
-  if (!given) return NULL;
-  int world = tp_launcher_world_size();
-  if (world > 0) {
-    if ((int)given->integer == world) return NULL;
-    return hr_error(HR_USAGE, "-n %d, but the launcher started %d processes; leave -n out",
-                    (int)given->integer, world);
+/* --- how many --- */
+
+static hr_status_t bad_hosts(const char *hosts) {
+  return hr_error(HR_USAGE, "--hosts %s: want HOST or HOST:N, with commas between them", hosts);
+}
+
+/* The slots of "a:8,b", where a host without a number has one. */
+static hr_status_t count_slots(const char *hosts, int *out_slots) {
+  int64_t slots = 0;
+  for (const char *at = hosts;; at++) {
+    size_t size = strcspn(at, ","), name = strcspn(at, ":,");
+    uint64_t count = 1;
+    char digits[12] = "1";
+    if (name < size) snprintf(digits, sizeof digits, "%.*s", (int)(size - name - 1), at + name + 1);
+    if (!name || *at == '-' || !hr_parse_u64(digits, &count) || !count || count > INT16_MAX)
+      return bad_hosts(hosts);
+    slots += (int64_t)count;
+    at += size;
+    if (!*at) break;
   }
-  if (given->integer > 1) *out_processes = (int)given->integer;
+  if (slots > INT16_MAX) return bad_hosts(hosts);
+  *out_slots = (int)slots;
   return NULL;
 }
+
+/* -n, else all slots of the hosts, else what the program names. */
+static hr_status_t count_processes(const hr_options_t *options, int *out_processes) {
+  const hr_option_given_t *given = hr_option_find(options, HR_OPTION_PROCESSES);
+  const char *hosts = hr_option_text(options, HR_OPTION_HOSTS);
+  int slots = 0;
+  if (hosts) HR_TRY(count_slots(hosts, &slots));
+  if (given)
+    *out_processes = (int)given->integer;
+  else
+    *out_processes = hosts ? slots : cli_grid_world(options);
+  return NULL;
+}
+
+hr_status_t cli_launch_needed(const hr_options_t *options, int *out_processes) {
+  const hr_option_given_t *given = hr_option_find(options, HR_OPTION_PROCESSES);
+  int world = tp_launcher_world_size(), wanted;
+  *out_processes = 0;
+  if (world > 0 && given && (int)given->integer != world)
+    return hr_error(HR_USAGE, "-n %d, but the launcher started %d processes; leave -n out",
+                    (int)given->integer, world);
+  if (world > 0) return NULL;
+  HR_TRY(count_processes(options, &wanted));
+  if (wanted > 1 || hr_option_is_given(options, HR_OPTION_HOSTS)) *out_processes = wanted;
+  return NULL;
+}
+
+/* --- mpirun's command --- */
 
 static bool find_in_path(const char *name, char into[PATH_MAX]) {
   const char *path = getenv("PATH");
@@ -94,8 +134,9 @@ hr_status_t cli_launch_this_executable(char into[PATH_MAX]) {
   return NULL;
 }
 
-static hr_status_t mpirun_command(hr_arena_t *arena, int processes, int argument_count,
-                                  const char *const *arguments, char *const **out_words) {
+static hr_status_t mpirun_command(hr_arena_t *arena, int processes, const char *hosts,
+                                  int argument_count, const char *const *arguments,
+                                  char *const **out_words) {
   char mpirun[PATH_MAX], self[PATH_MAX];
   if (!find_in_path("mpirun", mpirun))
     return hr_error(HR_UNAVAILABLE,
@@ -105,11 +146,15 @@ static hr_status_t mpirun_command(hr_arena_t *arena, int processes, int argument
   allow_root();
   watch_connections();
   const char **words, *count;
-  HR_TRY(HR_NEW_ARRAY(arena, argument_count + 2 * hlorun_variable_count() + 10, &words));
+  HR_TRY(HR_NEW_ARRAY(arena, argument_count + 2 * hlorun_variable_count() + 12, &words));
   HR_TRY(hr_arena_printf(arena, &count, "%d", processes));
   int n = 0;
   HR_TRY(hr_arena_cstr(arena, hr_str_from(mpirun), &words[n++]));
   words[n++] = "--quiet";
+  if (hosts) {
+    words[n++] = "--host";
+    words[n++] = hosts;
+  }
   if (processes > usable_cores()) words[n++] = "--oversubscribe";
   words[n++] = "--bind-to"; /* hlorun pins its workers itself */
   words[n++] = "none";
@@ -127,7 +172,7 @@ hr_status_t cli_launch_command(hr_arena_t *arena, int processes, int argument_co
   char self[PATH_MAX];
   const char **words;
   if (!cli_launch_is_local())
-    return mpirun_command(arena, processes, argument_count, arguments, out_words);
+    return mpirun_command(arena, processes, NULL, argument_count, arguments, out_words);
   HR_TRY(cli_launch_this_executable(self));
   HR_TRY(HR_NEW_ARRAY(arena, argument_count + 2, &words));
   HR_TRY(hr_arena_cstr(arena, hr_str_from(self), &words[0]));
@@ -250,14 +295,15 @@ static void remove_session_folder(const char *path) {
   nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-static hr_status_t launch_by_mpirun(int processes, int argc, char *const *argv) {
+static hr_status_t launch_by_mpirun(int processes, const char *hosts, int argc, char *const *argv) {
   hr_arena_t arena;
   hr_arena_init(&arena);
   char *const *words;
   char folder[PATH_MAX];
-  bool has_folder = make_session_folder(folder);
+  bool has_folder = !hosts && make_session_folder(folder);
   cli_exit_code_open(true);
-  hr_status_t st = mpirun_command(&arena, processes, argc, (const char *const *)argv, &words);
+  hr_status_t st =
+      mpirun_command(&arena, processes, hosts, argc, (const char *const *)argv, &words);
   if (!st) st = run_words(words);
   cli_exit_code_close();
   if (has_folder) remove_session_folder(folder);
@@ -265,8 +311,12 @@ static hr_status_t launch_by_mpirun(int processes, int argc, char *const *argv) 
   return st;
 }
 
+int cli_launch_interrupted(void) {
+  return interrupted ? interrupted : cli_launch_locally_interrupted();
+}
+
 /* -n itself goes along too: it agrees with the launcher then. */
-hr_status_t cli_launch_run(int processes, int argc, char *const *argv) {
-  if (cli_launch_is_local()) return cli_launch_locally(processes, argc, argv);
-  return launch_by_mpirun(processes, argc, argv);
+hr_status_t cli_launch_run(int processes, const char *hosts, int argc, char *const *argv) {
+  if (!hosts && cli_launch_is_local()) return cli_launch_locally(processes, argc, argv);
+  return launch_by_mpirun(processes, hosts, argc, argv);
 }

@@ -6,8 +6,9 @@
 
 #include "base/options.h"
 
-/* How many processes -n asks this process to start: 0 if it runs alone or a launcher has started it
- * already. Errors: USAGE if the launcher started another number. */
+/* How many processes this process is to start, by -n, by --hosts, or as many as the program names:
+ * 0 if it runs alone or a launcher has started it already. Errors: USAGE if the launcher started
+ * another number, or a list of hosts is wrong. */
 hr_status_t cli_launch_needed(const hr_options_t *options, int *out_processes);
 
 /* The words of a command that runs `arguments` (without the program's name) on `processes`
@@ -19,8 +20,10 @@ hr_status_t cli_launch_command(hr_arena_t *arena, int processes, int argument_co
 
 /* Runs this command with the same arguments (main's, without the program's name) on so many
  * processes, and waits for them. They end with this one. Their failures have been reported by them.
- */
-hr_status_t cli_launch_run(int processes, int argc, char *const *argv);
+ * `hosts`: of --hosts, NULL: this machine, or where mpirun puts them. */
+hr_status_t cli_launch_run(int processes, const char *hosts, int argc, char *const *argv);
+/* The signal that ended such a run; 0: none. */
+int cli_launch_interrupted(void);
 
 /* This program's own file. Errors: UNAVAILABLE. */
 hr_status_t cli_launch_this_executable(char into[PATH_MAX]);

@@ -18,6 +18,7 @@
 #include "cli/cli_agree.h"
 #include "cli/cli_exit_code.h"
 #include "cli/cli_launch.h"
+#include "cli/cli_launch_output.h"
 #include "transport/shm/local_launch.h"
 
 #define EXIT_NOT_STARTED 5
@@ -31,8 +32,9 @@ typedef struct launch {
   pid_t *pids;     /* 0: ended */
   int failed_rank; /* first rank that failed; -1: none */
   int failed_status;
-  bool handed_on;             /* interrupting signal was forwarded */
-  int64_t failed_ms, told_ms; /* 0: not yet */
+  bool handed_on;              /* interrupting signal was forwarded */
+  int64_t failed_ms, told_ms;  /* 0: not yet */
+  cli_launch_output_t *output; /* standard error of the processes */
 } launch_t;
 
 bool cli_launch_knows_hosts(void) {
@@ -59,12 +61,15 @@ static volatile sig_atomic_t interrupted, wants_state;
 static void note_signal(int signal_number) {
   if (signal_number == SIGUSR1)
     wants_state = 1;
-  else
+  else if (signal_number != SIGCHLD)
     interrupted = signal_number;
 }
 
+int cli_launch_locally_interrupted(void) { return interrupted; }
+
+/* SIGCHLD only has to end a wait. */
 static void catch_signals(void) {
-  static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
+  static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGCHLD};
   struct sigaction action = {.sa_handler = note_signal};
   for (size_t i = 0; i < sizeof caught / sizeof *caught; i++) sigaction(caught[i], &action, NULL);
 }
@@ -76,14 +81,16 @@ static void notify_all(const launch_t *launch, int signal_number) {
 
 /* --- processes --- */
 
-static _Noreturn void become(char *const *words, int processes, int rank, int fd, pid_t parent) {
+static _Noreturn void become(const launch_t *launch, char *const *words, int rank, int fd,
+                             pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(EXIT_NOT_STARTED);
   signal(SIGPIPE, SIG_DFL);
   signal(SIGXFSZ, SIG_DFL);
   int null = rank ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
   if (null >= 0) dup2(null, STDIN_FILENO);
-  tp_local_launch_export(processes, rank, fd);
+  cli_launch_output_enter(launch->output, rank);
+  tp_local_launch_export(launch->count, rank, fd);
   execv(words[0], words);
   fprintf(stderr, "error: cannot start this program again: %s\n", strerror(errno));
   _exit(EXIT_NOT_STARTED);
@@ -95,13 +102,14 @@ static hr_status_t start_all(launch_t *launch, char *const *words, int fd, const
     pid_t pid = fork();
     if (pid == 0) {
       sigprocmask(SIG_SETMASK, mask, NULL);
-      become(words, launch->count, rank, fd, parent);
+      become(launch, words, rank, fd, parent);
     }
     if (pid < 0)
       return hr_error(HR_UNAVAILABLE, "cannot start process %d of %d: %s", rank, launch->count,
                       strerror(errno));
     launch->pids[rank] = pid;
     launch->left++;
+    cli_launch_output_started(launch->output, rank);
   }
   return NULL;
 }
@@ -143,13 +151,11 @@ static void look_after(launch_t *launch) {
   if (launch->told_ms && now - launch->told_ms >= LAST_MS) notify_all(launch, SIGKILL);
 }
 
-static void wait_for_all(launch_t *launch) {
-  sigset_t child;
-  sigemptyset(&child);
-  sigaddset(&child, SIGCHLD);
+/* SIGCHLD is let through only while this waits, so that none is missed between two looks. */
+static void wait_for_all(launch_t *launch, const sigset_t *mask) {
   for (take_ended(launch); launch->left; take_ended(launch)) {
     look_after(launch);
-    sigtimedwait(&child, NULL, &(struct timespec){0, LOOK_MS * 1000000L});
+    cli_launch_output_wait(launch->output, LOOK_MS, mask);
   }
 }
 
@@ -163,20 +169,22 @@ static hr_status_t outcome(const launch_t *launch) {
     return hr_error(HR_UNAVAILABLE, "rank %d ended by SIG%s", launch->failed_rank,
                     sigabbrev_np(WTERMSIG(launch->failed_status)));
   hr_status_t told = cli_exit_code_status(verdict ? verdict : WEXITSTATUS(launch->failed_status));
-  return told ? told
-              : hr_error(HR_UNAVAILABLE, "rank %d ended with exit code %d", launch->failed_rank,
-                         WEXITSTATUS(launch->failed_status));
+  if (told) return told;
+  return hr_error(HR_UNAVAILABLE, "rank %d ended with exit code %d", launch->failed_rank,
+                  WEXITSTATUS(launch->failed_status));
 }
 
 static hr_status_t run_words(launch_t *launch, char *const *words, int fd) {
   sigset_t child, before;
+  HR_TRY(cli_launch_output_create(launch->count, &launch->output));
   sigemptyset(&child);
   sigaddset(&child, SIGCHLD);
   catch_signals();
   sigprocmask(SIG_BLOCK, &child, &before);
   hr_status_t st = start_all(launch, words, fd, &before);
   if (st) notify_all(launch, SIGKILL);
-  wait_for_all(launch);
+  wait_for_all(launch, &before);
+  cli_launch_output_finish(launch->output);
   return st ? st : outcome(launch);
 }
 

@@ -14,5 +14,7 @@ bool cli_launch_is_local(void);
 /* Runs this program with these arguments (without its name), and waits. Its processes report their
  * failures. */
 hr_status_t cli_launch_locally(int processes, int argc, char *const *argv);
+/* The signal that ended such a run; 0: none. */
+int cli_launch_locally_interrupted(void);
 
 #endif

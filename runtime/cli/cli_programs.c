@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A part "3" or "0-3" of "0-3,6=a.hlo"; *at goes behind it. */
 static bool read_range(const char **at, long *out_first, long *out_last) {
@@ -53,6 +54,20 @@ hr_status_t cli_programs_check(const hr_options_t *options) {
   return NULL;
 }
 
+int cli_programs_last_rank(const hr_options_t *options) {
+  size_t from = 0;
+  long largest = -1;
+  for (const hr_option_given_t *given;
+       (given = hr_option_next(options, HR_OPTION_PROGRAM, &from));) {
+    const char *path;
+    bool meant;
+    long last = -1;
+    hr_status_release(read_program(given->text, 0, &meant, &path, &last));
+    if (last > largest) largest = last;
+  }
+  return (int)largest;
+}
+
 bool cli_programs_are_several(const hr_options_t *options) {
   return options->operands.count > 1 || hr_option_is_given(options, HR_OPTION_PROGRAM);
 }
@@ -91,17 +106,33 @@ static hr_status_t choose_for_all(const hr_options_t *options, int rank, int wor
   return NULL;
 }
 
+/* A shell expands {1,2} of a value that is not quoted: 0=f32[2]{1,2} becomes two words, the second
+ * of which is an operand. */
+static hr_status_t check_braces(const hr_options_t *options) {
+  for (size_t i = 0; i < options->operands.count; i++) {
+    const char *word = options->operands.data[i];
+    size_t digits = strspn(word, "0123456789");
+    if (digits && word[digits] == '=' && strchr(word, '[') && access(word, F_OK))
+      return hr_error(HR_USAGE,
+                      "%s is no program: quote the value of --input, as '0=f32[2]{1,2}', for the "
+                      "shell has expanded its braces",
+                      word);
+  }
+  return NULL;
+}
+
 hr_status_t cli_programs_choose(const hr_options_t *options, int rank, int world,
                                 const char **out_path) {
   int programs = (int)options->operands.count;
   if (hr_option_is_given(options, HR_OPTION_PROGRAM))
     return choose_for_all(options, rank, world, out_path);
+  HR_TRY(check_braces(options));
   if (programs > 1 && programs != world)
     return hr_error(
         HR_USAGE,
-        "found %d programs (%s, %s, ...) for %d process%s: want one for all, or one for each",
-        programs, options->operands.data[0], options->operands.data[1], world,
-        world > 1 ? "es" : "");
+        "found %d programs (%s, %s%s) for %d process%s: want one for all, or one for each",
+        programs, options->operands.data[0], options->operands.data[1], programs > 2 ? ", ..." : "",
+        world, world > 1 ? "es" : "");
   *out_path = options->operands.data[programs > 1 ? rank : 0];
   if (world > 1 && strcmp(*out_path, "-") == 0)
     return hr_error(

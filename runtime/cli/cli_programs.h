@@ -8,6 +8,8 @@
 
 /* What can be said before the number of processes is known. Errors: USAGE. */
 hr_status_t cli_programs_check(const hr_options_t *options);
+/* The largest rank that --program names; -1: none, or a list that cannot be read. */
+int cli_programs_last_rank(const hr_options_t *options);
 bool cli_programs_are_several(const hr_options_t *options);
 /* The program of one rank; every rank of the world must have exactly one. Errors: USAGE, on all
  * ranks alike. */

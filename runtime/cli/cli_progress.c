@@ -1,6 +1,9 @@
 /* The progress line of a run and its metrics: redrawn at most every BAR_PAUSE_S on a terminal. */
 #include "cli/cli_progress.h"
+
 #include "base/clock.h"
+#include "cli/cli_figures.h"
+#include "cli/cli_log_dir.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -59,11 +62,14 @@ static hr_status_t add_first_scalar(cli_progress_t *progress, const cli_signatur
 
 hr_status_t cli_progress_init(cli_progress_t *progress, const hr_options_t *options,
                               const cli_signature_t *signature, uint64_t steps, bool visible) {
-  bool shown = visible && steps > 1 && !hr_option_is_given(options, HR_OPTION_NO_PROGRESS);
-  *progress =
-      (cli_progress_t){.steps = steps, .started_s = hr_clock_s(), .stream = shown ? stderr : NULL};
-  progress->terminal =
-      isatty(STDERR_FILENO) && !(getenv("TERM") && !strcmp(getenv("TERM"), "dumb"));
+  bool is_off = hr_option_is_given(options, HR_OPTION_NO_PROGRESS) ||
+                hr_option_is_given(options, HR_OPTION_QUIET);
+  bool shown = visible && steps > 1 && !is_off;
+  FILE *terminal = cli_log_dir_terminal();
+  const char *kind = getenv("TERM");
+  *progress = (cli_progress_t){
+      .steps = steps, .started_s = hr_clock_s(), .stream = shown ? terminal : NULL};
+  progress->terminal = isatty(fileno(terminal)) && !(kind && !strcmp(kind, "dumb"));
   progress->pause_s = progress->terminal ? BAR_PAUSE_S : LINE_PAUSE_S;
   progress->shown_s = progress->started_s;
   size_t from = 0;
@@ -82,18 +88,17 @@ void cli_progress_deinit(cli_progress_t *progress) {
 
 /* --- showing --- */
 
-static void print_duration(char into[32], double seconds) {
-  if (seconds < 60)
-    snprintf(into, 32, "%.0f s", seconds);
-  else if (seconds < 3600)
-    snprintf(into, 32, "%d:%02d min", (int)seconds / 60, (int)seconds % 60);
-  else
-    snprintf(into, 32, "%d:%02d h", (int)(seconds / 3600), (int)(seconds / 60) % 60);
+/* NaN has a sign, which says nothing to people. */
+static double unsigned_nan(double value) { return isnan(value) ? NAN : value; }
+
+void cli_metric_print(hr_strbuf_t *text, const cli_metric_t *metric, int digits) {
+  hr_strbuf_printf(text, "%s %.*g\n", metric->name, digits, unsigned_nan(metric->now));
 }
 
-static int terminal_width(void) {
+static int terminal_width(FILE *stream) {
   struct winsize size;
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
+  bool known = ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col;
+  return known ? size.ws_col : 80;
 }
 
 static void print_line(const cli_progress_t *progress, uint64_t step, double now, char *into,
@@ -103,12 +108,14 @@ static void print_line(const cli_progress_t *progress, uint64_t step, double now
                       (unsigned long long)progress->steps);
   for (size_t i = 0; i < progress->metrics.count && used < (int)size; i++)
     used += snprintf(into + used, size - (size_t)used, "  %s %.5g", progress->metrics.data[i].name,
-                     progress->metrics.data[i].now);
-  if (used < (int)size) used += snprintf(into + used, size - (size_t)used, "  %.3g steps/s", rate);
-  char left[32];
-  print_duration(left, rate > 0 ? (double)(progress->steps - step) / rate : 0);
+                     unsigned_nan(progress->metrics.data[i].now));
+  cli_figure_t figure;
+  if (used < (int)size)
+    used += snprintf(into + used, size - (size_t)used, "  %s steps/s", cli_figure(rate, figure));
+  double left_s = rate > 0 ? (double)(progress->steps - step) / rate : 0;
+  cli_figure_time(left_s < 1 ? 1 : round(left_s), figure);
   if (used < (int)size && step < progress->steps)
-    snprintf(into + used, size - (size_t)used, "  %s left", left);
+    snprintf(into + used, size - (size_t)used, "  %s left", figure);
 }
 
 static void show(cli_progress_t *progress, uint64_t step, double now) {
@@ -128,7 +135,7 @@ static void show(cli_progress_t *progress, uint64_t step, double now) {
   memset(bar, '#', (size_t)filled);
   memset(bar + filled, '.', (size_t)(BAR_WIDTH - filled));
   bar[BAR_WIDTH] = 0;
-  int room = terminal_width() - BAR_WIDTH - 4;
+  int room = terminal_width(progress->stream) - BAR_WIDTH - 4;
   fprintf(progress->stream, "\r[%s] %.*s\033[K", bar, room > 0 ? room : 0, line);
   fflush(progress->stream);
 }

@@ -23,6 +23,9 @@ typedef struct cli_progress {
   HR_VEC(cli_metric_t) metrics;
 } cli_progress_t;
 
+/* Adds "loss 0.0288", with so many digits, and a line's end. */
+void cli_metric_print(hr_strbuf_t *text, const cli_metric_t *metric, int digits);
+
 /* --metric options; with --curve and none of them, the first float scalar among the results. Deinit
  * also after a failure. Errors: USAGE: no such result, not a number. */
 hr_status_t cli_progress_init(cli_progress_t *progress, const hr_options_t *options,

@@ -2,6 +2,7 @@
  * that it never holds more than one of them. */
 #include "cli/cli_results.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -19,13 +20,36 @@ static void print_dims(hr_strbuf_t *text, const hlo_value_t *value) {
   hr_strbuf_add_char(text, ']');
 }
 
+/* A NaN's sign and payload say nothing to people. */
+static bool is_nan(hr_dtype_t dtype, const void *element) {
+  uint64_t bits = 0;
+  if (!hr_dtype_is_float(dtype)) return false;
+  memcpy(&bits, element, hr_dtype_bytes(dtype));
+  return isnan(hr_float_decode(dtype, bits));
+}
+
+static void print_element(hr_strbuf_t *text, hr_dtype_t dtype, const char *element) {
+  if (hr_dtype_is_complex(dtype)) {
+    hr_dtype_t part = hr_dtype_real(dtype);
+    hr_strbuf_add_char(text, '(');
+    print_element(text, part, element);
+    hr_strbuf_add_str(text, ", ");
+    print_element(text, part, element + hr_dtype_bytes(part));
+    hr_strbuf_add_char(text, ')');
+  } else if (is_nan(dtype, element)) {
+    hr_strbuf_add_str(text, "nan");
+  } else {
+    hlo_print_number(text, dtype, element);
+  }
+}
+
 /* Sub-array from dimension `d` on, whose first element is number `first` and which has `count`
  * elements. */
 static void print_elements(hr_strbuf_t *text, const hlo_value_t *value, int d, int64_t first,
                            int64_t count) {
   if (d == value->rank) {
-    hlo_print_number(text, value->dtype,
-                     (const char *)value->data + (size_t)first * hr_dtype_bytes(value->dtype));
+    print_element(text, value->dtype,
+                  (const char *)value->data + (size_t)first * hr_dtype_bytes(value->dtype));
     return;
   }
   int64_t size = value->dims[d], each = size ? count / size : 0;

@@ -4,48 +4,20 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/log.h"
 #include "cli/cli.h"
 #include "cli/cli_agree.h"
-#include "cli/cli_carry.h"
-#include "cli/cli_checkpoint.h"
 #include "cli/cli_exit_code.h"
 #include "cli/cli_inputs.h"
 #include "cli/cli_launch.h"
 #include "cli/cli_load.h"
-#include "cli/cli_plot.h"
+#include "cli/cli_log_dir.h"
 #include "cli/cli_programs.h"
-#include "cli/cli_progress.h"
-#include "cli/cli_results.h"
+#include "cli/cli_run_parts.h"
 #include "cli/cli_signals.h"
-#include "cli/cli_stats.h"
 #include "cli/cli_stop.h"
 #include "cli/cli_trace.h"
 #include "transport/core/transport.h"
-
-typedef struct run {
-  const hr_options_t *options;
-  const char *path;
-  int rank, world;
-  hlorun_client_t *client;
-  hlorun_program_t *program;
-  cli_signature_t signature;
-  hr_arena_t arena;      /* of the lists */
-  hlo_value_t **values;  /* parameters at the start */
-  hlo_value_t **args;    /* of the next execution; NULL once donated */
-  hlo_value_t **results; /* of the last one */
-  bool *donate;          /* parameters that the next step replaces */
-  cli_carry_t carry;
-  cli_feed_t *feed;
-  uint64_t steps, repeats;
-  uint64_t first_step; /* of this run: those before it are in the checkpoint */
-  cli_checkpoint_t *checkpoint;
-  cli_progress_t progress;
-  cli_stats_t stats;
-  bool desynchronized; /* the processes may not be at the same place: no more talking to each other
-                        */
-} run_t;
 
 /* --- before anything runs --- */
 
@@ -69,6 +41,7 @@ static hr_status_t check_usage(const hr_options_t *options) {
   if (hr_option_is_given(options, HR_OPTION_EPOCHS) && !hr_option_is_given(options, HR_OPTION_FEED))
     return hr_error(HR_USAGE,
                     "--epochs counts passes through the data of --feed, and nothing is fed");
+  HR_TRY(cli_trace_check(options));
   HR_TRY(check_writable(options, HR_OPTION_OUTPUT));
   HR_TRY(check_writable(options, HR_OPTION_STATS));
   HR_TRY(check_writable(options, HR_OPTION_TRACE));
@@ -99,7 +72,7 @@ hr_status_t cli_client_options(const hr_options_t *options,
   return NULL;
 }
 
-static hr_status_t open_client(run_t *run) {
+static hr_status_t open_client(cli_run_t *run) {
   hlorun_client_options_t options;
   HR_TRY(cli_client_options(run->options, &options));
   HR_TRY(cli_trace_options(run->options, &options));
@@ -108,7 +81,8 @@ static hr_status_t open_client(run_t *run) {
   run->rank = hlorun_client_rank(run->client);
   run->world = hlorun_client_world_size(run->client);
   hr_status_t st = cli_signals_watch(run->client);
-  return cli_agree(run->client, st ? st : tp_algorithms_check_environment());
+  if (!st) st = tp_algorithms_check_environment();
+  return cli_agree(run->client, st);
 }
 
 static hr_status_t open_plugins(const hr_options_t *options) {
@@ -118,7 +92,7 @@ static hr_status_t open_plugins(const hr_options_t *options) {
   return NULL;
 }
 
-static hr_status_t load_program(run_t *run) {
+static hr_status_t load_program(cli_run_t *run) {
   hlorun_program_options_t options;
   hlorun_program_options_init(&options);
   options.num_replicas = (int)hr_option_int(run->options, HR_OPTION_NUM_REPLICAS, 0);
@@ -142,7 +116,7 @@ static hr_status_t load_program(run_t *run) {
   return st;
 }
 
-static hr_status_t make_lists(run_t *run) {
+static hr_status_t make_lists(cli_run_t *run) {
   hr_arena_t *arena = &run->arena;
   int params = run->signature.param_count;
   HR_TRY(HR_NEW_ARRAY(arena, params, &run->values));
@@ -151,7 +125,7 @@ static hr_status_t make_lists(run_t *run) {
   return HR_NEW_ARRAY(arena, run->signature.result_count, &run->results);
 }
 
-static hr_status_t decide_steps(run_t *run) {
+static hr_status_t decide_steps(cli_run_t *run) {
   run->repeats = hr_option_int(run->options, HR_OPTION_REPEAT, 1);
   run->steps = hr_option_int(run->options, HR_OPTION_STEPS, 1);
   if (hr_option_is_given(run->options, HR_OPTION_EPOCHS))
@@ -165,7 +139,7 @@ static hr_status_t decide_steps(run_t *run) {
   return NULL;
 }
 
-static hr_status_t prepare(run_t *run) {
+static hr_status_t prepare(cli_run_t *run) {
   const hr_options_t *options = run->options;
   HR_TRY(cli_signature_init(&run->signature, run->program));
   HR_TRY(make_lists(run));
@@ -187,10 +161,12 @@ static hr_status_t prepare(run_t *run) {
 
 /* A run that has all its steps behind it has nothing to show: its last results are not in the
  * checkpoint. */
-static hr_status_t resume(run_t *run) {
+static hr_status_t resume(cli_run_t *run) {
   HR_TRY(cli_checkpoint_resume(run->checkpoint, run->values, &run->first_step));
-  if (run->first_step && run->rank == 0)
-    fprintf(stderr, "going on after step %llu\n", (unsigned long long)run->first_step);
+  bool is_told = run->rank == 0 && !hr_option_is_given(run->options, HR_OPTION_QUIET);
+  if (run->first_step && is_told)
+    fprintf(cli_log_dir_terminal(), "going on after step %llu\n",
+            (unsigned long long)run->first_step);
   if (run->first_step < run->steps) return NULL;
   return hr_error(HR_USAGE, "the checkpoint is of step %llu: --steps %llu leaves nothing to do",
                   (unsigned long long)run->first_step, (unsigned long long)run->steps);
@@ -198,7 +174,7 @@ static hr_status_t resume(run_t *run) {
 
 /* --- steps --- */
 
-static hr_status_t execute(run_t *run, uint64_t step) {
+static hr_status_t execute(cli_run_t *run, uint64_t step) {
   if (run->feed) HR_TRY(cli_feed_step(run->feed, step, run->args));
   cli_values_release(run->results, run->signature.result_count);
   double start = hr_clock_s();
@@ -212,13 +188,13 @@ static hr_status_t execute(run_t *run, uint64_t step) {
   return cli_progress_step(&run->progress, run->stats.executions.count, run->results);
 }
 
-static void carry_results(run_t *run) {
+static void carry_results(cli_run_t *run) {
   for (size_t i = 0; i < run->carry.count; i++)
     run->args[run->carry.data[i].in] = hlo_value_retain(run->results[run->carry.data[i].out]);
 }
 
 /* The last repeat takes the parameters away, so that the program may write over them. */
-static hr_status_t run_steps(run_t *run, bool last_repeat) {
+static hr_status_t run_steps(cli_run_t *run, bool last_repeat) {
   for (int k = 0; k < run->signature.param_count; k++) {
     run->args[k] = last_repeat ? run->values[k] : hlo_value_retain(run->values[k]);
     if (last_repeat) run->values[k] = NULL;
@@ -235,96 +211,7 @@ static hr_status_t run_steps(run_t *run, bool last_repeat) {
 
 /* --- afterwards --- */
 
-/* The metrics at the end, and the results unless they go elsewhere. */
-static hr_status_t print_results(run_t *run, bool all) {
-  if (run->rank) return NULL;
-  hr_strbuf_t text;
-  hr_strbuf_init(&text);
-  for (size_t i = 0; i < run->progress.metrics.count; i++)
-    hr_strbuf_printf(&text, "%s %.6g\n", run->progress.metrics.data[i].name,
-                     run->progress.metrics.data[i].now);
-  for (int k = 0; k < run->signature.result_count && all; k++) {
-    hr_strbuf_printf(&text, "out%d = ", k);
-    cli_value_print(&text, run->results[k]);
-    hr_strbuf_add_char(&text, '\n');
-  }
-  hr_status_t st = cli_print(&text);
-  hr_strbuf_deinit(&text);
-  return st;
-}
-
-/* Rank 0 prints the lines of all ranks, also when one of them could not compare. */
-static hr_status_t compare_results(run_t *run, const char *path) {
-  cli_expectation_t expectation = {.rank = run->rank,
-                                   .mark_rank = run->world > 1,
-                                   .all_lines = true,
-                                   .tolerance = cli_tolerance_from_options(run->options)};
-  npz_t npz;
-  hr_strbuf_t mine, all;
-  hr_strbuf_init(&mine);
-  hr_strbuf_init(&all);
-  int bad = 0;
-  expectation.npz = &npz;
-  hr_status_t st = npz_open(path, &npz);
-  if (!st) st = cli_results_compare(&expectation, &run->signature, run->results, &mine, &bad);
-  if (!st && bad)
-    st = hr_error(HR_MISMATCH, "%d of %d results out of tolerance", bad,
-                  run->signature.result_count);
-  npz_deinit(&npz);
-  hr_status_t reported = cli_gather_text(run->client, &mine, &all);
-  if (!reported && run->rank == 0) reported = cli_print(&all);
-  hr_strbuf_deinit(&mine);
-  hr_strbuf_deinit(&all);
-  return cli_agree(run->client, hr_status_join(st, reported));
-}
-
-static hr_status_t draw_curve(run_t *run, const char *path) {
-  const cli_metric_t *metric = &run->progress.metrics.data[0];
-  hr_strbuf_t text;
-  hr_strbuf_init(&text);
-  cli_plot_print(&text, metric->name, &metric->history);
-  hr_status_t st = hr_strbuf_finish(&text);
-  if (!st) st = hr_file_write_all(path, text.data, text.size);
-  hr_strbuf_deinit(&text);
-  return st;
-}
-
-static void print_summary(const run_t *run) {
-  if (run->rank || !hr_option_is_given(run->options, HR_OPTION_VERBOSE)) return;
-  cli_figures_t f = cli_stats_figures(&run->stats);
-  fprintf(stderr, "%d process%s as %d replicas of %d partitions; loaded in %.3g s\n", run->world,
-          run->world == 1 ? "" : "es", hlorun_program_num_replicas(run->program),
-          hlorun_program_num_partitions(run->program), f.compile_s);
-  fprintf(stderr,
-          "%llu execution%s: first %.3g s, best %.3g s, median %.3g s; %.3g a second; %.1f MiB at "
-          "most\n",
-          (unsigned long long)f.executions, f.executions == 1 ? "" : "s", f.first_s, f.best_s,
-          f.median_s, f.steps_per_s, (double)f.peak_rss_bytes / (1 << 20));
-}
-
-/* Each part is agreed upon, so that a failure in one process ends all of them. */
-static hr_status_t finish(run_t *run) {
-  const hr_options_t *options = run->options;
-  const char *output = hr_option_text(options, HR_OPTION_OUTPUT),
-             *expect = hr_option_text(options, HR_OPTION_EXPECT);
-  const char *stats = hr_option_text(options, HR_OPTION_STATS),
-             *curve = hr_option_text(options, HR_OPTION_CURVE);
-  print_summary(run);
-  HR_TRY(cli_agree(run->client, cli_checkpoint_finish(run->checkpoint)));
-  HR_TRY(cli_agree(run->client, hlorun_program_finish_feeds(run->program)));
-  hlorun_program_get_figures(run->program,
-                             &run->stats.program); /* with its copies for the sizes that came */
-  if (stats) HR_TRY(cli_agree(run->client, cli_stats_write(run->client, &run->stats, stats)));
-  if (curve) HR_TRY(cli_agree(run->client, run->rank ? NULL : draw_curve(run, curve)));
-  if (output)
-    HR_TRY(cli_agree(run->client, cli_results_write(run->client, output,
-                                                    run->signature.result_count, run->results)));
-  HR_TRY(cli_agree(run->client, print_results(run, !output && !expect)));
-  HR_TRY(cli_trace_finish(run->client, options));
-  return expect ? compare_results(run, expect) : NULL;
-}
-
-static hr_status_t run_all(run_t *run) {
+static hr_status_t run_all(cli_run_t *run) {
   HR_TRY(open_client(run));
   HR_TRY(load_program(run));
   HR_TRY(cli_agree(run->client, prepare(run)));
@@ -335,10 +222,10 @@ static hr_status_t run_all(run_t *run) {
   cli_progress_end(&run->progress);
   run->desynchronized = st != NULL;
   HR_TRY(st);
-  return finish(run);
+  return cli_run_finish(run);
 }
 
-static void release_run(run_t *run, int exit_code) {
+static void release_run(cli_run_t *run, int exit_code) {
   cli_checkpoint_destroy(run->checkpoint);
   cli_feed_destroy(run->feed);
   cli_values_release(run->values, run->signature.param_count);
@@ -360,15 +247,17 @@ hr_status_t cli_run(const cli_arguments_t *arguments) {
   if (hr_option_is_given(options, HR_OPTION_STOP_AFTER)) return cli_stop(options);
   HR_TRY(check_usage(options));
   HR_TRY(cli_launch_needed(options, &processes));
-  if (processes) return cli_launch_run(processes, arguments->all_argc, arguments->all_argv);
-  run_t run = {.options = options};
+  if (processes)
+    return cli_launch_run(processes, hr_option_text(options, HR_OPTION_HOSTS), arguments->all_argc,
+                          arguments->all_argv);
+  HR_TRY(cli_log_dir_open(options, tp_launcher_world_size() > 0 ? tp_launcher_rank() : 0));
+  cli_run_t run = {.options = options};
   hr_status_t st = run_all(&run);
   if (run.desynchronized) {
     cli_trace_of_failure(run.client, options);
     st = cli_fail_local(run.client, st);
   }
-  /* Said before this process leaves the others: the first to end with a failure may end them all.
-   */
+  /* The first to end with a failure may end all others: it is reported before. */
   if (hr_status_code(st) != HR_CANCELLED && !cli_is_reported(st)) st = cli_report_now(st);
   run.desynchronized |= cli_agree_failed();
   if (run.desynchronized && hr_status_code(st) != HR_CANCELLED)

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "transport/core/event_loop.h"
+#include "transport/core/transport.h"
 
 #define GRACE_MS 2000
 #define SAME_MS 500
@@ -38,6 +39,7 @@ static void end_now(void *context) {
   (void)context;
   static const char text[] = "hlorun: interrupted\n";
   if (write(STDERR_FILENO, text, sizeof text - 1) < 0) _exit(EXIT_INTERRUPTED);
+  cli_signals_end_by(cli_signals_caught());
   _exit(EXIT_INTERRUPTED);
 }
 
@@ -100,6 +102,17 @@ void cli_signals_unwatch(void) {
 bool cli_signals_is_alone(void) {
   int caught = cli_signals_caught();
   return caught && senders[caught].is_ours;
+}
+
+void cli_signals_end_by(int signal_number) {
+  sigset_t set;
+  if (!signal_number || tp_launcher_world_size() > 0) return;
+  fflush(NULL);
+  sigemptyset(&set);
+  sigaddset(&set, signal_number);
+  signal(signal_number, SIG_DFL);
+  pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+  raise(signal_number);
 }
 
 int cli_signals_caught(void) { return atomic_load(&watcher.caught); }

@@ -1,5 +1,6 @@
-/* Ctrl-C, termination, hang-up: executions are cancelled, the run ends in order and exits with 5. A
- * second signal, or two seconds without an end, end it at once. */
+/* Ctrl-C, termination, hang-up: executions are cancelled and the run ends in order, the command by
+ * the signal, as shells expect (130, 143), a process of a launcher with 5. A second signal, or two
+ * seconds without an end, end it at once. */
 #ifndef CLI_SIGNALS_H
 #define CLI_SIGNALS_H
 
@@ -12,6 +13,9 @@
 hr_status_t cli_signals_watch(hlorun_client_t *client);
 /* Before the client is released. */
 void cli_signals_unwatch(void);
+/* Ends this process by the signal, unless it is 0 or a launcher watches this process, which takes
+ * that for a crash. */
+void cli_signals_end_by(int signal_number);
 /* The signal that arrived; 0: none. */
 int cli_signals_caught(void);
 /* Was it sent to this process alone? A signal of the terminal, or one that the launcher hands on,

@@ -13,11 +13,13 @@
 #define TIMEOUT_S 60
 #define JOBS 2
 #define HANDED_ON_MAX 16
+#define NAMED_MAX 3 /* programs that are no cases, by name */
 
 typedef struct test {
   const hr_options_t *options;
   hr_arena_t arena;
   cli_cases_t cases;
+  cli_passed_overs_t passed_over;
   bool verbose;
   size_t passed, failed, skipped;
 } test_t;
@@ -62,11 +64,19 @@ static hr_status_t find_cases(test_t *test) {
   if (!options->operands.count)
     return hr_error(HR_USAGE, "no folder or program given; see hlorun test --help");
   for (size_t i = 0; i < options->operands.count; i++)
-    HR_TRY(cli_cases_find(&test->arena, options->operands.data[i], &test->cases));
+    HR_TRY(
+        cli_cases_find(&test->arena, options->operands.data[i], &test->cases, &test->passed_over));
   HR_TRY(remove_doubles(&test->cases));
   const char *filter = hr_option_text(options, HR_OPTION_FILTER);
   if (filter) HR_TRY(apply_filter(filter, &test->cases));
-  return test->cases.count ? NULL : hr_error(HR_USAGE, "no case was found");
+  if (test->cases.count) return NULL;
+  hr_status_t st = hr_error(HR_USAGE, "no case was found");
+  for (size_t i = 0; i < test->passed_over.count && i < NAMED_MAX; i++)
+    st = hr_status_note(st, "%s: %s", test->passed_over.data[i].path,
+                        test->passed_over.data[i].reason);
+  return hr_status_note(st,
+                        "a case is X.hlo, X.mlir, X.mlirbc or X.pb with X.npz beside it, or "
+                        "with io.npz in its folder");
 }
 
 /* --- telling --- */
@@ -104,9 +114,22 @@ static hr_status_t report_case(void *context, size_t index, cli_case_result_t ve
   return st;
 }
 
+/* Programs that are no cases, on standard error: all of them with their reasons, or how many. */
+static void report_passed_over(const test_t *test, bool whole) {
+  size_t count = test->passed_over.count;
+  const cli_passed_over_t *list = test->passed_over.data;
+  if (!count || hr_option_is_given(test->options, HR_OPTION_QUIET)) return;
+  for (size_t i = 0; i < count && whole; i++)
+    fprintf(stderr, "no case: %s: %s\n", list[i].path, list[i].reason);
+  if (whole) return;
+  fprintf(stderr, "%zu program%s no case%s, such as %s: %s; --list names all\n", count,
+          count > 1 ? "s are" : " is", count > 1 ? "s" : "", list[0].path, list[0].reason);
+}
+
 static hr_status_t list_cases(const test_t *test) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
+  report_passed_over(test, true);
   for (size_t i = 0; i < test->cases.count; i++) {
     const cli_case_t *one = &test->cases.data[i];
     hr_strbuf_printf(&text, "%s\t%d\n", one->program, one->world);
@@ -220,10 +243,11 @@ static hr_status_t test_all(test_t *test, const cli_arguments_t *arguments) {
     return hr_error(HR_USAGE,
                     "test starts the processes of its cases itself: run it without mpirun or srun");
   if (report && tp_launcher_world_size() == 0 && atoi(report) > 1)
-    return cli_launch_run(atoi(report), arguments->all_argc, arguments->all_argv);
+    return cli_launch_run(atoi(report), NULL, arguments->all_argc, arguments->all_argv);
   HR_TRY(find_cases(test));
   if (report) return work(test, report + strcspn(report, ":") + 1);
   if (hr_option_is_given(test->options, HR_OPTION_LIST)) return list_cases(test);
+  report_passed_over(test, test->verbose);
   cli_case_runner_catch_signals();
   HR_TRY(run_cases(test));
   HR_TRY(print_counts(test));
@@ -236,6 +260,7 @@ hr_status_t cli_test(const cli_arguments_t *arguments) {
   hr_arena_init(&test.arena);
   hr_status_t st = test_all(&test, arguments);
   HR_VEC_FREE(&test.cases);
+  HR_VEC_FREE(&test.passed_over);
   hr_arena_deinit(&test.arena);
   return st;
 }

@@ -7,8 +7,25 @@
 
 #include "base/file.h"
 #include "cli/cli_agree.h"
+#include "cli/cli_endings.h"
+#include "io/gzip.h"
 
 #define MOST_EVENTS 100000000
+
+bool cli_trace_wants_json(const hr_options_t *options) {
+  const char *form = hr_option_text(options, HR_OPTION_EXPLAIN);
+  return form && strcmp(form, "json") == 0;
+}
+
+static bool is_gzip(const char *path) { return cli_ends_with(path, ".gz"); }
+
+hr_status_t cli_trace_check(const hr_options_t *options) {
+  static const char *const endings[] = {".json", ".json.gz", NULL};
+  const char *form = hr_option_text(options, HR_OPTION_EXPLAIN);
+  if (form && *form && !cli_trace_wants_json(options))
+    return hr_error(HR_USAGE, "--explain=%s: want --explain or --explain=json", form);
+  return cli_check_ending(options, HR_OPTION_TRACE, endings);
+}
 
 hr_status_t cli_trace_options(const hr_options_t *options,
                               hlorun_client_options_t *client_options) {
@@ -27,7 +44,8 @@ hr_status_t cli_trace_options(const hr_options_t *options,
 
 static hr_status_t write_timeline(const char *path, char *json) {
   if (!json) return NULL;
-  hr_status_t st = hr_file_write_all(path, json, strlen(json));
+  hr_status_t st = is_gzip(path) ? gzip_write_all(path, json, strlen(json))
+                                 : hr_file_write_all(path, json, strlen(json));
   free(json);
   return st;
 }
@@ -61,7 +79,8 @@ static hr_status_t write_alone(hlorun_client_t *client, const char *path) {
   char *json, own[4096];
   int rank = hlorun_client_rank(client);
   bool has_peers = hlorun_client_world_size(client) > 1;
-  snprintf(own, sizeof own, has_peers ? "%s.rank%d" : "%s", path, rank);
+  snprintf(own, sizeof own, has_peers ? "%s.rank%d%s" : "%s", path, rank,
+           is_gzip(path) ? ".gz" : "");
   HR_TRY(hlorun_client_trace_alone(client, &json));
   HR_TRY(write_timeline(own, json));
   fprintf(stderr, "--trace: what rank %d did until the failure is in %s\n", rank, own);
@@ -75,10 +94,11 @@ void cli_trace_of_failure(hlorun_client_t *client, const hr_options_t *options) 
   hr_status_release(st);
 }
 
-static hr_status_t print_table(hlorun_client_t *client) {
+static hr_status_t print_table(hlorun_client_t *client, bool as_json) {
   char *table;
   if (hlorun_client_rank(client)) return NULL;
-  HR_TRY(hlorun_client_explain(client, &table));
+  HR_TRY(as_json ? hlorun_client_explain_json(client, &table)
+                 : hlorun_client_explain(client, &table));
   fputs(table, stdout);
   free(table);
   return NULL;
@@ -87,6 +107,6 @@ static hr_status_t print_table(hlorun_client_t *client) {
 hr_status_t cli_trace_finish(hlorun_client_t *client, const hr_options_t *options) {
   const char *path = hr_option_text(options, HR_OPTION_TRACE);
   if (path) HR_TRY(write_trace(client, path));
-  return hr_option_is_given(options, HR_OPTION_EXPLAIN) ? cli_agree(client, print_table(client))
-                                                        : NULL;
+  if (!hr_option_is_given(options, HR_OPTION_EXPLAIN)) return NULL;
+  return cli_agree(client, print_table(client, cli_trace_wants_json(options)));
 }

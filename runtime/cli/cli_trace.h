@@ -6,6 +6,10 @@
 #include "base/options.h"
 #include "hlorun.h"
 
+/* Errors: USAGE: --explain with another word than json, --trace with an unknown ending. */
+hr_status_t cli_trace_check(const hr_options_t *options);
+/* Is standard output for the JSON of --explain=json alone? */
+bool cli_trace_wants_json(const hr_options_t *options);
 /* Makes the client trace if the options need it. Errors: USAGE: HLORUN_TRACE_EVENTS is no number.
  */
 hr_status_t cli_trace_options(const hr_options_t *options, hlorun_client_options_t *client_options);

@@ -23,7 +23,9 @@ hr_status_t cli_tune(const cli_arguments_t *arguments) {
   const char *path = hr_option_text(options, HR_OPTION_TUNE);
   int processes;
   HR_TRY(cli_launch_needed(options, &processes));
-  if (processes) return cli_launch_run(processes, arguments->all_argc, arguments->all_argv);
+  if (processes)
+    return cli_launch_run(processes, hr_option_text(options, HR_OPTION_HOSTS), arguments->all_argc,
+                          arguments->all_argv);
   if (tp_launcher_world_size() < 2)
     return hr_error(
         HR_USAGE,

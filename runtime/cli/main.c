@@ -11,6 +11,10 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/cli_agree.h"
+#include "cli/cli_build.h"
+#include "cli/cli_case_runner.h"
+#include "cli/cli_launch.h"
+#include "cli/cli_signals.h"
 #include "hlorun.h"
 #include "topo/topo.h"
 #include "transport/core/transport.h"
@@ -44,7 +48,8 @@ static void print_commands(hr_strbuf_t *text) {
                      commands[i].help);
   hr_strbuf_add_str(
       text,
-      "       hlorun --list-ops | --list-options | --print-topology | --version | --help\n"
+      "       hlorun help [command] | --list-ops | --list-options | --print-topology\n"
+      "       hlorun --version | --check-build | --tune\n"
       "PROGRAM: HLO or StableHLO, as text or binary, in a file; - is standard input\n");
 }
 
@@ -89,10 +94,6 @@ static hr_status_t print_list(void (*list)(hr_strbuf_t *text)) {
   hr_status_t st = cli_print(&text);
   hr_strbuf_deinit(&text);
   return st;
-}
-
-static void list_version(hr_strbuf_t *text) {
-  hr_strbuf_printf(text, "hlorun %s\n", hlorun_version());
 }
 
 /* Files opened later must not become standard streams; what is written to a stream that was closed
@@ -140,15 +141,21 @@ static const struct command *find_command(const char *word) {
 
 static hr_status_t run_command(const struct command *command, const cli_arguments_t *arguments) {
   const hr_options_t *options = &arguments->options;
-  if (hr_option_is_given(options, HR_OPTION_HELP)) return cli_help(command->command);
-  if (hr_option_is_given(options, HR_OPTION_VERSION)) return print_list(list_version);
+  if (hr_option_is_given(options, HR_OPTION_HELP)) {
+    /* `hlorun --help test`: the word is a command, not a program. */
+    bool has_word = command->command == HR_COMMAND_RUN && options->operands.count == 1;
+    const struct command *named = has_word ? find_command(options->operands.data[0]) : NULL;
+    return cli_help(named ? named->command : command->command);
+  }
+  if (hr_option_is_given(options, HR_OPTION_VERSION)) return cli_print_version();
+  if (hr_option_is_given(options, HR_OPTION_CHECK_BUILD)) return cli_check_build();
   if (hr_option_is_given(options, HR_OPTION_LIST_OPTIONS)) return print_list(hr_options_list);
   if (hr_option_is_given(options, HR_OPTION_LIST_OPS)) return cli_list_ops();
   if (hr_option_is_given(options, HR_OPTION_TUNE)) return cli_tune(arguments);
   if (hr_option_is_given(options, HR_OPTION_PRINT_TOPOLOGY)) {
     bool several = hr_option_is_given(options, HR_OPTION_PROCESSES);
-    return several ? topo_print_shares(stdout, (int)hr_option_int(options, HR_OPTION_PROCESSES, 1))
-                   : topo_print(stdout);
+    if (!several) return topo_print(stdout);
+    return topo_print_shares(stdout, (int)hr_option_int(options, HR_OPTION_PROCESSES, 1));
   }
   return command->run(arguments);
 }
@@ -159,13 +166,23 @@ static hr_status_t check_first_word(const char *word) {
   if (word[0] == '-' || strpbrk(word, "./") || access(word, F_OK) == 0) return NULL;
   for (size_t i = 0; i < COMMAND_COUNT; i++) names[i] = commands[i].name;
   const char *nearest = hr_nearest_name(word, names, COMMAND_COUNT);
-  return nearest
-             ? hr_error(HR_USAGE, "there is no command or file '%s'; nearest: %s", word, nearest)
-             : hr_error(HR_USAGE, "there is no command or file '%s'; see hlorun --help", word);
+  if (nearest)
+    return hr_error(HR_USAGE, "there is no command or file '%s'; nearest: %s", word, nearest);
+  return hr_error(HR_USAGE, "there is no command or file '%s'; see hlorun --help", word);
+}
+
+/* `hlorun help`, `hlorun help test`. */
+static hr_status_t help_of(const char *word) {
+  const struct command *command = word ? find_command(word) : &commands[0];
+  if (!command) HR_TRY(check_first_word(word));
+  if (command) return cli_help(command->command);
+  return hr_error(HR_USAGE, "there is no command '%s'; see hlorun help", word);
 }
 
 static hr_status_t dispatch(int argc, char **argv) {
   HR_TRY(read_environment());
+  bool asks_help = argc > 1 && strcmp(argv[1], "help") == 0 && access("help", F_OK) != 0;
+  if (asks_help) return help_of(argc > 2 ? argv[2] : NULL);
   const struct command *command = argc > 1 ? find_command(argv[1]) : NULL;
   if (argc > 1 && !command) HR_TRY(check_first_word(argv[1]));
   int skip = command ? 2 : 1;
@@ -189,5 +206,8 @@ int main(int argc, char **argv) {
                                then not kept */
   int code = cli_report(argc ? dispatch(argc, argv) : hr_error(HR_USAGE, "started without a name"));
   hr_log_close();
+  int launched = cli_launch_interrupted(), tested = cli_case_runner_caught();
+  cli_signals_end_by(launched ? launched : cli_signals_caught());
+  cli_signals_end_by(tested);
   return code;
 }

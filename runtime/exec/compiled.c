@@ -150,7 +150,7 @@ static __attribute__((noinline)) hr_status_t run_watched(exec_compiled_t *machin
 }
 
 static __attribute__((noinline)) void poll_transfers(op_env_t *env) {
-  if (env->poll) env->poll(env);
+  if (env->comm_ops) env->comm_ops->poll(env);
 }
 
 static hr_status_t poll_steps(exec_compiled_t *machine) {
@@ -170,7 +170,7 @@ static inline __attribute__((always_inline)) hr_status_t run_each(exec_compiled_
     if (exec_is_cancelled(machine->cancel)) return exec_cancel_check(machine->cancel);
     if (steps_run % POLL_STEPS == 0) HR_TRY(poll_steps(machine));
     HR_TRY(is_watched ? run_watched(machine, step) : run_one(machine, step));
-    if (env->transfers_in_flight) poll_transfers(env);
+    if (env->transfers.in_flight) poll_transfers(env);
   }
   return NULL;
 }
@@ -178,7 +178,7 @@ static inline __attribute__((always_inline)) hr_status_t run_each(exec_compiled_
 hr_status_t exec_compiled_run_step(const op_native_run_t *native, int number, int64_t rounds) {
   exec_compiled_t *machine = native->machine;
   run_step_t *step = machine->steps + number;
-  if (native->env->transfers_in_flight) poll_transfers(native->env);
+  if (native->env->transfers.in_flight) poll_transfers(native->env);
   if (rounds) return poll_iterations(machine, step, rounds);
   machine->where.at = step;
   return machine->fences ? run_fenced(machine, step) : run_one(machine, step);

@@ -162,8 +162,8 @@ static hr_status_t make_arena(exec_compiled_t *machine) {
   machine->has_peers = has_peers(machine->flat);
   if (hr_fence_is_on()) return exec_fences_create(machine);
   if (!size_bytes) return NULL;
-  if (machine->has_peers && env->shared_memory)
-    HR_TRY(env->shared_memory(env, size_bytes, &machine->shared));
+  if (machine->has_peers && env->comm_ops)
+    HR_TRY(env->comm_ops->shared_memory(env, size_bytes, &machine->shared));
   if (!machine->shared) return hr_alloc(size_bytes, &machine->arena);
   machine->arena = hr_buffer_data(machine->shared);
   return NULL;

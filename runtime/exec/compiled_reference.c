@@ -135,21 +135,21 @@ static hr_status_t set_out_hint(exec_compiled_t *machine, const run_step_t *step
     return NULL;
   for (int i = 0; i < step->flat->in_count; i++)
     if (step->in[i] == step->out[0]) return NULL;
-  env->out_hint_instr = instr;
-  return wrap_address(instr->shape, step->out[0], &env->out_hint);
+  env->hints.out_hint_instr = instr;
+  return wrap_address(instr->shape, step->out[0], &env->hints.out_hint);
 }
 
 static void clear_out_hint(exec_compiled_t *machine) {
   op_env_t *env = exec_machine_env(machine->reference);
-  hlo_value_release(env->out_hint);
-  env->out_hint = NULL;
+  hlo_value_release(env->hints.out_hint);
+  env->hints.out_hint = NULL;
 }
 
 /* --- transfers into planned buffers --- */
 
 static void trace_transfer(exec_compiled_t *machine, const run_step_t *step) {
   uint64_t begun_ns = machine->steps[step->begins].started_ns,
-           over_ns = exec_machine_env(machine->reference)->arrived_ns;
+           over_ns = exec_machine_env(machine->reference)->transfers.arrived_ns;
   if (over_ns > begun_ns)
     hr_trace_note(machine->options.machine.trace, &machine->transfers[step->begins], begun_ns,
                   over_ns - begun_ns);
@@ -160,7 +160,7 @@ static hr_status_t end_transfer(exec_compiled_t *machine, const run_step_t *step
   hlo_value_t *value;
   op_env_t *env = exec_machine_env(machine->reference);
   const hlo_instr_t *instr = step->flat->source->op.instr;
-  env->arrived_ns = 0;
+  env->transfers.arrived_ns = 0;
   exec_machine_note(machine->reference, instr);
   if (op_is_channel_end(step->flat->reference.ends))
     return op_channel_done(env, instr, machine->steps[step->begins].handle);
@@ -190,14 +190,14 @@ static hr_status_t run_into_out_buffers(exec_compiled_t *machine, run_step_t *st
   for (int i = 0; i < flat->out_count; i++)
     HR_TRY(renew_view(hlo_shape_leaf(shape, i), step->out[i], &step->out_views[i]));
   if (machine->transfers) step->started_ns = hr_clock_ns();
-  env->out_buffers = step->out_views;
-  env->pinned_operands = flat->reference.pinned_operands;
-  env->starting = flat->reference.begins && flat->reference.begins->op == HLO_ASYNC_START
-                      ? flat->reference.begins
-                      : NULL;
+  env->hints.out_buffers = step->out_views;
+  env->hints.pinned_operands = flat->reference.pinned_operands;
+  env->hints.starting = flat->reference.begins && flat->reference.begins->op == HLO_ASYNC_START
+                            ? flat->reference.begins
+                            : NULL;
   hr_status_t st = exec_machine_step(machine->reference, flat->source, 0, in, &value);
-  env->out_buffers = NULL;
-  env->starting = NULL;
+  env->hints.out_buffers = NULL;
+  env->hints.starting = NULL;
   if (st || !flat->reference.begins) return st ? st : take_result(machine, step, value);
   if (op_is_channel_end(flat->reference.begins)) step->handle = op_channel_handle(value);
   hlo_value_release(value);

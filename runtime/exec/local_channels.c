@@ -191,11 +191,12 @@ void local_channels_wake(local_channels_t *channels) {
   pthread_mutex_unlock(&channels->lock);
 }
 
+static const op_channel_ops_t channel_ops = {
+    .send = send_value, .recv = recv_value, .transfer_done = transfer_done};
+static const op_feed_ops_t feed_ops = {.infeed = read_infeed, .outfeed = write_outfeed};
+
 void local_channels_attach(local_channels_t *channels, op_env_t *env) {
   env->feeds = env->channels = channels;
-  env->send = send_value;
-  env->recv = recv_value;
-  env->transfer_done = transfer_done;
-  env->infeed = read_infeed;
-  env->outfeed = write_outfeed;
+  env->channel_ops = &channel_ops;
+  env->feed_ops = &feed_ops;
 }

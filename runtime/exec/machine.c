@@ -4,7 +4,7 @@
  *   slots:  | param 0 | param 1 | value | value | ...     in[k] = slots[step.in_slots[k]]
  *
  * The plan says after which step each slot dies. The last use may overwrite or move the operand.
- * Calls recurse through env.call with a fresh array of slots.
+ * Calls recurse through op_engine_ops_t.call with a fresh array of slots.
  *
  * Sizes: every value is compared with its declared shape before later kernels rely on it. Steps
  *        with dynamic sizes are specialised to their operands each time they run.
@@ -44,8 +44,9 @@ struct exec_machine {
   exec_probes_t probes;
   hr_trace_span_t **subjects; /* per computation and step; NULL: steps are not traced */
   hr_trace_span_t *waiting;
-  hr_status_t (*wait)(op_env_t *env, op_request_t *request); /* wrapped by traced_wait */
-  bool is_fenced;                                            /* HLORUN_CHECK=memory */
+  const op_comm_ops_t *untraced_ops; /* functions that traced_ops forwards to */
+  op_comm_ops_t traced_ops;          /* copy of them with traced_wait */
+  bool is_fenced;                    /* HLORUN_CHECK=memory */
   bool is_inside; /* a step that is traced as a whole: a reduction calls its computation for every
                      element */
 };
@@ -293,7 +294,8 @@ static hr_status_t run_steps(exec_machine_t *machine, const plan_body_t *body,
     where.pos = hlo_instr_pos(instr);
     st = machine->subjects ? run_traced(machine, body, s, slots)
                            : run_step(machine, &body->steps[s], slots);
-    if (machine->env.transfers_in_flight && machine->env.poll) machine->env.poll(&machine->env);
+    if (machine->env.transfers.in_flight && machine->env.comm_ops)
+      machine->env.comm_ops->poll(&machine->env);
   }
   hr_where_pop(&where);
   return st;
@@ -402,9 +404,9 @@ const exec_machine_options_t *exec_machine_options(const exec_machine_t *machine
 
 static hr_status_t traced_wait(op_env_t *env, op_request_t *request) {
   exec_machine_t *machine = env->engine;
-  if (!request) return machine->wait(env, request);
+  if (!request) return machine->untraced_ops->wait(env, request);
   uint64_t begin = hr_clock_ns();
-  hr_status_t st = machine->wait(env, request);
+  hr_status_t st = machine->untraced_ops->wait(env, request);
   hr_trace_add(machine->options.trace, machine->waiting, begin);
   return st;
 }
@@ -413,12 +415,20 @@ static hr_status_t set_up_trace(exec_machine_t *machine) {
   hr_trace_t *trace = machine->options.trace;
   if (trace && machine->options.trace_steps)
     HR_TRY(exec_trace_plan(trace, machine->plan, &machine->subjects));
-  if (!trace || !machine->env.wait) return NULL;
+  if (!trace || !machine->env.comm_ops) return NULL;
   HR_TRY(exec_trace_plain(trace, "wait for peers", HR_TRACE_WAIT, &machine->waiting));
-  machine->wait = machine->env.wait;
-  machine->env.wait = traced_wait;
+  machine->untraced_ops = machine->env.comm_ops;
+  machine->traced_ops = *machine->untraced_ops;
+  machine->traced_ops.wait = traced_wait;
+  machine->env.comm_ops = &machine->traced_ops;
   return NULL;
 }
+
+static const op_engine_ops_t engine_ops = {.call = call_computation,
+                                           .state = find_state,
+                                           .check_cancelled = check_cancelled,
+                                           .run_parallel = exec_run_parallel};
+static const op_probe_ops_t probe_ops = {.probe = record_probe, .probed = find_probed};
 
 static hr_status_t set_up(exec_machine_t *machine) {
   const plan_grid_t *grid = machine->options.grid ? machine->options.grid : &machine->plan->grid;
@@ -431,12 +441,8 @@ static hr_status_t set_up(exec_machine_t *machine) {
   env->num_partitions = grid->num_partitions;
   env->scratch = &machine->scratch;
   env->rng_seed = machine->options.rng_seed;
-  env->call = call_computation;
-  env->state = find_state;
-  env->check_cancelled = check_cancelled;
-  env->probe = record_probe;
-  env->probed = find_probed;
-  env->run_parallel = exec_run_parallel;
+  env->engine_ops = &engine_ops;
+  env->probe_ops = &probe_ops;
   if (machine->options.attach_comm)
     HR_TRY(machine->options.attach_comm(env, machine->options.comm_context));
   return set_up_trace(machine);

@@ -115,7 +115,7 @@ static hr_status_t distribute_operands(parallel_grid_t *grid, const hlo_instr_t 
 static hr_status_t fill_infeed(parallel_grid_t *grid, const hlo_instr_t *instr) {
   for (int c = grid->count; c < instr->called_count; c++) {
     hlo_value_t *value;
-    HR_TRY(grid->env->call(grid->env, instr->called[c], NULL, 0, &value));
+    HR_TRY(grid->env->engine_ops->call(grid->env, instr->called[c], NULL, 0, &value));
     HR_TRY(local_channels_feed(&grid->channels, value));
   }
   return NULL;

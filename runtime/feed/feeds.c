@@ -165,11 +165,12 @@ static hr_status_t write_outfeed(op_env_t *env, const hlo_instr_t *instr, hlo_va
                  : NULL;
 }
 
+static const op_feed_ops_t feed_ops = {.infeed = read_infeed, .outfeed = write_outfeed};
+
 void exec_feeds_attach(op_env_t *env, exec_feeds_t *feeds) {
   if (!feeds) return;
   env->feeds = feeds;
-  env->infeed = read_infeed;
-  env->outfeed = write_outfeed;
+  env->feed_ops = &feed_ops;
 }
 
 /* --- life --- */

@@ -1,3 +1,6 @@
+/* Look-up of an instruction's attributes. An instruction has at most a handful, so that a linear
+ * search over the list is faster than any index. Absent attributes read as the fallback that
+ * ops/table/attrs.def gives; attributes of the wrong kind cannot occur, readers check kinds. */
 #include "ir/attr.h"
 
 #include "ir/module.h"

@@ -32,6 +32,7 @@ typedef struct hlo_dim_labels {
   uint32_t lhs_unused, rhs_unused, out_unused;
 } hlo_dim_labels_t;
 
+/* PADDING: edge and interior padding in elements; negative low and high crop. */
 typedef struct hlo_padding_dim {
   int64_t low, high, interior;
 } hlo_padding_dim_t;
@@ -40,6 +41,7 @@ typedef struct hlo_padding {
   const hlo_padding_dim_t *dims;
 } hlo_padding_t;
 
+/* SLICE: elements start, start + stride, ... below limit, per dimension. */
 typedef struct hlo_slice_dim {
   int64_t start, limit, stride;
 } hlo_slice_dim_t;
@@ -48,6 +50,7 @@ typedef struct hlo_slice {
   const hlo_slice_dim_t *dims;
 } hlo_slice_t;
 
+/* INT_LISTS: lists of integers, of any lengths. */
 typedef struct hlo_int_lists {
   int64_t count;
   const hr_ints_t *lists;
@@ -70,7 +73,8 @@ typedef struct hlo_axis_ref {
   int64_t pre_size, size; /* sub-axis (pre)size; 0 0: the whole axis */
 } hlo_axis_ref_t;
 
-/* GROUPS: the three spellings, and what they mean. `groups` is always filled in. */
+/* GROUPS: one of three notations, and the device lists that it stands for. `groups` is filled in
+ * whatever the notation, by the reader or by hlo_groups_expand. */
 typedef enum hlo_groups_form {
   HLO_GROUPS_LIST,
   HLO_GROUPS_IOTA,
@@ -90,18 +94,20 @@ typedef struct hlo_alias {
   hr_ints_t output_index;
   int64_t operand; /* operand number, or parameter number */
   hr_ints_t operand_index;
-  bool must; /* must-alias; only modules say it */
+  bool must; /* must-alias rather than may-alias; modules only */
 } hlo_alias_t;
 typedef struct hlo_aliasing {
   int count;
   const hlo_alias_t *aliases;
 } hlo_aliasing_t;
 
+/* DOMAIN: shardings at the two sides of a domain instruction (XLA, kDomain). */
 typedef struct hlo_domain {
   hr_str_t kind;
   const struct hlo_sharding *entry, *exit;
 } hlo_domain_t;
 
+/* SPARSITY of a dot: `non_zeros` of each `block` elements along `dimension` are stored. */
 typedef struct hlo_sparsity_side {
   bool present;
   int64_t non_zeros, block, dimension, stride;
@@ -110,6 +116,7 @@ typedef struct hlo_sparsity {
   hlo_sparsity_side_t lhs, rhs;
 } hlo_sparsity_t;
 
+/* RESULT_ACCURACY of StableHLO: tolerances, or the mode "highest". */
 typedef struct hlo_result_accuracy {
   bool has_tolerance; /* else `highest` */
   double atol, rtol;
@@ -121,6 +128,7 @@ typedef struct hlo_shapes {
   const hlo_shape_t *const *shapes;
 } hlo_shapes_t;
 
+/* One attribute. The key decides which member of the union holds the value (attrs.def). */
 typedef struct hlo_attr {
   uint16_t key; /* hlo_attr_key_t */
   union {
@@ -130,8 +138,7 @@ typedef struct hlo_attr {
     hr_str_t text;   /* STRING */
     hr_ints_t ints;  /* INTS, and ENUMS: numbers of the values */
     const hlo_int_lists_t *lists;
-    int64_t called_count; /* COMPUTATION, COMPUTATIONS: how many entries of instr->called are this
-                             attribute's */
+    int64_t called_count; /* COMPUTATION, COMPUTATIONS: entries of instr->called that it names */
     const hlo_shape_t *shape;
     const hlo_shapes_t *shapes;
     const hlo_window_t *window;
@@ -147,7 +154,10 @@ typedef struct hlo_attr {
   };
 } hlo_attr_t;
 
-/* NULL if absent. */
+/* Accessors. Cost: linear in the number of attributes. Owner: results live as the module.
+ * Thread: any, as the module does not change. */
+
+/* The attribute with this key; NULL if absent. */
 const hlo_attr_t *hlo_attr_find(const hlo_instr_t *instr, hlo_attr_key_t key);
 static inline bool hlo_attr_has(const hlo_instr_t *instr, hlo_attr_key_t key) {
   return hlo_attr_find(instr, key) != NULL;

@@ -1,17 +1,19 @@
-/* Comparing values with what was expected. */
+/* Comparison of values with expected ones.
+ * Units:  rtol relative to |want|; atol absolute; ulp in representable numbers of the type.
+ * Thread: any; nothing is shared. */
 #ifndef HLO_IR_COMPARE_H
 #define HLO_IR_COMPARE_H
 
 #include "base/text.h"
 #include "ir/value.h"
 
-/* Negative: the default. */
+/* Tolerances; negative members mean the default of the type. */
 typedef struct hlo_tolerance {
   double rtol, atol;
-  int64_t ulp;  /* the only criterion if given */
-  double terms; /* of sums: the largest number that was added up, which the default of atol is
-                   measured by if it is larger than all results; what cancels loses more than what
-                   is left can tell; 0: none */
+  int64_t ulp; /* the only criterion if given */
+  /* Largest term of the sums that made the values; 0: not known. The default atol is relative to
+   * it when it exceeds all results, as cancellation leaves errors in proportion to the terms. */
+  double terms;
 } hlo_tolerance_t;
 hlo_tolerance_t hlo_tolerance_default(void);
 

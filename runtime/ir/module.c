@@ -1,3 +1,7 @@
+/* Creation and destruction of modules, computations and instructions, and errors about them. A
+ * module is one arena: nothing is freed before the module is, apart from the growing lists, the
+ * values and the source text, which are counted or allocated on their own. Shapes are inferred
+ * one layer up (ops/rules/builder.h). */
 #include "ir/module.h"
 #include "base/decimal.h"
 
@@ -9,7 +13,8 @@ hr_status_t hlo_module_create(hr_str_t name, hlo_module_t **out_module) {
   HR_TRY(hr_alloc_zeroed(sizeof(hlo_module_t), &memory));
   hlo_module_t *module = memory;
   hr_arena_init(&module->arena);
-  module->replica_count = module->num_partitions = 1;
+  module->replica_count = 1;
+  module->num_partitions = 1;
   hr_status_t st = hr_arena_str(&module->arena, name, &module->name);
   if (st)
     hlo_module_destroy(module);
@@ -54,7 +59,7 @@ hr_status_t hlo_computation_add(hlo_module_t *module, hr_str_t name,
 }
 
 /* Enters a parameter under its number; gaps stay NULL until the verifier looks. */
-static hr_status_t add_parameter(hlo_computation_t *computation, hlo_instr_t *instr) {
+static hr_status_t enter_parameter(hlo_computation_t *computation, hlo_instr_t *instr) {
   int64_t number = hlo_parameter_number(instr);
   hr_pos_t pos = hlo_instr_pos(instr);
   if (number < 0 || number > 1000000)
@@ -70,10 +75,11 @@ static hr_status_t add_parameter(hlo_computation_t *computation, hlo_instr_t *in
   return NULL;
 }
 
-static hr_status_t copy_list(hr_arena_t *arena, const void *list, int count, size_t each,
-                             void *out_copy) {
+/* Copies `count` elements to the arena; an empty list becomes NULL. */
+static hr_status_t copy_list_to_arena(hr_arena_t *arena, const void *list, int count,
+                                      size_t element_bytes, void *out_copy) {
   void *copy = NULL;
-  if (count) HR_TRY(hr_arena_copy(arena, list, (size_t)count * each, &copy));
+  if (count) HR_TRY(hr_arena_copy(arena, list, (size_t)count * element_bytes, &copy));
   *(void **)out_copy = copy;
   return NULL;
 }
@@ -87,6 +93,7 @@ hr_status_t hlo_operand_shapes(hr_arena_t *arena, const hlo_instr_t *instr,
   return NULL;
 }
 
+/* Copies the description with its lists; the id is the position that hlo_instr_append will give. */
 hr_status_t hlo_instr_create(hlo_computation_t *computation, const hlo_instr_def_t *def,
                              hlo_instr_t **out_instr) {
   hr_arena_t *arena = &computation->module->arena;
@@ -99,10 +106,11 @@ hr_status_t hlo_instr_create(hlo_computation_t *computation, const hlo_instr_def
   instr->operand_count = def->operand_count;
   instr->attr_count = def->attr_count;
   instr->called_count = def->called_count;
-  HR_TRY(
-      copy_list(arena, def->operands, def->operand_count, sizeof *def->operands, &instr->operands));
-  HR_TRY(copy_list(arena, def->attrs, def->attr_count, sizeof *def->attrs, &instr->attrs));
-  HR_TRY(copy_list(arena, def->called, def->called_count, sizeof *def->called, &instr->called));
+  HR_TRY(copy_list_to_arena(arena, def->operands, def->operand_count, sizeof *def->operands,
+                            &instr->operands));
+  HR_TRY(copy_list_to_arena(arena, def->attrs, def->attr_count, sizeof *def->attrs, &instr->attrs));
+  HR_TRY(copy_list_to_arena(arena, def->called, def->called_count, sizeof *def->called,
+                            &instr->called));
   instr->literal = def->literal;
   instr->extra = def->extra;
   instr->line = def->line;
@@ -114,7 +122,7 @@ hr_status_t hlo_instr_create(hlo_computation_t *computation, const hlo_instr_def
 
 hr_status_t hlo_instr_append(hlo_instr_t *instr) {
   hlo_computation_t *computation = instr->parent;
-  if (instr->op == HLO_PARAMETER) HR_TRY(add_parameter(computation, instr));
+  if (instr->op == HLO_PARAMETER) HR_TRY(enter_parameter(computation, instr));
   HR_VEC_PUSH(&computation->instrs, instr);
   return NULL;
 }
@@ -134,10 +142,15 @@ hr_status_t hlo_error_from(const char *file, int line, hr_code_t code, const hlo
   int size = hr_vasprintf(&message, format, args);
   va_end(args);
   hr_pos_t pos = hlo_instr_pos(instr);
-  hr_status_t st =
-      hr_error_from(file, line, code, &pos, "%s of %%%.*s: %s%s%s%s", hlo_op_name(instr->op),
-                    HR_STR_ARGS(instr->name), size < 0 ? "out of memory" : message,
-                    label ? " (" : "", label ? label : "", label ? ")" : "");
+  const char *text = size < 0 ? "out of memory" : message;
+  const char *op = hlo_op_name(instr->op);
+  hr_status_t st;
+  if (label)
+    st = hr_error_from(file, line, code, &pos, "%s of %%%.*s: %s (%s)", op,
+                       HR_STR_ARGS(instr->name), text, label);
+  else
+    st = hr_error_from(file, line, code, &pos, "%s of %%%.*s: %s", op, HR_STR_ARGS(instr->name),
+                       text);
   if (size >= 0) free(message);
   return st;
 }

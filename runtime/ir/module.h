@@ -13,6 +13,7 @@ typedef struct hlo_computation hlo_computation_t;
 typedef struct hlo_sharding hlo_sharding_t; /* ir/sharding.h */
 typedef struct hlo_origin hlo_origin_t;     /* ir/origin.h */
 
+/* A frontend attribute. */
 typedef struct hlo_name_value {
   hr_str_t name, value;
   bool raw; /* the value is a brace dictionary, written without quotes */
@@ -30,6 +31,7 @@ typedef struct hlo_metadata {
   hr_str_t deduplicated_name, scheduling_name;
 } hlo_metadata_t;
 
+/* Named numbers that profilers attach; printed back, not used. */
 typedef struct hlo_statistics {
   int64_t visualizing_index;
   int count;
@@ -39,7 +41,7 @@ typedef struct hlo_statistics {
   } * items;
 } hlo_statistics_t;
 
-/* What any instruction may carry, apart from its op's attributes. NULL or empty: absent. */
+/* Attributes that every op may have, beside those of its row in ops.def. NULL or empty: absent. */
 typedef struct hlo_extra {
   const hlo_sharding_t *sharding;
   hlo_name_values_t frontend_attributes; /* sorted by name */
@@ -64,12 +66,11 @@ struct hlo_instr {
   bool async_sugar; /* async-start/-update/-done written as OP-start: print it that way */
   hlo_instr_t **operands;
   const hlo_attr_t *attrs;
-  hlo_computation_t *
-      *called; /* in the order of the attributes that name them, e.g. while: condition, body */
-  hlo_value_t *literal;     /* CONSTANT: its value; NULL if it was elided ("{...}") */
-  const hlo_extra_t *extra; /* NULL: nothing */
+  hlo_computation_t **called; /* in the order of their attributes; while: condition, body */
+  hlo_value_t *literal;       /* CONSTANT: its value; NULL if it was elided ("{...}") */
+  const hlo_extra_t *extra;   /* NULL: nothing */
   hlo_computation_t *parent;
-  uint32_t line, column; /* of its name in the source, 0 if it has none */
+  uint32_t line, column; /* position of the name in the source; 0: none */
 };
 
 struct hlo_computation {
@@ -82,7 +83,7 @@ struct hlo_computation {
   hr_str_t execution_thread; /* empty: main */
   bool is_fusion;            /* body of a fusion */
   bool is_async_wrapper;     /* hidden body of an OP-start */
-  uint8_t purity;            /* of passes/: what is known of its effects; 0: nothing yet */
+  uint8_t purity;            /* cache of passes/: effects of the computation; 0: not known yet */
   uint32_t line, column;
 };
 
@@ -102,8 +103,8 @@ typedef struct hlo_stack_frames {
 
 struct hlo_module {
   hr_arena_t arena;
-  hr_source_t source; /* the text it was read from, kept by source_buffer */
-  hr_buffer_t *source_buffer;
+  hr_source_t source;         /* text of the program, for positions in messages */
+  hr_buffer_t *source_buffer; /* owns the bytes of `source` */
   hr_str_t name;
   HR_VEC(hlo_computation_t *) computations; /* callees before callers */
   hlo_computation_t *entry;
@@ -112,22 +113,24 @@ struct hlo_module {
   bool is_scheduled;
   bool alias_passthrough_params;
   hlo_aliasing_t input_output_alias;
-  hlo_aliasing_t buffer_donor; /* only operand and operand_index are meant */
+  hlo_aliasing_t buffer_donor; /* operand and operand_index only */
   bool has_entry_layout;       /* entry_computation_layout was given */
-  hlo_shapes_t entry_params;   /* what it said */
+  hlo_shapes_t entry_params;   /* entry_computation_layout: parameters, then result */
   const hlo_shape_t *entry_result;
-  int propagate_params_count,
-      propagate_output_count; /* allow_spmd_sharding_propagation_to_*; 0: absent */
-  const bool *propagate_params, *propagate_output;
+  int propagate_params_count; /* allow_spmd_sharding_propagation_to_parameters; 0: absent */
+  int propagate_output_count; /* ..._to_output; 0: absent */
+  const bool *propagate_params;
+  const bool *propagate_output;
   int64_t replica_count, num_partitions; /* 1 when not given */
   hlo_name_values_t frontend_attributes;
-  const hlo_sharding_t *const
-      *result_shardings; /* per flattened result, from pass_lower_manual_sharding; NULL: not cut */
+  /* Sharding per flattened result, from pass_lower_manual_sharding; NULL: results are whole. */
+  const hlo_sharding_t *const *result_shardings;
   const hlo_stack_frames_t *stack_frames; /* NULL: none */
   hr_str_t origin_recovery_table;         /* text between the braces, as written */
   hr_str_t debug_attributes;
 };
 
+/* An empty module of one replica and one partition. Errors: NO_MEMORY. */
 hr_status_t hlo_module_create(hr_str_t name, hlo_module_t **out_module);
 void hlo_module_destroy(hlo_module_t *module); /* accepts NULL */
 /* Hands a value to the module, which releases it when it is destroyed (also if this fails). */
@@ -184,7 +187,7 @@ hr_status_t hlo_error_from(const char *file, int line, hr_code_t code, const hlo
                            const char *label, const char *format, ...)
     __attribute__((format(printf, 6, 7), returns_nonnull));
 
-/* The shapes of the operands as the program says them, in order. */
+/* Shapes of the operands, in order, as a list in the arena. */
 hr_status_t hlo_operand_shapes(hr_arena_t *arena, const hlo_instr_t *instr,
                                const hlo_shape_t *const **out_shapes);
 

@@ -1,3 +1,5 @@
+/* Printer of origin={...}: a tree that mirrors the tuple of the value's shape, {"name" {index}}
+ * for a leaf, () for tuples. */
 #include "ir/origin.h"
 
 #include "ir/print.h"

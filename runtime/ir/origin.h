@@ -6,17 +6,16 @@
 #include "ir/module.h"
 
 struct hlo_origin {
-  bool synthetic_call; /* [synthetic_call]: nothing else is said */
+  bool synthetic_call; /* [synthetic_call]: no other member counts */
   bool is_tuple;       /* mirrors a tuple of the value's shape */
   bool known;          /* a leaf that names an instruction */
   int element_count;
   const hlo_origin_t *const *elements;
   hr_str_t instruction;
-  hr_ints_t index; /* which part of that instruction's value */
+  hr_ints_t index; /* tuple index within that instruction's value */
 };
 
-void hlo_origin_print(
-    hr_strbuf_t *text,
-    const hlo_origin_t *origin); /* as in origin={...}, without the outer braces */
+/* Prints as in origin={...}, without the outer braces. */
+void hlo_origin_print(hr_strbuf_t *text, const hlo_origin_t *origin);
 
 #endif

@@ -1,7 +1,12 @@
+/* Printer of the attributes of an op's row in ops.def, one function per kind (attrs.def), in the
+ * notation of XLA's HLO text. Attributes with their default value are left out, apart from those
+ * that XLA always shows (HLO_USE_SHOW). Order: that of the row. */
 #include <string.h>
 
 #include "ir/print_parts.h"
 #include "ir/sharding.h"
+
+static const char *bool_text(bool flag) { return flag ? "true" : "false"; }
 
 static void print_braced_ints(hr_strbuf_t *text, hr_ints_t ints) {
   hr_strbuf_add_char(text, '{');
@@ -9,6 +14,7 @@ static void print_braced_ints(hr_strbuf_t *text, hr_ints_t ints) {
   hr_strbuf_add_char(text, '}');
 }
 
+/* {{0,1},{2,3}} */
 static void print_int_lists(hr_strbuf_t *text, const hlo_int_lists_t *lists) {
   hr_strbuf_add_char(text, '{');
   for (int64_t i = 0; i < lists->count; i++) {
@@ -20,43 +26,55 @@ static void print_int_lists(hr_strbuf_t *text, const hlo_int_lists_t *lists) {
 
 /* Windows -------------------------------------------------------------------------------------- */
 
-static int64_t window_number(const hlo_window_dim_t *d, int key) {
+/* Fields of a window in the order in which they print: the key of the functions below. */
+enum {
+  WINDOW_SIZE,
+  WINDOW_STRIDE,
+  WINDOW_PAD,
+  WINDOW_LHS_DILATE,
+  WINDOW_RHS_DILATE,
+  WINDOW_REVERSAL
+};
+
+static int64_t window_field(const hlo_window_dim_t *d, int key) {
   switch (key) {
-    case 0:
+    case WINDOW_SIZE:
       return d->size;
-    case 1:
+    case WINDOW_STRIDE:
       return d->stride;
-    case 3:
+    case WINDOW_LHS_DILATE:
       return d->base_dilation;
-    case 4:
+    case WINDOW_RHS_DILATE:
       return d->window_dilation;
     default:
       return d->reversal;
   }
 }
 
-static bool window_part_is_default(const hlo_window_t *w, int key) {
+/* Whether a field has its default in all dimensions. Sizes are always printed. */
+static bool window_field_is_default(const hlo_window_t *w, int key) {
   static const int64_t defaults[] = {0, 1, 0, 1, 1, 0};
   for (int d = 0; d < w->rank; d++)
-    if (key == 2 ? w->dims[d].pad_low || w->dims[d].pad_high
-                 : window_number(&w->dims[d], key) != defaults[key])
+    if (key == WINDOW_PAD ? w->dims[d].pad_low || w->dims[d].pad_high
+                          : window_field(&w->dims[d], key) != defaults[key])
       return false;
-  return key != 0;
+  return key != WINDOW_SIZE;
 }
 
+/* {size=3x3 stride=2x2 pad=1_1x1_1 lhs_dilate=... rhs_dilate=... rhs_reversal=...} */
 static void print_window(hr_strbuf_t *text, const hlo_window_t *w) {
   static const char *const keys[] = {"size",       "stride",     "pad",
                                      "lhs_dilate", "rhs_dilate", "rhs_reversal"};
   hr_strbuf_add_char(text, '{');
-  for (int key = 0; key < 6; key++) {
-    if (window_part_is_default(w, key)) continue;
+  for (int key = 0; key <= WINDOW_REVERSAL; key++) {
+    if (window_field_is_default(w, key)) continue;
     hr_strbuf_printf(text, "%s%s=", key ? " " : "", keys[key]);
     for (int d = 0; d < w->rank; d++) {
       if (d) hr_strbuf_add_char(text, 'x');
-      if (key == 2)
+      if (key == WINDOW_PAD)
         hr_strbuf_printf(text, "%ld_%ld", (long)w->dims[d].pad_low, (long)w->dims[d].pad_high);
       else
-        hr_strbuf_add_int(text, window_number(&w->dims[d], key));
+        hr_strbuf_add_int(text, window_field(&w->dims[d], key));
     }
   }
   hr_strbuf_add_char(text, '}');
@@ -64,27 +82,30 @@ static void print_window(hr_strbuf_t *text, const hlo_window_t *w) {
 
 /* Labels, padding, slices ---------------------------------------------------------------------- */
 
-static void print_side(hr_strbuf_t *text, int rank, int64_t first, int64_t second,
-                       const char *letters, const int64_t *spatial, int spatial_rank) {
+/* Labels of one side: the two named dimensions, digits for spatial ones, '?' for the rest. */
+static void print_dim_labels_side(hr_strbuf_t *text, int rank, int64_t first, int64_t second,
+                                  const char *labels, const int64_t *spatial, int spatial_rank) {
   char side[HLO_MAX_RANK];
   memset(side, '?', sizeof side);
-  if (first >= 0) side[first] = letters[0];
-  if (second >= 0) side[second] = letters[1];
+  if (first >= 0) side[first] = labels[0];
+  if (second >= 0) side[second] = labels[1];
   for (int k = 0; k < spatial_rank; k++) side[spatial[k]] = (char)('0' + k);
   hr_strbuf_add(text, side, (size_t)rank);
 }
 
+/* Convolution labels such as b01f_01io->b01f. */
 static void print_labels(hr_strbuf_t *text, const hlo_dim_labels_t *l) {
-  print_side(text, l->lhs_rank, l->lhs_batch, l->lhs_feature, "bf", l->lhs_spatial,
-             l->spatial_rank);
+  print_dim_labels_side(text, l->lhs_rank, l->lhs_batch, l->lhs_feature, "bf", l->lhs_spatial,
+                        l->spatial_rank);
   hr_strbuf_add_char(text, '_');
-  print_side(text, l->rhs_rank, l->rhs_input_feature, l->rhs_output_feature, "io", l->rhs_spatial,
-             l->spatial_rank);
+  print_dim_labels_side(text, l->rhs_rank, l->rhs_input_feature, l->rhs_output_feature, "io",
+                        l->rhs_spatial, l->spatial_rank);
   hr_strbuf_add_str(text, "->");
-  print_side(text, l->out_rank, l->out_batch, l->out_feature, "bf", l->out_spatial,
-             l->spatial_rank);
+  print_dim_labels_side(text, l->out_rank, l->out_batch, l->out_feature, "bf", l->out_spatial,
+                        l->spatial_rank);
 }
 
+/* low_high or low_high_interior per dimension, joined by x. Interior shows if any is not 0. */
 static void print_padding(hr_strbuf_t *text, const hlo_padding_t *p) {
   bool interior = false;
   for (int d = 0; d < p->rank; d++) interior |= p->dims[d].interior != 0;
@@ -94,6 +115,7 @@ static void print_padding(hr_strbuf_t *text, const hlo_padding_t *p) {
   }
 }
 
+/* {[start:limit:stride], ...}; strides show if any is not 1. */
 static void print_slice(hr_strbuf_t *text, const hlo_slice_t *s) {
   bool strides = false;
   for (int d = 0; d < s->rank; d++) strides |= s->dims[d].stride != 1;
@@ -109,6 +131,7 @@ static void print_slice(hr_strbuf_t *text, const hlo_slice_t *s) {
 
 /* Groups, aliasing and the rest ---------------------------------------------------------------- */
 
+/* Replica groups in the notation in which they were written: lists, iota or mesh axes. */
 static void print_groups(hr_strbuf_t *text, const hlo_groups_t *g) {
   if (g->form == HLO_GROUPS_LIST) {
     print_int_lists(text, &g->groups);
@@ -130,6 +153,7 @@ static void print_groups(hr_strbuf_t *text, const hlo_groups_t *g) {
   }
 }
 
+/* {output index}: (operand, {operand index}, kind), ... */
 void hlo_print_aliasing(hr_strbuf_t *text, const hlo_aliasing_t *aliasing, bool with_kind) {
   for (int i = 0; i < aliasing->count; i++) {
     const hlo_alias_t *a = &aliasing->aliases[i];
@@ -142,6 +166,7 @@ void hlo_print_aliasing(hr_strbuf_t *text, const hlo_aliasing_t *aliasing, bool 
   }
 }
 
+/* N:M structured sparsity of one operand. */
 static void print_sparsity_side(hr_strbuf_t *text, const char *name, const hlo_sparsity_side_t *s) {
   hr_strbuf_printf(text, "%s={sparsity=%ldx%ld dimension=%ld stride=%ld}", name, (long)s->non_zeros,
                    (long)s->block, (long)s->dimension, (long)s->stride);
@@ -181,6 +206,7 @@ static void print_enums(hr_strbuf_t *text, const hlo_enum_info_t *info, hr_ints_
   hr_strbuf_add_char(text, '}');
 }
 
+/* Names of called computations; `list` adds braces. */
 static void print_called(hr_strbuf_t *text, hlo_computation_t *const *called, int64_t count,
                          bool list, hlo_print_style_t style) {
   if (list) hr_strbuf_add_char(text, '{');
@@ -208,7 +234,7 @@ void hlo_print_accuracy(hr_strbuf_t *text, const hlo_instr_t *instr) {
 
 /* Whether an attribute prints ------------------------------------------------------------------ */
 
-/* The comparison that compare makes when it names none. */
+/* Comparison type of a compare that names none: by the class of its operands. */
 static int default_comparison(const hlo_instr_t *instr) {
   if (!instr->operand_count) return HLO_COMPARISON_DEFAULT;
   switch (hr_dtype_class(instr->operands[0]->shape->dtype)) {
@@ -222,6 +248,7 @@ static int default_comparison(const hlo_instr_t *instr) {
   }
 }
 
+/* Whether the attribute equals its default. A channel id always prints. */
 static bool has_default_value(const hlo_instr_t *instr, const hlo_attr_t *attr) {
   const hlo_attr_info_t *info = &hlo_attr_table[attr->key];
   switch (info->kind) {
@@ -251,8 +278,8 @@ static bool has_default_value(const hlo_instr_t *instr, const hlo_attr_t *attr) 
   }
 }
 
-/* What an attribute that always shows prints when it is absent; false if it has nothing to print.
- */
+/* Prints an absent attribute that is always shown, with its default. Returns false if its kind has
+ * no default to print. */
 static bool print_absent(hr_strbuf_t *text, const hlo_instr_t *instr, hlo_attr_key_t key) {
   const hlo_attr_info_t *info = &hlo_attr_table[key];
   bool list = info->kind == HLO_KIND_INTS || info->kind == HLO_KIND_GROUPS;
@@ -262,16 +289,17 @@ static bool print_absent(hr_strbuf_t *text, const hlo_instr_t *instr, hlo_attr_k
   if (outfeed)
     hlo_shape_print(text, instr->operands[0]->shape, true);
   else
-    hr_strbuf_add_str(text, list ? "{}" : info->fallback ? "true" : "false");
+    hr_strbuf_add_str(text, list ? "{}" : bool_text(info->fallback));
   return true;
 }
 
+/* Prints a value by its kind. `called` are the computations that the attribute names. */
 static void print_value(hr_strbuf_t *text, const hlo_attr_t *attr, hlo_computation_t *const *called,
                         hlo_print_style_t style) {
   const hlo_attr_info_t *info = &hlo_attr_table[attr->key];
   switch (info->kind) {
     case HLO_KIND_BOOL:
-      hr_strbuf_add_str(text, attr->flag ? "true" : "false");
+      hr_strbuf_add_str(text, bool_text(attr->flag));
       break;
     case HLO_KIND_INT:
       hr_strbuf_add_int(text, attr->integer);
@@ -342,6 +370,7 @@ static void print_value(hr_strbuf_t *text, const hlo_attr_t *attr, hlo_computati
   }
 }
 
+/* `called` advances with the attributes that name computations: instr->called is in their order. */
 void hlo_print_attrs(hr_strbuf_t *text, const hlo_instr_t *instr, hlo_print_style_t style) {
   const hlo_op_info_t *op = &hlo_op_table[instr->op];
   hlo_computation_t *const *called = instr->called;

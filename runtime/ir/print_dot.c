@@ -1,7 +1,8 @@
+/* Printer of a module as a Graphviz graph: a cluster per computation, solid edges for data,
+ * dashed grey ones for control predecessors and dashed ones from the root of a called
+ * computation. Nodes are named by the numbers of computation and instruction, as names may need
+ * quotes. */
 #include "ir/print.h"
-
-/* Graphviz: a cluster per computation, solid edges for data, dashed ones for control and for calls.
- * Nodes are named by the numbers of computation and instruction. */
 
 static void print_label_text(hr_strbuf_t *text, const char *bytes, size_t size) {
   for (size_t i = 0; i < size; i++) {
@@ -16,6 +17,8 @@ static void print_node_name(hr_strbuf_t *text, const hlo_instr_t *instr) {
 
 #define LABEL_SHAPE_MAX 80 /* a tuple's shape may fill pages */
 
+/* A box with name, op and shape; the root has a double border, parameters and constants round
+ * corners. */
 static void print_node(hr_strbuf_t *text, const hlo_instr_t *instr) {
   char shape[HLO_SHAPE_TEXT];
   hlo_shape_text(instr->shape, shape);
@@ -41,6 +44,7 @@ static void print_edge(hr_strbuf_t *text, const hlo_instr_t *from, const hlo_ins
   hr_strbuf_printf(text, "%s;\n", attributes);
 }
 
+/* Incoming edges of a node. Operands are numbered if there are several. */
 static void print_edges(hr_strbuf_t *text, const hlo_instr_t *instr) {
   for (int k = 0; k < instr->operand_count; k++) {
     char number[32] = "";

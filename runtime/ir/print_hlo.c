@@ -1,3 +1,12 @@
+/* Printer of modules, computations and instructions as HLO text. The order of attributes and the
+ * spacing are those of XLA's printer, so that texts can be compared:
+ *
+ *   [ROOT] name = shape op(operands), op attributes, parameter_replication, sharding,
+ *     frontend_attributes, control-predecessors, statistics, result_accuracy, origin, metadata,
+ *     backend_config
+ *
+ * An asynchronous op that was written as OP-start, OP-update, OP-done prints so again: its
+ * attributes are those of the instruction in the hidden body. */
 #include <string.h>
 
 #include "ir/origin.h"
@@ -6,9 +15,10 @@
 
 /* Strings and names ---------------------------------------------------------------------------- */
 
+/* Escape of a control or non-ASCII byte, as C has it: a letter, or three octal digits. */
 static void print_escaped(hr_strbuf_t *text, unsigned char c) {
-  static const char letters[] = "\nn\rr\tt\"\"''\\\\";
-  for (const char *pair = letters; *pair; pair += 2) {
+  static const char escapes[] = "\nn\rr\tt\"\"''\\\\";
+  for (const char *pair = escapes; *pair; pair += 2) {
     if (c != (unsigned char)*pair) continue;
     char escape[2] = {'\\', pair[1]};
     hr_strbuf_add(text, escape, 2);
@@ -17,6 +27,7 @@ static void print_escaped(hr_strbuf_t *text, unsigned char c) {
   hr_strbuf_printf(text, "\\%03o", c);
 }
 
+/* Quotes the string; runs of plain characters are copied as a whole. */
 void hlo_print_string(hr_strbuf_t *text, hr_str_t string) {
   size_t from = 0;
   hr_strbuf_add_char(text, '"');
@@ -31,7 +42,8 @@ void hlo_print_string(hr_strbuf_t *text, hr_str_t string) {
   hr_strbuf_add_char(text, '"');
 }
 
-/* True if the string is one brace dictionary from its first byte to its last. */
+/* Whether the string is one brace dictionary from its first byte to its last; quoted braces do
+ * not count. */
 static bool is_braces(hr_str_t s) {
   size_t depth = 0;
   bool quoted = false;
@@ -63,7 +75,7 @@ void hlo_print_name(hr_strbuf_t *text, hr_str_t name, hlo_print_style_t style) {
   hr_strbuf_add(text, name.data, name.size);
 }
 
-/* Without braces. */
+/* name="value", ... without braces. */
 static void hlo_print_pairs(hr_strbuf_t *text, const hlo_name_values_t *pairs) {
   for (int i = 0; i < pairs->count; i++) {
     hr_strbuf_printf(text, "%s%.*s=", i ? "," : "", HR_STR_ARGS(pairs->items[i].name));
@@ -87,9 +99,10 @@ static void print_opcode(hr_strbuf_t *text, const hlo_instr_t *instr, const hlo_
     return;
   }
   hr_strbuf_add_str(text, hlo_op_name(wrapped->op));
-  hr_strbuf_add_str(text, instr->op == HLO_ASYNC_START    ? "-start"
-                          : instr->op == HLO_ASYNC_UPDATE ? "-update"
-                                                          : "-done");
+  if (instr->op == HLO_ASYNC_START)
+    hr_strbuf_add_str(text, "-start");
+  else
+    hr_strbuf_add_str(text, instr->op == HLO_ASYNC_UPDATE ? "-update" : "-done");
 }
 
 static void print_operands(hr_strbuf_t *text, const hlo_instr_t *instr, hlo_print_style_t style) {
@@ -100,6 +113,8 @@ static void print_operands(hr_strbuf_t *text, const hlo_instr_t *instr, hlo_prin
   }
 }
 
+/* Operands, or the number of a parameter, or the literal of a constant ("{...}" if it was
+ * elided). */
 static void print_parentheses(hr_strbuf_t *text, const hlo_instr_t *instr,
                               hlo_print_style_t style) {
   hr_strbuf_add_char(text, '(');
@@ -114,7 +129,7 @@ static void print_parentheses(hr_strbuf_t *text, const hlo_instr_t *instr,
   hr_strbuf_add_char(text, ')');
 }
 
-/* With sugar, the attributes are those of the op inside. */
+/* Op attributes. Those of an asynchronous op written as OP-start are the wrapped op's. */
 static void print_op_attrs(hr_strbuf_t *text, const hlo_instr_t *instr, const hlo_instr_t *wrapped,
                            hlo_print_style_t style) {
   if (!wrapped) {
@@ -131,8 +146,10 @@ static void print_op_attrs(hr_strbuf_t *text, const hlo_instr_t *instr, const hl
 
 static void print_bools(hr_strbuf_t *text, int count, const bool *flags) {
   hr_strbuf_add_char(text, '{');
-  for (int i = 0; i < count; i++)
-    hr_strbuf_printf(text, "%s%s", i ? "," : "", flags[i] ? "true" : "false");
+  for (int i = 0; i < count; i++) {
+    if (i) hr_strbuf_add_char(text, ',');
+    hr_strbuf_add_str(text, flags[i] ? "true" : "false");
+  }
   hr_strbuf_add_char(text, '}');
 }
 
@@ -170,19 +187,20 @@ static void print_early_extra(hr_strbuf_t *text, const hlo_extra_t *extra,
   if (extra->statistics) print_statistics(text, extra->statistics);
 }
 
-/* Metadata shows only if it says where the instruction comes from. */
-static bool shows(const hlo_metadata_t *m) {
+/* Metadata prints only if it names an origin of the instruction. */
+static bool metadata_is_printed(const hlo_metadata_t *m) {
   return m && (m->op_type.size || m->op_name.size || m->source_file.size ||
                m->scheduling_name.size || m->stack_frame_id);
 }
 
+/* Attributes of any op that stand after result_accuracy. */
 static void print_late_extra(hr_strbuf_t *text, const hlo_extra_t *extra, hlo_print_style_t style) {
   if (extra->origin) {
     hr_strbuf_add_str(text, ", origin={");
     hlo_origin_print(text, extra->origin);
     hr_strbuf_add_char(text, '}');
   }
-  if (style == HLO_PRINT_LONG && shows(extra->metadata)) {
+  if (style == HLO_PRINT_LONG && metadata_is_printed(extra->metadata)) {
     hr_strbuf_add_str(text, ", metadata={");
     hlo_metadata_print(text, extra->metadata);
     hr_strbuf_add_char(text, '}');
@@ -230,6 +248,7 @@ static bool is_hidden(const hlo_computation_t *computation) {
   return computation->is_async_wrapper;
 }
 
+/* " (name: shape, ...) -> shape" of the long style. */
 static void print_signature(hr_strbuf_t *text, const hlo_computation_t *computation) {
   hr_strbuf_add_str(text, " (");
   for (size_t i = 0; i < computation->params.count; i++) {
@@ -262,6 +281,7 @@ static void print_computation(hr_strbuf_t *text, const hlo_computation_t *comput
 
 /* Modules -------------------------------------------------------------------------------------- */
 
+/* entry_computation_layout: as the program gave it, else from the entry's parameters and root. */
 static void print_entry_layout(hr_strbuf_t *text, const hlo_module_t *module) {
   hlo_shape_t params = {.dtype = HR_TUPLE};
   hr_strbuf_add_str(text, ", entry_computation_layout={");
@@ -284,6 +304,7 @@ static void print_entry_layout(hr_strbuf_t *text, const hlo_module_t *module) {
   hr_strbuf_add_char(text, '}');
 }
 
+/* buffer_donor={ (parameter, {index}), ... } */
 static void print_donors(hr_strbuf_t *text, const hlo_aliasing_t *donors) {
   hr_strbuf_add_str(text, ", buffer_donor={ ");
   for (int i = 0; i < donors->count; i++) {
@@ -294,13 +315,14 @@ static void print_donors(hr_strbuf_t *text, const hlo_aliasing_t *donors) {
   hr_strbuf_add_str(text, " }");
 }
 
+/* allow_spmd_sharding_propagation_to_*; a single false is the default and left out. */
 static void print_propagation(hr_strbuf_t *text, const char *name, int count, const bool *flags) {
   if (!count || (count == 1 && !flags[0])) return;
   hr_strbuf_printf(text, ", allow_spmd_sharding_propagation_to_%s=", name);
   print_bools(text, count, flags);
 }
 
-/* Up to the counts of processes. */
+/* Module attributes that XLA prints before entry_computation_layout. */
 static void print_early_header(hr_strbuf_t *text, const hlo_module_t *m) {
   if (m->is_scheduled) hr_strbuf_add_str(text, ", is_scheduled=true");
   if (m->input_output_alias.count) {
@@ -325,6 +347,7 @@ static void print_late_header(hr_strbuf_t *text, const hlo_module_t *m) {
     hr_strbuf_printf(text, ",\ndebug_attributes={%.*s}", HR_STR_ARGS(m->debug_attributes));
 }
 
+/* Printed into a buffer of its own first, as each part begins with ", ". */
 void hlo_print_module_frontend_attrs(hr_strbuf_t *text, const hlo_module_t *m) {
   hr_strbuf_t all;
   hr_strbuf_init(&all);
@@ -364,6 +387,7 @@ static void print_name_table(hr_strbuf_t *text, const char *title, int count,
   hr_strbuf_add_char(text, '\n');
 }
 
+/* Tables count from 1. parent_frame_id prints one more than it is, as XLA does. */
 void hlo_print_stack_frames(hr_strbuf_t *text, const hlo_stack_frames_t *f) {
   print_name_table(text, "FileNames", f->file_count, f->files);
   print_name_table(text, "FunctionNames", f->function_count, f->functions);

@@ -1,3 +1,10 @@
+/* Printer of literals. Numbers are as short as reads back bit for bit: f32 and f64 try the
+ * digits that every decimal keeps (6, 15) and fall back to those that tell all values apart (9,
+ * 17); narrow types take the latter. NaN payloads that are not the default print in hexadecimal.
+ * Arrays print as XLA does: { { 1, 2 }, { 3, 4 } }, with the index of a part as a comment from
+ * rank 4 on.
+ * Cost: linear in the elements; whole numbers of up to five digits, the most frequent case,
+ * avoid printf. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,12 +14,13 @@
 
 /* Numbers -------------------------------------------------------------------------------------- */
 
-/* Decimal digits that tell any two values of a type apart, and those that every value of the type
- * keeps. */
+/* Decimal digits that distinguish any two values of a type: ceil(1 + p log10(2)), p bits of
+ * precision. */
 static int digits_needed(const hr_float_format_t *f) {
   return (int)ceil(1 + (f->mantissa_bits + 1) * 0.30102999566398120);
 }
 
+/* nan, -nan, and the payload if it is not the quiet default. Types without payloads print nan. */
 static void print_nan(hr_strbuf_t *text, const hr_float_format_t *f, uint64_t bits) {
   uint64_t payload = bits & ((UINT64_C(1) << f->mantissa_bits) - 1);
   bool quiet = f->specials != HR_SPECIALS_IEEE || payload == UINT64_C(1) << (f->mantissa_bits - 1);
@@ -21,7 +29,7 @@ static void print_nan(hr_strbuf_t *text, const hr_float_format_t *f, uint64_t bi
   if (!quiet) hr_strbuf_printf(text, "(0x%lx)", (unsigned long)payload);
 }
 
-/* Whole numbers of a few digits print as integers; quickly, for there are many. */
+/* Prints an integer of at most five digits; false for other numbers. Avoids printf. */
 static bool print_small_integer(hr_strbuf_t *text, double value) {
   if (!(fabs(value) < 100000) || value != (double)(int)value || (value == 0 && signbit(value)))
     return false;
@@ -51,9 +59,8 @@ static void print_float(hr_strbuf_t *text, hr_dtype_t dtype, uint64_t bits) {
     print_nan(text, f, bits);
   else if (isinf(value))
     hr_strbuf_add_str(text, value < 0 ? "-inf" : "inf");
-  else if (f->mantissa_bits >= 10 &&
-           print_small_integer(text, value)) /* narrower types may take fewer digits */
-    return;
+  else if (f->mantissa_bits >= 10 && print_small_integer(text, value))
+    return; /* types with fewer bits may need fewer digits: 448 is 4.5e+02 */
   else if (dtype == HR_F32)
     print_f32(text, (float)value);
   else if (dtype == HR_F64)
@@ -62,12 +69,13 @@ static void print_float(hr_strbuf_t *text, hr_dtype_t dtype, uint64_t bits) {
     hr_strbuf_printf(text, "%.*g", digits_needed(f), value);
 }
 
-static int64_t load_int(hr_dtype_t dtype, const void *element, uint64_t *out_bits) {
+/* An element sign-extended; *out_bits is zero-extended. `shift` shifts the sign up. */
+static int64_t load_integer(hr_dtype_t dtype, const void *element, uint64_t *out_bits) {
   size_t size = hr_dtype_bytes(dtype);
   *out_bits = 0;
   memcpy(out_bits, element, size < 8 ? size : 8);
-  unsigned unused = 64 - 8 * (unsigned)size;
-  return (int64_t)(*out_bits << unused) >> unused;
+  unsigned shift = 64 - 8 * (unsigned)size;
+  return (int64_t)(*out_bits << shift) >> shift;
 }
 
 void hlo_print_double(hr_strbuf_t *text, double value) { hlo_print_number(text, HR_F64, &value); }
@@ -79,16 +87,16 @@ void hlo_print_number(hr_strbuf_t *text, hr_dtype_t dtype, const void *element) 
       hr_strbuf_add_str(text, *(const uint8_t *)element ? "true" : "false");
       break;
     case HR_CLASS_SIGNED:
-      hr_strbuf_add_int(text, load_int(dtype, element, &bits));
+      hr_strbuf_add_int(text, load_integer(dtype, element, &bits));
       break;
     case HR_CLASS_UNSIGNED:
-      if (load_int(dtype, element, &bits) < 0 && dtype == HR_U64)
+      if (load_integer(dtype, element, &bits) < 0 && dtype == HR_U64)
         hr_strbuf_printf(text, "%lu", (unsigned long)bits);
       else
         hr_strbuf_add_int(text, (int64_t)bits);
       break;
     case HR_CLASS_FLOAT:
-      load_int(dtype, element, &bits);
+      load_integer(dtype, element, &bits);
       print_float(text, dtype, bits);
       break;
     case HR_CLASS_COMPLEX: {
@@ -110,7 +118,7 @@ void hlo_print_number(hr_strbuf_t *text, hr_dtype_t dtype, const void *element) 
 typedef struct printer {
   hr_strbuf_t *text;
   const hlo_value_t *value;
-  const char *next; /* element */
+  const char *next; /* next element to print */
   size_t element_bytes;
 } printer_t;
 
@@ -122,8 +130,8 @@ static void print_element(printer_t *p) {
   p->next += p->element_bytes;
 }
 
-/* A row of the innermost dimension: {1, 2, 3} alone, { 1, 2 } within others, but {1} and {} always
- * tight. */
+/* A row of the innermost dimension: {1, 2, 3} alone, { 1, 2 } within others; {1} and {} never have
+ * blanks. */
 static void print_row(printer_t *p, int64_t size) {
   bool wide = p->value->rank > 1 && size > 1;
   hr_strbuf_add_str(p->text, wide ? "{ " : "{");
@@ -134,8 +142,8 @@ static void print_row(printer_t *p, int64_t size) {
   hr_strbuf_add_str(p->text, wide ? " }" : "}");
 }
 
-/* `index` is this part's place in the dimension around it. From rank 4 on, parts that are neither
- * outermost nor innermost say where they are. */
+/* Part `index` of dimension depth - 1. From rank 4 on, parts that are neither outermost nor
+ * innermost print their index as a comment. */
 static void print_part(printer_t *p, int depth, int64_t index) {
   int64_t size = p->value->dims[depth];
   if (depth == p->value->rank - 1) {

@@ -1,4 +1,4 @@
-/* What the HLO printers share among themselves. */
+/* Parts of the HLO text that the printers of this folder share; see print.h. */
 #ifndef HLO_IR_PRINT_PARTS_H
 #define HLO_IR_PRINT_PARTS_H
 

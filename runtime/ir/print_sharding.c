@@ -1,3 +1,6 @@
+/* Printer of shardings, meshes and metadata in the notation of XLA's HLO text, old
+ * (devices=[2,1]<=[2]) and named (mesh['x'=2], [{'x'}, {}]). The form that was read is the form
+ * that is printed. */
 #include "ir/print.h"
 #include "ir/sharding.h"
 
@@ -14,13 +17,15 @@ static void print_axis_name(hr_strbuf_t *text, hr_str_t name) {
   hr_strbuf_init(&quoted);
   hlo_print_string(&quoted, name);
   if (quoted.size >= 2) {
-    quoted.data[0] = quoted.data[quoted.size - 1] = '\'';
+    quoted.data[0] = '\'';
+    quoted.data[quoted.size - 1] = '\'';
     hr_strbuf_add(text, quoted.data, quoted.size);
   }
   text->failed |= quoted.failed;
   hr_strbuf_deinit(&quoted);
 }
 
+/* Iota tile assignment [4,2]T(1,0); the identity permutation is left out. */
 static void print_iota(hr_strbuf_t *text, hr_ints_t dims, hr_ints_t permutation) {
   hr_strbuf_add_char(text, '[');
   hlo_ints_print(text, dims);
@@ -31,6 +36,7 @@ static void print_iota(hr_strbuf_t *text, hr_ints_t dims, hr_ints_t permutation)
   hr_strbuf_add_char(text, ')');
 }
 
+/* mesh['x'=2,'y'=4], device_ids=(...), or maximal_mesh[device_id=N]. */
 void hlo_mesh_print(hr_strbuf_t *text, const hlo_mesh_t *mesh) {
   if (mesh->maximal) {
     hr_strbuf_printf(text, "maximal_mesh[device_id=%ld]", (long)mesh->device_ids.data[0]);
@@ -80,6 +86,7 @@ static void print_axes_key(hr_strbuf_t *text, const hlo_sharding_t *s, const cha
   hr_strbuf_add_char(text, '}');
 }
 
+/* Axes per dimension; '?' marks a dimension that may be split further. */
 static void print_named_dims(hr_strbuf_t *text, const hlo_sharding_t *s) {
   hr_strbuf_add_str(text, ", [");
   for (int d = 0; d < s->dim_count; d++) {
@@ -103,6 +110,7 @@ static void print_named(hr_strbuf_t *text, const hlo_sharding_t *s) {
   print_axes_key(text, s, "manual", (hr_str_t){"", 0}, s->manual_axes);
 }
 
+/* devices=[tile dims]device list, then the kinds of the trailing tile dimensions. */
 static void print_tiles(hr_strbuf_t *text, const hlo_sharding_t *s) {
   hr_strbuf_add_str(text, "devices=[");
   hlo_ints_print(text, s->tile_dims);
@@ -120,6 +128,7 @@ static void print_tiles(hr_strbuf_t *text, const hlo_sharding_t *s) {
   if (s->last_tile_kinds.count) hr_strbuf_add_char(text, '}');
 }
 
+/* A single metadata of an old sharding has no inner braces. */
 static void print_metadata_key(hr_strbuf_t *text, const hlo_sharding_t *s) {
   if (!s->metadata_count) return;
   bool list = s->named || s->metadata_count > 1;
@@ -142,12 +151,12 @@ static void print_single(hr_strbuf_t *text, const hlo_sharding_t *s) {
     hr_strbuf_add_str(text, hlo_enum_table[HLO_ENUM_TILE_KIND].texts[s->kind]);
   if (s->kind == HLO_TILE_KIND_MAXIMAL && !s->named)
     hr_strbuf_printf(text, " device=%ld", (long)s->device);
-  if (s->group)
-    hr_strbuf_printf(text, " %s %ld", s->group == HLO_SHARD_GROUP_AS ? "shard_as" : "shard_like",
-                     (long)s->group_id);
+  const char *group = s->group == HLO_SHARD_GROUP_AS ? "shard_as" : "shard_like";
+  if (s->group) hr_strbuf_printf(text, " %s %ld", group, (long)s->group_id);
   print_metadata_key(text, s);
 }
 
+/* A tuple sharding lists one sharding per leaf. */
 void hlo_sharding_print(hr_strbuf_t *text, const hlo_sharding_t *s) {
   hr_strbuf_add_char(text, '{');
   if (s->kind != HLO_TILE_KIND_TUPLE) print_single(text, s);
@@ -159,12 +168,14 @@ void hlo_sharding_print(hr_strbuf_t *text, const hlo_sharding_t *s) {
   hr_strbuf_add_char(text, '}');
 }
 
+/* A field of the metadata: a text, or a number if `text` is NULL. */
 typedef struct field {
   const char *key;
-  const hr_str_t *text; /* or NULL */
+  const hr_str_t *text;
   int64_t number;
 } field_t;
 
+/* Fields with a value, in the order of XLA's printer; profile_type is a list. */
 void hlo_metadata_print(hr_strbuf_t *text, const hlo_metadata_t *m) {
   const field_t fields[] = {
       {"op_type", &m->op_type, 0},

@@ -1,3 +1,8 @@
+/* Shapes: makers, comparison, counts and text. Shapes are immutable and shared, so that a change
+ * makes a shallow copy. Scalars are static, one per type, which makes pointers to them
+ * comparable.
+ * Sizes are checked for overflow once, by hlo_dims_count; later products (hlo_shape_elements)
+ * cannot overflow. */
 #include "ir/shape.h"
 
 #include <stdio.h>
@@ -22,6 +27,7 @@ const hlo_shape_t *hlo_shape_scalar(hr_dtype_t dtype) {
   return &scalars[dtype];
 }
 
+/* A `dynamic` list without a true entry is dropped: such shapes equal static ones. */
 hr_status_t hlo_shape_array_dynamic(hr_arena_t *arena, hr_dtype_t dtype, int rank,
                                     const int64_t *dims, const bool *dynamic,
                                     const hlo_shape_t **out_shape) {
@@ -90,23 +96,28 @@ static bool is_dynamic_dim(const hlo_shape_t *shape, int d) {
   return shape->dynamic && shape->dynamic[d];
 }
 
-static bool dims_agree(const hlo_shape_t *a, const hlo_shape_t *b, int d, bool lenient) {
-  bool a_dynamic = is_dynamic_dim(a, d), b_dynamic = is_dynamic_dim(b, d);
-  if (!lenient || (!a_dynamic && !b_dynamic))
+/* Whether dimension d agrees: equal size and dynamic flag, or with allow_bounds a size within
+ * the dynamic one's bound. */
+static bool dims_agree(const hlo_shape_t *a, const hlo_shape_t *b, int d, bool allow_bounds) {
+  bool a_dynamic = is_dynamic_dim(a, d);
+  bool b_dynamic = is_dynamic_dim(b, d);
+  if (!allow_bounds || (!a_dynamic && !b_dynamic))
     return a_dynamic == b_dynamic && a->dims[d] == b->dims[d];
   if (a_dynamic && b_dynamic) return true;
-  int64_t bound = a_dynamic ? a->dims[d] : b->dims[d], size = a_dynamic ? b->dims[d] : a->dims[d];
+  int64_t bound = a_dynamic ? a->dims[d] : b->dims[d];
+  int64_t size = a_dynamic ? b->dims[d] : a->dims[d];
   return bound == HLO_UNBOUNDED || size <= bound;
 }
 
-static bool shapes_agree(const hlo_shape_t *a, const hlo_shape_t *b, bool lenient) {
+/* Recursion over tuples; equal pointers are the common case. */
+static bool shapes_agree(const hlo_shape_t *a, const hlo_shape_t *b, bool allow_bounds) {
   if (a == b) return true;
   if (a->dtype != b->dtype || a->rank != b->rank || a->element_count != b->element_count)
     return false;
   for (int d = 0; d < a->rank; d++)
-    if (!dims_agree(a, b, d, lenient)) return false;
+    if (!dims_agree(a, b, d, allow_bounds)) return false;
   for (int i = 0; i < a->element_count; i++)
-    if (!shapes_agree(a->elements[i], b->elements[i], lenient)) return false;
+    if (!shapes_agree(a->elements[i], b->elements[i], allow_bounds)) return false;
   return true;
 }
 
@@ -130,15 +141,15 @@ static bool is_descending(hr_ints_t order) {
   return true;
 }
 
-/* Does the layout say anything after its ':'? */
-static bool has_tail(const hlo_layout_t *l) {
+/* Whether the layout has any field beside minor_to_major, printed after ":". */
+static bool layout_has_tail(const hlo_layout_t *l) {
   return l->tile_count || l->tail_padding_alignment > 1 || l->element_bits || l->memory_space ||
          l->split_count || l->dynamic_prefix_bytes || l->level_types.size || l->index_type.size ||
          l->pointer_type.size || l->physical_shape;
 }
 
 bool hlo_layout_is_default(const hlo_layout_t *layout) {
-  return !layout || (!has_tail(layout) && is_descending(layout->minor_to_major));
+  return !layout || (!layout_has_tail(layout) && is_descending(layout->minor_to_major));
 }
 
 static bool ints_equal(hr_ints_t a, hr_ints_t b) {
@@ -146,7 +157,7 @@ static bool ints_equal(hr_ints_t a, hr_ints_t b) {
          (!a.count || !memcmp(a.data, b.data, (size_t)a.count * sizeof *a.data));
 }
 
-static bool tails_equal(const hlo_layout_t *a, const hlo_layout_t *b) {
+static bool layout_tails_equal(const hlo_layout_t *a, const hlo_layout_t *b) {
   if (a->tile_count != b->tile_count || a->tail_padding_alignment != b->tail_padding_alignment ||
       a->element_bits != b->element_bits || a->memory_space != b->memory_space ||
       a->split_count != b->split_count || a->dynamic_prefix_bytes != b->dynamic_prefix_bytes ||
@@ -163,12 +174,14 @@ static bool tails_equal(const hlo_layout_t *a, const hlo_layout_t *b) {
   return true;
 }
 
+/* NULL equals the default layout written out. */
 bool hlo_layout_equal(const hlo_layout_t *a, const hlo_layout_t *b) {
   if (a == b) return true;
   if (!a || !b) return hlo_layout_is_default(a ? a : b);
-  return ints_equal(a->minor_to_major, b->minor_to_major) && tails_equal(a, b);
+  return ints_equal(a->minor_to_major, b->minor_to_major) && layout_tails_equal(a, b);
 }
 
+/* An array with a dimension of size 0 is empty however large the others are. */
 hr_status_t hlo_dims_count(int rank, const int64_t *dims, hr_dtype_t dtype, int64_t *out_count) {
   int64_t count = 1;
   bool empty = false, overflow = false;
@@ -192,6 +205,7 @@ hr_status_t hlo_shape_count(const hlo_shape_t *shape, int64_t *out_count) {
   return st ? hr_status_note(st, "for %s", hlo_shape_text(shape, text)) : NULL;
 }
 
+/* Sum over the leaves; tokens and opaques have none. */
 hr_status_t hlo_shape_bytes(const hlo_shape_t *shape, size_t *out_bytes) {
   size_t bytes = 0;
   if (hlo_shape_is_array(shape)) {
@@ -215,6 +229,7 @@ int hlo_shape_leaf_count(const hlo_shape_t *shape) {
   return count;
 }
 
+/* Descends into the tuple element whose range of leaves holds the index. */
 const hlo_shape_t *hlo_shape_leaf(const hlo_shape_t *shape, int index) {
   while (hlo_shape_is_tuple(shape)) {
     int i = 0;
@@ -225,7 +240,8 @@ const hlo_shape_t *hlo_shape_leaf(const hlo_shape_t *shape, int index) {
   return shape;
 }
 
-static void print_ints(hr_strbuf_t *text, hr_ints_t ints) {
+/* A list of integers in which HLO_TILE_COMBINE prints as "*". */
+static void print_layout_ints(hr_strbuf_t *text, hr_ints_t ints) {
   for (int64_t i = 0; i < ints.count; i++) {
     if (i) hr_strbuf_add_char(text, ',');
     if (ints.data[i] == HLO_TILE_COMBINE)
@@ -235,13 +251,15 @@ static void print_ints(hr_strbuf_t *text, hr_ints_t ints) {
   }
 }
 
-static void print_tail(hr_strbuf_t *text, const hlo_layout_t *l) {
+/* Tiles, alignment, types, element bits, memory space, splits, physical shape: XLA's order and
+ * letters. */
+static void print_layout_tail(hr_strbuf_t *text, const hlo_layout_t *l) {
   hr_strbuf_add_char(text, ':');
   if (l->level_types.size) hr_strbuf_printf(text, "D(%.*s)", HR_STR_ARGS(l->level_types));
   if (l->tile_count) hr_strbuf_add_char(text, 'T');
   for (int i = 0; i < l->tile_count; i++) {
     hr_strbuf_add_char(text, '(');
-    print_ints(text, l->tiles[i].dims);
+    print_layout_ints(text, l->tiles[i].dims);
     hr_strbuf_add_char(text, ')');
   }
   if (l->tail_padding_alignment > 1)
@@ -253,7 +271,7 @@ static void print_tail(hr_strbuf_t *text, const hlo_layout_t *l) {
   if (l->split_count) hr_strbuf_add_str(text, "SC");
   for (int i = 0; i < l->split_count; i++) {
     hr_strbuf_printf(text, "(%ld:", (long)l->splits[i].dimension);
-    print_ints(text, l->splits[i].indices);
+    print_layout_ints(text, l->splits[i].indices);
     hr_strbuf_add_char(text, ')');
   }
   if (l->physical_shape) {
@@ -264,20 +282,22 @@ static void print_tail(hr_strbuf_t *text, const hlo_layout_t *l) {
   if (l->dynamic_prefix_bytes) hr_strbuf_printf(text, "M(%ld)", (long)l->dynamic_prefix_bytes);
 }
 
+/* The default order prints like an explicit one. */
 static void print_layout(hr_strbuf_t *text, const hlo_shape_t *shape) {
   const hlo_layout_t *layout = shape->layout;
-  bool tail = layout && has_tail(layout);
+  bool tail = layout && layout_has_tail(layout);
   if (!shape->rank && !tail) return;
   hr_strbuf_add_char(text, '{');
   for (int d = shape->rank - 1; !layout && d >= 0; d--) {
     hr_strbuf_add_int(text, d);
     if (d) hr_strbuf_add_char(text, ',');
   }
-  if (layout) print_ints(text, layout->minor_to_major);
-  if (tail) print_tail(text, layout);
+  if (layout) print_layout_ints(text, layout->minor_to_major);
+  if (tail) print_layout_tail(text, layout);
   hr_strbuf_add_char(text, '}');
 }
 
+/* [2,<=8,?]: static, bounded and unbounded sizes. */
 static void print_dims(hr_strbuf_t *text, const hlo_shape_t *shape) {
   hr_strbuf_add_char(text, '[');
   for (int d = 0; d < shape->rank; d++) {
@@ -308,6 +328,7 @@ void hlo_shape_print(hr_strbuf_t *text, const hlo_shape_t *shape, bool with_layo
   if (with_layout) print_layout(text, shape);
 }
 
+/* Prints into a growing buffer first: the text of a tuple may be pages long. */
 const char *hlo_shape_text(const hlo_shape_t *shape, char into[HLO_SHAPE_TEXT]) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);

@@ -21,8 +21,8 @@ typedef struct hlo_split {
   hr_ints_t indices;
 } hlo_split_t;
 
-/* How an array lies in memory. Only minor_to_major matters on CPUs (for bitcast and custom calls);
- * the rest is kept so that it prints back. A shape whose layout pointer is NULL has the default
+/* Layout of an array in memory. Only minor_to_major matters on CPUs (for bitcast and custom calls);
+ * the rest is stored so that it prints back. A shape whose layout pointer is NULL has the default
  * order {rank-1, ..., 0}. */
 typedef struct hlo_layout {
   hr_ints_t minor_to_major; /* count is the rank; the first entry varies fastest */
@@ -42,11 +42,11 @@ typedef struct hlo_layout {
 typedef struct hlo_shape hlo_shape_t;
 struct hlo_shape {
   hr_dtype_t dtype;           /* HR_TUPLE, HR_TOKEN, HR_OPAQUE and HR_BUFFER are no arrays */
-  int rank;                   /* of an array; 0 otherwise */
+  int rank;                   /* number of dimensions; 0 for what is no array */
   const int64_t *dims;        /* sizes, upper bounds of dynamic dimensions, or HLO_UNBOUNDED */
   const bool *dynamic;        /* per dimension; NULL: none is dynamic */
   const hlo_layout_t *layout; /* NULL: default */
-  int element_count;          /* of a tuple; 1 for HR_BUFFER */
+  int element_count;          /* tuple elements; 1 for HR_BUFFER */
   const hlo_shape_t *const *elements;
 };
 
@@ -60,7 +60,8 @@ static inline bool hlo_shape_is_scalar(const hlo_shape_t *shape) {
 /* True if some dimension, of the array or of any element of the tuple, is dynamic. */
 bool hlo_shape_is_dynamic(const hlo_shape_t *shape);
 
-/* Makers. `dims` and the like are copied into the arena. */
+/* Makers. Lists are copied into the arena; element shapes are borrowed and must live as long.
+ * Errors: INVALID for a rank above HLO_MAX_RANK; NO_MEMORY. */
 hr_status_t hlo_shape_array(hr_arena_t *arena, hr_dtype_t dtype, int rank, const int64_t *dims,
                             const hlo_shape_t **out_shape);
 hr_status_t hlo_shape_array_dynamic(hr_arena_t *arena, hr_dtype_t dtype, int rank,
@@ -77,12 +78,12 @@ const hlo_shape_t *hlo_shape_scalar(hr_dtype_t dtype);
 
 /* Equal types, sizes and dynamic flags, elements included. Layouts are not compared. */
 bool hlo_shape_equal(const hlo_shape_t *a, const hlo_shape_t *b);
-/* As above, but a dynamic dimension agrees with any size within its bound: what a value of one can
- * be used as. */
+/* As above, but a dynamic dimension agrees with any size within its bound: a value of shape a can
+ * be used where b is wanted. */
 bool hlo_shape_compatible(const hlo_shape_t *a, const hlo_shape_t *b);
 bool hlo_shape_same_dims(const hlo_shape_t *a, const hlo_shape_t *b);
-bool hlo_layout_is_default(
-    const hlo_layout_t *layout); /* plain major-to-minor, nothing else said; NULL is */
+/* Whether the layout is {rank-1, ..., 0} without any other field; NULL is. */
+bool hlo_layout_is_default(const hlo_layout_t *layout);
 bool hlo_layout_equal(const hlo_layout_t *a, const hlo_layout_t *b);
 
 /* Elements of a static array whose size was verified before (no overflow). */

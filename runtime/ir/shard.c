@@ -1,42 +1,52 @@
+/* Shards of named shardings, and the reader of Shardy's text in frontend attributes (xla.sdy.*).
+ * A device's axis_coordinate on an axis is (device / product of later axis sizes) mod axis size; a
+ * sub-axis (pre)size divides it once more. The shard index of a dimension is the mixed-radix
+ * number of the coordinates on its axes, major first.
+ * The text parser is a cursor with one function per production; unknown trailing parts of a
+ * sharding (replicated={...}, unreduced={...}) are skipped. */
 #include "ir/shard.h"
 
-/* How many devices share one step of an axis: the product of the sizes behind it. */
+/* Distance of neighbouring devices on an axis: the product of the sizes of later axes. */
 static int64_t axis_stride(const hlo_mesh_t *mesh, int axis) {
   int64_t stride = 1;
   for (int a = axis + 1; a < mesh->axis_count; a++) stride *= mesh->axes[a].size;
   return stride;
 }
 
-static int64_t ref_size(const hlo_mesh_t *mesh, const hlo_axis_ref_t *ref) {
+static int64_t axis_ref_size(const hlo_mesh_t *mesh, const hlo_axis_ref_t *ref) {
   return ref->size ? ref->size : mesh->axes[ref->axis].size;
 }
 
 /* Coordinate of a device on an axis, or on its sub-axis (pre)size. */
-static int64_t coordinate(const hlo_mesh_t *mesh, const hlo_axis_ref_t *ref, int64_t device) {
-  int64_t full = mesh->axes[ref->axis].size, whole = device / axis_stride(mesh, ref->axis) % full;
-  if (!ref->size) return whole;
-  int64_t rest = full / (ref->pre_size * ref->size);
-  return whole / (rest ? rest : 1) % ref->size;
+static int64_t axis_coordinate(const hlo_mesh_t *mesh, const hlo_axis_ref_t *ref, int64_t device) {
+  int64_t axis_size = mesh->axes[ref->axis].size;
+  int64_t coordinate = device / axis_stride(mesh, ref->axis) % axis_size;
+  if (!ref->size) return coordinate;
+  int64_t post_size = axis_size / (ref->pre_size * ref->size);
+  return coordinate / (post_size ? post_size : 1) % ref->size;
 }
 
 int64_t hlo_shard_parts(const hlo_sharding_t *sharding, int d) {
   int64_t parts = 1;
   if (!sharding || !sharding->named || d >= sharding->dim_count) return 1;
   for (int i = 0; i < sharding->dims[d].axes.count; i++)
-    parts *= ref_size(&sharding->mesh, &sharding->dims[d].axes.refs[i]);
+    parts *= axis_ref_size(&sharding->mesh, &sharding->dims[d].axes.refs[i]);
   return parts;
 }
 
+/* Each dimension is divided evenly; axes are digits of the shard index, major first. */
 hr_status_t hlo_shard_of(const hlo_sharding_t *sharding, int rank, const int64_t *dims,
                          int64_t device, int64_t *out_starts, int64_t *out_sizes) {
   for (int d = 0; d < rank; d++) {
-    int64_t parts = hlo_shard_parts(sharding, d), index = 0;
+    int64_t parts = hlo_shard_parts(sharding, d);
+    int64_t index = 0;
     if (parts < 1 || dims[d] % parts)
       return hr_error(HR_INVALID, "dimension %d of size %ld does not divide into %ld shards", d,
                       (long)dims[d], (long)parts);
     for (int i = 0; parts > 1 && i < sharding->dims[d].axes.count; i++) {
       const hlo_axis_ref_t *ref = &sharding->dims[d].axes.refs[i];
-      index = index * ref_size(&sharding->mesh, ref) + coordinate(&sharding->mesh, ref, device);
+      index = index * axis_ref_size(&sharding->mesh, ref) +
+              axis_coordinate(&sharding->mesh, ref, device);
     }
     out_sizes[d] = dims[d] / parts;
     out_starts[d] = index * out_sizes[d];
@@ -46,9 +56,11 @@ hr_status_t hlo_shard_of(const hlo_sharding_t *sharding, int rank, const int64_t
 
 /* --- Shardy's text --- */
 
+/* Cursor over a text; parsed lists go to the arena, names point into the text. */
 typedef struct sdy_text {
   hr_arena_t *arena;
-  const char *at, *end;
+  const char *at;
+  const char *end;
 } sdy_text_t;
 
 static void skip_blanks(sdy_text_t *text) {
@@ -56,7 +68,9 @@ static void skip_blanks(sdy_text_t *text) {
     text->at++;
 }
 
-static bool take(sdy_text_t *text, const char *word) {
+/* Skips blanks and then `word`; false, without moving past more than blanks, if the text
+ * differs. */
+static bool accept_word(sdy_text_t *text, const char *word) {
   skip_blanks(text);
   size_t size = hr_str_from(word).size;
   if ((size_t)(text->end - text->at) < size ||
@@ -66,8 +80,9 @@ static bool take(sdy_text_t *text, const char *word) {
   return true;
 }
 
-static hr_status_t want(sdy_text_t *text, const char *word) {
-  if (take(text, word)) return NULL;
+/* As accept_word; INVALID if the word is not there. */
+static hr_status_t expect_word(sdy_text_t *text, const char *word) {
+  if (accept_word(text, word)) return NULL;
   return hr_error(HR_INVALID, "a Shardy attribute has \"%.20s\", want \"%s\"",
                   text->at < text->end ? text->at : "", word);
 }
@@ -77,52 +92,53 @@ static bool is_name_char(char c) {
          c == '-' || c == '.';
 }
 
-static hr_str_t take_name(sdy_text_t *text) {
+static hr_str_t parse_name(sdy_text_t *text) {
   skip_blanks(text);
   const char *start = text->at;
   while (text->at < text->end && is_name_char(*text->at)) text->at++;
   return (hr_str_t){start, (size_t)(text->at - start)};
 }
 
-static hr_status_t take_quoted(sdy_text_t *text, hr_str_t *out_name) {
-  HR_TRY(want(text, "\""));
+static hr_status_t parse_quoted(sdy_text_t *text, hr_str_t *out_name) {
+  HR_TRY(expect_word(text, "\""));
   const char *start = text->at;
   while (text->at < text->end && *text->at != '"') text->at++;
   *out_name = (hr_str_t){start, (size_t)(text->at - start)};
-  return want(text, "\"");
+  return expect_word(text, "\"");
 }
 
-static hr_status_t take_number(sdy_text_t *text, int64_t *out_number) {
+/* A decimal number; digits after 2^31 are left for the next token, which then fails. */
+static hr_status_t parse_number(sdy_text_t *text, int64_t *out_number) {
   skip_blanks(text);
   const char *start = text->at;
   *out_number = 0;
   while (text->at < text->end && *text->at >= '0' && *text->at <= '9' && *out_number < INT32_MAX)
     *out_number = *out_number * 10 + (*text->at++ - '0');
-  return text->at > start ? NULL : want(text, "a number");
+  return text->at > start ? NULL : expect_word(text, "a number");
 }
 
 /* ["a"=2, "b"=4] and perhaps device_ids=[...] */
-static hr_status_t take_mesh(sdy_text_t *text, hlo_mesh_t *out_mesh) {
+static hr_status_t parse_mesh(sdy_text_t *text, hlo_mesh_t *out_mesh) {
   hlo_mesh_axis_t axes[HLO_MAX_RANK];
   int count = 0;
   int64_t id;
-  HR_TRY(want(text, "["));
-  for (bool more = !take(text, "]"); more; count++) {
+  HR_TRY(expect_word(text, "["));
+  for (bool more = !accept_word(text, "]"); more; count++) {
     if (count == HLO_MAX_RANK)
       return hr_error(HR_INVALID, "a mesh of more than %d axes", HLO_MAX_RANK);
-    HR_TRY(take_quoted(text, &axes[count].name));
-    HR_TRY(want(text, "="));
-    HR_TRY(take_number(text, &axes[count].size));
+    HR_TRY(parse_quoted(text, &axes[count].name));
+    HR_TRY(expect_word(text, "="));
+    HR_TRY(parse_number(text, &axes[count].size));
     if (axes[count].size < 1) return hr_error(HR_INVALID, "a mesh axis of size 0");
-    more = take(text, ",");
-    if (!more) HR_TRY(want(text, "]"));
+    more = accept_word(text, ",");
+    if (!more) HR_TRY(expect_word(text, "]"));
   }
-  if (take(text, ",")) {
-    HR_TRY(want(text, "device_ids=["));
-    for (bool more = !take(text, "]"); more;) {
-      HR_TRY(take_number(text, &id));
-      more = take(text, ",");
-      if (!more) HR_TRY(want(text, "]"));
+  if (accept_word(text, ",")) {
+    HR_TRY(expect_word(text, "device_ids=["));
+    for (bool more = !accept_word(text, "]"); more;) {
+      HR_TRY(parse_number(text, &id));
+      more = accept_word(text, ",");
+      if (!more) HR_TRY(expect_word(text, "]"));
     }
   }
   void *copy;
@@ -131,21 +147,22 @@ static hr_status_t take_mesh(sdy_text_t *text, hlo_mesh_t *out_mesh) {
   return NULL;
 }
 
+/* {name = #sdy.mesh<...>, ...}: at most HLO_MAX_RANK meshes. */
 hr_status_t hlo_sdy_meshes(hr_arena_t *arena, hr_str_t source, hlo_named_mesh_t **out_meshes,
                            int *out_count) {
   sdy_text_t text = {arena, source.data, source.data + source.size};
   hlo_named_mesh_t meshes[HLO_MAX_RANK];
   int count = 0;
-  HR_TRY(want(&text, "{"));
-  for (bool more = !take(&text, "}"); more; count++) {
+  HR_TRY(expect_word(&text, "{"));
+  for (bool more = !accept_word(&text, "}"); more; count++) {
     if (count == HLO_MAX_RANK) return hr_error(HR_INVALID, "more than %d meshes", HLO_MAX_RANK);
-    meshes[count].name = take_name(&text);
-    HR_TRY(want(&text, "="));
-    HR_TRY(want(&text, "#sdy.mesh<"));
-    HR_TRY(take_mesh(&text, &meshes[count].mesh));
-    HR_TRY(want(&text, ">"));
-    more = take(&text, ",");
-    if (!more) HR_TRY(want(&text, "}"));
+    meshes[count].name = parse_name(&text);
+    HR_TRY(expect_word(&text, "="));
+    HR_TRY(expect_word(&text, "#sdy.mesh<"));
+    HR_TRY(parse_mesh(&text, &meshes[count].mesh));
+    HR_TRY(expect_word(&text, ">"));
+    more = accept_word(&text, ",");
+    if (!more) HR_TRY(expect_word(&text, "}"));
   }
   void *copy;
   HR_TRY(hr_arena_copy(arena, meshes, (size_t)count * sizeof *meshes, &copy));
@@ -155,45 +172,47 @@ hr_status_t hlo_sdy_meshes(hr_arena_t *arena, hr_str_t source, hlo_named_mesh_t 
 }
 
 /* "a" or "a":(2)4 */
-static hr_status_t take_axis(sdy_text_t *text, const hlo_mesh_t *mesh, hlo_axis_ref_t *out_ref) {
+static hr_status_t parse_axis_ref(sdy_text_t *text, const hlo_mesh_t *mesh,
+                                  hlo_axis_ref_t *out_ref) {
   hr_str_t name;
-  HR_TRY(take_quoted(text, &name));
+  HR_TRY(parse_quoted(text, &name));
   *out_ref = (hlo_axis_ref_t){.axis = -1};
   for (int a = 0; a < mesh->axis_count; a++)
     if (hr_str_equal(mesh->axes[a].name, name)) out_ref->axis = a;
   if (out_ref->axis < 0)
     return hr_error(HR_INVALID, "the mesh has no axis \"%.*s\"", HR_STR_ARGS(name));
-  if (!take(text, ":(")) return NULL;
-  HR_TRY(take_number(text, &out_ref->pre_size));
-  HR_TRY(want(text, ")"));
-  HR_TRY(take_number(text, &out_ref->size));
-  int64_t full = mesh->axes[out_ref->axis].size;
-  bool fits =
-      out_ref->pre_size > 0 && out_ref->size > 0 && full % (out_ref->pre_size * out_ref->size) == 0;
-  return fits ? NULL
-              : hr_error(HR_INVALID, "a sub-axis that does not divide its axis of size %ld",
-                         (long)full);
+  if (!accept_word(text, ":(")) return NULL;
+  HR_TRY(parse_number(text, &out_ref->pre_size));
+  HR_TRY(expect_word(text, ")"));
+  HR_TRY(parse_number(text, &out_ref->size));
+  int64_t axis_size = mesh->axes[out_ref->axis].size;
+  bool divides = out_ref->pre_size > 0 && out_ref->size > 0 &&
+                 axis_size % (out_ref->pre_size * out_ref->size) == 0;
+  return divides ? NULL
+                 : hr_error(HR_INVALID, "a sub-axis that does not divide its axis of size %ld",
+                            (long)axis_size);
 }
 
 /* {"a", "b":(1)2, ?}p1 */
-static hr_status_t take_dim(sdy_text_t *text, const hlo_mesh_t *mesh, hlo_sharding_dim_t *out_dim) {
+static hr_status_t parse_sharding_dim(sdy_text_t *text, const hlo_mesh_t *mesh,
+                                      hlo_sharding_dim_t *out_dim) {
   hlo_axis_ref_t refs[HLO_MAX_RANK];
   int count = 0;
   int64_t priority;
   *out_dim = (hlo_sharding_dim_t){.open = false};
-  HR_TRY(want(text, "{"));
-  for (bool more = !take(text, "}"); more;) {
-    if (take(text, "?")) {
+  HR_TRY(expect_word(text, "{"));
+  for (bool more = !accept_word(text, "}"); more;) {
+    if (accept_word(text, "?")) {
       out_dim->open = true;
     } else {
       if (count == HLO_MAX_RANK)
         return hr_error(HR_INVALID, "more than %d axes on a dimension", HLO_MAX_RANK);
-      HR_TRY(take_axis(text, mesh, &refs[count++]));
+      HR_TRY(parse_axis_ref(text, mesh, &refs[count++]));
     }
-    more = take(text, ",");
-    if (!more) HR_TRY(want(text, "}"));
+    more = accept_word(text, ",");
+    if (!more) HR_TRY(expect_word(text, "}"));
   }
-  if (take(text, "p")) HR_TRY(take_number(text, &priority));
+  if (accept_word(text, "p")) HR_TRY(parse_number(text, &priority));
   void *copy;
   HR_TRY(hr_arena_copy(text->arena, refs, (size_t)count * sizeof *refs, &copy));
   out_dim->axes = (hlo_axes_t){count, copy};
@@ -207,49 +226,50 @@ static const hlo_mesh_t *find_mesh(const hlo_named_mesh_t *meshes, int count, hr
 }
 
 /* <@mesh, [{..}, {..}], replicated={..}> */
-static hr_status_t take_sharding(sdy_text_t *text, const hlo_named_mesh_t *meshes, int mesh_count,
-                                 const hlo_sharding_t **out_sharding) {
+static hr_status_t parse_sharding(sdy_text_t *text, const hlo_named_mesh_t *meshes, int mesh_count,
+                                  const hlo_sharding_t **out_sharding) {
   hlo_sharding_dim_t dims[HLO_MAX_RANK];
   hlo_sharding_t *sharding;
-  HR_TRY(want(text, "<@"));
-  hr_str_t name = take_name(text);
+  HR_TRY(expect_word(text, "<@"));
+  hr_str_t name = parse_name(text);
   const hlo_mesh_t *mesh = find_mesh(meshes, mesh_count, name);
   if (!mesh) return hr_error(HR_INVALID, "there is no mesh @%.*s", HR_STR_ARGS(name));
   HR_TRY(HR_NEW(text->arena, &sharding));
   sharding->kind = HLO_TILE_KIND_OTHER;
   sharding->named = true;
   sharding->mesh = *mesh;
-  HR_TRY(want(text, ","));
-  HR_TRY(want(text, "["));
-  for (bool more = !take(text, "]"); more; sharding->dim_count++) {
+  HR_TRY(expect_word(text, ","));
+  HR_TRY(expect_word(text, "["));
+  for (bool more = !accept_word(text, "]"); more; sharding->dim_count++) {
     if (sharding->dim_count == HLO_MAX_RANK)
       return hr_error(HR_INVALID, "a sharding of more than %d dimensions", HLO_MAX_RANK);
-    HR_TRY(take_dim(text, mesh, &dims[sharding->dim_count]));
-    more = take(text, ",");
-    if (!more) HR_TRY(want(text, "]"));
+    HR_TRY(parse_sharding_dim(text, mesh, &dims[sharding->dim_count]));
+    more = accept_word(text, ",");
+    if (!more) HR_TRY(expect_word(text, "]"));
   }
   void *copy;
   HR_TRY(hr_arena_copy(text->arena, dims, (size_t)sharding->dim_count * sizeof *dims, &copy));
   sharding->dims = copy;
-  while (text->at < text->end && *text->at != '>')
-    text->at++; /* replicated={...} says what is so anyway */
+  /* replicated={...} is implied by the axes that the dimensions do not use. */
+  while (text->at < text->end && *text->at != '>') text->at++;
   *out_sharding = sharding;
-  return want(text, ">");
+  return expect_word(text, ">");
 }
 
+/* The list may be long (one entry per result), so that it grows outside the arena first. */
 hr_status_t hlo_sdy_shardings(hr_arena_t *arena, hr_str_t source, const hlo_named_mesh_t *meshes,
                               int mesh_count, const hlo_sharding_t *const **out_shardings,
                               int *out_count) {
   sdy_text_t text = {arena, source.data, source.data + source.size};
   HR_VEC(const hlo_sharding_t *) list = {0};
-  hr_status_t st = want(&text, "#sdy.sharding_per_value<[");
-  for (bool more = !st && !take(&text, "]"); more && !st;) {
+  hr_status_t st = expect_word(&text, "#sdy.sharding_per_value<[");
+  for (bool more = !st && !accept_word(&text, "]"); more && !st;) {
     const hlo_sharding_t *sharding;
-    HR_TRY_GOTO(done, st, take_sharding(&text, meshes, mesh_count, &sharding));
+    HR_TRY_GOTO(done, st, parse_sharding(&text, meshes, mesh_count, &sharding));
     HR_TRY_GOTO(done, st, HR_VEC_RESERVE(&list, list.count + 1));
     list.data[list.count++] = sharding;
-    more = take(&text, ",");
-    if (!more) HR_TRY_GOTO(done, st, want(&text, "]"));
+    more = accept_word(&text, ",");
+    if (!more) HR_TRY_GOTO(done, st, expect_word(&text, "]"));
   }
   void *copy;
   if (!st) st = hr_arena_copy(arena, list.data, list.count * sizeof *list.data, &copy);

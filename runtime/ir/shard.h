@@ -1,10 +1,10 @@
-/* Which part of a value a device holds. */
+/* Shards: the part of an array that a device holds under a named sharding. */
 #ifndef HLO_IR_SHARD_H
 #define HLO_IR_SHARD_H
 
 #include "ir/sharding.h"
 
-/* Into how many parts a named sharding cuts dimension d; 1 for what it does not say. */
+/* Number of shards of dimension d under a named sharding; 1 for other shardings and dimensions. */
 int64_t hlo_shard_parts(const hlo_sharding_t *sharding, int d);
 /* The part of an array of `dims` that `device` (its position in the flattened mesh) holds: starts
  * and sizes per dimension. Shardings that are not named hold everything. Errors: INVALID if a

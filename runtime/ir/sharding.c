@@ -1,3 +1,12 @@
+/* Device lists of replica groups: expansion of iota notation and of mesh axes.
+ * Mesh axes are cut into atoms, pieces of an axis with a size and a stride, at the sub-axes that
+ * the list names:
+ *
+ *   axis of size 8, sub-axis (2)2 listed:  [2, not listed] [2, listed] [2, not listed]
+ *
+ * Atoms that are not listed, in mesh order, number the groups; listed ones, in listed order,
+ * number the members. Enumerating the ordered atoms like an odometer gives the devices group after
+ * group. Cost: linear in devices. */
 #include "ir/sharding.h"
 
 int64_t hlo_device_count(hr_ints_t dims) {
@@ -9,6 +18,7 @@ int64_t hlo_device_count(hr_ints_t dims) {
   return count;
 }
 
+/* A bit set of seen entries; no shape has more than 64 dimensions. */
 bool hlo_is_permutation(hr_ints_t permutation) {
   uint64_t seen = 0;
   if (permutation.count > 64) return false;
@@ -20,10 +30,11 @@ bool hlo_is_permutation(hr_ints_t permutation) {
   return true;
 }
 
-/* Walks the transposed array in row-major order like an odometer: the last new axis turns fastest.
- */
+/* Enumerates the transposed array in row-major order: the last new axis varies fastest, and a
+ * carry moves to the axis before it. */
 void hlo_iota_fill(const hlo_iota_t *iota, int64_t *devices) {
-  int64_t count = hlo_device_count(iota->dims), rank = iota->permutation.count;
+  int64_t count = hlo_device_count(iota->dims);
+  int64_t rank = iota->permutation.count;
   if (rank < 2 || rank > 64) {
     for (int64_t i = 0; i < count; i++) devices[i] = i;
     return;
@@ -47,8 +58,8 @@ void hlo_iota_fill(const hlo_iota_t *iota, int64_t *devices) {
 }
 
 /* Cuts a flat device list into groups of equal size. */
-static hr_status_t cut_groups(hr_arena_t *arena, const int64_t *devices, int64_t group_count,
-                              int64_t group_size, hlo_int_lists_t *out_groups) {
+static hr_status_t split_into_groups(hr_arena_t *arena, const int64_t *devices, int64_t group_count,
+                                     int64_t group_size, hlo_int_lists_t *out_groups) {
   hr_ints_t *lists;
   HR_TRY(HR_NEW_ARRAY(arena, group_count, &lists));
   for (int64_t g = 0; g < group_count; g++)
@@ -57,6 +68,7 @@ static hr_status_t cut_groups(hr_arena_t *arena, const int64_t *devices, int64_t
   return NULL;
 }
 
+/* Checks sizes and permutation; one dimension needs no permutation. */
 static hr_status_t check_iota(const hlo_iota_t *iota) {
   if (hlo_device_count(iota->dims) < 0)
     return hr_error(
@@ -70,65 +82,71 @@ static hr_status_t check_iota(const hlo_iota_t *iota) {
                   (long)iota->permutation.count, (long)iota->dims.count);
 }
 
+/* [groups,members]<=[dims]T(permutation): the transposed iota, cut into rows. */
 static hr_status_t expand_iota(hr_arena_t *arena, hlo_groups_t *groups) {
   hlo_iota_t iota = {groups->iota_dims, groups->iota_permutation};
   HR_TRY(check_iota(&iota));
-  int64_t count = hlo_device_count(iota.dims), *devices;
+  int64_t count = hlo_device_count(iota.dims);
+  int64_t *devices;
   if (groups->iota_tile.count != 2 || hlo_device_count(groups->iota_tile) != count)
     return hr_error(HR_INVALID,
                     "replica groups of %ld devices, want [groups,members] of that product",
                     (long)count);
   HR_TRY(HR_NEW_ARRAY(arena, count, &devices));
   hlo_iota_fill(&iota, devices);
-  return cut_groups(arena, devices, groups->iota_tile.data[0], groups->iota_tile.data[1],
-                    &groups->groups);
+  return split_into_groups(arena, devices, groups->iota_tile.data[0], groups->iota_tile.data[1],
+                           &groups->groups);
 }
 
-/* A piece of a mesh axis: `size` devices, `stride` apart. `listed` is its place in the axis list,
- * or -1. */
+/* A piece of a mesh axis. */
 typedef struct atom {
-  int64_t stride, size;
-  int listed;
+  int64_t stride; /* distance of its devices */
+  int64_t size;   /* number of devices */
+  int listed;     /* position in the list of axes; -1: not listed */
 } atom_t;
 
-static int64_t part_pre(const hlo_axis_ref_t *ref) { return ref->size ? ref->pre_size : 1; }
+static int64_t axis_ref_pre_size(const hlo_axis_ref_t *ref) {
+  return ref->size ? ref->pre_size : 1;
+}
 
 /* The listed part of `axis` not yet used that is most major; -1 if there is none. */
-static int next_part(const hlo_groups_t *groups, int axis, const bool *used) {
+static int next_listed_part(const hlo_groups_t *groups, int axis, const bool *used) {
   int best = -1;
   for (int i = 0; i < groups->axis_count; i++)
     if (groups->axes[i].axis == axis && !used[i] &&
-        (best < 0 || part_pre(&groups->axes[i]) < part_pre(&groups->axes[best])))
+        (best < 0 || axis_ref_pre_size(&groups->axes[i]) < axis_ref_pre_size(&groups->axes[best])))
       best = i;
   return best;
 }
 
-/* Cuts one axis at its listed parts, major first. */
-static hr_status_t cut_axis(const hlo_groups_t *groups, int axis, int64_t stride, bool *used,
-                            atom_t *atoms, int *count) {
+/* Cuts one axis into atoms at its listed sub-axes, major first. `done` is the product of the sizes
+ * cut so far; gaps between sub-axes become atoms that are not listed. */
+static hr_status_t cut_axis_into_atoms(const hlo_groups_t *groups, int axis, int64_t stride,
+                                       bool *used, atom_t *atoms, int *count) {
   const hlo_mesh_axis_t *info = &groups->mesh.axes[axis];
-  int64_t at = 1;
-  for (int part; (part = next_part(groups, axis, used)) >= 0;) {
+  int64_t done = 1;
+  for (int part; (part = next_listed_part(groups, axis, used)) >= 0;) {
     const hlo_axis_ref_t *ref = &groups->axes[part];
-    int64_t pre = part_pre(ref), size = ref->size ? ref->size : info->size;
+    int64_t pre = axis_ref_pre_size(ref);
+    int64_t size = ref->size ? ref->size : info->size;
     used[part] = true;
-    if (pre < at || pre % at || pre > info->size || size > info->size / pre ||
+    if (pre < done || pre % done || pre > info->size || size > info->size / pre ||
         info->size % (pre * size))
       return hr_error(
           HR_INVALID,
           "the listed parts of mesh axis '%.*s' (size %ld) overlap, or do not divide it",
           HR_STR_ARGS(info->name), (long)info->size);
-    if (pre > at) atoms[(*count)++] = (atom_t){stride * (info->size / pre), pre / at, -1};
-    at = pre * size;
-    atoms[(*count)++] = (atom_t){stride * (info->size / at), size, part};
+    if (pre > done) atoms[(*count)++] = (atom_t){stride * (info->size / pre), pre / done, -1};
+    done = pre * size;
+    atoms[(*count)++] = (atom_t){stride * (info->size / done), size, part};
   }
-  if (at < info->size) atoms[(*count)++] = (atom_t){stride, info->size / at, -1};
+  if (done < info->size) atoms[(*count)++] = (atom_t){stride, info->size / done, -1};
   return NULL;
 }
 
-/* Walks the atoms like an odometer, the last fastest, and writes the device of each place. */
-static void fill_atoms(const atom_t *atoms, int count, const int64_t *ids, int64_t total,
-                       int64_t *at, int64_t *devices) {
+/* Enumerates the atoms, the last one fastest, and writes the device of each position. */
+static void enumerate_atoms(const atom_t *atoms, int count, const int64_t *ids, int64_t total,
+                            int64_t *at, int64_t *devices) {
   int64_t device = 0;
   for (int64_t i = 0; i < total; i++) {
     devices[i] = ids ? ids[device] : device;
@@ -141,8 +159,9 @@ static void fill_atoms(const atom_t *atoms, int count, const int64_t *ids, int64
   }
 }
 
-static hr_status_t mesh_ids(hr_arena_t *arena, const hlo_mesh_t *mesh, int64_t total,
-                            const int64_t **out_ids) {
+/* Explicit device ids of a mesh, or its iota expanded; NULL: devices are numbered in order. */
+static hr_status_t mesh_device_ids(hr_arena_t *arena, const hlo_mesh_t *mesh, int64_t total,
+                                   const int64_t **out_ids) {
   *out_ids = NULL;
   if (mesh->device_ids.count) {
     if (mesh->device_ids.count != total)
@@ -167,6 +186,7 @@ static hr_status_t mesh_ids(hr_arena_t *arena, const hlo_mesh_t *mesh, int64_t t
   return NULL;
 }
 
+/* Product of the axis sizes; -1 if one is not positive or the product exceeds HLO_MAX_DEVICES. */
 static int64_t mesh_size(const hlo_mesh_t *mesh) {
   int64_t total = 1;
   for (int a = 0; a < mesh->axis_count; a++) {
@@ -185,22 +205,28 @@ int64_t hlo_groups_size(const hlo_groups_t *groups) {
  * listed ones as listed. *out_members is the size of a group. */
 static hr_status_t order_atoms(hr_arena_t *arena, const hlo_groups_t *groups, int64_t total,
                                atom_t **out_order, int *out_count, int64_t *out_members) {
-  int most = 2 * groups->axis_count + groups->mesh.axis_count + 1, count = 0, ordered = 0;
-  int64_t stride = total, members = 1;
+  int max_count = 2 * groups->axis_count + groups->mesh.axis_count + 1;
+  int count = 0;
+  int ordered = 0;
+  int64_t stride = total;
+  int64_t members = 1;
   atom_t *atoms, *order;
   bool *used;
   HR_TRY(HR_NEW_ARRAY(arena, groups->axis_count + 1, &used));
-  HR_TRY(HR_NEW_ARRAY(arena, most, &atoms));
-  HR_TRY(HR_NEW_ARRAY(arena, most, &order));
+  HR_TRY(HR_NEW_ARRAY(arena, max_count, &atoms));
+  HR_TRY(HR_NEW_ARRAY(arena, max_count, &order));
   for (int a = 0; a < groups->mesh.axis_count; a++) {
     stride /= groups->mesh.axes[a].size;
-    HR_TRY(cut_axis(groups, a, stride, used, atoms, &count));
+    HR_TRY(cut_axis_into_atoms(groups, a, stride, used, atoms, &count));
   }
   for (int i = 0; i < count; i++)
     if (atoms[i].listed < 0) order[ordered++] = atoms[i];
   for (int k = 0; k < groups->axis_count; k++)
     for (int i = 0; i < count; i++)
-      if (atoms[i].listed == k) order[ordered++] = atoms[i], members *= atoms[i].size;
+      if (atoms[i].listed == k) {
+        order[ordered++] = atoms[i];
+        members *= atoms[i].size;
+      }
   *out_order = order;
   *out_count = ordered;
   *out_members = members;
@@ -210,7 +236,10 @@ static hr_status_t order_atoms(hr_arena_t *arena, const hlo_groups_t *groups, in
 /* All devices that agree on the axes not listed form a group. Groups are numbered over those axes
  * in mesh order, and members over the listed ones, in the order listed. */
 static hr_status_t expand_mesh(hr_arena_t *arena, hlo_groups_t *groups) {
-  int64_t total = mesh_size(&groups->mesh), *devices, *at, members;
+  int64_t total = mesh_size(&groups->mesh);
+  int64_t *devices;
+  int64_t *at;
+  int64_t members;
   if (total < 0)
     return hr_error(HR_INVALID, "mesh axes, want positive sizes of at most %ld devices together",
                     (long)HLO_MAX_DEVICES);
@@ -220,11 +249,11 @@ static hr_status_t expand_mesh(hr_arena_t *arena, hlo_groups_t *groups) {
   HR_TRY(order_atoms(arena, groups, total, &atoms, &count, &members));
   if (members < 2)
     return hr_error(HR_INVALID, "mesh axes of one device per group, want more than one");
-  HR_TRY(mesh_ids(arena, &groups->mesh, total, &ids));
+  HR_TRY(mesh_device_ids(arena, &groups->mesh, total, &ids));
   HR_TRY(HR_NEW_ARRAY(arena, total, &devices));
   HR_TRY(HR_NEW_ARRAY(arena, count, &at));
-  fill_atoms(atoms, count, ids, total, at, devices);
-  return cut_groups(arena, devices, total / members, members, &groups->groups);
+  enumerate_atoms(atoms, count, ids, total, at, devices);
+  return split_into_groups(arena, devices, total / members, members, &groups->groups);
 }
 
 hr_status_t hlo_groups_expand(hr_arena_t *arena, hlo_groups_t *groups) {

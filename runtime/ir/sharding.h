@@ -1,4 +1,4 @@
-/* How a value is spread over devices, and the device lists that shardings and replica groups share.
+/* Shardings of values over devices, and the device lists that shardings and replica groups share.
  * Source: xla_data.proto OpSharding and NamedSharding. */
 #ifndef HLO_IR_SHARDING_H
 #define HLO_IR_SHARDING_H
@@ -6,8 +6,8 @@
 #include "ir/module.h"
 
 #define HLO_MAX_DEVICES (INT64_C(1) << 20) /* in one mesh, tile grid or replica group list */
-#define HLO_MAX_MODULE_DEVICES \
-  (4 * HLO_MAX_DEVICES) /* in all replica groups of a module, beside one per byte of it */
+/* Limit over all replica groups of a module, on top of one device per byte of its text. */
+#define HLO_MAX_MODULE_DEVICES (4 * HLO_MAX_DEVICES)
 
 /* 0..N-1 laid out as `dims`, transposed by `permutation` (empty: not transposed). */
 typedef struct hlo_iota {
@@ -78,9 +78,10 @@ hr_status_t hlo_groups_expand(hr_arena_t *arena, hlo_groups_t *groups);
 
 void hlo_sharding_print(hr_strbuf_t *text, const hlo_sharding_t *sharding);
 void hlo_mesh_print(hr_strbuf_t *text, const hlo_mesh_t *mesh);
-void hlo_axes_print(hr_strbuf_t *text, const hlo_mesh_t *mesh,
-                    hlo_axes_t axes);                                       /* without braces */
-void hlo_metadata_print(hr_strbuf_t *text, const hlo_metadata_t *metadata); /* without braces */
-void hlo_ints_print(hr_strbuf_t *text, hr_ints_t ints);                     /* 1,2,3 */
+/* Both without braces. */
+void hlo_axes_print(hr_strbuf_t *text, const hlo_mesh_t *mesh, hlo_axes_t axes);
+void hlo_metadata_print(hr_strbuf_t *text, const hlo_metadata_t *metadata);
+/* 1,2,3 */
+void hlo_ints_print(hr_strbuf_t *text, hr_ints_t ints);
 
 #endif

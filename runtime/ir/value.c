@@ -1,3 +1,8 @@
+/* Values: counted arrays, tuples and tokens. A value and its dimensions (or elements) are one
+ * allocation; the bytes of an array are a counted buffer of their own, which views share. Sizes
+ * are checked once, when a value is made.
+ * Memory orders: retain is relaxed, as the caller already has a reference; release is acquire-
+ * release, so that the last holder sees all writes before it frees. */
 #include "ir/value.h"
 
 #include <stdio.h>
@@ -6,9 +11,9 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-/* One allocation: the value, then its dimensions or its elements. */
-static hr_status_t new_value(hr_dtype_t dtype, int rank, int element_count,
-                             hlo_value_t **out_value) {
+/* Allocates a zeroed value with one reference, and its dimensions or elements in the same block. */
+static hr_status_t allocate_value(hr_dtype_t dtype, int rank, int element_count,
+                                  hlo_value_t **out_value) {
   size_t tail = (size_t)rank * sizeof(int64_t) + (size_t)element_count * sizeof(hlo_value_t *);
   void *memory;
   HR_TRY(hr_alloc(sizeof(hlo_value_t) + tail, &memory));
@@ -24,16 +29,18 @@ static hr_status_t new_value(hr_dtype_t dtype, int rank, int element_count,
   return NULL;
 }
 
+/* Checks that the array lies within the buffer; no byte is copied. */
 hr_status_t hlo_value_over(hr_dtype_t dtype, int rank, const int64_t *dims, hr_buffer_t *buffer,
                            size_t offset_bytes, hlo_value_t **out_value) {
   int64_t count;
   HR_TRY(hlo_dims_count(rank, dims, dtype, &count));
-  size_t bytes = (size_t)count * hr_dtype_bytes(dtype), size = hr_buffer_size(buffer);
+  size_t bytes = (size_t)count * hr_dtype_bytes(dtype);
+  size_t size = hr_buffer_size(buffer);
   if (offset_bytes > size || bytes > size - offset_bytes)
     return hr_error(HR_INVALID, "%zu bytes at offset %zu, want them within %zu", bytes,
                     offset_bytes, size);
   hlo_value_t *value;
-  HR_TRY(new_value(dtype, rank, 0, &value));
+  HR_TRY(allocate_value(dtype, rank, 0, &value));
   if (rank) memcpy((int64_t *)value->dims, dims, (size_t)rank * sizeof *dims);
   value->count = count;
   value->buffer = hr_buffer_retain(buffer);
@@ -60,18 +67,19 @@ hr_status_t hlo_value_view(hlo_value_t *value, hr_dtype_t dtype, int rank, const
 }
 
 hr_status_t hlo_value_tuple(int count, hlo_value_t *const *elements, hlo_value_t **out_value) {
-  HR_TRY(new_value(HR_TUPLE, 0, count, out_value));
+  HR_TRY(allocate_value(HR_TUPLE, 0, count, out_value));
   for (int i = 0; i < count; i++) (*out_value)->elements[i] = hlo_value_retain(elements[i]);
   return NULL;
 }
 
 hr_status_t hlo_value_token(hlo_value_t **out_value) {
-  return new_value(HR_TOKEN, 0, 0, out_value);
+  return allocate_value(HR_TOKEN, 0, 0, out_value);
 }
 
-static hr_status_t zero_tuple(const hlo_shape_t *shape, hlo_value_t **out_value) {
+/* All-zero tuple; elements made before a failure are released with it. */
+static hr_status_t zeros_of_tuple(const hlo_shape_t *shape, hlo_value_t **out_value) {
   hlo_value_t *tuple;
-  HR_TRY(new_value(HR_TUPLE, 0, shape->element_count, &tuple));
+  HR_TRY(allocate_value(HR_TUPLE, 0, shape->element_count, &tuple));
   hr_status_t st = NULL;
   for (int i = 0; i < shape->element_count && !st; i++)
     st = hlo_value_zeros(shape->elements[i], &tuple->elements[i]);
@@ -83,7 +91,7 @@ static hr_status_t zero_tuple(const hlo_shape_t *shape, hlo_value_t **out_value)
 }
 
 hr_status_t hlo_value_zeros(const hlo_shape_t *shape, hlo_value_t **out_value) {
-  if (hlo_shape_is_tuple(shape)) return zero_tuple(shape, out_value);
+  if (hlo_shape_is_tuple(shape)) return zeros_of_tuple(shape, out_value);
   if (!hlo_shape_is_array(shape)) return hlo_value_token(out_value);
   HR_TRY(hlo_value_array(shape->dtype, shape->rank, shape->dims, out_value));
   memset((*out_value)->data, 0, hlo_value_bytes(*out_value));
@@ -95,6 +103,7 @@ hlo_value_t *hlo_value_retain(hlo_value_t *value) {
   return value;
 }
 
+/* The last release frees, or hands the value to its recycler. */
 void hlo_value_release(hlo_value_t *value) {
   if (!value || __atomic_fetch_sub(&value->references, 1, __ATOMIC_ACQ_REL) != 1) return;
   if (value->recycle) {
@@ -115,6 +124,7 @@ size_t hlo_value_bytes(const hlo_value_t *value) {
   return (size_t)value->count * hr_dtype_bytes(value->dtype);
 }
 
+/* Static sizes must be equal; dynamic ones within the bound. */
 bool hlo_value_fits(const hlo_value_t *value, const hlo_shape_t *shape) {
   if (value->dtype != shape->dtype || value->rank != shape->rank) return false;
   if (hlo_shape_is_tuple(shape) && value->element_count != shape->element_count) return false;
@@ -128,7 +138,8 @@ bool hlo_value_fits(const hlo_value_t *value, const hlo_shape_t *shape) {
   return true;
 }
 
-static void print_shape(hr_strbuf_t *text, const hlo_value_t *value) {
+/* Stops when the text exceeds what messages show; tuples may have thousands of elements. */
+static void print_value_shape(hr_strbuf_t *text, const hlo_value_t *value) {
   if (value->dtype != HR_TUPLE) {
     hlo_shape_t shape = {.dtype = value->dtype, .rank = value->rank, .dims = value->dims};
     hlo_shape_print(text, &shape, false);
@@ -137,7 +148,7 @@ static void print_shape(hr_strbuf_t *text, const hlo_value_t *value) {
   hr_strbuf_printf(text, "(");
   for (int i = 0; i < value->element_count && text->size < HLO_SHAPE_TEXT; i++) {
     if (i) hr_strbuf_printf(text, ", ");
-    print_shape(text, value->elements[i]);
+    print_value_shape(text, value->elements[i]);
   }
   hr_strbuf_printf(text, ")");
 }
@@ -145,13 +156,14 @@ static void print_shape(hr_strbuf_t *text, const hlo_value_t *value) {
 const char *hlo_value_shape_text(const hlo_value_t *value, char into[HLO_SHAPE_TEXT]) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
-  print_shape(&text, value);
+  print_value_shape(&text, value);
   int size = snprintf(into, HLO_SHAPE_TEXT, "%s", text.data ? text.data : "?");
   if (size >= HLO_SHAPE_TEXT) strcpy(into + HLO_SHAPE_TEXT - 4, "...");
   hr_strbuf_deinit(&text);
   return into;
 }
 
+/* Bitwise: NaN equals the same NaN, and -0 differs from 0. */
 bool hlo_value_equal(const hlo_value_t *a, const hlo_value_t *b) {
   if (a == b) return true;
   if (a->dtype != b->dtype || a->rank != b->rank || a->element_count != b->element_count ||
@@ -171,6 +183,7 @@ int hlo_value_leaf_count(const hlo_value_t *value) {
   return count;
 }
 
+/* As hlo_shape_leaf, for values. */
 hlo_value_t *hlo_value_leaf(const hlo_value_t *value, int index) {
   while (value->dtype == HR_TUPLE) {
     int i = 0;
@@ -181,17 +194,18 @@ hlo_value_t *hlo_value_leaf(const hlo_value_t *value, int index) {
   return (hlo_value_t *)value;
 }
 
-static hr_status_t unflatten(const hlo_shape_t *shape, hlo_value_t *const **next_leaf,
-                             hlo_value_t **out_value) {
+/* Takes leaves from *next_leaf in depth-first order. */
+static hr_status_t unflatten_leaves(const hlo_shape_t *shape, hlo_value_t *const **next_leaf,
+                                    hlo_value_t **out_value) {
   if (!hlo_shape_is_tuple(shape)) {
     *out_value = hlo_value_retain(*(*next_leaf)++);
     return NULL;
   }
   hlo_value_t *tuple;
-  HR_TRY(new_value(HR_TUPLE, 0, shape->element_count, &tuple));
+  HR_TRY(allocate_value(HR_TUPLE, 0, shape->element_count, &tuple));
   hr_status_t st = NULL;
   for (int i = 0; i < shape->element_count && !st; i++)
-    st = unflatten(shape->elements[i], next_leaf, &tuple->elements[i]);
+    st = unflatten_leaves(shape->elements[i], next_leaf, &tuple->elements[i]);
   if (st)
     hlo_value_release(tuple);
   else
@@ -201,7 +215,7 @@ static hr_status_t unflatten(const hlo_shape_t *shape, hlo_value_t *const **next
 
 hr_status_t hlo_value_unflatten(const hlo_shape_t *shape, hlo_value_t *const *leaves,
                                 hlo_value_t **out_value) {
-  return unflatten(shape, &leaves, out_value);
+  return unflatten_leaves(shape, &leaves, out_value);
 }
 
 int64_t hlo_value_int_at(const hlo_value_t *value, int64_t index) {
@@ -219,6 +233,7 @@ int64_t hlo_value_int_at(const hlo_value_t *value, int64_t index) {
   }
 }
 
+/* Copies the elements and builds a tuple of them, which has references of its own. */
 static hr_status_t copy_tuple(const hlo_value_t *value, hlo_value_t **out_value) {
   void *memory;
   HR_TRY(hr_alloc_zeroed(((size_t)value->element_count + 1) * sizeof(hlo_value_t *), &memory));

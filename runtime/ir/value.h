@@ -13,13 +13,13 @@ struct hlo_value {
   int references;   /* use hlo_value_retain and _release */
   hr_dtype_t dtype; /* HR_TUPLE, HR_TOKEN: no array */
   int rank;
-  int element_count; /* of a tuple */
+  int element_count; /* tuple elements */
   int64_t count;     /* elements of an array: the product of dims */
   const int64_t *dims;
-  void *data;          /* row-major, one element after the other; NULL for tuples and tokens */
-  hr_buffer_t *buffer; /* keeps the data */
+  void *data;          /* row-major, without gaps; NULL for tuples and tokens */
+  hr_buffer_t *buffer; /* owner of the data */
   hlo_value_t **elements;
-  /* Takes the value back when its last holder lets go, instead of freeing it; NULL: none. */
+  /* Called instead of freeing when the last reference goes, for pools; NULL: none. */
   void (*recycle)(hlo_value_t *value);
   void *recycle_context;
 };
@@ -45,10 +45,11 @@ hr_status_t hlo_value_copy(const hlo_value_t *value, hlo_value_t **out_value);
 
 hlo_value_t *hlo_value_retain(hlo_value_t *value);
 void hlo_value_release(hlo_value_t *value); /* accepts NULL */
-/* True if nobody else can see the value or its bytes: its holder may overwrite them. */
+/* True if there is one reference to the value and to its buffer: the caller may overwrite it. */
 bool hlo_value_is_exclusive(const hlo_value_t *value);
 
-size_t hlo_value_bytes(const hlo_value_t *value); /* of an array */
+/* Bytes of an array; 0 for tuples and tokens. */
+size_t hlo_value_bytes(const hlo_value_t *value);
 /* Does the value have this shape? Dynamic dimensions accept any size within the bound. */
 bool hlo_value_fits(const hlo_value_t *value, const hlo_shape_t *shape);
 /* Its type and sizes as text, cut with "..." if it is long; returns `into`. */

@@ -1,13 +1,17 @@
-/* Replica groups by the axes of a mesh:
- *   #stablehlo.replica_group_mesh_axes<mesh = #stablehlo.mesh<axes = [#stablehlo.mesh_axis<name =
- * "x", size = 2>, ...], device_ids = dense<...>>, axes = [#stablehlo.axis_ref<name = "x">]> The
- * mesh may be a symbol: an op of that name, which carries the mesh as an attribute. */
+/* Replica groups by the axes of a mesh, read from StableHLO's attribute:
+ *   #stablehlo.replica_group_mesh_axes<
+ *     mesh = #stablehlo.mesh<axes = [#stablehlo.mesh_axis<name = "x", size = 2>, ...],
+ *                            device_ids = dense<...>>,
+ *     axes = [#stablehlo.axis_ref<name = "x">]>
+ * The mesh may be a symbol: an op of that name carries it as an attribute. Groups are expanded
+ * into lists of devices; groups of one device each, which HLO cannot write as axes, are lists
+ * alone. Cost: linear in the number of devices, at most HLO_MAX_DEVICES. */
 #include <string.h>
 
 #include "ir/sharding.h"
 #include "mlir/mlir_mesh.h"
 
-/* The op of the module that is called so; NULL if there is none. */
+/* The op of the module with symbol name `name`; NULL if there is none. */
 static const mlir_op_t *find_symbol(const mlir_module_t *module, hr_str_t name) {
   const mlir_region_t *region = module->op->region_count ? module->op->regions[0] : NULL;
   const mlir_block_t *block = region && region->blocks.count ? region->blocks.data[0] : NULL;
@@ -18,6 +22,8 @@ static const mlir_op_t *find_symbol(const mlir_module_t *module, hr_str_t name) 
   return NULL;
 }
 
+/* Resolves a mesh attribute, or the symbol of an op that carries one, to an attribute that has a
+ * list of axes. */
 static hr_status_t find_mesh(const mlir_module_t *module, const mlir_attr_t *mesh,
                              const mlir_attr_t **out_mesh) {
   if (mesh && mesh->kind == MLIR_ATTR_SYMBOL) {
@@ -33,7 +39,8 @@ static hr_status_t find_mesh(const mlir_module_t *module, const mlir_attr_t *mes
   return NULL;
 }
 
-static hr_status_t read_ids(hr_arena_t *arena, const mlir_attr_t *ids, hr_ints_t *out_ids) {
+/* Reads device_ids, a dense array of i64; a splat is expanded, to at most HLO_MAX_DEVICES. */
+static hr_status_t read_device_ids(hr_arena_t *arena, const mlir_attr_t *ids, hr_ints_t *out_ids) {
   const mlir_type_t *element = ids->kind == MLIR_ATTR_DENSE ? ids->type->element : ids->type;
   bool dense = ids->kind == MLIR_ATTR_DENSE || ids->kind == MLIR_ATTR_DENSE_ARRAY;
   if (!dense || element->kind != MLIR_TYPE_INTEGER || element->width != 64)
@@ -51,14 +58,16 @@ static hr_status_t read_ids(hr_arena_t *arena, const mlir_attr_t *ids, hr_ints_t
   return NULL;
 }
 
+/* Reads axes (name and size, at least 1) and device_ids of a mesh; absent device_ids mean 0, 1,
+ * 2, ... */
 static hr_status_t read_mesh(hr_arena_t *arena, const mlir_attr_t *from, hlo_mesh_t *mesh) {
-  const mlir_attr_t *axes = mlir_attr_field(from, "axes"),
-                    *ids = mlir_attr_field(from, "device_ids");
+  const mlir_attr_t *axes = mlir_attr_field(from, "axes");
+  const mlir_attr_t *ids = mlir_attr_field(from, "device_ids");
   hlo_mesh_axis_t *list;
   HR_TRY(HR_NEW_ARRAY(arena, axes->count, &list));
   for (int a = 0; a < axes->count; a++) {
-    const mlir_attr_t *name = mlir_attr_field(axes->items[a], "name"),
-                      *size = mlir_attr_field(axes->items[a], "size");
+    const mlir_attr_t *name = mlir_attr_field(axes->items[a], "name");
+    const mlir_attr_t *size = mlir_attr_field(axes->items[a], "size");
     if (!name || !size || size->integer < 1)
       return hr_error(HR_INVALID, "axis %d of its mesh has no name or no size", a);
     HR_TRY(hr_arena_str(arena, name->text, &list[a].name));
@@ -66,32 +75,35 @@ static hr_status_t read_mesh(hr_arena_t *arena, const mlir_attr_t *from, hlo_mes
   }
   mesh->axis_count = axes->count;
   mesh->axes = list;
-  return ids ? read_ids(arena, ids, &mesh->device_ids) : NULL;
+  return ids ? read_device_ids(arena, ids, &mesh->device_ids) : NULL;
 }
 
-/* "x", or a part of it: (pre)size */
+/* Reads an axis reference: a whole axis "x", or the sub-axis "x":(pre_size)size, whose sizes
+ * must divide the axis. */
 static hr_status_t read_axis(const mlir_attr_t *from, const hlo_mesh_t *mesh,
                              hlo_axis_ref_t *axis) {
-  const mlir_attr_t *name = mlir_attr_field(from, "name"),
-                    *part = mlir_attr_field(from, "sub_axis_info");
+  const mlir_attr_t *name = mlir_attr_field(from, "name");
+  const mlir_attr_t *sub_axis = mlir_attr_field(from, "sub_axis_info");
   axis->axis = -1;
   for (int a = 0; name && a < mesh->axis_count; a++)
     if (hr_str_equal(mesh->axes[a].name, name->text)) axis->axis = a;
   if (axis->axis < 0) return hr_error(HR_INVALID, "it names an axis that its mesh does not have");
-  if (!part) return NULL;
-  const mlir_attr_t *before = mlir_attr_field(part, "pre_size"),
-                    *size = mlir_attr_field(part, "size");
-  int64_t whole = mesh->axes[axis->axis].size;
-  bool fits = before && size && before->integer >= 1 && size->integer >= 1 &&
-              before->integer <= whole && size->integer <= whole / before->integer &&
-              whole % (before->integer * size->integer) == 0;
+  if (!sub_axis) return NULL;
+  const mlir_attr_t *pre_size = mlir_attr_field(sub_axis, "pre_size");
+  const mlir_attr_t *size = mlir_attr_field(sub_axis, "size");
+  int64_t axis_size = mesh->axes[axis->axis].size;
+  bool fits = pre_size && size && pre_size->integer >= 1 && size->integer >= 1 &&
+              pre_size->integer <= axis_size && size->integer <= axis_size / pre_size->integer &&
+              axis_size % (pre_size->integer * size->integer) == 0;
   if (!fits) return hr_error(HR_INVALID, "a part of an axis that does not divide it");
-  axis->pre_size = before->integer;
+  axis->pre_size = pre_size->integer;
   axis->size = size->integer;
   return NULL;
 }
 
-static bool has_one_member(const hlo_groups_t *groups) {
+/* Whether all referenced axes have size 1 (or there are none): each device is then a group of
+ * its own. */
+static bool groups_are_singletons(const hlo_groups_t *groups) {
   for (int a = 0; a < groups->axis_count; a++) {
     const hlo_axis_ref_t *axis = &groups->axes[a];
     if ((axis->size ? axis->size : groups->mesh.axes[axis->axis].size) != 1) return false;
@@ -99,8 +111,8 @@ static bool has_one_member(const hlo_groups_t *groups) {
   return true;
 }
 
-/* Of axes of size 1, or none: every device for itself. HLO has no axes for these. */
-static hr_status_t make_single(hr_arena_t *arena, hlo_groups_t *groups) {
+/* Replaces the axes by lists of one device each: HLO has no form with axes for these. */
+static hr_status_t make_singleton_groups(hr_arena_t *arena, hlo_groups_t *groups) {
   int64_t total = 1, *ids;
   hr_ints_t *lists;
   for (int a = 0; a < groups->mesh.axis_count; a++) {
@@ -108,14 +120,14 @@ static hr_status_t make_single(hr_arena_t *arena, hlo_groups_t *groups) {
       return hr_error(HR_INVALID, "a mesh of more than %ld devices", (long)HLO_MAX_DEVICES);
     total *= groups->mesh.axes[a].size;
   }
-  hr_ints_t given = groups->mesh.device_ids;
-  if (given.count && given.count != total)
-    return hr_error(HR_INVALID, "%ld device_ids of a mesh of %ld devices", (long)given.count,
+  hr_ints_t device_ids = groups->mesh.device_ids;
+  if (device_ids.count && device_ids.count != total)
+    return hr_error(HR_INVALID, "%ld device_ids of a mesh of %ld devices", (long)device_ids.count,
                     (long)total);
   HR_TRY(HR_NEW_ARRAY(arena, total, &ids));
   HR_TRY(HR_NEW_ARRAY(arena, total, &lists));
   for (int64_t i = 0; i < total; i++) {
-    ids[i] = given.count ? given.data[i] : i;
+    ids[i] = device_ids.count ? device_ids.data[i] : i;
     lists[i] = (hr_ints_t){&ids[i], 1};
   }
   *groups = (hlo_groups_t){.groups = {total, lists}};
@@ -135,5 +147,6 @@ hr_status_t mlir_mesh_groups(const mlir_module_t *module, hr_arena_t *arena,
   groups->form = HLO_GROUPS_MESH;
   groups->axis_count = axes->count;
   groups->axes = list;
-  return has_one_member(groups) ? make_single(arena, groups) : hlo_groups_expand(arena, groups);
+  return groups_are_singletons(groups) ? make_singleton_groups(arena, groups)
+                                       : hlo_groups_expand(arena, groups);
 }

@@ -192,8 +192,69 @@ static void print_table(hr_strbuf_t *text, const hr_trace_t *trace, const machin
   hr_strbuf_add_str(text, "  between kernels\n");
 }
 
-hr_status_t exec_explain_print(hr_strbuf_t *text, const hr_trace_t *trace,
-                               const machine_peak_t *peak) {
+/* --- JSON --- */
+
+static void add_string(hr_strbuf_t *text, const char *words) {
+  hr_strbuf_add_char(text, '"');
+  for (; *words; words++) {
+    unsigned char c = (unsigned char)*words;
+    if (c < ' ')
+      hr_strbuf_printf(text, "\\u%04x", c);
+    else if (c == '"' || c == '\\')
+      hr_strbuf_printf(text, "\\%c", c);
+    else
+      hr_strbuf_add_char(text, *words);
+  }
+  hr_strbuf_add_char(text, '"');
+}
+
+static void json_group(hr_strbuf_t *text, const group_t *group) {
+  const hr_trace_span_t *first = group->members[0];
+  hr_strbuf_add_str(text, "{\"kernel\": ");
+  add_string(text, first->kernel);
+  hr_strbuf_add_str(text, ", \"op\": ");
+  add_string(text, first->op ? first->op : "");
+  hr_strbuf_printf(text, ", \"calls\": %.0f, \"time_s\": %.9g, \"worked_s\": %.9g", group->calls,
+                   group->ns * 1e-9, group->worked_ns * 1e-9);
+  hr_strbuf_printf(text, ", \"bytes\": %.0f, \"flops\": %.0f", group->bytes, group->flops);
+  if (first->reason) {
+    hr_strbuf_add_str(text, ", \"reason\": ");
+    add_string(text, first->reason);
+  }
+  hr_strbuf_add_str(text, ", \"instructions\": [");
+  for (int m = 0; m < group->count; m++) {
+    if (m) hr_strbuf_add_str(text, ", ");
+    add_string(text, group->members[m]->name);
+  }
+  hr_strbuf_add_str(text, "]}");
+}
+
+static void print_json(hr_strbuf_t *text, const hr_trace_t *trace, const machine_peak_t *peak,
+                       group_t *groups, int count) {
+  totals_t totals = add_up(trace);
+  qsort(groups, (size_t)count, sizeof *groups, by_time);
+  hr_strbuf_printf(text,
+                   "{\"executions\": %.0f, \"total_s\": %.9g, \"kernels_s\": %.9g, "
+                   "\"waits_s\": %.9g,\n ",
+                   totals.runs, totals.run_ns * 1e-9, totals.kernel_ns * 1e-9,
+                   totals.wait_ns * 1e-9);
+  hr_strbuf_printf(text, "\"workers\": %d, \"peak_bytes_per_s\": %.9g, \"peak_flops\": %.9g,\n",
+                   trace->workers, peak->bytes_per_s, peak->flops);
+  hr_strbuf_add_str(text, " \"kernels\": [");
+  for (int g = 0; g < count; g++) {
+    hr_strbuf_add_str(text, g ? ",\n  " : "\n  ");
+    json_group(text, &groups[g]);
+  }
+  hr_strbuf_add_str(text, "]}\n");
+}
+
+/* --- both forms --- */
+
+typedef void print_fn(hr_strbuf_t *text, const hr_trace_t *trace, const machine_peak_t *peak,
+                      group_t *groups, int count);
+
+static hr_status_t print_as(print_fn *print, hr_strbuf_t *text, const hr_trace_t *trace,
+                            const machine_peak_t *peak) {
   int count = count_kernels(trace);
   void *list, *groups;
   HR_TRY(hr_alloc_zeroed((size_t)(count + 1) * sizeof(hr_trace_span_t *), &list));
@@ -201,9 +262,19 @@ hr_status_t exec_explain_print(hr_strbuf_t *text, const hr_trace_t *trace,
   if (!st) {
     list_kernels(trace, list);
     qsort(list, (size_t)count, sizeof(hr_trace_span_t *), by_kernel);
-    print_table(text, trace, peak, groups, make_groups(list, count, groups));
+    print(text, trace, peak, groups, make_groups(list, count, groups));
     hr_free(groups);
   }
   hr_free(list);
   return st;
+}
+
+hr_status_t exec_explain_print(hr_strbuf_t *text, const hr_trace_t *trace,
+                               const machine_peak_t *peak) {
+  return print_as(print_table, text, trace, peak);
+}
+
+hr_status_t exec_explain_json(hr_strbuf_t *text, const hr_trace_t *trace,
+                              const machine_peak_t *peak) {
+  return print_as(print_json, text, trace, peak);
 }

@@ -51,7 +51,10 @@ struct checked {
 
 struct exec_verify {
   exec_verify_options_t options;
-  op_env_t underlying; /* the functions that this layer wraps */
+  /* The functions that the checks forward to, and those of the environment that checks. */
+  const op_comm_ops_t *inner_comm;
+  const op_channel_ops_t *inner_channels;
+  op_comm_ops_t comm_ops;
   hr_arena_t arena;
   comm_participant_sets_t sites;
   hr_map_t signatures;        /* instr_signature_t by instruction */
@@ -184,8 +187,8 @@ static hr_status_t begin_group(op_env_t *env, const op_group_t *group, int64_t c
   exec_verify_t *verify = env->verify;
   checked_t *checked;
   HR_TRY(get_checked(verify, group->size, &checked));
-  hr_status_t st = exchange_group(verify, env->transferring, group, count, checked);
-  if (!st && !env->ends_later) st = await_signatures(verify, checked);
+  hr_status_t st = exchange_group(verify, env->transfers.current, group, count, checked);
+  if (!st && !env->transfers.ends_later) st = await_signatures(verify, checked);
   if (st)
     recycle_checked(verify, checked);
   else
@@ -202,8 +205,8 @@ static hr_status_t finish_start(op_env_t *env, hr_status_t st, checked_t *checke
   return st;
 }
 
-static const op_env_t *underlying(const op_env_t *env) {
-  return &((const exec_verify_t *)env->verify)->underlying;
+static const op_comm_ops_t *inner_comm(const op_env_t *env) {
+  return ((const exec_verify_t *)env->verify)->inner_comm;
 }
 
 static hr_status_t all_gather(op_env_t *env, const op_group_t *group, const void *in,
@@ -211,7 +214,7 @@ static hr_status_t all_gather(op_env_t *env, const op_group_t *group, const void
   checked_t *checked;
   HR_TRY(begin_group(env, group, (int64_t)size_bytes, &checked));
   return finish_start(env,
-                      underlying(env)->all_gather(env, group, in, size_bytes, out, &checked->inner),
+                      inner_comm(env)->all_gather(env, group, in, size_bytes, out, &checked->inner),
                       checked, out_request);
 }
 
@@ -221,7 +224,7 @@ static hr_status_t all_reduce(op_env_t *env, const op_group_t *group, const void
   checked_t *checked;
   HR_TRY(begin_group(env, group, count, &checked));
   return finish_start(
-      env, underlying(env)->all_reduce(env, group, in, out, count, reducer, &checked->inner),
+      env, inner_comm(env)->all_reduce(env, group, in, out, count, reducer, &checked->inner),
       checked, out_request);
 }
 
@@ -231,7 +234,7 @@ static hr_status_t reduce_scatter(op_env_t *env, const op_group_t *group, const 
   checked_t *checked;
   HR_TRY(begin_group(env, group, count, &checked));
   return finish_start(
-      env, underlying(env)->reduce_scatter(env, group, in, count, reducer, out, &checked->inner),
+      env, inner_comm(env)->reduce_scatter(env, group, in, count, reducer, out, &checked->inner),
       checked, out_request);
 }
 
@@ -242,7 +245,7 @@ static hr_status_t all_to_all(op_env_t *env, const op_group_t *group, const hr_b
   checked_t *checked;
   HR_TRY(begin_group(env, group, 0, &checked));
   return finish_start(
-      env, underlying(env)->all_to_all(env, group, sends, recvs, equal_bytes, &checked->inner),
+      env, inner_comm(env)->all_to_all(env, group, sends, recvs, equal_bytes, &checked->inner),
       checked, out_request);
 }
 
@@ -310,9 +313,9 @@ static hr_status_t permute(op_env_t *env, int64_t stream, int to, const hr_block
   if (to >= 0) ends[count++] = (end_t){OF_PERMUTE_SEND, to, stream, channel};
   HR_TRY(get_checked(verify, from >= 0, &checked));
   int64_t size_bytes = (int64_t)(to >= 0 ? send : recv)->size_bytes;
-  hr_status_t st = exchange_ends(verify, env->transferring, ends, count, size_bytes, checked);
-  if (!st && !env->ends_later) st = await_signatures(verify, checked);
-  if (!st) st = verify->underlying.permute(env, stream, to, send, from, recv, &checked->inner);
+  hr_status_t st = exchange_ends(verify, env->transfers.current, ends, count, size_bytes, checked);
+  if (!st && !env->transfers.ends_later) st = await_signatures(verify, checked);
+  if (!st) st = verify->inner_comm->permute(env, stream, to, send, from, recv, &checked->inner);
   return finish_start(env, st, checked, out_request);
 }
 
@@ -322,9 +325,9 @@ static hr_status_t wait_for(op_env_t *env, op_request_t *request) {
   if (!request) return NULL;
   hr_status_t st = await_signatures(verify, checked);
   if (!st)
-    st = verify->underlying.wait(env, checked->inner);
+    st = verify->inner_comm->wait(env, checked->inner);
   else if (checked->inner)
-    verify->underlying.cancel(env, checked->inner);
+    verify->inner_comm->cancel(env, checked->inner);
   recycle_checked(verify, checked);
   return st;
 }
@@ -333,7 +336,7 @@ static void cancel_checked(op_env_t *env, op_request_t *request) {
   exec_verify_t *verify = env->verify;
   checked_t *checked = (checked_t *)request;
   if (!request) return;
-  if (checked->inner) verify->underlying.cancel(env, checked->inner);
+  if (checked->inner) verify->inner_comm->cancel(env, checked->inner);
   recycle_checked(verify, checked);
 }
 
@@ -369,14 +372,18 @@ static hr_status_t start_message(op_env_t *env, const hlo_instr_t *instr, hlo_va
   return NULL;
 }
 
+static const op_channel_ops_t *inner_channels(const op_env_t *env) {
+  return ((const exec_verify_t *)env->verify)->inner_channels;
+}
+
 static hr_status_t send_value(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *value,
                               uint32_t *out_handle) {
-  return start_message(env, instr, value, underlying(env)->send, out_handle);
+  return start_message(env, instr, value, inner_channels(env)->send, out_handle);
 }
 
 static hr_status_t recv_value(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *into,
                               uint32_t *out_handle) {
-  return start_message(env, instr, into, underlying(env)->recv, out_handle);
+  return start_message(env, instr, into, inner_channels(env)->recv, out_handle);
 }
 
 static hr_status_t end_message(exec_verify_t *verify, checked_t **link) {
@@ -392,7 +399,7 @@ static hr_status_t transfer_done(op_env_t *env, const hlo_instr_t *instr, uint32
   checked_t **link = &verify->messages;
   while (handle && *link && (*link)->handle != handle) link = &(*link)->next;
   if (handle && *link) HR_TRY(end_message(verify, link));
-  return verify->underlying.transfer_done(env, instr, handle);
+  return verify->inner_channels->transfer_done(env, instr, handle);
 }
 
 /* --- the end of an execution --- */
@@ -442,17 +449,21 @@ void exec_verify_destroy(exec_verify_t *verify) {
   hr_free(verify);
 }
 
+static const op_channel_ops_t channel_ops = {
+    .send = send_value, .recv = recv_value, .transfer_done = transfer_done};
+
 void exec_verify_attach(op_env_t *env, exec_verify_t *verify) {
-  verify->underlying = *env;
+  verify->inner_comm = env->comm_ops;
+  verify->inner_channels = env->channel_ops;
+  verify->comm_ops = *env->comm_ops;
+  verify->comm_ops.all_gather = all_gather;
+  verify->comm_ops.all_reduce = all_reduce;
+  verify->comm_ops.reduce_scatter = reduce_scatter;
+  verify->comm_ops.all_to_all = all_to_all;
+  verify->comm_ops.permute = permute;
+  verify->comm_ops.wait = wait_for;
+  verify->comm_ops.cancel = cancel_checked;
   env->verify = verify;
-  env->all_gather = all_gather;
-  env->all_reduce = all_reduce;
-  env->reduce_scatter = reduce_scatter;
-  env->all_to_all = all_to_all;
-  env->permute = permute;
-  env->wait = wait_for;
-  env->cancel = cancel_checked;
-  env->send = send_value;
-  env->recv = recv_value;
-  env->transfer_done = transfer_done;
+  env->comm_ops = &verify->comm_ops;
+  env->channel_ops = &channel_ops;
 }

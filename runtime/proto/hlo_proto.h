@@ -7,8 +7,8 @@
 #include "base/buffer.h"
 #include "ir/module.h"
 
-/* Do the bytes look like one of these protos? They carry no mark, but begin with a field and are no
- * text. */
+/* Whether the bytes look like one of these protos. Protos have no magic number: they begin with a
+ * tag of fields 1 to 3 and contain bytes that no text has. Cost: the first 64 kB. */
 bool hlo_proto_is(hr_str_t bytes);
 
 /* Reads module->source, which must live as long as the module: its strings point there.
@@ -23,9 +23,11 @@ typedef enum hlo_proto_form {
   HLO_PROTO_HLO
 } hlo_proto_form_t; /* HloModuleProto, HloProto */
 
-/* Everything that the text can say is kept; what XLA's messages have no field for goes to fields
- * that XLA passes over. Cost: a few bytes per number; literals are copied once for each message
- * around them. */
+/* Writes everything that HLO text can express; fields that XLA's messages do not have go to numbers
+ * that XLA skips.
+ * Cost:   literals are copied once per enclosing message.
+ * Errors: NO_MEMORY.
+ * Owner:  the caller releases *out_buffer. */
 hr_status_t write_hlo_proto(const hlo_module_t *module, hlo_proto_form_t form,
                             hr_buffer_t **out_buffer);
 

@@ -1,16 +1,21 @@
+/* Attributes of an instruction, between HloInstructionProto and the IR. The set of attributes is
+ * that of the op's row in ops.def. Numbers, strings and lists of numbers that are one field of a
+ * message are rows of proto_attrs.def, read and written by their kinds. Attributes that are
+ * messages of their own are in proto_values.c and proto_devices.c. Fields that moved between
+ * versions of the proto are moved to their current location before attributes are read. */
 #include <string.h>
 
 #include "proto/proto_parts.h"
 
-/* Attributes of instructions: which ones an op takes is op_attrs.def; where plain ones are stored,
- * proto_attrs.def. */
-
+/* Location of a plain attribute: a row of proto_attrs.def. */
 typedef struct attr_field {
-  hlo_opcode_t op; /* OPCODE_COUNT: of any op */
-  uint16_t key;
-  const proto_message_t *part; /* NULL: a field of the instruction itself */
-  uint16_t part_offset, offset;
-  uint32_t part_number, number;
+  hlo_opcode_t op;             /* HLO_OPCODE_COUNT: every op */
+  uint16_t key;                /* hlo_attr_key_t */
+  const proto_message_t *part; /* message that has the field; NULL: the instruction itself */
+  uint16_t part_offset;        /* member of proto_instr_t with that message */
+  uint16_t offset;             /* member with the value */
+  uint32_t part_number;        /* field number of the message; 0: the instruction itself */
+  uint32_t number;             /* field number of the value */
   proto_kind_t kind;
 } attr_field_t;
 
@@ -39,19 +44,20 @@ static const attr_field_t attr_fields[] = {
 };
 #define ATTR_FIELD_COUNT (sizeof attr_fields / sizeof *attr_fields)
 
-static bool applies(const attr_field_t *field, hlo_opcode_t op) {
+static bool field_applies_to_op(const attr_field_t *field, hlo_opcode_t op) {
   return field->op == HLO_OPCODE_COUNT || field->op == op;
 }
 
 static const attr_field_t *find_attr_field(hlo_opcode_t op, hlo_attr_key_t key) {
   for (size_t i = 0; i < ATTR_FIELD_COUNT; i++)
-    if (attr_fields[i].key == key && applies(&attr_fields[i], op)) return &attr_fields[i];
+    if (attr_fields[i].key == key && field_applies_to_op(&attr_fields[i], op))
+      return &attr_fields[i];
   return NULL;
 }
 
 /* Reading -------------------------------------------------------------------------------------- */
 
-/* What a ragged-dot shares with dot is one message deeper. */
+/* The dimension numbers that ragged-dot shares with dot are one message deeper. */
 static hr_status_t unwrap_ragged_dot(proto_reader_t *p, proto_draft_t *draft) {
   proto_ragged_dot_t ragged;
   if (draft->op != HLO_RAGGED_DOT) return NULL;
@@ -60,8 +66,8 @@ static hr_status_t unwrap_ragged_dot(proto_reader_t *p, proto_draft_t *draft) {
   return NULL;
 }
 
-/* Fields that have moved: what old files say is put where current ones have it. */
-static void upgrade(proto_draft_t *draft) {
+/* Moves values of old fields to the current ones. */
+static void upgrade_old_fields(proto_draft_t *draft) {
   proto_instr_t *in = &draft->in;
   if (in->channel_id <= 0) in->channel_id = in->all_reduce_id > 0 ? in->all_reduce_id : 0;
   if (in->is_cross_program_prefetch && !in->cross_program_prefetch_index.present)
@@ -76,8 +82,8 @@ static hr_status_t check_enum(hlo_attr_key_t key, int64_t value) {
                      hlo_enum_table[info->enum_id].count - 1);
 }
 
-/* A word, as opcodes and comparisons have them; none is 0. */
-static hr_status_t find_word(hlo_attr_key_t key, hr_str_t word, int64_t *out_value) {
+/* Number of an enum value that is stored as text, such as a comparison; empty text is 0. */
+static hr_status_t find_enum_text(hlo_attr_key_t key, hr_str_t word, int64_t *out_value) {
   const hlo_attr_info_t *info = &hlo_attr_table[key];
   *out_value = word.size ? hlo_enum_find(info->enum_id, word) : 0;
   if (*out_value >= 0) return NULL;
@@ -85,28 +91,31 @@ static hr_status_t find_word(hlo_attr_key_t key, hr_str_t word, int64_t *out_val
                      HR_STR_ARGS(word));
 }
 
-/* The list has one precision for each operand; missing ones are DEFAULT, and if all are, it says
- * nothing. */
+/* Reads operand_precision, one number per operand. Missing ones are DEFAULT; a list of DEFAULTs is
+ * read as absent. */
 static hr_status_t read_precision(proto_reader_t *p, const proto_draft_t *draft, proto_list_t list,
                                   hlo_attr_t *attr) {
-  hr_ints_t found;
-  int64_t *ints, want = draft->op == HLO_RAGGED_DOT ? 2 : draft->operand_count;
-  bool plain = true;
-  HR_TRY(proto_ints(&p->scratch, list, &found));
-  if (found.count > want) want = found.count;
-  for (int64_t i = 0; i < found.count; i++) {
-    HR_TRY(check_enum(HLO_ATTR_OPERAND_PRECISION, found.data[i]));
-    plain &= !found.data[i];
+  hr_ints_t precisions;
+  int64_t *ints;
+  int64_t count = draft->op == HLO_RAGGED_DOT ? 2 : draft->operand_count;
+  bool all_default = true;
+  HR_TRY(proto_ints(&p->scratch, list, &precisions));
+  if (precisions.count > count) count = precisions.count;
+  for (int64_t i = 0; i < precisions.count; i++) {
+    HR_TRY(check_enum(HLO_ATTR_OPERAND_PRECISION, precisions.data[i]));
+    all_default &= !precisions.data[i];
   }
-  if (plain) return NULL;
-  HR_TRY(HR_NEW_ARRAY(p->arena, want, &ints));
-  memcpy(ints, found.data, (size_t)found.count * sizeof *ints);
-  attr->ints = (hr_ints_t){ints, want};
+  if (all_default) return NULL;
+  HR_TRY(HR_NEW_ARRAY(p->arena, count, &ints));
+  memcpy(ints, precisions.data, (size_t)precisions.count * sizeof *ints);
+  attr->ints = (hr_ints_t){ints, count};
   return NULL;
 }
 
-static hr_status_t read_plain(proto_reader_t *p, const proto_draft_t *draft,
-                              const attr_field_t *field, hlo_attr_t *attr, bool *out_present) {
+/* Reads an attribute by its row; a message is decoded again for each of its attributes, which
+ * are few. *out_present stays true for required kinds. */
+static hr_status_t read_plain_attr(proto_reader_t *p, const proto_draft_t *draft,
+                                   const attr_field_t *field, hlo_attr_t *attr, bool *out_present) {
   const hlo_attr_info_t *info = &hlo_attr_table[attr->key];
   const void *holder = &draft->in;
   if (field->part) {
@@ -146,7 +155,7 @@ static hr_status_t read_plain(proto_reader_t *p, const proto_draft_t *draft,
     return NULL;
   }
   if (field->kind == PROTO_BYTES)
-    HR_TRY(find_word((hlo_attr_key_t)attr->key, *(const hr_str_t *)member, &attr->integer));
+    HR_TRY(find_enum_text((hlo_attr_key_t)attr->key, *(const hr_str_t *)member, &attr->integer));
   else
     attr->integer = *(const int64_t *)member;
   *out_present = attr->integer != 0;
@@ -154,8 +163,8 @@ static hr_status_t read_plain(proto_reader_t *p, const proto_draft_t *draft,
 }
 
 /* Attributes that are stored as the only entry of `dimensions`. */
-static hr_status_t read_one_dimension(proto_reader_t *p, const proto_draft_t *draft,
-                                      hlo_attr_t *attr, bool *out_present) {
+static hr_status_t read_dimension_attr(proto_reader_t *p, const proto_draft_t *draft,
+                                       hlo_attr_t *attr, bool *out_present) {
   hr_ints_t dims;
   HR_TRY(proto_ints(&p->scratch, draft->in.dimensions, &dims));
   *out_present = dims.count > 0 && dims.data[0] != hlo_attr_table[attr->key].fallback;
@@ -163,6 +172,7 @@ static hr_status_t read_one_dimension(proto_reader_t *p, const proto_draft_t *dr
   return NULL;
 }
 
+/* xla_data.proto, TriState. */
 enum { TRI_STATE_TRUE = 1, TRI_STATE_FALSE = 2 };
 
 static hr_status_t read_literal_attr(proto_reader_t *p, const proto_draft_t *draft,
@@ -179,24 +189,27 @@ static hr_status_t read_shapes_attr(proto_reader_t *p, const proto_draft_t *draf
   return proto_read_shapes(p, draft->in.operand_shapes_with_layout, shapes);
 }
 
-/* Which of the computations that the proto lists an attribute means. */
-static void choose_called(const proto_draft_t *draft, hlo_attr_t *attr, int *out_first) {
+/* Selects the called computations of an attribute. The proto lists them without names: while has
+ * body, condition; select-and-scatter select, scatter; a conditional on pred true, false. */
+static void select_called(const proto_draft_t *draft, hlo_attr_t *attr, int *out_first) {
   bool branches = draft->op == HLO_CONDITIONAL;
   bool pred = branches && draft->operand_count && draft->operands[0]->shape->dtype == HR_PRED;
   bool list = hlo_attr_table[attr->key].kind == HLO_KIND_COMPUTATIONS;
   bool second = attr->key == HLO_ATTR_CONDITION || attr->key == HLO_ATTR_SCATTER ||
                 attr->key == HLO_ATTR_FALSE_COMPUTATION;
   *out_first = second;
-  attr->called_count = list     ? draft->called_count
-                       : second ? draft->called_count > 1
-                                : draft->called_count > 0;
+  if (list)
+    attr->called_count = draft->called_count;
+  else
+    attr->called_count = draft->called_count > (second ? 1 : 0);
   if (branches && pred == list) attr->called_count = 0;
 }
 
+/* Appends the attribute's computations to def->called. */
 static hr_status_t read_called(proto_draft_t *draft, hlo_attr_t *attr, hlo_instr_def_t *def,
                                bool *out_present) {
   int first;
-  choose_called(draft, attr, &first);
+  select_called(draft, attr, &first);
   hlo_computation_t **called = (hlo_computation_t **)def->called;
   for (int64_t k = 0; k < attr->called_count; k++)
     called[def->called_count++] = draft->called[first + k];
@@ -204,15 +217,16 @@ static hr_status_t read_called(proto_draft_t *draft, hlo_attr_t *attr, hlo_instr
   return NULL;
 }
 
+/* Reads any attribute; *out_present is false if the proto does not have it. */
 static hr_status_t read_attr(proto_reader_t *p, proto_draft_t *draft, hlo_attr_t *attr,
                              hlo_instr_def_t *def, bool *out_present) {
   const proto_instr_t *in = &draft->in;
   const attr_field_t *field = find_attr_field(draft->op, (hlo_attr_key_t)attr->key);
   *out_present = true;
-  if (field) return read_plain(p, draft, field, attr, out_present);
+  if (field) return read_plain_attr(p, draft, field, attr, out_present);
   switch (hlo_attr_table[attr->key].kind) {
     case HLO_KIND_INT:
-      return read_one_dimension(p, draft, attr, out_present);
+      return read_dimension_attr(p, draft, attr, out_present);
     case HLO_KIND_BOOL: /* is_associative */
       attr->flag = in->is_associative == TRI_STATE_TRUE;
       *out_present = in->is_associative == TRI_STATE_TRUE || in->is_associative == TRI_STATE_FALSE;
@@ -264,7 +278,8 @@ static hr_status_t read_attr(proto_reader_t *p, proto_draft_t *draft, hlo_attr_t
   }
 }
 
-/* Numbers that must be there are, as 0 is not written; lists and messages may be missing. */
+/* Whether absence means 0: proto3 does not write zeros. Required lists of lists and messages, in
+ * contrast, can be missing. */
 static bool may_be_zero(hlo_attr_key_t key) {
   switch (hlo_attr_table[key].kind) {
     case HLO_KIND_BOOL:
@@ -279,6 +294,8 @@ static bool may_be_zero(hlo_attr_key_t key) {
   }
 }
 
+/* Every called computation must belong to an attribute: a count that differs means a malformed
+ * op. */
 hr_status_t proto_read_attrs(proto_reader_t *p, proto_draft_t *draft, hlo_attr_t *attrs,
                              hlo_instr_def_t *def) {
   const hlo_op_info_t *op = &hlo_op_table[draft->op];
@@ -286,11 +303,12 @@ hr_status_t proto_read_attrs(proto_reader_t *p, proto_draft_t *draft, hlo_attr_t
   HR_TRY(HR_NEW_ARRAY(&p->scratch, draft->called_count, &called));
   def->attrs = attrs;
   def->called = called;
-  upgrade(draft);
+  upgrade_old_fields(draft);
   HR_TRY(unwrap_ragged_dot(p, draft));
   for (int i = 0; i < op->attr_count; i++) {
     hlo_attr_t attr = {.key = op->attrs[i].key};
-    bool is_present, needed = op->attrs[i].use == HLO_USE_NEED;
+    bool is_present;
+    bool needed = op->attrs[i].use == HLO_USE_NEED;
     HR_TRY(read_attr(p, draft, &attr, def, &is_present));
     if (!is_present && needed && !may_be_zero((hlo_attr_key_t)attr.key))
       return PROTO_ERROR("%s lacks its attribute %s", op->name, hlo_attr_table[attr.key].text);
@@ -303,8 +321,9 @@ hr_status_t proto_read_attrs(proto_reader_t *p, proto_draft_t *draft, hlo_attr_t
 
 /* Writing -------------------------------------------------------------------------------------- */
 
-/* An absent attribute has its fallback, which XLA writes where it is not 0. */
-static void write_plain(hr_strbuf_t *out, const hlo_instr_t *instr, const attr_field_t *field) {
+/* Writes a plain attribute. XLA writes the default of an absent one if that is not 0. */
+static void write_plain_attr(hr_strbuf_t *out, const hlo_instr_t *instr,
+                             const attr_field_t *field) {
   hlo_attr_key_t key = (hlo_attr_key_t)field->key;
   const hlo_attr_info_t *info = &hlo_attr_table[key];
   const hlo_attr_t *attr = hlo_attr_find(instr, key);
@@ -335,21 +354,22 @@ static void write_plain(hr_strbuf_t *out, const hlo_instr_t *instr, const attr_f
   }
 }
 
-static bool takes(const hlo_op_info_t *op, hlo_attr_key_t key) {
+static bool op_has_attr(const hlo_op_info_t *op, hlo_attr_key_t key) {
   for (int i = 0; i < op->attr_count; i++)
     if (op->attrs[i].key == key) return true;
   return false;
 }
 
-/* The fields of one part, which stand together in the table from row `from` on. */
-static void write_part_fields(hr_strbuf_t *out, const hlo_instr_t *instr, size_t from) {
+/* Writes the fields of one message, which are consecutive rows of the table from `from` on. */
+static void write_message_fields(hr_strbuf_t *out, const hlo_instr_t *instr, size_t from) {
   const hlo_op_info_t *op = &hlo_op_table[instr->op];
   for (size_t i = from; i < ATTR_FIELD_COUNT && attr_fields[i].part == attr_fields[from].part; i++)
-    if (applies(&attr_fields[i], instr->op) && takes(op, (hlo_attr_key_t)attr_fields[i].key))
-      write_plain(out, instr, &attr_fields[i]);
+    if (field_applies_to_op(&attr_fields[i], instr->op) &&
+        op_has_attr(op, (hlo_attr_key_t)attr_fields[i].key))
+      write_plain_attr(out, instr, &attr_fields[i]);
 }
 
-static size_t part_row(uint32_t part_number) {
+static size_t first_row_of_message(uint32_t part_number) {
   size_t i = 0;
   while (attr_fields[i].part_number != part_number) i++;
   return i;
@@ -358,44 +378,46 @@ static size_t part_row(uint32_t part_number) {
 static void write_ragged_dot(hr_strbuf_t *out, const hlo_instr_t *instr) {
   size_t opened = proto_open(out, PROTO_instr_ragged_dot);
   size_t dot = proto_open(out, PROTO_ragged_dot_dot_dimension_numbers);
-  write_part_fields(out, instr, part_row(PROTO_instr_dot));
+  write_message_fields(out, instr, first_row_of_message(PROTO_instr_dot));
   proto_close(out, dot);
-  write_part_fields(out, instr, part_row(PROTO_instr_ragged_dot));
+  write_message_fields(out, instr, first_row_of_message(PROTO_instr_ragged_dot));
   proto_close(out, opened);
 }
 
-/* Which parts an op has: those of the first of its attributes that is in one. */
-static void write_parts(hr_strbuf_t *out, const hlo_instr_t *instr) {
+/* Opens each message that has an attribute of the op, and writes its fields. Rows of a message are
+ * consecutive, so that `written` is enough to write it once. */
+static void write_messages(hr_strbuf_t *out, const hlo_instr_t *instr) {
   const hlo_op_info_t *op = &hlo_op_table[instr->op];
   uint32_t written = 0;
   for (size_t i = 0; i < ATTR_FIELD_COUNT; i++) {
     const attr_field_t *field = &attr_fields[i];
-    if (!field->part || field->part_number == written || !applies(field, instr->op) ||
-        !takes(op, (hlo_attr_key_t)field->key))
+    if (!field->part || field->part_number == written || !field_applies_to_op(field, instr->op) ||
+        !op_has_attr(op, (hlo_attr_key_t)field->key))
       continue;
     written = field->part_number;
     if (instr->op == HLO_RAGGED_DOT &&
         (written == PROTO_instr_dot || written == PROTO_instr_ragged_dot))
       continue;
     size_t opened = proto_open(out, written);
-    write_part_fields(out, instr, part_row(written));
+    write_message_fields(out, instr, first_row_of_message(written));
     proto_close(out, opened);
   }
   if (instr->op == HLO_RAGGED_DOT) write_ragged_dot(out, instr);
 }
 
-/* As the proto lists them: the body of a while before its condition. */
+/* Called computations in the proto's order: the body of a while before its condition. */
 static void write_called(hr_strbuf_t *out, const hlo_instr_t *instr) {
   if (!instr->called_count) return;
   size_t opened = proto_open(out, PROTO_instr_called_computation_ids);
   for (int k = 0; k < instr->called_count; k++) {
-    int at = instr->op == HLO_WHILE ? instr->called_count - 1 - k : k;
-    proto_put_varint(out, instr->called[at]->id);
+    int index = instr->op == HLO_WHILE ? instr->called_count - 1 - k : k;
+    proto_put_varint(out, instr->called[index]->id);
   }
   proto_close(out, opened);
 }
 
-static void write_other(hr_strbuf_t *out, const hlo_attr_t *attr) {
+/* Attributes that live in `dimensions`, and those that are messages. */
+static void write_other_attr(hr_strbuf_t *out, const hlo_attr_t *attr) {
   switch (attr->key) {
     case HLO_ATTR_IOTA_DIMENSION:
     case HLO_ATTR_INFERRED_DIMENSION:
@@ -416,9 +438,9 @@ void proto_write_attrs(hr_strbuf_t *out, const hlo_instr_t *instr) {
     hlo_attr_key_t key = (hlo_attr_key_t)op->attrs[i].key;
     const attr_field_t *field = find_attr_field(instr->op, key);
     const hlo_attr_t *attr = hlo_attr_find(instr, key);
-    if (field && !field->part) write_plain(out, instr, field);
-    if (!field && attr) write_other(out, attr);
+    if (field && !field->part) write_plain_attr(out, instr, field);
+    if (!field && attr) write_other_attr(out, attr);
   }
-  write_parts(out, instr);
+  write_messages(out, instr);
   write_called(out, instr);
 }

@@ -1,34 +1,40 @@
+/* Reading of computations and instructions, and the marking of asynchronous ops.
+ * Instructions refer to operands, and computations to callees, by ids that must have been defined
+ * before; so a file in a wrong order or with a cycle is refused rather than repaired. A draft
+ * gathers the parts of one instruction before it is created; its scratch memory is released after
+ * each one. Names are made unique and fit for HLO text, as XLA makes them.
+ * Cost: one hash look-up per operand. */
 #include <stdio.h>
 #include <string.h>
 
 #include "ops/rules/builder.h"
 #include "proto/proto_read.h"
 
-/* Computations and their instructions. */
-
 /* Names ---------------------------------------------------------------------------------------- */
 
-static bool may_start(char c) {
+static bool is_name_start(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
-static bool may_follow(char c) {
-  return may_start(c) || (c >= '0' && c <= '9') || c == '-' || c == '.';
+static bool is_name_char(char c) {
+  return is_name_start(c) || (c >= '0' && c <= '9') || c == '-' || c == '.';
 }
 
-/* As XLA does: other characters become '_', and names of types get one more. */
+/* Makes a name that HLO text can spell, as XLA does: other characters become '_', and the name of
+ * an element type gets a trailing one. */
 static hr_status_t sanitize(hr_arena_t *arena, hr_str_t wanted, hr_str_t *out_name) {
   char *name;
   hr_dtype_t dtype;
   HR_TRY(HR_NEW_ARRAY(arena, wanted.size + 2, &name));
   if (wanted.size) memcpy(name, wanted.data, wanted.size);
   for (size_t i = 0; i < wanted.size; i++)
-    if (i ? !may_follow(name[i]) : !may_start(name[i])) name[i] = '_';
+    if (i ? !is_name_char(name[i]) : !is_name_start(name[i])) name[i] = '_';
   size_t size = wanted.size;
   if (!size || hr_dtype_from_name((hr_str_t){name, size}, &dtype)) name[size++] = '_';
   *out_name = (hr_str_t){name, size};
   return NULL;
 }
 
+/* A suffix starts at the number of names, so that equal names need few attempts. */
 hr_status_t proto_make_name(proto_reader_t *p, hr_str_t wanted, hr_map_t *taken, void *holder,
                             hr_str_t *out_name) {
   hr_str_t base;
@@ -44,7 +50,7 @@ hr_status_t proto_make_name(proto_reader_t *p, hr_str_t wanted, hr_map_t *taken,
 
 /* Opcodes -------------------------------------------------------------------------------------- */
 
-/* Opcodes of old files, and the comparisons that six of them were. */
+/* Opcodes of old files. Six of them are comparisons, each with its direction. */
 static const struct {
   const char *name;
   hlo_opcode_t op;
@@ -72,6 +78,7 @@ static hr_status_t find_opcode(proto_draft_t *draft) {
   return PROTO_ERROR("unknown opcode '%.*s'", HR_STR_ARGS(name));
 }
 
+/* Resolves operand ids; negative table counts mean "at least". */
 static hr_status_t find_operands(proto_reader_t *p, proto_draft_t *draft) {
   hr_ints_t ids;
   int want = hlo_op_table[draft->op].operands;
@@ -85,10 +92,13 @@ static hr_status_t find_operands(proto_reader_t *p, proto_draft_t *draft) {
   }
   draft->operand_count = (int)ids.count;
   if (want >= 0 ? ids.count == want : ids.count >= -1 - want) return NULL;
+  const char *bound = want < 0 ? "at least " : "";
+  int limit = want < 0 ? -1 - want : want;
   return PROTO_ERROR("%s has %ld operands, want %s%d", hlo_op_name(draft->op), (long)ids.count,
-                     want < 0 ? "at least " : "", want < 0 ? -1 - want : want);
+                     bound, limit);
 }
 
+/* Resolves called computations, which must have been read before. */
 static hr_status_t find_called(proto_reader_t *p, proto_draft_t *draft) {
   hr_ints_t ids;
   HR_TRY(proto_ints(&p->scratch, draft->in.called_computation_ids, &ids));
@@ -103,27 +113,30 @@ static hr_status_t find_called(proto_reader_t *p, proto_draft_t *draft) {
   return NULL;
 }
 
-/* A constant is static: dynamic dimensions become their bounds. Without a literal, its value is not
- * known. */
+/* Reads the literal of a constant. Constants are static: dynamic dimensions become their bounds. A
+ * constant without a literal (elided by the writer) has no value. */
 static hr_status_t read_constant(proto_reader_t *p, proto_draft_t *draft) {
-  const hlo_shape_t *own, *given = draft->shape;
+  const hlo_shape_t *literal_shape;
+  const hlo_shape_t *dynamic_shape = draft->shape;
   char found[HLO_SHAPE_TEXT], want[HLO_SHAPE_TEXT];
-  if (given->dynamic) {
-    HR_TRY(hlo_shape_array(p->arena, given->dtype, given->rank, given->dims, &draft->shape));
-    HR_TRY(hlo_shape_with_layout(p->arena, draft->shape, given->layout, &draft->shape));
+  if (dynamic_shape->dynamic) {
+    HR_TRY(hlo_shape_array(p->arena, dynamic_shape->dtype, dynamic_shape->rank, dynamic_shape->dims,
+                           &draft->shape));
+    HR_TRY(hlo_shape_with_layout(p->arena, draft->shape, dynamic_shape->layout, &draft->shape));
   }
   if (!draft->in.literal.count) return NULL;
-  HR_TRY(proto_read_literal(p, draft->in.literal, &own, &draft->literal));
+  HR_TRY(proto_read_literal(p, draft->in.literal, &literal_shape, &draft->literal));
   if (hlo_value_fits(draft->literal, draft->shape)) return NULL;
-  return PROTO_ERROR("the literal is %s, want %s", hlo_shape_text(own, found),
+  return PROTO_ERROR("the literal is %s, want %s", hlo_shape_text(literal_shape, found),
                      hlo_shape_text(draft->shape, want));
 }
 
-/* Numbers without gaps stay below the size of the file, so that a list by number is no larger than
- * that. */
+/* Checks a parameter number. Numbers without gaps are below the size of the file, which bounds the
+ * list of parameters that a hostile number could ask for. */
 static hr_status_t check_parameter(proto_reader_t *p, const proto_draft_t *draft,
                                    const hlo_computation_t *computation) {
-  int64_t number = draft->in.parameter_number, have = (int64_t)computation->params.count;
+  int64_t number = draft->in.parameter_number;
+  int64_t have = (int64_t)computation->params.count;
   int64_t limit = (int64_t)p->module->source.size_bytes;
   if (draft->op != HLO_PARAMETER) return NULL;
   int64_t slots = number >= have && number <= limit ? number + 1 - have : 0;
@@ -133,8 +146,8 @@ static hr_status_t check_parameter(proto_reader_t *p, const proto_draft_t *draft
   return NULL;
 }
 
-/* What follows for the computations that the new instruction calls. */
-static void mark_called(hlo_instr_t *instr) {
+/* Sets flags of the computations that the new instruction calls: fusion body, execution thread. */
+static void mark_called_computations(hlo_instr_t *instr) {
   if (instr->op == HLO_FUSION && instr->called_count) instr->called[0]->is_fusion = true;
   hr_str_t thread = hlo_attr_str(instr, HLO_ATTR_ASYNC_EXECUTION_THREAD);
   if (instr->op == HLO_ASYNC_START && instr->called_count && thread.size &&
@@ -144,7 +157,8 @@ static void mark_called(hlo_instr_t *instr) {
 
 #define ATTRS_MAX 32 /* more than any op has */
 
-/* `id` is where the key lives that the instruction is found by. */
+/* Adds an instruction. `id` is the storage of its map key, which must outlive the computation. Old
+ * files number instructions through the module in 32 bits: they are found by the low half. */
 static hr_status_t read_instr(proto_reader_t *p, hlo_computation_t *computation,
                               proto_draft_t *draft, int64_t *id) {
   hlo_attr_t attrs[ATTRS_MAX];
@@ -166,7 +180,7 @@ static hr_status_t read_instr(proto_reader_t *p, hlo_computation_t *computation,
   HR_TRY(hlo_instr_add(computation, &def, &instr));
   hr_str_t wanted = draft->in.name.size ? draft->in.name : hr_str_from(hlo_op_name(draft->op));
   HR_TRY(proto_make_name(p, wanted, &p->names, instr, &instr->name));
-  mark_called(instr);
+  mark_called_computations(instr);
   void *old;
   *id = draft->in.id;
   HR_TRY(hr_map_put(&p->instrs, (hr_str_t){(const char *)id, 8}, instr, &old));
@@ -176,6 +190,7 @@ static hr_status_t read_instr(proto_reader_t *p, hlo_computation_t *computation,
   return hr_map_put(&p->instrs, (hr_str_t){(const char *)id, 4}, instr, &old);
 }
 
+/* Errors name the position, opcode and name of the instruction. */
 static hr_status_t read_instrs(proto_reader_t *p, hlo_computation_t *computation,
                                proto_list_t list) {
   int64_t *ids;
@@ -198,9 +213,10 @@ static hr_status_t read_instrs(proto_reader_t *p, hlo_computation_t *computation
 
 /* Computations --------------------------------------------------------------------------------- */
 
-/* Puts the instructions into the order in which they run. */
-static hr_status_t reorder(proto_reader_t *p, hlo_computation_t *computation,
-                           const hr_ints_t *schedule) {
+/* Puts the instructions into the order of the schedule. A slot becomes NULL when its instruction is
+ * scheduled, which finds repetitions. */
+static hr_status_t apply_schedule(proto_reader_t *p, hlo_computation_t *computation,
+                                  const hr_ints_t *schedule) {
   hlo_instr_t **order;
   size_t count = computation->instrs.count;
   if ((size_t)schedule->count != count)
@@ -230,7 +246,7 @@ static hr_status_t read_body(proto_reader_t *p, hlo_computation_t *computation,
   if (!computation->root)
     return PROTO_ERROR("computation %.*s does not have its root, of id %ld",
                        HR_STR_ARGS(computation->name), (long)in->root_id);
-  return schedule->count ? reorder(p, computation, schedule) : NULL;
+  return schedule->count ? apply_schedule(p, computation, schedule) : NULL;
 }
 
 hr_status_t proto_read_computation(proto_reader_t *p, const proto_computation_t *in,
@@ -253,8 +269,8 @@ hr_status_t proto_read_computation(proto_reader_t *p, const proto_computation_t 
 
 /* Async operations ----------------------------------------------------------------------------- */
 
-/* Parameters in order, and one op on them: what the short spelling stands for. OP-start must not be
- * an op itself. */
+/* Whether the computation is one op on its parameters in order, which can print as OP-start.
+ * OP-start must not be an op of its own. */
 static bool wraps_one_op(const hlo_computation_t *computation) {
   const hlo_instr_t *root = computation->root;
   char name[64];
@@ -269,12 +285,14 @@ static bool wraps_one_op(const hlo_computation_t *computation) {
   return !hlo_op_from_name((hr_str_t){name, (size_t)size}, &op);
 }
 
-/* Where an async chain began; NULL if the operands lead elsewhere. */
+/* async-start of a chain of updates and done; NULL if the operands lead elsewhere. */
 static const hlo_instr_t *chain_start(const hlo_instr_t *instr) {
   while (instr->op == HLO_ASYNC_UPDATE || instr->op == HLO_ASYNC_DONE) instr = instr->operands[0];
   return instr->op == HLO_ASYNC_START ? instr : NULL;
 }
 
+/* Sets async_sugar where the short notation loses nothing: one caller, a body of one op, tuple
+ * shapes as async-start has them. */
 static void mark_async(hlo_instr_t *instr, const int *callers) {
   bool async =
       instr->op == HLO_ASYNC_START || instr->op == HLO_ASYNC_UPDATE || instr->op == HLO_ASYNC_DONE;
@@ -290,10 +308,11 @@ static void mark_async(hlo_instr_t *instr, const int *callers) {
               hlo_shape_is_tuple(shape->elements[0]) &&
               (size_t)instr->operand_count == body->params.count;
   if (!fits || callers[body->id] != 1 || !wraps_one_op(body)) return;
-  instr->async_sugar = body->is_async_wrapper = true;
+  instr->async_sugar = true;
+  body->is_async_wrapper = true;
 }
 
-/* The rest of an async chain may repeat what its start calls. */
+/* Counts calls of each computation. async-update and async-done repeat the call of their start. */
 static void count_callers(const hlo_computation_t *computation, int *callers) {
   for (size_t i = 0; i < computation->instrs.count; i++) {
     const hlo_instr_t *instr = computation->instrs.data[i];

@@ -1,11 +1,13 @@
+/* Meshes, replica groups and shardings between xla_data.proto and the IR, reading and writing. A
+ * few bytes of iota notation or mesh axes can name many devices; so equal messages are expanded
+ * once per module, and the total is limited (HLO_MAX_MODULE_DEVICES). Numbers that index axes or
+ * tiles are checked here, as printers and passes trust them. */
 #include "proto/proto_parts.h"
-
-/* Meshes, replica groups and shardings. */
 
 /* Permutations --------------------------------------------------------------------------------- */
 
-/* The dimensions of an iota and how they are transposed. One dimension is not: the IR leaves that
- * out, XLA writes 0. */
+/* Reads the dimensions of an iota and their permutation. XLA writes the permutation {0} of a single
+ * dimension, which the IR leaves out. */
 static hr_status_t read_iota(proto_reader_t *p, proto_list_t dims, proto_list_t permutation,
                              hlo_iota_t *out_iota) {
   HR_TRY(proto_ints(p->arena, dims, &out_iota->dims));
@@ -19,11 +21,12 @@ static hr_status_t read_iota(proto_reader_t *p, proto_list_t dims, proto_list_t 
   return NULL;
 }
 
+/* Writes {0} for one dimension, as XLA does. */
 static void write_permutation(hr_strbuf_t *out, uint32_t number, hr_ints_t dims,
                               hr_ints_t permutation) {
   static const int64_t zero[1];
-  proto_put_ints(out, number,
-                 dims.count == 1 && !permutation.count ? (hr_ints_t){zero, 1} : permutation);
+  bool identity = dims.count == 1 && !permutation.count;
+  proto_put_ints(out, number, identity ? (hr_ints_t){zero, 1} : permutation);
 }
 
 /* Meshes --------------------------------------------------------------------------------------- */
@@ -42,6 +45,7 @@ static hr_status_t read_mesh_axes(proto_reader_t *p, proto_list_t list, hlo_mesh
   return NULL;
 }
 
+/* A mesh without axes and with one device id is maximal. */
 static hr_status_t read_mesh(proto_reader_t *p, proto_list_t pieces, hlo_mesh_t *out_mesh) {
   proto_mesh_t in;
   *out_mesh = (hlo_mesh_t){0};
@@ -78,6 +82,7 @@ static void write_mesh(hr_strbuf_t *out, uint32_t number, const hlo_mesh_t *mesh
   proto_close(out, opened);
 }
 
+/* Axis reference, whole or (pre_size)size of an axis that both must divide. */
 static hr_status_t read_axis(proto_reader_t *p, const hr_str_t *bytes, const hlo_mesh_t *mesh,
                              hlo_axis_ref_t *out_ref) {
   proto_axis_ref_t in;
@@ -146,6 +151,7 @@ static hr_status_t read_iota_groups(proto_reader_t *p, proto_list_t pieces, hlo_
   return hr_arena_ints(p->arena, tile, 2, &groups->iota_tile);
 }
 
+/* A maximal mesh has no axes to group by. */
 static hr_status_t read_mesh_groups(proto_reader_t *p, proto_list_t pieces, hlo_groups_t *groups) {
   proto_mesh_device_list_t in;
   hlo_axes_t axes;
@@ -159,8 +165,7 @@ static hr_status_t read_mesh_groups(proto_reader_t *p, proto_list_t pieces, hlo_
   return NULL;
 }
 
-/* A few bytes can name many devices: equal messages are expanded once, and all together not beyond
- * a limit. */
+/* Expands groups, or finds equal ones in the cache. All expansions of a module are limited. */
 static hr_status_t expand_groups(proto_reader_t *p, proto_list_t pieces, hlo_groups_t *groups,
                                  const hlo_groups_t **out_groups) {
   hr_str_t key = pieces.items[0];
@@ -176,6 +181,7 @@ static hr_status_t expand_groups(proto_reader_t *p, proto_list_t pieces, hlo_gro
   return pieces.count == 1 ? hr_map_put(&p->groups, key, groups, NULL) : NULL;
 }
 
+/* Current files have one of three messages; older ones a list of groups in the instruction. */
 hr_status_t proto_read_groups(proto_reader_t *p, const proto_instr_t *in,
                               const hlo_groups_t **out_groups) {
   proto_device_list_t list;
@@ -237,6 +243,7 @@ static hr_status_t read_metadata_list(proto_reader_t *p, proto_list_t list, hlo_
   return NULL;
 }
 
+/* The number of tiles must equal that of the devices, listed or as an iota. */
 static hr_status_t read_tiles(proto_reader_t *p, const proto_sharding_t *in, hlo_sharding_t *s) {
   HR_TRY(proto_ints(p->arena, in->tile_assignment_dimensions, &s->tile_dims));
   HR_TRY(proto_ints(p->arena, in->tile_assignment_devices, &s->devices));
@@ -260,7 +267,8 @@ static hr_status_t read_tiles(proto_reader_t *p, const proto_sharding_t *in, hlo
       (long)s->tile_dims.count);
 }
 
-/* All axes, whole, in mesh order: how "manual" and "unreduced" without a list are stored. */
+/* Whether the list is all axes of the mesh, whole and in order: the encoding of "manual" and
+ * "unreduced" without a list. */
 static bool lists_all_axes(hlo_axes_t axes, const hlo_mesh_t *mesh) {
   if (axes.count != mesh->axis_count || !axes.count) return false;
   for (int i = 0; i < axes.count; i++)
@@ -282,7 +290,8 @@ static hr_status_t read_named_dims(proto_reader_t *p, proto_list_t list, hlo_sha
   return NULL;
 }
 
-/* Without dimensions, the axes tell which word it is. */
+/* Finds the kind of a named sharding, which the proto does not store: without dimensions it follows
+ * from the axes. */
 static void classify_named(hlo_sharding_t *s) {
   hlo_axes_t none = {0};
   s->kind = HLO_TILE_KIND_OTHER;
@@ -326,6 +335,7 @@ static hr_status_t read_maximal(proto_reader_t *p, const proto_sharding_t *in, h
   return NULL;
 }
 
+/* A sharding that is no tuple. */
 static hr_status_t read_leaf(proto_reader_t *p, const proto_sharding_t *in, hlo_sharding_t *s) {
   if (in->named_sharding.count) return read_named(p, in->named_sharding, s);
   if (in->type < 0 || in->type >= HLO_TILE_KIND_COUNT || in->type == HLO_TILE_KIND_TUPLE)
@@ -356,6 +366,7 @@ static hr_status_t read_tuple(proto_reader_t *p, proto_list_t list, hlo_sharding
   return NULL;
 }
 
+/* A named sharding may come with any old type field, which is ignored. */
 hr_status_t proto_read_sharding(proto_reader_t *p, proto_list_t pieces,
                                 const hlo_sharding_t **out_sharding) {
   proto_sharding_t in;
@@ -376,6 +387,7 @@ static void write_all_axes(hr_strbuf_t *out, uint32_t number, const hlo_mesh_t *
   for (int a = 0; a < mesh->axis_count; a++) write_axis(out, number, &(hlo_axis_ref_t){.axis = a});
 }
 
+/* Kinds "manual" and "unreduced" are written as lists of all axes. */
 static void write_named(hr_strbuf_t *out, const hlo_sharding_t *s) {
   size_t opened = proto_open(out, PROTO_sharding_named_sharding);
   write_mesh(out, PROTO_named_sharding_mesh, &s->mesh);
@@ -397,6 +409,7 @@ static void write_named(hr_strbuf_t *out, const hlo_sharding_t *s) {
   proto_close(out, opened);
 }
 
+/* A maximal sharding is one tile on its device. */
 static void write_tiles(hr_strbuf_t *out, const hlo_sharding_t *s) {
   static const int64_t one[] = {1};
   if (s->kind == HLO_TILE_KIND_MAXIMAL) {

@@ -1,14 +1,18 @@
+/* Attributes that every instruction may have (hlo_extra_t): metadata, frontend attributes,
+ * sharding, control predecessors, statistics, origin, replication, backend configuration. Empty
+ * messages, which XLA writes for absent ones, are read as absent. Metadata and backend
+ * configurations may refer to payloads that the module shares among instructions.
+ * Origins are trees in the IR and lists of (path, leaf) in the proto: the list is sorted by path
+ * and consumed in one walk over the shape. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "ir/origin.h"
 #include "proto/proto_parts.h"
 
-/* What any instruction may carry. */
-
 /* Metadata ------------------------------------------------------------------------------------- */
 
-/* A payload's bytes: in place, or in the module's pool. Empty if it has none. */
+/* Bytes of a payload: inline, or an entry of the module's pool. Empty if it has none. */
 static hr_status_t find_payload(proto_reader_t *p, proto_list_t pieces, proto_list_t *out_bytes) {
   proto_payload_t in;
   *out_bytes = (proto_list_t){0};
@@ -24,12 +28,12 @@ static hr_status_t find_payload(proto_reader_t *p, proto_list_t pieces, proto_li
   return NULL;
 }
 
-/* The shared part comes first: what the instruction says of its own goes over it. */
+/* Decodes the shared payload first, so that fields of the instruction override it. */
 hr_status_t proto_read_metadata(proto_reader_t *p, proto_list_t pieces, hlo_metadata_t *m) {
-  proto_metadata_t own, in = {0};
+  proto_metadata_t direct, in = {0};
   proto_list_t shared;
-  HR_TRY(PROTO_DECODE(&p->scratch, metadata, pieces, &own));
-  HR_TRY(find_payload(p, own.payload, &shared));
+  HR_TRY(PROTO_DECODE(&p->scratch, metadata, pieces, &direct));
+  HR_TRY(find_payload(p, direct.payload, &shared));
   HR_TRY(proto_decode(&p->scratch, &proto_metadata_message, shared, &in));
   HR_TRY(proto_decode(&p->scratch, &proto_metadata_message, pieces, &in));
   *m = (hlo_metadata_t){.op_type = in.op_type,
@@ -63,14 +67,16 @@ void proto_write_metadata(hr_strbuf_t *out, uint32_t number, const hlo_metadata_
 
 /* Frontend attributes -------------------------------------------------------------------------- */
 
+/* Byte order, shorter first. */
 static int compare_names(const void *a, const void *b) {
-  hr_str_t x = ((const hlo_name_value_t *)a)->name, y = ((const hlo_name_value_t *)b)->name;
+  hr_str_t x = ((const hlo_name_value_t *)a)->name;
+  hr_str_t y = ((const hlo_name_value_t *)b)->name;
   size_t shorter = x.size < y.size ? x.size : y.size;
   int order = shorter ? memcmp(x.data, y.data, shorter) : 0;
   return order ? order : (x.size > y.size) - (x.size < y.size);
 }
 
-/* A map's entries come in any order. */
+/* Reads a map of strings. Entries come in any order; the IR has them sorted by name. */
 hr_status_t proto_read_pairs(proto_reader_t *p, proto_list_t pieces, hlo_name_values_t *out_pairs) {
   proto_frontend_attributes_t in;
   hlo_name_value_t *pairs;
@@ -99,7 +105,7 @@ void proto_write_pairs(hr_strbuf_t *out, uint32_t number, const hlo_name_values_
 
 /* Statistics ----------------------------------------------------------------------------------- */
 
-/* Writers put an empty message where there are none. */
+/* Reads statistics; an empty message means none. */
 static hr_status_t read_statistics(proto_reader_t *p, proto_list_t pieces,
                                    const hlo_statistics_t **out_statistics) {
   proto_statistics_t in;
@@ -141,17 +147,19 @@ typedef struct origin_leaf {
   hlo_origin_t origin;
 } origin_leaf_t;
 
-/* The leaves in the order of their paths, and which is next. */
+/* Walk over a shape with the leaves in the order of their paths. */
 typedef struct origin_walk {
   proto_reader_t *p;
-  int64_t count, next;
+  int64_t count; /* leaves */
+  int64_t next;  /* first leaf not yet placed */
   origin_leaf_t *leaves;
   int64_t path[PROTO_DEPTH_MAX + 1];
   int depth;
 } origin_walk_t;
 
 static int compare_paths(const void *a, const void *b) {
-  hr_ints_t x = ((const origin_leaf_t *)a)->path, y = ((const origin_leaf_t *)b)->path;
+  hr_ints_t x = ((const origin_leaf_t *)a)->path;
+  hr_ints_t y = ((const origin_leaf_t *)b)->path;
   for (int64_t i = 0; i < x.count && i < y.count; i++)
     if (x.data[i] != y.data[i]) return x.data[i] < y.data[i] ? -1 : 1;
   return (x.count > y.count) - (x.count < y.count);
@@ -168,20 +176,20 @@ static hr_status_t read_origin_leaf(proto_reader_t *p, const hr_str_t *bytes, or
   return proto_ints(p->arena, array.shape_index, &leaf->origin.index);
 }
 
-/* Is the walk's path that of the next leaf? */
-static bool at_leaf(const origin_walk_t *w) {
+/* Whether the current path is that of the next leaf. */
+static bool at_next_leaf(const origin_walk_t *w) {
   if (w->next == w->count || w->leaves[w->next].path.count != w->depth) return false;
   return !w->depth ||
          !memcmp(w->leaves[w->next].path.data, w->path, (size_t)w->depth * sizeof *w->path);
 }
 
-/* The tree mirrors the shape, down to where the list has leaves. */
+/* Builds the tree below the current path: a leaf of the list, or a tuple that mirrors the shape. */
 static hr_status_t build_origin(origin_walk_t *w, const hlo_shape_t *shape,
                                 const hlo_origin_t **out_origin) {
   hlo_origin_t *origin;
   HR_TRY(HR_NEW(w->p->arena, &origin));
   *out_origin = origin;
-  if (at_leaf(w)) {
+  if (at_next_leaf(w)) {
     *origin = w->leaves[w->next++].origin;
     return NULL;
   }
@@ -199,6 +207,7 @@ static hr_status_t build_origin(origin_walk_t *w, const hlo_shape_t *shape,
   return NULL;
 }
 
+/* Leaves that remain after the walk have paths that the shape does not have. */
 static hr_status_t read_origin(proto_reader_t *p, proto_list_t pieces, const hlo_shape_t *shape,
                                const hlo_origin_t **out_origin) {
   proto_original_value_t in;
@@ -260,16 +269,19 @@ static void write_origin(hr_strbuf_t *out, const hlo_origin_t *origin) {
 
 /* Control predecessors ------------------------------------------------------------------------- */
 
+/* The id under which an instruction is written. */
 int64_t proto_instr_id(const hlo_instr_t *instr) {
   return (int64_t)instr->parent->id << 32 | instr->id;
 }
 
-/* Current files give computation and place in one number; old ones number through the module. */
+/* Ids of current files are computation << 32 | position; old files number through the module in 32
+ * bits, which the look-up by the low half finds. */
 hlo_instr_t *proto_find_instr(proto_reader_t *p, int64_t id) {
   hlo_instr_t *instr = hr_map_get(&p->instrs, (hr_str_t){(const char *)&id, 8});
   return instr ? instr : hr_map_get(&p->instrs, (hr_str_t){(const char *)&id, 4});
 }
 
+/* Control predecessors must precede the instruction, like operands. */
 static hr_status_t read_control(proto_reader_t *p, proto_list_t list, hlo_extra_t *extra) {
   hr_ints_t ids;
   HR_TRY(proto_ints(&p->scratch, list, &ids));
@@ -285,10 +297,11 @@ static hr_status_t read_control(proto_reader_t *p, proto_list_t list, hlo_extra_
 
 /* ---------------------------------------------------------------------------------------------- */
 
-/* A sharding on a tuple is meant for each of its leaves. */
+/* Repeats the sharding of a tuple-shaped instruction for each of its leaves. */
 static hr_status_t expand_sharding(proto_reader_t *p, const hlo_shape_t *shape,
                                    hlo_extra_t *extra) {
-  const hlo_sharding_t *leaf = extra->sharding, **elements;
+  const hlo_sharding_t *leaf = extra->sharding;
+  const hlo_sharding_t **elements;
   hlo_sharding_t *tuple;
   if (leaf->kind == HLO_TILE_KIND_TUPLE || !hlo_shape_is_tuple(shape)) return NULL;
   int count = hlo_shape_leaf_count(shape);
@@ -303,17 +316,17 @@ static hr_status_t expand_sharding(proto_reader_t *p, const hlo_shape_t *shape,
 }
 
 static hr_status_t read_extra_metadata(proto_reader_t *p, proto_list_t pieces, hlo_extra_t *extra) {
-  hlo_metadata_t metadata, *kept;
+  hlo_metadata_t metadata, *copy;
   HR_TRY(proto_read_metadata(p, pieces, &metadata));
   bool is_present = metadata.op_type.size || metadata.op_name.size || metadata.source_file.size ||
                     metadata.source_line || metadata.source_end_line || metadata.source_column ||
                     metadata.source_end_column || metadata.stack_frame_id ||
                     metadata.profile_type.count || metadata.deduplicated_name.size ||
                     metadata.scheduling_name.size;
-  if (!is_present) return NULL; /* writers put an empty message where there is none */
-  HR_TRY(HR_NEW(p->arena, &kept));
-  *kept = metadata;
-  extra->metadata = kept;
+  if (!is_present) return NULL; /* an empty message means none */
+  HR_TRY(HR_NEW(p->arena, &copy));
+  *copy = metadata;
+  extra->metadata = copy;
   return NULL;
 }
 
@@ -326,10 +339,11 @@ static hr_status_t read_backend_config(proto_reader_t *p, const proto_instr_t *i
   return NULL;
 }
 
+/* Gathers all in a local; the arena gets a copy only if there is anything. */
 hr_status_t proto_read_extra(proto_reader_t *p, const proto_draft_t *draft,
                              const hlo_extra_t **out_extra) {
   const proto_instr_t *in = &draft->in;
-  hlo_extra_t extra = {0}, *kept;
+  hlo_extra_t extra = {0}, *copy;
   proto_replication_t replication;
   if (in->sharding.count) {
     HR_TRY(proto_read_sharding(p, in->sharding, &extra.sharding));
@@ -351,9 +365,9 @@ hr_status_t proto_read_extra(proto_reader_t *p, const proto_draft_t *draft,
                     extra.backend_config.size;
   *out_extra = NULL;
   if (!is_present) return NULL;
-  HR_TRY(HR_NEW(p->arena, &kept));
-  *kept = extra;
-  *out_extra = kept;
+  HR_TRY(HR_NEW(p->arena, &copy));
+  *copy = extra;
+  *out_extra = copy;
   return NULL;
 }
 

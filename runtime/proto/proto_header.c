@@ -1,12 +1,17 @@
+/* Fields of a module other than its computations: entry layout, aliasing, donors, grid of devices,
+ * stack frames, frontend attributes, recovery table, configuration. The grid (replicas and
+ * partitions) comes from the device assignment of a bare module, or from HloModuleConfigProto in
+ * wrappers. Fields that HLO text has and HloModuleProto has not are written to field numbers that
+ * XLA skips (hlo_proto.def). */
 #include "ir/print.h"
 #include "proto/proto_read.h"
 
-/* What a module says beside its computations. */
-
 /* Aliasing ------------------------------------------------------------------------------------- */
 
+/* hlo.proto, Kind of an alias. */
 enum { KIND_MAY_ALIAS = 1, KIND_MUST_ALIAS = 2 };
 
+/* input_output_alias */
 static hr_status_t read_aliases(proto_reader_t *p, proto_list_t pieces,
                                 hlo_aliasing_t *out_aliasing) {
   proto_module_aliases_t in;
@@ -25,6 +30,7 @@ static hr_status_t read_aliases(proto_reader_t *p, proto_list_t pieces,
   return NULL;
 }
 
+/* buffer_donor: parameters whose buffers results may use. */
 static hr_status_t read_donors(proto_reader_t *p, proto_list_t pieces, hlo_aliasing_t *out_donors) {
   proto_module_aliases_t in;
   hlo_alias_t *donors;
@@ -85,21 +91,20 @@ static hr_status_t read_locations(proto_reader_t *p, proto_list_t list,
 }
 
 static hr_status_t read_frames(proto_reader_t *p, proto_list_t list, hlo_stack_frames_t *frames) {
-  hlo_stack_frame_t *kept;
-  HR_TRY(HR_NEW_ARRAY(p->arena, list.count, &kept));
+  hlo_stack_frame_t *copies;
+  HR_TRY(HR_NEW_ARRAY(p->arena, list.count, &copies));
   for (int64_t i = 0; i < list.count; i++) {
     proto_stack_frame_t in;
     HR_TRY(PROTO_DECODE(&p->scratch, stack_frame, proto_piece(&list.items[i]), &in));
-    kept[i] = (hlo_stack_frame_t){in.file_location_id,
-                                  (int32_t)in.parent_frame_id}; /* printed plus one */
+    copies[i] = (hlo_stack_frame_t){in.file_location_id, (int32_t)in.parent_frame_id};
   }
   frames->frame_count = (int)list.count;
-  frames->frames = kept;
+  frames->frames = copies;
   return NULL;
 }
 
-/* The list itself lives no longer than the reader. */
-static hr_status_t keep_names(proto_reader_t *p, proto_list_t list, int *out_count,
+/* Copies a list of names to the arena; decoded lists live in the scratch memory. */
+static hr_status_t copy_names(proto_reader_t *p, proto_list_t list, int *out_count,
                               const hr_str_t **out_names) {
   void *copy;
   HR_TRY(hr_arena_copy(p->arena, list.items, (size_t)list.count * sizeof *list.items, &copy));
@@ -108,6 +113,7 @@ static hr_status_t keep_names(proto_reader_t *p, proto_list_t list, int *out_cou
   return NULL;
 }
 
+/* An empty message means none. */
 static hr_status_t read_stack_frames(proto_reader_t *p, proto_list_t pieces) {
   proto_stack_frames_t in;
   hlo_stack_frames_t *frames;
@@ -116,8 +122,8 @@ static hr_status_t read_stack_frames(proto_reader_t *p, proto_list_t pieces) {
       !in.frames.count)
     return NULL;
   HR_TRY(HR_NEW(p->arena, &frames));
-  HR_TRY(keep_names(p, in.file_names, &frames->file_count, &frames->files));
-  HR_TRY(keep_names(p, in.function_names, &frames->function_count, &frames->functions));
+  HR_TRY(copy_names(p, in.file_names, &frames->file_count, &frames->files));
+  HR_TRY(copy_names(p, in.function_names, &frames->function_count, &frames->functions));
   HR_TRY(read_locations(p, in.file_locations, frames));
   HR_TRY(read_frames(p, in.frames, frames));
   p->module->stack_frames = frames;
@@ -153,6 +159,7 @@ static void write_stack_frames(hr_strbuf_t *out, const hlo_stack_frames_t *f) {
 
 /* The grid ------------------------------------------------------------------------------------- */
 
+/* Sets the counts of replicas and partitions; 0 means absent. */
 static hr_status_t set_grid(hlo_module_t *module, int64_t replicas, int64_t partitions) {
   if (replicas < 0 || replicas > HLO_MAX_DEVICES || partitions < 0 || partitions > HLO_MAX_DEVICES)
     return PROTO_ERROR("%ld replicas and %ld partitions, want 1 to %ld", (long)replicas,
@@ -162,17 +169,18 @@ static hr_status_t set_grid(hlo_module_t *module, int64_t replicas, int64_t part
   return NULL;
 }
 
-/* The only place where a bare HloModuleProto tells the grid. */
+/* Reads the device assignment: the only field of a bare HloModuleProto with the grid. */
 static hr_status_t read_assignment(proto_reader_t *p, proto_list_t pieces) {
   proto_device_assignment_t in;
   HR_TRY(PROTO_DECODE(&p->scratch, device_assignment, pieces, &in));
   return set_grid(p->module, in.replica_count, in.computation_count);
 }
 
-/* Process replica * partitions + partition runs each. The devices are listed as long as they are
- * not too many. */
+/* Writes the device assignment: device replica * partitions + partition. Device lists are left out
+ * above HLO_MAX_DEVICES; the counts remain. */
 static void write_assignment(hr_strbuf_t *out, const hlo_module_t *module) {
-  int64_t replicas = module->replica_count, partitions = module->num_partitions;
+  int64_t replicas = module->replica_count;
+  int64_t partitions = module->num_partitions;
   if (replicas == 1 && partitions == 1) return;
   size_t opened = proto_open(out, PROTO_module_device_assignment);
   proto_put_int(out, PROTO_device_assignment_replica_count, replicas);
@@ -189,6 +197,7 @@ static void write_assignment(hr_strbuf_t *out, const hlo_module_t *module) {
 
 /* Configuration -------------------------------------------------------------------------------- */
 
+/* entry_computation_layout; ignored if the result is missing. */
 static hr_status_t read_program_shape(proto_reader_t *p, proto_list_t pieces) {
   proto_program_shape_t in;
   hlo_module_t *module = p->module;
@@ -201,6 +210,7 @@ static hr_status_t read_program_shape(proto_reader_t *p, proto_list_t pieces) {
   return NULL;
 }
 
+/* Flags and counts that are present override those of the module. */
 hr_status_t proto_read_config(proto_reader_t *p, proto_list_t pieces) {
   proto_config_t in;
   hlo_module_t *m = p->module;
@@ -219,6 +229,7 @@ hr_status_t proto_read_config(proto_reader_t *p, proto_list_t pieces) {
   return NULL;
 }
 
+/* Own field: flags of the text's header that HloModuleProto does not have. */
 static void write_config(hr_strbuf_t *out, const hlo_module_t *m) {
   if (!m->alias_passthrough_params && !m->propagate_params_count && !m->propagate_output_count)
     return;
@@ -231,9 +242,10 @@ static void write_config(hr_strbuf_t *out, const hlo_module_t *m) {
   proto_close(out, opened);
 }
 
-/* Values that can be recovered ----------------------------------------------------------------- */
+/* Recovery table of lost values -----------------------------------------------------------------
+ */
 
-static hr_status_t print_array(proto_reader_t *p, proto_list_t pieces, hr_strbuf_t *text) {
+static hr_status_t print_original_array(proto_reader_t *p, proto_list_t pieces, hr_strbuf_t *text) {
   proto_original_array_t in;
   hr_ints_t index;
   HR_TRY(PROTO_DECODE(&p->scratch, original_array, pieces, &in));
@@ -249,16 +261,16 @@ static hr_status_t print_array(proto_reader_t *p, proto_list_t pieces, hr_strbuf
   return NULL;
 }
 
-/* The IR keeps the table as the text between its braces. How a lost value is computed again, a
- * module of its own, is left out: it explains, and nothing runs it. */
+/* Prints the table as the text between its braces, which is its form in the IR. The module that
+ * recomputes a lost value is left out: nothing runs it. */
 static hr_status_t print_recovery(proto_reader_t *p, proto_list_t entries, hr_strbuf_t *text) {
   for (int64_t i = 0; i < entries.count; i++) {
     proto_recovery_entry_t in;
     HR_TRY(PROTO_DECODE(&p->scratch, recovery_entry, proto_piece(&entries.items[i]), &in));
     hr_strbuf_add_str(text, "\n  ");
-    HR_TRY(print_array(p, in.old_original_array, text));
+    HR_TRY(print_original_array(p, in.old_original_array, text));
     hr_strbuf_add_str(text, " : ");
-    HR_TRY(print_array(p, in.new_original_array, text));
+    HR_TRY(print_original_array(p, in.new_original_array, text));
   }
   if (entries.count) hr_strbuf_add_char(text, '\n');
   return hr_strbuf_finish(text);
@@ -279,6 +291,7 @@ static hr_status_t read_recovery(proto_reader_t *p, proto_list_t pieces) {
 
 /* ---------------------------------------------------------------------------------------------- */
 
+/* The configuration is read last, as it overrides. */
 hr_status_t proto_read_header(proto_reader_t *p, const proto_module_t *in) {
   hlo_module_t *m = p->module;
   HR_TRY(read_program_shape(p, in->host_program_shape));
@@ -304,17 +317,17 @@ void proto_write_program_shape(hr_strbuf_t *out, const hlo_computation_t *comput
   proto_close(out, opened);
 }
 
+/* Program shape of the entry with its layouts. XLA names the parameters p0, p1, ... here. */
 static void write_host_shape(hr_strbuf_t *out, const hlo_module_t *module) {
   size_t opened = proto_open(out, PROTO_module_host_program_shape);
-  int count =
-      module->has_entry_layout ? module->entry_params.count : (int)module->entry->params.count;
+  bool explicit_layout = module->has_entry_layout;
+  int count = explicit_layout ? module->entry_params.count : (int)module->entry->params.count;
   for (int i = 0; i < count; i++)
-    proto_write_shape(out, PROTO_program_shape_parameters,
-                      module->has_entry_layout ? module->entry_params.shapes[i]
-                                               : hlo_entry_param_shape(module, i));
-  proto_write_shape(
-      out, PROTO_program_shape_result,
-      module->has_entry_layout ? module->entry_result : hlo_entry_result_shape(module));
+    proto_write_shape(
+        out, PROTO_program_shape_parameters,
+        explicit_layout ? module->entry_params.shapes[i] : hlo_entry_param_shape(module, i));
+  proto_write_shape(out, PROTO_program_shape_result,
+                    explicit_layout ? module->entry_result : hlo_entry_result_shape(module));
   for (int i = 0; i < count; i++) {
     char name[24];
     snprintf(name, sizeof name, "p%d", i);

@@ -1,11 +1,14 @@
+/* Literals. LiteralProto has one field per element type, stored in the order of the literal's own
+ * layout; values in the IR are row-major, so that other layouts are permuted. 32- and 64-bit
+ * integers and pred are varints, all others are bytes as in memory; types narrower than a byte
+ * take one byte each.
+ * The number of elements is checked against the shape before memory is allocated. Cost: one copy,
+ * two when the layout is not the default. */
 #include <string.h>
 
 #include "proto/proto_parts.h"
 
-/* Literals: their elements are stored in the order of the literal's own layout, where values are
- * row-major. */
-
-/* Which field holds the elements of a type, and how: as varints, or as they lie in memory. */
+/* Field with the elements of a type: varints, or bytes as in memory. */
 typedef struct element_field {
   uint16_t offset;
   uint32_t number;
@@ -14,7 +17,7 @@ typedef struct element_field {
 
 #define ELEMENTS(id, field, varints) \
   [HR_##id] = {offsetof(proto_literal_t, field), PROTO_literal_##field, varints}
-static const element_field_t fields[HR_DTYPE_COUNT] = {
+static const element_field_t element_fields[HR_DTYPE_COUNT] = {
     ELEMENTS(PRED, preds, true),
     ELEMENTS(S1, s1s, false),
     ELEMENTS(S2, s2s, false),
@@ -49,18 +52,20 @@ static const element_field_t fields[HR_DTYPE_COUNT] = {
     ELEMENTS(C128, c128s, false),
 };
 
-/* Moves elements between row-major order and the order of a layout. The walk is in layout order: an
- * odometer whose fastest wheel is the minor-most dimension, with the row-major place carried along.
- */
-static void permute(const hlo_value_t *value, hr_ints_t order, const char *from, char *to,
-                    bool to_rows) {
+/* Moves elements between row-major order and the order of a layout. Elements are enumerated in
+ * layout order, the minor-most dimension fastest; `row` is the row-major position, updated by
+ * strides. */
+static void permute_elements(const hlo_value_t *value, hr_ints_t order, const char *from, char *to,
+                             bool to_rows) {
   int64_t strides[HLO_MAX_RANK], at[HLO_MAX_RANK] = {0}, row = 0;
-  size_t each = hr_dtype_bytes(value->dtype);
+  size_t element_bytes = hr_dtype_bytes(value->dtype);
   int rank = value->rank;
   for (int64_t d = rank - 1, stride = 1; d >= 0; stride *= value->dims[d--]) strides[d] = stride;
   for (int64_t i = 0; i < value->count; i++) {
-    memcpy(to + (size_t)(to_rows ? row : i) * each, from + (size_t)(to_rows ? i : row) * each,
-           each);
+    int64_t source = to_rows ? i : row;
+    int64_t target = to_rows ? row : i;
+    memcpy(to + (size_t)target * element_bytes, from + (size_t)source * element_bytes,
+           element_bytes);
     for (int k = 0; k < rank; k++) {
       int64_t d = order.data[k];
       row += strides[d];
@@ -71,6 +76,7 @@ static void permute(const hlo_value_t *value, hr_ints_t order, const char *from,
   }
 }
 
+/* Whether the layout is anything but {rank-1, ..., 0}. */
 static bool is_permuted(const hlo_shape_t *shape) {
   if (!shape || !shape->layout) return false;
   hr_ints_t order = shape->layout->minor_to_major;
@@ -81,8 +87,8 @@ static bool is_permuted(const hlo_shape_t *shape) {
 
 /* Reading -------------------------------------------------------------------------------------- */
 
-/* Elements narrower than a byte come with zeros above their bits. */
-static void widen(hr_dtype_t dtype, uint8_t *bytes, int64_t count) {
+/* Sign-extends elements narrower than a byte, which are stored zero-extended. */
+static void sign_extend_narrow(hr_dtype_t dtype, uint8_t *bytes, int64_t count) {
   int bits = hr_dtype_table[dtype].bits;
   bool is_signed = hr_dtype_class(dtype) == HR_CLASS_SIGNED;
   if (bits >= 8 || dtype == HR_PRED) return;
@@ -92,57 +98,62 @@ static void widen(hr_dtype_t dtype, uint8_t *bytes, int64_t count) {
   }
 }
 
-static hr_status_t take_varints(proto_list_t list, hr_dtype_t dtype, char *to) {
-  size_t each = hr_dtype_bytes(dtype);
+static hr_status_t decode_varints(proto_list_t list, hr_dtype_t dtype, char *to) {
+  size_t element_bytes = hr_dtype_bytes(dtype);
   for (int64_t i = 0; i < list.count; i++) {
-    const char *at = list.items[i].data, *end = at + list.items[i].size;
+    const char *at = list.items[i].data;
+    const char *end = at + list.items[i].size;
     while (at < end) {
       uint64_t value;
       if (!proto_take_varint(&at, end, &value))
         return PROTO_ERROR("an element of a literal is longer than 64 bits");
       if (dtype == HR_PRED) value = value != 0;
-      memcpy(to, &value, each);
-      to += each;
+      memcpy(to, &value, element_bytes);
+      to += element_bytes;
     }
   }
   return NULL;
 }
 
-static hr_status_t take_elements(proto_list_t list, bool varints, const hlo_value_t *value) {
+static hr_status_t decode_elements(proto_list_t list, bool varints, const hlo_value_t *value) {
   char *to = value->data;
-  if (varints) return take_varints(list, value->dtype, to);
+  if (varints) return decode_varints(list, value->dtype, to);
   for (int64_t i = 0; i < list.count; i++) {
     if (list.items[i].size) memcpy(to, list.items[i].data, list.items[i].size);
     to += list.items[i].size;
   }
-  widen(value->dtype, value->data, value->count);
+  sign_extend_narrow(value->dtype, value->data, value->count);
   return NULL;
 }
 
-/* The elements must be there before anything is allocated for them. */
+/* Checks the number of encoded elements before anything is allocated for them. */
 static hr_status_t check_count(const proto_literal_t *in, const hlo_shape_t *shape) {
-  const element_field_t *field = &fields[shape->dtype];
+  const element_field_t *field = &element_fields[shape->dtype];
   proto_list_t list = *(const proto_list_t *)((const char *)in + field->offset);
   int64_t want;
   HR_TRY(hlo_dims_count(shape->rank, shape->dims, shape->dtype, &want));
-  int64_t each = (int64_t)hr_dtype_bytes(shape->dtype), bytes = (int64_t)proto_list_bytes(list);
-  int64_t found = field->varints ? proto_varint_count(list) : bytes % each ? -1 : bytes / each;
+  int64_t element_bytes = (int64_t)hr_dtype_bytes(shape->dtype);
+  int64_t bytes = (int64_t)proto_list_bytes(list);
+  int64_t whole = bytes % element_bytes ? -1 : bytes / element_bytes;
+  int64_t found = field->varints ? proto_varint_count(list) : whole;
   if (found == want) return NULL;
   return PROTO_ERROR("a literal of type %s has %ld elements, want %ld", hr_dtype_name(shape->dtype),
                      (long)found, (long)want);
 }
 
+/* Decodes into an array in layout order, and permutes it into a second one if need be. */
 static hr_status_t read_array(const proto_literal_t *in, const hlo_shape_t *shape,
                               hlo_value_t **out_value) {
-  const element_field_t *field = &fields[shape->dtype];
+  const element_field_t *field = &element_fields[shape->dtype];
   hlo_value_t *value, *ordered = NULL;
   HR_TRY(check_count(in, shape));
   HR_TRY(hlo_value_array(shape->dtype, shape->rank, shape->dims, &value));
   proto_list_t list = *(const proto_list_t *)((const char *)in + field->offset);
-  hr_status_t st = take_elements(list, field->varints, value);
+  hr_status_t st = decode_elements(list, field->varints, value);
   if (!st && is_permuted(shape)) {
     st = hlo_value_array(shape->dtype, shape->rank, shape->dims, &ordered);
-    if (!st) permute(value, shape->layout->minor_to_major, value->data, ordered->data, true);
+    if (!st)
+      permute_elements(value, shape->layout->minor_to_major, value->data, ordered->data, true);
   }
   if (!st) *out_value = ordered ? ordered : hlo_value_retain(value);
   hlo_value_release(value);
@@ -152,6 +163,7 @@ static hr_status_t read_array(const proto_literal_t *in, const hlo_shape_t *shap
 static hr_status_t read_any(proto_reader_t *p, const proto_literal_t *in, const hlo_shape_t *shape,
                             hlo_value_t **out_value);
 
+/* Elements made before a failure are released; the tuple has references of its own. */
 static hr_status_t read_tuple(proto_reader_t *p, const proto_literal_t *in,
                               const hlo_shape_t *shape, hlo_value_t **out_value) {
   hlo_value_t **elements;
@@ -172,7 +184,8 @@ static hr_status_t read_tuple(proto_reader_t *p, const proto_literal_t *in,
   return st;
 }
 
-/* Elements of tuples repeat their shapes; the outermost one counts. */
+/* Reads a literal of the given shape. Elements of tuples repeat their shapes, which are ignored:
+ * the outermost one counts. */
 static hr_status_t read_any(proto_reader_t *p, const proto_literal_t *in, const hlo_shape_t *shape,
                             hlo_value_t **out_value) {
   if (hlo_shape_is_tuple(shape)) return read_tuple(p, in, shape, out_value);
@@ -198,11 +211,11 @@ hr_status_t proto_read_literal(proto_reader_t *p, proto_list_t pieces,
 static void write_value_shape(hr_strbuf_t *out, uint32_t number, const hlo_value_t *value,
                               const hlo_shape_t *shape) {
   if (value->dtype != HR_TUPLE) {
-    const hlo_shape_t own = {.dtype = value->dtype,
-                             .rank = value->rank,
-                             .dims = value->dims,
-                             .layout = shape ? shape->layout : NULL};
-    proto_write_shape(out, number, &own);
+    const hlo_shape_t array_shape = {.dtype = value->dtype,
+                                     .rank = value->rank,
+                                     .dims = value->dims,
+                                     .layout = shape ? shape->layout : NULL};
+    proto_write_shape(out, number, &array_shape);
     return;
   }
   size_t opened = proto_open(out, number);
@@ -213,24 +226,25 @@ static void write_value_shape(hr_strbuf_t *out, uint32_t number, const hlo_value
   proto_close(out, opened);
 }
 
+/* Signed 32-bit numbers are sign-extended to 64 bits, as protobuf encodes int32. */
 static void put_elements(hr_strbuf_t *out, const hlo_value_t *value, const char *data) {
-  const element_field_t *field = &fields[value->dtype];
-  size_t each = hr_dtype_bytes(value->dtype);
+  const element_field_t *field = &element_fields[value->dtype];
+  size_t element_bytes = hr_dtype_bytes(value->dtype);
   int bits = hr_dtype_table[value->dtype].bits;
   bool is_signed = hr_dtype_class(value->dtype) == HR_CLASS_SIGNED;
   size_t opened = proto_open(out, field->number);
   if (field->varints) {
     for (int64_t i = 0; i < value->count; i++) {
       uint64_t number = 0;
-      memcpy(&number, data + (size_t)i * each, each);
-      if (is_signed && each == 4) number = (uint64_t)(int64_t)(int32_t)number;
+      memcpy(&number, data + (size_t)i * element_bytes, element_bytes);
+      if (is_signed && element_bytes == 4) number = (uint64_t)(int64_t)(int32_t)number;
       proto_put_varint(out, number);
     }
   } else if (bits < 8) {
     for (int64_t i = 0; i < value->count; i++)
       hr_strbuf_add_char(out, (char)(data[i] & ((1 << bits) - 1)));
   } else {
-    hr_strbuf_add(out, data, (size_t)value->count * each);
+    hr_strbuf_add(out, data, (size_t)value->count * element_bytes);
   }
   proto_close(out, opened);
 }
@@ -243,7 +257,7 @@ static void write_elements(hr_strbuf_t *out, const hlo_value_t *value, const hlo
     out->failed |= st != NULL;
     hr_status_release(st);
     if (!ordered) return;
-    permute(value, shape->layout->minor_to_major, value->data, ordered, false);
+    permute_elements(value, shape->layout->minor_to_major, value->data, ordered, false);
   }
   put_elements(out, value, ordered ? ordered : value->data);
   hr_free(ordered);

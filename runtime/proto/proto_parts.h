@@ -1,8 +1,9 @@
-/* The parts of the proto reader and writer, one file per kind of thing, both directions in it.
- * Reading: `pieces` are the occurrences of a message. What is kept goes to the module's arena, the
- * rest to the scratch arena, which is rewound after each instruction. Numbers that index something
- * are checked here: the verifier and the printers trust them. Writing: each function writes field
- * `number` of the message that is open in `out`. */
+/* Parts of the proto reader and writer, one file per kind of message with both directions in it.
+ * Reading: `pieces` are the occurrences of a message. Results go to the module's arena, decoded
+ *          messages to the scratch arena, which is rewound after each instruction. Numbers that
+ *          index anything are checked here: the verifier and the printers trust them.
+ * Writing: each function writes field `number` of the message that is open in `out`.
+ * Errors:  INVALID; the caller that knows the instruction adds it as a note. */
 #ifndef PROTO_PARTS_H
 #define PROTO_PARTS_H
 
@@ -15,15 +16,15 @@
 
 typedef struct proto_reader {
   hlo_module_t *module;
-  hr_arena_t *arena; /* of the module */
+  hr_arena_t *arena; /* arena of the module */
   hr_arena_t scratch;
-  hr_map_t computations; /* by the 8 bytes of their ids */
+  hr_map_t computations; /* by ids, as 8 bytes */
   hr_map_t computation_names;
-  hr_map_t instrs; /* of the current computation, by the 8 bytes of their ids, and by the low 4 */
-  hr_map_t names;  /* of the current computation */
-  hr_map_t groups; /* replica groups by their bytes, so that equal ones are expanded once */
-  proto_list_t payloads;
-  int depth;
+  hr_map_t instrs;         /* current computation, by ids as 8 bytes and by their low 4 bytes */
+  hr_map_t names;          /* current computation, by name */
+  hr_map_t groups;         /* replica groups by their bytes, so that equal ones are expanded once */
+  proto_list_t payloads;   /* pool that metadata and backend configurations refer to */
+  int depth;               /* nesting of the shape that is being read */
   int64_t devices_made;    /* entries of expanded replica groups */
   int64_t parameter_slots; /* in all computations */
 } proto_reader_t;
@@ -35,8 +36,8 @@ typedef struct proto_draft {
   const hlo_shape_t *shape;
   int operand_count, called_count;
   hlo_instr_t **operands;
-  hlo_computation_t **called; /* as the proto lists them */
-  hlo_value_t *literal;       /* of a constant */
+  hlo_computation_t **called; /* in the order of the proto */
+  hlo_value_t *literal;       /* value of a constant */
 } proto_draft_t;
 
 #define PROTO_ERROR(...) hr_error(HR_INVALID, __VA_ARGS__)
@@ -47,7 +48,7 @@ hr_status_t proto_read_shapes(proto_reader_t *p, proto_list_t list,
                               hlo_shapes_t *out_shapes); /* one item each */
 void proto_write_shape(hr_strbuf_t *out, uint32_t number, const hlo_shape_t *shape);
 
-/* proto_literal.c. The value belongs to the module. *out_shape is the literal's own, with its
+/* proto_literal.c. The module owns the value. *out_shape is the shape in the literal, with its
  * layout. */
 hr_status_t proto_read_literal(proto_reader_t *p, proto_list_t pieces,
                                const hlo_shape_t **out_shape, hlo_value_t **out_value);
@@ -58,8 +59,8 @@ void proto_write_literal(hr_strbuf_t *out, uint32_t number, const hlo_value_t *v
 /* proto_devices.c */
 hr_status_t proto_read_groups(proto_reader_t *p, const proto_instr_t *in,
                               const hlo_groups_t **out_groups);
-void proto_write_groups(hr_strbuf_t *out,
-                        const hlo_groups_t *groups); /* the instruction's own field numbers */
+/* Writes the field of the instruction that suits the notation. */
+void proto_write_groups(hr_strbuf_t *out, const hlo_groups_t *groups);
 hr_status_t proto_read_sharding(proto_reader_t *p, proto_list_t pieces,
                                 const hlo_sharding_t **out_sharding);
 void proto_write_sharding(hr_strbuf_t *out, uint32_t number, const hlo_sharding_t *sharding);
@@ -70,7 +71,7 @@ hr_status_t proto_read_metadata(proto_reader_t *p, proto_list_t pieces,
 void proto_write_metadata(hr_strbuf_t *out, uint32_t number, const hlo_metadata_t *metadata);
 hr_status_t proto_read_pairs(proto_reader_t *p, proto_list_t pieces, hlo_name_values_t *out_pairs);
 void proto_write_pairs(hr_strbuf_t *out, uint32_t number, const hlo_name_values_t *pairs);
-/* What any instruction may carry; NULL if there is nothing. */
+/* Attributes that every op may have; NULL if there are none. */
 hr_status_t proto_read_extra(proto_reader_t *p, const proto_draft_t *draft,
                              const hlo_extra_t **out_extra);
 void proto_write_extra(hr_strbuf_t *out, const hlo_extra_t *extra);

@@ -1,35 +1,43 @@
+/* Reading of HLO protos: recognition, wrappers, schedule, computations, entry. The five forms nest
+ * the module at different depths:
+ *
+ *   HloModuleProto                 fields of the module itself
+ *   HloProto, ...WithConfig        1: module
+ *   HloSnapshot, Unoptimized...    1: HloProto with 1: module
+ *
+ * Field 1 of a module is its name; a nested message begins with a small tag instead. Order:
+ * header, schedules, computations (callees first), entry, marking of asynchronous ops. */
 #include "proto/proto_read.h"
 
 #include <string.h>
 
 #include "proto/hlo_proto.h"
 
-/* Modules, and what they come wrapped in. */
-
-/* Which proto it is ---------------------------------------------------------------------------- */
+/* Recognition ---------------------------------------------------------------------------- */
 
 static bool is_control(char c) { return (unsigned char)c < ' ' && !strchr("\t\n\v\f\r", c); }
 
-/* All forms begin with field 1, or 2 or 3 when a module has no name. Field 1's tag is a newline,
- * with which a text can begin as well; but lengths and tags soon bring bytes that no text has. */
+/* All forms begin with field 1, or with 2 or 3 when a module has no name. The tag of field 1 is a
+ * newline, with which a text may begin too; but lengths and tags of a proto soon include bytes that
+ * no text has. */
 bool hlo_proto_is(hr_str_t bytes) {
-  enum { LOOK = 1 << 16 };
+  enum { SNIFF_BYTES = 1 << 16 };
   if (bytes.size < 2) return false;
   char first = bytes.data[0];
   if (first == (2 << 3 | 2) || first == (3 << 3 | 2)) return true;
   if (first != (1 << 3 | 2)) return false;
-  for (size_t i = 1; i < bytes.size && i < LOOK; i++)
+  for (size_t i = 1; i < bytes.size && i < SNIFF_BYTES; i++)
     if (!bytes.data[i] || is_control(bytes.data[i])) return true;
   return false;
 }
 
-/* A message inside, rather than a name: its first byte is a tag of fields 1 to 3. */
-static bool holds_message(proto_list_t pieces) {
+/* Whether field 1 is a nested message rather than a name: it begins with a tag of fields 1 to 3. */
+static bool has_nested_message(proto_list_t pieces) {
   return pieces.count && pieces.items[0].size && (unsigned char)pieces.items[0].data[0] < ' ';
 }
 
-/* The configuration that goes with a module, in field 2, which in other wrappers means other
- * things. */
+/* Reads HloModuleConfigProto, field 2 of HloModuleProtoWithConfig. Other wrappers use the number
+ * for other messages; those with neither count are taken for such. */
 static hr_status_t read_wrapper_config(proto_reader_t *p, const proto_wrapper_t *wrapper) {
   proto_config_t config;
   if (wrapper->config.count != 1 || wrapper->version.present) return NULL;
@@ -40,7 +48,7 @@ static hr_status_t read_wrapper_config(proto_reader_t *p, const proto_wrapper_t 
 
 /* Modules -------------------------------------------------------------------------------------- */
 
-/* Schedules by computation: pairs of an id and a list. */
+/* Schedules: ids of computations (keys of the map), and their orders. */
 typedef struct schedules {
   int64_t count;
   int64_t *ids;
@@ -65,6 +73,7 @@ static hr_status_t read_schedules(proto_reader_t *p, proto_list_t pieces, hr_map
   return NULL;
 }
 
+/* Scratch memory is released after each computation. */
 static hr_status_t read_computations(proto_reader_t *p, proto_list_t list,
                                      const hr_map_t *schedules) {
   static const hr_ints_t none;
@@ -79,7 +88,7 @@ static hr_status_t read_computations(proto_reader_t *p, proto_list_t list,
   return NULL;
 }
 
-/* By its id; old files have only the name. */
+/* Finds the entry by its id; old files have only its name. */
 static hr_status_t find_entry(proto_reader_t *p, const proto_module_t *in) {
   int64_t id = in->entry_computation_id.value;
   hlo_module_t *module = p->module;
@@ -93,6 +102,7 @@ static hr_status_t find_entry(proto_reader_t *p, const proto_module_t *in) {
   return PROTO_ERROR("the module has no entry computation of id %ld", (long)id);
 }
 
+/* The name is made fit for HLO text like all others. */
 static hr_status_t read_module(proto_reader_t *p, proto_list_t pieces) {
   proto_module_t in;
   hr_map_t schedules;
@@ -114,6 +124,7 @@ static hr_status_t read_module(proto_reader_t *p, proto_list_t pieces) {
   return st ? st : proto_mark_async(p);
 }
 
+/* Decodes field 1 up to twice to find the depth of the module. */
 static hr_status_t read_any_form(proto_reader_t *p) {
   const hr_source_t *source = &p->module->source;
   hr_str_t bytes = {source->text, source->size_bytes};
@@ -121,9 +132,9 @@ static hr_status_t read_any_form(proto_reader_t *p) {
   proto_snapshot_t snapshot;
   proto_wrapper_t wrapper = {0}, inner;
   HR_TRY(PROTO_DECODE(&p->scratch, wrapper, pieces, &wrapper));
-  if (!holds_message(wrapper.hlo_module)) return read_module(p, pieces);
+  if (!has_nested_message(wrapper.hlo_module)) return read_module(p, pieces);
   HR_TRY(PROTO_DECODE(&p->scratch, wrapper, wrapper.hlo_module, &inner));
-  if (holds_message(inner.hlo_module)) { /* one more around it: a snapshot */
+  if (has_nested_message(inner.hlo_module)) { /* HloSnapshot around HloProto */
     HR_TRY(PROTO_DECODE(&p->scratch, snapshot, pieces, &snapshot));
     HR_TRY(PROTO_DECODE(&p->scratch, wrapper, snapshot.hlo, &wrapper));
     wrapper.config.count = 0;
@@ -132,7 +143,7 @@ static hr_status_t read_any_form(proto_reader_t *p) {
   return read_wrapper_config(p, &wrapper);
 }
 
-static void deinit(proto_reader_t *p) {
+static void deinit_reader(proto_reader_t *p) {
   hr_map_deinit(&p->computations);
   hr_map_deinit(&p->computation_names);
   hr_map_deinit(&p->instrs);
@@ -141,13 +152,14 @@ static void deinit(proto_reader_t *p) {
   hr_arena_deinit(&p->scratch);
 }
 
+/* Owner: strings of the module point into module->source. */
 hr_status_t read_hlo_proto(hlo_module_t *module) {
   proto_reader_t p = {.module = module, .arena = &module->arena};
   hr_arena_init(&p.scratch);
   hr_status_t st = read_any_form(&p);
   if (st && module->source.path)
     st = hr_status_note(st, "while reading %s as an HLO proto", module->source.path);
-  deinit(&p);
+  deinit_reader(&p);
   return st;
 }
 
@@ -156,6 +168,6 @@ hr_status_t hlo_proto_read_sharding(hlo_module_t *module, hr_str_t bytes,
   proto_reader_t p = {.module = module, .arena = &module->arena};
   hr_arena_init(&p.scratch);
   hr_status_t st = proto_read_sharding(&p, (proto_list_t){1, &bytes}, out_sharding);
-  deinit(&p);
+  deinit_reader(&p);
   return st;
 }

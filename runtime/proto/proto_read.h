@@ -1,4 +1,4 @@
-/* The steps of the proto reader below the module. */
+/* Parts of the proto reader below the module: computations and header fields. */
 #ifndef PROTO_READ_H
 #define PROTO_READ_H
 
@@ -8,15 +8,15 @@
  * instructions in the order in which they run, or nothing. */
 hr_status_t proto_read_computation(proto_reader_t *p, const proto_computation_t *in,
                                    const hr_ints_t *schedule);
-/* Gives the parts of async operations that wrap one op the short spelling, and hides their
+/* Marks asynchronous ops that wrap one op, so that they print as OP-start, and hides their
  * computations. */
 hr_status_t proto_mark_async(proto_reader_t *p);
-/* A name that HLO text can spell, and that nothing in `taken` has; it is entered there, for
- * `holder`. */
+/* Makes a name that HLO text can spell and that is not in `taken`, and enters it there with the
+ * value `holder`. */
 hr_status_t proto_make_name(proto_reader_t *p, hr_str_t wanted, hr_map_t *taken, void *holder,
                             hr_str_t *out_name);
 
-/* proto_header.c: what stands beside the computations */
+/* proto_header.c: fields of the module other than computations */
 hr_status_t proto_read_header(proto_reader_t *p, const proto_module_t *in);
 hr_status_t proto_read_config(proto_reader_t *p, proto_list_t pieces);
 void proto_write_header(hr_strbuf_t *out, const hlo_module_t *module);

@@ -1,8 +1,11 @@
+/* Shapes and layouts between xla_data.proto and the IR. Default layouts are dropped on reading and
+ * written out on writing, as XLA does. Tuples recurse to a depth of PROTO_DEPTH_MAX at most; sizes
+ * and orders are checked, as everything later trusts them. */
 #include <string.h>
 
 #include "proto/proto_parts.h"
 
-/* Types by their numbers in PrimitiveType; one more, so that 0 is none. */
+/* Element types by their numbers in PrimitiveType, plus 1; 0: no such type. */
 static const uint8_t dtypes[256] = {
 #define DTYPE(id, hlo, mlir, npy, number, ...) [number] = HR_##id + 1,
 #include "base/dtypes.def"
@@ -81,9 +84,10 @@ static hr_status_t check_order(hr_ints_t order, int rank) {
   return PROTO_ERROR("a layout does not list each of its %d dimensions once", rank);
 }
 
+/* Replaces *shape by one with the layout, unless that is the default. */
 static hr_status_t read_layout(proto_reader_t *p, proto_list_t pieces, const hlo_shape_t **shape) {
   proto_layout_t in;
-  hlo_layout_t layout = {0}, *kept;
+  hlo_layout_t layout = {0}, *copy;
   HR_TRY(PROTO_DECODE(&p->scratch, layout, pieces, &in));
   HR_TRY(proto_ints(p->arena, in.minor_to_major, &layout.minor_to_major));
   HR_TRY(check_order(layout.minor_to_major, (*shape)->rank));
@@ -100,24 +104,28 @@ static hr_status_t read_layout(proto_reader_t *p, proto_list_t pieces, const hlo
   layout.memory_space = in.memory_space;
   layout.dynamic_prefix_bytes = in.dynamic_shape_metadata_prefix_bytes;
   if (hlo_layout_is_default(&layout)) return NULL;
-  HR_TRY(HR_NEW(p->arena, &kept));
-  *kept = layout;
-  return hlo_shape_with_layout(p->arena, *shape, kept, shape);
+  HR_TRY(HR_NEW(p->arena, &copy));
+  *copy = layout;
+  return hlo_shape_with_layout(p->arena, *shape, copy, shape);
 }
 
+/* Inverse of read_levels. Flags are written only if some dimension is not unique or not ordered. */
 static void write_levels(hr_strbuf_t *out, hr_str_t levels) {
   int64_t types[HLO_MAX_RANK];
   bool unique[HLO_MAX_RANK], ordered[HLO_MAX_RANK], plain = true;
   int count = 0;
   for (size_t i = 0; i < levels.size; i++) {
-    const char *letter = levels.data[i] ? strchr(LEVEL_LETTERS, levels.data[i]) : NULL;
-    if (letter && count < HLO_MAX_RANK) {
-      types[count] = letter - LEVEL_LETTERS;
-      unique[count] = ordered[count] = true;
+    const char *level = levels.data[i] ? strchr(LEVEL_LETTERS, levels.data[i]) : NULL;
+    if (level && count < HLO_MAX_RANK) {
+      types[count] = level - LEVEL_LETTERS;
+      unique[count] = true;
+      ordered[count] = true;
       count++;
     }
-    if (levels.data[i] == '+' && count) unique[count - 1] = plain = false;
-    if (levels.data[i] == '~' && count) ordered[count - 1] = plain = false;
+    if (!count) continue;
+    if (levels.data[i] == '+') unique[count - 1] = false;
+    if (levels.data[i] == '~') ordered[count - 1] = false;
+    plain &= unique[count - 1] && ordered[count - 1];
   }
   proto_put_ints(out, PROTO_layout_dim_level_types, (hr_ints_t){types, count});
   if (plain) return;
@@ -153,6 +161,7 @@ static void write_layout_tail(hr_strbuf_t *out, const hlo_layout_t *layout) {
   }
 }
 
+/* tail_padding_alignment is at least 1 in XLA's files. */
 static void write_layout(hr_strbuf_t *out, const hlo_shape_t *shape) {
   const hlo_layout_t *layout = shape->layout;
   int64_t order[HLO_MAX_RANK];
@@ -168,6 +177,7 @@ static void write_layout(hr_strbuf_t *out, const hlo_shape_t *shape) {
 
 /* Shapes --------------------------------------------------------------------------------------- */
 
+/* Sizes are not negative, save that of an unbounded dynamic dimension. */
 static hr_status_t check_dims(hr_ints_t dims, const bool *dynamic) {
   for (int64_t d = 0; d < dims.count; d++) {
     bool unbounded = dims.data[d] == HLO_UNBOUNDED && dynamic && dynamic[d];
@@ -177,6 +187,7 @@ static hr_status_t check_dims(hr_ints_t dims, const bool *dynamic) {
   return NULL;
 }
 
+/* An array or a token-like type, which must not have dimensions. */
 static hr_status_t read_array(proto_reader_t *p, const proto_shape_t *in, hr_dtype_t dtype,
                               const hlo_shape_t **out_shape) {
   hr_ints_t dims;
@@ -207,6 +218,7 @@ hr_status_t proto_read_shapes(proto_reader_t *p, proto_list_t list, hlo_shapes_t
   return NULL;
 }
 
+/* Elements of a tuple, or the one array of a buffer. */
 static hr_status_t read_elements(proto_reader_t *p, const proto_shape_t *in, hr_dtype_t dtype,
                                  const hlo_shape_t **out_shape) {
   hlo_shapes_t elements;
@@ -235,6 +247,7 @@ hr_status_t proto_read_shape(proto_reader_t *p, proto_list_t pieces,
   return nested ? read_elements(p, &in, dtype, out_shape) : read_array(p, &in, dtype, out_shape);
 }
 
+/* XLA writes a flag per dimension even if all are static. */
 void proto_write_shape(hr_strbuf_t *out, uint32_t number, const hlo_shape_t *shape) {
   static const bool none[HLO_MAX_RANK];
   size_t opened = proto_open(out, number);

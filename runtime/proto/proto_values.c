@@ -1,6 +1,7 @@
+/* Attributes that are messages of their own, both directions: windows, convolution labels,
+ * padding, slices, lists of lists, aliasing, domains, sparsity, accuracy. Ranks are limited to
+ * HLO_MAX_RANK and roles of dimensions checked, as verifier and printers index by them. */
 #include "proto/proto_parts.h"
-
-/* Values of attributes that are messages of their own. */
 
 /* Windows -------------------------------------------------------------------------------------- */
 
@@ -53,29 +54,31 @@ static void write_window(hr_strbuf_t *out, const hlo_window_t *window) {
 
 /* Dimension labels ----------------------------------------------------------------------------- */
 
-#define SPATIAL_MAX 10 /* as many as there are digits */
+#define SPATIAL_MAX 10 /* text labels are single digits */
 
-/* One side: the two letters' dimensions and the spatial ones; each dimension has one role. The rank
- * is the shape's if there is one, since dimensions without a role are not listed. */
-static hr_status_t check_side(const hlo_shape_t *shape, int64_t first, int64_t second,
-                              hr_ints_t spatial, int *out_rank, uint32_t *out_unused) {
+/* Checks one side of the labels: the two named dimensions and the spatial ones, each with one role.
+ * The rank is the shape's if there is one, since dimensions without a role are not listed. */
+static hr_status_t check_labels_side(const hlo_shape_t *shape, int64_t first, int64_t second,
+                                     hr_ints_t spatial, int *out_rank, uint32_t *out_unused) {
   uint64_t seen = 0;
-  int64_t most = -1;
+  int64_t max_dim = -1;
   for (int64_t k = -2; k < spatial.count; k++) {
-    int64_t d = k == -2 ? first : k == -1 ? second : spatial.data[k];
+    int64_t named = k == -2 ? first : second;
+    int64_t d = k < 0 ? named : spatial.data[k];
     if (d == -1 && k < 0) continue;
     if (d < 0 || d >= HLO_MAX_RANK || (seen >> d & 1))
       return PROTO_ERROR("dimension %ld of a convolution, want each once, and below %d", (long)d,
                          HLO_MAX_RANK);
     seen |= UINT64_C(1) << d;
-    if (d > most) most = d;
+    if (d > max_dim) max_dim = d;
   }
   *out_rank =
-      shape && hlo_shape_is_array(shape) && shape->rank > most ? shape->rank : (int)most + 1;
+      shape && hlo_shape_is_array(shape) && shape->rank > max_dim ? shape->rank : (int)max_dim + 1;
   *out_unused = (uint32_t)(((UINT64_C(1) << *out_rank) - 1) & ~seen);
   return NULL;
 }
 
+/* Operand shapes give the ranks; -1 is an absent batch or feature dimension. */
 hr_status_t proto_read_labels(proto_reader_t *p, const proto_draft_t *draft,
                               const hlo_dim_labels_t **out_labels) {
   proto_convolution_t in;
@@ -103,10 +106,11 @@ hr_status_t proto_read_labels(proto_reader_t *p, const proto_draft_t *draft,
   const hlo_shape_t *left = draft->operand_count > 0 ? draft->operands[0]->shape : NULL;
   const hlo_shape_t *right = draft->operand_count > 1 ? draft->operands[1]->shape : NULL;
   *out_labels = l;
-  HR_TRY(check_side(left, l->lhs_batch, l->lhs_feature, lhs, &l->lhs_rank, &l->lhs_unused));
-  HR_TRY(check_side(right, l->rhs_input_feature, l->rhs_output_feature, rhs, &l->rhs_rank,
-                    &l->rhs_unused));
-  return check_side(draft->shape, l->out_batch, l->out_feature, out, &l->out_rank, &l->out_unused);
+  HR_TRY(check_labels_side(left, l->lhs_batch, l->lhs_feature, lhs, &l->lhs_rank, &l->lhs_unused));
+  HR_TRY(check_labels_side(right, l->rhs_input_feature, l->rhs_output_feature, rhs, &l->rhs_rank,
+                           &l->rhs_unused));
+  return check_labels_side(draft->shape, l->out_batch, l->out_feature, out, &l->out_rank,
+                           &l->out_unused);
 }
 
 static void write_labels(hr_strbuf_t *out, const hlo_dim_labels_t *l) {
@@ -188,12 +192,12 @@ static void write_slice(hr_strbuf_t *out, const hlo_slice_t *slice) {
 
 /* Lists of lists ------------------------------------------------------------------------------- */
 
-static hr_status_t keep_lists(proto_reader_t *p, int64_t count, const hr_ints_t *lists,
-                              const hlo_int_lists_t **out_lists) {
-  hlo_int_lists_t *kept;
-  HR_TRY(HR_NEW(p->arena, &kept));
-  *kept = (hlo_int_lists_t){count, lists};
-  *out_lists = kept;
+static hr_status_t copy_int_lists(proto_reader_t *p, int64_t count, const hr_ints_t *lists,
+                                  const hlo_int_lists_t **out_lists) {
+  hlo_int_lists_t *copy;
+  HR_TRY(HR_NEW(p->arena, &copy));
+  *copy = (hlo_int_lists_t){count, lists};
+  *out_lists = copy;
   return NULL;
 }
 
@@ -211,12 +215,11 @@ hr_status_t proto_read_pairs_of_ids(proto_reader_t *p, proto_list_t list,
     ids[2 * i + 1] = pair.target;
     lists[i] = (hr_ints_t){&ids[2 * i], 2};
   }
-  return keep_lists(p, list.count, lists, out_lists);
+  return copy_int_lists(p, list.count, lists, out_lists);
 }
 
-/* slice_sizes of a collective-permute, one list behind the other: each is as long as the operand,
- * or the element of the operand, has dimensions. With more lists than elements, each element has
- * equally many. */
+/* slice_sizes of a collective-permute, concatenated: each list has the rank of the operand, or of
+ * an element of the operand. With more lists than elements, each element has equally many. */
 hr_status_t proto_read_slice_lists(proto_reader_t *p, const proto_draft_t *draft,
                                    const hlo_int_lists_t **out_lists) {
   hr_ints_t all;
@@ -236,7 +239,7 @@ hr_status_t proto_read_slice_lists(proto_reader_t *p, const proto_draft_t *draft
     for (int64_t k = 0; k < repeats && rank; k++, at += rank)
       lists[used++] = (hr_ints_t){all.data + at, rank};
   }
-  return keep_lists(p, used, lists, out_lists);
+  return copy_int_lists(p, used, lists, out_lists);
 }
 
 static void write_pairs_of_ids(hr_strbuf_t *out, const hlo_int_lists_t *lists) {
@@ -289,9 +292,10 @@ static void write_aliasing(hr_strbuf_t *out, const hlo_aliasing_t *aliasing) {
   }
 }
 
-/* The rest ------------------------------------------------------------------------------------- */
+/* Domains, sparsity, accuracy
+ * ------------------------------------------------------------------------------------- */
 
-/* Domains are of shardings, unless our own field says another kind. */
+/* Domains are of kind "sharding" unless the own field domain_kind has another. */
 hr_status_t proto_read_domain(proto_reader_t *p, const proto_instr_t *in,
                               const hlo_domain_t **out_domain) {
   hlo_domain_t *domain;
@@ -349,7 +353,7 @@ static void write_sparsity(hr_strbuf_t *out, const hlo_sparsity_t *sparsity) {
 
 #define MODE_HIGHEST 1
 
-/* NULL: the default. */
+/* *out_accuracy is NULL for the default accuracy. */
 hr_status_t proto_read_accuracy(proto_reader_t *p, proto_list_t pieces,
                                 const hlo_result_accuracy_t **out_accuracy) {
   proto_result_accuracy_t in;
@@ -380,13 +384,14 @@ static void write_accuracy(hr_strbuf_t *out, const hlo_result_accuracy_t *accura
   proto_close(out, opened);
 }
 
-/* That the constraints are there is a flag of its own: the list may be empty. */
+/* Operand layouts; a flag of its own marks their presence, as the list may be empty. */
 static void write_constraints(hr_strbuf_t *out, const hlo_shapes_t *shapes) {
   proto_put_int(out, PROTO_instr_constrain_layout, 1);
   for (int i = 0; i < shapes->count; i++)
     proto_write_shape(out, PROTO_instr_operand_shapes_with_layout, shapes->shapes[i]);
 }
 
+/* Kinds with plain values are rows of proto_attrs.def. */
 void proto_write_value(hr_strbuf_t *out, const hlo_attr_t *attr) {
   switch (hlo_attr_table[attr->key].kind) {
     case HLO_KIND_INT_LISTS:

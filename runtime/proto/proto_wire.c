@@ -1,3 +1,12 @@
+/* Protocol buffers wire format: decoding into C structs by the tables of hlo_proto.def, and
+ * encoding.
+ * A message is decoded one level deep: numbers and strings go to members, nested messages stay
+ * bytes. Unknown fields, and known ones with a wire type that does not suit their kind, are
+ * skipped, so that newer writers do no harm. Every length is checked against the bytes that are
+ * left; nothing recurses, and memory is proportional to the input.
+ * Encoding appends to a string buffer. A nested message reserves one byte for its length and moves
+ * its bytes if that is not enough.
+ * Source: protobuf.dev, "Encoding". */
 #include "proto/proto_wire.h"
 
 #include <string.h>
@@ -27,8 +36,10 @@
 
 /* Reading -------------------------------------------------------------------------------------- */
 
+/* Wire types; 3 and 4 (groups) are refused. */
 enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
 
+/* Seven bits a byte, least significant first. Bits above 64 of a tenth byte are dropped. */
 bool proto_take_varint(const char **at, const char *end, uint64_t *out_value) {
   uint64_t value = 0;
   for (int shift = 0; shift < 70 && *at < end; shift += 7) {
@@ -43,7 +54,8 @@ bool proto_take_varint(const char **at, const char *end, uint64_t *out_value) {
   return false;
 }
 
-/* Fields come by ascending numbers nearly always: the search goes on where the last one ended. */
+/* Row of a field; NULL: unknown. Writers emit ascending numbers nearly always, so the search starts
+ * at the row found last (*hint), which makes it O(1). */
 static const proto_field_t *find_field(const proto_message_t *type, uint32_t number, int *hint) {
   for (int i = 0; i < type->field_count; i++) {
     int k = *hint + i < type->field_count ? *hint + i : *hint + i - type->field_count;
@@ -54,8 +66,8 @@ static const proto_field_t *find_field(const proto_message_t *type, uint32_t num
   return NULL;
 }
 
-/* Lists double: a count that is a power of two is a full list. */
-static hr_status_t list_push(hr_arena_t *arena, proto_list_t *list, hr_str_t item) {
+/* Appends to a list whose capacity is the next power of two: a count that is one means full. */
+static hr_status_t append_item(hr_arena_t *arena, proto_list_t *list, hr_str_t item) {
   if ((list->count & (list->count - 1)) == 0) {
     hr_str_t *grown;
     HR_TRY(HR_NEW_ARRAY(arena, list->count ? 2 * list->count : 1, &grown));
@@ -66,10 +78,10 @@ static hr_status_t list_push(hr_arena_t *arena, proto_list_t *list, hr_str_t ite
   return NULL;
 }
 
-/* Stores a field whose bytes are `raw`: the number itself, or what is inside a length-delimited
- * one. A wire type that the kind does not go with makes it an unknown field. */
-static hr_status_t store(hr_arena_t *arena, const proto_field_t *field, int wire, hr_str_t raw,
-                         uint64_t value, void *into) {
+/* Stores a field: `value` of a number, `raw` bytes of a length-delimited field or list item.
+ * A wire type that does not suit the kind makes it an unknown field. */
+static hr_status_t store_field(hr_arena_t *arena, const proto_field_t *field, int wire,
+                               hr_str_t raw, uint64_t value, void *into) {
   void *member = (char *)into + field->offset;
   union {
     uint64_t bits;
@@ -96,14 +108,14 @@ static hr_status_t store(hr_arena_t *arena, const proto_field_t *field, int wire
       if (wire == WIRE_BYTES) *(hr_str_t *)member = raw;
       return NULL;
     case PROTO_LIST:
-      return list_push(arena, member, raw);
+      return append_item(arena, member, raw);
   }
   return NULL;
 }
 
-/* Takes the value behind a tag; false if the bytes end within it. */
-static bool take_value(const char **at, const char *end, int wire, hr_str_t *out_raw,
-                       uint64_t *out_value) {
+/* Reads the value after a tag; false if the bytes end within it or the wire type is unknown. */
+static bool read_field_value(const char **at, const char *end, int wire, hr_str_t *out_raw,
+                             uint64_t *out_value) {
   uint64_t size = wire == WIRE_FIXED64 ? 8 : 4;
   *out_value = 0;
   const char *from = *at;
@@ -122,18 +134,21 @@ static bool take_value(const char **at, const char *end, int wire, hr_str_t *out
   return true;
 }
 
+/* Decodes one occurrence of a message. A field number of 0, a tag beyond 32 bits or an unknown
+ * wire type means that the bytes are no such message. */
 static hr_status_t decode_piece(hr_arena_t *arena, const proto_message_t *type, hr_str_t bytes,
                                 void *into) {
-  const char *at = bytes.data, *end = at + bytes.size;
+  const char *at = bytes.data;
+  const char *end = at + bytes.size;
   int hint = 0;
   while (at < end) {
     uint64_t tag, value;
     hr_str_t raw;
     if (!proto_take_varint(&at, end, &tag) || tag >> 32 || tag < 8 ||
-        !take_value(&at, end, (int)(tag & 7), &raw, &value))
+        !read_field_value(&at, end, (int)(tag & 7), &raw, &value))
       return hr_error(HR_INVALID, "the bytes of an %s are damaged or cut short", type->name);
     const proto_field_t *field = find_field(type, (uint32_t)(tag >> 3), &hint);
-    if (field) HR_TRY(store(arena, field, (int)(tag & 7), raw, value, into));
+    if (field) HR_TRY(store_field(arena, field, (int)(tag & 7), raw, value, into));
   }
   return NULL;
 }
@@ -145,7 +160,7 @@ hr_status_t proto_decode(hr_arena_t *arena, const proto_message_t *type, proto_l
   return NULL;
 }
 
-/* Every varint ends with the only byte below 128. */
+/* Counts the bytes below 128: each varint ends with its only one. */
 int64_t proto_varint_count(proto_list_t list) {
   int64_t count = 0;
   for (int64_t i = 0; i < list.count; i++) {
@@ -162,12 +177,16 @@ size_t proto_list_bytes(proto_list_t list) {
   return bytes;
 }
 
+/* Packed and single encodings may be mixed, as protobuf allows. */
 hr_status_t proto_ints(hr_arena_t *arena, proto_list_t list, hr_ints_t *out_ints) {
-  int64_t count = proto_varint_count(list), *ints, k = 0;
+  int64_t count = proto_varint_count(list);
+  int64_t *ints;
+  int64_t k = 0;
   if (count < 0) return hr_error(HR_INVALID, "a list of numbers is damaged or cut short");
   HR_TRY(HR_NEW_ARRAY(arena, count, &ints));
   for (int64_t i = 0; i < list.count; i++) {
-    const char *at = list.items[i].data, *end = at + list.items[i].size;
+    const char *at = list.items[i].data;
+    const char *end = at + list.items[i].size;
     while (at < end) {
       uint64_t value;
       if (!proto_take_varint(&at, end, &value))
@@ -257,19 +276,20 @@ void proto_put_bools(hr_strbuf_t *out, uint32_t number, int64_t count, const boo
   proto_close(out, opened);
 }
 
-/* One byte is kept for the length. */
+/* Reserves one byte for the length; proto_close makes room for a longer one. */
 size_t proto_open(hr_strbuf_t *out, uint32_t number) {
   put_tag(out, number, WIRE_BYTES);
   hr_strbuf_add_char(out, 0);
   return out->size;
 }
 
+/* `opened` is the offset after the reserved byte. */
 void proto_close(hr_strbuf_t *out, size_t opened) {
   char length[10];
   if (out->failed) return;
   size_t size = out->size - opened;
   int bytes = encode_varint(size, length);
-  hr_strbuf_add(out, length, (size_t)bytes - 1); /* makes the room */
+  hr_strbuf_add(out, length, (size_t)bytes - 1); /* grows the buffer by the longer length */
   if (out->failed) return;
   if (bytes > 1) memmove(out->data + opened + bytes - 1, out->data + opened, size);
   memcpy(out->data + opened - 1, length, (size_t)bytes);

@@ -1,7 +1,9 @@
-/* The messages of hlo_proto.def: C structs, field numbers, and the wire format in both directions.
- * Reading goes message by message: a struct holds the message's own numbers, and the bytes of the
- * messages inside it, which are decoded when they are wanted. So memory stays in proportion to the
- * bytes, and nothing recurses. */
+/* The messages of hlo_proto.def as C structs with field numbers, and the wire format in both
+ * directions. A struct holds the numbers of one message and the bytes of the messages inside it,
+ * which are decoded on demand: memory stays in proportion to the bytes, and nothing recurses.
+ * Owner:  strings and lists point into the input, which must outlive them.
+ * Thread: any; the tables are constant.
+ * Source: protobuf.dev, "Encoding". */
 #ifndef PROTO_WIRE_H
 #define PROTO_WIRE_H
 
@@ -13,11 +15,13 @@ typedef struct proto_list {
   const hr_str_t *items;
 } proto_list_t;
 
+/* A number whose presence matters (proto2 or `optional`). */
 typedef struct proto_maybe {
   bool present;
   int64_t value;
 } proto_maybe_t;
 
+/* Representation of a field in its struct; see hlo_proto.def. */
 typedef enum proto_kind {
   PROTO_INT,
   PROTO_FLAG,
@@ -59,15 +63,16 @@ enum {
 #undef END
 };
 
+/* Row of a message's table. */
 typedef struct proto_field {
   uint32_t number;
-  uint16_t kind; /* proto_kind_t */
-  uint16_t offset;
+  uint16_t kind;   /* proto_kind_t */
+  uint16_t offset; /* byte offset of the member in the struct */
 } proto_field_t;
 
 typedef struct proto_message {
   const char *name;
-  size_t size_bytes; /* of the struct */
+  size_t size_bytes; /* size of the C struct */
   int field_count;
   const proto_field_t *fields;
 } proto_message_t;
@@ -82,8 +87,8 @@ typedef struct proto_message {
 
 /* --- reading --- */
 
-/* Takes the varint at *at, which ends before `end`; false if it is cut short or longer than 64
- * bits. */
+/* Reads the varint at *at and advances *at; it must end before `end`.
+ * Returns false if it is cut short or longer than 64 bits. */
 bool proto_take_varint(const char **at, const char *end, uint64_t *out_value);
 /* Decodes all pieces of one message into a struct that is all zero. Strings and lists point into
  * the bytes; the lists' items live in the arena. Unknown fields are passed over. Errors: INVALID
@@ -95,9 +100,10 @@ hr_status_t proto_decode(hr_arena_t *arena, const proto_message_t *type, proto_l
 /* One piece. */
 static inline proto_list_t proto_piece(const hr_str_t *bytes) { return (proto_list_t){1, bytes}; }
 
-/* How many varints the list holds, packed or single; -1 if it ends within one. */
+/* Number of varints in the list, packed or single; -1 if it ends within one. */
 int64_t proto_varint_count(proto_list_t list);
 size_t proto_list_bytes(proto_list_t list);
+/* The varints of a list as integers, or as flags (not 0), in the arena. Errors: INVALID. */
 hr_status_t proto_ints(hr_arena_t *arena, proto_list_t list, hr_ints_t *out_ints);
 hr_status_t proto_bools(hr_arena_t *arena, proto_list_t list, int *out_count,
                         const bool **out_flags);
@@ -111,12 +117,12 @@ void proto_put_present_int(hr_strbuf_t *out, uint32_t number, int64_t value); /*
 void proto_put_f32(hr_strbuf_t *out, uint32_t number, double value);
 void proto_put_f64(hr_strbuf_t *out, uint32_t number, double value);
 void proto_put_bytes(hr_strbuf_t *out, uint32_t number, hr_str_t bytes);
-void proto_put_item(hr_strbuf_t *out, uint32_t number,
-                    hr_str_t bytes); /* of a list: empty ones too */
+/* As proto_put_bytes, but writes empty bytes too: an item of a list. */
+void proto_put_item(hr_strbuf_t *out, uint32_t number, hr_str_t bytes);
 void proto_put_ints(hr_strbuf_t *out, uint32_t number, hr_ints_t ints);
 void proto_put_bools(hr_strbuf_t *out, uint32_t number, int64_t count, const bool *flags);
-/* A message, or packed numbers, of whatever is written in between; they nest. The bytes of a
- * message longer than 127 move once, to make room for its length. */
+/* Brackets a nested message or packed numbers: its contents are written between the two calls,
+ * which nest. Cost: a message longer than 127 bytes moves once, to make room for its length. */
 size_t proto_open(hr_strbuf_t *out, uint32_t number);
 void proto_close(hr_strbuf_t *out, size_t opened);
 

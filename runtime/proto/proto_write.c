@@ -1,10 +1,12 @@
+/* Writing of modules as HloModuleProto or HloProto. Ids are positions: computation << 32 |
+ * instruction, as XLA makes them. Fields are written in ascending order where XLA does so. The
+ * text grows in one string buffer, which becomes the result without a copy. */
 #include <stdlib.h>
 
 #include "proto/hlo_proto.h"
 #include "proto/proto_read.h"
 
-/* Modules to protos. Ids are places: computation << 32 | instruction, as XLA makes them. */
-
+/* Operands and attributes refer to ids; a constant without a literal has none. */
 static void write_instr(hr_strbuf_t *out, const hlo_instr_t *instr) {
   size_t opened = proto_open(out, PROTO_computation_instructions);
   proto_put_bytes(out, PROTO_instr_name, instr->name);
@@ -49,7 +51,7 @@ static void write_sequence(hr_strbuf_t *out, const hlo_computation_t *computatio
   proto_close(out, entry);
 }
 
-/* All but the bodies of fusions run by a schedule; it is the order of the lists. */
+/* Writes the order of each list as its schedule; bodies of fusions have none. */
 static void write_schedule(hr_strbuf_t *out, const hlo_module_t *module) {
   size_t opened = proto_open(out, PROTO_module_schedule);
   for (size_t i = 0; i < module->computations.count; i++)
@@ -71,7 +73,7 @@ static void free_text(void *context, void *data, size_t size_bytes) {
   free(data);
 }
 
-static hr_status_t take_text(hr_strbuf_t *text, hr_buffer_t **out_buffer) {
+static hr_status_t wrap_text_in_buffer(hr_strbuf_t *text, hr_buffer_t **out_buffer) {
   size_t size = text->size;
   HR_TRY(hr_strbuf_finish(text));
   char *data = hr_strbuf_steal(text);
@@ -81,6 +83,7 @@ static hr_status_t take_text(hr_strbuf_t *text, hr_buffer_t **out_buffer) {
   return st;
 }
 
+/* Failed allocations are found once, when the buffer is finished. */
 hr_status_t write_hlo_proto(const hlo_module_t *module, hlo_proto_form_t form,
                             hr_buffer_t **out_buffer) {
   hr_strbuf_t out;
@@ -92,7 +95,7 @@ hr_status_t write_hlo_proto(const hlo_module_t *module, hlo_proto_form_t form,
   } else {
     write_module(&out, module);
   }
-  hr_status_t st = take_text(&out, out_buffer);
+  hr_status_t st = wrap_text_in_buffer(&out, out_buffer);
   hr_strbuf_deinit(&out);
   return st;
 }

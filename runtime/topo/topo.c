@@ -290,13 +290,15 @@ hr_status_t topo_print_shares(FILE *stream, int local_size) {
   return print_shares(stream, 0, local_size, local_size);
 }
 
+/* The first of two variables that is set, as a number; `otherwise` if neither is. */
+static int number_of(const char *variable, const char *other, int otherwise) {
+  const char *text = getenv(variable) ? getenv(variable) : getenv(other);
+  return text ? atoi(text) : otherwise;
+}
+
 hr_status_t topo_print(FILE *stream) {
-  const char *rank = getenv("OMPI_COMM_WORLD_LOCAL_RANK"),
-             *size = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
-  int local_rank = rank ? atoi(rank) : 0, local_size = size ? atoi(size) : 1;
-  if (local_rank < 0 || local_rank >= local_size) {
-    local_rank = 0;
-    local_size = 1;
-  }
-  return print_shares(stream, local_rank, local_rank + 1, local_size);
+  int local_rank = number_of("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", 0);
+  int local_size = number_of("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", 1);
+  if (local_rank > 0 && local_rank < local_size) return NULL;
+  return print_shares(stream, 0, local_size > 1 ? local_size : 1, local_size > 1 ? local_size : 1);
 }

@@ -32,6 +32,8 @@ hr_status_t topo_share_bind(const topo_share_t *share, int worker, topo_bind_t b
 /* Prints the host, the cores that this process may use, and the share of each of `local_size`
  * ranks. */
 hr_status_t topo_print_shares(FILE *stream, int local_size);
-hr_status_t topo_print(FILE *stream); /* this process's share alone */
+/* The same for the ranks that the launcher started on this host, once: of several ranks the first
+ * one prints. */
+hr_status_t topo_print(FILE *stream);
 
 #endif

@@ -190,7 +190,8 @@ static inline bool jit_run_case(jit_case_t *c, const op_native_step_t *step,
     }
   }
   void *scratch = jit_guarded(&c->arena, step->scratch_bytes);
-  op_env_t env = {.num_replicas = 1, .num_partitions = 1, .check_cancelled = jit_never};
+  static const op_engine_ops_t engine_ops = {.check_cancelled = jit_never};
+  op_env_t env = {.num_replicas = 1, .num_partitions = 1, .engine_ops = &engine_ops};
   CHECK_OK(jit_native.run(&(op_native_run_t){.workers = workers, .scratch = scratch, .env = &env},
                           step->plan, in, out));
   fine = jit_guard_holds(scratch, step->scratch_bytes);

@@ -27,6 +27,7 @@ typedef struct kernel_env {
   hlo_module_t *module;
   hlo_computation_t *entry;
   int next_name;
+  op_engine_ops_t engine_ops; /* functions of `env`; tests may replace them */
 } kernel_env_t;
 
 /* A rank and its sizes, as two arguments. */
@@ -58,7 +59,8 @@ static inline void kernel_env_init(kernel_env_t *k) {
   hr_arena_init(&k->scratch);
   k->env.scratch = &k->scratch;
   k->env.num_replicas = k->env.num_partitions = 1;
-  k->env.check_cancelled = kernel_not_cancelled;
+  k->engine_ops = (op_engine_ops_t){.check_cancelled = kernel_not_cancelled};
+  k->env.engine_ops = &k->engine_ops;
   hr_status_t st = hlo_module_create(HR_STR("test"), &k->module);
   if (!st) st = hlo_computation_add(k->module, HR_STR("main"), &k->entry);
   if (st) hr_status_print(stderr, st);

@@ -27,6 +27,13 @@ expect_exit "--list-ops" 0 "$hlorun" --list-ops && expect_text "--list-ops" "all
 expect_exit "--list-options" 0 "$hlorun" --list-options && expect_text "--list-options" "--carry"
 expect_exit "--print-topology" 0 "$hlorun" --print-topology
 
+expect_exit "help" 0 "$hlorun" help && expect_text "help" "hlorun check"
+expect_exit "help test" 0 "$hlorun" help test && expect_text "help test" "--filter"
+expect_exit "--help test" 0 "$hlorun" --help test && expect_text "--help test" "--filter"
+expect_exit "help of nothing" 2 "$hlorun" help tset && expect_text "help of nothing" "nearest: test"
+expect_exit "--version of libraries" 0 "$hlorun" --version && expect_text "--version of libraries" "libuv 1."
+expect_exit "--check-build" 0 "$hlorun" --check-build && expect_text "--check-build" "[x] hwloc"
+
 # --- wrong usage: 2 ---
 expect_exit "no program" 2 "$hlorun"
 expect_exit "unknown option" 2 "$hlorun" --outptu x.npz twice.hlo && expect_text "unknown option" "--output"
@@ -69,6 +76,35 @@ expect_exit "stats of a copy" 0 "$hlorun" --engine compiled --input '0=f32[3]{1,
   sized.mlir
 grep -q '"copies": 1,' stats.json && pass || fail "--stats does not count copies for sizes" stats.json
 grep -q '"generated_steps": 1,' stats.json && pass || fail "--stats does not count the steps of the copy" stats.json
+
+# --- what people read ---
+# has_not NAME TEXT: the last command's output must not hold this text.
+has_not() {
+  if grep -qF -e "$2" "$work/out"; then fail "$1: found $2" "$work/out"; else pass; fi
+}
+expect_exit "figures" 0 "$hlorun" -v --input '0=f32[3]{1,2,3}' --repeat 2000 twice.hlo
+grep -qE '  [0-9,]+,[0-9]{3} steps/s' "$work/out" && pass || fail "no thousands in the rate" "$work/out"
+grep -qE 'best [0-9.]+ (ns|us|ms)' "$work/out" && pass || fail "no unit in a time" "$work/out"
+expect_exit "--quiet" 0 "$hlorun" --quiet -v --input '0=f32[3]{1,2,3}' --steps 3 --carry 0:0 twice.hlo
+has_not "--quiet" "out0"
+sed 's/add(x, x)/subtract(x, x)/' twice.hlo >zero.hlo
+expect_exit "nan" 0 "$hlorun" --input '0=f32[3]{inf,-inf,1}' zero.hlo && expect_text "nan" "{nan, nan, 0}"
+expect_exit "a quoted shape" 2 "$hlorun" --input '0=f32[3]1' '0=f32[3]2' '0=f32[3]3' twice.hlo
+expect_text "a quoted shape" "quote the value"
+expect_exit "--explain=json" 0 "$hlorun" --input '0=f32[3]{1,2,3}' --explain=json twice.hlo
+python3 -c 'import json, sys; assert json.load(open(sys.argv[1]))["executions"] == 1' "$work/out" 2>/dev/null && pass ||
+  fail "--explain=json: standard output is no JSON" "$work/out"
+expect_exit "--explain of another form" 2 "$hlorun" --random-inputs --explain=yaml twice.hlo
+expect_exit "--trace, compressed" 0 "$hlorun" --random-inputs --trace t.json.gz twice.hlo
+gzip -dc t.json.gz | grep -q traceEvents && pass || fail "--trace t.json.gz is no gzip file of JSON"
+expect_exit "--trace, unknown ending" 2 "$hlorun" --random-inputs --trace t.html twice.hlo
+expect_text "--trace, unknown ending" ".json or .json.gz"
+# Sizes are compared with this machine's memory by what runs.
+write_program wide '  x = f32[70368744177664] parameter(0)
+  ROOT y = f32[70368744177664] negate(x)'
+expect_exit "check of a large program" 0 "$hlorun" check wide.hlo
+expect_exit "convert of a large program" 0 "$hlorun" convert --to mlir wide.hlo
+expect_exit "run of a large program" 3 "$hlorun" --random-inputs wide.hlo
 
 expect_exit "dump" 0 "$hlorun" --input '0=f32[3]{1,2,3}' --dump dumped twice.hlo
 for file in 00_read.hlo plan.txt flat.txt; do
@@ -168,6 +204,30 @@ expect_exit "different programs" 4 "$mpirun" -n 1 "$hlorun" --random-inputs twic
   -n 1 "$hlorun" --random-inputs sum_all.hlo
 expect_exit "a process alone starts no MPI" 0 env HLORUN_MODULE_DIR=/nonexistent "$hlorun" --random-inputs twice.hlo
 
+# As many as the program names, each with its lines marked.
+sed 's/^HloModule sum_all/&, replica_count=3/' sum_all.hlo >three.hlo
+expect_exit "as many as the program names" 0 "$hlorun" --input '0=f32[3]{1,2,3}' three.hlo
+expect_text "as many as the program names" "out0 = f32[3] {3, 6, 9}"
+expect_exit "-np" 0 "$hlorun" -np 3 --input '0=f32[3]{1,2,3}' three.hlo && expect_text "-np" "{3, 6, 9}"
+expect_exit "-n 1 of three" 2 "$hlorun" -n 1 --random-inputs three.hlo
+expect_exit "ranks of --program" 0 "$hlorun" --program 0-2=three.hlo --input '0=f32[3]{1,2,3}'
+expect_exit "--log-dir" 0 env HLORUN_LOG=cli:info "$hlorun" --log-dir logs --random-inputs three.hlo
+[ "$(cat logs/rank?.log | grep -c 'loaded three.hlo')" = 3 ] && pass || fail "--log-dir: no file for each rank"
+expect_exit "--log-dir, an error" 3 "$hlorun" -n 2 --log-dir logs --random-inputs wrong.hlo
+expect_text "--log-dir, an error" "wrong.hlo:5:"
+# What ranks other than the first say alike is shown once, with their numbers.
+expect_exit "equal lines" 0 env HLORUN_X64=0 HLORUN_LLVM=/nonexistent "$hlorun" -n 4 --cache none --random-inputs sum_all.hlo
+[ "$(grep -c '^\[rank' "$work/out")" -le 1 ] && pass || fail "equal lines are shown more than once" "$work/out"
+expect_exit "--hosts, a bad list" 2 "$hlorun" --hosts a:x sum_all.hlo && expect_text "--hosts, a bad list" "HOST:N"
+if "$mpirun" --version >/dev/null 2>&1; then
+  expect_exit "--hosts" 0 "$hlorun" --hosts localhost:3 --input '0=f32[3]{1,2,3}' three.hlo
+  expect_text "--hosts" "{3, 6, 9}"
+  expect_exit "topology under mpirun" 0 "$mpirun" -n 3 "$hlorun" --print-topology
+  [ "$(grep -c '^machine' "$work/out")" = 1 ] && pass || fail "topology under mpirun: not printed once" "$work/out"
+else
+  skip "--hosts: there is no mpirun"
+fi
+
 leak_check_on
 
 # --- convert: what is printed reads back the same ---
@@ -220,6 +280,15 @@ expect_exit "--probe, no expression" 2 "$hlorun" --probe '(' loop.hlo
 # --- test ---
 expect_exit "test passes" 0 "$hlorun" test "$examples/hello.hlo"
 [ "$(tail -n 1 "$work/out")" = "1 passed, 0 failed" ] && pass || fail "last line of test" "$work/out"
+mkdir cases && cp "$examples/hello.hlo" "$examples/hello.npz" twice.hlo cases
+expect_exit "test of a folder" 0 "$hlorun" test cases
+expect_text "test of a folder" "1 program is no case, such as cases/twice.hlo: neither twice.npz nor io.npz beside it"
+expect_exit "test --list" 0 "$hlorun" test --list cases && expect_text "test --list" "no case: cases/twice.hlo"
+mkdir none && cp twice.hlo none
+expect_exit "test of no case" 2 "$hlorun" test none && expect_text "test of no case" "none/twice.hlo: neither"
+mkdir shared && cp "$examples/hello.npz" shared/io.npz && cp "$examples/hello.hlo" shared/a.hlo
+cp shared/a.hlo shared/b.hlo
+expect_exit "several programs with io.npz" 0 "$hlorun" test shared && expect_text "several programs with io.npz" "2 passed"
 cp "$examples/hello.hlo" bad.hlo && cp "$examples/newton.npz" bad.npz
 expect_exit "test fails" 1 "$hlorun" test bad.hlo
 

@@ -56,9 +56,9 @@ disturbed() {
 
 # all_ways RANKS
 all_ways() {
-  disturbed "Ctrl-C" 5 INT group "$1"
-  disturbed "an interrupted command" 5 INT command "$1"
-  disturbed "a terminated command" 5 TERM command "$1"
+  disturbed "Ctrl-C" 130 INT group "$1"
+  disturbed "an interrupted command" 130 INT command "$1"
+  disturbed "a terminated command" 143 TERM command "$1"
   disturbed "a killed command" 137 KILL command "$1"
   [ "$1" -gt 1 ] || return
   disturbed "a killed process" 5 KILL one "$1"
@@ -84,8 +84,8 @@ disturbed "a killed process" 5 KILL one 8
 if command -v "$mpirun" >/dev/null; then
   HLORUN_LAUNCHER=mpirun
   export HLORUN_LAUNCHER
-  disturbed "Ctrl-C and mpirun" 5 INT group 2
-  disturbed "an interrupted command and mpirun" 5 INT command 2
+  disturbed "Ctrl-C and mpirun" 130 INT group 2
+  disturbed "an interrupted command and mpirun" 130 INT command 2
   unset HLORUN_LAUNCHER
 fi
 
@@ -197,7 +197,7 @@ for engine in compiled reference; do
     kill "-$signal" $!
     got=0
     wait $! || got=$?
-    if [ "$got" -eq 5 ] && grep -q "interrupted by SIG$signal" out; then
+    if [ "$got" -eq $((128 + $(kill -l "$signal"))) ] && grep -q "interrupted by SIG$signal" out; then
       pass
     else
       fail "SIG$signal in a loop without end, $engine" out

@@ -198,7 +198,7 @@ static hr_status_t swap_call(op_env_t *env, const hlo_computation_t *computation
 static void calls_what_is_not_elementwise(void) {
   kernel_env_t k;
   kernel_env_init(&k);
-  k.env.call = swap_call;
+  k.engine_ops.call = swap_call;
   k.env.replica = 3;
   hlo_computation_t *body = kernel_body(&k);
   parameter(&k, body, HR_F64);
@@ -222,7 +222,7 @@ static void calls_what_is_not_elementwise(void) {
 static void survives_doubling_calls(void) {
   kernel_env_t k;
   kernel_env_init(&k);
-  k.env.call = swap_call;
+  k.engine_ops.call = swap_call;
   hlo_computation_t *level = kernel_binary_body(&k, HLO_ADD, HR_F32, 2, 0, 1);
   for (int n = 0; n < 60; n++) {
     hlo_computation_t *next = kernel_body(&k);

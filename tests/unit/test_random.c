@@ -80,7 +80,7 @@ static hr_status_t give_state(op_env_t *env, const hlo_instr_t *instr, size_t si
 static void state_env_init(state_env_t *s) {
   memset(s, 0, sizeof *s);
   kernel_env_init(&s->k);
-  s->k.env.state = give_state;
+  s->k.engine_ops.state = give_state;
   s->k.env.rng_seed = 42;
 }
 

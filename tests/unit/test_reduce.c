@@ -224,7 +224,7 @@ static void scans(void) {
   for (int reverse = 0; reverse < 2; reverse++) {
     kernel_env_t k;
     kernel_env_init(&k);
-    k.env.call = call_add;
+    k.engine_ops.call = call_add;
     hlo_value_t *in[] = {kernel_value(HR_F32, KERNEL_DIMS(3), (float[]){1, 2, 3}),
                          kernel_value(HR_F32, KERNEL_SCALAR, (float[]){10})};
     const hlo_shape_t *parts[] = {kernel_shape(&k, HR_F32, KERNEL_DIMS(3)),

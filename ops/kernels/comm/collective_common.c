@@ -17,7 +17,8 @@ hr_status_t coll_group(op_env_t *env, const op_step_t *step, const op_group_t **
   *out_group = NULL;
   if (members.my_index < 0) return NULL;
   int64_t stream = hlo_attr_int(step->instr, HLO_ATTR_CHANNEL_ID);
-  if (members.size > 1) return env->group(env, members.size, members.ranks, stream, out_group);
+  if (members.size > 1)
+    return env->comm_ops->group(env, members.size, members.ranks, stream, out_group);
   op_group_t *alone;
   HR_TRY(HR_NEW(env->scratch, &alone));
   *alone = (op_group_t){.size = 1, .ranks = members.ranks};
@@ -31,7 +32,8 @@ static void copy_bytes(void *to, const void *from, size_t size_bytes) {
 
 hr_status_t coll_all_gather(op_env_t *env, const op_group_t *group, const void *in,
                             size_t size_bytes, void *out, op_request_t **out_request) {
-  if (group->size > 1) return env->all_gather(env, group, in, size_bytes, out, out_request);
+  if (group->size > 1)
+    return env->comm_ops->all_gather(env, group, in, size_bytes, out, out_request);
   copy_bytes(out, in, size_bytes);
   return NULL;
 }
@@ -39,7 +41,8 @@ hr_status_t coll_all_gather(op_env_t *env, const op_group_t *group, const void *
 hr_status_t coll_all_to_all(op_env_t *env, const op_group_t *group, const hr_block_t *sends,
                             const hr_block_t *recvs, size_t equal_bytes,
                             op_request_t **out_request) {
-  if (group->size > 1) return env->all_to_all(env, group, sends, recvs, equal_bytes, out_request);
+  if (group->size > 1)
+    return env->comm_ops->all_to_all(env, group, sends, recvs, equal_bytes, out_request);
   copy_bytes(recvs[0].data, sends[0].data, recvs[0].size_bytes);
   return NULL;
 }
@@ -49,7 +52,7 @@ hr_status_t coll_permute(op_env_t *env, int64_t stream, int to, const hr_block_t
   if (to == env->rank && from == env->rank)
     copy_bytes(recv->data, send->data, recv->size_bytes);
   else if (to >= 0 || from >= 0)
-    return env->permute(env, stream, to, send, from, recv, out_request);
+    return env->comm_ops->permute(env, stream, to, send, from, recv, out_request);
   return NULL;
 }
 

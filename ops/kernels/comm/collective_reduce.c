@@ -285,7 +285,7 @@ static hr_status_t start_one(op_env_t *env, const reduction_t *reduction, const 
   op_request_t **request;
   HR_TRY(new_reducer(env, transfer->arena, reduction, &reducer));
   HR_TRY(op_transfer_has_capacity(env, transfer, &request));
-  return env->all_reduce(env, group, in, out, count, &reducer, request);
+  return env->comm_ops->all_reduce(env, group, in, out, count, &reducer, request);
 }
 
 /* Packs the small operands first .. last - 1 one after the other. */
@@ -433,7 +433,7 @@ static hr_status_t scatter_parts(op_env_t *env, const op_step_t *step, const op_
   op_request_t **request;
   HR_TRY(new_reducer(env, transfer->arena, reduction, &reducer));
   HR_TRY(op_transfer_has_capacity(env, transfer, &request));
-  return env->reduce_scatter(env, group, parts, out->count, &reducer, out->data, request);
+  return env->comm_ops->reduce_scatter(env, group, parts, out->count, &reducer, out->data, request);
 }
 
 static hr_status_t scatter_one(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,

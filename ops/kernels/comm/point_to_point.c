@@ -15,20 +15,20 @@ static hr_status_t with_token(hlo_value_t *value, hlo_value_t **out_value) {
 static hr_status_t run_infeed(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                               hlo_value_t **out_value) {
   (void)in;
-  if (!env->infeed)
+  if (!env->feed_ops)
     return hlo_unsupported(step->instr, "nothing feeds this program: --infeed says what does");
   hlo_value_t *value;
-  HR_TRY(env->infeed(env, step->instr, step->instr->shape->elements[0], &value));
+  HR_TRY(env->feed_ops->infeed(env, step->instr, step->instr->shape->elements[0], &value));
   return with_token(value, out_value);
 }
 const op_kernel_t kernel_infeed = {NULL, run_infeed};
 
 static hr_status_t run_outfeed(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                hlo_value_t **out_value) {
-  if (!env->outfeed)
+  if (!env->feed_ops)
     return hlo_unsupported(step->instr,
                            "nothing takes what this program feeds out: --outfeed says what does");
-  HR_TRY(env->outfeed(env, step->instr, in[0]));
+  HR_TRY(env->feed_ops->outfeed(env, step->instr, in[0]));
   return hlo_value_token(out_value);
 }
 const op_kernel_t kernel_outfeed = {NULL, run_outfeed};
@@ -50,16 +50,16 @@ uint32_t op_channel_handle(const hlo_value_t *state) {
 }
 
 hr_status_t op_channel_done(op_env_t *env, const hlo_instr_t *instr, uint32_t handle) {
-  if (!env->transfer_done)
-    return hlo_unsupported(instr, "there are no channels to other processes");
-  return env->transfer_done(env, instr, handle);
+  if (!env->channel_ops) return hlo_unsupported(instr, "there are no channels to other processes");
+  return env->channel_ops->transfer_done(env, instr, handle);
 }
 
 static hr_status_t run_send(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                             hlo_value_t **out_value) {
-  if (!env->send) return hlo_unsupported(step->instr, "there are no channels to other processes");
+  if (!env->channel_ops)
+    return hlo_unsupported(step->instr, "there are no channels to other processes");
   uint32_t handle;
-  HR_TRY(env->send(env, step->instr, in[0], &handle));
+  HR_TRY(env->channel_ops->send(env, step->instr, in[0], &handle));
   return make_state(hlo_value_retain(in[0]), handle, out_value);
 }
 const op_kernel_t kernel_send = {NULL, run_send};
@@ -75,8 +75,8 @@ const op_kernel_t kernel_send_done = {NULL, run_send_done};
  * wants them. */
 static hr_status_t make_room(op_env_t *env, const hlo_shape_t *shape, hlo_value_t **out_value) {
   if (shape->dtype == HR_TOKEN) return hlo_value_token(out_value);
-  if (!hlo_shape_is_tuple(shape) && env->out_buffers) {
-    *out_value = hlo_value_retain(*env->out_buffers++);
+  if (!hlo_shape_is_tuple(shape) && env->hints.out_buffers) {
+    *out_value = hlo_value_retain(*env->hints.out_buffers++);
     return NULL;
   }
   if (!hlo_shape_is_tuple(shape))
@@ -94,12 +94,13 @@ static hr_status_t make_room(op_env_t *env, const hlo_shape_t *shape, hlo_value_
 static hr_status_t run_recv(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                             hlo_value_t **out_value) {
   (void)in;
-  if (!env->recv) return hlo_unsupported(step->instr, "there are no channels to other processes");
+  if (!env->channel_ops)
+    return hlo_unsupported(step->instr, "there are no channels to other processes");
   hlo_value_t *data;
   uint32_t handle;
   HR_TRY(make_room(env, step->instr->shape->elements[0], &data));
-  env->out_buffers = NULL;
-  hr_status_t st = env->recv(env, step->instr, data, &handle);
+  env->hints.out_buffers = NULL;
+  hr_status_t st = env->channel_ops->recv(env, step->instr, data, &handle);
   if (!st) return make_state(data, handle, out_value);
   hlo_value_release(data);
   return st;

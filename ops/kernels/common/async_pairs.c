@@ -14,7 +14,7 @@ struct op_transfers {
 static hr_status_t wait_until(op_env_t *env, op_transfer_t *transfer, size_t count) {
   while (transfer->is_awaited < count) {
     op_request_t *request = transfer->requests.data[transfer->is_awaited++];
-    if (request) HR_TRY(env->wait(env, request));
+    if (request) HR_TRY(env->comm_ops->wait(env, request));
   }
   return NULL;
 }
@@ -44,10 +44,10 @@ static hr_status_t end_requests(op_env_t *env, op_transfer_t *transfer, hr_statu
   while (transfer->is_awaited < count) {
     op_request_t *request = transfer->requests.data[transfer->is_awaited++];
     if (!request) continue;
-    if (st && env->cancel)
-      env->cancel(env, request);
+    if (st)
+      env->comm_ops->cancel(env, request);
     else
-      st = hr_status_join(st, env->wait(env, request));
+      st = hr_status_join(st, env->comm_ops->wait(env, request));
     if (!st && transfer->is_awaited == 1 && transfer->arrived)
       st = transfer->arrived(env, transfer);
   }
@@ -79,21 +79,21 @@ static hr_status_t complete(op_env_t *env, op_transfer_t *transfer, hr_status_t 
 /* --- within a step --- */
 
 static hlo_value_t *const *take_out_buffers(op_env_t *env) {
-  hlo_value_t *const *out_buffers = env->out_buffers;
-  env->out_buffers = NULL;
+  hlo_value_t *const *out_buffers = env->hints.out_buffers;
+  env->hints.out_buffers = NULL;
   return out_buffers;
 }
 
 hr_status_t op_transfer_run(op_env_t *env, const op_step_t *step, op_start_fn begin,
                             hlo_value_t *const *in, hlo_value_t **out_value) {
-  if (env->starting) {
-    const hlo_instr_t *start = env->starting;
-    env->starting = NULL;
+  if (env->hints.starting) {
+    const hlo_instr_t *start = env->hints.starting;
+    env->hints.starting = NULL;
     return op_transfer_start(env, step, start, begin, step->out_shape, in, out_value);
   }
   op_transfer_t transfer = {.arena = env->scratch, .out_buffers = take_out_buffers(env)};
-  env->transferring = step->instr;
-  env->ends_later = false;
+  env->transfers.current = step->instr;
+  env->transfers.ends_later = false;
   hr_status_t st = begin(env, step, step->out_shape, in, &transfer);
   st = complete(env, &transfer, st, out_value);
   HR_VEC_FREE(&transfer.requests);
@@ -104,13 +104,13 @@ hr_status_t op_transfer_run(op_env_t *env, const op_step_t *step, op_start_fn be
 /* --- between a -start and its -done --- */
 
 static hr_status_t transfers_of(op_env_t *env, op_transfers_t **out_transfers) {
-  if (!env->transfers) {
+  if (!env->transfers.list) {
     void *memory;
     HR_TRY(hr_alloc_zeroed(sizeof(op_transfers_t), &memory));
-    env->transfers = memory;
-    env->transfers->last = &env->transfers->first;
+    env->transfers.list = memory;
+    env->transfers.list->last = &env->transfers.list->first;
   }
-  *out_transfers = env->transfers;
+  *out_transfers = env->transfers.list;
   return NULL;
 }
 
@@ -158,13 +158,13 @@ hr_status_t op_transfer_start(op_env_t *env, const op_step_t *step, const hlo_in
   op_transfer_t *transfer;
   hlo_value_t **held;
   HR_TRY(transfers_of(env, &transfers));
-  if (env->enable_async_progress) HR_TRY(env->enable_async_progress(env));
+  if (env->comm_ops) HR_TRY(env->comm_ops->enable_async_progress(env));
   HR_TRY(take_free(transfers, &transfer));
   transfer->start = start;
-  transfer->pinned_operands = env->pinned_operands;
+  transfer->pinned_operands = env->hints.pinned_operands;
   transfer->out_buffers = take_out_buffers(env);
-  env->transferring = step->instr;
-  env->ends_later = true;
+  env->transfers.current = step->instr;
+  env->transfers.ends_later = true;
   hr_status_t st = hold_operands(step, transfer, in, &held);
   if (!st) st = begin(env, step, shape, held, transfer);
   if (st) {
@@ -175,7 +175,7 @@ hr_status_t op_transfer_start(op_env_t *env, const op_step_t *step, const hlo_in
   transfer->next = NULL;
   *transfers->last = transfer;
   transfers->last = &transfer->next;
-  env->transfers_in_flight++;
+  env->transfers.in_flight++;
   *out_value = hlo_value_retain(transfer->value);
   return NULL;
 }
@@ -189,30 +189,30 @@ static void unlink_transfer(op_transfers_t *transfers, op_transfer_t *transfer) 
 
 static hr_status_t end_one(op_env_t *env, op_transfer_t *transfer, hr_status_t st,
                            hlo_value_t **out_value) {
-  unlink_transfer(env->transfers, transfer);
-  env->transfers_in_flight--;
+  unlink_transfer(env->transfers.list, transfer);
+  env->transfers.in_flight--;
   st = complete(env, transfer, st, out_value);
-  put_back(env->transfers, transfer);
+  put_back(env->transfers.list, transfer);
   return st;
 }
 
 hr_status_t op_transfer_done(op_env_t *env, const hlo_instr_t *start, hlo_value_t **out_value) {
-  op_transfer_t *transfer = env->transfers ? env->transfers->first : NULL;
+  op_transfer_t *transfer = env->transfers.list ? env->transfers.list->first : NULL;
   *out_value = NULL;
   while (transfer && transfer->start != start) transfer = transfer->next;
   return transfer ? end_one(env, transfer, NULL, out_value) : NULL;
 }
 
 hr_status_t op_transfers_done(op_env_t *env, hr_status_t st) {
-  while (env->transfers && env->transfers->first)
-    st = end_one(env, env->transfers->first, st, NULL);
-  env->starting = NULL;
+  while (env->transfers.list && env->transfers.list->first)
+    st = end_one(env, env->transfers.list->first, st, NULL);
+  env->hints.starting = NULL;
   return st;
 }
 
 void op_transfers_destroy(op_env_t *env) {
-  op_transfers_t *transfers = env->transfers;
-  env->transfers = NULL;
+  op_transfers_t *transfers = env->transfers.list;
+  env->transfers.list = NULL;
   for (op_transfer_t *transfer; transfers && (transfer = transfers->free);) {
     transfers->free = transfer->next;
     hr_arena_deinit(&transfer->has_arena);

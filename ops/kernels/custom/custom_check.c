@@ -255,7 +255,7 @@ static hr_status_t prepare_probe(hr_arena_t *arena, const op_step_t *step, const
 static hr_status_t run_probe(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                              hlo_value_t **out_value) {
   const probe_plan_t *plan = step->plan;
-  if (env->probe) HR_TRY(env->probe(env, plan->id, plan->is_kept, in[0]));
+  if (env->probe_ops) HR_TRY(env->probe_ops->probe(env, plan->id, plan->is_kept, in[0]));
   *out_value = hlo_value_retain(in[0]);
   return NULL;
 }
@@ -268,8 +268,8 @@ static hr_status_t run_check_probe(op_env_t *env, const op_step_t *step, hlo_val
   static const limits_t limits = {.kind = CHECK_EQUAL};
   const probe_plan_t *plan = step->plan;
   hlo_value_t *seen = NULL;
-  if (!env->probed) return hlo_unsupported(step->instr, "this engine keeps no values of probes");
-  HR_TRY(env->probed(env, plan->id, plan->iteration, &seen));
+  if (!env->probe_ops) return hlo_unsupported(step->instr, "this engine keeps no values of probes");
+  HR_TRY(env->probe_ops->probed(env, plan->id, plan->iteration, &seen));
   if (!seen)
     return hlo_error_from(__FILE__, __LINE__, HR_MISMATCH, step->instr, NULL,
                           "probe %.*s has seen no value number %ld", HR_STR_ARGS(plan->id),

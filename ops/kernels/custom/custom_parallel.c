@@ -52,9 +52,10 @@ static hr_status_t prepare_parallel(hr_arena_t *arena, const op_step_t *step,
 static hr_status_t run_parallel(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                 hlo_value_t **out_value) {
   int replicas, partitions;
-  if (!env->run_parallel) return hlo_unsupported(step->instr, "this engine runs one process only");
+  if (!env->engine_ops->run_parallel)
+    return hlo_unsupported(step->instr, "this engine runs one process only");
   op_parallel_grid(step->instr, &replicas, &partitions);
-  return env->run_parallel(env, step->instr, replicas, partitions, in, out_value);
+  return env->engine_ops->run_parallel(env, step->instr, replicas, partitions, in, out_value);
 }
 
 const op_kernel_t custom_parallel = {prepare_parallel, run_parallel};

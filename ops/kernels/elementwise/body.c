@@ -215,7 +215,7 @@ static hr_status_t call_once(op_env_t *env, const op_body_t *body, int64_t i,
     int64_t offset = i * strides[made] * (int64_t)hr_dtype_bytes(shape->dtype);
     HR_TRY_GOTO(fail, st, make_argument(shape, (const char *)ins[made] + offset, &args[made]));
   }
-  HR_TRY(env->call(env, body->computation, args, body->param_count, &result));
+  HR_TRY(env->engine_ops->call(env, body->computation, args, body->param_count, &result));
   st = store_results(body, result, i, outs);
   hlo_value_release(result);
   return st;
@@ -231,7 +231,7 @@ static hr_status_t run_calls(op_env_t *env, const op_body_t *body, int64_t count
   hr_status_t st = NULL;
   for (int64_t i = 0; i < count && !st; i++) {
     st = call_once(env, body, i, ins, strides, args, outs);
-    if (!st && i % 1024 == 1023 && env->check_cancelled) st = env->check_cancelled(env);
+    if (!st && i % 1024 == 1023) st = env->engine_ops->check_cancelled(env);
   }
   hr_free(args);
   return st;

@@ -41,7 +41,7 @@ static hr_status_t call_with_operands(op_env_t *env, const op_step_t *step, hlo_
   hlo_value_t **args;
   HR_TRY(HR_NEW_ARRAY(env->scratch, count, &args));
   for (int k = 0; k < count; k++) args[k] = op_take(step, in, first + k);
-  return env->call(env, computation, args, count, out_value);
+  return env->engine_ops->call(env, computation, args, count, out_value);
 }
 
 /* call and fusion: a fusion's body is ordinary HLO. */
@@ -55,7 +55,7 @@ const op_kernel_t kernel_call = {NULL, run_call};
 static hr_status_t evaluate_condition(op_env_t *env, const hlo_computation_t *condition,
                                       hlo_value_t *state, bool *out_met) {
   hlo_value_t *arg = hlo_value_retain(state), *met;
-  HR_TRY(env->call(env, condition, &arg, 1, &met));
+  HR_TRY(env->engine_ops->call(env, condition, &arg, 1, &met));
   *out_met = *(const uint8_t *)met->data != 0;
   hlo_value_release(met);
   return NULL;
@@ -70,7 +70,7 @@ static hr_status_t run_while(op_env_t *env, const op_step_t *step, hlo_value_t *
   hr_status_t st = NULL;
   for (bool more; !(st = evaluate_condition(env, condition, state, &more)) && more;) {
     hlo_value_t *next = NULL;
-    st = env->call(env, body, &state, 1, &next);
+    st = env->engine_ops->call(env, body, &state, 1, &next);
     state = next;
     if (st) break;
   }
@@ -123,10 +123,10 @@ static hr_status_t run_async_start(op_env_t *env, const op_step_t *step, hlo_val
                                    hlo_value_t **out_value) {
   hlo_value_t *operands, *result;
   HR_TRY(hlo_value_tuple(step->instr->operand_count, in, &operands));
-  env->starting = op_wrapped_collective(step->instr) ? step->instr : NULL;
+  env->hints.starting = op_wrapped_collective(step->instr) ? step->instr : NULL;
   hr_status_t st = call_with_operands(env, step, in, 0, step->instr->operand_count,
                                       step->instr->called[0], &result);
-  env->starting = NULL;
+  env->hints.starting = NULL;
   if (st) {
     hlo_value_release(operands);
     return st;

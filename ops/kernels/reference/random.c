@@ -203,7 +203,7 @@ static hr_status_t rng_get_and_update_state_run(op_env_t *env, const op_step_t *
   if (step->out_shape->dtype != HR_U64 || step->out_shape->rank != 1 ||
       step->out_shape->dims[0] != 2)
     return hlo_error(step->instr, NULL, "the result is not u64[2]");
-  HR_TRY(env->state(env, step->instr, sizeof advanced, &state));
+  HR_TRY(env->engine_ops->state(env, step->instr, sizeof advanced, &state));
   HR_TRY(op_output(env, step, out_value));
   memcpy(&advanced, state, sizeof advanced);
   counter = advanced + 117515157;
@@ -288,7 +288,7 @@ static void fill_normal(hlo_value_t *out, const rng_limits_t *limits, philox_str
 static hr_status_t open_stream(op_env_t *env, const hlo_instr_t *instr, philox_stream_t *out_stream,
                                uint64_t **out_counter) {
   uint32_t ids[2] = {instr->parent->id, instr->id};
-  HR_TRY(env->state(env, instr, sizeof **out_counter, (void **)out_counter));
+  HR_TRY(env->engine_ops->state(env, instr, sizeof **out_counter, (void **)out_counter));
   uint64_t key = hr_hash_bytes(ids, sizeof ids, env->rng_seed);
   *out_stream =
       (philox_stream_t){.key = key, .low = **out_counter, .high = env->rng_seed, .used = 4};

@@ -255,7 +255,7 @@ static hr_status_t reduce_all(reduce_run_t *run) {
   const loop_nest_t *kept = &run->plan->kept;
   int64_t max_lanes = run->plan->lanes_reduced ? 1 : LANES;
   for (loop_walk_t walk = loop_walk_first(kept); walk.live; loop_walk_next(kept, &walk)) {
-    HR_TRY(run->env->check_cancelled(run->env));
+    HR_TRY(run->env->engine_ops->check_cancelled(run->env));
     for (int64_t i = 0; i < kept->row_count; i += max_lanes) {
       int64_t lanes = hr_min(kept->row_count - i, max_lanes);
       HR_TRY(reduce_lanes(run, walk.at[1] + i * kept->row_strides[1], lanes, kept->row_strides[1],

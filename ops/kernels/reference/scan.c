@@ -103,8 +103,8 @@ static hr_status_t scan_step(scan_run_t *run, int64_t t) {
     run->args[plan->inputs + c] = run->results[plan->outputs + c];
     run->results[plan->outputs + c] = NULL;
   }
-  HR_TRY(run->env->call(run->env, run->step->instr->called[0], run->args,
-                        plan->inputs + plan->carries, &result));
+  HR_TRY(run->env->engine_ops->call(run->env, run->step->instr->called[0], run->args,
+                                    plan->inputs + plan->carries, &result));
   hr_status_t st = store_results(run, t, result);
   hlo_value_release(result);
   return st;
@@ -130,7 +130,7 @@ static hr_status_t run_scan(op_env_t *env, const op_step_t *step, hlo_value_t *c
   HR_TRY(HR_NEW_ARRAY(env->scratch, plan->inputs + plan->carries, &run.args));
   hr_status_t st = init_results(&run);
   for (int64_t t = 0; t < count && !st; t++) {
-    st = env->check_cancelled(env);
+    st = env->engine_ops->check_cancelled(env);
     if (!st) st = scan_step(&run, plan->reverse ? count - 1 - t : t);
   }
   return op_outputs_finish(step, st, plan->outputs + plan->carries, run.results, out_value);

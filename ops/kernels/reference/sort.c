@@ -156,7 +156,7 @@ static hr_status_t sort_by_keys(sort_run_t *run) {
   for (int k = 0; k < plan->keys.count; k++) HR_TRY(compute_keys(run, k));
   for (loop_walk_t walk = loop_walk_first(&plan->lines); walk.live;
        loop_walk_next(&plan->lines, &walk)) {
-    HR_TRY(run->env->check_cancelled(run->env));
+    HR_TRY(run->env->engine_ops->check_cancelled(run->env));
     for (int64_t i = 0; i < plan->lines.row_count; i++)
       sort_line_by_keys(run, walk.at[0] + i * plan->lines.row_strides[0]);
   }

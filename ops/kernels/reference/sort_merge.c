@@ -95,7 +95,7 @@ static bool advance_merge(sort_merge_t *merge, sort_pending_t *p, bool take_righ
 
 /* Runs all pending merges to completion. */
 static hr_status_t finish_pending(sort_merge_t *merge, int64_t pending) {
-  HR_TRY(merge->env->check_cancelled(merge->env));
+  HR_TRY(merge->env->engine_ops->check_cancelled(merge->env));
   void *outs[] = {merge->answers};
   while (pending) {
     gather_pairs(merge, pending);

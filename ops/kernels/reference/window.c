@@ -152,7 +152,7 @@ static hr_status_t reduce_taps(window_run_t *run) {
   run->acc.from = run->in;
   do {
     window_box_t box;
-    HR_TRY(run->env->check_cancelled(run->env));
+    HR_TRY(run->env->engine_ops->check_cancelled(run->env));
     if (!tap_box(&plan->window, tap, run->in_dims, run->out_dims, &box)) continue;
     const loop_nest_t *nest = &box.nest;
     for (loop_walk_t walk = loop_walk_first(nest); walk.live; loop_walk_next(nest, &walk))
@@ -300,7 +300,7 @@ static hr_status_t select_all(select_run_t *run, const hlo_value_t *operand,
   if (operand->count == 0 || source->count == 0) return NULL;
   do {
     window_box_t box;
-    HR_TRY(run->env->check_cancelled(run->env));
+    HR_TRY(run->env->engine_ops->check_cancelled(run->env));
     if (!tap_box(&run->plan->window, tap, operand->dims, source->dims, &box)) continue;
     for (loop_walk_t walk = loop_walk_first(&box.nest); walk.live; loop_walk_next(&box.nest, &walk))
       HR_TRY(select_row(run, &box.nest, box.results + walk.at[0], box.elements + walk.at[1]));

@@ -123,7 +123,7 @@ static hr_status_t run_pass(doubling_pass_t *pass, const hlo_window_dim_t *windo
   HR_TRY(plan_covers(pass, window));
   bool doubling = pass->max_range > MAX_UNARY;
   for (int level = 0; doubling ? pass->max_range >> level : level < pass->max_range; level++) {
-    HR_TRY(env->check_cancelled(env));
+    HR_TRY(env->engine_ops->check_cancelled(env));
     if (doubling && level > 0) HR_TRY(double_table(pass, level - 1));
     HR_TRY(add_level(pass, level, doubling));
   }

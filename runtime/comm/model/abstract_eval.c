@@ -11,6 +11,7 @@
 
 #include "base/map.h"
 #include "ir/sharding.h"
+#include "ops/kernels/kernel.h"
 
 #define MAX_ARRAY_ELEMENTS \
   65536 /* larger arrays stay symbols: control flow rarely depends on them */

@@ -3,7 +3,7 @@
 #ifndef CHECK_COMM_ANALYSIS_H
 #define CHECK_COMM_ANALYSIS_H
 
-#include "ops/kernels/kernel.h"
+#include "ops/query/op_step.h"
 
 typedef struct check_body {
   hlo_instr_t *const *order; /* as planned */

@@ -250,9 +250,10 @@ void exec_channels_destroy(exec_channels_t *channels) {
   hr_free(channels);
 }
 
+static const op_channel_ops_t channel_ops = {
+    .send = send_value, .recv = recv_value, .transfer_done = transfer_done};
+
 void exec_channels_attach(op_env_t *env, exec_channels_t *channels) {
   env->channels = channels;
-  env->send = send_value;
-  env->recv = recv_value;
-  env->transfer_done = transfer_done;
+  env->channel_ops = &channel_ops;
 }

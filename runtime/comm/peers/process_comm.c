@@ -85,7 +85,7 @@ static hr_status_t wait_request(op_env_t *env, op_request_t *request) {
   hr_status_t st = tp_request_wait((tp_request_t *)request);
   comm->is_waiting = false;
   if (comm->groups->notes_times && !over_ns) over_ns = hr_clock_ns();
-  if (env->arrived_ns < over_ns) env->arrived_ns = over_ns;
+  if (env->transfers.arrived_ns < over_ns) env->transfers.arrived_ns = over_ns;
   return st;
 }
 
@@ -131,19 +131,21 @@ static void cancel_request(op_env_t *env, op_request_t *request) {
   tp_request_cancel((tp_request_t *)request);
 }
 
+static const op_comm_ops_t comm_ops = {.group = find_group,
+                                       .all_gather = all_gather,
+                                       .all_reduce = all_reduce,
+                                       .reduce_scatter = reduce_scatter,
+                                       .all_to_all = all_to_all,
+                                       .permute = permute,
+                                       .wait = wait_request,
+                                       .cancel = cancel_request,
+                                       .enable_async_progress = enable_async_progress,
+                                       .poll = poll_transfers,
+                                       .shared_memory = shared_memory};
+
 hr_status_t exec_comm_attach(op_env_t *env, void *comm) {
   env->comm = comm;
-  env->group = find_group;
-  env->all_gather = all_gather;
-  env->all_reduce = all_reduce;
-  env->reduce_scatter = reduce_scatter;
-  env->all_to_all = all_to_all;
-  env->permute = permute;
-  env->wait = wait_request;
-  env->cancel = cancel_request;
-  env->enable_async_progress = enable_async_progress;
-  env->poll = poll_transfers;
-  env->shared_memory = shared_memory;
+  env->comm_ops = &comm_ops;
   return NULL;
 }
 

@@ -1,45 +1,57 @@
-/* Shardy: manual computations as XLA writes them in HLO, markers around a call; everything else is
- * an identity that keeps its sharding as a frontend attribute. */
+/* Import of Shardy ops and attributes (sdy dialect), in the form that XLA gives them in HLO text.
+ * sdy.manual_computation becomes a call between two markers, custom calls that keep the value's
+ * bytes and change its shape:
+ *
+ *   xla.sdy.GlobalToLocalShape -> call of the body -> xla.sdy.LocalToGlobalShape
+ *
+ * sdy.sharding_constraint becomes the custom call "Sharding". Everything else is an identity that
+ * keeps its sharding as a frontend attribute (names begin with xla.sdy.). Meshes become the
+ * module's frontend attribute xla.sdy.meshes. Nothing is partitioned here. */
 #include "stablehlo/import/import.h"
 
-static hr_status_t quoted_attribute(import_scope_t *scope, const char *format, hr_str_t text,
-                                    hr_str_t *out_value) {
+/* Prints `text` into `format`, which has one %.*s, as a string of the module's arena. */
+static hr_status_t format_attr_value(import_scope_t *scope, const char *format, hr_str_t text,
+                                     hr_str_t *out_value) {
   const char *value;
   HR_TRY(hr_arena_printf(scope->importer->arena, &value, format, HR_STR_ARGS(text)));
   *out_value = hr_str_from(value);
   return NULL;
 }
 
-/* Frontend attributes of a marker: its shardings, and the axes that are manual. */
-static hr_status_t marker_extra(import_scope_t *scope, const char *name, hr_str_t shardings,
-                                hr_str_t axes, hlo_extra_t **out_extra) {
+/* Frontend attributes of a marker: its shardings (attribute `name`) and the manual axes. */
+static hr_status_t make_marker_extra(import_scope_t *scope, const char *name, hr_str_t shardings,
+                                     hr_str_t axes, hlo_extra_t **out_extra) {
   hlo_name_value_t *items;
   HR_TRY(HR_NEW(scope->importer->arena, out_extra));
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, 2, &items));
-  bool inwards = hr_str_is(hr_str_from(name), "xla.sdy.in_shardings");
-  hlo_name_value_t *first = &items[inwards ? 0 : 1],
-                   *second = &items[inwards ? 1 : 0]; /* sorted by name */
-  first->name = hr_str_from(name);
-  second->name = HR_STR("xla.sdy.manual_axes");
-  HR_TRY(quoted_attribute(scope, "#sdy.sharding_per_value<[%.*s]>", shardings, &first->value));
-  HR_TRY(quoted_attribute(scope, "#sdy<manual_axes{%.*s}>", axes, &second->value));
+  /* Frontend attributes are sorted: "in_shardings" < "manual_axes" < "out_shardings". */
+  bool is_input = hr_str_is(hr_str_from(name), "xla.sdy.in_shardings");
+  hlo_name_value_t *sharding = is_input ? &items[0] : &items[1];
+  hlo_name_value_t *manual = is_input ? &items[1] : &items[0];
+  sharding->name = hr_str_from(name);
+  manual->name = HR_STR("xla.sdy.manual_axes");
+  HR_TRY(format_attr_value(scope, "#sdy.sharding_per_value<[%.*s]>", shardings, &sharding->value));
+  HR_TRY(format_attr_value(scope, "#sdy<manual_axes{%.*s}>", axes, &manual->value));
   (*out_extra)->frontend_attributes = (hlo_name_values_t){2, items};
   return NULL;
 }
 
 typedef struct marker {
-  const char *target, *attribute;
-  hr_str_t shardings, axes;
+  const char *target;    /* custom call target */
+  const char *attribute; /* name of the frontend attribute with the shardings */
+  hr_str_t shardings;    /* text of a list of shardings, one a value */
+  hr_str_t axes;         /* text of the list of manual axes */
 } marker_t;
 
-/* A marker over `count` values, and the values behind it. */
+/* Builds a marker over `count` values and replaces them by its results. `shape` is the marker's
+ * shape: a tuple unless count is 1. */
 static hr_status_t build_marker(import_scope_t *scope, const marker_t *marker, int count,
                                 hlo_instr_t **values, const hlo_shape_t *shape) {
   hlo_extra_t *extra;
   hlo_attr_t attrs[2] = {hlo_attr_of_str(HLO_ATTR_CUSTOM_CALL_TARGET, hr_str_from(marker->target)),
                          hlo_attr_of_bool(HLO_ATTR_CUSTOM_CALL_HAS_SIDE_EFFECT, true)};
   if (!count) return NULL;
-  HR_TRY(marker_extra(scope, marker->attribute, marker->shardings, marker->axes, &extra));
+  HR_TRY(make_marker_extra(scope, marker->attribute, marker->shardings, marker->axes, &extra));
   scope->builder.extra = extra;
   hlo_instr_t *instr =
       hlo_build(&scope->builder, HLO_CUSTOM_CALL, shape, count, values, 2, attrs, 0, NULL);
@@ -49,8 +61,10 @@ static hr_status_t build_marker(import_scope_t *scope, const marker_t *marker, i
   return NULL;
 }
 
-static hr_status_t parameters_shape(import_scope_t *scope, const hlo_computation_t *body,
-                                    const hlo_shape_t **out_shape) {
+/* Shape of the body's parameters as one value: the shape itself, or a tuple unless there is
+ * exactly one. */
+static hr_status_t body_parameters_shape(import_scope_t *scope, const hlo_computation_t *body,
+                                         const hlo_shape_t **out_shape) {
   int count = (int)body->params.count;
   const hlo_shape_t **shapes;
   if (count == 1) {
@@ -62,6 +76,7 @@ static hr_status_t parameters_shape(import_scope_t *scope, const hlo_computation
   return hlo_shape_tuple(scope->importer->arena, count, shapes, out_shape);
 }
 
+/* sdy.manual_computation: input marker, call of the body with local shapes, output marker. */
 hr_status_t import_manual_computation(import_scope_t *scope, mlir_op_t *op,
                                       const import_row_t *row) {
   (void)row;
@@ -73,7 +88,7 @@ hr_status_t import_manual_computation(import_scope_t *scope, mlir_op_t *op,
   if ((int)body->params.count != op->operand_count)
     return import_error(scope, op, "its body has %zu arguments", body->params.count);
   HR_TRY(import_operands(scope, op, &operands));
-  HR_TRY(parameters_shape(scope, body, &local));
+  HR_TRY(body_parameters_shape(scope, body, &local));
   HR_TRY(import_results_shape(scope, op, &global));
   marker_t in = {"xla.sdy.GlobalToLocalShape", "xla.sdy.in_shardings",
                  import_str(op, "in_shardings"), axes};
@@ -91,7 +106,8 @@ hr_status_t import_manual_computation(import_scope_t *scope, mlir_op_t *op,
   return hlo_builder_finish(&scope->builder);
 }
 
-/* The value, marked with the sharding it is to have. */
+/* sdy.sharding_constraint: custom call "Sharding" whose frontend attribute holds the wanted
+ * sharding. */
 hr_status_t import_sharding_constraint(import_scope_t *scope, mlir_op_t *op,
                                        const import_row_t *row) {
   hlo_instr_t *x = import_operand(op, 0);
@@ -100,8 +116,8 @@ hr_status_t import_sharding_constraint(import_scope_t *scope, mlir_op_t *op,
   HR_TRY(HR_NEW(scope->importer->arena, &extra));
   HR_TRY(HR_NEW(scope->importer->arena, &item));
   item->name = HR_STR("xla.sdy.sharding");
-  HR_TRY(quoted_attribute(scope, "#sdy.sharding_per_value<[<%.*s>]>", import_str(op, "sharding"),
-                          &item->value));
+  HR_TRY(format_attr_value(scope, "#sdy.sharding_per_value<[<%.*s>]>", import_str(op, "sharding"),
+                           &item->value));
   extra->frontend_attributes = (hlo_name_values_t){1, item};
   scope->builder.extra = extra;
   hlo_attr_t target = hlo_attr_of_str(HLO_ATTR_CUSTOM_CALL_TARGET, HR_STR("Sharding"));
@@ -110,14 +126,16 @@ hr_status_t import_sharding_constraint(import_scope_t *scope, mlir_op_t *op,
   return import_set_results(scope, op, marked);
 }
 
-/* sdy.mesh ops as the module's frontend attribute xla.sdy.meshes. */
+/* Collects the sdy.mesh ops of the module as its frontend attribute xla.sdy.meshes: {mesh =
+ * #sdy.mesh<...>, ...}. A module without them gets none. */
 hr_status_t import_meshes(importer_t *importer, const mlir_block_t *block) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
   for (size_t i = 0; i < block->ops.count; i++) {
     const mlir_op_t *op = block->ops.data[i];
     if (!hr_str_is(op->name, "sdy.mesh")) continue;
-    hr_strbuf_printf(&text, "%s%.*s = #sdy.mesh<%.*s>", text.size ? ", " : "{",
+    const char *separator = text.size ? ", " : "{";
+    hr_strbuf_printf(&text, "%s%.*s = #sdy.mesh<%.*s>", separator,
                      HR_STR_ARGS(import_str(op, "sym_name")), HR_STR_ARGS(import_str(op, "mesh")));
   }
   hlo_name_value_t *item;
@@ -136,22 +154,24 @@ done:
   return st;
 }
 
-/* Its sdy.sharding as a frontend attribute more: it tells whether the program wants a partitioner.
- */
-static hr_status_t add_sdy_sharding(importer_t *importer, hr_str_t text, hlo_name_values_t *list) {
+/* Appends the sharding `text` as frontend attribute xla.sdy.sharding. A module with such an
+ * attribute expects a partitioner. */
+static hr_status_t append_sdy_sharding(importer_t *importer, hr_str_t text,
+                                       hlo_name_values_t *list) {
   hlo_name_value_t *items;
   HR_TRY(HR_NEW_ARRAY(importer->arena, list->count + 1, &items));
   for (int i = 0; i < list->count; i++) items[i] = list->items[i];
-  items[list->count].name =
-      HR_STR("xla.sdy.sharding"); /* behind all that begin with an underscore or "hlo" */
+  /* The list stays sorted: the other names begin with an underscore or with "hlo". */
+  items[list->count].name = HR_STR("xla.sdy.sharding");
   HR_TRY(hr_arena_str(importer->arena, text, &items[list->count].value));
   *list = (hlo_name_values_t){list->count + 1, items};
   return NULL;
 }
 
-/* [true]: all replicas give the argument the same value. */
-static hr_status_t add_replication(importer_t *importer, const mlir_attr_t *flags,
-                                   hlo_extra_t *extra) {
+/* Sets the replication of a parameter from mhlo.parameter_replication = [flag]: all replicas
+ * give the argument the same value. */
+static hr_status_t set_parameter_replication(importer_t *importer, const mlir_attr_t *flags,
+                                             hlo_extra_t *extra) {
   bool *values;
   if (!flags || flags->kind != MLIR_ATTR_ARRAY || flags->count != 1) return NULL;
   HR_TRY(HR_NEW(importer->arena, &values));
@@ -161,6 +181,8 @@ static hr_status_t add_replication(importer_t *importer, const mlir_attr_t *flag
   return NULL;
 }
 
+/* Sets sharding, replication and frontend attributes of a parameter from the argument attributes
+ * of its func.func. `param` is NULL for an argument that nothing uses. */
 hr_status_t import_argument_extra(importer_t *importer, const mlir_op_t *function, int index,
                                   hlo_instr_t *param) {
   const mlir_attr_t *sdy = import_value_attr(function, "arg_attrs", index, "sdy.sharding");
@@ -170,19 +192,20 @@ hr_status_t import_argument_extra(importer_t *importer, const mlir_op_t *functio
       import_value_attr(function, "arg_attrs", index, "mhlo.parameter_replication");
   const hlo_sharding_t *sharding;
   hlo_extra_t *extra;
-  import_frontend_attrs_t note = {.op = HLO_OPCODE_COUNT};
+  import_frontend_attrs_t attrs = {.op = HLO_OPCODE_COUNT};
   HR_TRY(import_sharding(importer, function,
                          import_value_attr(function, "arg_attrs", index, "mhlo.sharding"),
                          &sharding));
-  bool has_sdy = sdy && sdy->kind == MLIR_ATTR_OPAQUE,
-       has_frontend = frontend && frontend->kind == MLIR_ATTR_DICT;
-  if (!param || (!sharding && !has_sdy && !has_frontend && !replication)) return NULL;
+  bool has_sharding = sdy && sdy->kind == MLIR_ATTR_OPAQUE;
+  bool has_frontend = frontend && frontend->kind == MLIR_ATTR_DICT;
+  if (!param || (!sharding && !has_sharding && !has_frontend && !replication)) return NULL;
   HR_TRY(import_op_extra(importer, param, &extra));
   extra->sharding = sharding;
-  HR_TRY(add_replication(importer, replication, extra));
+  HR_TRY(set_parameter_replication(importer, replication, extra));
   if (has_frontend)
-    HR_TRY(import_sort_frontend_attrs(importer, frontend, &extra->frontend_attributes, &note));
-  HR_TRY(import_frontend_attrs_extra(importer, &note, extra));
-  if (note.shape && hlo_shape_compatible(note.shape, param->shape)) param->shape = note.shape;
-  return has_sdy ? add_sdy_sharding(importer, sdy->text, &extra->frontend_attributes) : NULL;
+    HR_TRY(import_sort_frontend_attrs(importer, frontend, &extra->frontend_attributes, &attrs));
+  HR_TRY(import_frontend_attrs_extra(importer, &attrs, extra));
+  if (attrs.shape && hlo_shape_compatible(attrs.shape, param->shape)) param->shape = attrs.shape;
+  return has_sharding ? append_sdy_sharding(importer, sdy->text, &extra->frontend_attributes)
+                      : NULL;
 }

@@ -1,0 +1,12 @@
+/* --version and --check-build: what this hlorun was built with, and what it finds here. */
+#ifndef CLI_BUILD_H
+#define CLI_BUILD_H
+
+#include "base/status.h"
+
+/* "hlorun 1.2.0" on the first line, then a library and its version on each. */
+hr_status_t cli_print_version(void);
+/* A line for each part: there or missing, and what it is for. */
+hr_status_t cli_check_build(void);
+
+#endif

@@ -1,0 +1,25 @@
+/* What the processes of one machine write to standard error, as their launcher shows it. */
+#ifndef CLI_LAUNCH_OUTPUT_H
+#define CLI_LAUNCH_OUTPUT_H
+
+#include <signal.h>
+
+#include "base/status.h"
+
+typedef struct cli_launch_output cli_launch_output_t;
+
+/* Makes a pipe for each rank but the first, which writes to standard error itself. Where
+ * descriptors run out, the remaining ranks write there too. Errors: NO_MEMORY. */
+hr_status_t cli_launch_output_create(int processes, cli_launch_output_t **out_output);
+/* In the child, before exec: standard error becomes its pipe. */
+void cli_launch_output_enter(const cli_launch_output_t *output, int rank);
+/* In the parent, once the child has started: closes the child's end. */
+void cli_launch_output_started(cli_launch_output_t *output, int rank);
+
+/* Waits until something was written, a signal that `mask` lets through has come, or wait_ms are
+ * over; then shows what has been complete for some time. */
+void cli_launch_output_wait(cli_launch_output_t *output, int wait_ms, const sigset_t *mask);
+/* Shows the rest, and frees. Accepts NULL. */
+void cli_launch_output_finish(cli_launch_output_t *output);
+
+#endif

@@ -1,0 +1,37 @@
+/* Standard error is replaced by descriptor, so that libraries write to the file too; the old one is
+ * kept for progress and for the reports of failures. */
+#include "cli/cli_log_dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+static FILE *terminal;
+
+FILE *cli_log_dir_terminal(void) { return terminal ? terminal : stderr; }
+
+static hr_status_t replace(const char *path) {
+  int kept = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+  int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  hr_status_t st = NULL;
+  if (file < 0 || kept < 0 || dup2(file, STDERR_FILENO) < 0)
+    st = hr_error(HR_UNAVAILABLE, "--log-dir: cannot write %s: %s", path, strerror(errno));
+  if (file >= 0) close(file);
+  if (!st) terminal = fdopen(kept, "w");
+  if (!terminal && kept >= 0) close(kept);
+  return st;
+}
+
+hr_status_t cli_log_dir_open(const hr_options_t *options, int rank) {
+  const char *folder = hr_option_text(options, HR_OPTION_LOG_DIR);
+  char path[PATH_MAX];
+  if (!folder) return NULL;
+  HR_TRY(hr_folder_make(folder));
+  if (snprintf(path, sizeof path, "%s/rank%d.log", folder, rank) >= (int)sizeof path)
+    return hr_error(HR_USAGE, "--log-dir %s: the path is too long", folder);
+  return replace(path);
+}

@@ -1,0 +1,110 @@
+/* The end of a run: what it prints, writes and compares. */
+#include <string.h>
+
+#include "base/file.h"
+#include "cli/cli.h"
+#include "cli/cli_agree.h"
+#include "cli/cli_figures.h"
+#include "cli/cli_log_dir.h"
+#include "cli/cli_plot.h"
+#include "cli/cli_results.h"
+#include "cli/cli_run_parts.h"
+#include "cli/cli_trace.h"
+
+static bool is_quiet(const cli_run_t *run) {
+  return hr_option_is_given(run->options, HR_OPTION_QUIET);
+}
+
+/* The metrics at the end, and the results unless they go elsewhere. --explain=json has standard
+ * output for itself. */
+static hr_status_t print_results(cli_run_t *run, bool all) {
+  if (run->rank || is_quiet(run) || cli_trace_wants_json(run->options)) return NULL;
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
+  for (size_t i = 0; i < run->progress.metrics.count; i++)
+    cli_metric_print(&text, &run->progress.metrics.data[i], 6);
+  for (int k = 0; k < run->signature.result_count && all; k++) {
+    hr_strbuf_printf(&text, "out%d = ", k);
+    cli_value_print(&text, run->results[k]);
+    hr_strbuf_add_char(&text, '\n');
+  }
+  hr_status_t st = cli_print(&text);
+  hr_strbuf_deinit(&text);
+  return st;
+}
+
+/* Rank 0 prints the lines of all ranks, also when one of them could not compare. */
+static hr_status_t compare_results(cli_run_t *run, const char *path) {
+  cli_expectation_t expectation = {.rank = run->rank,
+                                   .mark_rank = run->world > 1,
+                                   .all_lines = !is_quiet(run),
+                                   .tolerance = cli_tolerance_from_options(run->options)};
+  npz_t npz;
+  hr_strbuf_t mine, all;
+  hr_strbuf_init(&mine);
+  hr_strbuf_init(&all);
+  int bad = 0;
+  expectation.npz = &npz;
+  hr_status_t st = npz_open(path, &npz);
+  if (!st) st = cli_results_compare(&expectation, &run->signature, run->results, &mine, &bad);
+  if (!st && bad)
+    st = hr_error(HR_MISMATCH, "%d of %d results out of tolerance", bad,
+                  run->signature.result_count);
+  npz_deinit(&npz);
+  hr_status_t reported = cli_gather_text(run->client, &mine, &all);
+  if (!reported && run->rank == 0) reported = cli_print(&all);
+  hr_strbuf_deinit(&mine);
+  hr_strbuf_deinit(&all);
+  return cli_agree(run->client, hr_status_join(st, reported));
+}
+
+static hr_status_t draw_curve(cli_run_t *run, const char *path) {
+  const cli_metric_t *metric = &run->progress.metrics.data[0];
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
+  cli_plot_print(&text, metric->name, &metric->history);
+  hr_status_t st = hr_strbuf_finish(&text);
+  if (!st) st = hr_file_write_all(path, text.data, text.size);
+  hr_strbuf_deinit(&text);
+  return st;
+}
+
+/* --verbose: two lines about the grid and the times. */
+static void print_summary(const cli_run_t *run) {
+  cli_figure_t load, executions, first, best, median, rate;
+  FILE *stream = cli_log_dir_terminal();
+  if (run->rank || !hr_option_is_given(run->options, HR_OPTION_VERBOSE)) return;
+  cli_figures_t f = cli_stats_figures(&run->stats);
+  int replicas = hlorun_program_num_replicas(run->program);
+  int partitions = hlorun_program_num_partitions(run->program);
+  fprintf(stream, "%d process%s as %d replica%s of %d partition%s; loaded in %s\n", run->world,
+          run->world == 1 ? "" : "es", replicas, replicas == 1 ? "" : "s", partitions,
+          partitions == 1 ? "" : "s", cli_figure_time(f.compile_s, load));
+  fprintf(stream, "%s execution%s: first %s, best %s, median %s; %s a second; %.1f MiB at most\n",
+          cli_figure_count(f.executions, executions), f.executions == 1 ? "" : "s",
+          cli_figure_time(f.first_s, first), cli_figure_time(f.best_s, best),
+          cli_figure_time(f.median_s, median), cli_figure(f.steps_per_s, rate),
+          (double)f.peak_rss_bytes / (1 << 20));
+}
+
+/* Each part is agreed upon, so that a failure in one process ends all of them. */
+hr_status_t cli_run_finish(cli_run_t *run) {
+  const hr_options_t *options = run->options;
+  const char *output = hr_option_text(options, HR_OPTION_OUTPUT);
+  const char *expect = hr_option_text(options, HR_OPTION_EXPECT);
+  const char *stats = hr_option_text(options, HR_OPTION_STATS);
+  const char *curve = hr_option_text(options, HR_OPTION_CURVE);
+  print_summary(run);
+  HR_TRY(cli_agree(run->client, cli_checkpoint_finish(run->checkpoint)));
+  HR_TRY(cli_agree(run->client, hlorun_program_finish_feeds(run->program)));
+  hlorun_program_get_figures(run->program,
+                             &run->stats.program); /* with its copies for the sizes that came */
+  if (stats) HR_TRY(cli_agree(run->client, cli_stats_write(run->client, &run->stats, stats)));
+  if (curve) HR_TRY(cli_agree(run->client, run->rank ? NULL : draw_curve(run, curve)));
+  if (output)
+    HR_TRY(cli_agree(run->client, cli_results_write(run->client, output,
+                                                    run->signature.result_count, run->results)));
+  HR_TRY(cli_agree(run->client, print_results(run, !output && !expect)));
+  HR_TRY(cli_trace_finish(run->client, options));
+  return expect ? compare_results(run, expect) : NULL;
+}
