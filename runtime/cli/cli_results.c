@@ -53,7 +53,8 @@ static void print_elements(hr_strbuf_t *text, const hlo_value_t *value, int d, i
     return;
   }
   int64_t size = value->dims[d], each = size ? count / size : 0;
-  bool elide = value->count > WHOLE_COUNT && size > 2 * EDGE;
+  bool is_long = value->count > WHOLE_COUNT || value->count == 0; /* the latter has rows, too */
+  bool elide = is_long && size > 2 * EDGE;
   hr_strbuf_add_char(text, '{');
   for (int64_t i = 0; i < size; i++) {
     if (i) hr_strbuf_add_str(text, ", ");

@@ -5,12 +5,16 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/mapped_files.h"
+#include "cli/cli_exit_code.h"
 #include "transport/core/event_loop.h"
 #include "transport/core/transport.h"
 
+#define EXIT_FILE 5 /* a file failed while running */
 #define GRACE_MS 2000
 #define SAME_MS 500
 #define EXIT_INTERRUPTED 5
@@ -41,6 +45,26 @@ static void end_now(void *context) {
   if (write(STDERR_FILENO, text, sizeof text - 1) < 0) _exit(EXIT_INTERRUPTED);
   cli_signals_end_by(cli_signals_caught());
   _exit(EXIT_INTERRUPTED);
+}
+
+/* SIGBUS: the end of a mapped file has gone. Nothing but write() is safe here. */
+static void on_bus_error(int signal_number, siginfo_t *info, void *context) {
+  const char *path = hr_mapped_file_at(info->si_addr);
+  (void)context;
+  if (!path || info->si_code != BUS_ADRERR) {
+    signal(signal_number, SIG_DFL); /* the access is repeated, and ends the process */
+    return;
+  }
+  struct iovec parts[] = {
+      {"error: ", 7}, {(char *)path, strlen(path)}, {" was cut off while it was read\n", 31}};
+  if (writev(STDERR_FILENO, parts, 3) < 0) _exit(EXIT_FILE);
+  cli_exit_code_report(EXIT_FILE);
+  _exit(EXIT_FILE);
+}
+
+void cli_signals_catch_cut_files(void) {
+  struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
+  sigaction(SIGBUS, &action, NULL);
 }
 
 static void note_sender(int signal_number, siginfo_t *info, void *context) {

@@ -10,6 +10,9 @@
 
 #include "base/status.h"
 
+/* A mapped file that others cut ends this process with a message and exit code 5, not by SIGBUS. */
+void cli_signals_catch_cut_files(void);
+
 hr_status_t cli_signals_watch(hlorun_client_t *client);
 /* Before the client is released. */
 void cli_signals_unwatch(void);
