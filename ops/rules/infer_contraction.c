@@ -108,13 +108,27 @@ static hr_status_t push_result(const hlo_instr_t *instr, const contraction_t *c,
                      op_dims_mask(c->rhs_batch) | op_dims_mask(c->rhs_contract) | rhs_without);
 }
 
+static bool is_byte(hr_dtype_t dtype) {
+  return op_kind(dtype) == OP_KIND_INTEGER && hr_dtype_table[dtype].bits <= 8;
+}
+
+/* Floats times integers of at most 8 bits, as XLA takes them: weights that are widened when they
+ * are read. */
+static hr_status_t dot_dtype(const hlo_instr_t *instr, const hlo_shape_t *const *in,
+                             hr_dtype_t *out_dtype) {
+  hr_dtype_t lhs = in[0]->dtype, rhs = in[1]->dtype;
+  if (op_kind(lhs) == OP_KIND_FLOAT && is_byte(rhs)) rhs = lhs;
+  if (op_kind(rhs) == OP_KIND_FLOAT && is_byte(lhs)) lhs = rhs;
+  return op_contraction_dtype(instr, "C13", lhs, rhs, out_dtype);
+}
+
 hr_status_t infer_dot(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *const *in,
                       const hlo_shape_t **out_shape) {
   contraction_t c;
   hr_dtype_t dtype = HR_PRED;
   op_dims_t dims = {.rank = 0};
   HR_TRY(check_contraction(instr, in, &c));
-  HR_TRY(op_contraction_dtype(instr, "C13", in[0]->dtype, in[1]->dtype, &dtype));
+  HR_TRY(dot_dtype(instr, in, &dtype));
   HR_TRY(check_precision(instr, 2));
   HR_TRY(push_result(instr, &c, 0, &dims));
   return op_dims_shape(arena, dtype, &dims, out_shape);

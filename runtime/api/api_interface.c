@@ -113,6 +113,7 @@ static void count_steps(const flat_plan_t *flat, hlorun_program_figures_t *figur
       case FLAT_COPY:
         figures->copy_steps++;
         break;
+      case FLAT_SET_VIEW:
       case FLAT_WHILE:
       case FLAT_CONDITIONAL:
         break;

@@ -20,6 +20,7 @@
 #include "base/mem.h"
 #include "exec/compiled_parts.h"
 #include "ops/kernels/common/async_pairs.h"
+#include "ops/kernels/move/native_move.h"
 
 #define POLL_STEPS 64 /* steps between polls for cancellation */
 
@@ -38,6 +39,22 @@ static inline void run_copy(const run_step_t *step) {
     memcpy(step->out[0], step->in[0], 4);
   else if (step->in[0] != step->out[0])
     memmove(step->out[0], step->in[0], step->copy_bytes);
+}
+
+static void bind_address(exec_compiled_t *machine, int external, void *address) {
+  if (machine->bound[external] == address) return;
+  machine->bound[external] = address;
+  for (int i = machine->first_relocation[external]; i < machine->first_relocation[external + 1];
+       i++)
+    machine->pointers[machine->relocations[i].pointer] =
+        (char *)address + machine->relocations[i].offset_bytes;
+}
+
+static void run_view(exec_compiled_t *machine, const run_step_t *step) {
+  const flat_plan_t *flat = machine->flat;
+  const flat_buffer_t *view = &flat->buffers[step->flat->out[0].buffer];
+  bind_address(machine, flat->param_count + flat->result_count + view->index,
+               (char *)step->in[0] + native_dynamic_slice_offset(step->plan, step->in));
 }
 
 static hr_status_t run_range(exec_compiled_t *machine, int begin, int end);
@@ -119,6 +136,9 @@ static inline __attribute__((always_inline)) hr_status_t run_one(exec_compiled_t
     case FLAT_COPY:
       run_copy(step);
       return NULL;
+    case FLAT_SET_VIEW:
+      run_view(machine, step);
+      return NULL;
     case FLAT_REFERENCE:
       return run_reference(machine, step);
     case FLAT_WHILE:
@@ -190,15 +210,6 @@ static hr_status_t run_range(exec_compiled_t *machine, int begin, int end) {
 }
 
 /* --- arguments and results --- */
-
-static void bind_address(exec_compiled_t *machine, int external, void *address) {
-  if (machine->bound[external] == address) return;
-  machine->bound[external] = address;
-  for (int i = machine->first_relocation[external]; i < machine->first_relocation[external + 1];
-       i++)
-    machine->pointers[machine->relocations[i].pointer] =
-        (char *)address + machine->relocations[i].offset_bytes;
-}
 
 static bool is_donated(const bool *donate, int param) { return donate && donate[param]; }
 

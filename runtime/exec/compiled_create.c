@@ -2,9 +2,9 @@
  *
  *   pointers:  | in of step 0 | out of step 0 | in of step 1 | out of step 1 | ...
  *
- * Operands in the arena and literals are resolved here, once. Pointers to arguments and results
- * are listed as relocations, sorted by argument and result (counting sort), so that binding an
- * argument costs one store per use. Cost: linear in steps and operands.
+ * Operands in the arena and literals are resolved here, once. Pointers to arguments, results and
+ * views are listed as relocations, sorted by what they refer to (counting sort), so that binding an
+ * argument or moving a view costs one store per use. Cost: linear in steps and operands.
  *
  * The arena lies in memory shared with peers if the program communicates, so that collectives
  * read their operands there without a copy. */
@@ -15,10 +15,18 @@
 #include "observe/step_trace.h"
 #include "ops/query/device_assignment.h"
 
-/* Index of an argument or result in the relocation tables; -1: its address is fixed. */
+/* Index of an argument, result or view in the relocation tables; -1: its address is fixed. */
 static int external_index(const flat_plan_t *flat, const flat_buffer_t *buffer) {
-  if (buffer->storage == FLAT_PARAM) return buffer->index;
-  return buffer->storage == FLAT_RESULT ? flat->param_count + buffer->index : -1;
+  switch (buffer->storage) {
+    case FLAT_PARAM:
+      return buffer->index;
+    case FLAT_RESULT:
+      return flat->param_count + buffer->index;
+    case FLAT_VIEW:
+      return flat->param_count + flat->result_count + buffer->index;
+    default:
+      return -1;
+  }
 }
 
 static const flat_buffer_t *buffer_of(const flat_plan_t *flat, flat_ref_t ref) {
@@ -95,7 +103,7 @@ static void set_relocation(exec_compiled_t *machine, int external, run_relocatio
  * advances the starts, and moving the starts back. */
 static hr_status_t sort_relocations(exec_compiled_t *machine) {
   const flat_plan_t *flat = machine->flat;
-  int externals = flat->param_count + flat->result_count;
+  int externals = flat->param_count + flat->result_count + flat->view_count;
   HR_TRY(HR_NEW_ARRAY(&machine->list_arena, externals + 2, &machine->first_relocation));
   HR_TRY(HR_NEW_ARRAY(&machine->list_arena, externals, &machine->bound));
   visit_relocations(machine, count_relocation);

@@ -27,7 +27,7 @@ typedef struct run_step {
   hlo_value_t **out_views; /* per result leaf, for steps that write planned buffers; else NULL */
 } run_step_t;
 
-/* An entry of the pointer table that refers to an argument or a result. */
+/* An entry of the pointer table that refers to an argument, a result or a view. */
 typedef struct run_relocation {
   int pointer;
   size_t offset_bytes;
@@ -46,7 +46,7 @@ struct exec_compiled {
   bool has_peers;      /* some step is a collective, a send or a recv */
   run_step_t *steps;
   void **pointers;
-  /* Arguments, then results: ranges of relocations, and the address bound now. */
+  /* Arguments, then results, then views: ranges of relocations, and the address bound now. */
   int *first_relocation;
   run_relocation_t *relocations;
   void **bound;

@@ -95,6 +95,7 @@ static void describe_kind(const flat_step_t *step, hr_trace_span_t *span) {
       span->same =
           hr_hash_bytes(&step->copy.size_bytes, sizeof step->copy.size_bytes, HR_TRACE_COPY);
       break;
+    case FLAT_SET_VIEW:
     case FLAT_WHILE:
     case FLAT_CONDITIONAL:
       span->kind = HR_TRACE_CONTROL;

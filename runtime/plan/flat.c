@@ -1,7 +1,8 @@
 /* Building a flat plan, in this order:
  *
  *   analyse -> parameters -> lay out the entry -> results -> pin operands of transfers
- *   -> hoist prepacking -> fuse tiles -> coalesce buffers -> pair results with arguments
+ *   -> hoist prepacking -> fuse tiles -> find views -> coalesce buffers
+ *   -> pair results with arguments
  *   -> assign arena offsets -> drop void copies and renumber steps
  *
  * Until the last stage step numbers are stable and lifetimes are intervals of them. */
@@ -198,6 +199,7 @@ static hr_status_t build(flat_builder_t *builder) {
   flat_pin_operands(builder);
   HR_TRY(flat_hoist_prepack(builder));
   HR_TRY(flat_fuse_tiles(builder));
+  HR_TRY(flat_find_views(builder));
   flat_coalesce_buffers(builder);
   flat_fuse_storage(builder);
   flat_pair_results(builder);

@@ -17,13 +17,15 @@ typedef enum flat_storage {
   FLAT_ARENA,   /* offset_bytes of the machine's arena */
   FLAT_LITERAL, /* bytes of a constant: never written */
   FLAT_PARAM,   /* bytes of argument `index`: never written, but see flat_result_t.alias_param */
-  FLAT_RESULT   /* bytes of result `index` */
+  FLAT_RESULT,  /* bytes of result `index` */
+  FLAT_VIEW     /* a range of the bytes of buffer `view_of`, set by the view step `index` */
 } flat_storage_t;
 
 /* Storage of one array, or of several with disjoint lifetimes. */
 typedef struct flat_buffer {
   flat_storage_t storage;
-  int index;                  /* PARAM, RESULT: number of the flattened leaf */
+  int index;                  /* PARAM, RESULT: number of the flattened leaf; VIEW: of the view */
+  int view_of;                /* VIEW: the buffer that holds the bytes */
   const hlo_value_t *literal; /* LITERAL */
   size_t size_bytes, offset_bytes;
   int start, end;     /* first and last step that touches it; the whole loop for a carried value */
@@ -38,11 +40,13 @@ typedef struct flat_ref {
 } flat_ref_t;
 
 /* A step's kind is the tag of flat_step_t: it tells which of the parts `native`, `reference`,
- * `copy` and `control` holds data. The others are zero, except for an out_slot of -1. */
+ * `copy` and `control` holds data. The others are zero, except for an out_slot of -1. A view has
+ * the kernel of its dynamic-slice in `native`. */
 typedef enum flat_kind {
   FLAT_NATIVE,     /* a native kernel, or generated code */
   FLAT_REFERENCE,  /* a reference kernel on values that are laid over the addresses */
   FLAT_COPY,       /* in[0] to out[0] */
+  FLAT_SET_VIEW,   /* out[0] becomes the bytes of in[0] from an offset on, which start indices give */
   FLAT_WHILE,      /* steps starts[0].. compute the condition in[0], steps starts[1].. the body */
   FLAT_CONDITIONAL /* in[0] selects the branch that runs: steps starts[i].. */
 } flat_kind_t;
@@ -148,6 +152,7 @@ typedef struct flat_plan {
   flat_step_t *steps;
   flat_buffer_t *buffers;
   size_t arena_bytes;
+  int view_count;
   int workers;                   /* number that kernels were prepared for */
   int param_count, result_count; /* flattened */
   flat_result_t *results;

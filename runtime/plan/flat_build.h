@@ -160,6 +160,9 @@ hr_status_t flat_find_updated(flat_builder_t *builder, const plan_body_t *body,
 hr_status_t flat_hoist_prepack(flat_builder_t *builder);
 /* Fuses consumer steps into the tiles of their producer. Must run before flat_coalesce_buffers. */
 hr_status_t flat_fuse_tiles(flat_builder_t *builder);
+/* Makes contiguous dynamic slices that only library kernels read views of their operand. Must run
+ * after flat_fuse_tiles and before flat_coalesce_buffers. */
+hr_status_t flat_find_views(flat_builder_t *builder);
 /* Puts products of tile fusion that nothing else reads into the bytes of a result. Must run after
  * flat_coalesce_buffers and before flat_pair_results. */
 void flat_fuse_storage(flat_builder_t *builder);

@@ -19,6 +19,9 @@ static void print_buffer(hr_strbuf_t *text, const flat_plan_t *flat, int number)
     case FLAT_RESULT:
       hr_strbuf_printf(text, "result %d", buffer->index);
       break;
+    case FLAT_VIEW:
+      hr_strbuf_printf(text, "view of b%d", flat_root(flat->buffers, buffer->view_of));
+      break;
   }
   if (buffer->storage == FLAT_ARENA || buffer->storage == FLAT_RESULT)
     hr_strbuf_printf(text, ", steps %d to %d", buffer->start, buffer->end);
@@ -63,6 +66,9 @@ static void print_kind(hr_strbuf_t *text, const flat_step_t *step) {
       break;
     case FLAT_COPY:
       hr_strbuf_printf(text, "copy %zu bytes", step->copy.size_bytes);
+      break;
+    case FLAT_SET_VIEW:
+      hr_strbuf_add_str(text, "view");
       break;
     case FLAT_WHILE:
       print_while(text, step);

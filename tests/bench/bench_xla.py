@@ -103,7 +103,7 @@ def serve(path):
     def prepare(name, folder):
         function, args = P[name]
         args = jax.device_put(args)
-        lowered = jax.jit(function).lower(*args)
+        lowered = jax.jit(function, keep_unused=True).lower(*args)
         path = os.path.join(folder, name)
         with open(path + ".hlo", "w") as file:
             file.write(lowered.compiler_ir("hlo").as_hlo_text(True))
@@ -117,7 +117,7 @@ def serve(path):
         np.savez(path + ".want.npz", **{f"out{i}": raw(x) for i, x in enumerate(jax.tree.leaves(results))})
         compiled.clear()
         compiled[name] = program, args
-        return {"compile": seconds}
+        return {"compile": seconds, "temporaries": program.memory_analysis().temp_size_in_bytes}
 
     def measure(name, seconds):
         program, args = compiled[name]
@@ -149,7 +149,7 @@ def run_hlorun(options, folder, name, repeats):
     with open(stats) as file:
         figures = json.load(file)
     return {"compile": figures["compile_s"], "best": figures["best_s"], "median": figures["median_s"],
-            "rss": figures["peak_rss_bytes"], "wrong": done.returncode == 1, "elapsed": time.perf_counter() - started,
+            "rss": figures["peak_rss_bytes"], "arena": figures["arena_bytes"], "wrong": done.returncode == 1, "elapsed": time.perf_counter() - started,
             "said": (done.stdout + done.stderr).strip()}
 
 

@@ -154,6 +154,32 @@ static void thin_with_large(void) {
   native_env_deinit(&env);
 }
 
+/* The same for the types whose matrix is widened in registers: dense rows and dense columns of it,
+ * a vector on either side, batches, ends that do not fill a vector. */
+static void thin_of_few_bits(void) {
+  static const dot_types_t thin[] = {{HR_F32, HR_F32, HR_F32},   {HR_BF16, HR_BF16, HR_BF16},
+                                     {HR_BF16, HR_BF16, HR_F32}, {HR_F32, HR_S8, HR_F32},
+                                     {HR_BF16, HR_S8, HR_BF16},  {HR_F16, HR_BF16, HR_F16}};
+  static const int64_t sizes[][3] = {{1, 1, 1003}, {1, 3, 515}, {1, 8, 130},
+                                     {1, 900, 1},  {3, 4, 77},  {4, 2, 16}};
+  native_env_t env;
+  uint64_t seed = 8;
+  native_env_init(&env, 2);
+  for (size_t s = 0; s < 4 * sizeof sizes / sizeof *sizes; s++)
+    for (size_t t = 0; t < sizeof thin / sizeof *thin; t++) {
+      int declined = 0;
+      const int64_t *size = sizes[s / 4];
+      const hlo_instr_t *dot =
+          make_dot(&env, &seed, &thin[t], &(dot_form_t){1, 1, 1, 1},
+                   (int64_t[]){size[0], s % 2 ? 131 : 1030, size[1], size[2]}, s % 4 > 1);
+      bool fine = native_agrees(&env, &seed, dot, &declined);
+      if (!fine || declined) printf("    size %zu, types %zu, %d declined\n", s, t, declined);
+      CU_ASSERT_TRUE(fine);
+      CU_ASSERT_EQUAL(declined, 0);
+    }
+  native_env_deinit(&env);
+}
+
 /* Sums of bytes that leave 16 bits, and those that leave 24: exact all the same. */
 static void bytes_are_exact(void) {
   native_env_t env;
@@ -206,6 +232,7 @@ CU_TestInfo suite_native_dot[] = {{"small, in any order", small_in_any_order},
                                   {"many workers", many_workers},
                                   {"plain shapes", plain_shapes},
                                   {"thin with large", thin_with_large},
+                                  {"thin, of few bits", thin_of_few_bits},
                                   {"bytes are exact", bytes_are_exact},
                                   {"constant weights", constant_weights},
                                   CU_TEST_INFO_NULL};

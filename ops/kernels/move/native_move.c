@@ -8,11 +8,12 @@
  *
  * Only copies of long rows are accepted (moves_rows). Strided single elements are left to generated
  * code, unless the array is so small that compiling would cost more than it saves. */
+#include "ops/kernels/move/native_move.h"
+
 #include <string.h>
 
 #include "base/arith.h"
 #include "ops/kernels/common/native_copy.h"
-#include "ops/kernels/native.h"
 
 enum {
   MIN_ROW_BYTES = 32,    /* shortest row that is copied as one */
@@ -285,6 +286,10 @@ static hr_status_t run_dynamic_update_slice(const op_native_run_t *run, const vo
   if (!plan->copy.nest.empty)
     native_copy_strided(run->workers, &plan->copy, (char *)out[0] + block_offset(plan, in), in[1]);
   return NULL;
+}
+
+int64_t native_dynamic_slice_offset(const void *plan, void *const *in) {
+  return block_offset(plan, in);
 }
 
 const op_native_t native_dynamic_slice = {"dynamic slice", prepare_dynamic_slice,

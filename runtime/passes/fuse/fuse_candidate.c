@@ -45,7 +45,11 @@ static void count_evals(fuse_candidate_t *candidate, const fuse_member_t *user, 
   double evals =
       same_index ? user->evals
                  : fuse_round_to_lanes(fuse_operand_evals(instr, k, user->evals + in_line_evals));
-  if (candidate->at == at && evals <= candidate->evals) return;
+  uint32_t places = user->places ? user->places : 1;
+  bool is_shared = candidate->at == at;
+  if (!is_shared || places > candidate->places)
+    candidate->places = is_shared ? places : candidate->places + places;
+  if (is_shared && evals <= candidate->evals) return;
   if (candidate->at && candidate->at != at) at = fuse_mixed_index(instr);
   candidate->evals = at == candidate->at ? evals : candidate->evals + evals;
   candidate->at = at;
@@ -128,6 +132,7 @@ static hr_status_t accept_space(fuse_producer_t *producer, fuse_candidate_t *can
   fusion_space_t *kept;
   candidate->need = FUSION_OUTER;
   candidate->at = 0;
+  candidate->places = 0;
   candidate->evals = candidate->wasted = 0;
   if (fuse_is_input(candidate->cluster)) return NULL;
   HR_TRY(HR_NEW(producer->graph->arena, &kept));
@@ -207,11 +212,18 @@ static bool has_capacity(const fuse_producer_t *producer, const fuse_candidate_t
          cluster->input_count < FUSE_MAX_INPUTS;
 }
 
+/* Its code would be there once for each index at which it is evaluated: pieces of it that are moved
+ * each to another place. */
+static bool has_few_places(const fuse_producer_t *producer, const fuse_candidate_t *candidate) {
+  return op_codegens[producer->instr->op] == CODEGEN_INDEX ||
+         candidate->places <= FUSE_MAX_PLACES || fusion_count(producer->instr->shape) == 1;
+}
+
 /* May the candidate take the producer? Says so in candidate->good. */
 static hr_status_t decide_candidate(fuse_producer_t *producer, fuse_candidate_t *candidate) {
   const hlo_instr_t *instr = producer->instr;
   candidate->good &= op_codegens[instr->op] != CODEGEN_UPDATE &&
-                     has_capacity(producer, candidate) &&
+                     has_capacity(producer, candidate) && has_few_places(producer, candidate) &&
                      !fuse_overwrites_input(candidate->cluster, instr, candidate->need);
   if (!candidate->good) return NULL;
   if (instr->op == HLO_REDUCE) return try_reduction(producer, candidate, instr, &candidate->good);

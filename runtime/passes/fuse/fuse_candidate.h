@@ -12,6 +12,7 @@ typedef struct fuse_candidate {
   bool good;                   /* the cluster may absorb it */
   const fusion_space_t *space; /* iteration space that a loop cluster changes to; NULL: no change */
   uint32_t at;                 /* index at which it is read as a SOURCE, as fuse_member_t.at */
+  uint32_t places;             /* different indices among these, as fuse_member_t.places */
   double evals;                /* elements evaluated there */
   double wasted;               /* ns that users waste already, as fuse_member_t.wasted */
 } fuse_candidate_t;

@@ -38,6 +38,7 @@ enum {
   FUSE_MAX_ROOTS = 16,        /* arrays written in one loop */
   FUSE_MAX_GROUP_ROOTS = 256, /* results of loops side by side, and scalars */
   FUSE_MAX_PIECES = 8,        /* operands of a concatenation that is read element by element */
+  FUSE_MAX_PLACES = 12,       /* indices at which one function evaluates an instruction */
   FUSE_MAX_TRIES = 12,        /* reductions tried on a cluster that took none */
   FUSE_FREE_COPIES = 256      /* besides one for each instruction of the computation */
 };

@@ -271,6 +271,7 @@ static void merge_duplicate_members(fuse_graph_t *graph, fuse_member_t *from, fu
   *link = from->other;
   to->wasted = to->wasted > from->wasted ? to->wasted : from->wasted;
   to->evals += from->evals;
+  to->places += from->places;
   to->at = fuse_mixed_index(to->instr);
   if (from->root && !to->root) {
     to->root = true;

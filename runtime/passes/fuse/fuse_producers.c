@@ -121,6 +121,7 @@ static void convert_to_rows(fuse_producer_t *producer, fuse_candidate_t *candida
     if (m->role & FUSION_SOURCE) continue;
     m->evals = m->wasted = 0;
     m->at = 0;
+    m->places = 0;
   }
 }
 
@@ -134,6 +135,7 @@ static hr_status_t absorb(fuse_producer_t *producer, fuse_candidate_t *candidate
   fuse_member_t *member = producer->graph->nodes[producer->instr->id].members;
   member->evals = candidate->evals;
   member->at = candidate->at;
+  member->places = candidate->places;
   member->wasted = wasted;
   if (copies > 1 && !producer->transparent) producer->graph->copies_left--;
   cluster->transposes |= fuse_is_transposed(producer->instr);

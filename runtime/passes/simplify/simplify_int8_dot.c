@@ -2,6 +2,10 @@
  *
  *   dot(convert(a: u8 -> s32) - z, convert(b: s8 -> s32))   ->   dot(a, b): s32 - z * sum(b)
  *
+ * and dots of few rows with weights of few bits:
+ *
+ *   dot(x, convert(w: s8 or bf16 -> f32))   ->   dot(x, w) of two types
+ *
  * Processors multiply bytes directly. The zero point z of the left side is subtracted from the
  * result instead, times the sums of the right side. Exact: sums wrap modulo 2^32 either way. */
 #include "passes/simplify/simplify.h"
@@ -123,8 +127,54 @@ static bool is_plain(const hlo_instr_t *conv) {
   return labels && !labels->lhs_unused && !labels->rhs_unused && !labels->out_unused;
 }
 
+/* --- weights of few bits, widened for a product of few rows --- */
+
+#define MAX_THIN_ROWS 8
+#define MIN_THIN_WEIGHTS 65536
+
+/* Elements of an operand in dimensions that are neither batch nor contracting. */
+static int64_t count_free(const hlo_instr_t *x, hr_ints_t batch, hr_ints_t contracting) {
+  int64_t count = hlo_shape_elements(x->shape);
+  for (int64_t i = 0; i < batch.count; i++) count /= x->shape->dims[batch.data[i]];
+  for (int64_t i = 0; i < contracting.count; i++) count /= x->shape->dims[contracting.data[i]];
+  return count;
+}
+
+/* Is every number of the narrow type one of the wide type? */
+static bool widens_exactly(const hlo_instr_t *convert) {
+  if (convert->op != HLO_CONVERT) return false;
+  hr_dtype_t from = convert->operands[0]->shape->dtype, to = convert->shape->dtype;
+  bool is_float = to == HR_F32 || to == HR_BF16 || to == HR_F16;
+  return (from == HR_S8 && is_float) || (from == HR_BF16 && to == HR_F32);
+}
+
+/* Few rows with a large matrix that was widened for it: the kernel widens it as it reads it, so
+ * that the wide one is never in memory. Exact. */
+static hlo_instr_t *read_narrow_weights(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
+  hlo_instr_t *operands[] = {dot->operands[0], dot->operands[1]};
+  hr_ints_t batch[] = {hlo_attr_ints(dot, HLO_ATTR_LHS_BATCH_DIMS),
+                       hlo_attr_ints(dot, HLO_ATTR_RHS_BATCH_DIMS)};
+  hr_ints_t contracting[] = {hlo_attr_ints(dot, HLO_ATTR_LHS_CONTRACTING_DIMS),
+                             hlo_attr_ints(dot, HLO_ATTR_RHS_CONTRACTING_DIMS)};
+  if (hlo_attr_enum(dot, HLO_ATTR_ALGORITHM) || !pass_is_plain_float(dot->shape->dtype))
+    return NULL;
+  for (int many = 0; many < 2; many++) {
+    const hlo_instr_t *few = operands[1 - many], *weights = operands[many];
+    int64_t count = hlo_shape_elements(weights->shape);
+    if (!widens_exactly(weights) || widens_exactly(few) || count < MIN_THIN_WEIGHTS) continue;
+    int64_t rows = count_free(few, batch[1 - many], contracting[1 - many]);
+    if (!pass_is_plain_float(few->shape->dtype) || rows > (many ? MAX_THIN_ROWS : 1)) continue;
+    operands[many] = operands[many]->operands[0];
+    return pass_build_like(rewrite, dot, operands, dot->shape);
+  }
+  return NULL;
+}
+
 hlo_instr_t *simplify_int8_dot(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   bool is_conv = instr->op == HLO_CONVOLUTION;
+  if (instr->op == HLO_DOT && pass_is_plain_float(instr->shape->dtype) &&
+      !hlo_shape_is_dynamic(instr->shape))
+    return read_narrow_weights(rewrite, instr);
   if ((instr->op != HLO_DOT && !is_conv) || instr->shape->dtype != HR_S32) return NULL;
   if (instr->operands[0]->shape->dtype != HR_S32 || hlo_attr_has(instr, HLO_ATTR_SPARSITY_CONFIG))
     return NULL;

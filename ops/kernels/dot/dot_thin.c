@@ -1,0 +1,219 @@
+/* Products of at most 8 rows with a matrix that comes out of memory, such as the weights of a model
+ * that generates one token: as fast as memory gives the matrix. f32, bf16 and s8 elements are
+ * widened to f32 in registers, so that weights of fewer bits take less time.
+ *
+ *   rows      rows of b are dense: b is read from end to end, some rows at a time, and the result,
+ *             which stays in the first cache, is updated; long stretches suit the prefetcher
+ *   columns   columns of b are dense: a sum for each row and column
+ *
+ * Terms are added in ascending order (rows), or in lanes (columns), whatever part of the columns a
+ * worker has, so the result does not depend on the number of workers. Not handled: more rows,
+ * double precision, integers, operands that must be reordered. */
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT ON
+#else
+#pragma GCC optimize("fp-contract=fast")
+#endif
+#include "ops/kernels/dot/native_dot.h"
+
+#include <string.h>
+
+#include "base/arith.h"
+
+#define THIN_TERMS 4             /* rows of b at a time */
+#define THIN_PREFETCH_BYTES 2048 /* asked for before they are used, where rows are short */
+#define THIN_SHORT_BYTES 8192    /* rows up to this size are read one by one */
+
+typedef enum thin_type { THIN_F32, THIN_BF16, THIN_S8, THIN_TYPES } thin_type_t;
+
+/* c[m][n] = a[m][k] b[k][n], a and c of f32. */
+typedef struct thin_job {
+  const float *a; /* dense */
+  const char *b;
+  float *c;
+  int64_t m, k, c_row; /* elements */
+  int64_t b_bytes;     /* size of an element */
+  int64_t b_row_bytes, b_col_bytes;
+} thin_job_t;
+
+static inline float thin_element(thin_type_t type, const char *from) {
+  if (type == THIN_F32) return *(const float *)from;
+  if (type == THIN_S8) return *(const int8_t *)from;
+  uint32_t bits = (uint32_t) * (const uint16_t *)from << 16;
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+#define VECTOR_FILE "ops/kernels/dot/dot_thin_tiles.h"
+#include "ops/kernels/simd/simd_foreach.h"
+
+/* Does columns [begin, end). */
+typedef void (*thin_fn)(const thin_job_t *job, int64_t begin, int64_t end);
+
+static thin_fn choose_loop(thin_type_t type, bool by_columns) {
+  switch (type) {
+    case THIN_F32:
+      return by_columns ? SIMD_FOREACH(columns_f32) : SIMD_FOREACH(rows_f32);
+    case THIN_BF16:
+      return by_columns ? SIMD_FOREACH(columns_bf16) : SIMD_FOREACH(rows_bf16);
+    default:
+      return by_columns ? SIMD_FOREACH(columns_s8) : SIMD_FOREACH(rows_s8);
+  }
+}
+
+typedef struct dot_thin {
+  dot_strategy_t strategy;
+  const dot_problem_t *problem;
+  thin_fn loop;
+  thin_job_t job; /* without addresses */
+  bool exchanged; /* the job's a is the program's b, one column */
+  const dot_matrices_t *few, *many;
+  int64_t few_row, few_step; /* from one row of the job's a to the next, and from term to term */
+  int64_t columns;           /* of the job */
+  bool packed;               /* the job's a is converted or gathered in scratch memory */
+  bool narrowed;             /* sums are in scratch memory first */
+  size_t sums_at;
+  int64_t shares, share; /* parts of the columns, and columns of each */
+} dot_thin_t;
+
+typedef struct dot_thin_run {
+  const dot_thin_t *plan;
+  const float *few;
+  const char *many;
+  float *sums;
+} dot_thin_run_t;
+
+static void run_shares(void *context, int64_t begin, int64_t end, int worker) {
+  const dot_thin_run_t *r = context;
+  const dot_thin_t *plan = r->plan;
+  (void)worker;
+  for (int64_t i = begin; i < end; i++) {
+    thin_job_t job = plan->job;
+    int64_t matrix = i / plan->shares, first = i % plan->shares * plan->share;
+    int64_t last = hr_min(first + plan->share, plan->columns);
+    job.a = r->few + (plan->packed ? matrix * job.m * job.k : plan->few->starts[matrix]);
+    job.b = r->many + plan->many->starts[matrix] * job.b_bytes;
+    job.c = r->sums + matrix * job.m * plan->columns;
+    if (first < last) plan->loop(&job, first, last);
+  }
+}
+
+/* The few rows of all matrices, dense and of f32. */
+static void pack_rows(const dot_thin_t *plan, const char *from, float *to) {
+  hr_dtype_t dtype = plan->few->dtype;
+  int64_t bytes = (int64_t)hr_dtype_bytes(dtype), k = plan->job.k;
+  for (int64_t i = 0; i < plan->problem->batch * plan->job.m; i++, to += k) {
+    int64_t matrix = i / plan->job.m, r = i % plan->job.m;
+    const char *row = from + (plan->few->starts[matrix] + r * plan->few_row) * bytes;
+    if (plan->few_step == 1) hr_floats_to_f32(dtype, row, to, k);
+    for (int64_t q = 0; q < k && plan->few_step != 1; q++)
+      hr_floats_to_f32(dtype, row + q * plan->few_step * bytes, to + q, 1);
+  }
+}
+
+static hr_status_t run_thin(const op_native_run_t *run, const dot_strategy_t *strategy,
+                            void *const *in, void *const *out) {
+  const dot_thin_t *plan = (const dot_thin_t *)strategy;
+  const dot_problem_t *p = plan->problem;
+  char *scratch = run->scratch;
+  dot_thin_run_t r = {plan, in[plan->exchanged], in[!plan->exchanged], out[0]};
+  if (plan->narrowed) r.sums = (float *)(scratch + plan->sums_at);
+  if (plan->packed) {
+    pack_rows(plan, in[plan->exchanged], (float *)scratch);
+    r.few = (const float *)scratch;
+  }
+  hr_workers_split(run->workers, p->batch * plan->shares, 1, run_shares, &r);
+  if (plan->narrowed)
+    native_narrow(run->workers, &p->types, r.sums, p->batch * p->m * p->n, out[0]);
+  return NULL;
+}
+
+#define MAX_ROWS 8
+#define MIN_BYTES \
+  (256 << 10) /* smaller matrices of f32 stay in the caches, where dot_small is as fast */
+#define SHARE_PRODUCTS 30000 /* at least, of a worker's share */
+#define SHARE_COLUMNS 64     /* shares are multiples of it */
+
+/* THIN_TYPES: elements that are not widened in registers. */
+static thin_type_t thin_type_of(hr_dtype_t dtype) {
+  switch (dtype) {
+    case HR_F32:
+      return THIN_F32;
+    case HR_BF16:
+      return THIN_BF16;
+    case HR_S8:
+      return THIN_S8;
+    default:
+      return THIN_TYPES;
+  }
+}
+
+/* Sets which side is the matrix. A vector on the right is one row of the transposed product. */
+static void choose_sides(const dot_problem_t *p, dot_thin_t *plan) {
+  plan->exchanged = p->n == 1 && p->m > 1;
+  plan->few = plan->exchanged ? &p->b : &p->a;
+  plan->many = plan->exchanged ? &p->a : &p->b;
+  int64_t b_bytes = (int64_t)hr_dtype_bytes(plan->many->dtype);
+  plan->columns = plan->exchanged ? p->m : p->n;
+  plan->few_row = plan->exchanged ? p->b.col_step : p->a.row_step;
+  plan->few_step = plan->exchanged ? p->b.row_step : p->a.col_step;
+  int64_t row = plan->exchanged ? p->a.col_step : p->b.row_step;
+  int64_t column = plan->exchanged ? p->a.row_step : p->b.col_step;
+  plan->job = (thin_job_t){.m = plan->exchanged ? 1 : p->m,
+                           .k = p->k,
+                           .c_row = plan->columns,
+                           .b_bytes = b_bytes,
+                           .b_row_bytes = row * b_bytes,
+                           .b_col_bytes = column * b_bytes};
+}
+
+/* Constant operands of some rows are packed by other strategies. */
+static bool is_supported(const dot_problem_t *p, const dot_thin_t *plan) {
+  const matmul_types_t *t = &p->types;
+  const thin_job_t *job = &plan->job;
+  if (t->real != HR_F32 || t->is_complex || p->packed_b || p->a.ordered || p->b.ordered)
+    return false;
+  if (thin_type_of(plan->many->dtype) == THIN_TYPES || !hr_dtype_is_float(plan->few->dtype) ||
+      !hr_dtype_is_float(t->out) || job->m > MAX_ROWS)
+    return false;
+  if (job->b_row_bytes != job->b_bytes && job->b_col_bytes != job->b_bytes) return false;
+  if (plan->many->dtype != HR_F32) return !p->constant_b || job->m < 4;
+  return job->b_col_bytes == job->b_bytes && p->k * plan->columns * 4 >= MIN_BYTES &&
+         !(p->constant_b && dot_packs_once(p));
+}
+
+static void plan_shares(const op_native_target_t *target, dot_thin_t *plan) {
+  int64_t n = plan->columns;
+  double products = (double)plan->job.m * (double)n * (double)plan->job.k;
+  int64_t most = (n + SHARE_COLUMNS - 1) / SHARE_COLUMNS;
+  plan->shares = 1 + (int64_t)(products / SHARE_PRODUCTS);
+  if (plan->shares > target->workers) plan->shares = target->workers;
+  if (plan->problem->batch % target->workers == 0) plan->shares = 1;
+  if (plan->shares > most) plan->shares = most;
+  plan->share = hr_round_up((n + plan->shares - 1) / plan->shares, SHARE_COLUMNS);
+}
+
+hr_status_t dot_prepare_thin(const op_native_target_t *target, const dot_problem_t *problem,
+                             op_native_step_t *out) {
+  const dot_problem_t *p = problem;
+  dot_thin_t *plan;
+  size_t total = 0;
+  HR_TRY(HR_NEW(target->arena, &plan));
+  plan->strategy = (dot_strategy_t){"thin", run_thin};
+  plan->problem = p;
+  choose_sides(p, plan);
+  if (!is_supported(p, plan)) return NULL;
+  plan->loop =
+      choose_loop(thin_type_of(plan->many->dtype), plan->job.b_col_bytes != plan->job.b_bytes);
+  plan->packed = plan->few->dtype != HR_F32 || plan->few_step != 1 ||
+                 (plan->job.m > 1 && plan->few_row != p->k);
+  plan->narrowed = p->types.out != HR_F32;
+  scratch_reserve(&total, plan->packed ? (size_t)(p->batch * plan->job.m * p->k) * 4 : 0);
+  plan->sums_at =
+      scratch_reserve(&total, plan->narrowed ? (size_t)(p->batch * p->m * p->n) * 4 : 0);
+  out->scratch_bytes = total;
+  plan_shares(target, plan);
+  out->plan = plan;
+  return NULL;
+}
