@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "cli/cli_grid.h"
-#include "io/npy.h"
+#include "io/array_file.h"
 
 #define DEPTH_MAX 32
 #define SHARED_ARRAYS "io.npz"
@@ -84,15 +84,15 @@ static void read_header(hr_str_t text, cli_case_t *one) {
 /* A program that names no grid may have arrays for several processes: the largest RANK in names
  * such as out0@RANK. */
 static hr_status_t read_ranks(const char *arrays, int *world) {
-  npz_t npz;
-  hr_status_t st = npz_open(arrays, &npz);
-  for (size_t i = 0; !st && i < npz_count(&npz); i++) {
-    hr_str_t name = npz_name(&npz, i);
+  array_file_t file;
+  hr_status_t st = array_file_open(arrays, &file);
+  for (size_t i = 0; !st && i < array_file_count(&file); i++) {
+    hr_str_t name = array_file_name(&file, i);
     const char *at = memchr(name.data, '@', name.size);
     int rank = at ? atoi(at + 1) : -1;
     if (rank >= *world && rank < INT16_MAX) *world = rank + 1;
   }
-  npz_deinit(&npz);
+  array_file_deinit(&file);
   return st;
 }
 

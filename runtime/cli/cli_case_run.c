@@ -41,24 +41,24 @@ static hr_status_t read_inputs(case_run_t *run) {
   HR_TRY(HR_NEW_ARRAY(&run->arena, run->interface.param_count, &run->args));
   HR_TRY(HR_NEW_ARRAY(&run->arena, run->interface.result_count, &run->results));
   int found;
-  HR_TRY(cli_inputs_from_npz(run->one->arrays, &run->interface, hlorun_client_rank(run->client),
-                             run->args, &found));
+  HR_TRY(cli_inputs_from_file(run->one->arrays, &run->interface, hlorun_client_rank(run->client),
+                              run->args, &found));
   return cli_inputs_check(&run->interface, NULL, run->args);
 }
 
 static hr_status_t compare_results(case_run_t *run, hr_strbuf_t *text) {
-  npz_t npz;
-  cli_expectation_t expectation = {.npz = &npz,
+  array_file_t file;
+  cli_expectation_t expectation = {.file = &file,
                                    .rank = hlorun_client_rank(run->client),
                                    .mark_rank = hlorun_client_world_size(run->client) > 1,
                                    .tolerance = run->tolerance};
   int bad = 0;
-  hr_status_t st = npz_open(run->one->arrays, &npz);
+  hr_status_t st = array_file_open(run->one->arrays, &file);
   if (!st) st = cli_results_compare(&expectation, &run->interface, run->results, text, &bad);
   if (!st && bad)
     st = hr_error(HR_MISMATCH, "%d of %d results out of tolerance", bad,
                   run->interface.result_count);
-  npz_deinit(&npz);
+  array_file_deinit(&file);
   return st;
 }
 

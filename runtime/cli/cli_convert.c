@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/cli_endings.h"
 #include "ir/print.h"
 #include "mlir/bytecode/bytecode.h"
 #include "mlir/text/mlir_print.h"
@@ -20,18 +21,25 @@
 /* In the order of --to's words. */
 typedef enum form { TO_HLO, TO_DOT, TO_MLIR, TO_MLIRBC, TO_PB } form_t;
 
-static form_t target_form(const hr_options_t *options) {
-  static const struct {
-    const char *ending;
-    form_t form;
-  } endings[] = {{".dot", TO_DOT},       {".gv", TO_DOT},    {".mlir", TO_MLIR},
-                 {".mlirbc", TO_MLIRBC}, {".bc", TO_MLIRBC}, {".pb", TO_PB}};
-  const char *output = hr_option_text(options, HR_OPTION_OUTPUT),
-             *dot = output ? strrchr(output, '.') : NULL;
-  form_t form = TO_HLO;
-  for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
-    if (!strcmp(dot, endings[i].ending)) form = endings[i].form;
-  return (form_t)hr_option_int(options, HR_OPTION_TO, form);
+static const struct ending {
+  const char *ending;
+  form_t form;
+} endings[] = {{".hlo", TO_HLO}, {".txt", TO_HLO},       {".dot", TO_DOT},
+               {".gv", TO_DOT},  {".mlir", TO_MLIR},     {".bc", TO_MLIRBC},
+               {".pb", TO_PB},   {".mlirbc", TO_MLIRBC}, {NULL, TO_HLO}};
+
+/* --to, else by the ending of the output; a name without an ending is HLO text. */
+static hr_status_t target_form(const hr_options_t *options, form_t *out_form) {
+  const char *names[sizeof endings / sizeof *endings];
+  const char *output = hr_option_text(options, HR_OPTION_OUTPUT);
+  size_t i = 0;
+  for (size_t k = 0; k < sizeof endings / sizeof *endings; k++) names[k] = endings[k].ending;
+  *out_form = (form_t)hr_option_int(options, HR_OPTION_TO, TO_HLO);
+  if (!output || hr_option_is_given(options, HR_OPTION_TO)) return NULL;
+  HR_TRY(cli_check_ending(options, HR_OPTION_OUTPUT, names));
+  while (endings[i].ending && !cli_ends_with(output, endings[i].ending)) i++;
+  *out_form = endings[i].form;
+  return NULL;
 }
 
 /* --- writing --- */
@@ -172,7 +180,8 @@ hr_status_t cli_convert(const cli_arguments_t *arguments) {
     return hr_error(HR_USAGE, "convert takes one program, found %zu; see hlorun convert --help",
                     options->operands.count);
   const char *path = options->operands.data[0];
-  form_t form = target_form(options);
+  form_t form;
+  HR_TRY(target_form(options, &form));
   if (hr_option_text(options, HR_OPTION_TARGET_VERSION) && form != TO_MLIRBC)
     return hr_error(HR_USAGE, "--target-version is of --to=mlirbc alone");
   HR_TRY(hr_buffer_map_file(path, &bytes));

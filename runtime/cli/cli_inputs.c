@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "cli/cli_index_bounds.h"
+#include "cli/cli_input_text.h"
 #include "cli/cli_random.h"
 #include "read/read.h"
 
@@ -25,30 +26,32 @@ static void replace_value(hlo_value_t **slot, hlo_value_t *value) {
   *slot = value;
 }
 
+/* --- files of arrays --- */
+
 /* Arrays in0, in1@2, ... that the program has no parameter for. */
-static hr_status_t check_names(const npz_t *npz, int param_count, int rank) {
-  for (size_t i = 0; i < npz_count(npz); i++) {
+static hr_status_t check_names(const array_file_t *file, int param_count, int rank) {
+  for (size_t i = 0; i < array_file_count(file); i++) {
     int k, of_rank;
     char text[64];
-    snprintf(text, sizeof text, "%.*s", HR_STR_ARGS(npz_name(npz, i)));
+    snprintf(text, sizeof text, "%.*s", HR_STR_ARGS(array_file_name(file, i)));
     int named = sscanf(text, "in%d@%d", &k, &of_rank);
     if (named == 2 && of_rank != rank)
       continue; /* of another process, whose program may be another */
     if (named >= 1 && (k < 0 || k >= param_count))
-      return hr_error(HR_USAGE, "%s has %s, the program has %d parameters", npz->zip.path, text,
+      return hr_error(HR_USAGE, "%s has %s, the program has %d parameters", file->path, text,
                       param_count);
   }
   return NULL;
 }
 
-static hr_status_t move_arrays(const npz_t *npz, const cli_signature_t *signature, int rank,
+static hr_status_t move_arrays(const array_file_t *file, const cli_signature_t *signature, int rank,
                                hlo_value_t **values, int *out_found) {
   *out_found = 0;
-  HR_TRY(check_names(npz, signature->param_count, rank));
+  HR_TRY(check_names(file, signature->param_count, rank));
   for (int k = 0; k < signature->param_count; k++) {
     hlo_value_t *value;
     if (!hlo_shape_is_array(signature->params[k])) continue;
-    HR_TRY(cli_value_from_npz(npz, &(cli_arg_t){signature, false, k}, rank, &value));
+    HR_TRY(cli_value_from_file(file, &(cli_arg_t){signature, false, k}, rank, &value));
     if (!value) continue;
     replace_value(&values[k], value);
     ++*out_found;
@@ -56,80 +59,152 @@ static hr_status_t move_arrays(const npz_t *npz, const cli_signature_t *signatur
   return NULL;
 }
 
-hr_status_t cli_inputs_from_npz(const char *path, const cli_signature_t *signature, int rank,
-                                hlo_value_t **values, int *out_found) {
-  npz_t npz;
-  hr_status_t st = npz_open(path, &npz);
-  if (!st) st = move_arrays(&npz, signature, rank, values, out_found);
-  npz_deinit(&npz);
-  return st;
+static bool wants_arrays(const cli_signature_t *signature) {
+  for (int k = 0; k < signature->param_count; k++)
+    if (hlo_shape_is_array(signature->params[k])) return true;
+  return false;
 }
 
-static hr_status_t value_from_text(const char *text, int k, const hlo_shape_t *shape,
-                                   hlo_value_t **out_value) {
-  char wanted[HLO_SHAPE_TEXT];
-  hr_status_t st = read_literal(text, shape, out_value);
-  if (!st && !hlo_value_fits(*out_value, shape)) {
-    hlo_value_release(*out_value);
-    st = hr_error(HR_USAGE, "'%s' has another type or other sizes", text);
+/* The only parameter that is an array; -1: there are others, or none. */
+static int only_array(const cli_signature_t *signature) {
+  int found = -1, count = 0;
+  for (int k = 0; k < signature->param_count; k++) {
+    if (!hlo_shape_is_array(signature->params[k])) continue;
+    found = k;
+    count++;
   }
-  if (!st) return NULL;
-  st = hr_status_note(
-      hr_error(HR_USAGE, "--input %d=%s: no value of %s, and no .npy file: %s", k, text,
-               hlo_shape_text(shape, wanted), hr_status_message(st)),
-      "the form is --input K=FILE.npy, or a value such as 3.5, {1, 2} or f32[2]{1, 2}");
+  return count == 1 ? found : -1;
+}
+
+static hr_status_t take_single_array(const array_file_t *file, const cli_signature_t *signature,
+                                     hlo_value_t **values) {
+  int k = only_array(signature);
+  hlo_value_t *value;
+  if (k < 0)
+    return hr_error(HR_USAGE, "%s is one array: say of which parameter, as --input 0=%s",
+                    file->path, file->path);
+  HR_TRY(cli_value_from_npy(file->path, &file->single, &(cli_arg_t){signature, false, k}, &value));
+  replace_value(&values[k], value);
+  return NULL;
+}
+
+static void add_params(hr_strbuf_t *text, const cli_signature_t *signature) {
+  for (int k = 0; k < signature->param_count && k < NAMED_MAX; k++)
+    hr_strbuf_printf(text, "%s%d (%s)", k ? ", " : "", k, signature->param_names[k]);
+  if (signature->param_count > NAMED_MAX) hr_strbuf_add_str(text, ", ...");
+}
+
+static hr_status_t nothing_fits(const array_file_t *file, const cli_signature_t *signature) {
+  hr_strbuf_t arrays, params;
+  hr_strbuf_init(&arrays);
+  hr_strbuf_init(&params);
+  array_file_list(file, &arrays);
+  add_params(&params, signature);
+  hr_status_t st = hr_error(HR_USAGE, "%s has no array for a parameter: it has %s", file->path,
+                            arrays.data ? arrays.data : "others");
+  st = hr_status_note(st, "the program's parameters are %s", params.data ? params.data : "others");
+  st = hr_status_note(st,
+                      "arrays are taken by the names in0, in1, ..., by parameters' names, or as "
+                      "arr_0, arr_1, ...; a single one by --input 0=%s:NAME",
+                      file->path);
+  hr_strbuf_deinit(&arrays);
+  hr_strbuf_deinit(&params);
   return st;
 }
 
-/* K=FILE.npy, K=FILE.npz:NAME or K=LITERAL. */
-static hr_status_t take_single(const char *text, const cli_signature_t *signature,
-                               hlo_value_t **values) {
-  char *rest;
-  long k = strtol(text, &rest, 10);
-  rest++;
-  if (k >= signature->param_count)
-    return hr_error(HR_USAGE, "--input %s: there is no parameter %ld, the program has %d", text, k,
-                    signature->param_count);
+hr_status_t cli_inputs_from_file(const char *path, const cli_signature_t *signature, int rank,
+                                 hlo_value_t **values, int *out_found) {
+  array_file_t file;
+  *out_found = 0;
+  hr_status_t st = array_file_open(path, &file);
+  if (!st && file.form == ARRAY_FILE_NPY)
+    st = take_single_array(&file, signature, values);
+  else if (!st)
+    st = move_arrays(&file, signature, rank, values, out_found);
+  bool is_archive = file.form != ARRAY_FILE_NPY;
+  if (!st && is_archive && !*out_found && wants_arrays(signature))
+    st = nothing_fits(&file, signature);
+  array_file_deinit(&file);
+  return st;
+}
+
+/* --- one parameter --- */
+
+/* K=FILE.npy, K=FILE.npz:NAME or K=LITERAL; `rest` is what follows the '='. */
+static hr_status_t take_single(const char *text, int k, const char *rest,
+                               const cli_signature_t *signature, hlo_value_t **values) {
   const hlo_shape_t *shape = signature->params[k];
-  char found[HLO_SHAPE_TEXT];
-  if (!hlo_shape_is_array(shape))
-    return hr_error(HR_USAGE, "--input %s: parameter %ld is %s and takes no value", text, k,
-                    hlo_shape_text(shape, found));
+  char found[HLO_SHAPE_TEXT], label[64];
   hlo_value_t *value;
+  if (*rest == '@') rest++;
+  if (!hlo_shape_is_array(shape))
+    return hr_error(HR_USAGE, "--input %s: parameter %d is %s and takes no value", text, k,
+                    hlo_shape_text(shape, found));
+  snprintf(label, sizeof label, "%.*s", (int)strcspn(text, "="), text);
   if (cli_npy_is_named(rest)) {
     npy_t npy;
     HR_TRY(cli_npy_open(rest, &npy));
-    hr_status_t st = cli_value_from_npy(rest, &npy, &(cli_arg_t){signature, false, (int)k}, &value);
+    hr_status_t st = cli_value_from_npy(rest, &npy, &(cli_arg_t){signature, false, k}, &value);
     npy_deinit(&npy);
-    HR_TRY(hr_status_note(st, "while reading parameter %ld", k));
+    HR_TRY(hr_status_note(st, "while reading parameter %d", k));
   } else {
-    HR_TRY(value_from_text(rest, (int)k, shape, &value));
+    HR_TRY(cli_input_from_text(label, rest, shape, &value));
   }
   replace_value(&values[k], value);
   return NULL;
 }
 
-static bool is_single(const char *text) {
+static bool is_number(const char *text) {
   size_t digits = strspn(text, "0123456789");
   return digits && digits < 10 && text[digits] == '=';
+}
+
+/* "0=..." or NAME=... of a parameter; *out_param -1: the text is a file's path. A name may hold
+ * '=' itself only within brackets, as in x['a=b'], which is not looked for. */
+static hr_status_t find_param(const char *text, const cli_signature_t *signature, int *out_param,
+                              const char **out_rest) {
+  const char *equals = strchr(text, '=');
+  *out_param = -1;
+  if (!equals) return NULL;
+  *out_rest = equals + 1;
+  if (is_number(text)) {
+    long k = strtol(text, NULL, 10);
+    if (k >= signature->param_count)
+      return hr_error(HR_USAGE, "--input %s: there is no parameter %ld, the program has %d", text,
+                      k, signature->param_count);
+    *out_param = (int)k;
+    return NULL;
+  }
+  if (access(text, F_OK) == 0) return NULL;
+  *out_param = cli_param_find(signature, (hr_str_t){text, (size_t)(equals - text)});
+  if (*out_param >= 0) return NULL;
+  hr_strbuf_t params;
+  hr_strbuf_init(&params);
+  add_params(&params, signature);
+  hr_status_t st = hr_error(HR_USAGE,
+                            "--input %s: no file, and no parameter of this name; the "
+                            "program has %s",
+                            text, params.data ? params.data : "none");
+  hr_strbuf_deinit(&params);
+  return st;
 }
 
 static hr_status_t take_given(const hr_options_t *options, const cli_signature_t *signature,
                               int rank, hlo_value_t **values) {
   size_t from = 0;
   for (const hr_option_given_t *given; (given = hr_option_next(options, HR_OPTION_INPUT, &from));) {
-    int found;
-    if (is_single(given->text)) {
-      HR_TRY(take_single(given->text, signature, values));
-      continue;
-    }
-    HR_TRY(cli_inputs_from_npz(given->text, signature, rank, values, &found));
-    if (!found && signature->param_count)
-      return hr_error(HR_USAGE, "%s has no array in0, in1, ... for a parameter of the program",
-                      given->text);
+    int found, k;
+    const char *rest;
+    HR_TRY(find_param(given->text, signature, &k, &rest));
+    if (k >= 0)
+      HR_TRY(take_single(given->text, k, rest, signature, values));
+    else
+      HR_TRY(cli_inputs_from_file(given->text, signature, rank, values, &found));
   }
   return NULL;
 }
+
+/* --- values that nobody gave --- */
 
 static bool needs_value(const cli_signature_t *signature, const cli_feed_t *feed,
                         hlo_value_t *const *values, int k) {

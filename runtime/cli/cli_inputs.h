@@ -13,9 +13,10 @@
 hr_status_t cli_inputs_load(const hr_options_t *options, const char *program_path,
                             const cli_signature_t *signature, const cli_feed_t *feed, int rank,
                             hlo_value_t **values);
-/* The arrays of one archive; *out_found: how many of the parameters it has. */
-hr_status_t cli_inputs_from_npz(const char *path, const cli_signature_t *signature, int rank,
-                                hlo_value_t **values, int *out_found);
+/* The arrays of one file (io/array_file.h); *out_found: how many of the parameters it has. Errors:
+ * USAGE if it has none for a program with parameters. */
+hr_status_t cli_inputs_from_file(const char *path, const cli_signature_t *signature, int rank,
+                                 hlo_value_t **values, int *out_found);
 /* As --wild-inputs=SEED fills those that are missing; feed may be NULL. */
 hr_status_t cli_inputs_wild(uint64_t seed, const cli_signature_t *signature, const cli_feed_t *feed,
                             hlo_value_t **values);

@@ -1,15 +1,23 @@
-/* Draws a curve as SVG: ticks, axes, and one polyline per run of finite values. */
+/* Draws a curve as SVG: ticks, axes with their names, one pale polyline per run of finite values
+ * and a smoothed one over it: an exponential moving average over a SMOOTHING-th of the points,
+ * divided by the sum of its weights, so that its start is not pulled to 0. CSV has the means
+ * themselves. */
 #include "cli/cli_plot.h"
 
 #include <math.h>
 
+#include "base/file.h"
+#include "cli/cli_endings.h"
+
 #define WIDTH 720
 #define HEIGHT 400
-#define LEFT 76
+#define LEFT 86
 #define RIGHT 20
 #define TOP 40
 #define BOTTOM 52
 #define POINTS_MAX 1000
+#define SMOOTHING 40    /* points of the curve in one time constant of the average, as a share */
+#define SMOOTHED_MIN 60 /* points from which on there is a smoothed curve */
 
 typedef struct axes {
   double x_low, x_high, y_low, y_high;
@@ -96,21 +104,61 @@ static void find_point(const cli_series_t *series, size_t first, size_t end, dou
   *out_y = sum / (double)steps;
 }
 
+typedef struct average {
+  double weight, sum, weights; /* weight of a new value; 1 draws the values themselves */
+} average_t;
+
+static double smooth(average_t *average, double y) {
+  if (!isfinite(y)) return y;
+  average->sum += average->weight * (y - average->sum);
+  average->weights += average->weight * (1 - average->weights);
+  return average->sum / average->weights;
+}
+
 /* One polyline; a gap ends it and the next value starts another. */
-static void print_curve(hr_strbuf_t *text, const axes_t *axes, const cli_series_t *series) {
-  size_t runs = cli_series_runs(series), points = runs < POINTS_MAX ? runs : POINTS_MAX;
+static void print_curve(hr_strbuf_t *text, const axes_t *axes, const cli_series_t *series,
+                        size_t points, double weight, const char *stroke) {
+  size_t runs = cli_series_runs(series);
+  average_t average = {.weight = weight};
   bool open = false;
   for (size_t p = 0; p < points; p++) {
     double x, y;
     find_point(series, p * runs / points, (p + 1) * runs / points, &x, &y);
+    y = smooth(&average, y);
     if (isfinite(y) && !open)
-      hr_strbuf_add_str(
-          text, "<polyline fill=\"none\" stroke=\"#1f5fa8\" stroke-width=\"1.5\" points=\"");
+      hr_strbuf_printf(text, "<polyline fill=\"none\" %s points=\"", stroke);
     if (!isfinite(y) && open) hr_strbuf_add_str(text, "\"/>\n");
     open = isfinite(y);
     if (open) hr_strbuf_printf(text, "%.2f,%.2f ", x_position(axes, x), y_position(axes, y));
   }
   if (open) hr_strbuf_add_str(text, "\"/>\n");
+}
+
+static void print_curves(hr_strbuf_t *text, const axes_t *axes, const cli_series_t *series) {
+  size_t runs = cli_series_runs(series), points = runs < POINTS_MAX ? runs : POINTS_MAX;
+  bool is_smoothed = points >= SMOOTHED_MIN;
+  print_curve(text, axes, series, points, 1,
+              is_smoothed ? "stroke=\"#a9c4e4\" stroke-width=\"1\""
+                          : "stroke=\"#1f5fa8\" stroke-width=\"1.5\"");
+  if (is_smoothed)
+    print_curve(text, axes, series, points, SMOOTHING / (double)points,
+                "stroke=\"#1f5fa8\" stroke-width=\"1.8\"");
+}
+
+/* The names of the axes and, above the picture, of what is drawn. */
+static void print_names(hr_strbuf_t *text, const char *name) {
+  int middle_x = (LEFT + WIDTH - RIGHT) / 2, middle_y = (TOP + HEIGHT - BOTTOM) / 2;
+  hr_strbuf_printf(text, "<text x=\"%d\" y=\"24\" text-anchor=\"middle\" font-size=\"15\">",
+                   middle_x);
+  add_escaped(text, name);
+  hr_strbuf_printf(text, "</text>\n<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">step</text>\n",
+                   middle_x, HEIGHT - 14);
+  hr_strbuf_printf(text,
+                   "<text x=\"16\" y=\"%d\" text-anchor=\"middle\" "
+                   "transform=\"rotate(-90 16 %d)\">",
+                   middle_y, middle_y);
+  add_escaped(text, name);
+  hr_strbuf_add_str(text, "</text>\n");
 }
 
 void cli_plot_print(hr_strbuf_t *text, const char *name, const cli_series_t *series) {
@@ -121,11 +169,7 @@ void cli_plot_print(hr_strbuf_t *text, const char *name, const cli_series_t *ser
       "font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%%\" height=\"100%%\" "
       "fill=\"#fff\"/>\n",
       WIDTH, HEIGHT, WIDTH, HEIGHT);
-  hr_strbuf_printf(text, "<text x=\"%d\" y=\"24\" text-anchor=\"middle\" font-size=\"15\">",
-                   (LEFT + WIDTH - RIGHT) / 2);
-  add_escaped(text, name);
-  hr_strbuf_printf(text, "</text>\n<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">step</text>\n",
-                   (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 14);
+  print_names(text, name);
   hr_strbuf_add_str(
       text,
       "<g stroke=\"#444\" fill=\"#444\" stroke-width=\"1\">\n<style>text{stroke:none}</style>\n");
@@ -133,6 +177,38 @@ void cli_plot_print(hr_strbuf_t *text, const char *name, const cli_series_t *ser
   print_x_ticks(text, &axes);
   hr_strbuf_printf(text, "<path fill=\"none\" d=\"M%d %dV%dH%d\"/>\n</g>\n", LEFT, TOP,
                    HEIGHT - BOTTOM, WIDTH - RIGHT);
-  print_curve(text, &axes, series);
+  print_curves(text, &axes, series);
   hr_strbuf_add_str(text, "</svg>\n");
+}
+
+void cli_plot_csv(hr_strbuf_t *text, const char *name, const cli_series_t *series) {
+  hr_strbuf_add_str(text, "step,\"");
+  for (const char *at = name; *at; at++) {
+    if (*at == '"') hr_strbuf_add_char(text, '"');
+    hr_strbuf_add_char(text, *at);
+  }
+  hr_strbuf_add_str(text, "\"\n");
+  for (size_t run = 0; run < cli_series_runs(series); run++) {
+    double x, y;
+    find_point(series, run, run + 1, &x, &y);
+    hr_strbuf_printf(text, "%.10g,%.9g\n", x, isnan(y) ? NAN : y);
+  }
+}
+
+hr_status_t cli_plot_check(const hr_options_t *options) {
+  static const char *const endings[] = {".svg", ".csv", NULL};
+  return cli_check_ending(options, HR_OPTION_CURVE, endings);
+}
+
+hr_status_t cli_plot_write(const char *path, const char *name, const cli_series_t *series) {
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
+  if (cli_ends_with(path, ".csv"))
+    cli_plot_csv(&text, name, series);
+  else
+    cli_plot_print(&text, name, series);
+  hr_status_t st = hr_strbuf_finish(&text);
+  if (!st) st = hr_file_write_all(path, text.data, text.size);
+  hr_strbuf_deinit(&text);
+  return st;
 }

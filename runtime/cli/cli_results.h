@@ -1,4 +1,4 @@
-/* What a run gives: printing it, writing it, comparing it with what was expected. The collective
+/* What a run gives: printing it, comparing it with what was expected. The collective
  * ones are called by all processes together. */
 #ifndef CLI_RESULTS_H
 #define CLI_RESULTS_H
@@ -8,14 +8,11 @@
 
 /* A readable form: "f32[2,2] {{1, 2}, {3, 4}}", long dimensions elided. */
 void cli_value_print(hr_strbuf_t *text, const hlo_value_t *value);
-
-/* Collective: rank 0 writes FILE.npz with outK, and outK@RANK of each rank if there are several. */
-hr_status_t cli_results_write(hlorun_client_t *client, const char *path, int count,
-                              hlo_value_t *const *results);
+void cli_value_print_whole(hr_strbuf_t *text, const hlo_value_t *value); /* nothing elided */
 
 /* Expected results and the form of the report. */
 typedef struct cli_expectation {
-  const npz_t *npz;
+  const array_file_t *file;
   int rank;
   bool mark_rank; /* lines say "out0@3" */
   bool all_lines; /* lines for arrays within tolerance, too */

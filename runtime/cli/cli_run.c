@@ -12,6 +12,8 @@
 #include "cli/cli_launch.h"
 #include "cli/cli_load.h"
 #include "cli/cli_log_dir.h"
+#include "cli/cli_output.h"
+#include "cli/cli_plot.h"
 #include "cli/cli_programs.h"
 #include "cli/cli_run_parts.h"
 #include "cli/cli_signals.h"
@@ -42,6 +44,8 @@ static hr_status_t check_usage(const hr_options_t *options) {
     return hr_error(HR_USAGE,
                     "--epochs counts passes through the data of --feed, and nothing is fed");
   HR_TRY(cli_trace_check(options));
+  HR_TRY(cli_output_check(options));
+  HR_TRY(cli_plot_check(options));
   HR_TRY(check_writable(options, HR_OPTION_OUTPUT));
   HR_TRY(check_writable(options, HR_OPTION_STATS));
   HR_TRY(check_writable(options, HR_OPTION_TRACE));

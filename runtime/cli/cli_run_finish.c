@@ -6,6 +6,7 @@
 #include "cli/cli_agree.h"
 #include "cli/cli_figures.h"
 #include "cli/cli_log_dir.h"
+#include "cli/cli_output.h"
 #include "cli/cli_plot.h"
 #include "cli/cli_results.h"
 #include "cli/cli_run_parts.h"
@@ -39,18 +40,18 @@ static hr_status_t compare_results(cli_run_t *run, const char *path) {
                                    .mark_rank = run->world > 1,
                                    .all_lines = !is_quiet(run),
                                    .tolerance = cli_tolerance_from_options(run->options)};
-  npz_t npz;
+  array_file_t file;
   hr_strbuf_t mine, all;
   hr_strbuf_init(&mine);
   hr_strbuf_init(&all);
   int bad = 0;
-  expectation.npz = &npz;
-  hr_status_t st = npz_open(path, &npz);
+  expectation.file = &file;
+  hr_status_t st = array_file_open(path, &file);
   if (!st) st = cli_results_compare(&expectation, &run->signature, run->results, &mine, &bad);
   if (!st && bad)
     st = hr_error(HR_MISMATCH, "%d of %d results out of tolerance", bad,
                   run->signature.result_count);
-  npz_deinit(&npz);
+  array_file_deinit(&file);
   hr_status_t reported = cli_gather_text(run->client, &mine, &all);
   if (!reported && run->rank == 0) reported = cli_print(&all);
   hr_strbuf_deinit(&mine);
@@ -58,15 +59,9 @@ static hr_status_t compare_results(cli_run_t *run, const char *path) {
   return cli_agree(run->client, hr_status_join(st, reported));
 }
 
-static hr_status_t draw_curve(cli_run_t *run, const char *path) {
+static hr_status_t draw_curve(const cli_run_t *run, const char *path) {
   const cli_metric_t *metric = &run->progress.metrics.data[0];
-  hr_strbuf_t text;
-  hr_strbuf_init(&text);
-  cli_plot_print(&text, metric->name, &metric->history);
-  hr_status_t st = hr_strbuf_finish(&text);
-  if (!st) st = hr_file_write_all(path, text.data, text.size);
-  hr_strbuf_deinit(&text);
-  return st;
+  return cli_plot_write(path, metric->name, &metric->history);
 }
 
 /* --verbose: two lines about the grid and the times. */
@@ -102,8 +97,8 @@ hr_status_t cli_run_finish(cli_run_t *run) {
   if (stats) HR_TRY(cli_agree(run->client, cli_stats_write(run->client, &run->stats, stats)));
   if (curve) HR_TRY(cli_agree(run->client, run->rank ? NULL : draw_curve(run, curve)));
   if (output)
-    HR_TRY(cli_agree(run->client, cli_results_write(run->client, output,
-                                                    run->signature.result_count, run->results)));
+    HR_TRY(cli_agree(run->client, cli_output_write(run->client, output, run->signature.result_count,
+                                                   run->results)));
   HR_TRY(cli_agree(run->client, print_results(run, !output && !expect)));
   HR_TRY(cli_trace_finish(run->client, options));
   return expect ? compare_results(run, expect) : NULL;

@@ -62,24 +62,81 @@ hr_status_t cli_signature_init(cli_signature_t *signature, const hlorun_program_
 
 void cli_signature_deinit(cli_signature_t *signature) { hr_arena_deinit(&signature->arena); }
 
+/* --- names of parameters --- */
+
+/* Without '%' before it and a dot with a number behind it. */
+static hr_str_t bare_name(hr_str_t name) {
+  size_t size = name.size;
+  if (size && *name.data == '%') return bare_name((hr_str_t){name.data + 1, size - 1});
+  while (size && name.data[size - 1] >= '0' && name.data[size - 1] <= '9') size--;
+  bool has_number = size && size < name.size && name.data[size - 1] == '.';
+  return (hr_str_t){name.data, has_number ? size - 1 : name.size};
+}
+
+static char plain_char(char c) {
+  bool is_word = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  return is_word ? c : '_';
+}
+
+static bool names_match(hr_str_t a, hr_str_t b) {
+  if (a.size != b.size) return false;
+  for (size_t i = 0; i < a.size; i++)
+    if (plain_char(a.data[i]) != plain_char(b.data[i])) return false;
+  return true;
+}
+
+int cli_param_find(const cli_signature_t *signature, hr_str_t name) {
+  int found = -1, count = 0;
+  if (!name.size) return -1;
+  for (int k = 0; k < signature->param_count; k++) {
+    hr_str_t param = hr_str_from(signature->param_names[k]);
+    if (!names_match(name, param) && !names_match(bare_name(name), bare_name(param))) continue;
+    found = k;
+    count++;
+  }
+  return count == 1 ? found : -1;
+}
+
+/* --- arrays of files --- */
+
+/* The end of the first ".npz" or ".safetensors" that a colon follows; NULL: none. */
+static const char *archive_end(const char *text) {
+  static const char *const endings[] = {".npz:", ".safetensors:"};
+  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+    const char *mark = strstr(text, endings[i]);
+    if (mark) return mark + strlen(endings[i]) - 1;
+  }
+  return NULL;
+}
+
 bool cli_npy_is_named(const char *text) {
   size_t size = strlen(text);
-  return strstr(text, ".npz:") || (size >= 4 && strcmp(text + size - 4, ".npy") == 0);
+  return archive_end(text) || (size >= 4 && strcmp(text + size - 4, ".npy") == 0);
+}
+
+static hr_status_t no_such_array(const array_file_t *file, const char *name) {
+  hr_strbuf_t list;
+  hr_strbuf_init(&list);
+  array_file_list(file, &list);
+  hr_status_t st = hr_error(HR_USAGE, "%s has no array %s; it has %s", file->path, name,
+                            list.data ? list.data : "others");
+  hr_strbuf_deinit(&list);
+  return st;
 }
 
 hr_status_t cli_npy_open(const char *file, npy_t *out_npy) {
-  const char *mark = strstr(file, ".npz:");
-  if (!mark) return npy_open(file, out_npy);
+  const char *colon = archive_end(file);
+  if (!colon) return npy_open(file, out_npy);
   char path[4096];
-  if (mark + 4 - file >= (ptrdiff_t)sizeof path)
+  if (colon - file >= (ptrdiff_t)sizeof path)
     return hr_error(HR_USAGE, "the path %s is too long", file);
-  snprintf(path, sizeof path, "%.*s", (int)(mark + 4 - file), file);
-  npz_t npz;
+  snprintf(path, sizeof path, "%.*s", (int)(colon - file), file);
+  array_file_t arrays;
   bool found = false;
-  hr_status_t st = npz_open(path, &npz);
-  if (!st) st = npz_find(&npz, mark + 5, &found, out_npy);
-  if (!st && !found) st = hr_error(HR_USAGE, "%s has no array %s", path, mark + 5);
-  npz_deinit(&npz);
+  hr_status_t st = array_file_open(path, &arrays);
+  if (!st) st = array_file_find(&arrays, colon + 1, &found, out_npy);
+  if (!st && !found) st = no_such_array(&arrays, colon + 1);
+  array_file_deinit(&arrays);
   return st;
 }
 
@@ -118,6 +175,18 @@ static hr_status_t cut_npy(const npy_t *npy, const int64_t *starts, const hlo_sh
   return st;
 }
 
+/* Says what NumPy calls both types, and how to make the one of the other. */
+static hr_status_t does_not_fit(const char *name, const npy_t *npy, const hlo_shape_t *want) {
+  char found[HLO_SHAPE_TEXT], wanted[HLO_SHAPE_TEXT], type[32];
+  npy_type_name(want->dtype, type);
+  hr_status_t st = hr_error(HR_USAGE, "%s is %s, the program has %s (%s)", name,
+                            npy_text(npy, found), hlo_shape_text(want, wanted), type);
+  if (npy_is(npy, want->dtype)) return st;
+  bool in_numpy = hr_dtype_table[want->dtype].npy_descr[1] != 'V';
+  return hr_status_note(st, "save it with .astype(%s.%s)", in_numpy ? "np" : "ml_dtypes",
+                        want->dtype == HR_PRED ? "bool_" : type);
+}
+
 hr_status_t cli_value_from_npy(const char *name, const npy_t *npy, const cli_arg_t *slot,
                                hlo_value_t **out_value) {
   const cli_signature_t *signature = slot->interface;
@@ -130,28 +199,38 @@ hr_status_t cli_value_from_npy(const char *name, const npy_t *npy, const cli_arg
       hlorun_program_shard(signature->program, slot->is_result, slot->index, npy->rank, npy->dims,
                            starts))
     return cut_npy(npy, starts, want, out_value);
-  char found[HLO_SHAPE_TEXT], wanted[HLO_SHAPE_TEXT];
-  const char *descr = hr_dtype_table[want->dtype].npy_descr;
-  return hr_error(HR_USAGE, "%s is %s, the program has %s (%s in files)", name,
-                  npy_text(npy, found), hlo_shape_text(want, wanted), descr);
+  return does_not_fit(name, npy, want);
 }
 
-hr_status_t cli_value_from_npz(const npz_t *npz, const cli_arg_t *slot, int rank,
-                               hlo_value_t **out_value) {
+/* The member that is meant for this slot on this rank; "" of a file with one array is no name. */
+static hr_status_t find_member(const array_file_t *file, const cli_arg_t *slot, int rank,
+                               char name[64], bool *out_found, npy_t *out_npy) {
   const char *prefix = slot->is_result ? "out" : "in";
-  int k = slot->index;
+  snprintf(name, 64, "%s%d@%d", prefix, slot->index, rank);
+  HR_TRY(array_file_find(file, name, out_found, out_npy));
+  if (*out_found) return NULL;
+  snprintf(name, 64, "%s%d", prefix, slot->index);
+  HR_TRY(array_file_find(file, name, out_found, out_npy));
+  if (*out_found || slot->is_result) return NULL;
+  for (size_t i = 0; i < array_file_count(file); i++) {
+    hr_str_t member = array_file_name(file, i);
+    if (member.size >= 64 || cli_param_find(slot->interface, member) != slot->index) continue;
+    snprintf(name, 64, "%.*s", HR_STR_ARGS(member));
+    return array_file_find(file, name, out_found, out_npy);
+  }
+  snprintf(name, 64, "arr_%d", slot->index);
+  return array_file_find(file, name, out_found, out_npy);
+}
+
+hr_status_t cli_value_from_file(const array_file_t *file, const cli_arg_t *slot, int rank,
+                                hlo_value_t **out_value) {
   char name[64], label[512];
   bool found;
   npy_t npy;
-  snprintf(name, sizeof name, "%s%d@%d", prefix, k, rank);
-  HR_TRY(npz_find(npz, name, &found, &npy));
-  if (!found) {
-    snprintf(name, sizeof name, "%s%d", prefix, k);
-    HR_TRY(npz_find(npz, name, &found, &npy));
-  }
   *out_value = NULL;
+  HR_TRY(find_member(file, slot, rank, name, &found, &npy));
   if (!found) return NULL;
-  snprintf(label, sizeof label, "%s of %s", name, npz->zip.path);
+  snprintf(label, sizeof label, "%s of %s", name, file->path);
   hr_status_t st = cli_value_from_npy(label, &npy, slot, out_value);
   npy_deinit(&npy);
   return st;

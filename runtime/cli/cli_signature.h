@@ -4,7 +4,7 @@
 #define CLI_SIGNATURE_H
 
 #include "hlorun.h"
-#include "io/npy.h"
+#include "io/array_file.h"
 #include "ir/shape.h"
 
 typedef struct cli_signature {
@@ -29,9 +29,13 @@ void cli_signature_deinit(cli_signature_t *signature);
 /* The shape that "f32[2,<=3]" names. */
 hr_status_t cli_shape_parse(hr_arena_t *arena, const char *text, const hlo_shape_t **out_shape);
 
-/* FILE.npy, or FILE.npz:NAME; the first colon after ".npz" separates. Errors: USAGE if the archive
- * has no such array.
- */
+/* The parameter of this name, as the program spells it or as JAX's tree paths do: letters and
+ * digits must agree, a number after the last dot may be missing ("params['w']" is params__w__.1).
+ * -1: there is none, or several. */
+int cli_param_find(const cli_signature_t *signature, hr_str_t name);
+
+/* FILE.npy, or FILE.npz:NAME (FILE.safetensors:NAME); the first colon after the ending separates.
+ * Errors: USAGE if the archive has no such array. */
 hr_status_t cli_npy_open(const char *file, npy_t *out_npy);
 bool cli_npy_is_named(const char *text); /* does it look like either? */
 
@@ -39,9 +43,9 @@ bool cli_npy_is_named(const char *text); /* does it look like either? */
  * it. `name`: where it came from, for messages: "in3 of data.npz". */
 hr_status_t cli_value_from_npy(const char *name, const npy_t *npy, const cli_arg_t *slot,
                                hlo_value_t **out_value);
-/* Member in<k>@<rank> (or out<k>@<rank>) if the archive has it, else in<k>; *out_value NULL if it
- * has neither. */
-hr_status_t cli_value_from_npz(const npz_t *npz, const cli_arg_t *slot, int rank,
-                               hlo_value_t **out_value);
+/* Member in<k>@<rank> (or out<k>@<rank>) if the file has it, else in<k>; else, of parameters, the
+ * member of the parameter's name, else arr_<k>. *out_value NULL if it has none of them. */
+hr_status_t cli_value_from_file(const array_file_t *file, const cli_arg_t *slot, int rank,
+                                hlo_value_t **out_value);
 
 #endif

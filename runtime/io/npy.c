@@ -168,7 +168,7 @@ hr_status_t npy_header(const char *name, hr_buffer_t *buffer, size_t offset_byte
   cursor_t text;
   if (!find_dictionary(at, size_bytes, &text, &header_bytes))
     return hr_error(HR_INVALID, "%s: is no .npy array, or its header is cut off", name);
-  npy_t npy = {.rank = -1, .offset_bytes = offset_bytes + header_bytes};
+  npy_t npy = {.rank = -1, .offset_bytes = offset_bytes + header_bytes, .dtype = HR_TOKEN};
   HR_TRY(parse_dictionary(text, name, &npy));
   HR_TRY(count_elements(name, &npy, size_bytes - header_bytes));
   npy.buffer = hr_buffer_retain(buffer);
@@ -198,6 +198,7 @@ static int narrow_bits(hr_dtype_t dtype) {
 }
 
 bool npy_is(const npy_t *npy, hr_dtype_t dtype) {
+  if (npy->dtype != HR_TOKEN) return npy->dtype == dtype;
   if (!hr_dtype_is_array(dtype) || (size_t)npy->item_bytes != hr_dtype_bytes(dtype)) return false;
   bool nameless = hr_dtype_table[dtype].npy_descr[1] == 'V' || narrow_bits(dtype);
   switch (npy->kind) {
@@ -218,12 +219,50 @@ bool npy_is(const npy_t *npy, hr_dtype_t dtype) {
   }
 }
 
+const char *npy_type_name(hr_dtype_t dtype, char into[32]) {
+  static const char *const kinds[] = {[HR_CLASS_SIGNED] = "int",
+                                      [HR_CLASS_UNSIGNED] = "uint",
+                                      [HR_CLASS_FLOAT] = "float",
+                                      [HR_CLASS_COMPLEX] = "complex"};
+  const char *name = hr_dtype_name(dtype);
+  hr_dtype_class_t kind = hr_dtype_class(dtype);
+  if (dtype == HR_PRED)
+    snprintf(into, 32, "bool");
+  else if (dtype == HR_BF16)
+    snprintf(into, 32, "bfloat16");
+  else if (kind == HR_CLASS_FLOAT && hr_dtype_table[dtype].npy_descr[1] == 'V')
+    snprintf(into, 32, "float%c_%.20s", name[1], name + 2);
+  else
+    snprintf(into, 32, "%s%d", kinds[kind], hr_dtype_table[dtype].bits);
+  return into;
+}
+
+/* What a header says, in NumPy's words. */
+static int print_type(const npy_t *npy, char into[HLO_SHAPE_TEXT]) {
+  char name[32];
+  int bits = npy->item_bytes * 8;
+  const char *order = npy->swapped ? "big-endian " : "";
+  if (npy->dtype != HR_TOKEN)
+    return snprintf(into, HLO_SHAPE_TEXT, "%s", npy_type_name(npy->dtype, name));
+  switch (npy->kind) {
+    case 'b':
+      return snprintf(into, HLO_SHAPE_TEXT, "bool");
+    case 'i':
+      return snprintf(into, HLO_SHAPE_TEXT, "%sint%d", order, bits);
+    case 'u':
+      return snprintf(into, HLO_SHAPE_TEXT, "%suint%d", order, bits);
+    case 'f':
+      return snprintf(into, HLO_SHAPE_TEXT, "%sfloat%d", order, bits);
+    case 'c':
+      return snprintf(into, HLO_SHAPE_TEXT, "%scomplex%d", order, bits);
+    default:
+      return snprintf(into, HLO_SHAPE_TEXT, "raw %d-bit elements", bits);
+  }
+}
+
 const char *npy_text(const npy_t *npy, char into[HLO_SHAPE_TEXT]) {
-  int used = snprintf(into, HLO_SHAPE_TEXT, "%c%c%d[",
-                      npy->swapped          ? '>'
-                      : npy->item_bytes > 1 ? '<'
-                                            : '|',
-                      npy->kind, npy->item_bytes);
+  int used = print_type(npy, into);
+  used += snprintf(into + used, HLO_SHAPE_TEXT - (size_t)used, "[");
   for (int d = 0; d < npy->rank && used < HLO_SHAPE_TEXT - 32; d++)
     used += snprintf(into + used, (size_t)(HLO_SHAPE_TEXT - used), "%s%lld", d ? "," : "",
                      (long long)npy->dims[d]);

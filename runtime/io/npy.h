@@ -14,6 +14,7 @@ typedef struct npy {
   hr_buffer_t *buffer; /* retained */
   size_t offset_bytes; /* of the data within the buffer */
   char kind;           /* 'b', 'i', 'u', 'f', 'c' or 'V' */
+  hr_dtype_t dtype;    /* of files that name all types; else HR_TOKEN */
   bool swapped;        /* big-endian */
   bool column_major;
   int item_bytes;
@@ -32,8 +33,10 @@ void npy_deinit(npy_t *npy);
 
 /* Can the array be read as elements of this type? */
 bool npy_is(const npy_t *npy, hr_dtype_t dtype);
-/* "<f4[3,2]": for messages. */
+/* "float32[3,2]", as NumPy and ml_dtypes name types: for messages. */
 const char *npy_text(const npy_t *npy, char into[HLO_SHAPE_TEXT]);
+/* The same name of a type: "float32", "bfloat16", "bool". */
+const char *npy_type_name(hr_dtype_t dtype, char into[32]);
 /* The array as a value of a type that npy_is: over the file's own bytes where they serve as
  * they are (native order, row-major, aligned to the element, no bits to mask), else converted. */
 hr_status_t npy_value(const npy_t *npy, hr_dtype_t dtype, hlo_value_t **out_value);

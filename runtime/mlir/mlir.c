@@ -1,3 +1,6 @@
+/* The MLIR tree: modules, equality of types and attributes, and errors about ops. Everything lives
+ * in the module's arena save growing lists and blobs. Equality is structural and recursive; the
+ * depth is bounded by the readers (MLIR_MAX_DEPTH). */
 #include "mlir/mlir.h"
 
 #include <stdio.h>
@@ -16,6 +19,7 @@ hr_status_t mlir_module_create(mlir_module_t **out_module) {
   return NULL;
 }
 
+/* Lists of ops and blocks are outside the arena; the module lists their owners. */
 void mlir_module_destroy(mlir_module_t *module) {
   if (!module) return;
   for (size_t i = 0; i < module->all_blocks.count; i++)
@@ -61,6 +65,7 @@ static bool same_numbers(int count, const int64_t *a, const int64_t *b) {
   return count == 0 || memcmp(a, b, (size_t)count * sizeof *a) == 0;
 }
 
+/* Scales are compared bit for bit. */
 static bool quants_equal(const mlir_quant_t *a, const mlir_quant_t *b) {
   return a->form == b->form && mlir_type_equal(a->storage, b->storage) &&
          a->storage_signed == b->storage_signed && mlir_type_equal(a->expressed, b->expressed) &&
@@ -86,6 +91,7 @@ bool mlir_type_equal(const mlir_type_t *a, const mlir_type_t *b) {
          (!a->quant || quants_equal(a->quant, b->quant));
 }
 
+/* Compares items, fields and nested names, of which an attribute has one kind. */
 static bool contents_equal(const mlir_attr_t *a, const mlir_attr_t *b) {
   for (int i = 0; a->items && i < a->count; i++)
     if (!mlir_attr_equal(a->items[i], b->items[i])) return false;
@@ -105,6 +111,7 @@ static size_t data_bytes(const mlir_attr_t *attr) {
   return attr->data ? (size_t)attr->element_count * mlir_element_bytes(element) : 0;
 }
 
+/* Elements are compared as bytes. */
 bool mlir_attr_equal(const mlir_attr_t *a, const mlir_attr_t *b) {
   if (a == b) return true;
   if (!a || !b || a->kind != b->kind || a->integer != b->integer || a->bits != b->bits ||
@@ -118,6 +125,7 @@ bool mlir_attr_equal(const mlir_attr_t *a, const mlir_attr_t *b) {
          mlir_attr_equal(a->indices, b->indices) && mlir_attr_equal(a->values, b->values);
 }
 
+/* Narrow integers and floats take a byte each; complex elements two parts. */
 size_t mlir_element_bytes(const mlir_type_t *element) {
   if (!element) return 0;
   switch (element->kind) {
@@ -136,16 +144,17 @@ size_t mlir_element_bytes(const mlir_type_t *element) {
   }
 }
 
+/* tf32, f80 and f128 have a width but no arithmetic here. */
 int mlir_float_bits(hr_str_t name) {
   for (int type = 0; type < HR_TUPLE; type++)
     if (hr_dtype_is_float((hr_dtype_t)type) && hr_str_is(name, hr_dtype_table[type].mlir_name))
       return hr_dtype_table[type].bits;
-  return hr_str_is(name, "tf32")   ? 19
-         : hr_str_is(name, "f80")  ? 80
-         : hr_str_is(name, "f128") ? 128
-                                   : 0;
+  if (hr_str_is(name, "tf32")) return 19;
+  if (hr_str_is(name, "f80")) return 80;
+  return hr_str_is(name, "f128") ? 128 : 0;
 }
 
+/* A region enters the module's list with its first block. */
 hr_status_t mlir_region_add_block(mlir_module_t *module, mlir_region_t *region,
                                   mlir_block_t **out_block) {
   mlir_block_t *block;
@@ -171,10 +180,16 @@ hr_status_t mlir_error_from(const char *file, int line, const mlir_module_t *mod
   char *message = NULL;
   int size = hr_vasprintf(&message, format, args);
   va_end(args);
-  hr_pos_t pos = {&module->source, op ? op->line : 0, op ? op->column : 0};
-  hr_status_t st =
-      hr_error_from(file, line, HR_INVALID, &pos, "%.*s%s%s", op ? (int)op->name.size : 0,
-                    op ? op->name.data : "", op ? ": " : "", size < 0 ? "out of memory" : message);
+  hr_pos_t pos = {.source = &module->source};
+  const char *text = size < 0 ? "out of memory" : message;
+  hr_status_t st;
+  if (op) {
+    pos.line = op->line;
+    pos.column = op->column;
+    st = hr_error_from(file, line, HR_INVALID, &pos, "%.*s: %s", HR_STR_ARGS(op->name), text);
+  } else {
+    st = hr_error_from(file, line, HR_INVALID, &pos, "%s", text);
+  }
   if (size >= 0) free(message);
   return st;
 }

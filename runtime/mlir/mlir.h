@@ -1,6 +1,6 @@
 /* MLIR as it is written: a tree of generic operations with attributes, types and regions. MLIR
  * text, bytecode and portable artifacts (VHLO) become this tree; StableHLO, CHLO, check and the
- * rest are only names in it. The importer (stablehlo/import/import.h) turns it into the IR, the
+ * rest are only names in it. The importer (stablehlo/import/import.h) converts it to the IR, the
  * exporter (stablehlo/export/export.h) makes it from the IR, and the writers print it. Everything
  * lives in one arena. Attributes and types are immutable and may be shared. Source: MLIR language
  * reference; bytecode format; StableHLO's VHLO dialect. */
@@ -35,7 +35,7 @@ typedef enum mlir_type_kind {
   MLIR_TYPE_TOKEN,  /* !stablehlo.token, !mhlo.token */
   MLIR_TYPE_FUTURE, /* !stablehlo.future<...> */
   MLIR_TYPE_QUANT,  /* !quant.uniform<...>, !quant.any<...>, !quant.calibrated<...> */
-  MLIR_TYPE_OPAQUE  /* any other dialect type, kept as text */
+  MLIR_TYPE_OPAQUE  /* any other dialect type, as text */
 } mlir_type_kind_t;
 
 typedef enum mlir_signedness { MLIR_SIGNLESS, MLIR_SIGNED, MLIR_UNSIGNED } mlir_signedness_t;
@@ -54,21 +54,20 @@ typedef struct mlir_quant {
   const int64_t *zero_points;
   int block_count; /* sub-channel: dimensions with a block size */
   const int64_t *block_axes, *block_sizes;
-  int scale_rank; /* of the nested scale lists */
+  int scale_rank; /* nesting of the scale lists */
   const int64_t *scale_dims;
 } mlir_quant_t;
 
 struct mlir_type {
   mlir_type_kind_t kind;
-  int width;                    /* INTEGER: bits */
-  mlir_signedness_t signedness; /* INTEGER */
-  hr_str_t name;                /* FLOAT: "f8E4M3FN"; OPAQUE: the text without '!' */
-  const mlir_type_t *element;   /* COMPLEX, TENSOR, UNRANKED_TENSOR, MEMREF, VECTOR */
-  int rank;                     /* TENSOR, MEMREF, VECTOR */
-  const int64_t *dims;          /* HLO_UNBOUNDED for '?' */
-  const bool *scalable;         /* VECTOR; NULL: none */
-  const mlir_attr_t
-      *encoding; /* TENSOR: #stablehlo.bounds<...> and others; MEMREF: layout; NULL: none */
+  int width;                     /* INTEGER: bits */
+  mlir_signedness_t signedness;  /* INTEGER */
+  hr_str_t name;                 /* FLOAT: "f8E4M3FN"; OPAQUE: the text without '!' */
+  const mlir_type_t *element;    /* COMPLEX, TENSOR, UNRANKED_TENSOR, MEMREF, VECTOR */
+  int rank;                      /* TENSOR, MEMREF, VECTOR */
+  const int64_t *dims;           /* HLO_UNBOUNDED for '?' */
+  const bool *scalable;          /* VECTOR; NULL: none */
+  const mlir_attr_t *encoding;   /* TENSOR: bounds and others; MEMREF: layout; NULL: none */
   const mlir_attr_t *space;      /* MEMREF: memory space */
   int input_count, result_count; /* FUNCTION; TUPLE and FUTURE use results only */
   const mlir_type_t *const *inputs, *const *results;
@@ -76,9 +75,10 @@ struct mlir_type {
 };
 
 bool mlir_type_equal(const mlir_type_t *a, const mlir_type_t *b); /* NULL equals NULL */
-size_t mlir_element_bytes(
-    const mlir_type_t *element);    /* of one element in `data` of a dense attribute; 0: none */
-int mlir_float_bits(hr_str_t name); /* of the float type so called; 0: there is none */
+/* Bytes of one element in `data` of a dense attribute; 0: the type has no elements. */
+size_t mlir_element_bytes(const mlir_type_t *element);
+/* Bits of the float type with this name; 0: there is none. */
+int mlir_float_bits(hr_str_t name);
 
 /* --- attributes --- */
 typedef enum mlir_attr_kind {
@@ -97,7 +97,7 @@ typedef enum mlir_attr_kind {
   MLIR_ATTR_ENUM,   /* #stablehlo<precision HIGH> */
   MLIR_ATTR_STRUCT, /* #stablehlo.dot<...> and the like: named fields */
   MLIR_ATTR_LOCATION,
-  MLIR_ATTR_OPAQUE /* any other dialect attribute, kept as text */
+  MLIR_ATTR_OPAQUE /* any other dialect attribute, as text */
 } mlir_attr_kind_t;
 
 typedef struct mlir_named_attr {
@@ -107,8 +107,7 @@ typedef struct mlir_named_attr {
 
 struct mlir_attr {
   mlir_attr_kind_t kind;
-  /* INTEGER, FLOAT, STRING (may be NULL), DENSE, SPARSE; DENSE_ARRAY: element type; TYPE: the type
-   */
+  /* INTEGER, FLOAT, STRING (may be NULL), DENSE, SPARSE; DENSE_ARRAY: element; TYPE: itself */
   const mlir_type_t *type;
   int64_t integer;  /* BOOL, INTEGER (sign-extended, or zero-extended for unsigned types) */
   double number;    /* FLOAT, exact for types up to f64 */
@@ -121,29 +120,30 @@ struct mlir_attr {
   const mlir_attr_t *const *items; /* ARRAY */
   const mlir_named_attr_t *fields; /* DICT (sorted by name), STRUCT (in printing order) */
   const hr_str_t *nested;          /* SYMBOL: names after the root */
-  /* DENSE, DENSE_ARRAY: row-major elements as the IR keeps them (one byte for types below a byte,
+  /* DENSE, DENSE_ARRAY: row-major elements as in the IR (one byte for types below a byte,
    * i1 as 0/1 bytes, complex as pairs). A splat of more than one element has element_count 1 and
    * splat set. */
   const void *data;
   int64_t element_count;
   bool splat;
-  hr_buffer_t *buffer; /* keeps data that is not in the arena; owned by the module */
+  hr_buffer_t *buffer; /* owner of data that is not in the arena; released by the module */
   hr_str_t resource;   /* DENSE written as dense_resource<key>; data NULL if no blob was given */
   const mlir_attr_t *indices, *values; /* SPARSE */
 };
 
-/* Lookup in a DICT or STRUCT; NULL if absent. */
+/* Field of a DICT or STRUCT, by linear search; NULL if absent. */
 const mlir_attr_t *mlir_attr_field(const mlir_attr_t *dict, const char *name);
+/* Structural equality, types included; NULL equals NULL. */
 bool mlir_attr_equal(const mlir_attr_t *a, const mlir_attr_t *b);
 
 /* --- operations --- */
 struct mlir_value {
   const mlir_type_t *type;
   mlir_op_t *owner;    /* op that defines it; NULL for block arguments */
-  mlir_block_t *block; /* of a block argument */
+  mlir_block_t *block; /* block that has this argument; NULL for results */
   int index;           /* result or argument number */
   hr_str_t name;       /* as written, without '%'; may be empty */
-  void *mapped;        /* free for the user of the tree (importer, printer) */
+  void *mapped;        /* for the current user of the tree: importer, printer or writer */
 };
 
 struct mlir_region {
@@ -181,16 +181,16 @@ const mlir_attr_t *mlir_op_attr_named(const mlir_op_t *op, hr_str_t name);
 
 typedef struct mlir_module {
   hr_arena_t arena;
-  hr_source_t source; /* of text, for messages */
+  hr_source_t source; /* input, for positions in messages */
   hr_buffer_t *source_buffer;
-  mlir_op_t *op;                 /* the builtin.module */
-  HR_VEC(hr_buffer_t *) buffers; /* blobs that attributes point into */
-  int64_t vhlo_version[3];       /* of a portable artifact; 0 0 0 otherwise */
-  HR_VEC(mlir_block_t *)
-  all_blocks; /* for mlir_module_destroy: their op lists are not in the arena */
-  HR_VEC(mlir_region_t *) all_regions;
+  mlir_op_t *op;                       /* the builtin.module */
+  HR_VEC(hr_buffer_t *) buffers;       /* blobs that attributes point into */
+  int64_t vhlo_version[3];             /* version of a portable artifact; 0 0 0 otherwise */
+  HR_VEC(mlir_block_t *) all_blocks;   /* owners of lists that are not in the arena */
+  HR_VEC(mlir_region_t *) all_regions; /* the same, of blocks */
 } mlir_module_t;
 
+/* An empty module, which mlir_module_destroy frees. Errors: NO_MEMORY. */
 hr_status_t mlir_module_create(mlir_module_t **out_module);
 void mlir_module_destroy(mlir_module_t *module); /* accepts NULL */
 /* A new block at the end of a region, an op at the end of a block. */
@@ -198,6 +198,7 @@ hr_status_t mlir_region_add_block(mlir_module_t *module, mlir_region_t *region,
                                   mlir_block_t **out_block);
 hr_status_t mlir_block_add_op(mlir_block_t *block, mlir_op_t *op);
 
+/* Failure about an op, with its name and position; `op` may be NULL. Code: INVALID. */
 #define mlir_error(module, op, ...) mlir_error_from(__FILE__, __LINE__, (module), (op), __VA_ARGS__)
 hr_status_t mlir_error_from(const char *file, int line, const mlir_module_t *module,
                             const mlir_op_t *op, const char *format, ...)

@@ -1,3 +1,7 @@
+/* Parser of MLIR attribute dictionaries in backend_config texts. It is independent of the MLIR
+ * reader, as the IR's users below mlir/ need no tree: values are a small variant type. Recursive
+ * descent over the characters, to a depth of MAX_DEPTH; strings and lists are copied to the arena,
+ * other texts point into the input. */
 #include "mlir/mlir_dict.h"
 
 #include <errno.h>
@@ -7,11 +11,13 @@
 #include "base/decimal.h"
 #include "base/vec.h"
 
-#define MAX_DEPTH 32
+#define MAX_DEPTH 32 /* braces within braces */
 
 typedef struct parser {
   hr_arena_t *arena;
-  const char *start, *at, *end;
+  const char *start; /* whole text, for positions in messages */
+  const char *at;
+  const char *end;
   int depth;
 } parser_t;
 
@@ -19,7 +25,7 @@ typedef HR_VEC(dict_value_t) values_t;
 
 static hr_status_t parse_value(parser_t *p, dict_value_t *value);
 
-static hr_status_t wanted(const parser_t *p, const char *what) {
+static hr_status_t expected_error(const parser_t *p, const char *what) {
   int rest = p->end - p->at > 20 ? 20 : (int)(p->end - p->at);
   return hr_error(HR_INVALID, "attribute dictionary: found '%.*s' at byte %ld, want %s", rest,
                   p->at, (long)(p->at - p->start), what);
@@ -48,7 +54,8 @@ static bool is_word_char(char c) {
          c == '.' || c == '$';
 }
 
-static hr_str_t take_word(parser_t *p) {
+/* A name: letters, digits and the characters that MLIR allows in bare identifiers. */
+static hr_str_t scan_word(parser_t *p) {
   skip_space(p);
   const char *first = p->at;
   while (p->at < p->end && is_word_char(*p->at)) p->at++;
@@ -62,7 +69,7 @@ static int hex_digit(char c) {
 }
 
 /* One character of a string, which may be \n, \t, \\, \" or two hexadecimal digits. */
-static bool take_char(parser_t *p, char *out_char) {
+static bool read_string_char(parser_t *p, char *out_char) {
   char c = *p->at++;
   if (c == '\\') {
     if (p->at == p->end) return false;
@@ -78,21 +85,22 @@ static bool take_char(parser_t *p, char *out_char) {
   return true;
 }
 
+/* "text" with escapes resolved. The copy is never longer than the rest of the input. */
 static hr_status_t parse_string(parser_t *p, hr_str_t *out_text) {
   size_t size = 0;
   char *text;
-  p->at++; /* the quote */
+  p->at++; /* opening quote */
   HR_TRY(hr_arena_alloc(p->arena, (size_t)(p->end - p->at) + 1, (void **)&text));
   while (p->at < p->end && *p->at != '"')
-    if (!take_char(p, &text[size++])) return wanted(p, "a character after '\\'");
-  if (!accept(p, "\"")) return wanted(p, "'\"'");
+    if (!read_string_char(p, &text[size++])) return expected_error(p, "a character after '\\'");
+  if (!accept(p, "\"")) return expected_error(p, "'\"'");
   text[size] = 0;
   *out_text = (hr_str_t){text, size};
   return NULL;
 }
 
 /* Text up to a comma or a closing bracket that is not inside brackets or a string of its own. */
-static hr_str_t take_balanced(parser_t *p) {
+static hr_str_t scan_balanced(parser_t *p) {
   skip_space(p);
   const char *first = p->at;
   int depth = 0;
@@ -114,7 +122,8 @@ static hr_str_t take_balanced(parser_t *p) {
   return (hr_str_t){first, (size_t)(p->at - first)};
 }
 
-static hr_status_t keep(parser_t *p, const values_t *values, dict_value_t *into) {
+/* Copies the gathered values to the arena as items of `into`. */
+static hr_status_t copy_values(parser_t *p, const values_t *values, dict_value_t *into) {
   void *copy = NULL;
   if (values->count)
     HR_TRY(hr_arena_copy(p->arena, values->data, values->count * sizeof *values->data, &copy));
@@ -131,7 +140,7 @@ static hr_status_t append(values_t *values, const dict_value_t *value) {
 /* Elements up to the closing bracket; with `nested`, lists among them are flattened. */
 static hr_status_t parse_items(parser_t *p, const char *close, bool nested, values_t *values) {
   if (accept(p, close)) return NULL;
-  if (++p->depth > MAX_DEPTH) return wanted(p, "fewer brackets within brackets");
+  if (++p->depth > MAX_DEPTH) return expected_error(p, "fewer brackets within brackets");
   do {
     dict_value_t item = {0};
     if (nested && accept(p, "[")) {
@@ -142,45 +151,48 @@ static hr_status_t parse_items(parser_t *p, const char *close, bool nested, valu
     }
   } while (accept(p, ","));
   p->depth--;
-  return accept(p, close) ? NULL : wanted(p, close);
+  return accept(p, close) ? NULL : expected_error(p, close);
 }
 
+/* Items up to `close`; the list grows outside the arena. */
 static hr_status_t parse_list(parser_t *p, const char *close, bool nested, dict_value_t *value) {
   values_t values = {0};
   value->kind = DICT_LIST;
   hr_status_t st = parse_items(p, close, nested, &values);
-  if (!st) st = keep(p, &values, value);
+  if (!st) st = copy_values(p, &values, value);
   HR_VEC_FREE(&values);
   return st;
 }
 
+/* name = value, or a name alone, which is a unit. */
 static hr_status_t parse_entry(parser_t *p, values_t *values) {
   dict_value_t entry = {0};
   hr_str_t name = {0};
   if (next_is(p, '"'))
     HR_TRY(parse_string(p, &name));
   else
-    name = take_word(p);
-  if (name.size == 0) return wanted(p, "a name");
+    name = scan_word(p);
+  if (name.size == 0) return expected_error(p, "a name");
   if (accept(p, "=")) HR_TRY(parse_value(p, &entry));
   entry.name = name;
   return append(values, &entry);
 }
 
+/* Entries up to the closing brace. */
 static hr_status_t parse_entries(parser_t *p, values_t *values) {
   if (accept(p, "}")) return NULL;
-  if (++p->depth > MAX_DEPTH) return wanted(p, "fewer braces within braces");
+  if (++p->depth > MAX_DEPTH) return expected_error(p, "fewer braces within braces");
   do HR_TRY(parse_entry(p, values));
   while (accept(p, ","));
   p->depth--;
-  return accept(p, "}") ? NULL : wanted(p, "'}'");
+  return accept(p, "}") ? NULL : expected_error(p, "'}'");
 }
 
 static hr_status_t parse_dict(parser_t *p, dict_value_t *value) {
   values_t values = {0};
   value->kind = DICT_DICT;
   hr_status_t st = parse_entries(p, &values);
-  if (!st) st = keep(p, &values, value);
+  if (!st) st = copy_values(p, &values, value);
   HR_VEC_FREE(&values);
   return st;
 }
@@ -203,16 +215,16 @@ static hr_status_t parse_number(parser_t *p, dict_value_t *value) {
   value->number = hr_strtod(digits, &rest);
   if (value->kind == DICT_INT) {
     value->integer = (int64_t)strtoll(digits, &rest, hex ? 16 : 10);
-    if (errno == ERANGE)
-      errno = 0, value->integer = (int64_t)strtoull(digits, &rest, hex ? 16 : 10);
+    if (errno == ERANGE) errno = 0;
+    value->integer = (int64_t)strtoull(digits, &rest, hex ? 16 : 10);
   }
   if (rest == digits || *rest || (errno == ERANGE && value->kind == DICT_INT))
-    return wanted(p, "a number");
+    return expected_error(p, "a number");
   p->at += size;
   return NULL;
 }
 
-/* What a type after the colon makes of the number before it. */
+/* Reinterprets a number by the type after its colon: bits of a float, sign of an integer. */
 static void apply_type(dict_value_t *value) {
   union {
     uint64_t u;
@@ -232,17 +244,18 @@ static void apply_type(dict_value_t *value) {
 
 /* array<i64: 1, 2> or array<i64>, after "array<". */
 static hr_status_t parse_array(parser_t *p, dict_value_t *value) {
-  hr_str_t type = take_word(p);
+  hr_str_t type = scan_word(p);
   if (accept(p, ":"))
     HR_TRY(parse_list(p, ">", false, value));
   else if (accept(p, ">"))
     value->kind = DICT_LIST;
   else
-    return wanted(p, "':' or '>'");
+    return expected_error(p, "':' or '>'");
   value->type = type;
   return NULL;
 }
 
+/* A value without its type. Anything unknown is kept as text up to the next comma or bracket. */
 static hr_status_t parse_bare(parser_t *p, dict_value_t *value) {
   skip_space(p);
   char c = p->at < p->end ? *p->at : 0;
@@ -256,7 +269,7 @@ static hr_status_t parse_bare(parser_t *p, dict_value_t *value) {
   if (accept(p, "array<")) return parse_array(p, value);
   if ((c >= '0' && c <= '9') || c == '-' || c == '+') return parse_number(p, value);
   const char *before = p->at;
-  hr_str_t word = take_word(p);
+  hr_str_t word = scan_word(p);
   if (hr_str_is(word, "true") || hr_str_is(word, "false")) {
     value->kind = DICT_BOOL;
     value->integer = hr_str_is(word, "true");
@@ -265,18 +278,19 @@ static hr_status_t parse_bare(parser_t *p, dict_value_t *value) {
   if (hr_str_is(word, "unit")) return NULL;
   p->at = before;
   value->kind = DICT_OTHER;
-  value->text = take_balanced(p);
-  return value->text.size ? NULL : wanted(p, "a value");
+  value->text = scan_balanced(p);
+  return value->text.size ? NULL : expected_error(p, "a value");
 }
 
 static hr_status_t parse_value(parser_t *p, dict_value_t *value) {
   HR_TRY(parse_bare(p, value));
   if (!accept(p, ":")) return NULL;
-  value->type = take_balanced(p);
+  value->type = scan_balanced(p);
   apply_type(value);
   return NULL;
 }
 
+/* The whole text must be one dictionary. */
 hr_status_t mlir_dict_parse(hr_arena_t *arena, hr_str_t text, const dict_value_t **out_dict) {
   parser_t p = {.arena = arena, .start = text.data, .at = text.data, .end = text.data + text.size};
   dict_value_t *dict;
@@ -284,10 +298,10 @@ hr_status_t mlir_dict_parse(hr_arena_t *arena, hr_str_t text, const dict_value_t
   dict->kind = DICT_DICT;
   skip_space(&p);
   if (p.at < p.end) {
-    if (!accept(&p, "{")) return wanted(&p, "'{'");
+    if (!accept(&p, "{")) return expected_error(&p, "'{'");
     HR_TRY(parse_dict(&p, dict));
     skip_space(&p);
-    if (p.at < p.end) return wanted(&p, "the end");
+    if (p.at < p.end) return expected_error(&p, "the end");
   }
   *out_dict = dict;
   return NULL;

@@ -1,6 +1,8 @@
 /* MLIR attribute dictionaries, as backend_config of typed custom calls writes them:
  *   {uplo = 76 : ui8, dims = dense<[0, 1]> : tensor<2xi64>, mode = "full", nested = {k = true},
- * flag} Values live in the arena. Errors: INVALID with the place in the text. */
+ *    flag}
+ * Owner:  values live in the arena; texts may point into the input.
+ * Errors: INVALID with the position in the text. */
 #ifndef HLO_OPS_MLIR_DICT_H
 #define HLO_OPS_MLIR_DICT_H
 
@@ -20,8 +22,7 @@ typedef enum dict_kind {
 typedef struct dict_value {
   dict_kind_t kind;
   hr_str_t name; /* in a dictionary */
-  hr_str_t type; /* what follows the colon, or the element type of array<...>; empty if nothing was
-                    said */
+  hr_str_t type; /* text after the colon, or element type of array<...>; may be empty */
   hr_str_t text;
   int64_t integer;
   double number;

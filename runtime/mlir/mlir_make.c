@@ -1,4 +1,5 @@
-/* Makers of attributes. */
+/* Makers of attributes in an arena. Lists are copied; strings are borrowed and must live as long.
+ * Dictionaries are sorted by name, structures keep the order of printing. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,6 +78,7 @@ hr_status_t mlir_make_array(hr_arena_t *arena, int count, const mlir_attr_t *con
   return NULL;
 }
 
+/* array<i64: ...> */
 hr_status_t mlir_make_ints(hr_arena_t *arena, int64_t count, const int64_t *values,
                            const mlir_attr_t **out_attr) {
   static const mlir_type_t i64 = {.kind = MLIR_TYPE_INTEGER, .width = 64};
@@ -91,6 +93,7 @@ hr_status_t mlir_make_ints(hr_arena_t *arena, int64_t count, const int64_t *valu
   return NULL;
 }
 
+/* #dialect<enum_name word> */
 hr_status_t mlir_make_enum(hr_arena_t *arena, const char *dialect, const char *enum_name,
                            hr_str_t word, const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
@@ -103,7 +106,8 @@ hr_status_t mlir_make_enum(hr_arena_t *arena, const char *dialect, const char *e
 }
 
 static int compare_names(const void *a, const void *b) {
-  const mlir_named_attr_t *left = a, *right = b;
+  const mlir_named_attr_t *left = a;
+  const mlir_named_attr_t *right = b;
   size_t shorter = left->name.size < right->name.size ? left->name.size : right->name.size;
   int order = shorter ? memcmp(left->name.data, right->name.data, shorter) : 0;
   return order ? order
@@ -130,6 +134,7 @@ hr_status_t mlir_make_dict(hr_arena_t *arena, int count, const mlir_named_attr_t
   return NULL;
 }
 
+/* A structure such as #stablehlo.dot<...>: mnemonic and fields in printing order. */
 hr_status_t mlir_make_struct(hr_arena_t *arena, hr_str_t dialect, hr_str_t mnemonic, int count,
                              const mlir_named_attr_t *fields, const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;

@@ -45,7 +45,8 @@ static hr_status_t read_device_ids(hr_arena_t *arena, const mlir_attr_t *ids, hr
   bool dense = ids->kind == MLIR_ATTR_DENSE || ids->kind == MLIR_ATTR_DENSE_ARRAY;
   if (!dense || element->kind != MLIR_TYPE_INTEGER || element->width != 64)
     return hr_error(HR_INVALID, "device_ids of its mesh are no list of i64");
-  int64_t count = ids->element_count, *values;
+  int64_t count = ids->element_count;
+  int64_t *values;
   for (int d = 0; ids->splat && count && d < ids->type->rank; d++) {
     if (ids->type->dims[d] > HLO_MAX_DEVICES / count)
       return hr_error(HR_INVALID, "more than %ld device_ids", (long)HLO_MAX_DEVICES);
@@ -136,7 +137,8 @@ static hr_status_t make_singleton_groups(hr_arena_t *arena, hlo_groups_t *groups
 
 hr_status_t mlir_mesh_groups(const mlir_module_t *module, hr_arena_t *arena,
                              const mlir_attr_t *attr, hlo_groups_t *groups) {
-  const mlir_attr_t *mesh, *axes = mlir_attr_field(attr, "axes");
+  const mlir_attr_t *mesh;
+  const mlir_attr_t *axes = mlir_attr_field(attr, "axes");
   hlo_axis_ref_t *list;
   HR_TRY(find_mesh(module, mlir_attr_field(attr, "mesh"), &mesh));
   if (!axes || axes->kind != MLIR_ATTR_ARRAY)

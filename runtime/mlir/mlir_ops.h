@@ -1,4 +1,6 @@
-/* Operations of MLIR text: what the parser of modules and the parsers of pretty forms share. */
+/* Operations of MLIR text: interface between the parser of modules and those of pretty forms.
+ * Errors: INVALID with line and column, the token that was found and what was wanted.
+ * Owner:  results live in the module's arena. */
 #ifndef MLIR_MLIR_OPS_H
 #define MLIR_MLIR_OPS_H
 
@@ -12,8 +14,9 @@ typedef struct mlir_use {
 } mlir_use_t;
 typedef HR_VEC(mlir_use_t) mlir_uses_t;
 
-typedef struct mlir_arg { /* of a block; the name may be empty */
-  hr_str_t name;
+/* An argument of a block. */
+typedef struct mlir_arg {
+  hr_str_t name; /* may be empty */
   const mlir_type_t *type;
 } mlir_arg_t;
 
@@ -21,7 +24,7 @@ hr_status_t mlir_parse_use(mlir_parser_t *parser, mlir_use_t *out_use);
 /* "%a, %b" as long as values follow commas; the caller frees the list. */
 hr_status_t mlir_parse_uses(mlir_parser_t *parser, mlir_uses_t *uses);
 
-/* The operands' types, where they are known already, against those that the op is written with. */
+/* Compares the operands' types, as far as they are known, with the types written for the op. */
 hr_status_t mlir_check_operand_types(mlir_parser_t *parser, const mlir_op_t *op,
                                      const mlir_type_t *function);
 hr_status_t mlir_check_operand_type(mlir_parser_t *parser, const mlir_op_t *op, int k,
@@ -42,9 +45,9 @@ hr_status_t mlir_add_block_args(mlir_parser_t *parser, mlir_block_t *block, int 
                                 const mlir_arg_t *args);
 hr_status_t mlir_parse_op(mlir_parser_t *parser, mlir_op_t **out_op);
 
-/* An op in its own syntax; op->name is known and the parser is behind it. */
+/* Parses an op in its own syntax, from the token after its name; op->name is set. */
 hr_status_t mlir_parse_pretty_op(mlir_parser_t *parser, mlir_op_t *op);
-/* Do the op's regions see no values from outside? */
+/* Whether the op's regions cannot use values from outside (trait IsolatedFromAbove). */
 bool mlir_op_is_isolated(hr_str_t name);
 
 #endif

@@ -1,9 +1,14 @@
+/* Asynchronous ops written as OP-start, OP-update and OP-done. The text has no body: a computation
+ * of one op on its parameters is generated for OP-start, and marked hidden so that the printer
+ * writes the short notation again. Attributes belong to the wrapped op. */
 #include <string.h>
 
 #include "read/hlo_reader.h"
 
 /* OP-start(operands) stands for an async-start that calls a computation of nothing but OP. */
 
+/* Splits NAME-start; ops such as copy-start that exist under that name are not asynchronous
+ * wrappers. */
 bool read_async_op(hr_str_t name, hlo_opcode_t *out_async, hlo_opcode_t *out_wrapped) {
   static const struct {
     const char *suffix;
@@ -54,6 +59,7 @@ static hr_status_t fill_wrapper(read_hlo_t *r, read_draft_t *draft) {
   return NULL;
 }
 
+/* Generates the body: parameters and the wrapped op. */
 static hr_status_t make_wrapper(read_hlo_t *r, read_draft_t *draft,
                                 hlo_computation_t **out_wrapper) {
   read_scope_t scope;
@@ -64,6 +70,7 @@ static hr_status_t make_wrapper(read_hlo_t *r, read_draft_t *draft,
   return hr_status_join(st, read_scope_close(r, &scope));
 }
 
+/* async-start with the generated body. */
 static hr_status_t append_start(read_hlo_t *r, read_draft_t *draft, hlo_instr_t **out_instr) {
   const hlo_shape_t *shape = draft->shape;
   hlo_computation_t *wrapper;
@@ -83,8 +90,10 @@ static hr_status_t append_start(read_hlo_t *r, read_draft_t *draft, hlo_instr_t 
   return read_append(r, draft, out_instr);
 }
 
+/* async-update and async-done find the wrapped op through their operand. */
 static hr_status_t append_rest(read_hlo_t *r, read_draft_t *draft, hlo_instr_t **out_instr) {
-  hlo_opcode_t wrapped = draft->wrapped, found = HLO_OPCODE_COUNT;
+  hlo_opcode_t wrapped = draft->wrapped;
+  hlo_opcode_t found = HLO_OPCODE_COUNT;
   if (r->instrs.count - draft->operands_from == 1)
     found = wrapped_op(r->instrs.data[draft->operands_from]);
   if (found != wrapped)

@@ -1,3 +1,6 @@
+/* HLO text of op attributes: a dispatch on the kind of the attribute (attrs.def). Names are looked
+ * up in the op's row first, then among attributes of any op, those of asynchronous ops, and those
+ * of old versions. */
 #include <string.h>
 
 #include "read/hlo_reader.h"
@@ -29,6 +32,7 @@ static void list_words(const hlo_enum_info_t *info, char *into, size_t size) {
       used += (size_t)snprintf(into + used, size - used, "%s%s", used ? ", " : "", info->texts[i]);
 }
 
+/* A word of the enumeration; messages list all words. */
 static READ_OP_FRAME hr_status_t read_enum(read_hlo_t *r, hlo_attr_key_t key, int64_t *out_value) {
   read_lexer_t *l = &r->lexer;
   hlo_enum_id_t id = hlo_attr_table[key].enum_id;
@@ -44,6 +48,7 @@ static READ_OP_FRAME hr_status_t read_enum(read_hlo_t *r, hlo_attr_key_t key, in
   return read_advance(l);
 }
 
+/* {a,b,...} */
 static hr_status_t read_enums(read_hlo_t *r, hlo_attr_key_t key, hr_ints_t *out_values) {
   read_lexer_t *l = &r->lexer;
   size_t from = r->ints.count;
@@ -67,6 +72,7 @@ static hr_status_t read_shapes(read_hlo_t *r, const hlo_shapes_t **out_shapes) {
   return read_shape_list(r, READ_OPEN_BRACE, READ_CLOSE_BRACE, shapes);
 }
 
+/* Reads the value after "name=" by kind; computations go to the `called` stack. */
 hr_status_t read_attr_value(read_hlo_t *r, hlo_attr_key_t key, hlo_attr_kind_t kind,
                             hlo_attr_t *out_attr) {
   read_lexer_t *l = &r->lexer;
@@ -145,6 +151,7 @@ static hr_status_t read_op_attr(read_hlo_t *r, read_draft_t *draft, hr_str_t nam
   return NULL;
 }
 
+/* async_execution_thread of OP-start. */
 static hr_status_t read_async_thread(read_hlo_t *r, read_draft_t *draft, hr_str_t name,
                                      bool *out_found) {
   if (draft->async != HLO_ASYNC_START || !hr_str_is(name, "async_execution_thread")) return NULL;
@@ -155,6 +162,7 @@ static hr_status_t read_async_thread(read_hlo_t *r, read_draft_t *draft, hr_str_
   return read_string(&r->lexer, &draft->thread);
 }
 
+/* Lists the attributes that the op has. */
 static READ_OP_FRAME hr_status_t unknown_attr(read_hlo_t *r, const read_draft_t *draft) {
   char list[1024] = "";
   size_t used = 0;
@@ -170,6 +178,7 @@ static READ_OP_FRAME hr_status_t unknown_attr(read_hlo_t *r, const read_draft_t 
                        op->name, HR_STR_ARGS(r->lexer.token.text), list);
 }
 
+/* ", name=value" until the list ends. */
 hr_status_t read_attributes(read_hlo_t *r, read_draft_t *draft) {
   read_lexer_t *l = &r->lexer;
   while (read_is(l, READ_COMMA)) {

@@ -1,3 +1,6 @@
+/* HLO text of attributes that every op may have: sharding, frontend attributes, control
+ * predecessors, statistics, replication, origin, metadata, backend configuration. A table maps
+ * names to readers; each may occur once. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +11,7 @@
 
 /* Metadata ------------------------------------------------------------------------------------- */
 
+/* Unknown keys are refused, as a misspelt one would be lost. */
 static hr_status_t read_metadata_value(read_hlo_t *r, hr_str_t key, hlo_metadata_t *m,
                                        bool *out_known) {
   const struct {
@@ -39,6 +43,7 @@ static hr_status_t read_metadata_value(read_hlo_t *r, hr_str_t key, hlo_metadata
   return read_ints(r, READ_OPEN_BRACE, READ_CLOSE_BRACE, &m->profile_type);
 }
 
+/* key=value pairs separated by blanks. */
 hr_status_t read_metadata(read_hlo_t *r, hlo_metadata_t *out_metadata) {
   read_lexer_t *l = &r->lexer;
   *out_metadata = (hlo_metadata_t){0};
@@ -57,11 +62,13 @@ hr_status_t read_metadata(read_hlo_t *r, hlo_metadata_t *out_metadata) {
 /* Frontend attributes -------------------------------------------------------------------------- */
 
 static int compare_names(const void *a, const void *b) {
-  hr_str_t x = ((const hlo_name_value_t *)a)->name, y = ((const hlo_name_value_t *)b)->name;
+  hr_str_t x = ((const hlo_name_value_t *)a)->name;
+  hr_str_t y = ((const hlo_name_value_t *)b)->name;
   int order = memcmp(x.data, y.data, x.size < y.size ? x.size : y.size);
   return order ? order : (x.size > y.size) - (x.size < y.size);
 }
 
+/* Sorted by name when the dictionary ends. */
 hr_status_t read_pairs(read_hlo_t *r, hlo_name_values_t *out_pairs) {
   read_lexer_t *l = &r->lexer;
   size_t from = r->pairs.count;
@@ -87,6 +94,7 @@ hr_status_t read_pairs(read_hlo_t *r, hlo_name_values_t *out_pairs) {
 
 /* Statistics ----------------------------------------------------------------------------------- */
 
+/* visualizing_index first, then name=number. */
 static hr_status_t read_statistics(read_hlo_t *r, const hlo_statistics_t **out_statistics) {
   read_lexer_t *l = &r->lexer;
   HR_VEC(struct hlo_statistic) items = {0};
@@ -121,6 +129,7 @@ static hr_status_t read_statistics(read_hlo_t *r, const hlo_statistics_t **out_s
 
 /* Origins -------------------------------------------------------------------------------------- */
 
+/* {} or {"name" {index}} */
 static hr_status_t read_origin_leaf(read_hlo_t *r, hlo_origin_t *leaf) {
   read_lexer_t *l = &r->lexer;
   HR_TRY(read_expect(l, READ_OPEN_BRACE));
@@ -131,6 +140,7 @@ static hr_status_t read_origin_leaf(read_hlo_t *r, hlo_origin_t *leaf) {
   return read_expect(l, READ_CLOSE_BRACE);
 }
 
+/* A tuple of trees, or a leaf. */
 static hr_status_t read_origin_tree(read_hlo_t *r, const hlo_origin_t **out_origin) {
   read_lexer_t *l = &r->lexer;
   hlo_origin_t *origin;
@@ -157,6 +167,7 @@ static hr_status_t read_origin_tree(read_hlo_t *r, const hlo_origin_t **out_orig
   return read_expect(l, READ_CLOSE_PAREN);
 }
 
+/* [synthetic_call] */
 static hr_status_t read_synthetic_origin(read_hlo_t *r, const hlo_origin_t **out_origin) {
   read_lexer_t *l = &r->lexer;
   hlo_origin_t *origin;
@@ -169,6 +180,7 @@ static hr_status_t read_synthetic_origin(read_hlo_t *r, const hlo_origin_t **out
   return read_expect(l, READ_CLOSE_BRACKET);
 }
 
+/* {tree} or {[synthetic_call]} */
 static hr_status_t read_origin(read_hlo_t *r, read_draft_t *draft) {
   read_lexer_t *l = &r->lexer;
   HR_TRY(read_expect(l, READ_OPEN_BRACE));
@@ -180,6 +192,7 @@ static hr_status_t read_origin(read_hlo_t *r, read_draft_t *draft) {
 
 /* Control predecessors and replication --------------------------------------------------------- */
 
+/* Predecessors must be defined before. */
 static hr_status_t read_control(read_hlo_t *r, read_draft_t *draft) {
   read_lexer_t *l = &r->lexer;
   size_t from = r->instrs.count;
@@ -205,6 +218,7 @@ static hr_status_t read_control(read_hlo_t *r, read_draft_t *draft) {
   return NULL;
 }
 
+/* One flag per leaf of the parameter. */
 static hr_status_t read_replication(read_hlo_t *r, read_draft_t *draft) {
   read_lexer_t *l = &r->lexer;
   size_t from = r->ints.count;
@@ -264,6 +278,7 @@ static const struct {
 
 const char *read_extra_name(int index) { return index < EXTRA_COUNT ? extras[index].name : NULL; }
 
+/* Each attribute once. */
 hr_status_t read_extra(read_hlo_t *r, read_draft_t *draft, hr_str_t name, bool *out_found) {
   *out_found = false;
   for (int i = 0; i < EXTRA_COUNT && !*out_found; i++) {

@@ -1,3 +1,6 @@
+/* HLO text of meshes and replica groups: lists {{0,1},{2,3}}, iota notation [2,2]<=[4]T(0) and
+ * mesh axes mesh['x'=2] {'x'}. Short texts can name many devices: equal texts are expanded once,
+ * and the total is limited. */
 #include <string.h>
 
 #include "read/hlo_reader.h"
@@ -28,6 +31,7 @@ static hr_status_t read_mesh_axis(read_lexer_t *l, hlo_mesh_axis_t *out_axis) {
   return read_int(l, &out_axis->size);
 }
 
+/* ['a'=2,'b'=4] */
 static hr_status_t read_mesh_axes(read_hlo_t *r, hlo_mesh_t *mesh) {
   read_lexer_t *l = &r->lexer;
   hlo_mesh_axis_t axes[MESH_AXES_MAX];
@@ -57,6 +61,7 @@ static hr_status_t read_device_ids(read_hlo_t *r, hlo_mesh_t *mesh) {
   return read_expect(l, READ_CLOSE_PAREN);
 }
 
+/* maximal_mesh[device_id=N] */
 static hr_status_t read_maximal_mesh(read_hlo_t *r, hlo_mesh_t *mesh) {
   read_lexer_t *l = &r->lexer;
   int64_t device;
@@ -70,6 +75,8 @@ static hr_status_t read_maximal_mesh(read_hlo_t *r, hlo_mesh_t *mesh) {
   return read_expect(l, READ_CLOSE_BRACKET);
 }
 
+/* The comma after a mesh may belong to the attribute around it: the caller learns that it was
+ * read. */
 hr_status_t read_mesh(read_hlo_t *r, hlo_mesh_t *out_mesh, bool *out_comma) {
   read_lexer_t *l = &r->lexer;
   bool maximal = read_is_word(l, "maximal_mesh");
@@ -127,6 +134,7 @@ static hr_status_t read_axis(read_hlo_t *r, const hlo_mesh_t *mesh, hlo_axis_ref
   return NULL;
 }
 
+/* {'a', 'b':(1)2, ?} */
 hr_status_t read_axes(read_hlo_t *r, const hlo_mesh_t *mesh, hlo_axes_t *out_axes, bool *out_open) {
   read_lexer_t *l = &r->lexer;
   hlo_axis_ref_t refs[MESH_AXES_MAX];
@@ -150,6 +158,7 @@ hr_status_t read_axes(read_hlo_t *r, const hlo_mesh_t *mesh, hlo_axes_t *out_axe
 
 /* Replica groups ------------------------------------------------------------------------------- */
 
+/* [groups,members]<=[dims]T(permutation) */
 static hr_status_t read_iota_groups(read_hlo_t *r, hlo_groups_t *groups) {
   read_lexer_t *l = &r->lexer;
   size_t at = l->token.at;
@@ -170,6 +179,7 @@ static hr_status_t read_iota_groups(read_hlo_t *r, hlo_groups_t *groups) {
   return NULL;
 }
 
+/* mesh[...] {'a'} */
 static hr_status_t read_mesh_groups(read_hlo_t *r, hlo_groups_t *groups) {
   bool comma;
   hlo_axes_t axes;
@@ -208,6 +218,7 @@ static hr_status_t share_groups(read_hlo_t *r, hr_str_t text, size_t at, hlo_gro
   return st;
 }
 
+/* The first token decides among the notations. */
 hr_status_t read_groups(read_hlo_t *r, const hlo_groups_t **out_groups) {
   read_lexer_t *l = &r->lexer;
   hlo_groups_t *groups;

@@ -1,8 +1,9 @@
+/* HLO text of the header: the first line, a list of module attributes each of which may occur
+ * once, and the tables of stack frames after it (FileNames, FunctionNames, FileLocations,
+ * StackFrames). */
 #include <string.h>
 
 #include "read/hlo_reader.h"
-
-/* The module's first line, and the tables of stack frames behind it. */
 
 /* { (param, {index}), ... } */
 static hr_status_t read_donors(read_hlo_t *r) {
@@ -28,6 +29,7 @@ static hr_status_t read_donors(read_hlo_t *r) {
   return st;
 }
 
+/* {(params)->result} */
 static hr_status_t read_entry_layout(read_hlo_t *r) {
   read_lexer_t *l = &r->lexer;
   HR_TRY(read_expect(l, READ_OPEN_BRACE));
@@ -108,8 +110,8 @@ static hr_status_t read_origin_table(read_hlo_t *r) {
 static hr_status_t read_debug_attributes(read_hlo_t *r) {
   return read_raw_braces(r, &r->module->debug_attributes);
 }
-static hr_status_t read_parameter_binding(
-    read_hlo_t *r) { /* old versions had it; nothing depends on it */
+/* Old versions had it; nothing depends on it. */
+static hr_status_t read_parameter_binding(read_hlo_t *r) {
   hr_str_t dropped;
   return read_raw_braces(r, &dropped);
 }
@@ -154,6 +156,7 @@ static hr_status_t read_header_attr(read_hlo_t *r, unsigned *seen) {
   return headers[name].read(r);
 }
 
+/* The name of a module may be any word, even an element type. */
 hr_status_t read_header(read_hlo_t *r) {
   read_lexer_t *l = &r->lexer;
   unsigned seen = 0;
@@ -229,6 +232,7 @@ static hr_status_t read_records(read_hlo_t *r, read_keyword_t keyword, const cha
   return NULL;
 }
 
+/* Six numbers each. */
 static hr_status_t read_locations(read_hlo_t *r, hlo_stack_frames_t *frames) {
   static const char *const keys[] = {"file_name_id", "function_name_id", "line",
                                      "end_line",     "column",           "end_column"};
@@ -263,6 +267,7 @@ static hr_status_t read_frames(read_hlo_t *r, hlo_stack_frames_t *frames) {
   return NULL;
 }
 
+/* Each table is optional; their order is fixed. */
 hr_status_t read_stack_frames(read_hlo_t *r) {
   hlo_stack_frames_t *frames;
   HR_TRY(HR_NEW(r->arena, &frames));

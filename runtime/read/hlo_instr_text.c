@@ -1,3 +1,8 @@
+/* HLO text of instructions: [ROOT] NAME = SHAPE OPCODE(OPERANDS), ATTRIBUTES.
+ * A draft collects the parts; operands, attributes and called computations are on the reader's
+ * stacks, from the draft's marks up. Operands may be instructions themselves (nested form of old
+ * texts); their frames are kept small (READ_OP_FRAME). Unknown opcodes are reported with the
+ * nearest known one. */
 #include <string.h>
 
 #include "ops/rules/build_rules.h"
@@ -23,6 +28,7 @@ static int64_t count_nodes(const hlo_shape_t *shape, int64_t limit, int depth) {
   return count;
 }
 
+/* Shapes share elements, so that their nodes are counted rather than their memory. */
 hr_status_t read_charge_tuple(read_hlo_t *r, size_t at, const hlo_shape_t *shape) {
   if (!hlo_shape_is_tuple(shape)) return NULL;
   int64_t limit = 65536 + 16 * (int64_t)r->lexer.size - r->inferred_nodes;
@@ -33,9 +39,11 @@ hr_status_t read_charge_tuple(read_hlo_t *r, size_t at, const hlo_shape_t *shape
                                         "the tuple that is meant is far larger than the program");
 }
 
+/* A list by number is bounded by the size of the text. */
 static hr_status_t check_parameter(read_hlo_t *r, const read_draft_t *draft) {
   read_attr_t *attr = read_find_attr(r, draft, HLO_ATTR_PARAMETER_NUMBER);
-  int64_t number = attr->attr.integer, have = (int64_t)r->scope->computation->params.count;
+  int64_t number = attr->attr.integer;
+  int64_t have = (int64_t)r->scope->computation->params.count;
   int64_t slots = number >= have && number < INT64_MAX ? number + 1 - have : 0;
   /* Each parameter takes some bytes of text, so that numbers without gaps stay below its size. */
   if (number < 0 || number > (int64_t)r->lexer.size ||
@@ -47,9 +55,10 @@ static hr_status_t check_parameter(read_hlo_t *r, const read_draft_t *draft) {
   return NULL;
 }
 
+/* Negative counts of the op table mean "at least". */
 static hr_status_t check_operand_count(read_hlo_t *r, const read_draft_t *draft) {
-  int want = hlo_op_table[draft->op].operands,
-      found = (int)(r->instrs.count - draft->operands_from);
+  int want = hlo_op_table[draft->op].operands;
+  int found = (int)(r->instrs.count - draft->operands_from);
   if (want >= 0 ? found == want : found >= -1 - want) return NULL;
   return READ_ERROR_AT(&r->lexer, draft->op_at, "%s has %d operand%s, want %s%d",
                        hlo_op_name(draft->op), found, found == 1 ? "" : "s",
@@ -80,9 +89,10 @@ static hr_status_t order_attrs(read_hlo_t *r, const read_draft_t *draft, hlo_att
   return NULL;
 }
 
-/* A sharding on a tuple is meant for each of its leaves. */
+/* Repeats the sharding of a tuple-shaped instruction for each of its leaves. */
 static hr_status_t expand_sharding(read_hlo_t *r, const hlo_instr_t *instr, hlo_extra_t *extra) {
-  const hlo_sharding_t *leaf = extra->sharding, **elements;
+  const hlo_sharding_t *leaf = extra->sharding;
+  const hlo_sharding_t **elements;
   if (!leaf || leaf->kind == HLO_TILE_KIND_TUPLE || !hlo_shape_is_tuple(instr->shape)) return NULL;
   int count = hlo_shape_leaf_count(instr->shape);
   hlo_sharding_t *tuple;
@@ -97,6 +107,7 @@ static hr_status_t expand_sharding(read_hlo_t *r, const hlo_instr_t *instr, hlo_
   return NULL;
 }
 
+/* Instructions without names wait for the end of the scope. */
 static hr_status_t register_name(read_hlo_t *r, const read_draft_t *draft, hlo_instr_t *instr) {
   if (!draft->name.size) {
     HR_VEC_PUSH(&r->anonymous, instr);
@@ -110,7 +121,7 @@ static hr_status_t register_name(read_hlo_t *r, const read_draft_t *draft, hlo_i
                      HR_STR_ARGS(draft->name), ((hlo_instr_t *)old)->line);
 }
 
-/* What follows for the computations that the new instruction calls. */
+/* Sets flags of the computations that the new instruction calls. */
 static void mark_called(hlo_instr_t *instr) {
   if (instr->op == HLO_FUSION && instr->called_count) instr->called[0]->is_fusion = true;
   hr_str_t thread = hlo_attr_str(instr, HLO_ATTR_ASYNC_EXECUTION_THREAD);
@@ -129,6 +140,7 @@ static hr_status_t check_shape_written(read_hlo_t *r, const read_draft_t *draft)
 
 #define ATTRS_MAX 32 /* more than any op has */
 
+/* Creates the instruction from the draft; shapes that the text omits are inferred. */
 READ_OP_FRAME hr_status_t read_append(read_hlo_t *r, const read_draft_t *draft,
                                       hlo_instr_t **out_instr) {
   hlo_attr_t attrs[ATTRS_MAX];
@@ -162,6 +174,7 @@ READ_OP_FRAME hr_status_t read_append(read_hlo_t *r, const read_draft_t *draft,
   return register_name(r, draft, *out_instr);
 }
 
+/* The position is that of the instruction being expanded. */
 READ_OP_FRAME hr_status_t read_append_simple(read_hlo_t *r, const read_draft_t *at, hlo_opcode_t op,
                                              const hlo_shape_t *shape, int operand_count,
                                              hlo_instr_t *const *operands, const hlo_attr_t *attr,
@@ -187,15 +200,17 @@ READ_OP_FRAME hr_status_t read_append_simple(read_hlo_t *r, const read_draft_t *
 
 /* Edit distance, given up beyond the length of the names. */
 static int distance(hr_str_t a, const char *b) {
-  int row[64], size = (int)strlen(b);
+  int row[64];
+  int size = (int)strlen(b);
   if (a.size >= 63 || size >= 63) return 63;
   for (int j = 0; j <= size; j++) row[j] = j;
   for (int i = 1; i <= (int)a.size; i++) {
     int diagonal = row[0];
     row[0] = i;
     for (int j = 1; j <= size; j++) {
-      int change = diagonal + (a.data[i - 1] != b[j - 1]), above = row[j] + 1,
-          left = row[j - 1] + 1;
+      int change = diagonal + (a.data[i - 1] != b[j - 1]);
+      int above = row[j] + 1;
+      int left = row[j - 1] + 1;
       diagonal = row[j];
       row[j] = change < above ? change : above;
       if (left < row[j]) row[j] = left;
@@ -204,12 +219,15 @@ static int distance(hr_str_t a, const char *b) {
   return row[size];
 }
 
+/* Suggests the known opcode with the least edit distance. */
 static READ_OP_FRAME hr_status_t unknown_opcode(read_hlo_t *r) {
   hr_str_t name = r->lexer.token.text;
   int best = 0, best_distance = 1000;
   for (int op = 0; op < HLO_OPCODE_COUNT; op++) {
     int d = distance(name, hlo_op_name((hlo_opcode_t)op));
-    if (d < best_distance) best = op, best_distance = d;
+    if (d >= best_distance) continue;
+    best = op;
+    best_distance = d;
   }
   bool near = best_distance <= 2 + (int)name.size / 4;
   return READ_ERROR_AT(&r->lexer, r->lexer.token.at, "unknown opcode '%.*s'%s%s%s",
@@ -217,6 +235,7 @@ static READ_OP_FRAME hr_status_t unknown_opcode(read_hlo_t *r) {
                        near ? hlo_op_name((hlo_opcode_t)best) : "", near ? "'?" : "");
 }
 
+/* Present opcodes, OP-start and the like, then those of old versions. */
 static hr_status_t read_opcode(read_hlo_t *r, read_draft_t *draft) {
   read_lexer_t *l = &r->lexer;
   if (!read_is(l, READ_WORD))
@@ -272,6 +291,7 @@ static READ_OP_FRAME hr_status_t add_parameter(read_hlo_t *r, hr_str_t name,
   return NULL;
 }
 
+/* A name that is unknown becomes a parameter in a single instruction. */
 static hr_status_t read_operand_name(read_hlo_t *r, const hlo_shape_t *shape,
                                      hlo_instr_t **out_instr) {
   read_lexer_t *l = &r->lexer;
@@ -294,6 +314,7 @@ static READ_OP_FRAME hr_status_t other_shape(read_hlo_t *r, size_t at, const hlo
                        HR_STR_ARGS(operand->name));
 }
 
+/* [shape] name, a nested instruction, or a literal in old texts. */
 static hr_status_t read_operand(read_hlo_t *r) {
   read_lexer_t *l = &r->lexer;
   const hlo_shape_t *shape = NULL;
@@ -327,6 +348,7 @@ static hr_status_t read_constant(read_hlo_t *r, read_draft_t *draft) {
   return read_literal_text(r, &draft->shape, &draft->literal);
 }
 
+/* Operands in parentheses; constants and parameters have their own contents. */
 static hr_status_t read_operands(read_hlo_t *r, read_draft_t *draft) {
   read_lexer_t *l = &r->lexer;
   HR_TRY(read_expect(l, READ_OPEN_PAREN));
@@ -351,8 +373,8 @@ static hr_status_t check_conditional(read_hlo_t *r, const read_draft_t *draft) {
   if (draft->op != HLO_CONDITIONAL || r->instrs.count == draft->operands_from) return NULL;
   bool pred = r->instrs.data[draft->operands_from]->shape->dtype == HR_PRED;
   bool list = read_find_attr(r, draft, HLO_ATTR_BRANCH_COMPUTATIONS);
-  bool yes = read_find_attr(r, draft, HLO_ATTR_TRUE_COMPUTATION),
-       no = read_find_attr(r, draft, HLO_ATTR_FALSE_COMPUTATION);
+  bool yes = read_find_attr(r, draft, HLO_ATTR_TRUE_COMPUTATION);
+  bool no = read_find_attr(r, draft, HLO_ATTR_FALSE_COMPUTATION);
   if (pred ? yes && no && !list : list && !yes && !no) return NULL;
   return READ_ERROR_AT(&r->lexer, draft->op_at, "conditional on a %s index, want %s",
                        pred ? "pred" : "s32",
@@ -387,6 +409,7 @@ hr_status_t read_rhs(read_hlo_t *r, read_draft_t *draft, hlo_instr_t **out_instr
   return read_instruction_body(r, draft, false, out_instr);
 }
 
+/* A root is marked once per computation. */
 hr_status_t read_instruction(read_hlo_t *r) {
   read_lexer_t *l = &r->lexer;
   bool root = read_is_keyword(l, READ_KEYWORD_ROOT);

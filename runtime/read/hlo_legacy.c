@@ -1,10 +1,14 @@
+/* Old versions of HLO text, back to 2018. Renamed ops and attributes are rows of hlo_legacy.def;
+ * forms that take several instructions today (select of tuples, sort without comparator, dynamic
+ * slices with a vector of starts) are expanded here. The last instruction of an expansion has the
+ * name that the text gives. */
 #include <string.h>
 
 #include "read/hlo_reader.h"
 
-/* What a table row does to the draft, besides naming today's op. */
+/* Changes the draft of an old op, in addition to its present opcode. */
 typedef hr_status_t (*modernize_op_fn)(read_hlo_t *r, read_draft_t *draft);
-/* Turns the value as it was written into today's. */
+/* Converts the value of an old attribute into the present one. */
 typedef hr_status_t (*modernize_attr_fn)(read_hlo_t *r, size_t at, hlo_attr_t *attr);
 
 typedef struct read_old_op {
@@ -45,6 +49,7 @@ static hr_status_t attr_none(read_hlo_t *r, size_t at, hlo_attr_t *attr) {
   return NULL;
 }
 
+/* is_cross_program_prefetch=true is index 0 today. */
 static hr_status_t attr_prefetch(read_hlo_t *r, size_t at, hlo_attr_t *attr) {
   (void)r, (void)at;
   if (attr->flag)
@@ -56,7 +61,8 @@ static hr_status_t attr_prefetch(read_hlo_t *r, size_t at, hlo_attr_t *attr) {
 
 /* replica_group_ids={0,0,1,1} gives each replica's group. */
 static hr_status_t attr_group_ids(read_hlo_t *r, size_t at, hlo_attr_t *attr) {
-  hr_ints_t ids = attr->ints, *lists;
+  hr_ints_t ids = attr->ints;
+  hr_ints_t *lists;
   int64_t count = 0, *members;
   hlo_groups_t *groups;
   for (int64_t i = 0; i < ids.count; i++) {
@@ -100,6 +106,7 @@ static const old_attr_t old_attrs[] = {
 #undef OLD_ATTR
 };
 
+/* Linear search: only opcodes that are unknown come here. */
 const read_old_op_t *read_old_op_find(hr_str_t name, hlo_opcode_t *out_op) {
   for (size_t i = 0; i < sizeof old_ops / sizeof *old_ops; i++) {
     if (!hr_str_is(name, old_ops[i].text)) continue;
@@ -117,6 +124,7 @@ static const old_attr_t *find_old_attr(hlo_opcode_t op, hr_str_t name) {
   return NULL;
 }
 
+/* An old enumeration without a key of its own is read as a mode. */
 hr_status_t read_old_attr(read_hlo_t *r, read_draft_t *draft, hr_str_t name, bool *out_found) {
   read_lexer_t *l = &r->lexer;
   if (draft->op == HLO_CUSTOM_CALL && hr_str_is(name, "opaque"))
@@ -152,7 +160,8 @@ static hr_status_t select_elements(read_hlo_t *r, const read_draft_t *at, hlo_in
   if (!hlo_shape_is_tuple(shape))
     return read_append_simple(r, at, HLO_SELECT, shape, 3, in, NULL, out_instr);
   for (int i = 0; i < shape->element_count; i++) {
-    hlo_instr_t *parts[3] = {in[0]}, *element;
+    hlo_instr_t *parts[3] = {in[0]};
+    hlo_instr_t *element;
     hlo_attr_t index = {.key = HLO_ATTR_INDEX, .integer = i};
     for (int k = 1; k < 3; k++)
       HR_TRY(read_append_simple(r, at, HLO_GET_TUPLE_ELEMENT, shape->elements[i], 1, &in[k], &index,
@@ -168,7 +177,7 @@ static hr_status_t select_elements(read_hlo_t *r, const read_draft_t *at, hlo_in
 }
 
 /* The last instruction of an expansion takes the name that the text gave to the whole. */
-static hr_status_t take_name(read_hlo_t *r, const read_draft_t *draft, hlo_instr_t *instr) {
+static hr_status_t rename_last(read_hlo_t *r, const read_draft_t *draft, hlo_instr_t *instr) {
   if (!draft->name.size) return NULL;
   void *old;
   HR_TRY(hr_arena_str(r->arena, draft->name, &instr->name));
@@ -179,6 +188,7 @@ static hr_status_t take_name(read_hlo_t *r, const read_draft_t *draft, hlo_instr
                      HR_STR_ARGS(draft->name));
 }
 
+/* Both tuples must have the same shape. */
 static hr_status_t select_tuples(read_hlo_t *r, read_draft_t *draft, hlo_instr_t **out_instr) {
   hlo_instr_t *in[3];
   memcpy(in, r->instrs.data + draft->operands_from, sizeof in);
@@ -187,14 +197,15 @@ static hr_status_t select_tuples(read_hlo_t *r, read_draft_t *draft, hlo_instr_t
                          "the tuples to select from have different shapes");
   HR_TRY(read_charge_tuple(r, draft->op_at, in[1]->shape));
   HR_TRY(select_elements(r, draft, in, out_instr));
-  return take_name(r, draft, *out_instr);
+  return rename_last(r, draft, *out_instr);
 }
 
 /* One rank-1 vector of start indices becomes a scalar per dimension. The vector is operand number
  * `at`. */
 static hr_status_t split_starts(read_hlo_t *r, read_draft_t *draft, size_t at) {
   hlo_instr_t *vector = r->instrs.data[draft->operands_from + at];
-  int64_t count = vector->shape->dims[0], one = 1;
+  int64_t count = vector->shape->dims[0];
+  int64_t one = 1;
   if (count > HLO_MAX_RANK || count < 0)
     return READ_ERROR_AT(&r->lexer, draft->op_at, "found %ld start indices, want at most %d",
                          (long)count, HLO_MAX_RANK);
@@ -263,6 +274,7 @@ static hr_status_t add_comparator(read_hlo_t *r, read_draft_t *draft) {
   return NULL;
 }
 
+/* Called when operands and attributes of the draft are complete. */
 hr_status_t read_modernize(read_hlo_t *r, read_draft_t *draft, hlo_instr_t **out_instr) {
   size_t count = r->instrs.count - draft->operands_from;
   hlo_instr_t *const *operands = r->instrs.data + draft->operands_from;

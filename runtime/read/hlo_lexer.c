@@ -1,3 +1,9 @@
+/* Lexer of HLO text. Every byte has a class (blank, start and part of words, digit) in a table of
+ * 256. Most tokens are found by their first byte; the difficult ones are numbers, which may be
+ * integers, floats, sizes (3x3), padding (1_1x0_2) or dimension labels (0b1f_...), tried in that
+ * order by their longest match.
+ * Words are looked up once in a map of keywords and element types. Positions are offsets; lines
+ * are counted on demand. */
 #include "read/hlo_lexer.h"
 
 #include <stdarg.h>
@@ -10,6 +16,7 @@
 #define LONGEST_RESERVED 23 /* last_tile_dim_replicate */
 #define QUOTED_TOKEN_MAX 48 /* characters of a token that a message quotes */
 
+/* Classes of bytes, as bits of a table. */
 enum { BLANK = 1, WORD_START = 2, WORD_PART = 4, DIGIT = 8 };
 static const unsigned char classes[256] = {
     [' '] = BLANK,
@@ -43,6 +50,7 @@ static hr_status_t fill_words(read_lexer_t *l) {
   return NULL;
 }
 
+/* Fills the map of words; the first token is not yet read. */
 hr_status_t read_lexer_init(read_lexer_t *l, const hr_source_t *source, hr_arena_t *arena) {
   *l = (read_lexer_t){.source = source,
                       .text = source->text,
@@ -54,8 +62,12 @@ hr_status_t read_lexer_init(read_lexer_t *l, const hr_source_t *source, hr_arena
 
 void read_lexer_deinit(read_lexer_t *l) { hr_map_deinit(&l->words); }
 
+/* Counts lines from the last position asked for; an earlier offset starts again. */
 hr_pos_t read_pos(read_lexer_t *l, size_t offset) {
-  if (offset < l->line_start) l->line_start = 0, l->line = 1;
+  if (offset < l->line_start) {
+    l->line_start = 0;
+    l->line = 1;
+  }
   for (;;) {
     const char *from = l->text + l->line_start;
     const char *newline =
@@ -79,6 +91,7 @@ static void token_text(const read_lexer_t *l, char *into, size_t size) {
     snprintf(into, size, "'%.*s'", (int)length, l->text + t->at);
 }
 
+/* Long tokens are cut in the message. */
 hr_status_t read_want(read_lexer_t *l, const char *format, ...) {
   char found[QUOTED_TOKEN_MAX + 32], *want = NULL;
   token_text(l, found, sizeof found);
@@ -108,8 +121,10 @@ static size_t match_log_prefix(const char *text, size_t size) {
   return (size_t)(bracket - text) + 1;
 }
 
+/* Block comments do not nest; line comments end with their line. */
 static hr_status_t skip_comment(read_lexer_t *l, size_t *at) {
-  const char *from = l->text + *at, *end;
+  const char *from = l->text + *at;
+  const char *end;
   if (from[1] == '/') {
     end = memchr(from, '\n', l->size - *at);
     *at = end ? (size_t)(end - l->text) : l->size;
@@ -121,6 +136,7 @@ static hr_status_t skip_comment(read_lexer_t *l, size_t *at) {
   return NULL;
 }
 
+/* The fast path is a single blank. */
 hr_status_t read_skip_blanks(read_lexer_t *l, size_t *at) {
   if (*at == 0) *at += match_log_prefix(l->text, l->size);
   for (;;) {
@@ -153,12 +169,16 @@ static size_t match_digits(const char *text, size_t size) {
 }
 
 static size_t match_signed_digits(const char *text, size_t size) {
-  size_t sign = size && text[0] == '-', digits = match_digits(text + sign, size - sign);
+  size_t sign = size && text[0] == '-';
+  size_t digits = match_digits(text + sign, size - sign);
   return digits ? sign + digits : 0;
 }
 
+/* Length of digits . digits exponent; 0 if there is neither point nor exponent. */
 size_t read_match_float(const char *text, size_t size) {
-  size_t at = size && text[0] == '-', whole = match_digits(text + at, size - at), fraction = 0;
+  size_t at = size && text[0] == '-';
+  size_t whole = match_digits(text + at, size - at);
+  size_t fraction = 0;
   at += whole;
   bool point = at < size && text[at] == '.';
   if (point) at++, fraction = match_digits(text + at, size - at), at += fraction;
@@ -171,14 +191,16 @@ size_t read_match_float(const char *text, size_t size) {
   return point ? at : 0;
 }
 
-static size_t match_set(const char *text, size_t size, const char *letters) {
+static size_t match_set(const char *text, size_t size, const char *set) {
   size_t at = 0;
-  while (at < size && (is(text[at], DIGIT) || (text[at] && strchr(letters, text[at])))) at++;
+  while (at < size && (is(text[at], DIGIT) || (text[at] && strchr(set, text[at])))) at++;
   return at >= 2 ? at : 0;
 }
 
+/* Length of lhs_rhs->out; 0 if the text is something else. */
 static size_t match_labels(const char *text, size_t size) {
-  size_t at = match_set(text, size, "bf?"), part;
+  size_t at = match_set(text, size, "bf?");
+  size_t part;
   if (!at || at >= size || text[at] != '_') return 0;
   part = match_set(text + at + 1, size - at - 1, "io?");
   at += 1 + part;
@@ -188,14 +210,17 @@ static size_t match_labels(const char *text, size_t size) {
 }
 
 static size_t match_sizes(const char *text, size_t size) {
-  size_t at = match_digits(text, size), first = at;
+  size_t at = match_digits(text, size);
+  size_t first = at;
   while (at && at + 1 < size && text[at] == 'x' && is(text[at + 1], DIGIT))
     at += 1 + match_digits(text + at + 1, size - at - 1);
   return at > first ? at : 0;
 }
 
+/* low_high or low_high_interior, with signs. */
 static size_t match_pad(const char *text, size_t size) {
-  size_t at = match_signed_digits(text, size), part;
+  size_t at = match_signed_digits(text, size);
+  size_t part;
   if (!at || at >= size || text[at] != '_' ||
       !(part = match_signed_digits(text + at + 1, size - at - 1)))
     return 0;
@@ -206,7 +231,8 @@ static size_t match_pad(const char *text, size_t size) {
 }
 
 static size_t match_pads(const char *text, size_t size) {
-  size_t at = match_pad(text, size), part;
+  size_t at = match_pad(text, size);
+  size_t part;
   while (at && at < size && text[at] == 'x' && (part = match_pad(text + at + 1, size - at - 1)))
     at += 1 + part;
   return at;
@@ -226,6 +252,7 @@ static void set_token(read_lexer_t *l, read_kind_t kind, size_t length) {
   l->at = l->token.at + length;
 }
 
+/* Value of an INT token; digits beyond 2^64 wrap, for types whose range the parser checks. */
 static hr_status_t set_int(read_lexer_t *l, size_t length) {
   set_token(l, READ_INT, length);
   const char *text = l->token.text.data;
@@ -241,9 +268,11 @@ static hr_status_t set_int(read_lexer_t *l, size_t length) {
   return NULL;
 }
 
+/* Longest match of labels, sizes, padding, float, integer. */
 static hr_status_t lex_number(read_lexer_t *l) {
   const char *text = l->text + l->at;
-  size_t size = l->size - l->at, length = match_signed_digits(text, size);
+  size_t size = l->size - l->at;
+  size_t length = match_signed_digits(text, size);
   if (length && (length == size || (!is(text[length], WORD_PART) && text[length] != '?')))
     return set_int(l, length);
   static const struct {
@@ -275,6 +304,7 @@ static size_t word_length(const read_lexer_t *l, size_t at) {
   return end - at;
 }
 
+/* %name: any word, without regard to keywords. */
 static hr_status_t lex_percent(read_lexer_t *l) {
   size_t at = l->at + 1;
   if (!is(byte_at(l, at), WORD_START))
@@ -303,6 +333,7 @@ static void classify_word(read_lexer_t *l) {
   }
 }
 
+/* name: and attr= are one token each, as the text never has a blank there. */
 static hr_status_t lex_word(read_lexer_t *l) {
   size_t length = word_length(l, l->at);
   char next = byte_at(l, l->at + length);
@@ -330,21 +361,28 @@ static int hex_digit(char c) {
 
 static char *add_utf8(char *to, uint32_t code) {
   if (code < 0x80) return *to++ = (char)code, to;
-  int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+  int more = code < 0x800 ? 1 : 2;
+  if (code >= 0x10000) more = 3;
   *to++ = (char)((0xff00 >> (more + 1) & 0xff) | (code >> (6 * more)));
   while (more--) *to++ = (char)(0x80 | (code >> (6 * more) & 0x3f));
   return to;
 }
 
-/* Reads the escape at *from, which points behind the backslash. False if it is none. */
+/* Reads the escape at *from, after the backslash: \n and the like, octal, \x, \u, \U. False if it
+ * is none. */
 static bool unescape_one(const char **from, const char *end, char **to) {
   static const char plain[] = "a\ab\bf\fn\nr\rt\tv\v\\\\?\?''\"\"";
   char c = *(*from)++;
   for (const char *pair = plain; *pair; pair += 2)
     if (*pair == c) return *(*to)++ = pair[1], true;
   uint32_t code = 0;
-  int limit = c == 'u' ? 4 : c == 'U' ? 8 : c == 'x' ? 2 : 3, digits = 0, value;
-  int base = c >= '0' && c <= '7' ? 8 : c == 'x' || c == 'u' || c == 'U' ? 16 : 0;
+  int limit = c == 'x' ? 2 : 3; /* digits */
+  if (c == 'u') limit = 4;
+  if (c == 'U') limit = 8;
+  int digits = 0;
+  int value;
+  int base = c == 'x' || c == 'u' || c == 'U' ? 16 : 0;
+  if (c >= '0' && c <= '7') base = 8;
   if (!base) return false;
   if (base == 8) --*from;
   for (; digits < limit && *from < end && (value = hex_digit(**from)) >= 0 && value < base;
@@ -365,7 +403,8 @@ static hr_status_t unescape(read_lexer_t *l, hr_str_t raw, hr_str_t *out_text) {
   void *memory;
   HR_TRY(hr_arena_alloc(l->arena, raw.size + 1, &memory));
   char *to = memory;
-  const char *from = raw.data, *end = raw.data + raw.size;
+  const char *from = raw.data;
+  const char *end = raw.data + raw.size;
   while (from < end) {
     if (*from != '\\') {
       *to++ = *from++;
@@ -381,6 +420,7 @@ static hr_status_t unescape(read_lexer_t *l, hr_str_t raw, hr_str_t *out_text) {
   return NULL;
 }
 
+/* Either quotation mark; unescaped only if there is a backslash. */
 static hr_status_t lex_string(read_lexer_t *l) {
   char quote = l->text[l->at];
   size_t end = l->at + 1;
@@ -399,9 +439,11 @@ static hr_status_t lex_string(read_lexer_t *l) {
 
 /* Tokens --------------------------------------------------------------------------------------- */
 
+/* Punctuation of one to three characters. */
 static hr_status_t lex_sign(read_lexer_t *l) {
   static const char signs[] = ",:=*#+~[]{}()"; /* in the order of read_kind_t */
-  char c = l->text[l->at], next = byte_at(l, l->at + 1);
+  char c = l->text[l->at];
+  char next = byte_at(l, l->at + 1);
   const char *sign = c ? strchr(signs, c) : NULL;
   if (sign) return set_token(l, (read_kind_t)(READ_COMMA + (sign - signs)), 1), NULL;
   if (c == '<' && next == '=') return set_token(l, READ_AT_MOST, 2), NULL;
@@ -413,6 +455,7 @@ static hr_status_t lex_sign(read_lexer_t *l) {
   return READ_ERROR_AT(l, l->at, "found byte 0x%02x, which no program contains", (unsigned char)c);
 }
 
+/* The first byte decides. */
 hr_status_t read_advance(read_lexer_t *l) {
   HR_TRY(read_skip_blanks(l, &l->at));
   l->token.at = l->at;
@@ -440,6 +483,7 @@ hr_status_t read_resume(read_lexer_t *l, size_t offset) {
   return read_advance(l);
 }
 
+/* The table is the wording of "want". */
 hr_status_t read_expect(read_lexer_t *l, read_kind_t kind) {
   static const char *const wants[] = {
       [READ_END] = "the end of the text",
@@ -480,14 +524,13 @@ hr_status_t read_accept(read_lexer_t *l, read_kind_t kind, bool *out_found) {
   return *out_found ? read_advance(l) : NULL;
 }
 
+/* After an item: a comma and another item, or the end of the list. */
 hr_status_t read_list_next(read_lexer_t *l, read_kind_t close, bool *out_more) {
   *out_more = read_is(l, READ_COMMA);
   if (*out_more) return read_advance(l);
   if (l->token.kind == close) return NULL;
   return read_want(l, "',' or '%c'",
-                   close == READ_CLOSE_PAREN     ? ')'
-                   : close == READ_CLOSE_BRACKET ? ']'
-                                                 : '}');
+                   ")]}"[close == READ_CLOSE_PAREN ? 0 : 1 + (close == READ_CLOSE_BRACE)]);
 }
 
 hr_status_t read_int(read_lexer_t *l, int64_t *out_value) {
@@ -509,8 +552,11 @@ hr_status_t read_string(read_lexer_t *l, hr_str_t *out_text) {
   return read_advance(l);
 }
 
+/* A balanced dictionary with its braces; braces in strings do not count. */
 hr_status_t read_braces(read_lexer_t *l, hr_str_t *out_text) {
-  size_t start = l->token.at, at = start, depth = 0;
+  size_t start = l->token.at;
+  size_t at = start;
+  size_t depth = 0;
   bool quoted = false;
   do {
     char c = byte_at(l, at);

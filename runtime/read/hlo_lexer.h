@@ -1,6 +1,8 @@
-/* Tokens of HLO text. The lexer keeps one token ahead; values that are not made of tokens (brace
- * dictionaries, literals) are read from the bytes, after which the lexer is told where to go on.
- * Source: xla/hlo/parser, as described by the project's reference of HLO text. */
+/* Tokens of HLO text. One token of lookahead. Values that are not made of tokens (brace
+ * dictionaries, literals) are read from the bytes, after which read_resume moves the lexer on.
+ * Owner:  texts of tokens point into the source; unescaped strings live in the arena.
+ * Errors: INVALID with line and column: what was found, and what was wanted.
+ * Source: the grammar of XLA's HLO parser. */
 #ifndef READ_HLO_LEXER_H
 #define READ_HLO_LEXER_H
 
@@ -51,7 +53,7 @@ typedef struct read_token {
   read_keyword_t keyword;
   hr_dtype_t dtype;
   bool percent;   /* a NAME written with '%' */
-  uint64_t bits;  /* of an INT, modulo 2^64 */
+  uint64_t bits;  /* value of an INT, modulo 2^64 */
   size_t at, end; /* offsets in the text */
   hr_str_t text;  /* NAME, ATTR, WORD, KEYWORD: without '%', ':' and '='; STRING: unescaped; else as
                      written */
@@ -62,9 +64,9 @@ typedef struct read_lexer {
   const char *text;
   size_t size, at; /* `at` is where the token after the current one starts */
   read_token_t token;
-  hr_arena_t *arena; /* of unescaped strings */
+  hr_arena_t *arena; /* for unescaped strings */
   hr_map_t words;    /* type names and keywords */
-  /* Offsets are turned into lines by walking on from here. */
+  /* Last position asked for: the next one is counted from here. */
   size_t line_start;
   uint32_t line;
 } read_lexer_t;
@@ -76,7 +78,7 @@ void read_lexer_deinit(read_lexer_t *lexer);
 hr_status_t read_advance(read_lexer_t *lexer);
 /* Makes the token that starts at or after `offset` the current one. */
 hr_status_t read_resume(read_lexer_t *lexer, size_t offset);
-/* Passes blanks and comments from *at on. */
+/* Moves *at past blanks and comments. */
 hr_status_t read_skip_blanks(read_lexer_t *lexer, size_t *at);
 /* First byte of the token after the current one; 0 at the end. */
 char read_peek(const read_lexer_t *lexer);
@@ -100,7 +102,7 @@ static inline bool read_is_keyword(const read_lexer_t *lexer, read_keyword_t key
 static inline bool read_is_word(const read_lexer_t *lexer, const char *word) {
   return lexer->token.kind == READ_WORD && hr_str_is(lexer->token.text, word);
 }
-/* Passes a token of this kind, or fails. */
+/* Moves past a token of this kind, or fails. */
 hr_status_t read_expect(read_lexer_t *lexer, read_kind_t kind);
 /* Passes a token of this kind if it is there. */
 hr_status_t read_accept(read_lexer_t *lexer, read_kind_t kind, bool *out_found);

@@ -1,10 +1,12 @@
+/* HLO text of literals, read from the bytes rather than from tokens, as they may be most of a
+ * program. Elements are stored as they come, row-major, and the braces are checked against the
+ * shape on the way; commas between elements are optional. "{...}" is an elided literal. A text
+ * that is too short for its shape is only checked, so that no allocation exceeds what the text
+ * justifies. */
 #include <math.h>
 #include <string.h>
 
 #include "read/hlo_reader.h"
-
-/* Literals are read from the bytes, not from tokens: they may be most of a program. Elements are
- * stored as they come, row-major, and the braces are checked against the shape on the way. */
 
 typedef struct literal {
   read_hlo_t *r;
@@ -17,7 +19,7 @@ typedef struct literal {
   bool elided;
 } literal_t;
 
-static hr_status_t want_here(literal_t *p, const char *want) {
+static hr_status_t expected_here(literal_t *p, const char *want) {
   HR_TRY(read_resume(&p->r->lexer, p->at));
   return read_want(&p->r->lexer, "%s", want);
 }
@@ -25,7 +27,7 @@ static hr_status_t want_here(literal_t *p, const char *want) {
 #define LITERAL_ERROR(p, offset, ...) READ_ERROR_AT(&(p)->r->lexer, (offset), __VA_ARGS__)
 
 /* Passes blanks and comments. */
-static inline hr_status_t skip(literal_t *p) {
+static inline hr_status_t skip_blanks(literal_t *p) {
   while (p->at < p->end && p->text[p->at] == ' ') p->at++;
   if (p->at < p->end && p->text[p->at] > ' ' && p->text[p->at] != '/') return NULL;
   return read_skip_blanks(&p->r->lexer, &p->at);
@@ -33,16 +35,17 @@ static inline hr_status_t skip(literal_t *p) {
 
 /* Passes blanks, comments and commas: between elements, commas are optional. */
 static inline hr_status_t skip_commas(literal_t *p) {
-  HR_TRY(skip(p));
+  HR_TRY(skip_blanks(p));
   while (p->at < p->end && p->text[p->at] == ',') {
     p->at++;
-    HR_TRY(skip(p));
+    HR_TRY(skip_blanks(p));
   }
   return NULL;
 }
 
-static inline char peek(const literal_t *p) { return p->at < p->end ? p->text[p->at] : 0; }
+static inline char peek_byte(const literal_t *p) { return p->at < p->end ? p->text[p->at] : 0; }
 
+/* A word that no letter or digit follows. */
 static bool accept_word(literal_t *p, const char *word) {
   size_t size = strlen(word);
   if (p->end - p->at < size || memcmp(p->text + p->at, word, size) != 0) return false;
@@ -54,7 +57,7 @@ static bool accept_word(literal_t *p, const char *word) {
   return true;
 }
 
-static void store(literal_t *p, uint64_t bits, size_t bytes) {
+static void store_bits(literal_t *p, uint64_t bits, size_t bytes) {
   if (!p->data) return;
   memcpy(p->data, &bits, bytes); /* little-endian: the low bytes come first */
   p->data += bytes;
@@ -62,6 +65,7 @@ static void store(literal_t *p, uint64_t bits, size_t bytes) {
 
 /* Integers ------------------------------------------------------------------------------------- */
 
+/* Range of the type; the magnitude of the smallest signed number is one larger. */
 static bool integer_fits(hr_dtype_t type, bool negative, uint64_t magnitude) {
   int bits = hr_dtype_table[type].bits;
   if (bits == 64)
@@ -74,35 +78,36 @@ static bool integer_fits(hr_dtype_t type, bool negative, uint64_t magnitude) {
 /* Any 64 bits are taken for s64: 9223372036854775808 is its smallest number. */
 static hr_status_t read_integer(literal_t *p, hr_dtype_t type) {
   size_t start = p->at;
-  bool negative = peek(p) == '-', overflow = false;
+  bool negative = peek_byte(p) == '-';
+  bool overflow = false;
   uint64_t magnitude = 0;
   size_t digits = p->at += negative;
-  for (; (unsigned)(peek(p) - '0') < 10; p->at++) {
+  for (; (unsigned)(peek_byte(p) - '0') < 10; p->at++) {
     if (p->at - digits >= 19)
       overflow |= __builtin_mul_overflow(magnitude, 10, &magnitude) ||
-                  __builtin_add_overflow(magnitude, (uint64_t)(peek(p) - '0'), &magnitude);
+                  __builtin_add_overflow(magnitude, (uint64_t)(peek_byte(p) - '0'), &magnitude);
     else
-      magnitude = magnitude * 10 + (uint64_t)(peek(p) - '0');
+      magnitude = magnitude * 10 + (uint64_t)(peek_byte(p) - '0');
   }
-  char next = peek(p);
+  char next = peek_byte(p);
   if (p->at == digits || next == '.' || next == '_' || (next >= 'a' && next <= 'z') ||
       (next >= 'A' && next <= 'Z')) {
     p->at = start;
-    return want_here(
+    return expected_here(
         p, type == HR_PRED ? "true, false or an integer" : "an integer, as the type is one");
   }
   if (overflow || (type != HR_PRED && !integer_fits(type, negative, magnitude)))
     return LITERAL_ERROR(p, start, "found %.*s, which is out of range for %s", (int)(p->at - start),
                          p->text + start, hr_dtype_name(type));
   if (type == HR_PRED) magnitude = magnitude != 0;
-  store(p, negative ? 0 - magnitude : magnitude, hr_dtype_bytes(type));
+  store_bits(p, negative ? 0 - magnitude : magnitude, hr_dtype_bytes(type));
   return NULL;
 }
 
 static hr_status_t read_pred(literal_t *p) {
   bool yes = accept_word(p, "true");
   if (!yes && !accept_word(p, "false")) return read_integer(p, HR_PRED);
-  store(p, yes, 1);
+  store_bits(p, yes, 1);
   return NULL;
 }
 
@@ -115,7 +120,7 @@ static hr_status_t read_payload(literal_t *p, hr_dtype_t type, uint64_t *out_bit
   uint64_t payload = 0;
   int digits = 0;
   if (p->end - p->at < 4 || memcmp(p->text + p->at, "(0x", 3) != 0)
-    return want_here(p, "a payload such as (0x1)");
+    return expected_here(p, "a payload such as (0x1)");
   for (p->at += 3; p->at < p->end && p->text[p->at] != ')' && digits < 16; p->at++, digits++) {
     char c = p->text[p->at];
     int value = c >= '0' && c <= '9'   ? c - '0'
@@ -125,7 +130,7 @@ static hr_status_t read_payload(literal_t *p, hr_dtype_t type, uint64_t *out_bit
     if (value < 0) return LITERAL_ERROR(p, p->at, "found '%c', want a hexadecimal digit or ')'", c);
     payload = payload * 16 + (uint64_t)value;
   }
-  if (peek(p) != ')') return want_here(p, "')' after the payload");
+  if (peek_byte(p) != ')') return expected_here(p, "')' after the payload");
   p->at++;
   if (f->specials != HR_SPECIALS_IEEE)
     return LITERAL_ERROR(p, start, "found a payload, but %s has only one NaN", hr_dtype_name(type));
@@ -141,25 +146,27 @@ static hr_status_t read_payload(literal_t *p, hr_dtype_t type, uint64_t *out_bit
 /* inf, nan, with and without a sign. */
 static hr_status_t read_special(literal_t *p, hr_dtype_t type) {
   size_t start = p->at;
-  bool negative = peek(p) == '-';
+  bool negative = peek_byte(p) == '-';
   p->at += negative;
   uint64_t bits;
   if (accept_word(p, "inf")) {
     bits = hr_float_encode(type, negative ? -INFINITY : INFINITY);
   } else if (accept_word(p, "nan")) {
     bits = hr_float_encode(type, copysign(NAN, negative ? -1 : 1));
-    if (peek(p) == '(') HR_TRY(read_payload(p, type, &bits));
+    if (peek_byte(p) == '(') HR_TRY(read_payload(p, type, &bits));
   } else {
     p->at = start;
-    return want_here(p, "a number");
+    return expected_here(p, "a number");
   }
-  store(p, bits, hr_dtype_bytes(type));
+  store_bits(p, bits, hr_dtype_bytes(type));
   return NULL;
 }
 
+/* A decimal number rounded once to the type, or a special value. */
 static hr_status_t read_float(literal_t *p, hr_dtype_t type) {
   const char *from = p->text + p->at;
-  size_t left = p->end - p->at, size = left && *from == '-';
+  size_t left = p->end - p->at;
+  size_t size = left && *from == '-';
   uint64_t bits;
   if (size >= left || ((unsigned)(from[size] - '0') >= 10 && from[size] != '.'))
     return read_special(p, type);
@@ -168,31 +175,33 @@ static hr_status_t read_float(literal_t *p, hr_dtype_t type) {
     while (size < left && (unsigned)(from[size] - '0') < 10) size++;
     length = size; /* an integer, "-0" included */
   }
-  if (*from == '.' || length == 0) return want_here(p, "a number, with a digit first");
+  if (*from == '.' || length == 0) return expected_here(p, "a number, with a digit first");
   if (!read_decimal(from, length, type, &bits))
     return LITERAL_ERROR(p, p->at, "found %.*s, which is out of range for %s",
                          (int)(length < 40 ? length : 40), from, hr_dtype_name(type));
   p->at += length;
-  store(p, bits, hr_dtype_bytes(type));
+  store_bits(p, bits, hr_dtype_bytes(type));
   return NULL;
 }
 
+/* (re, im), or a real number. */
 static hr_status_t read_complex(literal_t *p, hr_dtype_t type) {
-  if (peek(p) != '(') return want_here(p, "'(', as complex numbers are written (re, im)");
+  if (peek_byte(p) != '(') return expected_here(p, "'(', as complex numbers are written (re, im)");
   p->at++;
-  HR_TRY(skip(p));
+  HR_TRY(skip_blanks(p));
   HR_TRY(read_float(p, hr_dtype_real(type)));
-  HR_TRY(skip(p));
-  if (peek(p) != ',') return want_here(p, "','");
+  HR_TRY(skip_blanks(p));
+  if (peek_byte(p) != ',') return expected_here(p, "','");
   p->at++;
-  HR_TRY(skip(p));
+  HR_TRY(skip_blanks(p));
   HR_TRY(read_float(p, hr_dtype_real(type)));
-  HR_TRY(skip(p));
-  if (peek(p) != ')') return want_here(p, "')'");
+  HR_TRY(skip_blanks(p));
+  if (peek_byte(p) != ')') return expected_here(p, "')'");
   p->at++;
   return NULL;
 }
 
+/* By the class of the type. */
 static hr_status_t read_element(literal_t *p) {
   hr_dtype_t type = p->shape->dtype;
   switch (hr_dtype_class(type)) {
@@ -220,11 +229,12 @@ static hr_status_t check_count(literal_t *p, int depth, int64_t count) {
 /* The opening brace of dimension `depth` is passed; passes the closing one. Recurses at most
  * HLO_MAX_RANK deep. */
 static hr_status_t read_rows(literal_t *p, int depth) {
-  int64_t count = 0, want = p->shape->dims[depth];
+  int64_t count = 0;
+  int64_t want = p->shape->dims[depth];
   bool innermost = depth == p->shape->rank - 1;
   for (;; count++) {
     HR_TRY(skip_commas(p));
-    char c = peek(p);
+    char c = peek_byte(p);
     if (c == '}') break;
     if (c == '.' && p->end - p->at >= 3 && !memcmp(p->text + p->at, "...", 3)) {
       if (depth)
@@ -233,7 +243,7 @@ static hr_status_t read_rows(literal_t *p, int depth) {
       p->elided = true;
       p->at += 3;
       HR_TRY(skip_commas(p));
-      if (peek(p) != '}') return want_here(p, "'}' after '...'");
+      if (peek_byte(p) != '}') return expected_here(p, "'}' after '...'");
       p->at++;
       return NULL;
     }
@@ -244,7 +254,7 @@ static hr_status_t read_rows(literal_t *p, int depth) {
                              depth + 2, depth + 1);
       HR_TRY(read_element(p));
     } else {
-      if (c != '{') return want_here(p, "'{', as the shape has more dimensions");
+      if (c != '{') return expected_here(p, "'{', as the shape has more dimensions");
       p->at++;
       HR_TRY(read_rows(p, depth + 1));
     }
@@ -256,7 +266,7 @@ static hr_status_t read_rows(literal_t *p, int depth) {
 
 static hr_status_t read_array_text(literal_t *p) {
   if (p->shape->rank == 0) return read_element(p);
-  if (peek(p) != '{') return want_here(p, "'{'");
+  if (peek_byte(p) != '{') return expected_here(p, "'{'");
   p->at++;
   return read_rows(p, 0);
 }
@@ -289,7 +299,7 @@ static hr_status_t read_array_literal(read_hlo_t *r, const hlo_shape_t *shape,
 static hr_status_t read_any_literal(read_hlo_t *r, const hlo_shape_t *shape,
                                     hlo_value_t **out_value);
 
-/* Elements of a tuple are held by the tuple; none may be elided. */
+/* The tuple retains its elements; none may be elided. */
 static hr_status_t read_tuple_literal(read_hlo_t *r, const hlo_shape_t *shape,
                                       hlo_value_t **out_value) {
   read_lexer_t *l = &r->lexer;
@@ -333,6 +343,7 @@ static hr_status_t make_static(read_hlo_t *r, const hlo_shape_t **shape) {
   return hlo_shape_with_layout(r->arena, *shape, given->layout, shape);
 }
 
+/* *shape becomes static: dynamic dimensions are their bounds. */
 hr_status_t read_literal_text(read_hlo_t *r, const hlo_shape_t **shape, hlo_value_t **out_value) {
   hlo_value_t *value;
   HR_TRY(make_static(r, shape));
@@ -346,6 +357,7 @@ hr_status_t read_literal_text(read_hlo_t *r, const hlo_shape_t **shape, hlo_valu
 
 static hr_status_t read_typed(read_hlo_t *r, hlo_value_t **out_value);
 
+/* ( shape literal, ... ) */
 static hr_status_t read_typed_tuple(read_hlo_t *r, hlo_value_t **out_value) {
   read_lexer_t *l = &r->lexer;
   size_t from = r->nodes.count;
@@ -368,6 +380,7 @@ static hr_status_t read_typed_tuple(read_hlo_t *r, hlo_value_t **out_value) {
   return st;
 }
 
+/* A literal with its shape in front, as in tuples. */
 static hr_status_t read_typed(read_hlo_t *r, hlo_value_t **out_value) {
   if (read_is(&r->lexer, READ_OPEN_PAREN)) return read_typed_tuple(r, out_value);
   const hlo_shape_t *shape;

@@ -1,10 +1,15 @@
+/* HLO text at the level of modules and computations, names, and short texts that stand alone
+ * (literals, shapes, shardings).
+ * Forms: a module with a header, computations without one, or a single instruction. Computations
+ * may be nested in braces; they are ordered callees first when the module ends. Instructions and
+ * computations without names get theirs at the end of their scope, when all written names are
+ * known. */
 #include <string.h>
 
 #include "read/hlo_reader.h"
 #include "read/read.h"
 
-/* Modules, computations and their names. */
-
+/* Element types and keywords are reserved, with or without %. */
 hr_status_t read_name(read_hlo_t *r, const char *want, hr_str_t *out_name) {
   read_lexer_t *l = &r->lexer;
   hr_str_t name = l->token.text;
@@ -52,6 +57,7 @@ static READ_OP_FRAME hr_status_t name_anonymous(read_hlo_t *r) {
   return NULL;
 }
 
+/* Names anonymous instructions, then frees the map of names. */
 hr_status_t read_scope_close(read_hlo_t *r, read_scope_t *scope) {
   hr_status_t st = scope->computation->root ? name_anonymous(r) : NULL;
   if (!st) st = HR_VEC_RESERVE(&r->completed, r->completed.count + 1);
@@ -64,6 +70,7 @@ hr_status_t read_scope_close(read_hlo_t *r, read_scope_t *scope) {
 
 /* Computations --------------------------------------------------------------------------------- */
 
+/* Parameter numbers must be without gaps. */
 static hr_status_t check_params(read_hlo_t *r, const hlo_computation_t *computation, size_t at) {
   for (size_t i = 0; i < computation->params.count; i++)
     if (!computation->params.data[i])
@@ -73,6 +80,7 @@ static hr_status_t check_params(read_hlo_t *r, const hlo_computation_t *computat
   return NULL;
 }
 
+/* The last instruction is the root unless one is marked ROOT. */
 static hr_status_t read_instructions(read_hlo_t *r, hlo_computation_t *computation) {
   read_lexer_t *l = &r->lexer;
   size_t at = l->token.at;
@@ -95,6 +103,7 @@ static hr_status_t read_body(read_hlo_t *r, hlo_computation_t *computation) {
   return read_expect(&r->lexer, READ_CLOSE_BRACE);
 }
 
+/* The name is settled in name_generated. */
 hr_status_t read_generate_computation(read_hlo_t *r, const char *name,
                                       hlo_computation_t **out_computation) {
   hr_pos_t pos = read_pos(&r->lexer, r->lexer.token.at);
@@ -105,6 +114,7 @@ hr_status_t read_generate_computation(read_hlo_t *r, const char *name,
   return NULL;
 }
 
+/* Callees must be defined before their callers. */
 hr_status_t read_computation_ref(read_hlo_t *r, hlo_computation_t **out_computation) {
   read_lexer_t *l = &r->lexer;
   if (read_is(l, READ_OPEN_BRACE)) {
@@ -119,8 +129,8 @@ hr_status_t read_computation_ref(read_hlo_t *r, hlo_computation_t **out_computat
   return READ_ERROR_AT(l, at, "computation '%.*s' is not defined before this", HR_STR_ARGS(name));
 }
 
-/* (x: f32[], y: s32[2]) -> f32[]. What it says of the parameters is not looked at; the result must
- * be the root's. */
+/* (x: f32[], y: s32[2]) -> f32[]. The parameters are ignored, as in XLA; the result must have the
+ * shape of the root. */
 static hr_status_t read_signature(read_hlo_t *r, const hlo_shape_t **out_result) {
   read_lexer_t *l = &r->lexer;
   HR_TRY(read_expect(l, READ_OPEN_PAREN));
@@ -137,6 +147,7 @@ static hr_status_t read_signature(read_hlo_t *r, const hlo_shape_t **out_result)
   return read_shape(r, out_result);
 }
 
+/* The signature may omit layouts. */
 static READ_OP_FRAME hr_status_t check_result(read_hlo_t *r, const hlo_computation_t *computation,
                                               const hlo_shape_t *result, size_t at) {
   char found[HLO_SHAPE_TEXT], want[HLO_SHAPE_TEXT];
@@ -146,6 +157,7 @@ static READ_OP_FRAME hr_status_t check_result(read_hlo_t *r, const hlo_computati
                        hlo_shape_text(computation->root->shape, want));
 }
 
+/* Names of computations are unique in the module. */
 static hr_status_t add_named(read_hlo_t *r, hr_str_t name, size_t at,
                              hlo_computation_t **out_computation) {
   void *old;
@@ -159,6 +171,7 @@ static hr_status_t add_named(read_hlo_t *r, hr_str_t name, size_t at,
              : NULL;
 }
 
+/* ", execution_thread=" after a body. */
 static hr_status_t read_thread(read_hlo_t *r, hlo_computation_t *computation) {
   read_lexer_t *l = &r->lexer;
   bool comma;
@@ -170,6 +183,7 @@ static hr_status_t read_thread(read_hlo_t *r, hlo_computation_t *computation) {
   return read_string(l, &computation->execution_thread);
 }
 
+/* [ENTRY] name [signature] { instructions } */
 static hr_status_t read_computation(read_hlo_t *r) {
   read_lexer_t *l = &r->lexer;
   bool entry = read_is_keyword(l, READ_KEYWORD_ENTRY);
@@ -252,6 +266,7 @@ static hr_status_t read_headerless(read_hlo_t *r) {
   return NULL;
 }
 
+/* A zero byte would end C strings in messages; no program has one. */
 static hr_status_t read_any_form(read_hlo_t *r) {
   read_lexer_t *l = &r->lexer;
   const char *zero = l->size ? memchr(l->text, 0, l->size) : NULL;
@@ -292,8 +307,8 @@ static void order_computations(read_hlo_t *r) {
   }
 }
 
-/* The stacks get memory at once, so that the end of an empty one is a place like any other. */
-static hr_status_t init(read_hlo_t *r) {
+/* The stacks get memory at once, so that an address into an empty one is valid. */
+static hr_status_t init_reader(read_hlo_t *r) {
   enum { SOME = 32 };
   HR_TRY(HR_VEC_RESERVE(&r->ints, SOME));
   HR_TRY(HR_VEC_RESERVE(&r->instrs, SOME));
@@ -305,7 +320,8 @@ static hr_status_t init(read_hlo_t *r) {
   return read_lexer_init(&r->lexer, &r->module->source, r->arena);
 }
 
-static void deinit(read_hlo_t *r) {
+/* Frees maps and stacks; results are in the arena. */
+static void deinit_reader(read_hlo_t *r) {
   HR_VEC_FREE(&r->ints);
   HR_VEC_FREE(&r->instrs);
   HR_VEC_FREE(&r->called);
@@ -321,17 +337,18 @@ static void deinit(read_hlo_t *r) {
   read_lexer_deinit(&r->lexer);
 }
 
+/* Owner: module->source must outlive the module. */
 hr_status_t read_hlo_text(hlo_module_t *module) {
   read_hlo_t r = {.module = module, .arena = &module->arena};
-  hr_status_t st = init(&r);
+  hr_status_t st = init_reader(&r);
   if (!st) st = read_any_form(&r);
   if (!st) st = name_generated(&r);
   if (!st) order_computations(&r);
-  deinit(&r);
+  deinit_reader(&r);
   return st;
 }
 
-/* f32[2]{1,2}: unlike in programs, braces right behind a shape are the literal, unless more of them
+/* f32[2]{1,2}: unlike in programs, braces right after a shape are the literal, unless more of them
  * follow. */
 static hr_status_t read_written_array(read_hlo_t *r, hlo_value_t **out_value) {
   read_lexer_t *l = &r->lexer;
@@ -339,16 +356,17 @@ static hr_status_t read_written_array(read_hlo_t *r, hlo_value_t **out_value) {
   hr_str_t braces;
   size_t from = l->token.at;
   HR_TRY(read_bare_array(r, &shape));
-  size_t behind = l->token.at;
+  size_t after = l->token.at;
   bool layout = false;
   if (read_is(l, READ_OPEN_BRACE)) {
     HR_TRY(read_braces(l, &braces));
     layout = !read_is(l, READ_END);
   }
-  HR_TRY(read_resume(l, layout ? from : behind));
+  HR_TRY(read_resume(l, layout ? from : after));
   return layout ? read_typed_literal(r, out_value) : read_literal_text(r, &shape, out_value);
 }
 
+/* A literal with its shape, or of the wanted shape. */
 static hr_status_t read_literal_alone(read_hlo_t *r, const hlo_shape_t *want,
                                       hlo_value_t **out_value) {
   read_lexer_t *l = &r->lexer;
@@ -370,21 +388,23 @@ static hr_status_t read_literal_alone(read_hlo_t *r, const hlo_shape_t *want,
   return read_expect(l, READ_END);
 }
 
+/* The value outlives the module that the reader needs. */
 hr_status_t read_literal(const char *text, const hlo_shape_t *want, hlo_value_t **out_value) {
-  hlo_module_t *module; /* holds what the reader makes on the way */
+  hlo_module_t *module; /* owner of everything that the reader allocates */
   hlo_value_t *value;
   HR_TRY(hlo_module_create(HR_STR("literal"), &module));
   module->source = (hr_source_t){NULL, text, strlen(text)};
   read_hlo_t r = {.module = module, .arena = &module->arena};
-  hr_status_t st = init(&r);
+  hr_status_t st = init_reader(&r);
   if (!st) st = read_literal_alone(&r, want, &value);
   if (!st) *out_value = hlo_value_retain(value);
-  deinit(&r);
+  deinit_reader(&r);
   hlo_module_destroy(module);
   return st;
 }
 
-/* --- pieces of text that stand alone --- */
+/* Texts that stand alone ------------------------------------------------------------------------
+ */
 
 typedef struct piece {
   hlo_opcode_t op;
@@ -393,18 +413,19 @@ typedef struct piece {
   const hlo_shape_t **shape;
 } piece_t;
 
+/* Reads a text as if it were the source of the module, which is restored afterwards. */
 static hr_status_t read_piece(hlo_module_t *module, hr_str_t text,
                               hr_status_t (*read)(read_hlo_t *, const piece_t *),
                               const piece_t *piece) {
   hr_source_t program = module->source;
-  hr_str_t copy; /* words may stay where they are written */
+  hr_str_t copy; /* names point into the text, which must live as long as the module */
   HR_TRY(hr_arena_str(&module->arena, text, &copy));
   module->source = (hr_source_t){NULL, copy.data, copy.size};
   read_hlo_t r = {.module = module, .arena = &module->arena};
-  hr_status_t st = init(&r);
+  hr_status_t st = init_reader(&r);
   if (!st) st = read(&r, piece);
   if (!st) st = read_expect(&r.lexer, READ_END);
-  deinit(&r);
+  deinit_reader(&r);
   module->source = program;
   return st;
 }
@@ -457,6 +478,7 @@ static hr_status_t header_piece(read_hlo_t *r, const piece_t *piece) {
   return read_header(r);
 }
 
+/* The text is put in place of a header line. */
 hr_status_t read_header_text(hlo_module_t *module, hr_str_t text) {
   const char *line;
   hr_str_t name = module->name;

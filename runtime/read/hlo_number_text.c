@@ -1,3 +1,6 @@
+/* Decimal numbers as values of narrow float types, rounded once. strtod rounds to f64, and
+ * rounding that again to a narrower type would err for numbers near the middle of two values;
+ * there the decimal digits are compared with the exact middle. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +19,7 @@ typedef struct decimal {
   int64_t exponent;
 } decimal_t;
 
+/* Digits without leading zeros, and the power of ten. */
 static decimal_t parse_decimal(const char *text, size_t size) {
   decimal_t d = {text + (*text == '-'), text + size, 0};
   bool point = false, leading = true;
@@ -25,7 +29,10 @@ static decimal_t parse_decimal(const char *text, size_t size) {
       point = true;
       continue;
     }
-    if (leading && *at != '0') d.at = at, leading = false;
+    if (leading && *at != '0') {
+      d.at = at;
+      leading = false;
+    }
     d.exponent += leading ? -point : !point;
   }
   if (leading) d.at = at;
@@ -50,11 +57,13 @@ static int next_digit(decimal_t *d) {
 static int side_of(const char *text, size_t size, double value) {
   char digits[800];
   int written = hr_snprintf(digits, sizeof digits, "%.770e", fabs(value));
-  decimal_t a = parse_decimal(text, size), b = parse_decimal(digits, (size_t)written);
+  decimal_t a = parse_decimal(text, size);
+  decimal_t b = parse_decimal(digits, (size_t)written);
   int sign = value < 0 ? -1 : 1;
   if (a.exponent != b.exponent) return a.exponent < b.exponent ? -sign : sign;
   for (;;) {
-    int x = next_digit(&a), y = next_digit(&b);
+    int x = next_digit(&a);
+    int y = next_digit(&b);
     if (x < 0 && y < 0) return 0;
     if ((x < 0 ? 0 : x) != (y < 0 ? 0 : y)) return x < y ? -sign : sign;
   }
@@ -67,11 +76,13 @@ static bool is_between(const hr_float_format_t *f, double value) {
     double steps = ldexp(fabs(value), f->bias - 1 + f->mantissa_bits);
     return steps - floor(steps) == 0.5;
   }
-  uint64_t bits, below = (UINT64_C(1) << (52 - f->mantissa_bits)) - 1;
+  uint64_t bits;
+  uint64_t below = (UINT64_C(1) << (52 - f->mantissa_bits)) - 1;
   memcpy(&bits, &value, sizeof bits);
   return (bits & below) == (below >> 1) + 1;
 }
 
+/* f64 and f32 use strtod and strtof, which round correctly. */
 bool read_decimal(const char *text, size_t size, hr_dtype_t type, uint64_t *out_bits) {
   bool exact;
   const hr_float_format_t *f = hr_float_format(type);

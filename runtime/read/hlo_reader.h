@@ -1,6 +1,8 @@
-/* The parts of the HLO text reader: recursive descent over the tokens of hlo_lexer.h, straight into
- * the module. Nothing here recurses deeper than READ_DEPTH_MAX, and no allocation is larger than
- * the text justifies. */
+/* Parts of the HLO text reader: recursive descent over the tokens of hlo_lexer.h, straight into the
+ * module.
+ * Limits: recursion is at most READ_DEPTH_MAX deep; memory is proportional to the size of the text.
+ * Errors: INVALID with line and column.
+ * Owner:  results live in the module's arena; stacks of the reader are freed when it ends. */
 #ifndef READ_HLO_READER_H
 #define READ_HLO_READER_H
 
@@ -28,12 +30,12 @@ typedef struct read_scope {
   size_t anonymous_from; /* in the reader's `anonymous` stack */
 } read_scope_t;
 
-/* Lists whose length is not known yet are pushed on these stacks; whoever starts a list remembers
- * the height, and takes everything down to it when the list ends. */
+/* Lists whose length is not known yet are pushed on these stacks; the function
+ * that starts a list remembers the height, and pops everything above it when the list ends. */
 typedef struct read_hlo {
   read_lexer_t lexer;
   hlo_module_t *module;
-  hr_arena_t *arena;     /* of the module */
+  hr_arena_t *arena;     /* arena of the module */
   hr_map_t computations; /* by name */
   hr_map_t groups;       /* replica groups by their text, so that equal ones are expanded once */
   read_scope_t *scope;
@@ -41,7 +43,7 @@ typedef struct read_hlo {
   bool single;             /* the text is one instruction: unknown operands become parameters */
   int64_t devices_made;    /* entries of expanded replica groups */
   int64_t parameter_slots; /* in all computations */
-  int64_t inferred_nodes;  /* of tuple shapes that the text does not spell out */
+  int64_t inferred_nodes;  /* nodes of tuple shapes that the text does not write out */
 
   HR_VEC(int64_t) ints;
   HR_VEC(hlo_instr_t *) instrs;
@@ -49,7 +51,7 @@ typedef struct read_hlo {
   HR_VEC(read_attr_t) attrs;
   HR_VEC(const hlo_shape_t *) shapes;
   HR_VEC(hlo_name_value_t) pairs;
-  HR_VEC(const void *) nodes;            /* of shardings, origins and other trees */
+  HR_VEC(const void *) nodes;            /* shardings, origins and other trees */
   HR_VEC(hlo_instr_t *) anonymous;       /* nested operands, named when their computation ends */
   HR_VEC(hlo_computation_t *) generated; /* computations without a name in the text */
   HR_VEC(hlo_computation_t *) completed; /* all, in the order in which they ended: callees first */
@@ -57,13 +59,12 @@ typedef struct read_hlo {
 
 /* An instruction between its first token and its place in the module. */
 typedef struct read_draft {
-  hlo_opcode_t op; /* OP itself for OP-start, whose attributes are OP's */
-  hlo_opcode_t
-      async; /* ASYNC_START, _UPDATE or _DONE when written with sugar; else HLO_OPCODE_COUNT */
+  hlo_opcode_t op;    /* OP itself for OP-start, whose attributes are OP's */
+  hlo_opcode_t async; /* ASYNC_START, _UPDATE or _DONE if written as OP-start; else OPCODE_COUNT */
   hlo_opcode_t wrapped;          /* OP of OP-start, OP-update and OP-done */
   const struct read_old_op *old; /* the old spelling it was written in, or NULL */
   hr_str_t name;
-  hr_pos_t pos; /* of the name, or of the opcode where there is none */
+  hr_pos_t pos; /* position of the name, or of the opcode if there is none */
   size_t op_at;
   size_t operands_from, attrs_from, called_from;
   const hlo_shape_t *shape; /* NULL: to be inferred */
@@ -79,14 +80,14 @@ hr_status_t read_deeper(read_hlo_t *r, const char *what);
 static inline void read_shallower(read_hlo_t *r) { r->depth--; }
 
 /* hlo_module_text.c */
-hr_status_t read_computation_ref(
-    read_hlo_t *r, hlo_computation_t **out_computation); /* a name, or a body in braces */
+/* A computation by its name, or a body in braces. */
+hr_status_t read_computation_ref(read_hlo_t *r, hlo_computation_t **out_computation);
 /* A computation of the reader's own making; its name is settled when the module ends. */
 hr_status_t read_generate_computation(read_hlo_t *r, const char *name,
                                       hlo_computation_t **out_computation);
 hr_status_t read_scope_open(read_hlo_t *r, read_scope_t *scope, hlo_computation_t *computation);
-hr_status_t read_scope_close(read_hlo_t *r,
-                             read_scope_t *scope); /* must be called, also after failures */
+/* Must be called after read_scope_open, also after failures. */
+hr_status_t read_scope_close(read_hlo_t *r, read_scope_t *scope);
 hr_status_t read_name(read_hlo_t *r, const char *want, hr_str_t *out_name);
 
 /* hlo_header_text.c */
@@ -105,8 +106,8 @@ hr_status_t read_append_simple(read_hlo_t *r, const read_draft_t *at, hlo_opcode
                                hlo_instr_t *const *operands, const hlo_attr_t *attr,
                                hlo_instr_t **out_instr);
 
-/* Tuples that the text does not spell out can double with each instruction; all of them may not
- * grow far beyond it. */
+/* Counts the nodes of a tuple shape that the text does not write out. Such shapes can double with
+ * each instruction; INVALID when their sum far exceeds the size of the text. */
 hr_status_t read_charge_tuple(read_hlo_t *r, size_t at, const hlo_shape_t *shape);
 
 /* hlo_attrs_text.c */
@@ -149,13 +150,14 @@ hr_status_t read_pairs(read_hlo_t *r, hlo_name_values_t *out_pairs); /* frontend
 /* Reads the value of an attribute that any instruction may carry. False if there is none of this
  * name. */
 hr_status_t read_extra(read_hlo_t *r, read_draft_t *draft, hr_str_t name, bool *out_found);
-const char *read_extra_name(int index); /* in turn, from 0; NULL behind the last */
+/* Name of attribute number `index` among those that every op may have; NULL after the last. */
+const char *read_extra_name(int index);
 
 /* hlo_shape_text.c */
 bool read_at_shape(const read_hlo_t *r);
 hr_status_t read_shape(read_hlo_t *r, const hlo_shape_t **out_shape);
 hr_status_t read_bare_array(read_hlo_t *r,
-                            const hlo_shape_t **out_shape); /* f32[2], and leaves a layout alone */
+                            const hlo_shape_t **out_shape); /* f32[2], without a layout */
 hr_status_t read_shape_list(read_hlo_t *r, read_kind_t open, read_kind_t close,
                             hlo_shapes_t *out_shapes);
 

@@ -1,3 +1,6 @@
+/* HLO text of shapes and layouts: f32[2,<=8]{1,0:T(8,128)}, tuples in parentheses, b(...) buffers.
+ * Layouts that equal the default are dropped. A brace after a shape may start a literal or a body
+ * instead of a layout; the token after the brace decides. */
 #include <string.h>
 
 #include "read/hlo_reader.h"
@@ -8,6 +11,7 @@ bool read_at_shape(const read_hlo_t *r) {
          (read_is_word(l, "b") && l->at < l->size && l->text[l->at] == '(');
 }
 
+/* Shapes separated by commas. */
 hr_status_t read_shape_list(read_hlo_t *r, read_kind_t open, read_kind_t close,
                             hlo_shapes_t *out_shapes) {
   read_lexer_t *l = &r->lexer;
@@ -30,6 +34,7 @@ hr_status_t read_shape_list(read_hlo_t *r, read_kind_t open, read_kind_t close,
 
 /* Layouts -------------------------------------------------------------------------------------- */
 
+/* minor_to_major: a permutation of the dimensions. */
 static READ_OP_FRAME hr_status_t read_order(read_hlo_t *r, int rank, hr_ints_t *out_order) {
   read_lexer_t *l = &r->lexer;
   int64_t order[HLO_MAX_RANK];
@@ -69,6 +74,7 @@ static hr_status_t read_one_int(read_hlo_t *r, int64_t *out_value) {
   return read_expect(&r->lexer, READ_CLOSE_PAREN);
 }
 
+/* (8,128), with * for combined dimensions. */
 static hr_status_t read_tile(read_hlo_t *r, hlo_tile_t *out_tile) {
   read_lexer_t *l = &r->lexer;
   size_t from = r->ints.count;
@@ -89,6 +95,7 @@ static hr_status_t read_tile(read_hlo_t *r, hlo_tile_t *out_tile) {
 
 #define LAYOUT_LIST_MAX 64 /* tiles, or splits, of one layout */
 
+/* T(8,128)(2,1) */
 static READ_OP_FRAME hr_status_t read_tiles(read_hlo_t *r, hlo_layout_t *layout) {
   hlo_tile_t tiles[LAYOUT_LIST_MAX];
   int count = 0;
@@ -103,6 +110,7 @@ static READ_OP_FRAME hr_status_t read_tiles(read_hlo_t *r, hlo_layout_t *layout)
   return NULL;
 }
 
+/* (dimension:index,...) */
 static hr_status_t read_split(read_hlo_t *r, hlo_split_t *out_split) {
   read_lexer_t *l = &r->lexer;
   size_t from = r->ints.count;
@@ -121,6 +129,7 @@ static hr_status_t read_split(read_hlo_t *r, hlo_split_t *out_split) {
   return read_expect(l, READ_CLOSE_PAREN);
 }
 
+/* SC(..)(..) */
 static READ_OP_FRAME hr_status_t read_splits(read_hlo_t *r, hlo_layout_t *layout) {
   hlo_split_t splits[LAYOUT_LIST_MAX];
   int count = 0;
@@ -143,38 +152,40 @@ static READ_OP_FRAME hr_status_t read_physical_shape(read_hlo_t *r, hlo_layout_t
   return read_expect(&r->lexer, READ_CLOSE_PAREN);
 }
 
-/* One part behind the colon, its letter passed already. */
-static hr_status_t read_layout_part(read_hlo_t *r, hr_str_t letter, hlo_layout_t *layout) {
-  if (hr_str_is(letter, "D")) return read_raw_parens(r, &layout->level_types);
-  if (hr_str_is(letter, "T")) return read_tiles(r, layout);
-  if (hr_str_is(letter, "L")) return read_one_int(r, &layout->tail_padding_alignment);
-  if (hr_str_is(letter, "#")) return read_raw_parens(r, &layout->index_type);
-  if (hr_str_is(letter, "*")) return read_raw_parens(r, &layout->pointer_type);
-  if (hr_str_is(letter, "E")) return read_one_int(r, &layout->element_bits);
-  if (hr_str_is(letter, "S")) return read_one_int(r, &layout->memory_space);
-  if (hr_str_is(letter, "SC")) return read_splits(r, layout);
-  if (hr_str_is(letter, "P")) return read_physical_shape(r, layout);
+/* One field of the layout's tail, after its tag. */
+static hr_status_t read_layout_part(read_hlo_t *r, hr_str_t tag, hlo_layout_t *layout) {
+  if (hr_str_is(tag, "D")) return read_raw_parens(r, &layout->level_types);
+  if (hr_str_is(tag, "T")) return read_tiles(r, layout);
+  if (hr_str_is(tag, "L")) return read_one_int(r, &layout->tail_padding_alignment);
+  if (hr_str_is(tag, "#")) return read_raw_parens(r, &layout->index_type);
+  if (hr_str_is(tag, "*")) return read_raw_parens(r, &layout->pointer_type);
+  if (hr_str_is(tag, "E")) return read_one_int(r, &layout->element_bits);
+  if (hr_str_is(tag, "S")) return read_one_int(r, &layout->memory_space);
+  if (hr_str_is(tag, "SC")) return read_splits(r, layout);
+  if (hr_str_is(tag, "P")) return read_physical_shape(r, layout);
   return read_one_int(r, &layout->dynamic_prefix_bytes);
 }
 
+/* Fields after the colon, each at most once, in XLA's order. */
 static hr_status_t read_layout_tail(read_hlo_t *r, hlo_layout_t *layout) {
-  static const char *const letters[] = {"D", "T", "L", "#", "*", "E", "S", "SC", "P", "M"};
-  const size_t count = sizeof letters / sizeof *letters;
+  static const char *const tags[] = {"D", "T", "L", "#", "*", "E", "S", "SC", "P", "M"};
+  const size_t count = sizeof tags / sizeof *tags;
   read_lexer_t *l = &r->lexer;
   for (size_t next = 0; !read_is(l, READ_CLOSE_BRACE); next++) {
-    hr_str_t letter = l->token.text;
-    while (next < count && !hr_str_is(letter, letters[next])) next++;
+    hr_str_t tag = l->token.text;
+    while (next < count && !hr_str_is(tag, tags[next])) next++;
     if (next == count)
       return read_want(l, "'}' or the next of D T L # * E S SC P M, in this order");
     HR_TRY(read_advance(l));
-    HR_TRY(read_layout_part(r, letter, layout));
+    HR_TRY(read_layout_part(r, tag, layout));
   }
   return NULL;
 }
 
+/* {minor_to_major:tail} */
 static READ_OP_FRAME hr_status_t read_layout(read_hlo_t *r, const hlo_shape_t **shape) {
   read_lexer_t *l = &r->lexer;
-  hlo_layout_t layout = {0}, *kept;
+  hlo_layout_t layout = {0}, *copy;
   bool tail;
   HR_TRY(read_expect(l, READ_OPEN_BRACE));
   HR_TRY(read_order(r, (*shape)->rank, &layout.minor_to_major));
@@ -182,12 +193,12 @@ static READ_OP_FRAME hr_status_t read_layout(read_hlo_t *r, const hlo_shape_t **
   if (tail) HR_TRY(read_layout_tail(r, &layout));
   HR_TRY(read_expect(l, READ_CLOSE_BRACE));
   if (hlo_layout_is_default(&layout)) return NULL;
-  HR_TRY(HR_NEW(r->arena, &kept));
-  *kept = layout;
-  return hlo_shape_with_layout(r->arena, *shape, kept, shape);
+  HR_TRY(HR_NEW(r->arena, &copy));
+  *copy = layout;
+  return hlo_shape_with_layout(r->arena, *shape, copy, shape);
 }
 
-/* A brace behind a shape is a layout only if a number or a colon follows. */
+/* A brace after a shape is a layout only if a number or a colon follows. */
 static hr_status_t read_layout_if_any(read_hlo_t *r, const hlo_shape_t **shape) {
   read_lexer_t *l = &r->lexer;
   if (read_is_word(l, "dense") && read_peek(l) == '{')
@@ -205,6 +216,7 @@ static hr_status_t read_layout_if_any(read_hlo_t *r, const hlo_shape_t **shape) 
 
 /* Arrays and tuples ---------------------------------------------------------------------------- */
 
+/* 8, <=8 or ? */
 static hr_status_t read_dim(read_lexer_t *l, int64_t *out_size, bool *out_dynamic) {
   bool unbounded;
   HR_TRY(read_accept(l, READ_QUESTION, &unbounded));
@@ -217,6 +229,7 @@ static hr_status_t read_dim(read_lexer_t *l, int64_t *out_size, bool *out_dynami
   return read_int(l, out_size);
 }
 
+/* Element type and dimensions. */
 READ_OP_FRAME hr_status_t read_bare_array(read_hlo_t *r, const hlo_shape_t **out_shape) {
   read_lexer_t *l = &r->lexer;
   hr_dtype_t dtype = l->token.dtype;
@@ -251,6 +264,7 @@ static hr_status_t read_tuple(read_hlo_t *r, const hlo_shape_t **out_shape) {
   return hlo_shape_tuple(r->arena, elements.count, elements.shapes, out_shape);
 }
 
+/* b(array) */
 static hr_status_t read_buffer(read_hlo_t *r, const hlo_shape_t **out_shape) {
   hlo_shapes_t elements;
   hlo_shape_t *shape;

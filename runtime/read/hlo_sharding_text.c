@@ -1,9 +1,13 @@
+/* HLO text of shardings: {replicated}, {maximal device=0}, {devices=[2,2]<=[4]
+ * last_tile_dims={manual}}, named ones over a mesh, tuples of them, and the trailing shard_as,
+ * shard_like and metadata. Numbers of tiles and devices are checked here. */
 #include <string.h>
 
 #include "read/hlo_reader.h"
 
 /* Tiled shardings ------------------------------------------------------------------------------ */
 
+/* Explicit list after the tile dimensions. */
 static hr_status_t read_device_list(read_hlo_t *r, hlo_sharding_t *s) {
   read_lexer_t *l = &r->lexer;
   size_t from = r->ints.count;
@@ -19,7 +23,7 @@ static hr_status_t read_device_list(read_hlo_t *r, hlo_sharding_t *s) {
   return NULL;
 }
 
-/* devices=[2,2]0,1,2,3 or devices=[2,2]<=[4], behind the '='. */
+/* devices=[2,2]0,1,2,3 or devices=[2,2]<=[4], after the '='. */
 static hr_status_t read_tiles(read_hlo_t *r, hlo_sharding_t *s) {
   read_lexer_t *l = &r->lexer;
   size_t at = l->token.at;
@@ -48,6 +52,7 @@ static hr_status_t read_tiles(read_hlo_t *r, hlo_sharding_t *s) {
                        (long)devices, (long)tiles, (long)HLO_MAX_DEVICES);
 }
 
+/* last_tile_dims={manual, replicated} */
 static hr_status_t read_last_tile_kinds(read_hlo_t *r, hlo_sharding_t *s) {
   read_lexer_t *l = &r->lexer;
   size_t from = r->ints.count;
@@ -66,7 +71,7 @@ static hr_status_t read_last_tile_kinds(read_hlo_t *r, hlo_sharding_t *s) {
   return read_expect(l, READ_CLOSE_BRACE);
 }
 
-/* metadata={...} or metadata={{...}, {...}}, behind the '='. */
+/* metadata={...} or metadata={{...}, {...}}, after the '='. */
 static hr_status_t read_sharding_metadata(read_hlo_t *r, hlo_sharding_t *s) {
   read_lexer_t *l = &r->lexer;
   HR_VEC(hlo_metadata_t) list = {0};
@@ -88,10 +93,12 @@ static hr_status_t read_sharding_metadata(read_hlo_t *r, hlo_sharding_t *s) {
   return st;
 }
 
+/* An attribute name=value. */
 static hr_status_t read_sharding_attr(read_hlo_t *r, hlo_sharding_t *s) {
   read_lexer_t *l = &r->lexer;
   hr_str_t name = l->token.text;
-  bool device = hr_str_is(name, "device"), devices = hr_str_is(name, "devices");
+  bool device = hr_str_is(name, "device");
+  bool devices = hr_str_is(name, "devices");
   bool kinds = hr_str_is(name, "last_tile_dims");
   if (!device && !devices && !kinds && !hr_str_is(name, "metadata"))
     return read_want(l, "device=, devices=, last_tile_dims= or metadata=");
@@ -101,6 +108,7 @@ static hr_status_t read_sharding_attr(read_hlo_t *r, hlo_sharding_t *s) {
   return kinds ? read_last_tile_kinds(r, s) : read_sharding_metadata(r, s);
 }
 
+/* A word without a value. */
 static hr_status_t read_sharding_word(read_hlo_t *r, hlo_sharding_t *s, bool *kind_seen) {
   read_lexer_t *l = &r->lexer;
   read_keyword_t word = l->token.keyword;
@@ -153,6 +161,7 @@ static hr_status_t read_words(read_hlo_t *r, hlo_sharding_t *s) {
 
 /* Named shardings ------------------------------------------------------------------------------ */
 
+/* [{'x'}, {'y', ?}] */
 static hr_status_t read_named_dims(read_hlo_t *r, hlo_sharding_t *s) {
   read_lexer_t *l = &r->lexer;
   hlo_sharding_dim_t dims[HLO_MAX_RANK];
@@ -169,6 +178,7 @@ static hr_status_t read_named_dims(read_hlo_t *r, hlo_sharding_t *s) {
   return NULL;
 }
 
+/* replicated={..}, unreduced={..} or manual={..} */
 static hr_status_t read_named_key(read_hlo_t *r, hlo_sharding_t *s) {
   read_lexer_t *l = &r->lexer;
   hr_str_t key = l->token.text;
@@ -188,6 +198,7 @@ static hr_status_t read_named_key(read_hlo_t *r, hlo_sharding_t *s) {
   return read_axes(r, &s->mesh, axes, NULL);
 }
 
+/* mesh[...], [dims] or a word, then keys. */
 static hr_status_t read_named(read_hlo_t *r, hlo_sharding_t *s) {
   read_lexer_t *l = &r->lexer;
   bool comma;
@@ -229,6 +240,7 @@ static hr_status_t read_leaf(read_hlo_t *r, const hlo_sharding_t **out_sharding)
   return read_expect(&r->lexer, READ_CLOSE_BRACE);
 }
 
+/* {{..}, {..}}: one per leaf. */
 static hr_status_t read_tuple_sharding(read_hlo_t *r, const hlo_sharding_t **out_sharding) {
   read_lexer_t *l = &r->lexer;
   size_t from = r->nodes.count;

@@ -1,3 +1,5 @@
+/* HLO text of attribute values, one function per kind. Lists of unknown length are collected on
+ * the reader's stacks or on the C stack up to HLO_MAX_RANK, and copied to the arena. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,6 +8,7 @@
 
 /* Values of attributes, one function per kind of value. */
 
+/* open int, int, ... close */
 hr_status_t read_ints(read_hlo_t *r, read_kind_t open, read_kind_t close, hr_ints_t *out_ints) {
   read_lexer_t *l = &r->lexer;
   size_t from = r->ints.count;
@@ -22,6 +25,7 @@ hr_status_t read_ints(read_hlo_t *r, read_kind_t open, read_kind_t close, hr_int
   return NULL;
 }
 
+/* {{0,1},{2,3}} */
 hr_status_t read_int_lists(read_hlo_t *r, const hlo_int_lists_t **out_lists) {
   read_lexer_t *l = &r->lexer;
   hlo_int_lists_t *result;
@@ -45,6 +49,7 @@ hr_status_t read_int_lists(read_hlo_t *r, const hlo_int_lists_t **out_lists) {
   return NULL;
 }
 
+/* An integer, a float, inf or nan. */
 hr_status_t read_number(read_hlo_t *r, double *out_number) {
   read_lexer_t *l = &r->lexer;
   bool is_inf = read_is_keyword(l, READ_KEYWORD_INF);
@@ -85,7 +90,8 @@ static hr_status_t read_sizes(read_hlo_t *r, int64_t sizes[HLO_MAX_RANK], int *o
 
 /* One integer at *text, which is known to be there. */
 static bool parse_pad(const char **text, const char *end, int64_t *out_value) {
-  bool negative = **text == '-', fits = true;
+  bool negative = **text == '-';
+  bool fits = true;
   int64_t value = 0;
   for (*text += negative; *text < end && **text >= '0' && **text <= '9'; ++*text)
     fits &= !__builtin_mul_overflow(value, 10, &value) &&
@@ -99,7 +105,8 @@ static hr_status_t read_pads(read_hlo_t *r, hlo_padding_dim_t pads[HLO_MAX_RANK]
                              bool *out_interior) {
   read_lexer_t *l = &r->lexer;
   if (!read_is(l, READ_PADS)) return read_want(l, "padding such as 1_1x0_2");
-  const char *text = l->token.text.data, *end = text + l->token.text.size;
+  const char *text = l->token.text.data;
+  const char *end = text + l->token.text.size;
   bool fits = true;
   int rank = 0;
   *out_interior = false;
@@ -127,6 +134,7 @@ typedef struct window_parts {
   unsigned seen; /* bit per key */
 } window_parts_t;
 
+/* Padding of a window has no interior. */
 static hr_status_t read_window_pads(read_hlo_t *r, window_parts_t *w, int *out_rank) {
   hlo_padding_dim_t pads[HLO_MAX_RANK];
   bool interior;
@@ -134,11 +142,14 @@ static hr_status_t read_window_pads(read_hlo_t *r, window_parts_t *w, int *out_r
   HR_TRY(read_pads(r, pads, out_rank, &interior));
   if (interior)
     return READ_ERROR_AT(&r->lexer, at, "found interior padding in a window, want low_high");
-  for (int d = 0; d < *out_rank; d++)
-    w->dims[d].pad_low = pads[d].low, w->dims[d].pad_high = pads[d].high;
+  for (int d = 0; d < *out_rank; d++) {
+    w->dims[d].pad_low = pads[d].low;
+    w->dims[d].pad_high = pads[d].high;
+  }
   return NULL;
 }
 
+/* One number per dimension for one key of the window. */
 static hr_status_t read_window_sizes(read_hlo_t *r, window_parts_t *w, int key, int *out_rank) {
   int64_t sizes[HLO_MAX_RANK];
   HR_TRY(read_sizes(r, sizes, out_rank));
@@ -165,6 +176,7 @@ static hr_status_t read_window_sizes(read_hlo_t *r, window_parts_t *w, int key, 
   return NULL;
 }
 
+/* All parts must have the same rank, each key once. */
 static hr_status_t read_window_part(read_hlo_t *r, window_parts_t *w) {
   static const char *const keys[] = {"size",       "stride",     "pad",
                                      "lhs_dilate", "rhs_dilate", "rhs_reversal"};
@@ -185,6 +197,7 @@ static hr_status_t read_window_part(read_hlo_t *r, window_parts_t *w) {
   return NULL;
 }
 
+/* {size=3x3 stride=2x2 pad=1_1x1_1 ...}; parts may come in any order. */
 hr_status_t read_window(read_hlo_t *r, const hlo_window_t **out_window) {
   read_lexer_t *l = &r->lexer;
   window_parts_t w = {.rank = -1};
@@ -205,6 +218,7 @@ hr_status_t read_window(read_hlo_t *r, const hlo_window_t **out_window) {
   return NULL;
 }
 
+/* A single low_high is rank 1. */
 hr_status_t read_padding(read_hlo_t *r, const hlo_padding_t **out_padding) {
   hlo_padding_dim_t pads[HLO_MAX_RANK];
   hlo_padding_t *padding;
@@ -221,18 +235,18 @@ hr_status_t read_padding(read_hlo_t *r, const hlo_padding_t **out_padding) {
 
 /* Dimension labels ----------------------------------------------------------------------------- */
 
-/* One side: position = dimension, character = role. roles[0] and roles[1] are the letters'
- * dimensions. */
-static bool parse_side(const char *text, int rank, const char *letters, int64_t roles[2],
+/* One side: position = dimension, character = role. roles[0] and roles[1] are the
+ * dimensions of the two names. */
+static bool parse_side(const char *text, int rank, const char *role_names, int64_t roles[2],
                        int64_t spatial[10], int *out_spatial, uint32_t *out_unused) {
   unsigned seen = 0;
   roles[0] = roles[1] = -1;
   *out_unused = 0;
   for (int d = 0; d < rank; d++) {
-    const char *letter = strchr(letters, text[d]);
-    if (letter) {
-      if (roles[letter - letters] >= 0) return false;
-      roles[letter - letters] = d;
+    const char *role = strchr(role_names, text[d]);
+    if (role) {
+      if (roles[role - role_names] >= 0) return false;
+      roles[role - role_names] = d;
     } else if (text[d] == '?') {
       *out_unused |= 1u << d;
     } else {
@@ -245,6 +259,7 @@ static bool parse_side(const char *text, int rank, const char *letters, int64_t 
   return seen == (1u << *out_spatial) - 1; /* digits 0 to n-1 */
 }
 
+/* All sides must have the same spatial digits. */
 hr_status_t read_labels(read_hlo_t *r, const hlo_dim_labels_t **out_labels) {
   read_lexer_t *l = &r->lexer;
   if (!read_is(l, READ_LABELS)) return read_want(l, "labels such as b01f_01io->b01f");
@@ -268,24 +283,28 @@ hr_status_t read_labels(read_hlo_t *r, const hlo_dim_labels_t **out_labels) {
   if (ranks[0] != ranks[1] || ranks[0] != ranks[2])
     return read_want(l, "the same digits on every side");
   labels.spatial_rank = ranks[0];
-  labels.lhs_batch = roles[0][0], labels.lhs_feature = roles[0][1];
-  labels.rhs_input_feature = roles[1][0], labels.rhs_output_feature = roles[1][1];
-  labels.out_batch = roles[2][0], labels.out_feature = roles[2][1];
+  labels.lhs_batch = roles[0][0];
+  labels.lhs_feature = roles[0][1];
+  labels.rhs_input_feature = roles[1][0];
+  labels.rhs_output_feature = roles[1][1];
+  labels.out_batch = roles[2][0];
+  labels.out_feature = roles[2][1];
   const int64_t **copies[3] = {&labels.lhs_spatial, &labels.rhs_spatial, &labels.out_spatial};
   for (int side = 0; side < 3; side++) {
-    hr_ints_t copy;
-    HR_TRY(hr_arena_ints(r->arena, spatial[side], ranks[side], &copy));
-    *copies[side] = copy.data;
+    hr_ints_t dims;
+    HR_TRY(hr_arena_ints(r->arena, spatial[side], ranks[side], &dims));
+    *copies[side] = dims.data;
   }
-  hlo_dim_labels_t *kept;
-  HR_TRY(HR_NEW(r->arena, &kept));
-  *kept = labels;
-  *out_labels = kept;
+  hlo_dim_labels_t *copy;
+  HR_TRY(HR_NEW(r->arena, &copy));
+  *copy = labels;
+  *out_labels = copy;
   return read_advance(l);
 }
 
 /* Slices --------------------------------------------------------------------------------------- */
 
+/* [start:limit] or [start:limit:stride] */
 static hr_status_t read_range(read_lexer_t *l, hlo_slice_dim_t *out_dim) {
   bool stride;
   out_dim->stride = 1;
@@ -298,6 +317,7 @@ static hr_status_t read_range(read_lexer_t *l, hlo_slice_dim_t *out_dim) {
   return read_expect(l, READ_CLOSE_BRACKET);
 }
 
+/* One range per dimension. */
 hr_status_t read_slice(read_hlo_t *r, const hlo_slice_t **out_slice) {
   read_lexer_t *l = &r->lexer;
   hlo_slice_dim_t dims[HLO_MAX_RANK];
@@ -340,6 +360,7 @@ static hr_status_t read_alias(read_hlo_t *r, hlo_alias_t *out_alias) {
   return read_expect(l, READ_CLOSE_PAREN);
 }
 
+/* { {output index}: (operand, {index}), ... } */
 hr_status_t read_aliasing(read_hlo_t *r, const hlo_aliasing_t **out_aliasing) {
   read_lexer_t *l = &r->lexer;
   HR_VEC(hlo_alias_t) aliases = {0};
@@ -361,7 +382,8 @@ hr_status_t read_aliasing(read_hlo_t *r, const hlo_aliasing_t **out_aliasing) {
   return st;
 }
 
-/* The rest ------------------------------------------------------------------------------------- */
+/* Domains, sparsity, accuracy
+ * ------------------------------------------------------------------------------------- */
 
 /* Passes NAME= of this name, or fails. */
 static hr_status_t expect_key(read_lexer_t *l, const char *key) {
@@ -369,6 +391,7 @@ static hr_status_t expect_key(read_lexer_t *l, const char *key) {
   return read_advance(l);
 }
 
+/* {kind="sharding", entry={..}, exit={..}} */
 hr_status_t read_domain(read_hlo_t *r, const hlo_domain_t **out_domain) {
   read_lexer_t *l = &r->lexer;
   hlo_domain_t *domain;
@@ -386,6 +409,7 @@ hr_status_t read_domain(read_hlo_t *r, const hlo_domain_t **out_domain) {
   return read_expect(l, READ_CLOSE_BRACE);
 }
 
+/* {sparsity=2x4 dimension=1 stride=1} */
 static hr_status_t read_sparsity_side(read_hlo_t *r, hlo_sparsity_side_t *side) {
   read_lexer_t *l = &r->lexer;
   HR_TRY(read_expect(l, READ_OPEN_BRACE));
@@ -401,7 +425,8 @@ static hr_status_t read_sparsity_side(read_hlo_t *r, hlo_sparsity_side_t *side) 
       size_t at = l->token.at;
       HR_TRY(read_sizes(r, sizes, &rank));
       if (rank != 2) return READ_ERROR_AT(l, at, "found %d numbers, want NxM", rank);
-      side->non_zeros = sizes[0], side->block = sizes[1];
+      side->non_zeros = sizes[0];
+      side->block = sizes[1];
     } else {
       HR_TRY(read_int(l, dimension ? &side->dimension : &side->stride));
     }
@@ -410,6 +435,7 @@ static hr_status_t read_sparsity_side(read_hlo_t *r, hlo_sparsity_side_t *side) 
   return read_advance(l);
 }
 
+/* Either side may be absent. */
 hr_status_t read_sparsity(read_hlo_t *r, const hlo_sparsity_t **out_sparsity) {
   read_lexer_t *l = &r->lexer;
   hlo_sparsity_t *sparsity;
@@ -426,6 +452,7 @@ hr_status_t read_sparsity(read_hlo_t *r, const hlo_sparsity_t **out_sparsity) {
   return read_advance(l);
 }
 
+/* {atol=..,rtol=..,ulps=..} */
 static hr_status_t read_tolerance(read_hlo_t *r, hlo_result_accuracy_t *accuracy) {
   read_lexer_t *l = &r->lexer;
   accuracy->has_tolerance = true;
@@ -444,6 +471,7 @@ static hr_status_t read_tolerance(read_hlo_t *r, hlo_result_accuracy_t *accuracy
   return read_advance(l);
 }
 
+/* {mode=highest} or {tolerance={..}}; the default mode is NULL. */
 hr_status_t read_accuracy(read_hlo_t *r, const hlo_result_accuracy_t **out_accuracy) {
   read_lexer_t *l = &r->lexer;
   hlo_result_accuracy_t *accuracy;

@@ -10,7 +10,7 @@
 
 typedef struct opener {
   hr_arena_t *arena;   /* the module's */
-  hr_arena_t *scratch; /* of one inference */
+  hr_arena_t *scratch; /* memory of one inference */
   bool *done;          /* by computation: gone over since a parameter was last opened */
 } opener_t;
 
@@ -71,8 +71,10 @@ static int varying_dim(const hlo_instr_t *instr, const op_reshape_group_t *group
   return group->to[0];
 }
 
+/* A reshape is open if its operand is. */
 static hr_status_t open_reshape(opener_t *opener, hlo_instr_t *instr) {
-  const hlo_shape_t *in = instr->operands[0]->shape, *out = instr->shape;
+  const hlo_shape_t *in = instr->operands[0]->shape;
+  const hlo_shape_t *out = instr->shape;
   hlo_shape_t *wanted;
   bool *dynamic, any = false;
   bool is_said = !in || !out || !hlo_shape_is_dynamic(in) || hlo_shape_is_dynamic(out);
@@ -121,7 +123,7 @@ static hr_status_t open_call(opener_t *opener, hlo_instr_t *instr) {
   return take_result(opener, instr, 0);
 }
 
-/* The state is as open as what enters the loop and what its body makes of it. */
+/* The loop state is open where its initial value or the result of the body is. */
 static hr_status_t open_while(opener_t *opener, hlo_instr_t *instr) {
   const hlo_shape_t *before;
   HR_TRY(add_open(opener->arena, instr->operands[0]->shape, &instr->shape));
@@ -136,6 +138,7 @@ static hr_status_t open_while(opener_t *opener, hlo_instr_t *instr) {
   return NULL;
 }
 
+/* Open where any branch is. */
 static hr_status_t open_conditional(opener_t *opener, hlo_instr_t *instr) {
   for (int c = 0; c < instr->called_count; c++) {
     if (c + 1 < instr->operand_count)
@@ -160,7 +163,7 @@ static hr_status_t open_inferred(opener_t *opener, hlo_instr_t *instr) {
   return NULL;
 }
 
-/* One operand of the same sizes, for ops whose result is what the program declares. */
+/* One operand of the same sizes, for ops whose result has the declared shape. */
 static bool is_like_operand(const hlo_instr_t *instr) {
   return instr->operand_count &&
          (hlo_op_is(instr->op, OP_ELEMENTWISE) || hlo_op_is(instr->op, OP_IDENTITY)) &&
@@ -178,6 +181,7 @@ static bool is_whole_size(const hlo_instr_t *instr) {
          *(const int32_t *)size->literal->data == instr->shape->dims[dims.data[0]];
 }
 
+/* Marks the dimensions of one instruction that may vary. */
 static hr_status_t open_instr(opener_t *opener, hlo_instr_t *instr) {
   switch (instr->op) {
     case HLO_PARAMETER:
@@ -211,6 +215,7 @@ static hr_status_t open_computation(opener_t *opener, hlo_computation_t *computa
 
 /* --- the module ------------------------------------------------------------------------------- */
 
+/* Most programs have none and need no pass. */
 static bool has_dynamic_sizes(const hlo_module_t *module) {
   for (size_t c = 0; c < module->computations.count; c++) {
     const hlo_computation_t *computation = module->computations.data[c];
@@ -224,6 +229,7 @@ static bool has_dynamic_sizes(const hlo_module_t *module) {
   return false;
 }
 
+/* Repeats until nothing changes, as loops feed back. */
 hr_status_t read_open_sizes(hlo_module_t *module) {
   hr_arena_t scratch;
   if (!module->entry || !has_dynamic_sizes(module)) return NULL;

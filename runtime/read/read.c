@@ -1,3 +1,7 @@
+/* Recognition of the form of a program, and the way from bytes to a module: HLO text and protos
+ * directly, MLIR text and bytecode through the MLIR tree (mlir/) and the importer
+ * (stablehlo/import). HLO programs may declare sizes static that vary at run time: open_sizes.c
+ * finds these. */
 #include "read/read.h"
 
 #include <string.h>
@@ -9,7 +13,7 @@
 #include "read/open_sizes.h"
 #include "stablehlo/stablehlo.h"
 
-/* What the text starts with once blanks and "//" comments are skipped. */
+/* The text from its first word on, after blanks and "//" comments. */
 static hr_str_t first_words(hr_str_t text) {
   while (text.size) {
     size_t skipped = 0;
@@ -42,7 +46,7 @@ static bool is_mlir_text(hr_str_t text) {
   return false;
 }
 
-/* What some editors put before a text, to say that it is UTF-8. */
+/* Mark of UTF-8 that some editors write before a text. */
 #define BYTE_ORDER_MARK "\xef\xbb\xbf"
 
 static hr_source_t source_of(const char *path, const hr_buffer_t *bytes) {
@@ -81,14 +85,15 @@ static hr_status_t read_hlo(hlo_module_t *module, hr_str_t text) {
   return read_open_sizes(module);
 }
 
+/* On failure the module is destroyed here; on success it retains `bytes`. */
 hr_status_t read_module(const char *path, hr_buffer_t *bytes, hlo_module_t **out_module) {
   hlo_module_t *module;
-  const char *kept_path;
+  const char *path_copy;
   HR_TRY(hlo_module_create(HR_STR("module"), &module));
   module->source_buffer = hr_buffer_retain(bytes);
-  hr_status_t st = hr_arena_cstr(&module->arena, hr_str_from(path), &kept_path);
+  hr_status_t st = hr_arena_cstr(&module->arena, hr_str_from(path), &path_copy);
   if (!st) {
-    module->source = source_of(kept_path, bytes);
+    module->source = source_of(path_copy, bytes);
     hr_str_t text = {module->source.text, module->source.size_bytes};
     if (mlir_is_bytecode(text.data, text.size))
       st = read_mlir(module, mlir_read_bytecode);
@@ -104,15 +109,17 @@ hr_status_t read_module(const char *path, hr_buffer_t *bytes, hlo_module_t **out
   return st;
 }
 
+/* The tree retains the bytes, as names and elements point into them. */
 static hr_status_t read_tree_into(mlir_module_t *tree, const char *path, hr_buffer_t *bytes) {
-  const char *kept_path;
-  HR_TRY(hr_arena_cstr(&tree->arena, hr_str_from(path), &kept_path));
-  tree->source = source_of(kept_path, bytes);
+  const char *path_copy;
+  HR_TRY(hr_arena_cstr(&tree->arena, hr_str_from(path), &path_copy));
+  tree->source = source_of(path_copy, bytes);
   tree->source_buffer = hr_buffer_retain(bytes);
   return mlir_is_bytecode(tree->source.text, tree->source.size_bytes) ? mlir_read_bytecode(tree)
                                                                       : mlir_parse_module(tree);
 }
 
+/* For tools that need the tree itself: convert, verification. */
 hr_status_t read_tree(const char *path, hr_buffer_t *bytes, mlir_module_t **out_tree) {
   hr_source_t source = source_of(path, bytes);
   hr_str_t text = {source.text, source.size_bytes};

@@ -1,11 +1,14 @@
-/* Readers: bytes of any supported form → one module. */
+/* Readers: bytes of any supported form become one module. The form is recognised by contents: MLIR
+ * bytecode by its magic number, MLIR text by its first words, HLO protos by their tags, else HLO
+ * text.
+ * Thread: any; readers share nothing. */
 #ifndef READ_READ_H
 #define READ_READ_H
 
 #include "mlir/mlir.h"
 #include "stablehlo/stablehlo.h"
 
-/* Reads a program file, form by contents: HLO text. The module keeps the text for messages.
+/* Reads a program file. The module retains the bytes for messages.
  * Errors: UNAVAILABLE (cannot be read), INVALID with file:line:column. */
 hr_status_t read_module_file(const char *path, hlo_module_t **out_module);
 /* `path` is for messages; retains the buffer. */
@@ -15,7 +18,7 @@ hr_status_t read_module(const char *path, hr_buffer_t *bytes, hlo_module_t **out
  * other forms. */
 hr_status_t read_tree(const char *path, hr_buffer_t *bytes, mlir_module_t **out_tree);
 
-/* Verifies all functions of a program in one of MLIR's forms, also those that nothing calls; see
+/* Verifies all functions of a program in one of MLIR's forms, even uncalled ones; see
  * stablehlo_verify. A file without functions is fine, and so are other forms, whose modules are
  * whole. Errors: as read_module, hlo_verify. */
 hr_status_t read_verify_functions(const char *path, hr_buffer_t *bytes,
@@ -27,7 +30,7 @@ hr_status_t read_hlo_text(hlo_module_t *module);
  * `want` may be NULL when the text names its shape. */
 hr_status_t read_literal(const char *text, const hlo_shape_t *want, hlo_value_t **out_value);
 
-/* The pieces of HLO text in StableHLO programs. mhlo.sharding is "{devices=[2,4]<=[8]}", or the
+/* Readers of HLO text inside StableHLO programs. mhlo.sharding is "{devices=[2,4]<=[8]}", or the
  * bytes of an OpSharding in old exports. */
 extern const stablehlo_readers_t read_stablehlo_pieces;
 

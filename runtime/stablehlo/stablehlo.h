@@ -5,8 +5,8 @@
 #include "ir/module.h"
 #include "mlir/mlir.h"
 
-/* Reads what mhlo.sharding says: HLO text, or the bytes of an OpSharding. The result lives in the
- * module's arena. */
+/* Reads the value of mhlo.sharding: HLO text, or the bytes of an OpSharding. The result lives in
+ * the module's arena. */
 typedef hr_status_t (*stablehlo_read_sharding_fn)(hlo_module_t *module, hr_str_t sharding,
                                                   const hlo_sharding_t **out_sharding);
 

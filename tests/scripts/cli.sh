@@ -136,6 +136,78 @@ done
 expect_exit "dump of a plan" 0 "$hlorun" --stop-after flat --dump planned twice.hlo
 [ -s planned/flat.txt ] && pass || fail "--stop-after flat --dump wrote nothing"
 
+# --- arrays: by name, by position, alone, as text; other forms ---
+python3 - <<'END'
+import json, struct, zipfile
+def npy(descr, shape, data):
+    head = "{'descr': '%s', 'fortran_order': False, 'shape': %s, }" % (descr, shape)
+    head += " " * (63 - (10 + len(head)) % 64) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + data
+def npz(path, **arrays):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, array in arrays.items():
+            archive.writestr(name + ".npy", array)
+def tensors(path, header, data):
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    open(path, "wb").write(struct.pack("<Q", len(text)) + text + data)
+three = struct.pack("<3f", 1, 2, 3)
+one = npy("<f4", (3,), three)
+npz("named.npz", x=one)
+npz("placed.npz", arr_0=one)
+npz("others.npz", weights=one, bias=one)
+npz("wide.npz", in0=npy("<f8", (3,), struct.pack("<3d", 1, 2, 3)))
+open("one.npy", "wb").write(one)
+entry = {"dtype": "F32", "shape": [3], "data_offsets": [0, 12]}
+tensors("named.safetensors", {"__metadata__": {"format": "np"}, "x": entry}, three)
+tensors("short.safetensors", {"x": entry}, three[:8])
+tensors("wrong.safetensors", {"x": dict(entry, dtype="F7")}, three)
+tensors("text.safetensors", b'{"x":{"dtype":"F32","shape":[3],"data_offsets":[0,12', three)
+tensors("minus.safetensors", {"x": dict(entry, shape=[-3])}, three)
+tensors("large.safetensors", {"x": dict(entry, shape=[2 ** 62, 8])}, three)
+END
+for file in named.npz placed.npz one.npy named.safetensors x=one.npy x=named.npz:x 0=named.safetensors:x \
+  '0=3xf32=1 2 3' 'x=3xf32=[1,2,3]' '%x=f32[3]{1,2,3}' 0=@one.npy; do
+  expect_exit "--input $file" 0 "$hlorun" --input "$file" twice.hlo && expect_text "--input $file" "{2, 4, 6}"
+done
+expect_exit "--input 0=5" 0 "$hlorun" --input 0=5 twice.hlo && expect_text "--input 0=5" "{10, 10, 10}"
+expect_exit "--input, one for all" 0 "$hlorun" --input 0=3xf32=5 twice.hlo && expect_text "--input, one for all" "{10, 10, 10}"
+refused() { # INPUT TEXT
+  expect_exit "--input $1" 2 "$hlorun" --input "$1" twice.hlo && expect_text "--input $1" "$2"
+}
+refused others.npz "it has weights, bias"
+refused wide.npz "save it with .astype(np.float32)"
+refused x=named.npz:y "has no array y; it has x"
+refused y=one.npy "the program has 0 (x)"
+refused '0=2xf32=1 2' "sizes or the type"
+refused '0=3xf32=1 2' "found 2 elements, want 3"
+refused '0=3xf32=1 2 3 4' "too many elements"
+refused '0=3xf32=1 2 z' "'z' is no element of f32"
+expect_exit "one array for two" 2 "$hlorun" --input one.npy "$examples/hello.hlo"
+expect_text "one array for two" "say of which parameter"
+for file in short wrong text minus large; do
+  expect_exit "$file.safetensors" 3 "$hlorun" --input $file.safetensors twice.hlo
+done
+for form in npz safetensors; do
+  expect_exit "--output .$form" 0 "$hlorun" --input named.npz --output form.$form twice.hlo
+  expect_exit "--expect .$form" 0 "$hlorun" --input named.npz --expect form.$form twice.hlo
+  expect_exit "--expect .$form, other values" 1 "$hlorun" --input 0=7 --expect form.$form twice.hlo
+  expect_exit "results of .$form" 0 "$hlorun" --input 0=form.$form:out0 twice.hlo && expect_text "results of .$form" "{4, 8, 12}"
+done
+expect_exit "--output .npy" 0 "$hlorun" --input named.npz --output form.npy twice.hlo
+expect_exit "results of .npy" 0 "$hlorun" --input form.npy twice.hlo && expect_text "results of .npy" "{4, 8, 12}"
+expect_exit "--output .txt" 0 "$hlorun" --input named.npz --output form.txt twice.hlo
+[ "$(cat form.txt)" = "out0 = f32[3] {2, 4, 6}" ] && pass || fail "--output .txt" form.txt
+expect_exit "--output .npy of two" 2 "$hlorun" --input 0=2 --output two.npy "$examples/newton.hlo"
+expect_exit "--output %k.npy" 0 "$hlorun" --input 0=2 --output 'n%k.npy' "$examples/newton.hlo"
+[ -s n0.npy ] && [ -s n1.npy ] && pass || fail "--output %k.npy: not a file for each"
+expect_exit "--output, unknown ending" 2 "$hlorun" --random-inputs --output x.csv twice.hlo
+expect_text "--output, unknown ending" ".npz, .safetensors, .npy or .txt"
+expect_exit "convert, unknown ending" 2 "$hlorun" convert -o x.svg twice.hlo
+expect_text "convert, unknown ending" ".mlirbc"
+expect_exit "--curve .csv" 0 "$hlorun" --random-inputs --steps 5 --carry 0:0 --metric 0=sum --curve c.csv twice.hlo
+[ "$(head -n 1 c.csv) $(wc -l <c.csv)" = 'step,"sum" 6' ] && pass || fail "--curve .csv" c.csv
+expect_exit "--curve, unknown ending" 2 "$hlorun" --random-inputs --steps 5 --carry 0:0 --curve c.jpg twice.hlo
+
 # --- invalid programs: 3, with the place ---
 expect_exit "shape does not fit" 3 "$hlorun" --random-inputs wrong.hlo
 expect_text "shape does not fit" "wrong.hlo:5:"
@@ -146,6 +218,17 @@ expect_text "elided constant" "print_large_constants"
 printf 'not a program' >garbage.hlo
 expect_exit "garbage" 3 "$hlorun" garbage.hlo
 expect_exit "too big" 3 "$hlorun" big.hlo && expect_text "too big" "8000000000000000000 bytes"
+# Larger than this machine's memory: refused before it runs; valid for check, which knows no machine.
+cat >large.hlo <<'HLO'
+HloModule m
+ENTRY main {
+  p0 = f32[] parameter(0)
+  ROOT r = f32[1099511627776] broadcast(p0), dimensions={}
+}
+HLO
+expect_exit "larger than memory" 3 "$hlorun" large.hlo --input 0=1 &&
+  expect_text "larger than memory" "4:8: error: broadcast of %r: f32[1099511627776] is too big"
+expect_exit "larger than memory, checked" 0 "$hlorun" check large.hlo
 
 # --- files: 5 ---
 # Programs that come through pipes, which can be read but once, and as editors of other systems write them.
@@ -227,6 +310,10 @@ if "$mpirun" --version >/dev/null 2>&1; then
 else
   skip "--hosts: there is no mpirun"
 fi
+
+expect_exit "two processes, .safetensors" 0 "$hlorun" -n 2 --input '0=f32[3]{1,2,3}' --output two.safetensors sum_all.hlo
+expect_exit "two processes, .safetensors again" 0 "$hlorun" -n 2 --input '0=f32[3]{1,2,3}' --expect two.safetensors sum_all.hlo
+expect_exit "two processes, .npy" 2 "$hlorun" -n 2 --input '0=f32[3]{1,2,3}' --output two.npy sum_all.hlo
 
 leak_check_on
 

@@ -6,25 +6,27 @@
 #include "base/buffer.h"
 #include "mlir/mlir.h"
 
-/* Do the bytes start as bytecode does? */
+/* Whether the bytes begin with the magic number of MLIR bytecode. */
 bool mlir_is_bytecode(const void *bytes, size_t size);
 
 /* Reads a module: the same tree as its text gives. VHLO of any version becomes StableHLO, casts
- * between the two vanish. Owner:  module->source is set by the caller and outlives the tree: names
- * and elements point into it. Elements that are used in place carry module->source_buffer as their
- * buffer. Errors: INVALID with the offset of the byte. Memory is bounded by a multiple of the
- * file's size. */
+ * between the two vanish.
+ * Owner:  module->source is set by the caller and outlives the tree: names and elements point into
+ *         it. Elements that are used in place have module->source_buffer as their buffer.
+ * Errors: INVALID with the offset of the byte.
+ * Cost:   memory is bounded by a multiple of the file's size. */
 hr_status_t mlir_read_bytecode(mlir_module_t *module);
 
 typedef struct mlir_write_options {
-  bool portable; /* VHLO of `version`; else plain bytecode of the ops as they are */
-  int64_t
-      version[3]; /* 0 0 0: the newest that is known; the last number counts for the name only */
-  const char *producer; /* of plain bytecode; NULL: "MLIR" */
+  bool portable;        /* VHLO of `version`; else plain bytecode of the ops as they are */
+  int64_t version[3];   /* 0 0 0: the newest known; the last number is only written, not checked */
+  const char *producer; /* name in plain bytecode; NULL: "MLIR" */
 } mlir_write_options_t;
 
-/* Errors: INVALID for a version that does not exist, UNSUPPORTED for a program that it cannot say.
- */
+/* Writes a module.
+ * Errors: INVALID for a version that does not exist, UNSUPPORTED for a program that the version
+ *         cannot express.
+ * Owner:  the caller releases *out_bytes. */
 hr_status_t mlir_write_bytecode(const mlir_module_t *module, const mlir_write_options_t *options,
                                 hr_buffer_t **out_bytes);
 

@@ -36,6 +36,7 @@ static hr_status_t take_pattern(bytecode_reader_t *reader, bytecode_cursor_t *cu
   return NULL;
 }
 
+/* type, then the pattern. i1 becomes a bool; signed types are sign-extended. */
 hr_status_t bytecode_take_integer(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                   const mlir_attr_t **out_attr) {
   const mlir_type_t *type;
@@ -52,6 +53,7 @@ hr_status_t bytecode_take_integer(bytecode_reader_t *reader, bytecode_cursor_t *
   return mlir_make_integer(reader->arena, (int64_t)bits, type, out_attr);
 }
 
+/* type, then the pattern; `number` is set for types with arithmetic here. */
 hr_status_t bytecode_take_float(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                 const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
@@ -73,8 +75,8 @@ static const mlir_type_t *scalar_of(const mlir_type_t *element) {
   return element->kind == MLIR_TYPE_QUANT ? element->quant->storage : element;
 }
 
-/* Are the bytes of the file what the tree wants them to be: whole bytes an element, and aligned for
- * their type? */
+/* Whether the bytes of the file can be elements of the tree without a copy: whole bytes per
+ * element, aligned for their type. */
 static bool usable_in_place(const mlir_type_t *element, const uint8_t *bytes) {
   const mlir_type_t *scalar = scalar_of(element);
   size_t size = mlir_element_bytes(scalar);
@@ -87,7 +89,9 @@ static hr_status_t set_dense(bytecode_reader_t *reader, const bytecode_cursor_t 
                              mlir_attr_t *attr) {
   const mlir_type_t *type = attr->type;
   int64_t count = 1;
-  size_t total, each = mlir_element_bytes(type->element), size = bytecode_left(bytes);
+  size_t total;
+  size_t each = mlir_element_bytes(type->element);
+  size_t size = bytecode_left(bytes);
   for (int d = 0; d < type->rank; d++)
     if (type->dims[d] < 0 || __builtin_mul_overflow(count, type->dims[d], &count))
       return bytecode_error(reader, bytes, "elements of a shape that is not static or too large");
@@ -107,6 +111,7 @@ static hr_status_t take_elements_type(bytecode_reader_t *reader, bytecode_cursor
   return shaped ? NULL : bytecode_error(reader, cursor, "elements of what is no tensor");
 }
 
+/* type, then a blob of elements. */
 hr_status_t bytecode_take_dense(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                 const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
@@ -119,6 +124,7 @@ hr_status_t bytecode_take_dense(bytecode_reader_t *reader, bytecode_cursor_t *cu
   return NULL;
 }
 
+/* type, then the index of a resource, which may have no blob. */
 static hr_status_t take_resource(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                  const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
@@ -147,7 +153,8 @@ static hr_status_t take_dense_array(bytecode_reader_t *reader, bytecode_cursor_t
   HR_TRY(bytecode_take_type(reader, cursor, &attr->type));
   HR_TRY(bytecode_take_var(reader, cursor, &count));
   HR_TRY(bytecode_take_blob(reader, cursor, &bytes));
-  size_t each = mlir_element_bytes(attr->type), size = bytecode_left(&bytes);
+  size_t each = mlir_element_bytes(attr->type);
+  size_t size = bytecode_left(&bytes);
   bool plain = attr->type->kind == MLIR_TYPE_INTEGER || attr->type->kind == MLIR_TYPE_FLOAT;
   if (!plain || size % each || size / each != count)
     return bytecode_error(reader, cursor, "%zu bytes for a list of %lu", size,
@@ -170,6 +177,7 @@ static hr_status_t take_dense_strings(bytecode_reader_t *reader, bytecode_cursor
   return NULL;
 }
 
+/* type, indices, values. */
 static hr_status_t take_sparse(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
@@ -192,6 +200,7 @@ hr_status_t bytecode_take_text(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return attr->kind == MLIR_ATTR_STRING ? NULL : bytecode_error(reader, cursor, "want a string");
 }
 
+/* Count, then attributes. */
 hr_status_t bytecode_take_array(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                 const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
@@ -203,6 +212,7 @@ hr_status_t bytecode_take_array(bytecode_reader_t *reader, bytecode_cursor_t *cu
   return NULL;
 }
 
+/* Names are string attributes; the dictionary is sorted here. */
 hr_status_t bytecode_take_dict(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                const mlir_attr_t **out_attr) {
   int count;
@@ -221,6 +231,7 @@ hr_status_t bytecode_take_dict(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return NULL;
 }
 
+/* A string, with a type if `typed`. */
 hr_status_t bytecode_take_string_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                       bool typed, const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
@@ -232,6 +243,7 @@ hr_status_t bytecode_take_string_attr(bytecode_reader_t *reader, bytecode_cursor
   return NULL;
 }
 
+/* A root and nested references, each an attribute. */
 static hr_status_t take_symbol(bytecode_reader_t *reader, bytecode_cursor_t *cursor, bool nested,
                                const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
@@ -261,6 +273,7 @@ static hr_status_t take_distinct(bytecode_reader_t *reader, bytecode_cursor_t *c
   return bytecode_take_attr(reader, cursor, out_attr);
 }
 
+/* By the code of the builtin dialect's encoding. */
 hr_status_t bytecode_builtin_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                   uint64_t code, const mlir_attr_t **out_attr) {
   switch (code) {

@@ -7,6 +7,7 @@
 #include "mlir/bytecode/bytecode_reader.h"
 #include "base/decimal.h"
 
+/* Adds the byte offset to the message. */
 hr_status_t bytecode_error_from(const char *file, int line, const bytecode_reader_t *reader,
                                 const uint8_t *at, const char *format, ...) {
   char message[512];
@@ -45,7 +46,7 @@ hr_status_t bytecode_take_var(bytecode_reader_t *reader, bytecode_cursor_t *curs
   uint64_t value = 0;
   size_t size = first ? (size_t)__builtin_ctz(first) + 1 : 9;
   if (bytecode_left(cursor) < size) return too_short(reader, cursor);
-  memcpy(&value, first ? cursor->at : cursor->at + 1, first ? size : 8);
+  memcpy(&value, cursor->at + (first ? 0 : 1), first ? size : 8);
   *out_value = first ? value >> size : value;
   cursor->at += size;
   return NULL;
@@ -67,6 +68,7 @@ hr_status_t bytecode_take_f64(bytecode_reader_t *reader, bytecode_cursor_t *curs
   return NULL;
 }
 
+/* Bounded by the bytes left, so that no count asks for more memory than the file is long. */
 hr_status_t bytecode_take_count(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                 int *out_count) {
   uint64_t count;
@@ -99,11 +101,13 @@ hr_status_t bytecode_take_padding(bytecode_reader_t *reader, bytecode_cursor_t *
   if (!alignment || (alignment & (alignment - 1)) || alignment > 1u << 30)
     return bytecode_error(reader, cursor, "an alignment of %lu, want a power of two",
                           (unsigned long)alignment);
-  uint64_t offset = (uint64_t)(cursor->at - reader->start), padding = -offset & (alignment - 1);
+  uint64_t offset = (uint64_t)(cursor->at - reader->start);
+  uint64_t padding = -offset & (alignment - 1);
   bytecode_cursor_t skipped;
   return bytecode_take_bytes(reader, cursor, padding, &skipped);
 }
 
+/* id and alignment flag, length, padding, bytes. */
 hr_status_t bytecode_take_section(bytecode_reader_t *reader, bytecode_cursor_t *cursor, int *out_id,
                                   bytecode_cursor_t *out_section) {
   uint8_t id;
@@ -120,6 +124,7 @@ hr_status_t bytecode_take_section(bytecode_reader_t *reader, bytecode_cursor_t *
   return bytecode_take_bytes(reader, cursor, size, out_section);
 }
 
+/* Index into the string table. */
 hr_status_t bytecode_take_string(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                  hr_str_t *out_string) {
   uint64_t index;
@@ -131,6 +136,7 @@ hr_status_t bytecode_take_string(bytecode_reader_t *reader, bytecode_cursor_t *c
   return NULL;
 }
 
+/* Count, then signed varints. */
 hr_status_t bytecode_take_ints(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                hr_ints_t *out_ints) {
   int count;
@@ -142,6 +148,7 @@ hr_status_t bytecode_take_ints(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return NULL;
 }
 
+/* Takes from the budget for copies; INVALID when it is used up. */
 hr_status_t bytecode_charge(bytecode_reader_t *reader, uint64_t amount) {
   if (amount > reader->budget) {
     hr_pos_t pos = {&reader->module->source, 0, 0};

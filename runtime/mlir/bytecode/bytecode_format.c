@@ -54,6 +54,7 @@ const bytecode_struct_t *bytecode_struct_named(const char *dialect, hr_str_t mne
   return NULL;
 }
 
+/* A trailing "?" marks an optional attribute. */
 bool bytecode_next_attr(const char **list, hr_str_t *out_name, bool *out_optional) {
   while (**list == ' ') (*list)++;
   size_t size = strcspn(*list, " ");

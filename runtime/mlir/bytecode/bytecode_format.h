@@ -1,5 +1,5 @@
-/* What reader and writer of bytecode share: numbers of the format, and the tables of attributes and
- * operations. */
+/* The bytecode format, for reader and writer: numbers of sections and masks, and the tables of
+ * attributes, types and operations. Source: MLIR bytecode format. */
 #ifndef MLIR_BYTECODE_FORMAT_H
 #define MLIR_BYTECODE_FORMAT_H
 
@@ -20,7 +20,7 @@ typedef enum bytecode_section {
   BYTECODE_SECTION_COUNT
 } bytecode_section_t;
 
-/* What follows the name of an operation, by the bits of its mask byte. */
+/* Mask byte of an operation: parts that follow its name. */
 enum {
   BYTECODE_OP_ATTRS = 0x01,
   BYTECODE_OP_RESULTS = 0x02,

@@ -1,7 +1,7 @@
 /* Operations, blocks and regions of bytecode.
  * Values have numbers: within a region all arguments and results of its blocks in order, those of
- * nested regions not counted; a nested region goes on behind all values of the region around it, an
- * isolated one starts at 0 again. */
+ * nested regions not counted; a nested region continues after all values of the region around it,
+ * an isolated one starts at 0 again. */
 #include <string.h>
 
 #include "mlir/bytecode/bytecode_reader.h"
@@ -17,7 +17,7 @@ typedef struct pending_use {
 typedef struct value_scope {
   HR_VEC(mlir_value_t *) values; /* by number; NULL: not yet defined */
   size_t next;                   /* number of the next value of the region that is being read */
-  size_t end;                    /* where the numbers of that region end */
+  size_t end;                    /* end of the numbers of that region */
   HR_VEC(pending_use_t) pending;
 } value_scope_t;
 
@@ -34,7 +34,8 @@ static hr_status_t define_value(bytecode_reader_t *reader, const bytecode_cursor
   return NULL;
 }
 
-static hr_status_t take_operand(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+/* A number below the values of the scope; one that is not yet defined stays pending. */
+static hr_status_t read_operand(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                 value_scope_t *scope, mlir_value_t **slot) {
   uint64_t number;
   HR_TRY(bytecode_take_var(reader, cursor, &number));
@@ -49,24 +50,24 @@ static hr_status_t take_operand(bytecode_reader_t *reader, bytecode_cursor_t *cu
 /* Fills in the uses that waited for the values from `first` on, which end with their region. */
 static hr_status_t resolve_pending(bytecode_reader_t *reader, const bytecode_cursor_t *cursor,
                                    value_scope_t *scope, size_t from, size_t first) {
-  size_t kept = from;
+  size_t remaining = from;
   for (size_t i = from; i < scope->pending.count; i++) {
     pending_use_t use = scope->pending.data[i];
     if (use.number < first) {
-      scope->pending.data[kept++] = use;
+      scope->pending.data[remaining++] = use;
       continue;
     }
     *use.slot = scope->values.data[use.number];
     if (!*use.slot)
       return bytecode_error(reader, cursor, "value %lu is not defined", (unsigned long)use.number);
   }
-  scope->pending.count = kept;
+  scope->pending.count = remaining;
   return NULL;
 }
 
 /* --- blocks and regions --- */
 
-/* The order of uses says nothing about the program. */
+/* Skips use-list orders, which do not change the program. */
 static hr_status_t skip_use_orders(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                    int values) {
   int count = 1;
@@ -82,7 +83,8 @@ static hr_status_t skip_use_orders(bytecode_reader_t *reader, bytecode_cursor_t 
   return NULL;
 }
 
-static hr_status_t take_arg(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+/* Type, and a location that is skipped. Since version 4 one number has both. */
+static hr_status_t read_arg(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                             mlir_value_t *arg) {
   uint64_t header, location;
   if (reader->version < 4) {
@@ -94,6 +96,7 @@ static hr_status_t take_arg(bytecode_reader_t *reader, bytecode_cursor_t *cursor
   return header & 1 ? bytecode_take_var(reader, cursor, &location) : NULL;
 }
 
+/* Block arguments, which are values of the region. */
 static hr_status_t read_args(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                              value_scope_t *scope, mlir_block_t *block) {
   uint8_t has_orders = 0;
@@ -101,7 +104,7 @@ static hr_status_t read_args(bytecode_reader_t *reader, bytecode_cursor_t *curso
   HR_TRY(HR_NEW_ARRAY(reader->arena, block->arg_count, &block->args));
   for (int i = 0; i < block->arg_count; i++) {
     block->args[i] = (mlir_value_t){.block = block, .index = i};
-    HR_TRY(take_arg(reader, cursor, &block->args[i]));
+    HR_TRY(read_arg(reader, cursor, &block->args[i]));
     HR_TRY(define_value(reader, cursor, scope, &block->args[i]));
   }
   if (reader->version >= 3) HR_TRY(bytecode_take_byte(reader, cursor, &has_orders));
@@ -116,7 +119,7 @@ static hr_status_t read_block(bytecode_reader_t *reader, bytecode_cursor_t *curs
   return read_ops(reader, cursor, scope, block, header >> 1);
 }
 
-/* Room for the region's values behind those that are visible. Every value takes a byte somewhere,
+/* Reserves the region's values after the visible ones. Every value takes a byte somewhere,
  * so all regions together cannot have more than the file has bytes. */
 static hr_status_t open_values(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                value_scope_t *scope) {
@@ -130,9 +133,12 @@ static hr_status_t open_values(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return NULL;
 }
 
+/* Blocks exist before their ops are read, as successors refer to them. Values of the region end
+ * with it. */
 static hr_status_t read_blocks(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                value_scope_t *scope, mlir_region_t *region, int count) {
-  size_t first = scope->values.count, pending = scope->pending.count;
+  size_t first = scope->values.count;
+  size_t pending = scope->pending.count;
   mlir_block_t *block;
   HR_TRY(open_values(reader, cursor, scope));
   for (int i = 0; i < count; i++) HR_TRY(mlir_region_add_block(reader->module, region, &block));
@@ -142,10 +148,12 @@ static hr_status_t read_blocks(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return NULL;
 }
 
+/* The numbers of the region around it continue afterwards. */
 static hr_status_t read_region(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                value_scope_t *scope, mlir_region_t *region) {
   int blocks;
-  size_t next = scope->next, end = scope->end;
+  size_t next = scope->next;
+  size_t end = scope->end;
   HR_TRY(bytecode_take_count(reader, cursor, &blocks));
   if (!blocks) return NULL;
   HR_TRY(bytecode_enter(reader, cursor));
@@ -167,6 +175,7 @@ static hr_status_t read_isolated(bytecode_reader_t *reader, bytecode_cursor_t *c
   return st;
 }
 
+/* Since version 2 isolated regions are sections of their own, which could be read lazily. */
 static hr_status_t read_regions(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                 value_scope_t *scope, mlir_op_t *op) {
   uint64_t header;
@@ -207,15 +216,17 @@ static hr_status_t read_results(bytecode_reader_t *reader, bytecode_cursor_t *cu
   return NULL;
 }
 
+/* Operand numbers. */
 static hr_status_t read_operands(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                  value_scope_t *scope, mlir_op_t *op) {
   HR_TRY(bytecode_take_count(reader, cursor, &op->operand_count));
   HR_TRY(HR_NEW_ARRAY(reader->arena, op->operand_count, &op->operands));
   for (int i = 0; i < op->operand_count; i++)
-    HR_TRY(take_operand(reader, cursor, scope, &op->operands[i]));
+    HR_TRY(read_operand(reader, cursor, scope, &op->operands[i]));
   return NULL;
 }
 
+/* Indices of blocks of the enclosing region. */
 static hr_status_t read_successors(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                    mlir_op_t *op) {
   const mlir_region_t *region = op->parent ? op->parent->parent : NULL;
@@ -253,7 +264,7 @@ static hr_status_t define_results(bytecode_reader_t *reader, const bytecode_curs
 
 /* Inherent attributes of sdy ops are texts without the name of their kind, as the text form has
  * them. */
-static hr_status_t strip_sdy(bytecode_reader_t *reader, mlir_op_t *op) {
+static hr_status_t strip_sdy_mnemonics(bytecode_reader_t *reader, mlir_op_t *op) {
   mlir_named_attr_t *attrs;
   HR_TRY(bytecode_charge(reader, (uint64_t)op->attr_count));
   HR_TRY(HR_NEW_ARRAY(reader->arena, op->attr_count, &attrs));
@@ -304,10 +315,11 @@ static hr_status_t read_head(bytecode_reader_t *reader, bytecode_cursor_t *curso
   if (bare)
     return bytecode_error(reader, cursor, "%.*s without its attributes", HR_STR_ARGS(name->name));
   return name->name.size > 4 && !__builtin_memcmp(name->name.data, "sdy.", 4) && op->attr_count
-             ? strip_sdy(reader, op)
+             ? strip_sdy_mnemonics(reader, op)
              : NULL;
 }
 
+/* Name, location and attributes, then the parts of the mask in their fixed order. */
 static hr_status_t read_op(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                            value_scope_t *scope, mlir_op_t *op, bool *out_keep) {
   uint8_t mask;
@@ -321,6 +333,7 @@ static hr_status_t read_op(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
   return mask & BYTECODE_OP_REGIONS ? read_regions(reader, cursor, scope, op) : NULL;
 }
 
+/* Casts that are identities are dropped. */
 static hr_status_t read_ops(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                             value_scope_t *scope, mlir_block_t *block, uint64_t count) {
   if (count > bytecode_left(cursor))

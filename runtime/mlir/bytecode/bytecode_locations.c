@@ -2,8 +2,9 @@
 #include "mlir/bytecode/bytecode_reader.h"
 #include "mlir/text/mlir_print.h"
 
-#define LOCATION_MAX 512 /* bytes of text; of longer ones the innermost place is kept */
+#define LOCATION_MAX 512 /* bytes of text; longer ones are cut to their innermost place */
 
+/* Stores the text of a location, within the budget. */
 static hr_status_t make_location(bytecode_reader_t *reader, const hr_strbuf_t *text,
                                  const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
@@ -59,6 +60,7 @@ static hr_status_t print_file_range(bytecode_reader_t *reader, bytecode_cursor_t
   return NULL;
 }
 
+/* fused[...]: the parts, separated by commas. */
 static hr_status_t print_fused(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                bool has_metadata, hr_strbuf_t *text) {
   int count;
@@ -74,6 +76,7 @@ static hr_status_t print_fused(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return NULL;
 }
 
+/* "name"(location) */
 static hr_status_t print_name_location(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                        hr_strbuf_t *text) {
   hr_str_t name;
@@ -86,6 +89,7 @@ static hr_status_t print_name_location(bytecode_reader_t *reader, bytecode_curso
   return NULL;
 }
 
+/* By code: call site, file range, fused, named, unknown. */
 hr_status_t bytecode_take_location(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                    uint64_t code, const mlir_attr_t **out_attr) {
   hr_strbuf_t text;

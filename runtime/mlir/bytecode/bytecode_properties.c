@@ -4,7 +4,7 @@
 #include "mlir/bytecode/bytecode_reader.h"
 #include "mlir/mlir_ops.h"
 
-#define ATTRS_MAX 32 /* of one operation's properties */
+#define ATTRS_MAX 32 /* attributes of one operation */
 
 /* --- VHLO: every attribute is there --- */
 
@@ -52,6 +52,7 @@ static hr_status_t choose_row(bytecode_reader_t *reader, const bytecode_cursor_t
                         HR_STR_ARGS(name->name), count);
 }
 
+/* An attribute; optional ones have a presence bit in the index. */
 static hr_status_t take_row_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                  bool optional, const mlir_attr_t **out_attr) {
   uint64_t index;
@@ -91,6 +92,7 @@ static hr_status_t take_segments(bytecode_reader_t *reader, bytecode_cursor_t *c
   return NULL;
 }
 
+/* Attributes in the order of the row, then the segments. */
 static hr_status_t decode_row(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                               const bytecode_op_row_t *row, bytecode_attrs_t *attrs) {
   mlir_named_attr_t fields[ATTRS_MAX];
@@ -130,6 +132,7 @@ static hr_status_t decode_unregistered(bytecode_reader_t *reader, bytecode_curso
   return NULL;
 }
 
+/* By the op: VHLO, unregistered, or a row of bytecode_ops.def. */
 static hr_status_t decode_blob(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                const bytecode_op_name_t *name, bytecode_attrs_t *attrs) {
   const bytecode_op_row_t *row;
@@ -142,6 +145,7 @@ static hr_status_t decode_blob(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return decode_row(reader, cursor, row, attrs);
 }
 
+/* Blobs that ops share are decoded once. */
 hr_status_t bytecode_take_properties(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                      const bytecode_op_name_t *name, mlir_op_t *op) {
   uint64_t index;
@@ -191,6 +195,7 @@ static bool has_plain_names(const mlir_attr_t *dict) {
   return false;
 }
 
+/* Names with a dot belong to other dialects and are discardable. */
 hr_status_t bytecode_add_dict(bytecode_reader_t *reader, const bytecode_cursor_t *cursor,
                               const bytecode_op_name_t *name, const mlir_attr_t *dict,
                               mlir_op_t *op) {

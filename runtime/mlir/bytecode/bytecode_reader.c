@@ -25,6 +25,7 @@ static hr_status_t read_producer(bytecode_reader_t *reader, bytecode_cursor_t *c
   return NULL;
 }
 
+/* Magic number, version, producer. */
 static hr_status_t read_header(bytecode_reader_t *reader, bytecode_cursor_t *cursor) {
   if (!mlir_is_bytecode(cursor->at, bytecode_left(cursor)))
     return bytecode_error(reader, cursor, "this is not MLIR bytecode");
@@ -36,6 +37,7 @@ static hr_status_t read_header(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return read_producer(reader, cursor);
 }
 
+/* Sections may come in any order; each at most once. */
 static hr_status_t find_sections(bytecode_reader_t *reader, bytecode_cursor_t *cursor) {
   static const bytecode_section_t required[] = {
       BYTECODE_STRINGS, BYTECODE_DIALECTS, BYTECODE_ATTR_TYPES, BYTECODE_ATTR_OFFSETS, BYTECODE_IR};
@@ -52,6 +54,7 @@ static hr_status_t find_sections(bytecode_reader_t *reader, bytecode_cursor_t *c
   return NULL;
 }
 
+/* Tables first, operations last. */
 static hr_status_t read_file(bytecode_reader_t *reader) {
   bytecode_cursor_t cursor = {reader->start, reader->end};
   HR_TRY(read_header(reader, &cursor));
@@ -64,6 +67,7 @@ static hr_status_t read_file(bytecode_reader_t *reader) {
   return bytecode_read_ir(reader);
 }
 
+/* The budget for copies is a multiple of the size of the file. */
 hr_status_t mlir_read_bytecode(mlir_module_t *module) {
   const uint8_t *start = (const uint8_t *)module->source.text;
   bytecode_reader_t reader = {.module = module,

@@ -1,5 +1,5 @@
 /* The reader of bytecode: state and pieces, shared by its files.
- * Attributes and types are decoded when they are first asked for, and kept. */
+ * Attributes and types are decoded on first use and cached in their table. */
 #ifndef MLIR_BYTECODE_READER_H
 #define MLIR_BYTECODE_READER_H
 
@@ -55,7 +55,7 @@ typedef struct bytecode_blob {
 
 typedef struct bytecode_reader {
   mlir_module_t *module;
-  hr_arena_t *arena; /* the module's */
+  hr_arena_t *arena; /* arena of the module */
   const uint8_t *start, *end;
   uint64_t version;
   bytecode_cursor_t sections[BYTECODE_SECTION_COUNT];
@@ -66,13 +66,12 @@ typedef struct bytecode_reader {
   HR_VEC(bytecode_op_name_t) op_names;
   bytecode_table_t attrs, types;
   HR_VEC(bytecode_resource_t) resources;
-  bytecode_blob_t *blobs; /* of properties */
+  bytecode_blob_t *blobs; /* properties of ops */
   size_t blob_count;
   int depth;
   int decoding;    /* entries that are being decoded, each within the one before */
-  uint32_t weight; /* of the innermost of them */
-  uint64_t
-      budget; /* copies that the file may still ask for, so that memory stays in proportion to it */
+  uint32_t weight; /* nodes of the innermost entry so far */
+  uint64_t budget; /* bytes that may still be copied: memory stays in proportion to the file */
 } bytecode_reader_t;
 
 /* --- bytes (bytecode_cursor.c) --- */
@@ -92,7 +91,7 @@ hr_status_t bytecode_take_svar(bytecode_reader_t *reader, bytecode_cursor_t *cur
                                int64_t *out_value);
 hr_status_t bytecode_take_f64(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                               double *out_value);
-/* A number of things, each of at least one byte: at most as many as bytes are left. */
+/* A number of items of at least one byte each, hence at most the number of bytes left. */
 hr_status_t bytecode_take_count(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                 int *out_count);
 hr_status_t bytecode_take_bytes(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t size,

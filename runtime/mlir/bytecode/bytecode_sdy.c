@@ -56,6 +56,7 @@ static hr_status_t print_mesh_axis(bytecode_reader_t *reader, bytecode_cursor_t 
   return NULL;
 }
 
+/* <["x"=2, ...], device_ids=[...]> */
 static hr_status_t print_mesh(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                               hr_strbuf_t *text) {
   int count;
@@ -68,6 +69,7 @@ static hr_status_t print_mesh(bytecode_reader_t *reader, bytecode_cursor_t *curs
   return NULL;
 }
 
+/* :(pre_size)size */
 static hr_status_t print_sub_axis(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                   hr_strbuf_t *text) {
   int64_t pre, size;
@@ -77,6 +79,7 @@ static hr_status_t print_sub_axis(bytecode_reader_t *reader, bytecode_cursor_t *
   return NULL;
 }
 
+/* "x" or "x":(1)2 */
 static hr_status_t print_axis_ref(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                   hr_strbuf_t *text) {
   hr_str_t name;
@@ -109,6 +112,7 @@ static hr_status_t print_dimension(bytecode_reader_t *reader, bytecode_cursor_t 
   return NULL;
 }
 
+/* List of axis references in braces. */
 static hr_status_t add_axes(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const char *label,
                             hr_strbuf_t *text) {
   int count;
@@ -119,23 +123,23 @@ static hr_status_t add_axes(bytecode_reader_t *reader, bytecode_cursor_t *cursor
   return NULL;
 }
 
-/* The reduction stands behind the axes that it is for; the sum is not written. */
+/* A reduction follows the axes that it is for; the sum is not written. */
 static hr_status_t add_unreduced(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                  bool has_reduction, hr_strbuf_t *text) {
   static const char *const labels[] = {"unreduced", "unreduced=max", "unreduced=min"};
   int64_t reduction = 0;
-  bytecode_cursor_t behind = *cursor;
+  bytecode_cursor_t lookahead = *cursor;
   if (has_reduction) {
     int count;
     uint64_t axis;
-    HR_TRY(bytecode_take_count(reader, &behind, &count));
-    for (int i = 0; i < count; i++) HR_TRY(bytecode_take_var(reader, &behind, &axis));
-    HR_TRY(bytecode_take_svar(reader, &behind, &reduction));
+    HR_TRY(bytecode_take_count(reader, &lookahead, &count));
+    for (int i = 0; i < count; i++) HR_TRY(bytecode_take_var(reader, &lookahead, &axis));
+    HR_TRY(bytecode_take_svar(reader, &lookahead, &reduction));
     if (reduction < 0 || reduction >= (int64_t)(sizeof labels / sizeof *labels))
       return bytecode_error(reader, cursor, "the reduction %ld of a sharding", (long)reduction);
   }
   HR_TRY(add_axes(reader, cursor, labels[reduction], text));
-  if (has_reduction) *cursor = behind;
+  if (has_reduction) *cursor = lookahead;
   return NULL;
 }
 
@@ -189,6 +193,7 @@ static hr_status_t add_factor_list(bytecode_reader_t *reader, bytecode_cursor_t 
   return NULL;
 }
 
+/* Factors of an op's sharding rule. */
 static hr_status_t print_rule(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                               hr_strbuf_t *text) {
   static const char *const labels[] = {"reduction", "need_replication", "permutation",
@@ -213,6 +218,7 @@ static hr_status_t print_rule(bytecode_reader_t *reader, bytecode_cursor_t *curs
   return NULL;
 }
 
+/* {axes}: from->to */
 static hr_status_t print_param(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                hr_strbuf_t *text) {
   int count;
@@ -224,6 +230,7 @@ static hr_status_t print_param(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return NULL;
 }
 
+/* Attributes of the dialect as text without their mnemonic. */
 static hr_status_t print_body(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t code,
                               hr_strbuf_t *text) {
   int count;
@@ -264,6 +271,7 @@ static hr_status_t print_body(bytecode_reader_t *reader, bytecode_cursor_t *curs
   }
 }
 
+/* Decodes to an OPAQUE attribute whose text is that of the text form. */
 hr_status_t bytecode_sdy_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t code,
                               const mlir_attr_t **out_attr) {
   static const char *const names[] = {"manual_axes",

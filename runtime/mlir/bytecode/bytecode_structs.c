@@ -1,10 +1,11 @@
 /* Enumerations and structures, by the rows of bytecode_attrs.def, and the attributes of VHLO, which
- * become those that they stand for. */
+ * become their StableHLO counterparts. */
 #include <string.h>
 
 #include "mlir/bytecode/bytecode_reader.h"
 #include "mlir/text/mlir_parser.h"
 
+/* The number of an enumeration; unused numbers are errors. */
 static hr_status_t bytecode_take_enum(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                       const char *dialect, const bytecode_enum_t *row,
                                       const mlir_attr_t **out_attr) {
@@ -17,6 +18,7 @@ static hr_status_t bytecode_take_enum(bytecode_reader_t *reader, bytecode_cursor
                         out_attr);
 }
 
+/* A double as the bits of a signed varint. */
 static hr_status_t take_f64_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                  const mlir_attr_t **out_attr) {
   static const mlir_type_t f64 = {.kind = MLIR_TYPE_FLOAT, .name = {"f64", 3}};
@@ -51,7 +53,7 @@ static hr_status_t take_ints_field(bytecode_reader_t *reader, bytecode_cursor_t 
   return mlir_make_ints(reader->arena, ints.count, ints.data, out_attr);
 }
 
-/* Nothing, or an attribute behind a 1. */
+/* Absent (0), or 1 and an attribute. */
 static hr_status_t take_maybe_field(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                     const mlir_attr_t **out_attr) {
   uint64_t present;
@@ -60,6 +62,7 @@ static hr_status_t take_maybe_field(bytecode_reader_t *reader, bytecode_cursor_t
   return present ? bytecode_take_attr(reader, cursor, out_attr) : NULL;
 }
 
+/* One field by its kind. */
 static hr_status_t take_field(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                               bytecode_field_kind_t kind, const mlir_attr_t **out_attr) {
   switch (kind) {
@@ -86,6 +89,7 @@ static hr_status_t take_field(bytecode_reader_t *reader, bytecode_cursor_t *curs
   return NULL;
 }
 
+/* Fields in wire order; old writers omit trailing new ones. */
 static hr_status_t take_fields(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                const bytecode_struct_t *row, bool with_new,
                                const mlir_attr_t **out_attr) {
@@ -122,6 +126,7 @@ static hr_status_t bytecode_take_struct(bytecode_reader_t *reader, bytecode_curs
   return take_fields(reader, cursor, row, false, out_attr);
 }
 
+/* Structure by dialect and code. */
 static hr_status_t take_struct_of(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                   const char *dialect, uint64_t code,
                                   const mlir_attr_t **out_attr) {
@@ -168,6 +173,7 @@ static hr_status_t take_api_version(bytecode_reader_t *reader, bytecode_cursor_t
   return mlir_make_integer(reader->arena, (int64_t)value, &i32, out_attr);
 }
 
+/* Attributes that VHLO shares with builtin, then enumerations and structures. */
 hr_status_t bytecode_vhlo_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t code,
                                const mlir_attr_t **out_attr) {
   for (int i = 0; i < bytecode_enum_count; i++)

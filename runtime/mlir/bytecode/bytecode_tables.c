@@ -4,11 +4,12 @@
 
 #include "mlir/bytecode/bytecode_reader.h"
 
-#define NAME_MAX_BYTES 200 /* of a dialect or an operation: full names are copied */
+#define NAME_MAX_BYTES 200 /* name of a dialect or an operation; full names are copied */
 
 /* var count; lengths, the last string's first; then the strings, each with its NUL. */
 hr_status_t bytecode_read_strings(bytecode_reader_t *reader) {
-  bytecode_cursor_t *cursor = &reader->sections[BYTECODE_STRINGS], text;
+  bytecode_cursor_t *cursor = &reader->sections[BYTECODE_STRINGS];
+  bytecode_cursor_t text;
   int count;
   HR_TRY(bytecode_take_count(reader, cursor, &count));
   HR_TRY(HR_NEW_ARRAY(reader->arena, count, &reader->strings));
@@ -30,6 +31,7 @@ hr_status_t bytecode_read_strings(bytecode_reader_t *reader) {
 
 /* --- dialects --- */
 
+/* Index of a dialect, checked. */
 static hr_status_t take_dialect_index(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                       uint64_t *out_index) {
   HR_TRY(bytecode_take_var(reader, cursor, out_index));
@@ -58,6 +60,7 @@ static const bytecode_op_row_t *find_row(hr_str_t name) {
   return NULL;
 }
 
+/* dialect.name; VHLO names get their StableHLO row. */
 static hr_status_t read_op_name(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                 hr_str_t dialect) {
   bytecode_op_name_t op = {.registered = true};
@@ -77,6 +80,7 @@ static hr_status_t read_op_name(bytecode_reader_t *reader, bytecode_cursor_t *cu
   return NULL;
 }
 
+/* The name may be followed by a section with a version, which is skipped. */
 static hr_status_t read_dialect(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                 hr_str_t *out_name) {
   bool has_version;
@@ -90,6 +94,7 @@ static hr_status_t read_dialect(bytecode_reader_t *reader, bytecode_cursor_t *cu
              : bytecode_error(reader, cursor, "want the version of a dialect");
 }
 
+/* Dialects, then op names grouped by dialect. */
 hr_status_t bytecode_read_dialects(bytecode_reader_t *reader) {
   bytecode_cursor_t *cursor = &reader->sections[BYTECODE_DIALECTS];
   int count;
@@ -113,7 +118,8 @@ hr_status_t bytecode_read_dialects(bytecode_reader_t *reader) {
 /* Groups of (dialect, count, sizes) until the table is full. */
 static hr_status_t read_table(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                               bytecode_table_t *table) {
-  bytecode_cursor_t *data = &reader->sections[BYTECODE_ATTR_TYPES], bytes;
+  bytecode_cursor_t *data = &reader->sections[BYTECODE_ATTR_TYPES];
+  bytecode_cursor_t bytes;
   for (size_t next = 0; next < table->count;) {
     uint64_t dialect, size;
     int count;
@@ -133,6 +139,7 @@ static hr_status_t read_table(bytecode_reader_t *reader, bytecode_cursor_t *curs
   return NULL;
 }
 
+/* Sizes of attributes and types, grouped by dialect; offsets are their sums. */
 hr_status_t bytecode_read_offsets(bytecode_reader_t *reader) {
   bytecode_cursor_t *cursor = &reader->sections[BYTECODE_ATTR_OFFSETS];
   int attrs, types;
@@ -166,7 +173,8 @@ static hr_status_t take_resource_blob(bytecode_reader_t *reader, bytecode_cursor
  */
 static hr_status_t read_resource_group(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                        bool keep) {
-  bytecode_cursor_t *data = &reader->sections[BYTECODE_RESOURCES], bytes;
+  bytecode_cursor_t *data = &reader->sections[BYTECODE_RESOURCES];
+  bytecode_cursor_t bytes;
   int count;
   HR_TRY(bytecode_take_count(reader, cursor, &count));
   for (int i = 0; i < count; i++) {
@@ -183,6 +191,7 @@ static hr_status_t read_resource_group(bytecode_reader_t *reader, bytecode_curso
   return NULL;
 }
 
+/* External groups first, then groups of dialects, whose sections are skipped if unknown. */
 hr_status_t bytecode_read_resources(bytecode_reader_t *reader) {
   bytecode_cursor_t *cursor = &reader->sections[BYTECODE_RESOURCE_OFFSETS];
   int externals;
@@ -203,6 +212,7 @@ hr_status_t bytecode_read_resources(bytecode_reader_t *reader) {
 
 /* --- properties --- */
 
+/* Property blobs stay encoded until an op asks for them. */
 hr_status_t bytecode_read_blobs(bytecode_reader_t *reader) {
   bytecode_cursor_t *cursor = &reader->sections[BYTECODE_PROPERTIES];
   int count;

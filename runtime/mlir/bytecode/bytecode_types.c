@@ -1,5 +1,6 @@
-/* Types of the builtin, quant, StableHLO and VHLO dialects. VHLO's types become those that they
- * stand for. */
+/* Types of the builtin, quant, StableHLO and VHLO dialects, by the codes of their encodings.
+ * VHLO's types become their StableHLO and builtin counterparts. Types are decoded once per entry
+ * of the table (bytecode_values.c). */
 #include <string.h>
 
 #include "mlir/bytecode/bytecode_reader.h"
@@ -20,6 +21,7 @@ static hr_status_t plain_type(bytecode_reader_t *reader, mlir_type_kind_t kind,
   return NULL;
 }
 
+/* Float type by name; INVALID for a name that is none. */
 static hr_status_t float_type(bytecode_reader_t *reader, const char *name,
                               const mlir_type_t **out_type) {
   mlir_type_t *type;
@@ -34,6 +36,7 @@ static hr_status_t unknown_type(bytecode_reader_t *reader, bytecode_cursor_t *cu
   return bytecode_error(reader, cursor, "the type of code %lu is not known", (unsigned long)code);
 }
 
+/* Sizes as signed varints; INT64_MIN is an unknown size. */
 static hr_status_t take_dims(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                              mlir_type_t *type) {
   hr_ints_t dims;
@@ -79,6 +82,7 @@ static hr_status_t bytecode_take_shape(bytecode_reader_t *reader, bytecode_curso
   return take_element(reader, cursor, type);
 }
 
+/* Width and signedness in one number. */
 static hr_status_t take_integer_type(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                      const mlir_type_t **out_type) {
   static const mlir_signedness_t signs[] = {MLIR_SIGNLESS, MLIR_SIGNED, MLIR_UNSIGNED};
@@ -121,6 +125,7 @@ static hr_status_t take_complex(bytecode_reader_t *reader, bytecode_cursor_t *cu
   return NULL;
 }
 
+/* Dimensions and element, with an encoding if flagged. */
 static hr_status_t take_tensor(bytecode_reader_t *reader, bytecode_cursor_t *cursor, bool encoded,
                                const mlir_type_t **out_type) {
   mlir_type_t *type;
@@ -160,6 +165,7 @@ static hr_status_t take_memref(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return NULL;
 }
 
+/* Scalable dimensions are a list of flags. */
 static hr_status_t take_vector(bytecode_reader_t *reader, bytecode_cursor_t *cursor, bool scalable,
                                const mlir_type_t **out_type) {
   mlir_type_t *type;
@@ -178,6 +184,7 @@ static hr_status_t take_vector(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return NULL;
 }
 
+/* By the code of the builtin dialect. */
 hr_status_t bytecode_builtin_type(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                   uint64_t code, const mlir_type_t **out_type) {
   for (int i = 0; i < bytecode_float_count; i++)
@@ -257,6 +264,7 @@ static hr_status_t take_expressed(bytecode_reader_t *reader, bytecode_cursor_t *
              : bytecode_error(reader, cursor, "a quantised type that expresses no float");
 }
 
+/* Storage type and range with signedness in the flags. */
 static hr_status_t new_quant(bytecode_reader_t *reader, int form, mlir_quant_t **out_quant,
                              const mlir_type_t **out_type) {
   mlir_type_t *type;
@@ -269,6 +277,7 @@ static hr_status_t new_quant(bytecode_reader_t *reader, int form, mlir_quant_t *
   return NULL;
 }
 
+/* Scale and zero point. */
 static hr_status_t take_one_scale(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                   mlir_quant_t *quant) {
   double *scale;
@@ -306,6 +315,7 @@ static hr_status_t take_scales(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return NULL;
 }
 
+/* Per-tensor, per-axis and sub-channel forms differ in their lists. */
 static hr_status_t bytecode_take_uniform(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                          bool per_axis, const mlir_type_t **out_type) {
   mlir_quant_t *quant;
@@ -340,8 +350,8 @@ static hr_status_t take_blocks(bytecode_reader_t *reader, bytecode_cursor_t *cur
   if (!fits || scales->element_count > 1 << 20 || scales->splat || zeros->splat ||
       zeros->element_count != scales->element_count)
     return bytecode_error(reader, cursor, "scales of blocks that do not fit each other");
-  size_t scale_bytes = mlir_element_bytes(scales->type->element),
-         zero_bytes = mlir_element_bytes(zeros->type->element);
+  size_t scale_bytes = mlir_element_bytes(scales->type->element);
+  size_t zero_bytes = mlir_element_bytes(zeros->type->element);
   hr_dtype_t dtype;
   double *values;
   int64_t *points;
@@ -368,6 +378,7 @@ static hr_status_t take_blocks(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return NULL;
 }
 
+/* By the code of the quant dialect. */
 hr_status_t bytecode_quant_type(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t code,
                                 const mlir_type_t **out_type) {
   mlir_quant_t *quant;
@@ -400,6 +411,7 @@ hr_status_t bytecode_quant_type(bytecode_reader_t *reader, bytecode_cursor_t *cu
 
 /* --- VHLO --- */
 
+/* VHLO has a code per integer type. */
 static hr_status_t vhlo_integer(bytecode_reader_t *reader, uint64_t code,
                                 const mlir_type_t **out_type) {
   int width;
@@ -409,6 +421,7 @@ static hr_status_t vhlo_integer(bytecode_reader_t *reader, uint64_t code,
                                 out_type);
 }
 
+/* Element and dimensions. */
 static hr_status_t take_buffer(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                const mlir_type_t **out_type) {
   mlir_type_t *type;
@@ -418,6 +431,7 @@ static hr_status_t take_buffer(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return NULL;
 }
 
+/* By the code of VHLO. */
 hr_status_t bytecode_vhlo_type(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t code,
                                const mlir_type_t **out_type) {
   mlir_type_t *type;

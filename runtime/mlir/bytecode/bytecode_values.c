@@ -1,7 +1,6 @@
 /* Attributes and types of the file's tables: found by index, decoded once.
- * An entry may hold others; how many nodes it has when all of them are counted is bounded, so that
- * whoever walks it later is done in reasonable time, however cleverly the entries share each other.
- */
+ * An entry may hold others; The number of its nodes, shared ones counted each time, is
+ * bounded: a small file could otherwise describe a tree of exponential size. */
 #include <string.h>
 
 #include "mlir/bytecode/bytecode_reader.h"
@@ -23,7 +22,7 @@ static const struct {
 
 /* --- entries as text --- */
 
-/* What is parsed must be all there is; elements kept as resources are found by their names. */
+/* Checks that the whole text was parsed, and finds elements in resources by their names. */
 static hr_status_t finish_text(bytecode_reader_t *reader, mlir_parser_t *parser) {
   if (mlir_peek(parser)->kind != MLIR_TOKEN_END)
     return mlir_expected(parser, "the end of the text");
@@ -39,6 +38,7 @@ static hr_status_t finish_text(bytecode_reader_t *reader, mlir_parser_t *parser)
   return NULL;
 }
 
+/* An entry in the notation of MLIR text, as unknown dialects have it. */
 static hr_status_t parse_text(bytecode_reader_t *reader, const bytecode_entry_t *entry,
                               bool is_type, const void **out_value) {
   mlir_parser_t parser = {.module = reader->module, .arena = reader->arena};
@@ -64,6 +64,7 @@ static hr_status_t parse_text(bytecode_reader_t *reader, const bytecode_entry_t 
 
 /* --- entries as bytes --- */
 
+/* Decodes by the dialect's function, which must use up all bytes. */
 static hr_status_t decode_binary(bytecode_reader_t *reader, const bytecode_entry_t *entry,
                                  bool is_type, const void **out_value) {
   bytecode_cursor_t cursor = {entry->bytes, entry->bytes + entry->size};
@@ -86,6 +87,8 @@ static hr_status_t decode_binary(bytecode_reader_t *reader, const bytecode_entry
                         HR_STR_ARGS(dialect));
 }
 
+/* Decodes an entry. Its weight counts the nodes inside it; entries that contain themselves are
+ * refused. */
 static hr_status_t decode(bytecode_reader_t *reader, bytecode_entry_t *entry, bool is_type) {
   const bytecode_cursor_t cursor = {entry->bytes, entry->bytes + entry->size};
   uint32_t outer = reader->weight;
@@ -103,11 +106,12 @@ static hr_status_t decode(bytecode_reader_t *reader, bytecode_entry_t *entry, bo
   return st;
 }
 
-/* Is an entry of this weight more than such a file needs? */
+/* Whether an entry has more nodes than a file of this size needs. */
 static bool too_heavy(const bytecode_reader_t *reader, uint64_t weight) {
   return weight > (1 << 16) + (uint64_t)(reader->end - reader->start) || weight > 1u << 30;
 }
 
+/* Entry by index, decoded on first use. */
 static hr_status_t entry_at(bytecode_reader_t *reader, const bytecode_table_t *table, bool is_type,
                             const bytecode_cursor_t *cursor, uint64_t index,
                             const void **out_value) {

@@ -22,6 +22,7 @@ hr_status_t bytecode_put_attr(bytecode_writer_t *writer, hr_strbuf_t *text, cons
   return NULL;
 }
 
+/* Encodings by text are not binary: dialects decode them by their parsers. */
 hr_status_t bytecode_number_text(bytecode_writer_t *writer, bytecode_numbers_t *numbers,
                                  hr_str_t dialect, const hr_strbuf_t *text, uint32_t *out_number) {
   uint32_t number;
@@ -50,7 +51,8 @@ static const mlir_type_t i64 = {.kind = MLIR_TYPE_INTEGER, .width = 64};
 
 static hr_status_t put_integer(bytecode_writer_t *writer, hr_strbuf_t *text,
                                const mlir_attr_t *attr, bool in_vhlo) {
-  const mlir_type_t *type = attr->kind == MLIR_ATTR_BOOL ? &i1 : attr->type ? attr->type : &i64;
+  const mlir_type_t *given = attr->type ? attr->type : &i64;
+  const mlir_type_t *type = attr->kind == MLIR_ATTR_BOOL ? &i1 : given;
   HR_TRY(bytecode_put_type(writer, text, type, in_vhlo));
   put_pattern(text, type->kind == MLIR_TYPE_INDEX ? 64 : type->width, (uint64_t)attr->integer);
   return NULL;
@@ -95,6 +97,7 @@ static bool bools_alike(const mlir_attr_t *attr) {
   return attr->element_count > 0;
 }
 
+/* Elements as stored; i1 is packed by MLIR only in splats. */
 static void put_elements(hr_strbuf_t *text, const mlir_attr_t *attr, const mlir_type_t *element) {
   const mlir_type_t *scalar = scalar_of(element);
   bool narrow = scalar->kind == MLIR_TYPE_INTEGER && scalar->width < 8;
@@ -114,6 +117,7 @@ static void put_elements(hr_strbuf_t *text, const mlir_attr_t *attr, const mlir_
     bytecode_put_byte(text, ((const uint8_t *)attr->data)[i] & ((1u << scalar->width) - 1));
 }
 
+/* Type, size, elements. */
 static hr_status_t put_dense(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_attr_t *attr,
                              bool in_vhlo) {
   if (!attr->data && attr->element_count)
@@ -153,6 +157,7 @@ static hr_status_t put_name(bytecode_writer_t *writer, hr_strbuf_t *text, hr_str
   return bytecode_put_attr(writer, text, attr, in_vhlo);
 }
 
+/* Fields of a structure in wire order; absent ones are empty. */
 static hr_status_t put_fields(bytecode_writer_t *writer, hr_strbuf_t *text, int count,
                               const mlir_named_attr_t *fields, bool names_in_vhlo, bool in_vhlo) {
   bytecode_put_var(text, (uint64_t)count);
@@ -170,6 +175,7 @@ static hr_status_t put_string(bytecode_writer_t *writer, hr_strbuf_t *text, hr_s
   return NULL;
 }
 
+/* Root and nested references as attributes. */
 static hr_status_t put_symbol(bytecode_writer_t *writer, hr_strbuf_t *text,
                               const mlir_attr_t *attr) {
   bytecode_put_var(text, attr->count ? 5 : 4);
@@ -186,6 +192,7 @@ static hr_status_t put_symbol(bytecode_writer_t *writer, hr_strbuf_t *text,
 
 /* --- enumerations and structures --- */
 
+/* Number of the word in its enumeration. */
 static hr_status_t put_enum(hr_strbuf_t *text, const mlir_attr_t *attr, bool in_vhlo) {
   const bytecode_enum_t *row = bytecode_enum_named(attr->enum_name);
   if (!row)
@@ -203,6 +210,7 @@ static hr_status_t put_enum(hr_strbuf_t *text, const mlir_attr_t *attr, bool in_
   return hr_error(HR_INVALID, "%s %.*s does not exist", row->name, HR_STR_ARGS(attr->text));
 }
 
+/* Code and fields of a structure. */
 static hr_status_t put_struct_attr(bytecode_writer_t *writer, hr_strbuf_t *text,
                                    const bytecode_struct_t *row, const bytecode_field_t *field,
                                    const mlir_attr_t *value, bool in_vhlo) {
@@ -264,6 +272,7 @@ static hr_status_t put_struct(bytecode_writer_t *writer, hr_strbuf_t *text,
 
 /* --- attributes --- */
 
+/* Encoding of the builtin dialect. */
 static hr_status_t put_builtin_attr(bytecode_writer_t *writer, hr_strbuf_t *text,
                                     const mlir_attr_t *attr) {
   switch (attr->kind) {
@@ -302,6 +311,7 @@ static hr_status_t put_builtin_attr(bytecode_writer_t *writer, hr_strbuf_t *text
   }
 }
 
+/* Encoding of VHLO, which has codes of its own. */
 static hr_status_t put_vhlo_attr(bytecode_writer_t *writer, hr_strbuf_t *text,
                                  const mlir_attr_t *attr) {
   switch (attr->kind) {
@@ -356,6 +366,7 @@ static bool is_attr_text(const mlir_attr_t *attr, bool in_vhlo, hr_str_t *out_di
          attr->kind == MLIR_ATTR_SPARSE || no_blob || hr_str_is(*out_dialect, "chlo");
 }
 
+/* Binary encoding if there is one, else text. */
 static hr_status_t encode_attr(bytecode_writer_t *writer, const mlir_attr_t *attr, bool in_vhlo,
                                hr_strbuf_t *text, uint32_t *out_number) {
   hr_str_t dialect;
@@ -367,8 +378,10 @@ static hr_status_t encode_attr(bytecode_writer_t *writer, const mlir_attr_t *att
     mlir_print_attr(text, attr);
     return bytecode_number_text(writer, &writer->attrs, dialect, text, out_number);
   }
-  bool is_struct = attr->kind == MLIR_ATTR_STRUCT, is_enum = attr->kind == MLIR_ATTR_ENUM;
-  dialect = in_vhlo ? HR_STR("vhlo") : is_struct || is_enum ? attr->dialect : HR_STR("builtin");
+  bool is_struct = attr->kind == MLIR_ATTR_STRUCT;
+  bool is_enum = attr->kind == MLIR_ATTR_ENUM;
+  dialect = is_struct || is_enum ? attr->dialect : HR_STR("builtin");
+  if (in_vhlo) dialect = HR_STR("vhlo");
   if (is_struct) {
     const bytecode_struct_t *row =
         bytecode_struct_named(in_vhlo ? "vhlo" : "stablehlo", attr->text);
@@ -385,6 +398,7 @@ static hr_status_t encode_attr(bytecode_writer_t *writer, const mlir_attr_t *att
   return bytecode_number_bytes(writer, &writer->attrs, number, true, text, out_number);
 }
 
+/* Numbers are cached by address, then by bytes. */
 hr_status_t bytecode_number_attr(bytecode_writer_t *writer, const mlir_attr_t *attr, bool in_vhlo,
                                  uint32_t *out_number) {
   hr_strbuf_t text;
@@ -393,12 +407,13 @@ hr_status_t bytecode_number_attr(bytecode_writer_t *writer, const mlir_attr_t *a
     return hr_error(HR_UNSUPPORTED, "an attribute nested more than %d levels deep", MAX_DEPTH);
   hr_strbuf_init(&text);
   hr_status_t st = encode_attr(writer, attr, in_vhlo, &text, out_number);
-  if (!st) st = bytecode_keep_number(writer, &writer->attrs, attr, in_vhlo, *out_number);
+  if (!st) st = bytecode_cache_number(writer, &writer->attrs, attr, in_vhlo, *out_number);
   hr_strbuf_deinit(&text);
   writer->depth--;
   return st;
 }
 
+/* Number of the enumeration value for api_version. */
 hr_status_t bytecode_number_api(bytecode_writer_t *writer, const mlir_attr_t *attr,
                                 uint32_t *out_number) {
   hr_strbuf_t text;
@@ -416,6 +431,7 @@ hr_status_t bytecode_number_api(bytecode_writer_t *writer, const mlir_attr_t *at
   return st;
 }
 
+/* Used for frontend attributes in portable artifacts. */
 hr_status_t bytecode_number_mixed_dict(bytecode_writer_t *writer, int count,
                                        const mlir_named_attr_t *fields, uint32_t *out_number) {
   hr_strbuf_t text;

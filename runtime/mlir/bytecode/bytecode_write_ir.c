@@ -29,6 +29,7 @@ static const bytecode_op_row_t *find_row(hr_str_t name) {
   return NULL;
 }
 
+/* Whether the row has a slot for the attribute. */
 static bool lists_attr(const bytecode_op_row_t *row, hr_str_t name) {
   const char *list = row->attrs;
   hr_str_t listed;
@@ -41,8 +42,8 @@ static bool lists_attr(const bytecode_op_row_t *row, hr_str_t name) {
 
 /* The first row of the op that has room for all its attributes; the first of all if none has. */
 static const bytecode_op_row_t *choose_row(const mlir_op_t *op) {
-  const bytecode_op_row_t *first = find_row(op->name),
-                          *end = bytecode_op_rows + bytecode_op_row_count;
+  const bytecode_op_row_t *first = find_row(op->name);
+  const bytecode_op_row_t *end = bytecode_op_rows + bytecode_op_row_count;
   for (const bytecode_op_row_t *row = first; row && row < end && hr_str_is(op->name, row->name);
        row++) {
     bool fits = true;
@@ -52,6 +53,7 @@ static const bytecode_op_row_t *choose_row(const mlir_op_t *op) {
   return first;
 }
 
+/* Number of the op's name among those of its dialect. */
 static hr_status_t number_op(bytecode_writer_t *writer, const mlir_op_t *op, op_form_t *form) {
   const char *key;
   bytecode_name_t name;
@@ -79,6 +81,7 @@ static hr_status_t number_op(bytecode_writer_t *writer, const mlir_op_t *op, op_
 
 /* --- attributes --- */
 
+/* All attributes of the row, defaults included. */
 static hr_status_t put_vhlo_properties(bytecode_writer_t *writer, const mlir_op_t *op,
                                        const vhlo_row_t *row, uint32_t numbers[ATTRS_MAX]) {
   const mlir_attr_t *given[ATTRS_MAX];
@@ -94,7 +97,9 @@ static hr_status_t put_vhlo_properties(bytecode_writer_t *writer, const mlir_op_
 static hr_status_t name_sdy(bytecode_writer_t *writer, hr_str_t name, const mlir_attr_t *value,
                             const mlir_attr_t **out_attr) {
   static const struct {
-    const char *name, *before, *behind;
+    const char *name;
+    const char *prefix;
+    const char *suffix;
   } kinds[] = {{"mesh", "#sdy.mesh<", ">"},
                {"sharding", "#sdy.sharding<", ">"},
                {"out_sharding", "#sdy.sharding<", ">"},
@@ -106,8 +111,8 @@ static hr_status_t name_sdy(bytecode_writer_t *writer, hr_str_t name, const mlir
     if (!hr_str_is(name, kinds[i].name) || value->kind != MLIR_ATTR_STRING) continue;
     mlir_attr_t *attr;
     const char *text;
-    HR_TRY(hr_arena_printf(&writer->arena, &text, "%s%.*s%s", kinds[i].before,
-                           HR_STR_ARGS(value->text), kinds[i].behind));
+    HR_TRY(hr_arena_printf(&writer->arena, &text, "%s%.*s%s", kinds[i].prefix,
+                           HR_STR_ARGS(value->text), kinds[i].suffix));
     HR_TRY(HR_NEW(&writer->arena, &attr));
     attr->kind = MLIR_ATTR_OPAQUE;
     attr->text = hr_str_from(text);
@@ -131,11 +136,13 @@ static hr_status_t put_segments(hr_strbuf_t *text, const mlir_op_t *op, const ch
   return NULL;
 }
 
+/* Attributes in the order of the row, then segments. Optional ones have a presence bit. */
 static hr_status_t put_row_properties(bytecode_writer_t *writer, hr_strbuf_t *blob,
                                       const mlir_op_t *op, const bytecode_op_row_t *row) {
   const char *list = row->attrs;
   hr_str_t name;
-  bool optional, sdy = op->name.size > 4 && !memcmp(op->name.data, "sdy.", 4);
+  bool optional;
+  bool sdy = op->name.size > 4 && !memcmp(op->name.data, "sdy.", 4);
   while (bytecode_next_attr(&list, &name, &optional)) {
     char key[64];
     uint32_t number;
@@ -145,7 +152,8 @@ static hr_status_t put_row_properties(bytecode_writer_t *writer, hr_strbuf_t *bl
       return hr_error(HR_INVALID, "%.*s without its attribute %s", HR_STR_ARGS(op->name), key);
     if (value && sdy) HR_TRY(name_sdy(writer, name, value, &value));
     if (value) HR_TRY(bytecode_number_attr(writer, value, false, &number));
-    bytecode_put_var(blob, !value ? 0 : optional ? (uint64_t)number << 1 | 1 : number);
+    uint64_t index = optional ? (uint64_t)number << 1 | 1 : number;
+    bytecode_put_var(blob, value ? index : 0);
   }
   if (row->operand_segments)
     HR_TRY(put_segments(blob, op, "operandSegmentSizes", row->operand_segments));
@@ -161,6 +169,7 @@ static hr_status_t put_dict_properties(bytecode_writer_t *writer, hr_strbuf_t *b
   return bytecode_put_attr(writer, blob, dict, false);
 }
 
+/* Equal property blobs share a number. */
 static hr_status_t number_blob(bytecode_writer_t *writer, const mlir_op_t *op, op_form_t *form) {
   hr_strbuf_t blob;
   hr_status_t st = NULL;
@@ -193,7 +202,7 @@ static hr_status_t number_old_dict(bytecode_writer_t *writer, const mlir_op_t *o
     if (form->vhlo->attrs[i].how != VHLO_API) continue;
     uint32_t number;
     HR_TRY(bytecode_number_api(writer, given[i], &number));
-    HR_TRY(bytecode_keep_number(writer, &writer->attrs, given[i], true, number));
+    HR_TRY(bytecode_cache_number(writer, &writer->attrs, given[i], true, number));
   }
   HR_TRY(mlir_make_dict(&writer->arena, count, fields, &dict));
   form->has_dict = count > 0;
@@ -204,14 +213,15 @@ static hr_status_t number_old_dict(bytecode_writer_t *writer, const mlir_op_t *o
 static hr_status_t number_plain_dict(bytecode_writer_t *writer, const mlir_op_t *op,
                                      op_form_t *form) {
   bool all = writer->version < 5;
-  int own = all ? op->attr_count : 0, count = own + op->extra_count;
+  int inherent = all ? op->attr_count : 0;
+  int count = inherent + op->extra_count;
   mlir_named_attr_t *fields;
   const mlir_attr_t *dict;
   form->has_dict = count > 0;
   if (!count) return NULL;
   HR_TRY(HR_NEW_ARRAY(&writer->arena, count, &fields));
-  for (int i = 0; i < own; i++) fields[i] = op->attrs[i];
-  for (int i = 0; i < op->extra_count; i++) fields[own + i] = op->extras[i];
+  for (int i = 0; i < inherent; i++) fields[i] = op->attrs[i];
+  for (int i = 0; i < op->extra_count; i++) fields[inherent + i] = op->extras[i];
   HR_TRY(mlir_make_dict(&writer->arena, count, fields, &dict));
   return form->vhlo ? bytecode_number_mixed_dict(writer, count, dict->fields, &form->dict)
                     : bytecode_number_attr(writer, dict, false, &form->dict);
@@ -256,6 +266,7 @@ static hr_status_t put_location(bytecode_writer_t *writer, hr_strbuf_t *text,
 
 /* --- operations --- */
 
+/* Numbers of the values in their region. */
 static hr_status_t put_operands(hr_strbuf_t *text, const mlir_op_t *op) {
   bytecode_put_var(text, (uint64_t)op->operand_count);
   for (int i = 0; i < op->operand_count; i++) {
@@ -275,6 +286,7 @@ static hr_status_t put_results(bytecode_writer_t *writer, hr_strbuf_t *text, con
   return NULL;
 }
 
+/* Positions of blocks in the region. */
 static hr_status_t put_successors(hr_strbuf_t *text, const mlir_op_t *op) {
   const mlir_region_t *region = op->parent->parent;
   bytecode_put_var(text, (uint64_t)op->successor_count);
@@ -284,6 +296,7 @@ static hr_status_t put_successors(hr_strbuf_t *text, const mlir_op_t *op) {
   return NULL;
 }
 
+/* Name, location, mask, then the parts that the mask announces. */
 static hr_status_t write_op(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_op_t *op,
                             size_t next) {
   op_form_t form;
@@ -308,6 +321,7 @@ static hr_status_t write_op(bytecode_writer_t *writer, hr_strbuf_t *text, const 
 
 /* --- regions --- */
 
+/* Numbers all values of a region before its ops are written. */
 static size_t number_values(mlir_region_t *region, size_t first) {
   size_t next = first;
   for (size_t b = 0; b < region->blocks.count; b++) {
@@ -320,6 +334,7 @@ static size_t number_values(mlir_region_t *region, size_t first) {
   return next;
 }
 
+/* Types of the block arguments. */
 static hr_status_t put_args(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_block_t *block,
                             bool in_vhlo) {
   bytecode_put_var(text, (uint64_t)block->arg_count);
@@ -333,6 +348,7 @@ static hr_status_t put_args(bytecode_writer_t *writer, hr_strbuf_t *text, const 
   return NULL;
 }
 
+/* Numbers continue after those of the region around it; isolated regions start at 0. */
 static hr_status_t write_region(bytecode_writer_t *writer, hr_strbuf_t *text, mlir_region_t *region,
                                 size_t first, bool in_vhlo) {
   bytecode_put_var(text, region->blocks.count);

@@ -19,6 +19,7 @@ static hr_status_t put_types(bytecode_writer_t *writer, hr_strbuf_t *text, int c
   return NULL;
 }
 
+/* UNSUPPORTED: the version of VHLO has no such type. */
 static hr_status_t refused_type(bytecode_writer_t *writer, const mlir_type_t *type) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
@@ -37,6 +38,7 @@ static const bytecode_float_t *find_float(hr_str_t name) {
 
 static int type_flags(const mlir_quant_t *quant) { return quant->storage_signed ? 1 : 0; }
 
+/* Storage of a quantised type with its range and flags. */
 static hr_status_t put_storage(bytecode_writer_t *writer, hr_strbuf_t *text,
                                const mlir_quant_t *quant, bool in_vhlo) {
   /* Storage is signless in quant's types; its flag says how to read it. */
@@ -72,6 +74,7 @@ static hr_status_t put_uniform(bytecode_writer_t *writer, hr_strbuf_t *text,
   return NULL;
 }
 
+/* Per-tensor and per-axis forms; sub-channel ones go as text. */
 static hr_status_t put_quant(bytecode_writer_t *writer, hr_strbuf_t *text,
                              const mlir_quant_t *quant) {
   switch (quant->form) {
@@ -120,6 +123,7 @@ static hr_status_t put_memref(bytecode_writer_t *writer, hr_strbuf_t *text,
   return st;
 }
 
+/* Scalable dimensions have a code of their own. */
 static hr_status_t put_vector(bytecode_writer_t *writer, hr_strbuf_t *text,
                               const mlir_type_t *type) {
   bytecode_put_var(text, type->scalable ? 20 : 19);
@@ -130,6 +134,7 @@ static hr_status_t put_vector(bytecode_writer_t *writer, hr_strbuf_t *text,
   return put_shape(writer, text, type, false);
 }
 
+/* Encoding of the builtin dialect. */
 static hr_status_t put_builtin_type(bytecode_writer_t *writer, hr_strbuf_t *text,
                                     const mlir_type_t *type) {
   const bytecode_float_t *row;
@@ -184,10 +189,12 @@ static hr_status_t put_builtin_type(bytecode_writer_t *writer, hr_strbuf_t *text
   return refused_type(writer, type);
 }
 
+/* Encoding of VHLO, if the version has the type. */
 static hr_status_t put_vhlo_type(bytecode_writer_t *writer, hr_strbuf_t *text,
                                  const mlir_type_t *type) {
   const bytecode_float_t *row = type->kind == MLIR_TYPE_FLOAT ? find_float(type->name) : NULL;
-  int code = -1, since = VHLO_OLDEST;
+  int code = -1;
+  int since = VHLO_OLDEST;
   switch (type->kind) {
     case MLIR_TYPE_INTEGER:
       code = vhlo_integer_code(type->width, type->signedness == MLIR_UNSIGNED);
@@ -270,6 +277,7 @@ static bool is_type_text(const mlir_type_t *type) {
          (type->kind == MLIR_TYPE_QUANT && type->quant->block_count);
 }
 
+/* Binary encoding if there is one, else text. */
 static hr_status_t encode_type(bytecode_writer_t *writer, const mlir_type_t *type, bool in_vhlo,
                                hr_strbuf_t *text, uint32_t *out_number) {
   uint32_t dialect;
@@ -286,6 +294,7 @@ static hr_status_t encode_type(bytecode_writer_t *writer, const mlir_type_t *typ
   return bytecode_number_bytes(writer, &writer->types, dialect, true, text, out_number);
 }
 
+/* Numbers are cached by address, then by bytes. */
 hr_status_t bytecode_number_type(bytecode_writer_t *writer, const mlir_type_t *type, bool in_vhlo,
                                  uint32_t *out_number) {
   hr_strbuf_t text;
@@ -294,7 +303,7 @@ hr_status_t bytecode_number_type(bytecode_writer_t *writer, const mlir_type_t *t
     return hr_error(HR_UNSUPPORTED, "a type nested more than %d levels deep", MAX_DEPTH);
   hr_strbuf_init(&text);
   hr_status_t st = encode_type(writer, type, in_vhlo, &text, out_number);
-  if (!st) st = bytecode_keep_number(writer, &writer->types, type, in_vhlo, *out_number);
+  if (!st) st = bytecode_cache_number(writer, &writer->types, type, in_vhlo, *out_number);
   hr_strbuf_deinit(&text);
   writer->depth--;
   return st;

@@ -38,6 +38,7 @@ void bytecode_put_ints(hr_strbuf_t *text, int64_t count, const int64_t *values) 
 
 /* --- numbers --- */
 
+/* Equal strings share a number. */
 hr_status_t bytecode_number_string(bytecode_writer_t *writer, hr_str_t string,
                                    uint32_t *out_number) {
   if (!string.size) string.data = ""; /* keys are never NULL */
@@ -59,6 +60,7 @@ hr_str_t bytecode_dialect_of(hr_str_t name) {
   return (hr_str_t){name.data, size};
 }
 
+/* Files have few dialects: a linear search. */
 hr_status_t bytecode_number_dialect(bytecode_writer_t *writer, hr_str_t name,
                                     uint32_t *out_number) {
   uint32_t string;
@@ -111,8 +113,9 @@ bool bytecode_find_number(const bytecode_numbers_t *numbers, const void *address
   return known != NULL;
 }
 
-hr_status_t bytecode_keep_number(bytecode_writer_t *writer, bytecode_numbers_t *numbers,
-                                 const void *address, bool in_vhlo, uint32_t number) {
+/* Caches the number of an object by its address. */
+hr_status_t bytecode_cache_number(bytecode_writer_t *writer, bytecode_numbers_t *numbers,
+                                  const void *address, bool in_vhlo, uint32_t number) {
   address_key_t *key;
   HR_TRY(HR_NEW(&writer->arena, &key));
   *key = (address_key_t){address, in_vhlo};
@@ -128,6 +131,7 @@ static void put_section(hr_strbuf_t *file, bytecode_section_t id, const hr_strbu
   hr_strbuf_add(file, section->data ? section->data : "", section->size);
 }
 
+/* Dialects with flags, then op names grouped by dialect. */
 static void put_dialects(const bytecode_writer_t *writer, hr_strbuf_t *text) {
   bytecode_put_var(text, writer->dialects.count);
   for (size_t i = 0; i < writer->dialects.count; i++)
@@ -168,6 +172,7 @@ static void put_strings(const bytecode_writer_t *writer, hr_strbuf_t *text) {
     hr_strbuf_add(text, writer->strings.data[i].data, writer->strings.data[i].size + 1);
 }
 
+/* Property blobs with their sizes. */
 static void put_blobs(const bytecode_writer_t *writer, hr_strbuf_t *text) {
   bytecode_put_var(text, writer->blobs.items.count);
   for (size_t i = 0; i < writer->blobs.items.count; i++) {
@@ -177,6 +182,7 @@ static void put_blobs(const bytecode_writer_t *writer, hr_strbuf_t *text) {
   }
 }
 
+/* Magic number, version, producer; readers of VHLO take the version from the producer. */
 static void put_header(const bytecode_writer_t *writer, const mlir_write_options_t *options,
                        const int64_t version[3], hr_strbuf_t *file) {
   hr_strbuf_add(file, "ML\xefR", 4);
@@ -191,6 +197,7 @@ static void put_header(const bytecode_writer_t *writer, const mlir_write_options
 
 enum { DIALECTS, OFFSETS, DATA, IR, STRINGS, BLOBS, SECTIONS };
 
+/* The IR is written first, as it fills all tables. */
 static hr_status_t write_sections(bytecode_writer_t *writer, hr_strbuf_t sections[SECTIONS],
                                   hr_strbuf_t *file) {
   static const bytecode_section_t ids[SECTIONS] = {BYTECODE_DIALECTS,   BYTECODE_ATTR_OFFSETS,
@@ -221,13 +228,15 @@ static int bytecode_version_of(int vhlo) {
                      : BYTECODE_VERSION;
 }
 
+/* Checks the version of VHLO, and finds that of the bytecode. */
 static hr_status_t choose_version(const mlir_write_options_t *options, bytecode_writer_t *writer,
                                   int64_t out_version[3]) {
   static const int64_t newest[3] = {VHLO_NEWEST / 100, VHLO_NEWEST % 100, 0};
   memcpy(out_version, options->version, sizeof newest);
   if (!out_version[0] && !out_version[1] && !out_version[2])
     memcpy(out_version, newest, sizeof newest);
-  int64_t major = out_version[0], minor = out_version[1];
+  int64_t major = out_version[0];
+  int64_t minor = out_version[1];
   bool exists = (major == 0 && minor >= VHLO_OLDEST && minor <= 20) ||
                 (major == 1 && minor >= 0 && minor <= VHLO_NEWEST % 100);
   if (options->portable && (!exists || out_version[2] < 0))
@@ -245,6 +254,7 @@ static void free_numbers(bytecode_numbers_t *numbers) {
   hr_map_deinit(&numbers->by_address);
 }
 
+/* Frees maps and lists; texts are in the arena. */
 static void free_writer(bytecode_writer_t *writer) {
   HR_VEC_FREE(&writer->strings);
   HR_VEC_FREE(&writer->dialects);
@@ -257,6 +267,7 @@ static void free_writer(bytecode_writer_t *writer) {
   hr_arena_deinit(&writer->arena);
 }
 
+/* Sections are built in buffers of their own and concatenated. */
 hr_status_t mlir_write_bytecode(const mlir_module_t *module, const mlir_write_options_t *options,
                                 hr_buffer_t **out_bytes) {
   bytecode_writer_t writer = {.module = module};

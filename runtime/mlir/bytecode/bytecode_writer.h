@@ -10,19 +10,21 @@
 #include "mlir/bytecode/bytecode_format.h"
 #include "mlir/vhlo/vhlo.h"
 
-typedef struct bytecode_written { /* an attribute, a type, or a blob of properties */
+/* An encoded attribute, type, or blob of properties. */
+typedef struct bytecode_written {
   uint32_t dialect;
   bool binary;
   hr_str_t bytes;
 } bytecode_written_t;
 
-typedef struct bytecode_numbers { /* things by number, and numbers (plus 1) by bytes and by address
-                                   */
+/* Encoded items by number, and numbers plus 1 by bytes and by address. */
+typedef struct bytecode_numbers {
   HR_VEC(bytecode_written_t) items;
   hr_map_t by_bytes, by_address;
 } bytecode_numbers_t;
 
-typedef struct bytecode_name { /* of an operation */
+/* Name of an operation. */
+typedef struct bytecode_name {
   uint32_t dialect;
   uint32_t string;
   bool registered;
@@ -31,7 +33,7 @@ typedef struct bytecode_name { /* of an operation */
 typedef struct bytecode_writer {
   const mlir_module_t *module;
   hr_arena_t arena; /* lives as long as the writer */
-  int version;      /* of the bytecode */
+  int version;      /* version of the bytecode */
   int vhlo;         /* version of VHLO as in vhlo.def; 0: plain */
   HR_VEC(hr_str_t) strings;
   hr_map_t string_numbers;
@@ -47,8 +49,8 @@ void bytecode_put_var(hr_strbuf_t *text, uint64_t value);
 void bytecode_put_svar(hr_strbuf_t *text, int64_t value);
 void bytecode_put_f64(hr_strbuf_t *text, double value);
 void bytecode_put_byte(hr_strbuf_t *text, uint8_t byte);
-void bytecode_put_ints(hr_strbuf_t *text, int64_t count,
-                       const int64_t *values); /* their number first */
+/* The count, then the values. */
+void bytecode_put_ints(hr_strbuf_t *text, int64_t count, const int64_t *values);
 
 /* --- numbers --- */
 hr_status_t bytecode_number_string(bytecode_writer_t *writer, hr_str_t string,
@@ -59,11 +61,11 @@ hr_status_t bytecode_number_dialect(bytecode_writer_t *writer, hr_str_t name, ui
 hr_status_t bytecode_number_bytes(bytecode_writer_t *writer, bytecode_numbers_t *numbers,
                                   uint32_t dialect, bool binary, const hr_strbuf_t *bytes,
                                   uint32_t *out_number);
-/* Number that something at this address got before, `in_vhlo` or not; false if none. */
+/* Number of the object at this address, `in_vhlo` or not; false if none. */
 bool bytecode_find_number(const bytecode_numbers_t *numbers, const void *address, bool in_vhlo,
                           uint32_t *out_number);
-hr_status_t bytecode_keep_number(bytecode_writer_t *writer, bytecode_numbers_t *numbers,
-                                 const void *address, bool in_vhlo, uint32_t number);
+hr_status_t bytecode_cache_number(bytecode_writer_t *writer, bytecode_numbers_t *numbers,
+                                  const void *address, bool in_vhlo, uint32_t number);
 
 /* --- attributes and types: in_vhlo as VHLO's own, else as those of their dialects --- */
 hr_status_t bytecode_number_type(bytecode_writer_t *writer, const mlir_type_t *type, bool in_vhlo,

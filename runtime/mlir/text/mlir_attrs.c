@@ -1,5 +1,7 @@
-/* Attributes of MLIR text, but for elements (mlir_dense.c) and those of dialects
- * (mlir_dialect_attrs.c). */
+/* Attributes of MLIR text: numbers, strings, symbols, arrays, dictionaries, types, and words such
+ * as affine_map<...>, which are stored as text. Elements are in mlir_dense.c, dialect attributes
+ * in mlir_dialect_attrs.c. Recursive descent with one token of lookahead; the depth is bounded by
+ * mlir_enter. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,10 +57,11 @@ hr_status_t mlir_finish_float(hr_arena_t *arena, bool is_pattern, const char *di
     attr->bits = hr_float_encode(dtype, negative ? -number : number);
   }
   attr->number =
-      hr_float_decode(dtype, attr->bits); /* of the type, so that it prints as what it is */
+      hr_float_decode(dtype, attr->bits); /* rounded to the type, so that it prints as stored */
   return NULL;
 }
 
+/* Searches the element types by MLIR name. */
 bool mlir_float_dtype(const mlir_type_t *type, hr_dtype_t *out_dtype) {
   for (int dtype = 0; dtype < HR_TUPLE; dtype++) {
     if (!hr_dtype_is_float((hr_dtype_t)dtype) ||
@@ -70,6 +73,7 @@ bool mlir_float_dtype(const mlir_type_t *type, hr_dtype_t *out_dtype) {
   return false;
 }
 
+/* "text", with an optional ": type". */
 static hr_status_t parse_string(mlir_parser_t *parser, const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
   bool typed;
@@ -82,6 +86,7 @@ static hr_status_t parse_string(mlir_parser_t *parser, const mlir_attr_t **out_a
   return NULL;
 }
 
+/* Items up to "]"; the list grows outside the arena. */
 static hr_status_t parse_array_items(mlir_parser_t *parser, const mlir_attr_t **out_attr) {
   HR_VEC(const mlir_attr_t *) items = {0};
   hr_status_t st = NULL;
@@ -100,6 +105,7 @@ done:
   return st;
 }
 
+/* Integers of 64 bits in brackets. */
 hr_status_t mlir_parse_int_list(mlir_parser_t *parser, const mlir_attr_t **out_attr) {
   HR_VEC(int64_t) values = {0};
   hr_status_t st = mlir_take(parser, '[');
@@ -118,6 +124,7 @@ done:
   return st;
 }
 
+/* name = value, or a name alone for a unit. */
 static hr_status_t parse_entry(mlir_parser_t *parser, mlir_named_attr_t *out_entry) {
   const mlir_token_t *token = mlir_peek(parser);
   bool has_value;
@@ -130,6 +137,7 @@ static hr_status_t parse_entry(mlir_parser_t *parser, mlir_named_attr_t *out_ent
                    : mlir_make_unit(parser->arena, &out_entry->value);
 }
 
+/* Fields are sorted: duplicates are neighbours. */
 static hr_status_t check_unique(mlir_parser_t *parser, const mlir_attr_t *dict) {
   for (int i = 1; i < dict->count; i++) {
     if (!hr_str_equal(dict->fields[i].name, dict->fields[i - 1].name)) continue;
@@ -178,7 +186,7 @@ static hr_status_t parse_symbol(mlir_parser_t *parser, const mlir_attr_t **out_a
   return NULL;
 }
 
-/* Words whose attribute is only kept, as text: affine_map<...> and so on. */
+/* An attribute that is stored as text: affine_map<...>, affine_set<...>, strided<...>. */
 static hr_status_t parse_opaque_word(mlir_parser_t *parser, const mlir_attr_t **out_attr) {
   hr_str_t word, body;
   const char *text;
@@ -193,6 +201,7 @@ static hr_status_t parse_opaque_word(mlir_parser_t *parser, const mlir_attr_t **
   return NULL;
 }
 
+/* distinct[number]<attribute>, stored as text. */
 static hr_status_t parse_distinct(mlir_parser_t *parser, const mlir_attr_t **out_attr) {
   int64_t number;
   hr_str_t body;
@@ -214,6 +223,7 @@ static hr_status_t parse_distinct(mlir_parser_t *parser, const mlir_attr_t **out
 
 typedef hr_status_t (*attr_parser_fn)(mlir_parser_t *, const mlir_attr_t **);
 
+/* Parser of an attribute that begins with a word; NULL: the word is no attribute. */
 static attr_parser_fn find_word_parser(const mlir_parser_t *parser) {
   static const struct {
     const char *word;
@@ -228,6 +238,7 @@ static attr_parser_fn find_word_parser(const mlir_parser_t *parser) {
   return NULL;
 }
 
+/* unit, true, false, a word with a parser of its own, or a type. */
 static hr_status_t parse_word_attr(mlir_parser_t *parser, const mlir_attr_t **out_attr) {
   bool taken;
   HR_TRY(mlir_take_word_if(parser, "unit", &taken));
@@ -244,6 +255,7 @@ static hr_status_t parse_word_attr(mlir_parser_t *parser, const mlir_attr_t **ou
   return mlir_make_type_attr(parser->arena, type, out_attr);
 }
 
+/* Chooses by the first token. */
 static hr_status_t parse_any_attr(mlir_parser_t *parser, const mlir_attr_t **out_attr) {
   const mlir_type_t *type;
   switch (mlir_peek(parser)->kind) {

@@ -16,6 +16,7 @@ typedef struct big {
   int count; /* without leading zeros */
 } big_t;
 
+/* Multiplies in place; the carry becomes a new word. */
 static void multiply(big_t *big, uint32_t factor) {
   uint64_t carry = 0;
   for (int i = 0; i < big->count; i++) {
@@ -58,7 +59,8 @@ static void make_big(double value, big_t *big, int *out_power) {
 /* Drops low digits that cannot matter for `wanted` ones: a number of b bits has more than 59/196 b
  * digits. */
 static void drop_digits(big_t *big, int wanted, int *power) {
-  int needed = (wanted * 196 + 58) / 59, bits = bit_count(big);
+  int needed = (wanted * 196 + 58) / 59;
+  int bits = bit_count(big);
   if (bits <= needed) return;
   int dropped = (bits - needed) * 59 / 196;
   for (int i = 0; i < dropped; i++) divide_by_ten(big);
@@ -80,6 +82,7 @@ static int round_digits(char *digits, int count, int wanted, int *first_power) {
   return count;
 }
 
+/* Digits come out least significant first, by division by ten, and are reversed. */
 int mlir_decimal_digits(double value, int wanted, char digits[MLIR_DECIMAL_DIGITS],
                         int *out_power) {
   char reversed[MAX_DIGITS], ordered[MAX_DIGITS];

@@ -1,5 +1,5 @@
 /* Elements: dense<...>, dense_resource<...>, sparse<...>, array<...>, and blobs.
- * A list is read twice: once over its characters to find the type behind it, once to convert its
+ * A list is read twice: once over its characters to find the type after it, once to convert its
  * elements. */
 #include <ctype.h>
 #include <stdlib.h>
@@ -10,10 +10,10 @@
 
 typedef struct element_reader {
   mlir_parser_t *parser;
-  const mlir_type_t *element; /* of the tensor */
-  hr_dtype_t dtype;           /* of a float part */
-  size_t part_bytes;          /* of one scalar: half of a complex element */
-  char *to;                   /* where the next scalar goes */
+  const mlir_type_t *element; /* element type of the tensor */
+  hr_dtype_t dtype;           /* type of a float scalar */
+  size_t part_bytes;          /* bytes of one scalar: half of a complex element */
+  char *to;                   /* address of the next scalar */
 } element_reader_t;
 
 /* Scalar type of the elements, quantised ones by their storage, complex ones by their parts. */
@@ -22,6 +22,7 @@ static const mlir_type_t *scalar_of(const mlir_type_t *element) {
   return element->kind == MLIR_TYPE_QUANT ? element->quant->storage : element;
 }
 
+/* Checks that the scalars have a size of 1, 2, 4 or 8 bytes and a float type known here. */
 static hr_status_t start_elements(mlir_parser_t *parser, const mlir_type_t *element,
                                   element_reader_t *reader) {
   *reader = (element_reader_t){.parser = parser, .element = element};
@@ -40,6 +41,7 @@ static void store_scalar(element_reader_t *reader, uint64_t bits) {
   reader->to += reader->part_bytes;
 }
 
+/* A decimal number, or a bit pattern in hexadecimal. */
 static hr_status_t read_float(element_reader_t *reader, const mlir_token_t *token, bool negative) {
   char digits[32];
   if (token->kind == MLIR_TOKEN_FLOAT) {
@@ -63,6 +65,7 @@ static bool fits_width(uint64_t magnitude, bool negative, const mlir_type_t *typ
   return magnitude <= limit;
 }
 
+/* Narrow signed types are sign-extended to their byte. */
 static hr_status_t read_integer(element_reader_t *reader, const mlir_token_t *token,
                                 const mlir_type_t *type, bool negative) {
   char digits[64];
@@ -83,6 +86,7 @@ static hr_status_t read_integer(element_reader_t *reader, const mlir_token_t *to
   return NULL;
 }
 
+/* A number, or true and false for i1. */
 static hr_status_t read_scalar(element_reader_t *reader) {
   mlir_parser_t *parser = reader->parser;
   const mlir_type_t *scalar = scalar_of(reader->element);
@@ -103,6 +107,7 @@ static hr_status_t read_scalar(element_reader_t *reader) {
   return mlir_lexer_next(&parser->lexer);
 }
 
+/* A scalar, or "(re, im)" of a complex type. */
 static hr_status_t read_element(element_reader_t *reader) {
   if (reader->element->kind != MLIR_TYPE_COMPLEX) return read_scalar(reader);
   HR_TRY(mlir_take(reader->parser, '('));
@@ -125,6 +130,7 @@ static hr_status_t read_nested(element_reader_t *reader, const mlir_type_t *type
 
 /* --- shapes of elements --- */
 
+/* Number of elements of a static tensor type. */
 static hr_status_t element_total(mlir_parser_t *parser, const mlir_type_t *type,
                                  int64_t *out_count) {
   bool has_elements = type && (type->kind == MLIR_TYPE_TENSOR || type->kind == MLIR_TYPE_VECTOR);
@@ -142,6 +148,7 @@ static bool is_i1(const mlir_type_t *element) {
   return element->kind == MLIR_TYPE_INTEGER && element->width == 1;
 }
 
+/* Allocates the elements of an attribute: one for a splat. */
 static hr_status_t set_elements(hr_arena_t *arena, mlir_attr_t *attr, int64_t count, bool splat,
                                 void **out_data) {
   size_t bytes;
@@ -161,10 +168,12 @@ static bool all_alike(const char *data, int64_t count, size_t each) {
 
 /* i1 comes as one byte a value, as bits (lowest first), or as one byte for a splat. */
 static void unpack_bools(const unsigned char *from, size_t size, int64_t count, unsigned char *to) {
-  bool whole = size == (size_t)count,
-       all = size == 1 && count > 1 && (from[0] == 0xff || from[0] == 0 || count > 8);
-  for (int64_t i = 0; i < count; i++)
-    to[i] = all ? from[0] != 0 : whole ? from[i] != 0 : from[i / 8] >> (i % 8) & 1;
+  bool whole = size == (size_t)count;
+  bool all = size == 1 && count > 1 && (from[0] == 0xff || from[0] == 0 || count > 8);
+  for (int64_t i = 0; i < count; i++) {
+    bool bit = whole ? from[i] != 0 : from[i / 8] >> (i % 8) & 1;
+    to[i] = all ? from[0] != 0 : bit;
+  }
 }
 
 /* Equal elements are one element: attributes that say the same compare equal. */
@@ -187,11 +196,13 @@ static void extend_narrow(const mlir_type_t *scalar, char *data, int64_t count) 
   }
 }
 
+/* Elements of i1 may be packed eight to a byte, or a byte each; the size decides. */
 hr_status_t mlir_dense_from_bytes(hr_arena_t *arena, const mlir_type_t *type, const void *bytes,
                                   size_t size, mlir_attr_t *attr) {
   const mlir_type_t *element = type->element;
   int64_t count = 1;
-  size_t each = mlir_element_bytes(element), wanted = 0;
+  size_t each = mlir_element_bytes(element);
+  size_t wanted = 0;
   for (int d = 0; d < type->rank; d++)
     if (type->dims[d] < 0 || __builtin_mul_overflow(count, type->dims[d], &count))
       return hr_error(HR_INVALID, "elements want a static shape of a size that can be addressed");
@@ -220,7 +231,7 @@ hr_status_t mlir_dense_from_bytes(hr_arena_t *arena, const mlir_type_t *type, co
 
 /* --- hexadecimal blobs --- */
 
-#define IS_HEX 16 /* set for what is a digit, beside its value */
+#define IS_HEX 16 /* bit that marks a hexadecimal digit, next to its value */
 #define HEX(value) (IS_HEX | (value))
 
 static const uint8_t hex_digits[256] = {
@@ -230,6 +241,7 @@ static const uint8_t hex_digits[256] = {
     ['f'] = HEX(15), ['A'] = HEX(10), ['B'] = HEX(11), ['C'] = HEX(12), ['D'] = HEX(13),
     ['E'] = HEX(14), ['F'] = HEX(15)};
 
+/* "0x..." blob: pairs of digits through a table. */
 static hr_status_t decode_hex(mlir_parser_t *parser, hr_str_t text, unsigned char **out_bytes,
                               size_t *out_size) {
   if (text.size < 2 || text.data[0] != '0' || text.data[1] != 'x' || text.size % 2)
@@ -241,7 +253,8 @@ static hr_status_t decode_hex(mlir_parser_t *parser, hr_str_t text, unsigned cha
   const unsigned char *digits = (const unsigned char *)text.data + 2;
   unsigned seen = IS_HEX;
   for (size_t i = 0; i < size; i++) {
-    unsigned high = hex_digits[digits[2 * i]], low = hex_digits[digits[2 * i + 1]];
+    unsigned high = hex_digits[digits[2 * i]];
+    unsigned low = hex_digits[digits[2 * i + 1]];
     seen &= high & low;
     bytes[i] = (unsigned char)(high << 4 | (low & 15));
   }
@@ -303,27 +316,31 @@ static hr_status_t read_dense_body(mlir_parser_t *parser, mlir_attr_t *attr, siz
   return NULL;
 }
 
+/* dense<elements> : type. The type comes last but is needed first: the lexer is moved past the
+ * elements and back. */
 hr_status_t mlir_parse_dense(mlir_parser_t *parser, const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
   HR_TRY(HR_NEW(parser->arena, &attr));
   attr->kind = MLIR_ATTR_DENSE;
   HR_TRY(mlir_take_word(parser, "dense"));
   if (!mlir_at(parser, '<')) return mlir_expected(parser, "'<'");
-  const char *body = mlir_peek(parser)->start + 1, *close = find_close(&parser->lexer, body);
+  const char *body = mlir_peek(parser)->start + 1;
+  const char *close = find_close(&parser->lexer, body);
   HR_TRY(mlir_lexer_restart_at(&parser->lexer, close));
   HR_TRY(mlir_take(parser, '>'));
   HR_TRY(mlir_take(parser, ':'));
   HR_TRY(mlir_parse_type(parser, &attr->type));
-  const char *behind = mlir_peek(parser)->start;
+  const char *after = mlir_peek(parser)->start;
   HR_TRY(mlir_lexer_restart_at(&parser->lexer, body));
   HR_TRY(read_dense_body(parser, attr, (size_t)(close - body)));
   if (mlir_peek(parser)->start != close) return mlir_expected(parser, "'>' after the elements");
   *out_attr = attr;
-  return mlir_lexer_restart_at(&parser->lexer, behind);
+  return mlir_lexer_restart_at(&parser->lexer, after);
 }
 
 /* --- array<...> --- */
 
+/* array<T: ...>; i1 takes a byte each. */
 hr_status_t mlir_parse_dense_array(mlir_parser_t *parser, const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
   element_reader_t reader;
@@ -358,6 +375,7 @@ done:
 
 /* --- dense_resource<...> and the resources at the end of the file --- */
 
+/* The blob may follow at the end of the file, so that the attribute waits in `unresolved`. */
 hr_status_t mlir_parse_dense_resource(mlir_parser_t *parser, const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
   HR_TRY(HR_NEW(parser->arena, &attr));
@@ -377,6 +395,7 @@ hr_status_t mlir_parse_dense_resource(mlir_parser_t *parser, const mlir_attr_t *
   return NULL;
 }
 
+/* key: "0x..." of the resource section: 4 bytes of alignment, then the data. */
 static hr_status_t parse_resource(mlir_parser_t *parser, bool keep) {
   const mlir_token_t *token = mlir_peek(parser);
   if (token->kind != MLIR_TOKEN_WORD && token->kind != MLIR_TOKEN_STRING)
@@ -444,6 +463,7 @@ hr_status_t mlir_finish_resources(mlir_parser_t *parser) {
 
 /* --- sparse<indices, values> --- */
 
+/* sparse<indices, values> : type. */
 hr_status_t mlir_parse_sparse(mlir_parser_t *parser, const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
   HR_TRY(HR_NEW(parser->arena, &attr));

@@ -13,7 +13,7 @@ static hr_status_t add_field(field_list_t *fields, hr_str_t name, const mlir_att
   return NULL;
 }
 
-/* The first letter in a list; 0: there is none. */
+/* First letter of a list of names; 0: the list is empty. */
 static char first_in_list(const mlir_parser_t *parser) {
   if (!mlir_at(parser, '[')) return 0;
   const char *at = mlir_peek(parser)->start + 1;
@@ -63,6 +63,7 @@ done:
   return st;
 }
 
+/* Value of a structure's field, by the kind of the field. */
 static hr_status_t parse_field_value(mlir_parser_t *parser, hr_str_t name,
                                      const mlir_attr_t **out_attr) {
   if (hr_str_is(name, "sub_axis_info")) return parse_sub_axis(parser, out_attr);
@@ -89,7 +90,7 @@ static hr_status_t parse_fields(mlir_parser_t *parser, field_list_t *fields) {
 
 /* --- convolution dimension numbers: [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f] --- */
 
-/* One bracket: the positions of its two letters and of the spatial dimensions in their numbered
+/* One bracket: the positions of its two labels and of the spatial dimensions in their numbered
  * order. */
 static hr_status_t parse_conv_side(mlir_parser_t *parser, char first, char second,
                                    int64_t *out_first, int64_t *out_second,
@@ -100,9 +101,9 @@ static hr_status_t parse_conv_side(mlir_parser_t *parser, char first, char secon
   HR_TRY(mlir_take(parser, '['));
   for (bool more = !mlir_at(parser, ']'); more; position++) {
     const mlir_token_t *token = mlir_peek(parser);
-    char letter = token->kind == MLIR_TOKEN_WORD && token->text.size == 1 ? token->text.data[0] : 0;
-    if (letter && (letter == first || letter == second)) {
-      int64_t *slot = letter == first ? out_first : out_second;
+    char label = token->kind == MLIR_TOKEN_WORD && token->text.size == 1 ? token->text.data[0] : 0;
+    if (label && (label == first || label == second)) {
+      int64_t *slot = label == first ? out_first : out_second;
       if (*slot >= 0) return mlir_expected(parser, "each letter once");
       *slot = position;
       HR_TRY(mlir_lexer_next(&parser->lexer));
@@ -130,6 +131,7 @@ static hr_status_t add_integer(mlir_parser_t *parser, field_list_t *fields, cons
   return add_field(fields, hr_str_from(name), attr);
 }
 
+/* Each bracket gives the positions of two labels and of the spatial dimensions. */
 hr_status_t mlir_parse_conv_dims(mlir_parser_t *parser, const mlir_attr_t **out_attr) {
   int64_t first, second;
   const mlir_attr_t *spatial;
@@ -163,6 +165,7 @@ done:
 
 /* --- bounds<4, ?> --- */
 
+/* Sizes of a #stablehlo.bounds<...>; "?" is HLO_UNBOUNDED. */
 static hr_status_t parse_bounds(mlir_parser_t *parser, char close, const mlir_attr_t **out_attr) {
   int64_t bounds[HLO_MAX_RANK];
   int count = 0;
@@ -192,6 +195,7 @@ static hr_status_t parse_type_extensions(mlir_parser_t *parser, const mlir_attr_
 
 /* --- structures and enumerations --- */
 
+/* Fields "name = value" in any order. */
 static hr_status_t parse_struct_body(mlir_parser_t *parser, hr_str_t dialect, hr_str_t mnemonic,
                                      const mlir_attr_t **out_attr) {
   if (hr_str_is(mnemonic, "bounds")) return parse_bounds(parser, '>', out_attr);
@@ -243,7 +247,8 @@ static hr_status_t keep_as_text(mlir_parser_t *parser, hr_str_t name,
   mlir_attr_t *attr;
   const char *text;
   hr_str_t body;
-  bool typed = false, has_body = mlir_at(parser, '<');
+  bool typed = false;
+  bool has_body = mlir_at(parser, '<');
   HR_TRY(HR_NEW(parser->arena, &attr));
   attr->kind = MLIR_ATTR_OPAQUE;
   if (has_body) {
@@ -259,6 +264,7 @@ static hr_status_t keep_as_text(mlir_parser_t *parser, hr_str_t name,
   return typed ? mlir_parse_type(parser, &attr->type) : NULL;
 }
 
+/* Enumerations, structures and aliases; anything else is stored as text. */
 hr_status_t mlir_parse_dialect_attr(mlir_parser_t *parser, const mlir_attr_t **out_attr) {
   hr_str_t name;
   HR_TRY(mlir_take_kind(parser, MLIR_TOKEN_HASH, "an attribute", &name));

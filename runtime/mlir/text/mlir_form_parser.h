@@ -1,5 +1,5 @@
 /* What the parsers of pretty forms share: the op being read, and the parts that many forms are made
- * of. A parser takes what is written behind the op's name, up to its last type, and finishes the
+ * of. A parser takes the text after the op's name, up to its last type, and finishes the
  * op. Errors: INVALID with the place, what was found and what was wanted. */
 #ifndef MLIR_MLIR_FORM_PARSER_H
 #define MLIR_MLIR_FORM_PARSER_H
@@ -14,8 +14,8 @@ typedef struct mlir_form_state {
   mlir_uses_t uses;
   HR_VEC(mlir_named_attr_t) fields;
   const mlir_attr_t *dict;
-  const mlir_type_t *type; /* behind ':' */
-  size_t type_count;       /* of a list of types behind ':' */
+  const mlir_type_t *type; /* type after ':' */
+  size_t type_count;       /* length of a list of types after ':' */
 } mlir_form_state_t;
 
 /* The name is copied: it may stand in a format's item. */
@@ -40,7 +40,7 @@ hr_status_t mlir_form_finish_result(mlir_form_state_t *state);
  * that only look. */
 hr_status_t mlir_form_finish_list(mlir_form_state_t *state);
 hr_status_t mlir_form_take_enum(mlir_form_state_t *state, const char *names);
-/* A string without a type of its own: a ':' behind it starts the op's types. */
+/* A string without a type of its own: a ':' after it starts the op's types. */
 hr_status_t mlir_form_take_text(mlir_form_state_t *state, const char *name);
 hr_status_t mlir_form_take_width(mlir_form_state_t *state, const char *name, int width);
 

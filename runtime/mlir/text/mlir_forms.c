@@ -7,7 +7,7 @@
 #include "mlir/text/mlir_forms.h"
 
 #define MAX_ARROW_RESULTS 2
-#define MAX_ARROW_OPERANDS 8 /* whose types are compared */
+#define MAX_ARROW_OPERANDS 8 /* operands whose types are compared */
 
 static const mlir_form_t form_rows[] = {
 #define FORM(op, format, types) {#op, format, MLIR_FORM_##types},
@@ -77,6 +77,7 @@ hr_status_t mlir_form_finish_function(mlir_form_state_t *state) {
   return mlir_check_operand_types(state->parser, state->op, state->type);
 }
 
+/* One type stands for all operands. */
 hr_status_t mlir_form_check_operands(mlir_form_state_t *state, size_t count,
                                      const mlir_type_t *const *types) {
   mlir_op_t *op = state->op;
@@ -129,6 +130,7 @@ done:
   return st;
 }
 
+/* Result types after "->", in parentheses if there are several. */
 static hr_status_t take_arrow_results(mlir_form_state_t *state, const mlir_type_t **results,
                                       int *out_count) {
   bool list, more = true;
@@ -144,7 +146,8 @@ static hr_status_t take_arrow_results(mlir_form_state_t *state, const mlir_type_
 /* ": T, U -> R", ": T -> (R, S)", or a function type, or one type that is also the result's */
 static hr_status_t finish_arrow(mlir_form_state_t *state) {
   mlir_parser_t *parser = state->parser;
-  const mlir_type_t *results[MAX_ARROW_RESULTS], *types[MAX_ARROW_OPERANDS] = {NULL};
+  const mlir_type_t *results[MAX_ARROW_RESULTS];
+  const mlir_type_t *types[MAX_ARROW_OPERANDS] = {NULL};
   int count;
   size_t type_count = 0;
   HR_TRY(mlir_take(parser, ':'));
@@ -159,7 +162,10 @@ static hr_status_t finish_arrow(mlir_form_state_t *state) {
     if (type_count < MAX_ARROW_OPERANDS) types[type_count] = state->type;
   }
   bool has_arrow = mlir_peek(parser)->kind == MLIR_TOKEN_ARROW;
-  results[0] = state->type, count = 1;
+  {
+    results[0] = state->type;
+    count = 1;
+  }
   if (has_arrow) HR_TRY(mlir_lexer_next(&parser->lexer));
   if (has_arrow) HR_TRY(take_arrow_results(state, results, &count));
   HR_TRY(mlir_form_finish(state, count, results));
@@ -167,6 +173,7 @@ static hr_status_t finish_arrow(mlir_form_state_t *state) {
                                           : NULL;
 }
 
+/* Reads the types as the row of the form wants them. */
 static hr_status_t finish_types(mlir_form_state_t *state, mlir_form_types_t types) {
   switch (types) {
     case MLIR_FORM_SAME:
@@ -185,6 +192,7 @@ static hr_status_t finish_types(mlir_form_state_t *state, mlir_form_types_t type
 
 /* --- the interpreter of formats --- */
 
+/* "enum_name,attribute" or one name for both. */
 hr_status_t mlir_form_take_enum(mlir_form_state_t *state, const char *names) {
   const char *colon = strchr(names, ':');
   hr_str_t word;
@@ -204,7 +212,7 @@ static hr_status_t take_symbol(mlir_form_state_t *state, const char *name) {
   return mlir_form_add_attr(state, name, attr);
 }
 
-/* A string without a type of its own: a ':' behind it starts the op's types. */
+/* A string without a type of its own: a ':' after it starts the op's types. */
 hr_status_t mlir_form_take_text(mlir_form_state_t *state, const char *name) {
   hr_str_t text;
   const mlir_attr_t *attr;
@@ -223,6 +231,7 @@ static bool has_prefix(const char *item, const char *prefix) {
   return strncmp(item, prefix, strlen(prefix)) == 0;
 }
 
+/* An item "kind:name" of a format: the kind decides how the attribute is read. */
 static hr_status_t take_attr_item(mlir_form_state_t *state, const char *item) {
   const mlir_attr_t *attr;
   const char *name = strchr(item, ':') + 1;
@@ -247,6 +256,7 @@ static hr_status_t take_item(mlir_form_state_t *state, const char *item) {
   return is_word ? mlir_take_word(state->parser, item) : mlir_take(state->parser, item[0]);
 }
 
+/* Items that are too long for the buffer do not occur in the table. */
 bool mlir_form_next_item(const char **format, char item[MLIR_FORM_ITEM]) {
   while (**format == ' ') (*format)++;
   size_t size = strcspn(*format, " ");
@@ -257,6 +267,8 @@ bool mlir_form_next_item(const char **format, char item[MLIR_FORM_ITEM]) {
   return true;
 }
 
+/* Reads an op by its format. "[ ... ]" is optional: it is skipped if the text does not begin
+ * with its first item. */
 static hr_status_t take_format(mlir_form_state_t *state, const char *format) {
   char item[MLIR_FORM_ITEM];
   while (mlir_form_next_item(&format, item)) {
@@ -305,6 +317,7 @@ static hr_status_t list_forms(hr_map_t *forms) {
   return NULL;
 }
 
+/* A form of its own, a row of the table, or the check dialect, whose ops share one form. */
 static hr_status_t parse_form(mlir_form_state_t *state) {
   hr_str_t name = state->op->name;
   hr_map_t *forms = &state->parser->forms;

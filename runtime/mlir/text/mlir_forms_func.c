@@ -40,6 +40,7 @@ static hr_status_t take_parameters(mlir_parser_t *parser, signature_t *signature
   return mlir_take(parser, ')');
 }
 
+/* -> T, or -> (T {attrs}, ...); nothing for a function without results. */
 static hr_status_t take_function_results(mlir_parser_t *parser, signature_t *signature) {
   if (mlir_peek(parser)->kind != MLIR_TOKEN_ARROW) return NULL;
   HR_TRY(mlir_lexer_next(&parser->lexer));
@@ -67,6 +68,7 @@ static bool any_attrs(const mlir_attr_t *const *dicts, size_t count) {
   return false;
 }
 
+/* Sets function_type, and arg_attrs and res_attrs if any dictionary is not empty. */
 static hr_status_t add_signature(mlir_form_state_t *state, const signature_t *signature) {
   hr_arena_t *arena = state->parser->arena;
   mlir_type_t *type;
@@ -96,6 +98,7 @@ static hr_status_t add_signature(mlir_form_state_t *state, const signature_t *si
   return mlir_form_add_attr(state, "res_attrs", attr);
 }
 
+/* @name of a symbol; optional for modules. */
 static hr_status_t take_name(mlir_form_state_t *state, bool required) {
   hr_str_t name;
   const mlir_attr_t *attr;
@@ -105,6 +108,7 @@ static hr_status_t take_name(mlir_form_state_t *state, bool required) {
   return mlir_form_add_attr(state, "sym_name", attr);
 }
 
+/* public, private or nested. */
 static hr_status_t take_visibility(mlir_form_state_t *state) {
   mlir_parser_t *parser = state->parser;
   const mlir_attr_t *attr;
@@ -116,6 +120,7 @@ static hr_status_t take_visibility(mlir_form_state_t *state) {
   return mlir_form_add_attr(state, "sym_visibility", attr);
 }
 
+/* func.func visibility @name(parameters) -> results attributes {..} {body} */
 static hr_status_t parse_func_with(mlir_form_state_t *state, signature_t *signature) {
   mlir_parser_t *parser = state->parser;
   bool attributes;
@@ -143,6 +148,7 @@ hr_status_t mlir_form_parse_func(mlir_form_state_t *state) {
   return st;
 }
 
+/* module @name attributes {..} {body} */
 hr_status_t mlir_form_parse_builtin_module(mlir_form_state_t *state) {
   mlir_region_t *region;
   bool attributes;
@@ -176,9 +182,11 @@ static hr_status_t take_sdy_text(mlir_form_state_t *state, const char *name) {
   const mlir_attr_t *attr;
   HR_TRY(mlir_take_word(parser, name));
   HR_TRY(mlir_take(parser, '='));
-  char open = mlir_peek(parser)->punct, close = open == '[' ? ']' : '}';
+  char open = mlir_peek(parser)->punct;
+  char close = open == '[' ? ']' : '}';
   if (!mlir_at(parser, '[') && !mlir_at(parser, '{')) return mlir_expected(parser, "'[' or '{'");
-  const char *start = mlir_peek(parser)->start + 1, *stop = start;
+  const char *start = mlir_peek(parser)->start + 1;
+  const char *stop = start;
   int depth = 0;
   do {
     if (mlir_peek(parser)->kind == MLIR_TOKEN_END)
@@ -191,6 +199,7 @@ static hr_status_t take_sdy_text(mlir_form_state_t *state, const char *name) {
   return mlir_form_add_attr(state, name, attr);
 }
 
+/* Shardings and axes are stored as text, which the importer hands on. */
 static hr_status_t parse_sdy_manual_with(mlir_form_state_t *state, signature_t *signature) {
   mlir_parser_t *parser = state->parser;
   mlir_region_t *region;

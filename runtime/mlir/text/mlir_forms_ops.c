@@ -87,7 +87,8 @@ hr_status_t mlir_form_parse_select(mlir_form_state_t *state) {
 /* %x, format = e5m10 */
 hr_status_t mlir_form_parse_reduce_precision(mlir_form_state_t *state) {
   hr_str_t format;
-  int exponent = 0, mantissa = 0;
+  int exponent = 0;
+  int mantissa = 0;
   HR_TRY(mlir_form_take_one_use(state));
   HR_TRY(mlir_take(state->parser, ','));
   HR_TRY(mlir_take_word(state->parser, "format"));
@@ -250,6 +251,7 @@ static hr_status_t take_bools(mlir_form_state_t *state, const mlir_attr_t **out_
   return mlir_make_integer_type(state->parser->arena, 1, MLIR_SIGNLESS, &attr->type);
 }
 
+/* One part of a convolution's window: stride, pad, lhs_dilate, rhs_dilate or reverse. */
 static hr_status_t take_window_part(mlir_form_state_t *state) {
   hr_str_t word;
   const mlir_attr_t *attr;

@@ -18,8 +18,10 @@ static hr_status_t build_applied_body(mlir_form_state_t *state, hr_str_t op_name
   HR_TRY(HR_NEW(parser->arena, &finish_op));
   apply->name = op_name;
   finish_op->name = HR_STR("stablehlo.return");
-  apply->line = finish_op->line = state->op->line;
-  apply->column = finish_op->column = state->op->column;
+  apply->line = state->op->line;
+  finish_op->line = state->op->line;
+  apply->column = state->op->column;
+  finish_op->column = state->op->column;
   HR_TRY(HR_NEW_ARRAY(parser->arena, 2, &apply->operands));
   HR_TRY(HR_NEW_ARRAY(parser->arena, 1, &finish_op->operands));
   apply->operand_count = 2;
@@ -47,6 +49,7 @@ static hr_status_t take_arg_pair(mlir_form_state_t *state, mlir_arg_t pair[2]) {
   return mlir_take(state->parser, ')');
 }
 
+/* reducer(%a: T, %b: T) ... {body}: pairs of arguments become accumulators first, then inputs. */
 static hr_status_t parse_reducer(mlir_form_state_t *state, int count) {
   mlir_arg_t *args, pair[2];
   mlir_region_t *region;
@@ -61,6 +64,7 @@ static hr_status_t parse_reducer(mlir_form_state_t *state, int count) {
   return mlir_set_regions(state->parser, state->op, 1, &region);
 }
 
+/* (%x init: %i), ...: the operands are the inputs, then the initial values. */
 static hr_status_t take_reduce_operands(mlir_form_state_t *state, mlir_uses_t *inits) {
   for (bool more = true; more;) {
     mlir_use_t init;
@@ -77,6 +81,7 @@ static hr_status_t take_reduce_operands(mlir_form_state_t *state, mlir_uses_t *i
   return NULL;
 }
 
+/* With "applies op" the body is built here. */
 static hr_status_t parse_reduce_with(mlir_form_state_t *state, mlir_uses_t *inits) {
   bool applies;
   hr_str_t applied = {0};
@@ -108,6 +113,7 @@ hr_status_t mlir_form_parse_reduce(mlir_form_state_t *state) {
 
 typedef HR_VEC(hr_str_t) names_t;
 
+/* (%name = %init, ...) */
 static hr_status_t take_loop_state(mlir_form_state_t *state, names_t *names) {
   HR_TRY(mlir_take(state->parser, '('));
   for (bool more = !mlir_at(state->parser, ')'); more;) {
@@ -121,6 +127,7 @@ static hr_status_t take_loop_state(mlir_form_state_t *state, names_t *names) {
   return mlir_take(state->parser, ')');
 }
 
+/* Both regions have the loop state as arguments. */
 static hr_status_t parse_while_with(mlir_form_state_t *state, names_t *names) {
   mlir_parser_t *parser = state->parser;
   mlir_arg_t *args;

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* Number literals in check ops may carry a type behind ':', which is also what starts the op's own
- * types. */
+/* A number of a check op may have a type after ':', which also starts the types of the op: the
+ * next characters decide. */
 static hr_status_t take_plain_number(mlir_form_state_t *state, const char *name) {
   mlir_parser_t *parser = state->parser;
   mlir_attr_t *attr;
@@ -24,9 +24,9 @@ static hr_status_t take_plain_number(mlir_form_state_t *state, const char *name)
     HR_TRY(mlir_take_integer(parser, &attr->integer));
     HR_TRY(mlir_make_integer_type(parser->arena, 64, MLIR_UNSIGNED, &attr->type));
   }
-  const char *behind = parser->lexer.at;
-  if (mlir_at(parser, ':') && behind + 4 < parser->lexer.end &&
-      (!memcmp(behind, " f64", 4) || !memcmp(behind, " ui6", 4))) {
+  const char *after = parser->lexer.at;
+  if (mlir_at(parser, ':') && after + 4 < parser->lexer.end &&
+      (!memcmp(after, " f64", 4) || !memcmp(after, " ui6", 4))) {
     const mlir_type_t *type;
     HR_TRY(mlir_take(parser, ':'));
     HR_TRY(mlir_parse_type(parser, &type));
@@ -87,6 +87,7 @@ hr_status_t mlir_form_parse_cast(mlir_form_state_t *state) {
 
 /* --- shape and tensor: types of results that the text leaves out --- */
 
+/* Finishes an op with one result of an opaque type, which the text leaves out. */
 static hr_status_t finish_as(mlir_form_state_t *state, mlir_type_kind_t kind, const char *name) {
   mlir_type_t *type;
   HR_TRY(HR_NEW(state->parser->arena, &type));
@@ -96,7 +97,7 @@ static hr_status_t finish_as(mlir_form_state_t *state, mlir_type_kind_t kind, co
   return mlir_form_finish(state, 1, &result);
 }
 
-/* : T, T behind operands whose types do not matter here */
+/* : T, T after operands whose types do not matter here */
 static hr_status_t skip_types(mlir_form_state_t *state) {
   bool more;
   HR_TRY(mlir_form_take_dict(state));

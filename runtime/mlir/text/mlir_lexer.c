@@ -1,3 +1,8 @@
+/* Lexer of MLIR text. One token at a time, texts point into the source; only strings with escapes
+ * are copied. Positions are not counted while reading: lines are counted from the last position
+ * that was asked for, which makes plain reading a single pass over the bytes.
+ * Shapes ("4x?x5xf32") are not words of the language; the parser of types restarts the lexer
+ * inside them. */
 #include "mlir/text/mlir_lexer.h"
 
 #include <ctype.h>
@@ -18,13 +23,15 @@ void mlir_lexer_init(mlir_lexer_t *lexer, const hr_source_t *source, hr_arena_t 
 hr_pos_t mlir_lexer_pos(mlir_lexer_t *lexer) {
   const char *at = lexer->token.start ? lexer->token.start : lexer->at;
   if (at < lexer->counted) {
-    lexer->counted = lexer->line_start = lexer->source->text;
+    lexer->counted = lexer->source->text;
+    lexer->line_start = lexer->source->text;
     lexer->line = 1;
   }
   for (const char *newline;
        (newline = memchr(lexer->counted, '\n', (size_t)(at - lexer->counted)));) {
     lexer->line++;
-    lexer->counted = lexer->line_start = newline + 1;
+    lexer->line_start = newline + 1;
+    lexer->counted = newline + 1;
   }
   lexer->counted = at;
   return (hr_pos_t){lexer->source, lexer->line, (uint32_t)(at - lexer->line_start) + 1};
@@ -35,6 +42,7 @@ static hr_status_t lex_error(mlir_lexer_t *lexer, const char *message) {
   return hr_error_at(HR_INVALID, &pos, "%s", message);
 }
 
+/* Skips blanks and // comments. */
 static void skip_blanks(mlir_lexer_t *lexer) {
   while (lexer->at < lexer->end) {
     char c = *lexer->at;
@@ -49,7 +57,7 @@ static void skip_blanks(mlir_lexer_t *lexer) {
   }
 }
 
-/* Not by isalnum, which is a call. */
+/* Comparisons rather than isalnum, which is a call: this is the hot loop of the lexer. */
 static inline bool is_word_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == '_' ||
          c == '$' || c == '.';
@@ -84,9 +92,10 @@ static int unescape(const char *at, const char *end, char *out) {
   return 2;
 }
 
-/* lexer->at is behind the opening quote. A string without escapes is not copied. */
+/* Reads a string from after its opening quote. A string without escapes is not copied. */
 static hr_status_t lex_string(mlir_lexer_t *lexer, hr_str_t *out_text) {
-  const char *start = lexer->at, *at = start;
+  const char *start = lexer->at;
+  const char *at = start;
   bool escaped = false;
   /* Blobs have no escapes: what memchr finds to be plain is not looked at byte by byte. */
   const char *quote = memchr(at, '"', (size_t)(lexer->end - at));
@@ -120,7 +129,7 @@ static hr_status_t lex_string(mlir_lexer_t *lexer, hr_str_t *out_text) {
   return NULL;
 }
 
-/* Behind a sigil: digits alone, or a name of letters, digits and $ . _ - */
+/* Name after a sigil: digits alone, or letters, digits and $ . _ - */
 static hr_status_t lex_suffix(mlir_lexer_t *lexer, mlir_token_kind_t kind) {
   const char *start = ++lexer->at;
   while (lexer->at < lexer->end && (is_word_char(*lexer->at) || *lexer->at == '-')) {
@@ -180,6 +189,7 @@ static bool starts_with(const mlir_lexer_t *lexer, const char *text) {
   return !text[2] || (lexer->end - lexer->at >= 3 && lexer->at[2] == text[2]);
 }
 
+/* Longer punctuation first, then names with a sigil, then single characters. */
 static hr_status_t lex_punct(mlir_lexer_t *lexer) {
   static const struct {
     const char text[4];
@@ -216,6 +226,7 @@ static hr_status_t lex_punct(mlir_lexer_t *lexer) {
   return NULL;
 }
 
+/* A token starts after blanks; its kind follows from the first character. */
 hr_status_t mlir_lexer_next(mlir_lexer_t *lexer) {
   skip_blanks(lexer);
   lexer->token = (mlir_token_t){.kind = MLIR_TOKEN_END, .start = lexer->at};

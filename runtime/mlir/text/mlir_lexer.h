@@ -1,4 +1,7 @@
-/* Tokens of MLIR text. The lexer holds one token; texts point into the source. */
+/* Tokens of MLIR text. The lexer holds one token.
+ * Owner:  texts point into the source, unescaped strings live in the arena.
+ * Errors: INVALID with line and column.
+ * Source: MLIR language reference. */
 #ifndef MLIR_MLIR_LEXER_H
 #define MLIR_MLIR_LEXER_H
 
@@ -27,7 +30,7 @@ typedef struct mlir_token {
   mlir_token_kind_t kind;
   char punct;
   hr_str_t text;     /* without the sigil; of a string or symbol the unescaped bytes */
-  const char *start; /* of the token in the source */
+  const char *start; /* first byte in the source */
 } mlir_token_t;
 
 typedef struct mlir_lexer {
@@ -35,7 +38,7 @@ typedef struct mlir_lexer {
   hr_arena_t *arena; /* for unescaped strings */
   const char *at, *end;
   mlir_token_t token;
-  const char *line_start; /* of the line that holds `counted` */
+  const char *line_start; /* start of the line that holds `counted` */
   const char *counted;    /* lines are counted up to here */
   uint32_t line;
 } mlir_lexer_t;

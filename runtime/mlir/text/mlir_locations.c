@@ -1,13 +1,12 @@
 /* Locations: the tree keeps their text, as it stands between the parentheses of loc(...). Aliases,
- * which most files write behind everything else, are put in at the end; each is written out once
+ * which most files write after everything else, are inserted at the end; each is written out once
  * and shared by the ops that name it. */
 #include <string.h>
 
 #include "mlir/text/mlir_parser.h"
 
-#define LOCATION_MAX \
-  2048                  /* bytes of a chain of calls; of longer ones the innermost place is kept */
-#define ALIAS_DEPTH 200 /* aliases within aliases */
+#define LOCATION_MAX 2048 /* bytes of a chain of calls; longer ones keep their innermost place */
+#define ALIAS_DEPTH 200   /* aliases within aliases */
 
 static hr_status_t finish_text(mlir_parser_t *parser, hr_str_t *text, int depth);
 
@@ -75,7 +74,8 @@ static hr_status_t new_alias(mlir_parser_t *parser, size_t number,
 static hr_status_t take_location(mlir_parser_t *parser, hr_str_t *out_text) {
   HR_TRY(mlir_take_word(parser, "loc"));
   if (!mlir_at(parser, '(')) return mlir_expected(parser, "'('");
-  const char *start = mlir_peek(parser)->start + 1, *stop = start;
+  const char *start = mlir_peek(parser)->start + 1;
+  const char *stop = start;
   int depth = 0;
   do {
     if (mlir_peek(parser)->kind == MLIR_TOKEN_END) return mlir_expected(parser, "')'");
@@ -107,6 +107,7 @@ hr_status_t mlir_parse_location(mlir_parser_t *parser, const mlir_attr_t **out_a
   return NULL;
 }
 
+/* Ops that named the alias before get its text now. */
 hr_status_t mlir_define_location(mlir_parser_t *parser, hr_str_t name) {
   size_t number = 0;
   mlir_location_alias_t *alias;
@@ -131,15 +132,15 @@ static size_t plain_part(hr_str_t text) {
   return text.size;
 }
 
-/* What the alias at `at` says, nothing if it is no location: *out_size bytes of the text are its
- * name. */
+/* Text of the alias at `at`, empty if it is no location. *out_size is the size of its name. */
 static hr_status_t alias_text(mlir_parser_t *parser, hr_str_t at, int depth, size_t *out_size,
                               hr_str_t *out_text) {
   size_t size = 1;
   while (size < at.size && is_alias_char(at.data[size])) size++;
   *out_size = size;
   *out_text = (hr_str_t){"", 0};
-  hr_str_t name = {at.data + 1, size - 1}, *text = NULL;
+  hr_str_t name = {at.data + 1, size - 1};
+  hr_str_t *text = NULL;
   mlir_location_alias_t *alias = numbered_alias(parser, name);
   mlir_attr_t *attr = alias ? NULL : hr_map_get(&parser->attr_aliases, name);
   if (alias) text = &alias->text;
@@ -150,8 +151,8 @@ static hr_status_t alias_text(mlir_parser_t *parser, hr_str_t at, int depth, siz
   return NULL;
 }
 
-/* False: something else than a location is named (metadata of other tools), and the place is given
- * up. */
+/* Replaces the aliases in a text. *out_whole is false if it names anything but locations (metadata
+ * of other tools), which drops the location. */
 static hr_status_t write_out(mlir_parser_t *parser, hr_str_t from, int depth, hr_strbuf_t *text,
                              hr_str_t *out_first, bool *out_whole) {
   *out_whole = true;
@@ -170,10 +171,11 @@ static hr_status_t write_out(mlir_parser_t *parser, hr_str_t from, int depth, hr
   return hr_strbuf_finish(text);
 }
 
-/* Puts the aliases in. A chain of calls that becomes too long is cut down to the place that was
+/* Replaces the aliases. A chain of calls that becomes too long is cut down to the place that was
  * called. */
 static hr_status_t finish_text(mlir_parser_t *parser, hr_str_t *location, int depth) {
-  hr_str_t first = {"", 0}, from = *location;
+  hr_str_t first = {"", 0};
+  hr_str_t from = *location;
   hr_strbuf_t text;
   bool whole;
   if (depth > ALIAS_DEPTH) *location = HR_STR("unknown");

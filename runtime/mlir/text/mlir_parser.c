@@ -1,4 +1,9 @@
-/* Modules, operations, regions and names of MLIR text. */
+/* Parser of MLIR text: modules, operations, regions, blocks and value names. Types, attributes and
+ * pretty forms have files of their own. Recursive descent with one token of lookahead; nesting is
+ * bounded by MLIR_MAX_DEPTH.
+ * Names are resolved in scopes, one per region; a scope sees those around it unless its op is
+ * isolated. A use before its definition leaves a pending slot, filled in when the region ends,
+ * which block order and graph regions need. */
 #include "mlir/text/mlir_parser.h"
 
 #include <errno.h>
@@ -10,6 +15,7 @@
 
 /* --- tokens --- */
 
+/* The current token in quotes, cut to 40 bytes. */
 static const char *describe_token(const mlir_parser_t *parser, char into[64]) {
   const mlir_token_t *token = mlir_peek(parser);
   const mlir_lexer_t *lexer = &parser->lexer;
@@ -61,6 +67,7 @@ hr_status_t mlir_enter(mlir_parser_t *parser) {
 
 void mlir_leave(mlir_parser_t *parser) { parser->depth--; }
 
+/* Decimal and hexadecimal, within 64 bits. */
 hr_status_t mlir_take_integer(mlir_parser_t *parser, int64_t *out_value) {
   bool negative;
   char digits[32];
@@ -78,9 +85,11 @@ hr_status_t mlir_take_integer(mlir_parser_t *parser, int64_t *out_value) {
   return mlir_lexer_next(&parser->lexer);
 }
 
+/* Counts angle brackets; other tokens pass. */
 hr_status_t mlir_take_balanced(mlir_parser_t *parser, hr_str_t *out_text) {
   if (!mlir_at(parser, '<')) return mlir_expected(parser, "'<'");
-  const char *start = mlir_peek(parser)->start + 1, *stop = start;
+  const char *start = mlir_peek(parser)->start + 1;
+  const char *stop = start;
   int depth = 0;
   do {
     if (mlir_peek(parser)->kind == MLIR_TOKEN_END) return mlir_expected(parser, "'>'");
@@ -94,8 +103,7 @@ hr_status_t mlir_take_balanced(mlir_parser_t *parser, hr_str_t *out_text) {
 
 /* --- value names --- */
 
-/* What a name stands for. Values used before they are defined wait in a list of places to fill in.
- */
+/* A value name and its values. Uses before the definition wait in a list of slots. */
 typedef struct mlir_name {
   hr_str_t name;
   mlir_value_t *values; /* NULL: not defined yet */
@@ -129,6 +137,7 @@ static hr_status_t declare_name(mlir_parser_t *parser, hr_str_t name, mlir_name_
   return hr_map_put(&parser->scope->names, name, *out_name, NULL);
 }
 
+/* Defines a name for `count` values; a name can be defined once in a region. */
 static hr_status_t mlir_define_values(mlir_parser_t *parser, hr_str_t name, mlir_value_t *values,
                                       int count) {
   mlir_name_t *known = hr_map_get(&parser->scope->names, name);
@@ -143,6 +152,7 @@ static hr_status_t mlir_define_values(mlir_parser_t *parser, hr_str_t name, mlir
   return NULL;
 }
 
+/* Fills a slot whose name has been defined. */
 static hr_status_t fill_use(const pending_use_t *use) {
   if (!use->name->values)
     return hr_error_at(HR_INVALID, &use->pos, "%%%.*s is not defined",
@@ -154,7 +164,7 @@ static hr_status_t fill_use(const pending_use_t *use) {
   return NULL;
 }
 
-/* Finds what uses stand for, now or, for values defined later, at the end of the region. */
+/* Sets the slots of uses: now, or at the end of the region for values that are defined later. */
 static hr_status_t mlir_resolve_uses(mlir_parser_t *parser, const mlir_use_t *uses, int count,
                                      mlir_value_t **slots) {
   for (int i = 0; i < count; i++) {
@@ -220,6 +230,7 @@ static hr_status_t close_scope(mlir_parser_t *parser, mlir_scope_t *scope) {
   return st;
 }
 
+/* (%a: T loc(..), ...) */
 static hr_status_t parse_block_args(mlir_parser_t *parser, mlir_block_t *block) {
   HR_VEC(mlir_arg_t) args = {0};
   hr_status_t st = mlir_take(parser, '(');
@@ -261,6 +272,7 @@ static hr_status_t parse_block_ops(mlir_parser_t *parser, mlir_block_t *block) {
   return NULL;
 }
 
+/* ^label(args): ops. The first label may belong to the entry block, which exists already. */
 static hr_status_t parse_labelled_blocks(mlir_parser_t *parser, mlir_region_t *region,
                                          bool replace_first) {
   while (mlir_peek(parser)->kind == MLIR_TOKEN_BLOCK) {
@@ -278,6 +290,7 @@ static hr_status_t parse_labelled_blocks(mlir_parser_t *parser, mlir_region_t *r
   return NULL;
 }
 
+/* An entry block, with or without a label, and labelled blocks. */
 static hr_status_t parse_region_body(mlir_parser_t *parser, mlir_region_t *region, int arg_count,
                                      const mlir_arg_t *args) {
   HR_TRY(mlir_take(parser, '{'));
@@ -291,9 +304,11 @@ static hr_status_t parse_region_body(mlir_parser_t *parser, mlir_region_t *regio
   return mlir_take(parser, '}');
 }
 
+/* The scope lives on the stack while its region is parsed. */
 hr_status_t mlir_parse_region(mlir_parser_t *parser, mlir_region_t *region, bool isolated,
                               int arg_count, const mlir_arg_t *args) {
-  mlir_scope_t scope = {.outer = isolated ? NULL : parser->scope}, *before = parser->scope;
+  mlir_scope_t scope = {.outer = isolated ? NULL : parser->scope};
+  mlir_scope_t *before = parser->scope;
   HR_TRY(mlir_enter(parser));
   parser->scope = &scope;
   hr_status_t st = parse_region_body(parser, region, arg_count, args);
@@ -314,6 +329,7 @@ typedef struct result_name {
 } result_name_t;
 typedef HR_VEC(result_name_t) result_names_t;
 
+/* %a, %b:2 = ...; nothing for an op without results. */
 static hr_status_t parse_result_names(mlir_parser_t *parser, result_names_t *names) {
   if (mlir_peek(parser)->kind != MLIR_TOKEN_VALUE) return NULL;
   for (bool more = true; more;) {
@@ -331,6 +347,7 @@ static hr_status_t parse_result_names(mlir_parser_t *parser, result_names_t *nam
   return mlir_take(parser, '=');
 }
 
+/* All results must be named if any is. */
 static hr_status_t name_results(mlir_parser_t *parser, const result_names_t *names, mlir_op_t *op) {
   int named = 0;
   for (size_t i = 0; i < names->count; i++) {
@@ -346,6 +363,7 @@ static hr_status_t name_results(mlir_parser_t *parser, const result_names_t *nam
   return NULL;
 }
 
+/* Results exist before their names are known. */
 hr_status_t mlir_set_results(mlir_parser_t *parser, mlir_op_t *op, int count,
                              const mlir_type_t *const *types) {
   op->result_count = count;
@@ -361,6 +379,7 @@ hr_status_t mlir_set_operands(mlir_parser_t *parser, mlir_op_t *op, const mlir_u
   return mlir_resolve_uses(parser, uses->data, op->operand_count, op->operands);
 }
 
+/* Names the operand's type and the written one. */
 static hr_status_t operand_type_error(mlir_parser_t *parser, const mlir_op_t *op, int k,
                                       const mlir_type_t *written) {
   hr_strbuf_t text;
@@ -390,8 +409,9 @@ hr_status_t mlir_check_operand_types(mlir_parser_t *parser, const mlir_op_t *op,
 
 hr_status_t mlir_set_attrs(mlir_parser_t *parser, mlir_op_t *op, const mlir_attr_t *properties,
                            const mlir_attr_t *dict) {
-  int total = (properties ? properties->count : 0) + (dict ? dict->count : 0),
-      inherent = properties ? properties->count : 0;
+  int total = (properties ? properties->count : 0);
+  total += dict ? dict->count : 0;
+  int inherent = properties ? properties->count : 0;
   mlir_named_attr_t *attrs, *extras;
   HR_TRY(HR_NEW_ARRAY(parser->arena, total, &attrs));
   HR_TRY(HR_NEW_ARRAY(parser->arena, total, &extras));
@@ -482,6 +502,7 @@ static hr_str_t full_name(hr_str_t word) {
   return hr_str_is(word, "module") ? HR_STR("builtin.module") : word;
 }
 
+/* Results, generic form or pretty form, location. */
 hr_status_t mlir_parse_op(mlir_parser_t *parser, mlir_op_t **out_op) {
   mlir_op_t *op;
   result_names_t names = {0};
@@ -541,10 +562,12 @@ static hr_status_t wrap_in_module(mlir_parser_t *parser, mlir_region_t *region) 
   }
   HR_TRY(HR_NEW(parser->arena, &module->op));
   module->op->name = HR_STR("builtin.module");
-  module->op->line = module->op->column = 1;
+  module->op->line = 1;
+  module->op->column = 1;
   return mlir_set_regions(parser, module->op, 1, &region);
 }
 
+/* Ops, aliases of types and attributes, and resources, in any order. */
 static hr_status_t parse_file(mlir_parser_t *parser) {
   mlir_region_t *region;
   mlir_block_t *block;
@@ -568,6 +591,7 @@ static hr_status_t parse_file(mlir_parser_t *parser) {
   return wrap_in_module(parser, region);
 }
 
+/* Ops at the top level are put into a module if they are not one. */
 hr_status_t mlir_parse_module(mlir_module_t *module) {
   mlir_scope_t scope = {0};
   mlir_parser_t parser = {.module = module, .arena = &module->arena, .scope = &scope};

@@ -1,5 +1,5 @@
 /* The parser of MLIR text: state and pieces, shared by its files. The bytecode reader uses it for
- * attributes and types that a file keeps as text. */
+ * attributes and types that a file has as text. */
 #ifndef MLIR_MLIR_PARSER_H
 #define MLIR_MLIR_PARSER_H
 
@@ -18,14 +18,13 @@ typedef struct mlir_location_alias {
 
 typedef struct mlir_parser {
   mlir_module_t *module;
-  hr_arena_t *arena; /* the module's */
+  hr_arena_t *arena; /* arena of the module */
   mlir_lexer_t lexer;
   int depth;
   hr_map_t attr_aliases, type_aliases;
   HR_VEC(mlir_location_alias_t) location_aliases; /* #loc, #loc1, ... by their number */
   hr_map_t resources;                             /* key → mlir_attr_t without a type: the blob */
-  HR_VEC(mlir_attr_t *)
-  unresolved; /* dense_resource attributes and aliases that wait for the end of the file */
+  HR_VEC(mlir_attr_t *) unresolved; /* dense_resource attributes that wait for their blobs */
   mlir_scope_t *scope;
   hr_map_t forms; /* pretty forms by op name, see mlir_forms.c */
 } mlir_parser_t;
@@ -93,7 +92,7 @@ hr_status_t mlir_parse_location(mlir_parser_t *parser, const mlir_attr_t **out_a
 hr_status_t mlir_finish_locations(mlir_parser_t *parser);
 /* The attribute that the alias stands for; NULL if it is not known. */
 hr_status_t mlir_find_alias(mlir_parser_t *parser, hr_str_t name, const mlir_attr_t **out_attr);
-/* Is it an alias of a location, as MLIR prints them? Then its definition is "loc(...)" behind the
+/* Is it an alias of a location, as MLIR prints them? Then its definition is "loc(...)" after the
  * '='. */
 bool mlir_is_location_alias(const mlir_parser_t *parser, hr_str_t name);
 hr_status_t mlir_define_location(mlir_parser_t *parser, hr_str_t name);

@@ -1,4 +1,5 @@
-/* Attributes as text. */
+/* Attributes as MLIR text that reads back the same. Long lists of elements print as a hexadecimal
+ * blob, as MLIR's own printer does; structures leave out fields with default values. */
 #include "mlir/text/mlir_print.h"
 
 #include <math.h>
@@ -15,15 +16,16 @@ static const mlir_type_t *scalar_of(const mlir_type_t *element) {
   return element->kind == MLIR_TYPE_QUANT ? element->quant->storage : element;
 }
 
-static uint64_t load(const char *at, size_t bytes) {
+static uint64_t load_bits(const char *at, size_t bytes) {
   uint64_t bits = 0;
   memcpy(&bits, at, bytes);
   return bits;
 }
 
+/* A scalar of a blob, sign-extended unless its type is unsigned. */
 static void print_scalar(hr_strbuf_t *text, const mlir_type_t *scalar, const char *at) {
   size_t bytes = mlir_element_bytes(scalar);
-  uint64_t bits = load(at, bytes);
+  uint64_t bits = load_bits(at, bytes);
   hr_dtype_t dtype;
   if (scalar->kind == MLIR_TYPE_FLOAT) {
     double value = mlir_float_dtype(scalar, &dtype) ? hr_float_decode(dtype, bits) : NAN;
@@ -31,10 +33,11 @@ static void print_scalar(hr_strbuf_t *text, const mlir_type_t *scalar, const cha
     return;
   }
   bool is_signed = scalar->signedness != MLIR_UNSIGNED && bytes < 8;
-  int unused = 64 - 8 * (int)bytes;
-  mlir_print_integer(text, scalar, is_signed ? (int64_t)(bits << unused) >> unused : (int64_t)bits);
+  int shift = 64 - 8 * (int)bytes;
+  mlir_print_integer(text, scalar, is_signed ? (int64_t)(bits << shift) >> shift : (int64_t)bits);
 }
 
+/* A scalar, or (re,im). */
 static void print_element(hr_strbuf_t *text, const mlir_type_t *element, const char *at) {
   const mlir_type_t *scalar = scalar_of(element);
   if (element->kind != MLIR_TYPE_COMPLEX) {
@@ -48,6 +51,7 @@ static void print_element(hr_strbuf_t *text, const mlir_type_t *element, const c
   hr_strbuf_add_char(text, ')');
 }
 
+/* Nested brackets of a tensor; *at moves on by element. */
 static void print_nested(hr_strbuf_t *text, const mlir_attr_t *attr, int level, const char **at) {
   const mlir_type_t *type = attr->type;
   if (level == type->rank) {
@@ -80,6 +84,7 @@ static void print_blob(hr_strbuf_t *text, const mlir_attr_t *attr) {
   hr_strbuf_add_char(text, '"');
 }
 
+/* A splat prints one element; a resource its key. */
 static void print_dense(hr_strbuf_t *text, const mlir_attr_t *attr) {
   if (!attr->data) {
     hr_strbuf_add_str(text, "dense_resource<");
@@ -136,24 +141,25 @@ void mlir_print_ints(hr_strbuf_t *text, const mlir_attr_t *attr) {
   hr_strbuf_add_char(text, ']');
 }
 
-/* [b, 0, 1, f] from the positions of two letters and the spatial dimensions. */
+/* [b, 0, 1, f] from the positions of two labels and the spatial dimensions. */
 static void print_conv_side(hr_strbuf_t *text, const mlir_attr_t *attr, const char *const names[3],
-                            const char letters[2]) {
-  const mlir_attr_t *first = mlir_attr_field(attr, names[0]),
-                    *second = mlir_attr_field(attr, names[1]),
-                    *spatial = mlir_attr_field(attr, names[2]);
+                            const char labels[2]) {
+  const mlir_attr_t *first = mlir_attr_field(attr, names[0]);
+  const mlir_attr_t *second = mlir_attr_field(attr, names[1]);
+  const mlir_attr_t *spatial = mlir_attr_field(attr, names[2]);
   int64_t rank = spatial ? spatial->element_count + 2 : 2;
   hr_strbuf_add_char(text, '[');
   for (int64_t d = 0; d < rank; d++) {
     if (d) hr_strbuf_add_str(text, ", ");
-    if (first && first->integer == d) hr_strbuf_add_char(text, letters[0]);
-    if (second && second->integer == d) hr_strbuf_add_char(text, letters[1]);
+    if (first && first->integer == d) hr_strbuf_add_char(text, labels[0]);
+    if (second && second->integer == d) hr_strbuf_add_char(text, labels[1]);
     for (int64_t i = 0; i < rank - 2; i++)
       if (((const int64_t *)spatial->data)[i] == d) hr_strbuf_add_int(text, i);
   }
   hr_strbuf_add_char(text, ']');
 }
 
+/* Input, kernel and output labels of a convolution. */
 void mlir_print_conv_dims(hr_strbuf_t *text, const mlir_attr_t *attr) {
   static const char *const input[] = {"input_batch_dimension", "input_feature_dimension",
                                       "input_spatial_dimensions"};
@@ -169,6 +175,7 @@ void mlir_print_conv_dims(hr_strbuf_t *text, const mlir_attr_t *attr) {
   print_conv_side(text, attr, output, "bf");
 }
 
+/* Bounds of dynamic dimensions; "?" for the others. */
 static void print_bounds(hr_strbuf_t *text, const mlir_attr_t *attr) {
   const mlir_attr_t *bounds = mlir_attr_field(attr, "bounds");
   for (int64_t i = 0; bounds && i < bounds->element_count; i++) {
@@ -193,6 +200,7 @@ static bool is_left_out(const mlir_attr_t *attr, const mlir_attr_t *value) {
   return false;
 }
 
+/* Fields of structures print without types. */
 static void print_field_value(hr_strbuf_t *text, const mlir_attr_t *value) {
   if (value->kind == MLIR_ATTR_DENSE_ARRAY && value->type->width == 64) {
     mlir_print_ints(text, value);
@@ -235,6 +243,7 @@ static void print_mesh(hr_strbuf_t *text, const mlir_attr_t *attr) {
   }
 }
 
+/* Three structures have a notation of their own. */
 static void print_struct_fields(hr_strbuf_t *text, const mlir_attr_t *attr) {
   if (hr_str_is(attr->text, "conv")) {
     mlir_print_conv_dims(text, attr);
@@ -282,6 +291,7 @@ static bool has_default_type(const mlir_attr_t *attr) {
   return attr->kind == MLIR_ATTR_FLOAT && hr_str_is(type->name, "f64") && isfinite(attr->number);
 }
 
+/* Numbers of the default types leave them out. */
 static void print_items(hr_strbuf_t *text, const mlir_attr_t *attr) {
   hr_strbuf_add_char(text, '[');
   for (int i = 0; i < attr->count; i++) {
@@ -314,6 +324,7 @@ static void print_enum(hr_strbuf_t *text, const mlir_attr_t *attr) {
                    HR_STR_ARGS(attr->dialect), HR_STR_ARGS(name), HR_STR_ARGS(attr->text));
 }
 
+/* By kind; opaque attributes print as they were read. */
 void mlir_print_attr(hr_strbuf_t *text, const mlir_attr_t *attr) {
   switch (attr->kind) {
     case MLIR_ATTR_UNIT:

@@ -5,17 +5,18 @@
 #include "base/text.h"
 #include "mlir/mlir.h"
 
-bool mlir_is_bare(hr_str_t name); /* may a name stand without quotation marks? */
+/* Whether a name may be written without quotation marks. */
+bool mlir_is_bare(hr_str_t name);
 void mlir_print_string(hr_strbuf_t *text, hr_str_t string); /* in quotation marks */
 void mlir_print_name(hr_strbuf_t *text, hr_str_t name);     /* bare, or as a string */
 void mlir_print_symbol(hr_strbuf_t *text, const mlir_attr_t *attr);
-/* A number of an element type: `bits` are those of the value, for what digits do not tell (NaN). */
+/* A float of an element type. `bits` is its pattern, printed where digits do not suffice (NaN). */
 void mlir_print_float(hr_strbuf_t *text, const mlir_type_t *type, double value, uint64_t bits);
 void mlir_print_integer(hr_strbuf_t *text, const mlir_type_t *type, int64_t value);
 void mlir_print_type(hr_strbuf_t *text, const mlir_type_t *type);
 void mlir_print_attr(hr_strbuf_t *text, const mlir_attr_t *attr);
-void mlir_print_entry(hr_strbuf_t *text,
-                      const mlir_named_attr_t *entry); /* "name = value", or the name of a unit */
+/* "name = value", or the name of a unit. */
+void mlir_print_entry(hr_strbuf_t *text, const mlir_named_attr_t *entry);
 void mlir_print_ints(hr_strbuf_t *text, const mlir_attr_t *attr); /* array<i64: 1, 2> as "[1, 2]" */
 /* "[b, 0, f]x[0, i, o]->[b, 0, f]" of a #stablehlo.conv attribute. */
 void mlir_print_conv_dims(hr_strbuf_t *text, const mlir_attr_t *attr);
@@ -25,7 +26,7 @@ void mlir_print_conv_dims(hr_strbuf_t *text, const mlir_attr_t *attr);
 int mlir_decimal_digits(double value, int wanted, char digits[MLIR_DECIMAL_DIGITS], int *out_power);
 /* The whole module: pretty forms where mlir_forms.def has one, else the generic form. */
 void mlir_print_module(hr_strbuf_t *text, const mlir_module_t *module);
-/* As above, and behind each op where it comes from, loc(...), as far as that is known. */
+/* As above, with loc(...) after each op whose location is known. */
 void mlir_print_module_located(hr_strbuf_t *text, const mlir_module_t *module);
 
 #endif

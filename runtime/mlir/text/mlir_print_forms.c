@@ -37,6 +37,7 @@ static bool compare_fits(const mlir_op_t *op) {
          (!type || is_enum(type));
 }
 
+/* stablehlo.compare EQ, %a, %b, FLOAT : types */
 static void print_compare(op_printer_t *printer, const mlir_op_t *op) {
   const mlir_attr_t *type = mlir_op_attr(op, "compare_type");
   form_add(printer, "stablehlo.compare ");
@@ -56,6 +57,7 @@ static bool select_fits(const mlir_op_t *op) {
   return op->operand_count == 3 && op->result_count == 1;
 }
 
+/* Two types if the values have the type of the result, else the function type. */
 static void print_select(op_printer_t *printer, const mlir_op_t *op) {
   const mlir_type_t *type = op->results[0].type;
   bool alike =
@@ -73,19 +75,22 @@ static void print_select(op_printer_t *printer, const mlir_op_t *op) {
   mlir_print_type(printer->text, type);
 }
 
+/* All three lists must have one entry per dimension. */
 static bool slice_fits(const mlir_op_t *op) {
-  const mlir_attr_t *starts = mlir_op_attr(op, "start_indices"),
-                    *limits = mlir_op_attr(op, "limit_indices"),
-                    *strides = mlir_op_attr(op, "strides");
+  const mlir_attr_t *starts = mlir_op_attr(op, "start_indices");
+  const mlir_attr_t *limits = mlir_op_attr(op, "limit_indices");
+  const mlir_attr_t *strides = mlir_op_attr(op, "strides");
   return op->operand_count == 1 && form_is_ints(starts) && form_is_ints(limits) &&
          form_is_ints(strides) && starts->element_count == limits->element_count &&
          starts->element_count == strides->element_count;
 }
 
+/* stablehlo.slice %x [start:limit:stride, ...] */
 static void print_slice(op_printer_t *printer, const mlir_op_t *op) {
   const mlir_attr_t *attr = mlir_op_attr(op, "start_indices");
-  const int64_t *starts = attr->data, *limits = mlir_op_attr(op, "limit_indices")->data,
-                *strides = mlir_op_attr(op, "strides")->data;
+  const int64_t *starts = attr->data;
+  const int64_t *limits = mlir_op_attr(op, "limit_indices")->data;
+  const int64_t *strides = mlir_op_attr(op, "strides")->data;
   form_add(printer, "stablehlo.slice ");
   mlir_print_use(printer, op->operands[0]);
   form_add(printer, " [");
@@ -104,6 +109,7 @@ static bool reduce_precision_fits(const mlir_op_t *op) {
          mlir_op_attr(op, "mantissa_bits");
 }
 
+/* format = eXmY */
 static void print_reduce_precision(op_printer_t *printer, const mlir_op_t *op) {
   form_add(printer, "stablehlo.reduce_precision ");
   mlir_print_use(printer, op->operands[0]);
@@ -143,6 +149,7 @@ static void print_pair(op_printer_t *printer, const char *name, const mlir_attr_
   mlir_print_ints(printer->text, right ? right : &none);
 }
 
+/* precision = [A, B]; omitted when all are DEFAULT. */
 static void print_precision(op_printer_t *printer, const mlir_attr_t *config) {
   if (!config || !config->count) return;
   form_add(printer, ", precision = [");
@@ -177,19 +184,20 @@ static bool dot_fits(const mlir_op_t *op) {
 }
 
 static bool dot_general_fits(const mlir_op_t *op) {
-  const mlir_attr_t *numbers = mlir_op_attr(op, "dot_dimension_numbers"),
-                    *algorithm = mlir_op_attr(op, "algorithm");
+  const mlir_attr_t *numbers = mlir_op_attr(op, "dot_dimension_numbers");
+  const mlir_attr_t *algorithm = mlir_op_attr(op, "algorithm");
   return dot_fits(op) && numbers && numbers->kind == MLIR_ATTR_STRUCT &&
          (!algorithm || algorithm->kind == MLIR_ATTR_STRUCT);
 }
 
+/* batching_dims, contracting_dims, precision, algorithm */
 static void print_dot(op_printer_t *printer, const mlir_op_t *op) {
   const mlir_attr_t *numbers = mlir_op_attr(op, "dot_dimension_numbers");
   hr_strbuf_printf(printer->text, "%.*s ", HR_STR_ARGS(op->name));
   mlir_print_uses(printer, 2, op->operands);
   if (numbers) {
-    const mlir_attr_t *lhs = mlir_attr_field(numbers, "lhs_batching_dimensions"),
-                      *rhs = mlir_attr_field(numbers, "rhs_batching_dimensions");
+    const mlir_attr_t *lhs = mlir_attr_field(numbers, "lhs_batching_dimensions");
+    const mlir_attr_t *rhs = mlir_attr_field(numbers, "rhs_batching_dimensions");
     if ((lhs && lhs->element_count) || (rhs && rhs->element_count))
       print_pair(printer, "batching_dims", lhs, rhs);
     print_pair(printer, "contracting_dims", mlir_attr_field(numbers, "lhs_contracting_dimensions"),
@@ -234,6 +242,7 @@ static bool convolution_fits(const mlir_op_t *op) {
   return op->operand_count == 2 && numbers && numbers->kind == MLIR_ATTR_STRUCT;
 }
 
+/* One list of the window; padding as pairs. */
 static void print_window_part(op_printer_t *printer, const mlir_attr_t *attr) {
   const int64_t *numbers = attr->data;
   const uint8_t *flags = attr->data;
@@ -255,6 +264,7 @@ static void print_window_part(op_printer_t *printer, const mlir_attr_t *attr) {
   form_add(printer, "]");
 }
 
+/* dim_numbers, window = {..}, then the remaining attributes. */
 static void print_convolution(op_printer_t *printer, const mlir_op_t *op) {
   bool any = false;
   form_add(printer, "stablehlo.convolution(");
@@ -284,6 +294,7 @@ static bool custom_call_fits(const mlir_op_t *op) {
   return form_has_string(op, "call_target_name");
 }
 
+/* stablehlo.custom_call @target(%a) */
 static void print_custom_call(op_printer_t *printer, const mlir_op_t *op) {
   form_add(printer, "stablehlo.custom_call ");
   form_print_symbol(printer, mlir_op_attr(op, "call_target_name")->text);
@@ -296,6 +307,7 @@ static void print_custom_call(op_printer_t *printer, const mlir_op_t *op) {
 
 static bool composite_fits(const mlir_op_t *op) { return form_has_string(op, "name"); }
 
+/* stablehlo.composite "name" %a */
 static void print_composite(op_printer_t *printer, const mlir_op_t *op) {
   form_add(printer, "stablehlo.composite ");
   mlir_print_attr(printer->text, mlir_op_attr(op, "name"));
@@ -316,6 +328,7 @@ static bool cast_fits(const mlir_op_t *op) {
   return op->operand_count == 1 && op->result_count == 1;
 }
 
+/* %a : T to U */
 static void print_cast(op_printer_t *printer, const mlir_op_t *op) {
   mlir_print_op_name(printer, op);
   form_add(printer, " ");
@@ -331,6 +344,7 @@ static bool const_shape_fits(const mlir_op_t *op) {
   return op->result_count == 1 && form_is_ints(mlir_op_attr(op, "shape"));
 }
 
+/* shape.const_shape [2, 3] */
 static void print_const_shape(op_printer_t *printer, const mlir_op_t *op) {
   form_add(printer, "shape.const_shape");
   mlir_print_rest(printer, op, &(printed_name_t){{"shape"}, 1}, " ");

@@ -1,4 +1,4 @@
-/* Forms of ops that no row of mlir_forms.def can say, and what their printers share. */
+/* Printers of ops whose form no row of mlir_forms.def can express, and their helpers. */
 #ifndef MLIR_MLIR_PRINT_FORMS_H
 #define MLIR_MLIR_PRINT_FORMS_H
 
@@ -8,11 +8,11 @@
 
 typedef struct print_form {
   const char *op;                    /* NULL: the end of a table */
-  bool (*fits)(const mlir_op_t *op); /* is the op as its form wants it? NULL: always */
-  void (*print)(op_printer_t *printer, const mlir_op_t *op); /* the op behind its results */
+  bool (*fits)(const mlir_op_t *op); /* whether the form can express the op; NULL: always */
+  void (*print)(op_printer_t *printer, const mlir_op_t *op); /* the op after its results */
 } print_form_t;
 
-extern const print_form_t mlir_region_forms[]; /* of ops with regions, and of functions */
+extern const print_form_t mlir_region_forms[]; /* ops with regions, and functions */
 
 static inline void form_add(op_printer_t *printer, const char *text) {
   hr_strbuf_add_str(printer->text, text);

@@ -1,8 +1,8 @@
 /* Names of values as MLIR's own printer chooses them. All values of a region are named before those
  * of the regions inside it, which go on counting where it stopped; sister regions count alike. Some
  * ops suggest names ("%cst"); one that is taken gets a number behind it, and these numbers are one
- * series for all names. A name is kept as one number in mlir_value_t.mapped: its base and, if there
- * is one, the number behind it. */
+ * series for all names. A name is one number in mlir_value_t.mapped: its base and, if there
+ * is one, the number after it. */
 #include "mlir/text/mlir_op_printer.h"
 
 typedef enum base_name {
@@ -95,6 +95,7 @@ static base_name_t arg_name(const mlir_op_t *op, int index) {
 
 /* --- the walk --- */
 
+/* Results of an op share one base and are told apart by #number. */
 static void name_results(name_counts_t *counts, mlir_op_t *op) {
   bool named = op->result_count && result_name(op, 0) != BASE_NONE;
   int64_t number = op->result_count && !named ? counts->values++ : 0;
@@ -106,6 +107,7 @@ static void name_results(name_counts_t *counts, mlir_op_t *op) {
   }
 }
 
+/* Arguments are %argN within their function. */
 static void name_args(name_counts_t *counts, mlir_block_t *block, bool is_entry) {
   const mlir_op_t *parent = block->parent->parent;
   for (int i = 0; i < block->arg_count; i++) {
@@ -118,6 +120,7 @@ static void name_args(name_counts_t *counts, mlir_block_t *block, bool is_entry)
   }
 }
 
+/* Numbers continue in nested regions; isolated ones start again. */
 static void name_region(const mlir_region_t *region, name_counts_t counts) {
   for (size_t b = 0; b < region->blocks.count; b++) {
     mlir_block_t *block = region->blocks.data[b];
@@ -135,6 +138,7 @@ void mlir_name_values(const mlir_op_t *top) {
   for (int r = 0; r < top->region_count; r++) name_region(top->regions[r], (name_counts_t){0});
 }
 
+/* Clears `mapped` for the next user of the tree. */
 void mlir_forget_names(const mlir_op_t *top) {
   for (int i = 0; i < top->result_count; i++) top->results[i].mapped = NULL;
   for (int r = 0; r < top->region_count; r++)
@@ -147,6 +151,7 @@ void mlir_forget_names(const mlir_op_t *top) {
 
 /* --- printing --- */
 
+/* %base, or %base#number. */
 static void print_name(op_printer_t *printer, const mlir_value_t *value) {
   uint64_t code = (uint64_t)(uintptr_t)value->mapped - 1;
   base_name_t base = (base_name_t)(code % BASE_COUNT);
@@ -167,6 +172,7 @@ void mlir_print_use(op_printer_t *printer, const mlir_value_t *value) {
     hr_strbuf_printf(printer->text, "#%d", value->index);
 }
 
+/* "%0:2 = ", or nothing without results. */
 void mlir_print_results(op_printer_t *printer, const mlir_op_t *op) {
   int names = share_name(op) ? 1 : op->result_count;
   for (int i = 0; i < names; i++) {

@@ -78,6 +78,7 @@ void mlir_print_rest(op_printer_t *printer, const mlir_op_t *op, const printed_n
 
 /* --- types --- */
 
+/* T, or (T, U), or (). */
 void mlir_print_result_types(op_printer_t *printer, const mlir_op_t *op) {
   bool bare = op->result_count == 1 && op->results[0].type->kind != MLIR_TYPE_FUNCTION;
   if (!bare) hr_strbuf_add_char(printer->text, '(');
@@ -108,6 +109,7 @@ static bool all_alike(const mlir_op_t *op) {
   return op->result_count == 1;
 }
 
+/* Types as the row of the form wants them. */
 static void print_form_types(op_printer_t *printer, const mlir_op_t *op, mlir_form_types_t types) {
   switch (types) {
     case MLIR_FORM_LIST:
@@ -143,6 +145,7 @@ static bool is_attr_item(const char *item) { return item[1] && strchr(item, ':')
 
 static const char *attr_of_item(const char *item) { return strrchr(item, ':') + 1; }
 
+/* An attribute as its item of the format prints it. */
 static void print_item_value(op_printer_t *printer, const char *item, const mlir_attr_t *attr) {
   if (has_prefix(item, "ints:"))
     mlir_print_ints(printer->text, attr);
@@ -194,6 +197,7 @@ static bool is_optional_shown(const mlir_op_t *op, const char *format) {
   return attr && !is_false;
 }
 
+/* The items of a format; an optional part prints if its attribute is there. */
 static void print_items(op_printer_t *printer, const mlir_form_t *form, const mlir_op_t *op) {
   char item[MLIR_FORM_ITEM], names[4][MLIR_FORM_ITEM];
   printed_name_t printed_name = {.count = 0};
@@ -245,6 +249,7 @@ static void print_block_ops(op_printer_t *printer, const mlir_block_t *block) {
   printer->indent--;
 }
 
+/* ^bbN(%arg: T, ...): for all blocks but a plain entry. */
 static void print_block_label(op_printer_t *printer, const mlir_block_t *block, size_t number) {
   mlir_start_line(printer);
   hr_strbuf_printf(printer->text, "^bb%zu", number);
@@ -257,6 +262,7 @@ static void print_block_label(op_printer_t *printer, const mlir_block_t *block, 
   hr_strbuf_add_str(printer->text, block->arg_count ? "):" : ":");
 }
 
+/* { blocks } */
 void mlir_print_region(op_printer_t *printer, const mlir_region_t *region, bool named_args) {
   hr_strbuf_add_char(printer->text, '{');
   for (size_t b = 0; b < region->blocks.count; b++) {
@@ -282,6 +288,7 @@ static void print_successors(op_printer_t *printer, const mlir_op_t *op) {
   if (op->successor_count) hr_strbuf_add_char(printer->text, ']');
 }
 
+/* Operands or types, separated by commas. */
 static void print_list(op_printer_t *printer, int count, const mlir_named_attr_t *attrs,
                        const char *open, const char *close) {
   for (int i = 0; i < count; i++) {
@@ -307,6 +314,7 @@ static void mlir_print_op_generic(op_printer_t *printer, const mlir_op_t *op) {
   mlir_print_function_type(printer, op);
 }
 
+/* A form of its own, a row of the table, else the generic form. */
 static void print_any_form(op_printer_t *printer, const mlir_op_t *op) {
   if (mlir_print_custom_form(printer, op)) return;
   const mlir_form_t *form = mlir_form_find(op->name);

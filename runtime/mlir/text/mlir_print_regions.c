@@ -20,7 +20,8 @@ static const mlir_op_t *applied_op(const mlir_op_t *op) {
   static const char *const names[] = {"add", "and", "maximum", "minimum", "multiply", "or", "xor"};
   const mlir_block_t *block = op->regions[0]->blocks.data[0];
   if (block->arg_count != 2 || block->ops.count != 2) return NULL;
-  const mlir_op_t *inner = block->ops.data[0], *end = block->ops.data[1];
+  const mlir_op_t *inner = block->ops.data[0];
+  const mlir_op_t *end = block->ops.data[1];
   bool plain = inner->operand_count == 2 && inner->result_count == 1 && !inner->attr_count &&
                !inner->extra_count && inner->name.size > 10 &&
                !memcmp(inner->name.data, "stablehlo.", 10) && end->operand_count == 1 &&
@@ -42,6 +43,7 @@ static void print_argument(op_printer_t *printer, const mlir_value_t *arg) {
   mlir_print_type(printer->text, arg->type);
 }
 
+/* reducer(%acc: T, %x: T) ... {body} */
 static void print_reducer(op_printer_t *printer, const mlir_op_t *op) {
   const mlir_block_t *block = op->regions[0]->blocks.data[0];
   int pairs = block->arg_count / 2;
@@ -58,6 +60,7 @@ static void print_reducer(op_printer_t *printer, const mlir_op_t *op) {
   mlir_print_region(printer, op->regions[0], true);
 }
 
+/* The short notation "applies op" if the body is one op on its arguments. */
 static void print_reduce(op_printer_t *printer, const mlir_op_t *op) {
   const mlir_op_t *applied = applied_op(op);
   if (applied && printer->locations && applied->location != op->location)
@@ -85,8 +88,8 @@ static bool while_fits(const mlir_op_t *op) {
   if (!form_has_block(op, 0) || !form_has_block(op, 1) || op->region_count != 2 ||
       op->result_count != op->operand_count)
     return false;
-  const mlir_block_t *condition = op->regions[0]->blocks.data[0],
-                     *body = op->regions[1]->blocks.data[0];
+  const mlir_block_t *condition = op->regions[0]->blocks.data[0];
+  const mlir_block_t *body = op->regions[1]->blocks.data[0];
   if (condition->arg_count != op->operand_count || body->arg_count != op->operand_count)
     return false;
   for (int i = 0; i < op->operand_count; i++) {
@@ -127,6 +130,7 @@ static bool scan_fits(const mlir_op_t *op) {
          dimension->kind == MLIR_ATTR_INTEGER && inputs >= 0 && inputs <= op->operand_count;
 }
 
+/* chlo.scan(%in) inits (%init) dimension=N {body} */
 static void print_scan(op_printer_t *printer, const mlir_op_t *op) {
   int inputs = (int)mlir_first_segment(op, "operandSegmentSizes");
   form_add(printer, "chlo.scan(");
@@ -142,6 +146,7 @@ static void print_scan(op_printer_t *printer, const mlir_op_t *op) {
   mlir_print_function_type(printer, op);
 }
 
+/* Operands and types; nothing else for an empty return. */
 static void print_return(op_printer_t *printer, const mlir_op_t *op) {
   mlir_print_op_name(printer, op);
   if (op->operand_count) form_add(printer, " ");
@@ -160,6 +165,7 @@ static void print_dict_of(op_printer_t *printer, const mlir_attr_t *dicts, int i
   mlir_print_attr(printer->text, dicts->items[index]);
 }
 
+/* Parentheses unless there is one result without attributes. */
 static void print_function_results(op_printer_t *printer, const mlir_type_t *type,
                                    const mlir_attr_t *attrs) {
   bool bare = type->result_count == 1 && !(attrs && attrs->count && attrs->items[0]->count);
@@ -173,11 +179,10 @@ static void print_function_results(op_printer_t *printer, const mlir_type_t *typ
   if (!bare) form_add(printer, ")");
 }
 
+/* A declaration has types only. */
 static void print_parameters(op_printer_t *printer, const mlir_op_t *op, const mlir_type_t *type) {
-  const mlir_block_t *block =
-      form_has_block(op, 0) || (op->region_count && op->regions[0]->blocks.count)
-          ? op->regions[0]->blocks.data[0]
-          : NULL;
+  bool has_body = op->region_count && op->regions[0]->blocks.count;
+  const mlir_block_t *block = has_body ? op->regions[0]->blocks.data[0] : NULL;
   for (int i = 0; i < type->input_count; i++) {
     if (i) form_add(printer, ", ");
     if (block) {
@@ -189,6 +194,7 @@ static void print_parameters(op_printer_t *printer, const mlir_op_t *op, const m
   }
 }
 
+/* The type attribute must agree with the entry block. */
 static bool func_fits(const mlir_op_t *op) {
   const mlir_attr_t *type = mlir_op_attr(op, "function_type");
   if (!type || type->kind != MLIR_ATTR_TYPE || type->type->kind != MLIR_TYPE_FUNCTION ||
@@ -198,6 +204,7 @@ static bool func_fits(const mlir_op_t *op) {
   return !has_body || op->regions[0]->blocks.data[0]->arg_count == type->type->input_count;
 }
 
+/* func.func visibility @name(parameters) -> results attributes {..} {body} */
 static void print_func(op_printer_t *printer, const mlir_op_t *op) {
   const mlir_attr_t *visibility = mlir_op_attr(op, "sym_visibility");
   const mlir_type_t *type = mlir_op_attr(op, "function_type")->type;
@@ -217,6 +224,7 @@ static void print_func(op_printer_t *printer, const mlir_op_t *op) {
   mlir_print_region(printer, op->regions[0], true);
 }
 
+/* module @name attributes {..} {body} */
 static void print_builtin_module(op_printer_t *printer, const mlir_op_t *op) {
   static const mlir_region_t empty;
   form_add(printer, "module");
@@ -246,6 +254,7 @@ static bool sharded_fits(const mlir_op_t *op) {
   return op->operand_count == 1 && op->result_count == 1 && form_has_string(op, "sharding");
 }
 
+/* sdy.reshard and sdy.sharding_constraint: the sharding is stored as text. */
 static void print_sharded(op_printer_t *printer, const mlir_op_t *op) {
   mlir_print_op_name(printer, op);
   form_add(printer, " ");
@@ -261,6 +270,7 @@ static bool manual_fits(const mlir_op_t *op) {
          form_has_string(op, "out_shardings") && form_has_string(op, "manual_axes");
 }
 
+/* sdy.manual_computation with shardings and axes as stored. */
 static void print_manual(op_printer_t *printer, const mlir_op_t *op) {
   const mlir_block_t *block = op->regions[0]->blocks.data[0];
   form_add(printer, "sdy.manual_computation(");

@@ -1,4 +1,5 @@
-/* Names, numbers and types as text. */
+/* Names, strings, numbers and types as MLIR text, in the notation of MLIR's own printer: floats
+ * have six digits if that reads back, all digits otherwise, or their bit pattern. */
 #include "mlir/text/mlir_print.h"
 
 #include <ctype.h>
@@ -14,6 +15,7 @@
 
 /* --- names and strings --- */
 
+/* Letters, digits, _ $ and . after a letter or _. */
 bool mlir_is_bare(hr_str_t name) {
   if (!name.size || !(isalpha((unsigned char)name.data[0]) || name.data[0] == '_')) return false;
   for (size_t i = 1; i < name.size; i++) {
@@ -23,6 +25,7 @@ bool mlir_is_bare(hr_str_t name) {
   return true;
 }
 
+/* Escapes are two hexadecimal digits, but for the backslash. */
 void mlir_print_string(hr_strbuf_t *text, hr_str_t string) {
   hr_strbuf_add_char(text, '"');
   for (size_t i = 0; i < string.size; i++) {
@@ -44,6 +47,7 @@ void mlir_print_name(hr_strbuf_t *text, hr_str_t name) {
     mlir_print_string(text, name);
 }
 
+/* @root::@nested */
 void mlir_print_symbol(hr_strbuf_t *text, const mlir_attr_t *attr) {
   hr_strbuf_add_char(text, '@');
   mlir_print_name(text, attr->text);
@@ -58,7 +62,8 @@ void mlir_print_symbol(hr_strbuf_t *text, const mlir_attr_t *attr) {
 /* Six digits, with an exponent: "1.500000e+00". */
 static void scientific_digits(double value, char into[64]) {
   char digits[MLIR_DECIMAL_DIGITS];
-  int power, count = mlir_decimal_digits(value, 6, digits, &power);
+  int power;
+  int count = mlir_decimal_digits(value, 6, digits, &power);
   snprintf(into, 64, "%s%c.%.*s%.*se%c%02d", signbit(value) ? "-" : "", digits[0], count - 1,
            digits + 1, 7 - count, "000000", power < 0 ? '-' : '+', abs(power));
 }
@@ -67,7 +72,9 @@ static void scientific_digits(double value, char into[64]) {
  * false if that shows no point, and would read as an integer. */
 static bool print_all_digits(hr_strbuf_t *text, double value, int wanted) {
   char digits[MLIR_DECIMAL_DIGITS];
-  int power, count = mlir_decimal_digits(value, wanted, digits, &power), whole = power + 1;
+  int power;
+  int count = mlir_decimal_digits(value, wanted, digits, &power);
+  int whole = power + 1;
   bool integral = count <= whole;
   bool scientific = integral ? whole - count > MAX_PADDING || whole > wanted : power < -MAX_PADDING;
   if (integral && !scientific) return false;
@@ -101,6 +108,7 @@ void mlir_print_float(hr_strbuf_t *text, const mlir_type_t *type, double value, 
   hr_strbuf_printf(text, "0x%0*lX", (mlir_float_bits(type->name) + 3) / 4, (unsigned long)bits);
 }
 
+/* i1 prints as true and false. */
 void mlir_print_integer(hr_strbuf_t *text, const mlir_type_t *type, int64_t value) {
   if (type && type->kind == MLIR_TYPE_INTEGER && type->width == 1)
     hr_strbuf_add_str(text, value ? "true" : "false");
@@ -112,6 +120,7 @@ void mlir_print_integer(hr_strbuf_t *text, const mlir_type_t *type, int64_t valu
 
 /* --- types --- */
 
+/* 4x?x[8]x: sizes, unknown sizes, scalable sizes. */
 static void print_dims(hr_strbuf_t *text, const mlir_type_t *type) {
   for (int d = 0; d < type->rank; d++) {
     bool scalable = type->scalable && type->scalable[d];
@@ -124,6 +133,7 @@ static void print_dims(hr_strbuf_t *text, const mlir_type_t *type) {
   }
 }
 
+/* word<dims x element, encoding, space> */
 static void print_shaped(hr_strbuf_t *text, const char *word, const mlir_type_t *type) {
   hr_strbuf_printf(text, "%s<", word);
   if (type->kind == MLIR_TYPE_UNRANKED_TENSOR) hr_strbuf_add_str(text, "*x");
@@ -147,6 +157,7 @@ static void print_types(hr_strbuf_t *text, int count, const mlir_type_t *const *
   }
 }
 
+/* One result needs no parentheses unless it is a function. */
 static void print_function(hr_strbuf_t *text, const mlir_type_t *type) {
   bool bare = type->result_count == 1 && type->results[0]->kind != MLIR_TYPE_FUNCTION;
   hr_strbuf_add_char(text, '(');
@@ -161,6 +172,7 @@ static void print_double(hr_strbuf_t *text, double value) {
   mlir_print_float(text, &f64, value, hr_float_encode(HR_F64, value));
 }
 
+/* Storage type; the range prints if it is not the whole type. */
 static void print_storage(hr_strbuf_t *text, const mlir_quant_t *quant) {
   int width = quant->storage->width;
   int64_t low = quant->storage_signed ? -(INT64_C(1) << (width - 1)) : 0;
@@ -176,6 +188,7 @@ static void print_scale(hr_strbuf_t *text, const mlir_quant_t *quant, int i) {
   if (quant->zero_points[i]) hr_strbuf_printf(text, ":%ld", (long)quant->zero_points[i]);
 }
 
+/* Nested lists of scales, one level per block dimension. */
 static void print_scales(hr_strbuf_t *text, const mlir_quant_t *quant, int level, int *next) {
   if (level == quant->scale_rank) {
     print_scale(text, quant, (*next)++);
@@ -189,6 +202,7 @@ static void print_scales(hr_strbuf_t *text, const mlir_quant_t *quant, int level
   hr_strbuf_add_char(text, '}');
 }
 
+/* !quant.uniform<storage:expressed:axis, scales> */
 static void print_uniform(hr_strbuf_t *text, const mlir_quant_t *quant) {
   int next = 0;
   hr_strbuf_add_str(text, "!quant.uniform<");
@@ -204,6 +218,7 @@ static void print_uniform(hr_strbuf_t *text, const mlir_quant_t *quant) {
   hr_strbuf_add_char(text, '>');
 }
 
+/* The three forms of quantised types. */
 static void print_quant(hr_strbuf_t *text, const mlir_quant_t *quant) {
   switch (quant->form) {
     case MLIR_QUANT_UNIFORM:

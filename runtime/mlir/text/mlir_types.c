@@ -1,10 +1,13 @@
-/* Types of MLIR text. */
+/* Types of MLIR text: integers, floats, containers, functions, quantised and dialect types.
+ * Dimensions are read character by character through restarts of the lexer. Types are not uniqued:
+ * equality is structural (mlir_type_equal). */
 #include <stdlib.h>
 #include <string.h>
 
 #include "mlir/text/mlir_parser.h"
 #include "base/decimal.h"
 
+/* No caching: types are small and the arena is freed whole. */
 hr_status_t mlir_make_integer_type(hr_arena_t *arena, int width, mlir_signedness_t sign,
                                    const mlir_type_t **out_type) {
   mlir_type_t *type;
@@ -16,6 +19,7 @@ hr_status_t mlir_make_integer_type(hr_arena_t *arena, int width, mlir_signedness
   return NULL;
 }
 
+/* Without encoding. */
 hr_status_t mlir_make_tensor_type(hr_arena_t *arena, const mlir_type_t *element, int rank,
                                   const int64_t *dims, const mlir_type_t **out_type) {
   mlir_type_t *type;
@@ -32,7 +36,8 @@ hr_status_t mlir_make_tensor_type(hr_arena_t *arena, const mlir_type_t *element,
 
 /* iN, siN, uiN with N up to 64. */
 static bool integer_word(hr_str_t word, int *out_width, mlir_signedness_t *out_sign) {
-  const char *at = word.data, *end = at + word.size;
+  const char *at = word.data;
+  const char *end = at + word.size;
   *out_sign = MLIR_SIGNLESS;
   if (at < end && (*at == 's' || *at == 'u'))
     *out_sign = *at++ == 's' ? MLIR_SIGNED : MLIR_UNSIGNED;
@@ -58,6 +63,7 @@ static int find_container(hr_str_t word) {
   return -1;
 }
 
+/* Whether the current token can start a type. */
 bool mlir_at_type(const mlir_parser_t *parser) {
   const mlir_token_t *token = mlir_peek(parser);
   int width;
@@ -68,7 +74,8 @@ bool mlir_at_type(const mlir_parser_t *parser) {
           find_container(token->text) >= 0);
 }
 
-/* The 'x' behind a dimension is glued to what follows: "x5xf32" is one word to the lexer. */
+/* Skips the 'x' after a dimension, which is glued to the next token: "x5xf32" is one word to the
+ * lexer, restarted after the 'x'. */
 static hr_status_t take_x(mlir_parser_t *parser) {
   const mlir_token_t *token = mlir_peek(parser);
   if (token->kind != MLIR_TOKEN_WORD || token->text.data[0] != 'x')
@@ -87,6 +94,7 @@ static hr_status_t take_size(mlir_parser_t *parser, int64_t *out_size) {
   return *out_size < 0 ? mlir_expected(parser, "a size below 2^63") : NULL;
 }
 
+/* A size, "?", or "[size]" for a scalable one. */
 static hr_status_t parse_dim(mlir_parser_t *parser, int64_t *out_size, bool *out_scalable) {
   HR_TRY(mlir_take_if(parser, '[', out_scalable));
   bool unknown = false;
@@ -104,6 +112,7 @@ static bool at_dim(const mlir_parser_t *parser) {
          mlir_at(parser, '[');
 }
 
+/* Dimensions up to the element type; at most HLO_MAX_RANK. */
 static hr_status_t parse_dims(mlir_parser_t *parser, mlir_type_t *type) {
   int64_t dims[HLO_MAX_RANK];
   bool scalable[HLO_MAX_RANK], any_scalable = false;
@@ -166,6 +175,7 @@ done:
   return st;
 }
 
+/* A single result may omit its parentheses. */
 hr_status_t mlir_parse_function_type(mlir_parser_t *parser, const mlir_type_t **out_type) {
   mlir_type_t *type;
   HR_TRY(HR_NEW(parser->arena, &type));
@@ -191,6 +201,7 @@ hr_status_t mlir_parse_function_type(mlir_parser_t *parser, const mlir_type_t **
 
 /* --- quantised types --- */
 
+/* A float or integer, possibly negative. */
 static hr_status_t take_number(mlir_parser_t *parser, double *out_number) {
   bool negative;
   HR_TRY(mlir_take_if(parser, '-', &negative));
@@ -210,8 +221,7 @@ static hr_status_t parse_storage(mlir_parser_t *parser, mlir_quant_t *quant) {
   hr_str_t word;
   int width = 0;
   HR_TRY(mlir_take_kind(parser, MLIR_TOKEN_WORD, "a storage type", &word));
-  size_t digits =
-      word.size && word.data[0] == 'u' ? (word.size > 1 && word.data[1] == 'i' ? 2 : 1) : 1;
+  size_t digits = word.size > 1 && word.data[0] == 'u' && word.data[1] == 'i' ? 2 : 1;
   for (size_t i = digits; i < word.size && width < 64; i++)
     width = width * 10 + (word.data[i] - '0');
   if (width < 1 || width > 32) return mlir_expected(parser, "a storage type of 1 to 32 bits");
@@ -235,6 +245,7 @@ typedef struct scale_list {
   HR_VEC(int64_t) zeros;
 } scale_list_t;
 
+/* scale, or scale:zero_point */
 static hr_status_t parse_scale(mlir_parser_t *parser, scale_list_t *list) {
   double scale;
   int64_t zero = 0;
@@ -282,6 +293,7 @@ static hr_status_t parse_blocks(mlir_parser_t *parser, mlir_quant_t *quant) {
   return mlir_take(parser, '}');
 }
 
+/* storage : expressed [: axis or {blocks}], scales */
 static hr_status_t parse_uniform(mlir_parser_t *parser, mlir_quant_t *quant, scale_list_t *list) {
   int64_t dims[HLO_MAX_RANK];
   bool per_axis;
@@ -307,6 +319,7 @@ static hr_status_t parse_uniform(mlir_parser_t *parser, mlir_quant_t *quant, sca
   return NULL;
 }
 
+/* expressed<min:max> */
 static hr_status_t parse_calibrated(mlir_parser_t *parser, mlir_quant_t *quant) {
   HR_TRY(mlir_parse_type(parser, &quant->expressed));
   HR_TRY(mlir_take(parser, '<'));
@@ -323,7 +336,7 @@ static hr_status_t parse_any(mlir_parser_t *parser, mlir_quant_t *quant) {
   return expressed ? mlir_parse_type(parser, &quant->expressed) : NULL;
 }
 
-/* "<...>" behind !quant.uniform, !quant.any or !quant.calibrated */
+/* "<...>" after !quant.uniform, !quant.any or !quant.calibrated */
 static hr_status_t parse_quant(mlir_parser_t *parser, hr_str_t form, mlir_type_t *type) {
   mlir_quant_t *quant;
   HR_TRY(HR_NEW(parser->arena, &quant));
@@ -350,6 +363,7 @@ static hr_status_t parse_quant(mlir_parser_t *parser, hr_str_t form, mlir_type_t
 
 /* --- dialect types --- */
 
+/* An alias, a type of a known dialect, or an opaque type as text. */
 static hr_status_t parse_bang(mlir_parser_t *parser, const mlir_type_t **out_type) {
   hr_str_t name;
   mlir_type_t *type;
@@ -387,6 +401,7 @@ static hr_status_t parse_bang(mlir_parser_t *parser, const mlir_type_t **out_typ
   return NULL;
 }
 
+/* Types with parameters in angle brackets. */
 static hr_status_t parse_container(mlir_parser_t *parser, mlir_type_kind_t kind,
                                    mlir_type_t *type) {
   type->kind = kind;
@@ -407,6 +422,7 @@ static hr_status_t parse_container(mlir_parser_t *parser, mlir_type_kind_t kind,
   }
 }
 
+/* An integer, a container, else a float by name. */
 static hr_status_t parse_word_type(mlir_parser_t *parser, const mlir_type_t **out_type) {
   hr_str_t word;
   int width;
@@ -425,6 +441,7 @@ static hr_status_t parse_word_type(mlir_parser_t *parser, const mlir_type_t **ou
   return NULL;
 }
 
+/* Nesting is bounded by mlir_enter. */
 hr_status_t mlir_parse_type(mlir_parser_t *parser, const mlir_type_t **out_type) {
   HR_TRY(mlir_enter(parser));
   hr_status_t st;

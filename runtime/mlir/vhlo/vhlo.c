@@ -29,6 +29,7 @@ const vhlo_row_t *vhlo_find(hr_str_t wire_name) {
   return NULL;
 }
 
+/* Rows of one op have disjoint ranges of versions. */
 const vhlo_row_t *vhlo_find_for(hr_str_t name, int version) {
   const char *wanted = hr_str_is(name, "func.func")     ? "stablehlo.func"
                        : hr_str_is(name, "func.call")   ? "stablehlo.call"
@@ -42,6 +43,7 @@ const vhlo_row_t *vhlo_find_for(hr_str_t name, int version) {
   return NULL;
 }
 
+/* Return ops belong to the dialect of their parent. */
 hr_str_t vhlo_upgrade_name(const vhlo_row_t *row, const mlir_op_t *parent) {
   if (!strcmp(row->stablehlo_name, "stablehlo.func")) return HR_STR("func.func");
   if (!strcmp(row->stablehlo_name, "stablehlo.call")) return HR_STR("func.call");
@@ -60,6 +62,7 @@ static const struct {
                 {14, 64, false}, {15, 4, true},  {16, 8, true},  {17, 16, true},  {18, 32, true},
                 {19, 64, true},  {31, 2, false}, {32, 2, true}};
 
+/* Codes of integers come in pairs of signless and unsigned, by width. */
 bool vhlo_integer_type(uint64_t code, int *out_width, bool *out_unsigned) {
   for (size_t i = 0; i < sizeof integers / sizeof *integers; i++) {
     if ((uint64_t)integers[i].code != code) continue;
@@ -77,6 +80,7 @@ int vhlo_integer_code(int width, bool is_unsigned) {
   return -1;
 }
 
+/* Types that are not listed exist since the first version. */
 int vhlo_type_since(int code) {
   static const struct {
     int code, since;
@@ -93,6 +97,7 @@ int vhlo_type_since(int code) {
 
 /* --- structures --- */
 
+/* Gather and scatter name their structures differently. */
 const char *vhlo_struct_attr(vhlo_how_t how, hr_str_t op_name) {
   switch (how) {
     case VHLO_DOT:
@@ -106,6 +111,7 @@ const char *vhlo_struct_attr(vhlo_how_t how, hr_str_t op_name) {
   }
 }
 
+/* Mnemonic of the structure in StableHLO. */
 const char *vhlo_struct_mnemonic(vhlo_how_t how) {
   switch (how) {
     case VHLO_DOT:
@@ -157,7 +163,8 @@ static int64_t list_length(const mlir_attr_t *attr) {
 /* Elements of 64 bits as array<i64>. */
 static hr_status_t make_ints(upgrade_t *up, const char *name, const mlir_attr_t *attr,
                              const mlir_attr_t **out_attr) {
-  int64_t count = list_length(attr), *values;
+  int64_t count = list_length(attr);
+  int64_t *values;
   if (attr->kind == MLIR_ATTR_DENSE_ARRAY) {
     *out_attr = attr;
     return NULL;
@@ -208,6 +215,7 @@ static bool all_zero(const mlir_attr_t *attr) {
   return true;
 }
 
+/* Lists that equal their default are left out. */
 static hr_status_t add_ints(upgrade_t *up, const vhlo_attr_t *attr, const mlir_attr_t *value) {
   const mlir_attr_t *ints;
   HR_TRY(make_ints(up, attr->name, value, &ints));
@@ -226,8 +234,9 @@ static hr_status_t add_bools(upgrade_t *up, const vhlo_attr_t *attr, const mlir_
 
 /* Replica groups as axes of a mesh; VHLO names the mesh by a string. */
 static hr_status_t add_mesh_axes(upgrade_t *up, const vhlo_attr_t *attr, const mlir_attr_t *value) {
-  const mlir_attr_t *mesh = mlir_attr_field(value, "mesh"), *axes = mlir_attr_field(value, "axes"),
-                    *groups;
+  const mlir_attr_t *mesh = mlir_attr_field(value, "mesh");
+  const mlir_attr_t *axes = mlir_attr_field(value, "axes");
+  const mlir_attr_t *groups;
   if (!mesh || !axes) return wrong(up, attr->name, "a list of elements");
   if (mesh->kind == MLIR_ATTR_STRING) HR_TRY(mlir_make_symbol(up->arena, mesh->text, &mesh));
   const mlir_named_attr_t fields[] = {{HR_STR("mesh"), mesh}, {HR_STR("axes"), axes}};
@@ -236,6 +245,7 @@ static hr_status_t add_mesh_axes(upgrade_t *up, const vhlo_attr_t *attr, const m
   return NULL;
 }
 
+/* Elements that equal their default are left out. */
 static hr_status_t add_dense(upgrade_t *up, const vhlo_attr_t *attr, const mlir_attr_t *value) {
   if (attr->how == VHLO_DENSE && value->kind == MLIR_ATTR_STRUCT)
     return add_mesh_axes(up, attr, value);
@@ -256,7 +266,8 @@ static hr_status_t add_bool(upgrade_t *up, const vhlo_attr_t *attr, const mlir_a
 
 static hr_status_t add_number(upgrade_t *up, const vhlo_attr_t *attr, const mlir_attr_t *value) {
   if (value->kind != MLIR_ATTR_INTEGER) return wrong(up, attr->name, "an integer");
-  int64_t fallback = attr->how == VHLO_ZERO ? 0 : attr->how == VHLO_MINUS_ONE ? -1 : 1;
+  int64_t fallback = attr->how == VHLO_MINUS_ONE ? -1 : 1;
+  if (attr->how == VHLO_ZERO) fallback = 0;
   if (value->integer != fallback) add(up, attr->name, value);
   return NULL;
 }
@@ -269,6 +280,7 @@ static hr_status_t add_symbol(upgrade_t *up, const vhlo_attr_t *attr, const mlir
   return NULL;
 }
 
+/* Strings become symbol references. */
 static hr_status_t add_symbols(upgrade_t *up, const vhlo_attr_t *attr, const mlir_attr_t *value) {
   const mlir_attr_t **items, *array;
   if (value->kind != MLIR_ATTR_ARRAY) return wrong(up, attr->name, "an array");
@@ -307,6 +319,7 @@ static bool has_kind(vhlo_how_t how, const mlir_attr_t *value) {
   }
 }
 
+/* Empty strings, arrays and dictionaries stand for absence. */
 static bool is_empty(const mlir_attr_t *value) {
   switch (value->kind) {
     case MLIR_ATTR_STRING:
@@ -330,15 +343,18 @@ static bool all_default(const mlir_attr_t *value) {
 }
 
 static bool is_default_accuracy(const mlir_attr_t *value) {
-  const mlir_attr_t *atol = mlir_attr_field(value, "atol"), *rtol = mlir_attr_field(value, "rtol"),
-                    *ulps = mlir_attr_field(value, "ulps"), *mode = mlir_attr_field(value, "mode");
+  const mlir_attr_t *atol = mlir_attr_field(value, "atol");
+  const mlir_attr_t *rtol = mlir_attr_field(value, "rtol");
+  const mlir_attr_t *ulps = mlir_attr_field(value, "ulps");
+  const mlir_attr_t *mode = mlir_attr_field(value, "mode");
   return atol && rtol && ulps && mode && atol->number == 0 && rtol->number == 0 &&
          ulps->integer == 0 && is_word(mode, "DEFAULT");
 }
 
 /* Handle and type of a channel. */
 static hr_status_t add_channel(upgrade_t *up, const vhlo_attr_t *attr, const mlir_attr_t *value) {
-  const mlir_attr_t *type = given_named(up, "channel_type"), *channel;
+  const mlir_attr_t *type = given_named(up, "channel_type");
+  const mlir_attr_t *channel;
   if (value->kind != MLIR_ATTR_INTEGER || (type && type->kind != MLIR_ATTR_INTEGER))
     return wrong(up, attr->name, "an integer");
   if (attr->how == VHLO_CHANNEL && !value->integer) return NULL;
@@ -373,8 +389,8 @@ static hr_status_t struct_field(upgrade_t *up, const bytecode_field_t *field,
 
 /* The structure whose first field in wire order this is; it takes in the others too. */
 static hr_status_t add_struct(upgrade_t *up, const vhlo_attr_t *attr) {
-  const char *mnemonic = vhlo_struct_mnemonic(attr->how),
-             *name = vhlo_struct_attr(attr->how, HR_STR("op"));
+  const char *mnemonic = vhlo_struct_mnemonic(attr->how);
+  const char *name = vhlo_struct_attr(attr->how, HR_STR("op"));
   const bytecode_struct_t *row = bytecode_struct_named("stablehlo", hr_str_from(mnemonic));
   mlir_named_attr_t fields[sizeof row->fields / sizeof *row->fields];
   const mlir_attr_t *value;
@@ -398,11 +414,12 @@ static hr_status_t add_struct(upgrade_t *up, const vhlo_attr_t *attr) {
 
 /* Layouts are given for operands and results together. */
 static bool layouts_absent(const upgrade_t *up) {
-  const mlir_attr_t *operands = given_named(up, "operand_layouts"),
-                    *results = given_named(up, "result_layouts");
+  const mlir_attr_t *operands = given_named(up, "operand_layouts");
+  const mlir_attr_t *results = given_named(up, "result_layouts");
   return operands && results && is_empty(operands) && is_empty(results);
 }
 
+/* One attribute from VHLO to StableHLO, by the kind in vhlo.def. */
 static hr_status_t upgrade_one(upgrade_t *up, const vhlo_attr_t *attr, const mlir_attr_t *value) {
   bool absent = false;
   if (!has_kind(attr->how, value)) return wrong(up, attr->name, "of the right kind");
@@ -466,6 +483,7 @@ static hr_status_t upgrade_one(upgrade_t *up, const vhlo_attr_t *attr, const mli
   return NULL;
 }
 
+/* VHLO has all attributes; those with default values are dropped. */
 hr_status_t vhlo_upgrade_attrs(const mlir_module_t *module, hr_arena_t *arena,
                                const vhlo_row_t *row, const mlir_attr_t *const *given,
                                int *out_count, const mlir_named_attr_t **out_attrs) {

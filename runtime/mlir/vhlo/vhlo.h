@@ -1,5 +1,6 @@
-/* VHLO, the versioned dialect of portable artifacts: its operations and codes, and what they are in
- * StableHLO. */
+/* VHLO, the versioned dialect of portable artifacts: operations, codes, and their counterparts in
+ * StableHLO. Versions are numbers 100 * major + minor, as in vhlo.def.
+ * Source: StableHLO, vhlo.md. */
 #ifndef MLIR_VHLO_H
 #define MLIR_VHLO_H
 
@@ -107,8 +108,8 @@ const mlir_op_t *vhlo_find_chlo(const mlir_module_t *module);
 
 /* Puts casts between the ops of VHLO and those of other dialects, which keep their own types. */
 hr_status_t vhlo_add_casts(mlir_module_t *module);
-bool vhlo_is_foreign(const mlir_op_t *op);    /* of a dialect that artifacts hold as it is */
-bool vhlo_casts_to_vhlo(const mlir_op_t *op); /* a cast whose result is VHLO's */
+bool vhlo_is_foreign(const mlir_op_t *op);    /* op of a dialect that artifacts store unchanged */
+bool vhlo_casts_to_vhlo(const mlir_op_t *op); /* a cast whose result has a type of VHLO */
 
 /* The structure that fields of this kind belong to: its attribute in StableHLO, e.g.
  * "dot_dimension_numbers". */
@@ -121,8 +122,8 @@ hr_status_t vhlo_upgrade_attrs(const mlir_module_t *module, hr_arena_t *arena,
                                const vhlo_row_t *row, const mlir_attr_t *const *given,
                                int *out_count, const mlir_named_attr_t **out_attrs);
 /* The other way: values for row->attrs[i] of an op of the tree, as StableHLO spells them. Absent
- * ones become defaults. `version` as in vhlo.def. Errors: UNSUPPORTED if the op asks for something
- * that this version of it cannot say. */
+ * ones become defaults. `version` as in vhlo.def. Errors: UNSUPPORTED if the op asks for a
+ * feature that this version does not have. */
 hr_status_t vhlo_downgrade_attrs(const mlir_module_t *module, hr_arena_t *arena, int version,
                                  const vhlo_row_t *row, const mlir_op_t *op,
                                  const mlir_attr_t **out_given);

@@ -1,7 +1,8 @@
-/* Ops of other dialects (sdy) in portable artifacts: since version 1.11 they stand there as they
- * are, with types of builtin, between casts from and to the types of VHLO: %1 =
- * builtin.unrealized_conversion_cast %0 : !vhlo.tensor_v1<4x!vhlo.f32_v1> to tensor<4xf32> %2 =
- * sdy.sharding_constraint %1 <@mesh, [{"x"}]> : tensor<4xf32> */
+/* Ops of other dialects (sdy) in portable artifacts. Since version 1.11 they are stored unchanged,
+ * with types of builtin, between casts from and to the types of VHLO:
+ *
+ *   %1 = builtin.unrealized_conversion_cast %0 : !vhlo.tensor_v1<4x!vhlo.f32_v1> to tensor<4xf32>
+ *   %2 = sdy.sharding_constraint %1 <@mesh, [{"x"}]> : tensor<4xf32> */
 #include <string.h>
 
 #include "mlir/vhlo/vhlo.h"
@@ -30,6 +31,7 @@ bool vhlo_casts_to_vhlo(const mlir_op_t *op) {
   return hr_str_is(op->name, VHLO_CAST) && is_builtin(op->operands[0]);
 }
 
+/* A cast of one value, which replaces the operand; both sides have the tree's type. */
 static hr_status_t make_cast(hr_arena_t *arena, mlir_block_t *block, const mlir_op_t *user,
                              mlir_value_t **operand, mlir_op_t **out_cast) {
   mlir_op_t *cast;
@@ -37,7 +39,8 @@ static hr_status_t make_cast(hr_arena_t *arena, mlir_block_t *block, const mlir_
   HR_TRY(HR_NEW(arena, &cast->results));
   HR_TRY(HR_NEW(arena, &cast->operands));
   cast->name = HR_STR(VHLO_CAST);
-  cast->operand_count = cast->result_count = 1;
+  cast->operand_count = 1;
+  cast->result_count = 1;
   cast->operands[0] = *operand;
   cast->results[0] = (mlir_value_t){.type = (*operand)->type, .owner = cast};
   cast->location = user->location;
@@ -47,7 +50,7 @@ static hr_status_t make_cast(hr_arena_t *arena, mlir_block_t *block, const mlir_
   return NULL;
 }
 
-/* The block's ops once more, with casts in front of those that need them. */
+/* Rebuilds the list of ops of a block with casts before ops that need them. */
 static hr_status_t add_casts(hr_arena_t *arena, mlir_block_t *block) {
   size_t count = block->ops.count;
   mlir_op_t **ops;

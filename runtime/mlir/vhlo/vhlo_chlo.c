@@ -1,7 +1,10 @@
-/* CHLO in portable artifacts, which have no form for it: ops that XLA knows by name become the
- * custom calls that JAX's own artifacts have for them, stablehlo.custom_call @mhlo.erf(%x)
- * {mhlo.attributes = {}, mhlo.version = 1 : i64} chlo.tan became an op of StableHLO, and atan(x) is
- * atan2(x, 1). */
+/* CHLO in portable artifacts, which have no form for it. Ops that XLA knows by name become the
+ * custom calls that JAX's artifacts have for them:
+ *
+ *   stablehlo.custom_call @mhlo.erf(%x) {mhlo.attributes = {}, mhlo.version = 1 : i64}
+ *
+ * chlo.tan became an op of StableHLO, and atan(x) is atan2(x, 1). The others must be expanded by
+ * the importer before. */
 #include <string.h>
 
 #include "mlir/text/mlir_parser.h"
@@ -9,7 +12,8 @@
 
 static bool is_chlo(hr_str_t name) { return name.size > 5 && !memcmp(name.data, "chlo.", 5); }
 
-static bool has_call(hr_str_t name) {
+/* Ops that XLA knows as mhlo custom calls. */
+static bool has_custom_call(hr_str_t name) {
   static const char *const names[] = {"chlo.acos",  "chlo.acosh", "chlo.asin",
                                       "chlo.asinh", "chlo.atanh", "chlo.cosh",
                                       "chlo.erf",   "chlo.sinh",  "chlo.top_k"};
@@ -18,15 +22,16 @@ static bool has_call(hr_str_t name) {
   return false;
 }
 
-static bool has_form(hr_str_t name) {
-  return has_call(name) || hr_str_is(name, "chlo.tan") || hr_str_is(name, "chlo.atan");
+static bool has_portable_form(hr_str_t name) {
+  return has_custom_call(name) || hr_str_is(name, "chlo.tan") || hr_str_is(name, "chlo.atan");
 }
 
+/* First op that has no form in portable artifacts; NULL: none. */
 const mlir_op_t *vhlo_find_chlo(const mlir_module_t *module) {
   for (size_t b = 0; b < module->all_blocks.count; b++)
     for (size_t i = 0; i < module->all_blocks.data[b]->ops.count; i++) {
       const mlir_op_t *op = module->all_blocks.data[b]->ops.data[i];
-      if (is_chlo(op->name) && !has_form(op->name)) return op;
+      if (is_chlo(op->name) && !has_portable_form(op->name)) return op;
     }
   return NULL;
 }
@@ -48,8 +53,11 @@ static hr_status_t call_attributes(hr_arena_t *arena, const mlir_op_t *op,
   return mlir_make_dict(arena, 2, fields, out_dict);
 }
 
+/* Renames the op in place; operands and results stay. */
 static hr_status_t make_call(hr_arena_t *arena, mlir_op_t *op) {
-  mlir_named_attr_t own = {HR_STR("call_target_name"), NULL}, *extras, *sorted;
+  mlir_named_attr_t target_attr = {HR_STR("call_target_name"), NULL};
+  mlir_named_attr_t *extras;
+  mlir_named_attr_t *sorted;
   const char *target;
   bool top = hr_str_is(op->name, "chlo.top_k");
   int count = op->extra_count;
@@ -60,8 +68,9 @@ static hr_status_t make_call(hr_arena_t *arena, mlir_op_t *op) {
   extras[count] = (mlir_named_attr_t){HR_STR("mhlo.version"), NULL};
   HR_TRY(mlir_make_i64(arena, 1, &extras[count++].value));
   HR_TRY(hr_arena_printf(arena, &target, "mhlo.%.*s", (int)op->name.size - 5, op->name.data + 5));
-  HR_TRY(mlir_make_string(arena, top ? HR_STR("mhlo.topk") : hr_str_from(target), &own.value));
-  HR_TRY(set_attrs(&sorted, arena, 1, &own));
+  HR_TRY(
+      mlir_make_string(arena, top ? HR_STR("mhlo.topk") : hr_str_from(target), &target_attr.value));
+  HR_TRY(set_attrs(&sorted, arena, 1, &target_attr));
   op->attrs = sorted;
   op->attr_count = 1;
   HR_TRY(set_attrs(&sorted, arena, count, extras));
@@ -75,8 +84,8 @@ static hr_status_t make_call(hr_arena_t *arena, mlir_op_t *op) {
  * with a zero. */
 static hr_status_t make_one(hr_arena_t *arena, const mlir_type_t *type,
                             const mlir_attr_t **out_attr) {
-  const mlir_type_t *element = type->element,
-                    *scalar = element->kind == MLIR_TYPE_COMPLEX ? element->element : element;
+  const mlir_type_t *element = type->element;
+  const mlir_type_t *scalar = element->kind == MLIR_TYPE_COMPLEX ? element->element : element;
   hr_dtype_t dtype;
   mlir_attr_t *attr;
   char *data;
@@ -95,7 +104,8 @@ static hr_status_t make_one(hr_arena_t *arena, const mlir_type_t *type,
 
 /* Puts the constant in front of op number `at` of its block. */
 static hr_status_t make_atan2(hr_arena_t *arena, mlir_block_t *block, size_t at) {
-  mlir_op_t *op = block->ops.data[at], *one;
+  mlir_op_t *op = block->ops.data[at];
+  mlir_op_t *one;
   mlir_named_attr_t *value;
   mlir_value_t **operands;
   for (int d = 0; d < op->operands[0]->type->rank; d++)
@@ -126,13 +136,14 @@ static hr_status_t make_atan2(hr_arena_t *arena, mlir_block_t *block, size_t at)
   return NULL;
 }
 
+/* An inserted constant moves the op on by one. */
 hr_status_t vhlo_replace_chlo(mlir_module_t *module) {
   for (size_t b = 0; b < module->all_blocks.count; b++)
     for (size_t i = 0; i < module->all_blocks.data[b]->ops.count; i++) {
       mlir_block_t *block = module->all_blocks.data[b];
       mlir_op_t *op = block->ops.data[i];
       if (hr_str_is(op->name, "chlo.tan")) op->name = HR_STR("stablehlo.tan");
-      if (has_call(op->name)) HR_TRY(make_call(&module->arena, op));
+      if (has_custom_call(op->name)) HR_TRY(make_call(&module->arena, op));
       if (hr_str_is(op->name, "chlo.atan")) HR_TRY(make_atan2(&module->arena, block, i++));
     }
   return NULL;

@@ -35,6 +35,7 @@ static hr_status_t repeated(downgrade_t *down, int64_t count, int64_t value,
   return mlir_make_ints(down->arena, count, values, out_attr);
 }
 
+/* No reversal of any window dimension. */
 static hr_status_t no_reversal(downgrade_t *down, const mlir_attr_t **out_attr) {
   static const mlir_type_t i1 = {.kind = MLIR_TYPE_INTEGER, .width = 1};
   mlir_attr_t *attr;
@@ -106,6 +107,7 @@ static hr_status_t none_type(downgrade_t *down, const mlir_attr_t **out_attr) {
   return mlir_make_type_attr(down->arena, &none, out_attr);
 }
 
+/* A field of a structure; absent ones are 0 or empty. */
 static hr_status_t struct_field(downgrade_t *down, const vhlo_attr_t *attr,
                                 const mlir_attr_t **out_attr) {
   const mlir_attr_t *whole = mlir_op_attr(down->op, vhlo_struct_attr(attr->how, down->op->name));
@@ -120,7 +122,7 @@ static hr_status_t struct_field(downgrade_t *down, const vhlo_attr_t *attr,
   return mlir_make_ints(down->arena, 0, NULL, out_attr);
 }
 
-/* What an absent attribute means. */
+/* Default of an absent attribute, written out. */
 static hr_status_t default_for(downgrade_t *down, const vhlo_attr_t *attr,
                                const mlir_attr_t **out_attr) {
   switch (attr->how) {
@@ -189,6 +191,7 @@ static hr_status_t expand_mesh_axes(downgrade_t *down, const mlir_attr_t *axes,
   return NULL;
 }
 
+/* One attribute from StableHLO to VHLO. */
 static hr_status_t downgrade_one(downgrade_t *down, const vhlo_attr_t *attr,
                                  const mlir_attr_t **out_attr) {
   switch (attr->how) {
@@ -225,7 +228,7 @@ static const vhlo_row_t *newest_row(const vhlo_row_t *row) {
   return row;
 }
 
-/* Attributes that only the newest form has must say nothing: defaults are what older forms mean. */
+/* Attributes that only the newest form has must be default, as older forms imply the defaults. */
 static hr_status_t check_new_attrs(downgrade_t *down, const vhlo_row_t *row,
                                    const vhlo_row_t *newest) {
   for (int i = 0; i < newest->attr_count; i++) {
@@ -236,7 +239,8 @@ static hr_status_t check_new_attrs(downgrade_t *down, const vhlo_row_t *row,
     if (shared) continue;
     HR_TRY(downgrade_one(down, attr, &value));
     mlir_op_t bare = *down->op;
-    bare.attr_count = bare.extra_count = 0;
+    bare.attr_count = 0;
+    bare.extra_count = 0;
     downgrade_t without = {down->module, down->arena, &bare, down->version};
     HR_TRY(downgrade_one(&without, attr, &neutral));
     if (mlir_attr_equal(value, neutral)) continue;
@@ -262,8 +266,8 @@ static bool is_f8(const mlir_attr_t *type) {
 
 /* Version 1.21 brought products of f8E4M3FN in three and four steps. */
 static hr_status_t check_algorithm(int version, const mlir_op_t *op) {
-  const mlir_attr_t *algorithm = mlir_op_attr(op, "algorithm"),
-                    *steps = mlir_attr_field(algorithm, "num_primitive_operations");
+  const mlir_attr_t *algorithm = mlir_op_attr(op, "algorithm");
+  const mlir_attr_t *steps = mlir_attr_field(algorithm, "num_primitive_operations");
   if (version >= 121 || !steps || steps->kind != MLIR_ATTR_INTEGER || steps->integer < 2)
     return NULL;
   if (!is_f8(mlir_attr_field(algorithm, "lhs_precision_type"))) return NULL;
@@ -272,6 +276,7 @@ static hr_status_t check_algorithm(int version, const mlir_op_t *op) {
                   HR_STR_ARGS(op->name), (long)steps->integer);
 }
 
+/* `row` is the op's form in this version, which may be older than the newest. */
 hr_status_t vhlo_downgrade_attrs(const mlir_module_t *module, hr_arena_t *arena, int version,
                                  const vhlo_row_t *row, const mlir_op_t *op,
                                  const mlir_attr_t **out_given) {

@@ -1,7 +1,9 @@
-/* The exporter: state and pieces, shared by its files. HLO's tuples dissolve: an instruction stands
- * for the list of its leaves, and only custom calls see tuples. Errors stick: the first failure is
- * kept in exporter_t.status, what is made after it is NULL, so that functions read like the program
- * they write. */
+/* The exporter from the IR to an MLIR tree of StableHLO: its state, and the parts that its files
+ * share. Tuples dissolve: an instruction corresponds to the list of its leaves, and only custom
+ * calls see tuples.
+ * Errors: the first failure sticks in exporter_t.status; later results are NULL and all functions
+ *         accept NULL, so that they need no checks in between.
+ * Owner:  everything lives in the arena of the tree. */
 #ifndef STABLEHLO_EXPORT_H
 #define STABLEHLO_EXPORT_H
 
@@ -10,8 +12,7 @@
 #include "stablehlo/stablehlo.h"
 
 #define EXPORT_MAX_DEPTH 500     /* as deep as regions may nest */
-#define EXPORT_MAX_OPS (1 << 24) /* computations that are called often are written out each time \
-                                  */
+#define EXPORT_MAX_OPS (1 << 24) /* inlining repeats computations: limit of all ops */
 
 typedef struct export_values {
   int count;
@@ -21,16 +22,16 @@ typedef struct export_values {
 typedef struct exporter {
   const hlo_module_t *from;
   mlir_module_t *to;
-  hr_arena_t *arena; /* the tree's */
-  mlir_block_t *top; /* of the module */
+  hr_arena_t *arena; /* arena of the tree */
+  mlir_block_t *top; /* block of the module */
   hr_status_t status;
-  const hlo_instr_t *instr; /* being exported: the place of failures */
-  int depth;                /* of computations that are being written into one another */
+  const hlo_instr_t *instr; /* instruction being exported, for positions of failures */
+  int depth;                /* nesting of inlined computations */
   int64_t op_count;
   hr_map_t symbols; /* names of functions that are taken */
   hr_str_t *names;  /* function of each computation by id; empty: it is none (yet) */
   HR_VEC(const hlo_computation_t *) pending; /* have a name but no function yet */
-  const hlo_metadata_t *last_metadata;       /* whose location is at hand */
+  const hlo_metadata_t *last_metadata;       /* metadata of last_location */
   const mlir_attr_t *last_location;
   int lost_orders;               /* control dependencies of instructions that made no op */
   const hlo_instr_t *first_lost; /* the first of them */
@@ -66,7 +67,7 @@ typedef struct export_attr_row {
 } export_attr_row_t;
 
 typedef struct export_row {
-  const char *name; /* of the op, with its dialect */
+  const char *name; /* op name with its dialect */
   void (*export)(export_frame_t *frame, const hlo_instr_t *instr, const struct export_row *row);
   const export_attr_row_t *attrs; /* up to one of kind END */
 } export_row_t;
@@ -77,7 +78,7 @@ typedef void export_fn(export_frame_t *frame, const hlo_instr_t *instr, const ex
 static inline bool export_failed(const export_frame_t *frame) {
   return frame->exporter->status != NULL;
 }
-/* Keeps the first failure; true if there is one. */
+/* Stores the first failure, releases later ones; true if there is any. */
 static inline bool export_keep(exporter_t *exporter, hr_status_t status) {
   if (status && exporter->status) hr_status_release(status);
   if (status && !exporter->status) exporter->status = status;
@@ -124,7 +125,7 @@ const mlir_attr_t *export_enum(exporter_t *exporter, const char *enum_name, hr_s
 const mlir_attr_t *export_parsed(exporter_t *exporter, hr_str_t text);
 void export_row_attrs(exporter_t *exporter, const hlo_instr_t *instr, const export_row_t *row,
                       export_attrs_t *attrs);
-/* Is it a product by an algorithm? Those of StableHLO say no precisions beside it. */
+/* Whether a dot has an algorithm; StableHLO then allows no precisions. */
 bool export_dot_algorithm(const hlo_instr_t *instr);
 void export_add_precision(exporter_t *exporter, const hlo_instr_t *instr, export_attrs_t *attrs);
 /* What any instruction may carry (sharding, frontend attributes) as discardable attributes. */
@@ -135,10 +136,10 @@ void export_frontend(exporter_t *exporter, const hlo_name_values_t *list,
                      const export_attrs_t *notes, export_attrs_t *attrs);
 const mlir_attr_t *export_sharding(exporter_t *exporter, const hlo_sharding_t *sharding);
 
-/* --- notes (export_frontend_attrs.c) --- */
-/* Where the instruction comes from; NULL: nothing is known. */
+/* --- locations and attributes hlo.* (export_frontend_attrs.c) --- */
+/* Location from the metadata of an instruction; NULL: it has none. */
 const mlir_attr_t *export_location(exporter_t *exporter, const hlo_instr_t *instr);
-/* What the instruction says beyond the op it becomes, as frontend attributes. */
+/* HLO attributes that the op cannot express, as frontend attributes. */
 void export_frontend_attrs(exporter_t *exporter, const hlo_instr_t *instr, bool is_awaited,
                            export_attrs_t *attrs);
 void export_module_frontend_attrs(exporter_t *exporter, export_attrs_t *attrs);

@@ -1,4 +1,5 @@
-/* Attributes of the tree: makers whose failures stick, and what is said alike by several ops. */
+/* Makers of attributes whose failures stick, and attributes that several ops have: precision,
+ * sharding, frontend attributes, rows of export.def. */
 #include <ctype.h>
 #include <string.h>
 
@@ -63,6 +64,7 @@ static const mlir_attr_t *make_unit(exporter_t *exporter) {
   return attr;
 }
 
+/* A float attribute of type f32, rounded. */
 static const mlir_attr_t *make_f32(exporter_t *exporter, double value) {
   static const mlir_type_t f32 = {.kind = MLIR_TYPE_FLOAT, .name = {"f32", 3}};
   mlir_attr_t *attr = export_alloc(exporter, 1, sizeof *attr);
@@ -97,6 +99,7 @@ const mlir_attr_t *export_elements(exporter_t *exporter, const hlo_value_t *valu
   return attr;
 }
 
+/* i64 elements, row-major. */
 const mlir_attr_t *export_matrix(exporter_t *exporter, int64_t rows, int64_t columns,
                                  const int64_t *values) {
   int64_t dims[2] = {rows, columns};
@@ -117,6 +120,7 @@ const mlir_attr_t *export_matrix(exporter_t *exporter, int64_t rows, int64_t col
 
 /* --- attributes in text form --- */
 
+/* Anything that is not one whole attribute gives NULL without a failure. */
 const mlir_attr_t *export_parsed(exporter_t *exporter, hr_str_t text) {
   if (exporter->status) return NULL;
   text = export_text(exporter, text);
@@ -162,6 +166,7 @@ static const mlir_attr_t *dimension_of(exporter_t *exporter, const hlo_instr_t *
   return NULL;
 }
 
+/* Attribute by its row: kind, name, key. */
 static const mlir_attr_t *attr_of_row(exporter_t *exporter, const hlo_instr_t *instr,
                                       const export_attr_row_t *row) {
   hr_ints_t ints;
@@ -200,6 +205,7 @@ void export_row_attrs(exporter_t *exporter, const hlo_instr_t *instr, const expo
     export_add(exporter, attrs, attr->name, attr_of_row(exporter, instr, attr));
 }
 
+/* Precisions are written for products always. */
 void export_add_precision(exporter_t *exporter, const hlo_instr_t *instr, export_attrs_t *attrs) {
   hr_ints_t precision = hlo_attr_ints(instr, HLO_ATTR_OPERAND_PRECISION);
   const mlir_attr_t **items = export_alloc(exporter, (size_t)precision.count, sizeof *items);
@@ -213,6 +219,7 @@ void export_add_precision(exporter_t *exporter, const hlo_instr_t *instr, export
 
 /* --- what any instruction may carry --- */
 
+/* Text of HLO in mhlo.sharding. */
 const mlir_attr_t *export_sharding(exporter_t *exporter, const hlo_sharding_t *sharding) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
@@ -231,6 +238,7 @@ static bool has_custom_form(hr_str_t name) {
   return false;
 }
 
+/* Sorted dictionary of names and texts. */
 void export_frontend(exporter_t *exporter, const hlo_name_values_t *list,
                      const export_attrs_t *notes, export_attrs_t *attrs) {
   mlir_named_attr_t *fields =
@@ -246,6 +254,7 @@ void export_frontend(exporter_t *exporter, const hlo_name_values_t *list,
                MAKE(exporter, mlir_make_dict, count, fields));
 }
 
+/* Discardable attributes mhlo.*. */
 void export_extra(exporter_t *exporter, const hlo_instr_t *instr, bool is_awaited,
                   export_attrs_t *attrs) {
   static const hlo_extra_t nothing;

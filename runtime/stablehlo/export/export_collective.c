@@ -1,4 +1,5 @@
-/* Collectives. */
+/* Collectives. Groups become dense matrices of ids, short rows padded with -1; no groups mean one
+ * group of all. The mode follows from channel and use_global_device_ids, as in XLA. */
 #include "stablehlo/export/export.h"
 
 /* Rows of ids, short ones padded with -1; no groups at all mean one group of all. */
@@ -14,6 +15,7 @@ static const mlir_attr_t *matrix_of(exporter_t *exporter, const hlo_int_lists_t 
   return export_matrix(exporter, lists->count, width, values);
 }
 
+/* channel_handle with its type. */
 static void add_channel(exporter_t *exporter, const hlo_instr_t *instr, export_attrs_t *attrs) {
   int64_t channel = hlo_attr_int(instr, HLO_ATTR_CHANNEL_ID);
   export_attrs_t fields = {.count = 0};
@@ -24,6 +26,7 @@ static void add_channel(exporter_t *exporter, const hlo_instr_t *instr, export_a
              export_struct(exporter, "stablehlo", "channel_handle", &fields));
 }
 
+/* replica_groups of the instruction. */
 static void add_groups(exporter_t *exporter, const hlo_instr_t *instr, export_attrs_t *attrs) {
   static const hlo_int_lists_t none = {0, NULL};
   const hlo_groups_t *groups = hlo_attr_groups(instr);
@@ -50,6 +53,7 @@ static void add_body(export_frame_t *frame, const hlo_instr_t *instr, mlir_op_t 
   export_region(frame, op, 0, instr->called[0], NULL);
 }
 
+/* Single operand, or a tuple of several. */
 void export_collective(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   exporter_t *exporter = frame->exporter;
   export_attrs_t attrs = {.count = 0};
@@ -115,6 +119,7 @@ void export_reduce_scatter(export_frame_t *frame, const hlo_instr_t *instr,
   export_each(frame, instr, row, &attrs);
 }
 
+/* source_target_pairs as a matrix. */
 void export_collective_permute(export_frame_t *frame, const hlo_instr_t *instr,
                                const export_row_t *row) {
   const hlo_int_lists_t *pairs = hlo_attr_lists(instr, HLO_ATTR_SOURCE_TARGET_PAIRS);
@@ -138,8 +143,10 @@ static mlir_value_t *take_slice(export_frame_t *frame, mlir_value_t *x, hr_dtype
                                 int64_t k) {
   exporter_t *exporter = frame->exporter;
   int rank = x->type->rank;
-  int64_t starts[HLO_MAX_RANK] = {k}, limits[HLO_MAX_RANK], strides[HLO_MAX_RANK],
-          dims[HLO_MAX_RANK];
+  int64_t starts[HLO_MAX_RANK] = {k};
+  int64_t limits[HLO_MAX_RANK];
+  int64_t strides[HLO_MAX_RANK];
+  int64_t dims[HLO_MAX_RANK];
   export_attrs_t attrs = {.count = 0};
   for (int d = 0; d < rank; d++) {
     limits[d] = d ? x->type->dims[d] : k + 1;
@@ -180,8 +187,8 @@ static void export_listed_all_to_all(export_frame_t *frame, const hlo_instr_t *i
   if (part->rank >= HLO_MAX_RANK &&
       export_error(frame, instr, "%d dimensions are too many", part->rank))
     return;
-  mlir_value_t *x = join_operands(frame, instr),
-               **results = export_alloc(exporter, (size_t)count, sizeof *results);
+  mlir_value_t *x = join_operands(frame, instr);
+  mlir_value_t **results = export_alloc(exporter, (size_t)count, sizeof *results);
   export_add(exporter, attrs, "split_dimension", export_integer(exporter, 0, 64));
   export_add(exporter, attrs, "concat_dimension", export_integer(exporter, 0, 64));
   export_add(exporter, attrs, "split_count", export_integer(exporter, count, 64));
@@ -198,6 +205,7 @@ static int64_t group_size(const exporter_t *exporter, const hlo_instr_t *instr) 
                                                       : exporter->from->replica_count;
 }
 
+/* split and concat dimensions are the same in HLO. */
 void export_all_to_all(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   exporter_t *exporter = frame->exporter;
   hr_ints_t dims = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
@@ -220,7 +228,8 @@ void export_ragged_all_to_all(export_frame_t *frame, const hlo_instr_t *instr,
   static const hlo_int_lists_t none = {0, NULL};
   exporter_t *exporter = frame->exporter;
   const hlo_groups_t *groups = hlo_attr_groups(instr);
-  export_attrs_t attrs = {.count = 0}, config = {.count = 0};
+  export_attrs_t attrs = {.count = 0};
+  export_attrs_t config = {.count = 0};
   const mlir_attr_t *dict = NULL;
   int64_t channel = hlo_attr_int(instr, HLO_ATTR_CHANNEL_ID);
   export_add(exporter, &config, "replica_groups",

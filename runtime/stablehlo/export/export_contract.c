@@ -1,4 +1,5 @@
-/* Products, convolutions, windows, gather and scatter. */
+/* Products, convolutions, windows, gather and scatter: separate HLO attributes become the
+ * structures of StableHLO. Window attributes with default values are left out. */
 #include <string.h>
 
 #include "stablehlo/export/export.h"
@@ -24,6 +25,7 @@ static void add_product_dims(exporter_t *exporter, export_attrs_t *fields,
   add_ints(exporter, fields, "rhs_contracting_dimensions", instr, HLO_ATTR_RHS_CONTRACTING_DIMS);
 }
 
+/* A type as attribute of the algorithm. */
 static void add_type(exporter_t *exporter, export_attrs_t *fields, const char *name,
                      hr_str_t word) {
   mlir_type_t *type = export_alloc(exporter, 1, sizeof *type);
@@ -36,7 +38,8 @@ static void add_type(exporter_t *exporter, export_attrs_t *fields, const char *n
 
 /* The word behind the first '_' of "dot_tf32_tf32_f32_x3"; moves behind it. */
 static hr_str_t next_word(const char **at) {
-  const char *start = *at + 1, *stop = strchr(start, '_');
+  const char *start = *at + 1;
+  const char *stop = strchr(start, '_');
   if (!stop) stop = start + strlen(start);
   *at = stop;
   return (hr_str_t){start, (size_t)(stop - start)};
@@ -44,9 +47,9 @@ static hr_str_t next_word(const char **at) {
 
 /* "dot_LHS_RHS_SUM[_xPRODUCTS]"; for "dot_any_f8_any_f8_f32" the types are the operands'. */
 static const mlir_attr_t *algorithm_of(exporter_t *exporter, const hlo_instr_t *instr) {
-  const char *text = hlo_enum_table[HLO_ENUM_DOT_ALGORITHM]
-                         .texts[hlo_attr_enum(instr, HLO_ATTR_ALGORITHM)],
-             *at = text + 3;
+  const char *text =
+      hlo_enum_table[HLO_ENUM_DOT_ALGORITHM].texts[hlo_attr_enum(instr, HLO_ATTR_ALGORITHM)];
+  const char *at = text + 3;
   export_attrs_t fields = {.count = 0};
   bool any = !strncmp(text, "dot_any_f8", 10);
   if (any) at = text + strlen("dot_any_f8_any_f8");
@@ -73,8 +76,10 @@ bool export_dot_algorithm(const hlo_instr_t *instr) {
          hlo_attr_enum(instr, HLO_ATTR_ALGORITHM) != HLO_DOT_ALGORITHM_UNSET;
 }
 
+/* Dimension numbers, precision, algorithm. */
 void export_dot(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
-  export_attrs_t attrs = {.count = 0}, dims = {.count = 0};
+  export_attrs_t attrs = {.count = 0};
+  export_attrs_t dims = {.count = 0};
   add_product_dims(frame->exporter, &dims, instr);
   export_add(frame->exporter, &attrs, "dot_dimension_numbers",
              export_struct(frame->exporter, "stablehlo", "dot", &dims));
@@ -85,8 +90,10 @@ void export_dot(export_frame_t *frame, const hlo_instr_t *instr, const export_ro
   export_plain_op(frame, instr, row, &attrs);
 }
 
+/* Dimension numbers of all three modes. */
 void export_ragged_dot(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
-  export_attrs_t attrs = {.count = 0}, dims = {.count = 0};
+  export_attrs_t attrs = {.count = 0};
+  export_attrs_t dims = {.count = 0};
   add_product_dims(frame->exporter, &dims, instr);
   add_ints(frame->exporter, &dims, "lhs_ragged_dimensions", instr, HLO_ATTR_LHS_RAGGED_DIMS);
   add_ints(frame->exporter, &dims, "rhs_group_dimensions", instr, HLO_ATTR_RHS_GROUP_DIMS);
@@ -111,6 +118,7 @@ typedef enum window_part {
   WINDOW_REVERSAL
 } window_part_t;
 
+/* One list of the window. */
 static int64_t window_value(const hlo_window_dim_t *dim, window_part_t part) {
   switch (part) {
     case WINDOW_SIZE:
@@ -139,9 +147,11 @@ static const mlir_attr_t *flags_of(exporter_t *exporter, int count, const int64_
   return attr;
 }
 
+/* Left out if all entries are default. */
 static void add_window_part(export_frame_t *frame, const hlo_instr_t *instr, export_attrs_t *attrs,
                             const hlo_window_t *window, window_part_t part, const char *name) {
-  int64_t values[HLO_MAX_RANK], usual = part != WINDOW_REVERSAL;
+  int64_t values[HLO_MAX_RANK];
+  int64_t usual = part != WINDOW_REVERSAL;
   for (int d = 0; d < window->rank; d++) {
     values[d] = window_value(&window->dims[d], part);
     if (!name && part != WINDOW_SIZE && values[d] != usual)
@@ -154,6 +164,7 @@ static void add_window_part(export_frame_t *frame, const hlo_instr_t *instr, exp
                                      : export_ints(frame->exporter, window->rank, values));
 }
 
+/* Strides, padding, dilations, reversal. */
 static void add_window(export_frame_t *frame, const hlo_instr_t *instr, export_attrs_t *attrs,
                        const window_names_t *names) {
   static const hlo_window_t none = {0, NULL};
@@ -173,6 +184,7 @@ static void add_window(export_frame_t *frame, const hlo_instr_t *instr, export_a
              export_matrix(frame->exporter, window->rank, 2, padding));
 }
 
+/* Structure conv from the dimension labels. */
 static const mlir_attr_t *conv_dims(exporter_t *exporter, const hlo_dim_labels_t *labels) {
   export_attrs_t fields = {.count = 0};
   add_int(exporter, &fields, "input_batch_dimension", labels->lhs_batch);
@@ -197,6 +209,7 @@ static bool names_all(const hlo_dim_labels_t *labels) {
          labels->rhs_output_feature >= 0 && labels->out_batch >= 0 && labels->out_feature >= 0;
 }
 
+/* Labels, window, group counts. */
 void export_convolution(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   static const window_names_t names = {NULL, "window_strides", "lhs_dilation", "rhs_dilation",
                                        "window_reversal"};
@@ -215,6 +228,7 @@ void export_convolution(export_frame_t *frame, const hlo_instr_t *instr, const e
   export_plain_op(frame, instr, row, &attrs);
 }
 
+/* reduce_window and select_and_scatter. */
 static void export_windowed(export_frame_t *frame, const hlo_instr_t *instr,
                             const export_row_t *row, const window_names_t *names) {
   export_attrs_t attrs = {.count = 0};
@@ -239,9 +253,11 @@ void export_select_and_scatter(export_frame_t *frame, const hlo_instr_t *instr,
 
 /* --- gather and scatter --- */
 
+/* Lists of dimension numbers and slice sizes. */
 void export_gather(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   exporter_t *exporter = frame->exporter;
-  export_attrs_t attrs = {.count = 0}, dims = {.count = 0};
+  export_attrs_t attrs = {.count = 0};
+  export_attrs_t dims = {.count = 0};
   add_ints(exporter, &dims, "offset_dims", instr, HLO_ATTR_OFFSET_DIMS);
   add_ints(exporter, &dims, "collapsed_slice_dims", instr, HLO_ATTR_COLLAPSED_SLICE_DIMS);
   add_ints(exporter, &dims, "operand_batching_dims", instr, HLO_ATTR_OPERAND_BATCHING_DIMS);
@@ -254,9 +270,11 @@ void export_gather(export_frame_t *frame, const hlo_instr_t *instr, const export
   export_plain_op(frame, instr, row, &attrs);
 }
 
+/* As gather, with the update computation. */
 void export_scatter(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   exporter_t *exporter = frame->exporter;
-  export_attrs_t attrs = {.count = 0}, dims = {.count = 0};
+  export_attrs_t attrs = {.count = 0};
+  export_attrs_t dims = {.count = 0};
   add_ints(exporter, &dims, "update_window_dims", instr, HLO_ATTR_UPDATE_WINDOW_DIMS);
   add_ints(exporter, &dims, "inserted_window_dims", instr, HLO_ATTR_INSERTED_WINDOW_DIMS);
   add_ints(exporter, &dims, "input_batching_dims", instr, HLO_ATTR_INPUT_BATCHING_DIMS);

@@ -1,4 +1,6 @@
-/* Calls, loops, branches, bodies over elements, channels and custom calls. */
+/* Calls, loops, branches, bodies over elements, channels and custom calls. Computations become
+ * regions whose arguments are the leaves of the parameters, or functions where a call names them.
+ */
 #include <string.h>
 
 #include "stablehlo/export/export.h"
@@ -36,9 +38,10 @@ static const mlir_attr_t *sizes_of(exporter_t *exporter, int first, int second) 
   return attr;
 }
 
+/* chlo.scan with its segments. */
 void export_scan(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
-  int carries = (int)hlo_attr_int(instr, HLO_ATTR_NUM_CARRIES),
-      results = hlo_shape_leaf_count(instr->shape);
+  int carries = (int)hlo_attr_int(instr, HLO_ATTR_NUM_CARRIES);
+  int results = hlo_shape_leaf_count(instr->shape);
   export_attrs_t attrs = {.count = 0};
   export_add(frame->exporter, &attrs, "operandSegmentSizes",
              sizes_of(frame->exporter, instr->operand_count - carries, carries));
@@ -80,9 +83,9 @@ static void export_composite(export_frame_t *frame, const hlo_instr_t *instr, hr
   exporter_t *exporter = frame->exporter;
   export_row_t row = {"stablehlo.composite", NULL, &none};
   export_attrs_t attrs = {.count = 0};
-  hr_str_t name = hlo_frontend_attribute(instr, "composite.name"),
-           inside = hlo_frontend_attribute(instr, "composite.attributes"),
-           version = hlo_frontend_attribute(instr, "composite.version");
+  hr_str_t name = hlo_frontend_attribute(instr, "composite.name");
+  hr_str_t inside = hlo_frontend_attribute(instr, "composite.attributes");
+  hr_str_t version = hlo_frontend_attribute(instr, "composite.version");
   const mlir_attr_t *dict = inside.size ? export_parsed(exporter, inside) : NULL;
   int64_t number = 0;
   for (size_t i = 0;
@@ -97,6 +100,7 @@ static void export_composite(export_frame_t *frame, const hlo_instr_t *instr, hr
   export_plain_op(frame, instr, &row, &attrs);
 }
 
+/* Functions are made once per computation. */
 void export_call(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   exporter_t *exporter = frame->exporter;
   hr_str_t callee = export_function_name(exporter, instr->called[0]);
@@ -111,6 +115,7 @@ void export_call(export_frame_t *frame, const hlo_instr_t *instr, const export_r
 
 /* --- channels: StableHLO's send and recv are start and done in one --- */
 
+/* channel_handle with its type. */
 static void add_channel(exporter_t *exporter, const hlo_instr_t *instr, int64_t host_type,
                         export_attrs_t *attrs) {
   export_attrs_t fields = {.count = 0};
@@ -231,6 +236,7 @@ static void add_layouts(exporter_t *exporter, const char *name, int count,
   export_add(exporter, attrs, name, export_array(exporter, count, layouts));
 }
 
+/* output_operand_aliases of a custom call. */
 static void add_aliases(exporter_t *exporter, const hlo_instr_t *instr, export_attrs_t *attrs) {
   const hlo_attr_t *found = hlo_attr_find(instr, HLO_ATTR_OUTPUT_TO_OPERAND_ALIASING);
   int count = found ? found->aliasing->count : 0;
@@ -271,6 +277,7 @@ const char *const export_target_attrs[] = {"called_computations", "error_message
                                            "rng_algorithm"};
 const size_t export_target_attr_count = sizeof export_target_attrs / sizeof *export_target_attrs;
 
+/* Attributes that HLO stores as frontend attributes. */
 static void add_target_attrs(exporter_t *exporter, const hlo_instr_t *instr,
                              export_attrs_t *attrs) {
   for (size_t i = 0; i < export_target_attr_count; i++) {
@@ -285,6 +292,7 @@ static void add_target_attrs(exporter_t *exporter, const hlo_instr_t *instr,
   }
 }
 
+/* Called computations as symbols. */
 static void add_called(exporter_t *exporter, const hlo_instr_t *instr, export_attrs_t *attrs) {
   const mlir_attr_t **symbols =
       export_alloc(exporter, (size_t)instr->called_count, sizeof *symbols);
@@ -310,15 +318,18 @@ static export_types_t call_results(exporter_t *exporter, const hlo_shape_t *shap
   return types;
 }
 
+/* Tuple results of custom calls are split. */
 static void set_call_results(export_frame_t *frame, const hlo_instr_t *instr, mlir_op_t *op,
                              const hlo_shape_t *const *shapes) {
-  int count = hlo_shape_leaf_count(instr->shape), at = 0;
+  int count = hlo_shape_leaf_count(instr->shape);
+  int at = 0;
   mlir_value_t **leaves = op ? export_alloc(frame->exporter, (size_t)count, sizeof *leaves) : NULL;
   for (int i = 0; leaves && i < op->result_count; i++)
     at += take_apart(frame, shapes[i], &op->results[i], leaves + at);
   export_set(frame, instr, (export_values_t){at, leaves});
 }
 
+/* Configuration as dictionary or string by the API version. */
 void export_custom_call(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   exporter_t *exporter = frame->exporter;
   const hlo_attr_t *constraints = hlo_attr_find(instr, HLO_ATTR_OPERAND_LAYOUT_CONSTRAINTS);

@@ -4,6 +4,7 @@
 #include "ops/rules/constraint.h"
 #include "stablehlo/export/export.h"
 
+/* An op on one value whose result has the shape of `like` and another element type. */
 static mlir_value_t *export_as(export_frame_t *frame, const char *name, mlir_value_t *x,
                                const hlo_shape_t *like, hr_dtype_t dtype) {
   const hlo_shape_t *shape;
@@ -21,7 +22,8 @@ void export_convert(export_frame_t *frame, const hlo_instr_t *instr, const expor
     return;
   }
   static const char *const parts[] = {"stablehlo.real", "stablehlo.imag"};
-  mlir_value_t *differs[2], *x = export_operand(frame, instr, 0);
+  mlir_value_t *differs[2];
+  mlir_value_t *x = export_operand(frame, instr, 0);
   for (int k = 0; k < 2; k++) {
     mlir_value_t *part = export_as(frame, parts[k], x, instr->shape, hr_dtype_real(from));
     differs[k] = export_as(frame, row->name, part, instr->shape, HR_PRED);
@@ -39,7 +41,8 @@ mlir_value_t *export_bytes_of_preds(export_frame_t *frame, mlir_value_t *x,
 /* Beside types of 8 bits and more a pred is a byte: it becomes one, or is made of one. */
 void export_bitcast_convert(export_frame_t *frame, const hlo_instr_t *instr,
                             const export_row_t *row) {
-  const hlo_shape_t *from = instr->operands[0]->shape, *to = instr->shape;
+  const hlo_shape_t *from = instr->operands[0]->shape;
+  const hlo_shape_t *to = instr->shape;
   bool of_bytes =
       op_bits_beside(from->dtype, to->dtype) >= 8 && op_bits_beside(to->dtype, from->dtype) >= 8;
   bool has_preds = (from->dtype == HR_PRED) != (to->dtype == HR_PRED);
@@ -68,7 +71,8 @@ void export_reduce_precision(export_frame_t *frame, const hlo_instr_t *instr,
   const hlo_shape_t *preds;
   if (export_keep(exporter, hlo_shape_with_dtype(exporter->arena, instr->shape, HR_PRED, &preds)))
     return;
-  mlir_value_t *x = export_operand(frame, instr, 0), *both[] = {x, x};
+  mlir_value_t *x = export_operand(frame, instr, 0);
+  mlir_value_t *both[] = {x, x};
   export_add(exporter, &attrs, "comparison_direction",
              export_enum(exporter, "comparison_direction", HR_STR("NE")));
   mlir_value_t *is_nan =
@@ -119,6 +123,7 @@ static int64_t partitions_of(const hlo_instr_t *instr, int64_t members) {
   return partitions > 0 && members % partitions == 0 ? partitions : 1;
 }
 
+/* Transposes the member dimensions, as the importer does in reverse. */
 mlir_value_t *export_order_members(export_frame_t *frame, const hlo_instr_t *instr,
                                    const export_chunks_t *chunks, mlir_value_t *x) {
   hr_ints_t dimensions = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
@@ -126,7 +131,8 @@ mlir_value_t *export_order_members(export_frame_t *frame, const hlo_instr_t *ins
   int64_t d = dimensions.count ? dimensions.data[0] : whole->rank;
   if (!x || d >= whole->rank || chunks->part->dims[d] < 1) return x;
   int64_t members = whole->dims[d] / chunks->part->dims[d];
-  int64_t partitions = partitions_of(instr, members), replicas = members / partitions;
+  int64_t partitions = partitions_of(instr, members);
+  int64_t replicas = members / partitions;
   if (partitions == 1 || replicas == 1) return x;
   if (hlo_shape_is_dynamic(whole) || whole->rank + 2 > HLO_MAX_RANK) {
     export_error(frame, instr,

@@ -1,10 +1,13 @@
-/* What StableHLO has no word for. Where an instruction comes from is its location, as XLA and JAX
- * write it; the rest is noted in frontend attributes whose names begin with "hlo.", in the words of
- * HLO text, and the importer takes it back: hlo.instruction = "all-reduce, constrain_layout=true,
- * backend_config={...}"   attributes, behind the opcode hlo.shape       = "f32[2,3]{0,1}"    where
- * its layout is not the default hlo.after       = "a,b"              control predecessors, which
- * say who they are by hlo.name hlo.module      = "is_scheduled=true, ..."   of the module, and
- * hlo.stack_frames, its tables Other readers keep them as they keep any frontend attribute. */
+/* HLO attributes that StableHLO cannot express. The origin of an instruction is its location, as
+ * XLA and JAX write it; the rest becomes frontend attributes whose names begin with "hlo." and
+ * whose values are HLO text, which the importer reads back:
+ *
+ *   hlo.instruction = "all-reduce, constrain_layout=true, ..."   attributes, after the opcode
+ *   hlo.shape       = "f32[2,3]{0,1}"        shape with a layout that is not the default
+ *   hlo.after       = "a,b"                  control predecessors, which have an hlo.name
+ *   hlo.module      = "is_scheduled=true, ..."   module attributes; hlo.stack_frames: its tables
+ *
+ * Other readers keep them like any frontend attribute. */
 #include <string.h>
 
 #include "ir/print.h"
@@ -52,13 +55,15 @@ static void print_source_loc(hr_strbuf_t *text, const hlo_metadata_t *m) {
 static bool is_plain_name(hr_str_t name) { return name.size && name.data[name.size - 1] != ':'; }
 
 static void print_name_and_source_loc(hr_strbuf_t *text, const hlo_metadata_t *m) {
-  bool named = is_plain_name(m->op_name), placed = has_source_loc(m);
+  bool named = is_plain_name(m->op_name);
+  bool placed = has_source_loc(m);
   if (named) print_quoted(text, m->op_name);
   if (named && placed) hr_strbuf_add_char(text, '(');
   if (placed) print_source_loc(text, m);
   if (named && placed) hr_strbuf_add_char(text, ')');
 }
 
+/* "op_name"("file":line:column), with the op's type as a name that ends with ":". */
 static void print_location(exporter_t *exporter, hr_strbuf_t *text, const hlo_metadata_t *m) {
   const char *type = NULL;
   if (!m->op_type.size) {
@@ -75,6 +80,7 @@ static void print_location(exporter_t *exporter, hr_strbuf_t *text, const hlo_me
   hr_strbuf_add_char(text, ']');
 }
 
+/* Neighbouring instructions often have the same metadata: the last location is reused. */
 const mlir_attr_t *export_location(exporter_t *exporter, const hlo_instr_t *instr) {
   const hlo_metadata_t *metadata = instr && instr->extra ? instr->extra->metadata : NULL;
   hr_strbuf_t text;
@@ -96,14 +102,18 @@ static hlo_metadata_t unsaid_metadata(const hlo_metadata_t *m) {
   if (is_plain_name(m->op_name)) left.op_name = (hr_str_t){"", 0};
   if (has_source_loc(m)) {
     left.source_file = (hr_str_t){"", 0};
-    left.source_line = left.source_column = left.source_end_line = left.source_end_column = 0;
+    left.source_line = 0;
+    left.source_column = 0;
+    left.source_end_line = 0;
+    left.source_end_column = 0;
   }
   return left;
 }
 
 /* --- instructions --- */
 
-static bool is_unsaid(const hlo_instr_t *instr, hlo_attr_key_t key) {
+/* Whether the op cannot express this attribute. */
+static bool needs_frontend_attr(const hlo_instr_t *instr, hlo_attr_key_t key) {
   const hlo_groups_t *groups = hlo_attr_groups(instr);
   switch (key) {
     case HLO_ATTR_REPLICA_GROUPS:
@@ -134,7 +144,7 @@ static bool is_unsaid(const hlo_instr_t *instr, hlo_attr_key_t key) {
 /* Attributes and extras that the op itself does not say, ", name=value" each. */
 static void print_unsaid(hr_strbuf_t *text, const hlo_instr_t *instr) {
   for (int i = 0; i < instr->attr_count; i++)
-    if (is_unsaid(instr, (hlo_attr_key_t)instr->attrs[i].key))
+    if (needs_frontend_attr(instr, (hlo_attr_key_t)instr->attrs[i].key))
       hlo_print_attr(text, instr, (hlo_attr_key_t)instr->attrs[i].key);
   if (!instr->extra) return;
   hlo_extra_t extra = *instr->extra;
@@ -145,6 +155,7 @@ static void print_unsaid(hr_strbuf_t *text, const hlo_instr_t *instr) {
   hlo_print_frontend_attrs(text, &extra);
 }
 
+/* hlo.instruction: opcode and attributes. */
 static void add_instruction(exporter_t *exporter, const hlo_instr_t *instr, export_attrs_t *attrs) {
   hr_strbuf_t text;
   size_t opcode = strlen(hlo_op_name(instr->op));
@@ -170,6 +181,7 @@ static void add_shape(exporter_t *exporter, const hlo_instr_t *instr, export_att
   export_add(exporter, attrs, "hlo.shape", finish_text(exporter, &text));
 }
 
+/* hlo.name and hlo.after. */
 static void add_order(exporter_t *exporter, const hlo_instr_t *instr, bool is_awaited,
                       export_attrs_t *attrs) {
   hr_strbuf_t text;
@@ -190,6 +202,7 @@ void export_frontend_attrs(exporter_t *exporter, const hlo_instr_t *instr, bool 
   add_order(exporter, instr, is_awaited, attrs);
 }
 
+/* Marks control predecessors, which must have a name. */
 hr_status_t export_find_awaited(exporter_t *exporter, const hlo_computation_t *computation,
                                 bool **out_awaited) {
   *out_awaited = NULL;
@@ -229,6 +242,7 @@ static bool needs_aliases(const hlo_module_t *from) {
   return false;
 }
 
+/* Shapes of all leaves with layouts. */
 static int add_leaves(const hlo_shape_t *shape, const hlo_shape_t **leaves) {
   int count = 0;
   if (!hlo_shape_is_tuple(shape)) {
@@ -240,8 +254,10 @@ static int add_leaves(const hlo_shape_t *shape, const hlo_shape_t **leaves) {
   return count;
 }
 
+/* Entry layout with dissolved tuples. */
 static void flatten_layouts(exporter_t *exporter, const hlo_module_t *from, hlo_module_t *to) {
-  int count = 0, results = hlo_shape_leaf_count(from->entry_result);
+  int count = 0;
+  int results = hlo_shape_leaf_count(from->entry_result);
   for (int i = 0; i < from->entry_params.count; i++)
     count += hlo_shape_leaf_count(from->entry_params.shapes[i]);
   const hlo_shape_t **params = export_alloc(exporter, (size_t)count, sizeof *params);
@@ -263,6 +279,7 @@ static bool needs_layouts(const hlo_module_t *from) {
   return needs;
 }
 
+/* Attributes of the header that differ from the default. */
 void export_module_frontend_attrs(exporter_t *exporter, export_attrs_t *attrs) {
   const hlo_module_t *from = exporter->from;
   hlo_module_t said = *from; /* never destroyed: the printer reads the fields that are set here */

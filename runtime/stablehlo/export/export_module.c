@@ -45,8 +45,8 @@ static const char *op_name(exporter_t *exporter, hlo_opcode_t op) {
   return name;
 }
 
-/* The op of a recv-done stands for both halves: what the recv says (who sends to whom) is said
- * there too. */
+/* The op of a recv-done stands for both halves: attributes of the recv (pairs of ranks) belong
+ * to it too. */
 static const hlo_extra_t *both_halves(exporter_t *exporter, const hlo_instr_t *instr) {
   const hlo_instr_t *start = instr->op == HLO_RECV_DONE ? instr->operands[0] : NULL;
   if (!start || start->op != HLO_RECV || !start->extra) return instr->extra;
@@ -78,6 +78,7 @@ static void attach_extra(export_frame_t *frame, const hlo_instr_t *instr, size_t
     export_add_to_op(frame->exporter, frame->block->ops.data[frame->block->ops.count - 1], &attrs);
 }
 
+/* By the row of the opcode; ops without a row are UNSUPPORTED. */
 static void export_instr(export_frame_t *frame, const hlo_instr_t *instr) {
   exporter_t *exporter = frame->exporter;
   export_row_t row = {op_name(exporter, instr->op), table[instr->op].export,
@@ -94,6 +95,7 @@ static void export_instr(export_frame_t *frame, const hlo_instr_t *instr) {
   attach_extra(frame, instr, row.export == export_inlined ? frame->block->ops.count : ops_before);
 }
 
+/* Parameters take consecutive arguments, one per leaf. */
 static void set_parameters(export_frame_t *frame, const hlo_computation_t *computation,
                            const export_values_t *args) {
   int at = 0;
@@ -109,6 +111,7 @@ static void set_parameters(export_frame_t *frame, const hlo_computation_t *compu
   }
 }
 
+/* Instructions in order; the terminator returns the leaves of the root. */
 export_values_t export_computation(exporter_t *exporter, const hlo_computation_t *computation,
                                    mlir_block_t *block, const export_values_t *args) {
   export_frame_t frame = {exporter, block, NULL, NULL};
@@ -131,6 +134,7 @@ export_values_t export_computation(exporter_t *exporter, const hlo_computation_t
 
 /* --- regions --- */
 
+/* Regions of an op, not yet filled in. */
 void export_alloc_regions(export_frame_t *frame, mlir_op_t *op, int count) {
   mlir_region_t **regions =
       op ? export_alloc(frame->exporter, (size_t)count, sizeof *regions) : NULL;
@@ -169,6 +173,7 @@ static void add_return(exporter_t *exporter, mlir_block_t *block, const char *na
   if (op) op->location = NULL;
 }
 
+/* Inlines a computation with its leaves as arguments. */
 void export_region(export_frame_t *frame, mlir_op_t *op, int index,
                    const hlo_computation_t *computation, const export_values_t *args) {
   exporter_t *exporter = frame->exporter;
@@ -202,6 +207,7 @@ static hr_status_t push_pending(exporter_t *exporter, const hlo_computation_t *c
   return NULL;
 }
 
+/* A function for each computation that is called by name; made later. */
 hr_str_t export_function_name(exporter_t *exporter, const hlo_computation_t *computation) {
   if (exporter->status) return (hr_str_t){"", 0};
   if (!exporter->names[computation->id].size) {
@@ -223,6 +229,7 @@ int export_leaf_at(const hlo_shape_t *shape, hr_ints_t index) {
   return leaf;
 }
 
+/* Number of the argument for a leaf of a parameter. */
 int export_argument_of(const hlo_computation_t *entry, const hlo_alias_t *alias) {
   int argument = 0;
   if (alias->operand < 0 || (size_t)alias->operand >= entry->params.count) return -1;
@@ -232,10 +239,11 @@ int export_argument_of(const hlo_computation_t *entry, const hlo_alias_t *alias)
   return leaf < 0 ? -1 : argument + leaf;
 }
 
+/* tf.aliasing_output and jax.buffer_donor. */
 static void add_donations(exporter_t *exporter, const hlo_computation_t *entry, int argument,
                           export_attrs_t *attrs) {
-  const hlo_aliasing_t *aliasing = &exporter->from->input_output_alias,
-                       *donors = &exporter->from->buffer_donor;
+  const hlo_aliasing_t *aliasing = &exporter->from->input_output_alias;
+  const hlo_aliasing_t *donors = &exporter->from->buffer_donor;
   for (int i = 0; i < donors->count; i++) {
     const mlir_attr_t *yes = NULL;
     if (export_argument_of(entry, &donors->aliases[i]) != argument) continue;
@@ -274,6 +282,7 @@ static const mlir_attr_t *dict_of(exporter_t *exporter, const export_attrs_t *at
   return dict;
 }
 
+/* arg_attrs or res_attrs, if any is not empty. */
 static void add_dicts(exporter_t *exporter, const char *name, int count,
                       const mlir_attr_t *const *dicts, export_attrs_t *attrs) {
   for (int i = 0; !exporter->status && i < count; i++)
@@ -293,6 +302,7 @@ static void add_parameter_extra(exporter_t *exporter, const hlo_instr_t *param, 
                   attrs);
 }
 
+/* Shardings, frontend attributes and donations. */
 static void add_argument_attrs(exporter_t *exporter, const hlo_computation_t *function, int count,
                                export_attrs_t *attrs) {
   const mlir_attr_t **dicts = export_alloc(exporter, (size_t)count, sizeof *dicts);
@@ -314,6 +324,7 @@ static void add_argument_attrs(exporter_t *exporter, const hlo_computation_t *fu
   add_dicts(exporter, "arg_attrs", count, dicts, attrs);
 }
 
+/* Shardings of the results. */
 static void add_result_attrs(exporter_t *exporter, const hlo_computation_t *function, int count,
                              export_attrs_t *attrs) {
   const mlir_attr_t **dicts = export_alloc(exporter, (size_t)count, sizeof *dicts);
@@ -326,6 +337,7 @@ static void add_result_attrs(exporter_t *exporter, const hlo_computation_t *func
   add_dicts(exporter, "res_attrs", count, dicts, attrs);
 }
 
+/* Leaves of parameters and root. */
 static const mlir_attr_t *function_type(exporter_t *exporter, const mlir_block_t *block,
                                         export_types_t results) {
   mlir_type_t *type = export_alloc(exporter, 1, sizeof *type);
@@ -342,6 +354,7 @@ static const mlir_attr_t *function_type(exporter_t *exporter, const mlir_block_t
   return attr;
 }
 
+/* Name, visibility, type. */
 static void set_function_attrs(exporter_t *exporter, mlir_op_t *op,
                                const hlo_computation_t *function, const mlir_block_t *block) {
   export_attrs_t attrs = {.count = 0};
@@ -359,6 +372,7 @@ static void set_function_attrs(exporter_t *exporter, mlir_op_t *op,
   op->attr_count = dict->count;
 }
 
+/* The entry is public main, others private. */
 static void export_function(exporter_t *exporter, const hlo_computation_t *function) {
   export_frame_t top = {exporter, exporter->top, NULL, NULL};
   mlir_block_t *block;
@@ -375,9 +389,11 @@ static void export_function(exporter_t *exporter, const hlo_computation_t *funct
 
 /* --- the module --- */
 
+/* Counts of replicas and partitions, frontend attributes. */
 static void set_module_attrs(exporter_t *exporter, mlir_op_t *op) {
   const hlo_module_t *from = exporter->from;
-  export_attrs_t attrs = {.count = 0}, notes = {.count = 0};
+  export_attrs_t attrs = {.count = 0};
+  export_attrs_t notes = {.count = 0};
   export_add(exporter, &attrs, "sym_name", export_string(exporter, from->name));
   export_module_frontend_attrs(exporter, &notes);
   export_frontend(exporter, &from->frontend_attributes, &notes, &attrs);
@@ -398,6 +414,7 @@ static void set_source(exporter_t *exporter) {
         export_text(exporter, hr_str_from(exporter->from->source.path)).data;
 }
 
+/* Functions that calls make pending follow the entry. */
 static void export_module(exporter_t *exporter) {
   mlir_op_t *op = export_alloc(exporter, 1, sizeof *op);
   exporter->names =
@@ -418,6 +435,7 @@ static void export_module(exporter_t *exporter) {
     export_function(exporter, exporter->pending.data[i]);
 }
 
+/* On failure the tree is destroyed. */
 hr_status_t stablehlo_export(const hlo_module_t *from, mlir_module_t *to) {
   exporter_t exporter = {.from = from, .to = to, .arena = &to->arena};
   export_module(&exporter);

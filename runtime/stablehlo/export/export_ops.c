@@ -1,4 +1,5 @@
-/* Ops of the tree, and what instructions stand for. */
+/* Ops of the tree and the values of instructions. An instruction corresponds to a list of values,
+ * one per leaf of its shape. */
 #include <string.h>
 
 #include "stablehlo/export/export.h"
@@ -23,6 +24,7 @@ void export_add_to_op(exporter_t *exporter, mlir_op_t *op, const export_attrs_t 
   op->extra_count = sorted[1]->count;
 }
 
+/* A new op with operands, results and attributes at the end of the block. */
 mlir_op_t *export_op(export_frame_t *frame, const char *name, int operand_count,
                      mlir_value_t *const *operands, int result_count,
                      const mlir_type_t *const *types, const export_attrs_t *attrs) {
@@ -62,6 +64,7 @@ mlir_value_t *export_value(export_frame_t *frame, const char *name, int operand_
   return op ? op->results : NULL;
 }
 
+/* Reshape, or the value itself if nothing changes. */
 mlir_value_t *export_reshape(export_frame_t *frame, mlir_value_t *x, int rank,
                              const int64_t *dims) {
   mlir_type_t *type = export_alloc(frame->exporter, 1, sizeof *type);
@@ -86,6 +89,7 @@ export_values_t export_leaves(export_frame_t *frame, const hlo_instr_t *instr, i
   return frame->values[instr->operands[k]->id];
 }
 
+/* Values of all operands. */
 export_values_t export_operands(export_frame_t *frame, const hlo_instr_t *instr) {
   export_values_t all = {0, NULL};
   for (int k = 0; k < instr->operand_count; k++) all.count += export_leaves(frame, instr, k).count;
@@ -124,6 +128,7 @@ void export_set_results(export_frame_t *frame, const hlo_instr_t *instr, mlir_op
   export_set(frame, instr, (export_values_t){op->result_count, items});
 }
 
+/* Row of export.def: same op, attributes by the row. */
 mlir_op_t *export_plain_op(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row,
                            const export_attrs_t *attrs) {
   export_attrs_t all = {.count = 0};

@@ -1,5 +1,5 @@
-/* Ops that are the same in StableHLO or whose attributes only look different, and those that
- * dissolve. */
+/* Ops that are the same in StableHLO or differ in the form of their attributes, and ops that
+ * dissolve (tuples, get-tuple-element, bitcasts). */
 #include "ops/rules/constraint.h"
 #include "stablehlo/export/export.h"
 
@@ -14,6 +14,7 @@ void export_tuple(export_frame_t *frame, const hlo_instr_t *instr, const export_
   export_set(frame, instr, export_operands(frame, instr));
 }
 
+/* Selects the leaves of one element. */
 void export_get_tuple_element(export_frame_t *frame, const hlo_instr_t *instr,
                               const export_row_t *row) {
   (void)row;
@@ -37,11 +38,12 @@ void export_identity(export_frame_t *frame, const hlo_instr_t *instr, const expo
   export_set(frame, instr, export_leaves(frame, instr, 0));
 }
 
-/* The value behind a barrier that waits for the token. */
+/* The value after a barrier that waits for the token. */
 void export_add_dependency(export_frame_t *frame, const hlo_instr_t *instr,
                            const export_row_t *row) {
   (void)row;
-  export_values_t operands = export_operands(frame, instr), own = export_leaves(frame, instr, 0);
+  export_values_t operands = export_operands(frame, instr);
+  export_values_t own = export_leaves(frame, instr, 0);
   const mlir_type_t **types = export_alloc(frame->exporter, (size_t)operands.count, sizeof *types);
   for (int i = 0; types && i < operands.count; i++) types[i] = operands.items[i]->type;
   mlir_op_t *op = export_op(frame, "stablehlo.optimization_barrier", operands.count, operands.items,
@@ -58,6 +60,7 @@ void export_after_all(export_frame_t *frame, const hlo_instr_t *instr, const exp
 
 /* --- constants --- */
 
+/* One constant per leaf. */
 static mlir_value_t *export_leaf_constant(export_frame_t *frame, const hlo_instr_t *instr,
                                           const hlo_value_t *leaf) {
   if (leaf->dtype == HR_TOKEN)
@@ -68,6 +71,7 @@ static mlir_value_t *export_leaf_constant(export_frame_t *frame, const hlo_instr
   return export_constant_of(frame, export_elements(exporter, leaf));
 }
 
+/* Elided literals cannot be exported. */
 void export_constant(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   (void)row;
   if (!instr->literal) {
@@ -90,6 +94,7 @@ static void memory_order(const hlo_shape_t *shape, int64_t *order) {
     order[d] = given ? shape->layout->minor_to_major.data[shape->rank - 1 - d] : d;
 }
 
+/* Transpose, or the value itself for the identity. */
 static mlir_value_t *export_transposed(export_frame_t *frame, mlir_value_t *x, hr_dtype_t dtype,
                                        int rank, const int64_t *permutation) {
   int64_t dims[HLO_MAX_RANK];
@@ -111,7 +116,8 @@ static mlir_value_t *export_transposed(export_frame_t *frame, mlir_value_t *x, h
  * for the pieces. */
 static mlir_value_t *export_recast(export_frame_t *frame, mlir_value_t *x, hr_dtype_t from,
                                    hr_dtype_t to, int64_t count) {
-  int64_t from_bits = hr_dtype_table[from].bits, to_bits = hr_dtype_table[to].bits;
+  int64_t from_bits = hr_dtype_table[from].bits;
+  int64_t to_bits = hr_dtype_table[to].bits;
   int64_t pieces = from_bits > to_bits ? from_bits / to_bits : to_bits / from_bits;
   int64_t many[2] = {from_bits > to_bits ? count : count / pieces, pieces};
   int rank = from_bits > to_bits ? 2 : 1;
@@ -121,11 +127,12 @@ static mlir_value_t *export_recast(export_frame_t *frame, mlir_value_t *x, hr_dt
   return x ? export_value(frame, "stablehlo.bitcast_convert", 1, &x, type, NULL) : NULL;
 }
 
-/* The same; a pred is a byte beside types of 8 bits and more. */
+/* The same; a pred is a byte next to types of 8 bits and more. */
 static mlir_value_t *export_recast_any(export_frame_t *frame, mlir_value_t *x,
                                        const hlo_shape_t *from_shape, const hlo_shape_t *to_shape,
                                        int64_t count) {
-  hr_dtype_t from = from_shape->dtype, to = to_shape->dtype;
+  hr_dtype_t from = from_shape->dtype;
+  hr_dtype_t to = to_shape->dtype;
   int64_t preds;
   bool from_bytes = from == HR_PRED && op_bits_beside(from, to) == 8;
   bool to_bytes = to == HR_PRED && op_bits_beside(to, from) == 8;
@@ -142,9 +149,11 @@ static mlir_value_t *export_recast_any(export_frame_t *frame, mlir_value_t *x,
                       export_tensor(frame->exporter, HR_PRED, 1, &preds), NULL);
 }
 
+/* Transposes the operand to memory order, changes type and shape there, and transposes back. */
 void export_bitcast(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   (void)row;
-  const hlo_shape_t *from = instr->operands[0]->shape, *to = instr->shape;
+  const hlo_shape_t *from = instr->operands[0]->shape;
+  const hlo_shape_t *to = instr->shape;
   int64_t order[HLO_MAX_RANK], back[HLO_MAX_RANK], dims[HLO_MAX_RANK], count;
   if (!hlo_shape_is_array(from) || !hlo_shape_is_array(to) || hlo_shape_is_dynamic(from) ||
       hlo_shape_is_dynamic(to)) {
@@ -168,6 +177,7 @@ void export_bitcast(export_frame_t *frame, const hlo_instr_t *instr, const expor
 
 /* --- slices and pads --- */
 
+/* One list per field. */
 void export_slice(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   const hlo_slice_t *slice = hlo_attr_slice(instr);
   int64_t starts[HLO_MAX_RANK], limits[HLO_MAX_RANK], strides[HLO_MAX_RANK];
@@ -186,6 +196,7 @@ void export_slice(export_frame_t *frame, const hlo_instr_t *instr, const export_
   export_plain_op(frame, instr, row, &attrs);
 }
 
+/* One list per field. */
 void export_pad(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   const hlo_padding_t *padding = hlo_attr_padding(instr);
   int64_t low[HLO_MAX_RANK], high[HLO_MAX_RANK], interior[HLO_MAX_RANK];
@@ -213,9 +224,11 @@ void export_dynamic_reshape(export_frame_t *frame, const hlo_instr_t *instr,
   }
   exporter_t *exporter = frame->exporter;
   int rank = instr->operand_count - 1;
-  const int64_t one = 1, size = rank;
+  const int64_t one = 1;
+  const int64_t size = rank;
   hr_dtype_t dtype = rank ? instr->operands[1]->shape->dtype : HR_S32;
-  mlir_value_t *parts[HLO_MAX_RANK], *operands[2] = {export_operand(frame, instr, 0), NULL};
+  mlir_value_t *parts[HLO_MAX_RANK];
+  mlir_value_t *operands[2] = {export_operand(frame, instr, 0), NULL};
   export_attrs_t attrs = {.count = 0};
   if (rank > HLO_MAX_RANK || !rank) {
     export_error(frame, instr, "%d sizes, want 1 to %d", rank, HLO_MAX_RANK);
@@ -233,6 +246,7 @@ void export_dynamic_reshape(export_frame_t *frame, const hlo_instr_t *instr,
 
 /* --- accuracy, random numbers, top-k --- */
 
+/* A scalar constant of a type. */
 static const mlir_attr_t *number(exporter_t *exporter, double value) {
   static const mlir_type_t f64 = {.kind = MLIR_TYPE_FLOAT, .name = {"f64", 3}};
   mlir_attr_t *attr = export_alloc(exporter, 1, sizeof *attr);
@@ -248,7 +262,8 @@ static const mlir_attr_t *number(exporter_t *exporter, double value) {
 void export_accurate(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   exporter_t *exporter = frame->exporter;
   const hlo_attr_t *found = hlo_attr_find(instr, HLO_ATTR_RESULT_ACCURACY);
-  export_attrs_t attrs = {.count = 0}, fields = {.count = 0};
+  export_attrs_t attrs = {.count = 0};
+  export_attrs_t fields = {.count = 0};
   if (found && found->accuracy) {
     const hlo_result_accuracy_t *accuracy = found->accuracy;
     hr_str_t mode = accuracy->has_tolerance ? HR_STR("TOLERANCE") : HR_STR("HIGHEST");

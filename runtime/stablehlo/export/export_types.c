@@ -1,4 +1,5 @@
-/* Types of the tree from shapes. */
+/* Types of the tree from shapes: tensors with bounds as encoding, tuples for custom calls, tokens.
+ * pred is i1; unsigned types are ui. */
 #include "base/mem.h"
 #include "stablehlo/export/export.h"
 
@@ -29,6 +30,7 @@ static const mlir_type_t *no_type(exporter_t *exporter, const char *what) {
   return NULL;
 }
 
+/* Integer or float type of an element type. */
 static const mlir_type_t *element_type(exporter_t *exporter, hr_dtype_t dtype) {
   const hr_dtype_info_t *info = &hr_dtype_table[dtype];
   mlir_type_t *type;
@@ -54,6 +56,7 @@ static const mlir_type_t *element_type(exporter_t *exporter, hr_dtype_t dtype) {
   return type;
 }
 
+/* Tensor with the bounds of its dynamic dimensions. */
 static mlir_type_t *array_type(exporter_t *exporter, hr_dtype_t dtype, int rank,
                                const int64_t *dims) {
   mlir_type_t *type = new_type(exporter, MLIR_TYPE_TENSOR);
@@ -86,6 +89,7 @@ static const mlir_attr_t *bounds_of(exporter_t *exporter, const hlo_shape_t *sha
   return export_struct(exporter, "stablehlo", "bounds", &fields);
 }
 
+/* Tensor without bounds. */
 static const mlir_type_t *tensor_of(exporter_t *exporter, const hlo_shape_t *shape) {
   mlir_type_t *type = array_type(exporter, shape->dtype, shape->rank, shape->dims);
   if (!type || !shape->dynamic) return type;
@@ -96,6 +100,7 @@ static const mlir_type_t *tensor_of(exporter_t *exporter, const hlo_shape_t *sha
   return type;
 }
 
+/* Tuple of the elements' types. */
 static const mlir_type_t *tuple_of(exporter_t *exporter, const hlo_shape_t *shape) {
   mlir_type_t *type = new_type(exporter, MLIR_TYPE_TUPLE);
   const mlir_type_t **elements =
@@ -119,6 +124,7 @@ static const mlir_type_t *buffer_of(exporter_t *exporter, const hlo_shape_t *sha
   return type;
 }
 
+/* By kind of the shape. */
 const mlir_type_t *export_type(exporter_t *exporter, const hlo_shape_t *shape) {
   if (exporter->status) return NULL;
   switch (shape->dtype) {

@@ -1,4 +1,10 @@
-/* The importer: state and pieces, shared by its files. */
+/* The importer of MLIR trees (StableHLO, CHLO, func, check, shape, sdy): its state, and the parts
+ * that its files share. Each op of a block becomes instructions of a builder; mlir_value_t.mapped
+ * holds the instruction of a value. A row of stablehlo.def gives each op name its function.
+ * Errors: INVALID or UNSUPPORTED with the op's name and position. Failures of the builder stick and
+ *         are reported by import_set_results, with which every import function ends.
+ * Owner:  everything lives in the module's arena.
+ * Source: StableHLO spec; the labels in messages are its constraints. */
 #ifndef STABLEHLO_IMPORT_H
 #define STABLEHLO_IMPORT_H
 
@@ -19,19 +25,17 @@ typedef struct importer {
   const mlir_module_t *from;
   const stablehlo_readers_t *readers;
   hlo_module_t *module;
-  hr_arena_t *arena;   /* the module's */
-  hr_map_t functions;  /* import_function_t by name */
-  hr_map_t rows;       /* import_row_t by op name */
-  const char **attrs;  /* of each row's op, as bytecode lists them; NULL: not looked up yet */
-  hr_map_t names;      /* of computations, taken */
+  hr_arena_t *arena;  /* arena of the module */
+  hr_map_t functions; /* import_function_t by name */
+  hr_map_t rows;      /* import_row_t by op name */
+  const char *
+      *attrs; /* attribute names of each row's op, from bytecode_ops.def; NULL: not looked up yet */
+  hr_map_t names;      /* computation names in use */
   int body_count;      /* for names of region bodies */
-  int depth;           /* of blocks that are being imported */
-  bool is_interpreted; /* has check ops: where the specification leaves a choice, it is that of its
-                          interpreter */
-  hr_map_t awaited;    /* instructions that say their name for others to come after them, by
-                          "computation/name" */
-  import_source_loc_t
-      *source_locs[IMPORT_SOURCE_LOCS]; /* a cache of what locations say, see import_location.c */
+  int depth;           /* nesting of the block being imported */
+  bool is_interpreted; /* has check ops: choices of the spec are those of its interpreter */
+  hr_map_t awaited;    /* control predecessors, by "computation/name" */
+  import_source_loc_t *source_locs[IMPORT_SOURCE_LOCS]; /* cache, see import_location.c */
   const mlir_op_t *at; /* the op being imported, for messages about its types and attributes */
 } importer_t;
 
@@ -52,25 +56,26 @@ typedef struct import_row {
 
 #define import_error(scope, op, ...) mlir_error((scope)->importer->from, (op), __VA_ARGS__)
 
-/* Is any op in functions of the block a check? */
+/* Whether any op in functions of the block is a check. */
 bool import_has_checks(const mlir_block_t *block);
 
-/* --- notes (import_frontend_attrs.c, import_location.c) --- */
-/* Where an op comes from; NULL: it does not say. */
+/* --- frontend attributes hlo.* and locations (import_frontend_attrs.c, import_location.c) --- */
+/* Metadata from the location of an op; NULL: the location has none. */
 hr_status_t import_location(importer_t *importer, const mlir_attr_t *location,
                             const hlo_metadata_t **out_metadata);
-/* What the exporter noted in frontend attributes beside those that are the program's own. */
+/* HLO attributes that the exporter stored in frontend attributes hlo.*. */
 typedef struct import_frontend_attrs {
-  hlo_opcode_t op; /* HLO_OPCODE_COUNT: of no op */
+  hlo_opcode_t op; /* HLO_OPCODE_COUNT: not of an op */
   stablehlo_frontend_attrs_t parsed;
   const hlo_shape_t *shape;
   hr_str_t name, after;
 } import_frontend_attrs_t;
-/* Sorts a dictionary's entries into the program's own, which stay sorted, and notes. */
+/* Splits a dictionary into the program's own entries, which stay sorted, and those of the exporter.
+ */
 hr_status_t import_sort_frontend_attrs(importer_t *importer, const mlir_attr_t *dict,
                                        hlo_name_values_t *out_own,
                                        import_frontend_attrs_t *out_note);
-/* Adds what is noted to what every instruction of the op carries. */
+/* Adds the exporter's attributes to those of every instruction of the op. */
 hr_status_t import_frontend_attrs_extra(importer_t *importer, const import_frontend_attrs_t *note,
                                         hlo_extra_t *extra);
 /* Adds the rest to the op's instruction: the last one of its kind made from number `first` on. */
@@ -141,14 +146,13 @@ hr_status_t import_add_field_ints(import_scope_t *scope, import_attrs_t *attrs, 
 hr_status_t import_add_precision(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op);
 /* comparison_direction and compare_type. */
 hr_status_t import_add_compare(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op);
-/* dimension_numbers and what else gathers, convolutions and their dynamic kin share; padding NULL:
- * the op's attribute. */
+/* dimension_numbers and further attributes of gathers and convolutions, static or dynamic; padding
+ * NULL: the op's attribute. */
 hr_status_t import_gather_numbers(import_scope_t *scope, import_attrs_t *attrs,
                                   const mlir_op_t *op);
 hr_status_t import_convolution_numbers(import_scope_t *scope, import_attrs_t *attrs,
                                        const mlir_op_t *op, const hr_ints_t *padding);
-/* "mhlo.sharding", "mhlo.frontend_attributes", ...: what any instruction may carry; NULL if there
- * is nothing. */
+/* Attributes that every op may have (mhlo.sharding, mhlo.frontend_attributes, ...); NULL: none. */
 hr_status_t import_extra(import_scope_t *scope, const mlir_op_t *op, const hlo_extra_t **out_extra,
                          import_frontend_attrs_t *out_note);
 /* An mhlo.sharding of `op`, or of one of its arguments or results; NULL if there is none. */
@@ -159,8 +163,8 @@ hr_status_t import_sharding(importer_t *importer, const mlir_op_t *op, const mli
 const mlir_attr_t *import_value_attr(const mlir_op_t *function, const char *list, int index,
                                      const char *name);
 
-/* Is a custom call an op of CHLO by the name that XLA has for it (import_chlo.c)? Then it is
- * imported. */
+/* Imports a custom call with the name that XLA has for an op of CHLO (import_chlo.c); *out_done is
+ * false for other targets. */
 hr_status_t import_mhlo_call(import_scope_t *scope, mlir_op_t *op, bool *out_done);
 
 /* An array in one chunk per member of a collective along `dimension`, each as large as `part`. */
@@ -196,8 +200,8 @@ typedef struct import_values {
 void import_values_deinit(import_values_t *values);
 hr_status_t import_captures(const mlir_region_t *region, import_values_t *values);
 /* A region as a computation of one tuple parameter: (args..., captured...). Its result is the tuple
- * of what the region returns, followed by the captured values if pass_captured, or the bare value
- * if `bare`. */
+ * of the returned values, followed by the captured ones if pass_captured; or, if `bare`, the single
+ * returned value. */
 typedef struct import_region_form {
   const import_values_t *captured;
   bool pass_captured, bare;
@@ -212,27 +216,26 @@ mlir_block_t *import_block_of(const mlir_op_t *op, int region);
 hr_status_t import_scope_new(importer_t *importer, hr_str_t wanted, const mlir_op_t *op,
                              import_scope_t *scope);
 hr_status_t import_scope_close(import_scope_t *scope, hlo_instr_t *root);
-/* What a terminator returns: values as a tuple; `bare`: a single one as it is. NULL only after a
- * failure. */
+/* Values of a terminator as a tuple; `bare`: a single one unwrapped. NULL only after a failure. */
 hlo_instr_t *import_returned(import_scope_t *scope, const mlir_op_t *terminator, bool bare);
 
-/* --- pieces of expansions --- */
-/* x as `shape`: its dimension d becomes dimension map[d], stretched where its size is 1. */
+/* --- helpers of expansions --- */
+/* Broadcasts x to `shape`: dimension d becomes dimension map[d], repeated where its size is 1. */
 hr_status_t import_broadcast_to(import_scope_t *scope, const mlir_op_t *op, hlo_instr_t *x,
                                 const hlo_shape_t *shape, hr_ints_t map, hlo_instr_t **out_x);
 
-/* What an instruction carries, to be added to. */
+/* Attributes of an instruction that every op may have, as a copy that may be changed. */
 hr_status_t import_op_extra(importer_t *importer, hlo_instr_t *instr, hlo_extra_t **out_extra);
 
 /* --- Shardy (import_sdy.c) --- */
 hr_status_t import_meshes(importer_t *importer, const mlir_block_t *block);
-/* What an argument carries: shardings, frontend attributes, notes. */
+/* Sets sharding, frontend attributes and layout of an argument. */
 hr_status_t import_argument_extra(importer_t *importer, const mlir_op_t *function, int index,
                                   hlo_instr_t *param);
 
-/* Sizes that are known only at run time, as a vector (import_shape.c): those of x at its
- * dimensions' places in an array of this rank, and 1 elsewhere; and two such vectors joined, where
- * a size of 1 gives way. */
+/* Sizes that are known only at run time, as a vector (import_shape.c): the
+ * sizes of x at the given positions of an array of this rank, 1 elsewhere; and the broadcast of two
+ * such vectors, in which a size of 1 yields. */
 hlo_instr_t *import_sizes_at(import_scope_t *scope, hlo_instr_t *x, int rank,
                              const int64_t *places);
 hlo_instr_t *import_join_sizes(import_scope_t *scope, hlo_instr_t *a, hlo_instr_t *b);

@@ -1,4 +1,6 @@
-/* Attributes of MLIR ops as numbers, lists and HLO attributes. */
+/* Attributes of MLIR ops as numbers, lists, enumerations and HLO attributes. Old and new spellings
+ * (dense elements, arrays, array<i64>) are all accepted; absent attributes read as the fallback of
+ * the caller. */
 #include <string.h>
 
 #include "stablehlo/import/import.h"
@@ -40,6 +42,7 @@ static const mlir_type_t *integers_of(const mlir_attr_t *attr) {
              : NULL;
 }
 
+/* Integer element of a dense attribute; a splat has one. */
 static int64_t element_at(const mlir_attr_t *attr, const mlir_type_t *element, int64_t index) {
   size_t each = mlir_element_bytes(element);
   const char *at = (const char *)attr->data + (attr->splat ? 0 : (size_t)index * each);
@@ -62,6 +65,7 @@ static int64_t element_total(const mlir_attr_t *attr) {
   return total;
 }
 
+/* Integers of an attribute in any of the three spellings. */
 hr_status_t import_ints_of(import_scope_t *scope, const mlir_attr_t *attr, hr_ints_t *out_ints) {
   const mlir_type_t *elements = integers_of(attr);
   bool listed = attr->kind == MLIR_ATTR_ARRAY;
@@ -80,6 +84,7 @@ hr_status_t import_ints_of(import_scope_t *scope, const mlir_attr_t *attr, hr_in
   return NULL;
 }
 
+/* Absent: `count` copies of the fallback. */
 hr_status_t import_ints(import_scope_t *scope, const mlir_op_t *op, const char *name, int64_t count,
                         int64_t fallback, hr_ints_t *out_ints) {
   const mlir_attr_t *attr = mlir_op_attr(op, name);
@@ -112,6 +117,7 @@ int64_t import_field_int(const mlir_op_t *op, const char *attr, const char *fiel
   return is_number(value) ? value->integer : 0;
 }
 
+/* Compares the word with those of enums.def, case and prefix aside. */
 hr_status_t import_enum(import_scope_t *scope, const mlir_op_t *op, const char *name,
                         hlo_enum_id_t id, const char *prefix, int *out_value) {
   const mlir_attr_t *attr = mlir_op_attr(op, name);
@@ -169,6 +175,7 @@ hr_status_t import_add_precision(import_scope_t *scope, import_attrs_t *attrs,
   return NULL;
 }
 
+/* Text or bytes, by the reader that the caller of the importer gave. */
 hr_status_t import_sharding(importer_t *importer, const mlir_op_t *op, const mlir_attr_t *attr,
                             const hlo_sharding_t **out_sharding) {
   *out_sharding = NULL;
@@ -194,6 +201,7 @@ hr_status_t import_op_extra(importer_t *importer, hlo_instr_t *instr, hlo_extra_
   return NULL;
 }
 
+/* Gathers into a local; the arena gets a copy only if there is anything. */
 hr_status_t import_extra(import_scope_t *scope, const mlir_op_t *op, const hlo_extra_t **out_extra,
                          import_frontend_attrs_t *out_note) {
   const mlir_attr_t *frontend = mlir_op_attr(op, "mhlo.frontend_attributes");

@@ -20,6 +20,7 @@ static expr_t formula_exp2(formula_t *f, expr_t x) {
 
 static expr_t formula_log2(formula_t *f, expr_t x) { return scale(f, f_log(f, x), LOG2_E); }
 
+/* exp2(x) = exp(x ln 2), log2(x) = log(x) / ln 2, in f64. */
 static hr_status_t import_base2(import_scope_t *scope, mlir_op_t *op,
                                 expr_t (*formula)(formula_t *f, expr_t x)) {
   formula_t *f = &scope->builder;

@@ -1,11 +1,12 @@
 /* The test dialects: check ops, and those of the interpreter. They become custom calls of the same
- * names, with what they say beside their operands in backend_config. */
+ * names, with their attributes in backend_config. */
 #include <math.h>
 #include <string.h>
 
 #include "ir/print.h"
 #include "stablehlo/import/import_formula.h"
 
+/* Searches bodies of functions only. */
 bool import_has_checks(const mlir_block_t *block) {
   static const char prefix[] = "check.";
   for (size_t i = 0; i < block->ops.count; i++) {
@@ -19,11 +20,12 @@ bool import_has_checks(const mlir_block_t *block) {
   return false;
 }
 
-/* Integers divided by zero, and the least one by -1, are what the implementation says: in
+/* Integer division by zero, and of the smallest number by -1, are implementation-defined: in
  * StableHLO's interpreter 0, else what XLA makes of them. */
 hr_status_t import_divide(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   formula_t *f = &scope->builder;
-  hlo_instr_t *x = import_operand(op, 0), *y = import_operand(op, 1);
+  hlo_instr_t *x = import_operand(op, 0);
+  hlo_instr_t *y = import_operand(op, 1);
   bool is_integer = hlo_shape_is_array(x->shape) && hr_dtype_is_integer(x->shape->dtype);
   if (!scope->importer->is_interpreted || !is_integer) return import_plain(scope, op, row);
   const hr_dtype_info_t *info = &hr_dtype_table[x->shape->dtype];
@@ -93,7 +95,8 @@ hr_status_t import_check(import_scope_t *scope, mlir_op_t *op, const import_row_
 
 /* check.expect_serialized_eq and interpreter.probe: the id of a probe. */
 hr_status_t import_probe(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
-  hlo_instr_t *x = import_operand(op, 0), *call;
+  hlo_instr_t *x = import_operand(op, 0);
+  hlo_instr_t *call;
   hr_strbuf_t text;
   const char *config;
   hr_strbuf_init(&text);
@@ -111,7 +114,8 @@ hr_status_t import_probe(import_scope_t *scope, mlir_op_t *op, const import_row_
 }
 
 hr_status_t import_print(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
-  hlo_instr_t *x = import_operand(op, 0), *call;
+  hlo_instr_t *x = import_operand(op, 0);
+  hlo_instr_t *call;
   return build_call(scope, row->name, NULL, NULL, 1, &x, 0, NULL, &call);
 }
 
@@ -122,6 +126,7 @@ typedef struct parallel {
   hlo_computation_t **called;
 } parallel_t;
 
+/* Functions of one list, in order. */
 static hr_status_t add_called(import_scope_t *scope, const mlir_op_t *op, const mlir_attr_t *list,
                               parallel_t *parallel) {
   for (int i = 0; i < list->count; i++) {
@@ -133,8 +138,10 @@ static hr_status_t add_called(import_scope_t *scope, const mlir_op_t *op, const 
   return NULL;
 }
 
+/* A grid of functions, one row per replica, and functions that give the infeed. */
 static hr_status_t read_parallel(import_scope_t *scope, const mlir_op_t *op, parallel_t *parallel) {
-  const mlir_attr_t *programs = mlir_op_attr(op, "programs"), *infeed = mlir_op_attr(op, "infeed");
+  const mlir_attr_t *programs = mlir_op_attr(op, "programs");
+  const mlir_attr_t *infeed = mlir_op_attr(op, "infeed");
   bool is_grid = programs && programs->kind == MLIR_ATTR_ARRAY && programs->count;
   for (int r = 0; is_grid && r < programs->count; r++)
     is_grid = programs->items[r]->kind == MLIR_ATTR_ARRAY &&
@@ -151,6 +158,7 @@ static hr_status_t read_parallel(import_scope_t *scope, const mlir_op_t *op, par
   return infeed ? add_called(scope, op, infeed, parallel) : NULL;
 }
 
+/* A custom call with the grid's functions as called computations. */
 hr_status_t import_run_parallel(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   parallel_t parallel = {0};
   hlo_instr_t **operands, *call;

@@ -13,7 +13,7 @@ typedef struct joint {
   int rank;
   int64_t dims[HLO_MAX_RANK];
   bool dynamic[HLO_MAX_RANK];
-  hlo_instr_t *sizes; /* as they turn out at run time; NULL: all are known */
+  hlo_instr_t *sizes; /* sizes at run time; NULL: all are static */
 } joint_t;
 
 /* Where dimension d of an operand goes: as broadcast_dimensions say for operands of lower rank,
@@ -22,11 +22,13 @@ static int64_t position_of(const hlo_shape_t *shape, int rank, hr_ints_t map, in
   return map.count == shape->rank && shape->rank < rank ? map.data[d] : rank - shape->rank + d;
 }
 
-static hr_status_t join(import_scope_t *scope, const mlir_op_t *op, const hlo_shape_t *shape,
-                        hr_ints_t map, joint_t *joint) {
+/* Joint shape of two operands by NumPy's rules; unknown sizes are computed at run time. */
+static hr_status_t join_broadcast_shapes(import_scope_t *scope, const mlir_op_t *op,
+                                         const hlo_shape_t *shape, hr_ints_t map, joint_t *joint) {
   char text[HLO_SHAPE_TEXT];
   for (int d = 0; d < shape->rank; d++) {
-    int64_t to = position_of(shape, joint->rank, map, d), size = shape->dims[d];
+    int64_t to = position_of(shape, joint->rank, map, d);
+    int64_t size = shape->dims[d];
     if (to < 0 || to >= joint->rank)
       return import_error(scope, op, "broadcast_dimensions has %ld, want less than %d", (long)to,
                           joint->rank);
@@ -42,10 +44,12 @@ static hr_status_t join(import_scope_t *scope, const mlir_op_t *op, const hlo_sh
   return NULL;
 }
 
+/* One operand broadcast to the joint shape, static or dynamic. */
 static hr_status_t broadcast_one(import_scope_t *scope, const mlir_op_t *op, const joint_t *joint,
                                  hr_ints_t map, hlo_instr_t **x) {
   int64_t positions[HLO_MAX_RANK];
-  const hlo_shape_t *from = (*x)->shape, *to;
+  const hlo_shape_t *from = (*x)->shape;
+  const hlo_shape_t *to;
   HR_TRY(hlo_shape_array_dynamic(scope->importer->arena, from->dtype, joint->rank, joint->dims,
                                  joint->dynamic, &to));
   if (!joint->sizes && hlo_shape_equal(from, to)) return NULL;
@@ -88,7 +92,7 @@ static hr_status_t broadcast_operands(import_scope_t *scope, const mlir_op_t *op
   }
   for (int d = 0; d < joint.rank; d++) joint.dims[d] = 1;
   for (int k = 0; k < op->operand_count; k++)
-    HR_TRY(join(scope, op, operands[k]->shape, map, &joint));
+    HR_TRY(join_broadcast_shapes(scope, op, operands[k]->shape, map, &joint));
   HR_TRY(join_actual(scope, op, operands, map, &joint));
   for (int k = 0; k < op->operand_count; k++)
     HR_TRY(broadcast_one(scope, op, &joint, map, &operands[k]));
@@ -104,6 +108,7 @@ hr_status_t import_chlo_elementwise(import_scope_t *scope, mlir_op_t *op, const 
       hlo_build(&scope->builder, row->op, NULL, op->operand_count, operands, 0, NULL, 0, NULL));
 }
 
+/* Operands broadcast before they are compared. */
 hr_status_t import_chlo_compare(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   hlo_instr_t **operands;
   import_attrs_t attrs = {.count = 0};
@@ -116,6 +121,7 @@ hr_status_t import_chlo_compare(import_scope_t *scope, mlir_op_t *op, const impo
 
 /* --- special functions --- */
 
+/* Special function by a formula; narrow types are computed in f32. */
 static hr_status_t import_special(import_scope_t *scope, mlir_op_t *op, formula_fn formula) {
   hlo_instr_t **operands;
   HR_TRY(broadcast_operands(scope, op, &operands));
@@ -164,6 +170,7 @@ hr_status_t import_hyperbolic(import_scope_t *scope, mlir_op_t *op, const import
   return import_special(scope, op, row->op == HLO_COSH ? formula_cosh : formula_sinh);
 }
 
+/* Real numbers are their own conjugates. */
 hr_status_t import_conj(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   formula_t *f = &scope->builder;
@@ -173,25 +180,28 @@ hr_status_t import_conj(import_scope_t *scope, mlir_op_t *op, const import_row_t
                             is_complex ? f_complex(f, f_real(f, z), f_neg(f, f_imag(f, z))) : z);
 }
 
-/* Of complex numbers x + iy: (x - y)(x + y) + 2xyi. Where |x| = |y| the real part is 0 even if the
- * sum overflows. */
+/* Square of complex numbers x + iy: (x - y)(x + y) + 2xyi. Where |x| = |y| the real part is 0 even
+ * if the sum overflows. */
 hr_status_t import_square(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   formula_t *f = &scope->builder;
   hlo_instr_t *z = import_operand(op, 0);
   if (!hr_dtype_is_complex(z->shape->dtype)) return import_set_results(scope, op, f_mul(f, z, z));
-  expr_t x = f_real(f, z), y = f_imag(f, z), product = f_mul(f, x, y);
+  expr_t x = f_real(f, z);
+  expr_t y = f_imag(f, z);
+  expr_t product = f_mul(f, x, y);
   if (!x) return hlo_builder_finish(f);
   expr_t alike = f_and(f, f_finite(f, x), f_eq(f, f_abs(f, x), f_abs(f, y)));
   expr_t real = f_select(f, alike, f_number(f, 0, x), f_mul(f, f_sub(f, x, y), f_add(f, x, y)));
   return import_set_results(scope, op, f_complex(f, real, f_mul_number(f, product, 2)));
 }
 
+/* is_inf compares the absolute value, is_pos_inf and is_neg_inf the value itself. */
 hr_status_t import_is_inf(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   formula_t *f = &scope->builder;
   hlo_instr_t *x = import_operand(op, 0);
-  bool negative = strstr(row->name, "is_neg_inf") != NULL,
-       either = strstr(row->name, "is_inf") != NULL;
+  bool negative = strstr(row->name, "is_neg_inf") != NULL;
+  bool either = strstr(row->name, "is_inf") != NULL;
   expr_t limit = f_number(f, negative ? -INFINITY : INFINITY, x);
   return import_set_results(scope, op, f_eq(f, either ? f_abs(f, x) : x, limit));
 }
@@ -202,8 +212,8 @@ hr_status_t import_is_inf(import_scope_t *scope, mlir_op_t *op, const import_row
 hr_status_t import_asin_acos_kernel(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   formula_t *f = &scope->builder;
-  expr_t arc = hlo_build_unary(f, HLO_ASIN, import_operand(op, 0)),
-         height = f_abs(f, f_imag(f, arc));
+  expr_t arc = hlo_build_unary(f, HLO_ASIN, import_operand(op, 0));
+  expr_t height = f_abs(f, f_imag(f, arc));
   expr_t real = f_mul(f, f_cos(f, f_real(f, arc)), hlo_build_unary(f, HLO_COSH, height));
   return import_set_results(scope, op, f_complex(f, real, height));
 }
@@ -217,10 +227,13 @@ static expr_t as_type(formula_t *f, expr_t x, hr_dtype_t dtype) {
   return hlo_build(f, HLO_BITCAST_CONVERT, shape, 1, &x, 0, NULL, 0, NULL);
 }
 
+/* Adds or subtracts 1 from the bits; from 0 the step is to the smallest number of the sign of y. */
 static expr_t next_after(formula_t *f, expr_t x, expr_t y, hr_dtype_t bits_type) {
-  expr_t x_bits = as_type(f, x, bits_type), y_bits = as_type(f, y, bits_type);
+  expr_t x_bits = as_type(f, x, bits_type);
+  expr_t y_bits = as_type(f, y, bits_type);
   if (!x_bits) return NULL;
-  expr_t one = f_number(f, 1, x_bits), zero = f_number(f, 0, x);
+  expr_t one = f_number(f, 1, x_bits);
+  expr_t zero = f_number(f, 0, x);
   expr_t top = hlo_build_binary(f, HLO_SHIFT_LEFT, one,
                                 f_number(f, hr_dtype_table[bits_type].bits - 1, x_bits));
   /* Away from 0 where y lies beyond x on x's side of it. */
@@ -232,6 +245,7 @@ static expr_t next_after(formula_t *f, expr_t x, expr_t y, hr_dtype_t bits_type)
   return f_select(f, f_or(f, f_ne(f, x, x), f_ne(f, y, y)), f_number(f, NAN, x), moved);
 }
 
+/* The step is made on the bits as an unsigned integer. */
 hr_status_t import_next_after(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   hlo_instr_t **operands;
@@ -239,7 +253,8 @@ hr_status_t import_next_after(import_scope_t *scope, mlir_op_t *op, const import
   hr_dtype_t dtype = operands[0]->shape->dtype;
   if (!hr_dtype_is_float(dtype)) return import_error(scope, op, "its operands are no floats");
   int bits = hr_dtype_table[dtype].bits;
-  hr_dtype_t bits_type = bits == 64 ? HR_U64 : bits == 32 ? HR_U32 : bits == 16 ? HR_U16 : HR_U8;
+  static const hr_dtype_t unsigned_types[] = {HR_U8, HR_U16, HR_U32, HR_U64};
+  hr_dtype_t bits_type = unsigned_types[bits == 64 ? 3 : bits / 16];
   if (bits < 8) return import_error(scope, op, "numbers of fewer than 8 bits");
   return import_set_results(scope, op,
                             next_after(&scope->builder, operands[0], operands[1], bits_type));
@@ -255,7 +270,7 @@ static bool complex_number(hr_str_t text, double *re, double *im) {
   return at && sscanf(at, "< : %*s %lf , %lf", re, im) == 2;
 }
 
-static hlo_instr_t *scalar_of(import_scope_t *scope, const mlir_attr_t *attr, hr_dtype_t dtype) {
+static hlo_instr_t *parse_scalar(import_scope_t *scope, const mlir_attr_t *attr, hr_dtype_t dtype) {
   formula_t *f = &scope->builder;
   double re = 0, im = 0;
   if (attr->kind == MLIR_ATTR_OPAQUE && complex_number(attr->text, &re, &im))
@@ -275,16 +290,18 @@ static hlo_instr_t *scalar_of(import_scope_t *scope, const mlir_attr_t *attr, hr
   return NULL;
 }
 
+/* A constant broadcast to the operand's shape. */
 hr_status_t import_constant_like(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   const mlir_attr_t *attr = mlir_op_attr(op, "value");
-  const hlo_shape_t *like = import_operand(op, 0)->shape, *shape;
+  const hlo_shape_t *like = import_operand(op, 0)->shape;
+  const hlo_shape_t *shape;
   hr_dtype_t dtype;
   const mlir_type_t *type = op->result_count ? op->results[0].type : NULL;
   if (!attr || !type) return import_error(scope, op, "it has no value");
   HR_TRY(import_dtype(scope->importer, type->element ? type->element : type, &dtype));
   HR_TRY(hlo_shape_with_dtype(scope->importer->arena, like, dtype, &shape));
-  hlo_instr_t *scalar = scalar_of(scope, attr, dtype);
+  hlo_instr_t *scalar = parse_scalar(scope, attr, dtype);
   return import_set_results(
       scope, op,
       shape->rank ? hlo_build_broadcast(&scope->builder, scalar, shape, (hr_ints_t){NULL, 0})
@@ -293,6 +310,7 @@ hr_status_t import_constant_like(import_scope_t *scope, mlir_op_t *op, const imp
 
 /* --- ops of HLO by another form --- */
 
+/* HLO has the op; values and indices are a tuple. */
 static hr_status_t build_top_k(import_scope_t *scope, mlir_op_t *op, int64_t k, bool largest) {
   hlo_instr_t *x = import_operand(op, 0);
   import_attrs_t attrs = {.count = 0};
@@ -328,10 +346,11 @@ static const import_row_t *row_of_call(const import_scope_t *scope, const mlir_o
   return NULL;
 }
 
+/* The custom calls that JAX writes in portable artifacts. */
 hr_status_t import_mhlo_call(import_scope_t *scope, mlir_op_t *op, bool *out_done) {
-  const mlir_attr_t *config = mlir_op_attr(op, "mhlo.attributes"),
-                    *k = mlir_attr_field(config, "k"),
-                    *largest = mlir_attr_field(config, "largest");
+  const mlir_attr_t *config = mlir_op_attr(op, "mhlo.attributes");
+  const mlir_attr_t *k = mlir_attr_field(config, "k");
+  const mlir_attr_t *largest = mlir_attr_field(config, "largest");
   bool plain = config && op->operand_count == 1 && !import_bool(op, "has_side_effect", false);
   const import_row_t *row = plain && op->result_count == 1 ? row_of_call(scope, op) : NULL;
   bool top_k = plain && op->result_count == 2 && k && k->kind == MLIR_ATTR_INTEGER &&
@@ -341,6 +360,7 @@ hr_status_t import_mhlo_call(import_scope_t *scope, mlir_op_t *op, bool *out_don
   return top_k ? build_top_k(scope, op, k->integer, !largest || largest->integer) : NULL;
 }
 
+/* Attributes in the op's structure, group sizes as the third operand. */
 hr_status_t import_ragged_dot(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   static const struct {
     hlo_attr_key_t key;

@@ -16,6 +16,7 @@ static expr_t small_erf_f32(formula_t *f, expr_t x) {
   return f_mul(f, x, F_POLYNOMIAL(f, f_mul(f, x, x), t));
 }
 
+/* exp(-x^2) times a rational function of 1 / x^2, single precision. */
 static expr_t large_erfc_f32(formula_t *f, expr_t x) {
   static const double below_2[] = {
       2.326819970068386e-2,  -1.387039388740657e-1, 3.687424674597105e-1,
@@ -24,7 +25,9 @@ static expr_t large_erfc_f32(formula_t *f, expr_t x) {
   static const double above_2[] = {
       -1.047766399936249e+1, 1.297719955372516e+1, -7.495518717768503,    2.921019019210786,
       -1.015265279202700,    4.218463358204948e-1, -2.820767439740514e-1, 5.641895067754075e-1};
-  expr_t one = f_number(f, 1, x), square = f_mul(f, x, x), magnitude = f_abs(f, x);
+  expr_t one = f_number(f, 1, x);
+  expr_t square = f_mul(f, x, x);
+  expr_t magnitude = f_abs(f, x);
   expr_t inverse = f_div(f, one, square);
   expr_t scale = f_mul(f, f_exp(f, f_neg(f, square)), f_div(f, one, magnitude));
   expr_t factor = f_select(f, f_lt(f, magnitude, f_number(f, 2, x)),
@@ -47,6 +50,7 @@ static expr_t small_erf_f64(formula_t *f, expr_t x) {
   return f_div(f, f_mul(f, x, F_POLYNOMIAL(f, square, t)), F_POLYNOMIAL(f, square, u));
 }
 
+/* The same with Cephes' coefficients for double precision, in two ranges. */
 static expr_t large_erfc_f64(formula_t *f, expr_t x) {
   static const double p[] = {
       2.46196981473530512524e-10, 5.64189564831068821977e-1, 7.46321056442269912687,
@@ -71,7 +75,8 @@ static expr_t large_erfc_f64(formula_t *f, expr_t x) {
                              1.70814450747565897222e1,
                              9.60896809063285878198,
                              3.36907645100081516050};
-  expr_t magnitude = f_abs(f, x), scale = f_exp(f, f_neg(f, f_mul(f, x, x)));
+  expr_t magnitude = f_abs(f, x);
+  expr_t scale = f_exp(f, f_neg(f, f_mul(f, x, x)));
   expr_t near =
       f_div(f, f_mul(f, scale, F_POLYNOMIAL(f, magnitude, p)), F_POLYNOMIAL(f, magnitude, q));
   expr_t far =
@@ -79,13 +84,15 @@ static expr_t large_erfc_f64(formula_t *f, expr_t x) {
   return f_select(f, f_lt(f, magnitude, f_number(f, 8, x)), near, far);
 }
 
+/* 1 - erf(x) near 0, the product beyond; symmetric by erfc(-x) = 2 - erfc(x). */
 expr_t formula_erfc(formula_t *f, expr_t const *operands) {
   expr_t x = operands[0];
   if (!x) return NULL;
   bool is_double = x->shape->dtype == HR_F64;
-  double limit =
-      is_double ? 7.09782712893383996843e2 : 88.72283905206835; /* of x^2: exp underflows beyond */
-  expr_t zero = f_number(f, 0, x), one = f_number(f, 1, x);
+  double limit = is_double ? 7.09782712893383996843e2
+                           : 88.72283905206835; /* bound of x^2: exp underflows beyond */
+  expr_t zero = f_number(f, 0, x);
+  expr_t one = f_number(f, 1, x);
   expr_t large = is_double ? large_erfc_f64(f, x) : large_erfc_f32(f, x);
   large = f_select(f, f_gt(f, f_mul(f, x, x), f_number(f, limit, x)), zero, large);
   large = f_select(f, f_lt(f, x, zero), f_sub(f, f_number(f, 2, x), large), large);
@@ -96,6 +103,7 @@ expr_t formula_erfc(formula_t *f, expr_t const *operands) {
 /* --- the inverse of erf ---
  * x times a polynomial in w = -log(1 - x^2), shifted; others near the ends, in sqrt(w). */
 
+/* Giles' polynomials in w = -log(1 - x^2), two ranges. */
 static expr_t inverse_f32(formula_t *f, expr_t w) {
   static const double middle[] = {2.81022636e-08,  3.43273939e-07, -3.5233877e-06,
                                   -4.39150654e-06, 0.00021858087,  -0.00125372503,
@@ -108,6 +116,7 @@ static expr_t inverse_f32(formula_t *f, expr_t w) {
                   F_POLYNOMIAL(f, f_sub_number(f, f_sqrt(f, w), 3), end));
 }
 
+/* The same for double precision, three ranges. */
 static expr_t inverse_f64(formula_t *f, expr_t w) {
   static const double middle[] = {
       -3.6444120640178196996e-21, -1.685059138182016589e-19,  1.2858480715256400167e-18,
@@ -141,6 +150,7 @@ static expr_t inverse_f64(formula_t *f, expr_t w) {
   return f_select(f, f_lt(f, w, f_number(f, 6.25, w)), near, far);
 }
 
+/* Infinite at +-1. */
 expr_t formula_erf_inv(formula_t *f, expr_t const *operands) {
   expr_t x = operands[0];
   if (!x) return NULL;
@@ -155,7 +165,9 @@ expr_t formula_erf_inv(formula_t *f, expr_t const *operands) {
 
 /* Clenshaw's recurrence, highest coefficient first; the constant term counts half. */
 static expr_t chebyshev(formula_t *f, expr_t x, int count, const double *coefficients) {
-  expr_t b0 = f_number(f, 0, x), b1 = b0, b2 = b0;
+  expr_t b0 = f_number(f, 0, x);
+  expr_t b1 = b0;
+  expr_t b2 = b0;
   for (int i = 0; i < count; i++) {
     b2 = b1;
     b1 = b0;
@@ -165,6 +177,7 @@ static expr_t chebyshev(formula_t *f, expr_t x, int count, const double *coeffic
 }
 #define COUNT(table) (int)(sizeof(table) / sizeof *(table))
 
+/* Chebyshev series on [0, 8] and beyond, evaluated by Clenshaw's recurrence. */
 expr_t formula_bessel_i1e(formula_t *f, expr_t const *operands) {
   static const double low[] = {
       2.77791411276104639959e-18,  -2.11142121435816608115e-17, 1.55363195773620046921e-16,
@@ -187,11 +200,15 @@ expr_t formula_bessel_i1e(formula_t *f, expr_t const *operands) {
       -3.83538038596423702205e-9,  -2.63146884688951950684e-8,  -2.51223623787020892529e-7,
       -3.88256480887769039346e-6,  -1.10588938762623716291e-4,  -9.76109749136146840777e-3,
       7.78576235018280120474e-1};
-  enum { LOW_F32 = 17, HIGH_F32 = 7 }; /* f32 needs only the last terms */
+  enum {
+    LOW_F32 = 17, /* f32 needs only the last terms */
+    HIGH_F32 = 7
+  };
   expr_t x = operands[0];
   if (!x) return NULL;
   bool is_double = x->shape->dtype == HR_F64;
-  int low_count = is_double ? COUNT(low) : LOW_F32, high_count = is_double ? COUNT(high) : HIGH_F32;
+  int low_count = is_double ? COUNT(low) : LOW_F32;
+  int high_count = is_double ? COUNT(high) : HIGH_F32;
   expr_t magnitude = f_abs(f, x);
   expr_t near = f_sub_number(f, f_mul_number(f, magnitude, 0.5), 2);
   near = f_mul(f, magnitude, chebyshev(f, near, low_count, low + COUNT(low) - low_count));

@@ -21,13 +21,15 @@ typedef struct lanczos {
   expr_t reflected, z, a, a_derivative, t, log_t;
 } lanczos_t;
 
+/* Partial fractions of the approximation, and their derivative for digamma. */
 static lanczos_t lanczos_terms(formula_t *f, expr_t x) {
   lanczos_t terms = {.reflected = f_lt(f, x, f_number(f, 0.5, x))};
   terms.z = f_select(f, terms.reflected, f_neg(f, x), f_sub_number(f, x, 1));
   terms.a = f_number(f, LANCZOS_BASE, x);
   terms.a_derivative = f_number(f, 0, x);
   for (int k = 0; k < LANCZOS_COUNT; k++) {
-    expr_t c = f_number(f, lanczos[k], x), distance = f_add_number(f, terms.z, k + 1);
+    expr_t c = f_number(f, lanczos[k], x);
+    expr_t distance = f_add_number(f, terms.z, k + 1);
     terms.a = f_add(f, terms.a, f_div(f, c, distance));
     terms.a_derivative = f_sub(f, terms.a_derivative, f_div(f, c, f_mul(f, distance, distance)));
   }
@@ -41,7 +43,8 @@ static lanczos_t lanczos_terms(formula_t *f, expr_t x) {
 
 /* log |sin(pi x)|, by the distance to the nearest integer, so that integers give exactly -inf. */
 static expr_t log_sine(formula_t *f, expr_t x) {
-  expr_t magnitude = f_abs(f, x), fraction = f_sub(f, magnitude, f_floor(f, magnitude));
+  expr_t magnitude = f_abs(f, x);
+  expr_t fraction = f_sub(f, magnitude, f_floor(f, magnitude));
   expr_t upper = f_gt(f, fraction, f_number(f, 0.5, x));
   fraction = f_select(f, upper, f_sub(f, f_number(f, 1, x), fraction), fraction);
   return f_log(f, f_sin(f, f_mul_number(f, fraction, M_PI)));
@@ -104,7 +107,8 @@ static expr_t zeta_tail(formula_t *f, expr_t x, expr_t a, expr_t power, expr_t s
                                    -720,
                                    12};
   enum { TERMS = sizeof factors / sizeof *factors };
-  expr_t inverse_square = f_div(f, f_number(f, 1, a), f_mul(f, a, a)), sum = f_number(f, 0, a);
+  expr_t inverse_square = f_div(f, f_number(f, 1, a), f_mul(f, a, a));
+  expr_t sum = f_number(f, 0, a);
   for (int i = 0; i < TERMS - 1; i++) {
     int order = 2 * (TERMS - 1 - i);
     expr_t rising = f_mul(f, f_add_number(f, x, order), f_add_number(f, x, order - 1));
@@ -118,9 +122,12 @@ static expr_t zeta_tail(formula_t *f, expr_t x, expr_t a, expr_t power, expr_t s
 
 /* Where the series has no value, or an infinite one. */
 static expr_t zeta_specials(formula_t *f, expr_t x, expr_t q, expr_t value) {
-  expr_t zero = f_number(f, 0, q), one = f_number(f, 1, x);
-  expr_t nan = f_number(f, NAN, x), infinity = f_number(f, INFINITY, x);
-  expr_t q_not_positive = f_le(f, q, zero), x_integer = f_eq(f, x, f_floor(f, x));
+  expr_t zero = f_number(f, 0, q);
+  expr_t one = f_number(f, 1, x);
+  expr_t nan = f_number(f, NAN, x);
+  expr_t infinity = f_number(f, INFINITY, x);
+  expr_t q_not_positive = f_le(f, q, zero);
+  expr_t x_integer = f_eq(f, x, f_floor(f, x));
   expr_t x_even = f_and(f, x_integer, f_eq(f, f_rem(f, x, f_number(f, 2, x)), zero));
   expr_t at_pole = f_and(f, q_not_positive, f_eq(f, q, f_floor(f, q)));
   value = f_select(f, f_lt(f, x, one), nan, value);
@@ -129,10 +136,15 @@ static expr_t zeta_specials(formula_t *f, expr_t x, expr_t q, expr_t value) {
   return f_select(f, f_eq(f, x, one), infinity, value);
 }
 
+/* Euler-Maclaurin summation: terms, tail integral, Bernoulli corrections. */
 expr_t formula_zeta(formula_t *f, expr_t const *operands) {
-  expr_t x = operands[0], q = operands[1];
+  expr_t x = operands[0];
+  expr_t q = operands[1];
   if (!x || !q) return NULL;
-  expr_t exponent = f_neg(f, x), sum = f_pow(f, q, exponent), a = q, power = NULL;
+  expr_t exponent = f_neg(f, x);
+  expr_t sum = f_pow(f, q, exponent);
+  expr_t a = q;
+  expr_t power = NULL;
   for (int k = 0; k <= DIRECT_TERMS; k++) {
     a = f_add_number(f, a, 1);
     power = f_pow(f, a, exponent);
@@ -146,9 +158,11 @@ expr_t formula_zeta(formula_t *f, expr_t const *operands) {
 
 /* polygamma(n, x) = (-1)^(n + 1) n! zeta(n + 1, x). */
 expr_t formula_polygamma(formula_t *f, expr_t const *operands) {
-  expr_t n = operands[0], x = operands[1];
+  expr_t n = operands[0];
+  expr_t x = operands[1];
   if (!n || !x) return NULL;
-  expr_t next = f_add_number(f, n, 1), zero = f_number(f, 0, n);
+  expr_t next = f_add_number(f, n, 1);
+  expr_t zero = f_number(f, 0, n);
   expr_t sign = f_sub_number(f, f_mul_number(f, f_rem(f, n, f_number(f, 2, n)), 2), 1);
   expr_t factorial = f_exp(f, formula_lgamma(f, &next));
   expr_t value = f_mul(f, f_mul(f, sign, factorial), formula_zeta(f, (expr_t[]){next, x}));

@@ -1,4 +1,6 @@
-/* Collectives. */
+/* Collectives: replica groups as lists or mesh axes, channels, and the mode that
+ * use_global_device_ids and the channel imply. Ops whose result order differs between StableHLO
+ * and XLA go through import_differences.c. */
 #include "mlir/mlir_mesh.h"
 #include "stablehlo/import/import.h"
 
@@ -10,7 +12,8 @@ static hr_status_t groups_of_rows(import_scope_t *scope, const mlir_op_t *op,
   if (attr->type->rank != 2)
     return import_error(scope, op, "replica_groups of rank %d, want 2", attr->type->rank);
   HR_TRY(import_ints_of(scope, attr, &ids));
-  int64_t count = attr->type->dims[0], width = attr->type->dims[1];
+  int64_t count = attr->type->dims[0];
+  int64_t width = attr->type->dims[1];
   if (width == 0) count = 0;
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, count, &lists));
   for (int64_t g = 0; g < count; g++) {
@@ -21,6 +24,7 @@ static hr_status_t groups_of_rows(import_scope_t *scope, const mlir_op_t *op,
   return NULL;
 }
 
+/* Mesh axes stay axes where HLO can write them. */
 static hr_status_t groups_of_mesh(import_scope_t *scope, const mlir_op_t *op,
                                   const mlir_attr_t *attr, hlo_groups_t *groups) {
   hr_status_t st = mlir_mesh_groups(scope->importer->from, scope->importer->arena, attr, groups);
@@ -30,6 +34,7 @@ static hr_status_t groups_of_mesh(import_scope_t *scope, const mlir_op_t *op,
   return placed;
 }
 
+/* replica_groups and the flags that belong to it. */
 static hr_status_t add_groups(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op,
                               const mlir_attr_t *attr) {
   hlo_groups_t *groups;
@@ -46,6 +51,7 @@ static hr_status_t add_groups(import_scope_t *scope, import_attrs_t *attrs, cons
   return NULL;
 }
 
+/* Attributes that all collectives have. */
 static hr_status_t start_collective(import_scope_t *scope, import_attrs_t *attrs,
                                     const mlir_op_t *op, bool with_groups) {
   int64_t channel = import_field_int(op, "channel_handle", "handle");
@@ -56,6 +62,7 @@ static hr_status_t start_collective(import_scope_t *scope, import_attrs_t *attrs
   return NULL;
 }
 
+/* One op, or several operands as a tuple. */
 static hr_status_t build_collective(import_scope_t *scope, mlir_op_t *op, const import_row_t *row,
                                     import_attrs_t *attrs, hlo_instr_t *const *operands,
                                     bool with_body) {
@@ -82,6 +89,7 @@ static void add_dimension(import_scope_t *scope, import_attrs_t *attrs, int64_t 
   import_add(attrs, hlo_attr_of_ints(&scope->builder, HLO_ATTR_DIMENSIONS, 1, &dimension));
 }
 
+/* The order of members follows the mode. */
 hr_status_t import_all_gather(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   import_attrs_t attrs = {.count = 0};
   HR_TRY(start_collective(scope, &attrs, op, true));
@@ -103,6 +111,7 @@ hr_status_t import_all_reduce(import_scope_t *scope, mlir_op_t *op, const import
   return finish_collective(scope, op, row, &attrs, true);
 }
 
+/* As all_gather, in reverse. */
 hr_status_t import_reduce_scatter(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   import_attrs_t attrs = {.count = 0};
   HR_TRY(start_collective(scope, &attrs, op, true));
@@ -137,10 +146,12 @@ bool import_is_ragged_all_to_all(const mlir_op_t *op) {
   return hr_str_is(import_str(op, "call_target_name"), "ragged_all_to_all") && ragged_config(op);
 }
 
+/* JAX writes a custom call whose configuration has the groups. */
 hr_status_t import_ragged_all_to_all(import_scope_t *scope, mlir_op_t *op) {
   static const import_row_t row = {.op = HLO_RAGGED_ALL_TO_ALL};
   import_attrs_t attrs = {.count = 0};
-  const mlir_attr_t *config = ragged_config(op), *channel = mlir_attr_field(config, "channel_id");
+  const mlir_attr_t *config = ragged_config(op);
+  const mlir_attr_t *channel = mlir_attr_field(config, "channel_id");
   if (channel && channel->kind != MLIR_ATTR_INTEGER)
     return import_error(scope, op, "channel_id is no integer");
   if (channel && channel->integer > 0)
@@ -149,6 +160,7 @@ hr_status_t import_ragged_all_to_all(import_scope_t *scope, mlir_op_t *op) {
   return finish_collective(scope, op, &row, &attrs, false);
 }
 
+/* Pairs of source and target. */
 hr_status_t import_collective_permute(import_scope_t *scope, mlir_op_t *op,
                                       const import_row_t *row) {
   const mlir_attr_t *pairs = mlir_op_attr(op, "source_target_pairs");
@@ -193,6 +205,7 @@ static hr_status_t move_chunks(import_scope_t *scope, hlo_instr_t *x, int64_t sp
 
 #define MAX_SPLIT 65536 /* more ranks than any job has; each costs an instruction */
 
+/* StableHLO: all_to_all C1-C8 on split and concat dimensions. */
 static hr_status_t check_all_to_all(import_scope_t *scope, const mlir_op_t *op,
                                     const hlo_shape_t *shape, int64_t split, int64_t concat,
                                     int64_t count) {
@@ -229,9 +242,12 @@ static hr_status_t check_split_count(import_scope_t *scope, const mlir_op_t *op,
   return NULL;
 }
 
+/* HLO splits and concatenates along one dimension; with another one the received chunks are
+ * moved. */
 hr_status_t import_all_to_all(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
-  int64_t split = import_int(op, "split_dimension", 0),
-          concat = import_int(op, "concat_dimension", 0), count = import_int(op, "split_count", 1);
+  int64_t split = import_int(op, "split_dimension", 0);
+  int64_t concat = import_int(op, "concat_dimension", 0);
+  int64_t count = import_int(op, "split_count", 1);
   import_attrs_t attrs = {.count = 0};
   HR_TRY(start_collective(scope, &attrs, op, true));
   add_dimension(scope, &attrs, split);
@@ -262,8 +278,8 @@ hr_status_t import_cross_replica_sum(import_scope_t *scope, mlir_op_t *op,
   HR_TRY(hlo_computation_add(scope->importer->module, hr_str_from(name), &body));
   hlo_builder_t inside = hlo_builder_at(body, op->line, op->column);
   const hlo_shape_t *scalar = hlo_shape_scalar(x->shape->dtype);
-  hlo_instr_t *a = hlo_build_parameter(&inside, 0, scalar),
-              *b = hlo_build_parameter(&inside, 1, scalar);
+  hlo_instr_t *a = hlo_build_parameter(&inside, 0, scalar);
+  hlo_instr_t *b = hlo_build_parameter(&inside, 1, scalar);
   body->root = hlo_build_binary(&inside, HLO_ADD, a, b);
   HR_TRY(hlo_builder_finish(&inside));
   import_add(&attrs, hlo_attr_of_called(HLO_ATTR_TO_APPLY, 1));

@@ -1,6 +1,9 @@
-/* Products, convolutions, gather and scatter. */
+/* Products, convolutions, gather, scatter and windowed reductions. Structures of StableHLO
+ * (dimension numbers) become the separate attributes of HLO; window attributes with defaults are
+ * filled in, as HLO has all of them. */
 #include "stablehlo/import/import.h"
 
+/* One instruction with all operands and called computations. */
 static hr_status_t build_from_operands(import_scope_t *scope, mlir_op_t *op, hlo_opcode_t hlo_op,
                                        const import_attrs_t *attrs, int called_count,
                                        hlo_computation_t **called) {
@@ -36,20 +39,21 @@ static hr_status_t check_algorithm(const import_scope_t *scope, const mlir_op_t 
   return NULL;
 }
 
-/* The algorithm by what it multiplies and how it adds up. Those without a name in HLO are left to
- * the engine, which is at least as precise. */
+/* Algorithm of a dot by its multiplication and accumulation types. Those without a name in HLO are
+ * left to the engine, which is at least as precise. */
 static hr_status_t add_algorithm(import_scope_t *scope, import_attrs_t *attrs,
                                  const mlir_op_t *op) {
   const mlir_attr_t *algorithm = mlir_op_attr(op, "algorithm");
   if (!algorithm) return NULL;
-  const mlir_attr_t *lhs = mlir_attr_field(algorithm, "lhs_precision_type"),
-                    *acc = mlir_attr_field(algorithm, "accumulation_type"),
-                    *products = mlir_attr_field(algorithm, "num_primitive_operations");
+  const mlir_attr_t *lhs = mlir_attr_field(algorithm, "lhs_precision_type");
+  const mlir_attr_t *acc = mlir_attr_field(algorithm, "accumulation_type");
+  const mlir_attr_t *products = mlir_attr_field(algorithm, "num_primitive_operations");
   bool typed = lhs && acc && lhs->type && acc->type && products;
   if (!typed) return import_error(scope, op, "the algorithm names no types");
   HR_TRY(check_algorithm(scope, op, algorithm));
   const char *word;
-  hr_str_t left = lhs->type->name, sum = acc->type->name;
+  hr_str_t left = lhs->type->name;
+  hr_str_t sum = acc->type->name;
   HR_TRY(hr_arena_printf(scope->importer->arena, &word, "dot_%.*s_%.*s_%.*s", HR_STR_ARGS(left),
                          HR_STR_ARGS(left), HR_STR_ARGS(sum)));
   if (left.size > 2 && left.data[0] == 'f' && left.data[1] == '8') word = "dot_any_f8_any_f8_f32";
@@ -64,6 +68,7 @@ static hr_status_t add_algorithm(import_scope_t *scope, import_attrs_t *attrs,
   return NULL;
 }
 
+/* Precisions, algorithm and dimension numbers. */
 hr_status_t import_dot_general(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   static const char *const numbers = "dot_dimension_numbers";
   import_attrs_t attrs = {.count = 0};
@@ -82,7 +87,8 @@ hr_status_t import_dot_general(import_scope_t *scope, mlir_op_t *op, const impor
 
 /* dot contracts the last dimension of the left with the first of the right operand. */
 hr_status_t import_dot(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
-  int64_t last = import_operand(op, 0)->shape->rank - 1, first = 0;
+  int64_t last = import_operand(op, 0)->shape->rank - 1;
+  int64_t first = 0;
   import_attrs_t attrs = {.count = 0};
   if (last < 0 || !import_operand(op, 1)->shape->rank)
     return import_error(scope, op, "want vectors or matrices");
@@ -98,6 +104,7 @@ typedef struct window_fields {
   hr_ints_t size, stride, padding, base_dilation, window_dilation, reversal; /* padding: pairs */
 } window_fields_t;
 
+/* Window of the given rank; absent lists have their defaults. */
 static hr_status_t make_window(import_scope_t *scope, const mlir_op_t *op,
                                const window_fields_t *fields, hlo_attr_t *out_attr) {
   int64_t rank = fields->size.count;
@@ -122,6 +129,7 @@ static hr_status_t make_window(import_scope_t *scope, const mlir_op_t *op,
   return NULL;
 }
 
+/* Dimension labels from #stablehlo.conv<...>. */
 static hr_status_t dim_labels(import_scope_t *scope, const mlir_op_t *op,
                               hlo_dim_labels_t **out_labels) {
   static const char *const numbers = "dimension_numbers";
@@ -154,7 +162,8 @@ static hr_status_t kernel_window(import_scope_t *scope, const mlir_op_t *op,
                                  const hlo_dim_labels_t *labels, const hr_ints_t *padding,
                                  hlo_attr_t *out_attr) {
   const hlo_shape_t *kernel = import_operand(op, 1)->shape;
-  int64_t rank = labels->spatial_rank, *sizes;
+  int64_t rank = labels->spatial_rank;
+  int64_t *sizes;
   window_fields_t fields;
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, rank, &sizes));
   for (int64_t d = 0; d < rank; d++) {
@@ -175,6 +184,7 @@ static hr_status_t kernel_window(import_scope_t *scope, const mlir_op_t *op,
   return make_window(scope, op, &fields, out_attr);
 }
 
+/* Labels, window, group counts. */
 hr_status_t import_convolution_numbers(import_scope_t *scope, import_attrs_t *attrs,
                                        const mlir_op_t *op, const hr_ints_t *padding) {
   hlo_dim_labels_t *labels;
@@ -209,6 +219,7 @@ static hr_status_t named_window(import_scope_t *scope, const mlir_op_t *op, hlo_
   return make_window(scope, op, &fields, out_attr);
 }
 
+/* Window and computation. */
 hr_status_t import_reduce_window(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   hlo_computation_t *body;
   import_attrs_t attrs = {.count = 1};
@@ -218,6 +229,7 @@ hr_status_t import_reduce_window(import_scope_t *scope, mlir_op_t *op, const imp
   return build_from_operands(scope, op, row->op, &attrs, 1, &body);
 }
 
+/* The regions are select, then scatter. */
 hr_status_t import_select_and_scatter(import_scope_t *scope, mlir_op_t *op,
                                       const import_row_t *row) {
   hlo_computation_t *bodies[2];
@@ -232,6 +244,7 @@ hr_status_t import_select_and_scatter(import_scope_t *scope, mlir_op_t *op,
 
 /* --- bodies over elements --- */
 
+/* Init values are operands after the inputs. */
 hr_status_t import_reduce(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   hlo_computation_t *body;
   import_attrs_t attrs = {.count = 0};
@@ -258,6 +271,7 @@ hr_status_t import_sort(import_scope_t *scope, mlir_op_t *op, const import_row_t
   return build_from_operands(scope, op, row->op, &attrs, 1, &body);
 }
 
+/* Lists of the structure and slice sizes. */
 hr_status_t import_gather_numbers(import_scope_t *scope, import_attrs_t *attrs,
                                   const mlir_op_t *op) {
   static const char *const numbers = "dimension_numbers";
@@ -284,6 +298,7 @@ hr_status_t import_gather(import_scope_t *scope, mlir_op_t *op, const import_row
   return build_from_operands(scope, op, row->op, &attrs, 0, NULL);
 }
 
+/* Update computation and dimension numbers; several operands give a tuple. */
 hr_status_t import_scatter(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   static const char *const numbers = "scatter_dimension_numbers";
   hlo_computation_t *body;

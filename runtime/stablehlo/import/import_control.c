@@ -1,4 +1,7 @@
-/* Calls, loops, branches, feeds, channels and custom calls. */
+/* Calls, loops, branches, feeds, channels and custom calls. Regions become computations; values
+ * that they use from outside are passed in, as HLO computations see nothing but their parameters.
+ * A function that is only declared becomes a custom call of its name with the '@', which no target
+ * has. */
 #include <string.h>
 
 #include "mlir/text/mlir_print.h"
@@ -20,6 +23,7 @@ static hr_status_t build_external_call(import_scope_t *scope, mlir_op_t *op, hr_
                                       operands, attrs.count, attrs.items, 0, NULL));
 }
 
+/* A call, or a custom call for a function that is only declared. */
 static hr_status_t build_call(import_scope_t *scope, mlir_op_t *op, hr_str_t callee,
                               bool composite) {
   hlo_computation_t *called;
@@ -65,11 +69,13 @@ static hr_status_t attribute_text(import_scope_t *scope, const mlir_attr_t *attr
 /* HLO keeps what a composite says of itself as frontend attributes, sorted with the others. */
 static hr_status_t add_composite_names(import_scope_t *scope, const mlir_op_t *op) {
   const hlo_extra_t *given = scope->builder.extra;
-  int count = given ? given->frontend_attributes.count : 0, at = 0;
+  int count = given ? given->frontend_attributes.count : 0;
+  int at = 0;
   const char *version;
-  hlo_name_value_t *items, own[3] = {{HR_STR("composite.attributes"), HR_STR("{}"), true},
-                                     {HR_STR("composite.name"), import_str(op, "name"), false},
-                                     {HR_STR("composite.version"), {0}, false}};
+  hlo_name_value_t *items;
+  hlo_name_value_t own[3] = {{HR_STR("composite.attributes"), HR_STR("{}"), true},
+                             {HR_STR("composite.name"), import_str(op, "name"), false},
+                             {HR_STR("composite.version"), {0}, false}};
   hlo_extra_t *extra;
   const mlir_attr_t *dict = mlir_op_attr(op, "composite_attributes");
   if (dict) HR_TRY(attribute_text(scope, dict, &own[0].value));
@@ -102,11 +108,13 @@ hr_status_t import_composite(import_scope_t *scope, mlir_op_t *op, const import_
 /* operands and captured values as one tuple. */
 static hr_status_t pack_state(import_scope_t *scope, const mlir_op_t *op, int first,
                               const import_values_t *captured, hlo_instr_t **out_tuple) {
-  int own = op->operand_count - first, count = own + (int)captured->count;
+  int state_count = op->operand_count - first;
+  int count = state_count + (int)captured->count;
   hlo_instr_t **elements;
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, count, &elements));
-  for (int k = 0; k < own; k++) elements[k] = import_operand(op, first + k);
-  for (size_t i = 0; i < captured->count; i++) elements[own + (int)i] = captured->data[i]->mapped;
+  for (int k = 0; k < state_count; k++) elements[k] = import_operand(op, first + k);
+  for (size_t i = 0; i < captured->count; i++)
+    elements[state_count + (int)i] = captured->data[i]->mapped;
   for (int k = 0; k < count; k++)
     if (!elements[k])
       return import_error(scope, op, "it uses a value that is not defined before it");
@@ -255,6 +263,7 @@ static hr_status_t pair_shape(import_scope_t *scope, const hlo_shape_t *data, bo
   return hlo_shape_tuple(scope->importer->arena, with_context ? 3 : 2, parts, out_shape);
 }
 
+/* Tokens are explicit in both dialects. */
 hr_status_t import_infeed(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   const hlo_shape_t *data, *shape;
   hlo_instr_t *token = import_operand(op, 0);
@@ -278,6 +287,7 @@ static hr_status_t pack_data(import_scope_t *scope, const mlir_op_t *op, hlo_ins
   return NULL;
 }
 
+/* Operands as one tuple. */
 hr_status_t import_outfeed(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   hlo_instr_t *pair[2];
   import_attrs_t attrs = {.count = 0};
@@ -323,8 +333,10 @@ static hr_status_t add_channel_pairs(import_scope_t *scope, const mlir_op_t *op)
   hr_strbuf_deinit(&text);
   HR_TRY(st);
   const hlo_extra_t *given = scope->builder.extra;
-  int count = given ? given->frontend_attributes.count : 0, at = 0;
-  hlo_name_value_t *items, own = {HR_STR(PAIRS_NAME), value, true};
+  int count = given ? given->frontend_attributes.count : 0;
+  int at = 0;
+  hlo_name_value_t *items;
+  hlo_name_value_t own = {HR_STR(PAIRS_NAME), value, true};
   hlo_extra_t *extra;
   HR_TRY(HR_NEW(scope->importer->arena, &extra));
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, count + 1, &items));
@@ -359,6 +371,7 @@ hr_status_t import_send(import_scope_t *scope, mlir_op_t *op, const import_row_t
   return hlo_builder_finish(&scope->builder);
 }
 
+/* recv and recv-done; the host flag and channel come from the handle. */
 hr_status_t import_recv(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   const hlo_shape_t *data, *started, *done;
   hlo_instr_t *token = import_operand(op, 0);
@@ -377,6 +390,7 @@ hr_status_t import_recv(import_scope_t *scope, mlir_op_t *op, const import_row_t
 
 /* --- custom calls --- */
 
+/* Whether the list is a permutation of 0..count-1. */
 static bool is_permutation(hr_ints_t order) {
   uint64_t taken = 0;
   for (int64_t i = 0; i < order.count; i++) {
@@ -387,6 +401,7 @@ static bool is_permutation(hr_ints_t order) {
   return true;
 }
 
+/* Gives each array shape the layout of its list, a permutation of its dimensions. */
 static hr_status_t layout_shapes(import_scope_t *scope, const mlir_op_t *op,
                                  const mlir_attr_t *layouts, int count,
                                  const hlo_shape_t *const *from, const hlo_shape_t **to) {
@@ -408,6 +423,7 @@ static hr_status_t layout_shapes(import_scope_t *scope, const mlir_op_t *op,
   return NULL;
 }
 
+/* operand_layouts become shapes with layouts; they constrain the call. */
 static hr_status_t add_operand_layouts(import_scope_t *scope, import_attrs_t *attrs,
                                        const mlir_op_t *op) {
   const mlir_attr_t *layouts = mlir_op_attr(op, "operand_layouts");
@@ -501,9 +517,9 @@ static hr_status_t add_aliases(import_scope_t *scope, import_attrs_t *attrs, con
   HR_TRY(HR_NEW(scope->importer->arena, &aliasing));
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, list->count, &aliases));
   for (int i = 0; i < list->count; i++) {
-    const mlir_attr_t *output = mlir_attr_field(list->items[i], "output_tuple_indices"),
-                      *operand = mlir_attr_field(list->items[i], "operand_index"),
-                      *inside = mlir_attr_field(list->items[i], "operand_tuple_indices");
+    const mlir_attr_t *output = mlir_attr_field(list->items[i], "output_tuple_indices");
+    const mlir_attr_t *operand = mlir_attr_field(list->items[i], "operand_index");
+    const mlir_attr_t *inside = mlir_attr_field(list->items[i], "operand_tuple_indices");
     if (!output || !operand || !inside) return import_error(scope, op, "an alias lacks a field");
     HR_TRY(import_ints_of(scope, output, &aliases[i].output_index));
     HR_TRY(import_ints_of(scope, inside, &aliases[i].operand_index));
@@ -514,6 +530,7 @@ static hr_status_t add_aliases(import_scope_t *scope, import_attrs_t *attrs, con
   return NULL;
 }
 
+/* Called computations are functions of the module. */
 static hr_status_t import_called(import_scope_t *scope, const mlir_op_t *op, import_attrs_t *attrs,
                                  hlo_computation_t ***out_called, int *out_count) {
   const mlir_attr_t *list = mlir_op_attr(op, CALLED);
@@ -525,6 +542,7 @@ static hr_status_t import_called(import_scope_t *scope, const mlir_op_t *op, imp
   return NULL;
 }
 
+/* Known targets of JAX and XLA are expanded; others keep configuration, aliasing and schedule. */
 hr_status_t import_custom_call(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   hlo_instr_t **operands;
   hlo_computation_t **called;

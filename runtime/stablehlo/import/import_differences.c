@@ -1,15 +1,19 @@
 /* Operations that StableHLO defines otherwise than XLA defines the HLO instruction of the same
- * name. Each is spelt out in instructions on which both agree, so that the meaning stays with the
- * program through every conversion: convert            complex to i1 looks at the real part alone
- * (XLA: at both parts) bitcast_convert    an i1 is one bit (XLA: pred is a byte beside types of 8
- * bits and more) reduce_precision   a NaN without bits of mantissa becomes infinity (XLA: stays
- * NaN) all_gather, reduce_scatter   the members of cross_replica_and_partition are ordered by
- * partition, then replica (XLA: by replica, then partition) export_differences.c does the opposite.
- * Source: StableHLO spec and its interpreter's tests. */
+ * name. Each is expanded into instructions on which both agree, so that the meaning survives every
+ * conversion:
+ *
+ *   convert              complex to i1 uses the real part alone (XLA: both parts)
+ *   bitcast_convert      an i1 is one bit (XLA: pred is a byte next to types of 8 bits and more)
+ *   reduce_precision     a NaN without mantissa bits becomes infinity (XLA: stays NaN)
+ *   all_gather, reduce_scatter   the members of cross_replica_and_partition are ordered by
+ *                        partition, then replica (XLA: by replica, then partition)
+ *
+ * export_differences.c does the opposite. Source: StableHLO spec and its interpreter's tests. */
 #include <math.h>
 
 #include "stablehlo/import/import_formula.h"
 
+/* Complex to i1 compares the real part with 0. */
 hr_status_t import_convert(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   const hlo_shape_t *shape;
   formula_t *f = &scope->builder;
@@ -26,7 +30,8 @@ hr_status_t import_bitcast_convert(import_scope_t *scope, mlir_op_t *op, const i
   formula_t *f = &scope->builder;
   expr_t x = import_operand(op, 0);
   HR_TRY(import_result_shape(scope, op, 0, &shape));
-  hr_dtype_t from = x->shape->dtype, to = shape->dtype;
+  hr_dtype_t from = x->shape->dtype;
+  hr_dtype_t to = shape->dtype;
   if (from == to || (from != HR_PRED && to != HR_PRED)) return import_plain(scope, op, row);
   HR_TRY(hlo_shape_with_dtype(scope->importer->arena, shape, to == HR_PRED ? HR_U1 : to, &bits));
   if (from == HR_PRED) x = hlo_build_convert(f, x, HR_U1);
@@ -34,9 +39,10 @@ hr_status_t import_bitcast_convert(import_scope_t *scope, mlir_op_t *op, const i
   return import_set_results(scope, op, to == HR_PRED ? hlo_build_convert(f, x, HR_PRED) : x);
 }
 
+/* Only formats without mantissa bits differ. */
 hr_status_t import_reduce_precision(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
-  int64_t exponent = import_int(op, "exponent_bits", 0),
-          mantissa = import_int(op, "mantissa_bits", 0);
+  int64_t exponent = import_int(op, "exponent_bits", 0);
+  int64_t mantissa = import_int(op, "mantissa_bits", 0);
   formula_t *f = &scope->builder;
   expr_t x = import_operand(op, 0);
   hlo_attr_t attrs[] = {hlo_attr_of_int(HLO_ATTR_EXPONENT_BITS, exponent),
@@ -79,7 +85,8 @@ static int64_t partitions_of(const import_scope_t *scope, const import_attrs_t *
 static hlo_instr_t *swap_chunks(import_scope_t *scope, hlo_instr_t *x, int64_t dimension,
                                 int64_t outer, int64_t inner) {
   int64_t dims[HLO_MAX_RANK], order[HLO_MAX_RANK];
-  const hlo_shape_t *split, *shape = x->shape;
+  const hlo_shape_t *split;
+  const hlo_shape_t *shape = x->shape;
   hlo_builder_t *b = &scope->builder;
   int rank = 0;
   for (int d = 0; d < shape->rank; d++) {
@@ -98,6 +105,7 @@ static hlo_instr_t *swap_chunks(import_scope_t *scope, hlo_instr_t *x, int64_t d
   return hlo_build_reshape(b, x, shape);
 }
 
+/* Reshape, transpose of the two member dimensions, reshape back. */
 hr_status_t import_order_members(import_scope_t *scope, const import_attrs_t *attrs,
                                  const member_chunks_t *chunks, hlo_instr_t **x) {
   hlo_instr_t *whole = *x;
@@ -106,7 +114,8 @@ hr_status_t import_order_members(import_scope_t *scope, const import_attrs_t *at
                        d >= 0 && d < whole->shape->rank && chunks->part->rank == whole->shape->rank;
   if (!has_dimension || chunks->part->dims[d] < 1) return NULL;
   int64_t members = whole->shape->dims[d] / chunks->part->dims[d];
-  int64_t partitions = partitions_of(scope, attrs, members), replicas = members / partitions;
+  int64_t partitions = partitions_of(scope, attrs, members);
+  int64_t replicas = members / partitions;
   bool fits = members * chunks->part->dims[d] == whole->shape->dims[d];
   if (!fits || partitions == 1 || replicas == 1) return NULL;
   if (hlo_shape_is_dynamic(whole->shape) || whole->shape->rank + 2 > HLO_MAX_RANK)

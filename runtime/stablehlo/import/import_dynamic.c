@@ -1,8 +1,8 @@
-/* Ops that take sizes as operands. Where sizes turn out to be constant, or the program declares the
- * result's anyway, the static op is made instead. */
+/* Ops that take sizes as operands. Where the sizes are constants, or the program declares a static
+ * result, the static op is made instead. */
 #include "stablehlo/import/import.h"
 
-/* The elements of a constant of integers; count -1: it is not constant. */
+/* Elements of a constant of integers; count -1: not a constant. */
 static hr_status_t constant_ints(import_scope_t *scope, const hlo_instr_t *instr,
                                  hr_ints_t *out_ints) {
   const hlo_value_t *value = instr->op == HLO_CONSTANT ? instr->literal : NULL;
@@ -15,6 +15,7 @@ static hr_status_t constant_ints(import_scope_t *scope, const hlo_instr_t *instr
   return NULL;
 }
 
+/* One instruction with the op's operands. */
 static hr_status_t build(import_scope_t *scope, mlir_op_t *op, hlo_opcode_t hlo_op,
                          int operand_count, const import_attrs_t *attrs) {
   hlo_instr_t **operands;
@@ -33,6 +34,7 @@ static hr_status_t is_static_result(import_scope_t *scope, const mlir_op_t *op, 
   return NULL;
 }
 
+/* Static if the shape operand or the result is. */
 hr_status_t import_dynamic_broadcast(import_scope_t *scope, mlir_op_t *op,
                                      const import_row_t *row) {
   bool is_static;
@@ -69,6 +71,7 @@ static hr_status_t constant_lists(import_scope_t *scope, const mlir_op_t *op, in
   return NULL;
 }
 
+/* Padding as operands. */
 hr_status_t import_dynamic_pad(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   hr_ints_t lists[3];
   hlo_padding_dim_t *dims;
@@ -85,6 +88,7 @@ hr_status_t import_dynamic_pad(import_scope_t *scope, mlir_op_t *op, const impor
   return build(scope, op, HLO_PAD, 2, &attrs);
 }
 
+/* A static slice if start, limit and strides are constants. */
 hr_status_t import_real_dynamic_slice(import_scope_t *scope, mlir_op_t *op,
                                       const import_row_t *row) {
   hr_ints_t lists[3];
@@ -102,6 +106,7 @@ hr_status_t import_real_dynamic_slice(import_scope_t *scope, mlir_op_t *op,
   return build(scope, op, HLO_SLICE, 1, &attrs);
 }
 
+/* Slice sizes as an operand. */
 hr_status_t import_dynamic_gather(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   hr_ints_t sizes;
   import_attrs_t attrs = {.count = 0};
@@ -112,6 +117,7 @@ hr_status_t import_dynamic_gather(import_scope_t *scope, mlir_op_t *op, const im
   return build(scope, op, HLO_GATHER, 2, &attrs);
 }
 
+/* Padding as an operand. */
 hr_status_t import_dynamic_convolution(import_scope_t *scope, mlir_op_t *op,
                                        const import_row_t *row) {
   hr_ints_t padding;

@@ -1,6 +1,7 @@
-/* Notes: what the exporter keeps in frontend attributes "hlo.*" because StableHLO has no word for
- * it; see export_frontend_attrs.c. Notes that do not fit the program (another tool may have changed
- * it) are passed over. */
+/* Frontend attributes "hlo.*": HLO attributes that the exporter stored because StableHLO has none
+ * for them; see export_frontend_attrs.c. Values are HLO text, read by the readers that the caller
+ * gave. Attributes that contradict the program, which another tool may have changed, are ignored.
+ */
 #include <string.h>
 
 #include "stablehlo/import/import.h"
@@ -33,6 +34,7 @@ static hr_status_t take_note(importer_t *importer, hr_str_t name, hr_str_t text,
   return NULL;
 }
 
+/* Names that begin with "hlo." are the exporter's. */
 hr_status_t import_sort_frontend_attrs(importer_t *importer, const mlir_attr_t *dict,
                                        hlo_name_values_t *out_own,
                                        import_frontend_attrs_t *out_note) {
@@ -40,7 +42,8 @@ hr_status_t import_sort_frontend_attrs(importer_t *importer, const mlir_attr_t *
   int count = 0;
   HR_TRY(HR_NEW_ARRAY(importer->arena, dict->count, &items));
   for (int i = 0; i < dict->count; i++) {
-    hr_str_t name = dict->fields[i].name, value = dict->fields[i].value->text;
+    hr_str_t name = dict->fields[i].name;
+    hr_str_t value = dict->fields[i].value->text;
     bool taken = false;
     hr_status_t st = NULL;
     if (name.size > 4 && !memcmp(name.data, "hlo.", 4))
@@ -56,7 +59,7 @@ hr_status_t import_sort_frontend_attrs(importer_t *importer, const mlir_attr_t *
   return NULL;
 }
 
-/* What is noted beside what a location says. */
+/* Adds metadata that a location cannot express. */
 static void merge_metadata(const hlo_metadata_t *noted, hlo_metadata_t *into) {
   if (noted->op_type.size) into->op_type = noted->op_type;
   if (noted->op_name.size) into->op_name = noted->op_name;
@@ -71,6 +74,7 @@ static void merge_metadata(const hlo_metadata_t *noted, hlo_metadata_t *into) {
   into->scheduling_name = noted->scheduling_name;
 }
 
+/* Metadata, statistics and configuration are added unless present. */
 hr_status_t import_frontend_attrs_extra(importer_t *importer, const import_frontend_attrs_t *note,
                                         hlo_extra_t *extra) {
   const hlo_extra_t *said = &note->parsed.extra;
@@ -88,6 +92,7 @@ hr_status_t import_frontend_attrs_extra(importer_t *importer, const import_front
 
 /* --- the op's instruction --- */
 
+/* Last instruction of the op's kind among those that were made for it. */
 static hlo_instr_t *find_instr(const hlo_computation_t *computation, hlo_opcode_t op,
                                size_t first) {
   for (size_t i = computation->instrs.count; i-- > first;) {
@@ -98,10 +103,12 @@ static hlo_instr_t *find_instr(const hlo_computation_t *computation, hlo_opcode_
   return NULL;
 }
 
+/* Groups are only taken over if they mean the same. */
 static bool same_groups(const hlo_groups_t *a, const hlo_groups_t *b) {
   bool same = a->groups.count == b->groups.count;
   for (int64_t g = 0; same && g < a->groups.count; g++) {
-    hr_ints_t x = a->groups.lists[g], y = b->groups.lists[g];
+    hr_ints_t x = a->groups.lists[g];
+    hr_ints_t y = b->groups.lists[g];
     same = x.count == y.count &&
            (!x.count || !memcmp(x.data, y.data, (size_t)x.count * sizeof *x.data));
   }
@@ -115,6 +122,7 @@ static void replace_groups(const hlo_attr_t *noted, hlo_attr_t *own) {
     own->groups = noted->groups;
 }
 
+/* Replaces the attributes of the instruction that the text also has. */
 static hr_status_t add_attrs(importer_t *importer, const stablehlo_frontend_attrs_t *said,
                              hlo_instr_t *instr) {
   hlo_attr_t *attrs;
@@ -138,7 +146,7 @@ static hr_status_t source_loc_key(const import_scope_t *scope, hr_str_t name, hr
   return NULL;
 }
 
-/* Control predecessors come before those that wait for them. */
+/* Control predecessors are imported before the instructions that name them. */
 static hr_status_t add_predecessors(import_scope_t *scope, hr_str_t names, hlo_instr_t *instr) {
   hlo_extra_t *extra;
   int count = 1;
@@ -147,7 +155,8 @@ static hr_status_t add_predecessors(import_scope_t *scope, hr_str_t names, hlo_i
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, count, &extra->control_predecessors));
   while (names.size) {
     const char *comma = memchr(names.data, ',', names.size);
-    hr_str_t name = {names.data, comma ? (size_t)(comma - names.data) : names.size}, key;
+    hr_str_t name = {names.data, comma ? (size_t)(comma - names.data) : names.size};
+    hr_str_t key;
     HR_TRY(source_loc_key(scope, name, &key));
     hlo_instr_t *before = hr_map_get(&scope->importer->awaited, key);
     if (before) extra->control_predecessors[extra->control_count++] = before;
@@ -157,6 +166,7 @@ static hr_status_t add_predecessors(import_scope_t *scope, hr_str_t names, hlo_i
   return NULL;
 }
 
+/* Layout and attributes of the instruction itself. */
 hr_status_t import_frontend_attrs_instr(import_scope_t *scope, const import_frontend_attrs_t *note,
                                         size_t first) {
   hr_str_t key;
@@ -172,6 +182,7 @@ hr_status_t import_frontend_attrs_instr(import_scope_t *scope, const import_fron
 
 /* --- the module --- */
 
+/* Ignored unless it fits the entry's parameters and result. */
 static hr_status_t check_entry_layout(hlo_module_t *module) {
   bool fits = module->entry_params.count == (int)module->entry->params.count &&
               hlo_shape_compatible(module->entry_result, module->entry->root->shape);
@@ -188,6 +199,7 @@ static hr_status_t read_module_note(importer_t *importer, const mlir_attr_t *not
   return hr_status_note(read(importer->module, note->text), "while reading the module's notes");
 }
 
+/* hlo.module and hlo.stack_frames. */
 hr_status_t import_module_frontend_attrs(importer_t *importer, const mlir_op_t *op) {
   const mlir_attr_t *frontend = mlir_op_attr(op, "mhlo.frontend_attributes");
   HR_TRY(read_module_note(importer, mlir_attr_field(frontend, "hlo.module"),

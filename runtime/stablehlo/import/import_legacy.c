@@ -1,5 +1,6 @@
-/* Ops that have no single HLO op of the same meaning: Einstein sums, torch_index_select; and
- * asynchronous collectives. */
+/* Ops without a single HLO counterpart: Einstein sums, torch_index_select, and asynchronous
+ * collectives. An Einstein sum becomes a dot of its batch, contracted and free labels, reductions
+ * of labels that occur in one operand only, and a transpose. */
 #include <string.h>
 
 #include "stablehlo/import/import.h"
@@ -48,6 +49,7 @@ static int hidden_dims(const char *at, const char *end, int rank) {
   return dots && rank > 0 ? rank : 0;
 }
 
+/* Computation x + y of a type. */
 static hr_status_t sum_computation(import_scope_t *scope, const mlir_op_t *op, hr_dtype_t dtype,
                                    hlo_computation_t **out_sum) {
   const char *name;
@@ -64,15 +66,15 @@ static hr_status_t sum_computation(import_scope_t *scope, const mlir_op_t *op, h
 static hr_status_t sum_lonely(import_scope_t *scope, const mlir_op_t *op, const labels_t *other,
                               const labels_t *out, labels_t *labels, hlo_instr_t **x) {
   int64_t dims[HLO_MAX_RANK];
-  int count = 0, kept = 0;
+  int count = 0, unique = 0;
   for (int d = 0; d < labels->count; d++) {
     bool lonely = position_of(other, labels->of[d]) < 0 && position_of(out, labels->of[d]) < 0;
     if (lonely)
       dims[count++] = d;
     else
-      labels->of[kept++] = labels->of[d];
+      labels->of[unique++] = labels->of[d];
   }
-  labels->count = kept;
+  labels->count = unique;
   if (!count || !*x) return NULL;
   hlo_computation_t *sum;
   HR_TRY(sum_computation(scope, op, (*x)->shape->dtype, &sum));
@@ -86,9 +88,11 @@ static hr_status_t sum_lonely(import_scope_t *scope, const mlir_op_t *op, const 
 typedef struct product_dims {
   int64_t batch[2][HLO_MAX_RANK], contracting[2][HLO_MAX_RANK];
   int batch_count, contracting_count;
-  labels_t result; /* of the product: batch, then what is free on the left, then on the right */
+  labels_t result; /* labels of the product: batch, free ones of the left, of the right */
 } product_dims_t;
 
+/* Shared labels are batch labels if the result has them, else contracted; free ones keep their
+ * order. */
 static void sort_labels(const labels_t *lhs, const labels_t *rhs, const labels_t *out,
                         product_dims_t *dims) {
   *dims = (product_dims_t){.batch_count = 0};
@@ -107,6 +111,7 @@ static void sort_labels(const labels_t *lhs, const labels_t *rhs, const labels_t
     if (position_of(lhs, rhs->of[d]) < 0) dims->result.of[dims->result.count++] = rhs->of[d];
 }
 
+/* dot_general: batch, free of the left, free of the right. */
 static hlo_instr_t *build_product(import_scope_t *scope, hlo_instr_t *lhs, hlo_instr_t *rhs,
                                   const product_dims_t *dims) {
   hlo_builder_t *builder = &scope->builder;
@@ -146,11 +151,15 @@ static hr_status_t as_result(import_scope_t *scope, const mlir_op_t *op, hlo_ins
   return scope->builder.status ? hlo_builder_finish(&scope->builder) : NULL;
 }
 
+/* Hidden dimensions ("...") have labels of their own, counted from the longer operand. */
 static hr_status_t einsum(import_scope_t *scope, mlir_op_t *op, int operand_count) {
   hr_str_t config = import_str(op, "einsum_config");
-  const char *at = config.data, *end = at + config.size, *comma = memchr(at, ',', config.size);
+  const char *at = config.data;
+  const char *end = at + config.size;
+  const char *comma = memchr(at, ',', config.size);
   hlo_instr_t *x[2] = {import_operand(op, 0), operand_count > 1 ? import_operand(op, 1) : NULL};
-  labels_t labels[2] = {{.count = 0}, {.count = 0}}, out;
+  labels_t labels[2] = {{.count = 0}, {.count = 0}};
+  labels_t out;
   int hidden = hidden_dims(at, end, x[0]->shape->rank);
   if (operand_count > 1 && comma) {
     int right = hidden_dims(comma + 1, end, x[1]->shape->rank);
@@ -185,11 +194,15 @@ hr_status_t import_einsum(import_scope_t *scope, mlir_op_t *op, const import_row
 
 /* --- torch_index_select: rows of `operand` along dim, chosen by `index`, batch by batch --- */
 
+/* A gather of rows along `dim`; batch dimensions are explicit. */
 hr_status_t import_torch_index_select(import_scope_t *scope, mlir_op_t *op,
                                       const import_row_t *row) {
   hlo_instr_t *operands[2] = {import_operand(op, 0), import_operand(op, 1)};
-  const hlo_shape_t *shape, *from = operands[0]->shape, *index = operands[1]->shape;
-  int64_t dim = import_int(op, "dim", 0), batch = import_int(op, "batch_dims", 0);
+  const hlo_shape_t *shape;
+  const hlo_shape_t *from = operands[0]->shape;
+  const hlo_shape_t *index = operands[1]->shape;
+  int64_t dim = import_int(op, "dim", 0);
+  int64_t batch = import_int(op, "batch_dims", 0);
   int64_t offsets[HLO_MAX_RANK], sizes[HLO_MAX_RANK], batching[HLO_MAX_RANK];
   int offset_count = 0;
   HR_TRY(import_result_shape(scope, op, 0, &shape));
@@ -238,6 +251,7 @@ hr_status_t import_async_start(import_scope_t *scope, mlir_op_t *op, const impor
   return hlo_builder_finish(&scope->builder);
 }
 
+/* The result is the second element of the start's shape. */
 hr_status_t import_async_done(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   hlo_instr_t *start = import_operand(op, 0);
   if (start->op != HLO_ASYNC_START)

@@ -7,7 +7,7 @@
 
 #include "stablehlo/import/import.h"
 
-#define MAX_DEPTH 100 /* of locations within locations */
+#define MAX_DEPTH 100 /* locations within locations */
 
 typedef struct location_text {
   importer_t *importer;
@@ -24,6 +24,7 @@ static bool take(location_text_t *text, const char *word) {
   return true;
 }
 
+/* A line or column. */
 static bool take_number(location_text_t *text, int64_t *out_number) {
   int64_t number = 0;
   const char *start = text->at;
@@ -42,13 +43,16 @@ static int hex_value(char c) {
 /* The byte behind a backslash: \n, \t, \\, \", or two hexadecimal digits. */
 static char unescape(const char **at, const char *end) {
   const char *p = *at;
-  int high = p < end ? hex_value(p[0]) : -1, low = p + 1 < end ? hex_value(p[1]) : -1;
+  int high = p < end ? hex_value(p[0]) : -1;
+  int low = p + 1 < end ? hex_value(p[1]) : -1;
   if (high >= 0 && low >= 0) {
     *at = p + 2;
     return (char)(16 * high + low);
   }
   *at = p + (p < end);
-  return p < end ? *p == 'n' ? '\n' : *p == 't' ? '\t' : *p : '\\';
+  if (p >= end) return '\\';
+  if (*p == 'n') return '\n';
+  return *p == 't' ? '\t' : *p;
 }
 
 /* A string, the opening quote being taken. */
@@ -89,7 +93,7 @@ static void take_source_loc(location_text_t *text, hr_str_t file) {
 
 static hr_status_t take_location(location_text_t *text, bool names);
 
-/* A name with what is in parentheses behind it, or a file. */
+/* "name"(location), or "file":line:column. */
 static hr_status_t take_named(location_text_t *text, bool names) {
   hr_str_t string;
   HR_TRY(take_string(text, &string));
@@ -107,6 +111,7 @@ static hr_status_t take_named(location_text_t *text, bool names) {
   return NULL;
 }
 
+/* Locations separated by commas; the first that has a place counts. */
 static hr_status_t take_list(location_text_t *text, bool names) {
   while (text->at < text->end && *text->at != '[') text->at++;
   text->lists++;
@@ -147,6 +152,7 @@ struct import_source_loc {
   hlo_metadata_t metadata;
 };
 
+/* By its first word: fused, callsite, unknown, or a string. */
 static hr_status_t read_location(importer_t *importer, const mlir_attr_t *location,
                                  import_source_loc_t **out_source_loc) {
   import_source_loc_t *source_loc;
@@ -160,7 +166,7 @@ static hr_status_t read_location(importer_t *importer, const mlir_attr_t *locati
   return NULL;
 }
 
-/* Ops that share a location share what it says, if the cache still has it. */
+/* Ops that share a location share its metadata while the cache has it. */
 hr_status_t import_location(importer_t *importer, const mlir_attr_t *location,
                             const hlo_metadata_t **out_metadata) {
   *out_metadata = NULL;

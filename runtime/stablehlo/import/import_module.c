@@ -1,4 +1,7 @@
-/* Functions and blocks. */
+/* Functions, blocks and the module. The entry function is imported first, callees when they are
+ * called; recursion is refused, as HLO has none. Ops are looked up in stablehlo.def by name;
+ * operand counts and types are checked before an op's function runs, so that the functions need
+ * not. */
 #include <ctype.h>
 #include <limits.h>
 #include <string.h>
@@ -9,8 +12,7 @@
 #include "ops/rules/verify.h"
 #include "stablehlo/import/import_quant.h"
 
-#define MAX_DEPTH \
-  2000 /* of regions within regions and of functions that call one another: import recurses */
+#define MAX_DEPTH 2000 /* nesting of regions and calls of functions: the importer recurses */
 
 #define SAME INT_MIN
 #define ANY OP_OPERANDS_ANY
@@ -44,6 +46,7 @@ static hr_status_t check_attrs(import_scope_t *scope, const mlir_op_t *op,
   return NULL;
 }
 
+/* Number of operands; negative counts mean "at least". */
 static hr_status_t check_operands(import_scope_t *scope, const mlir_op_t *op,
                                   const import_row_t *row) {
   int wanted = row->operands == SAME ? hlo_op_table[row->op].operands : row->operands;
@@ -63,6 +66,8 @@ static const char *result_label(const mlir_op_t *op) {
   return hr_str_is(op->name, "stablehlo.constant") ? " (constant C1)" : "";
 }
 
+/* Compares a declared type with the shape of the instruction. Types without a counterpart in HLO
+ * are not compared. */
 static hr_status_t check_type(import_scope_t *scope, const mlir_op_t *op, const char *what,
                               int index, const mlir_type_t *declared, const hlo_instr_t *given) {
   const hlo_shape_t *shape;
@@ -83,6 +88,7 @@ static hr_status_t check_results(import_scope_t *scope, const mlir_op_t *op) {
   return NULL;
 }
 
+/* Verifies, imports, and attaches metadata and attributes to the instructions that were made. */
 static hr_status_t import_op(import_scope_t *scope, mlir_op_t *op) {
   const import_row_t *row = hr_map_get(&scope->importer->rows, op->name);
   if (!row) return import_error(scope, op, "this operation is not known");
@@ -106,6 +112,7 @@ static bool is_terminator(const mlir_op_t *op) {
          hr_str_is(op->name, "sdy.return") || hr_str_is(op->name, "shape.assuming_yield");
 }
 
+/* Ops in order; the terminator is returned. */
 hr_status_t import_block(import_scope_t *scope, mlir_block_t *block, mlir_op_t **out_terminator) {
   if (++scope->importer->depth > MAX_DEPTH)
     return mlir_error(scope->importer->from, block->parent->parent,
@@ -143,6 +150,7 @@ static hr_status_t computation_name(importer_t *importer, hr_str_t wanted, hr_st
   return hr_map_put(&importer->names, *out_name, importer, NULL);
 }
 
+/* Names of computations are made unique. */
 hr_status_t import_scope_new(importer_t *importer, hr_str_t wanted, const mlir_op_t *op,
                              import_scope_t *scope) {
   hlo_computation_t *computation;
@@ -173,6 +181,7 @@ hr_status_t import_scope_close(import_scope_t *scope, hlo_instr_t *root) {
   return NULL;
 }
 
+/* A tuple unless there is one value and `bare`. */
 hlo_instr_t *import_returned(import_scope_t *scope, const mlir_op_t *terminator, bool bare) {
   hlo_instr_t **operands;
   scope->builder.status =
@@ -266,6 +275,7 @@ static hr_status_t import_result_shardings(importer_t *importer, const mlir_op_t
   return NULL;
 }
 
+/* Parameters, body, result; attributes of arguments and results. */
 static hr_status_t import_function(importer_t *importer, import_function_t *function,
                                    hr_str_t name) {
   mlir_block_t *block = import_block_of(function->op, 0);
@@ -295,6 +305,7 @@ static hr_status_t import_function(importer_t *importer, import_function_t *func
   return NULL;
 }
 
+/* A call of a function that is being imported is recursion. */
 hr_status_t import_function_named(import_scope_t *scope, const mlir_op_t *op, hr_str_t name,
                                   hlo_computation_t **out_computation) {
   import_function_t *function = hr_map_get(&scope->importer->functions, name);
@@ -314,6 +325,7 @@ static hr_status_t fill_rows(importer_t *importer) {
 
 static bool is_function(const mlir_op_t *op) { return hr_str_is(op->name, "func.func"); }
 
+/* Symbols of the module; duplicates are errors. */
 static hr_status_t list_functions(importer_t *importer, const mlir_block_t *block) {
   for (size_t i = 0; i < block->ops.count; i++) {
     const mlir_op_t *op = block->ops.data[i];
@@ -336,7 +348,7 @@ static bool has_bodies(const mlir_block_t *block) {
   return false;
 }
 
-/* @main, or the first public function, or the only one; of those with a body, if one has. */
+/* Entry function: @main, or the first public one, or the only one; with a body if possible. */
 static const mlir_op_t *find_entry(const mlir_block_t *block) {
   const mlir_op_t *only = NULL, *first_public = NULL;
   bool bodies = has_bodies(block);
@@ -394,6 +406,7 @@ static hr_status_t import_header(importer_t *importer, const mlir_op_t *op) {
   return NULL;
 }
 
+/* Entry first. */
 static hr_status_t import_named(importer_t *importer, const mlir_op_t *op,
                                 hlo_computation_t **out_computation) {
   hr_str_t name = import_str(op, "sym_name");
@@ -403,6 +416,7 @@ static hr_status_t import_named(importer_t *importer, const mlir_op_t *op,
   return NULL;
 }
 
+/* Attributes of the module, functions, entry, aliasing. */
 static hr_status_t import_module(importer_t *importer, const mlir_op_t *entry) {
   const mlir_op_t *op = importer->from->op;
   mlir_block_t *block = import_block_of(op, 0);
@@ -455,6 +469,7 @@ hr_status_t stablehlo_import(const mlir_module_t *from, const stablehlo_readers_
 
 /* --- verification --- */
 
+/* Functions in the order of the file. */
 static hr_status_t verify_from(const mlir_module_t *from, const mlir_op_t *entry,
                                const stablehlo_readers_t *readers, bool *out_reached) {
   hlo_module_t *module;
@@ -478,7 +493,7 @@ static bool is_left_open(hr_status_t status) {
   return false;
 }
 
-/* Functions that nothing reached so far, callers before what they call alone. */
+/* Imports functions that have not been reached, callers before their callees. */
 static hr_status_t verify_unreached(const mlir_module_t *from, const stablehlo_readers_t *readers,
                                     const stablehlo_doubts_t *doubts, bool *reached) {
   const mlir_block_t *block = import_block_of(from->op, 0);
@@ -495,6 +510,7 @@ static hr_status_t verify_unreached(const mlir_module_t *from, const stablehlo_r
   return NULL;
 }
 
+/* Uncalled functions may contain what the importer doubts; see stablehlo_doubts_t. */
 hr_status_t stablehlo_verify(const mlir_module_t *from, const stablehlo_readers_t *readers,
                              const stablehlo_doubts_t *doubts) {
   const mlir_block_t *block = import_block_of(from->op, 0);

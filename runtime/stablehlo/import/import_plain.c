@@ -1,4 +1,4 @@
-/* Ops that are the same in HLO, and those that only name their attributes otherwise. */
+/* Ops that are the same in HLO, and ops that differ in the form of their attributes only. */
 #include "stablehlo/import/import.h"
 
 /* One instruction with the op's operands, the given attributes and the declared result. */
@@ -20,8 +20,9 @@ static double number_of(const mlir_attr_t *dict, const char *name) {
 
 /* result_accuracy, unless it asks for the default. */
 static hr_status_t add_accuracy(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op) {
-  const mlir_attr_t *given = mlir_op_attr(op, "result_accuracy"),
-                    *mode = mlir_attr_field(given, "mode"), *ulps = mlir_attr_field(given, "ulps");
+  const mlir_attr_t *given = mlir_op_attr(op, "result_accuracy");
+  const mlir_attr_t *mode = mlir_attr_field(given, "mode");
+  const mlir_attr_t *ulps = mlir_attr_field(given, "ulps");
   hlo_result_accuracy_t *accuracy;
   if (!mode || hr_str_is(mode->text, "DEFAULT")) return NULL;
   HR_TRY(HR_NEW(scope->importer->arena, &accuracy));
@@ -45,6 +46,8 @@ static bool is_other_sign(const mlir_type_t *given, const mlir_type_t *wanted) {
   return given->signedness == MLIR_UNSIGNED && wanted->signedness != MLIR_UNSIGNED;
 }
 
+/* The elements may spell an unsigned storage type as signless; other differences of sign are
+ * errors (constant C1). */
 hr_status_t import_constant(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   hlo_value_t *value;
@@ -100,6 +103,7 @@ hr_status_t import_dimension(import_scope_t *scope, mlir_op_t *op, const import_
   return import_concatenate(scope, op, row);
 }
 
+/* StableHLO has a list each of starts, limits and strides. */
 hr_status_t import_slice(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   hr_ints_t starts, limits, strides;
   hlo_slice_dim_t *dims;
@@ -120,6 +124,7 @@ hr_status_t import_slice(import_scope_t *scope, mlir_op_t *op, const import_row_
   return import_with(scope, op, row, &attrs);
 }
 
+/* StableHLO has a list each of low, high and interior padding. */
 hr_status_t import_pad(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   hr_ints_t low, high, interior;
   hlo_padding_dim_t *dims;
@@ -145,14 +150,14 @@ hr_status_t import_dynamic_slice(import_scope_t *scope, mlir_op_t *op, const imp
   return import_with(scope, op, row, &attrs);
 }
 
-/* HLO's broadcast does not stretch dimensions of size 1: they are reshaped away first. */
+/* HLO's broadcast does not repeat dimensions of size 1: they are reshaped away first. */
 hr_status_t import_broadcast_to(import_scope_t *scope, const mlir_op_t *op, hlo_instr_t *x,
                                 const hlo_shape_t *shape, hr_ints_t map, hlo_instr_t **out_x) {
   const hlo_shape_t *squeezed;
   if (map.count != x->shape->rank)
     return import_error(scope, op, "%ld broadcast_dimensions for rank %d (broadcast_in_dim C2)",
                         (long)map.count, x->shape->rank);
-  int64_t dims[HLO_MAX_RANK], kept[HLO_MAX_RANK];
+  int64_t dims[HLO_MAX_RANK], mapped_dims[HLO_MAX_RANK];
   int count = 0;
   uint64_t taken = 0;
   for (int d = 0; d < x->shape->rank; d++) {
@@ -167,16 +172,17 @@ hr_status_t import_broadcast_to(import_scope_t *scope, const mlir_op_t *op, hlo_
     bool stretched = x->shape->dims[d] == 1 && to >= 0 && to < shape->rank && shape->dims[to] != 1;
     if (stretched) continue;
     dims[count] = x->shape->dims[d];
-    kept[count++] = to;
+    mapped_dims[count++] = to;
   }
   if (count < x->shape->rank) {
     HR_TRY(hlo_shape_array(scope->importer->arena, x->shape->dtype, count, dims, &squeezed));
     x = hlo_build_reshape(&scope->builder, x, squeezed);
   }
-  *out_x = hlo_build_broadcast(&scope->builder, x, shape, (hr_ints_t){kept, count});
+  *out_x = hlo_build_broadcast(&scope->builder, x, shape, (hr_ints_t){mapped_dims, count});
   return scope->builder.status ? hlo_builder_finish(&scope->builder) : NULL;
 }
 
+/* broadcast_dimensions maps operand dimensions. */
 hr_status_t import_broadcast_in_dim(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   const hlo_shape_t *shape;
@@ -211,6 +217,7 @@ hr_status_t import_broadcast(import_scope_t *scope, mlir_op_t *op, const import_
       scope, op, hlo_build_broadcast(&scope->builder, x, shape, (hr_ints_t){map, x->shape->rank}));
 }
 
+/* Direction and type. */
 hr_status_t import_add_compare(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op) {
   int direction, type;
   HR_TRY(import_enum(scope, op, "comparison_direction", HLO_ENUM_DIRECTION, "", &direction));
@@ -248,6 +255,7 @@ hr_status_t import_optimization_barrier(import_scope_t *scope, mlir_op_t *op,
                                   hlo_build_unary(&scope->builder, HLO_OPT_BARRIER, tuple));
 }
 
+/* fft_type and fft_length. */
 hr_status_t import_fft(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   int type;
   import_attrs_t attrs = {.count = 0};
@@ -264,6 +272,7 @@ hr_status_t import_cholesky(import_scope_t *scope, mlir_op_t *op, const import_r
   return import_with(scope, op, row, &attrs);
 }
 
+/* An absent transpose_a means no transpose. */
 hr_status_t import_triangular_solve(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   int transpose;
   import_attrs_t attrs = {.count = 0};
@@ -302,6 +311,7 @@ hr_status_t import_rng(import_scope_t *scope, mlir_op_t *op, const import_row_t 
       hlo_build(&scope->builder, row->op, shape, 2, operands, attrs.count, attrs.items, 0, NULL));
 }
 
+/* State and bits as a tuple. */
 hr_status_t import_rng_bit_generator(import_scope_t *scope, mlir_op_t *op,
                                      const import_row_t *row) {
   int algorithm;

@@ -1,3 +1,7 @@
+/* Quantised values are arrays of their storage type: scale and zero point exist in types only. Ops
+ * on them are expanded: dequantise operands, compute in the expressed type, quantise the result
+ * (round to nearest even, clamp to the storage range).
+ * Source: StableHLO spec, "Quantization". */
 #include "stablehlo/import/import_quant.h"
 
 #include <string.h>
@@ -159,6 +163,8 @@ static hr_status_t shadow_of(import_scope_t *scope, const mlir_op_t *op, mlir_op
   return NULL;
 }
 
+/* Imports a shadow of the op on dequantised operands with expressed types, and quantises its
+ * results. */
 static hr_status_t import_dequantized(import_scope_t *scope, mlir_op_t *op,
                                       const import_row_t *row) {
   mlir_op_t *shadow;
@@ -205,7 +211,8 @@ static hr_status_t joint_scales(import_scope_t *scope, const mlir_quant_t *lhs,
 /* Sums of products of centred integers are exact; only then come scales and rounding. */
 static hr_status_t import_contracted(import_scope_t *scope, mlir_op_t *op,
                                      const import_row_t *row) {
-  const mlir_quant_t *result = import_quant_of(op->results[0].type), *sides[2];
+  const mlir_quant_t *result = import_quant_of(op->results[0].type);
+  const mlir_quant_t *sides[2];
   mlir_op_t *shadow;
   mlir_type_t *integer;
   mlir_quant_t joint;
@@ -225,7 +232,8 @@ static hr_status_t import_contracted(import_scope_t *scope, mlir_op_t *op,
   HR_TRY(row->import(scope, shadow, row));
   HR_TRY(import_dtype(scope->importer, result->expressed, &expressed));
   HR_TRY(joint_scales(scope, sides[0], sides[1], result->axis, &joint));
-  hlo_instr_t *sum = hlo_build_convert(b, shadow->results[0].mapped, expressed), *x;
+  hlo_instr_t *sum = hlo_build_convert(b, shadow->results[0].mapped, expressed);
+  hlo_instr_t *x;
   sum = hlo_build_binary(b, HLO_MULTIPLY, sum, parameter_like(scope, &joint, sum, scale_at));
   HR_TRY(quantize(scope, sum, result, &x));
   return import_set_results(scope, op, x);
@@ -239,10 +247,11 @@ static const import_quant_rule_t *find_rule(hr_str_t name) {
   return NULL;
 }
 
+/* From floats, or from another quantised type. */
 hr_status_t import_uniform_quantize(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
-  const mlir_quant_t *from = import_quant_of(op->operands[0]->type),
-                     *to = import_quant_of(op->results[0].type);
+  const mlir_quant_t *from = import_quant_of(op->operands[0]->type);
+  const mlir_quant_t *to = import_quant_of(op->results[0].type);
   hlo_instr_t *x = import_operand(op, 0);
   if (!to) return import_error(scope, op, "the result is not quantised (uniform_quantize O1)");
   if (from) HR_TRY(dequantize(scope, x, from, &x));
@@ -250,6 +259,7 @@ hr_status_t import_uniform_quantize(import_scope_t *scope, mlir_op_t *op, const 
   return import_set_results(scope, op, x);
 }
 
+/* To the expressed type. */
 hr_status_t import_uniform_dequantize(import_scope_t *scope, mlir_op_t *op,
                                       const import_row_t *row) {
   (void)row;
@@ -260,6 +270,7 @@ hr_status_t import_uniform_dequantize(import_scope_t *scope, mlir_op_t *op,
   return import_set_results(scope, op, x);
 }
 
+/* Any other op: dequantised operands, the op, quantised result. */
 hr_status_t import_quantised(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   const import_quant_rule_t *rule = find_rule(op->name);
   if (!rule) return import_error(scope, op, "it takes no quantised values");

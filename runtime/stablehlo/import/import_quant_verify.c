@@ -1,5 +1,5 @@
 /* The specification's rules about quantised types, by its labels. The op's other rules are checked
- * on what it becomes.
+ * on its expansion.
  */
 #include <math.h>
 #include <string.h>
@@ -17,6 +17,7 @@ static hr_str_t short_name(const mlir_op_t *op) {
 
 /* --- one type --- */
 
+/* Storage range within the storage type; zero points within the range. */
 static hr_status_t check_ranges(import_scope_t *scope, const mlir_op_t *op, const mlir_quant_t *q) {
   int width = q->storage->width;
   int64_t low = q->storage_signed ? -(INT64_C(1) << (width - 1)) : 0;
@@ -60,7 +61,8 @@ static hr_status_t check_scales(import_scope_t *scope, const mlir_op_t *op, cons
   if (q->block_count && scales != q->scale_count)
     return import_error(scope, op, "%d scales for %ld blocks", q->scale_count, (long)scales);
   for (int i = 0; i < q->block_count; i++) {
-    int64_t axis = q->block_axes[i], block = q->block_sizes[i];
+    int64_t axis = q->block_axes[i];
+    int64_t block = q->block_sizes[i];
     bool fits = axis >= 0 && axis < type->rank && block > 0 && type->dims[axis] != HLO_UNBOUNDED &&
                 type->dims[axis] == block * q->scale_dims[axis];
     if (!fits)
@@ -70,6 +72,7 @@ static hr_status_t check_scales(import_scope_t *scope, const mlir_op_t *op, cons
   return NULL;
 }
 
+/* Quantised types that the op allows. */
 static hr_status_t check_type(import_scope_t *scope, const mlir_op_t *op, const mlir_type_t *type,
                               const import_quant_rule_t *rule) {
   const mlir_quant_t *q = import_quant_of(type);
@@ -105,6 +108,7 @@ static bool is_float(const mlir_type_t *type) {
   return element->kind == MLIR_TYPE_FLOAT || element->kind == MLIR_TYPE_COMPLEX;
 }
 
+/* Quantised types only, with one storage and one expressed type (C1). */
 static hr_status_t check_baseline(import_scope_t *scope, const mlir_op_t *op,
                                   const mlir_type_t *type, const mlir_quant_t **first) {
   const mlir_quant_t *q = import_quant_of(type);
@@ -119,6 +123,7 @@ static hr_status_t check_baseline(import_scope_t *scope, const mlir_op_t *op,
   return NULL;
 }
 
+/* All operands and results are quantised with the same storage and expressed types. */
 static hr_status_t check_dequantize(import_scope_t *scope, const mlir_op_t *op) {
   const mlir_quant_t *first = NULL;
   for (int k = 0; k < op->operand_count; k++)
@@ -167,6 +172,8 @@ static bool is_contracted(const mlir_op_t *op, int64_t axis) {
   return false;
 }
 
+/* Right side of a dot, kernel of a convolution: no zero points (dot), scales along a free
+ * dimension. */
 static hr_status_t check_weights(import_scope_t *scope, const mlir_op_t *op, bool is_dot,
                                  const mlir_quant_t *rhs) {
   int64_t wanted = import_field_int(op, "dimension_numbers", "kernel_output_feature_dimension");
@@ -182,6 +189,7 @@ static hr_status_t check_weights(import_scope_t *scope, const mlir_op_t *op, boo
   return NULL;
 }
 
+/* Storage, expressed types and axes of a fully quantised product. */
 static hr_status_t check_full(import_scope_t *scope, const mlir_op_t *op, bool is_dot,
                               const mlir_quant_t *lhs, const mlir_quant_t *rhs,
                               const mlir_quant_t *result) {
@@ -205,11 +213,13 @@ static hr_status_t check_full(import_scope_t *scope, const mlir_op_t *op, bool i
   return NULL;
 }
 
+/* Left side and result are both quantised or both floats; the right side always is. */
 static hr_status_t check_contract(import_scope_t *scope, const mlir_op_t *op) {
-  const mlir_type_t *lhs_type = op->operands[0]->type, *result_type = op->results[0].type;
-  const mlir_quant_t *lhs = import_quant_of(lhs_type),
-                     *rhs = import_quant_of(op->operands[1]->type),
-                     *result = import_quant_of(result_type);
+  const mlir_type_t *lhs_type = op->operands[0]->type;
+  const mlir_type_t *result_type = op->results[0].type;
+  const mlir_quant_t *lhs = import_quant_of(lhs_type);
+  const mlir_quant_t *rhs = import_quant_of(op->operands[1]->type);
+  const mlir_quant_t *result = import_quant_of(result_type);
   bool is_dot = !mlir_op_attr(op, "dimension_numbers");
   if (op->result_count != 1 || !rhs || !lhs != !result)
     return import_error(scope, op, "only some of its tensors are quantised (%s)",
@@ -225,6 +235,7 @@ static hr_status_t check_contract(import_scope_t *scope, const mlir_op_t *op) {
   return NULL;
 }
 
+/* Operand is the expressed type or quantised. */
 static hr_status_t check_quantize(import_scope_t *scope, const mlir_op_t *op) {
   const mlir_type_t *types[2] = {op->operands[0]->type,
                                  op->result_count == 1 ? op->results[0].type : NULL};
@@ -243,6 +254,7 @@ static hr_status_t check_quantize(import_scope_t *scope, const mlir_op_t *op) {
              : import_error(scope, op, "different expressed types (%.*s C2)", NAME(op));
 }
 
+/* Rules by op name; ops without a row take no quantised operands. */
 hr_status_t import_verify_quantised(import_scope_t *scope, const mlir_op_t *op,
                                     const import_quant_rule_t *rule) {
   for (int k = 0; k < op->operand_count; k++)

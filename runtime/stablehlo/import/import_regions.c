@@ -1,4 +1,6 @@
-/* Regions of ops as computations, with what they use of the outside. */
+/* Regions of ops as computations. A body of reduce, sort and the like has the region's arguments
+ * as parameters; a body of a loop or branch has one tuple of arguments and captured values, which
+ * regions use from outside and HLO computations must receive. */
 #include "base/mem.h"
 #include "stablehlo/import/import.h"
 
@@ -23,6 +25,7 @@ static hr_status_t add_once(import_values_t *values, mlir_value_t *const *place)
   return NULL;
 }
 
+/* Uses in nested regions count as well. */
 static hr_status_t capture_in(const mlir_region_t *whole, const mlir_region_t *region,
                               import_values_t *values) {
   for (size_t b = 0; b < region->blocks.count; b++)
@@ -59,6 +62,7 @@ static hr_status_t copy_constant(import_scope_t *scope, const mlir_op_t *op, mli
   return NULL;
 }
 
+/* Captured values must be constants, which are copied into the body. */
 static hr_status_t import_body_with(import_scope_t *scope, const mlir_op_t *op, int region,
                                     import_values_t *captured,
                                     hlo_computation_t **out_computation) {
@@ -107,6 +111,7 @@ static hr_status_t state_shape(import_scope_t *scope, const mlir_block_t *block,
   return hlo_shape_tuple(scope->importer->arena, count, shapes, out_shape);
 }
 
+/* Captured values are loop state: the body returns them unchanged. */
 static hlo_instr_t *returned_with_captures(import_scope_t *body, const mlir_op_t *terminator,
                                            const import_values_t *captured) {
   int count = terminator->operand_count + (int)captured->count;
@@ -120,6 +125,7 @@ static hlo_instr_t *returned_with_captures(import_scope_t *body, const mlir_op_t
   return hlo_build_tuple(&body->builder, count, elements);
 }
 
+/* `mapped` of the captured values is replaced while the region is imported, and restored. */
 hr_status_t import_region(import_scope_t *scope, const mlir_op_t *op, int region,
                           const import_region_form_t *form, hlo_computation_t **out_computation) {
   mlir_block_t *block = import_block_of(op, region);

@@ -8,7 +8,7 @@ static hr_status_t vector_shape(import_scope_t *scope, hr_dtype_t dtype, int64_t
   return hlo_shape_array(scope->importer->arena, dtype, 1, &size, out_shape);
 }
 
-/* Failures of what the pieces below allocate stick to the builder, as those of the builder itself
+/* Failures of allocations in the helpers below stick to the builder, as those of the builder itself
  * do. */
 static hlo_instr_t *as_vector(import_scope_t *scope, hlo_instr_t *scalar, hr_dtype_t dtype) {
   const hlo_shape_t *shape;
@@ -17,6 +17,7 @@ static hlo_instr_t *as_vector(import_scope_t *scope, hlo_instr_t *scalar, hr_dty
   return b->status ? NULL : hlo_build_reshape(b, hlo_build_convert(b, scalar, dtype), shape);
 }
 
+/* Vector of s64 from scalars. */
 static hlo_instr_t *vector_of(import_scope_t *scope, const int64_t *values, int64_t count,
                               hr_dtype_t dtype) {
   hlo_builder_t *b = &scope->builder;
@@ -63,6 +64,7 @@ static hlo_instr_t *element_of(import_scope_t *scope, hlo_instr_t *vector, int64
   return hlo_build_reshape(b, one, hlo_shape_scalar(vector->shape->dtype));
 }
 
+/* Dimensions without an operand dimension have the size 1. */
 hlo_instr_t *import_sizes_at(import_scope_t *scope, hlo_instr_t *x, int rank,
                              const int64_t *places) {
   static const int64_t one = 1;
@@ -82,6 +84,7 @@ hlo_instr_t *import_join_sizes(import_scope_t *scope, hlo_instr_t *a, hlo_instr_
   return hlo_build_select(builder, is_one, b, a);
 }
 
+/* Operands must be shapes: static vectors of integers. */
 static hr_status_t want_shapes(import_scope_t *scope, const mlir_op_t *op) {
   for (int k = 0; k < op->operand_count; k++) {
     const hlo_shape_t *shape = import_operand(op, k)->shape;
@@ -122,6 +125,7 @@ static hlo_instr_t *widened(import_scope_t *scope, hlo_instr_t *shape, int64_t r
   return concatenate(scope, 2, (hlo_instr_t *[]){vector_of(scope, ones, more, dtype), own});
 }
 
+/* Largest rank of the operands. */
 static hr_status_t joint_rank(import_scope_t *scope, const mlir_op_t *op, int64_t *out_rank) {
   HR_TRY(want_shapes(scope, op));
   *out_rank = 0;
@@ -146,6 +150,7 @@ hr_status_t import_shape_broadcast(import_scope_t *scope, mlir_op_t *op, const i
   return import_set_results(scope, op, joint);
 }
 
+/* Product of the sizes. */
 hr_status_t import_num_elements(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   hlo_builder_t *b = &scope->builder;
@@ -160,6 +165,7 @@ hr_status_t import_num_elements(import_scope_t *scope, mlir_op_t *op, const impo
 
 /* --- assertions --- */
 
+/* A custom call checks the condition at run time; its message is a frontend attribute. */
 static hr_status_t set_witness(import_scope_t *scope, mlir_op_t *op, hlo_instr_t *holds,
                                const char *message) {
   hlo_extra_t *extra;
@@ -186,11 +192,11 @@ hr_status_t import_cstr_broadcastable(import_scope_t *scope, mlir_op_t *op,
   int64_t rank;
   (void)row;
   HR_TRY(joint_rank(scope, op, &rank));
-  hlo_instr_t *first = widened(scope, import_operand(op, 0), rank, HR_S64),
-              *holds = hlo_build_number(b, 1, HR_PRED);
+  hlo_instr_t *first = widened(scope, import_operand(op, 0), rank, HR_S64);
+  hlo_instr_t *holds = hlo_build_number(b, 1, HR_PRED);
   for (int k = 1; k < op->operand_count; k++) {
-    hlo_instr_t *other = widened(scope, import_operand(op, k), rank, HR_S64),
-                *one = hlo_build_number_like(b, 1, first);
+    hlo_instr_t *other = widened(scope, import_operand(op, k), rank, HR_S64);
+    hlo_instr_t *one = hlo_build_number_like(b, 1, first);
     hlo_instr_t *equal = hlo_build_compare(b, HLO_DIRECTION_EQ, first, other);
     hlo_instr_t *first_is_one = hlo_build_compare(b, HLO_DIRECTION_EQ, first, one);
     hlo_instr_t *free = hlo_build_binary(b, HLO_OR, first_is_one,
@@ -235,6 +241,7 @@ hr_status_t import_assuming(import_scope_t *scope, mlir_op_t *op, const import_r
 
 /* --- tensor and arith --- */
 
+/* Element of a vector at a constant or computed index. */
 static hr_status_t set_element(import_scope_t *scope, mlir_op_t *op, hlo_instr_t *x,
                                hlo_instr_t *const *indices) {
   hlo_builder_t *b = &scope->builder;
@@ -251,6 +258,7 @@ static hr_status_t set_element(import_scope_t *scope, mlir_op_t *op, hlo_instr_t
                             hlo_build_reshape(b, one, hlo_shape_scalar(x->shape->dtype)));
 }
 
+/* dynamic-slice of one element. */
 hr_status_t import_tensor_extract(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   hlo_instr_t **operands;
@@ -263,11 +271,13 @@ hr_status_t import_tensor_extract(import_scope_t *scope, mlir_op_t *op, const im
 
 hr_status_t import_tensor_dim(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
-  hlo_instr_t *x = import_operand(op, 0), *index = import_operand(op, 1);
+  hlo_instr_t *x = import_operand(op, 0);
+  hlo_instr_t *index = import_operand(op, 1);
   if (!x->shape->rank) return import_error(scope, op, "a scalar has no dimensions");
   return set_element(scope, op, shape_of(scope, x, HR_S64), &index);
 }
 
+/* Concatenation of scalars. */
 hr_status_t import_from_elements(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   const hlo_shape_t *shape;

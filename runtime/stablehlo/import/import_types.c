@@ -1,4 +1,6 @@
-/* Types, constants, operands and results. */
+/* Types, constants, operands and results between the MLIR tree and the IR. index is s64, i1 pred;
+ * signless integers are signed; quantised types are their storage types. Bounded dimensions come
+ * from #stablehlo.bounds. */
 #include <string.h>
 
 #include "stablehlo/import/import.h"
@@ -7,6 +9,7 @@ static hr_status_t type_error(importer_t *importer, const char *what) {
   return mlir_error(importer->from, importer->at, "%s has no place in a program that runs", what);
 }
 
+/* Widths 1 to 64. */
 static bool integer_dtype(const mlir_type_t *type, hr_dtype_t *out_dtype) {
   static const hr_dtype_t signed_types[] = {HR_S2, HR_S4, HR_S8, HR_S16, HR_S32, HR_S64};
   static const hr_dtype_t unsigned_types[] = {HR_U2, HR_U4, HR_U8, HR_U16, HR_U32, HR_U64};
@@ -22,6 +25,7 @@ static bool integer_dtype(const mlir_type_t *type, hr_dtype_t *out_dtype) {
   return false;
 }
 
+/* Element type of the IR; an error for types that it does not have. */
 hr_status_t import_dtype(importer_t *importer, const mlir_type_t *type, hr_dtype_t *out_dtype) {
   hr_dtype_t part;
   switch (type->kind) {
@@ -59,6 +63,7 @@ static int64_t bound_of(const mlir_type_t *type, int d) {
   return present ? ((const int64_t *)bounds->data)[d] : HLO_UNBOUNDED;
 }
 
+/* Dimensions with bounds of the encoding. */
 static hr_status_t tensor_shape(importer_t *importer, const mlir_type_t *type,
                                 const hlo_shape_t **out_shape) {
   hr_dtype_t dtype;
@@ -73,6 +78,7 @@ static hr_status_t tensor_shape(importer_t *importer, const mlir_type_t *type,
   return hlo_shape_array_dynamic(importer->arena, dtype, type->rank, dims, dynamic, out_shape);
 }
 
+/* Shape of several types. */
 static hr_status_t tuple_shape(importer_t *importer, const mlir_type_t *type,
                                const hlo_shape_t **out_shape) {
   const hlo_shape_t **elements;
@@ -82,6 +88,7 @@ static hr_status_t tuple_shape(importer_t *importer, const mlir_type_t *type,
   return hlo_shape_tuple(importer->arena, type->result_count, elements, out_shape);
 }
 
+/* Tensors, tuples, tokens, futures. */
 hr_status_t import_shape(importer_t *importer, const mlir_type_t *type,
                          const hlo_shape_t **out_shape) {
   hr_dtype_t dtype;
@@ -120,6 +127,7 @@ static bool usable_in_place(const mlir_attr_t *attr) {
          (uintptr_t)attr->data % HR_ALIGNMENT == 0;
 }
 
+/* Splats are expanded. */
 hr_status_t import_literal(importer_t *importer, const mlir_attr_t *attr, hlo_value_t **out_value) {
   const hlo_shape_t *shape;
   if (attr->kind != MLIR_ATTR_DENSE || !attr->type)
@@ -134,7 +142,8 @@ hr_status_t import_literal(importer_t *importer, const mlir_attr_t *attr, hlo_va
     return hlo_value_over(shape->dtype, shape->rank, shape->dims, attr->buffer, offset, out_value);
   }
   HR_TRY(hlo_value_array(shape->dtype, shape->rank, shape->dims, out_value));
-  size_t each = hr_dtype_bytes(shape->dtype), bytes = each * (size_t)attr->element_count;
+  size_t each = hr_dtype_bytes(shape->dtype);
+  size_t bytes = each * (size_t)attr->element_count;
   if (bytes > hlo_value_bytes(*out_value)) bytes = hlo_value_bytes(*out_value);
   if (bytes) memcpy((*out_value)->data, attr->data, bytes);
   if (attr->splat && (*out_value)->count)
@@ -142,6 +151,7 @@ hr_status_t import_literal(importer_t *importer, const mlir_attr_t *attr, hlo_va
   return NULL;
 }
 
+/* Instructions of all operands. */
 hr_status_t import_operands(import_scope_t *scope, const mlir_op_t *op,
                             hlo_instr_t ***out_operands) {
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, op->operand_count, out_operands));
@@ -160,6 +170,7 @@ hr_status_t import_result_shape(import_scope_t *scope, const mlir_op_t *op, int 
   return import_shape(scope->importer, op->results[index].type, out_shape);
 }
 
+/* One shape or a tuple. */
 hr_status_t import_results_shape(import_scope_t *scope, const mlir_op_t *op,
                                  const hlo_shape_t **out_shape) {
   if (op->result_count == 1) return import_result_shape(scope, op, 0, out_shape);

@@ -1,5 +1,5 @@
-/* What StableHLO asks of an op and HLO does not: checked as the op is written, before it becomes
- * HLO. */
+/* Constraints of StableHLO that HLO does not have. They are checked on the op as written, before it
+ * is imported; the verifier of HLO checks all others. */
 #include "stablehlo/import/import.h"
 
 static const mlir_type_t *operand_type(const mlir_op_t *op, int k) { return op->operands[k]->type; }
@@ -26,6 +26,7 @@ static hr_status_t verify_dynamic_update_slice(import_scope_t *scope, const mlir
   return verify_starts(scope, op, 2, "dynamic_update_slice I3");
 }
 
+/* Ops that StableHLO defines for signed types only. */
 static hr_status_t verify_signed(import_scope_t *scope, const mlir_op_t *op, const char *label) {
   const mlir_type_t *element = operand_type(op, 0)->element;
   bool is_unsigned =
