@@ -20,7 +20,7 @@ typedef struct spmd_local {
   const spmd_sharding_t *preferred; /* by propagation */
   hlo_opcode_t reducer;             /* of unreduced forms */
   uint32_t uses;
-  const hlo_instr_t *recipe; /* constant, iota or broadcast of a scalar: made anew in any sharding;
+  const hlo_instr_t *recipe; /* constant, iota or what follows from them: made anew in any sharding;
                                 NULL: none */
   spmd_form_t *forms;        /* the first is how it was defined */
 } spmd_local_t;
@@ -57,6 +57,8 @@ spmd_local_t *spmd_define(spmd_lower_t *lower, const hlo_instr_t *instr, int lea
                           const spmd_sharding_t *sharding);
 /* The value in the wanted sharding. */
 hlo_instr_t *spmd_use(spmd_lower_t *lower, spmd_local_t *value, const spmd_sharding_t *wanted);
+/* Does it follow from constants, positions or scalars alone, or repeat a whole array? */
+bool spmd_is_recipe(const spmd_lower_t *lower, const hlo_instr_t *instr);
 /* What spmd_use would cost. */
 double spmd_use_cost(const spmd_lower_t *lower, const spmd_local_t *value,
                      const spmd_sharding_t *wanted);

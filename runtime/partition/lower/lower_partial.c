@@ -70,7 +70,7 @@ static bool find_tensors(spmd_lower_t *lower, const hlo_instr_t *instr, const sp
     bool partial = is_result || is_partial(value);
     tensors[t] = spmd_tensor_sharding(lower, rule, t, axes, partial ? unreduced : (spmd_axes_t){0});
     if (!tensors[t]) return false;
-    if (!is_result && spmd_use_cost(lower, value, tensors[t]) > 0) return false;
+    if (!partial && (!value->recipe || !pass_splat_of(value->recipe))) return false;
   }
   return true;
 }
