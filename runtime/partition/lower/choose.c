@@ -43,6 +43,7 @@ typedef struct trial {
 
 static bool can_cut(const chooser_t *chooser, int f) {
   spmd_factor_kind_t kind = chooser->rule->factors[f].kind;
+  if (!spmd_can_cut_factor(chooser->instr, chooser->rule, f)) return false;
   if (kind == SPMD_PASS_THROUGH) return true;
   return kind != SPMD_NEED_REPLICATION && chooser->op.can_cut &&
          chooser->op.can_cut(chooser->instr, chooser->rule, f);

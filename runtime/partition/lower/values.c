@@ -123,6 +123,8 @@ static hlo_instr_t *make_again(spmd_lower_t *lower, const hlo_instr_t *recipe,
       spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, rule->factor_count, &axes)))
     return NULL;
   bool cut = spmd_project(lower, rule, recipe->operand_count, sharding, axes);
+  for (int f = 0; f < rule->factor_count; f++)
+    cut &= !axes[f].count || spmd_can_cut_factor(recipe, rule, f);
   for (int k = 0; k < recipe->operand_count; k++) {
     wanted[k] = spmd_tensor_sharding(lower, rule, k, axes, (spmd_axes_t){0});
     cut &= wanted[k] != NULL;
