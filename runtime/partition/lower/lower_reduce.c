@@ -60,8 +60,8 @@ hlo_instr_t *spmd_lower_dot(spmd_lower_t *lower, const spmd_choice_t *choice) {
 }
 
 /* Choices may depend on the order of the elements (the first NaN), so parts must follow each other:
- * only the major one of the reduced dimensions is cut. Every result is one of the inputs, chosen by comparisons: applying it to parts and again to the
- * parts' results is the same. */
+ * only the major one of the reduced dimensions is cut. Every result is one of the inputs, chosen by
+ * comparisons: applying it to parts and again to the parts' results is the same. */
 static bool only_chooses(const hlo_computation_t *body) {
   for (size_t i = 0; i < body->instrs.count; i++) switch (body->instrs.data[i]->op) {
       case HLO_PARAMETER:

@@ -140,8 +140,7 @@ static hlo_instr_t *make_again(spmd_lower_t *lower, const hlo_instr_t *recipe,
 }
 
 bool spmd_is_recipe(const spmd_lower_t *lower, const hlo_instr_t *instr) {
-  bool moves =
-      instr->op == HLO_BROADCAST || instr->op == HLO_RESHAPE || instr->op == HLO_TRANSPOSE;
+  bool moves = instr->op == HLO_BROADCAST || instr->op == HLO_RESHAPE || instr->op == HLO_TRANSPOSE;
   if (!moves && (!hlo_op_is(instr->op, OP_ELEMENTWISE) || instr->operand_count > 3)) return false;
   if (!hlo_shape_is_array(instr->shape) || !instr->shape->rank || !instr->operand_count)
     return false;
