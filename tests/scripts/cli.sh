@@ -227,7 +227,7 @@ ENTRY main {
 }
 HLO
 expect_exit "larger than memory" 3 "$hlorun" large.hlo --input 0=1 &&
-  expect_text "larger than memory" "5:8: error: broadcast of %r: f32[1099511627776] is too big"
+  expect_text "larger than memory" "4:8: error: broadcast of %r: f32[1099511627776] is too big"
 expect_exit "larger than memory, checked" 0 "$hlorun" check large.hlo
 
 # --- files: 5 ---
