@@ -250,7 +250,9 @@ static void release_run(cli_run_t *run, int exit_code) {
 hr_status_t cli_run(const cli_arguments_t *arguments) {
   const hr_options_t *options = &arguments->options;
   int processes;
-  if (hr_option_is_given(options, HR_OPTION_STOP_AFTER)) return cli_stop(options);
+  if (hr_option_is_given(options, HR_OPTION_STOP_AFTER) ||
+      hr_option_is_given(options, HR_OPTION_EXPLAIN_SHARDING))
+    return cli_stop(options);
   HR_TRY(check_usage(options));
   HR_TRY(cli_launch_needed(options, &processes));
   if (processes)

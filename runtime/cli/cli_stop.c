@@ -91,6 +91,24 @@ static hr_status_t partition(const hr_options_t *options, const char *stage, hlo
   return spmd_run(module, &spmd);
 }
 
+/* --explain-sharding: the report instead of the program; what propagation alone decided if it is
+ * stopped there. */
+static hr_status_t explain_sharding(const hr_options_t *options, hlo_module_t *module) {
+  const char *stage = hr_option_text(options, HR_OPTION_STOP_AFTER);
+  hr_strbuf_t text;
+  spmd_options_t spmd = {.device_count = hr_option_int(options, HR_OPTION_PROCESSES, 0),
+                         .mesh = hr_option_text(options, HR_OPTION_MESH),
+                         .sharding = hr_option_text(options, HR_OPTION_SHARDING),
+                         .explain = &text,
+                         .stop_after_propagate = stage && is_word(stage, "propagate")};
+  hr_strbuf_init(&text);
+  hr_status_t st = hlo_verify(module);
+  if (!st) st = spmd_run(module, &spmd);
+  if (!st) st = write_text(options, &text);
+  hr_strbuf_deinit(&text);
+  return st;
+}
+
 static hr_status_t run_stages(const hr_options_t *options, const char *stage,
                               hlo_module_t *module) {
   bool is_pass = pass_exists(stage);
@@ -131,16 +149,20 @@ static hr_status_t check_stage(const char *stage) {
 
 hr_status_t cli_stop(const hr_options_t *options) {
   const char *stage = hr_option_text(options, HR_OPTION_STOP_AFTER), *path;
+  bool explains = hr_option_is_given(options, HR_OPTION_EXPLAIN_SHARDING);
   hr_buffer_t *bytes;
   hlo_module_t *module = NULL;
-  HR_TRY(check_stage(stage));
+  if (!explains) HR_TRY(check_stage(stage));
   cli_choose_variables(options);
   if (options->operands.count != 1)
-    return hr_error(HR_USAGE, "--stop-after takes one program, found %zu", options->operands.count);
+    return hr_error(HR_USAGE, "--%s takes one program, found %zu",
+                    explains ? "explain-sharding" : "stop-after", options->operands.count);
   path = options->operands.data[0];
   HR_TRY(hr_buffer_map_file(path, &bytes));
   hr_status_t st = read_module(path, bytes, &module);
-  if (!st)
+  if (!st && explains)
+    st = explain_sharding(options, module);
+  else if (!st)
     st = is_word(stage, "flat") ? print_flat_plan(options, path, bytes, module)
                                 : run_stages(options, stage, module);
   hlo_module_destroy(module);

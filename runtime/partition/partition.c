@@ -2,7 +2,7 @@
  * manual computations over whole arrays alone are already per-partition code: their boundaries only
  * have to be erased. */
 #include "partition/annotations/normalize.h"
-#include "partition/program.h"
+#include "partition/explain_sharding.h"
 #include "passes/cleanup/inline_calls.h"
 #include "passes/program/lower_manual_sharding.h"
 
@@ -67,6 +67,7 @@ hr_status_t spmd_run(hlo_module_t *module, const spmd_options_t *options) {
   if (manual) return pass_lower_manual_sharding(module);
   HR_TRY(spmd_read_annotations(module, options, &program));
   HR_TRY(spmd_propagate(&program));
+  if (options->explain) spmd_explain_values(options->explain, &program);
   if (options->stop_after_propagate) {
     if (program.mesh) module->num_partitions = program.mesh->device_count;
     return spmd_write_shardings(&program);

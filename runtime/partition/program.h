@@ -57,6 +57,7 @@ typedef struct spmd_options {
   int64_t device_count;      /* processes of the world */
   const char *mesh;          /* --mesh "data=4,model=2"; NULL: the program's */
   const char *sharding;      /* --sharding "in0=data,model;out0=..."; NULL: the program's */
+  hr_strbuf_t *explain;      /* receives the report of --explain-sharding; NULL: none */
   bool stop_after_propagate; /* the module keeps its global shapes and gets the shardings */
 } spmd_options_t;
 

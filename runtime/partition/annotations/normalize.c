@@ -237,6 +237,28 @@ static hr_status_t mark_entry(normalizer_t *normalizer) {
   return NULL;
 }
 
+static bool is_leaf_of(const hlo_instr_t *tuple, const hlo_instr_t *instr) {
+  if (tuple == instr) return true;
+  for (int k = 0; tuple->op == HLO_TUPLE && k < tuple->operand_count; k++)
+    if (is_leaf_of(tuple->operands[k], instr)) return true;
+  return false;
+}
+
+/* Results of functions that were inlined are constraints. */
+static hr_status_t turn_inner_results(hlo_module_t *module) {
+  for (size_t c = 0; c < module->computations.count; c++)
+    for (size_t i = 0; i < module->computations.data[c]->instrs.count; i++) {
+      hlo_instr_t *instr = module->computations.data[c]->instrs.data[i];
+      hlo_attr_t *target;
+      if (spmd_marker_of(instr) != SPMD_RESULT || is_leaf_of(module->entry->root, instr)) continue;
+      HR_TRY(HR_NEW(&module->arena, &target));
+      *target = hlo_attr_of_str(HLO_ATTR_CUSTOM_CALL_TARGET, HR_STR("Sharding"));
+      instr->attrs = target;
+      instr->attr_count = 1;
+    }
+  return NULL;
+}
+
 /* --- constants --- */
 
 enum { CONSTANT_NOT, CONSTANT_SCALAR, CONSTANT_ARRAY };
@@ -359,6 +381,7 @@ hr_status_t spmd_normalize(hlo_module_t *module) {
   hr_arena_init(&normalizer.scratch);
   hr_status_t st = inline_all(module);
   if (!st) st = mark_entry(&normalizer);
+  if (!st) st = turn_inner_results(module);
   if (!st) st = claim_all(&normalizer);
   if (!st) st = normalize_bodies(&normalizer);
   if (!st) st = pass_names_settle(module);
