@@ -46,6 +46,10 @@ bool npy_is_direct(const npy_t *npy, hr_dtype_t dtype, bool any_alignment);
 /* Converts the elements to row-major ones of a type that npy_is. `to` has room for npy->count. */
 void npy_convert(const npy_t *npy, hr_dtype_t dtype, void *to);
 
+/* Raw bytes may carry anything above the bits of a pred or of an integer narrower than a byte: in
+ * memory it is sign- or zero-extended. Other types stay as they are. */
+void npy_normalize(hr_dtype_t dtype, void *data, int64_t count);
+
 typedef struct npz {
   zip_t zip;
 } npz_t;

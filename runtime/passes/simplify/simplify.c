@@ -13,7 +13,7 @@ static const simplify_fn families[] = {
     simplify_arithmetic, simplify_logic, simplify_convert, simplify_splats,
     simplify_movement,   simplify_parts, simplify_reduce,  simplify_reshape_sink,
     simplify_int8_dot,   simplify_dots,  simplify_conv,    simplify_gather,
-    simplify_window};
+    simplify_window,     simplify_sparse};
 
 static hlo_instr_t *apply_rules(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *better = simplify_structure(rewrite, instr);
