@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "cli/cli_bundle.h"
 #include "cli/cli_index_bounds.h"
 #include "cli/cli_input_text.h"
 #include "cli/cli_random.h"
+#include "cli/cli_snapshot.h"
 #include "read/read.h"
 
 #define NAMED_MAX 12 /* missing parameters that a message names */
@@ -65,11 +67,11 @@ static bool wants_arrays(const cli_signature_t *signature) {
   return false;
 }
 
-/* The only parameter that is an array; -1: there are others, or none. */
-static int only_array(const cli_signature_t *signature) {
+/* The only parameter that is an array and has no value yet; -1: there are others, or none. */
+static int only_array(const cli_signature_t *signature, hlo_value_t *const *values) {
   int found = -1, count = 0;
   for (int k = 0; k < signature->param_count; k++) {
-    if (!hlo_shape_is_array(signature->params[k])) continue;
+    if (!hlo_shape_is_array(signature->params[k]) || values[k]) continue;
     found = k;
     count++;
   }
@@ -78,7 +80,7 @@ static int only_array(const cli_signature_t *signature) {
 
 static hr_status_t take_single_array(const array_file_t *file, const cli_signature_t *signature,
                                      hlo_value_t **values) {
-  int k = only_array(signature);
+  int k = only_array(signature, values);
   hlo_value_t *value;
   if (k < 0)
     return hr_error(HR_USAGE, "%s is one array: say of which parameter, as --input 0=%s",
@@ -261,7 +263,9 @@ hr_status_t cli_inputs_check(const cli_signature_t *signature, const cli_feed_t 
 hr_status_t cli_inputs_load(const hr_options_t *options, const char *program_path,
                             const cli_signature_t *signature, const cli_feed_t *feed, int rank,
                             hlo_value_t **values) {
+  HR_TRY(cli_bundle_inputs(program_path, signature, values));
   HR_TRY(take_given(options, signature, rank, values));
+  HR_TRY(cli_inputs_from_snapshot(program_path, signature, values));
   if (hr_option_is_given(options, HR_OPTION_RANDOM_INPUTS)) {
     uint64_t seed = hr_option_int(options, HR_OPTION_RANDOM_INPUTS, 0);
     HR_TRY(fill_random(seed, program_path, signature, feed, values));

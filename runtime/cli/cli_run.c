@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "cli/cli.h"
 #include "cli/cli_agree.h"
+#include "cli/cli_bundle.h"
 #include "cli/cli_exit_code.h"
 #include "cli/cli_inputs.h"
 #include "cli/cli_launch.h"
@@ -96,6 +97,14 @@ static hr_status_t open_plugins(const hr_options_t *options) {
   return NULL;
 }
 
+/* A folder stands for the program in it. */
+static hr_status_t find_program(cli_run_t *run) {
+  const char *program;
+  HR_TRY(cli_bundle_program(&run->arena, run->path, &program));
+  if (program) run->path = program;
+  return NULL;
+}
+
 static hr_status_t load_program(cli_run_t *run) {
   hlorun_program_options_t options;
   hlorun_program_options_init(&options);
@@ -110,6 +119,7 @@ static hr_status_t load_program(cli_run_t *run) {
   options.outfeed = hr_option_text(run->options, HR_OPTION_OUTFEED);
   HR_TRY(
       cli_agree(run->client, cli_programs_choose(run->options, run->rank, run->world, &run->path)));
+  HR_TRY(cli_agree(run->client, find_program(run)));
   HR_TRY(cli_agree(run->client, open_plugins(run->options)));
   double start = hr_clock_s();
   hr_status_t st =
