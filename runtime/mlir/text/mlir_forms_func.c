@@ -243,6 +243,34 @@ hr_status_t mlir_form_parse_sdy_manual(mlir_form_state_t *state) {
   return st;
 }
 
+static hr_status_t parse_sdy_named_with(mlir_form_state_t *state, signature_t *signature) {
+  mlir_parser_t *parser = state->parser;
+  mlir_region_t *region;
+  static const char *const lists[] = {"in_shardings", "out_shardings"};
+  HR_TRY(mlir_take(parser, '<'));
+  HR_TRY(mlir_form_take_text(state, "name"));
+  HR_TRY(mlir_take(parser, '>'));
+  HR_TRY(mlir_take(parser, '('));
+  HR_TRY(mlir_parse_uses(parser, &state->uses));
+  HR_TRY(mlir_take(parser, ')'));
+  for (int i = 0; i < 2; i++)
+    if (hr_str_is(mlir_peek(parser)->text, lists[i])) HR_TRY(take_sdy_text(state, lists[i]));
+  HR_TRY(take_parameters(parser, signature));
+  HR_TRY(
+      mlir_form_new_region(state, true, (int)signature->args.count, signature->args.data, &region));
+  HR_TRY(mlir_form_take_dict(state));
+  HR_TRY(mlir_form_finish_function(state));
+  return mlir_set_regions(parser, state->op, 1, &region);
+}
+
+/* sdy.named_computation<"f">(%a) in_shardings=[..] out_shardings=[..] (%x: T) {..} : types */
+hr_status_t mlir_form_parse_sdy_named(mlir_form_state_t *state) {
+  signature_t signature = {0};
+  hr_status_t st = parse_sdy_named_with(state, &signature);
+  free_signature(&signature);
+  return st;
+}
+
 /* sdy.sharding_constraint %x <@mesh, [{"x"}]> : T: the sharding is kept as text */
 hr_status_t mlir_form_parse_sdy_sharded(mlir_form_state_t *state) {
   hr_str_t text;

@@ -337,6 +337,20 @@ static hr_status_t import_arguments(importer_t *importer, const mlir_op_t *funct
   return NULL;
 }
 
+/* As import_returned, with the marks of results that have shardings. */
+static hlo_instr_t *function_returned(import_scope_t *scope, const mlir_op_t *function,
+                                      const mlir_op_t *terminator) {
+  hlo_instr_t **values;
+  hr_status_t st = scope->builder.status;
+  if (!st) st = import_operands(scope, terminator, &values);
+  if (!st) st = import_result_marks(scope, function, terminator->operand_count, values);
+  scope->builder.status = st;
+  if (st) return NULL;
+  if (terminator->operand_count == 1) return values[0];
+  scope->builder.extra = NULL; /* that of the last op */
+  return hlo_build_tuple(&scope->builder, terminator->operand_count, values);
+}
+
 /* Parameters, body, result; attributes of arguments and results. */
 static hr_status_t import_function(importer_t *importer, import_function_t *function,
                                    hr_str_t name) {
@@ -354,7 +368,7 @@ static hr_status_t import_function(importer_t *importer, import_function_t *func
   HR_TRY(import_arguments(importer, function->op, block, &scope));
   HR_TRY(import_block(&scope, block, &terminator));
   HR_TRY(check_returned(&scope, function->op, terminator));
-  HR_TRY(import_scope_close(&scope, import_returned(&scope, terminator, true)));
+  HR_TRY(import_scope_close(&scope, function_returned(&scope, function->op, terminator)));
   HR_TRY(import_result_shardings(importer, function->op, terminator->operand_count,
                                  scope.builder.computation->root));
   function->computation = scope.builder.computation;
