@@ -11,6 +11,7 @@
 
 #define META ".meta"
 
+/* Follows links; a folder is no file. */
 static bool is_file(const char *path) {
   struct stat info;
   return stat(path, &info) == 0 && S_ISREG(info.st_mode);
@@ -38,6 +39,7 @@ static hr_status_t find_meta(hr_arena_t *arena, const char *folder, const char *
   return st;
 }
 
+/* Bytecode is smaller and has no printed constants: it comes first. */
 hr_status_t cli_bundle_program(hr_arena_t *arena, const char *path, const char **out_path) {
   static const char *const endings[] = {".bytecode", ".mlirbc", ".mlir"};
   struct stat info;
@@ -65,10 +67,12 @@ typedef struct scanner {
   const char *path, *at, *end;
 } scanner_t;
 
+/* All failures of the scanner name the file, which is not the program. */
 static hr_status_t damaged(const scanner_t *s, const char *want) {
   return hr_error(HR_INVALID, "%s: its input_locations are damaged, want %s", s->path, want);
 }
 
+/* Skips blanks, and takes the character if it is there. */
 static bool accept(scanner_t *s, char wanted) {
   while (s->at < s->end && *s->at && strchr(" \t\r\n", *s->at)) s->at++;
   if (s->at == s->end || *s->at != wanted) return false;
@@ -88,6 +92,7 @@ static hr_status_t scan_string(scanner_t *s, char *into, size_t size) {
   return NULL;
 }
 
+/* Other fields have strings as values, which are skipped. */
 static hr_status_t scan_field(scanner_t *s, place_t *place) {
   char key[64], ignored[512];
   HR_TRY(scan_string(s, key, sizeof key));
@@ -105,6 +110,7 @@ static hr_status_t scan_field(scanner_t *s, place_t *place) {
   return NULL;
 }
 
+/* Fields may come in any order; a place without a position has -1. */
 static hr_status_t scan_place(scanner_t *s, place_t *out_place) {
   *out_place = (place_t){.position = -1};
   if (!accept(s, '{')) return damaged(s, "'{'");
@@ -131,6 +137,7 @@ static hr_status_t file_of(const scanner_t *s, const char *folder, const place_t
   return used < 4096 ? NULL : damaged(s, "a shorter path");
 }
 
+/* Files of arrays have no ending there. */
 static hr_status_t take_array(const char *path, const cli_signature_t *signature, int k,
                               hlo_value_t **slot) {
   npy_t npy;
@@ -140,6 +147,7 @@ static hr_status_t take_array(const char *path, const cli_signature_t *signature
   return st;
 }
 
+/* Places are listed in the order of the program's parameters. */
 static hr_status_t fill(scanner_t *s, const char *folder, const cli_signature_t *signature,
                         hlo_value_t **values) {
   if (!accept(s, ':') || !accept(s, '[')) return damaged(s, "a list");
@@ -155,6 +163,7 @@ static hr_status_t fill(scanner_t *s, const char *folder, const cli_signature_t 
   return NULL;
 }
 
+/* A .meta file without the list says nothing about arguments. */
 static hr_status_t fill_from(const char *meta, const char *folder, hr_buffer_t *bytes,
                              const cli_signature_t *signature, hlo_value_t **values) {
   static const char key[] = "\"input_locations\"";
@@ -165,6 +174,7 @@ static hr_status_t fill_from(const char *meta, const char *folder, hr_buffer_t *
   return found ? fill(&s, folder, signature, values) : NULL;
 }
 
+/* Values that are there already stay: an option overrides a weight. */
 hr_status_t cli_bundle_inputs(const char *program_path, const cli_signature_t *signature,
                               hlo_value_t **values) {
   char meta[4096], folder[4096];

@@ -14,6 +14,7 @@ static FILE *terminal;
 
 FILE *cli_log_dir_terminal(void) { return terminal ? terminal : stderr; }
 
+/* The old descriptor is moved out of the way of the standard ones. */
 static hr_status_t replace(const char *path) {
   int kept = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
   int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -26,6 +27,7 @@ static hr_status_t replace(const char *path) {
   return st;
 }
 
+/* A file of a run before is overwritten. */
 hr_status_t cli_log_dir_open(const hr_options_t *options, int rank) {
   const char *folder = hr_option_text(options, HR_OPTION_LOG_DIR);
   char path[PATH_MAX];

@@ -23,15 +23,18 @@ typedef struct axes {
   double x_low, x_high, y_low, y_high;
 } axes_t;
 
+/* Steps to the right, from the axis on. */
 static double x_position(const axes_t *axes, double x) {
   return LEFT + (x - axes->x_low) / (axes->x_high - axes->x_low) * (WIDTH - LEFT - RIGHT);
 }
 
+/* Values upwards: SVG counts downwards. */
 static double y_position(const axes_t *axes, double y) {
   return HEIGHT - BOTTOM -
          (y - axes->y_low) / (axes->y_high - axes->y_low) * (HEIGHT - TOP - BOTTOM);
 }
 
+/* Steps of 1, 2 or 5 read well. */
 void cli_plot_ticks(double low, double high, int wanted, double *out_first, double *out_step) {
   double rough = (high - low) / wanted, power = pow(10, floor(log10(rough))),
          scaled = rough / power;
@@ -40,6 +43,7 @@ void cli_plot_ticks(double low, double high, int wanted, double *out_first, doub
   *out_step = step;
 }
 
+/* A flat curve gets room above and below. */
 static axes_t find_axes(const cli_series_t *series) {
   axes_t axes = {1, series->count > 1 ? (double)series->count : 2, 0, 0};
   if (series->count && series->low <= series->high) {
@@ -64,6 +68,7 @@ static void add_escaped(hr_strbuf_t *text, const char *words) {
   }
 }
 
+/* Steps are whole numbers: no ticks between them. */
 static void print_x_ticks(hr_strbuf_t *text, const axes_t *axes) {
   double first, step;
   cli_plot_ticks(axes->x_low, axes->x_high, 8, &first, &step);
@@ -77,6 +82,7 @@ static void print_x_ticks(hr_strbuf_t *text, const axes_t *axes) {
   }
 }
 
+/* Each with a pale line through the picture. */
 static void print_y_ticks(hr_strbuf_t *text, const axes_t *axes) {
   double first, step;
   cli_plot_ticks(axes->y_low, axes->y_high, 6, &first, &step);
@@ -108,6 +114,7 @@ typedef struct average {
   double weight, sum, weights; /* weight of a new value; 1 draws the values themselves */
 } average_t;
 
+/* A gap is passed on, and does not enter the average. */
 static double smooth(average_t *average, double y) {
   if (!isfinite(y)) return y;
   average->sum += average->weight * (y - average->sum);
@@ -134,6 +141,7 @@ static void print_curve(hr_strbuf_t *text, const axes_t *axes, const cli_series_
   if (open) hr_strbuf_add_str(text, "\"/>\n");
 }
 
+/* Short curves are drawn as they are. */
 static void print_curves(hr_strbuf_t *text, const axes_t *axes, const cli_series_t *series) {
   size_t runs = cli_series_runs(series), points = runs < POINTS_MAX ? runs : POINTS_MAX;
   bool is_smoothed = points >= SMOOTHED_MIN;
@@ -161,6 +169,7 @@ static void print_names(hr_strbuf_t *text, const char *name) {
   hr_strbuf_add_str(text, "</text>\n");
 }
 
+/* Background, names, axes, then the curves over them. */
 void cli_plot_print(hr_strbuf_t *text, const char *name, const cli_series_t *series) {
   axes_t axes = find_axes(series);
   hr_strbuf_printf(
@@ -181,6 +190,7 @@ void cli_plot_print(hr_strbuf_t *text, const char *name, const cli_series_t *ser
   hr_strbuf_add_str(text, "</svg>\n");
 }
 
+/* Values with enough digits to be read back. */
 void cli_plot_csv(hr_strbuf_t *text, const char *name, const cli_series_t *series) {
   hr_strbuf_add_str(text, "step,\"");
   for (const char *at = name; *at; at++) {
@@ -200,6 +210,7 @@ hr_status_t cli_plot_check(const hr_options_t *options) {
   return cli_check_ending(options, HR_OPTION_CURVE, endings);
 }
 
+/* Written whole, or not at all. */
 hr_status_t cli_plot_write(const char *path, const char *name, const cli_series_t *series) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);

@@ -17,6 +17,7 @@ static void take_leaves(hlo_value_t *value, const cli_signature_t *signature, hl
   ++*k;
 }
 
+/* A module holds the values for the time of the copy. */
 static hr_status_t take_arguments(const char *path, hr_buffer_t *bytes,
                                   const cli_signature_t *signature, hlo_value_t **values) {
   hlo_module_t *module;
@@ -30,6 +31,7 @@ static hr_status_t take_arguments(const char *path, hr_buffer_t *bytes,
   return st;
 }
 
+/* Protos are recognised as the reader does it. */
 hr_status_t cli_inputs_from_snapshot(const char *program_path, const cli_signature_t *signature,
                                      hlo_value_t **values) {
   hr_buffer_t *bytes;

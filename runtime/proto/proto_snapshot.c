@@ -4,10 +4,12 @@
  * not looked at. */
 #include "proto/proto_parts.h"
 
+/* A message begins with a tag, a name with a letter. */
 static bool begins_message(proto_list_t pieces) {
   return pieces.count && pieces.items[0].size && (unsigned char)pieces.items[0].data[0] < ' ';
 }
 
+/* Looks two messages deep, no further. */
 static hr_status_t is_snapshot(proto_reader_t *p, proto_list_t pieces, bool *out_is_snapshot) {
   proto_wrapper_t outer, inner;
   *out_is_snapshot = false;
@@ -18,6 +20,7 @@ static hr_status_t is_snapshot(proto_reader_t *p, proto_list_t pieces, bool *out
   return NULL;
 }
 
+/* The shapes are the literals' own. */
 static hr_status_t read_arguments(proto_reader_t *p, hlo_value_t ***out_values, int *out_count) {
   hr_str_t bytes = {p->module->source.text, p->module->source.size_bytes};
   proto_list_t pieces = proto_piece(&bytes);
@@ -35,6 +38,7 @@ static hr_status_t read_arguments(proto_reader_t *p, hlo_value_t ***out_values, 
   return NULL;
 }
 
+/* Only the scratch memory is the reader's. */
 hr_status_t hlo_proto_read_arguments(hlo_module_t *module, hlo_value_t ***out_values,
                                      int *out_count) {
   proto_reader_t p = {.module = module, .arena = &module->arena};
