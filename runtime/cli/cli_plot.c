@@ -1,7 +1,6 @@
 /* Draws a curve as SVG: ticks, axes with their names, one pale polyline per run of finite values
- * and a smoothed one over it: an exponential moving average over a SMOOTHING-th of the points,
- * divided by the sum of its weights, so that its start is not pulled to 0. CSV has the means
- * themselves. */
+ * and a smoothed one over it, the mean of neighbouring points. CSV has the means themselves. Cost:
+ * points times the width of the smoothing. */
 #include "cli/cli_plot.h"
 
 #include <math.h>
@@ -16,7 +15,7 @@
 #define TOP 40
 #define BOTTOM 52
 #define POINTS_MAX 1000
-#define SMOOTHING 40    /* points of the curve in one time constant of the average, as a share */
+#define SMOOTHING 80    /* smoothing takes this part of the points to either side */
 #define SMOOTHED_MIN 60 /* points from which on there is a smoothed curve */
 
 typedef struct axes {
@@ -110,28 +109,39 @@ static void find_point(const cli_series_t *series, size_t first, size_t end, dou
   *out_y = sum / (double)steps;
 }
 
-typedef struct average {
-  double weight, sum, weights; /* weight of a new value; 1 draws the values themselves */
-} average_t;
+/* Point `p` of the picture: the mean of its part of the runs. */
+static void point_at(const cli_series_t *series, size_t p, size_t points, double *out_x,
+                     double *out_y) {
+  size_t runs = cli_series_runs(series);
+  find_point(series, p * runs / points, (p + 1) * runs / points, out_x, out_y);
+}
 
-/* A gap is passed on, and does not enter the average. */
-static double smooth(average_t *average, double y) {
-  if (!isfinite(y)) return y;
-  average->sum += average->weight * (y - average->sum);
-  average->weights += average->weight * (1 - average->weights);
-  return average->sum / average->weights;
+/* The mean of a point and `half` points to either side, fewer near the ends and beside a gap, so
+ * that the smoothed curve does not lag behind the values. A gap stays a gap. */
+static double smoothed(const cli_series_t *series, size_t p, size_t points, size_t half) {
+  double x, left, right, sum;
+  size_t count = 1;
+  point_at(series, p, points, &x, &sum);
+  if (half > p) half = p;
+  if (half > points - 1 - p) half = points - 1 - p;
+  for (size_t i = 1; i <= half && isfinite(sum); i++) {
+    point_at(series, p - i, points, &x, &left);
+    point_at(series, p + i, points, &x, &right);
+    if (!isfinite(left + right)) break;
+    sum += left + right;
+    count += 2;
+  }
+  return sum / (double)count;
 }
 
 /* One polyline; a gap ends it and the next value starts another. */
 static void print_curve(hr_strbuf_t *text, const axes_t *axes, const cli_series_t *series,
-                        size_t points, double weight, const char *stroke) {
-  size_t runs = cli_series_runs(series);
-  average_t average = {.weight = weight};
+                        size_t points, size_t half, const char *stroke) {
   bool open = false;
   for (size_t p = 0; p < points; p++) {
     double x, y;
-    find_point(series, p * runs / points, (p + 1) * runs / points, &x, &y);
-    y = smooth(&average, y);
+    point_at(series, p, points, &x, &y);
+    if (half) y = smoothed(series, p, points, half);
     if (isfinite(y) && !open)
       hr_strbuf_printf(text, "<polyline fill=\"none\" %s points=\"", stroke);
     if (!isfinite(y) && open) hr_strbuf_add_str(text, "\"/>\n");
@@ -145,11 +155,11 @@ static void print_curve(hr_strbuf_t *text, const axes_t *axes, const cli_series_
 static void print_curves(hr_strbuf_t *text, const axes_t *axes, const cli_series_t *series) {
   size_t runs = cli_series_runs(series), points = runs < POINTS_MAX ? runs : POINTS_MAX;
   bool is_smoothed = points >= SMOOTHED_MIN;
-  print_curve(text, axes, series, points, 1,
+  print_curve(text, axes, series, points, 0,
               is_smoothed ? "stroke=\"#a9c4e4\" stroke-width=\"1\""
                           : "stroke=\"#1f5fa8\" stroke-width=\"1.5\"");
   if (is_smoothed)
-    print_curve(text, axes, series, points, SMOOTHING / (double)points,
+    print_curve(text, axes, series, points, 1 + points / SMOOTHING,
                 "stroke=\"#1f5fa8\" stroke-width=\"1.8\"");
 }
 
