@@ -7,28 +7,15 @@
 
 #include "base/file.h"
 #include "cli/cli_endings.h"
-
-#define WIDTH 720
-#define HEIGHT 400
-#define LEFT 86
-#define RIGHT 20
-#define TOP 40
-#define BOTTOM 52
-#define POINTS_MAX 1000
-#define SMOOTHING 80    /* smoothing takes this part of the points to either side */
-#define SMOOTHED_MIN 60 /* points from which on there is a smoothed curve */
-
-typedef struct axes {
-  double x_low, x_high, y_low, y_high;
-} axes_t;
+#include "cli/cli_plot_parts.h"
 
 /* Steps to the right, from the axis on. */
-static double x_position(const axes_t *axes, double x) {
+double cli_plot_x(const cli_plot_axes_t *axes, double x) {
   return LEFT + (x - axes->x_low) / (axes->x_high - axes->x_low) * (WIDTH - LEFT - RIGHT);
 }
 
 /* Values upwards: SVG counts downwards. */
-static double y_position(const axes_t *axes, double y) {
+double cli_plot_y(const cli_plot_axes_t *axes, double y) {
   return HEIGHT - BOTTOM -
          (y - axes->y_low) / (axes->y_high - axes->y_low) * (HEIGHT - TOP - BOTTOM);
 }
@@ -43,8 +30,8 @@ void cli_plot_ticks(double low, double high, int wanted, double *out_first, doub
 }
 
 /* A flat curve gets room above and below. */
-static axes_t find_axes(const cli_series_t *series) {
-  axes_t axes = {1, series->count > 1 ? (double)series->count : 2, 0, 0};
+cli_plot_axes_t cli_plot_find_axes(const cli_series_t *series) {
+  cli_plot_axes_t axes = {1, series->count > 1 ? (double)series->count : 2, 0, 0};
   if (series->count && series->low <= series->high) {
     axes.y_low = series->low;
     axes.y_high = series->high;
@@ -68,12 +55,15 @@ static void add_escaped(hr_strbuf_t *text, const char *words) {
 }
 
 /* Steps are whole numbers: no ticks between them. */
-static void print_x_ticks(hr_strbuf_t *text, const axes_t *axes) {
+static void print_x_ticks(hr_strbuf_t *text, const cli_plot_axes_t *axes) {
   double first, step;
   cli_plot_ticks(axes->x_low, axes->x_high, 8, &first, &step);
-  if (step < 1) first = ceil(axes->x_low), step = 1;
+  if (step < 1) {
+    first = ceil(axes->x_low);
+    step = 1;
+  }
   for (double x = first; x <= axes->x_high + step * 1e-9; x += step) {
-    double at = x_position(axes, x);
+    double at = cli_plot_x(axes, x);
     hr_strbuf_printf(text, "<line x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%d\"/>\n", at,
                      HEIGHT - BOTTOM, at, HEIGHT - BOTTOM + 5);
     hr_strbuf_printf(text, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.10g</text>\n", at,
@@ -82,11 +72,11 @@ static void print_x_ticks(hr_strbuf_t *text, const axes_t *axes) {
 }
 
 /* Each with a pale line through the picture. */
-static void print_y_ticks(hr_strbuf_t *text, const axes_t *axes) {
+static void print_y_ticks(hr_strbuf_t *text, const cli_plot_axes_t *axes) {
   double first, step;
   cli_plot_ticks(axes->y_low, axes->y_high, 6, &first, &step);
   for (double y = first; y <= axes->y_high + step * 1e-9; y += step) {
-    double at = y_position(axes, y), shown = fabs(y) < step * 1e-9 ? 0 : y;
+    double at = cli_plot_y(axes, y), shown = fabs(y) < step * 1e-9 ? 0 : y;
     hr_strbuf_printf(text, "<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" stroke=\"#ddd\"/>\n",
                      LEFT, at, WIDTH - RIGHT, at);
     hr_strbuf_printf(text, "<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\"/>\n", LEFT - 5, at,
@@ -110,23 +100,23 @@ static void find_point(const cli_series_t *series, size_t first, size_t end, dou
 }
 
 /* Point `p` of the picture: the mean of its part of the runs. */
-static void point_at(const cli_series_t *series, size_t p, size_t points, double *out_x,
-                     double *out_y) {
+void cli_plot_point(const cli_series_t *series, size_t p, size_t points, double *out_x,
+                    double *out_y) {
   size_t runs = cli_series_runs(series);
   find_point(series, p * runs / points, (p + 1) * runs / points, out_x, out_y);
 }
 
 /* The mean of a point and `half` points to either side, fewer near the ends and beside a gap, so
  * that the smoothed curve does not lag behind the values. A gap stays a gap. */
-static double smoothed(const cli_series_t *series, size_t p, size_t points, size_t half) {
+double cli_plot_smoothed(const cli_series_t *series, size_t p, size_t points, size_t half) {
   double x, left, right, sum;
   size_t count = 1;
-  point_at(series, p, points, &x, &sum);
+  cli_plot_point(series, p, points, &x, &sum);
   if (half > p) half = p;
   if (half > points - 1 - p) half = points - 1 - p;
   for (size_t i = 1; i <= half && isfinite(sum); i++) {
-    point_at(series, p - i, points, &x, &left);
-    point_at(series, p + i, points, &x, &right);
+    cli_plot_point(series, p - i, points, &x, &left);
+    cli_plot_point(series, p + i, points, &x, &right);
     if (!isfinite(left + right)) break;
     sum += left + right;
     count += 2;
@@ -135,25 +125,32 @@ static double smoothed(const cli_series_t *series, size_t p, size_t points, size
 }
 
 /* One polyline; a gap ends it and the next value starts another. */
-static void print_curve(hr_strbuf_t *text, const axes_t *axes, const cli_series_t *series,
+static void print_curve(hr_strbuf_t *text, const cli_plot_axes_t *axes, const cli_series_t *series,
                         size_t points, size_t half, const char *stroke) {
   bool open = false;
   for (size_t p = 0; p < points; p++) {
     double x, y;
-    point_at(series, p, points, &x, &y);
-    if (half) y = smoothed(series, p, points, half);
+    cli_plot_point(series, p, points, &x, &y);
+    if (half) y = cli_plot_smoothed(series, p, points, half);
     if (isfinite(y) && !open)
       hr_strbuf_printf(text, "<polyline fill=\"none\" %s points=\"", stroke);
     if (!isfinite(y) && open) hr_strbuf_add_str(text, "\"/>\n");
     open = isfinite(y);
-    if (open) hr_strbuf_printf(text, "%.2f,%.2f ", x_position(axes, x), y_position(axes, y));
+    if (open) hr_strbuf_printf(text, "%.2f,%.2f ", cli_plot_x(axes, x), cli_plot_y(axes, y));
   }
   if (open) hr_strbuf_add_str(text, "\"/>\n");
 }
 
+/* A point for each run of steps, as far as the picture has room. */
+size_t cli_plot_points(const cli_series_t *series) {
+  size_t runs = cli_series_runs(series);
+  return runs < POINTS_MAX ? runs : POINTS_MAX;
+}
+
 /* Short curves are drawn as they are. */
-static void print_curves(hr_strbuf_t *text, const axes_t *axes, const cli_series_t *series) {
-  size_t runs = cli_series_runs(series), points = runs < POINTS_MAX ? runs : POINTS_MAX;
+static void print_curves(hr_strbuf_t *text, const cli_plot_axes_t *axes,
+                         const cli_series_t *series) {
+  size_t points = cli_plot_points(series);
   bool is_smoothed = points >= SMOOTHED_MIN;
   print_curve(text, axes, series, points, 0,
               is_smoothed ? "stroke=\"#a9c4e4\" stroke-width=\"1\""
@@ -181,7 +178,7 @@ static void print_names(hr_strbuf_t *text, const char *name) {
 
 /* Background, names, axes, then the curves over them. */
 void cli_plot_print(hr_strbuf_t *text, const char *name, const cli_series_t *series) {
-  axes_t axes = find_axes(series);
+  cli_plot_axes_t axes = cli_plot_find_axes(series);
   hr_strbuf_printf(
       text,
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
@@ -216,13 +213,14 @@ void cli_plot_csv(hr_strbuf_t *text, const char *name, const cli_series_t *serie
 }
 
 hr_status_t cli_plot_check(const hr_options_t *options) {
-  static const char *const endings[] = {".svg", ".csv", NULL};
+  static const char *const endings[] = {".svg", ".png", ".csv", NULL};
   return cli_check_ending(options, HR_OPTION_CURVE, endings);
 }
 
 /* Written whole, or not at all. */
 hr_status_t cli_plot_write(const char *path, const char *name, const cli_series_t *series) {
   hr_strbuf_t text;
+  if (cli_ends_with(path, ".png")) return cli_plot_png(path, name, series);
   hr_strbuf_init(&text);
   if (cli_ends_with(path, ".csv"))
     cli_plot_csv(&text, name, series);
