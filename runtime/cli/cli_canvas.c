@@ -170,8 +170,9 @@ static hr_status_t write_chunk(hr_file_writer_t *file, const char *type, const u
   uint8_t head[8], tail[4];
   put_u32(head, (uint32_t)size);
   memcpy(head + 4, type, 4);
-  uint32_t sum = (uint32_t)crc32_z(crc32_z(0, head + 4, 4), data, size);
-  put_u32(tail, sum);
+  uLong sum = crc32_z(0, head + 4, 4);
+  if (size) sum = crc32_z(sum, data, size); /* without data it would begin anew */
+  put_u32(tail, (uint32_t)sum);
   HR_TRY(hr_file_write(file, head, sizeof head));
   if (size) HR_TRY(hr_file_write(file, data, size));
   return hr_file_write(file, tail, sizeof tail);
