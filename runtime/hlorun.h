@@ -189,6 +189,15 @@ hlorun_status_t hlorun_program_load_bytes(hlorun_client_t *client, const char *n
                                           const void *bytes, size_t size_bytes,
                                           const hlorun_program_options_t *options,
                                           hlorun_program_t **out_program);
+/* Loads one program for `count` clients that are each other's peers within this process, which
+ * hlorun_clients_create_local made: it is compiled once, and the programs share it. Not collective:
+ * one thread calls it for all. mpmd and verify_comm are not available.
+ * Owner:   `out_programs` has room for `count` references, by rank. Errors: as
+ *          hlorun_program_load; USAGE for other clients. */
+hlorun_status_t hlorun_programs_load_local(hlorun_client_t *const *clients, int count,
+                                           const char *name, const void *bytes, size_t size_bytes,
+                                           const hlorun_program_options_t *options,
+                                           hlorun_program_t **out_programs);
 /* Saves the state of the program's random number generators as an opaque u8[n] array. Thread: not
  * during an execution of the program. */
 hlorun_status_t hlorun_program_save_state(hlorun_program_t *program, hlorun_buffer_t **out_bytes);
