@@ -15,6 +15,25 @@ else
   fail "no program sends more bytes than XLA's" "$work/out"
 fi
 
+# refuse NAME MESSAGE INSTRUCTION: a program of which the partitioner cannot do the instruction on x, f32[8] in 4 parts.
+refuse() {
+  cat >"$work/refused.hlo" <<PROGRAM
+HloModule refused, frontend_attributes={xla.sdy.meshes={mesh = #sdy.mesh<["d"=4]>}}
+
+ENTRY main {
+  x = f32[8] parameter(0), sharding={devices=[4]<=[4]}, frontend_attributes={xla.sdy.sharding="#sdy.sharding<@mesh, [{\\"d\\"}]>"}
+  n = s32[] constant(5)
+  $3
+}
+PROGRAM
+  expect_exit "$1" 3 "$hlorun" -n 4 --random-inputs "$work/refused.hlo"
+  expect_text "$1" "$2"
+  expect_text "$1 has a place" 'refused.hlo:6:'
+}
+refuse "partition-id" "want it inside of a manual computation" "ROOT p = u32[] partition-id()"
+refuse "a dynamic dimension" "its size is known only at run time" \
+  "ROOT d = f32[<=8] set-dimension-size(x, n), dimensions={0}"
+
 # run_one SEED KIND ENGINE: a program on one process and cut.
 run_one() {
   local program=$work/$2-$1.hlo processes mesh cuts
