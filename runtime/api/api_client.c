@@ -4,7 +4,7 @@
  * Order: everything that uses the endpoint takes a ticket and is served in order (a fair lock),
  *        so that concurrent calls reach the transport in the same order on all ranks.
  * Watchdog: poll_cancel compares the step counter with the last poll; after timeout_s without a
- *           step the wait fails, with the wait-for report. */
+ *           step the wait fails, with the wait-for report. A wait of a minute is warned of. */
 #include "api_client.h"
 
 #include <limits.h>
@@ -13,12 +13,15 @@
 
 #include "api_check.h"
 #include "base/clock.h"
+#include "base/decimal.h"
 #include "base/mem.h"
 #include "observe/step_trace.h"
 #include "observe/wait_for_graph.h"
 #include "topo/topo.h"
 #include "transport/core/event_loop.h"
 
+#define STALL_S 60          /* seconds of a wait that is warned of */
+#define CLOCK_POLLS 64      /* polls between reads of the clock without a time limit */
 #define TRACE_EVENTS 131072 /* 6 MiB */
 #define MAX_TRACE_EVENTS ((size_t)1 << 32)
 #define MAX_LOCAL_CLIENTS 1024 /* each keeps a list of all peers */
@@ -27,21 +30,49 @@ void hlorun_client_options_init(hlorun_client_options_t *options) {
   if (options) *options = (hlorun_client_options_t){.struct_size = sizeof *options};
 }
 
+/* Warns of a wait that lasts, at twice the length each time. */
+static hr_status_t warn_of_stall(hlorun_client_t *client, bool is_wait, double now) {
+  if (!is_wait || client->waiting_since_s == 0) {
+    client->waiting_since_s = is_wait ? now : 0;
+    client->next_warning_s = client->stall_s;
+    return NULL;
+  }
+  double waited_s = now - client->waiting_since_s;
+  if (waited_s < client->next_warning_s) return NULL;
+  client->next_warning_s *= 2;
+  return exec_wait_warn(&client->comm, waited_s);
+}
+
 /* The clock starts anew whenever a step was made since the last call. */
 static hr_status_t poll_cancel(hlorun_client_t *client, bool often) {
   HR_TRY(exec_cancel_check(&client->cancel));
   HR_TRY(exec_watch_poll(client->watch));
   HR_TRY(exec_wait_poll(&client->comm, often));
-  if (client->options.timeout_s <= 0) return NULL;
+  if (client->options.timeout_s <= 0 &&
+      (client->stall_s <= 0 || (often && ++client->polls % CLOCK_POLLS)))
+    return NULL;
   unsigned long steps = atomic_load_explicit(&client->progress.steps, memory_order_relaxed);
   double now = hr_clock_s();
   if (steps != client->steps_seen || client->steps_seen_s == 0) {
     client->steps_seen = steps;
     client->steps_seen_s = now;
+    client->waiting_since_s = 0;
     return NULL;
   }
-  if (now - client->steps_seen_s < client->options.timeout_s) return NULL;
+  if (client->stall_s > 0) HR_TRY(warn_of_stall(client, often, now));
+  if (client->options.timeout_s <= 0 || now - client->steps_seen_s < client->options.timeout_s)
+    return NULL;
   return exec_wait_cancel(&client->comm, now - client->steps_seen_s);
+}
+
+/* HLORUN_WATCHDOG, of processes with peers. */
+static double choose_stall_s(const tp_endpoint_t *endpoint) {
+  const char *text = getenv("HLORUN_WATCHDOG");
+  char *end;
+  if (endpoint->world_size == 1) return 0;
+  if (!text || !*text) return STALL_S;
+  double seconds = hr_strtod(text, &end);
+  return *end || !(seconds >= 0) ? STALL_S : seconds;
 }
 
 hr_status_t api_client_interrupted(void *client) { return poll_cancel(client, true); }
@@ -70,6 +101,7 @@ static hr_status_t create_client(const hlorun_client_options_t *options, tp_endp
   client->references = 1;
   client->options = *options;
   client->endpoint = endpoint;
+  client->stall_s = choose_stall_s(endpoint);
   hr_status_t st = open_trace(client);
   if (!st) st = exec_comm_init(&client->comm, endpoint);
   if (st) {

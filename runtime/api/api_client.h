@@ -34,7 +34,11 @@ struct hlorun_client {
   _Atomic(const hlo_instr_t *) current; /* current instruction; NULL: none */
   unsigned long steps_seen;
   double steps_seen_s;
-  hr_trace_t *trace; /* NULL: the client does not trace */
+  unsigned polls;
+  double stall_s;         /* length of a wait that is warned of; 0: none is */
+  double waiting_since_s; /* when the wait began; 0: it is no wait */
+  double next_warning_s;  /* length of it at the next warning */
+  hr_trace_t *trace;      /* NULL: the client does not trace */
   hr_trace_span_t *executions;
 };
 

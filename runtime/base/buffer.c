@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/fence.h"
+#include "base/mapped_files.h"
 #include "base/mem.h"
 
 struct hr_buffer {
@@ -81,6 +82,7 @@ void hr_buffer_disown(hr_buffer_t *buffer) { buffer->free_fn = NULL; }
 
 static void unmap(void *context, void *data, size_t size_bytes) {
   (void)context;
+  hr_mapped_file_remove(data);
   munmap(data, size_bytes);
 }
 
@@ -160,7 +162,10 @@ hr_status_t hr_buffer_map_descriptor(int fd, const char *path, hr_buffer_t **out
   void *data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
   if (data == MAP_FAILED) return read_stream(fd, path, out_buffer);
   hr_status_t st = hr_buffer_wrap(data, (size_t)info.st_size, false, unmap, NULL, out_buffer);
-  if (st) munmap(data, (size_t)info.st_size);
+  if (st)
+    munmap(data, (size_t)info.st_size);
+  else
+    hr_mapped_file_add(data, (size_t)info.st_size, path);
   return st;
 }
 

@@ -94,9 +94,12 @@ hr_status_t cli_fail_local(hlorun_client_t *client, hr_status_t status) {
   if (!status || !client || hlorun_client_world_size(client) == 1) return status;
   hr_code_t code = hr_status_code(status);
   int rank = hlorun_client_rank(client);
-  if (rank) nanosleep(&(struct timespec){0, YIELD_MS * 1000000L}, NULL);
   bool by_signal = code == HR_CANCELLED && cli_signals_caught();
-  if (by_signal ? rank == 0 : code != HR_CANCELLED) print_failure(status);
+  if (rank || by_signal) nanosleep(&(struct timespec){0, YIELD_MS * 1000000L}, NULL);
+  if (by_signal && cli_signals_is_alone())
+    fprintf(stderr, "error: rank %d was %s\n", rank, hr_status_message(status));
+  else if (by_signal ? rank == 0 : code != HR_CANCELLED)
+    print_failure(status);
   hr_status_release(status);
   return cli_reported(code);
 }

@@ -51,15 +51,24 @@ static hr_status_t find_arrays(hr_arena_t *arena, const char *program, bool shar
 
 /* --- directives and header, without parsing the program --- */
 
+/* A tolerance that everything, or nothing, passes is none. */
+static void set_tolerance(double value, double *out_tolerance, cli_case_t *one) {
+  *out_tolerance = value;
+  if (!(value >= 0 && value <= 1e300)) one->wrong = "a tolerance is no number of 0 or more";
+}
+
 static void read_directive(const char *line, size_t size, cli_case_t *one) {
   char text[160];
   snprintf(text, sizeof text, "%.*s", (int)size, line);
   const char *at = text + strspn(text, "/ \t");
   long long ulp;
+  double tolerance;
   if (sscanf(at, "RANKS: %d", &one->world) == 1) return;
   if (sscanf(at, "GRID: %dx%d", &one->replicas, &one->partitions) == 2) return;
-  if (sscanf(at, "RTOL: %lf", &one->tolerance.rtol) == 1) return;
-  if (sscanf(at, "ATOL: %lf", &one->tolerance.atol) == 1) return;
+  if (sscanf(at, "RTOL: %lf", &tolerance) == 1)
+    return set_tolerance(tolerance, &one->tolerance.rtol, one);
+  if (sscanf(at, "ATOL: %lf", &tolerance) == 1)
+    return set_tolerance(tolerance, &one->tolerance.atol, one);
   if (sscanf(at, "ULP: %lld", &ulp) == 1) one->tolerance.ulp = ulp;
 }
 
@@ -75,7 +84,14 @@ static void read_header(hr_str_t text, cli_case_t *one) {
     if (size >= 2 && memcmp(at, "//", 2) == 0) read_directive(at, size, one);
     at += size + 1;
   }
-  if (one->replicas > 0 && one->partitions > 0) one->world = one->replicas * one->partitions;
+  int64_t processes = one->world;
+  if (one->replicas > 0 && one->partitions > 0)
+    processes = (int64_t)one->replicas * one->partitions;
+  if (processes < 0 || processes > CLI_CASE_MOST_PROCESSES) {
+    one->wrong = "RANKS and GRID name 1 to 4096 processes";
+    processes = 1;
+  }
+  one->world = (int)processes;
   if (one->world) return;
   if (!found) grid = cli_grid_of_file(one->program);
   one->world = grid.replicas * grid.partitions;

@@ -14,8 +14,11 @@ typedef struct cli_case {
   const char *program, *arrays; /* paths; arrays NULL: the program checks itself */
   int replicas, partitions;     /* of a directive; 0: those of the program */
   int world;                    /* processes */
+  const char *wrong;            /* what is wrong with its directives; NULL: nothing */
   hlo_tolerance_t tolerance;    /* tolerances of directives */
 } cli_case_t;
+
+#define CLI_CASE_MOST_PROCESSES 4096
 
 typedef HR_VEC(cli_case_t) cli_cases_t;
 

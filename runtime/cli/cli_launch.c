@@ -269,7 +269,9 @@ static hr_status_t run_words(char *const *words) {
   hr_status_t st = NULL;
   if (pid < 0) st = hr_error(HR_UNAVAILABLE, "cannot start a process: %s", strerror(errno));
   launched_pid = pid;
-  return st ? st : status_of(wait_for_mpirun(pid));
+  if (!st) st = status_of(wait_for_mpirun(pid));
+  sigprocmask(SIG_SETMASK, &before, NULL);
+  return st;
 }
 
 /* --- mpirun's files --- */

@@ -185,6 +185,7 @@ static hr_status_t run_words(launch_t *launch, char *const *words, int fd) {
   if (st) notify_all(launch, SIGKILL);
   wait_for_all(launch, &before);
   cli_launch_output_finish(launch->output);
+  sigprocmask(SIG_SETMASK, &before, NULL);
   return st ? st : outcome(launch);
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "cli/cli_restart.h"
 
 static FILE *terminal;
 
@@ -16,7 +17,8 @@ FILE *cli_log_dir_terminal(void) { return terminal ? terminal : stderr; }
 
 static hr_status_t replace(const char *path) {
   int kept = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
-  int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  int how = cli_restart_number() ? O_APPEND : O_TRUNC;
+  int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | how, 0666);
   hr_status_t st = NULL;
   if (file < 0 || kept < 0 || dup2(file, STDERR_FILENO) < 0)
     st = hr_error(HR_UNAVAILABLE, "--log-dir: cannot write %s: %s", path, strerror(errno));

@@ -52,7 +52,9 @@ static void print_elements(hr_strbuf_t *text, const hlo_value_t *value, bool who
     return;
   }
   int64_t size = value->dims[d], each = size ? count / size : 0;
-  bool elide = !whole && value->count > WHOLE_COUNT && size > 2 * EDGE;
+  /* One without elements has rows, too. */
+  bool is_long = value->count == 0 || (!whole && value->count > WHOLE_COUNT);
+  bool elide = is_long && size > 2 * EDGE;
   hr_strbuf_add_char(text, '{');
   for (int64_t i = 0; i < size; i++) {
     if (i) hr_strbuf_add_str(text, ", ");

@@ -15,6 +15,7 @@
 #include "cli/cli_output.h"
 #include "cli/cli_plot.h"
 #include "cli/cli_programs.h"
+#include "cli/cli_restart.h"
 #include "cli/cli_run_parts.h"
 #include "cli/cli_signals.h"
 #include "cli/cli_stop.h"
@@ -255,6 +256,9 @@ hr_status_t cli_run(const cli_arguments_t *arguments) {
     return cli_stop(options);
   HR_TRY(check_usage(options));
   HR_TRY(cli_launch_needed(options, &processes));
+  bool restarts;
+  HR_TRY(cli_restart_is_wanted(options, &restarts));
+  if (restarts) return cli_restart_run(arguments, processes);
   if (processes)
     return cli_launch_run(processes, hr_option_text(options, HR_OPTION_HOSTS), arguments->all_argc,
                           arguments->all_argv);

@@ -5,18 +5,28 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/mapped_files.h"
+#include "cli/cli_exit_code.h"
 #include "transport/core/event_loop.h"
 #include "transport/core/transport.h"
 
+#define EXIT_FILE 5 /* a file failed while running */
 #define GRACE_MS 2000
 #define SAME_MS 500
 #define EXIT_INTERRUPTED 5
 
 static const int watched[] = {SIGINT, SIGTERM, SIGHUP};
 #define WATCHED_COUNT (sizeof watched / sizeof *watched)
+
+/* Who sent a signal, noted before the event loop's handler of it runs. */
+static struct {
+  struct sigaction loop_action;  /* of the event loop */
+  volatile sig_atomic_t is_ours; /* sent to this process alone, not by its launcher or terminal */
+} senders[NSIG];
 
 static struct {
   tp_loop_t *loop;
@@ -35,6 +45,42 @@ static void end_now(void *context) {
   if (write(STDERR_FILENO, text, sizeof text - 1) < 0) _exit(EXIT_INTERRUPTED);
   cli_signals_end_by(cli_signals_caught());
   _exit(EXIT_INTERRUPTED);
+}
+
+/* SIGBUS: the end of a mapped file has gone. Nothing but write() is safe here. */
+static void on_bus_error(int signal_number, siginfo_t *info, void *context) {
+  const char *path = hr_mapped_file_at(info->si_addr);
+  (void)context;
+  if (!path || info->si_code != BUS_ADRERR) {
+    signal(signal_number, SIG_DFL); /* the access is repeated, and ends the process */
+    return;
+  }
+  struct iovec parts[] = {
+      {"error: ", 7}, {(char *)path, strlen(path)}, {" was cut off while it was read\n", 31}};
+  if (writev(STDERR_FILENO, parts, 3) < 0) _exit(EXIT_FILE);
+  cli_exit_code_report(EXIT_FILE);
+  _exit(EXIT_FILE);
+}
+
+void cli_signals_catch_cut_files(void) {
+  struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
+  sigaction(SIGBUS, &action, NULL);
+}
+
+static void note_sender(int signal_number, siginfo_t *info, void *context) {
+  (void)context;
+  senders[signal_number].is_ours = info->si_code <= 0 && info->si_pid != getppid();
+  senders[signal_number].loop_action.sa_handler(signal_number);
+}
+
+static void watch_sender(int signal_number) {
+  struct sigaction action;
+  if (sigaction(signal_number, NULL, &action) || action.sa_flags & SA_SIGINFO) return;
+  if (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN) return;
+  senders[signal_number].loop_action = action;
+  action.sa_sigaction = note_sender;
+  action.sa_flags |= SA_SIGINFO;
+  sigaction(signal_number, &action, NULL);
 }
 
 /* On the loop thread. The first signal starts an orderly end with a grace period; a later one ends
@@ -56,9 +102,11 @@ static void on_signal(void *context) {
 hr_status_t cli_signals_watch(hlorun_client_t *client) {
   watcher.client = client;
   HR_TRY(tp_loop_acquire(&watcher.loop));
-  for (size_t i = 0; i < WATCHED_COUNT; i++)
+  for (size_t i = 0; i < WATCHED_COUNT; i++) {
     HR_TRY(tp_loop_signal(watcher.loop, watched[i], on_signal, (void *)&watched[i],
                           &watcher.sources[i]));
+    watch_sender(watched[i]);
+  }
   return tp_loop_signal(watcher.loop, SIGUSR1, print_state, client, &watcher.state_printer);
 }
 
@@ -73,6 +121,11 @@ void cli_signals_unwatch(void) {
   watcher.grace = NULL;
   tp_loop_release(watcher.loop);
   watcher.loop = NULL;
+}
+
+bool cli_signals_is_alone(void) {
+  int caught = cli_signals_caught();
+  return caught && senders[caught].is_ours;
 }
 
 void cli_signals_end_by(int signal_number) {

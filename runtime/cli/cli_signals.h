@@ -4,9 +4,14 @@
 #ifndef CLI_SIGNALS_H
 #define CLI_SIGNALS_H
 
+#include <stdbool.h>
+
 #include "hlorun.h"
 
 #include "base/status.h"
+
+/* A mapped file that others cut ends this process with a message and exit code 5, not by SIGBUS. */
+void cli_signals_catch_cut_files(void);
 
 hr_status_t cli_signals_watch(hlorun_client_t *client);
 /* Before the client is released. */
@@ -16,5 +21,8 @@ void cli_signals_unwatch(void);
 void cli_signals_end_by(int signal_number);
 /* The signal that arrived; 0: none. */
 int cli_signals_caught(void);
+/* Was it sent to this process alone? A signal of the terminal, or one that the launcher hands on,
+ * is not; the latter takes a moment. */
+bool cli_signals_is_alone(void);
 
 #endif

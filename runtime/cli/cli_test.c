@@ -155,7 +155,8 @@ static hr_status_t choose(test_t *test, int world, size_t **out_chosen, size_t *
   HR_TRY(HR_NEW_ARRAY(&test->arena, test->cases.count, out_chosen));
   *out_count = 0;
   for (size_t i = 0; i < test->cases.count; i++) {
-    if (test->cases.data[i].world == world) (*out_chosen)[(*out_count)++] = i;
+    bool is_one = test->cases.data[i].world == world && !test->cases.data[i].wrong;
+    if (is_one) (*out_chosen)[(*out_count)++] = i;
   }
   return NULL;
 }
@@ -204,11 +205,26 @@ static hr_status_t run_together(test_t *test, int world, const size_t *chosen, s
   return cli_batch_run(&batch, test->cases.data, chosen, count, report_case, test);
 }
 
-static hr_status_t run_cases(test_t *test) {
-  int largest = 1;
+/* The smallest number of processes above `world` that a case is for; 0: none. */
+static int next_world(const test_t *test, int world) {
+  int next = 0;
+  for (size_t i = 0; i < test->cases.count; i++) {
+    int one = test->cases.data[i].world;
+    if (one > world && (!next || one < next)) next = one;
+  }
+  return next;
+}
+
+static hr_status_t report_wrong(test_t *test) {
   for (size_t i = 0; i < test->cases.count; i++)
-    if (test->cases.data[i].world > largest) largest = test->cases.data[i].world;
-  for (int world = 1; world <= largest; world++) {
+    if (test->cases.data[i].wrong)
+      HR_TRY(report_case(test, i, CLI_FAILED, test->cases.data[i].wrong));
+  return NULL;
+}
+
+static hr_status_t run_cases(test_t *test) {
+  HR_TRY(report_wrong(test));
+  for (int world = next_world(test, 0); world; world = next_world(test, world)) {
     size_t *chosen, count;
     HR_TRY(choose(test, world, &chosen, &count));
     if (!count) continue;

@@ -201,6 +201,7 @@ static hr_status_t dispatch(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   fill_standard_streams();
+  cli_signals_catch_cut_files();
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error like others; compiled code is
                                then not kept */

@@ -3,14 +3,13 @@
  *
  * Security: UNIX sockets have mode 0600 and accept the same user or root (SO_PEERCRED). TCP binds
  *           to the loopback address unless a host is given, and then requires the secret of
- *           HLORUN_FEED_SECRET. */
+ *           HLORUN_FEED_SECRET. A secret that is set is asked for on the loopback address too. */
 #include "feed/feed_open.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <netdb.h>
-#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -22,9 +21,11 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "feed/feed_peers.h"
 
 #define CHILD_EXIT_POLLS 100 /* polls of 10 ms until a command that still writes is terminated */
 #define MAX_PORT 65535
+#define BACKLOG 16 /* connections that wait to be accepted */
 
 extern char **environ;
 
@@ -115,13 +116,13 @@ static hr_status_t listen_at(feed_endpoint_t *endpoint, const struct addrinfo *a
                     "%s: other hosts can reach this address: set a shared secret in "
                     "HLORUN_FEED_SECRET",
                     endpoint->spec);
-  if (local) endpoint->secret = NULL;
+  HR_TRY(feed_secret_check(endpoint->secret));
   endpoint->listener = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (endpoint->listener < 0) return failed(endpoint, "cannot create a socket");
   setsockopt(endpoint->listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   if (bind(endpoint->listener, address->ai_addr, address->ai_addrlen))
     return failed(endpoint, "cannot bind");
-  return listen(endpoint->listener, 1) ? failed(endpoint, "cannot listen") : NULL;
+  return listen(endpoint->listener, BACKLOG) ? failed(endpoint, "cannot listen") : NULL;
 }
 
 /* Names of services are fine, too; a number too large would be taken for another one. */
@@ -208,42 +209,10 @@ hr_status_t feed_endpoint_open(hr_arena_t *arena, const char *spec, bool is_infe
   return NULL;
 }
 
-/* Is it the same user, and does it know the secret, where these matter? */
-static hr_status_t authorize_peer(const feed_endpoint_t *endpoint, feed_io_t *io,
-                                  bool *out_welcome) {
-  struct ucred peer = {.uid = (uid_t)-1};
-  socklen_t size = sizeof peer;
-  *out_welcome = true;
-  if (endpoint->kind == FEED_UNIX) {
-    getsockopt(io->fd, SOL_SOCKET, SO_PEERCRED, &peer, &size);
-    *out_welcome = peer.uid == getuid() || peer.uid == 0;
-  }
-  return endpoint->secret ? feed_read_secret(io, endpoint->secret, out_welcome) : NULL;
-}
-
-static hr_status_t accept_one(feed_endpoint_t *endpoint, feed_io_t *io, bool *out_welcome) {
-  struct pollfd fds[2] = {{.fd = endpoint->listener, .events = POLLIN},
-                          {.fd = io->stop_fd, .events = POLLIN}};
-  int bytes = 4 << 20;
-  *out_welcome = false;
-  if (poll(fds, 2, -1) < 0) return errno == EINTR ? NULL : failed(endpoint, "waiting failed");
-  if (fds[1].revents) return hr_error(HR_CANCELLED, "%s: stopped", endpoint->spec);
-  io->fd = accept4(endpoint->listener, NULL, NULL, SOCK_CLOEXEC);
-  if (io->fd < 0) return NULL;
-  setsockopt(io->fd, SOL_SOCKET, endpoint->is_infeed ? SO_RCVBUF : SO_SNDBUF, &bytes, sizeof bytes);
-  hr_status_t st = authorize_peer(endpoint, io, out_welcome);
-  if (!st && *out_welcome) return NULL;
-  close(io->fd);
-  io->fd = -1;
-  if (hr_status_code(st) == HR_CANCELLED) return st;
-  hr_status_release(st); /* an unauthorized client that disconnects is no failure */
-  return NULL;
-}
-
 hr_status_t feed_endpoint_connect(feed_endpoint_t *endpoint, feed_io_t *io) {
-  for (bool welcome = false; endpoint->listener >= 0 && endpoint->fd < 0 && !welcome;) {
-    HR_TRY(accept_one(endpoint, io, &welcome));
-    if (welcome) endpoint->fd = io->fd;
+  if (endpoint->listener >= 0 && endpoint->fd < 0) {
+    HR_TRY(feed_peer_accept(endpoint, io));
+    endpoint->fd = io->fd;
   }
   io->fd = endpoint->fd;
   return NULL;

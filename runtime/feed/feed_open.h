@@ -3,7 +3,8 @@
  *   file:PATH      the wire format, or an .npz of lists of values; an infeed also from an .npy
  *   unix:PATH      a UNIX socket created here, for this user; the first client feeds or reads
  *   tcp:PORT       the same over TCP, from this host only
- *   tcp:HOST:PORT  the same at this address, for clients that send the secret HLORUN_FEED_SECRET
+ *   tcp:HOST:PORT  the same at this address; if HLORUN_FEED_SECRET is set, or the address is not
+ *                  this host's own, for clients that send it
  *   fd:N           a file descriptor that this process inherited
  *   exec:COMMAND   standard output, or input, of a shell command
  *

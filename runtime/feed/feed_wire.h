@@ -1,7 +1,7 @@
 /* Wire format of infeed and outfeed, in files, pipes and sockets alike. Numbers are little-endian.
  *
  *   stream  := [secret] value*        ends with the file or connection, between two values
- *   secret  := "HLK1" u32 size, bytes       only over TCP from other hosts, from the client
+ *   secret  := "HLK1" u32 size, bytes       over TCP, if one is set, from the client
  *   value   := "HLF1" u32 leaves, leaf*     one infeed or outfeed: a flattened tuple, no tokens
  *   leaf    := name[16] u32 rank, u32 zero, i64 size[rank], data, pad
  *   name    := element type as in HLO ("f32", "bf16", "pred"), padded with zero bytes
@@ -44,8 +44,5 @@ hr_status_t feed_write(feed_io_t *io, const void *from, size_t size_bytes);
 hr_status_t feed_read_value(feed_io_t *io, const feed_shapes_t *shapes, hlo_value_t ***out_leaves,
                             int *out_count);
 hr_status_t feed_write_value(feed_io_t *io, const hlo_value_t *value);
-
-/* Reads a client's secret. *out_right: it equals `secret`, compared in constant time. */
-hr_status_t feed_read_secret(feed_io_t *io, const char *secret, bool *out_right);
 
 #endif

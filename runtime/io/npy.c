@@ -298,9 +298,8 @@ static void copy_column_major(const npy_t *npy, unsigned char *to, const unsigne
   }
 }
 
-/* Raw bytes may carry anything above a narrow element's own bits; in memory it is sign- or
- * zero-extended. */
-static void normalize(hr_dtype_t dtype, unsigned char *at, int64_t count) {
+void npy_normalize(hr_dtype_t dtype, void *data, int64_t count) {
+  unsigned char *at = data;
   int bits = narrow_bits(dtype), shift = 8 - bits;
   bool is_signed = hr_dtype_class(dtype) == HR_CLASS_SIGNED;
   for (int64_t i = 0; i < count && dtype == HR_PRED; i++) at[i] = at[i] != 0;
@@ -322,7 +321,7 @@ static hr_status_t convert(const npy_t *npy, hr_dtype_t dtype, const unsigned ch
   bool is_complex = hr_dtype_is_complex(dtype);
   int part = is_complex ? npy->item_bytes / 2 : npy->item_bytes;
   if (npy->swapped && npy->kind != 'V') swap_bytes(to, npy->count * (is_complex ? 2 : 1), part);
-  normalize(dtype, to, npy->count);
+  npy_normalize(dtype, to, npy->count);
   return NULL;
 }
 

@@ -43,6 +43,10 @@ hr_status_t npy_value(const npy_t *npy, hr_dtype_t dtype, hlo_value_t **out_valu
 /* The same for those who only copy bytes out of it: the data may lie at any address. */
 hr_status_t npy_rows(const npy_t *npy, hr_dtype_t dtype, hlo_value_t **out_value);
 
+/* Raw bytes may carry anything above the bits of a pred or of an integer narrower than a byte: in
+ * memory it is sign- or zero-extended. Other types stay as they are. */
+void npy_normalize(hr_dtype_t dtype, void *data, int64_t count);
+
 typedef struct npz {
   zip_t zip;
 } npz_t;

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
+#include "io/crc32.h"
 
 #define END_SIGNATURE 0x06054b50u
 #define END64_LOCATOR_SIGNATURE 0x07064b50u
@@ -205,7 +206,7 @@ static hr_status_t inflate_member(const zip_t *zip, const zip_member_t *member, 
   HR_TRY(hr_buffer_create(size, &buffer));
   bool fine =
       inflate_all(file_bytes(zip) + offset, member->stored_bytes, hr_buffer_data(buffer), size) &&
-      crc32_z(0, hr_buffer_data(buffer), size) == member->crc;
+      hr_crc32(0, hr_buffer_data(buffer), size) == member->crc;
   if (!fine) {
     hr_buffer_release(buffer);
     return zip_error(zip, "%.*s is damaged: its compressed bytes or its check sum are wrong",
@@ -233,6 +234,8 @@ hr_status_t zip_bytes(const zip_t *zip, const zip_member_t *member, hr_buffer_t 
                      HR_STR_ARGS(member->name), member->method);
   if (member->stored_bytes != member->size_bytes)
     return zip_error(zip, "%.*s is stored, but its two sizes differ", HR_STR_ARGS(member->name));
+  if (hr_crc32(0, file_bytes(zip) + offset, (size_t)member->stored_bytes) != member->crc)
+    return zip_error(zip, "%.*s is damaged: its check sum is wrong", HR_STR_ARGS(member->name));
   *out_offset_bytes = offset;
   *out_buffer = hr_buffer_retain(zip->file);
   return NULL;
@@ -317,8 +320,7 @@ hr_status_t zip_add(zip_writer_t *writer, const char *name, const void *head, si
   zip_member_t member = {.header_offset = hr_file_offset(writer->file),
                          .size_bytes = head_bytes + body_bytes};
   HR_TRY(hr_arena_str(&writer->arena, hr_str_from(name), &member.name));
-  member.crc =
-      (uint32_t)crc32_z(crc32_z(0, head, head_bytes), body_bytes ? body : head, body_bytes);
+  member.crc = hr_crc32(hr_crc32(0, head, head_bytes), body_bytes ? body : head, body_bytes);
   HR_TRY(write_local(writer, &member));
   HR_TRY(hr_file_write(writer->file, head, head_bytes));
   HR_TRY(hr_file_write(writer->file, body, body_bytes));

@@ -1,6 +1,6 @@
 /* Zip archives, as far as .npz files need them: stored and deflated members, zip64 in both
- * directions. Reading maps the file: a stored member is bytes of the file itself and costs nothing
- * until it is looked at (its check sum is therefore not verified; that of deflated ones is).
+ * directions. Reading maps the file: a stored member is bytes of the file itself. Check sums are
+ * verified when a member is looked at.
  * Writing stores, with each member's bytes aligned to HR_ALIGNMENT, so that what is read back needs
  * no copy. Errors: INVALID with the file and what is wrong with it; UNAVAILABLE when it cannot be
  * read or written. Source: PKWARE .ZIP application note, 4.3-4.5. */

@@ -1,72 +1,80 @@
-/* The report who waits for whom: a wait-for graph of one edge per rank (single-resource model),
- * gathered by rank 0 on request or when some rank times out.
+/* The report who waits for whom: a wait-for graph of one edge per rank (single-resource model). It
+ * is gathered on request, when some rank times out, or after a stall. Ranks 0 to DEPUTIES-1 can
+ * gather it; the lowest of them that lives and serves messages does:
  *
- *   any rank -> 0   NOTE_QUERY      a signal asks for the report
- *   any rank -> 0   NOTE_TIMED_OUT    this rank has timed out
- *   0 -> all        NOTE_QUESTION   numbered
- *   all -> 0        NOTE_ANSWER     text, awaited rank, host
+ *   any rank -> deputies   NOTE_QUERY      a signal asks for the report, or this rank is stalled
+ *   any rank -> deputies   NOTE_TIMED_OUT  this rank has timed out
+ *   deputy d -> all        NOTE_QUESTION   numbered; after d * DEPUTY_S, unless asked before
+ *   all -> deputy d        NOTE_ANSWER     text, awaited rank, host
  *
- * Rank 0 prints after COLLECT_S, or when all have answered: first a cycle of the graph, if there is
- * one, then the other ranks. A rank that computes outside of loops does not answer. A rank that
- * timed out stays for LINGER_S, so that its exit does not abort the job before the report.
+ * The asking rank prints after COLLECT_S, or when all have answered. A rank that computes outside
+ * of loops does not answer. A rank that timed out stays for LINGER_S, so that its exit does not
+ * abort the job before the report.
  *
- * Cost: one probe every POLL_S while waiting; polls back off to at most 1/POLL_BACKOFF of the time.
- */
+ * Cost: one probe every POLL_S and deputy while waiting; deputies probe all ranks. Polls back off
+ * to at most 1/POLL_BACKOFF of the time. */
 #include "observe/wait_for_graph.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arith.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "observe/progress_counter.h"
+#include "observe/wait_for_parts.h"
 #include "transport/core/progress.h"
 #include "transport/core/request.h"
 
-#define COLLECT_S 1.0           /* seconds that rank 0 collects answers */
-#define QUESTION_WAIT_S 0.4     /* seconds that a rank that timed out waits for a question */
-#define LINGER_S 1.6            /* seconds that it keeps answering before it exits */
+#define DEPUTIES 4              /* ranks that can gather the report */
+#define DEPUTY_S 0.5            /* seconds that each of them waits longer than the one before */
+#define COLLECT_S 1.0           /* seconds that a deputy collects answers */
+#define LINGER_S 1.6            /* seconds that a rank that timed out answers before it exits */
 #define POLL_S 0.02             /* seconds between polls for messages */
-#define POLL_COLLECTING_S 0.002 /* the same while rank 0 collects */
+#define POLL_COLLECTING_S 0.002 /* the same while answers are collected */
 /* Minimum ratio of pause to cost of a poll: with more processes than processors a probe may yield.
  */
 #define POLL_BACKOFF 4
 #define CLOCK_POLLS 64 /* calls between reads of the clock */
-#define HOST_SIZE 64
 
-typedef enum note_kind { NOTE_QUERY = 1, NOTE_TIMED_OUT, NOTE_QUESTION, NOTE_ANSWER } note_kind_t;
-
-/* Message of the protocol: rank 0 sends questions, the other ranks everything else. */
-typedef struct note {
-  uint32_t kind, number; /* kind, and number of the question */
-  int32_t peer;          /* rank that the sender waits for; -1: a group, or none */
-  float waited_s;
-  uint32_t in_loop; /* the sender iterates in a loop and waits for no rank */
-  char host[HOST_SIZE];
-  char text[320]; /* "waits for ..." */
-} graph_msg_t;
+/* A message to another rank; `message` is NULL when it has been sent. */
+typedef struct outgoing {
+  tp_message_t *message;
+  graph_msg_t note;
+} outgoing_t;
 
 typedef struct exec_graph {
   exec_comm_t *comm;
   unsigned polls;
   double next_poll_s;
-  graph_msg_t mine;
-  tp_message_t *sending;    /* send of `mine` to rank 0; NULL: completed */
-  bool timed_out, answered; /* this rank timed out; it answered rank 0 at least once */
-  double timed_out_s;       /* other ranks: time of the time-out */
-  /* Rank 0 only, by rank. */
+  outgoing_t telling[DEPUTIES]; /* notes to deputies */
+  bool timed_out;               /* this rank timed out */
+  double timed_out_s;           /* other ranks than 0: time of the time-out */
+  double asked_s;               /* time of the last question of another rank; 0: none */
+  /* Deputies only; arrays by rank. */
+  double due_s;     /* when this rank asks, unless it is asked before; 0: not at all */
   graph_msg_t *all; /* last message; kind 0: no answer yet */
-  tp_message_t **questions;
+  outgoing_t *questions;
   bool *in_cycle;
-  graph_msg_t question;
+  uint32_t question_number;
   bool is_collecting;
   double queried_s, reported_s;
-  int late_rank; /* first rank that timed out; -1: none */
+  int late_rank;    /* first rank that timed out; -1: none */
+  graph_msg_t late; /* what it said */
+  int stalled_rank; /* rank whose stall is reported */
+  double stalled_s; /* its length; 0: the report was requested otherwise */
 } exec_graph_t;
 
 static tp_endpoint_t *endpoint_of(const exec_graph_t *graph) {
   return graph->comm->groups->endpoint;
 }
+
+static int rank_of(const exec_graph_t *graph) { return endpoint_of(graph)->rank; }
+static int world_of(const exec_graph_t *graph) { return endpoint_of(graph)->world_size; }
+static int count_deputies(const exec_graph_t *graph) {
+  return (int)hr_min(world_of(graph), DEPUTIES);
+}
+static bool is_deputy(const exec_graph_t *graph) { return rank_of(graph) < DEPUTIES; }
 
 /* --- state of this process --- */
 
@@ -122,68 +130,93 @@ static hr_status_t receive_note(exec_graph_t *graph, int from, graph_msg_t *out_
   return NULL;
 }
 
-/* Sends a message to rank 0, unless the previous one is still in flight. */
-static hr_status_t send_to_first(exec_graph_t *graph, note_kind_t kind, uint32_t number,
-                                 double waited_s) {
+/* Sends a note, unless the previous one to that rank is still in flight. */
+static hr_status_t send_note(exec_graph_t *graph, int to, const graph_msg_t *note,
+                             outgoing_t *outgoing) {
   tp_endpoint_t *endpoint = endpoint_of(graph);
-  HR_TRY(test_message(endpoint, &graph->sending));
-  if (graph->sending) return NULL;
-  graph->mine = (graph_msg_t){.kind = kind, .number = number, .waited_s = (float)waited_s};
-  describe(graph->comm, &graph->mine);
-  return endpoint->vtable->send(endpoint, 0, TP_TAG_REPORT, &graph->mine, sizeof graph->mine,
-                                &graph->sending);
+  HR_TRY(test_message(endpoint, &outgoing->message));
+  if (outgoing->message) return NULL;
+  outgoing->note = *note;
+  return endpoint->vtable->send(endpoint, to, TP_TAG_REPORT, &outgoing->note, sizeof outgoing->note,
+                                &outgoing->message);
 }
 
-static hr_status_t answer_first(exec_graph_t *graph) {
-  graph_msg_t note;
-  bool arrived;
-  HR_TRY(test_message(endpoint_of(graph), &graph->sending));
-  if (atomic_exchange(&graph->comm->wants_graph, false))
-    HR_TRY(send_to_first(graph, NOTE_QUERY, 0, 0));
-  HR_TRY(receive_note(graph, 0, &note, &arrived));
-  if (!arrived) return NULL;
-  graph->answered = true;
-  return send_to_first(graph, NOTE_ANSWER, note.number, 0);
+static hr_status_t tell_deputy(exec_graph_t *graph, int deputy, note_kind_t kind, uint32_t number,
+                               double waited_s) {
+  graph_msg_t note = {.kind = kind, .number = number, .waited_s = (float)waited_s};
+  describe(graph->comm, &note);
+  return send_note(graph, deputy, &note, &graph->telling[deputy]);
 }
 
-/* --- rank 0 asks --- */
+static hr_status_t tell_deputies(exec_graph_t *graph, note_kind_t kind, double waited_s) {
+  for (int d = 0; d < count_deputies(graph); d++)
+    if (d != rank_of(graph)) HR_TRY(tell_deputy(graph, d, kind, 0, waited_s));
+  return NULL;
+}
+
+/* --- a deputy asks --- */
 
 static hr_status_t start_collecting(exec_graph_t *graph, double now) {
-  tp_endpoint_t *endpoint = endpoint_of(graph);
-  if (graph->is_collecting) return NULL;
-  for (int r = 1; r < endpoint->world_size; r++)
-    if (graph->questions[r])
-      return NULL; /* one has not even gone out: everybody was asked a moment ago */
+  graph_msg_t question = {.kind = NOTE_QUESTION, .number = ++graph->question_number};
+  graph->due_s = 0;
   graph->is_collecting = true;
   graph->queried_s = now;
-  graph->question = (graph_msg_t){.kind = NOTE_QUESTION, .number = graph->question.number + 1};
-  for (int r = 1; r < endpoint->world_size; r++) {
-    graph->all[r].kind = 0;
-    HR_TRY(endpoint->vtable->send(endpoint, r, TP_TAG_REPORT, &graph->question,
-                                  sizeof graph->question, &graph->questions[r]));
+  for (int r = 0; r < world_of(graph); r++) {
+    if (graph->all[r].kind != NOTE_TIMED_OUT) graph->all[r].kind = 0; /* that says it as well */
+    if (r != rank_of(graph)) HR_TRY(send_note(graph, r, &question, &graph->questions[r]));
   }
   return NULL;
 }
 
 /* A signal to mpirun reaches all ranks at once: their queries within COLLECT_S are one report. */
-static hr_status_t handle_note(exec_graph_t *graph, int rank, const graph_msg_t *note, double now) {
-  if (note->kind == NOTE_QUERY)
-    return now - graph->reported_s > COLLECT_S ? start_collecting(graph, now) : NULL;
+static void ask_later(exec_graph_t *graph, double now, bool for_itself) {
+  double last_s = graph->reported_s > graph->asked_s ? graph->reported_s : graph->asked_s;
+  if (!is_deputy(graph) || graph->is_collecting || graph->due_s > 0) return;
+  if (!for_itself && last_s > 0 && now - last_s < COLLECT_S) return;
+  graph->due_s = now + DEPUTY_S * rank_of(graph);
+}
+
+static void note_late(exec_graph_t *graph, int rank, const graph_msg_t *note) {
+  graph->all[rank] = *note;
+  if (graph->late_rank >= 0) return;
+  graph->late_rank = rank;
+  graph->late = *note;
+}
+
+/* The rank that asks reports; this one does so only if it has begun. */
+static hr_status_t answer(exec_graph_t *graph, int deputy, const graph_msg_t *question,
+                          double now) {
+  if (!graph->is_collecting) {
+    graph->asked_s = now;
+    graph->due_s = graph->stalled_s = 0;
+    graph->late_rank = -1;
+  }
+  return tell_deputy(graph, deputy, NOTE_ANSWER, question->number, 0);
+}
+
+static hr_status_t handle_note(exec_graph_t *graph, int from, const graph_msg_t *note, double now) {
+  if (note->kind == NOTE_QUESTION) return from < DEPUTIES ? answer(graph, from, note, now) : NULL;
   if (note->kind == NOTE_ANSWER) {
-    if (note->number == graph->question.number) graph->all[rank] = *note;
+    if (note->number == graph->question_number) graph->all[from] = *note;
     return NULL;
   }
-  if (graph->late_rank < 0) graph->late_rank = rank;
-  HR_TRY(start_collecting(graph, now));
-  graph->all[rank] = *note;
+  if (note->kind == NOTE_TIMED_OUT) note_late(graph, from, note);
+  if (note->kind == NOTE_QUERY && note->waited_s > 0) {
+    graph->stalled_rank = from;
+    graph->stalled_s = (double)note->waited_s;
+  }
+  ask_later(graph, now, false);
   return NULL;
 }
 
 static hr_status_t receive_notes(exec_graph_t *graph, double now) {
   graph_msg_t note;
   bool arrived;
-  for (int r = 1; r < endpoint_of(graph)->world_size; r++) {
-    HR_TRY(test_message(endpoint_of(graph), &graph->questions[r]));
+  int sources = is_deputy(graph) ? world_of(graph) : count_deputies(graph);
+  for (int r = 0; r < sources; r++) {
+    if (r == rank_of(graph)) continue;
+    HR_TRY(test_message(endpoint_of(graph), &graph->questions[r].message));
+    if (r < DEPUTIES) HR_TRY(test_message(endpoint_of(graph), &graph->telling[r].message));
     for (;;) {
       HR_TRY(receive_note(graph, r, &note, &arrived));
       if (!arrived) break;
@@ -195,59 +228,12 @@ static hr_status_t receive_notes(exec_graph_t *graph, double now) {
 
 static bool is_complete(const exec_graph_t *graph, double now) {
   if (now - graph->queried_s > COLLECT_S) return true;
-  for (int r = 1; r < endpoint_of(graph)->world_size; r++)
-    if (!graph->all[r].kind) return false;
+  for (int r = 0; r < world_of(graph); r++)
+    if (r != rank_of(graph) && !graph->all[r].kind) return false;
   return true;
 }
 
 /* --- the report --- */
-
-/* A rank on a cycle of the graph, or -1. Each rank has one outgoing edge at most. */
-static int find_cycle(const graph_msg_t *all, int world) {
-  for (int start = 0; start < world; start++) {
-    int at = start, steps = 0;
-    do at = all[at].kind && all[at].peer < world ? all[at].peer : -1;
-    while (at >= 0 && at != start && ++steps <= world);
-    if (at == start) return start;
-  }
-  return -1;
-}
-
-static bool has_several_hosts(const graph_msg_t *all, int world) {
-  for (int r = 1; r < world; r++)
-    if (all[r].kind && strcmp(all[r].host, all[0].host) != 0) return true;
-  return false;
-}
-
-static hr_status_t note_rank(hr_status_t st, const exec_graph_t *graph, int rank) {
-  const graph_msg_t *note = &graph->all[rank];
-  if (!note->kind)
-    return hr_status_note(st, "rank %d has not answered: it computes or has exited", rank);
-  bool several = has_several_hosts(graph->all, endpoint_of(graph)->world_size);
-  return hr_status_note(st, "rank %d %s%s%s", rank, note->text, several ? ", on host " : "",
-                        several ? note->host : "");
-}
-
-/* Adds the report to a failure as notes: the cycle first, then the other ranks. */
-static hr_status_t report(hr_status_t st, exec_graph_t *graph) {
-  const graph_msg_t *all = graph->all;
-  int world = endpoint_of(graph)->world_size, first = find_cycle(all, world), count = 0;
-  for (int r = 0; r < world; r++) graph->in_cycle[r] = false;
-  if (first >= 0) {
-    st = hr_status_note(st, "a cycle of waiting:");
-    int at = first;
-    do {
-      graph->in_cycle[at] = true;
-      st = note_rank(st, graph, at);
-      at = all[at].peer;
-      count++;
-    } while (at != first);
-    if (count < world) st = hr_status_note(st, "and the others:");
-  }
-  for (int r = 0; r < world; r++)
-    if (!graph->in_cycle[r]) st = note_rank(st, graph, r);
-  return st;
-}
 
 static hr_status_t timeout_error(int rank, const graph_msg_t *note, double waited_s) {
   if (note->in_loop)
@@ -256,24 +242,38 @@ static hr_status_t timeout_error(int rank, const graph_msg_t *note, double waite
   return hr_error(HR_DEADLINE, "rank %d waited %.3g s for its peers", rank, waited_s);
 }
 
+static hr_status_t add_report(hr_status_t st, exec_graph_t *graph) {
+  int rank = rank_of(graph);
+  graph->all[rank] = (graph_msg_t){.kind = NOTE_ANSWER};
+  describe(graph->comm, &graph->all[rank]);
+  return exec_wait_report(st, graph->all, world_of(graph), graph->in_cycle);
+}
+
 /* Errors: DEADLINE with the report if a rank timed out; otherwise the report is only printed. */
 static hr_status_t finish_collecting(exec_graph_t *graph, double now) {
   graph->is_collecting = false;
   graph->reported_s = now;
-  graph->all[0] = (graph_msg_t){.kind = NOTE_ANSWER};
-  describe(graph->comm, &graph->all[0]);
-  const graph_msg_t *late = &graph->all[graph->late_rank < 0 ? 0 : graph->late_rank];
   if (graph->late_rank >= 0)
-    return report(timeout_error(graph->late_rank, late, (double)late->waited_s), graph);
-  hr_status_t st = report(hr_error(HR_CANCELLED, "who waits for whom"), graph);
+    return add_report(timeout_error(graph->late_rank, &graph->late, (double)graph->late.waited_s),
+                      graph);
+  hr_status_t st = add_report(hr_error(HR_CANCELLED, "who waits for whom"), graph);
+  if (graph->stalled_s > 0)
+    fprintf(stderr, "warning: rank %d has waited %.3g s for its peers\n", graph->stalled_rank,
+            graph->stalled_s);
+  graph->stalled_s = 0;
   hr_status_print_notes(stderr, st);
   hr_status_release(st);
   return NULL;
 }
 
-static hr_status_t query_others(exec_graph_t *graph, double now) {
-  if (atomic_exchange(&graph->comm->wants_graph, false)) HR_TRY(start_collecting(graph, now));
+/* Serves all messages, and asks or reports when it is time. */
+static hr_status_t serve(exec_graph_t *graph, double now) {
+  if (atomic_exchange(&graph->comm->wants_graph, false)) {
+    HR_TRY(tell_deputies(graph, NOTE_QUERY, 0));
+    ask_later(graph, now, false);
+  }
   HR_TRY(receive_notes(graph, now));
+  if (graph->due_s > 0 && now >= graph->due_s) HR_TRY(start_collecting(graph, now));
   return graph->is_collecting && is_complete(graph, now) ? finish_collecting(graph, now) : NULL;
 }
 
@@ -286,11 +286,11 @@ static hr_status_t get_graph(exec_comm_t *comm, exec_graph_t **out_graph) {
   *out_graph = comm->graph;
   if (comm->graph) return NULL;
   size_t world = (size_t)comm->groups->endpoint->world_size;
-  size_t each = sizeof(graph_msg_t) + sizeof(tp_message_t *) + sizeof(bool);
+  size_t each = sizeof(graph_msg_t) + sizeof(outgoing_t) + sizeof(bool);
   HR_TRY(hr_alloc_zeroed(sizeof(exec_graph_t) + world * each, &memory));
   exec_graph_t *graph = memory;
   graph->comm = comm;
-  graph->questions = (tp_message_t **)(graph + 1);
+  graph->questions = (outgoing_t *)(graph + 1);
   graph->all = (graph_msg_t *)(graph->questions + world);
   graph->in_cycle = (bool *)(graph->all + world);
   graph->late_rank = -1;
@@ -303,7 +303,7 @@ static hr_status_t get_graph(exec_comm_t *comm, exec_graph_t **out_graph) {
 static hr_status_t poll_messages(exec_graph_t *graph, double now) {
   tp_groups_t *groups = graph->comm->groups;
   tp_progress_lock(groups);
-  hr_status_t st = groups->endpoint->rank ? answer_first(graph) : query_others(graph, now);
+  hr_status_t st = serve(graph, now);
   tp_progress_unlock(groups);
   double end = hr_clock_coarse_s(), pause = graph->is_collecting ? POLL_COLLECTING_S : POLL_S,
          rest = POLL_BACKOFF * (end - now);
@@ -320,51 +320,71 @@ hr_status_t exec_wait_poll(exec_comm_t *comm, bool often) {
   return now < graph->next_poll_s ? NULL : poll_messages(graph, now);
 }
 
-/* --- giving up --- */
-
-/* Rank 0 timed out: polls until the report is complete. */
-static hr_status_t report_timeout(exec_graph_t *graph, double waited_s) {
-  tp_endpoint_t *endpoint = endpoint_of(graph);
-  graph->late_rank = 0;
-  graph->is_collecting = false;
-  hr_status_t st = start_collecting(graph, hr_clock_coarse_s());
-  for (uint32_t polls = 0; !st && !is_complete(graph, hr_clock_coarse_s()); polls++) {
-    st = receive_notes(graph, hr_clock_coarse_s());
-    endpoint->vtable->backoff(endpoint, polls);
-  }
-  graph->all[0] = (graph_msg_t){.kind = NOTE_ANSWER};
-  describe(graph->comm, &graph->all[0]);
-  return hr_status_join(report(timeout_error(0, &graph->all[0], waited_s), graph), st);
+/* A rank that was asked since the stall began leaves the warning to the one that asked. */
+hr_status_t exec_wait_warn(exec_comm_t *comm, double waited_s) {
+  exec_graph_t *graph;
+  HR_TRY(get_graph(comm, &graph));
+  double now = hr_clock_coarse_s();
+  if (graph->timed_out || graph->asked_s > now - waited_s) return NULL;
+  graph->stalled_rank = rank_of(graph);
+  graph->stalled_s = waited_s;
+  tp_progress_lock(comm->groups);
+  hr_status_t st = NULL;
+  if (is_deputy(graph))
+    ask_later(graph, now, false);
+  else
+    st = tell_deputies(graph, NOTE_QUERY, waited_s);
+  tp_progress_unlock(comm->groups);
+  return st;
 }
 
-/* Answers questions until time `until_s`, or with `once` until it has answered one. */
-static hr_status_t answer_until(exec_graph_t *graph, double until_s, bool once) {
+/* --- giving up --- */
+
+/* Serves until time `until_s`, or with `once` until this rank has been asked. */
+static hr_status_t serve_until(exec_graph_t *graph, double until_s, bool once) {
   tp_endpoint_t *endpoint = endpoint_of(graph);
-  for (uint32_t polls = 0; hr_clock_coarse_s() < until_s && !(once && graph->answered); polls++) {
-    HR_TRY(answer_first(graph));
+  double began_s = hr_clock_coarse_s();
+  for (uint32_t polls = 0; hr_clock_coarse_s() < until_s; polls++) {
+    if (once && graph->asked_s >= began_s) return NULL;
+    HR_TRY(serve(graph, hr_clock_coarse_s()));
     endpoint->vtable->backoff(endpoint, polls);
   }
   return NULL;
 }
 
-/* Another rank timed out: it tells rank 0 and waits for the question. */
-static hr_status_t report_to_first(exec_graph_t *graph, double waited_s) {
-  graph->timed_out_s = hr_clock_coarse_s();
-  hr_status_t st = send_to_first(graph, NOTE_TIMED_OUT, 0, waited_s);
-  if (!st) st = answer_until(graph, graph->timed_out_s + QUESTION_WAIT_S, true);
-  return hr_status_join(timeout_error(endpoint_of(graph)->rank, &graph->mine, waited_s), st);
+/* Tells the deputies, and waits until one of them asks; a deputy may be the one. */
+static hr_status_t report_timeout(exec_graph_t *graph, double waited_s) {
+  double now = hr_clock_coarse_s();
+  double patience_s = DEPUTY_S * (hr_min(rank_of(graph), DEPUTIES) + 1);
+  graph_msg_t mine = {.kind = NOTE_TIMED_OUT, .waited_s = (float)waited_s};
+  describe(graph->comm, &mine);
+  if (rank_of(graph)) graph->timed_out_s = now;
+  note_late(graph, rank_of(graph), &mine);
+  hr_status_t st = tell_deputies(graph, NOTE_TIMED_OUT, waited_s);
+  ask_later(graph, now, true);
+  if (!st) st = serve_until(graph, now + patience_s + (is_deputy(graph) ? 2 * COLLECT_S : 0), true);
+  if (hr_status_code(st) == HR_DEADLINE) return st;
+  return hr_status_join(timeout_error(rank_of(graph), &mine, waited_s), st);
 }
 
 hr_status_t exec_wait_cancel(exec_comm_t *comm, double waited_s) {
   exec_graph_t *graph;
   HR_TRY(get_graph(comm, &graph));
-  int rank = comm->groups->endpoint->rank;
-  if (graph->timed_out) return timeout_error(rank, rank ? &graph->mine : &graph->all[0], waited_s);
+  if (graph->timed_out) {
+    graph_msg_t mine = {.kind = NOTE_TIMED_OUT};
+    describe(comm, &mine);
+    return timeout_error(rank_of(graph), &mine, waited_s);
+  }
   graph->timed_out = true;
   tp_progress_lock(comm->groups);
-  hr_status_t st = rank ? report_to_first(graph, waited_s) : report_timeout(graph, waited_s);
+  hr_status_t st = report_timeout(graph, waited_s);
   tp_progress_unlock(comm->groups);
   return st;
+}
+
+static void end_message(tp_endpoint_t *endpoint, outgoing_t *outgoing) {
+  hr_status_release(test_message(endpoint, &outgoing->message));
+  if (outgoing->message) endpoint->vtable->cancel(endpoint, outgoing->message);
 }
 
 /* exec_comm_t.end_graph, called before the endpoint closes. A process that timed out goes on
@@ -374,13 +394,9 @@ static void end_graph(exec_comm_t *comm) {
   tp_endpoint_t *endpoint = endpoint_of(graph);
   tp_progress_lock(comm->groups);
   if (graph->timed_out_s > 0)
-    hr_status_release(answer_until(graph, graph->timed_out_s + LINGER_S, false));
-  for (int r = 0; r < endpoint->world_size; r++) {
-    hr_status_release(test_message(endpoint, &graph->questions[r]));
-    if (graph->questions[r]) endpoint->vtable->cancel(endpoint, graph->questions[r]);
-  }
-  hr_status_release(test_message(endpoint, &graph->sending));
-  if (graph->sending) endpoint->vtable->cancel(endpoint, graph->sending);
+    hr_status_release(serve_until(graph, graph->timed_out_s + LINGER_S, false));
+  for (int r = 0; r < endpoint->world_size; r++) end_message(endpoint, &graph->questions[r]);
+  for (int d = 0; d < DEPUTIES; d++) end_message(endpoint, &graph->telling[d]);
   tp_progress_unlock(comm->groups);
   hr_free(graph);
   comm->graph = NULL;

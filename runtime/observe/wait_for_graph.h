@@ -1,5 +1,6 @@
-/* The report who waits for whom. Rank 0 asks all ranks for their state, on request (a signal to any
- * process) or when some rank times out, and reports within a second, a cycle first. A rank answers
+/* The report who waits for whom. The lowest rank that lives asks all ranks for their state, on
+ * request (a signal to any process), when some rank times out, or after a stall, and reports within
+ * a second or two, a cycle first. A rank answers
  * while it waits and while it iterates in a loop; otherwise it is silent.
  * Cost:   a probe for messages now and then while a process waits; nothing for short waits.
  * Thread: the one that waits, unless stated. */
@@ -8,14 +9,18 @@
 
 #include "comm/peers/process_comm.h"
 
-/* Requests the report, which rank 0 prints to standard error when it next waits. Thread: any, on
+/* Requests the report, which that rank prints to standard error when it next waits. Thread: any, on
  * any rank. */
 void exec_wait_query(exec_comm_t *comm);
 /* Serves the protocol; to be called repeatedly while the process waits or iterates in a loop.
  * `often`: thousands of times a second, so that most calls return at once.
- * Errors: DEADLINE on rank 0 with the report, when another rank has timed out. */
+ * Errors: DEADLINE on the rank that asks, with the report, when another rank has timed out. */
 hr_status_t exec_wait_poll(exec_comm_t *comm, bool often);
-/* Returns DEADLINE for this rank after `waited_s` seconds; on rank 0 with the report. */
+/* Requests the report as a warning: this rank has waited for so long. Nothing if another rank has
+ * asked since then. */
+hr_status_t exec_wait_warn(exec_comm_t *comm, double waited_s);
+/* Returns DEADLINE for this rank after `waited_s` seconds; on the rank that asks with the report.
+ */
 hr_status_t exec_wait_cancel(exec_comm_t *comm, double waited_s);
 /* Describes what this process does, as text of at most `size` bytes; `current`: its current
  * instruction, NULL outside of programs. Thread: any; may be slightly out of date. */

@@ -37,6 +37,7 @@ disturbed() {
     group) kill "-$signal" -- "-$pid" ;;
     command) kill "-$signal" "$pid" ;;
     one) kill "-$signal" "$(pgrep -P "$pid" | tail -n 1)" ;;
+    first) kill "-$signal" "$(pgrep -P "$pid" | head -n 1)" ;;
   esac
   eventually all_gone "$pid"
   echo "it took $((($(date +%s%N) - began) / 1000000)) ms, and $(living "$pid") processes are left" >>out
@@ -64,7 +65,15 @@ all_ways() {
   if grep -q "has ended on" out && grep -q "busy.hlo:11" out; then pass; else fail "a killed process is named" out; fi
   disturbed "a crashed process" 5 SEGV one "$1"
   disturbed "a stopped process" 6 STOP one "$1" --timeout 1
-  if grep -q "has not answered" out; then pass; else fail "a stopped process is named" out; fi
+  if grep -q "rank $(($1 - 1)) has not answered" out; then pass; else fail "a stopped process is named" out; fi
+  disturbed "the first process stopped" 6 STOP first "$1" --timeout 1
+  if grep -q "rank 0 has not answered" out; then pass; else fail "a stopped rank 0 is named" out; fi
+  disturbed "a terminated process" 5 TERM one "$1"
+  if grep -q "error: rank $(($1 - 1)) was interrupted by SIGTERM" out; then pass; else fail "a terminated process is named" out; fi
+  disturbed "the first process terminated" 5 TERM first "$1"
+  if grep -q "error: rank 0 was interrupted by SIGTERM" out; then pass; else fail "a terminated rank 0 is named" out; fi
+  disturbed "an unknown signal to a process" 5 USR2 one "$1"
+  if grep -q "rank $(($1 - 1)) ended by SIGUSR2" out; then pass; else fail "any signal is named" out; fi
 }
 sizes="1 3"
 [ -z "${EVERY_SIZE:-}" ] || sizes=$(seq 8)
@@ -78,6 +87,35 @@ if command -v "$mpirun" >/dev/null; then
   disturbed "Ctrl-C and mpirun" 130 INT group 2
   disturbed "an interrupted command and mpirun" 130 INT command 2
   unset HLORUN_LAUNCHER
+fi
+
+# A stall without --timeout is said, whichever process it is that stands still, and the run goes on afterwards.
+stalled() { # NAME RANK OPTION...
+  local name=$1 rank=$2 pid got=0 parent
+  shift 2
+  HLORUN_WATCHDOG=1 HLORUN_LOG=cli:info setsid "$hlorun" -n 6 --steps 100000000 --carry 0:0 --random-inputs "$@" \
+    busy.hlo >out 2>&1 </dev/null &
+  pid=$!
+  eventually has_lines out 6 "cli info: loaded"
+  sleep 0.3
+  parent=$pid
+  [ "${HLORUN_LAUNCHER:-}" != mpirun ] || parent=$(pgrep -P "$pid" | head -n 1)
+  stopped=$(pgrep -P "$parent" | sed -n "$((rank + 1))p")
+  kill -STOP "$stopped"
+  if eventually has_lines out 1 "  rank $rank has not answered"; then pass; else fail "$name is named" out; fi
+  if grep -q "warning: rank [0-9]* has waited" out; then pass; else fail "$name is a warning" out; fi
+  kill -CONT "$stopped"
+  sleep 0.5
+  kill -INT "$pid"
+  wait "$pid" || got=$?
+  eventually all_gone "$pid"
+  if [ "$got" -eq 130 ]; then pass; else fail "$name: exit code $got, want 130" out; fi
+}
+stalled "a stalled process" 4
+stalled "a stalled rank 0" 0
+if command -v "$mpirun" >/dev/null; then
+  HLORUN_LAUNCHER=mpirun stalled "a stalled process and mpirun" 1
+  HLORUN_LAUNCHER=mpirun stalled "a stalled rank 0 and mpirun" 0
 fi
 
 # Loops without an end: the rank that the second parameter names goes round for ever, in a loop inside of a loop.

@@ -139,6 +139,51 @@ wait "$feeder"
 python3 "$feed/reader.py" out.feed >got
 expect_fed "TCP with a secret"
 
+# Strangers who say nothing, or half a secret, keep nobody out, however many they are; a secret that is set is asked for
+# on this machine, too.
+strangers='import socket, sys, time
+ends = []
+for k in range(20):
+    end = socket.socket()
+    for _ in range(1000):
+        if not end.connect_ex((sys.argv[1], int(sys.argv[2]))): break
+        time.sleep(0.05)
+    if k % 2: end.sendall(b"HLK1\x0b\0\0\0open-")
+    ends.append(end)
+time.sleep(60)'
+for address in 0.0.0.0 127.0.0.1; do
+  read -r port other_port < <(free_ports)
+  python3 -c "$strangers" 127.0.0.1 "$port" &
+  stranger=$!
+  (sleep 1 && timeout 20 python3 -c "$connect" 127.0.0.1 "$port" "" wrong open-sesame) &
+  feeder=$!
+  HLORUN_FEED_SECRET=open-sesame expect_exit "strangers at $address" 0 "$hlorun" --timeout 10 \
+    --infeed "tcp:$address:$port" --outfeed file:out.feed "$feed/feed.hlo"
+  wait "$feeder"
+  kill "$stranger"
+  wait "$stranger" 2>/dev/null
+  python3 "$feed/reader.py" out.feed >got
+  expect_fed "strangers at $address"
+done
+HLORUN_FEED_SECRET=$(printf '%1025s' x) expect_exit "a secret that is too long" 2 "$hlorun" --infeed "tcp:$port" \
+  "$feed/feed.hlo"
+
+# Bits that a type does not have are not read.
+while read -r type values; do
+  printf '%s\n' "HloModule narrow" "ENTRY main {" "  t = token[] after-all()" \
+    "  pair = ($type[4], token[]) infeed(t)" "  ROOT x = $type[4] get-tuple-element(pair), index=0" "}" >narrow.hlo
+  python3 -c 'import struct, sys
+sys.stdout.buffer.write(b"HLF1" + struct.pack("<I16sIIq", 1, sys.argv[1].encode(), 1, 0, 4) + b"\xff\x80\x7f\x01\0\0\0\0")' \
+    "$type" >narrow.feed
+  expect_exit "$type with more bits" 0 "$hlorun" --infeed file:narrow.feed narrow.hlo
+  expect_text "$type with more bits" "$values"
+done <<END
+s4 {-1, 0, -1, 1}
+u4 {15, 0, 15, 1}
+s2 {-1, 0, -1, 1}
+u2 {3, 0, 3, 1}
+END
+
 # What is wrong is said, and ends the run.
 expect_exit "too few values" 5 "$hlorun" --infeed file:short.npz --outfeed file:out.feed "$feed/feed.hlo"
 expect_text "too few values" "ended after 2 values"

@@ -80,7 +80,7 @@ expect_text "a number for an array" "scalar.hlo:3:25: one number for f32[2,2]"
 
 # --- programs that XLA has partitioned: global arrays are cut by the shardings of the parameters ---
 cat >cut.hlo <<'END'
-HloModule cut, num_partitions=4
+HloModule cut, is_scheduled=true, num_partitions=4
 ENTRY e {
   x = s32[2,3] parameter(0), sharding={devices=[4,1]<=[4]}
   w = s32[2] parameter(1), sharding={devices=[2,2]<=[2,2]T(1,0) last_tile_dim_replicate}

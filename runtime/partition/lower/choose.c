@@ -43,6 +43,7 @@ typedef struct trial {
 
 static bool can_cut(const chooser_t *chooser, int f) {
   spmd_factor_kind_t kind = chooser->rule->factors[f].kind;
+  if (!spmd_can_cut_factor(chooser->instr, chooser->rule, f)) return false;
   if (kind == SPMD_PASS_THROUGH) return true;
   return kind != SPMD_NEED_REPLICATION && chooser->op.can_cut &&
          chooser->op.can_cut(chooser->instr, chooser->rule, f);
@@ -234,7 +235,7 @@ static double result_cost(const chooser_t *chooser, const trial_t *trial, int r)
       cost += own / 2 + SPMD_COLLECTIVE_COST;
   int64_t parts = spmd_axes_parts(trial->reduced);
   if (parts > 1 && !spmd_leaves_partial(chooser->instr))
-    cost += own * (double)(parts - 1) + SPMD_COLLECTIVE_COST;
+    cost += own * (double)(parts - 1) + (r == 0) * SPMD_COLLECTIVE_COST;
   return cost +
          spmd_reshard_cost(shape, sharding, spmd_preferred(chooser->lower, chooser->instr, r));
 }

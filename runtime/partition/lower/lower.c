@@ -219,7 +219,7 @@ static hr_status_t lower_instr(spmd_lower_t *lower, const hlo_instr_t *instr) {
       break;
   }
   if (spmd_is_marker(instr)) return spmd_lower_marker(lower, instr);
-  if (!is_filled(instr)) return lower_operation(lower, instr);
+  if (!is_filled(instr) && !spmd_is_recipe(lower, instr)) return lower_operation(lower, instr);
   spmd_local_t *value = spmd_local_new(lower, instr, 0);
   if (value) value->recipe = instr;
   return NULL;

@@ -20,7 +20,7 @@ typedef struct spmd_local {
   const spmd_sharding_t *preferred; /* by propagation */
   hlo_opcode_t reducer;             /* of unreduced forms */
   uint32_t uses;
-  const hlo_instr_t *recipe; /* constant, iota or broadcast of a scalar: made anew in any sharding;
+  const hlo_instr_t *recipe; /* constant, iota or what follows from them: made anew in any sharding;
                                 NULL: none */
   spmd_form_t *forms;        /* the first is how it was defined */
 } spmd_local_t;
@@ -57,6 +57,8 @@ spmd_local_t *spmd_define(spmd_lower_t *lower, const hlo_instr_t *instr, int lea
                           const spmd_sharding_t *sharding);
 /* The value in the wanted sharding. */
 hlo_instr_t *spmd_use(spmd_lower_t *lower, spmd_local_t *value, const spmd_sharding_t *wanted);
+/* Does it follow from constants, positions or scalars alone, or repeat a whole array? */
+bool spmd_is_recipe(const spmd_lower_t *lower, const hlo_instr_t *instr);
 /* What spmd_use would cost. */
 double spmd_use_cost(const spmd_lower_t *lower, const spmd_local_t *value,
                      const spmd_sharding_t *wanted);
@@ -85,6 +87,10 @@ typedef struct spmd_choice {
 /* The axes that an array's sharding gives each factor; false if some axis belongs to none. */
 bool spmd_project(spmd_lower_t *lower, const spmd_rule_t *rule, int tensor,
                   const spmd_sharding_t *sharding, spmd_axes_t *out_axes);
+/* May the factor be cut at all? It must be a dimension of a result, or results would lack what
+ * other parts have, and of an operand, or they would need the same elements in another shape; but
+ * what a broadcast repeats has no operand. Reductions need neither. */
+bool spmd_can_cut_factor(const hlo_instr_t *instr, const spmd_rule_t *rule, int factor);
 /* The sharding of tensor t by the factors' axes; NULL if the dimensions cannot be cut so. */
 const spmd_sharding_t *spmd_tensor_sharding(spmd_lower_t *lower, const spmd_rule_t *rule,
                                             int tensor, const spmd_axes_t *axes,

@@ -115,15 +115,16 @@ static piece_t piece_of(spmd_lower_t *lower, const hlo_instr_t *concatenate, int
   return piece;
 }
 
-/* One array's elements in order, from any place on and around its end. */
-static bool is_roll(const piece_t *pieces, int count, int d, int64_t parts) {
+/* One array's elements in order, from any place on and around its end; no part needs a chunk of it
+ * twice. */
+static bool is_roll(const piece_t *pieces, int count, int d, int64_t parts, int64_t chunk) {
   int64_t size = pieces[0].source->shape->dims[d];
   for (int k = 1; k < count; k++) {
     const piece_t *last = &pieces[k - 1];
     if (pieces[k].source != last->source || pieces[k].from != (last->from + last->size) % size)
       return false;
   }
-  return size % parts == 0;
+  return size % parts == 0 && chunk + size / parts <= size;
 }
 
 static hlo_instr_t *piece_window(spmd_lower_t *lower, const spmd_choice_t *choice,
@@ -180,7 +181,8 @@ hlo_instr_t *spmd_lower_concatenate(spmd_lower_t *lower, const spmd_choice_t *ch
     at += pieces[k].size;
   }
   if (is_cut(choice, d)) {
-    if (is_roll(pieces, instr->operand_count, d, spmd_chosen_parts(choice, 0, d)))
+    if (is_roll(pieces, instr->operand_count, d, spmd_chosen_parts(choice, 0, d),
+                result_chunk(choice, d)))
       return piece_window(lower, choice, &pieces[0], d, true);
     return choose_pieces(lower, choice, pieces, d);
   }

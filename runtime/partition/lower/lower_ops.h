@@ -31,6 +31,7 @@ hlo_instr_t *spmd_lower_reverse(spmd_lower_t *lower, const spmd_choice_t *choice
 hlo_instr_t *spmd_lower_concatenate(spmd_lower_t *lower, const spmd_choice_t *choice);
 /* lower_window.c */
 hlo_instr_t *spmd_lower_reduce_window(spmd_lower_t *lower, const spmd_choice_t *choice);
+bool spmd_can_cut_window(const hlo_instr_t *instr, const spmd_rule_t *rule, int factor);
 hlo_instr_t *spmd_lower_convolution(spmd_lower_t *lower, const spmd_choice_t *choice);
 hr_status_t spmd_rule_convolution(spmd_lower_t *lower, const hlo_instr_t *instr,
                                   const spmd_rule_t **out_rule);

@@ -54,9 +54,12 @@ static bool begins_with_zero(spmd_lower_t *lower, const hlo_instr_t *instr) {
   return init->recipe && pass_is_number(init->recipe, 0);
 }
 
-static bool reduces_cut(const spmd_rule_t *rule, const spmd_axes_t *axes) {
-  for (int f = 0; f < rule->factor_count; f++)
-    if (rule->factors[f].kind != SPMD_PASS_THROUGH && axes[f].count) return true;
+static bool reduces_cut(const hlo_instr_t *instr, const spmd_rule_t *rule,
+                        const spmd_axes_t *axes) {
+  for (int f = 0; f < rule->factor_count; f++) {
+    bool passes = rule->factors[f].kind == SPMD_PASS_THROUGH && spmd_can_cut_factor(instr, rule, f);
+    if (axes[f].count && !passes) return true;
+  }
   return false;
 }
 
@@ -70,7 +73,7 @@ static bool find_tensors(spmd_lower_t *lower, const hlo_instr_t *instr, const sp
     bool partial = is_result || is_partial(value);
     tensors[t] = spmd_tensor_sharding(lower, rule, t, axes, partial ? unreduced : (spmd_axes_t){0});
     if (!tensors[t]) return false;
-    if (!is_result && spmd_use_cost(lower, value, tensors[t]) > 0) return false;
+    if (!partial && (!value->recipe || !pass_splat_of(value->recipe))) return false;
   }
   return true;
 }
@@ -85,7 +88,7 @@ bool spmd_lower_partial(spmd_lower_t *lower, const hlo_instr_t *instr, const spm
       spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, count, &tensors)))
     return false;
   const spmd_sharding_t *from = spmd_operand(lower, instr, k)->forms->sharding;
-  if (!spmd_project(lower, rule, k, from, axes) || reduces_cut(rule, axes) ||
+  if (!spmd_project(lower, rule, k, from, axes) || reduces_cut(instr, rule, axes) ||
       !find_tensors(lower, instr, rule, axes, from->unreduced, tensors))
     return false;
   spmd_choice_t choice = {.instr = instr, .rule = rule, .axes = axes, .tensors = tensors};

@@ -59,8 +59,9 @@ hlo_instr_t *spmd_lower_dot(spmd_lower_t *lower, const spmd_choice_t *choice) {
   return spmd_emit_like(&lower->emit, choice->instr, operands, spmd_chosen_shape(lower, choice, 0));
 }
 
-/* Every result is one of the inputs, chosen by comparisons: applying it to parts and again to the
- * parts' results is the same. */
+/* Choices may depend on the order of the elements (the first NaN), so parts must follow each other:
+ * only the major one of the reduced dimensions is cut. Every result is one of the inputs, chosen by
+ * comparisons: applying it to parts and again to the parts' results is the same. */
 static bool only_chooses(const hlo_computation_t *body) {
   for (size_t i = 0; i < body->instrs.count; i++) switch (body->instrs.data[i]->op) {
       case HLO_PARAMETER:
@@ -78,11 +79,15 @@ static bool only_chooses(const hlo_computation_t *body) {
 }
 
 bool spmd_can_cut_reduce(const hlo_instr_t *instr, const spmd_rule_t *rule, int factor) {
+  hr_ints_t dims = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
   hlo_opcode_t op;
-  (void)rule;
-  (void)factor;
+  int64_t major = HLO_MAX_RANK;
   if (instr->operand_count == 2) return pass_body_is_binary(instr->called[0], &op);
-  return only_chooses(instr->called[0]);
+  for (int64_t i = 0; i < dims.count; i++)
+    if (dims.data[i] < major) major = dims.data[i];
+  bool keeps_order = major < rule->tensors[0].rank && rule->tensors[0].dims[major].count == 1 &&
+                     rule->tensors[0].dims[major].factors[0] == factor;
+  return keeps_order && only_chooses(instr->called[0]);
 }
 
 /* Sums from zero may begin everywhere. */

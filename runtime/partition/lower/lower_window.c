@@ -64,6 +64,24 @@ static void drop_padding(hlo_window_dim_t *dim) {
 
 /* --- reduce-window --- */
 
+static bool is_padded(const hlo_window_dim_t *dim) {
+  return dim->pad_low > 0 || dim->pad_high > 0 || dim->base_dilation > 1;
+}
+
+/* Places without an element are skipped by the operation, but become initial values here: these
+ * must change nothing. */
+bool spmd_can_cut_window(const hlo_instr_t *instr, const spmd_rule_t *rule, int factor) {
+  const hlo_window_t *window = hlo_attr_window(instr);
+  hlo_opcode_t op;
+  bool neutral = instr->operand_count == 2 && pass_body_is_binary(instr->called[0], &op) &&
+                 pass_is_neutral(op, instr->operands[1]);
+  for (int d = 0; d < window->rank; d++)
+    for (int i = 0; i < rule->tensors[0].dims[d].count; i++)
+      if (rule->tensors[0].dims[d].factors[i] == factor)
+        return neutral || !is_padded(&window->dims[d]);
+  return false;
+}
+
 /* Does result i reduce all elements up to i (from i on, if `backward`)? */
 static bool is_cumulative(const spmd_choice_t *choice, int d, bool *out_backward) {
   const hlo_window_dim_t *dim = &hlo_attr_window(choice->instr)->dims[d];

@@ -24,7 +24,7 @@ spmd_op_t spmd_op_of(const hlo_instr_t *instr) {
     case HLO_CONCATENATE:
       return (spmd_op_t){spmd_lower_concatenate, always};
     case HLO_REDUCE_WINDOW:
-      return (spmd_op_t){spmd_lower_reduce_window, always};
+      return (spmd_op_t){spmd_lower_reduce_window, spmd_can_cut_window};
     case HLO_CONVOLUTION:
       return (spmd_op_t){spmd_lower_convolution, always};
     case HLO_DYNAMIC_SLICE:

@@ -19,7 +19,8 @@ typedef struct spmd_ranges {
   int64_t parts;
   int64_t width;         /* elements of every window */
   const int64_t *starts; /* by part; may be negative */
-  bool wrap; /* elements repeat with period `size`, which is chunk * parts: nothing is nobody's */
+  bool wrap; /* elements repeat with period `size`, which is chunk * parts: nothing is nobody's;
+                a window and a chunk together have at most `size` elements */
 } spmd_ranges_t;
 
 typedef struct spmd_round {

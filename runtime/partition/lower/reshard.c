@@ -73,6 +73,26 @@ static bool find_cuts(sides_t *sides) {
   return true;
 }
 
+/* Cuts axes that change their dimension into pieces as small as the others': parts of one axis can
+ * then change places with another axis. Not where that would make many pieces. */
+static bool cut_alike(sides_t *sides, spmd_axis_t a, spmd_axis_t b) {
+  if (a.size <= b.size || a.size % b.size || a.size > b.size * b.size) return true;
+  return add_cut(&sides->cuts[a.axis], a.pre * (a.size / b.size));
+}
+
+static bool cut_differing(sides_t *sides) {
+  const spmd_sharding_t *from = sides->from, *to = sides->to;
+  for (int d = 0; d < sides->shape->rank; d++) {
+    spmd_axes_t a = from->dims[d].axes, b = to->dims[d].axes;
+    if (spmd_axes_equal(a, b) || a.count + b.count > 4) continue;
+    for (int i = 0; i < a.count; i++)
+      for (int k = 0; k < b.count; k++)
+        if (!cut_alike(sides, a.items[i], b.items[k]) || !cut_alike(sides, b.items[k], a.items[i]))
+          return false;
+  }
+  return true;
+}
+
 static bool list_of_axes(spmd_reshard_case_t *out, const sides_t *sides, spmd_axes_t axes,
                          spmd_list_t *list) {
   for (int i = 0; i < axes.count; i++)
@@ -137,7 +157,7 @@ bool spmd_reshard_case(const hlo_shape_t *shape, const spmd_sharding_t *from,
   sides_t sides = {.shape = shape, .from = from, .to = to};
   *out_case = (spmd_reshard_case_t){0};
   out_case->problem.other_bytes = (double)hr_dtype_bytes(shape->dtype);
-  if (!find_cuts(&sides)) return false;
+  if (!find_cuts(&sides) || !cut_differing(&sides)) return false;
   for (int d = 0; d < shape->rank; d++)
     if (!add_dim(out_case, &sides, d)) return false;
   return set_of_axes(out_case, &sides, from->unreduced, &out_case->problem.unreduced_from) &&

@@ -199,14 +199,25 @@ static void try_all_to_alls(search_t *search, int from, const spmd_layout_t *lay
       }
 }
 
-/* Share of the parts that change their device, from the atoms that lie elsewhere afterwards. */
+static int find_root(const int *parent, int a) {
+  while (parent[a] != a) a = parent[a];
+  return a;
+}
+
+/* Share of the parts that change their device. A part stays where the coordinates are equal along
+ * every pair of axes that take each other's place. */
 static double moved_share(const spmd_reshard_t *problem, const spmd_layout_t *a,
                           const spmd_layout_t *b) {
   double stay = 1;
+  int parent[SPMD_MAX_ATOMS];
+  for (int i = 0; i < SPMD_MAX_ATOMS; i++) parent[i] = i;
   for (int d = 0; d < problem->rank; d++)
-    for (int i = 0; i < a->dims[d].count && i < b->dims[d].count; i++)
-      if (a->dims[d].atoms[i] != b->dims[d].atoms[i])
-        stay /= (double)problem->atom_sizes[b->dims[d].atoms[i]];
+    for (int i = 0; i < a->dims[d].count && i < b->dims[d].count; i++) {
+      int x = find_root(parent, a->dims[d].atoms[i]), y = find_root(parent, b->dims[d].atoms[i]);
+      if (x == y) continue;
+      parent[x] = y;
+      stay /= (double)problem->atom_sizes[b->dims[d].atoms[i]];
+    }
   return 1 - stay;
 }
 

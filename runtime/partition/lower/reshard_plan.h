@@ -64,7 +64,7 @@ typedef struct spmd_plan {
 } spmd_plan_t;
 
 /* Weight of one collective in bytes: decides between plans of about equal bytes. */
-#define SPMD_COLLECTIVE_COST 32.0
+#define SPMD_COLLECTIVE_COST 128.0
 
 /* The cheapest plan, by a search over layouts; with many axes, a gather of everything. Never fails:
  * every layout is reached by gathering and slicing. Cost: some thousand steps at most. */

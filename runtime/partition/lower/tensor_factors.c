@@ -48,6 +48,24 @@ bool spmd_project(spmd_lower_t *lower, const spmd_rule_t *rule, int tensor,
   return all;
 }
 
+static bool has_factor(const spmd_tensor_factors_t *tensor, int factor) {
+  for (int d = 0; d < tensor->rank; d++)
+    for (int i = 0; i < tensor->dims[d].count; i++)
+      if (tensor->dims[d].factors[i] == factor) return true;
+  return false;
+}
+
+bool spmd_can_cut_factor(const hlo_instr_t *instr, const spmd_rule_t *rule, int factor) {
+  bool in_operand = instr->op == HLO_BROADCAST, in_result = false;
+  if (rule->factors[factor].kind == SPMD_REDUCTION) return true;
+  for (int t = 0; t < rule->operand_count + rule->result_count; t++) {
+    if (!has_factor(&rule->tensors[t], factor)) continue;
+    in_operand |= t < rule->operand_count;
+    in_result |= t >= rule->operand_count;
+  }
+  return in_operand && in_result;
+}
+
 /* The axes of a dimension by its factors'; false if it cannot be cut so. */
 static bool dim_axes(spmd_lower_t *lower, const spmd_rule_t *rule, const spmd_dim_factors_t *dim,
                      const spmd_axes_t *axes, spmd_axes_t *out_axes) {

@@ -111,12 +111,56 @@ static hlo_instr_t *make_iota(spmd_lower_t *lower, const hlo_instr_t *recipe,
   return hlo_build_convert(&emit->b, local, shape->dtype);
 }
 
+/* The same operation on operands that are made anew, too, cut as its result wants them; whole, if
+ * it cannot be cut so. */
+static hlo_instr_t *make_again(spmd_lower_t *lower, const hlo_instr_t *recipe,
+                               const spmd_sharding_t *sharding, const hlo_shape_t *shape) {
+  const spmd_rule_t *rule = NULL;
+  const spmd_sharding_t *wanted[3], *whole = spmd_replicated(lower, shape->rank);
+  hlo_instr_t *operands[3];
+  spmd_axes_t *axes;
+  if (spmd_emit_failed(&lower->emit, spmd_rule_create(lower->arena, recipe, &rule)) || !rule ||
+      spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, rule->factor_count, &axes)))
+    return NULL;
+  bool cut = spmd_project(lower, rule, recipe->operand_count, sharding, axes);
+  for (int f = 0; f < rule->factor_count; f++)
+    cut &= !axes[f].count || spmd_can_cut_factor(recipe, rule, f);
+  for (int k = 0; k < recipe->operand_count; k++) {
+    wanted[k] = spmd_tensor_sharding(lower, rule, k, axes, (spmd_axes_t){0});
+    cut &= wanted[k] != NULL;
+  }
+  for (int k = 0; k < recipe->operand_count; k++) {
+    spmd_local_t *operand = spmd_operand(lower, recipe, k);
+    operands[k] = cut ? spmd_use(lower, operand, wanted[k]) : spmd_use_whole(lower, operand);
+  }
+  if (cut) return spmd_emit_like(&lower->emit, recipe, operands, shape);
+  shape = spmd_shape_in(lower, recipe->shape, whole);
+  hlo_instr_t *x = spmd_emit_like(&lower->emit, recipe, operands, shape);
+  return spmd_emit_reshard(&lower->emit, x, recipe->shape, whole, sharding, HLO_ADD);
+}
+
+bool spmd_is_recipe(const spmd_lower_t *lower, const hlo_instr_t *instr) {
+  bool moves = instr->op == HLO_BROADCAST || instr->op == HLO_RESHAPE || instr->op == HLO_TRANSPOSE;
+  if (!moves && (!hlo_op_is(instr->op, OP_ELEMENTWISE) || instr->operand_count > 3)) return false;
+  if (!hlo_shape_is_array(instr->shape) || !instr->shape->rank || !instr->operand_count)
+    return false;
+  for (int k = 0; k < instr->operand_count; k++) {
+    const spmd_local_t *operand = spmd_operand(lower, instr, k);
+    bool whole = instr->op == HLO_BROADCAST && operand->forms &&
+                 spmd_sharding_is_replicated(operand->forms->sharding);
+    if (!whole && !operand->recipe) return false;
+  }
+  return true;
+}
+
 static hlo_instr_t *make_recipe(spmd_lower_t *lower, const hlo_instr_t *recipe,
                                 const spmd_sharding_t *sharding) {
   const hlo_shape_t *shape = spmd_shape_in(lower, recipe->shape, sharding);
   if (!shape) return NULL;
   if (recipe->op == HLO_IOTA) return make_iota(lower, recipe, shape, sharding);
   if (recipe->op == HLO_CONSTANT) return make_splat(lower, recipe, shape);
+  if (recipe->op != HLO_BROADCAST || recipe->operands[0]->shape->rank)
+    return make_again(lower, recipe, sharding, shape);
   hlo_instr_t *scalar = spmd_use_whole(lower, spmd_operand(lower, recipe, 0));
   return hlo_build_broadcast(&lower->emit.b, scalar, shape, (hr_ints_t){NULL, 0});
 }

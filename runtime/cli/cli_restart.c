@@ -1,0 +1,163 @@
+/* The loop around a run: start, wait, and start again with --resume. A run that began with
+ * --overwrite keeps it until a checkpoint of its own is there, which is known by the time in its
+ * manifest: the training that it replaces must not be gone on with. What happened is said on
+ * standard error, in the log of the run. Runs that end within SHORT_S of their start are followed
+ * by a pause, which doubles. A signal to this process ends all. Launchers' own restarts (of a Slurm
+ * job) are theirs: this process must have started the others. */
+#include "cli/cli_restart.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "cli/cli_agree.h"
+#include "cli/cli_launch.h"
+#include "cli/cli_launch_local.h"
+#include "cli/cli_manifest.h"
+#include "transport/core/transport.h"
+
+#define NUMBER_VARIABLE "HLORUN_RESTARTS" /* set for the processes of a run */
+#define SHORT_S 10.0
+#define FIRST_PAUSE_S 0.25
+#define LONGEST_PAUSE_S 30.0
+#define EXIT_PEER 5 /* exit codes after which a run is started again */
+#define EXIT_STALL 6
+
+int cli_restart_number(void) {
+  const char *text = getenv(NUMBER_VARIABLE);
+  return text ? atoi(text) : 0;
+}
+
+hr_status_t cli_restart_is_wanted(const hr_options_t *options, bool *out_wanted) {
+  *out_wanted = false;
+  if (!hr_option_is_given(options, HR_OPTION_MAX_RESTARTS)) return NULL;
+  if (!hr_option_is_given(options, HR_OPTION_CHECKPOINT))
+    return hr_error(HR_USAGE, "--max-restarts goes on from checkpoints: give --checkpoint");
+  for (size_t i = 0; i < options->operands.count; i++)
+    if (strcmp(options->operands.data[i], "-") == 0)
+      return hr_error(HR_USAGE, "--max-restarts reads the program again, which - cannot be");
+  if (getenv(NUMBER_VARIABLE)) return NULL;
+  if (tp_launcher_world_size() > 0)
+    return hr_error(HR_USAGE,
+                    "--max-restarts is for the process that starts the others: use -n, or --hosts, "
+                    "instead of mpirun or srun");
+  *out_wanted = true;
+  return NULL;
+}
+
+/* --- what the next run is given --- */
+
+/* Is there a checkpoint of a training that began at that time or later? */
+static hr_status_t find_own_checkpoint(const char *path, uint64_t since_ns, hr_arena_t *arena,
+                                       bool *out_found) {
+  cli_folder_t folder, step_folder;
+  const char **names;
+  int count;
+  *out_found = false;
+  HR_TRY(cli_folder_open(path, &folder));
+  hr_status_t st = cli_folder_list(&folder, arena, &names, &count);
+  for (int i = 0; i < count && !st && !*out_found; i++) {
+    cli_manifest_t manifest;
+    uint64_t step;
+    if (!cli_step_parse(names[i], &step)) continue;
+    hr_status_t torn = cli_folder_enter(&folder, names[i], &step_folder);
+    if (!torn) {
+      torn = cli_manifest_read(arena, &step_folder, step, &manifest);
+      cli_folder_close(&step_folder);
+    }
+    *out_found = !torn && manifest.began >= since_ns;
+    hr_status_release(torn);
+  }
+  cli_folder_close(&folder);
+  return st;
+}
+
+/* The words of the first run, with --resume after the command's name. */
+static hr_status_t resuming_words(hr_arena_t *arena, const cli_arguments_t *arguments,
+                                  int *out_argc, char ***out_argv) {
+  int skip = arguments->all_argc - arguments->argc, count = 0;
+  char **words;
+  HR_TRY(HR_NEW_ARRAY(arena, arguments->all_argc + 1, &words));
+  for (int i = 0; i < skip; i++) words[count++] = arguments->all_argv[i];
+  words[count++] = "--resume";
+  for (int i = skip; i < arguments->all_argc; i++) {
+    bool is_left_out = !strcmp(arguments->all_argv[i], "--overwrite") ||
+                       !strcmp(arguments->all_argv[i], "--resume");
+    if (!is_left_out) words[count++] = arguments->all_argv[i];
+  }
+  *out_argc = count;
+  *out_argv = words;
+  return NULL;
+}
+
+/* --- the loop --- */
+
+typedef struct restarts {
+  const cli_arguments_t *arguments;
+  int processes;
+  uint64_t began_ns;
+  uint64_t most, done;
+  double pause_s;
+} restarts_t;
+
+static hr_status_t start(const restarts_t *r, hr_arena_t *arena) {
+  const cli_arguments_t *arguments = r->arguments;
+  const hr_options_t *options = &arguments->options;
+  int argc = arguments->all_argc;
+  char **argv = (char **)arguments->all_argv, number[24];
+  bool resumes = r->done > 0;
+  if (resumes && hr_option_is_given(options, HR_OPTION_OVERWRITE))
+    HR_TRY(find_own_checkpoint(hr_option_text(options, HR_OPTION_CHECKPOINT), r->began_ns, arena,
+                               &resumes));
+  if (resumes) HR_TRY(resuming_words(arena, arguments, &argc, &argv));
+  snprintf(number, sizeof number, "%d", (int)r->done);
+  setenv(NUMBER_VARIABLE, number, 1);
+  hr_status_t st =
+      r->processes > 1
+          ? cli_launch_run(r->processes, hr_option_text(options, HR_OPTION_HOSTS), argc, argv)
+          : cli_launch_locally(1, argc, argv);
+  unsetenv(NUMBER_VARIABLE);
+  return st;
+}
+
+/* Says why, and waits if the run was short. */
+static void announce(restarts_t *r, hr_status_t st, double ran_s) {
+  bool is_told = cli_is_reported(st);
+  int code = hr_status_exit_code(st);
+  fprintf(stderr, "hlorun: restart %d of %d after %.0f s: ", (int)r->done, (int)r->most, ran_s);
+  if (is_told)
+    fprintf(stderr, "the run ended with exit code %d\n", code);
+  else
+    fprintf(stderr, "%s\n", hr_status_message(st));
+  if (ran_s >= SHORT_S) r->pause_s = FIRST_PAUSE_S;
+  struct timespec pause = {(time_t)r->pause_s,
+                           (long)(1e9 * (r->pause_s - (double)(long)r->pause_s))};
+  nanosleep(&pause, NULL);
+  if (ran_s < SHORT_S && r->pause_s < LONGEST_PAUSE_S) r->pause_s *= 2;
+}
+
+static bool may_pass(hr_status_t st) {
+  int code = hr_status_exit_code(st);
+  return st && !cli_launch_interrupted() && hr_status_code(st) != HR_CANCELLED &&
+         (code == EXIT_PEER || code == EXIT_STALL);
+}
+
+hr_status_t cli_restart_run(const cli_arguments_t *arguments, int processes) {
+  restarts_t r = {.arguments = arguments,
+                  .processes = processes,
+                  .began_ns = hr_clock_realtime_ns(),
+                  .most = hr_option_int(&arguments->options, HR_OPTION_MAX_RESTARTS, 0),
+                  .pause_s = FIRST_PAUSE_S};
+  for (;;) {
+    hr_arena_t arena;
+    hr_arena_init(&arena);
+    double from_s = hr_clock_s();
+    hr_status_t st = start(&r, &arena);
+    hr_arena_deinit(&arena);
+    if (!may_pass(st) || r.done == r.most) return st;
+    r.done++;
+    announce(&r, st, hr_clock_s() - from_s);
+    hr_status_release(st);
+  }
+}

@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# --max-restarts: a training whose processes are killed and stopped at random goes on by itself, and ends with the same
+# bits as one that nobody disturbed. KILLS=N says how often.
+set -u
+. "$(dirname "$0")/common.sh"
+cd "$work" || exit 99
+leak_check_off
+
+cat >train.hlo <<'EOF'
+HloModule train
+
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT sum = f32[] add(a, b)
+}
+
+ENTRY main {
+  weights = f32[64,64] parameter(0)
+  count = s32[] parameter(1)
+  squashed = f32[64,64] tanh(weights)
+  gradient = f32[64,64] dot(squashed, weights), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+  all = f32[64,64] all-reduce(gradient), replica_groups={}, to_apply=add
+  low = f32[] constant(0)
+  high = f32[] constant(0.01)
+  noise = f32[64,64] rng(low, high), distribution=rng_uniform
+  rate = f32[] constant(-0.01)
+  rates = f32[64,64] broadcast(rate), dimensions={}
+  step = f32[64,64] multiply(all, rates)
+  moved = f32[64,64] add(weights, step)
+  shaken = f32[64,64] add(moved, noise)
+  one = s32[] constant(1)
+  next = s32[] add(count, one)
+  ROOT both = (f32[64,64], s32[]) tuple(shaken, next)
+}
+EOF
+carry=(--carry 0:0,1:1 --input '1=s32[] 0' --random-inputs=3)
+steps=${STEPS:-8000}
+
+# disturbed NAME RANKS KILLS OPTION...: kills a random process each time there is a checkpoint of this start, or stops
+# it where there is a --timeout.
+disturbed() {
+  local name=$1 ranks=$2 kills=$3 got=0 pid victim seen=0 count signal
+  shift 3
+  rm -rf kept after.npz
+  "$hlorun" -n "$ranks" --steps "$steps" "${carry[@]}" --checkpoint kept --every 200 --max-restarts $((kills + 3)) "$@" \
+    -o after.npz train.hlo >out 2>&1 </dev/null &
+  pid=$!
+  for ((k = 1; k <= kills; k++)); do
+    for _ in $(seq 600); do
+      kill -0 "$pid" 2>/dev/null || break 2
+      victim=$(pgrep -P "$pid" | sed -n "$((RANDOM % ranks + 1))p")
+      # Some in their first moments, the others when they have gone on for a while.
+      [ $((k % 3)) -ne 0 ] || [ -z "$victim" ] || break
+      count=$(ls -d kept/step-* 2>/dev/null | tail -n 1)
+      [ -z "$victim" ] || [ "$count" = "$seen" ] || break
+      sleep 0.02
+    done
+    seen=$(ls -d kept/step-* 2>/dev/null | tail -n 1)
+    signal=KILL
+    [[ " $* " != *" --timeout "* ]] || [ $((k % 2)) -eq 0 ] || signal=STOP
+    [ -z "$victim" ] || kill -"$signal" "$victim" 2>/dev/null
+    eventually has_lines out 1 "hlorun: restart $k of " || break
+  done
+  wait "$pid" || got=$?
+  echo "exit code $got, want 0; $(grep -c 'hlorun: restart' out) restarts" >>out
+  if [ "$got" -eq 0 ] && [ "$(grep -c 'hlorun: restart' out)" -ge "$kills" ]; then pass; else fail "$name" out; fi
+  if cmp -s "$name.npz" after.npz; then pass; else fail "$name: other bits than undisturbed" out; fi
+}
+for ranks in 1 3; do
+  expect_exit "undisturbed" 0 "$hlorun" -n $ranks --steps "$steps" "${carry[@]}" -o "$ranks ranks killed.npz" train.hlo
+  cp "$ranks ranks killed.npz" "$ranks ranks stopped.npz"
+  disturbed "$ranks ranks killed" $ranks "${KILLS:-4}"
+done
+disturbed "3 ranks stopped" 3 2 --timeout 1
+if grep -q "hlorun: restart 1 of 5 after" out; then pass; else fail "what happened is said" out; fi
+
+# With --overwrite the training that is replaced is never gone on with.
+rm -rf kept
+expect_exit "an old training" 0 "$hlorun" --steps 400 "${carry[@]}" --checkpoint kept --every 200 train.hlo
+code=0
+"$hlorun" --steps 100000000 "${carry[@]}" --checkpoint kept --every 100000000 --overwrite --max-restarts 1 train.hlo \
+  >out 2>&1 </dev/null &
+pid=$!
+for k in 1 2; do
+  eventually pgrep -P $pid >"$work/victim"
+  sleep 0.3
+  kill -KILL "$(pgrep -P $pid)"
+  [ $k -eq 2 ] || eventually has_lines out 1 "restart 1 of 1"
+  sleep 0.4
+done
+wait $pid || code=$?
+if [ $code -eq 5 ] && ! grep -q "going on after" out; then pass; else fail "--overwrite and restarts: exit code $code" out; fi
+
+# What cannot pass is not tried again; what cannot be restarted is refused.
+expect_exit "an invalid program" 3 "$hlorun" --steps 4 "${carry[@]}" --checkpoint new --max-restarts 3 /dev/null
+if grep -q "restart" "$work/out"; then fail "an invalid program is not tried again" "$work/out"; else pass; fi
+expect_exit "without --checkpoint" 2 "$hlorun" --max-restarts 3 --random-inputs train.hlo
+expect_exit "a program that is read once" 2 "$hlorun" --max-restarts 3 --checkpoint new "${carry[@]}" -
+expect_exit "a failure that stays" 5 "$hlorun" --steps 4 --carry 0:0 --input nowhere.npz --checkpoint new \
+  --max-restarts 2 train.hlo
+if [ "$(grep -c 'hlorun: restart' "$work/out")" -eq 2 ]; then pass; else fail "so many restarts" "$work/out"; fi
+"$hlorun" -n 2 --steps 100000000 "${carry[@]}" --checkpoint ended --max-restarts 3 train.hlo >out 2>&1 </dev/null &
+pid=$!
+eventually test -d ended/step-000000000100
+kill -TERM $pid
+wait $pid
+if grep -q "hlorun: restart" out; then fail "an interrupted run is not started again" out; else pass; fi
+finish

@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# Files that lie or change while they are read, sizes that lead nowhere, cases that ask for the impossible: each is said
+# in a moment, and nothing crashes or hangs.
+set -u
+. "$(dirname "$0")/common.sh"
+cd "$work" || exit 99
+leak_check_off
+
+printf '%s\n' "HloModule twice" "ENTRY main {" "  x = f32[3] parameter(0)" "  ROOT y = f32[3] add(x, x)" "}" >twice.hlo
+printf '%s\n' "HloModule one" "ENTRY main {" "  ROOT c = f32[] constant(1)" "}" >one.hlo
+
+# quickly NAME CODE COMMAND...: the same as expect_exit, within ten seconds and 4 GB of addresses.
+quickly() {
+  local name=$1 code=$2
+  shift 2
+  expect_exit "$name" "$code" sh -c 'ulimit -v 4000000; exec timeout 10 "$@"' sh "$@"
+}
+
+# Results without elements are shortened as well.
+for shape in 4294967296,4294967296,0 100000,100,0; do
+  printf '%s\n' "HloModule none" "ENTRY main {" "  ROOT x = f32[$shape] iota(), iota_dimension=0" "}" >none.hlo
+  quickly "no elements in [$shape]" 0 "$hlorun" none.hlo
+  if [ "$(wc -c <"$work/out")" -lt 4000 ]; then pass; else fail "[$shape] prints $(wc -c <"$work/out") bytes"; fi
+done
+
+# The check sum of a stored array, large and small.
+expect_exit "arrays" 0 "$hlorun" --input '0=f32[3]{1,2,3}' -o whole.npz twice.hlo
+if command -v python3 >/dev/null; then
+  python3 -c 'import sys
+data = bytearray(open("whole.npz", "rb").read())
+at = data.find(bytes.fromhex("000080400000c040"))  # 4 and 6
+data[at] ^= 1
+open("flipped.npz", "wb").write(data)'
+  expect_exit "a flipped bit" 3 "$hlorun" --input "0=flipped.npz:out0" twice.hlo
+  expect_text "a flipped bit" "out0.npy is damaged: its check sum is wrong"
+
+  # A data set that is cut while it is read.
+  python3 -c 'import struct
+head = b"{\x27descr\x27: \x27<f4\x27, \x27fortran_order\x27: False, \x27shape\x27: (4000000, 3), }"
+head += b" " * (-(len(head) + 11) % 64) + b"\n"
+with open("rows.npy", "wb") as file:
+    file.write(b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head)
+    file.truncate(10 + len(head) + 48000000)'
+  printf '%s\n' "HloModule rows" "ENTRY main {" "  x = f32[1,3] parameter(0)" "  s = f32[] parameter(1)" \
+    "  c = f32[] constant(1)" "  ROOT y = f32[] add(s, c)" "}" >rows.hlo
+  code=0
+  HLORUN_LOG=cli:info timeout -k 5 100 "$hlorun" --epochs 100 --feed 0=rows.npy --input 1=0 --carry 0:1 rows.hlo \
+    >out 2>&1 </dev/null &
+  pid=$!
+  eventually has_lines out 1 "cli info: loaded"
+  sleep 0.3
+  truncate -s 1000 rows.npy
+  wait $pid || code=$?
+  if [ $code -eq 5 ] && grep -q "error: rows.npy was cut off while it was read" out; then
+    pass
+  else
+    echo "exit code $code, want 5" >>out
+    fail "a data set that is cut" out
+  fi
+else
+  skip "no python3: damaged files"
+fi
+
+# Cases whose directives ask for the impossible fail with a reason, in no time.
+expect_exit "a result" 0 "$hlorun" -o one.npz one.hlo
+for directive in "RANKS: 2000000000" "RANKS: -3" "GRID: 65536x65536" "RTOL: nan" "ATOL: inf" "RTOL: -1"; do
+  rm -rf cases && mkdir cases
+  { echo "// $directive" && cat one.hlo; } >cases/one.hlo
+  cp one.npz cases
+  quickly "$directive" 1 "$hlorun" test cases
+  expect_text "$directive" "FAIL cases/one.hlo: "
+  expect_text "$directive" "0 passed, 1 failed"
+done
+finish
