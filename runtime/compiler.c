@@ -15,7 +15,7 @@
 #include "ops/query/custom_call_table.h"
 #include "ops/query/replica_groups.h"
 #include "ops/rules/verify.h"
-#include "passes/program/lower_manual_sharding.h"
+#include "partition/program.h"
 #include "passes/pipeline.h"
 #include "passes/program/insert_probes.h"
 #include "passes/program/specialize_sizes.h"
@@ -245,6 +245,14 @@ static double lap_s(double *since_s) {
   return took_s;
 }
 
+/* Global programs become the program of one partition. */
+static hr_status_t partition(hlo_module_t *module, const compiler_options_t *options) {
+  spmd_options_t spmd = {.device_count = options->part ? 0 : options->world_size,
+                         .mesh = options->mesh,
+                         .sharding = options->sharding};
+  return spmd_run(module, &spmd);
+}
+
 static hr_status_t run_stages(const char *path, hr_buffer_t *bytes,
                               const compiler_options_t *options, compiled_program_t *program) {
   plan_grid_t grid;
@@ -252,7 +260,7 @@ static hr_status_t run_stages(const char *path, hr_buffer_t *bytes,
   HR_TRY(read_module(path, bytes, &program->module));
   HR_TRY(hlo_verify(program->module));
   program->read_s = lap_s(&since_s);
-  HR_TRY(pass_lower_manual_sharding(program->module));
+  HR_TRY(partition(program->module, options));
   HR_TRY(compiler_choose_grid(program->module, options, &grid));
   HR_TRY(check_all_groups(program->module, grid, options->part));
   if (options->probe) HR_TRY(pass_probes(program->module, options->probe));

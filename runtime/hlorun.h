@@ -167,6 +167,9 @@ typedef struct hlorun_program_options {
   /* Folder for probeN.npy and index.csv; with several ranks probeN@RANK.npy and index@RANK.csv.
    * NULL: "probes". */
   const char *probe_dir;
+  /* Global programs: a mesh for one that names none ("data=4,model=2"), and how parameters and
+   * results are cut ("in0=data,model;out0=-,data"). NULL: as the program says. */
+  const char *mesh, *sharding;
 } hlorun_program_options_t;
 /* Sets struct_size and all defaults. */
 void hlorun_program_options_init(hlorun_program_options_t *options);
@@ -186,6 +189,15 @@ hlorun_status_t hlorun_program_load_bytes(hlorun_client_t *client, const char *n
                                           const void *bytes, size_t size_bytes,
                                           const hlorun_program_options_t *options,
                                           hlorun_program_t **out_program);
+/* Loads one program for `count` clients that are each other's peers within this process, which
+ * hlorun_clients_create_local made: it is compiled once, and the programs share it. Not collective:
+ * one thread calls it for all. mpmd and verify_comm are not available.
+ * Owner:   `out_programs` has room for `count` references, by rank. Errors: as
+ *          hlorun_program_load; USAGE for other clients. */
+hlorun_status_t hlorun_programs_load_local(hlorun_client_t *const *clients, int count,
+                                           const char *name, const void *bytes, size_t size_bytes,
+                                           const hlorun_program_options_t *options,
+                                           hlorun_program_t **out_programs);
 /* Saves the state of the program's random number generators as an opaque u8[n] array. Thread: not
  * during an execution of the program. */
 hlorun_status_t hlorun_program_save_state(hlorun_program_t *program, hlorun_buffer_t **out_bytes);

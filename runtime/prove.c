@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "compiler.h"
 #include "ops/rules/verify.h"
-#include "passes/program/lower_manual_sharding.h"
+#include "partition/program.h"
 #include "read/read.h"
 
 #define PROGRAM_BYTES_MAX (4u << 20) /* of one program */
@@ -92,7 +92,8 @@ static hr_status_t load_program(prover_t *prover, int from, const hlo_module_t *
   HR_TRY(st);
   *out_module = module;
   HR_TRY(hlo_verify(module));
-  return pass_lower_manual_sharding(module);
+  spmd_options_t spmd = {.device_count = prover->world};
+  return spmd_run(module, &spmd);
 }
 
 static hr_status_t collect_programs(prover_t *prover) {

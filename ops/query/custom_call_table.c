@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "ops/query/custom_ffi.h"
 #include "ops/query/custom_host.h"
 
 #define TABLE_COUNT OP_CUSTOM_HOST
@@ -20,6 +21,7 @@ static const op_custom_call_t table[] = {
 
 /* Functions that the user registered, under any name that is not in the table. */
 static const op_custom_call_t host_row = {"", OP_CUSTOM_HOST, 0, ""};
+static const op_custom_call_t ffi_row = {"", OP_CUSTOM_FFI, 0, ""};
 
 /* `pattern` with its '?', a '*' at the end for any rest. */
 static bool matches(const char *pattern, hr_str_t target) {
@@ -29,7 +31,7 @@ static bool matches(const char *pattern, hr_str_t target) {
   return pattern[i] == '*' || i == target.size;
 }
 
-const op_custom_call_t *op_custom_call_find(hr_str_t target) {
+static const op_custom_call_t *find_row(hr_str_t target) {
   static const char suffix[] = "_ffi";
   size_t size = sizeof suffix - 1;
   hr_str_t stem = target;
@@ -37,6 +39,14 @@ const op_custom_call_t *op_custom_call_find(hr_str_t target) {
     stem.size -= size;
   for (int i = 0; i < TABLE_COUNT; i++)
     if (matches(table[i].target, target) || matches(table[i].target, stem)) return &table[i];
+  return NULL;
+}
+
+const op_custom_call_t *op_custom_call_find(hr_str_t target) {
+  const op_custom_call_t *row = find_row(target);
+  if (row && !(row->traits & CUSTOM_UNLESS_HANDLED)) return row;
+  if (custom_ffi_find(target)) return &ffi_row;
+  if (row) return row;
   return custom_host_find(target) ? &host_row : NULL;
 }
 

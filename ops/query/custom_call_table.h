@@ -8,8 +8,9 @@
 #include "mlir/mlir_dict.h"
 
 typedef enum op_custom_trait {
-  CUSTOM_IDENTITY = 1,        /* the result is operand 0: a marker */
-  CUSTOM_SHAPED_BY_KERNEL = 2 /* dynamic sizes of results are found while the kernel runs */
+  CUSTOM_IDENTITY = 1,         /* the result is operand 0: a marker */
+  CUSTOM_SHAPED_BY_KERNEL = 2, /* dynamic sizes of results are found while the kernel runs */
+  CUSTOM_UNLESS_HANDLED = 4    /* a handler that the process registered comes first */
 } op_custom_trait_t;
 
 typedef struct op_custom_call {
@@ -19,15 +20,17 @@ typedef struct op_custom_call {
   const char *note;   /* for targets that are refused or skipped: why, and what to do about it */
 } op_custom_call_t;
 
-enum { /* the row of functions that the user registered: the one after the table */
+enum { /* the rows of functions that the user registered: those after the table */
 #define CUSTOM_CALL(target, kernel, native, traits, note) +1
        OP_CUSTOM_HOST = 0
 #include "ops/query/custom_calls.def"
 #undef CUSTOM_CALL
+       ,
+       OP_CUSTOM_FFI
 };
 
-/* The row of a target: of the table, else OP_CUSTOM_HOST if a function of that name is registered
- * or in a plugin, else NULL. */
+/* The row of a target: of the table, else OP_CUSTOM_FFI if a handler of that name is registered,
+ * else OP_CUSTOM_HOST if a function of that name is registered or in a plugin, else NULL. */
 const op_custom_call_t *op_custom_call_find(hr_str_t target);
 /* The target of the table whose name differs least, for messages; NULL if more than half of the
  * characters differ. */

@@ -299,9 +299,12 @@ void api_client_await_ticket(hlorun_client_t *client, uint64_t ticket) {
   while (client->now_serving != ticket) pthread_cond_wait(&client->ticket_released, &client->mutex);
   pthread_mutex_unlock(&client->mutex);
   client->steps_seen_s = 0;
+  atomic_store(&client->holder, pthread_self());
+  atomic_store(&client->depth, 1);
 }
 
 void api_client_unlock_fair(hlorun_client_t *client) {
+  if (atomic_fetch_sub(&client->depth, 1) > 1) return;
   pthread_mutex_lock(&client->mutex);
   client->now_serving++;
   pthread_cond_broadcast(&client->ticket_released);
@@ -309,6 +312,10 @@ void api_client_unlock_fair(hlorun_client_t *client) {
 }
 
 void api_client_lock_fair(hlorun_client_t *client) {
+  if (atomic_load(&client->depth) && pthread_equal(atomic_load(&client->holder), pthread_self())) {
+    atomic_fetch_add(&client->depth, 1);
+    return;
+  }
   api_client_await_ticket(client, api_client_take_ticket(client));
 }
 

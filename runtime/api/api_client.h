@@ -26,6 +26,9 @@ struct hlorun_client {
   pthread_mutex_t mutex;
   pthread_cond_t ticket_released;
   uint64_t next_ticket, now_serving;
+  _Atomic(pthread_t) holder; /* of the lock, while depth is not 0 */
+  atomic_int depth;          /* how often the holder has it: a function of the caller, called by a
+                                program, may run another program */
   /* Watchdog of waits and loops: when the step counter last moved. */
   exec_progress_t progress;
   _Atomic(const hlo_instr_t *) current; /* current instruction; NULL: none */
@@ -48,7 +51,7 @@ uint64_t api_client_take_ticket(hlorun_client_t *client);
 void api_client_await_ticket(hlorun_client_t *client, uint64_t ticket);
 void api_client_unlock_fair(hlorun_client_t *client);
 
-/* Both parts at once. */
+/* Both parts at once. The thread that has the lock gets it once more. */
 void api_client_lock_fair(hlorun_client_t *client);
 
 /* Polled with the client while it waits for a transfer. Errors end the wait: CANCELLED; DISAGREE by

@@ -114,8 +114,18 @@ static void note_execution(const hlorun_client_t *client, uint64_t begin_ns) {
   if (client->trace) hr_trace_add(client->trace, client->executions, begin_ns);
 }
 
+/* A program has one set of intermediate values: a function that it calls may run other programs,
+ * but not itself. With the lock held. */
+static hr_status_t enter(hlorun_program_t *program) {
+  if (program->is_running)
+    return hr_error(HR_UNSUPPORTED, "program %.*s runs itself, in a function that it calls",
+                    HR_STR_ARGS(program->compiled.module->name));
+  program->is_running = true;
+  return NULL;
+}
+
 /* Runs with the lock held. Consumes the references in `leaves`. */
-static hr_status_t run_program(hlorun_program_t *program, hlorun_buffer_t **leaves,
+static hr_status_t run_entered(hlorun_program_t *program, hlorun_buffer_t **leaves,
                                hlorun_buffer_t **results) {
   uint64_t begin_ns = hr_clock_ns();
   exec_compiled_t *fast = program->specializations
@@ -124,6 +134,15 @@ static hr_status_t run_program(hlorun_program_t *program, hlorun_buffer_t **leav
   hr_status_t st = fast ? run_compiled(program, fast, leaves, program->all_params, results)
                         : run_reference(program, leaves, results);
   note_execution(program->client, begin_ns);
+  program->is_running = false;
+  return st;
+}
+
+static hr_status_t run_program(hlorun_program_t *program, hlorun_buffer_t **leaves,
+                               hlorun_buffer_t **results) {
+  hr_status_t st = enter(program);
+  if (!st) return run_entered(program, leaves, results);
+  for (int k = 0; k < program->param_count; k++) hlo_value_release(leaves[k]);
   return st;
 }
 
@@ -156,7 +175,14 @@ hlorun_status_t hlorun_execute(hlorun_program_t *program, hlorun_buffer_t *const
     HR_TRY(check_arguments(program, args));
     api_client_lock_fair(program->client);
     uint64_t begin_ns = hr_clock_ns();
-    st = run_compiled(program, program->fast, args, donate, results);
+    st = enter(program);
+    if (st) {
+      for (int k = 0; donate && k < program->param_count; k++)
+        if (donate[k]) hlo_value_release(args[k]);
+    } else {
+      st = run_compiled(program, program->fast, args, donate, results);
+      program->is_running = false;
+    }
     note_execution(program->client, begin_ns);
     api_client_unlock_fair(program->client);
     return st;

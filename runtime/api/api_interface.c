@@ -70,18 +70,31 @@ const char *hlorun_program_result_shape(const hlorun_program_t *program, int ind
   return has_result(program, index) ? program->result_shapes[index] : NULL;
 }
 
-/* Leaf `index` of the parameters or results, and its sharding (NULL: not cut). */
+/* The sharding that a program of several partitions, which XLA has partitioned and printed, has on
+ * its root. */
+static const hlo_sharding_t *sharding_of_root(const hlo_module_t *module, int index) {
+  const hlo_extra_t *extra = module->entry->root->extra;
+  const hlo_sharding_t *sharding = extra ? extra->sharding : NULL;
+  bool is_tuple = sharding && sharding->kind == HLO_TILE_KIND_TUPLE;
+  if (!is_tuple) return sharding;
+  return index < sharding->element_count ? sharding->elements[index] : NULL;
+}
+
+/* Leaf `index` of the parameters or results, and its sharding (NULL: not cut). Shardings of
+ * programs without manual computations say how XLA has cut what is already local. */
 static const hlo_shape_t *find_leaf(const hlo_module_t *module, bool is_result, int index,
                                     const hlo_sharding_t **out_sharding) {
+  bool is_manual = module->result_shardings != NULL, is_cut = module->num_partitions > 1;
   if (is_result) {
-    *out_sharding = module->result_shardings ? module->result_shardings[index] : NULL;
+    const hlo_sharding_t *at_root = is_cut ? sharding_of_root(module, index) : NULL;
+    *out_sharding = is_manual ? module->result_shardings[index] : at_root;
     return hlo_shape_leaf(hlo_entry_result_shape(module), index);
   }
   int p = 0;
   for (int leaves; index >= (leaves = hlo_shape_leaf_count(hlo_entry_param_shape(module, p))); p++)
     index -= leaves;
   const hlo_extra_t *extra = module->entry->params.data[p]->extra;
-  *out_sharding = module->result_shardings && extra ? extra->sharding : NULL;
+  *out_sharding = (is_manual || is_cut) && extra ? extra->sharding : NULL;
   return hlo_shape_leaf(hlo_entry_param_shape(module, p), index);
 }
 

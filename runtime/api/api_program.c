@@ -32,14 +32,13 @@ static hr_status_t connect_peers(hlorun_program_t *program, bool mpmd, bool unpr
   hlorun_client_t *client = program->client;
   exec_channels_options_t options = {
       .plan = program->compiled.plan, .comm = &client->comm, .mpmd = mpmd};
-  bool alone = client->endpoint->world_size == 1;
+  /* Alone there is nobody to talk to, and a program of the client may run meanwhile. */
+  if (client->endpoint->world_size == 1) return exec_channels_create(&options, &program->channels);
   api_client_lock_fair(client);
-  hr_status_t st = alone  ? NULL
-                   : mpmd ? group_consensus(&client->comm, program->compiled.plan)
-                          : agree_with_peers(program);
+  hr_status_t st =
+      mpmd ? group_consensus(&client->comm, program->compiled.plan) : agree_with_peers(program);
   if (!st) st = exec_channels_create(&options, &program->channels);
-  if (!st && mpmd && !unproved && !alone)
-    st = prove_together(&client->comm, program->compiled.plan);
+  if (!st && mpmd && !unproved) st = prove_together(&client->comm, program->compiled.plan);
   api_client_unlock_fair(client);
   return st;
 }
@@ -160,9 +159,9 @@ static hr_status_t open_probe_files(hlorun_program_t *program,
                                &program->probe_files);
 }
 
-static hr_status_t load_into(hlorun_program_t *program, const char *name, hr_buffer_t *bytes,
-                             const hlorun_program_options_t *options) {
-  compiler_options_t compiler = {
+static compiler_options_t compiler_options(const hlorun_program_t *program,
+                                           const hlorun_program_options_t *options) {
+  return (compiler_options_t){
       .num_replicas = options->num_replicas,
       .num_partitions = options->num_partitions,
       .world_size = program->client->endpoint->world_size,
@@ -173,12 +172,17 @@ static hr_status_t load_into(hlorun_program_t *program, const char *name, hr_buf
       .each_result = is_checking(),
       .start_workers = start_workers,
       .probe = find_probe(options),
+      .mesh = options->mesh,
+      .sharding = options->sharding,
       .workers_context = &program->client->pool,
       .may_open_early =
           program->client->options.threads != 1 && program->client->endpoint->world_size == 1};
-  HR_TRY(compile_traced(program, name, bytes, &compiler));
-  HR_TRY(api_program_describe(program));
-  HR_TRY(connect_peers(program, options->mpmd, options->unproved));
+}
+
+/* Everything that a program has of its own, after compilation. */
+static hr_status_t equip(hlorun_program_t *program, const char *name, hr_buffer_t *bytes,
+                         const hlorun_program_options_t *options) {
+  compiler_options_t compiler = compiler_options(program, options);
   if (options->verify_comm) HR_TRY(make_verify(program));
   exec_feeds_options_t feeds = {.plan = program->compiled.plan,
                                 .comm = &program->client->comm,
@@ -188,6 +192,15 @@ static hr_status_t load_into(hlorun_program_t *program, const char *name, hr_buf
   HR_TRY(open_probe_files(program, options));
   HR_TRY(create_specializations(program, name, bytes, &compiler));
   return make_machine(program);
+}
+
+static hr_status_t load_into(hlorun_program_t *program, const char *name, hr_buffer_t *bytes,
+                             const hlorun_program_options_t *options) {
+  compiler_options_t compiler = compiler_options(program, options);
+  HR_TRY(compile_traced(program, name, bytes, &compiler));
+  HR_TRY(api_program_describe(program));
+  HR_TRY(connect_peers(program, options->mpmd, options->unproved));
+  return equip(program, name, bytes, options);
 }
 
 static hr_status_t check_options(const hlorun_program_options_t *options) {
@@ -216,6 +229,80 @@ static hr_status_t load_program(hlorun_client_t *client, const char *name, hr_bu
     hlorun_program_release(program);
   else
     *out_program = program;
+  return st;
+}
+
+/* Takes over what the first rank's program has compiled. Its schedule is that of all ranks. */
+static hr_status_t share_compiled(hlorun_program_t *program, hlorun_program_t *owner) {
+  program->owner = owner;
+  __atomic_fetch_add(&owner->references, 1, __ATOMIC_RELAXED);
+  program->compiled = owner->compiled;
+  program->param_count = owner->param_count;
+  program->result_count = owner->result_count;
+  program->param_shapes = owner->param_shapes;
+  program->result_shapes = owner->result_shapes;
+  program->param_names = owner->param_names;
+  program->all_params = owner->all_params;
+  return NULL;
+}
+
+static hr_status_t load_for_rank(hlorun_client_t *client, const char *name, hr_buffer_t *bytes,
+                                 const hlorun_program_options_t *options, hlorun_program_t *owner,
+                                 hlorun_program_t **out_program) {
+  void *memory;
+  HR_TRY(hr_alloc_zeroed(sizeof(hlorun_program_t), &memory));
+  hlorun_program_t *program = memory;
+  program->references = 1;
+  program->client = client;
+  api_client_retain(client);
+  exec_channels_options_t channels = {.comm = &client->comm};
+  compiler_options_t compiler = compiler_options(program, options);
+  hr_status_t st =
+      owner ? share_compiled(program, owner) : compile_traced(program, name, bytes, &compiler);
+  if (!st && !owner) st = api_program_describe(program);
+  channels.plan = program->compiled.plan;
+  if (!st) st = exec_channels_create(&channels, &program->channels);
+  if (!st) st = equip(program, name, bytes, options);
+  if (st)
+    hlorun_program_release(program);
+  else
+    *out_program = program;
+  return st;
+}
+
+static hr_status_t check_local(hlorun_client_t *const *clients, int count,
+                               const hlorun_program_options_t *options) {
+  HR_TRY(check_options(options));
+  if (options->mpmd || options->verify_comm)
+    return hr_error(HR_USAGE, "programs loaded together have neither mpmd nor verify_comm");
+  for (int i = 0; i < count; i++)
+    if (!clients[i] || clients[i]->endpoint->rank != i || clients[i]->endpoint->world_size != count)
+      return hr_error(HR_USAGE, "client %d is not rank %d of %d within this process", i, i, count);
+  return NULL;
+}
+
+hlorun_status_t hlorun_programs_load_local(hlorun_client_t *const *clients, int count,
+                                           const char *name, const void *bytes, size_t size_bytes,
+                                           const hlorun_program_options_t *options,
+                                           hlorun_program_t **out_programs) {
+  hr_buffer_t *copy;
+  API_NOT_NULL(clients);
+  API_NOT_NULL(name);
+  API_NOT_NULL_FOR(size_bytes, bytes);
+  API_NOT_NULL(options);
+  API_NOT_NULL(out_programs);
+  HR_TRY(check_local(clients, count, options));
+  HR_TRY(hr_buffer_create(size_bytes, &copy));
+  if (size_bytes) memcpy(hr_buffer_data(copy), bytes, size_bytes);
+  hr_status_t st = NULL;
+  int loaded = 0;
+  while (!st && loaded < count) {
+    st = load_for_rank(clients[loaded], name, copy, options, loaded ? out_programs[0] : NULL,
+                       &out_programs[loaded]);
+    loaded += !st;
+  }
+  while (st && loaded) hlorun_program_release(out_programs[--loaded]);
+  hr_buffer_release(copy);
   return st;
 }
 
@@ -285,7 +372,10 @@ void hlorun_program_release(hlorun_program_t *program) {
   exec_verify_destroy(program->verify);
   exec_channels_destroy(program->channels);
   exec_feeds_destroy(program->feeds);
-  compiled_program_deinit(&program->compiled);
+  if (program->owner)
+    hlorun_program_release(program->owner);
+  else
+    compiled_program_deinit(&program->compiled);
   hlorun_client_release(program->client, 0);
   hr_free(program);
 }

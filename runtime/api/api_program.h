@@ -13,6 +13,8 @@ struct hlorun_program {
   int references;
   hlorun_client_t *client;
   compiled_program_t compiled;
+  hlorun_program_t *owner; /* the program whose `compiled` this one shares; NULL: its own */
+  bool is_running;         /* within an execution; guarded by the client's lock */
   exec_machine_t *machine; /* reference engine; NULL: compiled engine */
   exec_compiled_t *fast;   /* compiled engine; NULL: reference engine */
   specializations_t

@@ -121,24 +121,45 @@ static void *load_from(search_t *search, const char *folder, const char *subfold
   return module;
 }
 
+static const char same_file = 0; /* its address tells where this code is */
+
+static bool cut_file_name(char path[PATH_MAX]) {
+  char *slash = strrchr(path, '/');
+  if (slash) *slash = 0;
+  return slash != NULL;
+}
+
 /* Folder of the running executable; false if it cannot be told. */
 static bool executable_folder(char folder[PATH_MAX]) {
   ssize_t size = readlink("/proc/self/exe", folder, PATH_MAX - 1);
   if (size <= 0) return false;
   folder[size] = 0;
-  char *slash = strrchr(folder, '/');
-  if (slash) *slash = 0;
-  return slash != NULL;
+  return cut_file_name(folder);
+}
+
+/* Folder of the file that this code is in: the executable, a library, a plugin of another program.
+ */
+static bool own_folder(char folder[PATH_MAX]) {
+  Dl_info info;
+  if (!dladdr(&same_file, &info) || !info.dli_fname || !realpath(info.dli_fname, folder))
+    return false;
+  return cut_file_name(folder);
+}
+
+static void *load_beside(search_t *search, const char *folder) {
+  static const char *const subfolders[] = {"/.libs", "", "/../.libs", "/../lib/hlorun", "/hlorun"};
+  void *module = NULL;
+  for (size_t i = 0; i < sizeof subfolders / sizeof *subfolders && !module; i++)
+    module = load_from(search, folder, subfolders[i]);
+  return module;
 }
 
 static void *load_module(search_t *search) {
-  static const char *const subfolders[] = {"/.libs", "", "/../.libs", "/../lib/hlorun"};
   const char *chosen = secure_getenv("HLORUN_MODULE_DIR");
   char beside[PATH_MAX];
   void *module = chosen && *chosen ? load_from(search, chosen, "") : NULL;
-  if (module || !executable_folder(beside)) return module;
-  for (size_t i = 0; i < sizeof subfolders / sizeof *subfolders && !module; i++)
-    module = load_from(search, beside, subfolders[i]);
+  if (!module && own_folder(beside)) module = load_beside(search, beside);
+  if (!module && executable_folder(beside)) module = load_beside(search, beside);
   return module;
 }
 

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/cli_endings.h"
+#include "cli/cli_python.h"
 #include "ir/print.h"
 #include "mlir/bytecode/bytecode.h"
 #include "mlir/text/mlir_print.h"
@@ -19,14 +20,14 @@
 #include "stablehlo/stablehlo.h"
 
 /* In the order of --to's words. */
-typedef enum form { TO_HLO, TO_DOT, TO_MLIR, TO_MLIRBC, TO_PB } form_t;
+typedef enum form { TO_HLO, TO_DOT, TO_MLIR, TO_MLIRBC, TO_PB, TO_PYTHON } form_t;
 
 static const struct ending {
   const char *ending;
   form_t form;
-} endings[] = {{".hlo", TO_HLO}, {".txt", TO_HLO},       {".dot", TO_DOT},
-               {".gv", TO_DOT},  {".mlir", TO_MLIR},     {".bc", TO_MLIRBC},
-               {".pb", TO_PB},   {".mlirbc", TO_MLIRBC}, {NULL, TO_HLO}};
+} endings[] = {{".hlo", TO_HLO},   {".txt", TO_HLO},   {".dot", TO_DOT}, {".gv", TO_DOT},
+               {".mlir", TO_MLIR}, {".bc", TO_MLIRBC}, {".pb", TO_PB},   {".mlirbc", TO_MLIRBC},
+               {".py", TO_PYTHON}, {NULL, TO_HLO}};
 
 /* --to, else by the ending of the output; a name without an ending is HLO text. */
 static hr_status_t target_form(const hr_options_t *options, form_t *out_form) {
@@ -156,9 +157,25 @@ static hr_status_t convert_through_ir(const hr_options_t *options, form_t form, 
   return st;
 }
 
+static hr_status_t write_python(const hr_options_t *options, const char *path, hr_buffer_t *bytes) {
+  hlo_module_t *module;
+  mlir_module_t *tree = NULL;
+  hr_strbuf_t text;
+  HR_TRY(read_module(path, bytes, &module));
+  hr_strbuf_init(&text);
+  hr_status_t st = read_tree(path, bytes, &tree);
+  if (!st) cli_python_print(&text, module, tree);
+  if (!st) st = write_text(options, &text);
+  hr_strbuf_deinit(&text);
+  mlir_module_destroy(tree);
+  hlo_module_destroy(module);
+  return st;
+}
+
 static hr_status_t convert_bytes(const hr_options_t *options, form_t form, const char *path,
                                  hr_buffer_t *bytes) {
   mlir_module_t *tree = NULL;
+  if (form == TO_PYTHON) return write_python(options, path, bytes);
   if (form == TO_MLIR || form == TO_MLIRBC) HR_TRY(read_tree(path, bytes, &tree));
   /* An artifact of CHLO ops that only the IR's importer expands. */
   bool expands = tree && hr_option_text(options, HR_OPTION_TARGET_VERSION) && vhlo_find_chlo(tree);

@@ -9,7 +9,7 @@
 
 #include "base/buffer.h"
 #include "cli/cli_programs.h"
-#include "passes/program/lower_manual_sharding.h"
+#include "partition/program.h"
 #include "read/read.h"
 
 /* The number after `name=` ("name = ") in the module's header line; 1 if it is not there. */
@@ -55,7 +55,8 @@ static cli_grid_t read_whole_grid(const char *path) {
   cli_grid_t grid = {1, 1};
   hlo_module_t *module = NULL;
   hr_status_t st = read_module_file(path, &module);
-  if (!st) st = pass_lower_manual_sharding(module);
+  spmd_options_t spmd = {.stop_after_propagate = true};
+  if (!st) st = spmd_run(module, &spmd);
   if (!st && module->replica_count <= INT16_MAX && module->num_partitions <= INT16_MAX)
     grid = (cli_grid_t){(int)module->replica_count, (int)module->num_partitions};
   hr_status_release(st);

@@ -107,6 +107,8 @@ static hr_status_t load_program(cli_run_t *run) {
   options.unproved = hr_option_is_given(run->options, HR_OPTION_NO_PROOF);
   options.verify_comm = hr_option_is_given(run->options, HR_OPTION_VERIFY_COMM);
   options.probe = hr_option_text(run->options, HR_OPTION_PROBE);
+  options.mesh = hr_option_text(run->options, HR_OPTION_MESH);
+  options.sharding = hr_option_text(run->options, HR_OPTION_SHARDING);
   options.probe_dir = hr_option_text(run->options, HR_OPTION_DUMP);
   options.infeed = hr_option_text(run->options, HR_OPTION_INFEED);
   options.outfeed = hr_option_text(run->options, HR_OPTION_OUTFEED);
@@ -250,7 +252,9 @@ static void release_run(cli_run_t *run, int exit_code) {
 hr_status_t cli_run(const cli_arguments_t *arguments) {
   const hr_options_t *options = &arguments->options;
   int processes;
-  if (hr_option_is_given(options, HR_OPTION_STOP_AFTER)) return cli_stop(options);
+  if (hr_option_is_given(options, HR_OPTION_STOP_AFTER) ||
+      hr_option_is_given(options, HR_OPTION_EXPLAIN_SHARDING))
+    return cli_stop(options);
   HR_TRY(check_usage(options));
   HR_TRY(cli_launch_needed(options, &processes));
   bool restarts;

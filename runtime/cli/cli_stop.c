@@ -11,7 +11,7 @@
 #include "ir/print.h"
 #include "ops/rules/verify.h"
 #include "passes/pipeline.h"
-#include "passes/program/lower_manual_sharding.h"
+#include "partition/program.h"
 #include "read/read.h"
 
 static hr_status_t write_text(const hr_options_t *options, hr_strbuf_t *text) {
@@ -82,6 +82,33 @@ static hr_status_t print_module(const hr_options_t *options, const hlo_module_t 
 
 static bool is_word(const char *stage, const char *word) { return strcmp(stage, word) == 0; }
 
+/* As many processes as the mesh wants, unless the options say. */
+static hr_status_t partition(const hr_options_t *options, const char *stage, hlo_module_t *module) {
+  spmd_options_t spmd = {.device_count = hr_option_int(options, HR_OPTION_PROCESSES, 0),
+                         .mesh = hr_option_text(options, HR_OPTION_MESH),
+                         .sharding = hr_option_text(options, HR_OPTION_SHARDING),
+                         .stop_after_propagate = is_word(stage, "propagate")};
+  return spmd_run(module, &spmd);
+}
+
+/* --explain-sharding: the report instead of the program; what propagation alone decided if it is
+ * stopped there. */
+static hr_status_t explain_sharding(const hr_options_t *options, hlo_module_t *module) {
+  const char *stage = hr_option_text(options, HR_OPTION_STOP_AFTER);
+  hr_strbuf_t text;
+  spmd_options_t spmd = {.device_count = hr_option_int(options, HR_OPTION_PROCESSES, 0),
+                         .mesh = hr_option_text(options, HR_OPTION_MESH),
+                         .sharding = hr_option_text(options, HR_OPTION_SHARDING),
+                         .explain = &text,
+                         .stop_after_propagate = stage && is_word(stage, "propagate")};
+  hr_strbuf_init(&text);
+  hr_status_t st = hlo_verify(module);
+  if (!st) st = spmd_run(module, &spmd);
+  if (!st) st = write_text(options, &text);
+  hr_strbuf_deinit(&text);
+  return st;
+}
+
 static hr_status_t run_stages(const hr_options_t *options, const char *stage,
                               hlo_module_t *module) {
   bool is_pass = pass_exists(stage);
@@ -90,8 +117,9 @@ static hr_status_t run_stages(const hr_options_t *options, const char *stage,
   if (is_word(stage, "read")) return print_module(options, module);
   HR_TRY(hlo_verify(module));
   if (is_word(stage, "verify")) return print_module(options, module);
-  HR_TRY(pass_lower_manual_sharding(module));
-  if (is_word(stage, "lower_manual_sharding") || is_word(stage, "localise"))
+  HR_TRY(partition(options, stage, module));
+  if (is_word(stage, "propagate") || is_word(stage, "partition") ||
+      is_word(stage, "lower_manual_sharding") || is_word(stage, "localise"))
     return print_module(options, module);
   HR_TRY(pass_run_all(module, &passes));
   return is_word(stage, "plan") ? print_plan(options, module) : print_module(options, module);
@@ -101,7 +129,8 @@ static hr_status_t run_stages(const hr_options_t *options, const char *stage,
 
 static hr_status_t check_stage(const char *stage) {
   static const char *const words[] = {
-      "read", "verify", "lower_manual_sharding", "localise", "passes", "plan", "flat"};
+      "read",     "verify", "propagate", "partition", "lower_manual_sharding",
+      "localise", "passes", "plan",      "flat"};
   hr_strbuf_t names;
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (is_word(stage, words[i])) return NULL;
@@ -111,7 +140,7 @@ static hr_status_t check_stage(const char *stage) {
   hr_status_t st = hr_strbuf_finish(&names);
   if (!st)
     st = hr_error(HR_USAGE,
-                  "--stop-after %s: want read, verify, lower_manual_sharding, passes, plan, flat "
+                  "--stop-after %s: want read, verify, propagate, partition, passes, plan, flat "
                   "or a pass: %.*s",
                   stage, (int)names.size, names.data);
   hr_strbuf_deinit(&names);
@@ -120,16 +149,20 @@ static hr_status_t check_stage(const char *stage) {
 
 hr_status_t cli_stop(const hr_options_t *options) {
   const char *stage = hr_option_text(options, HR_OPTION_STOP_AFTER), *path;
+  bool explains = hr_option_is_given(options, HR_OPTION_EXPLAIN_SHARDING);
   hr_buffer_t *bytes;
   hlo_module_t *module = NULL;
-  HR_TRY(check_stage(stage));
+  if (!explains) HR_TRY(check_stage(stage));
   cli_choose_variables(options);
   if (options->operands.count != 1)
-    return hr_error(HR_USAGE, "--stop-after takes one program, found %zu", options->operands.count);
+    return hr_error(HR_USAGE, "--%s takes one program, found %zu",
+                    explains ? "explain-sharding" : "stop-after", options->operands.count);
   path = options->operands.data[0];
   HR_TRY(hr_buffer_map_file(path, &bytes));
   hr_status_t st = read_module(path, bytes, &module);
-  if (!st)
+  if (!st && explains)
+    st = explain_sharding(options, module);
+  else if (!st)
     st = is_word(stage, "flat") ? print_flat_plan(options, path, bytes, module)
                                 : run_stages(options, stage, module);
   hlo_module_destroy(module);

@@ -155,6 +155,7 @@ struct mlir_block {
   hr_str_t label;
   int arg_count;
   mlir_value_t *args;
+  const mlir_attr_t **arg_locations; /* NULL, or of each argument; NULL: unknown */
   HR_VEC(mlir_op_t *) ops;
   mlir_region_t *parent;
 };
@@ -186,6 +187,7 @@ typedef struct mlir_module {
   mlir_op_t *op;                       /* the builtin.module */
   HR_VEC(hr_buffer_t *) buffers;       /* blobs that attributes point into */
   int64_t vhlo_version[3];             /* version of a portable artifact; 0 0 0 otherwise */
+  int platform_index;                  /* cpu's number in a program for several platforms */
   HR_VEC(mlir_block_t *) all_blocks;   /* owners of lists that are not in the arena */
   HR_VEC(mlir_region_t *) all_regions; /* the same, of blocks */
 } mlir_module_t;

@@ -8,14 +8,16 @@
  * tuple, in order of hlo_shape_leaf. Tuples and their elements pass shardings on.
  * Manual computations stay as XLA writes them in HLO: GlobalToLocalShape, a call of their body,
  * LocalToGlobalShape. Inside of the body the manual axes of the enclosing markers belong to no
- * sharding. */
+ * sharding. A value of either marker has the sharding of the global array that enters or leaves,
+ * the manual axes first in each dimension; the parameters and the root of the body have it without
+ * them. */
 #ifndef HR_PARTITION_PROGRAM_H
 #define HR_PARTITION_PROGRAM_H
 
 #include "ir/module.h"
 #include "partition/core/tensor_sharding.h"
 
-typedef struct spmd_rule spmd_rule_t; /* rules/rule.h */
+typedef struct spmd_rule spmd_rule_t; /* rule.h */
 
 /* Why a value has its sharding: for --explain-sharding. */
 typedef enum spmd_origin_kind {
@@ -48,12 +50,14 @@ typedef struct spmd_program {
   const spmd_sharding_t *const *param_shardings;  /* of the entry, per flattened parameter leaf,
                                                      final */
   const spmd_sharding_t *const *result_shardings; /* of the entry, per flattened result leaf */
+  const struct spmd_report *report; /* of spmd_partition (lower/report.h); NULL: not partitioned */
 } spmd_program_t;
 
 typedef struct spmd_options {
   int64_t device_count;      /* processes of the world */
   const char *mesh;          /* --mesh "data=4,model=2"; NULL: the program's */
   const char *sharding;      /* --sharding "in0=data,model;out0=..."; NULL: the program's */
+  hr_strbuf_t *explain;      /* receives the report of --explain-sharding; NULL: none */
   bool stop_after_propagate; /* the module keeps its global shapes and gets the shardings */
 } spmd_options_t;
 
@@ -71,5 +75,14 @@ hr_status_t spmd_propagate(spmd_program_t *program);
  * by which global arrays are cut and gathered. Errors: UNSUPPORTED (dynamic dimensions) with the
  * place. */
 hr_status_t spmd_partition(spmd_program_t *program);
+
+/* Writes the shardings of a propagated program into its instructions, as HLO's named ones, in place
+ * of the annotations that they came from. Errors: NO_MEMORY. */
+hr_status_t spmd_write_shardings(spmd_program_t *program);
+
+/* All of it: a global program becomes the program of one partition, or with stop_after_propagate
+ * gets its shardings; other programs stay as they are, but for shard_map programs, which are made
+ * local. A program for one process drops its annotations. Errors: those of the steps. */
+hr_status_t spmd_run(hlo_module_t *module, const spmd_options_t *options);
 
 #endif

@@ -314,6 +314,40 @@ static READ_OP_FRAME hr_status_t other_shape(read_hlo_t *r, size_t at, const hlo
                        HR_STR_ARGS(operand->name));
 }
 
+/* Element `index` of a tuple that was named, as an instruction of its own. */
+static hr_status_t append_element(read_hlo_t *r, size_t at, int64_t index, hlo_instr_t **instr) {
+  const hlo_shape_t *tuple = (*instr)->shape;
+  read_draft_t draft = {.pos = read_pos(&r->lexer, at), .op_at = at};
+  hlo_attr_t attr = {.key = HLO_ATTR_INDEX, .integer = index};
+  char text[HLO_SHAPE_TEXT];
+  if (!hlo_shape_is_tuple(tuple) || index < 0 || index >= tuple->element_count)
+    return READ_ERROR_AT(&r->lexer, at, "'%.*s' is %s, which has no element %lld",
+                         HR_STR_ARGS((*instr)->name), hlo_shape_text(tuple, text),
+                         (long long)index);
+  return read_append_simple(r, &draft, HLO_GET_TUPLE_ELEMENT, tuple->elements[index], 1, instr,
+                            &attr, instr);
+}
+
+/* "#1#0" after a name, the compact form of get-tuple-elements. Equal ones are one instruction,
+ * which is found again by the text from the name on. */
+static hr_status_t read_elements_of(read_hlo_t *r, size_t from, hlo_instr_t **instr) {
+  read_lexer_t *l = &r->lexer;
+  while (read_is(l, READ_HASH)) {
+    int64_t index;
+    hr_str_t name;
+    size_t at = l->token.at;
+    HR_TRY(read_advance(l));
+    size_t end = l->token.at + l->token.text.size;
+    HR_TRY(hr_arena_str(r->arena, (hr_str_t){l->text + from, end - from}, &name));
+    HR_TRY(read_int(l, &index));
+    hlo_instr_t *known = hr_map_get(&r->scope->names, name);
+    if (!known) HR_TRY(append_element(r, at, index, instr));
+    if (!known) HR_TRY(hr_map_put(&r->scope->names, name, *instr, NULL));
+    if (known) *instr = known;
+  }
+  return NULL;
+}
+
 /* [shape] name, a nested instruction, or a literal in old texts. */
 static hr_status_t read_operand(read_hlo_t *r) {
   read_lexer_t *l = &r->lexer;
@@ -322,7 +356,13 @@ static hr_status_t read_operand(read_hlo_t *r) {
   size_t at = l->token.at;
   if (read_at_shape(r)) HR_TRY(read_shape(r, &shape));
   bool nested = at_nested(r);
-  HR_TRY(nested ? read_nested(r, shape, &instr) : read_operand_name(r, shape, &instr));
+  size_t name_at = l->token.at;
+  if (nested) {
+    HR_TRY(read_nested(r, shape, &instr));
+  } else {
+    HR_TRY(read_operand_name(r, shape, &instr));
+    HR_TRY(read_elements_of(r, name_at, &instr));
+  }
   if (shape && !hlo_shape_compatible(shape, instr->shape)) return other_shape(r, at, shape, instr);
   HR_VEC_PUSH(&r->instrs, instr);
   return NULL;

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "read/hlo_reader.h"
 
 typedef struct literal {
@@ -271,6 +272,32 @@ static hr_status_t read_array_text(literal_t *p) {
   return read_rows(p, 0);
 }
 
+/* "f32[3] constant(1)": XLA takes a scalar for an array, as the value of its first element; the
+ * others are 0. Programs written by hand mean something else, so it is said. */
+static hr_status_t read_scalar_for_array(literal_t *p, hlo_value_t **out_value) {
+  const hlo_shape_t *shape = p->shape;
+  hlo_value_t *value;
+  char text[HLO_SHAPE_TEXT];
+  HR_TRY(hlo_value_array(shape->dtype, shape->rank, shape->dims, &value));
+  memset(value->data, 0, hlo_value_bytes(value));
+  p->data = value->count ? value->data : NULL;
+  hr_pos_t pos = read_pos(&p->r->lexer, p->at);
+  hr_status_t st = read_element(p);
+  if (!st) st = read_resume(&p->r->lexer, p->at);
+  if (st) {
+    hlo_value_release(value);
+    return st;
+  }
+  hr_log(HR_LOG_READ, HR_LOG_WARN,
+         "%s:%u:%u: one number for %s sets the first element, the others are 0, as XLA reads it",
+         pos.source->path ? pos.source->path : "text", pos.line, pos.column,
+         hlo_shape_text(shape, text));
+  *out_value = value;
+  return NULL;
+}
+
+static bool begins_number(char c) { return (c >= '0' && c <= '9') || c == '-' || c == '.'; }
+
 /* An element takes at least a byte of the text: a shape of more elements than bytes are left cannot
  * be matched, and gets no memory; reading goes on to find out whether the literal is elided, or
  * where it ends too early. */
@@ -280,6 +307,9 @@ static hr_status_t read_array_literal(read_hlo_t *r, const hlo_shape_t *shape,
   literal_t p = {.r = r, .text = l->text, .at = l->token.at, .end = l->size, .shape = shape};
   int64_t count = 0;
   hlo_value_t *value = NULL;
+  bool is_constant = r->scope != NULL; /* values of a command line are written in full */
+  if (shape->rank && is_constant && begins_number(peek_byte(&p)))
+    return read_scalar_for_array(&p, out_value);
   hr_status_t too_large = hlo_dims_count(shape->rank, shape->dims, shape->dtype, &count);
   if (!too_large && (uint64_t)count <= p.end - p.at) {
     HR_TRY(hlo_value_array(shape->dtype, shape->rank, shape->dims, &value));

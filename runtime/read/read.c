@@ -9,6 +9,8 @@
 #include "mlir/bytecode/bytecode.h"
 #include "mlir/text/mlir_parser.h"
 #include "proto/hlo_proto.h"
+#include "read/export_file.h"
+#include "read/foreign.h"
 #include "read/hlo_reader.h"
 #include "read/open_sizes.h"
 #include "stablehlo/stablehlo.h"
@@ -56,6 +58,15 @@ static hr_source_t source_of(const char *path, const hr_buffer_t *bytes) {
   return (hr_source_t){path, source.text + mark, source.size_bytes - mark};
 }
 
+/* The module within a file of jax.export, else the source itself. */
+static hr_source_t unwrap(hr_source_t source, int *out_platform_index) {
+  export_file_t file;
+  *out_platform_index = 0;
+  if (!export_file_read((hr_str_t){source.text, source.size_bytes}, &file)) return source;
+  *out_platform_index = file.platform_index;
+  return (hr_source_t){source.path, file.bytecode.data, file.bytecode.size};
+}
+
 static hr_status_t read_mhlo_sharding(hlo_module_t *module, hr_str_t sharding,
                                       const hlo_sharding_t **out_sharding) {
   bool is_text = sharding.size && sharding.data[0] == '{';
@@ -68,9 +79,11 @@ const stablehlo_readers_t read_stablehlo_pieces = {read_mhlo_sharding, read_fron
                                                    read_stack_frames_text};
 
 /* MLIR as text or, with `read` mlir_read_bytecode, as bytecode. */
-static hr_status_t read_mlir(hlo_module_t *module, hr_status_t (*read)(mlir_module_t *)) {
+static hr_status_t read_mlir(hlo_module_t *module, int platform_index,
+                             hr_status_t (*read)(mlir_module_t *)) {
   mlir_module_t *tree;
   HR_TRY(mlir_module_create(&tree));
+  tree->platform_index = platform_index;
   tree->source = module->source;
   tree->source_buffer = hr_buffer_retain(module->source_buffer);
   hr_status_t st = read(tree);
@@ -85,6 +98,18 @@ static hr_status_t read_hlo(hlo_module_t *module, hr_str_t text) {
   return read_open_sizes(module);
 }
 
+/* By the first bytes; those of other files are told by them, too. */
+static hr_status_t read_source(hlo_module_t *module) {
+  int platform_index;
+  module->source = unwrap(module->source, &platform_index);
+  hr_str_t text = {module->source.text, module->source.size_bytes};
+  if (mlir_is_bytecode(text.data, text.size))
+    return read_mlir(module, platform_index, mlir_read_bytecode);
+  HR_TRY(read_foreign(module->source.path, text));
+  if (!hlo_proto_is(text) && is_mlir_text(text)) return read_mlir(module, 0, mlir_parse_module);
+  return read_hlo(module, text);
+}
+
 /* On failure the module is destroyed here; on success it retains `bytes`. */
 hr_status_t read_module(const char *path, hr_buffer_t *bytes, hlo_module_t **out_module) {
   hlo_module_t *module;
@@ -94,13 +119,7 @@ hr_status_t read_module(const char *path, hr_buffer_t *bytes, hlo_module_t **out
   hr_status_t st = hr_arena_cstr(&module->arena, hr_str_from(path), &path_copy);
   if (!st) {
     module->source = source_of(path_copy, bytes);
-    hr_str_t text = {module->source.text, module->source.size_bytes};
-    if (mlir_is_bytecode(text.data, text.size))
-      st = read_mlir(module, mlir_read_bytecode);
-    else if (!hlo_proto_is(text) && is_mlir_text(text))
-      st = read_mlir(module, mlir_parse_module);
-    else
-      st = read_hlo(module, text);
+    st = read_source(module);
   }
   if (st)
     hlo_module_destroy(module);
@@ -113,7 +132,7 @@ hr_status_t read_module(const char *path, hr_buffer_t *bytes, hlo_module_t **out
 static hr_status_t read_tree_into(mlir_module_t *tree, const char *path, hr_buffer_t *bytes) {
   const char *path_copy;
   HR_TRY(hr_arena_cstr(&tree->arena, hr_str_from(path), &path_copy));
-  tree->source = source_of(path_copy, bytes);
+  tree->source = unwrap(source_of(path_copy, bytes), &tree->platform_index);
   tree->source_buffer = hr_buffer_retain(bytes);
   return mlir_is_bytecode(tree->source.text, tree->source.size_bytes) ? mlir_read_bytecode(tree)
                                                                       : mlir_parse_module(tree);
@@ -121,7 +140,8 @@ static hr_status_t read_tree_into(mlir_module_t *tree, const char *path, hr_buff
 
 /* For tools that need the tree itself: convert, verification. */
 hr_status_t read_tree(const char *path, hr_buffer_t *bytes, mlir_module_t **out_tree) {
-  hr_source_t source = source_of(path, bytes);
+  int platform_index;
+  hr_source_t source = unwrap(source_of(path, bytes), &platform_index);
   hr_str_t text = {source.text, source.size_bytes};
   mlir_module_t *tree;
   *out_tree = NULL;

@@ -8,10 +8,12 @@ The same seed gives the same program. Kinds:
   types     exact ones that also have complex numbers, floats of 8 bits and fewer, and integers of 4 bits and fewer
   patterns  what JAX makes of array programs: loops, pieces, reductions, sorts, products; to the bit
   orders    reductions by functions that are not commutative, reduce-windows and scatters, too; to the bit
+  models    what models are made of: layers in loops, groups of rows, tables; to the bit
   smooth    patterns with functions and sums of any floats; none that makes a jump of a small difference"""
 import sys
 
 from computation import Program
+from model_programs import ModelComputation, ModelProgram
 from order_programs import OrderComputation, OrderProgram
 from pattern_programs import PatternComputation, PatternProgram
 from plain_programs import PlainComputation
@@ -22,9 +24,10 @@ KINDS = {
     "types": lambda seed: Program(seed, True, True).text(PlainComputation),
     "patterns": lambda seed: PatternProgram(seed, True).text(PatternComputation),
     "orders": lambda seed: OrderProgram(seed).text(OrderComputation),
+    "models": lambda seed: ModelProgram(seed).text(ModelComputation),
     "smooth": lambda seed: PatternProgram(seed, False).text(PatternComputation),
 }
-TO_THE_BIT = ("exact", "types", "patterns", "orders")
+TO_THE_BIT = ("exact", "types", "patterns", "orders", "models")
 
 
 def program(seed, kind):

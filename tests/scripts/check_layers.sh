@@ -53,11 +53,12 @@ runtime/feed/            base/ ir/ io/ plan/ comm/ feed/ transport/
 runtime/observe/         base/ ir/ io/ ops/table/ ops/query/ ops/kernels/kernel.h ops/kernels/common/ plan/ jit/ comm/ observe/ transport/
 runtime/exec/            base/ ir/ ops/ plan/ jit/ comm/ feed/ observe/ exec/ transport/ topo/
 runtime/compiler.        base/ ir/ ops/table/ ops/rules/ ops/query/ read/ passes/ partition/ plan/ check/ jit/ compiler.h
-runtime/prove.           base/ ir/ ops/table/ ops/rules/ ops/query/ read/ passes/ plan/ check/ comm/ exec/ compiler.h prove.h
+runtime/prove.           base/ ir/ ops/table/ ops/rules/ ops/query/ read/ passes/ partition/ plan/ check/ comm/ exec/ compiler.h prove.h
 runtime/shape_specializations. base/ ir/ ops/table/ ops/query/ passes/lib/pass_equal.h plan/ exec/ compiler.h shape_specializations.h
 runtime/api/             base/ ir/ ops/table/ ops/query/ read/ plan/ comm/ feed/ observe/ exec/ topo/ transport/ compiler.h hlorun.h prove.h shape_specializations.h
 runtime/hlorun.          hlorun.h
-runtime/cli/             base/ ir/ io/ mlir/ ops/ stablehlo/ proto/ read/ passes/ plan/ check/ schedule/ comm/ observe/ exec/ topo/ transport/shm/local_launch.h transport/core/event_loop.h transport/core/transport.h compiler.h hlorun.h cli/
+runtime/pjrt/            base/ ir/ proto/ ops/table/ ops/query/custom_ffi.h ops/kernels/custom/ffi_abi.h api/ transport/core/transport.h hlorun.h pjrt/
+runtime/cli/             base/ ir/ io/ mlir/ ops/ stablehlo/ proto/ read/ passes/ partition/ plan/ check/ schedule/ comm/ observe/ exec/ topo/ transport/shm/local_launch.h transport/core/event_loop.h transport/core/transport.h compiler.h hlorun.h cli/
 ROWS
 }
 

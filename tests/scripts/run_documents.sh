@@ -2,7 +2,9 @@
 # The documents say what is so: every command that a console block of README.md or of a manual page shows exits with 0, or
 # with the code that the block names, and prints the lines that stand below it; pages render without a warning; every
 # option and variable is on a page; what the README calls by a path exists.
-#   Markdown:  ```console exit=N   manual pages: the comment `.\" exit N` before .EX
+#   Markdown:  ```console exit=N needs=NAME   manual pages: the comment `.\" exit N` before .EX
+# needs=NAME: a command, or a module of JAX_PYTHON (default python3), which is `python` in the block; without it the
+# block is skipped.
 # A line below a command must be among those printed, or begin one if it ends in "..."; "..." alone stands for others. Commands run in a copy of examples/.
 set -u
 . "$(dirname "$0")/common.sh"
@@ -16,20 +18,38 @@ export PATH=$work/bin:$PATH HLORUN_MODULE_DIR=${HLORUN_MODULE_DIR:-$build_dir}
 # blocks_of_markdown FILE, blocks_of_page FILE: "@ CODE LINE" before each console block, then its lines.
 blocks_of_markdown() {
   awk '/^```console/ { code = 0; if (match($0, /exit=[0-9]+/)) code = substr($0, RSTART + 5, RLENGTH - 5)
-         print "@ " code " " NR; inside = 1; next }
+         need = "-"; if (match($0, /needs=[a-z_]+/)) need = substr($0, RSTART + 6, RLENGTH - 6)
+         print "@ " code " " NR " " need; inside = 1; next }
        /^```/ { inside = 0 } inside' "$1"
 }
 blocks_of_page() {
   awk '/^\.\\" exit [0-9]+$/ { code = $3 + 0; next }
-       /^\.EX/ { held = "@ " code + 0 " " NR; next } /^\.EE/ { inside = 0; held = ""; code = 0; next }
+       /^\.EX/ { held = "@ " code + 0 " " NR " -"; next } /^\.EE/ { inside = 0; held = ""; code = 0; next }
        held != "" { inside = /^\$ /; if (inside) print held; held = "" }
        inside { gsub(/\\e/, "\\"); gsub(/\\-/, "-"); print }' "$1"
 }
 
-# run_block NAME CODE COMMANDS EXPECTED: one shell for the block, which stops at the first command that fails.
+# Is there such a command, or module of Python? A module is asked for once.
+declare -A is_there
+has() { # NAME
+  [ "$1" != - ] || return 0
+  if [ -z "${is_there[$1]:-}" ]; then
+    is_there[$1]=no
+    if command -v "$1" >/dev/null || "${JAX_PYTHON:-python3}" -c "import $1" 2>/dev/null; then is_there[$1]=yes; fi
+  fi
+  [ "${is_there[$1]}" = yes ]
+}
+printf '#!/bin/sh\nJAX_PLATFORMS=cpu exec %s "$@"\n' "${JAX_PYTHON:-python3}" >"$work/bin/python"
+chmod +x "$work/bin/python"
+
+# run_block NAME CODE COMMANDS EXPECTED NEED: one shell for the block, which stops at the first command that fails.
 run_block() {
   local name=$1 code=$2 line got=0
-  (cd "$work/tree" && timeout -k 5 120 bash -e -o pipefail "$3" >"$work/out" 2>&1 </dev/null) || got=$?
+  if ! has "$5"; then
+    skip "$name: there is no $5"
+    return
+  fi
+  (cd "$folder" && timeout -k 5 120 bash -e -o pipefail "$3" >"$work/out" 2>&1 </dev/null) || got=$?
   if [ "$got" -ne "$code" ]; then
     echo "exit code $got, want $code" >>"$work/out"
     fail "$name" "$work/out"
@@ -50,13 +70,13 @@ run_block() {
 
 # run_blocks NAME: runs the blocks that standard input holds.
 run_blocks() {
-  local name=$1 line code='' at='' more=0 count=0
+  local name=$1 line code='' at='' need=- more=0 count=0
   : >"$work/commands"; : >"$work/expected"
   while IFS= read -r line; do
     case $line in
       '@ '*)
-        [ -z "$code" ] || run_block "$name:$at" "$code" "$work/commands" "$work/expected"
-        read -r _ code at <<<"$line"
+        [ -z "$code" ] || run_block "$name:$at" "$code" "$work/commands" "$work/expected" "$need"
+        read -r _ code at need <<<"$line"
         : >"$work/commands"; : >"$work/expected"
         more=0 count=$((count + 1)) ;;
       '$ '*) echo "${line#'$ '}" | sed "s|/tmp/|$work/tmp/|g" >>"$work/commands" ;;
@@ -65,17 +85,25 @@ run_blocks() {
     esac
     case $line in '$ '*'\') more=1 ;; *'\') ;; *) more=0 ;; esac
   done
-  [ -z "$code" ] || run_block "$name:$at" "$code" "$work/commands" "$work/expected"
+  [ -z "$code" ] || run_block "$name:$at" "$code" "$work/commands" "$work/expected" "$need"
   blocks=$((blocks + count))
 }
 
 blocks=0
+folder=$work/tree
 run_blocks README.md < <(blocks_of_markdown "$source_dir/README.md")
 for page in "$source_dir"/runtime/cli/*.[1-9].in; do
   run_blocks "${page##*/}" < <(blocks_of_page "$page")
 done
+# Pages for those who come from elsewhere: their commands run in examples/.
+mkdir -p "$work/tree/tests"
+cp -r "$source_dir/tests/forms" "$work/tree/tests/"
+folder=$work/tree/examples
+for page in "$source_dir"/examples/from/*.md; do
+  run_blocks "from/${page##*/}" < <(blocks_of_markdown "$page")
+done
 # A document whose blocks are not found would pass by testing nothing.
-if [ "$blocks" -ge 18 ]; then pass; else fail "only $blocks console blocks were found"; fi
+if [ "$blocks" -ge 28 ]; then pass; else fail "only $blocks console blocks were found"; fi
 
 size=$(wc -c <"$source_dir/README.md")
 if [ "$size" -le 10240 ]; then pass; else fail "README.md has $size bytes, want at most 10240"; fi

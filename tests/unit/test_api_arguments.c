@@ -3,6 +3,7 @@
  * changes. Builds with sanitizers see whether memory is touched. */
 #include <limits.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -273,6 +274,72 @@ static void test_loading(void) {
   CU_ASSERT_PTR_NULL(program);
 }
 
+static const char sum_text[] =
+    "HloModule m, replica_count=2\n"
+    "a { x = f32[] parameter(0) y = f32[] parameter(1) ROOT s = f32[] add(x, y) }\n"
+    "ENTRY e { p = f32[2] parameter(0) ROOT r = f32[2] all-reduce(p), to_apply=a }";
+
+typedef struct rank_run {
+  hlorun_program_t *program;
+  hlorun_buffer_t *arg, *result;
+  hlorun_status_t status;
+} rank_run_t;
+
+static void *run_rank(void *context) {
+  rank_run_t *run = context;
+  run->status = hlorun_execute(run->program, &run->arg, NULL, &run->result);
+  return NULL;
+}
+
+/* Two threads add their arrays by programs that were compiled once. */
+static void run_together(hlorun_program_t *const *programs) {
+  rank_run_t runs[2];
+  pthread_t thread;
+  for (int i = 0; i < 2; i++) {
+    float values[] = {(float)i + 1, 10};
+    runs[i] = (rank_run_t){.program = programs[i]};
+    CHECK_OK(hlorun_buffer_create("f32", 1, (int64_t[]){2}, values, NULL, NULL, &runs[i].arg));
+  }
+  CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, run_rank, &runs[1]), 0);
+  run_rank(&runs[0]);
+  pthread_join(thread, NULL);
+  for (int i = 0; i < 2; i++) {
+    CHECK_OK(runs[i].status);
+    const float *sums = hlorun_buffer_data(runs[i].result);
+    CU_ASSERT_EQUAL(sums[0], 3.0f);
+    CU_ASSERT_EQUAL(sums[1], 20.0f);
+    hlorun_buffer_release(runs[i].result);
+    hlorun_buffer_release(runs[i].arg);
+  }
+}
+
+static void test_local_programs(void) {
+  hlorun_client_t *clients[2] = {NULL, NULL};
+  hlorun_program_t *programs[2] = {NULL, NULL};
+  hlorun_program_options_t options = f.program_options, verified = options;
+  size_t size = strlen(sum_text);
+  verified.verify_comm = true;
+  CHECK_OK(hlorun_clients_create_local(&f.options, 2, clients));
+#define LOAD(clients, name, text, options, out) \
+  hlorun_programs_load_local(clients, 2, name, text, size, options, out)
+  REFUSED("clients is NULL", LOAD(NULL, "x", sum_text, &options, programs));
+  REFUSED("name is NULL", LOAD(clients, NULL, sum_text, &options, programs));
+  REFUSED("bytes is NULL", LOAD(clients, "x", NULL, &options, programs));
+  REFUSED("options is NULL", LOAD(clients, "x", sum_text, NULL, programs));
+  REFUSED("out_programs is NULL", LOAD(clients, "x", sum_text, &options, NULL));
+  REFUSED("verify_comm", LOAD(clients, "x", sum_text, &verified, programs));
+  hlorun_client_t *swapped[] = {clients[1], clients[0]};
+  REFUSED("is not rank 0 of 2", LOAD(swapped, "x", sum_text, &options, programs));
+  CHECK_FAILS(HR_INVALID, hlorun_programs_load_local(clients, 2, "x", NULL, 0, &options, programs));
+  CHECK_OK(LOAD(clients, "x", sum_text, &options, programs));
+#undef LOAD
+  run_together(programs);
+  for (int i = 0; i < 2; i++) {
+    hlorun_program_release(programs[i]);
+    hlorun_client_release(clients[i], 0);
+  }
+}
+
 static void test_programs(void) {
   const int wrong[] = {-1, 1, INT_MAX, INT_MIN};
   hlorun_program_figures_t figures;
@@ -394,9 +461,9 @@ static void test_every_function(void) {
 
 static void test_all(void) {
   static void (*const groups[])(void) = {
-      test_shapes, test_large_shapes, test_buffers,        test_statuses, test_clients,
-      test_traces, test_peers,        test_client_options, test_loading,  test_programs,
-      test_states, test_custom_calls, test_executions};
+      test_shapes, test_large_shapes, test_buffers,        test_statuses,      test_clients,
+      test_traces, test_peers,        test_client_options, test_loading,       test_programs,
+      test_states, test_custom_calls, test_executions,     test_local_programs};
   open_fixture();
   size_t count = sizeof groups / sizeof *groups;
   for (size_t i = 0; i < count; i++) groups[i]();

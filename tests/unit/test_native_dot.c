@@ -180,6 +180,29 @@ static void thin_of_few_bits(void) {
   native_env_deinit(&env);
 }
 
+/* Gates on qubits, and their gradients: few terms with many columns or rows, few rows and columns
+ * with many terms, dimensions in any order. */
+static void small_of_complex(void) {
+  static const int64_t sizes[][4] = {{1, 2, 513, 2}, {1, 4, 256, 4},  {1, 300, 2, 2}, {1, 37, 4, 4},
+                                     {1, 2, 2, 511}, {3, 2, 2, 1000}, {2, 16, 9, 16}, {1, 1, 8, 3}};
+  native_env_t env;
+  uint64_t seed = 9;
+  native_env_init(&env, 2);
+  for (size_t s = 0; s < 4 * sizeof sizes / sizeof *sizes; s++) {
+    int declined = 0;
+    const int64_t *size = sizes[s / 4];
+    int64_t halves[] = {size[0], 1, size[3], 1, size[1], 1, size[2]};
+    dot_form_t whole = {1, 1, 1, 1}, split = {1, 2, 2, 2};
+    const hlo_instr_t *dot =
+        s % 4 == 3 ? make_dot(&env, &seed, &types[7], &split, halves, true)
+                   : make_dot(&env, &seed, &types[7], &whole,
+                              (int64_t[]){size[0], size[3], size[1], size[2]}, s % 4 > 0);
+    CU_ASSERT_TRUE(native_agrees(&env, &seed, dot, &declined));
+    CU_ASSERT_EQUAL(declined, 0);
+  }
+  native_env_deinit(&env);
+}
+
 /* Sums of bytes that leave 16 bits, and those that leave 24: exact all the same. */
 static void bytes_are_exact(void) {
   native_env_t env;
@@ -233,6 +256,7 @@ CU_TestInfo suite_native_dot[] = {{"small, in any order", small_in_any_order},
                                   {"plain shapes", plain_shapes},
                                   {"thin with large", thin_with_large},
                                   {"thin, of few bits", thin_of_few_bits},
+                                  {"small, of complex numbers", small_of_complex},
                                   {"bytes are exact", bytes_are_exact},
                                   {"constant weights", constant_weights},
                                   CU_TEST_INFO_NULL};

@@ -13,8 +13,9 @@
 #include "ops/query/custom_calls.def"
 #undef CUSTOM_CALL
 extern const op_kernel_t custom_host; /* custom_host_kernel.c */
+extern const op_kernel_t custom_ffi;  /* custom_ffi_kernel.c */
 
-/* The functions of a row of op_custom_calls; the last entry is that of OP_CUSTOM_HOST. */
+/* The functions of a row of op_custom_calls; the last ones are OP_CUSTOM_HOST and OP_CUSTOM_FFI. */
 static const struct custom_functions {
   const op_kernel_t *kernel;
   const op_native_t *native; /* its prepare is NULL where there is none */
@@ -24,6 +25,7 @@ static const struct custom_functions {
 #include "ops/query/custom_calls.def"
 #undef CUSTOM_CALL
     {&custom_host, &native_custom_none},
+    {&custom_ffi, &native_custom_none},
 };
 
 int custom_result_count(const hlo_shape_t *out_shape) {

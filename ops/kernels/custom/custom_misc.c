@@ -321,21 +321,44 @@ static void warn_once(hr_str_t target, const char *origin) {
   }
 }
 
+/* A branch that is taken when something is wrong, as equinox and diffrax write it, may have a
+ * callback that no run reaches. */
+static bool is_always_run(const hlo_instr_t *instr) {
+  return instr->parent == instr->parent->module->entry;
+}
+
+static hr_status_t refuse_callback(hr_arena_t *arena, const hlo_instr_t *instr) {
+  const char *origin;
+  hr_str_t target = op_custom_call_target(instr);
+  HR_TRY(custom_origin(arena, instr, &origin));
+  hr_status_t st = hlo_unsupported(
+      instr,
+      "'%.*s'%s calls a Python function for its result, and there is no Python here: replace the "
+      "callback (pure_callback, io_callback) by JAX operations, or pass its result as an "
+      "argument",
+      HR_STR_ARGS(target), origin);
+  if (is_always_run(instr)) return st;
+  return hr_status_note(st,
+                        "if it belongs to a check of equinox (error_if), the check has failed; "
+                        "a program exported with EQX_ON_ERROR=nan has no callback");
+}
+
 static hr_status_t prepare_callback(hr_arena_t *arena, const op_step_t *step,
                                     const void **out_plan) {
   (void)out_plan;
   const char *origin;
   hr_str_t target = op_custom_call_target(step->instr);
   HR_TRY(custom_origin(arena, step->instr, &origin));
-  if (has_data(step->out_shape))
-    return hlo_unsupported(
-        step->instr,
-        "'%.*s'%s calls a Python function for its result, and there is no Python here: replace the "
-        "callback (pure_callback, io_callback) by JAX operations, or pass its result as an "
-        "argument",
-        HR_STR_ARGS(target), origin);
-  warn_once(target, origin);
+  bool has_result = has_data(step->out_shape);
+  if (has_result && is_always_run(step->instr)) return refuse_callback(arena, step->instr);
+  if (!has_result) warn_once(target, origin);
   return NULL;
 }
 
-const op_kernel_t custom_callback = {prepare_callback, run_zeros};
+static hr_status_t run_callback(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                                hlo_value_t **out_value) {
+  if (has_data(step->out_shape)) return refuse_callback(env->scratch, step->instr);
+  return run_zeros(env, step, in, out_value);
+}
+
+const op_kernel_t custom_callback = {prepare_callback, run_callback};

@@ -9,16 +9,21 @@ typedef uint32_t SIMD_VECTOR_NAME(bits) __attribute__((vector_size(SIMD_VECTOR_B
 typedef int32_t SIMD_VECTOR_NAME(ints) __attribute__((vector_size(SIMD_VECTOR_BYTES)));
 typedef uint16_t SIMD_VECTOR_NAME(halves)
     __attribute__((vector_size(SIMD_VECTOR_BYTES / 2), aligned(2), may_alias));
+typedef int16_t SIMD_VECTOR_NAME(shorts) __attribute__((vector_size(SIMD_VECTOR_BYTES / 2)));
 typedef int8_t SIMD_VECTOR_NAME(bytes)
     __attribute__((vector_size(SIMD_VECTOR_BYTES / 4), aligned(1), may_alias));
 
-/* LANES elements of type `type`, a constant where this is called, as f32. */
+/* LANES elements of type `type`, a constant where this is called, as f32. Bytes in two steps, for
+ * each of which there is an instruction. */
 THIN_INLINE SIMD_VECTOR_NAME(vec) SIMD_VECTOR_NAME(widen)(thin_type_t type, const char *from) {
   if (type == THIN_F32) return *(const SIMD_VECTOR_NAME(part) *)from;
-  if (type == THIN_S8)
-    return __builtin_convertvector(
-        __builtin_convertvector(*(const SIMD_VECTOR_NAME(bytes) *)from, SIMD_VECTOR_NAME(ints)),
-        SIMD_VECTOR_NAME(vec));
+  if (type == THIN_S8) {
+    SIMD_VECTOR_NAME(shorts)
+    shorts =
+        __builtin_convertvector(*(const SIMD_VECTOR_NAME(bytes) *)from, SIMD_VECTOR_NAME(shorts));
+    return __builtin_convertvector(__builtin_convertvector(shorts, SIMD_VECTOR_NAME(ints)),
+                                   SIMD_VECTOR_NAME(vec));
+  }
   return (SIMD_VECTOR_NAME(vec))(
       __builtin_convertvector(*(const SIMD_VECTOR_NAME(halves) *)from, SIMD_VECTOR_NAME(bits))
       << 16);

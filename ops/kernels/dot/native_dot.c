@@ -208,13 +208,14 @@ static double operand_and_result_bytes(const op_step_t *step, const dot_problem_
  *
  *   thin            few rows with a large matrix of f32, bf16 or s8: at memory's speed
  *   small           small products, and thin ones that are bound by memory: no packing
+ *   small complex   the same for c64
  *   low precision   bf16 and int8 with AVX-512 BF16 or VNNI, as a 1-tap direct convolution
  *   oneDNN          bf16 and int8 with AMX, or without those extensions
  *   gemm            all floats and complex numbers
  *   integer         all integers: the reference's blocks */
-static const dot_prepare_fn strategies[] = {dot_prepare_thin,          dot_prepare_small,
-                                            dot_prepare_low_precision, dot_prepare_onednn,
-                                            dot_prepare_gemm,          dot_prepare_integer};
+static const dot_prepare_fn strategies[] = {
+    dot_prepare_thin,   dot_prepare_small, dot_prepare_small_complex, dot_prepare_low_precision,
+    dot_prepare_onednn, dot_prepare_gemm,  dot_prepare_integer};
 
 static hr_status_t prepare_native_dot(const op_native_target_t *target, const op_step_t *step,
                                       op_native_step_t *out) {

@@ -37,6 +37,18 @@ NATIVE_INLINE bool is_owner(const scatter_rows_job_t *job, int64_t offset) {
     offset = (int64_t)((uint64_t)offset + (uint64_t)wrap_multiply(second, job->strides[1])); \
   }
 
+/* Rows of large arrays come out of memory: those of later windows are asked for. */
+#define PREFETCH_WINDOWS 12
+#define PREFETCH_ROW(T, INDEX, COMPONENTS)                                                       \
+  if (i + PREFETCH_WINDOWS < job->last) {                                                        \
+    const INDEX *ahead = (const INDEX *)job->indices + (i + PREFETCH_WINDOWS) * job->index_step; \
+    int64_t at = wrap_multiply((int64_t)ahead[0], job->strides[0]);                              \
+    if (COMPONENTS > 1)                                                                          \
+      at = (int64_t)((uint64_t)at + (uint64_t)wrap_multiply((int64_t)ahead[job->component_step], \
+                                                            job->strides[1]));                   \
+    __builtin_prefetch((const void *)((uintptr_t)to + (uint64_t)at * sizeof(T)), 1);             \
+  }
+
 /* NAME##_alone combines one element, NAME##_row one row. SCALAR and VECTOR are expressions in a
  * (accumulator) and b (update). */
 #define DEFINE_ONE(NAME, T, SCALAR, TARGET)       \
@@ -69,6 +81,7 @@ NATIVE_INLINE bool is_owner(const scatter_rows_job_t *job, int64_t offset) {
     const T *restrict from = (const T *)job->from + job->begin;        \
     int64_t stride = job->width, width = job->end - job->begin;        \
     for (int64_t i = job->first; i < job->last; i++) {                 \
+      PREFETCH_ROW(T, INDEX, COMPONENTS)                               \
       OFFSET_OF(INDEX, COMPONENTS)                                     \
       if (fits) ONE##_row(to + offset, from + i * stride, width);      \
     }                                                                  \

@@ -83,17 +83,17 @@ static hr_status_t skip_use_orders(bytecode_reader_t *reader, bytecode_cursor_t 
   return NULL;
 }
 
-/* Type, and a location that is skipped. Since version 4 one number has both. */
-static hr_status_t read_arg(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
-                            mlir_value_t *arg) {
-  uint64_t header, location;
+/* Type, and a location. Since version 4 one number has both. */
+static hr_status_t read_arg(bytecode_reader_t *reader, bytecode_cursor_t *cursor, mlir_value_t *arg,
+                            const mlir_attr_t **out_location) {
+  uint64_t header;
   if (reader->version < 4) {
     HR_TRY(bytecode_take_type(reader, cursor, &arg->type));
-    return bytecode_take_var(reader, cursor, &location);
+    return bytecode_take_attr(reader, cursor, out_location);
   }
   HR_TRY(bytecode_take_var(reader, cursor, &header));
   HR_TRY(bytecode_type_at(reader, cursor, header >> 1, &arg->type));
-  return header & 1 ? bytecode_take_var(reader, cursor, &location) : NULL;
+  return header & 1 ? bytecode_take_attr(reader, cursor, out_location) : NULL;
 }
 
 /* Block arguments, which are values of the region. */
@@ -102,9 +102,10 @@ static hr_status_t read_args(bytecode_reader_t *reader, bytecode_cursor_t *curso
   uint8_t has_orders = 0;
   HR_TRY(bytecode_take_count(reader, cursor, &block->arg_count));
   HR_TRY(HR_NEW_ARRAY(reader->arena, block->arg_count, &block->args));
+  HR_TRY(HR_NEW_ARRAY(reader->arena, block->arg_count, &block->arg_locations));
   for (int i = 0; i < block->arg_count; i++) {
     block->args[i] = (mlir_value_t){.block = block, .index = i};
-    HR_TRY(read_arg(reader, cursor, &block->args[i]));
+    HR_TRY(read_arg(reader, cursor, &block->args[i], &block->arg_locations[i]));
     HR_TRY(define_value(reader, cursor, scope, &block->args[i]));
   }
   if (reader->version >= 3) HR_TRY(bytecode_take_byte(reader, cursor, &has_orders));

@@ -2,6 +2,7 @@
  * lie. */
 #include <string.h>
 
+#include "mlir/mlir_mhlo.h"
 #include "mlir/bytecode/bytecode_reader.h"
 
 #define NAME_MAX_BYTES 200 /* name of a dialect or an operation; full names are copied */
@@ -71,7 +72,7 @@ static hr_status_t read_op_name(bytecode_reader_t *reader, bytecode_cursor_t *cu
   if (reader->version >= 5) op.registered = flag;
   HR_TRY(hr_arena_printf(reader->arena, &full, "%.*s%s%.*s", HR_STR_ARGS(dialect),
                          dialect.size ? "." : "", HR_STR_ARGS(name)));
-  op.name = hr_str_from(full);
+  HR_TRY(mlir_mhlo_name(reader->arena, hr_str_from(full), &op.name));
   if (hr_str_is(dialect, "vhlo"))
     op.vhlo = vhlo_find(name);
   else

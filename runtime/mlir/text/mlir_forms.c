@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "mlir/mlir_mhlo.h"
 #include "mlir/text/mlir_form_parser.h"
 #include "mlir/text/mlir_forms.h"
 
@@ -330,6 +331,8 @@ static hr_status_t parse_form(mlir_form_state_t *state) {
     return finish_types(state, form->types);
   }
   if (name.size > 6 && !memcmp(name.data, "check.", 6)) return mlir_form_parse_check(state);
+  if (mlir_mhlo_is_alone(name))
+    return mlir_error(state->parser->module, state->op, MLIR_MHLO_ALONE);
   return mlir_error(state->parser->module, state->op,
                     "no operation of this name has a form of its own; write \"%.*s\"(...)",
                     HR_STR_ARGS(name));

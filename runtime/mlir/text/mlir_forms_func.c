@@ -4,6 +4,7 @@
 typedef struct signature {
   HR_VEC(mlir_arg_t) args;
   HR_VEC(const mlir_attr_t *) arg_attrs;
+  HR_VEC(const mlir_attr_t *) arg_locations; /* NULL: none */
   HR_VEC(const mlir_type_t *) results;
   HR_VEC(const mlir_attr_t *) result_attrs;
 } signature_t;
@@ -11,6 +12,7 @@ typedef struct signature {
 static void free_signature(signature_t *signature) {
   HR_VEC_FREE(&signature->args);
   HR_VEC_FREE(&signature->arg_attrs);
+  HR_VEC_FREE(&signature->arg_locations);
   HR_VEC_FREE(&signature->results);
   HR_VEC_FREE(&signature->result_attrs);
 }
@@ -25,7 +27,7 @@ static hr_status_t take_parameters(mlir_parser_t *parser, signature_t *signature
   HR_TRY(mlir_take(parser, '('));
   for (bool more = !mlir_at(parser, ')'); more;) {
     mlir_arg_t arg = {0};
-    const mlir_attr_t *attrs, *location;
+    const mlir_attr_t *attrs, *location = NULL;
     if (mlir_peek(parser)->kind == MLIR_TOKEN_VALUE) {
       HR_TRY(mlir_take_kind(parser, MLIR_TOKEN_VALUE, "an argument", &arg.name));
       HR_TRY(mlir_take(parser, ':'));
@@ -35,6 +37,7 @@ static hr_status_t take_parameters(mlir_parser_t *parser, signature_t *signature
     if (mlir_at_word(parser, "loc")) HR_TRY(mlir_parse_location(parser, &location));
     HR_VEC_PUSH(&signature->args, arg);
     HR_VEC_PUSH(&signature->arg_attrs, attrs);
+    HR_VEC_PUSH(&signature->arg_locations, location);
     HR_TRY(mlir_take_if(parser, ',', &more));
   }
   return mlir_take(parser, ')');
@@ -120,6 +123,19 @@ static hr_status_t take_visibility(mlir_form_state_t *state) {
   return mlir_form_add_attr(state, "sym_visibility", attr);
 }
 
+/* Where the arguments come from, for the body's block. */
+static hr_status_t place_arguments(mlir_parser_t *parser, const signature_t *signature,
+                                   mlir_region_t *region) {
+  void *locations;
+  size_t count = signature->arg_locations.count;
+  if (!count || !region->blocks.count || (size_t)region->blocks.data[0]->arg_count != count)
+    return NULL;
+  HR_TRY(hr_arena_copy(parser->arena, signature->arg_locations.data,
+                       count * sizeof(const mlir_attr_t *), &locations));
+  region->blocks.data[0]->arg_locations = locations;
+  return NULL;
+}
+
 /* func.func visibility @name(parameters) -> results attributes {..} {body} */
 static hr_status_t parse_func_with(mlir_form_state_t *state, signature_t *signature) {
   mlir_parser_t *parser = state->parser;
@@ -138,6 +154,7 @@ static hr_status_t parse_func_with(mlir_form_state_t *state, signature_t *signat
                                 &region));
   else
     HR_TRY(HR_NEW(parser->arena, &region));
+  HR_TRY(place_arguments(parser, signature, region));
   return mlir_set_regions(parser, state->op, 1, &region);
 }
 
@@ -222,6 +239,34 @@ static hr_status_t parse_sdy_manual_with(mlir_form_state_t *state, signature_t *
 hr_status_t mlir_form_parse_sdy_manual(mlir_form_state_t *state) {
   signature_t signature = {0};
   hr_status_t st = parse_sdy_manual_with(state, &signature);
+  free_signature(&signature);
+  return st;
+}
+
+static hr_status_t parse_sdy_named_with(mlir_form_state_t *state, signature_t *signature) {
+  mlir_parser_t *parser = state->parser;
+  mlir_region_t *region;
+  static const char *const lists[] = {"in_shardings", "out_shardings"};
+  HR_TRY(mlir_take(parser, '<'));
+  HR_TRY(mlir_form_take_text(state, "name"));
+  HR_TRY(mlir_take(parser, '>'));
+  HR_TRY(mlir_take(parser, '('));
+  HR_TRY(mlir_parse_uses(parser, &state->uses));
+  HR_TRY(mlir_take(parser, ')'));
+  for (int i = 0; i < 2; i++)
+    if (hr_str_is(mlir_peek(parser)->text, lists[i])) HR_TRY(take_sdy_text(state, lists[i]));
+  HR_TRY(take_parameters(parser, signature));
+  HR_TRY(
+      mlir_form_new_region(state, true, (int)signature->args.count, signature->args.data, &region));
+  HR_TRY(mlir_form_take_dict(state));
+  HR_TRY(mlir_form_finish_function(state));
+  return mlir_set_regions(parser, state->op, 1, &region);
+}
+
+/* sdy.named_computation<"f">(%a) in_shardings=[..] out_shardings=[..] (%x: T) {..} : types */
+hr_status_t mlir_form_parse_sdy_named(mlir_form_state_t *state) {
+  signature_t signature = {0};
+  hr_status_t st = parse_sdy_named_with(state, &signature);
   free_signature(&signature);
   return st;
 }

@@ -4,6 +4,7 @@
  * Names are resolved in scopes, one per region; a scope sees those around it unless its op is
  * isolated. A use before its definition leaves a pending slot, filled in when the region ends,
  * which block order and graph regions need. */
+#include "mlir/mlir_mhlo.h"
 #include "mlir/text/mlir_parser.h"
 
 #include <errno.h>
@@ -469,6 +470,7 @@ static hr_status_t parse_generic_op(mlir_parser_t *parser, mlir_op_t *op) {
   const mlir_type_t *type;
   hr_status_t st = NULL;
   HR_TRY_GOTO(done, st, mlir_take_kind(parser, MLIR_TOKEN_STRING, "an operation", &op->name));
+  HR_TRY_GOTO(done, st, mlir_mhlo_name(parser->arena, op->name, &op->name));
   HR_TRY_GOTO(done, st, mlir_take(parser, '('));
   HR_TRY_GOTO(done, st, mlir_parse_uses(parser, &uses));
   HR_TRY_GOTO(done, st, mlir_take(parser, ')'));
@@ -518,7 +520,7 @@ hr_status_t mlir_parse_op(mlir_parser_t *parser, mlir_op_t **out_op) {
   } else {
     hr_str_t word;
     HR_TRY_GOTO(done, st, mlir_take_kind(parser, MLIR_TOKEN_WORD, "an operation", &word));
-    op->name = full_name(word);
+    HR_TRY_GOTO(done, st, mlir_mhlo_name(parser->arena, full_name(word), &op->name));
     HR_TRY_GOTO(done, st, mlir_parse_pretty_op(parser, op));
   }
   if (mlir_at_word(parser, "loc"))

@@ -65,10 +65,29 @@ static bool is_sum_from_zero(const hlo_instr_t *reduce) {
          op == HLO_ADD && pass_is_number(reduce->operands[1], 0);
 }
 
+static bool adds_into(const hlo_instr_t *scatter) {
+  hlo_opcode_t op;
+  return scatter->operand_count == 3 && pass_body_is_binary(scatter->called[0], &op) &&
+         op == HLO_ADD;
+}
+
+#define MAX_PARTS 64
+
+static bool never_minus_zero(const hlo_instr_t *instr, int depth);
+
+static bool parts_never_minus_zero(const hlo_instr_t *concatenate, int depth) {
+  bool never = concatenate->operand_count <= MAX_PARTS;
+  for (int k = 0; k < concatenate->operand_count && never; k++)
+    never = never_minus_zero(concatenate->operands[k], depth);
+  return never;
+}
+
 /* A sum is -0 only if both terms are. */
 static bool never_minus_zero(const hlo_instr_t *instr, int depth) {
   double splat;
-  if (depth == 0 || instr->operand_count > 3) return false;
+  if (depth == 0) return false;
+  if (instr->op == HLO_CONCATENATE) return parts_never_minus_zero(instr, depth - 1);
+  if (instr->operand_count > 3) return false;
   if (pass_splat_float(instr, &splat)) return splat != 0 || !signbit(splat);
   const hlo_instr_t *x = instr->operand_count ? instr->operands[0] : NULL;
   const hlo_instr_t *y = instr->operand_count > 1 ? instr->operands[1] : NULL;
@@ -82,6 +101,8 @@ static bool never_minus_zero(const hlo_instr_t *instr, int depth) {
       return x == y;
     case HLO_REDUCE:
       return is_sum_from_zero(instr);
+    case HLO_SCATTER:
+      return adds_into(instr) && never_minus_zero(x, depth - 1);
     case HLO_CONVERT:
       return !hr_dtype_is_float(x->shape->dtype);
     case HLO_ADD:

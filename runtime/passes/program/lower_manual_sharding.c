@@ -156,6 +156,18 @@ static bool passes_on(const hlo_instr_t *instr) {
   return instr->op == HLO_TUPLE || instr->op == HLO_GET_TUPLE_ELEMENT || instr->op == HLO_COPY;
 }
 
+/* The note of a result's sharding, as pmap has it, that says what the value is cut by already. */
+static bool is_same_result(localiser_t *pass, const hlo_instr_t *instr) {
+  const hlo_sharding_t *const *stated;
+  if (!hr_str_is(target_of(instr), "xla.sdy.FuncResultSharding") || instr->operand_count != 1)
+    return false;
+  const hlo_sharding_t *const *known = pass->shardings[instr->operands[0]->id];
+  hr_status_t st = stated_shardings(pass, instr, "xla.sdy.sharding", &stated);
+  bool same = !st && same_cut(known ? known[0] : NULL, stated[0]);
+  hr_status_release(st);
+  return same;
+}
+
 /* One instruction of the entry, in order. Inside a manual computation values are local and carry no
  * sharding here. */
 static hr_status_t localise_instr(localiser_t *pass, hlo_instr_t *instr) {
@@ -176,6 +188,10 @@ static hr_status_t localise_instr(localiser_t *pass, hlo_instr_t *instr) {
     return retype(pass, instr);
   }
   if (passes_on(instr)) return pass_on(pass, instr);
+  if (is_same_result(pass, instr)) {
+    become_pass_through(instr);
+    return pass_on(pass, instr);
+  }
   for (int k = 0; k < instr->operand_count; k++)
     if (is_cut(pass, instr->operands[k]))
       return needs_partitioner(instr, "it computes on a value that is cut");

@@ -12,7 +12,7 @@ static const simplify_fn families[] = {
     simplify_arithmetic, simplify_logic, simplify_convert, simplify_splats,
     simplify_movement,   simplify_parts, simplify_reduce,  simplify_reshape_sink,
     simplify_int8_dot,   simplify_dots,  simplify_conv,    simplify_gather,
-    simplify_window};
+    simplify_window,     simplify_sparse};
 
 static bool is_static(const hlo_instr_t *instr) {
   if (!hlo_shape_is_array(instr->shape) || hlo_shape_is_dynamic(instr->shape)) return false;

@@ -140,12 +140,22 @@ static int64_t count_free(const hlo_instr_t *x, hr_ints_t batch, hr_ints_t contr
   return count;
 }
 
-/* Is every number of the narrow type one of the wide type? */
+/* Is every number of the narrow type one of the wide type? Also of a reshape of what was widened.
+ */
 static bool widens_exactly(const hlo_instr_t *convert) {
+  if (convert->op == HLO_RESHAPE) convert = convert->operands[0];
   if (convert->op != HLO_CONVERT) return false;
   hr_dtype_t from = convert->operands[0]->shape->dtype, to = convert->shape->dtype;
   bool is_float = to == HR_F32 || to == HR_BF16 || to == HR_F16;
   return (from == HR_S8 && is_float) || (from == HR_BF16 && to == HR_F32);
+}
+
+static hlo_instr_t *build_narrow(pass_rewrite_t *rewrite, const hlo_instr_t *wide) {
+  if (wide->op == HLO_CONVERT) return wide->operands[0];
+  hlo_instr_t *narrow = wide->operands[0]->operands[0];
+  const hlo_shape_t *shape =
+      pass_shape(rewrite, narrow->shape->dtype, wide->shape->rank, wide->shape->dims);
+  return shape ? hlo_build_reshape(&rewrite->builder, narrow, shape) : NULL;
 }
 
 /* Few rows with a large matrix that was widened for it: the kernel widens it as it reads it, so
@@ -164,7 +174,8 @@ static hlo_instr_t *read_narrow_weights(pass_rewrite_t *rewrite, hlo_instr_t *do
     if (!widens_exactly(weights) || widens_exactly(few) || count < MIN_THIN_WEIGHTS) continue;
     int64_t rows = count_free(few, batch[1 - many], contracting[1 - many]);
     if (!pass_is_plain_float(few->shape->dtype) || rows > (many ? MAX_THIN_ROWS : 1)) continue;
-    operands[many] = operands[many]->operands[0];
+    operands[many] = build_narrow(rewrite, weights);
+    if (!operands[many]) return NULL;
     return pass_build_like(rewrite, dot, operands, dot->shape);
   }
   return NULL;

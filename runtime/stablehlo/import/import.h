@@ -36,7 +36,8 @@ typedef struct importer {
   bool is_interpreted; /* has check ops: choices of the spec are those of its interpreter */
   hr_map_t awaited;    /* control predecessors, by "computation/name" */
   import_source_loc_t *source_locs[IMPORT_SOURCE_LOCS]; /* cache, see import_location.c */
-  const mlir_op_t *at; /* the op being imported, for messages about its types and attributes */
+  const mlir_op_t *entry; /* function whose arguments are the parameters */
+  const mlir_op_t *at;    /* the op being imported, for messages about its types and attributes */
 } importer_t;
 
 /* Where ops of one block go. */
@@ -228,6 +229,19 @@ hr_status_t import_broadcast_to(import_scope_t *scope, const mlir_op_t *op, hlo_
 hr_status_t import_op_extra(importer_t *importer, hlo_instr_t *instr, hlo_extra_t **out_extra);
 
 /* --- Shardy (import_sdy.c) --- */
+/* Text of an sdy attribute without what is around it: in an op's pretty form the text alone, in its
+ * generic form #sdy.sharding<...>. `open`, if not 0, is the bracket that a list has around it. */
+hr_str_t import_sdy_text(const mlir_op_t *op, const char *name, char open, char close);
+/* Appends a frontend attribute whose name comes behind all that there are. */
+hr_status_t import_sdy_attr(importer_t *importer, const char *name, hr_str_t text,
+                            hlo_name_values_t *list);
+/* sdy.sharding and sdy.sharding_rule of any op, as the frontend attributes that HLO has for them.
+ */
+bool import_has_sdy(const mlir_op_t *op);
+hr_status_t import_sdy_attrs(importer_t *importer, const mlir_op_t *op, hlo_name_values_t *list);
+/* Marks the returned values whose results have shardings; `values` are replaced. */
+hr_status_t import_result_marks(import_scope_t *scope, const mlir_op_t *function, int count,
+                                hlo_instr_t **values);
 hr_status_t import_meshes(importer_t *importer, const mlir_block_t *block);
 /* Sets sharding, frontend attributes and layout of an argument. */
 hr_status_t import_argument_extra(importer_t *importer, const mlir_op_t *function, int index,

@@ -211,8 +211,8 @@ hr_status_t import_extra(import_scope_t *scope, const mlir_op_t *op, const hlo_e
   *out_note = (import_frontend_attrs_t){.op = HLO_OPCODE_COUNT};
   HR_TRY(import_sharding(scope->importer, op, mlir_op_attr(op, "mhlo.sharding"), &sharding));
   HR_TRY(import_location(scope->importer, op->location, &metadata));
-  bool has_frontend = frontend && frontend->kind == MLIR_ATTR_DICT;
-  if (!has_frontend && !sharding && !metadata) return NULL;
+  bool has_frontend = frontend && frontend->kind == MLIR_ATTR_DICT, has_sdy = import_has_sdy(op);
+  if (!has_frontend && !sharding && !metadata && !has_sdy) return NULL;
   hlo_extra_t *extra;
   HR_TRY(HR_NEW(scope->importer->arena, &extra));
   extra->sharding = sharding;
@@ -221,6 +221,7 @@ hr_status_t import_extra(import_scope_t *scope, const mlir_op_t *op, const hlo_e
     HR_TRY(import_sort_frontend_attrs(scope->importer, frontend, &extra->frontend_attributes,
                                       out_note));
   HR_TRY(import_frontend_attrs_extra(scope->importer, out_note, extra));
+  if (has_sdy) HR_TRY(import_sdy_attrs(scope->importer, op, &extra->frontend_attributes));
   *out_extra = extra;
   return NULL;
 }

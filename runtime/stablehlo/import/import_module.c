@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "ir/sharding.h"
 #include "mlir/bytecode/bytecode_format.h"
+#include "mlir/mlir_mhlo.h"
 #include "ops/rules/verify.h"
 #include "stablehlo/import/import_quant.h"
 
@@ -91,6 +92,7 @@ static hr_status_t check_results(import_scope_t *scope, const mlir_op_t *op) {
 /* Verifies, imports, and attaches metadata and attributes to the instructions that were made. */
 static hr_status_t import_op(import_scope_t *scope, mlir_op_t *op) {
   const import_row_t *row = hr_map_get(&scope->importer->rows, op->name);
+  if (!row && mlir_mhlo_is_alone(op->name)) return import_error(scope, op, MLIR_MHLO_ALONE);
   if (!row) return import_error(scope, op, "this operation is not known");
   HR_TRY(check_operands(scope, op, row));
   HR_TRY(check_attrs(scope, op, row));
@@ -275,6 +277,80 @@ static hr_status_t import_result_shardings(importer_t *importer, const mlir_op_t
   return NULL;
 }
 
+/* Programs of jax.export for several platforms have a hidden argument, by which they choose. */
+static bool is_platform_index(const mlir_op_t *function, int index) {
+  const mlir_attr_t *constant =
+      import_value_attr(function, "arg_attrs", index, "jax.global_constant");
+  return constant && constant->kind == MLIR_ATTR_STRING &&
+         hr_str_is(constant->text, "_platform_index");
+}
+
+/* Arguments of the entry before this one that are no parameters. */
+static int hidden_before(const mlir_op_t *entry, int index) {
+  int count = 0;
+  for (int i = 0; i < index; i++) count += is_platform_index(entry, i);
+  return count;
+}
+
+/* Names a parameter as its location does, "params['w']" as params__w__.1, with the number that it
+ * has already; what it says in full is its metadata's op_name. */
+static hr_status_t name_parameter(importer_t *importer, const mlir_attr_t *location,
+                                  hlo_instr_t *param) {
+  const hlo_metadata_t *metadata;
+  hlo_extra_t *extra;
+  const char *name;
+  HR_TRY(import_location(importer, location, &metadata));
+  if (!param || !metadata || !metadata->op_name.size) return NULL;
+  HR_TRY(import_op_extra(importer, param, &extra));
+  extra->metadata = metadata;
+  const char *dot = memrchr(param->name.data, '.', param->name.size);
+  size_t tail = dot ? (size_t)(param->name.data + param->name.size - dot) : 0;
+  HR_TRY(hr_arena_printf(importer->arena, &name, "%.*s%.*s", HR_STR_ARGS(metadata->op_name),
+                         (int)tail, dot ? dot : ""));
+  for (size_t i = 0; i < metadata->op_name.size; i++) {
+    bool is_word = isalnum((unsigned char)name[i]) || name[i] == '_';
+    if (!is_word || (!i && isdigit((unsigned char)name[i]))) ((char *)name)[i] = '_';
+  }
+  param->name = (hr_str_t){name, metadata->op_name.size + tail};
+  return NULL;
+}
+
+static hr_status_t import_arguments(importer_t *importer, const mlir_op_t *function,
+                                    mlir_block_t *block, import_scope_t *scope) {
+  bool is_entry = function == importer->entry;
+  int number = 0;
+  for (int i = 0; i < block->arg_count; i++) {
+    const hlo_shape_t *shape;
+    hlo_instr_t *param;
+    HR_TRY(import_shape(importer, block->args[i].type, &shape));
+    if (is_entry && is_platform_index(function, i)) {
+      block->args[i].mapped =
+          hlo_build_number(&scope->builder, importer->from->platform_index, shape->dtype);
+      continue;
+    }
+    param = hlo_build_parameter(&scope->builder, number++, shape);
+    block->args[i].mapped = param;
+    HR_TRY(import_argument_extra(importer, function, i, param));
+    if (is_entry && block->arg_locations)
+      HR_TRY(name_parameter(importer, block->arg_locations[i], param));
+  }
+  return NULL;
+}
+
+/* As import_returned, with the marks of results that have shardings. */
+static hlo_instr_t *function_returned(import_scope_t *scope, const mlir_op_t *function,
+                                      const mlir_op_t *terminator) {
+  hlo_instr_t **values;
+  hr_status_t st = scope->builder.status;
+  if (!st) st = import_operands(scope, terminator, &values);
+  if (!st) st = import_result_marks(scope, function, terminator->operand_count, values);
+  scope->builder.status = st;
+  if (st) return NULL;
+  if (terminator->operand_count == 1) return values[0];
+  scope->builder.extra = NULL; /* that of the last op */
+  return hlo_build_tuple(&scope->builder, terminator->operand_count, values);
+}
+
 /* Parameters, body, result; attributes of arguments and results. */
 static hr_status_t import_function(importer_t *importer, import_function_t *function,
                                    hr_str_t name) {
@@ -289,15 +365,10 @@ static hr_status_t import_function(importer_t *importer, import_function_t *func
   importer->at = function->op;
   HR_TRY(import_scope_new(importer, name, function->op, &scope));
   HR_TRY(check_arguments(&scope, function->op, block));
-  for (int i = 0; i < block->arg_count; i++) {
-    const hlo_shape_t *shape;
-    HR_TRY(import_shape(importer, block->args[i].type, &shape));
-    block->args[i].mapped = hlo_build_parameter(&scope.builder, i, shape);
-    HR_TRY(import_argument_extra(importer, function->op, i, block->args[i].mapped));
-  }
+  HR_TRY(import_arguments(importer, function->op, block, &scope));
   HR_TRY(import_block(&scope, block, &terminator));
   HR_TRY(check_returned(&scope, function->op, terminator));
-  HR_TRY(import_scope_close(&scope, import_returned(&scope, terminator, true)));
+  HR_TRY(import_scope_close(&scope, function_returned(&scope, function->op, terminator)));
   HR_TRY(import_result_shardings(importer, function->op, terminator->operand_count,
                                  scope.builder.computation->root));
   function->computation = scope.builder.computation;
@@ -379,10 +450,12 @@ static hr_status_t import_donations(importer_t *importer, const mlir_op_t *entry
   int alias_count = 0, donor_count = 0;
   for (int i = 0; i < args->count; i++) {
     const mlir_attr_t *result = mlir_attr_field(args->items[i], "tf.aliasing_output");
-    if (mlir_attr_field(args->items[i], "jax.buffer_donor")) donors[donor_count++].operand = i;
+    int operand = i - hidden_before(entry, i);
+    if (mlir_attr_field(args->items[i], "jax.buffer_donor"))
+      donors[donor_count++].operand = operand;
     if (!result) continue;
     indices[i] = result->integer;
-    aliases[alias_count] = (hlo_alias_t){.operand = i};
+    aliases[alias_count] = (hlo_alias_t){.operand = operand};
     if (type->result_count != 1) aliases[alias_count].output_index = (hr_ints_t){&indices[i], 1};
     alias_count++;
   }
@@ -422,6 +495,7 @@ static hr_status_t import_module(importer_t *importer, const mlir_op_t *entry) {
   mlir_block_t *block = import_block_of(op, 0);
   hlo_module_t *module = importer->module;
   if (!entry) return mlir_error(importer->from, op, "no function to run: want @main");
+  importer->entry = entry;
   importer->is_interpreted = import_has_checks(block);
   HR_TRY(fill_rows(importer));
   HR_TRY(HR_NEW_ARRAY(importer->arena, ROWS, &importer->attrs));

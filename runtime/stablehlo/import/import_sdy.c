@@ -83,7 +83,7 @@ hr_status_t import_manual_computation(import_scope_t *scope, mlir_op_t *op,
   hlo_computation_t *body;
   hlo_instr_t **operands, **results;
   const hlo_shape_t *local, *global;
-  hr_str_t axes = import_str(op, "manual_axes");
+  hr_str_t axes = import_sdy_text(op, "manual_axes", '{', '}');
   HR_TRY(import_body(scope, op, 0, &body));
   if ((int)body->params.count != op->operand_count)
     return import_error(scope, op, "its body has %zu arguments", body->params.count);
@@ -91,7 +91,7 @@ hr_status_t import_manual_computation(import_scope_t *scope, mlir_op_t *op,
   HR_TRY(body_parameters_shape(scope, body, &local));
   HR_TRY(import_results_shape(scope, op, &global));
   marker_t in = {"xla.sdy.GlobalToLocalShape", "xla.sdy.in_shardings",
-                 import_str(op, "in_shardings"), axes};
+                 import_sdy_text(op, "in_shardings", '[', ']'), axes};
   HR_TRY(build_marker(scope, &in, op->operand_count, operands, local));
   hlo_attr_t apply = hlo_attr_of_called(HLO_ATTR_TO_APPLY, 1);
   hlo_instr_t *call = hlo_build(&scope->builder, HLO_CALL, body->root->shape, op->operand_count,
@@ -100,30 +100,10 @@ hr_status_t import_manual_computation(import_scope_t *scope, mlir_op_t *op,
   for (int i = 0; i < op->result_count; i++)
     results[i] = op->result_count == 1 ? call : hlo_build_element(&scope->builder, call, i);
   marker_t out = {"xla.sdy.LocalToGlobalShape", "xla.sdy.out_shardings",
-                  import_str(op, "out_shardings"), axes};
+                  import_sdy_text(op, "out_shardings", '[', ']'), axes};
   HR_TRY(build_marker(scope, &out, op->result_count, results, global));
   for (int i = 0; i < op->result_count; i++) op->results[i].mapped = results[i];
   return hlo_builder_finish(&scope->builder);
-}
-
-/* sdy.sharding_constraint: custom call "Sharding" whose frontend attribute holds the wanted
- * sharding. */
-hr_status_t import_sharding_constraint(import_scope_t *scope, mlir_op_t *op,
-                                       const import_row_t *row) {
-  hlo_instr_t *x = import_operand(op, 0);
-  hlo_extra_t *extra;
-  hlo_name_value_t *item;
-  HR_TRY(HR_NEW(scope->importer->arena, &extra));
-  HR_TRY(HR_NEW(scope->importer->arena, &item));
-  item->name = HR_STR("xla.sdy.sharding");
-  HR_TRY(format_attr_value(scope, "#sdy.sharding_per_value<[<%.*s>]>", import_str(op, "sharding"),
-                           &item->value));
-  extra->frontend_attributes = (hlo_name_values_t){1, item};
-  scope->builder.extra = extra;
-  hlo_attr_t target = hlo_attr_of_str(HLO_ATTR_CUSTOM_CALL_TARGET, HR_STR("Sharding"));
-  hlo_instr_t *marked = hlo_build(&scope->builder, row->op, x->shape, 1, &x, 1, &target, 0, NULL);
-  scope->builder.extra = NULL;
-  return import_set_results(scope, op, marked);
 }
 
 /* Collects the sdy.mesh ops of the module as its frontend attribute xla.sdy.meshes: {mesh =
@@ -136,7 +116,8 @@ hr_status_t import_meshes(importer_t *importer, const mlir_block_t *block) {
     if (!hr_str_is(op->name, "sdy.mesh")) continue;
     const char *separator = text.size ? ", " : "{";
     hr_strbuf_printf(&text, "%s%.*s = #sdy.mesh<%.*s>", separator,
-                     HR_STR_ARGS(import_str(op, "sym_name")), HR_STR_ARGS(import_str(op, "mesh")));
+                     HR_STR_ARGS(import_str(op, "sym_name")),
+                     HR_STR_ARGS(import_sdy_text(op, "mesh", 0, 0)));
   }
   hlo_name_value_t *item;
   hr_status_t st = NULL;
@@ -152,20 +133,6 @@ hr_status_t import_meshes(importer_t *importer, const mlir_block_t *block) {
 done:
   hr_strbuf_deinit(&text);
   return st;
-}
-
-/* Appends the sharding `text` as frontend attribute xla.sdy.sharding. A module with such an
- * attribute expects a partitioner. */
-static hr_status_t append_sdy_sharding(importer_t *importer, hr_str_t text,
-                                       hlo_name_values_t *list) {
-  hlo_name_value_t *items;
-  HR_TRY(HR_NEW_ARRAY(importer->arena, list->count + 1, &items));
-  for (int i = 0; i < list->count; i++) items[i] = list->items[i];
-  /* The list stays sorted: the other names begin with an underscore or with "hlo". */
-  items[list->count].name = HR_STR("xla.sdy.sharding");
-  HR_TRY(hr_arena_str(importer->arena, text, &items[list->count].value));
-  *list = (hlo_name_values_t){list->count + 1, items};
-  return NULL;
 }
 
 /* Sets the replication of a parameter from mhlo.parameter_replication = [flag]: all replicas
@@ -206,6 +173,7 @@ hr_status_t import_argument_extra(importer_t *importer, const mlir_op_t *functio
     HR_TRY(import_sort_frontend_attrs(importer, frontend, &extra->frontend_attributes, &attrs));
   HR_TRY(import_frontend_attrs_extra(importer, &attrs, extra));
   if (attrs.shape && hlo_shape_compatible(attrs.shape, param->shape)) param->shape = attrs.shape;
-  return has_sharding ? append_sdy_sharding(importer, sdy->text, &extra->frontend_attributes)
-                      : NULL;
+  return has_sharding
+             ? import_sdy_attr(importer, "xla.sdy.sharding", sdy->text, &extra->frontend_attributes)
+             : NULL;
 }

@@ -1,0 +1,29 @@
+/* The functions that a handler may call, and the calls that they belong to. */
+#ifndef HLO_OPS_CUSTOM_FFI_API_H
+#define HLO_OPS_CUSTOM_FFI_API_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/status.h"
+#include "ops/kernels/custom/ffi_abi.h"
+
+/* State of a handler: set by its first stages, got by the later ones. As long as the plan. */
+typedef struct ffi_states {
+  void *states[FFI_STAGES];
+} ffi_states_t;
+
+struct ffi_execution {
+  ffi_states_t *states;
+  int64_t run_id;
+};
+
+extern const ffi_api_t custom_ffi_api;
+
+/* Waits for a handler that ends later, and frees the future. NULL: it has ended. */
+ffi_error_t *custom_ffi_await(ffi_future_t *future);
+/* Turns a handler's error into a status, and frees it. NULL for NULL. `target` is for the message.
+ */
+hr_status_t custom_ffi_status(ffi_error_t *error, const char *target);
+
+#endif

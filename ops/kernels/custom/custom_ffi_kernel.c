@@ -1,0 +1,291 @@
+/* Kernel of the custom calls of XLA's typed convention (ops/query/custom_ffi.h): builds the call
+ * frame, with attributes decoded once from backend_config, and calls the handler of each stage.
+ * Instantiation happens when the step is prepared; the other stages at each run. Elements narrower
+ * than a byte are packed for the handler, the first in the low bits. The handler is trusted not to
+ * write beyond the results. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/kernels/custom/custom_call.h"
+#include "ops/kernels/custom/custom_ffi_api.h"
+#include "ops/query/custom_ffi.h"
+
+typedef struct ffi_plan {
+  const custom_ffi_bundle_t *bundle;
+  const char *target;
+  ffi_attrs_t attrs;
+  ffi_states_t *states;
+  int arg_count, ret_count;
+} ffi_plan_t;
+
+/* --- attributes --- */
+
+static hr_dtype_t type_of(const dict_value_t *value) {
+  hr_dtype_t dtype = value->kind == DICT_FLOAT ? HR_F64 : HR_S64;
+  char name[32];
+  if (value->kind == DICT_BOOL || hr_str_is(value->type, "i1")) return HR_PRED;
+  for (int t = 0; t < HR_DTYPE_COUNT; t++) {
+    snprintf(name, sizeof name, "%.*s", HR_STR_ARGS(value->type));
+    if (name[0] && !strcmp(hr_dtype_table[t].mlir_name, name)) return (hr_dtype_t)t;
+  }
+  return dtype;
+}
+
+/* Element type of "tensor<2xi64>" or of what an array<...> says. */
+static hr_dtype_t list_type(const dict_value_t *list) {
+  dict_value_t element = *list;
+  for (size_t i = 0; i < list->type.size; i++)
+    if (list->type.data[i] == 'x' || list->type.data[i] == '<')
+      element.type = (hr_str_t){list->type.data + i + 1, list->type.size - i - 1};
+  if (element.type.size && element.type.data[element.type.size - 1] == '>') element.type.size--;
+  element.kind = list->count ? list->items[0].kind : DICT_INT;
+  return type_of(&element);
+}
+
+static void store_number(const dict_value_t *value, hr_dtype_t dtype, void *to) {
+  double number = value->kind == DICT_FLOAT ? value->number : (double)value->integer;
+  if (!hr_dtype_is_float(dtype)) {
+    memcpy(to, &value->integer, hr_dtype_bytes(dtype));
+    return;
+  }
+  if (dtype == HR_F64) {
+    memcpy(to, &number, sizeof number);
+  } else {
+    uint64_t bits = hr_float_encode(dtype, number);
+    memcpy(to, &bits, hr_dtype_bytes(dtype));
+  }
+}
+
+static hr_status_t make_scalar(hr_arena_t *arena, const dict_value_t *value, void **out) {
+  ffi_scalar_t *scalar;
+  uint64_t *bytes;
+  HR_TRY(HR_NEW(arena, &scalar));
+  HR_TRY(HR_NEW(arena, &bytes));
+  hr_dtype_t dtype = type_of(value);
+  store_number(value, dtype, bytes);
+  *scalar = (ffi_scalar_t){hr_dtype_table[dtype].proto, bytes};
+  *out = scalar;
+  return NULL;
+}
+
+static hr_status_t make_array(hr_arena_t *arena, const dict_value_t *list, void **out) {
+  ffi_array_t *array;
+  char *bytes;
+  hr_dtype_t dtype = list_type(list);
+  size_t each = hr_dtype_bytes(dtype);
+  HR_TRY(HR_NEW(arena, &array));
+  HR_TRY(HR_NEW_ARRAY(arena, (size_t)list->count * each + 8, &bytes));
+  for (int i = 0; i < list->count; i++)
+    store_number(&list->items[i], dtype, bytes + (size_t)i * each);
+  *array = (ffi_array_t){hr_dtype_table[dtype].proto, (size_t)list->count, bytes};
+  *out = array;
+  return NULL;
+}
+
+static hr_status_t make_text(hr_arena_t *arena, hr_str_t from, void **out) {
+  ffi_text_t *text;
+  HR_TRY(HR_NEW(arena, &text));
+  *text = (ffi_text_t){from.data, from.size};
+  *out = text;
+  return NULL;
+}
+
+static hr_status_t make_attrs(hr_arena_t *arena, const dict_value_t *dict, ffi_attrs_t *attrs);
+
+static hr_status_t make_attr(hr_arena_t *arena, const dict_value_t *value, int *out_type,
+                             void **out) {
+  ffi_attrs_t *attrs;
+  switch (value->kind) {
+    case DICT_STRING:
+      *out_type = FFI_ATTR_STRING;
+      return make_text(arena, value->text, out);
+    case DICT_LIST:
+      *out_type = FFI_ATTR_ARRAY;
+      return make_array(arena, value, out);
+    case DICT_DICT:
+      *out_type = FFI_ATTR_DICTIONARY;
+      HR_TRY(HR_NEW(arena, &attrs));
+      *out = attrs;
+      return make_attrs(arena, value, attrs);
+    case DICT_BOOL:
+    case DICT_INT:
+    case DICT_FLOAT:
+      *out_type = FFI_ATTR_SCALAR;
+      return make_scalar(arena, value, out);
+    case DICT_UNIT:
+    case DICT_OTHER:
+      break;
+  }
+  return hr_error(HR_UNSUPPORTED,
+                  "attribute %.*s of a custom call: want a number, text, array or "
+                  "dictionary",
+                  HR_STR_ARGS(value->name));
+}
+
+static int compare_names(const void *a, const void *b) {
+  const dict_value_t *const *x = a, *const *y = b;
+  size_t size = (*x)->name.size < (*y)->name.size ? (*x)->name.size : (*y)->name.size;
+  int order = memcmp((*x)->name.data, (*y)->name.data, size);
+  return order ? order : (int)(*x)->name.size - (int)(*y)->name.size;
+}
+
+static hr_status_t make_attrs(hr_arena_t *arena, const dict_value_t *dict, ffi_attrs_t *attrs) {
+  int count = dict ? dict->count : 0;
+  const dict_value_t **sorted;
+  *attrs = (ffi_attrs_t){.struct_size = sizeof *attrs, .count = count};
+  HR_TRY(HR_NEW_ARRAY(arena, count, &sorted));
+  HR_TRY(HR_NEW_ARRAY(arena, count, &attrs->types));
+  HR_TRY(HR_NEW_ARRAY(arena, count, &attrs->names));
+  HR_TRY(HR_NEW_ARRAY(arena, count, &attrs->values));
+  for (int i = 0; i < count; i++) sorted[i] = &dict->items[i];
+  if (count) qsort(sorted, (size_t)count, sizeof(dict_value_t *), compare_names);
+  for (int i = 0; i < count; i++) {
+    void *name;
+    HR_TRY(make_text(arena, sorted[i]->name, &name));
+    attrs->names[i] = name;
+    HR_TRY(make_attr(arena, sorted[i], &attrs->types[i], &attrs->values[i]));
+  }
+  return NULL;
+}
+
+/* --- the stages --- */
+
+static hr_status_t call_stage(const ffi_plan_t *plan, int stage, const ffi_buffers_t *args,
+                              const ffi_buffers_t *rets) {
+  void *const handlers[] = {plan->bundle->instantiate, plan->bundle->prepare,
+                            plan->bundle->initialize, plan->bundle->execute};
+  if (!handlers[stage]) return NULL;
+  ffi_execution_t execution = {.states = plan->states};
+  ffi_frame_t frame = {.struct_size = offsetof(ffi_frame_t, future),
+                       .api = &custom_ffi_api,
+                       .execution = &execution,
+                       .stage = stage,
+                       .args = {.struct_size = sizeof frame.args},
+                       .rets = {.struct_size = sizeof frame.rets},
+                       .attrs = plan->attrs};
+  if (args) frame.args = *args;
+  if (rets) frame.rets = *rets;
+  ffi_error_t *error = ((ffi_handler_t)handlers[stage])(&frame);
+  if (!error) error = custom_ffi_await(frame.future);
+  return custom_ffi_status(error, plan->target);
+}
+
+static hr_status_t prepare_ffi(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
+  ffi_plan_t *plan;
+  const dict_value_t *config;
+  hr_str_t target = op_custom_call_target(step->instr);
+  HR_TRY(HR_NEW(arena, &plan));
+  HR_TRY(HR_NEW(arena, &plan->states));
+  HR_TRY(hr_arena_cstr(arena, target, &plan->target));
+  plan->bundle = custom_ffi_find(target);
+  if (!plan->bundle) return hlo_unsupported(step->instr, "its handler has been taken away");
+  HR_TRY(custom_config(arena, step->instr, &config));
+  HR_TRY(make_attrs(arena, config, &plan->attrs));
+  plan->arg_count = step->instr->operand_count;
+  plan->ret_count = custom_result_count(step->out_shape);
+  *out_plan = plan;
+  return call_stage(plan, FFI_INSTANTIATE, NULL, NULL);
+}
+
+static bool is_packed(hr_dtype_t dtype) {
+  return hr_dtype_table[dtype].bits < 8 && dtype != HR_PRED && hr_dtype_is_array(dtype);
+}
+
+static void pack(const hlo_value_t *value, uint8_t *to) {
+  int bits = hr_dtype_table[value->dtype].bits, each = 8 / bits;
+  const uint8_t *from = value->data;
+  memset(to, 0, (size_t)((value->count + each - 1) / each));
+  for (int64_t i = 0; i < value->count; i++)
+    to[i / each] |= (uint8_t)((from[i] & ((1u << bits) - 1)) << (i % each * bits));
+}
+
+static void unpack(const uint8_t *from, hlo_value_t *value) {
+  int bits = hr_dtype_table[value->dtype].bits, each = 8 / bits;
+  bool is_signed = hr_dtype_class(value->dtype) == HR_CLASS_SIGNED;
+  uint8_t *to = value->data;
+  for (int64_t i = 0; i < value->count; i++) {
+    uint8_t raised = (uint8_t)(from[i / each] >> (i % each * bits) << (8 - bits));
+    to[i] = is_signed ? (uint8_t)((int8_t)raised >> (8 - bits)) : (uint8_t)(raised >> (8 - bits));
+  }
+}
+
+/* One operand or result as the handler sees it. */
+static hr_status_t make_buffer(hr_arena_t *arena, hlo_value_t *value, bool packs, void **out) {
+  ffi_buffer_t *buffer;
+  uint8_t *packed;
+  HR_TRY(HR_NEW(arena, &buffer));
+  *buffer = (ffi_buffer_t){.struct_size = sizeof *buffer,
+                           .dtype = hr_dtype_table[value->dtype].proto,
+                           .data = value->data,
+                           .rank = value->rank,
+                           .dims = (int64_t *)(uintptr_t)value->dims};
+  if (packs && is_packed(value->dtype)) {
+    HR_TRY(HR_NEW_ARRAY(arena, value->count + 1, &packed));
+    pack(value, packed);
+    buffer->data = packed;
+  }
+  *out = buffer;
+  return NULL;
+}
+
+static hr_status_t make_buffers(hr_arena_t *arena, int count, hlo_value_t *const *values,
+                                bool packs, ffi_buffers_t *out) {
+  *out = (ffi_buffers_t){.struct_size = sizeof *out, .count = count};
+  HR_TRY(HR_NEW_ARRAY(arena, count, &out->types));
+  HR_TRY(HR_NEW_ARRAY(arena, count, &out->buffers));
+  for (int k = 0; k < count; k++) {
+    out->types[k] = FFI_BUFFER;
+    HR_TRY(make_buffer(arena, values[k], packs, &out->buffers[k]));
+  }
+  return NULL;
+}
+
+/* Operands that are aliased become the result; others are zero at first. */
+static hr_status_t make_results(op_env_t *env, const op_step_t *step, int count,
+                                hlo_value_t ***out_parts) {
+  HR_TRY(HR_NEW_ARRAY(env->scratch, count, out_parts));
+  for (int k = 0; k < count; k++)
+    HR_TRY(hlo_value_zeros(custom_result_shape(step->out_shape, k), &(*out_parts)[k]));
+  return NULL;
+}
+
+static hr_status_t run_stages(op_env_t *env, const ffi_plan_t *plan, hlo_value_t *const *in,
+                              hlo_value_t **parts) {
+  ffi_buffers_t args, rets;
+  bool packs = !plan->bundle->takes_bytes;
+  HR_TRY(make_buffers(env->scratch, plan->arg_count, in, packs, &args));
+  HR_TRY(make_buffers(env->scratch, plan->ret_count, parts, packs, &rets));
+  for (int stage = FFI_PREPARE; stage <= FFI_EXECUTE; stage++)
+    HR_TRY(call_stage(plan, stage, &args, &rets));
+  for (int k = 0; k < plan->ret_count; k++)
+    if (packs && is_packed(parts[k]->dtype))
+      unpack(((const ffi_buffer_t *)rets.buffers[k])->data, parts[k]);
+  return NULL;
+}
+
+static hr_status_t copy_aliased(const op_step_t *step, hlo_value_t *const *in, int count,
+                                hlo_value_t **parts) {
+  const hlo_attr_t *attr = hlo_attr_find(step->instr, HLO_ATTR_OUTPUT_TO_OPERAND_ALIASING);
+  const hlo_aliasing_t *list = attr ? attr->aliasing : NULL;
+  for (int i = 0; list && i < list->count; i++) {
+    const hlo_alias_t *alias = &list->aliases[i];
+    int64_t k = alias->output_index.count ? alias->output_index.data[0] : 0;
+    if (k < count && alias->operand < step->instr->operand_count && parts[k]->data)
+      memcpy(parts[k]->data, in[alias->operand]->data, hlo_value_bytes(parts[k]));
+  }
+  return NULL;
+}
+
+static hr_status_t run_ffi(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                           hlo_value_t **out_value) {
+  const ffi_plan_t *plan = step->plan;
+  hlo_value_t **parts = NULL;
+  hr_status_t st = make_results(env, step, plan->ret_count, &parts);
+  if (!st) st = copy_aliased(step, in, plan->ret_count, parts);
+  if (!st) st = run_stages(env, plan, in, parts);
+  if (!st) return custom_result(step->out_shape, plan->ret_count, parts, out_value);
+  for (int k = 0; parts && k < plan->ret_count; k++) hlo_value_release(parts[k]);
+  return st;
+}
+
+const op_kernel_t custom_ffi = {prepare_ffi, run_ffi};

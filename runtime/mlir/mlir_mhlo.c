@@ -1,0 +1,58 @@
+/* Operations of mhlo are those of StableHLO by the same name, but for the ones listed here: some
+ * are CHLO's, and some describe what XLA makes of a program and exist in HLO alone. mhlo.copy is in
+ * programs of TensorFlow and has rows of its own. The cost is a comparison for other dialects. */
+#include "mlir/mlir_mhlo.h"
+
+#include <string.h>
+
+#define PREFIX "mhlo."
+#define PREFIX_BYTES (sizeof PREFIX - 1)
+
+static const char *const in_chlo[] = {"acos", "acosh", "asin", "asinh",  "atanh",
+                                      "cosh", "erf",   "sinh", "erf_inv"};
+static const char *const alone[] = {"add_dependency",
+                                    "async_done",
+                                    "async_start",
+                                    "async_update",
+                                    "bitcast",
+                                    "domain",
+                                    "dynamic_topk",
+                                    "fusion",
+                                    "minimum_broadcast_shapes",
+                                    "ragged_dot",
+                                    "scan",
+                                    "sparse_dot",
+                                    "stochastic_convert",
+                                    "topk",
+                                    "trace",
+                                    "xla.rng_get_and_update_state"};
+
+static bool is_one_of(const char *const *names, size_t count, hr_str_t name) {
+  for (size_t i = 0; i < count; i++)
+    if (strlen(names[i]) == name.size && memcmp(names[i], name.data, name.size) == 0) return true;
+  return false;
+}
+
+static bool is_mhlo(hr_str_t name, hr_str_t *out_rest) {
+  if (name.size <= PREFIX_BYTES || memcmp(name.data, PREFIX, PREFIX_BYTES) != 0) return false;
+  *out_rest = (hr_str_t){name.data + PREFIX_BYTES, name.size - PREFIX_BYTES};
+  return true;
+}
+
+bool mlir_mhlo_is_alone(hr_str_t name) {
+  hr_str_t rest;
+  return is_mhlo(name, &rest) && is_one_of(alone, sizeof alone / sizeof *alone, rest);
+}
+
+hr_status_t mlir_mhlo_name(hr_arena_t *arena, hr_str_t name, hr_str_t *out_name) {
+  hr_str_t rest;
+  const char *full;
+  *out_name = name;
+  if (!is_mhlo(name, &rest) || mlir_mhlo_is_alone(name)) return NULL;
+  if (rest.size == 4 && memcmp(rest.data, "copy", 4) == 0) return NULL;
+  bool is_chlo = is_one_of(in_chlo, sizeof in_chlo / sizeof *in_chlo, rest);
+  HR_TRY(
+      hr_arena_printf(arena, &full, "%s.%.*s", is_chlo ? "chlo" : "stablehlo", HR_STR_ARGS(rest)));
+  *out_name = (hr_str_t){full, rest.size + (is_chlo ? 5 : 10)};
+  return NULL;
+}

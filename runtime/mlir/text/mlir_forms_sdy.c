@@ -1,0 +1,86 @@
+/* Pretty forms of the sdy dialect beside meshes, constraints and manual computations. Shardings and
+ * lists of axes are kept as the text between their brackets; the partitioner reads them. */
+#include "mlir/text/mlir_form_parser.h"
+#include "mlir/text/mlir_parser.h"
+
+static hr_status_t add_text(mlir_form_state_t *state, const char *name, hr_str_t text) {
+  const mlir_attr_t *attr;
+  HR_TRY(mlir_make_string(state->parser->arena, text, &attr));
+  return mlir_form_add_attr(state, name, attr);
+}
+
+/* The tokens of a bracketed list, brackets included. */
+static hr_status_t take_bracketed(mlir_parser_t *parser, char open, char close, hr_str_t *out) {
+  if (!mlir_at(parser, open)) return mlir_expected(parser, open == '[' ? "'['" : "'{'");
+  const char *start = mlir_peek(parser)->start, *stop = start;
+  int depth = 0;
+  do {
+    if (mlir_peek(parser)->kind == MLIR_TOKEN_END)
+      return mlir_expected(parser, "the closing bracket");
+    depth += mlir_at(parser, open) - mlir_at(parser, close);
+    stop = mlir_peek(parser)->start + 1;
+    HR_TRY(mlir_lexer_next(&parser->lexer));
+  } while (depth);
+  *out = (hr_str_t){start, (size_t)(stop - start)};
+  return NULL;
+}
+
+/* name=<...>, if it is there */
+static hr_status_t take_sharding(mlir_form_state_t *state, const char *name) {
+  bool there;
+  hr_str_t text;
+  HR_TRY(mlir_take_word_if(state->parser, name, &there));
+  if (!there) return NULL;
+  HR_TRY(mlir_take(state->parser, '='));
+  HR_TRY(mlir_take_balanced(state->parser, &text));
+  return add_text(state, name, text);
+}
+
+/* sdy.sharding_group %x group_id=4 : T */
+hr_status_t mlir_form_parse_sdy_group(mlir_form_state_t *state) {
+  HR_TRY(mlir_form_take_one_use(state));
+  HR_TRY(mlir_take_word(state->parser, "group_id"));
+  HR_TRY(mlir_take(state->parser, '='));
+  HR_TRY(mlir_form_take_width(state, "group_id", 64));
+  HR_TRY(mlir_form_take_dict(state));
+  return mlir_form_finish_list(state);
+}
+
+/* sdy.propagation_barrier %x allowed_direction=FORWARD : T */
+hr_status_t mlir_form_parse_sdy_barrier(mlir_form_state_t *state) {
+  static const char *const words[] = {"NONE", "FORWARD", "BACKWARD", "BOTH"};
+  bool there = false;
+  int direction = 0;
+  HR_TRY(mlir_form_take_one_use(state));
+  HR_TRY(mlir_take_word(state->parser, "allowed_direction"));
+  HR_TRY(mlir_take(state->parser, '='));
+  for (; direction < 4 && !there; direction += !there)
+    HR_TRY(mlir_take_word_if(state->parser, words[direction], &there));
+  if (!there) return mlir_expected(state->parser, "NONE, FORWARD, BACKWARD or BOTH");
+  HR_TRY(mlir_form_add_integer(state, "allowed_direction", direction, 32));
+  HR_TRY(mlir_form_take_dict(state));
+  return mlir_form_finish_result(state);
+}
+
+/* sdy.data_flow_edge %x sharding=<@mesh, [{"a"}]> : T */
+hr_status_t mlir_form_parse_sdy_edge(mlir_form_state_t *state) {
+  HR_TRY(mlir_form_take_one_use(state));
+  HR_TRY(take_sharding(state, "sharding"));
+  HR_TRY(mlir_form_take_dict(state));
+  return mlir_form_finish_result(state);
+}
+
+/* sdy.all_gather [{}, {"d"}] %x out_sharding=<@mesh, [{}, {}]> : T, and its kin with {"m"} or
+ * without a list */
+hr_status_t mlir_form_parse_sdy_collective(mlir_form_state_t *state) {
+  mlir_parser_t *parser = state->parser;
+  hr_str_t list = {NULL, 0};
+  if (mlir_at(parser, '[')) HR_TRY(take_bracketed(parser, '[', ']', &list));
+  if (mlir_at(parser, '{')) HR_TRY(take_bracketed(parser, '{', '}', &list));
+  if (list.size) HR_TRY(add_text(state, "axes", list));
+  HR_TRY(mlir_form_take_one_use(state));
+  if (mlir_at(parser, '[')) HR_TRY(take_bracketed(parser, '[', ']', &list));
+  HR_TRY(take_sharding(state, "out_sharding"));
+  HR_TRY(mlir_form_take_dict(state));
+  return mlir_form_finish_result(state);
+}

@@ -1,0 +1,408 @@
+/* The common mesh. One mesh stays as it is. Several are compared by device numbers: each axis,
+ * split into primes, must step through the devices by a constant stride, so that it covers a range
+ * [stride, stride * size) of the factors of the device number. The bounds of all ranges, if each
+ * divides the next, cut the device number into the axes of the common mesh. A world that is smaller
+ * keeps from each axis, the major first, what still divides it.
+ * Cost: devices times sources. Not handled: several meshes of which one is in no regular order, or
+ * whose axes interleave as 2 x 3 and 3 x 2. */
+#include <string.h>
+
+#include "partition/annotations/meshes.h"
+
+#define MAX_PIECES 64 /* prime factors of all axes of one mesh: sizes are below 2^20 */
+
+/* A part of an axis with its stride in device numbers. */
+typedef struct piece {
+  int axis;
+  int64_t stride, size;
+} piece_t;
+
+typedef struct pieces {
+  int count;
+  piece_t items[MAX_PIECES]; /* the major first */
+} pieces_t;
+
+static int64_t smallest_prime(int64_t n) {
+  for (int64_t p = 2; p * p <= n; p++)
+    if (n % p == 0) return p;
+  return n;
+}
+
+static int64_t device_at(const spmd_mesh_source_t *source, int64_t position) {
+  return source->device_ids ? source->device_ids[position] : position;
+}
+
+/* Prime parts of the axes, with the strides that the first step of each shows. */
+static void split_axes(const spmd_mesh_source_t *source, pieces_t *pieces) {
+  int64_t rest = source->device_count, first = device_at(source, 0);
+  pieces->count = 0;
+  for (int a = 0; a < source->axis_count; a++)
+    for (int64_t left = source->axis_sizes[a]; left > 1 && pieces->count < MAX_PIECES;) {
+      int64_t prime = smallest_prime(left);
+      left /= prime;
+      rest /= prime;
+      pieces->items[pieces->count++] = (piece_t){a, device_at(source, rest) - first, prime};
+    }
+}
+
+static bool is_regular(const spmd_mesh_source_t *source, const pieces_t *pieces) {
+  for (int64_t p = 0; p < source->device_count; p++) {
+    int64_t device = 0, rest = p;
+    for (int i = pieces->count; i-- > 0;) {
+      device += rest % pieces->items[i].size * pieces->items[i].stride;
+      rest /= pieces->items[i].size;
+    }
+    if (device != device_at(source, p)) return false;
+  }
+  return true;
+}
+
+/* Joins parts of one axis that continue each other. */
+static void merge_pieces(pieces_t *pieces) {
+  int count = 0;
+  for (int i = 0; i < pieces->count; i++) {
+    piece_t piece = pieces->items[i];
+    piece_t *last = count ? &pieces->items[count - 1] : NULL;
+    if (last && last->axis == piece.axis && last->stride == piece.stride * piece.size) {
+      last->size *= piece.size;
+      last->stride = piece.stride;
+    } else {
+      pieces->items[count++] = piece;
+    }
+  }
+  pieces->count = count;
+}
+
+/* --- cuts --- */
+
+typedef struct cuts {
+  int count;
+  int64_t items[MAX_PIECES + 2]; /* ascending, each divides the next */
+} cuts_t;
+
+static hr_status_t add_cut(cuts_t *cuts, int64_t cut) {
+  int at = cuts->count;
+  while (at > 0 && cuts->items[at - 1] > cut) at--;
+  if (at > 0 && cuts->items[at - 1] == cut) return NULL;
+  bool fits = (!at || cut % cuts->items[at - 1] == 0) &&
+              (at == cuts->count || cuts->items[at] % cut == 0) && cuts->count < MAX_PIECES;
+  if (!fits)
+    return hr_error(
+        HR_UNSUPPORTED,
+        "the meshes of the program have axes that interleave, want a common refinement");
+  memmove(&cuts->items[at + 1], &cuts->items[at], (size_t)(cuts->count - at) * sizeof cut);
+  cuts->items[at] = cut;
+  cuts->count++;
+  return NULL;
+}
+
+static hr_status_t pieces_of(const spmd_mesh_source_t *source, pieces_t *pieces) {
+  split_axes(source, pieces);
+  if (!is_regular(source, pieces))
+    return hr_error(HR_UNSUPPORTED,
+                    "mesh @%.*s lists its devices in no regular order beside other meshes",
+                    HR_STR_ARGS(source->name));
+  merge_pieces(pieces);
+  return NULL;
+}
+
+static hr_status_t collect_cuts(const spmd_meshes_t *meshes, int64_t devices, cuts_t *cuts) {
+  pieces_t pieces;
+  HR_TRY(add_cut(cuts, 1));
+  HR_TRY(add_cut(cuts, devices));
+  for (size_t i = 0; i < meshes->sources.count; i++) {
+    const spmd_mesh_source_t *source = &meshes->sources.data[i];
+    if (source->device_count < 2) continue;
+    HR_TRY(pieces_of(source, &pieces));
+    for (int k = 0; k < pieces.count; k++) {
+      HR_TRY(add_cut(cuts, pieces.items[k].stride));
+      HR_TRY(add_cut(cuts, pieces.items[k].stride * pieces.items[k].size));
+    }
+  }
+  return NULL;
+}
+
+/* Name of the first axis that covers exactly [low, high). */
+static hr_status_t name_of(const spmd_meshes_t *meshes, int64_t low, int64_t high, int number,
+                           hr_str_t *out_name) {
+  pieces_t pieces;
+  const char *text;
+  for (size_t i = 0; i < meshes->sources.count; i++) {
+    const spmd_mesh_source_t *source = &meshes->sources.data[i];
+    if (source->device_count < 2 || !source->axis_names) continue;
+    HR_TRY(pieces_of(source, &pieces));
+    for (int k = 0; k < pieces.count; k++) {
+      piece_t piece = pieces.items[k];
+      if (piece.stride == low && piece.stride * piece.size == high &&
+          source->axis_sizes[piece.axis] == piece.size) {
+        *out_name = source->axis_names[piece.axis];
+        return NULL;
+      }
+    }
+  }
+  HR_TRY(hr_arena_printf(meshes->arena, &text, "axis_%d", number));
+  *out_name = hr_str_from(text);
+  return NULL;
+}
+
+static bool is_taken(const hr_str_t *names, int count, hr_str_t name) {
+  for (int i = 0; i < count; i++)
+    if (hr_str_equal(names[i], name)) return true;
+  return false;
+}
+
+/* The axes between neighbouring cuts, the major first. */
+static hr_status_t make_mesh(const spmd_meshes_t *meshes, const cuts_t *cuts,
+                             spmd_mesh_t **out_mesh) {
+  spmd_mesh_t *mesh;
+  hr_str_t *names;
+  int64_t *sizes;
+  int count = cuts->count - 1;
+  HR_TRY(HR_NEW(meshes->arena, &mesh));
+  HR_TRY(HR_NEW_ARRAY(meshes->arena, count, &names));
+  HR_TRY(HR_NEW_ARRAY(meshes->arena, count, &sizes));
+  if (count > SPMD_MAX_AXES)
+    return hr_error(HR_UNSUPPORTED, "the meshes together have %d axes, want at most %d", count,
+                    SPMD_MAX_AXES);
+  for (int a = 0; a < count; a++) {
+    int64_t low = cuts->items[count - 1 - a], high = cuts->items[count - a];
+    const char *text;
+    sizes[a] = high / low;
+    HR_TRY(name_of(meshes, low, high, a, &names[a]));
+    if (!is_taken(names, a, names[a])) continue;
+    HR_TRY(hr_arena_printf(meshes->arena, &text, "axis_%d", a));
+    names[a] = hr_str_from(text);
+  }
+  *mesh = (spmd_mesh_t){.name = HR_STR("mesh"),
+                        .axis_count = count,
+                        .axis_names = names,
+                        .axis_sizes = sizes,
+                        .device_count = cuts->items[count]};
+  *out_mesh = mesh;
+  return NULL;
+}
+
+/* The axes of the mesh that a piece covers, the major first. */
+static hr_status_t image_of_piece(hr_arena_t *arena, const cuts_t *cuts, piece_t piece,
+                                  spmd_axes_t *image) {
+  for (int i = cuts->count - 1; i > 0; i--) {
+    int64_t low = cuts->items[i - 1], high = cuts->items[i];
+    spmd_axis_t *axis;
+    if (low < piece.stride || high > piece.stride * piece.size) continue;
+    HR_TRY(HR_NEW(arena, &axis));
+    *axis = (spmd_axis_t){cuts->count - 1 - i, 1, high / low};
+    HR_TRY(spmd_axes_concat(arena, *image, (spmd_axes_t){1, axis}, image));
+  }
+  return NULL;
+}
+
+static hr_status_t find_images(const spmd_meshes_t *meshes, const cuts_t *cuts) {
+  pieces_t pieces;
+  for (size_t i = 0; i < meshes->sources.count; i++) {
+    spmd_mesh_source_t *source = &meshes->sources.data[i];
+    spmd_axes_t *images;
+    HR_TRY(HR_NEW_ARRAY(meshes->arena, source->axis_count, &images));
+    source->images = images;
+    if (source->device_count < 2) continue;
+    HR_TRY(pieces_of(source, &pieces));
+    for (int k = 0; k < pieces.count; k++)
+      HR_TRY(image_of_piece(meshes->arena, cuts, pieces.items[k], &images[pieces.items[k].axis]));
+  }
+  return NULL;
+}
+
+/* --- one mesh --- */
+
+static bool same_source(const spmd_mesh_source_t *a, const spmd_mesh_source_t *b) {
+  if (a->axis_count != b->axis_count || !a->axis_names || !b->axis_names) return false;
+  for (int k = 0; k < a->axis_count; k++)
+    if (a->axis_sizes[k] != b->axis_sizes[k] || !hr_str_equal(a->axis_names[k], b->axis_names[k]))
+      return false;
+  for (int64_t p = 0; p < a->device_count; p++)
+    if (device_at(a, p) != device_at(b, p)) return false;
+  return true;
+}
+
+/* The first of the meshes with several devices, if all others are like it and it has names. */
+static const spmd_mesh_source_t *only_mesh(const spmd_meshes_t *meshes) {
+  const spmd_mesh_source_t *only = NULL;
+  for (size_t i = 0; i < meshes->sources.count; i++) {
+    const spmd_mesh_source_t *source = &meshes->sources.data[i];
+    if (source->device_count < 2) continue;
+    if (!source->axis_names || (only && !same_source(only, source))) return NULL;
+    if (!only) only = source;
+  }
+  return only;
+}
+
+static hr_status_t keep_mesh(spmd_meshes_t *meshes, const spmd_mesh_source_t *only,
+                             spmd_mesh_t **out_mesh) {
+  spmd_mesh_t *mesh;
+  hr_str_t *names;
+  int64_t *sizes;
+  spmd_axis_t *whole;
+  int count = 0;
+  HR_TRY(HR_NEW(meshes->arena, &mesh));
+  HR_TRY(HR_NEW_ARRAY(meshes->arena, only->axis_count, &names));
+  HR_TRY(HR_NEW_ARRAY(meshes->arena, only->axis_count, &sizes));
+  HR_TRY(HR_NEW_ARRAY(meshes->arena, only->axis_count, &whole));
+  spmd_axes_t *images;
+  HR_TRY(HR_NEW_ARRAY(meshes->arena, only->axis_count, &images));
+  for (int a = 0; a < only->axis_count; a++) {
+    if (only->axis_sizes[a] == 1) continue;
+    names[count] = only->axis_names[a];
+    sizes[count] = only->axis_sizes[a];
+    whole[a] = (spmd_axis_t){count++, 1, only->axis_sizes[a]};
+    images[a] = (spmd_axes_t){1, &whole[a]};
+  }
+  *mesh = (spmd_mesh_t){.name = only->name,
+                        .axis_count = count,
+                        .axis_names = names,
+                        .axis_sizes = sizes,
+                        .device_count = only->device_count,
+                        .device_ids = only->device_ids};
+  for (size_t i = 0; i < meshes->sources.count; i++)
+    if (meshes->sources.data[i].device_count > 1) meshes->sources.data[i].images = images;
+  *out_mesh = mesh;
+  return NULL;
+}
+
+/* --- a smaller world --- */
+
+/* Replaces axis pieces in the images by what is kept of them; the rest gets axis -1. */
+static hr_status_t shrink_image(hr_arena_t *arena, const int *kept_axis, const int64_t *kept,
+                                spmd_axes_t *image) {
+  spmd_axis_t *items;
+  int count = 0;
+  HR_TRY(HR_NEW_ARRAY(arena, 2 * image->count, &items));
+  for (int i = 0; i < image->count; i++) {
+    spmd_axis_t axis = image->items[i]; /* whole axes of the full mesh */
+    int64_t part = kept[axis.axis];
+    if (part > 1) items[count++] = (spmd_axis_t){kept_axis[axis.axis], 1, part};
+    if (part < axis.size) items[count++] = (spmd_axis_t){-1, 1, axis.size / part};
+  }
+  *image = (spmd_axes_t){count, items};
+  return NULL;
+}
+
+static int64_t gcd(int64_t a, int64_t b) { return b ? gcd(b, a % b) : a; }
+
+/* Has an earlier source the same images? */
+static bool shares_images(const spmd_meshes_t *meshes, size_t i) {
+  for (size_t k = 0; k < i; k++)
+    if (meshes->sources.data[k].images == meshes->sources.data[i].images) return true;
+  return false;
+}
+
+static hr_status_t shrink(spmd_meshes_t *meshes, spmd_mesh_t *mesh, int64_t device_count) {
+  int kept_axis[SPMD_MAX_AXES], count = 0;
+  int64_t kept[SPMD_MAX_AXES], left = device_count;
+  hr_str_t *names = (hr_str_t *)mesh->axis_names;
+  int64_t *sizes = (int64_t *)mesh->axis_sizes;
+  for (int a = 0; a < mesh->axis_count; a++) {
+    kept[a] = gcd(sizes[a], left);
+    left /= kept[a];
+    kept_axis[a] = count;
+    if (kept[a] == 1) continue;
+    names[count] = names[a];
+    sizes[count++] = kept[a];
+  }
+  if (left > 1) return hr_error(HR_INTERNAL, "a world that does not divide the mesh");
+  mesh->axis_count = count;
+  mesh->device_count = device_count;
+  mesh->device_ids = NULL;
+  for (size_t i = 0; i < meshes->sources.count; i++) {
+    spmd_mesh_source_t *source = &meshes->sources.data[i];
+    spmd_axes_t *images = (spmd_axes_t *)source->images;
+    if (shares_images(meshes, i)) continue;
+    for (int a = 0; a < source->axis_count && images; a++)
+      HR_TRY(shrink_image(meshes->arena, kept_axis, kept, &images[a]));
+  }
+  return NULL;
+}
+
+/* --- all of it --- */
+
+static void print_source(hr_strbuf_t *text, const spmd_mesh_source_t *source) {
+  for (int a = 0; a < source->axis_count; a++) {
+    if (a) hr_strbuf_add_str(text, " x ");
+    if (source->axis_names) hr_strbuf_printf(text, "%.*s=", HR_STR_ARGS(source->axis_names[a]));
+    hr_strbuf_add_int(text, source->axis_sizes[a]);
+  }
+}
+
+static hr_status_t misfit(const spmd_mesh_source_t *source, int64_t device_count, bool is_fixed) {
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
+  print_source(&text, source);
+  hr_status_t st = hr_strbuf_finish(&text);
+  const char *why = is_fixed ? "; its manual computations fix the number" : "";
+  if (!st)
+    st = hr_error(
+        HR_USAGE,
+        "the program's mesh (%s) has %ld devices, which do not fit %ld processes%s: start "
+        "them with hlorun -n %ld",
+        text.data, (long)source->device_count, (long)device_count, why, (long)source->device_count);
+  hr_strbuf_deinit(&text);
+  return st;
+}
+
+static hr_status_t check_devices(const spmd_meshes_t *meshes,
+                                 const spmd_mesh_source_t **out_largest) {
+  const spmd_mesh_source_t *largest = NULL;
+  for (size_t i = 0; i < meshes->sources.count; i++) {
+    const spmd_mesh_source_t *source = &meshes->sources.data[i];
+    if (source->device_count < 2) continue;
+    if (largest && largest->device_count != source->device_count)
+      return hr_error(HR_UNSUPPORTED,
+                      "meshes of %ld and %ld devices in one program, want one set of devices",
+                      (long)largest->device_count, (long)source->device_count);
+    largest = source;
+  }
+  *out_largest = largest;
+  return NULL;
+}
+
+hr_status_t spmd_meshes_join(spmd_meshes_t *meshes, int64_t device_count, bool is_fixed) {
+  const spmd_mesh_source_t *largest, *only = only_mesh(meshes);
+  spmd_mesh_t *mesh = NULL;
+  cuts_t cuts = {0};
+  HR_TRY(check_devices(meshes, &largest));
+  if (!largest) return NULL;
+  int64_t devices = largest->device_count;
+  bool shrinks = device_count && device_count != devices;
+  if (shrinks && (is_fixed || devices % device_count))
+    return misfit(largest, device_count, is_fixed);
+  if (only) {
+    HR_TRY(keep_mesh(meshes, only, &mesh));
+  } else {
+    HR_TRY(collect_cuts(meshes, devices, &cuts));
+    HR_TRY(make_mesh(meshes, &cuts, &mesh));
+    HR_TRY(find_images(meshes, &cuts));
+  }
+  if (shrinks) HR_TRY(shrink(meshes, mesh, device_count));
+  meshes->mesh = mesh;
+  return NULL;
+}
+
+hr_status_t spmd_meshes_image(const spmd_meshes_t *meshes, const spmd_mesh_source_t *source, int k,
+                              int64_t pre, int64_t size, spmd_axes_t *out_axes) {
+  int64_t end = pre * size, covered = 1;
+  *out_axes = (spmd_axes_t){0, NULL};
+  for (int i = 0; source->images && i < source->images[k].count; i++) {
+    spmd_axis_t part = source->images[k].items[i], *axis;
+    int64_t low = covered > pre ? covered : pre, high = covered * part.size;
+    if (high > end) high = end;
+    if (low < high) {
+      if (low % covered || high % low)
+        return hr_error(HR_UNSUPPORTED, "sub-axis (%ld)%ld is not a part of the common mesh",
+                        (long)pre, (long)size);
+      HR_TRY(HR_NEW(meshes->arena, &axis));
+      *axis = (spmd_axis_t){part.axis, part.pre * (low / covered), high / low};
+      if (part.axis >= 0)
+        HR_TRY(spmd_axes_concat(meshes->arena, *out_axes, (spmd_axes_t){1, axis}, out_axes));
+    }
+    covered *= part.size;
+  }
+  return NULL;
+}

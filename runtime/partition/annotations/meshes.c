@@ -1,0 +1,231 @@
+/* Reading of meshes. Axes of size 1 are kept as sources, with empty images. Cost: linear in the
+ * text; a tile grid is compared with the known ones, of which a program has few. */
+#include "partition/annotations/meshes.h"
+
+#include <string.h>
+
+#include "ir/sharding.h"
+
+void spmd_meshes_deinit(spmd_meshes_t *meshes) { HR_VEC_FREE(&meshes->sources); }
+
+int spmd_meshes_find(const spmd_meshes_t *meshes, hr_str_t name) {
+  for (size_t i = 0; i < meshes->sources.count; i++)
+    if (hr_str_equal(meshes->sources.data[i].name, name)) return (int)i;
+  return -1;
+}
+
+static hr_status_t count_devices(spmd_mesh_source_t *source) {
+  source->device_count = 1;
+  for (int a = 0; a < source->axis_count; a++)
+    if (source->axis_sizes[a] > HLO_MAX_DEVICES / source->device_count)
+      return hr_error(HR_INVALID, "mesh @%.*s has more than %ld devices", HR_STR_ARGS(source->name),
+                      (long)HLO_MAX_DEVICES);
+    else
+      source->device_count *= source->axis_sizes[a];
+  return NULL;
+}
+
+/* Each device once. */
+static hr_status_t check_ids(spmd_meshes_t *meshes, const spmd_mesh_source_t *source,
+                             int64_t count) {
+  bool *seen;
+  if (count != source->device_count)
+    return hr_error(HR_INVALID, "mesh @%.*s lists %ld devices, want %ld", HR_STR_ARGS(source->name),
+                    (long)count, (long)source->device_count);
+  HR_TRY(HR_NEW_ARRAY(meshes->arena, count, &seen));
+  for (int64_t p = 0; p < count; p++) {
+    int64_t id = source->device_ids[p];
+    if (id < 0 || id >= count || seen[id])
+      return hr_error(HR_INVALID, "mesh @%.*s lists device %ld, want 0 to %ld, each once",
+                      HR_STR_ARGS(source->name), (long)id, (long)count - 1);
+    seen[id] = true;
+  }
+  return NULL;
+}
+
+static hr_status_t push(spmd_meshes_t *meshes, spmd_mesh_source_t source) {
+  HR_VEC_PUSH(&meshes->sources, source);
+  return NULL;
+}
+
+/* --- text --- */
+
+typedef struct axis_list {
+  HR_VEC(hr_str_t) names;
+  HR_VEC(int64_t) sizes;
+  HR_VEC(int64_t) ids;
+} axis_list_t;
+
+static void axis_list_deinit(axis_list_t *list) {
+  HR_VEC_FREE(&list->names);
+  HR_VEC_FREE(&list->sizes);
+  HR_VEC_FREE(&list->ids);
+}
+
+static hr_status_t read_axes(spmd_scan_t *scan, axis_list_t *list) {
+  HR_TRY(spmd_scan_want(scan, "["));
+  for (bool more = !spmd_scan_take(scan, "]"); more;) {
+    hr_str_t name;
+    int64_t size;
+    HR_TRY(spmd_scan_quoted(scan, &name));
+    HR_TRY(spmd_scan_want(scan, "="));
+    HR_TRY(spmd_scan_number(scan, &size));
+    if (size < 1) return hr_error(HR_INVALID, "mesh axis \"%.*s\" of size 0", HR_STR_ARGS(name));
+    for (size_t i = 0; i < list->names.count; i++)
+      if (hr_str_equal(list->names.data[i], name))
+        return hr_error(HR_INVALID, "a mesh with two axes \"%.*s\"", HR_STR_ARGS(name));
+    HR_VEC_PUSH(&list->names, name);
+    HR_VEC_PUSH(&list->sizes, size);
+    HR_TRY(spmd_scan_more(scan, "]", &more));
+  }
+  return NULL;
+}
+
+static hr_status_t read_ids(spmd_scan_t *scan, axis_list_t *list) {
+  if (!spmd_scan_take(scan, ",")) return NULL;
+  HR_TRY(spmd_scan_want(scan, "device_ids"));
+  HR_TRY(spmd_scan_want(scan, "="));
+  HR_TRY(spmd_scan_want(scan, "["));
+  for (bool more = !spmd_scan_take(scan, "]"); more;) {
+    int64_t id;
+    HR_TRY(spmd_scan_number(scan, &id));
+    HR_VEC_PUSH(&list->ids, id);
+    HR_TRY(spmd_scan_more(scan, "]", &more));
+  }
+  return NULL;
+}
+
+static hr_status_t add_list(spmd_meshes_t *meshes, hr_str_t name, const axis_list_t *list) {
+  spmd_mesh_source_t source = {.name = name, .axis_count = (int)list->names.count, .device = -1};
+  void *names, *sizes, *ids;
+  size_t count = list->names.count;
+  if (count > SPMD_MAX_AXES)
+    return hr_error(HR_INVALID, "mesh @%.*s has %zu axes, want at most %d", HR_STR_ARGS(name),
+                    count, SPMD_MAX_AXES);
+  HR_TRY(hr_arena_copy(meshes->arena, list->names.data, count * sizeof(hr_str_t), &names));
+  HR_TRY(hr_arena_copy(meshes->arena, list->sizes.data, count * sizeof(int64_t), &sizes));
+  source.axis_names = names;
+  source.axis_sizes = sizes;
+  HR_TRY(count_devices(&source));
+  if (!count && list->ids.count == 1) source.device = list->ids.data[0];
+  if (count && list->ids.count) {
+    HR_TRY(hr_arena_copy(meshes->arena, list->ids.data, list->ids.count * sizeof(int64_t), &ids));
+    source.device_ids = ids;
+    HR_TRY(check_ids(meshes, &source, (int64_t)list->ids.count));
+  }
+  return push(meshes, source);
+}
+
+hr_status_t spmd_meshes_read_one(spmd_meshes_t *meshes, spmd_scan_t *scan, hr_str_t name) {
+  axis_list_t list = {0};
+  hr_status_t st = read_axes(scan, &list);
+  if (!st) st = read_ids(scan, &list);
+  if (!st) st = add_list(meshes, name, &list);
+  axis_list_deinit(&list);
+  return st;
+}
+
+hr_status_t spmd_meshes_read(spmd_meshes_t *meshes, hr_str_t text) {
+  spmd_scan_t scan = spmd_scan(text, "list of meshes");
+  HR_TRY(spmd_scan_want(&scan, "{"));
+  for (bool more = !spmd_scan_take(&scan, "}"); more;) {
+    hr_str_t name = spmd_scan_name(&scan);
+    if (spmd_meshes_find(meshes, name) >= 0)
+      return hr_error(HR_INVALID, "there are two meshes @%.*s", HR_STR_ARGS(name));
+    HR_TRY(spmd_scan_want(&scan, "="));
+    HR_TRY(spmd_scan_want(&scan, "#sdy.mesh<"));
+    HR_TRY(spmd_meshes_read_one(meshes, &scan, name));
+    HR_TRY(spmd_scan_want(&scan, ">"));
+    HR_TRY(spmd_scan_more(&scan, "}", &more));
+  }
+  return NULL;
+}
+
+static hr_status_t read_option(spmd_scan_t *scan, axis_list_t *list) {
+  for (bool more = true; more;) {
+    hr_str_t name = spmd_scan_name(scan);
+    int64_t size;
+    if (!name.size) HR_TRY(spmd_scan_want(scan, "an axis"));
+    HR_TRY(spmd_scan_want(scan, "="));
+    HR_TRY(spmd_scan_number(scan, &size));
+    if (size < 1) return hr_error(HR_INVALID, "axis %.*s of size 0", HR_STR_ARGS(name));
+    HR_VEC_PUSH(&list->names, name);
+    HR_VEC_PUSH(&list->sizes, size);
+    more = spmd_scan_take(scan, ",");
+  }
+  return spmd_scan_is_done(scan) ? NULL : spmd_scan_want(scan, ",");
+}
+
+hr_status_t spmd_meshes_read_option(spmd_meshes_t *meshes, const char *text) {
+  spmd_scan_t scan = spmd_scan(hr_str_from(text), "option --mesh");
+  axis_list_t list = {0};
+  hr_status_t st = read_option(&scan, &list);
+  if (!st) st = add_list(meshes, HR_STR("mesh"), &list);
+  axis_list_deinit(&list);
+  if (hr_status_code(st) != HR_INVALID) return st;
+  hr_status_t usage = hr_error(HR_USAGE, "%s", hr_status_message(st));
+  hr_status_release(st);
+  return usage;
+}
+
+/* --- shardings of HLO --- */
+
+static bool same_grid(const spmd_mesh_source_t *source, const int64_t *sizes, int count,
+                      const int64_t *ids) {
+  if (source->name.size || source->axis_count != count) return false;
+  if (memcmp(source->axis_sizes, sizes, (size_t)count * sizeof *sizes)) return false;
+  return !memcmp(source->device_ids, ids, (size_t)source->device_count * sizeof *ids);
+}
+
+static hr_status_t find_or_add(spmd_meshes_t *meshes, const int64_t *sizes, int count,
+                               const int64_t *ids, int *out_source) {
+  spmd_mesh_source_t source = {
+      .axis_count = count, .axis_sizes = sizes, .device_ids = ids, .device = -1};
+  HR_TRY(count_devices(&source));
+  for (size_t i = 0; i < meshes->sources.count; i++) {
+    *out_source = (int)i;
+    if (meshes->sources.data[i].device_count == source.device_count &&
+        same_grid(&meshes->sources.data[i], sizes, count, ids))
+      return NULL;
+  }
+  HR_TRY(check_ids(meshes, &source, source.device_count));
+  *out_source = (int)meshes->sources.count;
+  return push(meshes, source);
+}
+
+static hr_status_t add_named(spmd_meshes_t *meshes, const hlo_mesh_t *mesh, int *out_source) {
+  int64_t *sizes, *ids, count = 1;
+  HR_TRY(HR_NEW_ARRAY(meshes->arena, mesh->axis_count, &sizes));
+  for (int a = 0; a < mesh->axis_count; a++) {
+    sizes[a] = mesh->axes[a].size;
+    count *= sizes[a];
+  }
+  HR_TRY(HR_NEW_ARRAY(meshes->arena, count, &ids));
+  hlo_iota_t order = {mesh->iota_dims, mesh->iota_permutation};
+  for (int64_t p = 0; p < count; p++)
+    ids[p] = mesh->device_ids.count ? mesh->device_ids.data[p] : p;
+  if (mesh->iota_dims.count) hlo_iota_fill(&order, ids);
+  return find_or_add(meshes, sizes, mesh->axis_count, ids, out_source);
+}
+
+hr_status_t spmd_meshes_add_hlo(spmd_meshes_t *meshes, const hlo_sharding_t *sharding,
+                                int *out_source) {
+  *out_source = -1;
+  if (sharding->kind != HLO_TILE_KIND_OTHER) return NULL;
+  if (sharding->named) return add_named(meshes, &sharding->mesh, out_source);
+  int64_t count = hlo_device_count(sharding->tile_dims), *ids;
+  if (count < 1) return hr_error(HR_INVALID, "a sharding over no devices, or too many");
+  if (sharding->devices.count && sharding->devices.count != count)
+    return hr_error(HR_INVALID, "a sharding lists %ld devices, want %ld",
+                    (long)sharding->devices.count, (long)count);
+  HR_TRY(HR_NEW_ARRAY(meshes->arena, count, &ids));
+  if (sharding->devices.count)
+    memcpy(ids, sharding->devices.data, (size_t)count * sizeof *ids);
+  else if (hlo_device_count(sharding->iota.dims) == count)
+    hlo_iota_fill(&sharding->iota, ids);
+  else
+    return hr_error(HR_INVALID, "a sharding of %ld tiles over another number of devices",
+                    (long)count);
+  return find_or_add(meshes, sharding->tile_dims.data, (int)sharding->tile_dims.count, ids,
+                     out_source);
+}

@@ -1,0 +1,55 @@
+/* The meshes of a program and the one mesh that all of them become. Each mesh of the program is a
+ * source; its axes have images, lists of axes of the common mesh. A tile grid of a GSPMD sharding
+ * is a source, too: its axes are the tile dimensions.
+ *
+ *   @a = ["x"=8], @b = ["y"=4, "z"=2]   ->   mesh of [4, 2]; x is (y, z)
+ *
+ * A world of fewer processes than the mesh keeps a part of the axes; the rest has no image. */
+#ifndef HR_PARTITION_MESHES_H
+#define HR_PARTITION_MESHES_H
+
+#include "partition/core/scan_text.h"
+#include "partition/program.h"
+
+typedef struct spmd_mesh_source {
+  hr_str_t name; /* or, of an inline mesh, its text; empty: a tile grid */
+  int axis_count;
+  const hr_str_t *axis_names; /* NULL: a tile grid */
+  const int64_t *axis_sizes;
+  const int64_t *device_ids; /* by position; NULL: the position */
+  int64_t device_count;
+  int64_t device;            /* of a maximal mesh; -1 */
+  const spmd_axes_t *images; /* by axis; pieces of axis -1 were dropped */
+} spmd_mesh_source_t;
+
+typedef struct spmd_meshes {
+  hr_arena_t *arena;
+  HR_VEC(spmd_mesh_source_t) sources;
+  const spmd_mesh_t *mesh; /* NULL: no source has several devices */
+} spmd_meshes_t;
+
+/* Reads {mesh = #sdy.mesh<["a"=2, "b"=4], device_ids=[...]>, ...}. Errors: INVALID. */
+hr_status_t spmd_meshes_read(spmd_meshes_t *meshes, hr_str_t text);
+/* Reads ["a"=2] with its device_ids, without brackets around. Errors: INVALID. */
+hr_status_t spmd_meshes_read_one(spmd_meshes_t *meshes, spmd_scan_t *scan, hr_str_t name);
+/* Reads data=4,model=2 of --mesh. Errors: USAGE. */
+hr_status_t spmd_meshes_read_option(spmd_meshes_t *meshes, const char *text);
+/* The grid of a tiled sharding, or the mesh of a named one; -1: it cuts nothing. Known ones are
+ * found again. Errors: NO_MEMORY; INVALID for device lists that are no permutation. */
+hr_status_t spmd_meshes_add_hlo(spmd_meshes_t *meshes, const hlo_sharding_t *sharding,
+                                int *out_source);
+/* Index of a source by name; -1. */
+int spmd_meshes_find(const spmd_meshes_t *meshes, hr_str_t name);
+
+/* Makes the common mesh for a world of `device_count` processes (0: as many as the meshes want).
+ * Errors: USAGE if the meshes do not fit the world, or may not be reduced to it (`is_fixed`);
+ * UNSUPPORTED if they have no common refinement. */
+hr_status_t spmd_meshes_join(spmd_meshes_t *meshes, int64_t device_count, bool is_fixed);
+
+/* Axis k of the source, or its sub-axis (pre)size, on the common mesh. Errors: UNSUPPORTED if its
+ * cut is not one of the common mesh. */
+hr_status_t spmd_meshes_image(const spmd_meshes_t *meshes, const spmd_mesh_source_t *source, int k,
+                              int64_t pre, int64_t size, spmd_axes_t *out_axes);
+void spmd_meshes_deinit(spmd_meshes_t *meshes);
+
+#endif

@@ -1,0 +1,360 @@
+/* Reading of shardings. Axes are looked up by name in the mesh that the sharding names and replaced
+ * by their images; what a smaller world dropped vanishes. Cost: linear in the text. */
+#include "partition/annotations/shardings.h"
+
+#include <string.h>
+
+#include "ir/sharding.h"
+
+hr_status_t spmd_read_inline_meshes(spmd_meshes_t *meshes, hr_str_t text) {
+  static const char word[] = "mesh<[";
+  spmd_scan_t scan = spmd_scan(text, "sharding");
+  while (scan.at < scan.end) {
+    const char *at = memmem(scan.at, (size_t)(scan.end - scan.at), word, sizeof word - 1);
+    if (!at) return NULL;
+    scan.at = at + sizeof word - 2;
+    const char *end = memchr(scan.at, '>', (size_t)(scan.end - scan.at));
+    hr_str_t name = {at, end ? (size_t)(end - at) + 1 : 0};
+    if (!end) return spmd_scan_want(&scan, ">");
+    if (spmd_meshes_find(meshes, name) < 0) HR_TRY(spmd_meshes_read_one(meshes, &scan, name));
+    scan.at = end;
+  }
+  return NULL;
+}
+
+/* --- sdy --- */
+
+static int axis_named(const spmd_mesh_source_t *source, hr_str_t name) {
+  for (int a = 0; a < source->axis_count && source->axis_names; a++)
+    if (hr_str_equal(source->axis_names[a], name)) return a;
+  return -1;
+}
+
+static hr_status_t no_axis(const spmd_mesh_source_t *source, hr_str_t name) {
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
+  for (int a = 0; a < source->axis_count; a++)
+    hr_strbuf_printf(&text, "%s\"%.*s\"=%ld", a ? ", " : "", HR_STR_ARGS(source->axis_names[a]),
+                     (long)source->axis_sizes[a]);
+  hr_status_t st = hr_strbuf_finish(&text);
+  if (!st)
+    st = hr_error(HR_INVALID, "mesh @%.*s has no axis \"%.*s\", want one of [%s]",
+                  HR_STR_ARGS(source->name), HR_STR_ARGS(name), text.data ? text.data : "");
+  hr_strbuf_deinit(&text);
+  return st;
+}
+
+/* "a" or "a":(2)4; appended to `axes`. */
+static hr_status_t take_axis(const spmd_meshes_t *meshes, const spmd_mesh_source_t *source,
+                             spmd_scan_t *scan, spmd_axes_t *axes) {
+  hr_str_t name;
+  spmd_axes_t image;
+  int64_t pre = 1, size;
+  HR_TRY(spmd_scan_quoted(scan, &name));
+  int axis = axis_named(source, name);
+  if (axis < 0) return no_axis(source, name);
+  size = source->axis_sizes[axis];
+  if (spmd_scan_take(scan, ":")) {
+    HR_TRY(spmd_scan_want(scan, "("));
+    HR_TRY(spmd_scan_number(scan, &pre));
+    HR_TRY(spmd_scan_want(scan, ")"));
+    HR_TRY(spmd_scan_number(scan, &size));
+    if (pre < 1 || size < 1 || source->axis_sizes[axis] % (pre * size))
+      return hr_error(HR_INVALID, "sub-axis (%ld)%ld of axis \"%.*s\", want one that divides %ld",
+                      (long)pre, (long)size, HR_STR_ARGS(name), (long)source->axis_sizes[axis]);
+  }
+  HR_TRY(spmd_meshes_image(meshes, source, axis, pre, size, &image));
+  if (spmd_axes_overlap(image, *axes))
+    return hr_error(HR_INVALID, "axis \"%.*s\" is used twice in one sharding", HR_STR_ARGS(name));
+  return spmd_axes_concat(meshes->arena, *axes, image, axes);
+}
+
+/* The list behind "{", up to "}". */
+static hr_status_t take_axes(const spmd_meshes_t *meshes, const spmd_mesh_source_t *source,
+                             spmd_scan_t *scan, spmd_axes_t *axes) {
+  for (bool more = !spmd_scan_take(scan, "}"); more;) {
+    HR_TRY(take_axis(meshes, source, scan, axes));
+    HR_TRY(spmd_scan_more(scan, "}", &more));
+  }
+  return NULL;
+}
+
+static hr_status_t take_dim(const spmd_meshes_t *meshes, const spmd_mesh_source_t *source,
+                            spmd_scan_t *scan, spmd_dim_t *dim) {
+  int64_t priority;
+  *dim = (spmd_dim_t){.priority = SPMD_NO_PRIORITY};
+  HR_TRY(spmd_scan_want(scan, "{"));
+  for (bool more = !spmd_scan_take(scan, "}"); more;) {
+    if (spmd_scan_take(scan, "?"))
+      dim->open = true;
+    else
+      HR_TRY(take_axis(meshes, source, scan, &dim->axes));
+    if (dim->open)
+      HR_TRY(spmd_scan_want(scan, "}"));
+    else
+      HR_TRY(spmd_scan_more(scan, "}", &more));
+    more &= !dim->open;
+  }
+  if (!spmd_scan_take(scan, "p")) return NULL;
+  HR_TRY(spmd_scan_number(scan, &priority));
+  dim->priority = (int)priority;
+  return NULL;
+}
+
+static hr_status_t take_kind(spmd_scan_t *scan, spmd_reduction_t *out_kind) {
+  static const struct {
+    const char *word;
+    spmd_reduction_t kind;
+  } kinds[] = {{"max", SPMD_MAX}, {"min", SPMD_MIN}, {"sum", SPMD_SUM}, {"add", SPMD_SUM}};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    if (spmd_scan_take(scan, kinds[i].word)) *out_kind = kinds[i].kind;
+  return spmd_scan_want(scan, "{");
+}
+
+/* , replicated={..}, unreduced=max{..} */
+static hr_status_t take_rest(const spmd_meshes_t *meshes, const spmd_mesh_source_t *source,
+                             spmd_scan_t *scan, spmd_sharding_t *sharding) {
+  while (spmd_scan_take(scan, ",")) {
+    if (spmd_scan_take(scan, "replicated={")) {
+      HR_TRY(take_axes(meshes, source, scan, &sharding->replicated));
+    } else {
+      HR_TRY(spmd_scan_want(scan, "unreduced="));
+      HR_TRY(take_kind(scan, &sharding->reduction));
+      HR_TRY(take_axes(meshes, source, scan, &sharding->unreduced));
+    }
+  }
+  HR_TRY(spmd_axes_sort(meshes->arena, sharding->replicated, &sharding->replicated));
+  return spmd_axes_sort(meshes->arena, sharding->unreduced, &sharding->unreduced);
+}
+
+static hr_status_t take_mesh(const spmd_meshes_t *meshes, spmd_scan_t *scan,
+                             const spmd_mesh_source_t **out_source) {
+  hr_str_t name;
+  if (spmd_scan_take(scan, "@")) {
+    bool quoted = scan->at < scan->end && *scan->at == '"';
+    if (quoted)
+      HR_TRY(spmd_scan_quoted(scan, &name));
+    else
+      name = spmd_scan_name(scan);
+  } else {
+    HR_TRY(spmd_scan_want(scan, "mesh<["));
+    const char *start = scan->at - 6;
+    while (scan->at < scan->end && *scan->at != '>') scan->at++;
+    HR_TRY(spmd_scan_want(scan, ">"));
+    name = (hr_str_t){start, (size_t)(scan->at - start)};
+  }
+  int found = spmd_meshes_find(meshes, name);
+  if (found < 0) return hr_error(HR_INVALID, "there is no mesh @%.*s", HR_STR_ARGS(name));
+  *out_source = &meshes->sources.data[found];
+  return NULL;
+}
+
+static hr_status_t take_dims(const spmd_meshes_t *meshes, const spmd_mesh_source_t *source,
+                             spmd_scan_t *scan, spmd_sharding_t *sharding) {
+  spmd_dim_t dims[HLO_MAX_RANK], *copy;
+  HR_TRY(spmd_scan_want(scan, "["));
+  for (bool more = !spmd_scan_take(scan, "]"); more; sharding->rank++) {
+    if (sharding->rank == HLO_MAX_RANK)
+      return hr_error(HR_INVALID, "a sharding of more than %d dimensions", HLO_MAX_RANK);
+    HR_TRY(take_dim(meshes, source, scan, &dims[sharding->rank]));
+    HR_TRY(spmd_scan_more(scan, "]", &more));
+  }
+  HR_TRY(HR_NEW_ARRAY(meshes->arena, sharding->rank, &copy));
+  memcpy(copy, dims, (size_t)sharding->rank * sizeof *dims);
+  sharding->dims = copy;
+  return NULL;
+}
+
+hr_status_t spmd_read_sharding(const spmd_meshes_t *meshes, spmd_scan_t *scan,
+                               const spmd_sharding_t **out_sharding) {
+  const spmd_mesh_source_t *source;
+  spmd_sharding_t *sharding;
+  HR_TRY(HR_NEW(meshes->arena, &sharding));
+  spmd_scan_take(scan, "#sdy.sharding");
+  HR_TRY(spmd_scan_want(scan, "<"));
+  HR_TRY(take_mesh(meshes, scan, &source));
+  *sharding = (spmd_sharding_t){.mesh = meshes->mesh, .device = source->device};
+  HR_TRY(spmd_scan_want(scan, ","));
+  HR_TRY(take_dims(meshes, source, scan, sharding));
+  HR_TRY(take_rest(meshes, source, scan, sharding));
+  *out_sharding = sharding;
+  return spmd_scan_want(scan, ">");
+}
+
+hr_status_t spmd_read_shardings(const spmd_meshes_t *meshes, hr_str_t text, int count,
+                                const spmd_sharding_t **out_shardings) {
+  spmd_scan_t scan = spmd_scan(text, "sharding");
+  int found = 0;
+  if (!spmd_scan_take(&scan, "#sdy.sharding_per_value<[") && !spmd_scan_take(&scan, "[")) {
+    if (count != 1) return hr_error(HR_INVALID, "one sharding for %d values", count);
+    return spmd_read_sharding(meshes, &scan, out_shardings);
+  }
+  for (bool more = !spmd_scan_take(&scan, "]"); more; found++) {
+    const spmd_sharding_t *sharding;
+    HR_TRY(spmd_read_sharding(meshes, &scan, &sharding));
+    if (found < count) out_shardings[found] = sharding;
+    HR_TRY(spmd_scan_more(&scan, "]", &more));
+  }
+  if (found == count) return NULL;
+  return hr_error(HR_INVALID, "%d shardings for %d values", found, count);
+}
+
+hr_status_t spmd_read_manual_axes(const spmd_meshes_t *meshes, hr_str_t text,
+                                  spmd_axes_t *out_axes) {
+  spmd_scan_t scan = spmd_scan(text, "list of manual axes");
+  spmd_axes_t axes = {0, NULL};
+  hr_status_t st = NULL;
+  spmd_scan_take(&scan, "#sdy<manual_axes");
+  HR_TRY(spmd_scan_want(&scan, "{"));
+  const char *start = scan.at;
+  const spmd_mesh_source_t *source = NULL;
+  for (size_t i = 0; i < meshes->sources.count && !source; i++) { /* the first that has them all */
+    source = &meshes->sources.data[i];
+    scan.at = start;
+    axes = (spmd_axes_t){0, NULL};
+    hr_status_release(st);
+    st = take_axes(meshes, source, &scan, &axes);
+    if (st) source = NULL;
+  }
+  if (st) return st;
+  return spmd_axes_sort(meshes->arena, axes, out_axes);
+}
+
+/* --- HLO --- */
+
+static hr_status_t named_axes(const spmd_meshes_t *meshes, const spmd_mesh_source_t *source,
+                              hlo_axes_t from, spmd_axes_t *axes) {
+  for (int i = 0; i < from.count; i++) {
+    hlo_axis_ref_t ref = from.refs[i];
+    spmd_axes_t image;
+    int64_t size = ref.size ? ref.size : source->axis_sizes[ref.axis];
+    HR_TRY(spmd_meshes_image(meshes, source, ref.axis, ref.size ? ref.pre_size : 1, size, &image));
+    HR_TRY(spmd_axes_concat(meshes->arena, *axes, image, axes));
+  }
+  return NULL;
+}
+
+static hr_status_t read_named(const spmd_meshes_t *meshes, const spmd_mesh_source_t *source,
+                              const hlo_sharding_t *from, spmd_sharding_t *to, spmd_dim_t *dims,
+                              spmd_axes_t *out_manual) {
+  if (from->dim_count != to->rank)
+    return hr_error(HR_INVALID, "a sharding of %d dimensions for a value of rank %d",
+                    from->dim_count, to->rank);
+  for (int d = 0; d < from->dim_count; d++) {
+    HR_TRY(named_axes(meshes, source, from->dims[d].axes, &dims[d].axes));
+    dims[d].open = from->dims[d].open;
+  }
+  HR_TRY(named_axes(meshes, source, from->replicated_axes, &to->replicated));
+  HR_TRY(named_axes(meshes, source, from->unreduced_axes, &to->unreduced));
+  if (hr_str_is(from->unreduced_kind, "max")) to->reduction = SPMD_MAX;
+  if (hr_str_is(from->unreduced_kind, "min")) to->reduction = SPMD_MIN;
+  return named_axes(meshes, source, from->manual_axes, out_manual);
+}
+
+/* Tile dimensions, then the extra ones by kind. */
+static hr_status_t read_tiles(const spmd_meshes_t *meshes, const spmd_mesh_source_t *source,
+                              const hlo_sharding_t *from, spmd_sharding_t *to, spmd_dim_t *dims,
+                              spmd_axes_t *out_manual) {
+  int extra = (int)from->last_tile_kinds.count + from->replicate_last_dim;
+  if (source->axis_count - extra != to->rank)
+    return hr_error(HR_INVALID, "a sharding of %d dimensions for a value of rank %d",
+                    source->axis_count - extra, to->rank);
+  for (int t = 0; t < source->axis_count; t++) {
+    spmd_axes_t image, *list = NULL;
+    int k = t - to->rank;
+    HR_TRY(spmd_meshes_image(meshes, source, t, 1, source->axis_sizes[t], &image));
+    if (k < 0)
+      list = &dims[t].axes;
+    else if (k < from->last_tile_kinds.count &&
+             from->last_tile_kinds.data[k] == HLO_TILE_KIND_MANUAL)
+      list = out_manual;
+    else if (k < from->last_tile_kinds.count &&
+             from->last_tile_kinds.data[k] == HLO_TILE_KIND_UNREDUCED)
+      list = &to->unreduced;
+    if (list) HR_TRY(spmd_axes_concat(meshes->arena, *list, image, list));
+  }
+  return NULL;
+}
+
+static hr_status_t read_tiled(spmd_meshes_t *meshes, const hlo_sharding_t *from,
+                              spmd_sharding_t *to, spmd_dim_t *dims, spmd_axes_t *out_manual) {
+  int index;
+  HR_TRY(spmd_meshes_add_hlo(meshes, from, &index));
+  const spmd_mesh_source_t *source = &meshes->sources.data[index];
+  HR_TRY((from->named ? read_named : read_tiles)(meshes, source, from, to, dims, out_manual));
+  HR_TRY(spmd_axes_sort(meshes->arena, *out_manual, out_manual));
+  HR_TRY(spmd_axes_sort(meshes->arena, to->replicated, &to->replicated));
+  return spmd_axes_sort(meshes->arena, to->unreduced, &to->unreduced);
+}
+
+hr_status_t spmd_read_hlo_sharding(spmd_meshes_t *meshes, const hlo_sharding_t *sharding, int rank,
+                                   hr_ints_t open_dims, const spmd_sharding_t **out_sharding,
+                                   spmd_axes_t *out_manual) {
+  spmd_sharding_t *to;
+  spmd_dim_t *dims;
+  *out_sharding = NULL;
+  if (sharding->kind == HLO_TILE_KIND_UNKNOWN || sharding->kind == HLO_TILE_KIND_MANUAL)
+    return NULL;
+  HR_TRY(HR_NEW(meshes->arena, &to));
+  HR_TRY(HR_NEW_ARRAY(meshes->arena, rank, &dims));
+  for (int d = 0; d < rank; d++) dims[d].priority = SPMD_NO_PRIORITY;
+  for (int64_t i = 0; i < open_dims.count; i++)
+    if (open_dims.data[i] >= 0 && open_dims.data[i] < rank) dims[open_dims.data[i]].open = true;
+  *to = (spmd_sharding_t){.mesh = meshes->mesh, .device = -1, .rank = rank, .dims = dims};
+  if (sharding->kind == HLO_TILE_KIND_MAXIMAL) to->device = sharding->device;
+  if (sharding->kind == HLO_TILE_KIND_OTHER)
+    HR_TRY(read_tiled(meshes, sharding, to, dims, out_manual));
+  *out_sharding = to;
+  return NULL;
+}
+
+/* --- options --- */
+
+/* One dimension: names joined by '+', or '-', '' for none; '?' leaves it open. */
+static hr_status_t read_option_dim(const spmd_meshes_t *meshes, spmd_scan_t *scan,
+                                   spmd_dim_t *dim) {
+  *dim = (spmd_dim_t){.priority = SPMD_NO_PRIORITY};
+  if (spmd_scan_take(scan, "?")) dim->open = true;
+  for (bool more = !dim->open; more; more = spmd_scan_take(scan, "+")) {
+    hr_str_t name = spmd_scan_name(scan);
+    int axis = -1;
+    if (!name.size || hr_str_is(name, "-")) return NULL;
+    for (int a = 0; meshes->mesh && a < meshes->mesh->axis_count; a++)
+      if (hr_str_equal(meshes->mesh->axis_names[a], name)) axis = a;
+    int source = axis < 0 ? spmd_meshes_find(meshes, HR_STR("mesh")) : -1;
+    bool has_size_1 = source >= 0 && axis_named(&meshes->sources.data[source], name) >= 0;
+    if (axis < 0 && !has_size_1)
+      return hr_error(HR_USAGE, "option --sharding: the mesh has no axis \"%.*s\"",
+                      HR_STR_ARGS(name));
+    if (axis < 0) continue;
+    spmd_axis_t *whole;
+    HR_TRY(HR_NEW(meshes->arena, &whole));
+    *whole = spmd_whole_axis(meshes->mesh, axis);
+    HR_TRY(spmd_axes_concat(meshes->arena, dim->axes, (spmd_axes_t){1, whole}, &dim->axes));
+  }
+  return NULL;
+}
+
+hr_status_t spmd_read_option_sharding(const spmd_meshes_t *meshes, hr_str_t text, int rank,
+                                      const spmd_sharding_t **out_sharding) {
+  spmd_scan_t scan = spmd_scan(text, "option --sharding");
+  spmd_sharding_t *sharding;
+  spmd_dim_t *dims;
+  HR_TRY(HR_NEW(meshes->arena, &sharding));
+  HR_TRY(HR_NEW_ARRAY(meshes->arena, rank, &dims));
+  for (int d = 0; d < rank; d++) dims[d].priority = SPMD_NO_PRIORITY;
+  bool more = !spmd_scan_is_done(&scan);
+  for (int d = 0; more; d++) {
+    if (d == rank)
+      return hr_error(HR_USAGE, "option --sharding: \"%.*s\" for a value of rank %d",
+                      HR_STR_ARGS(text), rank);
+    HR_TRY(read_option_dim(meshes, &scan, &dims[d]));
+    more = spmd_scan_take(&scan, ",");
+  }
+  if (!spmd_scan_is_done(&scan))
+    return hr_error(HR_USAGE, "option --sharding: \"%.*s\", want axes with ',' between dimensions",
+                    HR_STR_ARGS(text));
+  *sharding = (spmd_sharding_t){.mesh = meshes->mesh, .device = -1, .rank = rank, .dims = dims};
+  *out_sharding = sharding;
+  return NULL;
+}

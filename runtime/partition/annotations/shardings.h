@@ -1,0 +1,32 @@
+/* Shardings as programs write them, turned into those of the common mesh. */
+#ifndef HR_PARTITION_SHARDINGS_H
+#define HR_PARTITION_SHARDINGS_H
+
+#include "partition/annotations/meshes.h"
+
+/* Adds the inline meshes that the text names to the meshes: #sdy.sharding<mesh<["a"=2]>, [...]>.
+ * Errors: INVALID. */
+hr_status_t spmd_read_inline_meshes(spmd_meshes_t *meshes, hr_str_t text);
+
+/* "#sdy.sharding<@mesh, [{"a"}, {?}p1], replicated={..}, unreduced={..}>", or the same in <...>
+ * alone. Errors: INVALID with what was found and wanted. */
+hr_status_t spmd_read_sharding(const spmd_meshes_t *meshes, spmd_scan_t *scan,
+                               const spmd_sharding_t **out_sharding);
+/* "#sdy.sharding_per_value<[<..>, <..>]>", or one sharding. Errors: INVALID unless there are
+ * `count`. */
+hr_status_t spmd_read_shardings(const spmd_meshes_t *meshes, hr_str_t text, int count,
+                                const spmd_sharding_t **out_shardings);
+/* "#sdy<manual_axes{"a", "b"}>" on the axes of the mesh that `meshes` made. Errors: INVALID. */
+hr_status_t spmd_read_manual_axes(const spmd_meshes_t *meshes, hr_str_t text,
+                                  spmd_axes_t *out_axes);
+/* A GSPMD or named sharding of a value of this rank; NULL: it says nothing (unknown). Manual axes
+ * of a subgroup are added to *out_manual. `open_dims` lists dimensions that may be cut further. */
+hr_status_t spmd_read_hlo_sharding(spmd_meshes_t *meshes, const hlo_sharding_t *sharding, int rank,
+                                   hr_ints_t open_dims, const spmd_sharding_t **out_sharding,
+                                   spmd_axes_t *out_manual);
+/* in0=data,model;out0=... of --sharding: the list for one value, "data,model" or "data+model,-".
+ * Errors: USAGE. */
+hr_status_t spmd_read_option_sharding(const spmd_meshes_t *meshes, hr_str_t text, int rank,
+                                      const spmd_sharding_t **out_sharding);
+
+#endif

@@ -1,0 +1,342 @@
+/* Which axes cut which factors of an operation. Every axis (split where some array's sharding or
+ * some factor splits it) may go to a factor that it cuts in some operand or wanted result, to
+ * another factor if the one it cuts must be whole, or to none. All assignments are tried: their
+ * cost is what operands and results then have to move, and a little for the work of a partition.
+ * With more than MAX_TRIALS assignments, each axis keeps its first two possibilities.
+ * Usually every array agrees, and the first assignment tried costs nothing. */
+#include <string.h>
+
+#include "partition/lower/lower.h"
+
+#define MAX_ATOMS 24
+#define MAX_SOURCES 24
+#define MAX_FACTORS SPMD_CHOOSE_FACTORS
+#define MAX_CANDIDATES 6
+#define MAX_TRIALS 4096
+#define WORK_COST 1e-3 /* of one element of the iteration space, in bytes */
+
+typedef struct source { /* a sharding that some tensor has or should get */
+  double bytes;
+  spmd_axes_t *axes; /* by factor */
+} source_t;
+
+typedef struct chooser {
+  spmd_lower_t *lower;
+  const hlo_instr_t *instr;
+  const spmd_rule_t *rule;
+  spmd_op_t op;
+  int source_count, atom_count;
+  source_t sources[MAX_SOURCES];
+  spmd_axis_t atoms[MAX_ATOMS];
+  int candidate_count[MAX_ATOMS];
+  int candidates[MAX_ATOMS][MAX_CANDIDATES]; /* factors */
+  int assigned[MAX_ATOMS];                   /* factor of the current trial; -1: none */
+  hr_arena_mark_t mark;
+} chooser_t;
+
+typedef struct trial {
+  spmd_axes_t axes[MAX_FACTORS];
+  const spmd_sharding_t *tensors[SPMD_CHOOSE_TENSORS];
+  spmd_axes_t reduced;
+  double moved, cost; /* bytes; with the work */
+} trial_t;
+
+static bool can_cut(const chooser_t *chooser, int f) {
+  spmd_factor_kind_t kind = chooser->rule->factors[f].kind;
+  if (!spmd_can_cut_factor(chooser->instr, chooser->rule, f)) return false;
+  if (kind == SPMD_PASS_THROUGH) return true;
+  return kind != SPMD_NEED_REPLICATION && chooser->op.can_cut &&
+         chooser->op.can_cut(chooser->instr, chooser->rule, f);
+}
+
+static double bytes_of(const hlo_shape_t *shape) {
+  return (double)hlo_shape_elements(shape) * (double)hr_dtype_bytes(shape->dtype);
+}
+
+/* Sources are kept with the largest array first. */
+static hr_status_t add_source(chooser_t *chooser, int tensor, const hlo_shape_t *shape,
+                              const spmd_sharding_t *sharding) {
+  source_t source = {.bytes = bytes_of(shape)};
+  int at = chooser->source_count;
+  if (at == MAX_SOURCES || !sharding) return NULL;
+  HR_TRY(HR_NEW_ARRAY(chooser->lower->arena, chooser->rule->factor_count, &source.axes));
+  spmd_project(chooser->lower, chooser->rule, tensor, sharding, source.axes);
+  while (at > 0 && chooser->sources[at - 1].bytes < source.bytes) {
+    chooser->sources[at] = chooser->sources[at - 1];
+    at--;
+  }
+  chooser->sources[at] = source;
+  chooser->source_count++;
+  return NULL;
+}
+
+static hr_status_t find_sources(chooser_t *chooser) {
+  const spmd_rule_t *rule = chooser->rule;
+  for (int k = 0; k < rule->operand_count; k++) {
+    const spmd_local_t *value = spmd_operand(chooser->lower, chooser->instr, k);
+    if (value->recipe || !value->shape->rank || !hlo_shape_is_array(value->shape)) continue;
+    HR_TRY(add_source(chooser, k, value->shape, value->preferred));
+    for (const spmd_form_t *form = value->forms; form; form = form->next)
+      if (!spmd_sharding_same_layout(form->sharding, value->preferred))
+        HR_TRY(add_source(chooser, k, value->shape, form->sharding));
+  }
+  for (int r = 0; r < rule->result_count; r++)
+    HR_TRY(add_source(chooser, rule->operand_count + r, hlo_shape_leaf(chooser->instr->shape, r),
+                      spmd_preferred(chooser->lower, chooser->instr, r)));
+  return NULL;
+}
+
+/* Splits an atom at `at`, a product of parts within it. */
+static void split_atom(chooser_t *chooser, int a, int64_t at) {
+  spmd_axis_t *atom = &chooser->atoms[a];
+  int64_t end = atom->pre * atom->size;
+  if (at <= atom->pre || at >= end || at % atom->pre || end % at) return;
+  if (chooser->atom_count == MAX_ATOMS) return;
+  chooser->atoms[chooser->atom_count++] = (spmd_axis_t){atom->axis, at, end / at};
+  atom->size = at / atom->pre;
+}
+
+/* Enters an axis reference and splits what overlaps it. */
+static void add_axis(chooser_t *chooser, spmd_axis_t axis) {
+  int64_t at = axis.pre, end = axis.pre * axis.size;
+  for (int a = 0; a < chooser->atom_count; a++)
+    if (chooser->atoms[a].axis == axis.axis) {
+      split_atom(chooser, a, axis.pre);
+      split_atom(chooser, a, end);
+    }
+  while (at < end) { /* what no atom covers yet */
+    int64_t next = end;
+    bool covered = false;
+    for (int a = 0; a < chooser->atom_count && !covered; a++) {
+      const spmd_axis_t *atom = &chooser->atoms[a];
+      if (atom->axis != axis.axis) continue;
+      covered = atom->pre <= at && at < atom->pre * atom->size;
+      if (covered)
+        next = atom->pre * atom->size;
+      else if (atom->pre > at && atom->pre < next)
+        next = atom->pre;
+    }
+    if (!covered && chooser->atom_count < MAX_ATOMS && next % at == 0)
+      chooser->atoms[chooser->atom_count++] = (spmd_axis_t){axis.axis, at, next / at};
+    at = next;
+  }
+}
+
+static bool holds(spmd_axes_t axes, spmd_axis_t atom) {
+  for (int i = 0; i < axes.count; i++)
+    if (spmd_axis_overlaps(axes.items[i], atom)) return true;
+  return false;
+}
+
+static void add_candidate(chooser_t *chooser, int a, int f) {
+  for (int i = 0; i < chooser->candidate_count[a]; i++)
+    if (chooser->candidates[a][i] == f) return;
+  if (chooser->candidate_count[a] < MAX_CANDIDATES)
+    chooser->candidates[a][chooser->candidate_count[a]++] = f;
+}
+
+/* Is it a dimension of every operand and result that has any? Then cutting it divides the work. */
+static bool cuts_all(const chooser_t *chooser, int f) {
+  const spmd_rule_t *rule = chooser->rule;
+  for (int t = 0; t < rule->operand_count + rule->result_count; t++) {
+    bool found = rule->tensors[t].rank == 0;
+    for (int d = 0; d < rule->tensors[t].rank; d++)
+      found |= rule->tensors[t].dims[d].count == 1 && rule->tensors[t].dims[d].factors[0] == f;
+    if (!found) return false;
+  }
+  return true;
+}
+
+static void find_candidates(chooser_t *chooser, int a) {
+  bool whole = false;
+  for (int s = 0; s < chooser->source_count; s++)
+    for (int f = 0; f < chooser->rule->factor_count; f++) {
+      if (!holds(chooser->sources[s].axes[f], chooser->atoms[a])) continue;
+      if (can_cut(chooser, f))
+        add_candidate(chooser, a, f);
+      else
+        whole = true;
+    }
+  for (int f = 0; whole && f < chooser->rule->factor_count; f++)
+    if (chooser->rule->factors[f].kind == SPMD_PASS_THROUGH &&
+        chooser->rule->factors[f].size % chooser->atoms[a].size == 0 && cuts_all(chooser, f))
+      add_candidate(chooser, a, f);
+}
+
+static void find_atoms(chooser_t *chooser) {
+  for (int s = 0; s < chooser->source_count; s++)
+    for (int f = 0; f < chooser->rule->factor_count; f++) {
+      spmd_axes_t axes = chooser->sources[s].axes[f];
+      for (int i = 0; i < axes.count; i++) add_axis(chooser, axes.items[i]);
+    }
+  for (int a = 0; a < chooser->atom_count; a++) find_candidates(chooser, a);
+}
+
+static bool append_atom(chooser_t *chooser, spmd_axes_t *axes, int a) {
+  hr_arena_t *arena = chooser->lower->arena;
+  return !spmd_emit_failed(&chooser->lower->emit,
+                           spmd_axes_append(arena, *axes, chooser->atoms[a], axes));
+}
+
+/* The place of an atom within a list: how many parts come before it. */
+static bool appears_after(spmd_axes_t axes, spmd_axis_t first, spmd_axis_t second) {
+  int at_first = -1, at_second = -1;
+  for (int i = 0; i < axes.count; i++) {
+    if (spmd_axis_overlaps(axes.items[i], first)) at_first = i;
+    if (spmd_axis_overlaps(axes.items[i], second)) at_second = i;
+  }
+  if (at_first < 0 || at_second < 0) return false;
+  return at_first == at_second ? first.pre > second.pre : at_first > at_second;
+}
+
+/* The axes of factor f in the current trial, in the order in which the largest array has them. */
+static bool axes_of_factor(chooser_t *chooser, int f, spmd_axes_t *out_axes) {
+  int order[MAX_ATOMS], count = 0;
+  for (int a = 0; a < chooser->atom_count; a++)
+    if (chooser->assigned[a] == f) order[count++] = a;
+  for (int s = chooser->source_count - 1; s >= 0; s--)
+    for (int i = 0; i < count; i++)
+      for (int k = i + 1; k < count; k++) {
+        int first = order[i], second = order[k];
+        if (!appears_after(chooser->sources[s].axes[f], chooser->atoms[first],
+                           chooser->atoms[second]))
+          continue;
+        order[i] = second;
+        order[k] = first;
+      }
+  *out_axes = (spmd_axes_t){0};
+  for (int i = 0; i < count; i++)
+    if (!append_atom(chooser, out_axes, order[i])) return false;
+  return true;
+}
+
+static double local_work(const chooser_t *chooser, const trial_t *trial) {
+  double work = 1;
+  for (int f = 0; f < chooser->rule->factor_count; f++)
+    work *= (double)chooser->rule->factors[f].size / (double)spmd_axes_parts(trial->axes[f]);
+  return work;
+}
+
+static double local_bytes(const hlo_shape_t *shape, const spmd_sharding_t *sharding) {
+  double bytes = (double)hr_dtype_bytes(shape->dtype);
+  for (int d = 0; d < shape->rank; d++)
+    bytes *= (double)spmd_local_size(sharding, d, shape->dims[d]);
+  return bytes;
+}
+
+/* What results cost: halos of cut permutation factors, merging of partial ones, and the way to the
+ * wanted sharding. */
+static double result_cost(const chooser_t *chooser, const trial_t *trial, int r) {
+  const hlo_shape_t *shape = hlo_shape_leaf(chooser->instr->shape, r);
+  const spmd_sharding_t *sharding = trial->tensors[chooser->rule->operand_count + r];
+  double cost = 0, own = local_bytes(shape, sharding);
+  for (int f = 0; f < chooser->rule->factor_count; f++)
+    if (trial->axes[f].count && chooser->rule->factors[f].kind == SPMD_PERMUTATION)
+      cost += own / 2 + SPMD_COLLECTIVE_COST;
+  int64_t parts = spmd_axes_parts(trial->reduced);
+  if (parts > 1 && !spmd_leaves_partial(chooser->instr))
+    cost += own * (double)(parts - 1) + (r == 0) * SPMD_COLLECTIVE_COST;
+  return cost +
+         spmd_reshard_cost(shape, sharding, spmd_preferred(chooser->lower, chooser->instr, r));
+}
+
+static bool find_tensors(chooser_t *chooser, trial_t *trial) {
+  const spmd_rule_t *rule = chooser->rule;
+  bool partial = spmd_leaves_partial(chooser->instr);
+  for (int t = 0; t < rule->operand_count + rule->result_count; t++) {
+    bool is_result = t >= rule->operand_count;
+    spmd_axes_t unreduced = is_result && partial ? trial->reduced : (spmd_axes_t){0};
+    trial->tensors[t] = spmd_tensor_sharding(chooser->lower, rule, t, trial->axes, unreduced);
+    if (!trial->tensors[t]) return false;
+  }
+  return true;
+}
+
+/* The current assignment with its cost; false if dimensions cannot be cut so. */
+static bool try_assignment(chooser_t *chooser, trial_t *trial) {
+  const spmd_rule_t *rule = chooser->rule;
+  hr_arena_t *arena = chooser->lower->arena;
+  trial->reduced = (spmd_axes_t){0};
+  for (int f = 0; f < rule->factor_count; f++) {
+    if (!axes_of_factor(chooser, f, &trial->axes[f])) return false;
+    if (rule->factors[f].kind != SPMD_REDUCTION || !trial->axes[f].count) continue;
+    if (spmd_emit_failed(&chooser->lower->emit,
+                         spmd_axes_concat(arena, trial->reduced, trial->axes[f], &trial->reduced)))
+      return false;
+  }
+  if (!find_tensors(chooser, trial)) return false;
+  trial->moved = 0;
+  for (int k = 0; k < rule->operand_count; k++)
+    trial->moved += spmd_use_cost(chooser->lower, spmd_operand(chooser->lower, chooser->instr, k),
+                                  trial->tensors[k]);
+  for (int r = 0; r < rule->result_count; r++) trial->moved += result_cost(chooser, trial, r);
+  trial->cost = trial->moved + WORK_COST * local_work(chooser, trial);
+  return true;
+}
+
+/* The next assignment in counting order; false after the last. */
+static bool next_assignment(chooser_t *chooser, int *digits) {
+  for (int a = 0; a < chooser->atom_count; a++) {
+    int count = chooser->candidate_count[a];
+    digits[a] = digits[a] < count ? digits[a] + 1 : 0;
+    chooser->assigned[a] = digits[a] < count ? chooser->candidates[a][digits[a]] : -1;
+    if (digits[a]) return true;
+  }
+  return false;
+}
+
+static void limit_candidates(chooser_t *chooser) {
+  double trials = 1;
+  for (int a = 0; a < chooser->atom_count; a++) trials *= chooser->candidate_count[a] + 1;
+  for (int limit = 2; trials > MAX_TRIALS && limit > 0; limit--) {
+    trials = 1;
+    for (int a = 0; a < chooser->atom_count; a++) {
+      if (chooser->candidate_count[a] > limit) chooser->candidate_count[a] = limit;
+      trials *= chooser->candidate_count[a] + 1;
+    }
+  }
+}
+
+/* Tries all assignments, the one of all first candidates first; keeps the cheapest. */
+static void search(chooser_t *chooser, trial_t *best) {
+  int digits[MAX_ATOMS] = {0}, trials = 0;
+  bool found = false;
+  static _Thread_local trial_t trial;
+  limit_candidates(chooser);
+  for (int a = 0; a < chooser->atom_count; a++)
+    chooser->assigned[a] = chooser->candidate_count[a] ? chooser->candidates[a][0] : -1;
+  do {
+    bool possible = try_assignment(chooser, &trial);
+    if (chooser->lower->emit.b.status) return;
+    if (possible && (!found || trial.cost < best->cost)) *best = trial;
+    found |= possible;
+    if (!trials && possible && trial.moved == 0) return;
+  } while (next_assignment(chooser, digits) && ++trials < MAX_TRIALS);
+}
+
+static hr_status_t keep(chooser_t *chooser, const trial_t *best, spmd_choice_t *out_choice) {
+  const spmd_rule_t *rule = chooser->rule;
+  hr_arena_t *arena = chooser->lower->arena;
+  size_t tensors = (size_t)(rule->operand_count + rule->result_count);
+  void *axes, *shardings;
+  HR_TRY(hr_arena_copy(arena, best->axes, (size_t)rule->factor_count * sizeof *best->axes, &axes));
+  HR_TRY(hr_arena_copy(arena, best->tensors, tensors * sizeof *best->tensors, &shardings));
+  *out_choice = (spmd_choice_t){.instr = chooser->instr,
+                                .rule = rule,
+                                .axes = axes,
+                                .tensors = shardings,
+                                .reduced = best->reduced};
+  return NULL;
+}
+
+hr_status_t spmd_choose(spmd_lower_t *lower, const hlo_instr_t *instr, const spmd_rule_t *rule,
+                        spmd_choice_t *out_choice) {
+  static _Thread_local chooser_t chooser;
+  static _Thread_local trial_t best;
+  chooser = (chooser_t){.lower = lower, .instr = instr, .rule = rule, .op = spmd_op_of(instr)};
+  HR_TRY(find_sources(&chooser));
+  find_atoms(&chooser);
+  search(&chooser, &best);
+  if (lower->emit.b.status) return hlo_builder_finish(&lower->emit.b);
+  return keep(&chooser, &best, out_choice);
+}

@@ -1,0 +1,185 @@
+/* Collectives over mesh axes. Groups hold partition numbers in the order of the axes, so gathered
+ * parts lie in the order in which the sharding cuts. With replicas, flattened numbers are
+ * replica * partitions + partition, and each replica has groups of its own; all-to-all and permute
+ * name partitions. Each collective goes into the report with the bytes that a partition sends in a
+ * ring. */
+#include <string.h>
+
+#include "partition/lower/emit.h"
+
+typedef struct spmd_reducer {
+  hlo_opcode_t op;
+  hr_dtype_t dtype;
+  hlo_computation_t *body;
+  struct spmd_reducer *next;
+} spmd_reducer_t;
+
+static void note(spmd_emit_t *emit, hlo_instr_t *instr, int64_t group, double bytes) {
+  spmd_report_notes_t *report = emit->shared->report;
+  if (!instr || spmd_emit_failed(emit, HR_VEC_RESERVE(&report->items, report->items.count + 1)))
+    return;
+  report->items.data[report->items.count++] =
+      (spmd_report_item_t){emit->cause, instr, group, bytes, false};
+}
+
+static double bytes_of(const hlo_instr_t *x) {
+  return (double)hlo_shape_elements(x->shape) * (double)hr_dtype_bytes(x->shape->dtype);
+}
+
+/* Groups of the axes; `flattened` numbers cover all replicas. */
+static hr_status_t make_groups(spmd_emit_t *emit, spmd_axes_t axes, bool flattened,
+                               const hlo_groups_t **out_groups) {
+  const spmd_mesh_t *mesh = emit->shared->mesh;
+  hr_arena_t *arena = emit->shared->arena;
+  int64_t parts = spmd_axes_parts(axes), count = mesh->device_count / parts, *positions;
+  int64_t replicas = flattened ? emit->shared->module->replica_count : 1;
+  hr_ints_t *lists;
+  hlo_groups_t *groups;
+  HR_TRY(spmd_axes_groups(arena, mesh, axes, &positions));
+  HR_TRY(HR_NEW_ARRAY(arena, count * replicas, &lists));
+  for (int64_t g = 0; g < count * replicas; g++) {
+    int64_t *members, replica = g / count;
+    HR_TRY(HR_NEW_ARRAY(arena, parts, &members));
+    for (int64_t i = 0; i < parts; i++)
+      members[i] =
+          replica * mesh->device_count + spmd_mesh_device(mesh, positions[g % count * parts + i]);
+    lists[g] = (hr_ints_t){members, parts};
+  }
+  HR_TRY(HR_NEW(arena, &groups));
+  groups->form = HLO_GROUPS_LIST;
+  groups->groups = (hlo_int_lists_t){count * replicas, lists};
+  *out_groups = groups;
+  return NULL;
+}
+
+static hlo_computation_t *reducer_of(spmd_emit_t *emit, hlo_opcode_t op, hr_dtype_t dtype) {
+  spmd_reducer_t *known = emit->shared->reducers;
+  while (known && (known->op != op || known->dtype != dtype)) known = known->next;
+  if (known) return known->body;
+  const char *name;
+  hr_arena_t *arena = emit->shared->arena;
+  if (spmd_emit_failed(emit, HR_NEW(arena, &known)) ||
+      spmd_emit_failed(emit, hr_arena_printf(arena, &name, "%s.%s.spmd", hlo_op_name(op),
+                                             hr_dtype_name(dtype))) ||
+      spmd_emit_failed(emit,
+                       hlo_computation_add(emit->shared->module, hr_str_from(name), &known->body)))
+    return NULL;
+  hlo_builder_t b = hlo_builder_at(known->body, 0, 0);
+  hlo_instr_t *x = hlo_build_parameter(&b, 0, hlo_shape_scalar(dtype));
+  hlo_instr_t *y = hlo_build_parameter(&b, 1, hlo_shape_scalar(dtype));
+  known->body->root = hlo_build_binary(&b, op, x, y);
+  known->op = op;
+  known->dtype = dtype;
+  known->next = emit->shared->reducers;
+  if (spmd_emit_failed(emit, hlo_builder_finish(&b))) return NULL;
+  emit->shared->reducers = known;
+  return known->body;
+}
+
+/* Attributes that all collectives have, then the caller's. */
+static hlo_instr_t *collective(spmd_emit_t *emit, hlo_opcode_t op, hlo_instr_t *x,
+                               const hlo_shape_t *shape, spmd_axes_t axes, int d,
+                               hlo_computation_t *body) {
+  hlo_attr_t attrs[6];
+  int count = 0;
+  int64_t dim = d;
+  bool flattened = op != HLO_ALL_TO_ALL;
+  const hlo_groups_t *groups = NULL;
+  if (!x || !shape || spmd_emit_failed(emit, make_groups(emit, axes, flattened, &groups)))
+    return NULL;
+  attrs[count++] = hlo_attr_of_int(HLO_ATTR_CHANNEL_ID, emit->shared->next_channel++);
+  attrs[count++] = (hlo_attr_t){.key = HLO_ATTR_REPLICA_GROUPS, .groups = groups};
+  if (d >= 0) attrs[count++] = hlo_attr_of_ints(&emit->b, HLO_ATTR_DIMENSIONS, 1, &dim);
+  if (flattened) attrs[count++] = hlo_attr_of_bool(HLO_ATTR_USE_GLOBAL_DEVICE_IDS, true);
+  if (body) attrs[count++] = hlo_attr_of_called(HLO_ATTR_TO_APPLY, 1);
+  return hlo_build(&emit->b, op, shape, 1, &x, count, attrs, body != NULL, &body);
+}
+
+hlo_instr_t *spmd_emit_all_gather(spmd_emit_t *emit, hlo_instr_t *x, int d, spmd_axes_t axes) {
+  int64_t parts = spmd_axes_parts(axes);
+  if (!x || parts == 1) return x;
+  const hlo_shape_t *shape = spmd_emit_resized(emit, x, d, x->shape->dims[d] * parts);
+  hlo_instr_t *whole = collective(emit, HLO_ALL_GATHER, x, shape, axes, d, NULL);
+  note(emit, whole, parts, bytes_of(x) * (double)(parts - 1));
+  return whole;
+}
+
+hlo_instr_t *spmd_emit_all_reduce(spmd_emit_t *emit, hlo_instr_t *x, hlo_opcode_t op,
+                                  spmd_axes_t axes) {
+  double parts = (double)spmd_axes_parts(axes);
+  if (!x || parts == 1) return x;
+  hlo_instr_t *sum = collective(emit, HLO_ALL_REDUCE, x, x->shape, axes, -1,
+                                reducer_of(emit, op, x->shape->dtype));
+  note(emit, sum, (int64_t)parts, 2 * bytes_of(x) * (parts - 1) / parts);
+  return sum;
+}
+
+hlo_instr_t *spmd_emit_reduce_scatter(spmd_emit_t *emit, hlo_instr_t *x, int d, hlo_opcode_t op,
+                                      spmd_axes_t axes) {
+  int64_t parts = spmd_axes_parts(axes);
+  if (!x || parts == 1) return x;
+  const hlo_shape_t *shape = spmd_emit_resized(emit, x, d, x->shape->dims[d] / parts);
+  hlo_instr_t *part = collective(emit, HLO_REDUCE_SCATTER, x, shape, axes, d,
+                                 reducer_of(emit, op, x->shape->dtype));
+  note(emit, part, parts, bytes_of(x) * (double)(parts - 1) / (double)parts);
+  return part;
+}
+
+/* x with dimension d cut into `parts` and the parts as dimension 0. */
+static hlo_instr_t *parts_first(spmd_emit_t *emit, hlo_instr_t *x, int d, int64_t parts) {
+  int64_t dims[HLO_MAX_RANK], permutation[HLO_MAX_RANK];
+  int rank = x->shape->rank, at = 0;
+  for (int i = 0; i < rank; i++) {
+    if (i == d) dims[at++] = parts;
+    dims[at++] = i == d ? x->shape->dims[i] / parts : x->shape->dims[i];
+  }
+  for (int i = 0; i <= rank; i++) permutation[i] = i <= d ? i - 1 : i;
+  permutation[0] = d;
+  return spmd_emit_transpose(emit, spmd_emit_reshape(emit, x, rank + 1, dims), permutation);
+}
+
+/* The opposite: dimension 0 becomes the major part of what follows as dimension d. */
+static hlo_instr_t *parts_into(spmd_emit_t *emit, hlo_instr_t *x, int d) {
+  int64_t dims[HLO_MAX_RANK], permutation[HLO_MAX_RANK];
+  int rank = x->shape->rank - 1;
+  for (int i = 0; i <= rank; i++) permutation[i] = i < d ? i + 1 : i;
+  permutation[d] = 0;
+  for (int i = 0; i < rank; i++) dims[i] = x->shape->dims[i + 1];
+  dims[d] *= x->shape->dims[0];
+  return spmd_emit_reshape(emit, spmd_emit_transpose(emit, x, permutation), rank, dims);
+}
+
+hlo_instr_t *spmd_emit_all_to_all(spmd_emit_t *emit, hlo_instr_t *x, int split, int concat,
+                                  spmd_axes_t axes) {
+  int64_t parts = spmd_axes_parts(axes);
+  if (!x || parts == 1) return x;
+  x = parts_first(emit, x, split, parts);
+  if (!x) return NULL;
+  hlo_instr_t *moved = collective(emit, HLO_ALL_TO_ALL, x, x->shape, axes, 0, NULL);
+  note(emit, moved, parts, bytes_of(x) * (double)(parts - 1) / (double)parts);
+  return moved ? parts_into(emit, moved, concat) : NULL;
+}
+
+hlo_instr_t *spmd_emit_permute(spmd_emit_t *emit, hlo_instr_t *x, int64_t count,
+                               const int64_t *pairs) {
+  const spmd_mesh_t *mesh = emit->shared->mesh;
+  hr_ints_t *lists;
+  hlo_int_lists_t *all;
+  if (!x || spmd_emit_failed(emit, HR_NEW_ARRAY(emit->shared->arena, count, &lists)) ||
+      spmd_emit_failed(emit, HR_NEW(emit->shared->arena, &all)))
+    return NULL;
+  for (int64_t i = 0; i < count; i++) {
+    int64_t pair[] = {spmd_mesh_device(mesh, pairs[2 * i]),
+                      spmd_mesh_device(mesh, pairs[2 * i + 1])};
+    if (spmd_emit_failed(emit, hr_arena_ints(emit->shared->arena, pair, 2, &lists[i]))) return NULL;
+  }
+  *all = (hlo_int_lists_t){count, lists};
+  hlo_attr_t attrs[] = {hlo_attr_of_int(HLO_ATTR_CHANNEL_ID, emit->shared->next_channel++),
+                        {.key = HLO_ATTR_SOURCE_TARGET_PAIRS, .lists = all}};
+  hlo_instr_t *moved =
+      hlo_build(&emit->b, HLO_COLLECTIVE_PERMUTE, x->shape, 1, &x, 2, attrs, 0, NULL);
+  int64_t sent = 0;
+  for (int64_t i = 0; i < count; i++) sent += pairs[2 * i] != pairs[2 * i + 1];
+  note(emit, moved, mesh->device_count, bytes_of(x) * (double)sent / (double)mesh->device_count);
+  return moved;
+}

@@ -1,0 +1,187 @@
+/* Emission of range moves: one collective-permute per round, then the blocks side by side. If all
+ * parts do alike, blocks are static slices and a concatenation; else they are written into a buffer
+ * with margins, at places from a table. Dilated windows are fetched undilated and spread locally.
+ */
+#include "partition/lower/fetch_window.h"
+
+int64_t *spmd_window_starts(spmd_lower_t *lower, spmd_axes_t axes, int64_t offset, int64_t step) {
+  int64_t parts = spmd_axes_parts(axes), *starts;
+  if (spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, parts, &starts))) return NULL;
+  for (int64_t j = 0; j < parts; j++) starts[j] = offset + j * step;
+  return starts;
+}
+
+/* The window from an array that is whole on every partition. */
+static hlo_instr_t *cut_window(spmd_lower_t *lower, const spmd_window_t *w) {
+  int64_t parts = spmd_axes_parts(w->axes), low = 0, high = 0, *starts;
+  for (int64_t j = 0; j < parts; j++) {
+    if (-w->starts[j] > low) low = -w->starts[j];
+    if (w->starts[j] + w->width - w->size > high) high = w->starts[j] + w->width - w->size;
+  }
+  starts = spmd_window_starts(lower, w->axes, 0, 0);
+  for (int64_t j = 0; starts && j < parts; j++) starts[j] = w->starts[j] + low;
+  if (!starts) return NULL;
+  hlo_instr_t *x = spmd_emit_pad(&lower->emit, w->x, w->d, low, high, 0, NULL);
+  return spmd_emit_dynamic_slice(&lower->emit, x, w->d,
+                                 spmd_emit_table(&lower->emit, w->axes, starts), w->width);
+}
+
+/* Sends a round's blocks; x are the blocks of this partition. */
+static hlo_instr_t *send_round(spmd_lower_t *lower, const spmd_window_t *w,
+                               const spmd_round_t *round, hlo_instr_t *x) {
+  spmd_emit_t *emit = &lower->emit;
+  int64_t parts = spmd_axes_parts(w->axes), count = 0, *positions, *pairs;
+  int64_t groups = lower->mesh->device_count / parts;
+  if (spmd_emit_failed(emit, spmd_axes_groups(lower->arena, lower->mesh, w->axes, &positions)) ||
+      spmd_emit_failed(emit, HR_NEW_ARRAY(lower->arena, 2 * groups * parts, &pairs)))
+    return NULL;
+  for (int64_t g = 0; g < groups; g++)
+    for (int64_t j = 0; j < parts; j++) {
+      if (round->sources[j] < 0) continue;
+      pairs[2 * count] = positions[g * parts + round->sources[j]];
+      pairs[2 * count++ + 1] = positions[g * parts + j];
+    }
+  return spmd_emit_permute(emit, x, count, pairs);
+}
+
+typedef struct blocks {
+  int count;
+  hlo_instr_t **items;
+  const spmd_round_t **rounds;
+  bool uniform;
+  int64_t *places; /* of uniform rounds */
+} blocks_t;
+
+static hr_status_t fetch_blocks(spmd_lower_t *lower, const spmd_window_t *w,
+                                const spmd_moves_t *moves, blocks_t *out) {
+  int64_t parts = spmd_axes_parts(w->axes);
+  *out = (blocks_t){.uniform = true};
+  HR_TRY(HR_NEW_ARRAY(lower->arena, moves->count, &out->items));
+  HR_TRY(HR_NEW_ARRAY(lower->arena, moves->count, &out->rounds));
+  HR_TRY(HR_NEW_ARRAY(lower->arena, moves->count, &out->places));
+  for (int r = 0; r < moves->count; r++) {
+    const spmd_round_t *round = &moves->rounds[r];
+    int64_t from = 0, place = 0;
+    hlo_instr_t *x;
+    if (!round->block) continue;
+    bool uniform = spmd_round_is_uniform(round, parts, &from, &place);
+    if (uniform)
+      x = spmd_emit_slice(&lower->emit, w->x, w->d, from, round->block);
+    else
+      x = spmd_emit_dynamic_slice(&lower->emit, w->x, w->d,
+                                  spmd_emit_table(&lower->emit, w->axes, round->sent_from),
+                                  round->block);
+    out->uniform &= uniform;
+    out->places[out->count] = place;
+    out->rounds[out->count] = round;
+    out->items[out->count++] = r ? send_round(lower, w, round, x) : x;
+  }
+  return NULL;
+}
+
+static void sort_blocks(blocks_t *blocks) {
+  for (int i = 1; i < blocks->count; i++)
+    for (int k = i; k > 0 && blocks->places[k] < blocks->places[k - 1]; k--) {
+      int64_t place = blocks->places[k];
+      hlo_instr_t *item = blocks->items[k];
+      const spmd_round_t *round = blocks->rounds[k];
+      blocks->places[k] = blocks->places[k - 1];
+      blocks->items[k] = blocks->items[k - 1];
+      blocks->rounds[k] = blocks->rounds[k - 1];
+      blocks->places[k - 1] = place;
+      blocks->items[k - 1] = item;
+      blocks->rounds[k - 1] = round;
+    }
+}
+
+/* Uniform blocks side by side; NULL if they leave gaps or overlap. Missing ends are padded. */
+static hlo_instr_t *side_by_side(spmd_lower_t *lower, const spmd_window_t *w, blocks_t *blocks) {
+  if (!blocks->uniform || !blocks->count) return NULL;
+  sort_blocks(blocks);
+  int64_t at = blocks->places[0];
+  for (int i = 0; i < blocks->count; i++) {
+    if (blocks->places[i] != at) return NULL;
+    at += blocks->rounds[i]->block;
+  }
+  hlo_instr_t *x = spmd_emit_concat(&lower->emit, blocks->count, blocks->items, w->d);
+  return spmd_emit_pad(&lower->emit, x, w->d, blocks->places[0], w->width - at, 0, NULL);
+}
+
+static hlo_instr_t *into_buffer(spmd_lower_t *lower, const spmd_window_t *w,
+                                const blocks_t *blocks) {
+  spmd_emit_t *emit = &lower->emit;
+  int64_t parts = spmd_axes_parts(w->axes), margin = 0;
+  for (int i = 0; i < blocks->count; i++)
+    if (blocks->rounds[i]->block > margin) margin = blocks->rounds[i]->block;
+  const hlo_shape_t *shape = spmd_emit_resized(emit, w->x, w->d, w->width + 2 * margin);
+  if (!shape) return NULL;
+  hlo_instr_t *buffer = hlo_build_broadcast(&emit->b, hlo_build_number(&emit->b, 0, shape->dtype),
+                                            shape, (hr_ints_t){NULL, 0});
+  for (int i = 0; i < blocks->count; i++) {
+    int64_t *places = spmd_window_starts(lower, w->axes, margin, 0);
+    for (int64_t j = 0; places && j < parts; j++) places[j] += blocks->rounds[i]->placed_at[j];
+    if (!places) return NULL;
+    buffer = spmd_emit_update(emit, buffer, blocks->items[i], w->d,
+                              spmd_emit_table(emit, w->axes, places));
+  }
+  return spmd_emit_slice(emit, buffer, w->d, margin, w->width);
+}
+
+/* `fill` where the window reaches beyond the elements that count. */
+static hlo_instr_t *mask_window(spmd_lower_t *lower, const spmd_window_t *w, hlo_instr_t *x) {
+  int64_t parts = spmd_axes_parts(w->axes), low = INT64_MIN, high = INT64_MAX;
+  if (!w->fill || w->wrap) return x;
+  for (int64_t j = 0; j < parts; j++) {
+    if (w->starts[j] < w->first) low = w->first;
+    if (w->starts[j] + w->width > w->past) high = w->past;
+  }
+  if (low == INT64_MIN && high == INT64_MAX) return x;
+  return spmd_emit_mask(&lower->emit, x, w->d, spmd_emit_table(&lower->emit, w->axes, w->starts),
+                        low, high, w->fill);
+}
+
+static hlo_instr_t *dense_window(spmd_lower_t *lower, const spmd_window_t *w) {
+  if (!w->x || !w->starts) return NULL;
+  if (w->is_whole) return mask_window(lower, w, cut_window(lower, w));
+  spmd_ranges_t ranges = {.size = w->wrap ? w->size : w->past,
+                          .chunk = w->x->shape->dims[w->d],
+                          .parts = spmd_axes_parts(w->axes),
+                          .width = w->width,
+                          .starts = w->starts,
+                          .wrap = w->wrap};
+  spmd_moves_t moves;
+  blocks_t blocks;
+  if (spmd_emit_failed(&lower->emit, spmd_range_moves(lower->arena, &ranges, &moves)) ||
+      spmd_emit_failed(&lower->emit, fetch_blocks(lower, w, &moves, &blocks)))
+    return NULL;
+  hlo_instr_t *x = side_by_side(lower, w, &blocks);
+  if (!x) x = into_buffer(lower, w, &blocks);
+  return mask_window(lower, w, x);
+}
+
+static int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b > 0); }
+
+/* Element e lies at e * dilation: fetches those within the window, spreads them, and cuts. */
+static hlo_instr_t *dilated_window(spmd_lower_t *lower, const spmd_window_t *w) {
+  int64_t parts = spmd_axes_parts(w->axes), b = w->dilation;
+  int64_t *first = spmd_window_starts(lower, w->axes, 0, 0);
+  int64_t *cut = spmd_window_starts(lower, w->axes, 0, 0);
+  if (!w->starts || !first || !cut) return NULL;
+  for (int64_t j = 0; j < parts; j++) {
+    first[j] = ceil_div(w->starts[j], b);
+    cut[j] = b - 1 - (first[j] * b - w->starts[j]);
+  }
+  spmd_window_t dense = *w;
+  dense.starts = first;
+  dense.dilation = 1;
+  dense.width = (w->width - 1) / b + 1;
+  int64_t spread = (dense.width - 1) * b + 1, high = w->width - spread;
+  hlo_instr_t *x = dense_window(lower, &dense);
+  x = spmd_emit_pad(&lower->emit, x, w->d, b - 1, high > 0 ? high : 0, b - 1, w->fill);
+  return spmd_emit_dynamic_slice(&lower->emit, x, w->d, spmd_emit_table(&lower->emit, w->axes, cut),
+                                 w->width);
+}
+
+hlo_instr_t *spmd_emit_window(spmd_lower_t *lower, const spmd_window_t *window) {
+  return window->dilation > 1 ? dilated_window(lower, window) : dense_window(lower, window);
+}

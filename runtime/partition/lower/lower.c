@@ -1,0 +1,318 @@
+/* The frame of the partitioner: walks a computation in order and makes the computation of one
+ * partition. Each operation gets axes for its factors (choose.c), its operands in the shardings
+ * that follow, and is emitted on local shapes; its result keeps the sharding it comes out in until
+ * someone wants another. What has no rule is computed whole by everybody.
+ * Cost: linear in the instructions; a resharding plan for each array whose sharding changes. */
+#include "partition/lower/lower.h"
+
+#include <string.h>
+
+#include "ops/rules/verify.h"
+#include "passes/lib/pass_match.h"
+
+const spmd_sharding_t **spmd_preferred_leaves(spmd_lower_t *lower, const hlo_instr_t *instr) {
+  int count = hlo_shape_leaf_count(instr->shape);
+  const spmd_sharding_t **leaves;
+  if (spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, count, &leaves))) return NULL;
+  for (int i = 0; i < count; i++) leaves[i] = spmd_preferred(lower, instr, i);
+  return leaves;
+}
+
+/* --- values without an operation --- */
+
+/* A leaf of a tuple, or a tuple: the same values. */
+static void pass_on(spmd_lower_t *lower, const hlo_instr_t *instr) {
+  spmd_local_t **to = lower->values[instr->id];
+  if (instr->op == HLO_TUPLE) {
+    for (int k = 0; k < instr->operand_count; k++) {
+      int count = hlo_shape_leaf_count(instr->operands[k]->shape);
+      for (int i = 0; i < count; i++) *to++ = lower->values[instr->operands[k]->id][i];
+    }
+    return;
+  }
+  const hlo_shape_t *tuple = instr->operands[0]->shape;
+  int64_t index = hlo_attr_int(instr, HLO_ATTR_INDEX);
+  spmd_local_t **from = lower->values[instr->operands[0]->id];
+  for (int64_t i = 0; i < index; i++) from += hlo_shape_leaf_count(tuple->elements[i]);
+  for (int i = 0; i < hlo_shape_leaf_count(instr->shape); i++) {
+    to[i] = from[i];
+    if (to[i] && to[i]->uses < lower->uses[instr->id]) to[i]->uses = lower->uses[instr->id];
+  }
+}
+
+static void lower_constant(spmd_lower_t *lower, const hlo_instr_t *instr) {
+  bool one = instr->literal && hlo_shape_is_array(instr->shape) && pass_splat_of(instr);
+  if (one || instr->op == HLO_IOTA) {
+    spmd_local_t *value = spmd_local_new(lower, instr, 0);
+    if (value) value->recipe = instr;
+    return;
+  }
+  hlo_instr_t *copy = spmd_emit_like(&lower->emit, instr, NULL, instr->shape);
+  if (copy) copy->literal = instr->literal;
+  int count = hlo_shape_leaf_count(instr->shape);
+  hlo_instr_t **leaves, **next;
+  if (spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, count, &leaves))) return;
+  next = leaves;
+  spmd_unpack(lower, copy, &next);
+  for (int i = 0; i < count; i++)
+    spmd_define(lower, instr, i, leaves[i],
+                spmd_replicated(lower, hlo_shape_leaf(instr->shape, i)->rank));
+}
+
+/* The global size, of which an operand of local shape knows nothing. */
+static void lower_size(spmd_lower_t *lower, const hlo_instr_t *instr) {
+  int64_t d = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS).data[0];
+  double size = (double)instr->operands[0]->shape->dims[d];
+  spmd_define(lower, instr, 0, hlo_build_number(&lower->emit.b, size, instr->shape->dtype),
+              spmd_replicated(lower, 0));
+}
+
+/* --- operations --- */
+
+void spmd_define_results(spmd_lower_t *lower, const hlo_instr_t *instr, hlo_instr_t *result,
+                         const spmd_sharding_t *const *shardings) {
+  int count = hlo_shape_leaf_count(instr->shape);
+  hlo_instr_t **leaves, **next;
+  if (!result || spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, count, &leaves))) return;
+  next = leaves;
+  spmd_unpack(lower, result, &next);
+  for (int i = 0; i < count; i++) {
+    const spmd_sharding_t *sharding = shardings ? shardings[i] : NULL;
+    if (!sharding) sharding = spmd_replicated(lower, hlo_shape_leaf(instr->shape, i)->rank);
+    spmd_local_t *value = spmd_define(lower, instr, i, leaves[i], sharding);
+    if (value) value->reducer = spmd_reducer_of(instr);
+  }
+}
+
+static void note_replication(spmd_lower_t *lower, const hlo_instr_t *instr,
+                             const spmd_local_t *value) {
+  spmd_report_notes_t *report = lower->shared->emit.report;
+  bool whole = !value->forms || spmd_sharding_is_replicated(value->forms->sharding);
+  if (whole || spmd_emit_failed(&lower->emit, HR_VEC_RESERVE(&report->replications,
+                                                             report->replications.count + 1)))
+    return;
+  report->replications.data[report->replications.count++] =
+      (spmd_replication_t){instr, value->shape};
+}
+
+/* Everything whole, on every partition. */
+static void lower_whole(spmd_lower_t *lower, const hlo_instr_t *instr) {
+  hlo_instr_t **operands;
+  if (spmd_emit_failed(&lower->emit,
+                       HR_NEW_ARRAY(lower->arena, instr->operand_count + 1, &operands)))
+    return;
+  for (int k = 0; k < instr->operand_count; k++) {
+    int count = hlo_shape_leaf_count(instr->operands[k]->shape);
+    const spmd_sharding_t **wanted;
+    if (spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, count, &wanted))) return;
+    for (int i = 0; i < count; i++) {
+      spmd_local_t *value = lower->values[instr->operands[k]->id][i];
+      wanted[i] = spmd_replicated(lower, value->shape->rank);
+      note_replication(lower, instr, value);
+    }
+    operands[k] = spmd_use_tuple(lower, instr->operands[k], wanted);
+  }
+  spmd_define_results(lower, instr, spmd_emit_like(&lower->emit, instr, operands, instr->shape),
+                      NULL);
+}
+
+hlo_instr_t *spmd_chosen_operand(spmd_lower_t *lower, const spmd_choice_t *choice, int k) {
+  return spmd_use(lower, spmd_operand(lower, choice->instr, k), choice->tensors[k]);
+}
+
+int64_t spmd_chosen_parts(const spmd_choice_t *choice, int tensor, int d) {
+  return spmd_sharding_parts(choice->tensors[tensor], d);
+}
+
+const hlo_shape_t *spmd_chosen_shape(spmd_lower_t *lower, const spmd_choice_t *choice, int leaf) {
+  const hlo_shape_t *shape = hlo_shape_leaf(choice->instr->shape, leaf), *local;
+  const spmd_sharding_t *sharding = choice->tensors[choice->rule->operand_count + leaf];
+  if (choice->instr->op != HLO_CUSTOM_CALL) return spmd_shape_in(lower, shape, sharding);
+  return spmd_emit_failed(&lower->emit, spmd_local_shape(lower->arena, sharding, shape, &local))
+             ? NULL
+             : local;
+}
+
+/* The result shape of an instruction whose leaves are the elements of a plain tuple, or one array.
+ */
+static const hlo_shape_t *chosen_result(spmd_lower_t *lower, const spmd_choice_t *choice) {
+  const hlo_shape_t **elements, *tuple = NULL;
+  int count = choice->instr->shape->element_count;
+  if (!hlo_shape_is_tuple(choice->instr->shape)) return spmd_chosen_shape(lower, choice, 0);
+  if (spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, count, &elements))) return NULL;
+  for (int i = 0; i < count; i++) elements[i] = spmd_chosen_shape(lower, choice, i);
+  if (!lower->emit.b.status)
+    spmd_emit_failed(&lower->emit, hlo_shape_tuple(lower->arena, count, elements, &tuple));
+  return tuple;
+}
+
+hlo_instr_t *spmd_emit_local(spmd_lower_t *lower, const spmd_choice_t *choice) {
+  const hlo_instr_t *instr = choice->instr;
+  hlo_instr_t **operands;
+  if (spmd_emit_failed(&lower->emit,
+                       HR_NEW_ARRAY(lower->arena, instr->operand_count + 1, &operands)))
+    return NULL;
+  for (int k = 0; k < instr->operand_count; k++)
+    operands[k] = spmd_chosen_operand(lower, choice, k);
+  const hlo_shape_t *shape = chosen_result(lower, choice);
+  return shape ? spmd_emit_like(&lower->emit, instr, operands, shape) : NULL;
+}
+
+static bool has_arrays_only(const hlo_instr_t *instr) {
+  for (int k = 0; k < instr->operand_count; k++)
+    if (!hlo_shape_is_array(instr->operands[k]->shape)) return false;
+  for (int i = 0; i < instr->shape->element_count; i++)
+    if (!hlo_shape_is_array(instr->shape->elements[i])) return false;
+  return true;
+}
+
+static hr_status_t lower_operation(spmd_lower_t *lower, const hlo_instr_t *instr) {
+  const spmd_rule_t *rule = NULL;
+  spmd_choice_t choice;
+  if (has_arrays_only(instr)) HR_TRY(spmd_lowering_rule(lower, instr, &rule));
+  if (!rule || rule->factor_count > SPMD_CHOOSE_FACTORS ||
+      rule->operand_count + rule->result_count > SPMD_CHOOSE_TENSORS) {
+    lower_whole(lower, instr);
+    return NULL;
+  }
+  if (spmd_lower_partial(lower, instr, rule)) return NULL;
+  HR_TRY(spmd_choose(lower, instr, rule, &choice));
+  spmd_lower_fn emit = spmd_op_of(instr).emit;
+  hlo_instr_t *result = emit ? emit(lower, &choice) : spmd_emit_local(lower, &choice);
+  spmd_define_results(lower, instr, result, choice.tensors + rule->operand_count);
+  return NULL;
+}
+
+static bool is_filled(const hlo_instr_t *instr) {
+  return instr->op == HLO_BROADCAST && hlo_shape_is_scalar(instr->operands[0]->shape);
+}
+
+static hr_status_t lower_instr(spmd_lower_t *lower, const hlo_instr_t *instr) {
+  if (hlo_shape_is_dynamic(instr->shape))
+    return hlo_unsupported(instr,
+                           "its size is known only at run time, and a sharded program needs "
+                           "static sizes");
+  switch (instr->op) {
+    case HLO_PARAMETER:
+      return NULL;
+    case HLO_CONSTANT:
+    case HLO_IOTA:
+      lower_constant(lower, instr);
+      return NULL;
+    case HLO_TUPLE:
+    case HLO_GET_TUPLE_ELEMENT:
+      pass_on(lower, instr);
+      return NULL;
+    case HLO_COPY:
+      if (!hlo_shape_is_array(instr->shape)) return lower_operation(lower, instr);
+      spmd_alias(lower, instr, spmd_operand(lower, instr, 0));
+      return NULL;
+    case HLO_GET_DIMENSION_SIZE:
+      lower_size(lower, instr);
+      return NULL;
+    case HLO_WHILE:
+    case HLO_CONDITIONAL:
+    case HLO_CALL:
+    case HLO_OPT_BARRIER:
+      return spmd_lower_control(lower, instr);
+    default:
+      break;
+  }
+  if (spmd_is_marker(instr)) return spmd_lower_marker(lower, instr);
+  if (!is_filled(instr) && !spmd_is_recipe(lower, instr)) return lower_operation(lower, instr);
+  spmd_local_t *value = spmd_local_new(lower, instr, 0);
+  if (value) value->recipe = instr;
+  return NULL;
+}
+
+/* --- computations --- */
+
+static void count_uses(spmd_lower_t *lower) {
+  for (size_t i = 0; i < lower->from->instrs.count; i++) {
+    const hlo_instr_t *instr = lower->from->instrs.data[i];
+    for (int k = 0; k < instr->operand_count; k++) lower->uses[instr->operands[k]->id]++;
+  }
+  lower->uses[lower->from->root->id]++;
+}
+
+/* Parameter k, its leaves cut as given or as propagated. */
+static void lower_parameter(spmd_lower_t *lower, const hlo_instr_t *param,
+                            const spmd_sharding_t *const *given) {
+  const spmd_sharding_t *const *shardings = given ? given : spmd_preferred_leaves(lower, param);
+  int count = hlo_shape_leaf_count(param->shape);
+  const hlo_shape_t **shapes, *shape = param->shape;
+  hlo_instr_t **leaves, **next;
+  if (lower->emit.b.status ||
+      spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, count, &shapes)) ||
+      spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, count, &leaves)))
+    return;
+  for (int i = 0; i < count; i++)
+    shapes[i] = spmd_shape_in(lower, hlo_shape_leaf(param->shape, i), shardings[i]);
+  const hlo_shape_t *const *left = shapes;
+  shape = spmd_rebuild_shape(lower, shape, &left);
+  next = leaves;
+  spmd_unpack(lower, hlo_build_parameter(&lower->emit.b, (int)hlo_parameter_number(param), shape),
+              &next);
+  for (int i = 0; i < count && !lower->emit.b.status; i++)
+    spmd_define(lower, param, i, leaves[i], shardings[i]);
+}
+
+const hlo_shape_t *spmd_rebuild_shape(spmd_lower_t *lower, const hlo_shape_t *like,
+                                      const hlo_shape_t *const **leaves) {
+  const hlo_shape_t **elements, *tuple = NULL;
+  if (!hlo_shape_is_tuple(like)) return *(*leaves)++;
+  if (spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, like->element_count, &elements)))
+    return NULL;
+  for (int i = 0; i < like->element_count; i++)
+    elements[i] = spmd_rebuild_shape(lower, like->elements[i], leaves);
+  if (!lower->emit.b.status)
+    spmd_emit_failed(&lower->emit,
+                     hlo_shape_tuple(lower->arena, like->element_count, elements, &tuple));
+  return tuple;
+}
+
+static hr_status_t begin(spmd_lower_t *lower, spmd_lower_module_t *shared,
+                         const hlo_computation_t *from) {
+  hlo_computation_t *into;
+  *lower = (spmd_lower_t){
+      .shared = shared, .arena = shared->emit.arena, .mesh = shared->emit.mesh, .from = from};
+  HR_TRY(hlo_computation_add(shared->emit.module, from->name, &into));
+  into->execution_thread = from->execution_thread;
+  into->line = from->line;
+  into->column = from->column;
+  lower->emit =
+      (spmd_emit_t){.b = hlo_builder_at(into, from->line, from->column), .shared = &shared->emit};
+  HR_TRY(HR_NEW_ARRAY(lower->arena, from->instrs.count, &lower->values));
+  HR_TRY(HR_NEW_ARRAY(lower->arena, from->instrs.count, &lower->uses));
+  for (size_t i = 0; i < from->instrs.count; i++)
+    HR_TRY(HR_NEW_ARRAY(lower->arena, hlo_shape_leaf_count(from->instrs.data[i]->shape),
+                        &lower->values[i]));
+  count_uses(lower);
+  return NULL;
+}
+
+hr_status_t spmd_lower_computation(spmd_lower_module_t *shared, const hlo_computation_t *from,
+                                   const spmd_sharding_t *const *params,
+                                   const spmd_sharding_t *const *results,
+                                   hlo_computation_t **out_computation) {
+  spmd_lower_t lower;
+  HR_TRY(begin(&lower, shared, from));
+  for (size_t k = 0; k < from->params.count; k++) {
+    const hlo_instr_t *param = from->params.data[k];
+    lower_parameter(&lower, param, params);
+    if (params) params += hlo_shape_leaf_count(param->shape);
+  }
+  for (size_t i = 0; i < from->instrs.count && !lower.emit.b.status; i++) {
+    const hlo_instr_t *instr = from->instrs.data[i];
+    lower.emit.cause = instr;
+    lower.emit.b.line = instr->line;
+    lower.emit.b.column = instr->column;
+    HR_TRY(lower_instr(&lower, instr));
+  }
+  lower.emit.cause = from->root;
+  if (!results && !lower.emit.b.status) results = spmd_preferred_leaves(&lower, from->root);
+  hlo_instr_t *root = lower.emit.b.status ? NULL : spmd_use_tuple(&lower, from->root, results);
+  lower.emit.b.computation->root = root;
+  *out_computation = lower.emit.b.computation;
+  return hlo_builder_finish(&lower.emit.b);
+}

@@ -1,0 +1,113 @@
+/* Control flow. Every value that a loop carries has one sharding, that of the loop's result, for
+ * its start, the parameters of condition and body, and what the body returns. Branches get their
+ * operands as their parameters are cut and all return the conditional's sharding. Predicates and
+ * branch indices are whole on every partition, so that all take the same way and meet in the same
+ * collectives. Callees are lowered once, with the shardings that propagation gave them. */
+#include "partition/lower/lower.h"
+
+static void define_leaves(spmd_lower_t *lower, const hlo_instr_t *instr, hlo_instr_t *x,
+                          const spmd_sharding_t *const *shardings) {
+  hlo_instr_t **leaves, **next;
+  int count = hlo_shape_leaf_count(instr->shape);
+  if (!x || spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, count, &leaves))) return;
+  next = leaves;
+  spmd_unpack(lower, x, &next);
+  for (int i = 0; i < count && !lower->emit.b.status; i++)
+    spmd_define(lower, instr, i, leaves[i], shardings[i]);
+}
+
+/* What a loop carries is reduced: a partial value would be summed once more in each step. */
+static const spmd_sharding_t **carried(spmd_lower_t *lower, const hlo_instr_t *instr) {
+  const spmd_sharding_t **leaves = spmd_preferred_leaves(lower, instr);
+  for (int i = 0; leaves && i < hlo_shape_leaf_count(instr->shape); i++) {
+    spmd_axes_t dims[HLO_MAX_RANK];
+    if (!leaves[i] || !leaves[i]->unreduced.count) continue;
+    for (int d = 0; d < leaves[i]->rank; d++) dims[d] = leaves[i]->dims[d].axes;
+    spmd_emit_failed(&lower->emit, spmd_sharding_make(lower->arena, lower->mesh, leaves[i]->rank,
+                                                      dims, (spmd_axes_t){0}, &leaves[i]));
+  }
+  return leaves;
+}
+
+static const hlo_instr_t *only_param(const hlo_instr_t *instr, int c) {
+  return instr->called[c]->params.data[0];
+}
+
+static void mark_loop(spmd_lower_t *lower, size_t first) {
+  spmd_report_notes_t *report = lower->shared->emit.report;
+  for (size_t i = first; i < report->items.count; i++) report->items.data[i].in_loop = true;
+}
+
+static hr_status_t lower_while(spmd_lower_t *lower, const hlo_instr_t *instr) {
+  const spmd_sharding_t **state = carried(lower, instr), *whole = spmd_replicated(lower, 0);
+  hlo_computation_t *called[2];
+  if (lower->emit.b.status) return NULL;
+  hlo_instr_t *init = spmd_use_tuple(lower, instr->operands[0], state);
+  size_t first = lower->shared->emit.report->items.count;
+  HR_TRY(spmd_lower_computation(lower->shared, instr->called[0], state, &whole, &called[0]));
+  HR_TRY(spmd_lower_computation(lower->shared, instr->called[1], state, state, &called[1]));
+  mark_loop(lower, first);
+  if (!init) return NULL;
+  hlo_instr_t *loop = hlo_build(&lower->emit.b, HLO_WHILE, init->shape, 1, &init, instr->attr_count,
+                                instr->attrs, 2, called);
+  define_leaves(lower, instr, loop, state);
+  return NULL;
+}
+
+static hr_status_t lower_conditional(spmd_lower_t *lower, const hlo_instr_t *instr) {
+  const spmd_sharding_t **results = carried(lower, instr);
+  hlo_computation_t **called;
+  hlo_instr_t **operands;
+  HR_TRY(HR_NEW_ARRAY(lower->arena, instr->called_count, &called));
+  HR_TRY(HR_NEW_ARRAY(lower->arena, instr->operand_count, &operands));
+  if (lower->emit.b.status) return NULL;
+  operands[0] = spmd_use_whole(lower, spmd_operand(lower, instr, 0));
+  for (int c = 0; c < instr->called_count; c++) {
+    const spmd_sharding_t **params = carried(lower, only_param(instr, c));
+    if (lower->emit.b.status) return NULL;
+    operands[c + 1] = spmd_use_tuple(lower, instr->operands[c + 1], params);
+    HR_TRY(spmd_lower_computation(lower->shared, instr->called[c], params, results, &called[c]));
+  }
+  if (lower->emit.b.status) return NULL;
+  hlo_instr_t *choice =
+      hlo_build(&lower->emit.b, HLO_CONDITIONAL, called[0]->root->shape, instr->operand_count,
+                operands, instr->attr_count, instr->attrs, instr->called_count, called);
+  define_leaves(lower, instr, choice, results);
+  return NULL;
+}
+
+static hr_status_t lower_call(spmd_lower_t *lower, const hlo_instr_t *instr) {
+  const hlo_computation_t *callee = instr->called[0];
+  hlo_computation_t **known = &lower->shared->called[callee->id];
+  const spmd_sharding_t **results = carried(lower, callee->root);
+  hlo_instr_t **operands;
+  HR_TRY(HR_NEW_ARRAY(lower->arena, instr->operand_count + 1, &operands));
+  for (int k = 0; k < instr->operand_count; k++) {
+    const spmd_sharding_t **wanted = spmd_preferred_leaves(lower, callee->params.data[k]);
+    if (!wanted) return NULL;
+    operands[k] = spmd_use_tuple(lower, instr->operands[k], wanted);
+  }
+  if (lower->emit.b.status) return NULL;
+  if (!*known) HR_TRY(spmd_lower_computation(lower->shared, callee, NULL, results, known));
+  hlo_instr_t *call =
+      hlo_build(&lower->emit.b, HLO_CALL, (*known)->root->shape, instr->operand_count, operands,
+                instr->attr_count, instr->attrs, 1, known);
+  define_leaves(lower, instr, call, results);
+  return NULL;
+}
+
+static void lower_barrier(spmd_lower_t *lower, const hlo_instr_t *instr) {
+  const spmd_sharding_t **wanted = carried(lower, instr);
+  if (!wanted) return;
+  hlo_instr_t *x = spmd_use_tuple(lower, instr->operands[0], wanted);
+  if (!x) return;
+  define_leaves(lower, instr, spmd_emit_like(&lower->emit, instr, &x, x->shape), wanted);
+}
+
+hr_status_t spmd_lower_control(spmd_lower_t *lower, const hlo_instr_t *instr) {
+  if (instr->op == HLO_WHILE) return lower_while(lower, instr);
+  if (instr->op == HLO_CONDITIONAL) return lower_conditional(lower, instr);
+  if (instr->op == HLO_CALL) return lower_call(lower, instr);
+  lower_barrier(lower, instr);
+  return NULL;
+}

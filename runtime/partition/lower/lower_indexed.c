@@ -1,0 +1,263 @@
+/* Operations that take places from indices. Indices are clamped, or tested, against global sizes;
+ * then they become local by the start of the partition's part.
+ *
+ *   dynamic-slice, gather   what a partition does not hold is the identity of a sum: partial
+ * results dynamic-update-slice    the update lands in a margin where it is not for this partition
+ *   scatter                 foreign indices fall outside and are dropped; with updates that are
+ * cut, only the first partition begins with the operand */
+#include "partition/lower/lower_ops.h"
+#include "passes/lib/pass_match.h"
+
+static int64_t largest_of(hr_dtype_t dtype) {
+  int bits = (int)hr_dtype_bytes(dtype) * 8;
+  bool is_signed = hr_dtype_class(dtype) == HR_CLASS_SIGNED;
+  return bits - is_signed >= 63 ? INT64_MAX : (INT64_C(1) << (bits - is_signed)) - 1;
+}
+
+/* Indices of any integer type within low .. high, as offsets. */
+static hlo_instr_t *clamp_index(spmd_lower_t *lower, hlo_instr_t *x, int64_t low, int64_t high) {
+  spmd_emit_t *emit = &lower->emit;
+  if (!x) return NULL;
+  hr_dtype_t dtype = x->shape->dtype;
+  if (hr_dtype_class(dtype) == HR_CLASS_SIGNED) {
+    hlo_instr_t *least = hlo_build_number(&emit->b, (double)low, dtype);
+    x = hlo_build_binary(&emit->b, HLO_MAXIMUM, x, spmd_emit_fill_like(emit, least, x));
+  }
+  if (high < largest_of(dtype)) {
+    hlo_instr_t *most = hlo_build_number(&emit->b, (double)high, dtype);
+    x = hlo_build_binary(&emit->b, HLO_MINIMUM, x, spmd_emit_fill_like(emit, most, x));
+  }
+  return hlo_build_convert(&emit->b, x, emit->shared->index_type);
+}
+
+static hlo_instr_t *minus(spmd_lower_t *lower, hlo_instr_t *x, hlo_instr_t *scalar) {
+  return hlo_build_binary(&lower->emit.b, HLO_SUBTRACT, x,
+                          spmd_emit_fill_like(&lower->emit, scalar, x));
+}
+
+static bool is_cut(const spmd_choice_t *choice, int tensor, int d) {
+  return choice->tensors[tensor]->dims[d].axes.count > 0;
+}
+
+static bool lists(hr_ints_t list, int64_t value) {
+  for (int64_t i = 0; i < list.count; i++)
+    if (list.data[i] == value) return true;
+  return false;
+}
+
+/* --- dynamic slice and update --- */
+
+hr_status_t spmd_rule_dynamic_slice(spmd_lower_t *lower, const hlo_instr_t *instr,
+                                    const spmd_rule_t **out_rule) {
+  spmd_rule_maker_t maker;
+  const hlo_shape_t *shape = instr->operands[0]->shape;
+  int result = instr->operand_count;
+  HR_TRY(spmd_rule_begin(lower->arena, instr, 2 * shape->rank, &maker));
+  for (int d = 0; d < shape->rank; d++) {
+    bool whole = shape->dims[d] == instr->shape->dims[d];
+    int factor =
+        spmd_rule_factor(&maker, shape->dims[d], whole ? SPMD_PASS_THROUGH : SPMD_REDUCTION);
+    HR_TRY(spmd_rule_place(&maker, 0, d, factor));
+    if (!whole) factor = spmd_rule_factor(&maker, instr->shape->dims[d], SPMD_NEED_REPLICATION);
+    HR_TRY(spmd_rule_place(&maker, result, d, factor));
+  }
+  *out_rule = maker.rule;
+  return NULL;
+}
+
+/* Elements st, st + 1, ... of a dimension that is cut: the identity where others hold them. */
+static hlo_instr_t *slice_cut_dim(spmd_lower_t *lower, const spmd_choice_t *choice, hlo_instr_t *x,
+                                  int d, hlo_instr_t *start) {
+  int64_t size = choice->instr->shape->dims[d], whole = choice->instr->operands[0]->shape->dims[d];
+  spmd_emit_t *emit = &lower->emit;
+  if (!x) return NULL;
+  int64_t chunk = x->shape->dims[d];
+  hlo_instr_t *at = minus(lower, clamp_index(lower, start, 0, whole - size),
+                          spmd_part_start(lower, choice, 0, d, whole));
+  x = spmd_emit_pad(emit, x, d, size, size, 0, NULL);
+  x = spmd_emit_dynamic_slice(emit, x, d, spmd_emit_add(emit, at, size), size);
+  if (!x) return NULL;
+  return spmd_emit_mask(emit, x, d, at, 0, chunk,
+                        spmd_emit_identity(emit, HLO_ADD, x->shape->dtype));
+}
+
+hlo_instr_t *spmd_lower_dynamic_slice(spmd_lower_t *lower, const spmd_choice_t *choice) {
+  const hlo_instr_t *instr = choice->instr;
+  hlo_instr_t *x = spmd_chosen_operand(lower, choice, 0);
+  for (int cut = 0; cut < 2; cut++)
+    for (int d = 0; d < instr->shape->rank && x; d++) {
+      if (instr->shape->dims[d] == instr->operands[0]->shape->dims[d]) continue;
+      if (is_cut(choice, 0, d) != cut) continue;
+      hlo_instr_t *start = spmd_chosen_operand(lower, choice, 1 + d);
+      x = cut ? slice_cut_dim(lower, choice, x, d, start)
+              : spmd_emit_dynamic_slice(&lower->emit, x, d, start, instr->shape->dims[d]);
+    }
+  return x;
+}
+
+/* Starts become of one type, offsets; those of dimensions that the update fills are zero. */
+hlo_instr_t *spmd_lower_dynamic_update(spmd_lower_t *lower, const spmd_choice_t *choice) {
+  const hlo_instr_t *instr = choice->instr;
+  spmd_emit_t *emit = &lower->emit;
+  hlo_instr_t *operands[HLO_MAX_RANK + 2];
+  hlo_instr_t *x = spmd_chosen_operand(lower, choice, 0);
+  operands[1] = spmd_chosen_operand(lower, choice, 1);
+  for (int d = 0; d < instr->shape->rank && x; d++) {
+    int64_t whole = instr->shape->dims[d], size = instr->operands[1]->shape->dims[d];
+    hlo_instr_t *start = spmd_chosen_operand(lower, choice, 2 + d);
+    if (size == whole) {
+      operands[2 + d] = spmd_emit_index(emit, 0);
+      continue;
+    }
+    operands[2 + d] = clamp_index(lower, start, 0, whole - size);
+    if (!is_cut(choice, 0, d)) continue;
+    operands[2 + d] = spmd_emit_add(
+        emit, minus(lower, operands[2 + d], spmd_part_start(lower, choice, 0, d, whole)), size);
+    x = spmd_emit_pad(emit, x, d, size, size, 0, NULL);
+  }
+  operands[0] = x;
+  if (x) x = spmd_emit_like(emit, instr, operands, x->shape);
+  for (int d = 0; d < instr->shape->rank && x; d++) {
+    int64_t size = instr->operands[1]->shape->dims[d];
+    if (is_cut(choice, 0, d) && size != instr->shape->dims[d])
+      x = spmd_emit_slice(emit, x, d, size, x->shape->dims[d] - 2 * size);
+  }
+  return x;
+}
+
+/* --- gather and scatter --- */
+
+typedef struct indexing { /* of a gather or scatter: from indices to places */
+  const spmd_choice_t *choice;
+  int indices;     /* tensor of the indices */
+  hr_ints_t map;   /* operand dimension of each index component */
+  hr_ints_t fixed; /* dimensions that are indexed one element at a time */
+  int64_t vector;  /* dimension of the components */
+} indexing_t;
+
+static hlo_instr_t *component(spmd_lower_t *lower, const indexing_t *of, hlo_instr_t *indices,
+                              int64_t c) {
+  if (!indices || of->vector == indices->shape->rank) return indices;
+  return spmd_emit_slice(&lower->emit, indices, (int)of->vector, c, 1);
+}
+
+/* Is dimension d of operand 0 cut, and chosen from by indices (not taken whole)? */
+static bool is_indexed(const indexing_t *of, int64_t d, int64_t slice) {
+  const hlo_shape_t *shape = of->choice->instr->operands[0]->shape;
+  return is_cut(of->choice, 0, (int)d) && slice != shape->dims[d];
+}
+
+static hlo_instr_t *join(spmd_lower_t *lower, const indexing_t *of, hlo_instr_t **parts) {
+  if (of->map.count == 1) return parts[0];
+  return spmd_emit_concat(&lower->emit, (int)of->map.count, parts, (int)of->vector);
+}
+
+/* Is every index of the component within this partition's part? */
+static hlo_instr_t *within(spmd_lower_t *lower, hlo_instr_t *x, int64_t chunk) {
+  spmd_emit_t *emit = &lower->emit;
+  hlo_instr_t *zero = spmd_emit_fill_like(emit, spmd_emit_index(emit, 0), x);
+  hlo_instr_t *end = spmd_emit_fill_like(emit, spmd_emit_index(emit, chunk), x);
+  return hlo_build_binary(&emit->b, HLO_AND, hlo_build_compare(&emit->b, HLO_DIRECTION_GE, x, zero),
+                          hlo_build_compare(&emit->b, HLO_DIRECTION_LT, x, end));
+}
+
+/* The batch dimensions' truth values in every element of the result, else the identity. */
+static hlo_instr_t *keep_held(spmd_lower_t *lower, const indexing_t *of, hlo_instr_t *held,
+                              hlo_instr_t *x) {
+  spmd_emit_t *emit = &lower->emit;
+  hr_ints_t offset = hlo_attr_ints(of->choice->instr, HLO_ATTR_OFFSET_DIMS);
+  int64_t sizes[HLO_MAX_RANK], dims[HLO_MAX_RANK], count = 0, rank = 0;
+  if (!held || !x) return x;
+  for (int d = 0; d < held->shape->rank; d++)
+    if (d != of->vector) sizes[rank++] = held->shape->dims[d];
+  for (int d = 0; d < x->shape->rank; d++)
+    if (!lists(offset, d)) dims[count++] = d;
+  held = spmd_emit_reshape(emit, held, (int)rank, sizes);
+  const hlo_shape_t *shape = spmd_emit_shape(emit, HR_PRED, x->shape->rank, x->shape->dims);
+  if (!held || !shape) return NULL;
+  held = hlo_build_broadcast(&emit->b, held, shape, (hr_ints_t){dims, count});
+  hlo_instr_t *identity = spmd_emit_identity(emit, HLO_ADD, x->shape->dtype);
+  return hlo_build_select(&emit->b, held, x, spmd_emit_fill_like(emit, identity, x));
+}
+
+hlo_instr_t *spmd_lower_gather(spmd_lower_t *lower, const spmd_choice_t *choice) {
+  const hlo_instr_t *instr = choice->instr;
+  const hlo_shape_t *whole = instr->operands[0]->shape;
+  hr_ints_t slices = hlo_attr_ints(instr, HLO_ATTR_SLICE_SIZES);
+  indexing_t of = {.choice = choice,
+                   .indices = 1,
+                   .map = hlo_attr_ints(instr, HLO_ATTR_START_INDEX_MAP),
+                   .vector = hlo_attr_int(instr, HLO_ATTR_INDEX_VECTOR_DIM)};
+  spmd_emit_t *emit = &lower->emit;
+  int64_t sizes[HLO_MAX_RANK];
+  hlo_instr_t *operands[2], *parts[HLO_MAX_RANK], *held = NULL;
+  operands[0] = spmd_chosen_operand(lower, choice, 0);
+  operands[1] = spmd_chosen_operand(lower, choice, 1);
+  if (!operands[0] || !operands[1]) return NULL;
+  for (int d = 0; d < whole->rank; d++)
+    sizes[d] = slices.data[d] == whole->dims[d] ? operands[0]->shape->dims[d] : slices.data[d];
+  for (int64_t c = 0; c < of.map.count; c++) {
+    int64_t d = of.map.data[c], size = slices.data[d];
+    parts[c] = clamp_index(lower, component(lower, &of, operands[1], c), 0, whole->dims[d] - size);
+    if (!is_indexed(&of, d, size)) continue;
+    parts[c] = minus(lower, parts[c], spmd_part_start(lower, choice, 0, (int)d, whole->dims[d]));
+    hlo_instr_t *ok = within(lower, parts[c], operands[0]->shape->dims[d]);
+    held = held ? hlo_build_binary(&emit->b, HLO_AND, held, ok) : ok;
+  }
+  if (of.map.count) operands[1] = join(lower, &of, parts);
+  hlo_attr_t attr = hlo_attr_of_ints(&emit->b, HLO_ATTR_SLICE_SIZES, whole->rank, sizes);
+  hlo_instr_t *x =
+      spmd_emit_with(emit, instr, operands, spmd_chosen_shape(lower, choice, 0), &attr);
+  return keep_held(lower, &of, held, x);
+}
+
+/* Indices for the padding of dimensions that are cut unevenly: outside. */
+static hlo_instr_t *drop_padding(spmd_lower_t *lower, const indexing_t *of, hlo_instr_t *x) {
+  const hlo_shape_t *shape = of->choice->instr->operands[of->indices]->shape;
+  for (int d = 0; d < shape->rank && x; d++)
+    if (d != of->vector)
+      x = spmd_mask_padding(lower, x, d, of->choice->tensors[of->indices]->dims[d].axes,
+                            shape->dims[d], spmd_emit_index(&lower->emit, -1));
+  return x;
+}
+
+static hlo_instr_t *scatter_indices(spmd_lower_t *lower, const indexing_t *of) {
+  const hlo_shape_t *whole = of->choice->instr->operands[0]->shape;
+  hlo_instr_t *x = spmd_chosen_operand(lower, of->choice, of->indices), *parts[HLO_MAX_RANK];
+  for (int64_t c = 0; c < of->map.count; c++) {
+    int64_t d = of->map.data[c];
+    bool indexed = is_cut(of->choice, 0, (int)d) && lists(of->fixed, d);
+    parts[c] = clamp_index(lower, component(lower, of, x, c), -1, whole->dims[d]);
+    if (indexed)
+      parts[c] =
+          minus(lower, parts[c], spmd_part_start(lower, of->choice, 0, (int)d, whole->dims[d]));
+  }
+  return drop_padding(lower, of, of->map.count ? join(lower, of, parts) : x);
+}
+
+hlo_instr_t *spmd_lower_scatter(spmd_lower_t *lower, const spmd_choice_t *choice) {
+  const hlo_instr_t *instr = choice->instr;
+  spmd_emit_t *emit = &lower->emit;
+  int n = (instr->operand_count - 1) / 2;
+  indexing_t of = {.choice = choice,
+                   .indices = n,
+                   .map = hlo_attr_ints(instr, HLO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS),
+                   .fixed = hlo_attr_ints(instr, HLO_ATTR_INSERTED_WINDOW_DIMS),
+                   .vector = hlo_attr_int(instr, HLO_ATTR_INDEX_VECTOR_DIM)};
+  hlo_opcode_t op = spmd_reducer_of(instr);
+  hlo_instr_t **operands;
+  if (spmd_emit_failed(emit, HR_NEW_ARRAY(lower->arena, instr->operand_count, &operands)))
+    return NULL;
+  for (int k = 0; k < instr->operand_count; k++)
+    operands[k] = spmd_chosen_operand(lower, choice, k);
+  operands[n] = scatter_indices(lower, &of);
+  if (choice->reduced.count && !spmd_is_idempotent(op) && operands[0]) {
+    hlo_instr_t *first =
+        hlo_build_compare(&emit->b, HLO_DIRECTION_EQ, spmd_emit_coordinate(emit, choice->reduced),
+                          spmd_emit_index(emit, 0));
+    hlo_instr_t *identity = spmd_emit_identity(emit, op, operands[0]->shape->dtype);
+    operands[0] = hlo_build_select(&emit->b, spmd_emit_fill_like(emit, first, operands[0]),
+                                   operands[0], spmd_emit_fill_like(emit, identity, operands[0]));
+  }
+  return spmd_emit_like(emit, instr, operands, n == 1 ? spmd_chosen_shape(lower, choice, 0) : NULL);
+}

@@ -1,0 +1,192 @@
+/* Slice, pad, reverse and concatenate. Along a dimension that is cut and changes, every partition
+ * fetches the range of the operand that its part of the result comes from; along the others the
+ * operation is local. A concatenation of slices fetches from what they were cut from, and pieces
+ * that continue each other around the end of one array (a roll) are one window of it. */
+#include "partition/lower/lower_ops.h"
+#include "partition/lower/fetch_window.h"
+#include "passes/lib/pass_match.h"
+
+/* A window of operand 0 along d for result parts of `chunk` elements, the fields of which the
+ * caller completes. */
+static spmd_window_t window_along(spmd_lower_t *lower, const spmd_choice_t *choice, hlo_instr_t *x,
+                                  int d) {
+  (void)lower;
+  int64_t size = choice->instr->operands[0]->shape->dims[d];
+  return (spmd_window_t){.x = x,
+                         .d = d,
+                         .axes = choice->tensors[0]->dims[d].axes,
+                         .size = size,
+                         .past = size,
+                         .dilation = 1};
+}
+
+static int64_t result_chunk(const spmd_choice_t *choice, int d) {
+  const spmd_sharding_t *sharding = choice->tensors[choice->rule->operand_count];
+  return spmd_local_size(sharding, d, choice->instr->shape->dims[d]);
+}
+
+static bool is_cut(const spmd_choice_t *choice, int d) {
+  return choice->tensors[0]->dims[d].axes.count > 0;
+}
+
+hlo_instr_t *spmd_lower_slice(spmd_lower_t *lower, const spmd_choice_t *choice) {
+  hlo_instr_t *x = spmd_chosen_operand(lower, choice, 0);
+  const hlo_slice_t *slice = hlo_attr_slice(choice->instr);
+  for (int d = 0; d < slice->rank && x; d++) {
+    const hlo_slice_dim_t *dim = &slice->dims[d];
+    int64_t chunk = result_chunk(choice, d);
+    bool same = dim->start == 0 && dim->stride == 1 &&
+                dim->limit == choice->instr->operands[0]->shape->dims[d];
+    if (same) continue;
+    if (!is_cut(choice, d)) {
+      x = spmd_emit_strided(&lower->emit, x, d, dim->start, dim->limit, dim->stride);
+      continue;
+    }
+    spmd_window_t window = window_along(lower, choice, x, d);
+    window.starts = spmd_window_starts(lower, window.axes, dim->start, chunk * dim->stride);
+    window.width = (chunk - 1) * dim->stride + 1;
+    x = spmd_emit_window(lower, &window);
+    x = spmd_emit_strided(&lower->emit, x, d, 0, window.width, dim->stride);
+  }
+  return x;
+}
+
+hlo_instr_t *spmd_lower_pad(spmd_lower_t *lower, const spmd_choice_t *choice) {
+  hlo_instr_t *x = spmd_chosen_operand(lower, choice, 0);
+  hlo_instr_t *fill = spmd_chosen_operand(lower, choice, 1);
+  const hlo_padding_t *padding = hlo_attr_padding(choice->instr);
+  for (int d = 0; d < padding->rank && x; d++) {
+    const hlo_padding_dim_t *dim = &padding->dims[d];
+    if (!is_cut(choice, d)) {
+      x = spmd_emit_pad(&lower->emit, x, d, dim->low, dim->high, dim->interior, fill);
+      continue;
+    }
+    if (!dim->low && !dim->high && !dim->interior) continue;
+    spmd_window_t window = window_along(lower, choice, x, d);
+    window.width = result_chunk(choice, d);
+    window.starts = spmd_window_starts(lower, window.axes, -dim->low, window.width);
+    window.dilation = dim->interior + 1;
+    window.fill = fill;
+    x = spmd_emit_window(lower, &window);
+  }
+  return x;
+}
+
+hlo_instr_t *spmd_lower_reverse(spmd_lower_t *lower, const spmd_choice_t *choice) {
+  hlo_instr_t *x = spmd_chosen_operand(lower, choice, 0);
+  hr_ints_t dims = hlo_attr_ints(choice->instr, HLO_ATTR_DIMENSIONS);
+  for (int64_t i = 0; i < dims.count && x; i++) {
+    int d = (int)dims.data[i];
+    if (!is_cut(choice, d)) continue;
+    spmd_window_t window = window_along(lower, choice, x, d);
+    window.width = result_chunk(choice, d);
+    window.starts =
+        spmd_window_starts(lower, window.axes, window.size - window.width, -window.width);
+    x = spmd_emit_window(lower, &window);
+  }
+  return x ? spmd_emit_like(&lower->emit, choice->instr, &x, x->shape) : NULL;
+}
+
+/* --- concatenate --- */
+
+typedef struct piece { /* elements [from, from + size) of an array become a part of the result */
+  spmd_local_t *source;
+  int64_t from, size, at; /* at: where it begins in the result */
+} piece_t;
+
+static bool takes_all_others(const hlo_instr_t *slice, int d) {
+  const hlo_slice_t *dims = hlo_attr_slice(slice);
+  for (int i = 0; i < dims->rank; i++) {
+    const hlo_slice_dim_t *dim = &dims->dims[i];
+    bool all = dim->start == 0 && dim->limit == slice->operands[0]->shape->dims[i];
+    if (dim->stride != 1 || (i != d && !all)) return false;
+  }
+  return true;
+}
+
+static piece_t piece_of(spmd_lower_t *lower, const hlo_instr_t *concatenate, int k, int d,
+                        int64_t at) {
+  const hlo_instr_t *operand = concatenate->operands[k];
+  piece_t piece = {
+      .source = spmd_operand(lower, concatenate, k), .size = operand->shape->dims[d], .at = at};
+  if (operand->op != HLO_SLICE || !takes_all_others(operand, d)) return piece;
+  piece.source = spmd_operand(lower, operand, 0);
+  piece.from = hlo_attr_slice(operand)->dims[d].start;
+  return piece;
+}
+
+/* One array's elements in order, from any place on and around its end; no part needs a chunk of it
+ * twice. */
+static bool is_roll(const piece_t *pieces, int count, int d, int64_t parts, int64_t chunk) {
+  int64_t size = pieces[0].source->shape->dims[d];
+  for (int k = 1; k < count; k++) {
+    const piece_t *last = &pieces[k - 1];
+    if (pieces[k].source != last->source || pieces[k].from != (last->from + last->size) % size)
+      return false;
+  }
+  return size % parts == 0 && chunk + size / parts <= size;
+}
+
+static hlo_instr_t *piece_window(spmd_lower_t *lower, const spmd_choice_t *choice,
+                                 const piece_t *piece, int d, bool wrap) {
+  const spmd_sharding_t *sharding = choice->tensors[0];
+  int64_t size = piece->source->shape->dims[d], chunk = result_chunk(choice, d);
+  spmd_window_t window = {.x = spmd_use(lower, piece->source, sharding),
+                          .d = d,
+                          .axes = sharding->dims[d].axes,
+                          .size = size,
+                          .first = piece->from,
+                          .past = wrap ? size : piece->from + piece->size,
+                          .width = chunk,
+                          .dilation = 1,
+                          .wrap = wrap};
+  window.starts = spmd_window_starts(lower, window.axes, piece->from - piece->at, chunk);
+  return spmd_emit_window(lower, &window);
+}
+
+/* The later pieces where their elements begin. */
+static hlo_instr_t *choose_pieces(spmd_lower_t *lower, const spmd_choice_t *choice,
+                                  const piece_t *pieces, int d) {
+  spmd_emit_t *emit = &lower->emit;
+  hlo_instr_t *x = NULL;
+  spmd_axes_t axes = choice->tensors[0]->dims[d].axes;
+  int64_t *starts = spmd_window_starts(lower, axes, 0, result_chunk(choice, d));
+  for (int k = 0; k < choice->instr->operand_count && starts; k++) {
+    hlo_instr_t *next = piece_window(lower, choice, &pieces[k], d, false);
+    if (!next) return NULL;
+    if (!x) {
+      x = next;
+      continue;
+    }
+    hlo_instr_t *positions =
+        spmd_emit_positions(emit, next, d, spmd_emit_table(emit, axes, starts));
+    hlo_instr_t *begin = spmd_emit_fill_like(emit, spmd_emit_index(emit, pieces[k].at), positions);
+    x = hlo_build_select(&emit->b, hlo_build_compare(&emit->b, HLO_DIRECTION_GE, positions, begin),
+                         next, x);
+  }
+  return x;
+}
+
+hlo_instr_t *spmd_lower_concatenate(spmd_lower_t *lower, const spmd_choice_t *choice) {
+  const hlo_instr_t *instr = choice->instr;
+  int d = (int)hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS).data[0];
+  hlo_instr_t **operands;
+  piece_t *pieces;
+  int64_t at = 0;
+  if (spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, instr->operand_count, &operands)) ||
+      spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, instr->operand_count, &pieces)))
+    return NULL;
+  for (int k = 0; k < instr->operand_count; k++) {
+    pieces[k] = piece_of(lower, instr, k, d, at);
+    at += pieces[k].size;
+  }
+  if (is_cut(choice, d)) {
+    if (is_roll(pieces, instr->operand_count, d, spmd_chosen_parts(choice, 0, d),
+                result_chunk(choice, d)))
+      return piece_window(lower, choice, &pieces[0], d, true);
+    return choose_pieces(lower, choice, pieces, d);
+  }
+  for (int k = 0; k < instr->operand_count; k++)
+    operands[k] = spmd_chosen_operand(lower, choice, k);
+  return spmd_emit_concat(&lower->emit, instr->operand_count, operands, d);
+}

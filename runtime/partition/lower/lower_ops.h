@@ -1,0 +1,63 @@
+/* Operations with more to do than to run on local shapes, by family. Each takes the choice of axes
+ * and gives the local result. */
+#ifndef HR_PARTITION_LOWER_LOWER_OPS_H
+#define HR_PARTITION_LOWER_LOWER_OPS_H
+
+#include "partition/lower/lower.h"
+
+/* x, of global `size` along d and cut there by `axes`, with `fill` beyond its end. NULL: no
+ * need for a fill. */
+hlo_instr_t *spmd_mask_padding(spmd_lower_t *lower, hlo_instr_t *x, int d, spmd_axes_t axes,
+                               int64_t size, hlo_instr_t *fill);
+/* Operand k with the identity of `op` beyond the ends of all dimensions that a reduction factor
+ * cuts unevenly; `init` for ops that need none of their own. */
+hlo_instr_t *spmd_masked_operand(spmd_lower_t *lower, const spmd_choice_t *choice, int k,
+                                 hlo_opcode_t op, hlo_instr_t *init);
+/* A scalar on the first partition along the axes, the identity of `op` on the others. */
+hlo_instr_t *spmd_only_first(spmd_lower_t *lower, hlo_instr_t *scalar, hlo_opcode_t op,
+                             spmd_axes_t axes);
+/* First element of this partition's part along d of a tensor of the choice. */
+hlo_instr_t *spmd_part_start(spmd_lower_t *lower, const spmd_choice_t *choice, int tensor, int d,
+                             int64_t size);
+
+/* lower_reduce.c */
+hlo_instr_t *spmd_lower_dot(spmd_lower_t *lower, const spmd_choice_t *choice);
+hlo_instr_t *spmd_lower_reduce(spmd_lower_t *lower, const spmd_choice_t *choice);
+bool spmd_can_cut_reduce(const hlo_instr_t *instr, const spmd_rule_t *rule, int factor);
+/* lower_moves.c */
+hlo_instr_t *spmd_lower_slice(spmd_lower_t *lower, const spmd_choice_t *choice);
+hlo_instr_t *spmd_lower_pad(spmd_lower_t *lower, const spmd_choice_t *choice);
+hlo_instr_t *spmd_lower_reverse(spmd_lower_t *lower, const spmd_choice_t *choice);
+hlo_instr_t *spmd_lower_concatenate(spmd_lower_t *lower, const spmd_choice_t *choice);
+/* lower_window.c */
+hlo_instr_t *spmd_lower_reduce_window(spmd_lower_t *lower, const spmd_choice_t *choice);
+bool spmd_can_cut_window(const hlo_instr_t *instr, const spmd_rule_t *rule, int factor);
+hlo_instr_t *spmd_lower_convolution(spmd_lower_t *lower, const spmd_choice_t *choice);
+hr_status_t spmd_rule_convolution(spmd_lower_t *lower, const hlo_instr_t *instr,
+                                  const spmd_rule_t **out_rule);
+/* lower_indexed.c */
+hlo_instr_t *spmd_lower_dynamic_slice(spmd_lower_t *lower, const spmd_choice_t *choice);
+hlo_instr_t *spmd_lower_dynamic_update(spmd_lower_t *lower, const spmd_choice_t *choice);
+hlo_instr_t *spmd_lower_gather(spmd_lower_t *lower, const spmd_choice_t *choice);
+hlo_instr_t *spmd_lower_scatter(spmd_lower_t *lower, const spmd_choice_t *choice);
+bool spmd_can_cut_scatter(const hlo_instr_t *instr, const spmd_rule_t *rule, int factor);
+hr_status_t spmd_rule_dynamic_slice(spmd_lower_t *lower, const hlo_instr_t *instr,
+                                    const spmd_rule_t **out_rule);
+
+/* --- local rules --- */
+typedef struct spmd_rule_maker spmd_rule_maker_t;
+struct spmd_rule_maker {
+  hr_arena_t *arena;
+  spmd_factor_t *factors;
+  spmd_dim_factors_t **dims; /* by tensor, dimension */
+  spmd_tensor_factors_t *tensors;
+  spmd_rule_t *rule;
+};
+/* A rule without factors for the instruction's arrays. */
+hr_status_t spmd_rule_begin(hr_arena_t *arena, const hlo_instr_t *instr, int factor_limit,
+                            spmd_rule_maker_t *out_maker);
+int spmd_rule_factor(spmd_rule_maker_t *maker, int64_t size, spmd_factor_kind_t kind);
+/* Appends a factor to a dimension, as its minor part. Errors: NO_MEMORY. */
+hr_status_t spmd_rule_place(spmd_rule_maker_t *maker, int tensor, int d, int factor);
+
+#endif

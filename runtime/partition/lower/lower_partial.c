@@ -1,0 +1,98 @@
+/* Sums that stay partial. A value whose parts are still to be summed may go through operations that
+ * are linear in it, and is then reduced later, once: the sum of several partial values instead of
+ * each of them, or what is left after a reduction. Only values with one user are passed on so;
+ * others are reduced first, or would be reduced several times. */
+#include "partition/lower/lower_ops.h"
+#include "passes/lib/pass_match.h"
+
+static bool is_partial(const spmd_local_t *value) {
+  const spmd_form_t *form = value->forms;
+  if (!form || value->reducer != HLO_ADD || !form->sharding->unreduced.count) return false;
+  return value->preferred->unreduced.count || (value->uses == 1 && !form->next);
+}
+
+static bool keeps_sums(const hlo_instr_t *instr) {
+  hr_dtype_t from = instr->operands[0]->shape->dtype;
+  hlo_opcode_t op;
+  switch (instr->op) {
+    case HLO_NEGATE:
+    case HLO_TRANSPOSE:
+    case HLO_RESHAPE:
+    case HLO_MULTIPLY:
+      return true;
+    case HLO_DIVIDE:
+      return hr_dtype_is_float(from) || hr_dtype_is_complex(from);
+    case HLO_CONVERT:
+      return hr_dtype_is_float(from) && hr_dtype_is_float(instr->shape->dtype) &&
+             hr_dtype_bytes(from) == hr_dtype_bytes(instr->shape->dtype);
+    case HLO_REDUCE:
+      return instr->operand_count == 2 && pass_body_is_binary(instr->called[0], &op) &&
+             op == HLO_ADD;
+    default:
+      return false;
+  }
+}
+
+/* The operand that is partial, if the operation is linear in it; -1. All of a sum's must be. */
+static int partial_operand(spmd_lower_t *lower, const hlo_instr_t *instr) {
+  int count = 0, found = -1;
+  for (int k = 0; k < instr->operand_count; k++) {
+    const spmd_local_t *value = spmd_operand(lower, instr, k);
+    if (!hlo_shape_is_array(value->shape) || !is_partial(value)) continue;
+    found = k;
+    count++;
+  }
+  if (instr->op == HLO_ADD || instr->op == HLO_SUBTRACT) return count == 2 ? 0 : -1;
+  if (count != 1 || !keeps_sums(instr)) return -1;
+  return found == 1 && instr->op != HLO_MULTIPLY ? -1 : found;
+}
+
+/* Initial values that change nothing: sums from zero. */
+static bool begins_with_zero(spmd_lower_t *lower, const hlo_instr_t *instr) {
+  if (instr->op != HLO_REDUCE) return true;
+  const spmd_local_t *init = spmd_operand(lower, instr, 1);
+  return init->recipe && pass_is_number(init->recipe, 0);
+}
+
+static bool reduces_cut(const hlo_instr_t *instr, const spmd_rule_t *rule,
+                        const spmd_axes_t *axes) {
+  for (int f = 0; f < rule->factor_count; f++) {
+    bool passes = rule->factors[f].kind == SPMD_PASS_THROUGH && spmd_can_cut_factor(instr, rule, f);
+    if (axes[f].count && !passes) return true;
+  }
+  return false;
+}
+
+/* Can every operand be had, without moving anything, in the sharding that the factors give? */
+static bool find_tensors(spmd_lower_t *lower, const hlo_instr_t *instr, const spmd_rule_t *rule,
+                         const spmd_axes_t *axes, spmd_axes_t unreduced,
+                         const spmd_sharding_t **tensors) {
+  for (int t = 0; t < rule->operand_count + rule->result_count; t++) {
+    bool is_result = t >= rule->operand_count;
+    const spmd_local_t *value = is_result ? NULL : spmd_operand(lower, instr, t);
+    bool partial = is_result || is_partial(value);
+    tensors[t] = spmd_tensor_sharding(lower, rule, t, axes, partial ? unreduced : (spmd_axes_t){0});
+    if (!tensors[t]) return false;
+    if (!partial && (!value->recipe || !pass_splat_of(value->recipe))) return false;
+  }
+  return true;
+}
+
+bool spmd_lower_partial(spmd_lower_t *lower, const hlo_instr_t *instr, const spmd_rule_t *rule) {
+  int k = instr->operand_count ? partial_operand(lower, instr) : -1;
+  spmd_axes_t *axes;
+  const spmd_sharding_t **tensors;
+  size_t count = (size_t)(rule->operand_count + rule->result_count);
+  if (k < 0 || !begins_with_zero(lower, instr) ||
+      spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, rule->factor_count, &axes)) ||
+      spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, count, &tensors)))
+    return false;
+  const spmd_sharding_t *from = spmd_operand(lower, instr, k)->forms->sharding;
+  if (!spmd_project(lower, rule, k, from, axes) || reduces_cut(instr, rule, axes) ||
+      !find_tensors(lower, instr, rule, axes, from->unreduced, tensors))
+    return false;
+  spmd_choice_t choice = {.instr = instr, .rule = rule, .axes = axes, .tensors = tensors};
+  spmd_define_results(lower, instr, spmd_emit_local(lower, &choice), tensors + rule->operand_count);
+  lower->values[instr->id][0]->reducer = HLO_ADD;
+  return true;
+}

@@ -1,0 +1,143 @@
+/* Products and reductions over dimensions that are cut: every partition reduces its part, and the
+ * results stay partial until they are used. Elements beyond the end of an uneven dimension are
+ * replaced by the identity. The initial value counts once. Reductions of several arrays that choose
+ * among their elements (argmax) gather the partial choices and choose again, in the order of the
+ * parts. */
+#include "partition/lower/lower_ops.h"
+#include "passes/lib/pass_match.h"
+
+hlo_instr_t *spmd_mask_padding(spmd_lower_t *lower, hlo_instr_t *x, int d, spmd_axes_t axes,
+                               int64_t size, hlo_instr_t *fill) {
+  spmd_emit_t *emit = &lower->emit;
+  if (!x || !fill || size == x->shape->dims[d] * spmd_axes_parts(axes)) return x;
+  hlo_instr_t *offset = hlo_build_binary(&emit->b, HLO_MULTIPLY, spmd_emit_coordinate(emit, axes),
+                                         spmd_emit_index(emit, x->shape->dims[d]));
+  return spmd_emit_mask(emit, x, d, offset, INT64_MIN, size, fill);
+}
+
+hlo_instr_t *spmd_masked_operand(spmd_lower_t *lower, const spmd_choice_t *choice, int k,
+                                 hlo_opcode_t op, hlo_instr_t *init) {
+  const spmd_tensor_factors_t *factors = &choice->rule->tensors[k];
+  const hlo_shape_t *shape = choice->instr->operands[k]->shape;
+  hlo_instr_t *x = spmd_chosen_operand(lower, choice, k), *fill = init;
+  for (int d = 0; d < factors->rank && x; d++) {
+    int64_t parts = spmd_chosen_parts(choice, k, d);
+    if (shape->dims[d] % parts == 0 || factors->dims[d].count != 1) continue;
+    if (choice->rule->factors[factors->dims[d].factors[0]].kind != SPMD_REDUCTION) continue;
+    if (!fill) fill = spmd_emit_identity(&lower->emit, op, shape->dtype);
+    x = spmd_mask_padding(lower, x, d, choice->tensors[k]->dims[d].axes, shape->dims[d], fill);
+  }
+  return x;
+}
+
+hlo_instr_t *spmd_only_first(spmd_lower_t *lower, hlo_instr_t *scalar, hlo_opcode_t op,
+                             spmd_axes_t axes) {
+  spmd_emit_t *emit = &lower->emit;
+  if (!scalar || !axes.count || spmd_is_idempotent(op)) return scalar;
+  hlo_instr_t *first = hlo_build_compare(
+      &emit->b, HLO_DIRECTION_EQ, spmd_emit_coordinate(emit, axes), spmd_emit_index(emit, 0));
+  return hlo_build_select(&emit->b, first, scalar,
+                          spmd_emit_identity(emit, op, scalar->shape->dtype));
+}
+
+hlo_instr_t *spmd_part_start(spmd_lower_t *lower, const spmd_choice_t *choice, int tensor, int d,
+                             int64_t size) {
+  const spmd_sharding_t *sharding = choice->tensors[tensor];
+  int64_t chunk = spmd_local_size(sharding, d, size);
+  return hlo_build_binary(&lower->emit.b, HLO_MULTIPLY,
+                          spmd_emit_coordinate(&lower->emit, sharding->dims[d].axes),
+                          spmd_emit_index(&lower->emit, chunk));
+}
+
+/* Both sides are masked: 0 times infinity is no 0. */
+hlo_instr_t *spmd_lower_dot(spmd_lower_t *lower, const spmd_choice_t *choice) {
+  hlo_instr_t *zero[2], *operands[2];
+  for (int k = 0; k < 2; k++) {
+    zero[k] = hlo_build_number(&lower->emit.b, 0, choice->instr->operands[k]->shape->dtype);
+    operands[k] = spmd_masked_operand(lower, choice, k, HLO_ADD, zero[k]);
+  }
+  return spmd_emit_like(&lower->emit, choice->instr, operands, spmd_chosen_shape(lower, choice, 0));
+}
+
+/* Choices may depend on the order of the elements (the first NaN), so parts must follow each other:
+ * only the major one of the reduced dimensions is cut. Every result is one of the inputs, chosen by
+ * comparisons: applying it to parts and again to the parts' results is the same. */
+static bool only_chooses(const hlo_computation_t *body) {
+  for (size_t i = 0; i < body->instrs.count; i++) switch (body->instrs.data[i]->op) {
+      case HLO_PARAMETER:
+      case HLO_COMPARE:
+      case HLO_SELECT:
+      case HLO_AND:
+      case HLO_OR:
+      case HLO_NOT:
+      case HLO_TUPLE:
+        break;
+      default:
+        return false;
+    }
+  return true;
+}
+
+bool spmd_can_cut_reduce(const hlo_instr_t *instr, const spmd_rule_t *rule, int factor) {
+  hr_ints_t dims = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
+  hlo_opcode_t op;
+  int64_t major = HLO_MAX_RANK;
+  if (instr->operand_count == 2) return pass_body_is_binary(instr->called[0], &op);
+  for (int64_t i = 0; i < dims.count; i++)
+    if (dims.data[i] < major) major = dims.data[i];
+  bool keeps_order = major < rule->tensors[0].rank && rule->tensors[0].dims[major].count == 1 &&
+                     rule->tensors[0].dims[major].factors[0] == factor;
+  return keeps_order && only_chooses(instr->called[0]);
+}
+
+/* Sums from zero may begin everywhere. */
+static bool begins_anywhere(const spmd_local_t *init, hlo_opcode_t op) {
+  return init->recipe && pass_is_neutral(op, init->recipe);
+}
+
+static hlo_instr_t *reduce_one(spmd_lower_t *lower, const spmd_choice_t *choice) {
+  hlo_opcode_t op = HLO_ADD;
+  hlo_instr_t *init = spmd_chosen_operand(lower, choice, 1), *operands[2];
+  if (!pass_body_is_binary(choice->instr->called[0], &op)) op = HLO_ADD;
+  operands[0] = spmd_masked_operand(lower, choice, 0, op, spmd_is_idempotent(op) ? init : NULL);
+  operands[1] = begins_anywhere(spmd_operand(lower, choice->instr, 1), op)
+                    ? init
+                    : spmd_only_first(lower, init, op, choice->reduced);
+  return spmd_emit_like(&lower->emit, choice->instr, operands, spmd_chosen_shape(lower, choice, 0));
+}
+
+/* The choices of all parts as a new first dimension. */
+static hlo_instr_t *gather_choices(spmd_lower_t *lower, hlo_instr_t *x, spmd_axes_t axes) {
+  int64_t dims[HLO_MAX_RANK];
+  if (!x) return NULL;
+  dims[0] = 1;
+  for (int d = 0; d < x->shape->rank; d++) dims[d + 1] = x->shape->dims[d];
+  x = spmd_emit_reshape(&lower->emit, x, x->shape->rank + 1, dims);
+  return spmd_emit_all_gather(&lower->emit, x, 0, axes);
+}
+
+static hlo_instr_t *reduce_several(spmd_lower_t *lower, const spmd_choice_t *choice) {
+  const hlo_instr_t *instr = choice->instr;
+  int count = instr->operand_count / 2;
+  hlo_instr_t **operands, **partial, **next;
+  if (spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, 2 * count, &operands)) ||
+      spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, count, &partial)))
+    return NULL;
+  for (int k = 0; k < count; k++) {
+    operands[count + k] = spmd_chosen_operand(lower, choice, count + k);
+    operands[k] = spmd_masked_operand(lower, choice, k, HLO_ADD, operands[count + k]);
+  }
+  hlo_instr_t *local = spmd_emit_like(&lower->emit, instr, operands, NULL);
+  if (!choice->reduced.count || !local) return local;
+  next = partial;
+  spmd_unpack(lower, local, &next);
+  for (int k = 0; k < count; k++) operands[k] = gather_choices(lower, partial[k], choice->reduced);
+  int64_t first = 0;
+  hlo_attr_t dims = hlo_attr_of_ints(&lower->emit.b, HLO_ATTR_DIMENSIONS, 1, &first);
+  return spmd_emit_with(&lower->emit, instr, operands, local->shape, &dims);
+}
+
+hlo_instr_t *spmd_lower_reduce(spmd_lower_t *lower, const spmd_choice_t *choice) {
+  return choice->instr->operand_count == 2 ? reduce_one(lower, choice)
+                                           : reduce_several(lower, choice);
+}

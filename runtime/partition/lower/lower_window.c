@@ -1,0 +1,323 @@
+/* Windows over dimensions that are cut. Every partition fetches the elements under the windows of
+ * its results (spmd_emit_window), with padding and holes filled in, and then runs the operation
+ * without padding. Cumulative reductions scan their part and add what the parts before it came to.
+ * In a convolution, feature dimensions are reductions; where the kernel is the larger side along a
+ * spatial dimension (the gradient of a kernel), its parts stay and the input comes to them.
+ * Not cut: kernel dimensions that run backwards, along which it is the larger side. */
+#include <string.h>
+
+#include "partition/lower/lower_ops.h"
+#include "partition/lower/fetch_window.h"
+#include "passes/lib/pass_match.h"
+
+static bool is_cut(const spmd_choice_t *choice, int tensor, int64_t d) {
+  return choice->tensors[tensor]->dims[d].axes.count > 0;
+}
+
+static int64_t chunk_of(const spmd_choice_t *choice, int tensor, int64_t d, int64_t size) {
+  return spmd_local_size(choice->tensors[tensor], (int)d, size);
+}
+
+static int64_t footprint(const hlo_window_dim_t *dim) {
+  return (dim->size - 1) * dim->window_dilation + 1;
+}
+
+static bool is_trivial(const hlo_window_dim_t *dim) {
+  return dim->size == 1 && dim->stride == 1 && !dim->pad_low && !dim->pad_high &&
+         dim->base_dilation == 1;
+}
+
+/* What the windows of this partition's results cover along dimension d of operand k. */
+static hlo_instr_t *covered(spmd_lower_t *lower, const spmd_choice_t *choice, int k, hlo_instr_t *x,
+                            int d, const hlo_window_dim_t *dim, int64_t chunk, hlo_instr_t *fill) {
+  int64_t size = choice->instr->operands[k]->shape->dims[d];
+  spmd_window_t window = {.x = x,
+                          .d = d,
+                          .axes = choice->tensors[k]->dims[d].axes,
+                          .size = size,
+                          .past = size,
+                          .width = (chunk - 1) * dim->stride + footprint(dim),
+                          .dilation = dim->base_dilation,
+                          .fill = fill};
+  window.starts = spmd_window_starts(lower, window.axes, -dim->pad_low, chunk * dim->stride);
+  return spmd_emit_window(lower, &window);
+}
+
+static hlo_attr_t window_attr(spmd_lower_t *lower, int rank, const hlo_window_dim_t *dims) {
+  hlo_window_t *window;
+  void *copy;
+  hlo_attr_t attr = {.key = HLO_ATTR_WINDOW};
+  if (spmd_emit_failed(&lower->emit, HR_NEW(lower->arena, &window)) ||
+      spmd_emit_failed(&lower->emit,
+                       hr_arena_copy(lower->arena, dims, (size_t)rank * sizeof *dims, &copy)))
+    return attr;
+  *window = (hlo_window_t){rank, copy};
+  attr.window = window;
+  return attr;
+}
+
+/* The dimension as it is where the window has been fetched. */
+static void drop_padding(hlo_window_dim_t *dim) {
+  dim->pad_low = dim->pad_high = 0;
+  dim->base_dilation = 1;
+}
+
+/* --- reduce-window --- */
+
+static bool is_padded(const hlo_window_dim_t *dim) {
+  return dim->pad_low > 0 || dim->pad_high > 0 || dim->base_dilation > 1;
+}
+
+/* Places without an element are skipped by the operation, but become initial values here: these
+ * must change nothing. */
+bool spmd_can_cut_window(const hlo_instr_t *instr, const spmd_rule_t *rule, int factor) {
+  const hlo_window_t *window = hlo_attr_window(instr);
+  hlo_opcode_t op;
+  bool neutral = instr->operand_count == 2 && pass_body_is_binary(instr->called[0], &op) &&
+                 pass_is_neutral(op, instr->operands[1]);
+  for (int d = 0; d < window->rank; d++)
+    for (int i = 0; i < rule->tensors[0].dims[d].count; i++)
+      if (rule->tensors[0].dims[d].factors[i] == factor)
+        return neutral || !is_padded(&window->dims[d]);
+  return false;
+}
+
+/* Does result i reduce all elements up to i (from i on, if `backward`)? */
+static bool is_cumulative(const spmd_choice_t *choice, int d, bool *out_backward) {
+  const hlo_window_dim_t *dim = &hlo_attr_window(choice->instr)->dims[d];
+  int64_t size = choice->instr->operands[0]->shape->dims[d];
+  *out_backward = dim->pad_high == size - 1 && dim->pad_low == 0;
+  bool forward = dim->pad_low == size - 1 && dim->pad_high == 0;
+  return size > 1 && (forward || *out_backward) && dim->size == size && dim->stride == 1 &&
+         dim->base_dilation == 1 && dim->window_dilation == 1;
+}
+
+static bool can_scan(spmd_lower_t *lower, const spmd_choice_t *choice, hlo_opcode_t *out_op) {
+  const hlo_instr_t *instr = choice->instr;
+  if (instr->operand_count != 2 || !pass_body_is_binary(instr->called[0], out_op)) return false;
+  const spmd_local_t *init = spmd_operand(lower, instr, 1);
+  return init->recipe && pass_is_neutral(*out_op, init->recipe);
+}
+
+/* The reduction of what the parts before (after) this one came to, along d of size 1. */
+static hlo_instr_t *carry_in(spmd_lower_t *lower, const spmd_choice_t *choice, hlo_instr_t *totals,
+                             int d, bool backward, hlo_instr_t *init) {
+  spmd_emit_t *emit = &lower->emit;
+  spmd_axes_t axes = choice->tensors[0]->dims[d].axes;
+  int64_t dim = d;
+  totals = spmd_emit_all_gather(emit, totals, d, axes);
+  int64_t *starts = spmd_window_starts(lower, axes, 0, -1);
+  if (!totals || !starts) return NULL;
+  hlo_instr_t *offset = spmd_emit_table(emit, axes, starts); /* number of the part, from here */
+  totals = backward ? spmd_emit_mask(emit, totals, d, offset, 1, INT64_MAX, init)
+                    : spmd_emit_mask(emit, totals, d, offset, INT64_MIN, 0, init);
+  hlo_attr_t attrs[] = {hlo_attr_of_ints(&emit->b, HLO_ATTR_DIMENSIONS, 1, &dim),
+                        hlo_attr_of_called(HLO_ATTR_TO_APPLY, 1)};
+  return hlo_build(&emit->b, HLO_REDUCE, NULL, 2, (hlo_instr_t *[]){totals, init}, 2, attrs, 1,
+                   choice->instr->called);
+}
+
+static hlo_instr_t *scan(spmd_lower_t *lower, const spmd_choice_t *choice, hlo_instr_t *x,
+                         hlo_instr_t *init, int d, bool backward, hlo_opcode_t op) {
+  spmd_emit_t *emit = &lower->emit;
+  const hlo_window_t *window = hlo_attr_window(choice->instr);
+  hlo_window_dim_t dims[HLO_MAX_RANK];
+  int64_t kept[HLO_MAX_RANK], count = 0;
+  x = spmd_mask_padding(lower, x, d, choice->tensors[0]->dims[d].axes,
+                        choice->instr->operands[0]->shape->dims[d], init);
+  if (!x) return NULL;
+  int64_t chunk = x->shape->dims[d];
+  memcpy(dims, window->dims, (size_t)window->rank * sizeof *dims);
+  dims[d].size = chunk;
+  dims[d].pad_low = backward ? 0 : chunk - 1;
+  dims[d].pad_high = backward ? chunk - 1 : 0;
+  hlo_attr_t attr = window_attr(lower, window->rank, dims);
+  hlo_instr_t *operands[] = {x, init};
+  hlo_instr_t *local = spmd_emit_with(emit, choice->instr, operands, NULL, &attr);
+  hlo_instr_t *total = local ? spmd_emit_slice(emit, local, d, backward ? 0 : chunk - 1, 1) : NULL;
+  hlo_instr_t *carry = carry_in(lower, choice, total, d, backward, init);
+  if (!carry) return NULL;
+  for (int i = 0; i < local->shape->rank; i++)
+    if (i != d) kept[count++] = i;
+  carry = hlo_build_broadcast(&emit->b, carry, local->shape, (hr_ints_t){kept, count});
+  return hlo_build_binary(&emit->b, op, local, carry);
+}
+
+hlo_instr_t *spmd_lower_reduce_window(spmd_lower_t *lower, const spmd_choice_t *choice) {
+  const hlo_instr_t *instr = choice->instr;
+  const hlo_window_t *window = hlo_attr_window(instr);
+  int count = instr->operand_count / 2;
+  hlo_window_dim_t dims[HLO_MAX_RANK];
+  hlo_instr_t **operands;
+  hlo_opcode_t op = HLO_ADD;
+  bool backward;
+  if (spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, 2 * count, &operands))) return NULL;
+  for (int k = 0; k < 2 * count; k++) operands[k] = spmd_chosen_operand(lower, choice, k);
+  memcpy(dims, window->dims, (size_t)window->rank * sizeof *dims);
+  for (int d = 0; d < window->rank; d++) {
+    if (!is_cut(choice, 0, d) || is_trivial(&dims[d])) continue;
+    bool alone = true;
+    for (int i = 0; i < window->rank; i++) alone &= i == d || is_trivial(&dims[i]);
+    if (alone && is_cumulative(choice, d, &backward) && can_scan(lower, choice, &op))
+      return scan(lower, choice, operands[0], operands[1], d, backward, op);
+    int64_t chunk = chunk_of(choice, 2 * count, d, hlo_shape_leaf(instr->shape, 0)->dims[d]);
+    for (int k = 0; k < count; k++)
+      operands[k] = covered(lower, choice, k, operands[k], d, &dims[d], chunk, operands[count + k]);
+    drop_padding(&dims[d]);
+  }
+  hlo_attr_t attr = window_attr(lower, window->rank, dims);
+  return spmd_emit_with(&lower->emit, instr, operands, NULL, &attr);
+}
+
+/* --- convolution --- */
+
+static hlo_window_dim_t spatial_window(const hlo_instr_t *instr, int i) {
+  const hlo_window_t *window = hlo_attr_window(instr);
+  const hlo_dim_labels_t *labels = hlo_attr_labels(instr);
+  if (window && i < window->rank) return window->dims[i];
+  return (hlo_window_dim_t){.size = instr->operands[1]->shape->dims[labels->rhs_spatial[i]],
+                            .stride = 1,
+                            .base_dilation = 1,
+                            .window_dilation = 1};
+}
+
+/* Is the kernel the larger side along spatial dimension i? Then its parts stay. */
+static bool kernel_stays(const hlo_instr_t *instr, int i) {
+  const hlo_dim_labels_t *labels = hlo_attr_labels(instr);
+  hlo_window_dim_t dim = spatial_window(instr, i);
+  return dim.size > instr->shape->dims[labels->out_spatial[i]] && dim.size > 1 && !dim.reversal;
+}
+
+static hr_status_t spatial_factors(spmd_rule_maker_t *maker, const hlo_instr_t *instr) {
+  const hlo_dim_labels_t *labels = hlo_attr_labels(instr);
+  for (int i = 0; i < labels->spatial_rank; i++) {
+    int lhs = (int)labels->lhs_spatial[i], rhs = (int)labels->rhs_spatial[i];
+    int out = (int)labels->out_spatial[i];
+    bool stays = kernel_stays(instr, i);
+    int moved = spmd_rule_factor(maker, instr->operands[0]->shape->dims[lhs],
+                                 stays ? SPMD_REDUCTION : SPMD_PERMUTATION);
+    int whole = spmd_rule_factor(
+        maker, stays ? instr->shape->dims[out] : instr->operands[1]->shape->dims[rhs],
+        SPMD_NEED_REPLICATION);
+    HR_TRY(spmd_rule_place(maker, 0, lhs, moved));
+    HR_TRY(spmd_rule_place(maker, 1, rhs, stays ? moved : whole));
+    HR_TRY(spmd_rule_place(maker, 2, out, stays ? whole : moved));
+  }
+  return NULL;
+}
+
+typedef struct conv_place { /* where a factor goes: a dimension per tensor, -1: none */
+  int64_t size;
+  spmd_factor_kind_t kind;
+  int64_t dims[3];
+} conv_place_t;
+
+static hr_status_t place_factor(spmd_rule_maker_t *maker, const conv_place_t *place) {
+  if (place->size == 1) return NULL;
+  int factor = spmd_rule_factor(maker, place->size, place->kind);
+  for (int t = 0; t < 3; t++)
+    if (place->dims[t] >= 0) HR_TRY(spmd_rule_place(maker, t, (int)place->dims[t], factor));
+  return NULL;
+}
+
+/* Groups are the major factors of the dimensions that they divide. */
+hr_status_t spmd_rule_convolution(spmd_lower_t *lower, const hlo_instr_t *instr,
+                                  const spmd_rule_t **out_rule) {
+  const hlo_dim_labels_t *l = hlo_attr_labels(instr);
+  const int64_t *lhs = instr->operands[0]->shape->dims, *rhs = instr->operands[1]->shape->dims;
+  int64_t groups = hlo_attr_int(instr, HLO_ATTR_FEATURE_GROUP_COUNT);
+  int64_t batches = hlo_attr_int(instr, HLO_ATTR_BATCH_GROUP_COUNT);
+  spmd_rule_maker_t maker;
+  HR_TRY(spmd_rule_begin(lower->arena, instr, 8 + 2 * l->spatial_rank, &maker));
+  const conv_place_t places[] = {
+      {batches, SPMD_PASS_THROUGH, {l->lhs_batch, l->rhs_output_feature, l->out_feature}},
+      {lhs[l->lhs_batch] / batches, SPMD_PASS_THROUGH, {l->lhs_batch, -1, l->out_batch}},
+      {groups, SPMD_PASS_THROUGH, {l->lhs_feature, l->rhs_output_feature, l->out_feature}},
+      {rhs[l->rhs_input_feature], SPMD_REDUCTION, {l->lhs_feature, l->rhs_input_feature, -1}},
+      {rhs[l->rhs_output_feature] / (groups * batches),
+       SPMD_PASS_THROUGH,
+       {-1, l->rhs_output_feature, l->out_feature}},
+  };
+  for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+    HR_TRY(place_factor(&maker, &places[i]));
+  HR_TRY(spatial_factors(&maker, instr));
+  *out_rule = maker.rule;
+  return NULL;
+}
+
+/* The input elements that this partition's part of the kernel meets, for all results. */
+static hlo_instr_t *meet_kernel(spmd_lower_t *lower, const spmd_choice_t *choice, hlo_instr_t *x,
+                                int i, const hlo_window_dim_t *dim, int64_t taps,
+                                hlo_instr_t *zero) {
+  const hlo_dim_labels_t *labels = hlo_attr_labels(choice->instr);
+  int d = (int)labels->lhs_spatial[i];
+  int64_t size = choice->instr->operands[0]->shape->dims[d];
+  int64_t results = choice->instr->shape->dims[labels->out_spatial[i]];
+  spmd_window_t window = {
+      .x = x,
+      .d = d,
+      .axes = choice->tensors[0]->dims[d].axes,
+      .size = size,
+      .past = size,
+      .width = (results - 1) * dim->stride + (taps - 1) * dim->window_dilation + 1,
+      .dilation = dim->base_dilation,
+      .fill = zero};
+  window.starts =
+      spmd_window_starts(lower, window.axes, -dim->pad_low, taps * dim->window_dilation);
+  return spmd_emit_window(lower, &window);
+}
+
+static hlo_instr_t *fetch_spatial(spmd_lower_t *lower, const spmd_choice_t *choice, hlo_instr_t *x,
+                                  int i, hlo_window_dim_t *dim, hlo_instr_t *zero) {
+  const hlo_instr_t *instr = choice->instr;
+  const hlo_dim_labels_t *labels = hlo_attr_labels(instr);
+  int64_t lhs = labels->lhs_spatial[i], rhs = labels->rhs_spatial[i], out = labels->out_spatial[i];
+  if (!is_cut(choice, 0, lhs)) return x;
+  if (kernel_stays(instr, i)) {
+    dim->size = chunk_of(choice, 1, rhs, instr->operands[1]->shape->dims[rhs]);
+    x = meet_kernel(lower, choice, x, i, dim, dim->size, zero);
+  } else if (!is_trivial(dim)) {
+    x = covered(lower, choice, 0, x, (int)lhs, dim,
+                chunk_of(choice, 2, out, instr->shape->dims[out]), zero);
+  }
+  drop_padding(dim);
+  return x;
+}
+
+/* Number of groups that remain on one partition. */
+static hlo_attr_t local_groups(const spmd_choice_t *choice, hlo_attr_key_t key, int64_t d) {
+  int64_t groups = hlo_attr_int(choice->instr, key), parts = spmd_chosen_parts(choice, 0, (int)d);
+  int64_t left = groups > 1 && parts > groups ? 1 : groups;
+  if (groups > 1 && parts <= groups) left = groups / parts;
+  return hlo_attr_of_int(key, left);
+}
+
+hlo_instr_t *spmd_lower_convolution(spmd_lower_t *lower, const spmd_choice_t *choice) {
+  const hlo_instr_t *instr = choice->instr;
+  const hlo_dim_labels_t *labels = hlo_attr_labels(instr);
+  hlo_window_dim_t dims[HLO_MAX_RANK];
+  hlo_attr_t *attrs;
+  hlo_instr_t *operands[2], *zero[2];
+  for (int k = 0; k < 2; k++) {
+    zero[k] = hlo_build_number(&lower->emit.b, 0, instr->operands[k]->shape->dtype);
+    operands[k] = spmd_masked_operand(lower, choice, k, HLO_ADD, zero[k]);
+  }
+  for (int i = 0; i < labels->spatial_rank; i++) {
+    dims[i] = spatial_window(instr, i);
+    operands[0] = fetch_spatial(lower, choice, operands[0], i, &dims[i], zero[0]);
+  }
+  if (spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, instr->attr_count + 3, &attrs)))
+    return NULL;
+  int count = 0;
+  for (int i = 0; i < instr->attr_count; i++) {
+    int key = instr->attrs[i].key;
+    bool replaced = key == HLO_ATTR_WINDOW || key == HLO_ATTR_FEATURE_GROUP_COUNT ||
+                    key == HLO_ATTR_BATCH_GROUP_COUNT;
+    if (!replaced) attrs[count++] = instr->attrs[i];
+  }
+  attrs[count++] = window_attr(lower, labels->spatial_rank, dims);
+  attrs[count++] = local_groups(choice, HLO_ATTR_FEATURE_GROUP_COUNT, labels->lhs_feature);
+  attrs[count++] = local_groups(choice, HLO_ATTR_BATCH_GROUP_COUNT, labels->lhs_batch);
+  return hlo_build(&lower->emit.b, HLO_CONVOLUTION, spmd_chosen_shape(lower, choice, 0), 2,
+                   operands, count, attrs, 0, NULL);
+}

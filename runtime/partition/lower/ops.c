@@ -1,0 +1,82 @@
+/* Which operation is lowered how, and what merges its partial results. */
+#include "partition/lower/lower_ops.h"
+#include "passes/lib/pass_match.h"
+
+static bool always(const hlo_instr_t *instr, const spmd_rule_t *rule, int factor) {
+  (void)instr;
+  (void)rule;
+  (void)factor;
+  return true;
+}
+
+spmd_op_t spmd_op_of(const hlo_instr_t *instr) {
+  switch (instr->op) {
+    case HLO_DOT:
+      return (spmd_op_t){spmd_lower_dot, always};
+    case HLO_REDUCE:
+      return (spmd_op_t){spmd_lower_reduce, spmd_can_cut_reduce};
+    case HLO_SLICE:
+      return (spmd_op_t){spmd_lower_slice, always};
+    case HLO_PAD:
+      return (spmd_op_t){spmd_lower_pad, always};
+    case HLO_REVERSE:
+      return (spmd_op_t){spmd_lower_reverse, always};
+    case HLO_CONCATENATE:
+      return (spmd_op_t){spmd_lower_concatenate, always};
+    case HLO_REDUCE_WINDOW:
+      return (spmd_op_t){spmd_lower_reduce_window, spmd_can_cut_window};
+    case HLO_CONVOLUTION:
+      return (spmd_op_t){spmd_lower_convolution, always};
+    case HLO_DYNAMIC_SLICE:
+      return (spmd_op_t){spmd_lower_dynamic_slice, always};
+    case HLO_DYNAMIC_UPDATE_SLICE:
+      return (spmd_op_t){spmd_lower_dynamic_update, NULL};
+    case HLO_GATHER:
+      return (spmd_op_t){spmd_lower_gather, always};
+    case HLO_SCATTER:
+      return (spmd_op_t){spmd_lower_scatter, always};
+    default:
+      return (spmd_op_t){NULL, NULL};
+  }
+}
+
+bool spmd_leaves_partial(const hlo_instr_t *instr) {
+  return instr->op != HLO_REDUCE || instr->operand_count == 2;
+}
+
+hlo_opcode_t spmd_reducer_of(const hlo_instr_t *instr) {
+  hlo_opcode_t op;
+  bool has_body = instr->op == HLO_REDUCE || instr->op == HLO_SCATTER;
+  if (has_body && pass_body_is_binary(instr->called[0], &op)) return op;
+  bool is_pred = hlo_shape_is_array(instr->shape) && instr->shape->dtype == HR_PRED;
+  return is_pred ? HLO_OR : HLO_ADD;
+}
+
+/* A concatenation along a dimension that is cut: every result part fetches its pieces. */
+static hr_status_t rule_concatenate(spmd_lower_t *lower, const hlo_instr_t *instr,
+                                    const spmd_rule_t **out_rule) {
+  spmd_rule_maker_t maker;
+  int64_t along = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS).data[0];
+  HR_TRY(spmd_rule_begin(lower->arena, instr, instr->shape->rank, &maker));
+  for (int d = 0; d < instr->shape->rank; d++) {
+    spmd_factor_kind_t kind = d == along ? SPMD_PERMUTATION : SPMD_PASS_THROUGH;
+    int factor = spmd_rule_factor(&maker, instr->shape->dims[d], kind);
+    for (int t = 0; t <= instr->operand_count; t++) HR_TRY(spmd_rule_place(&maker, t, d, factor));
+  }
+  *out_rule = maker.rule;
+  return NULL;
+}
+
+/* Random numbers depend on the shape that is asked for: everybody draws all of them. */
+static bool draws_numbers(const hlo_instr_t *instr) {
+  return instr->op == HLO_RNG_BIT_GENERATOR || hlo_op_is(instr->op, OP_RANDOM);
+}
+
+hr_status_t spmd_lowering_rule(spmd_lower_t *lower, const hlo_instr_t *instr,
+                               const spmd_rule_t **out_rule) {
+  if (draws_numbers(instr)) return NULL;
+  if (instr->op == HLO_DYNAMIC_SLICE) return spmd_rule_dynamic_slice(lower, instr, out_rule);
+  if (instr->op == HLO_CONVOLUTION) return spmd_rule_convolution(lower, instr, out_rule);
+  if (instr->op == HLO_CONCATENATE) return rule_concatenate(lower, instr, out_rule);
+  return spmd_rule_create(lower->arena, instr, out_rule);
+}

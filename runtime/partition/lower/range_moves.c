@@ -1,0 +1,177 @@
+/* Every part's window overlaps a run of neighbouring chunks; each overlap is a transfer. Transfers
+ * are grouped into rounds by their distance (target to source), which never lets a part send or get
+ * two blocks, or by their number within the window, which needs fewer rounds where the windows run
+ * backwards and is possible if no part is asked twice. Blocks of one round have the size of its
+ * largest transfer: shorter ones send neighbouring elements along, which land where they belong or
+ * outside of the window. */
+#include "partition/lower/range_moves.h"
+
+#include <string.h>
+
+typedef struct transfer {
+  int64_t source, target, distance, number; /* number: of the chunk within the target's window */
+  int64_t from, length, place;
+} transfer_t;
+
+typedef struct transfers {
+  int64_t count;
+  transfer_t *items;
+} transfers_t;
+
+static int64_t floor_div(int64_t a, int64_t b) {
+  return a / b - (a % b != 0 && (a % b < 0) != (b < 0));
+}
+
+static int64_t largest(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t smallest(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* The chunks first .. last - 1 that part j's window overlaps. */
+static void chunks_of(const spmd_ranges_t *ranges, int64_t j, int64_t *out_first,
+                      int64_t *out_last) {
+  int64_t begin = ranges->starts[j], end = begin + ranges->width;
+  if (!ranges->wrap) begin = largest(begin, 0);
+  if (!ranges->wrap) end = smallest(end, ranges->size);
+  *out_first = floor_div(begin, ranges->chunk);
+  *out_last = begin < end ? floor_div(end - 1, ranges->chunk) + 1 : *out_first;
+}
+
+static hr_status_t find_transfers(hr_arena_t *arena, const spmd_ranges_t *ranges,
+                                  transfers_t *out) {
+  int64_t count = 0, first, last;
+  for (int64_t j = 0; j < ranges->parts; j++) {
+    chunks_of(ranges, j, &first, &last);
+    count += last - first;
+  }
+  HR_TRY(HR_NEW_ARRAY(arena, count + 1, &out->items));
+  out->count = 0;
+  for (int64_t j = 0; j < ranges->parts; j++) {
+    int64_t begin = ranges->starts[j], end = begin + ranges->width;
+    chunks_of(ranges, j, &first, &last);
+    for (int64_t s = first; s < last; s++) {
+      int64_t low = largest(begin, s * ranges->chunk);
+      int64_t high = smallest(end, (s + 1) * ranges->chunk);
+      if (!ranges->wrap) high = smallest(high, ranges->size);
+      out->items[out->count++] =
+          (transfer_t){.source = s - floor_div(s, ranges->parts) * ranges->parts,
+                       .target = j,
+                       .distance = s - j,
+                       .number = s - floor_div(begin, ranges->chunk),
+                       .from = low - s * ranges->chunk,
+                       .length = high - low,
+                       .place = low - begin};
+    }
+  }
+  return NULL;
+}
+
+static int64_t key_of(const transfer_t *transfer, bool by_number) {
+  return by_number ? transfer->number : transfer->distance;
+}
+
+static hr_status_t new_round(hr_arena_t *arena, int64_t parts, spmd_round_t *out_round) {
+  out_round->block = 0;
+  HR_TRY(HR_NEW_ARRAY(arena, parts, &out_round->sources));
+  HR_TRY(HR_NEW_ARRAY(arena, parts, &out_round->sent_from));
+  HR_TRY(HR_NEW_ARRAY(arena, parts, &out_round->placed_at));
+  for (int64_t j = 0; j < parts; j++) out_round->sources[j] = -1;
+  return NULL;
+}
+
+/* Enters the transfers of one key (own: those of parts to themselves). False if a part would send
+ * twice. */
+static bool fill_round(const spmd_ranges_t *ranges, const transfers_t *all, bool own,
+                       bool by_number, int64_t key, bool *sends, spmd_round_t *round) {
+  memset(sends, 0, (size_t)ranges->parts);
+  for (int64_t i = 0; i < all->count; i++) {
+    const transfer_t *t = &all->items[i];
+    bool is_own = t->source == t->target;
+    if (is_own != own || (!own && key_of(t, by_number) != key)) continue;
+    if (sends[t->source]) return false;
+    sends[t->source] = true;
+    round->sources[t->target] = t->source;
+    round->sent_from[t->source] = t->from;
+    round->placed_at[t->target] = t->place;
+    round->block = largest(round->block, t->length);
+  }
+  for (int64_t j = 0; j < ranges->parts; j++) {
+    int64_t s = round->sources[j];
+    if (s < 0) {
+      round->placed_at[j] = -round->block;
+      continue;
+    }
+    int64_t moved =
+        round->sent_from[s] - smallest(round->sent_from[s], ranges->chunk - round->block);
+    round->sent_from[s] -= moved;
+    round->placed_at[j] -= moved;
+  }
+  return true;
+}
+
+/* The next larger key after `key`; false: none. */
+static bool next_key(const transfers_t *all, bool by_number, int64_t *key) {
+  bool found = false;
+  int64_t next = 0;
+  for (int64_t i = 0; i < all->count; i++) {
+    const transfer_t *t = &all->items[i];
+    int64_t own = key_of(t, by_number);
+    if (t->source == t->target || own <= *key || (found && own >= next)) continue;
+    next = own;
+    found = true;
+  }
+  *key = next;
+  return found;
+}
+
+static double sent_by(const spmd_round_t *round, int64_t parts) {
+  int64_t pairs = 0;
+  for (int64_t j = 0; j < parts; j++) pairs += round->sources[j] >= 0;
+  return (double)(pairs * round->block) / (double)parts;
+}
+
+static hr_status_t group(hr_arena_t *arena, const spmd_ranges_t *ranges, const transfers_t *all,
+                         bool by_number, bool *out_possible, spmd_moves_t *out) {
+  bool *sends;
+  int64_t key = INT64_MIN;
+  int count = 1;
+  while (next_key(all, by_number, &key)) count++;
+  HR_TRY(HR_NEW_ARRAY(arena, ranges->parts, &sends));
+  HR_TRY(HR_NEW_ARRAY(arena, count, &out->rounds));
+  out->count = count;
+  out->sent = 0;
+  key = INT64_MIN;
+  *out_possible = true;
+  for (int r = 0; r < count && *out_possible; r++) {
+    HR_TRY(new_round(arena, ranges->parts, &out->rounds[r]));
+    if (r) next_key(all, by_number, &key);
+    *out_possible = fill_round(ranges, all, r == 0, by_number, key, sends, &out->rounds[r]);
+    if (r) out->sent += sent_by(&out->rounds[r], ranges->parts);
+  }
+  return NULL;
+}
+
+hr_status_t spmd_range_moves(hr_arena_t *arena, const spmd_ranges_t *ranges,
+                             spmd_moves_t *out_moves) {
+  transfers_t all;
+  spmd_moves_t by_number;
+  bool possible;
+  HR_TRY(find_transfers(arena, ranges, &all));
+  HR_TRY(group(arena, ranges, &all, false, &possible, out_moves));
+  HR_TRY(group(arena, ranges, &all, true, &possible, &by_number));
+  if (possible && by_number.count < out_moves->count) *out_moves = by_number;
+  return NULL;
+}
+
+bool spmd_round_is_uniform(const spmd_round_t *round, int64_t parts, int64_t *out_sent_from,
+                           int64_t *out_placed_at) {
+  bool found = false;
+  for (int64_t j = 0; j < parts; j++) {
+    int64_t s = round->sources[j];
+    if (s < 0) continue;
+    bool same = round->sent_from[s] == *out_sent_from && round->placed_at[j] == *out_placed_at;
+    if (found && !same) return false;
+    *out_sent_from = round->sent_from[s];
+    *out_placed_at = round->placed_at[j];
+    found = true;
+  }
+  return true;
+}

@@ -1,0 +1,47 @@
+/* Which elements must move along one dimension so that every part has the window that it needs:
+ * halos of stencils and convolutions, slices, pads, reversal, concatenation, rolls. Pure
+ * arithmetic; window.h makes instructions of it.
+ *
+ *   chunks     |0 1 2|3 4 5|6 7 .|     size 8, chunk 3
+ *   windows  [-1 0 1 2 3]              part j needs `width` elements from starts[j]
+ *                  [2 3 4 5 6]
+ *
+ * The elements come in rounds. In a round every part sends at most one block, of the same size for
+ * all, and gets at most one: one collective-permute. Round 0 is what a part has itself. */
+#ifndef HR_PARTITION_LOWER_RANGE_MOVES_H
+#define HR_PARTITION_LOWER_RANGE_MOVES_H
+
+#include "base/arena.h"
+
+typedef struct spmd_ranges {
+  int64_t size;  /* elements; those outside 0 .. size - 1 are nobody's */
+  int64_t chunk; /* of a part: part j holds [j * chunk, (j + 1) * chunk) */
+  int64_t parts;
+  int64_t width;         /* elements of every window */
+  const int64_t *starts; /* by part; may be negative */
+  bool wrap; /* elements repeat with period `size`, which is chunk * parts: nothing is nobody's;
+                a window and a chunk together have at most `size` elements */
+} spmd_ranges_t;
+
+typedef struct spmd_round {
+  int64_t block;      /* elements of what is sent; 0: nothing */
+  int64_t *sources;   /* by target part: the sending part, -1: none */
+  int64_t *sent_from; /* by sending part: where its block begins in its chunk */
+  int64_t *placed_at; /* by target part: where the block begins in the window, -block .. width - 1;
+                         -block if it gets none. Elements outside of the window are dropped. */
+} spmd_round_t;
+
+typedef struct spmd_moves {
+  int count; /* rounds, number 0 included */
+  spmd_round_t *rounds;
+  double sent; /* elements that an average part sends */
+} spmd_moves_t;
+
+/* Errors: NO_MEMORY. Cost: parts times chunks per window. */
+hr_status_t spmd_range_moves(hr_arena_t *arena, const spmd_ranges_t *ranges,
+                             spmd_moves_t *out_moves);
+/* True if a round is the same for all parts that take part in it: constants describe it. */
+bool spmd_round_is_uniform(const spmd_round_t *round, int64_t parts, int64_t *out_sent_from,
+                           int64_t *out_placed_at);
+
+#endif

@@ -1,0 +1,77 @@
+/* The plan of a resharding: from one cut of an array to another by collectives and local slices.
+ * Pure arithmetic on lists of axes; reshard.h makes instructions of it.
+ * The axes of both cuts are split into atoms that are equal or disjoint. A dimension of size D in n
+ * parts has chunks of ceil(D / n) elements. A step that would need parts of another chunk size
+ * than the one at hand is not taken, so every element is where the cut says. Dimensions that both
+ * cuts treat alike are no part of the problem. */
+#ifndef HR_PARTITION_LOWER_RESHARD_PLAN_H
+#define HR_PARTITION_LOWER_RESHARD_PLAN_H
+
+#include "base/status.h"
+
+#define SPMD_MAX_ATOMS 32
+#define SPMD_PLAN_LIST 16 /* atoms of one dimension */
+#define SPMD_PLAN_RANK 6  /* dimensions that differ */
+#define SPMD_PLAN_STEPS 32
+
+typedef struct spmd_list {
+  int count;
+  uint8_t atoms[SPMD_PLAN_LIST]; /* the most significant first */
+} spmd_list_t;
+
+/* How an array lies at one point of the plan. */
+typedef struct spmd_layout {
+  int64_t chunk[SPMD_PLAN_RANK]; /* local size per dimension */
+  spmd_list_t dims[SPMD_PLAN_RANK];
+  uint32_t unreduced; /* set of atoms */
+} spmd_layout_t;
+
+typedef struct spmd_reshard {
+  int atom_count;
+  int64_t atom_sizes[SPMD_MAX_ATOMS];
+  int rank;
+  int64_t sizes[SPMD_PLAN_RANK];
+  int64_t
+      outer[SPMD_PLAN_RANK]; /* parts by axes that both cuts begin with; then the sizes divide */
+  spmd_list_t from[SPMD_PLAN_RANK], to[SPMD_PLAN_RANK];
+  uint32_t unreduced_from, unreduced_to;
+  double other_bytes; /* local bytes of one element of these dimensions: the others' sizes */
+} spmd_reshard_t;
+
+typedef enum spmd_step_kind {
+  SPMD_SLICE,          /* dims[to] gets `atoms` at its end */
+  SPMD_ALL_GATHER,     /* dims[from] loses `atoms` at its end */
+  SPMD_ALL_TO_ALL,     /* `atoms` move from the end of dims[from] to the end of dims[to] */
+  SPMD_PERMUTE,        /* parts change places */
+  SPMD_ALL_REDUCE,     /* `atoms` leave the unreduced ones */
+  SPMD_REDUCE_SCATTER, /* the same, and dims[to] gets them at its end */
+  SPMD_MAKE_PARTIAL    /* `atoms` become unreduced: all parts but the first are the identity */
+} spmd_step_kind_t;
+
+typedef struct spmd_step {
+  spmd_step_kind_t kind;
+  int from, to;
+  spmd_list_t atoms;
+  spmd_layout_t before, after;
+  double bytes; /* that a partition sends */
+} spmd_step_t;
+
+typedef struct spmd_plan {
+  int count;
+  spmd_step_t steps[SPMD_PLAN_STEPS];
+  double bytes;
+  int collectives;
+} spmd_plan_t;
+
+/* Weight of one collective in bytes: decides between plans of about equal bytes. */
+#define SPMD_COLLECTIVE_COST 128.0
+
+/* The cheapest plan, by a search over layouts; with many axes, a gather of everything. Never fails:
+ * every layout is reached by gathering and slicing. Cost: some thousand steps at most. */
+void spmd_reshard_plan(const spmd_reshard_t *problem, spmd_plan_t *out_plan);
+/* Where a problem begins and ends. */
+spmd_layout_t spmd_reshard_begin(const spmd_reshard_t *problem);
+spmd_layout_t spmd_reshard_end(const spmd_reshard_t *problem);
+double spmd_plan_cost(const spmd_plan_t *plan);
+
+#endif

@@ -1,0 +1,180 @@
+/* From a propagated program to the program of one partition: lowers the entry and what it calls,
+ * removes what nobody uses, dead collectives included, and notes by which shardings parameters and
+ * results are cut. */
+#include <string.h>
+
+#include "partition/lower/lower.h"
+#include "passes/lib/pass_rewrite.h"
+
+/* By axes of the program's mesh, for arrays of this rank; dimensions of size 0 are not cut. */
+static hr_status_t clean(const spmd_program_t *program, const hlo_shape_t *shape,
+                         const spmd_sharding_t *sharding, const spmd_sharding_t **out_sharding) {
+  spmd_axes_t dims[HLO_MAX_RANK];
+  bool usable = sharding && sharding->device < 0 && sharding->rank == shape->rank;
+  for (int d = 0; d < shape->rank; d++)
+    dims[d] = usable && shape->dims[d] ? sharding->dims[d].axes : (spmd_axes_t){0};
+  return spmd_sharding_make(program->arena, program->mesh, shape->rank, dims, (spmd_axes_t){0},
+                            out_sharding);
+}
+
+static hr_status_t clean_all(const spmd_program_t *program, const hlo_shape_t *shape,
+                             const spmd_sharding_t *const *shardings,
+                             const spmd_sharding_t **out_shardings) {
+  for (int i = 0; i < hlo_shape_leaf_count(shape); i++)
+    HR_TRY(clean(program, hlo_shape_leaf(shape, i), shardings ? shardings[i] : NULL,
+                 &out_shardings[i]));
+  return NULL;
+}
+
+static hr_status_t entry_shardings(const spmd_program_t *program,
+                                   const spmd_sharding_t ***out_params,
+                                   const spmd_sharding_t ***out_results) {
+  const hlo_computation_t *entry = program->module->entry;
+  int count = 0;
+  for (size_t k = 0; k < entry->params.count; k++)
+    count += hlo_shape_leaf_count(entry->params.data[k]->shape);
+  HR_TRY(HR_NEW_ARRAY(program->arena, count + 1, out_params));
+  HR_TRY(HR_NEW_ARRAY(program->arena, hlo_shape_leaf_count(entry->root->shape) + 1, out_results));
+  count = 0;
+  for (size_t k = 0; k < entry->params.count; k++) {
+    const hlo_shape_t *shape = entry->params.data[k]->shape;
+    HR_TRY(clean_all(program, shape,
+                     program->param_shardings ? program->param_shardings + count : NULL,
+                     *out_params + count));
+    count += hlo_shape_leaf_count(shape);
+  }
+  return clean_all(program, entry->root->shape, program->result_shardings, *out_results);
+}
+
+/* --- dead instructions --- */
+
+/* Has it an effect of the global program's, not one of the partitioner's collectives? */
+static bool must_stay(const hlo_instr_t *instr, const spmd_report_notes_t *report) {
+  if (instr->op == HLO_PARAMETER) return true;
+  for (size_t i = 0; i < report->items.count; i++)
+    if (report->items.data[i].collective == instr) return false;
+  return pass_has_effect(instr);
+}
+
+/* Keeps what the root or an effect needs, in order. */
+static hr_status_t remove_dead(hlo_computation_t *computation, const spmd_report_notes_t *report) {
+  size_t kept = 0;
+  bool *live;
+  HR_TRY(HR_NEW_ARRAY(&computation->module->arena, computation->instrs.count, &live));
+  live[computation->root->id] = true;
+  for (size_t i = computation->instrs.count; i-- > 0;) {
+    const hlo_instr_t *instr = computation->instrs.data[i];
+    live[i] = live[i] || must_stay(instr, report);
+    for (int k = 0; k < instr->operand_count && live[i]; k++) live[instr->operands[k]->id] = true;
+  }
+  for (size_t i = 0; i < computation->instrs.count; i++) {
+    if (!live[i]) continue;
+    computation->instrs.data[kept] = computation->instrs.data[i];
+    computation->instrs.data[kept]->id = (uint32_t)kept;
+    kept++;
+  }
+  computation->instrs.count = kept;
+  return NULL;
+}
+
+static bool is_there(const hlo_instr_t *instr) {
+  const hlo_computation_t *parent = instr->parent;
+  return instr->id < parent->instrs.count && parent->instrs.data[instr->id] == instr;
+}
+
+/* What is left of the notes after dead collectives are gone. */
+static hr_status_t finish_report(spmd_program_t *program, spmd_report_notes_t *notes) {
+  spmd_report_t *report;
+  size_t count = 0;
+  void *items, *replications;
+  for (size_t i = 0; i < notes->items.count; i++)
+    if (is_there(notes->items.data[i].collective))
+      notes->items.data[count++] = notes->items.data[i];
+  HR_TRY(HR_NEW(program->arena, &report));
+  HR_TRY(
+      hr_arena_copy(program->arena, notes->items.data, count * sizeof *notes->items.data, &items));
+  HR_TRY(hr_arena_copy(program->arena, notes->replications.data,
+                       notes->replications.count * sizeof *notes->replications.data,
+                       &replications));
+  *report = (spmd_report_t){count, notes->replications.count, items, replications};
+  program->report = report;
+  return NULL;
+}
+
+/* --- the module --- */
+
+static hr_status_t note_sharding(spmd_program_t *program, hlo_instr_t *param,
+                                 const spmd_sharding_t *sharding) {
+  hlo_extra_t *extra;
+  HR_TRY(HR_NEW(program->arena, &extra));
+  HR_TRY(spmd_sharding_to_hlo(program->arena, sharding, &extra->sharding));
+  param->extra = extra;
+  return NULL;
+}
+
+static hr_status_t set_ends(spmd_program_t *program, const hlo_computation_t *old,
+                            const spmd_sharding_t *const *params,
+                            const spmd_sharding_t *const *results) {
+  hlo_module_t *module = program->module;
+  int count = hlo_shape_leaf_count(old->root->shape);
+  const hlo_sharding_t **cuts;
+  for (size_t k = 0; k < old->params.count; k++) {
+    hlo_instr_t *param = module->entry->params.data[k];
+    param->name = old->params.data[k]->name;
+    if (hlo_shape_is_array(param->shape)) HR_TRY(note_sharding(program, param, *params));
+    params += hlo_shape_leaf_count(param->shape);
+  }
+  HR_TRY(HR_NEW_ARRAY(program->arena, count + 1, &cuts));
+  for (int i = 0; i < count; i++)
+    HR_TRY(spmd_sharding_to_hlo(program->arena, results[i], &cuts[i]));
+  module->result_shardings = cuts;
+  module->num_partitions = program->mesh->device_count;
+  module->has_entry_layout = false;
+  module->is_scheduled = false;
+  module->propagate_params_count = module->propagate_output_count = 0;
+  return NULL;
+}
+
+static void find_channels(const hlo_module_t *module, int64_t *next, int64_t *largest_dim) {
+  for (size_t c = 0; c < module->computations.count; c++)
+    for (size_t i = 0; i < module->computations.data[c]->instrs.count; i++) {
+      const hlo_instr_t *instr = module->computations.data[c]->instrs.data[i];
+      const hlo_attr_t *attr = hlo_attr_find(instr, HLO_ATTR_CHANNEL_ID);
+      if (attr && attr->integer >= *next) *next = attr->integer + 1;
+      for (int d = 0; d < instr->shape->rank; d++)
+        if (instr->shape->dims[d] > *largest_dim) *largest_dim = instr->shape->dims[d];
+    }
+}
+
+static hr_status_t partition(spmd_program_t *program, spmd_report_notes_t *notes) {
+  hlo_module_t *module = program->module;
+  const hlo_computation_t *old = module->entry;
+  size_t first = module->computations.count;
+  const spmd_sharding_t **params, **results;
+  int64_t largest_dim = 0;
+  spmd_lower_module_t shared = {.program = program,
+                                .emit = {.module = module,
+                                         .arena = program->arena,
+                                         .mesh = program->mesh,
+                                         .next_channel = 1,
+                                         .report = notes}};
+  find_channels(module, &shared.emit.next_channel, &largest_dim);
+  shared.emit.index_type = largest_dim < INT32_MAX / 4 ? HR_S32 : HR_S64;
+  HR_TRY(HR_NEW_ARRAY(program->arena, first, &shared.called));
+  HR_TRY(entry_shardings(program, &params, &results));
+  HR_TRY(spmd_lower_computation(&shared, old, params, results, &module->entry));
+  for (size_t c = first; c < module->computations.count; c++)
+    HR_TRY(remove_dead(module->computations.data[c], notes));
+  HR_TRY(finish_report(program, notes));
+  HR_TRY(set_ends(program, old, params, results));
+  HR_TRY(pass_computations_order(module));
+  return pass_names_settle(module);
+}
+
+hr_status_t spmd_partition(spmd_program_t *program) {
+  spmd_report_notes_t notes = {{NULL, 0, 0}, {NULL, 0, 0}};
+  hr_status_t st = program->mesh ? partition(program, &notes) : NULL;
+  HR_VEC_FREE(&notes.items);
+  HR_VEC_FREE(&notes.replications);
+  return st;
+}

@@ -1,0 +1,263 @@
+/* Local values and their forms. A form in a wanted sharding is made once: from the form that gets
+ * there at the least cost. Partial results with several users are first reduced into the preferred
+ * sharding, so that they are reduced once. Values that follow from a scalar or from positions alone
+ * are made anew instead of moved. */
+#include <string.h>
+
+#include "ops/rules/verify.h"
+#include "partition/lower/lower.h"
+#include "passes/lib/pass_rewrite.h"
+
+const spmd_sharding_t *spmd_replicated(spmd_lower_t *lower, int rank) {
+  const spmd_sharding_t *sharding = NULL;
+  spmd_emit_failed(&lower->emit,
+                   spmd_sharding_replicated(lower->arena, lower->mesh, rank, &sharding));
+  return sharding;
+}
+
+const hlo_shape_t *spmd_shape_in(spmd_lower_t *lower, const hlo_shape_t *shape,
+                                 const spmd_sharding_t *sharding) {
+  int64_t dims[HLO_MAX_RANK];
+  if (!hlo_shape_is_array(shape) || !sharding) return shape;
+  for (int d = 0; d < shape->rank; d++) dims[d] = spmd_local_size(sharding, d, shape->dims[d]);
+  return spmd_emit_shape(&lower->emit, shape->dtype, shape->rank, dims);
+}
+
+const spmd_sharding_t *spmd_preferred(spmd_lower_t *lower, const hlo_instr_t *instr, int leaf) {
+  const hlo_shape_t *shape = hlo_shape_leaf(instr->shape, leaf);
+  const spmd_computation_t *all = lower->shared->program->computations;
+  spmd_value_t *const *values = all[instr->parent->id].values;
+  const spmd_sharding_t *sharding =
+      values && values[instr->id] ? values[instr->id][leaf].sharding : NULL;
+  spmd_axes_t dims[HLO_MAX_RANK];
+  if (!sharding || sharding->device >= 0 || sharding->rank != shape->rank ||
+      !spmd_mesh_equal(sharding->mesh, lower->mesh))
+    return spmd_replicated(lower, shape->rank);
+  for (int d = 0; d < shape->rank; d++)
+    dims[d] = shape->dims[d] ? sharding->dims[d].axes : (spmd_axes_t){0};
+  const spmd_sharding_t *made = NULL;
+  spmd_emit_failed(&lower->emit, spmd_sharding_make(lower->arena, lower->mesh, shape->rank, dims,
+                                                    sharding->unreduced, &made));
+  return made;
+}
+
+spmd_local_t *spmd_local_new(spmd_lower_t *lower, const hlo_instr_t *instr, int leaf) {
+  spmd_local_t *value;
+  if (spmd_emit_failed(&lower->emit, HR_NEW(lower->arena, &value))) return NULL;
+  value->shape = hlo_shape_leaf(instr->shape, leaf);
+  value->reducer = HLO_ADD;
+  value->uses = lower->uses[instr->id];
+  value->preferred = spmd_preferred(lower, instr, leaf);
+  lower->values[instr->id][leaf] = value;
+  return value;
+}
+
+static void add_form(spmd_lower_t *lower, spmd_local_t *value, hlo_instr_t *x,
+                     const spmd_sharding_t *sharding) {
+  spmd_form_t *form, **end = &value->forms;
+  if (!x || spmd_emit_failed(&lower->emit, HR_NEW(lower->arena, &form))) return;
+  *form = (spmd_form_t){x, sharding, NULL};
+  while (*end) end = &(*end)->next;
+  *end = form;
+}
+
+spmd_local_t *spmd_define(spmd_lower_t *lower, const hlo_instr_t *instr, int leaf, hlo_instr_t *x,
+                          const spmd_sharding_t *sharding) {
+  spmd_local_t *value = spmd_local_new(lower, instr, leaf);
+  if (value) add_form(lower, value, x, sharding);
+  return value;
+}
+
+void spmd_alias(spmd_lower_t *lower, const hlo_instr_t *instr, spmd_local_t *from) {
+  spmd_local_t *value = spmd_local_new(lower, instr, 0);
+  if (!value || !from) return;
+  value->reducer = from->reducer;
+  value->recipe = from->recipe;
+  bool shared = from->forms && from->forms->sharding->unreduced.count && from->uses > 1 &&
+                !value->preferred->unreduced.count;
+  if (shared) add_form(lower, value, spmd_use(lower, from, value->preferred), value->preferred);
+  for (spmd_form_t *form = from->forms; form && !shared; form = form->next)
+    add_form(lower, value, form->instr, form->sharding);
+}
+
+static spmd_form_t *form_in(const spmd_local_t *value, const spmd_sharding_t *sharding) {
+  spmd_form_t *form = value->forms;
+  while (form && !spmd_sharding_same_layout(form->sharding, sharding)) form = form->next;
+  return form;
+}
+
+static hlo_instr_t *make_splat(spmd_lower_t *lower, const hlo_instr_t *recipe,
+                               const hlo_shape_t *shape) {
+  hlo_value_t *scalar;
+  if (spmd_emit_failed(&lower->emit, hlo_value_array(shape->dtype, 0, NULL, &scalar))) return NULL;
+  memcpy(scalar->data, pass_splat_of(recipe), hr_dtype_bytes(shape->dtype));
+  hlo_instr_t *x = hlo_build_constant(&lower->emit.b, scalar);
+  if (!shape->rank) return x;
+  return hlo_build_broadcast(&lower->emit.b, x, shape, (hr_ints_t){NULL, 0});
+}
+
+static hlo_instr_t *make_iota(spmd_lower_t *lower, const hlo_instr_t *recipe,
+                              const hlo_shape_t *shape, const spmd_sharding_t *sharding) {
+  int d = (int)hlo_attr_int(recipe, HLO_ATTR_IOTA_DIMENSION);
+  spmd_emit_t *emit = &lower->emit;
+  if (!sharding->dims[d].axes.count) return spmd_emit_like(emit, recipe, NULL, shape);
+  const hlo_shape_t *positions =
+      spmd_emit_shape(emit, emit->shared->index_type, shape->rank, shape->dims);
+  hlo_instr_t *local = spmd_emit_like(emit, recipe, NULL, positions);
+  hlo_instr_t *at =
+      hlo_build_binary(&emit->b, HLO_MULTIPLY, spmd_emit_coordinate(emit, sharding->dims[d].axes),
+                       spmd_emit_index(emit, shape->dims[d]));
+  local = hlo_build_binary(&emit->b, HLO_ADD, local, spmd_emit_fill_like(emit, at, local));
+  return hlo_build_convert(&emit->b, local, shape->dtype);
+}
+
+/* The same operation on operands that are made anew, too, cut as its result wants them; whole, if
+ * it cannot be cut so. */
+static hlo_instr_t *make_again(spmd_lower_t *lower, const hlo_instr_t *recipe,
+                               const spmd_sharding_t *sharding, const hlo_shape_t *shape) {
+  const spmd_rule_t *rule = NULL;
+  const spmd_sharding_t *wanted[3], *whole = spmd_replicated(lower, shape->rank);
+  hlo_instr_t *operands[3];
+  spmd_axes_t *axes;
+  if (spmd_emit_failed(&lower->emit, spmd_rule_create(lower->arena, recipe, &rule)) || !rule ||
+      spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, rule->factor_count, &axes)))
+    return NULL;
+  bool cut = spmd_project(lower, rule, recipe->operand_count, sharding, axes);
+  for (int f = 0; f < rule->factor_count; f++)
+    cut &= !axes[f].count || spmd_can_cut_factor(recipe, rule, f);
+  for (int k = 0; k < recipe->operand_count; k++) {
+    wanted[k] = spmd_tensor_sharding(lower, rule, k, axes, (spmd_axes_t){0});
+    cut &= wanted[k] != NULL;
+  }
+  for (int k = 0; k < recipe->operand_count; k++) {
+    spmd_local_t *operand = spmd_operand(lower, recipe, k);
+    operands[k] = cut ? spmd_use(lower, operand, wanted[k]) : spmd_use_whole(lower, operand);
+  }
+  if (cut) return spmd_emit_like(&lower->emit, recipe, operands, shape);
+  shape = spmd_shape_in(lower, recipe->shape, whole);
+  hlo_instr_t *x = spmd_emit_like(&lower->emit, recipe, operands, shape);
+  return spmd_emit_reshard(&lower->emit, x, recipe->shape, whole, sharding, HLO_ADD);
+}
+
+bool spmd_is_recipe(const spmd_lower_t *lower, const hlo_instr_t *instr) {
+  bool moves = instr->op == HLO_BROADCAST || instr->op == HLO_RESHAPE || instr->op == HLO_TRANSPOSE;
+  if (!moves && (!hlo_op_is(instr->op, OP_ELEMENTWISE) || instr->operand_count > 3)) return false;
+  if (!hlo_shape_is_array(instr->shape) || !instr->shape->rank || !instr->operand_count)
+    return false;
+  for (int k = 0; k < instr->operand_count; k++) {
+    const spmd_local_t *operand = spmd_operand(lower, instr, k);
+    bool whole = instr->op == HLO_BROADCAST && operand->forms &&
+                 spmd_sharding_is_replicated(operand->forms->sharding);
+    if (!whole && !operand->recipe) return false;
+  }
+  return true;
+}
+
+static hlo_instr_t *make_recipe(spmd_lower_t *lower, const hlo_instr_t *recipe,
+                                const spmd_sharding_t *sharding) {
+  const hlo_shape_t *shape = spmd_shape_in(lower, recipe->shape, sharding);
+  if (!shape) return NULL;
+  if (recipe->op == HLO_IOTA) return make_iota(lower, recipe, shape, sharding);
+  if (recipe->op == HLO_CONSTANT) return make_splat(lower, recipe, shape);
+  if (recipe->op != HLO_BROADCAST || recipe->operands[0]->shape->rank)
+    return make_again(lower, recipe, sharding, shape);
+  hlo_instr_t *scalar = spmd_use_whole(lower, spmd_operand(lower, recipe, 0));
+  return hlo_build_broadcast(&lower->emit.b, scalar, shape, (hr_ints_t){NULL, 0});
+}
+
+static const spmd_sharding_t *without_unreduced(spmd_lower_t *lower,
+                                                const spmd_sharding_t *sharding) {
+  spmd_axes_t dims[HLO_MAX_RANK];
+  const spmd_sharding_t *made = sharding;
+  for (int d = 0; d < sharding->rank; d++) dims[d] = sharding->dims[d].axes;
+  if (sharding->unreduced.count)
+    spmd_emit_failed(&lower->emit, spmd_sharding_make(lower->arena, lower->mesh, sharding->rank,
+                                                      dims, (spmd_axes_t){0}, &made));
+  return made;
+}
+
+static const spmd_form_t *cheapest_form(const spmd_local_t *value, const spmd_sharding_t *wanted,
+                                        double *out_cost) {
+  const spmd_form_t *best = NULL;
+  *out_cost = 0;
+  for (const spmd_form_t *form = value->forms; form; form = form->next) {
+    double cost = spmd_reshard_cost(value->shape, form->sharding, wanted);
+    if (best && *out_cost <= cost) continue;
+    best = form;
+    *out_cost = cost;
+  }
+  return best;
+}
+
+/* Partial results with several users are reduced into the preferred sharding. */
+static void reduce_once(spmd_lower_t *lower, spmd_local_t *value, const spmd_sharding_t *wanted) {
+  spmd_form_t *first = value->forms;
+  if (value->uses < 2 || !first || !first->sharding->unreduced.count) return;
+  if (wanted->unreduced.count || value->preferred->unreduced.count) return;
+  if (!form_in(value, value->preferred) && !spmd_sharding_same_layout(value->preferred, wanted))
+    spmd_use(lower, value, value->preferred);
+}
+
+hlo_instr_t *spmd_use(spmd_lower_t *lower, spmd_local_t *value, const spmd_sharding_t *wanted) {
+  double cost;
+  if (!value || lower->emit.b.status || !wanted) return NULL;
+  if (!hlo_shape_is_array(value->shape)) return value->forms ? value->forms->instr : NULL;
+  const spmd_form_t *form = form_in(value, wanted);
+  if (form) return form->instr;
+  if (value->recipe) {
+    const spmd_sharding_t *plain = without_unreduced(lower, wanted);
+    if (!form_in(value, plain))
+      add_form(lower, value, make_recipe(lower, value->recipe, plain), plain);
+  }
+  reduce_once(lower, value, wanted);
+  form = cheapest_form(value, wanted, &cost);
+  if (!form) return NULL;
+  if (spmd_sharding_same_layout(form->sharding, wanted)) return form->instr;
+  hlo_instr_t *x = spmd_emit_reshard(&lower->emit, form->instr, value->shape, form->sharding,
+                                     wanted, value->reducer);
+  add_form(lower, value, x, wanted);
+  return x;
+}
+
+double spmd_use_cost(const spmd_lower_t *lower, const spmd_local_t *value,
+                     const spmd_sharding_t *wanted) {
+  double cost = 0;
+  (void)lower;
+  if (!value->recipe && hlo_shape_is_array(value->shape)) cheapest_form(value, wanted, &cost);
+  return cost;
+}
+
+hlo_instr_t *spmd_use_whole(spmd_lower_t *lower, spmd_local_t *value) {
+  return value ? spmd_use(lower, value, spmd_replicated(lower, value->shape->rank)) : NULL;
+}
+
+hlo_instr_t *spmd_pack(spmd_lower_t *lower, const hlo_shape_t *shape, hlo_instr_t *const **leaves) {
+  hlo_instr_t **elements;
+  if (!hlo_shape_is_tuple(shape)) return *(*leaves)++;
+  if (spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, shape->element_count, &elements)))
+    return NULL;
+  for (int i = 0; i < shape->element_count; i++)
+    elements[i] = spmd_pack(lower, shape->elements[i], leaves);
+  return hlo_build_tuple(&lower->emit.b, shape->element_count, elements);
+}
+
+void spmd_unpack(spmd_lower_t *lower, hlo_instr_t *x, hlo_instr_t ***out_leaves) {
+  if (!x || lower->emit.b.status) return;
+  if (!hlo_shape_is_tuple(x->shape)) {
+    *(*out_leaves)++ = x;
+    return;
+  }
+  for (int i = 0; i < x->shape->element_count; i++)
+    spmd_unpack(lower, hlo_build_element(&lower->emit.b, x, i), out_leaves);
+}
+
+hlo_instr_t *spmd_use_tuple(spmd_lower_t *lower, const hlo_instr_t *instr,
+                            const spmd_sharding_t *const *wanted) {
+  int count = hlo_shape_leaf_count(instr->shape);
+  hlo_instr_t **leaves;
+  if (spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, count, &leaves))) return NULL;
+  for (int i = 0; i < count; i++)
+    leaves[i] = spmd_use(lower, lower->values[instr->id][i], wanted[i]);
+  hlo_instr_t *const *next = leaves;
+  return spmd_pack(lower, instr->shape, &next);
+}

@@ -1,0 +1,147 @@
+/* Rules of gather and scatter. Slices that take a whole dimension pass it through; a dimension that
+ * indices choose from is a reduction of a gather, whose parts each hold some of the elements, and
+ * passes through a scatter; batch dimensions of the updates are reductions, as every part adds its
+ * own, if the combiner is a plain one. */
+#include "partition/rules/rule_builder.h"
+
+static int index_of(hr_ints_t list, int64_t value) {
+  for (int64_t i = 0; i < list.count; i++)
+    if (list.data[i] == value) return (int)i;
+  return -1;
+}
+
+typedef struct gather_dims {
+  hr_ints_t offset, collapsed, batching, indices_batching;
+  int64_t index_vector;
+} gather_dims_t;
+
+/* Dimension of the operand that window dimension number `n` runs over. */
+static int window_dim(const gather_dims_t *dims, int rank, int n) {
+  for (int d = 0; d < rank; d++) {
+    if (rule_lists(dims->collapsed, d) || rule_lists(dims->batching, d)) continue;
+    if (n-- == 0) return d;
+  }
+  return -1;
+}
+
+/* Dimension of the indices for batch dimension number `n` of the result or the updates. */
+static int indices_dim(const gather_dims_t *dims, int n) {
+  return n < dims->index_vector ? n : n + 1;
+}
+
+static void place_index_vector(rule_builder_t *builder, const gather_dims_t *dims, int indices) {
+  if (dims->index_vector >= rule_rank(builder, indices)) return;
+  int d = (int)dims->index_vector;
+  rule_place(builder, indices, d,
+             rule_add(builder, rule_size(builder, indices, d), SPMD_NEED_REPLICATION));
+}
+
+static void gather_offset(rule_builder_t *builder, int operand_dim, int d) {
+  int64_t full = rule_size(builder, 0, operand_dim), size = rule_size(builder, 2, d);
+  if (size == full || size != 1) {
+    int factor = size == full ? rule_add(builder, full, SPMD_PASS_THROUGH)
+                              : rule_add_blocked(builder, full, SPMD_NEED_REPLICATION);
+    rule_place(builder, 0, operand_dim, factor);
+    rule_place(builder, 2, d, factor);
+    return;
+  }
+  rule_place(builder, 0, operand_dim, rule_add(builder, full, SPMD_REDUCTION));
+  rule_place(builder, 2, d, rule_add(builder, 1, SPMD_NEED_REPLICATION));
+}
+
+/* A batch dimension of `tensor`, the result or updates number `tensor`: shared with the indices and
+ * with the operand where it is batched, too. Returns the factor. */
+static int batch_dim(rule_builder_t *builder, const gather_dims_t *dims, int indices, int from,
+                     spmd_factor_kind_t kind, int n) {
+  int index = indices_dim(dims, n), batching = index_of(dims->indices_batching, index);
+  if (batching >= 0) kind = SPMD_PASS_THROUGH;
+  int factor = rule_add(builder, rule_size(builder, indices, index), kind);
+  rule_place(builder, indices, index, factor);
+  for (int k = 0; k < from && batching >= 0; k++)
+    rule_place(builder, k, (int)dims->batching.data[batching], factor);
+  return factor;
+}
+
+void rule_gather(rule_builder_t *builder) {
+  const hlo_instr_t *instr = builder->instr;
+  gather_dims_t dims = {hlo_attr_ints(instr, HLO_ATTR_OFFSET_DIMS),
+                        hlo_attr_ints(instr, HLO_ATTR_COLLAPSED_SLICE_DIMS),
+                        hlo_attr_ints(instr, HLO_ATTR_OPERAND_BATCHING_DIMS),
+                        hlo_attr_ints(instr, HLO_ATTR_START_INDICES_BATCHING_DIMS),
+                        hlo_attr_int(instr, HLO_ATTR_INDEX_VECTOR_DIM)};
+  int batches = 0;
+  for (int d = 0; d < rule_rank(builder, 2); d++) {
+    int offset = index_of(dims.offset, d);
+    if (offset >= 0)
+      gather_offset(builder, window_dim(&dims, rule_rank(builder, 0), offset), d);
+    else
+      rule_place(builder, 2, d, batch_dim(builder, &dims, 1, 1, SPMD_PASS_THROUGH, batches++));
+  }
+  for (int64_t i = 0; i < dims.collapsed.count; i++) {
+    int d = (int)dims.collapsed.data[i];
+    int64_t size = rule_size(builder, 0, d);
+    rule_place(builder, 0, d,
+               rule_add(builder, size, size == 1 ? SPMD_NEED_REPLICATION : SPMD_REDUCTION));
+  }
+  place_index_vector(builder, &dims, 1);
+}
+
+/* --- scatter --- */
+
+/* The combiner is one commutative op of its two arguments. */
+static bool is_plain_combiner(const hlo_computation_t *combiner) {
+  const hlo_instr_t *root = combiner->root;
+  static const hlo_opcode_t plain[] = {HLO_ADD,     HLO_MULTIPLY, HLO_MINIMUM,
+                                       HLO_MAXIMUM, HLO_AND,      HLO_OR};
+  bool known = false;
+  for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) known |= root->op == plain[i];
+  return known && root->operand_count == 2 && combiner->params.count == 2 &&
+         root->operands[0]->op == HLO_PARAMETER && root->operands[1]->op == HLO_PARAMETER &&
+         root->operands[0] != root->operands[1];
+}
+
+static void place_range(rule_builder_t *builder, int first, int count, int dim, int factor) {
+  for (int k = 0; k < count; k++) rule_place(builder, first + k, dim, factor);
+}
+
+/* A window dimension of the updates: `n` arrays each of operands, updates and results. */
+static void scatter_window(rule_builder_t *builder, int n, int operand_dim, int d) {
+  int64_t full = rule_size(builder, 0, operand_dim), size = rule_size(builder, n + 1, d);
+  bool whole = full == size;
+  spmd_factor_kind_t kind = whole ? SPMD_PASS_THROUGH : SPMD_NEED_REPLICATION;
+  int factor = rule_add(builder, full, kind);
+  place_range(builder, 0, n, operand_dim, factor);
+  place_range(builder, rule_result(builder, 0), n, operand_dim, factor);
+  if (!whole) factor = rule_add(builder, size, kind);
+  place_range(builder, n + 1, n, d, factor);
+}
+
+void rule_scatter(rule_builder_t *builder) {
+  const hlo_instr_t *instr = builder->instr;
+  gather_dims_t dims = {hlo_attr_ints(instr, HLO_ATTR_UPDATE_WINDOW_DIMS),
+                        hlo_attr_ints(instr, HLO_ATTR_INSERTED_WINDOW_DIMS),
+                        hlo_attr_ints(instr, HLO_ATTR_INPUT_BATCHING_DIMS),
+                        hlo_attr_ints(instr, HLO_ATTR_SCATTER_INDICES_BATCHING_DIMS),
+                        hlo_attr_int(instr, HLO_ATTR_INDEX_VECTOR_DIM)};
+  int n = (builder->operand_count - 1) / 2, batches = 0, result = rule_result(builder, 0);
+  bool plain = n == 1 && is_plain_combiner(instr->called[0]);
+  for (int d = 0; d < rule_rank(builder, n + 1); d++) {
+    int window = index_of(dims.offset, d);
+    if (window >= 0) {
+      scatter_window(builder, n, window_dim(&dims, rule_rank(builder, 0), window), d);
+      continue;
+    }
+    int batching = index_of(dims.indices_batching, indices_dim(&dims, batches));
+    int factor =
+        batch_dim(builder, &dims, n, n, plain ? SPMD_REDUCTION : SPMD_NEED_REPLICATION, batches++);
+    place_range(builder, n + 1, n, d, factor);
+    if (batching >= 0) place_range(builder, result, n, (int)dims.batching.data[batching], factor);
+  }
+  for (int64_t i = 0; i < dims.collapsed.count; i++) {
+    int d = (int)dims.collapsed.data[i];
+    int factor = rule_add(builder, rule_size(builder, 0, d), SPMD_PASS_THROUGH);
+    place_range(builder, 0, n, d, factor);
+    place_range(builder, result, n, d, factor);
+  }
+  place_index_vector(builder, &dims, n);
+}

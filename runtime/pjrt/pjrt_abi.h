@@ -1,0 +1,250 @@
+/* The binary interface of PJRT plugins, in hlorun's own words: the sizes and offsets are those of
+ * version 0.91, the last that this plugin offers. Functions whose arguments have the same shape
+ * share a struct; pjrt_functions.def says which function takes which.
+ *
+ * Convention: the caller fills in struct_size; a plugin reads and writes no field beyond it. Fields
+ *             marked "out" are written by the plugin. Sizes of text are in bytes, without a NUL.
+ * Source:     the interface as published with XLA; tests/pjrt compares every struct with the
+ *             header of a TensorFlow wheel where one is installed. */
+#ifndef PJRT_ABI_H
+#define PJRT_ABI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PJRT_MAJOR = 0, PJRT_MINOR = 91 };
+
+/* An optional group of functions; the list is searched by type. */
+typedef struct pjrt_extension {
+  size_t struct_size;
+  int type;
+  struct pjrt_extension *next;
+} pjrt_extension_t;
+
+enum {
+  PJRT_EXTENSION_LAYOUTS = 4,
+  PJRT_EXTENSION_FFI = 5,
+  PJRT_EXTENSION_MEMORY_DESCRIPTIONS = 6,
+  PJRT_EXTENSION_SHARDINGS = 19
+};
+
+/* First fields of every struct of arguments. */
+#define PJRT_HEAD     \
+  size_t struct_size; \
+  pjrt_extension_t *extension_start
+
+typedef struct pjrt_error pjrt_error_t;
+typedef struct pjrt_event pjrt_event_t;
+typedef struct pjrt_client pjrt_client_t;
+typedef struct pjrt_device pjrt_device_t; /* also its description */
+typedef struct pjrt_memory pjrt_memory_t; /* also its description */
+typedef struct pjrt_topology pjrt_topology_t;
+typedef struct pjrt_executable pjrt_executable_t; /* loaded or not */
+typedef struct pjrt_buffer pjrt_buffer_t;
+typedef struct pjrt_context pjrt_context_t;
+typedef struct pjrt_transfer pjrt_transfer_t;
+
+/* All functions of the table; the arguments are one of the structs below. NULL is success. */
+typedef pjrt_error_t *(*pjrt_function_t)(void *args);
+
+enum {
+#define PJRT_FUNCTION(name, fn, args, last) PJRT_INDEX_##name,
+#define PJRT_DIRECT(name, fn, args, last) PJRT_INDEX_##name,
+#define PJRT_MISSING(name) PJRT_INDEX_##name,
+#include "pjrt/pjrt_functions.def"
+#undef PJRT_FUNCTION
+#undef PJRT_DIRECT
+#undef PJRT_MISSING
+  PJRT_FUNCTION_COUNT
+};
+
+typedef struct pjrt_api {
+  PJRT_HEAD;
+  struct {
+    PJRT_HEAD;
+    int major, minor;
+  } version;
+  pjrt_function_t functions[PJRT_FUNCTION_COUNT];
+} pjrt_api_t;
+
+/* --- statuses --- */
+
+/* Numbers of absl::StatusCode. */
+typedef enum pjrt_code {
+  PJRT_OK = 0,
+  PJRT_CANCELLED = 1,
+  PJRT_UNKNOWN = 2,
+  PJRT_INVALID_ARGUMENT = 3,
+  PJRT_DEADLINE_EXCEEDED = 4,
+  PJRT_NOT_FOUND = 5,
+  PJRT_RESOURCE_EXHAUSTED = 8,
+  PJRT_FAILED_PRECONDITION = 9,
+  PJRT_ABORTED = 10,
+  PJRT_UNIMPLEMENTED = 12,
+  PJRT_INTERNAL = 13,
+  PJRT_UNAVAILABLE = 14,
+  PJRT_CODE_LIMIT = 17
+} pjrt_code_t;
+
+typedef struct pjrt_error_args {
+  PJRT_HEAD;
+  pjrt_error_t *error;
+} pjrt_error_args_t;
+
+typedef struct pjrt_error_message_args {
+  PJRT_HEAD;
+  const pjrt_error_t *error;
+  const char *message; /* out; lives as long as the error */
+  size_t message_size;
+} pjrt_error_message_args_t;
+
+typedef struct pjrt_error_code_args {
+  PJRT_HEAD;
+  const pjrt_error_t *error;
+  pjrt_code_t code; /* out */
+} pjrt_error_code_args_t;
+
+/* --- values with a name --- */
+
+typedef enum pjrt_named_kind {
+  PJRT_NAMED_STRING,
+  PJRT_NAMED_INT64,
+  PJRT_NAMED_INT64_LIST,
+  PJRT_NAMED_FLOAT,
+  PJRT_NAMED_BOOL
+} pjrt_named_kind_t;
+
+typedef struct pjrt_named {
+  PJRT_HEAD;
+  const char *name;
+  size_t name_size;
+  pjrt_named_kind_t kind;
+  union {
+    const char *string;
+    int64_t int64;
+    const int64_t *int64s;
+    float real;
+    bool boolean;
+  };
+  size_t value_size; /* bytes of a string, elements of a list; else 1 */
+} pjrt_named_t;
+
+/* --- the plugin --- */
+
+typedef struct pjrt_plugin_args {
+  PJRT_HEAD;
+} pjrt_plugin_args_t;
+
+typedef struct pjrt_plugin_attributes_args {
+  PJRT_HEAD;
+  const pjrt_named_t *attributes; /* out; static */
+  size_t count;
+} pjrt_plugin_attributes_args_t;
+
+/* --- events --- */
+
+typedef struct pjrt_event_args {
+  PJRT_HEAD;
+  pjrt_event_t *event; /* out of Event_Create */
+} pjrt_event_args_t;
+
+typedef struct pjrt_event_ready_args {
+  PJRT_HEAD;
+  pjrt_event_t *event;
+  bool is_ready; /* out */
+} pjrt_event_ready_args_t;
+
+/* Takes over the error, which is NULL for success. */
+typedef void (*pjrt_event_fn)(pjrt_error_t *error, void *context);
+
+typedef struct pjrt_event_on_ready_args {
+  PJRT_HEAD;
+  pjrt_event_t *event;
+  pjrt_event_fn callback;
+  void *context;
+} pjrt_event_on_ready_args_t;
+
+typedef struct pjrt_event_set_args {
+  PJRT_HEAD;
+  pjrt_event_t *event;
+  pjrt_code_t code;
+  const char *message;
+  size_t message_size;
+} pjrt_event_set_args_t;
+
+/* --- any object --- */
+
+/* A text, or an array, that lives as long as the object. */
+typedef struct pjrt_text_args {
+  PJRT_HEAD;
+  void *object;
+  const char *text; /* out */
+  size_t size;
+} pjrt_text_args_t;
+
+typedef struct pjrt_int_args {
+  PJRT_HEAD;
+  void *object;
+  int value; /* out */
+} pjrt_int_args_t;
+
+typedef struct pjrt_size_args {
+  PJRT_HEAD;
+  void *object;
+  size_t value; /* out */
+} pjrt_size_args_t;
+
+typedef struct pjrt_flag_args {
+  PJRT_HEAD;
+  void *object;
+  bool value; /* out */
+} pjrt_flag_args_t;
+
+typedef struct pjrt_object_args {
+  PJRT_HEAD;
+  void *object;
+} pjrt_object_args_t;
+
+/* Another object that belongs to the first, or a new reference, as the function says. */
+typedef struct pjrt_pointer_args {
+  PJRT_HEAD;
+  void *object;
+  void *value; /* out */
+} pjrt_pointer_args_t;
+
+typedef struct pjrt_list_args {
+  PJRT_HEAD;
+  void *object;
+  const void *items; /* out; live as long as the object */
+  size_t count;
+} pjrt_list_args_t;
+
+/* The same with the count in front. */
+typedef struct pjrt_counted_args {
+  PJRT_HEAD;
+  void *object;
+  size_t count; /* out */
+  const void *items;
+} pjrt_counted_args_t;
+
+/* Texts by index, with their sizes. */
+typedef struct pjrt_texts_args {
+  PJRT_HEAD;
+  void *object;
+  size_t count; /* out */
+  const void *items;
+  const size_t *sizes;
+} pjrt_texts_args_t;
+
+/* Bytes with an owner, which the caller gives back. */
+typedef struct pjrt_serialized_args {
+  PJRT_HEAD;
+  const void *object;
+  const char *bytes; /* out */
+  size_t size_bytes;
+  void *owner;
+  void (*release)(void *owner);
+} pjrt_serialized_args_t;
+
+#endif

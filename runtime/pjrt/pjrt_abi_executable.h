@@ -1,0 +1,115 @@
+/* Arguments of the functions for programs and executions. See pjrt_abi.h for the convention. */
+#ifndef PJRT_ABI_EXECUTABLE_H
+#define PJRT_ABI_EXECUTABLE_H
+
+#include "pjrt/pjrt_abi.h"
+
+typedef struct pjrt_program {
+  PJRT_HEAD;
+  char *code;
+  size_t code_size;
+  const char *format; /* "mlir", "hlo" */
+  size_t format_size;
+} pjrt_program_t;
+
+typedef struct pjrt_client_compile_args {
+  PJRT_HEAD;
+  pjrt_client_t *client;
+  const pjrt_program_t *program;
+  const char *options; /* serialized CompileOptionsProto */
+  size_t options_size;
+  pjrt_executable_t *executable; /* out */
+} pjrt_client_compile_args_t;
+
+typedef struct pjrt_optimized_args {
+  PJRT_HEAD;
+  pjrt_executable_t *executable;
+  pjrt_program_t *program; /* in: where to; code NULL asks for the size */
+} pjrt_optimized_args_t;
+
+/* Bytes on the device, then the same on the host, which is 0 where both are one. */
+typedef struct pjrt_compiled_memory_args {
+  PJRT_HEAD;
+  pjrt_executable_t *executable;
+  int64_t generated_code, arguments, results, aliases, temporaries; /* out */
+  int64_t host_generated_code, host_arguments, host_results, host_aliases, host_temporaries;
+  int64_t peak, total;
+} pjrt_compiled_memory_args_t;
+
+typedef struct pjrt_output_dims_args {
+  PJRT_HEAD;
+  pjrt_executable_t *executable;
+  size_t num_outputs;      /* in or out */
+  const int64_t *dims;     /* out; all dimensions of all results, one after the other */
+  const size_t *dim_sizes; /* out; ranks of the results */
+} pjrt_output_dims_args_t;
+
+typedef struct pjrt_deserialize_args {
+  PJRT_HEAD;
+  pjrt_client_t *client;
+  const char *bytes;
+  size_t size_bytes;
+  pjrt_executable_t *executable; /* out */
+  const char *options;           /* NULL: those that it was compiled with */
+  size_t options_size;
+} pjrt_deserialize_args_t;
+
+typedef struct pjrt_execute_options {
+  PJRT_HEAD;
+  void **send_callbacks, **recv_callbacks;
+  size_t num_send_ops, num_recv_ops;
+  int launch_id;
+  const int64_t *kept_inputs; /* arguments that may not be donated */
+  size_t num_kept_inputs;
+  pjrt_context_t *context;
+  const char *call_location;
+  size_t num_tasks;
+  int *task_ids;
+  int64_t *incarnation_ids;
+} pjrt_execute_options_t;
+
+typedef struct pjrt_execute_args {
+  PJRT_HEAD;
+  pjrt_executable_t *executable;
+  pjrt_execute_options_t *options;
+  pjrt_buffer_t *const *const *arguments; /* [device][argument] */
+  size_t num_devices, num_args;
+  pjrt_buffer_t **const *results; /* out; [device][result] */
+  pjrt_event_t **complete;        /* out; one per device; NULL: not wanted */
+  pjrt_device_t *execute_device;  /* NULL: those of the assignment */
+} pjrt_execute_args_t;
+
+typedef struct pjrt_context_args {
+  PJRT_HEAD;
+  pjrt_context_t *context; /* out of ExecuteContext_Create */
+} pjrt_context_args_t;
+
+/* --- the extension for the FFI --- */
+
+typedef struct pjrt_ffi_type_args {
+  PJRT_HEAD;
+  const char *name;
+  size_t name_size;
+  int64_t type_id; /* in and out; 0: the plugin chooses */
+  const void *type_info;
+} pjrt_ffi_type_args_t;
+
+typedef struct pjrt_ffi_user_data_args {
+  PJRT_HEAD;
+  pjrt_context_t *context;
+  int64_t type_id;
+  void *data;
+} pjrt_ffi_user_data_args_t;
+
+/* This one struct has no extension_start. */
+typedef struct pjrt_ffi_handler_args {
+  size_t struct_size;
+  const char *target;
+  size_t target_size;
+  void *handler;
+  const char *platform;
+  size_t platform_size;
+  unsigned traits;
+} pjrt_ffi_handler_args_t;
+
+#endif

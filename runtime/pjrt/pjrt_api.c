@@ -1,0 +1,93 @@
+/* The function table, and the symbol by which a framework finds it. Each entry checks that the
+ * caller's struct is there and has all fields that the function needs, calls the function, and
+ * translates its status. What is not implemented says so with its name. */
+#include "pjrt/pjrt_api.h"
+
+#include "pjrt/pjrt_error.h"
+#include "pjrt/pjrt_extensions.h"
+#include "pjrt/pjrt_python.h"
+
+hr_status_t pjrt_check_args(const void *args, size_t size_bytes, const char *name) {
+  if (!args) return hr_error(HR_USAGE, "%s: the arguments are NULL", name);
+  size_t found = *(const size_t *)args;
+  if (found >= size_bytes) return NULL;
+  return hr_error(HR_USAGE, "%s: struct_size is %zu, want at least %zu", name, found, size_bytes);
+}
+
+#define END_OF(args, last) \
+  (offsetof(pjrt_##args##_args_t, last) + sizeof(((pjrt_##args##_args_t *)NULL)->last))
+
+#define PJRT_FUNCTION(name, fn, args, last)                                         \
+  static pjrt_error_t *call_##name(void *arguments) {                               \
+    hr_status_t st = pjrt_check_args(arguments, END_OF(args, last), "PJRT_" #name); \
+    if (!st) st = pjrt_##fn(arguments);                                             \
+    return __builtin_expect(st != NULL, false) ? pjrt_error_from_status(st) : NULL; \
+  }
+#define PJRT_DIRECT(name, fn, args, last)                                           \
+  static pjrt_error_t *call_##name(void *arguments) {                               \
+    hr_status_t st = pjrt_check_args(arguments, END_OF(args, last), "PJRT_" #name); \
+    return st ? pjrt_error_from_status(st) : pjrt_##fn(arguments);                  \
+  }
+#define PJRT_MISSING(name)                                                        \
+  static pjrt_error_t *call_##name(void *arguments) {                             \
+    (void)arguments;                                                              \
+    return pjrt_error_from_status(                                                \
+        hr_error(HR_UNSUPPORTED, "PJRT_" #name " is not implemented by hlorun")); \
+  }
+#include "pjrt/pjrt_functions.def"
+#undef PJRT_FUNCTION
+#undef PJRT_DIRECT
+#undef PJRT_MISSING
+
+static pjrt_api_t api = {
+    .struct_size = sizeof api,
+    .version = {.struct_size = sizeof api.version, .major = PJRT_MAJOR, .minor = PJRT_MINOR},
+    .functions = {
+#define PJRT_FUNCTION(name, fn, args, last) call_##name,
+#define PJRT_DIRECT(name, fn, args, last) call_##name,
+#define PJRT_MISSING(name) call_##name,
+#include "pjrt/pjrt_functions.def"
+#undef PJRT_FUNCTION
+#undef PJRT_DIRECT
+#undef PJRT_MISSING
+    }};
+
+const pjrt_api_t *GetPjrtApi(void);
+const pjrt_api_t *GetPjrtApi(void) {
+  api.extension_start = &pjrt_shardings_extension.base;
+  pjrt_shardings_extension.base.next = &pjrt_layouts_extension.base;
+  pjrt_layouts_extension.base.next = &pjrt_memories_extension.base;
+  pjrt_memories_extension.base.next = &pjrt_ffi_extension.base;
+  return &api;
+}
+
+hr_status_t pjrt_plugin_initialize(pjrt_plugin_args_t *args) {
+  (void)args;
+  pjrt_python_begin();
+  return NULL;
+}
+
+/* The version of StableHLO that programs are to be written in: the newest that runtime/mlir reads
+ * in all its forms. */
+static const int64_t stablehlo_current[] = {1, 13, 0}, stablehlo_minimum[] = {0, 9, 0};
+
+#define STABLEHLO_VERSION(text, list)                                                       \
+  {                                                                                         \
+    .struct_size = sizeof(pjrt_named_t), .name = text, .name_size = sizeof text - 1,        \
+    .kind = PJRT_NAMED_INT64_LIST, .int64s = list, .value_size = sizeof list / sizeof *list \
+  }
+
+hr_status_t pjrt_plugin_attributes(pjrt_plugin_attributes_args_t *args) {
+  static const pjrt_named_t attributes[] = {
+      STABLEHLO_VERSION("stablehlo_current_version", stablehlo_current),
+      STABLEHLO_VERSION("stablehlo_minimum_version", stablehlo_minimum),
+      {.struct_size = sizeof(pjrt_named_t),
+       .name = "xla_version",
+       .name_size = 11,
+       .kind = PJRT_NAMED_INT64,
+       .int64 = 2,
+       .value_size = 1}};
+  args->attributes = attributes;
+  args->count = sizeof attributes / sizeof *attributes;
+  return NULL;
+}

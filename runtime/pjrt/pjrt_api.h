@@ -1,0 +1,41 @@
+/* Declarations of the functions of the table, from pjrt_functions.def. Those of PJRT_FUNCTION
+ * return a status; the table's entry checks struct_size before it calls them. */
+#ifndef PJRT_API_H
+#define PJRT_API_H
+
+#include "base/status.h"
+#include "pjrt/pjrt_abi.h"
+#include "pjrt/pjrt_abi_buffer.h"
+#include "pjrt/pjrt_abi_client.h"
+#include "pjrt/pjrt_abi_executable.h"
+#include "pjrt/pjrt_error.h"
+
+#define PJRT_FUNCTION(name, fn, args, last) hr_status_t pjrt_##fn(pjrt_##args##_args_t *);
+#define PJRT_DIRECT(name, fn, args, last) pjrt_error_t *pjrt_##fn(pjrt_##args##_args_t *);
+#define PJRT_MISSING(name)
+#include "pjrt/pjrt_functions.def"
+#undef PJRT_FUNCTION
+#undef PJRT_DIRECT
+#undef PJRT_MISSING
+
+/* An object that the caller must give is NULL: USAGE with its name. */
+#define PJRT_NOT_NULL(object)                                                      \
+  do {                                                                             \
+    if (!(object)) return hr_error(HR_USAGE, "%s: %s is NULL", __func__, #object); \
+  } while (0)
+
+/* Does the caller's struct have this field? */
+#define PJRT_HAS(args, field) \
+  ((args)->struct_size >= offsetof(__typeof__(*(args)), field) + sizeof((args)->field))
+
+/* Checks of arguments of extensions, whose functions are not in the table. */
+hr_status_t pjrt_check_args(const void *args, size_t size_bytes, const char *name);
+/* Entry of an extension's table: as an entry of the main table. */
+#define PJRT_ENTRY(name, fn, args_type, last)                                             \
+  static pjrt_error_t *call_##fn(void *args) {                                            \
+    hr_status_t st = pjrt_check_args(                                                     \
+        args, offsetof(args_type, last) + sizeof(((args_type *)0)->last), "PJRT_" #name); \
+    return pjrt_error_from_status(st ? st : pjrt_##fn(args));                             \
+  }
+
+#endif

@@ -1,0 +1,249 @@
+/* Buffers: life, holds, and the functions that ask for their properties. */
+#include "pjrt/pjrt_buffer.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+static const uint8_t types[HR_DTYPE_COUNT] = {
+#define PJRT_TYPE(number, dtype) [HR_##dtype] = (number),
+#include "pjrt/pjrt_types.def"
+#undef PJRT_TYPE
+};
+
+int pjrt_type(hr_dtype_t dtype) { return types[dtype]; }
+
+hr_status_t pjrt_dtype(int type, hr_dtype_t *out_dtype) {
+  for (int dtype = 0; dtype < HR_DTYPE_COUNT; dtype++)
+    if (type > 0 && types[dtype] == type) {
+      *out_dtype = (hr_dtype_t)dtype;
+      return NULL;
+    }
+  return hr_error(HR_USAGE, "there is no element type number %d", type);
+}
+
+static hr_status_t create(pjrt_memory_t *memory, hr_dtype_t dtype, int rank, const int64_t *dims,
+                          pjrt_buffer_t **out_buffer) {
+  void *block;
+  HR_TRY(hr_alloc(sizeof(pjrt_buffer_t) + (size_t)rank * sizeof *dims, &block));
+  pjrt_buffer_t *buffer = block;
+  *buffer = (pjrt_buffer_t){.references = 1, .memory = memory, .dtype = dtype, .rank = rank};
+  for (int d = 0; d < rank; d++) buffer->dims[d] = dims[d];
+  *out_buffer = buffer;
+  return NULL;
+}
+
+hr_status_t pjrt_buffer_pending(pjrt_memory_t *memory, const hlo_shape_t *shape,
+                                pjrt_event_t *ready, pjrt_buffer_t **out_buffer) {
+  HR_TRY(create(memory, shape->dtype, shape->rank, shape->dims, out_buffer));
+  (*out_buffer)->ready = pjrt_event_retain(ready);
+  (*out_buffer)->is_dynamic = hlo_shape_is_dynamic(shape);
+  return NULL;
+}
+
+hr_status_t pjrt_buffer_of(pjrt_memory_t *memory, hlo_value_t *value, pjrt_buffer_t **out_buffer) {
+  hr_status_t st = create(memory, value->dtype, value->rank, value->dims, out_buffer);
+  if (st)
+    hlo_value_release(value);
+  else
+    atomic_init(&(*out_buffer)->value, value);
+  return st;
+}
+
+static void drop_value(pjrt_buffer_t *buffer) {
+  hlo_value_release(atomic_exchange(&buffer->value, NULL));
+}
+
+void pjrt_buffer_fulfil(pjrt_buffer_t *buffer, hlo_value_t *value) {
+  atomic_store(&buffer->value, value);
+  if (atomic_load(&buffer->state) == PJRT_DELETED) drop_value(buffer);
+}
+
+pjrt_buffer_t *pjrt_buffer_retain(pjrt_buffer_t *buffer) {
+  atomic_fetch_add_explicit(&buffer->references, 1, memory_order_relaxed);
+  return buffer;
+}
+
+void pjrt_buffer_release(pjrt_buffer_t *buffer) {
+  if (!buffer || atomic_fetch_sub_explicit(&buffer->references, 1, memory_order_acq_rel) != 1)
+    return;
+  drop_value(buffer);
+  pjrt_event_release(buffer->ready);
+  hr_free(buffer);
+}
+
+hr_status_t pjrt_buffer_hold(pjrt_buffer_t *buffer) {
+  if (!(atomic_fetch_add(&buffer->state, 1) & PJRT_DELETED)) return NULL;
+  pjrt_buffer_unhold(buffer);
+  return hr_error(HR_USAGE, "Array has been deleted or donated");
+}
+
+void pjrt_buffer_unhold(pjrt_buffer_t *buffer) {
+  if (atomic_fetch_sub(&buffer->state, 1) == (PJRT_DELETED | 1)) drop_value(buffer);
+}
+
+hr_status_t pjrt_buffer_donate(pjrt_buffer_t *buffer) {
+  HR_TRY(pjrt_buffer_hold(buffer));
+  if (!(atomic_fetch_or(&buffer->state, PJRT_DELETED) & PJRT_DELETED)) return NULL;
+  pjrt_buffer_unhold(buffer);
+  return hr_error(HR_USAGE, "Array has been deleted or donated");
+}
+
+hlo_value_t *pjrt_buffer_take(pjrt_buffer_t *buffer) {
+  hlo_value_t *value;
+  if (atomic_load(&buffer->state) == (PJRT_DELETED | 1))
+    value = atomic_exchange(&buffer->value, NULL);
+  else
+    value = hlo_value_retain(atomic_load(&buffer->value));
+  pjrt_buffer_unhold(buffer);
+  return value;
+}
+
+hr_status_t pjrt_buffer_wait(pjrt_buffer_t *buffer, hlo_value_t **out_value) {
+  if (buffer->ready) {
+    pjrt_event_wait(buffer->ready);
+    HR_TRY(pjrt_error_status(pjrt_event_failure(buffer->ready)));
+  }
+  *out_value = atomic_load(&buffer->value);
+  return NULL;
+}
+
+/* --- functions of the interface --- */
+
+static void mark_deleted(pjrt_buffer_t *buffer) {
+  if (atomic_fetch_or(&buffer->state, PJRT_DELETED) == 0) drop_value(buffer);
+}
+
+hr_status_t pjrt_buffer_destroy(pjrt_object_args_t *args) {
+  pjrt_buffer_t *buffer = args->object;
+  if (!buffer) return NULL;
+  mark_deleted(buffer);
+  pjrt_buffer_release(buffer);
+  return NULL;
+}
+
+hr_status_t pjrt_buffer_delete(pjrt_object_args_t *args) {
+  PJRT_NOT_NULL(args->object);
+  mark_deleted(args->object);
+  return NULL;
+}
+
+hr_status_t pjrt_buffer_is_deleted(pjrt_flag_args_t *args) {
+  pjrt_buffer_t *buffer = args->object;
+  PJRT_NOT_NULL(buffer);
+  args->value = (atomic_load(&buffer->state) & PJRT_DELETED) != 0;
+  return NULL;
+}
+
+hr_status_t pjrt_buffer_element_type(pjrt_int_args_t *args) {
+  pjrt_buffer_t *buffer = args->object;
+  PJRT_NOT_NULL(buffer);
+  args->value = pjrt_type(buffer->dtype);
+  return NULL;
+}
+
+/* Sizes of a dynamic array are known once it is computed. */
+hr_status_t pjrt_buffer_dimensions(pjrt_list_args_t *args) {
+  pjrt_buffer_t *buffer = args->object;
+  PJRT_NOT_NULL(buffer);
+  args->items = buffer->dims;
+  args->count = (size_t)buffer->rank;
+  if (!buffer->is_dynamic) return NULL;
+  hlo_value_t *value;
+  HR_TRY(pjrt_buffer_wait(buffer, &value));
+  if (value && value->rank == buffer->rank)
+    memcpy(buffer->dims, value->dims, (size_t)value->rank * sizeof *value->dims);
+  return NULL;
+}
+
+hr_status_t pjrt_buffer_dynamic_dimensions(pjrt_list_args_t *args) {
+  PJRT_NOT_NULL(args->object);
+  args->items = NULL;
+  args->count = 0;
+  return NULL;
+}
+
+/* Row-major, whatever the rank: a part of one table. */
+hr_status_t pjrt_buffer_memory_layout(pjrt_layout_args_t *args) {
+  static const int64_t order[HLO_MAX_RANK] = {31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21,
+                                              20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10,
+                                              9,  8,  7,  6,  5,  4,  3,  2,  1,  0};
+  PJRT_NOT_NULL(args->buffer);
+  size_t rank = (size_t)args->buffer->rank;
+  args->layout = (pjrt_layout_t){
+      .tiled = {.minor_to_major = order + HLO_MAX_RANK - rank, .minor_to_major_size = rank}};
+  return NULL;
+}
+
+hr_status_t pjrt_buffer_size(pjrt_size_args_t *args) {
+  pjrt_buffer_t *buffer = args->object;
+  PJRT_NOT_NULL(buffer);
+  size_t size_bytes = hr_dtype_bytes(buffer->dtype);
+  for (int d = 0; d < buffer->rank; d++) size_bytes *= (size_t)buffer->dims[d];
+  args->value = size_bytes;
+  return NULL;
+}
+
+hr_status_t pjrt_buffer_device(pjrt_pointer_args_t *args) {
+  pjrt_buffer_t *buffer = args->object;
+  PJRT_NOT_NULL(buffer);
+  args->value = buffer->memory->device;
+  return NULL;
+}
+
+hr_status_t pjrt_buffer_memory(pjrt_pointer_args_t *args) {
+  pjrt_buffer_t *buffer = args->object;
+  PJRT_NOT_NULL(buffer);
+  args->value = buffer->memory;
+  return NULL;
+}
+
+hr_status_t pjrt_buffer_is_on_cpu(pjrt_flag_args_t *args) {
+  PJRT_NOT_NULL(args->object);
+  args->value = true;
+  return NULL;
+}
+
+hr_status_t pjrt_buffer_ready_event(pjrt_pointer_args_t *args) {
+  pjrt_buffer_t *buffer = args->object;
+  pjrt_event_t *event;
+  PJRT_NOT_NULL(buffer);
+  if (buffer->ready)
+    event = pjrt_event_retain(buffer->ready);
+  else
+    HR_TRY(pjrt_event_new_ready(&event));
+  args->value = event;
+  return NULL;
+}
+
+hr_status_t pjrt_buffer_unsafe_pointer(pjrt_pointer_args_t *args) {
+  pjrt_buffer_t *buffer = args->object;
+  hlo_value_t *value;
+  PJRT_NOT_NULL(buffer);
+  HR_TRY(pjrt_buffer_hold(buffer));
+  hr_status_t st = pjrt_buffer_wait(buffer, &value);
+  if (!st) args->value = value ? value->data : NULL;
+  pjrt_buffer_unhold(buffer);
+  return st;
+}
+
+hr_status_t pjrt_buffer_increase_external(pjrt_object_args_t *args) {
+  pjrt_buffer_t *buffer = args->object;
+  PJRT_NOT_NULL(buffer);
+  HR_TRY(pjrt_buffer_hold(buffer));
+  atomic_fetch_add(&buffer->externals, 1);
+  pjrt_buffer_retain(buffer);
+  return NULL;
+}
+
+hr_status_t pjrt_buffer_decrease_external(pjrt_object_args_t *args) {
+  pjrt_buffer_t *buffer = args->object;
+  PJRT_NOT_NULL(buffer);
+  int before = atomic_load(&buffer->externals);
+  while (before > 0 && !atomic_compare_exchange_weak(&buffer->externals, &before, before - 1)) {
+  }
+  if (before <= 0) return hr_error(HR_USAGE, "a buffer has no external references to drop");
+  pjrt_buffer_unhold(buffer);
+  pjrt_buffer_release(buffer);
+  return NULL;
+}

@@ -1,0 +1,272 @@
+/* Clients: how many devices there are, and the functions that ask for them. HLORUN_DEVICES devices
+ * in a process without a launcher; under one (hlorun -n, mpirun, srun) each process is one device.
+ * The platform is called "cpu", as JAX chooses its lowerings, donation and custom calls by that
+ * name; the version says that it is hlorun. */
+#include "pjrt/pjrt_client.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "hlorun.h"
+#include "pjrt/pjrt_world.h"
+#include "transport/core/transport.h"
+
+#define MAX_DEVICES 1024
+
+const char *const pjrt_memory_kind_names[PJRT_MEMORY_KINDS] = {"device", "pinned_host",
+                                                               "unpinned_host"};
+
+/* An integer option of the framework, else an environment variable, else `otherwise`. */
+static int64_t find_option(const pjrt_client_create_args_t *args, const char *name,
+                           const char *variable, int64_t otherwise) {
+  for (size_t i = 0; i < args->option_count; i++) {
+    const pjrt_named_t *option = &args->options[i];
+    if (option->name_size != strlen(name) || memcmp(option->name, name, option->name_size) != 0)
+      continue;
+    if (option->kind == PJRT_NAMED_INT64) return option->int64;
+    if (option->kind == PJRT_NAMED_STRING) return strtoll(option->string, NULL, 10);
+  }
+  const char *text = getenv(variable);
+  return text && *text ? strtoll(text, NULL, 10) : otherwise;
+}
+
+static hr_status_t count_devices(const pjrt_client_create_args_t *args, pjrt_client_t *client) {
+  int64_t devices = find_option(args, "devices", "HLORUN_DEVICES", 1);
+  client->process_count = tp_launcher_world_size();
+  if (client->process_count < 1) client->process_count = 1;
+  if (devices < 1 || devices > MAX_DEVICES)
+    return hr_error(HR_USAGE, "HLORUN_DEVICES is %lld, want 1 to %d", (long long)devices,
+                    MAX_DEVICES);
+  if (client->process_count > 1 && devices > 1)
+    return hr_error(HR_USAGE,
+                    "HLORUN_DEVICES is %lld in a world of %d processes, each of which is one "
+                    "device: unset it",
+                    (long long)devices, client->process_count);
+  client->local_count = (int)devices;
+  client->device_count = client->local_count * client->process_count;
+  return NULL;
+}
+
+static int choose_threads(const pjrt_client_create_args_t *args, const pjrt_client_t *client) {
+  long cores = sysconf(_SC_NPROCESSORS_ONLN) / client->local_count;
+  if (client->process_count > 1) return 0; /* the launcher's share of the host */
+  return (int)find_option(args, "threads", "HLORUN_THREADS", cores > 1 ? cores : 1);
+}
+
+static void init_device(pjrt_client_t *client, int id) {
+  pjrt_device_t *device = &client->devices[id];
+  *device = (pjrt_device_t){.client = client,
+                            .id = id,
+                            .local_id = id % client->local_count,
+                            .process = id / client->local_count};
+  device->is_local = device->process == client->process_index;
+  snprintf(device->to_string, sizeof device->to_string, "CpuDevice(id=%d)", id);
+  snprintf(device->debug_string, sizeof device->debug_string, "HLORUN_CPU_%d", id);
+  for (int k = 0; k < PJRT_MEMORY_KINDS; k++) {
+    pjrt_memory_t *memory = &device->memories[k];
+    *memory = (pjrt_memory_t){.device = device, .id = id * PJRT_MEMORY_KINDS + k, .kind = k};
+    snprintf(memory->text, sizeof memory->text, "MemorySpace(kind=%s, id=%d)",
+             pjrt_memory_kind_names[k], memory->id);
+    device->memory_list[k] = memory;
+  }
+  pjrt_stream_init(&device->stream);
+}
+
+static hr_status_t make_devices(pjrt_client_t *client) {
+  void *devices, *list;
+  size_t count = (size_t)client->device_count, locals = (size_t)client->local_count;
+  HR_TRY(hr_alloc_zeroed(count * sizeof(pjrt_device_t), &devices));
+  client->devices = devices;
+  HR_TRY(hr_alloc_zeroed((count + locals * (1 + PJRT_MEMORY_KINDS)) * sizeof(void *), &list));
+  client->device_list = list;
+  client->local_list = client->device_list + count;
+  client->memory_list = (pjrt_memory_t **)(client->local_list + locals);
+  for (int id = 0, local = 0; id < client->device_count; id++) {
+    init_device(client, id);
+    client->device_list[id] = &client->devices[id];
+    if (!client->devices[id].is_local) continue;
+    client->local_list[local] = &client->devices[id];
+    for (int k = 0; k < PJRT_MEMORY_KINDS; k++)
+      client->memory_list[local * PJRT_MEMORY_KINDS + k] = &client->devices[id].memories[k];
+    local++;
+  }
+  return NULL;
+}
+
+static void free_client(pjrt_client_t *client) {
+  pthread_mutex_destroy(&client->mutex);
+  pthread_mutex_destroy(&client->launch_mutex);
+  hr_free(client->device_list);
+  hr_free(client->devices);
+  hr_free(client);
+}
+
+/* The processes of a launcher know their ranks once they are connected. */
+static hr_status_t connect_processes(pjrt_client_t *client) {
+  if (client->process_count == 1) return NULL;
+  client->process_index = tp_launcher_rank();
+  return client->process_index >= 0
+             ? NULL
+             : hr_error(HR_UNAVAILABLE, "the launcher does not say which process this is");
+}
+
+hr_status_t pjrt_client_create(pjrt_client_create_args_t *args) {
+  void *memory;
+  if (args->option_count && !args->options)
+    return hr_error(HR_USAGE, "PJRT_Client_Create: options is NULL");
+  HR_TRY(hr_alloc_zeroed(sizeof(pjrt_client_t), &memory));
+  pjrt_client_t *client = memory;
+  client->pid = getpid();
+  client->topology.client = client;
+  pthread_mutex_init(&client->mutex, NULL);
+  pthread_mutex_init(&client->launch_mutex, NULL);
+  hr_status_t st = count_devices(args, client);
+  if (!st) st = connect_processes(client);
+  if (!st) client->threads = choose_threads(args, client);
+  if (!st) st = make_devices(client);
+  if (st)
+    free_client(client);
+  else
+    args->client = client;
+  return st;
+}
+
+bool pjrt_client_is_forked(const pjrt_client_t *client) { return client->pid != getpid(); }
+
+hr_status_t pjrt_client_destroy(pjrt_object_args_t *args) {
+  pjrt_client_t *client = args->object;
+  if (!client || pjrt_client_is_forked(client)) return NULL;
+  for (int id = 0; id < client->device_count; id++)
+    pjrt_stream_deinit(&client->devices[id].stream, false);
+  pjrt_worlds_destroy(client);
+  free_client(client);
+  return NULL;
+}
+
+static void set_text(pjrt_text_args_t *args, const char *text) {
+  args->text = text;
+  args->size = strlen(text);
+}
+
+hr_status_t pjrt_client_platform_name(pjrt_text_args_t *args) {
+  set_text(args, "cpu");
+  return NULL;
+}
+hr_status_t pjrt_client_platform_version(pjrt_text_args_t *args) {
+  set_text(args, "hlorun " PACKAGE_VERSION);
+  return NULL;
+}
+
+hr_status_t pjrt_client_process_index(pjrt_int_args_t *args) {
+  pjrt_client_t *client = args->object;
+  PJRT_NOT_NULL(client);
+  args->value = client->process_index;
+  return NULL;
+}
+
+hr_status_t pjrt_client_devices(pjrt_list_args_t *args) {
+  pjrt_client_t *client = args->object;
+  PJRT_NOT_NULL(client);
+  args->items = client->device_list;
+  args->count = (size_t)client->device_count;
+  return NULL;
+}
+
+hr_status_t pjrt_client_addressable_devices(pjrt_list_args_t *args) {
+  pjrt_client_t *client = args->object;
+  PJRT_NOT_NULL(client);
+  args->items = client->local_list;
+  args->count = (size_t)client->local_count;
+  return NULL;
+}
+
+hr_status_t pjrt_client_addressable_memories(pjrt_list_args_t *args) {
+  pjrt_client_t *client = args->object;
+  PJRT_NOT_NULL(client);
+  args->items = client->memory_list;
+  args->count = (size_t)client->local_count * PJRT_MEMORY_KINDS;
+  return NULL;
+}
+
+hr_status_t pjrt_find_device(pjrt_client_t *client, int id, pjrt_device_t **out_device) {
+  if (id < 0 || id >= client->device_count)
+    return hr_error(HR_USAGE, "there is no device %d: want 0 to %d", id, client->device_count - 1);
+  *out_device = client->device_list[id];
+  return NULL;
+}
+
+hr_status_t pjrt_client_lookup_device(pjrt_lookup_args_t *args) {
+  PJRT_NOT_NULL(args->client);
+  return pjrt_find_device(args->client, args->id, &args->device);
+}
+
+hr_status_t pjrt_client_lookup_addressable(pjrt_lookup_args_t *args) {
+  PJRT_NOT_NULL(args->client);
+  if (args->id < 0 || args->id >= args->client->local_count)
+    return hr_error(HR_USAGE, "there is no local device %d: want 0 to %d", args->id,
+                    args->client->local_count - 1);
+  args->device = args->client->local_list[args->id];
+  return NULL;
+}
+
+hr_status_t pjrt_client_default_assignment(pjrt_assignment_args_t *args) {
+  PJRT_NOT_NULL(args->client);
+  PJRT_NOT_NULL(args->ids);
+  int64_t wanted = (int64_t)args->num_replicas * args->num_partitions;
+  if (args->num_replicas < 1 || args->num_partitions < 1 || wanted > args->client->device_count ||
+      wanted > (int64_t)args->size)
+    return hr_error(HR_USAGE, "an assignment of %d x %d devices, and there are %d",
+                    args->num_replicas, args->num_partitions, args->client->device_count);
+  for (int64_t i = 0; i < wanted; i++) args->ids[i] = (int)i;
+  return NULL;
+}
+
+/* Processes that join or leave: those of a launcher are fixed. */
+hr_status_t pjrt_client_update_processes(pjrt_process_infos_args_t *args) {
+  PJRT_NOT_NULL(args->client);
+  return NULL;
+}
+
+/* All memory is the host's: there is nothing to map. */
+hr_status_t pjrt_client_dma_map(pjrt_dma_args_t *args) {
+  PJRT_NOT_NULL(args->client);
+  return NULL;
+}
+hr_status_t pjrt_client_dma_unmap(pjrt_pointer_args_t *args) {
+  PJRT_NOT_NULL(args->object);
+  return NULL;
+}
+
+hr_status_t pjrt_client_topology(pjrt_pointer_args_t *args) {
+  pjrt_client_t *client = args->object;
+  PJRT_NOT_NULL(client);
+  args->value = &client->topology;
+  return NULL;
+}
+
+/* --- the topology: the devices of the client that it belongs to --- */
+
+hr_status_t pjrt_topology_destroy(pjrt_object_args_t *args) {
+  (void)args;
+  return NULL;
+}
+hr_status_t pjrt_topology_platform_name(pjrt_text_args_t *args) {
+  return pjrt_client_platform_name(args);
+}
+hr_status_t pjrt_topology_platform_version(pjrt_text_args_t *args) {
+  return pjrt_client_platform_version(args);
+}
+hr_status_t pjrt_topology_attributes(pjrt_list_args_t *args) {
+  args->items = NULL;
+  args->count = 0;
+  return NULL;
+}
+hr_status_t pjrt_topology_devices(pjrt_list_args_t *args) {
+  pjrt_topology_t *topology = args->object;
+  PJRT_NOT_NULL(topology);
+  args->items = topology->client->device_list;
+  args->count = (size_t)topology->client->device_count;
+  return NULL;
+}

@@ -1,0 +1,63 @@
+/* Clients, devices and memories. A device is one process of libhlorun's grid: a thread of this
+ * process, or, under a launcher, the whole process. Each device has three kinds of memory, all of
+ * which are the host's.
+ * Thread: everything but `worlds` is immutable once the client is there. */
+#ifndef PJRT_CLIENT_H
+#define PJRT_CLIENT_H
+
+#include <pthread.h>
+
+#include "pjrt/pjrt_api.h"
+#include "pjrt/pjrt_stream.h"
+
+enum { PJRT_MEMORY_DEVICE, PJRT_MEMORY_PINNED, PJRT_MEMORY_UNPINNED, PJRT_MEMORY_KINDS };
+
+typedef struct pjrt_world pjrt_world_t;
+
+struct pjrt_memory {
+  pjrt_device_t *device;
+  int id;
+  int kind;
+  char text[64];
+};
+
+struct pjrt_device {
+  pjrt_client_t *client;
+  int id; /* position among all devices; rank in the world of all */
+  int local_id;
+  int process;
+  bool is_local;
+  pjrt_memory_t memories[PJRT_MEMORY_KINDS];
+  pjrt_memory_t *memory_list[PJRT_MEMORY_KINDS];
+  pjrt_stream_t stream;
+  char to_string[32], debug_string[32];
+};
+
+struct pjrt_topology {
+  pjrt_client_t *client;
+};
+
+struct pjrt_client {
+  int process_index, process_count;
+  int device_count, local_count;
+  pjrt_device_t *devices;
+  pjrt_device_t **device_list; /* by id */
+  pjrt_device_t **local_list;
+  pjrt_memory_t **memory_list; /* of the local devices */
+  pjrt_topology_t topology;
+  int threads; /* workers of a device */
+  int pid;     /* of the process that created it: threads do not survive a fork */
+  pthread_mutex_t mutex;
+  pjrt_world_t *worlds;         /* guarded by `mutex` */
+  pthread_mutex_t launch_mutex; /* held while one launch is put into the streams of its devices, so
+                                   that all streams have the same order */
+};
+
+extern const char *const pjrt_memory_kind_names[PJRT_MEMORY_KINDS];
+
+/* The device with the id. Errors: USAGE. */
+hr_status_t pjrt_find_device(pjrt_client_t *client, int id, pjrt_device_t **out_device);
+/* True in a process that was forked after the client was created. */
+bool pjrt_client_is_forked(const pjrt_client_t *client);
+
+#endif

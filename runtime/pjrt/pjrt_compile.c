@@ -1,0 +1,194 @@
+/* Compilation: finds the world of the devices, loads the program for each of its local ranks, and
+ * prepares everything that the framework asks of an executable, so that asking costs nothing. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/mem.h"
+#include "pjrt/pjrt_buffer.h"
+#include "pjrt/pjrt_executable.h"
+
+#define SMALL_BYTES (64 << 10)
+#define SMALL_INSTRUCTIONS 200
+
+pjrt_executable_t *pjrt_executable_retain(pjrt_executable_t *executable) {
+  atomic_fetch_add_explicit(&executable->references, 1, memory_order_relaxed);
+  return executable;
+}
+
+void pjrt_executable_release(pjrt_executable_t *executable) {
+  if (!executable ||
+      atomic_fetch_sub_explicit(&executable->references, 1, memory_order_acq_rel) != 1)
+    return;
+  for (int i = 0; executable->programs && i < executable->world->local_count; i++)
+    hlorun_program_release(executable->programs[i]);
+  hr_arena_deinit(&executable->arena);
+  hr_free(executable);
+}
+
+/* Programs for the ranks of other processes are loaded by those. */
+static hr_status_t load_programs(pjrt_executable_t *executable) {
+  pjrt_world_t *world = executable->world;
+  hlorun_program_options_t options;
+  hlorun_program_t **programs;
+  hr_str_t code = executable->code;
+  HR_TRY(HR_NEW_ARRAY(&executable->arena, world->local_count, &programs));
+  hlorun_program_options_init(&options);
+  options.num_replicas = executable->options.num_replicas;
+  options.num_partitions = executable->options.num_partitions;
+  if (world->local_count == world->count && world->count > 1)
+    HR_TRY(hlorun_programs_load_local(world->clients, world->count, "<jax>", code.data, code.size,
+                                      &options, programs));
+  else
+    HR_TRY(hlorun_program_load_bytes(world->clients[0], "<jax>", code.data, code.size, &options,
+                                     programs));
+  executable->programs = programs;
+  return NULL;
+}
+
+/* --- parameters and results --- */
+
+static hr_status_t describe_params(pjrt_executable_t *executable) {
+  const hlo_module_t *module = pjrt_executable_compiled(executable)->module;
+  executable->param_count = hlorun_program_param_count(executable->programs[0]);
+  HR_TRY(HR_NEW_ARRAY(&executable->arena, executable->param_count, &executable->params));
+  HR_TRY(HR_NEW_ARRAY(&executable->arena, executable->param_count, &executable->donated));
+  for (int p = 0, leaf = 0; p < (int)module->entry->params.count; p++) {
+    const hlo_shape_t *shape = hlo_entry_param_shape(module, p);
+    for (int i = 0; i < hlo_shape_leaf_count(shape); i++)
+      executable->params[leaf++] = hlo_shape_leaf(shape, i);
+  }
+  return NULL;
+}
+
+/* JAX passes flat parameters: the number of the parameter is that of the leaf. */
+static void note_donations(pjrt_executable_t *executable, const hlo_aliasing_t *aliasing) {
+  for (int i = 0; i < aliasing->count; i++) {
+    int64_t operand = aliasing->aliases[i].operand;
+    if (operand < 0 || operand >= executable->param_count) continue;
+    executable->donated[operand] = true;
+    executable->has_donations = true;
+  }
+}
+
+static hr_status_t alloc_results(pjrt_executable_t *executable, int count, size_t dims) {
+  hr_arena_t *arena = &executable->arena;
+  HR_TRY(HR_NEW_ARRAY(arena, count, &executable->results));
+  HR_TRY(HR_NEW_ARRAY(arena, count, &executable->result_types));
+  HR_TRY(HR_NEW_ARRAY(arena, count, &executable->result_ranks));
+  HR_TRY(HR_NEW_ARRAY(arena, count, &executable->result_memory_kinds));
+  HR_TRY(HR_NEW_ARRAY(arena, count, &executable->result_memory_kind_sizes));
+  return HR_NEW_ARRAY(arena, dims, &executable->result_dims);
+}
+
+static hr_status_t describe_results(pjrt_executable_t *executable) {
+  const hlo_shape_t *root = hlo_entry_result_shape(pjrt_executable_compiled(executable)->module);
+  int count = hlo_shape_leaf_count(root);
+  size_t dims = 0;
+  for (int r = 0; r < count; r++) dims += (size_t)hlo_shape_leaf(root, r)->rank;
+  HR_TRY(alloc_results(executable, count, dims));
+  executable->result_count = count;
+  dims = 0;
+  for (int r = 0; r < count; r++) {
+    const hlo_shape_t *shape = hlo_shape_leaf(root, r);
+    const char *kind = pjrt_memory_kind_names[PJRT_MEMORY_DEVICE];
+    executable->results[r] = (pjrt_result_t){shape, PJRT_MEMORY_DEVICE};
+    executable->result_types[r] = pjrt_type(shape->dtype);
+    executable->result_ranks[r] = (size_t)shape->rank;
+    executable->result_memory_kinds[r] = kind;
+    executable->result_memory_kind_sizes[r] = strlen(kind);
+    for (int d = 0; d < shape->rank; d++) executable->result_dims[dims++] = shape->dims[d];
+  }
+  return NULL;
+}
+
+static int64_t shape_bytes(const hlo_shape_t *shape) {
+  int64_t bytes = (int64_t)hr_dtype_bytes(shape->dtype);
+  for (int d = 0; d < shape->rank; d++)
+    if (__builtin_mul_overflow(bytes, shape->dims[d], &bytes)) return INT64_MAX;
+  return bytes;
+}
+
+static bool has_loop(const hlo_module_t *module) {
+  for (size_t c = 0; c < module->computations.count; c++)
+    for (size_t i = 0; i < module->computations.data[c]->instrs.count; i++)
+      if (module->computations.data[c]->instrs.data[i]->op == HLO_WHILE) return true;
+  return false;
+}
+
+/* A guess for the first execution; later ones go by the times of those before. */
+static bool is_small(const pjrt_executable_t *executable) {
+  const hlo_module_t *module = pjrt_executable_compiled(executable)->module;
+  int64_t bytes = 0;
+  if (module->entry->instrs.count > SMALL_INSTRUCTIONS || has_loop(module)) return false;
+  for (int p = 0; p < executable->param_count && bytes < SMALL_BYTES; p++)
+    bytes += shape_bytes(executable->params[p]);
+  for (int r = 0; r < executable->result_count && bytes < SMALL_BYTES; r++)
+    bytes += shape_bytes(executable->results[r].shape);
+  return bytes < SMALL_BYTES;
+}
+
+/* Debug options are in no fixed order: the options count with what hlorun reads of them. */
+static void make_fingerprint(pjrt_executable_t *executable) {
+  hr_digest_state_t state;
+  hr_digest_start(&state);
+  hr_digest_add(&state, PACKAGE_VERSION, sizeof PACKAGE_VERSION);
+  hr_digest_add(&state, executable->code.data, executable->code.size);
+  hr_digest_add(&state, &executable->options.num_replicas, sizeof(int));
+  hr_digest_add(&state, &executable->options.num_partitions, sizeof(int));
+  hr_digest_add(&state, executable->options.devices,
+                (size_t)executable->options.device_count * sizeof(int));
+  hr_digest_text(hr_digest_end(&state), executable->fingerprint);
+}
+
+static hr_status_t describe(pjrt_executable_t *executable) {
+  const hlo_module_t *module = pjrt_executable_compiled(executable)->module;
+  HR_TRY(hr_arena_cstr(&executable->arena, module->name, &executable->name));
+  HR_TRY(describe_params(executable));
+  HR_TRY(describe_results(executable));
+  note_donations(executable, &module->input_output_alias);
+  note_donations(executable, &module->buffer_donor);
+  executable->is_small = is_small(executable);
+  make_fingerprint(executable);
+  HR_TRY(pjrt_executable_describe_costs(executable));
+  HR_TRY(pjrt_executable_describe_layouts(executable));
+  return pjrt_executable_describe_shardings(executable);
+}
+
+static hr_status_t compile_into(pjrt_executable_t *executable, hr_str_t code, hr_str_t options) {
+  hr_arena_t *arena = &executable->arena;
+  HR_TRY(hr_arena_str(arena, code, &executable->code));
+  HR_TRY(hr_arena_str(arena, options, &executable->options_bytes));
+  HR_TRY(
+      pjrt_options_read(arena, executable->options_bytes.data, options.size, &executable->options));
+  HR_TRY(pjrt_world_find(executable->client, executable->options.device_count,
+                         executable->options.devices, &executable->world));
+  HR_TRY(load_programs(executable));
+  return describe(executable);
+}
+
+hr_status_t pjrt_executable_compile(pjrt_client_t *client, hr_str_t code, hr_str_t options,
+                                    pjrt_executable_t **out_executable) {
+  void *memory;
+  HR_TRY(hr_alloc_zeroed(sizeof(pjrt_executable_t), &memory));
+  pjrt_executable_t *executable = memory;
+  executable->client = client;
+  atomic_init(&executable->references, 1);
+  hr_arena_init(&executable->arena);
+  hr_status_t st = compile_into(executable, code, options);
+  if (st)
+    pjrt_executable_release(executable);
+  else
+    *out_executable = executable;
+  return st;
+}
+
+hr_status_t pjrt_client_compile(pjrt_client_compile_args_t *args) {
+  PJRT_NOT_NULL(args->client);
+  PJRT_NOT_NULL(args->program);
+  PJRT_NOT_NULL(args->program->code);
+  if (args->options_size) PJRT_NOT_NULL(args->options);
+  return pjrt_executable_compile(args->client,
+                                 (hr_str_t){args->program->code, args->program->code_size},
+                                 (hr_str_t){args->options, args->options_size}, &args->executable);
+}

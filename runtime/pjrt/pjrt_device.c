@@ -1,0 +1,136 @@
+/* Functions that ask devices and memories: all answers are fields of pjrt_client.h. A device's
+ * description is the device itself. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "pjrt/pjrt_client.h"
+
+static void set_text(pjrt_text_args_t *args, const char *text) {
+  args->text = text;
+  args->size = strlen(text);
+}
+
+hr_status_t pjrt_device_id(pjrt_int_args_t *args) {
+  pjrt_device_t *device = args->object;
+  PJRT_NOT_NULL(device);
+  args->value = device->id;
+  return NULL;
+}
+hr_status_t pjrt_device_process_index(pjrt_int_args_t *args) {
+  pjrt_device_t *device = args->object;
+  PJRT_NOT_NULL(device);
+  args->value = device->process;
+  return NULL;
+}
+hr_status_t pjrt_device_local_id(pjrt_int_args_t *args) {
+  pjrt_device_t *device = args->object;
+  PJRT_NOT_NULL(device);
+  args->value = device->local_id;
+  return NULL;
+}
+hr_status_t pjrt_device_attributes(pjrt_counted_args_t *args) {
+  args->items = NULL;
+  args->count = 0;
+  return NULL;
+}
+hr_status_t pjrt_device_kind(pjrt_text_args_t *args) {
+  set_text(args, "cpu");
+  return NULL;
+}
+hr_status_t pjrt_device_debug_string(pjrt_text_args_t *args) {
+  pjrt_device_t *device = args->object;
+  PJRT_NOT_NULL(device);
+  set_text(args, device->debug_string);
+  return NULL;
+}
+hr_status_t pjrt_device_to_string(pjrt_text_args_t *args) {
+  pjrt_device_t *device = args->object;
+  PJRT_NOT_NULL(device);
+  set_text(args, device->to_string);
+  return NULL;
+}
+hr_status_t pjrt_device_description(pjrt_pointer_args_t *args) {
+  PJRT_NOT_NULL(args->object);
+  args->value = args->object;
+  return NULL;
+}
+hr_status_t pjrt_device_is_addressable(pjrt_flag_args_t *args) {
+  pjrt_device_t *device = args->object;
+  PJRT_NOT_NULL(device);
+  args->value = device->is_local;
+  return NULL;
+}
+
+hr_status_t pjrt_device_memories(pjrt_list_args_t *args) {
+  pjrt_device_t *device = args->object;
+  PJRT_NOT_NULL(device);
+  args->items = device->memory_list;
+  args->count = PJRT_MEMORY_KINDS;
+  return NULL;
+}
+hr_status_t pjrt_device_default_memory(pjrt_pointer_args_t *args) {
+  pjrt_device_t *device = args->object;
+  PJRT_NOT_NULL(device);
+  args->value = device->memory_list[PJRT_MEMORY_DEVICE];
+  return NULL;
+}
+
+/* Pages that the process has in memory, whatever uses them. */
+static int64_t resident_bytes(void) {
+  long pages = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  if (!file) return 0;
+  if (fscanf(file, "%*s %ld", &pages) != 1) pages = 0;
+  fclose(file);
+  return (int64_t)pages * sysconf(_SC_PAGESIZE);
+}
+
+hr_status_t pjrt_device_memory_stats(pjrt_memory_stats_args_t *args) {
+  struct rusage usage;
+  PJRT_NOT_NULL(args->device);
+  if (!args->device->is_local)
+    return hr_error(HR_USAGE, "device %d is of process %d", args->device->id,
+                    args->device->process);
+  args->bytes_in_use = resident_bytes();
+  args->peak_bytes_in_use.is_set = !getrusage(RUSAGE_SELF, &usage);
+  if (args->peak_bytes_in_use.is_set) args->peak_bytes_in_use.value = usage.ru_maxrss * 1024;
+  args->num_allocs = (pjrt_stat_t){(int64_t)hr_mem_total_allocations(), true};
+  args->largest_alloc_size.is_set = false;
+  args->bytes_limit = (pjrt_stat_t){(int64_t)hr_mem_physical_bytes(), true};
+  return NULL;
+}
+
+hr_status_t pjrt_memory_id(pjrt_int_args_t *args) {
+  pjrt_memory_t *memory = args->object;
+  PJRT_NOT_NULL(memory);
+  args->value = memory->id;
+  return NULL;
+}
+hr_status_t pjrt_memory_kind(pjrt_text_args_t *args) {
+  pjrt_memory_t *memory = args->object;
+  PJRT_NOT_NULL(memory);
+  set_text(args, pjrt_memory_kind_names[memory->kind]);
+  return NULL;
+}
+hr_status_t pjrt_memory_kind_id(pjrt_int_args_t *args) {
+  pjrt_memory_t *memory = args->object;
+  PJRT_NOT_NULL(memory);
+  args->value = memory->kind;
+  return NULL;
+}
+hr_status_t pjrt_memory_to_string(pjrt_text_args_t *args) {
+  pjrt_memory_t *memory = args->object;
+  PJRT_NOT_NULL(memory);
+  set_text(args, memory->text);
+  return NULL;
+}
+hr_status_t pjrt_memory_devices(pjrt_list_args_t *args) {
+  pjrt_memory_t *memory = args->object;
+  PJRT_NOT_NULL(memory);
+  args->items = &memory->device->client->device_list[memory->device->id];
+  args->count = 1;
+  return NULL;
+}

@@ -1,0 +1,90 @@
+/* Errors of the interface, and their translation from statuses: the code decides which exception
+ * Python sees; the text is the whole report, with place and notes. When no memory is left for an
+ * error, one that is never freed stands for it. Codes of the interface that base/status.def does
+ * not have become INTERNAL on the way back. */
+#include "pjrt/pjrt_error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "pjrt/pjrt_api.h"
+
+struct pjrt_error {
+  pjrt_code_t code;
+  size_t size;
+  const char *message; /* ends in NUL */
+};
+
+static pjrt_error_t out_of_memory = {PJRT_RESOURCE_EXHAUSTED, 13, "out of memory"};
+
+static const pjrt_code_t codes[] = {
+    [HR_OK] = PJRT_OK,
+    [HR_MISMATCH] = PJRT_INTERNAL,
+    [HR_USAGE] = PJRT_INVALID_ARGUMENT,
+    [HR_INVALID] = PJRT_INVALID_ARGUMENT,
+    [HR_UNSUPPORTED] = PJRT_UNIMPLEMENTED,
+    [HR_DISAGREE] = PJRT_FAILED_PRECONDITION,
+    [HR_UNAVAILABLE] = PJRT_UNAVAILABLE,
+    [HR_NO_MEMORY] = PJRT_RESOURCE_EXHAUSTED,
+    [HR_CANCELLED] = PJRT_CANCELLED,
+    [HR_INTERNAL] = PJRT_INTERNAL,
+    [HR_DEADLINE] = PJRT_DEADLINE_EXCEEDED,
+};
+
+pjrt_error_t *pjrt_error_create(pjrt_code_t code, const char *message, size_t size) {
+  void *memory;
+  hr_status_t st = hr_alloc(sizeof(pjrt_error_t) + size + 1, &memory);
+  hr_status_release(st);
+  if (st) return &out_of_memory;
+  pjrt_error_t *error = memory;
+  char *text = (char *)(error + 1);
+  if (size) memcpy(text, message, size);
+  text[size] = '\0';
+  *error = (pjrt_error_t){code, size, text};
+  return error;
+}
+
+pjrt_error_t *pjrt_error_copy(const pjrt_error_t *error) {
+  return error ? pjrt_error_create(error->code, error->message, error->size) : NULL;
+}
+
+void pjrt_error_free(pjrt_error_t *error) {
+  if (error != &out_of_memory) hr_free(error);
+}
+
+pjrt_error_t *pjrt_error_from_status(hr_status_t status) {
+  if (!status) return NULL;
+  char *report = hr_status_format(status);
+  const char *text = report ? report : hr_status_message(status);
+  size_t size = strlen(text);
+  while (size && text[size - 1] == '\n') size--;
+  pjrt_error_t *error = pjrt_error_create(codes[hr_status_code(status)], text, size);
+  free(report);
+  hr_status_release(status);
+  return error;
+}
+
+hr_status_t pjrt_error_status(const pjrt_error_t *error) {
+  if (!error) return NULL;
+  hr_code_t code = HR_INTERNAL;
+  for (size_t c = 1; c < sizeof codes / sizeof *codes; c++)
+    if (codes[c] == error->code && error->code != PJRT_INTERNAL) code = (hr_code_t)c;
+  return hr_error(code, "%s", error->message);
+}
+
+pjrt_error_t *pjrt_error_destroy(pjrt_error_args_t *args) {
+  pjrt_error_free(args->error);
+  return NULL;
+}
+
+pjrt_error_t *pjrt_error_message(pjrt_error_message_args_t *args) {
+  args->message = args->error ? args->error->message : "";
+  args->message_size = args->error ? args->error->size : 0;
+  return NULL;
+}
+
+pjrt_error_t *pjrt_error_get_code(pjrt_error_code_args_t *args) {
+  args->code = args->error ? args->error->code : PJRT_OK;
+  return NULL;
+}

@@ -1,0 +1,24 @@
+/* Events: something that happens once, with or without an error. Refcounted; the framework owns one
+ * reference of each event that it is given.
+ * Thread: any. Callbacks run in the thread that sets the event, or at once if it is set. */
+#ifndef PJRT_EVENT_H
+#define PJRT_EVENT_H
+
+#include <stdatomic.h>
+
+#include "pjrt/pjrt_error.h"
+
+hr_status_t pjrt_event_new(pjrt_event_t **out_event);
+/* One that is set already, without an error. Cost: an allocation. */
+hr_status_t pjrt_event_new_ready(pjrt_event_t **out_event);
+pjrt_event_t *pjrt_event_retain(pjrt_event_t *event);
+void pjrt_event_release(pjrt_event_t *event); /* accepts NULL */
+/* Sets it, wakes who waits, and runs the callbacks. Takes over `error` (NULL: success). A second
+ * call has no effect. */
+void pjrt_event_fire(pjrt_event_t *event, pjrt_error_t *error);
+bool pjrt_event_is_set(const pjrt_event_t *event);
+void pjrt_event_wait(pjrt_event_t *event);
+/* The error of an event that is set; NULL: none. Owner: the event. */
+const pjrt_error_t *pjrt_event_failure(const pjrt_event_t *event);
+
+#endif

@@ -1,0 +1,68 @@
+/* Executables: a program loaded for the devices of a world, and what the framework asks of it. A
+ * loaded executable and its executable are one object.
+ * Owner:  refcounted; executions hold a reference.
+ * Thread: immutable but for the atomic members and what `mutex` guards. */
+#ifndef PJRT_EXECUTABLE_H
+#define PJRT_EXECUTABLE_H
+
+#include <stdatomic.h>
+
+#include "api/api_program.h"
+#include "pjrt/pjrt_options.h"
+#include "pjrt/pjrt_world.h"
+
+typedef struct pjrt_result {
+  const hlo_shape_t *shape; /* of one device's part */
+  int memory_kind;
+} pjrt_result_t;
+
+struct pjrt_executable {
+  atomic_int references;
+  atomic_bool is_deleted;
+  atomic_long average_ns; /* of recent executions; 0: none yet */
+  pjrt_client_t *client;
+  pjrt_world_t *world;
+  hlorun_program_t **programs; /* by local position in the world */
+  hr_arena_t arena;
+  pjrt_options_t options;
+  hr_str_t code, options_bytes; /* as given by the framework; in the arena */
+  const char *name;
+  char fingerprint[HR_DIGEST_TEXT];
+  int param_count, result_count;
+  const hlo_shape_t **params; /* NULL for tokens, which the framework does not pass */
+  pjrt_result_t *results;
+  bool *donated;      /* per parameter: the program may overwrite it */
+  bool has_donations; /* of any */
+  bool is_small;      /* little data, no loops: likely to take less than a hand-over */
+  /* Lists for the framework, made when the executable is. */
+  int *result_types;
+  int64_t *result_dims; /* of all results, one after the other */
+  size_t *result_ranks;
+  const char **result_memory_kinds;
+  size_t *result_memory_kind_sizes;
+  void **result_layouts;
+  pjrt_named_t costs[3];
+  const char **result_shardings, **param_shardings; /* serialized OpSharding */
+  size_t *result_sharding_sizes, *param_sharding_sizes;
+};
+
+/* Compiles for the devices of the options. Owner: copies code and options.
+ * Errors:  INVALID, UNSUPPORTED with the place in the program; USAGE for devices. */
+hr_status_t pjrt_executable_compile(pjrt_client_t *client, hr_str_t code, hr_str_t options,
+                                    pjrt_executable_t **out_executable);
+pjrt_executable_t *pjrt_executable_retain(pjrt_executable_t *executable);
+void pjrt_executable_release(pjrt_executable_t *executable); /* accepts NULL */
+
+/* Lists of serialized shardings for parameters and results, in the arena. */
+hr_status_t pjrt_executable_describe_shardings(pjrt_executable_t *executable);
+
+hr_status_t pjrt_executable_describe_costs(pjrt_executable_t *executable);
+/* The layouts of results, in the arena. */
+hr_status_t pjrt_executable_describe_layouts(pjrt_executable_t *executable);
+
+static inline const compiled_program_t *pjrt_executable_compiled(
+    const pjrt_executable_t *executable) {
+  return &executable->programs[0]->compiled;
+}
+
+#endif

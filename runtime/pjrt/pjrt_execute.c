@@ -1,0 +1,353 @@
+/* Executions. A launch has one run per local device of the executable's world:
+ *
+ *   caller:   check, hold arguments, make results -> run at once, or append to the streams
+ *   stream:   wait for arguments of other streams -> libhlorun -> hand over results, fire the event
+ *
+ * A run is done in the calling thread if the program is on one device, was quick before (or is
+ * small), its arguments are there, and nothing waits in the stream. One event says that a run is
+ * over: it is the "ready" of all its results. Runs of one launch enter the streams under a lock, so
+ * that devices that talk to each other see launches in one order.
+ * Cost: two allocations per result and two per run. */
+#include "pjrt/pjrt_execute.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "ops/query/custom_ffi.h"
+#include "pjrt/pjrt_buffer.h"
+#include "pjrt/pjrt_executable.h"
+
+#define QUICK_NS 100000 /* executions that take less run in the calling thread */
+
+typedef struct run {
+  pjrt_job_t job; /* first member */
+  pjrt_executable_t *executable;
+  int local; /* position of the device in the world */
+  pjrt_context_t *context;
+  pjrt_event_t *done;
+  pjrt_buffer_t **args;    /* held */
+  pjrt_buffer_t **results; /* one reference of each is the run's; NULL: made when it is over */
+  hlo_value_t **values;    /* of the arguments, then of the results */
+  bool *donate;
+} run_t;
+
+/* --- the caller's data --- */
+
+hr_status_t pjrt_context_create(pjrt_context_args_t *args) {
+  void *memory;
+  HR_TRY(hr_alloc_zeroed(sizeof(pjrt_context_t), &memory));
+  args->context = memory;
+  atomic_init(&args->context->references, 1);
+  return NULL;
+}
+
+hr_status_t pjrt_context_destroy(pjrt_context_args_t *args) {
+  pjrt_context_release(args->context);
+  return NULL;
+}
+
+pjrt_context_t *pjrt_context_retain(pjrt_context_t *context) {
+  if (context) atomic_fetch_add_explicit(&context->references, 1, memory_order_relaxed);
+  return context;
+}
+
+void pjrt_context_release(pjrt_context_t *context) {
+  if (!context || atomic_fetch_sub_explicit(&context->references, 1, memory_order_acq_rel) != 1)
+    return;
+  for (pjrt_user_data_t *next, *data = context->first; data; data = next) {
+    next = data->next;
+    hr_free(data);
+  }
+  hr_free(context);
+}
+
+/* Signature of custom_ffi_context_t.find. */
+static void *find_user_data(const void *context, int64_t type_id) {
+  const pjrt_context_t *c = context;
+  for (const pjrt_user_data_t *data = c ? c->first : NULL; data; data = data->next)
+    if (data->type_id == type_id || type_id == CUSTOM_FFI_ANY_TYPE) return data->data;
+  return NULL;
+}
+
+/* --- a run --- */
+
+static hr_status_t create_run(pjrt_executable_t *executable, int local, run_t **out_run) {
+  size_t args = (size_t)executable->param_count, results = (size_t)executable->result_count;
+  void *memory;
+  HR_TRY(hr_alloc_zeroed(sizeof(run_t) + (2 * (args + results)) * sizeof(void *) + args, &memory));
+  run_t *run = memory;
+  run->executable = pjrt_executable_retain(executable);
+  run->local = local;
+  run->args = (pjrt_buffer_t **)(run + 1);
+  run->results = run->args + args;
+  run->values = (hlo_value_t **)(run->results + results);
+  run->donate = (bool *)(run->values + args + results);
+  *out_run = run;
+  return NULL;
+}
+
+/* Arguments that are still held are let go. */
+static void destroy_run(run_t *run) {
+  const pjrt_executable_t *executable = run->executable;
+  for (int k = 0; k < executable->param_count; k++) {
+    if (!run->args[k]) continue;
+    pjrt_buffer_unhold(run->args[k]);
+    pjrt_buffer_release(run->args[k]);
+  }
+  for (int r = 0; r < executable->result_count; r++) pjrt_buffer_release(run->results[r]);
+  pjrt_event_release(run->done);
+  pjrt_context_release(run->context);
+  pjrt_executable_release(run->executable);
+  hr_free(run);
+}
+
+static bool may_donate(const pjrt_executable_t *executable, const pjrt_execute_options_t *options,
+                       int k) {
+  if (!executable->donated[k]) return false;
+  for (size_t i = 0; options && i < options->num_kept_inputs; i++)
+    if (options->kept_inputs[i] == k) return false;
+  return true;
+}
+
+static hr_status_t argument_error(const pjrt_executable_t *executable, int k,
+                                  const pjrt_buffer_t *buffer) {
+  char want[HLO_SHAPE_TEXT], found[HLO_SHAPE_TEXT];
+  hlo_shape_t shape = {.dtype = buffer->dtype, .rank = buffer->rank, .dims = buffer->dims};
+  return hr_error(HR_USAGE, "argument %d of %s is %s, the program wants %s", k, executable->name,
+                  hlo_shape_text(&shape, found), hlo_shape_text(executable->params[k], want));
+}
+
+static hr_status_t check_argument(const pjrt_executable_t *executable, int k,
+                                  const pjrt_buffer_t *buffer) {
+  const hlo_shape_t *shape = executable->params[k];
+  if (!buffer) return hr_error(HR_USAGE, "argument %d of %s is NULL", k, executable->name);
+  if (shape->dtype == HR_TOKEN) return NULL; /* whatever stands for a token: JAX passes pred[0] */
+  if (buffer->dtype != shape->dtype || buffer->rank != shape->rank)
+    return argument_error(executable, k, buffer);
+  for (int d = 0; d < shape->rank && !buffer->is_dynamic; d++)
+    if (buffer->dims[d] != shape->dims[d] && !(shape->dynamic && shape->dynamic[d]))
+      return argument_error(executable, k, buffer);
+  return NULL;
+}
+
+/* A buffer that is donated may be passed once. */
+static hr_status_t check_repeated(const run_t *run, int count, pjrt_buffer_t *buffer,
+                                  bool donated) {
+  for (int k = 0; k < count; k++)
+    if (run->args[k] == buffer && (run->donate[k] || donated))
+      return hr_error(HR_USAGE,
+                      "Attempt to donate the same buffer twice in Execute(): it is argument %d and "
+                      "%d of %s",
+                      k, count, run->executable->name);
+  return NULL;
+}
+
+static hr_status_t hold_arguments(run_t *run, pjrt_buffer_t *const *args,
+                                  const pjrt_execute_options_t *options) {
+  const pjrt_executable_t *executable = run->executable;
+  for (int k = 0; k < executable->param_count; k++) {
+    HR_TRY(check_argument(executable, k, args[k]));
+    bool donated = executable->has_donations && may_donate(executable, options, k);
+    if (executable->has_donations) HR_TRY(check_repeated(run, k, args[k], donated));
+    HR_TRY(donated ? pjrt_buffer_donate(args[k]) : pjrt_buffer_hold(args[k]));
+    run->donate[k] = donated;
+    run->args[k] = pjrt_buffer_retain(args[k]);
+  }
+  return NULL;
+}
+
+static pjrt_memory_t *result_memory(const run_t *run, int r) {
+  const pjrt_executable_t *executable = run->executable;
+  pjrt_device_t *device = executable->world->devices[run->local];
+  return device->memory_list[executable->results[r].memory_kind];
+}
+
+/* Results for the framework, which come later. */
+static hr_status_t make_pending(run_t *run, pjrt_buffer_t **out_results) {
+  const pjrt_executable_t *executable = run->executable;
+  HR_TRY(pjrt_event_new(&run->done));
+  for (int r = 0; r < executable->result_count; r++)
+    HR_TRY(pjrt_buffer_pending(result_memory(run, r), executable->results[r].shape, run->done,
+                               &run->results[r]));
+  for (int r = 0; r < executable->result_count; r++)
+    out_results[r] = pjrt_buffer_retain(run->results[r]);
+  return NULL;
+}
+
+static hr_status_t await_arguments(run_t *run) {
+  for (int k = 0; k < run->executable->param_count; k++) {
+    HR_TRY(pjrt_buffer_wait(run->args[k], &run->values[k]));
+    if (run->executable->params[k]->dtype == HR_TOKEN) run->values[k] = NULL;
+  }
+  return NULL;
+}
+
+/* Donated values leave their buffers, unless a view of the framework needs them. */
+static void take_donated(run_t *run) {
+  for (int k = 0; k < run->executable->param_count; k++) {
+    if (!run->donate[k]) continue;
+    run->values[k] = pjrt_buffer_take(run->args[k]);
+    pjrt_buffer_release(run->args[k]);
+    run->args[k] = NULL;
+  }
+}
+
+static void note_time(pjrt_executable_t *executable, uint64_t took_ns) {
+  long before = atomic_load_explicit(&executable->average_ns, memory_order_relaxed);
+  long now = before ? (7 * before + (long)took_ns) / 8 : (long)took_ns;
+  atomic_store_explicit(&executable->average_ns, now, memory_order_relaxed);
+}
+
+static hr_status_t compute(run_t *run) {
+  pjrt_executable_t *executable = run->executable;
+  custom_ffi_context_t ffi = {.find = find_user_data,
+                              .context = run->context,
+                              .device = executable->world->devices[run->local]->local_id};
+  HR_TRY(await_arguments(run));
+  if (executable->has_donations) take_donated(run);
+  uint64_t begin_ns = hr_clock_ns();
+  const custom_ffi_context_t *outer = custom_ffi_enter(&ffi);
+  hr_status_t st = hlorun_execute(executable->programs[run->local], run->values, run->donate,
+                                  run->values + executable->param_count);
+  custom_ffi_enter(outer);
+  note_time(executable, hr_clock_ns() - begin_ns);
+  return st;
+}
+
+/* Peers that wait for this rank would wait for ever. */
+static void cancel_peers(const run_t *run, hr_status_t st) {
+  const pjrt_world_t *world = run->executable->world;
+  for (int i = 0; world->count > 1 && i < world->local_count; i++)
+    hlorun_client_cancel(world->clients[i], hr_status_message(st));
+}
+
+/* Signature of pjrt_job_t.run. */
+static void run_later(pjrt_job_t *job) {
+  run_t *run = (run_t *)job;
+  const pjrt_executable_t *executable = run->executable;
+  hr_status_t st = compute(run);
+  for (int r = 0; !st && r < executable->result_count; r++)
+    pjrt_buffer_fulfil(run->results[r], run->values[executable->param_count + r]);
+  if (st) cancel_peers(run, st);
+  pjrt_event_t *done = pjrt_event_retain(run->done);
+  destroy_run(run);
+  pjrt_event_fire(done, pjrt_error_from_status(st));
+  pjrt_event_release(done);
+}
+
+/* Runs in the calling thread. */
+static hr_status_t run_now(run_t *run, pjrt_buffer_t **out_results) {
+  const pjrt_executable_t *executable = run->executable;
+  hlo_value_t **values = run->values + executable->param_count;
+  HR_TRY(compute(run));
+  hr_status_t st = NULL;
+  int made = 0;
+  for (int r = 0; r < executable->result_count; r++) {
+    if (st)
+      hlo_value_release(values[r]);
+    else
+      st = pjrt_buffer_of(result_memory(run, r), values[r], &out_results[r]);
+    made += !st;
+  }
+  while (st && made) pjrt_buffer_release(out_results[--made]);
+  return st;
+}
+
+static bool can_run_now(const run_t *run) {
+  const pjrt_executable_t *executable = run->executable;
+  const pjrt_stream_t *stream = &executable->world->devices[run->local]->stream;
+  long average_ns = atomic_load_explicit(&executable->average_ns, memory_order_relaxed);
+  bool is_nested = custom_ffi_current() != NULL; /* its caller, a callback, would wait for ever */
+  bool is_quick = average_ns ? average_ns < QUICK_NS : executable->is_small;
+  if (executable->world->count > 1) return false;
+  if (!is_nested && !(is_quick && pjrt_stream_is_free(stream))) return false;
+  for (int k = 0; k < executable->param_count; k++)
+    if (!pjrt_buffer_is_ready(run->args[k])) return false;
+  return true;
+}
+
+/* --- a launch --- */
+
+static hr_status_t check_launch(const pjrt_execute_args_t *args) {
+  const pjrt_executable_t *executable = args->executable;
+  PJRT_NOT_NULL(executable);
+  PJRT_NOT_NULL(args->options);
+  PJRT_NOT_NULL(args->arguments);
+  PJRT_NOT_NULL(args->results);
+  if (atomic_load(&executable->is_deleted))
+    return hr_error(HR_USAGE, "executable %s has been deleted", executable->name);
+  if (args->num_devices != (size_t)executable->world->local_count)
+    return hr_error(HR_USAGE, "%s is executed on %zu devices, want %d", executable->name,
+                    args->num_devices, executable->world->local_count);
+  if (args->num_args != (size_t)executable->param_count)
+    return hr_error(HR_USAGE, "%s gets %zu arguments, want %d", executable->name, args->num_args,
+                    executable->param_count);
+  for (size_t i = 0; i < args->num_devices; i++)
+    if ((args->num_args && !args->arguments[i]) || (executable->result_count && !args->results[i]))
+      return hr_error(HR_USAGE, "the lists of device %zu are NULL", i);
+  return NULL;
+}
+
+static hr_status_t prepare(const pjrt_execute_args_t *args, int local, run_t **out_run) {
+  HR_TRY(create_run(args->executable, local, out_run));
+  const pjrt_execute_options_t *options = args->options;
+  bool has_context = PJRT_HAS(options, context) && options->context;
+  (*out_run)->context = pjrt_context_retain(has_context ? options->context : NULL);
+  hr_status_t st = hold_arguments(*out_run, args->arguments[local], options);
+  if (st) destroy_run(*out_run);
+  return st;
+}
+
+static hr_status_t launch_now(const pjrt_execute_args_t *args, run_t *run) {
+  hr_status_t st = run_now(run, args->results[0]);
+  destroy_run(run);
+  if (!st && args->complete) st = pjrt_event_new_ready(&args->complete[0]);
+  return st;
+}
+
+/* Appends all runs to their streams. A failure half-way leaves peers without partners. */
+static hr_status_t launch_later(const pjrt_execute_args_t *args, run_t **runs) {
+  const pjrt_world_t *world = args->executable->world;
+  hr_status_t st = NULL;
+  pthread_mutex_lock(&args->executable->client->launch_mutex);
+  for (int i = 0; i < world->local_count; i++) {
+    if (!st) st = pjrt_stream_add(&world->devices[i]->stream, &runs[i]->job);
+    if (!st) continue;
+    cancel_peers(runs[i], st);
+    destroy_run(runs[i]);
+  }
+  pthread_mutex_unlock(&args->executable->client->launch_mutex);
+  return st;
+}
+
+static hr_status_t launch(const pjrt_execute_args_t *args, run_t **runs) {
+  int count = args->executable->world->local_count, prepared = 0;
+  hr_status_t st = NULL;
+  while (!st && prepared < count) {
+    st = prepare(args, prepared, &runs[prepared]);
+    prepared += !st;
+  }
+  if (!st && count == 1 && can_run_now(runs[0])) return launch_now(args, runs[0]);
+  for (int i = 0; i < count && !st; i++) {
+    runs[i]->job.run = run_later;
+    st = make_pending(runs[i], args->results[i]);
+    if (!st && args->complete) args->complete[i] = pjrt_event_retain(runs[i]->done);
+  }
+  if (!st) return launch_later(args, runs);
+  while (prepared) destroy_run(runs[--prepared]);
+  return st;
+}
+
+hr_status_t pjrt_execute(pjrt_execute_args_t *args) {
+  run_t *few[16], **runs = few;
+  void *memory = NULL;
+  HR_TRY(check_launch(args));
+  if (args->num_devices > sizeof few / sizeof *few) {
+    HR_TRY(hr_alloc(args->num_devices * sizeof *runs, &memory));
+    runs = memory;
+  }
+  hr_status_t st = launch(args, runs);
+  hr_free(memory);
+  return st;
+}

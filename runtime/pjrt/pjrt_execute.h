@@ -1,0 +1,25 @@
+/* What an execution brings along for the functions that its program calls. */
+#ifndef PJRT_EXECUTE_H
+#define PJRT_EXECUTE_H
+
+#include <stdatomic.h>
+
+#include "pjrt/pjrt_api.h"
+
+typedef struct pjrt_user_data {
+  struct pjrt_user_data *next;
+  int64_t type_id;
+  void *data;
+} pjrt_user_data_t;
+
+/* Owner: refcounted, as executions outlive the caller's reference. Immutable once an execution has
+ * it. */
+struct pjrt_context {
+  atomic_int references;
+  pjrt_user_data_t *first;
+};
+
+pjrt_context_t *pjrt_context_retain(pjrt_context_t *context); /* accepts NULL */
+void pjrt_context_release(pjrt_context_t *context);           /* accepts NULL */
+
+#endif

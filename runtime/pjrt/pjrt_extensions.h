@@ -1,0 +1,33 @@
+/* Extensions of the function table. Each is a struct of function pointers with its type in front;
+ * the file that implements it defines it. */
+#ifndef PJRT_EXTENSIONS_H
+#define PJRT_EXTENSIONS_H
+
+#include "pjrt/pjrt_abi.h"
+
+typedef struct pjrt_shardings_extension {
+  pjrt_extension_t base;
+  pjrt_function_t functions[2];
+} pjrt_shardings_extension_t;
+
+typedef struct pjrt_layouts_extension {
+  pjrt_extension_t base;
+  pjrt_function_t functions[6];
+} pjrt_layouts_extension_t;
+
+typedef struct pjrt_memories_extension {
+  pjrt_extension_t base;
+  pjrt_function_t functions[2];
+} pjrt_memories_extension_t;
+
+typedef struct pjrt_ffi_extension {
+  pjrt_extension_t base;
+  pjrt_function_t functions[3];
+} pjrt_ffi_extension_t;
+
+extern pjrt_shardings_extension_t pjrt_shardings_extension; /* pjrt_shardings.c */
+extern pjrt_layouts_extension_t pjrt_layouts_extension;     /* pjrt_layouts.c */
+extern pjrt_memories_extension_t pjrt_memories_extension;   /* pjrt_layouts.c */
+extern pjrt_ffi_extension_t pjrt_ffi_extension;             /* pjrt_ffi.c */
+
+#endif

@@ -1,0 +1,39 @@
+/* The extension for the FFI: the framework registers types, adds its data to an execution, and
+ * registers handlers of custom calls. A handler registered here is one of C or C++ code in this
+ * process; those that JAX keeps for its own CPU client are found by pjrt_python.c. */
+#include "base/mem.h"
+#include "ops/query/custom_ffi.h"
+#include "pjrt/pjrt_api.h"
+#include "pjrt/pjrt_execute.h"
+#include "pjrt/pjrt_extensions.h"
+
+static hr_status_t pjrt_ffi_type_register(pjrt_ffi_type_args_t *args) {
+  PJRT_NOT_NULL(args->name);
+  if (args->type_id) return NULL; /* the framework's own number */
+  return custom_ffi_type((hr_str_t){args->name, args->name_size}, &args->type_id);
+}
+
+static hr_status_t pjrt_ffi_user_data_add(pjrt_ffi_user_data_args_t *args) {
+  void *memory;
+  PJRT_NOT_NULL(args->context);
+  HR_TRY(hr_alloc(sizeof(pjrt_user_data_t), &memory));
+  pjrt_user_data_t *data = memory;
+  *data = (pjrt_user_data_t){args->context->first, args->type_id, args->data};
+  args->context->first = data;
+  return NULL;
+}
+
+static hr_status_t pjrt_ffi_register(pjrt_ffi_handler_args_t *args) {
+  custom_ffi_bundle_t bundle = {.execute = args->handler};
+  PJRT_NOT_NULL(args->target);
+  PJRT_NOT_NULL(args->handler);
+  return custom_ffi_register((hr_str_t){args->target, args->target_size}, &bundle);
+}
+
+PJRT_ENTRY(FFI_Type_Register, ffi_type_register, pjrt_ffi_type_args_t, type_id)
+PJRT_ENTRY(FFI_UserData_Add, ffi_user_data_add, pjrt_ffi_user_data_args_t, data)
+PJRT_ENTRY(FFI_Register_Handler, ffi_register, pjrt_ffi_handler_args_t, platform_size)
+
+pjrt_ffi_extension_t pjrt_ffi_extension = {
+    .base = {sizeof pjrt_ffi_extension, PJRT_EXTENSION_FFI, NULL},
+    .functions = {call_ffi_type_register, call_ffi_user_data_add, call_ffi_register}};

@@ -1,0 +1,9 @@
+/* What can only be asked of Python, if the plugin is in a Python process: handlers of custom calls
+ * that JAX has registered for its own CPU client, its Python callbacks among them. */
+#ifndef PJRT_PYTHON_H
+#define PJRT_PYTHON_H
+
+/* Makes the handlers of JAX available to programs; no effect outside of Python. Thread: any. */
+void pjrt_python_begin(void);
+
+#endif

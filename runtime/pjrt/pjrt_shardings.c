@@ -1,0 +1,135 @@
+/* The extension for shardings: how the parameters and results of a program are cut over its
+ * devices, as serialized xla.OpSharding. JAX asks for it when a program on several devices does not
+ * say how its results lie.
+ *
+ * Named shardings are written in the old form, a grid of tiles with the device of each:
+ *
+ *   [{"i"}, {}] on mesh i=2, j=2  ->  OTHER, tiles [2, 1, 2], devices 0 1 2 3, last dim replicated
+ *
+ * The devices of a tile are found by asking for each device which part of an array of one element
+ * per tile it holds. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "ir/shard.h"
+#include "pjrt/pjrt_executable.h"
+#include "pjrt/pjrt_extensions.h"
+#include "proto/proto_wire.h"
+
+enum { KIND_REPLICATED = 0, KIND_OTHER = 3 };
+
+typedef struct tiles {
+  int rank;
+  int64_t dims[HLO_MAX_RANK]; /* tiles per dimension */
+  int64_t count, copies;      /* tiles; devices of each */
+} tiles_t;
+
+/* Places the devices by tile, in order, and their copies behind each other. */
+static hr_status_t place_devices(const hlo_sharding_t *sharding, const tiles_t *tiles,
+                                 hr_arena_t *arena, int64_t **out_devices) {
+  int64_t *devices, *filled, starts[HLO_MAX_RANK], sizes[HLO_MAX_RANK];
+  HR_TRY(HR_NEW_ARRAY(arena, tiles->count * tiles->copies, &devices));
+  HR_TRY(HR_NEW_ARRAY(arena, tiles->count, &filled));
+  for (int64_t device = 0; device < tiles->count * tiles->copies; device++) {
+    HR_TRY(hlo_shard_of(sharding, tiles->rank, tiles->dims, device, starts, sizes));
+    int64_t tile = 0;
+    for (int d = 0; d < tiles->rank; d++) tile = tile * tiles->dims[d] + starts[d];
+    if (filled[tile] == tiles->copies)
+      return hr_error(HR_INTERNAL, "a sharding gives a tile to too many devices");
+    devices[tile * tiles->copies + filled[tile]++] = device;
+  }
+  *out_devices = devices;
+  return NULL;
+}
+
+static hr_status_t write_tiles(const hlo_sharding_t *sharding, const tiles_t *tiles,
+                               hr_arena_t *arena, hr_strbuf_t *text) {
+  int64_t *devices;
+  HR_TRY(place_devices(sharding, tiles, arena, &devices));
+  proto_put_int(text, PROTO_sharding_type, KIND_OTHER);
+  size_t dims = proto_open(text, PROTO_sharding_tile_assignment_dimensions);
+  for (int d = 0; d < tiles->rank; d++) proto_put_varint(text, (uint64_t)tiles->dims[d]);
+  if (tiles->copies > 1) proto_put_varint(text, (uint64_t)tiles->copies);
+  proto_close(text, dims);
+  size_t list = proto_open(text, PROTO_sharding_tile_assignment_devices);
+  for (int64_t i = 0; i < tiles->count * tiles->copies; i++)
+    proto_put_varint(text, (uint64_t)devices[i]);
+  proto_close(text, list);
+  proto_put_int(text, PROTO_sharding_replicate_on_last_tile_dim, tiles->copies > 1);
+  return hr_strbuf_finish(text);
+}
+
+static hr_status_t serialize(const hlo_sharding_t *sharding, int rank, int64_t devices,
+                             hr_arena_t *arena, hr_strbuf_t *text) {
+  tiles_t tiles = {.rank = rank, .count = 1};
+  for (int d = 0; d < rank; d++) {
+    tiles.dims[d] = sharding ? hlo_shard_parts(sharding, d) : 1;
+    tiles.count *= tiles.dims[d];
+  }
+  tiles.copies = devices / tiles.count;
+  if (tiles.count > 1) return write_tiles(sharding, &tiles, arena, text);
+  proto_put_present_int(text, PROTO_sharding_type, KIND_REPLICATED);
+  return hr_strbuf_finish(text);
+}
+
+static hr_status_t add_sharding(pjrt_executable_t *executable, const hlo_sharding_t *sharding,
+                                int rank, const char **out_text, size_t *out_size) {
+  hr_strbuf_t text;
+  hr_str_t copy = {"", 0};
+  hr_strbuf_init(&text);
+  hr_status_t st =
+      serialize(sharding, rank, executable->options.num_partitions, &executable->arena, &text);
+  if (!st) st = hr_arena_str(&executable->arena, (hr_str_t){text.data, text.size}, &copy);
+  *out_text = copy.data;
+  *out_size = copy.size;
+  hr_strbuf_deinit(&text);
+  return st;
+}
+
+hr_status_t pjrt_executable_describe_shardings(pjrt_executable_t *executable) {
+  const hlo_module_t *module = pjrt_executable_compiled(executable)->module;
+  hr_arena_t *arena = &executable->arena;
+  int params = executable->param_count, results = executable->result_count;
+  HR_TRY(HR_NEW_ARRAY(arena, params, &executable->param_shardings));
+  HR_TRY(HR_NEW_ARRAY(arena, params, &executable->param_sharding_sizes));
+  HR_TRY(HR_NEW_ARRAY(arena, results, &executable->result_shardings));
+  HR_TRY(HR_NEW_ARRAY(arena, results, &executable->result_sharding_sizes));
+  for (int r = 0; r < results; r++)
+    HR_TRY(add_sharding(executable, module->result_shardings ? module->result_shardings[r] : NULL,
+                        executable->results[r].shape->rank, &executable->result_shardings[r],
+                        &executable->result_sharding_sizes[r]));
+  for (int p = 0; p < params; p++) {
+    bool is_flat = p < (int)module->entry->params.count && module->result_shardings;
+    const hlo_extra_t *extra = is_flat ? module->entry->params.data[p]->extra : NULL;
+    HR_TRY(add_sharding(executable, extra ? extra->sharding : NULL, executable->params[p]->rank,
+                        &executable->param_shardings[p], &executable->param_sharding_sizes[p]));
+  }
+  return NULL;
+}
+
+/* --- the extension --- */
+
+static hr_status_t pjrt_param_shardings(pjrt_texts_args_t *args) {
+  pjrt_executable_t *executable = args->object;
+  PJRT_NOT_NULL(executable);
+  args->items = executable->param_count ? executable->param_shardings : NULL;
+  args->sizes = executable->param_sharding_sizes;
+  args->count = (size_t)executable->param_count;
+  return NULL;
+}
+
+static hr_status_t pjrt_result_shardings(pjrt_texts_args_t *args) {
+  pjrt_executable_t *executable = args->object;
+  PJRT_NOT_NULL(executable);
+  args->items = executable->result_count ? executable->result_shardings : NULL;
+  args->sizes = executable->result_sharding_sizes;
+  args->count = (size_t)executable->result_count;
+  return NULL;
+}
+
+PJRT_ENTRY(Executable_ParameterShardings, param_shardings, pjrt_texts_args_t, sizes)
+PJRT_ENTRY(Executable_OutputShardings, result_shardings, pjrt_texts_args_t, sizes)
+
+pjrt_shardings_extension_t pjrt_shardings_extension = {
+    .base = {sizeof pjrt_shardings_extension, PJRT_EXTENSION_SHARDINGS, NULL},
+    .functions = {call_param_shardings, call_result_shardings}};

@@ -1,0 +1,61 @@
+/* Streams: a queue under a mutex, and a thread that sleeps while the queue is empty. */
+#include "pjrt/pjrt_stream.h"
+
+void pjrt_stream_init(pjrt_stream_t *stream) {
+  *stream = (pjrt_stream_t){.first = NULL};
+  stream->last = &stream->first;
+  pthread_mutex_init(&stream->mutex, NULL);
+  pthread_cond_init(&stream->changed, NULL);
+}
+
+static pjrt_job_t *take_job(pjrt_stream_t *stream) {
+  pthread_mutex_lock(&stream->mutex);
+  while (!stream->first && !stream->stops) pthread_cond_wait(&stream->changed, &stream->mutex);
+  pjrt_job_t *job = stream->first;
+  if (job) stream->first = job->next;
+  if (!stream->first) stream->last = &stream->first;
+  pthread_mutex_unlock(&stream->mutex);
+  return job;
+}
+
+static void *stream_thread(void *context) {
+  pjrt_stream_t *stream = context;
+  for (pjrt_job_t *job; (job = take_job(stream));) {
+    job->run(job);
+    atomic_fetch_sub_explicit(&stream->pending, 1, memory_order_release);
+  }
+  return NULL;
+}
+
+hr_status_t pjrt_stream_add(pjrt_stream_t *stream, pjrt_job_t *job) {
+  hr_status_t st = NULL;
+  job->next = NULL;
+  pthread_mutex_lock(&stream->mutex);
+  if (!stream->has_thread) {
+    stream->has_thread = !pthread_create(&stream->thread, NULL, stream_thread, stream);
+    if (!stream->has_thread) st = hr_error(HR_UNAVAILABLE, "cannot start the thread of a device");
+  }
+  if (!st) {
+    atomic_fetch_add_explicit(&stream->pending, 1, memory_order_relaxed);
+    *stream->last = job;
+    stream->last = &job->next;
+    pthread_cond_signal(&stream->changed);
+  }
+  pthread_mutex_unlock(&stream->mutex);
+  return st;
+}
+
+bool pjrt_stream_is_free(const pjrt_stream_t *stream) {
+  return !atomic_load_explicit(&stream->pending, memory_order_acquire);
+}
+
+void pjrt_stream_deinit(pjrt_stream_t *stream, bool forked) {
+  if (forked) return;
+  pthread_mutex_lock(&stream->mutex);
+  stream->stops = true;
+  pthread_cond_signal(&stream->changed);
+  pthread_mutex_unlock(&stream->mutex);
+  if (stream->has_thread) pthread_join(stream->thread, NULL);
+  pthread_cond_destroy(&stream->changed);
+  pthread_mutex_destroy(&stream->mutex);
+}

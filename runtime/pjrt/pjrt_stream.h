@@ -1,0 +1,36 @@
+/* The stream of a device: jobs that run one after the other on a thread of the device. The thread
+ * is started by the first job.
+ * Thread: any. */
+#ifndef PJRT_STREAM_H
+#define PJRT_STREAM_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/status.h"
+
+typedef struct pjrt_job pjrt_job_t;
+struct pjrt_job {
+  pjrt_job_t *next;
+  void (*run)(pjrt_job_t *job); /* frees the job */
+};
+
+typedef struct pjrt_stream {
+  pthread_mutex_t mutex;
+  pthread_cond_t changed;
+  pthread_t thread;
+  bool has_thread, stops;
+  pjrt_job_t *first, **last; /* jobs that wait */
+  atomic_int pending;        /* jobs that wait or run */
+} pjrt_stream_t;
+
+void pjrt_stream_init(pjrt_stream_t *stream);
+/* Runs what is queued, and ends the thread; with `forked` there is none. */
+void pjrt_stream_deinit(pjrt_stream_t *stream, bool forked);
+/* Appends a job. Errors: UNAVAILABLE if the thread cannot be started; the job is not run then. */
+hr_status_t pjrt_stream_add(pjrt_stream_t *stream, pjrt_job_t *job);
+/* True if nothing is queued or runs: a job may then be run in the calling thread without overtaking
+ * others. */
+bool pjrt_stream_is_free(const pjrt_stream_t *stream);
+
+#endif

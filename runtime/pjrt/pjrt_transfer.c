@@ -1,0 +1,348 @@
+/* Transfers between the host and devices, and between devices. All memory is the host's: an array
+ * of the caller is borrowed where it is dense, large enough to gain, and the caller allows it; a
+ * copy to another device shares the value. What cannot be given at once, because it is still being
+ * computed, becomes a job of the device's stream. */
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/mem.h"
+#include "pjrt/pjrt_buffer.h"
+#include "pjrt/pjrt_strides.h"
+
+#define BORROW_BYTES (32 << 10) /* below, a copy costs less than to hold the caller's array */
+
+/* --- from the host --- */
+
+static hr_status_t check_dims(const int64_t *dims, size_t count, int type, hr_dtype_t *out_dtype) {
+  int64_t elements;
+  HR_TRY(pjrt_dtype(type, out_dtype));
+  if (count > HLO_MAX_RANK)
+    return hr_error(HR_USAGE, "an array of %zu dimensions, want at most %d", count, HLO_MAX_RANK);
+  if (count && !dims) return hr_error(HR_USAGE, "the sizes of an array are NULL");
+  for (size_t d = 0; d < count; d++)
+    if (dims[d] < 0)
+      return hr_error(HR_USAGE, "size %lld of dimension %zu, want 0 or more", (long long)dims[d],
+                      d);
+  return hlo_dims_count((int)count, dims, *out_dtype, &elements);
+}
+
+static hr_status_t choose_memory(pjrt_device_t *device, pjrt_memory_t *memory,
+                                 pjrt_memory_t **out_memory) {
+  if (!device && !memory) return hr_error(HR_USAGE, "neither a device nor a memory is given");
+  *out_memory = memory ? memory : device->memory_list[PJRT_MEMORY_DEVICE];
+  if ((*out_memory)->device->is_local) return NULL;
+  return hr_error(HR_USAGE, "device %d is of another process", (*out_memory)->device->id);
+}
+
+static hr_status_t read_layout(pjrt_strided_t *array, const pjrt_layout_t *layout) {
+  if (!layout) return NULL;
+  if (!layout->kind)
+    return layout->tiled.num_tiles ? hr_error(HR_UNSUPPORTED, "a layout with tiles")
+                                   : pjrt_strided_order(array, layout->tiled.minor_to_major,
+                                                        layout->tiled.minor_to_major_size);
+  if (layout->strides.num_byte_strides != (size_t)array->rank)
+    return hr_error(HR_USAGE, "%zu strides for an array of %d dimensions",
+                    layout->strides.num_byte_strides, array->rank);
+  for (int d = 0; d < array->rank; d++) array->strides[d] = layout->strides.byte_strides[d];
+  return NULL;
+}
+
+static hr_status_t describe_host(const pjrt_from_host_args_t *args, pjrt_strided_t *array) {
+  hr_dtype_t dtype;
+  HR_TRY(check_dims(args->dims, args->num_dims, args->type, &dtype));
+  pjrt_strided_init(array, dtype, (int)args->num_dims, args->dims);
+  if (args->byte_strides && args->num_byte_strides) {
+    if (args->num_byte_strides != args->num_dims)
+      return hr_error(HR_USAGE, "%zu strides for an array of %zu dimensions",
+                      args->num_byte_strides, args->num_dims);
+    memcpy(array->strides, args->byte_strides, args->num_dims * sizeof(int64_t));
+  }
+  if (!args->data && pjrt_strided_bytes(array))
+    return hr_error(HR_USAGE, "the data of an array is NULL");
+  return NULL;
+}
+
+static bool may_borrow(const pjrt_from_host_args_t *args, const pjrt_strided_t *array) {
+  size_t alignment = hr_dtype_bytes(hr_dtype_real(array->dtype));
+  return args->semantics == PJRT_IMMUTABLE_ZERO_COPY && pjrt_strided_bytes(array) >= BORROW_BYTES &&
+         pjrt_strided_is_dense(array) && hr_dtype_table[array->dtype].bits >= 8 &&
+         (uintptr_t)args->data % alignment == 0;
+}
+
+/* Signature of hr_buffer_free_fn: the framework may let go of its array. */
+static void end_borrowing(void *event, void *data, size_t size_bytes) {
+  (void)data;
+  (void)size_bytes;
+  pjrt_event_fire(event, NULL);
+  pjrt_event_release(event);
+}
+
+static hr_status_t borrow(const pjrt_from_host_args_t *args, const pjrt_strided_t *array,
+                          pjrt_event_t **out_done, hlo_value_t **out_value) {
+  hr_buffer_t *bytes;
+  HR_TRY(pjrt_event_new(out_done));
+  hr_status_t st = hr_buffer_wrap((void *)(uintptr_t)args->data, (size_t)pjrt_strided_bytes(array),
+                                  false, end_borrowing, pjrt_event_retain(*out_done), &bytes);
+  if (st) {
+    pjrt_event_release(*out_done);
+  } else {
+    st = hlo_value_over(array->dtype, array->rank, array->dims, bytes, 0, out_value);
+    hr_buffer_release(bytes); /* after a failure: fires the event */
+  }
+  if (st) pjrt_event_release(*out_done);
+  return st;
+}
+
+static hr_status_t copy_in(const pjrt_from_host_args_t *args, const pjrt_strided_t *array,
+                           pjrt_event_t **out_done, hlo_value_t **out_value) {
+  HR_TRY(pjrt_event_new_ready(out_done));
+  hr_status_t st = array->dtype == HR_TOKEN
+                       ? hlo_value_token(out_value)
+                       : hlo_value_array(array->dtype, array->rank, array->dims, out_value);
+  if (st)
+    pjrt_event_release(*out_done);
+  else if (array->dtype != HR_TOKEN)
+    pjrt_strided_gather(array, args->data, (*out_value)->data);
+  return st;
+}
+
+hr_status_t pjrt_buffer_from_host(pjrt_from_host_args_t *args) {
+  pjrt_strided_t array;
+  pjrt_memory_t *memory;
+  pjrt_event_t *done;
+  hlo_value_t *value;
+  PJRT_NOT_NULL(args->client);
+  HR_TRY(choose_memory(args->device, args->memory, &memory));
+  HR_TRY(describe_host(args, &array));
+  HR_TRY((may_borrow(args, &array) ? borrow : copy_in)(args, &array, &done, &value));
+  hr_status_t st = pjrt_buffer_of(memory, value, &args->buffer);
+  if (st)
+    pjrt_event_release(done);
+  else
+    args->done_with_host_buffer = done;
+  return st;
+}
+
+hr_status_t pjrt_buffer_uninitialized(pjrt_uninitialized_args_t *args) {
+  pjrt_memory_t *memory;
+  hr_dtype_t dtype;
+  hlo_value_t *value;
+  PJRT_NOT_NULL(args->client);
+  HR_TRY(choose_memory(args->device, args->memory, &memory));
+  HR_TRY(check_dims(args->dims, args->num_dims, args->type, &dtype));
+  HR_TRY(hlo_value_array(dtype, (int)args->num_dims, args->dims, &value));
+  memset(value->data, 0, hlo_value_bytes(value));
+  return pjrt_buffer_of(memory, value, &args->buffer);
+}
+
+hr_status_t pjrt_buffer_of_error(pjrt_error_buffer_args_t *args) {
+  hr_dtype_t dtype;
+  pjrt_event_t *event;
+  PJRT_NOT_NULL(args->client);
+  PJRT_NOT_NULL(args->memory);
+  HR_TRY(check_dims(args->dims, args->num_dims, args->type, &dtype));
+  HR_TRY(pjrt_event_new(&event));
+  hlo_shape_t shape = {.dtype = dtype, .rank = (int)args->num_dims, .dims = args->dims};
+  hr_status_t st = pjrt_buffer_pending(args->memory, &shape, event, &args->buffer);
+  pjrt_event_fire(event, pjrt_error_create(args->code, args->message, args->message_size));
+  pjrt_event_release(event);
+  return st;
+}
+
+typedef struct view_owner {
+  void (*on_delete)(void *data, void *context);
+  void *context;
+} view_owner_t;
+
+/* Signature of hr_buffer_free_fn. */
+static void end_view(void *context, void *data, size_t size_bytes) {
+  view_owner_t *owner = context;
+  (void)size_bytes;
+  if (owner->on_delete) owner->on_delete(data, owner->context);
+  hr_free(owner);
+}
+
+hr_status_t pjrt_buffer_view(pjrt_view_args_t *args) {
+  pjrt_memory_t *memory;
+  pjrt_strided_t array;
+  hr_buffer_t *bytes;
+  hlo_value_t *value;
+  hr_dtype_t dtype;
+  void *owner;
+  PJRT_NOT_NULL(args->client);
+  HR_TRY(choose_memory(args->device, PJRT_HAS(args, memory) ? args->memory : NULL, &memory));
+  HR_TRY(check_dims(args->dims, args->num_dims, args->type, &dtype));
+  pjrt_strided_init(&array, dtype, (int)args->num_dims, args->dims);
+  HR_TRY(read_layout(&array, args->layout));
+  if (!pjrt_strided_is_dense(&array))
+    return hr_error(HR_UNSUPPORTED, "a view of memory that is not row-major");
+  HR_TRY(hr_alloc(sizeof(view_owner_t), &owner));
+  *(view_owner_t *)owner = (view_owner_t){args->on_delete, args->context};
+  hr_status_t st = hr_buffer_wrap(args->data, (size_t)pjrt_strided_bytes(&array), false, end_view,
+                                  owner, &bytes);
+  if (st) {
+    hr_free(owner);
+    return st;
+  }
+  st = hlo_value_over(dtype, array.rank, array.dims, bytes, 0, &value);
+  if (st) hr_buffer_disown(bytes);
+  hr_buffer_release(bytes);
+  if (st) {
+    hr_free(owner);
+    return st;
+  }
+  return pjrt_buffer_of(memory, value, &args->buffer);
+}
+
+/* --- to the host and between devices --- */
+
+/* A copy out of a buffer, now or when its value is there. */
+typedef struct copy_job {
+  pjrt_job_t job; /* first member */
+  pjrt_buffer_t *from;
+  pjrt_event_t *done;
+  pjrt_buffer_t *to; /* another buffer; NULL: the host */
+  pjrt_strided_t array;
+  void *dst;
+  int64_t offset, size_bytes; /* with `raw` */
+  bool raw;
+} copy_job_t;
+
+static void copy_out(const copy_job_t *copy, hlo_value_t *value) {
+  if (copy->to)
+    pjrt_buffer_fulfil(copy->to, hlo_value_retain(value));
+  else if (copy->raw && copy->size_bytes)
+    memcpy(copy->dst, (const char *)value->data + copy->offset, (size_t)copy->size_bytes);
+  else if (!copy->raw && value->data)
+    pjrt_strided_scatter(&copy->array, value->data, copy->dst);
+}
+
+/* Ends the hold on the source. */
+static void finish_copy(const copy_job_t *copy) {
+  hlo_value_t *value = NULL;
+  hr_status_t st = pjrt_buffer_wait(copy->from, &value);
+  if (!st) copy_out(copy, value);
+  pjrt_buffer_unhold(copy->from);
+  if (copy->done) pjrt_event_fire(copy->done, pjrt_error_from_status(st));
+}
+
+static void run_copy(pjrt_job_t *job) {
+  copy_job_t *copy = (copy_job_t *)job;
+  finish_copy(copy);
+  pjrt_buffer_release(copy->from);
+  pjrt_buffer_release(copy->to);
+  pjrt_event_release(copy->done);
+  hr_free(copy);
+}
+
+/* Consumes the hold of copy->from; copy->done may be NULL only if the value is there. */
+static hr_status_t start_copy(const copy_job_t *copy) {
+  void *memory;
+  if (pjrt_buffer_is_ready(copy->from)) {
+    finish_copy(copy);
+    return NULL;
+  }
+  hr_status_t st = hr_alloc(sizeof(copy_job_t), &memory);
+  if (st) {
+    pjrt_buffer_unhold(copy->from);
+    return st;
+  }
+  copy_job_t *job = memory;
+  *job = *copy;
+  job->job.run = run_copy;
+  pjrt_buffer_retain(job->from);
+  if (job->to) pjrt_buffer_retain(job->to);
+  pjrt_event_retain(job->done);
+  if (job->array.rank) job->array.dims = job->from->dims;
+  return pjrt_stream_add(&copy->from->memory->device->stream, &job->job);
+}
+
+static hr_status_t start_with_event(copy_job_t *copy, pjrt_event_t **out_event) {
+  HR_TRY(pjrt_buffer_hold(copy->from));
+  hr_status_t st = pjrt_event_new(&copy->done);
+  if (st) {
+    pjrt_buffer_unhold(copy->from);
+    return st;
+  }
+  st = start_copy(copy);
+  if (st)
+    pjrt_event_release(copy->done);
+  else
+    *out_event = copy->done;
+  return st;
+}
+
+hr_status_t pjrt_buffer_to_host(pjrt_to_host_args_t *args) {
+  PJRT_NOT_NULL(args->buffer);
+  copy_job_t copy = {.from = args->buffer, .dst = args->dst};
+  pjrt_strided_init(&copy.array, args->buffer->dtype, args->buffer->rank, args->buffer->dims);
+  HR_TRY(read_layout(&copy.array, args->host_layout));
+  size_t size_bytes = (size_t)pjrt_strided_bytes(&copy.array);
+  if (!args->dst) {
+    args->dst_size = size_bytes;
+    args->event = NULL;
+    return NULL;
+  }
+  if (args->dst_size < size_bytes)
+    return hr_error(HR_USAGE, "an array of %zu bytes for %zu bytes of the host", size_bytes,
+                    args->dst_size);
+  return start_with_event(&copy, &args->event);
+}
+
+hr_status_t pjrt_buffer_raw_to_host(pjrt_raw_to_host_args_t *args) {
+  PJRT_NOT_NULL(args->buffer);
+  pjrt_size_args_t size = {.struct_size = sizeof size, .object = args->buffer};
+  HR_TRY(pjrt_buffer_size(&size));
+  if (args->offset < 0 || args->size_bytes < 0 || args->offset > (int64_t)size.value ||
+      args->size_bytes > (int64_t)size.value - args->offset || (args->size_bytes && !args->dst))
+    return hr_error(HR_USAGE, "bytes %lld to %lld of an array of %zu", (long long)args->offset,
+                    (long long)(args->offset + args->size_bytes), size.value);
+  copy_job_t copy = {.from = args->buffer,
+                     .dst = args->dst,
+                     .raw = true,
+                     .offset = args->offset,
+                     .size_bytes = args->size_bytes};
+  return start_with_event(&copy, &args->event);
+}
+
+/* The value is shared: arrays never change but by donation, which wants it exclusive. */
+static hr_status_t copy_to(pjrt_buffer_t *from, pjrt_memory_t *memory, pjrt_buffer_t **out_buffer) {
+  if (!memory->device->is_local)
+    return hr_error(HR_UNSUPPORTED, "a copy to device %d, which is of another process",
+                    memory->device->id);
+  HR_TRY(pjrt_buffer_hold(from));
+  if (!from->ready || (pjrt_event_is_set(from->ready) && !pjrt_event_failure(from->ready))) {
+    hr_status_t st =
+        pjrt_buffer_of(memory, hlo_value_retain(atomic_load(&from->value)), out_buffer);
+    pjrt_buffer_unhold(from);
+    return st;
+  }
+  pjrt_event_t *done;
+  hlo_shape_t shape = {.dtype = from->dtype, .rank = from->rank, .dims = from->dims};
+  hr_status_t st = pjrt_event_new(&done);
+  if (st) {
+    pjrt_buffer_unhold(from);
+    return st;
+  }
+  st = pjrt_buffer_pending(memory, &shape, done, out_buffer);
+  copy_job_t copy = {.from = from, .to = st ? NULL : *out_buffer, .done = done};
+  if (st)
+    pjrt_buffer_unhold(from);
+  else
+    st = start_copy(&copy);
+  pjrt_event_release(done);
+  return st;
+}
+
+hr_status_t pjrt_buffer_copy_to_memory(pjrt_copy_args_t *args) {
+  PJRT_NOT_NULL(args->buffer);
+  PJRT_NOT_NULL(args->target);
+  return copy_to(args->buffer, args->target, &args->dst_buffer);
+}
+
+hr_status_t pjrt_buffer_copy_to_device(pjrt_copy_args_t *args) {
+  pjrt_device_t *device = args->target;
+  PJRT_NOT_NULL(args->buffer);
+  PJRT_NOT_NULL(device);
+  return copy_to(args->buffer, device->memory_list[PJRT_MEMORY_DEVICE], &args->dst_buffer);
+}

@@ -1,0 +1,25 @@
+/* Worlds: for every ordered list of devices that a program runs on, clients of libhlorun that are
+ * each other's peers. Created on demand and kept; rank k is the k-th device of the list. */
+#ifndef PJRT_WORLD_H
+#define PJRT_WORLD_H
+
+#include "hlorun.h"
+#include "pjrt/pjrt_client.h"
+
+struct pjrt_world {
+  pjrt_world_t *next;
+  int count; /* devices, those of other processes included */
+  int *ids;
+  int local_count;
+  pjrt_device_t **devices;   /* those of this process, by rank */
+  hlorun_client_t **clients; /* by local position */
+};
+
+/* The world of `count` devices with these ids. Owner: the client.
+ * Errors: USAGE for unknown or repeated ids; UNSUPPORTED for some, but not all, devices of several
+ * processes; UNAVAILABLE if the peers cannot be reached. Thread: any. */
+hr_status_t pjrt_world_find(pjrt_client_t *client, int count, const int *ids,
+                            pjrt_world_t **out_world);
+void pjrt_worlds_destroy(pjrt_client_t *client);
+
+#endif

@@ -1,0 +1,106 @@
+/* Recognises other files by their first bytes, by words within the first bytes, or by the names of
+ * the members of a zip archive, which are searched for as bytes. Files are never opened further. A
+ * row is tried after those before it: special ones come first. */
+#include "read/foreign.h"
+
+#include <string.h>
+
+#define LOOKED_AT ((size_t)1 << 20) /* bytes that are searched for a word */
+
+#define FROM_JAX                                          \
+  "import jax; lowered = jax.jit(f).lower(*args)",        \
+      "open('f.hlo', 'w').write(lowered.as_text('hlo'))", \
+      "numpy.savez('in.npz', **{f'in{i}': a for i, a in enumerate(jax.tree.leaves(args))})"
+#define FROM_TORCH                                                                 \
+  "import torch; from torch_xla.stablehlo import exported_program_to_stablehlo",   \
+      "program = exported_program_to_stablehlo(torch.export.export(model, args))", \
+      "open('f.mlir', 'w').write(program.get_stablehlo_text())"
+#define FROM_TF                                                              \
+  "f = tf.function(model, jit_compile=True)",                                \
+      "hlo = f.experimental_get_compiler_ir(*args)(stage='hlo_serialized')", \
+      "open('f.pb', 'wb').write(hlo)"
+#define AS_ARRAYS "give it with --input, and the program as the operand", "", ""
+
+/* A file begins with `magic` at `offset`, and has `word` within its first bytes (NULL: any). */
+static const struct kind {
+  const char *magic;
+  size_t magic_bytes, offset;
+  const char *word, *what;
+  const char *lines[3];
+} kinds[] = {
+    {"PK", 2, 0, "saved_model.pb", "a zip archive with a SavedModel of TensorFlow", {FROM_TF}},
+    {"PK", 2, 0, "model.weights.h5", "a model of Keras", {FROM_TF}},
+    {"PK", 2, 0, "serialized_exported_program.json", "a program of torch.export", {FROM_TORCH}},
+    {"PK", 2, 0, "models/model.json", "a program of torch.export", {FROM_TORCH}},
+    {"PK", 2, 0, "data.pkl", "a file of torch.save", {FROM_TORCH}},
+    {"PK", 2, 0, ".npy", "an archive of arrays (.npz)", {AS_ARRAYS}},
+    {"PK\3\4", 4, 0, NULL, "a zip archive", {"unzip it, and give the program in it", "", ""}},
+    {"TFL3", 4, 4, NULL, "a model of TensorFlow Lite", {FROM_TF}},
+    {"\x93NUMPY", 6, 0, NULL, "an array (.npy)", {AS_ARRAYS}},
+    {"\x1f\x8b", 2, 0, NULL, "a file of gzip", {"unpack it: zcat FILE | hlorun -", "", ""}},
+    {"BZh", 3, 0, NULL, "a file of bzip2", {"unpack it: bzcat FILE | hlorun -", "", ""}},
+    {"\xfd"
+     "7zXZ",
+     5,
+     0,
+     NULL,
+     "a file of xz",
+     {"unpack it: xzcat FILE | hlorun -", "", ""}},
+    {"\x28\xb5\x2f\xfd",
+     4,
+     0,
+     NULL,
+     "a file of zstd",
+     {"unpack it: zstdcat FILE | hlorun -", "", ""}},
+    {"\x7f"
+     "ELF",
+     4,
+     0,
+     NULL,
+     "an executable or a library",
+     {"libraries with functions for custom calls are given with --plugin", "", ""}},
+    {"\x89HDF", 4, 0, NULL, "a file of HDF5", {FROM_TF}},
+    {"{", 1, 8, NULL, "a file of arrays (.safetensors)", {AS_ARRAYS}},
+    {"\x80", 1, 0, NULL, "a pickle of Python", {FROM_JAX}},
+    {"\x08\x01\x12", 3, 0, NULL, "a SavedModel of TensorFlow", {FROM_TF}},
+    {"\x08",
+     1,
+     0,
+     NULL,
+     "a protocol buffer of another program, such as a model of ONNX",
+     {"python -m torch_mlir.tools.import_onnx f.onnx -o f.onnx.mlir",
+      "torch-mlir-opt --torch-onnx-to-torch-backend-pipeline "
+      "--torch-backend-to-stablehlo-backend-pipeline f.onnx.mlir -o f.mlir",
+      ""}},
+    {"%PDF", 4, 0, NULL, "a PDF document", {FROM_JAX}},
+};
+
+static bool fits(const struct kind *kind, hr_str_t bytes) {
+  size_t searched = bytes.size < LOOKED_AT ? bytes.size : LOOKED_AT;
+  if (bytes.size < kind->offset + kind->magic_bytes) return false;
+  if (memcmp(bytes.data + kind->offset, kind->magic, kind->magic_bytes) != 0) return false;
+  if (!kind->word) return true;
+  const char *tail = bytes.data + bytes.size - searched; /* of zips: the directory */
+  size_t size = strlen(kind->word);
+  return memmem(bytes.data, searched, kind->word, size) || memmem(tail, searched, kind->word, size);
+}
+
+/* The "{" of safetensors is one byte: the length before it must fit, too. */
+static bool is_length(const struct kind *kind, hr_str_t bytes) {
+  uint64_t length = 0;
+  if (kind->offset != 8) return true;
+  for (int i = 7; i >= 0; i--) length = length << 8 | (unsigned char)bytes.data[i];
+  return length >= 2 && length <= bytes.size - 8;
+}
+
+hr_status_t read_foreign(const char *path, hr_str_t bytes) {
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    const struct kind *kind = &kinds[i];
+    if (!fits(kind, bytes) || !is_length(kind, bytes)) continue;
+    hr_status_t st = hr_error(HR_INVALID, "%s is %s, want HLO or StableHLO", path, kind->what);
+    for (int line = 0; line < 3 && *kind->lines[line]; line++)
+      st = hr_status_note(st, "%s", kind->lines[line]);
+    return st;
+  }
+  return NULL;
+}

@@ -1,0 +1,103 @@
+/* Compares every struct of runtime/pjrt's own header with the one that the field publishes, where
+ * it is installed (a TensorFlow wheel): the offset at which the last field ends, the order of the
+ * functions, the numbers of types. Compiled by run_pjrt.sh; prints the counts. */
+#include <stdio.h>
+#include <string.h>
+
+#include "pjrt/pjrt_api.h"
+#include "xla/pjrt/c/pjrt_c_api.h"
+
+static int passed, failed;
+
+static void check(int ok, const char *what, size_t ours, size_t theirs) {
+  if (ok) {
+    passed++;
+    return;
+  }
+  failed++;
+  printf("%s: ours %zu, theirs %zu\n", what, ours, theirs);
+}
+
+#define END(type, last) (offsetof(type, last) + sizeof(((type *)0)->last))
+
+static void compare_functions(void) {
+#define COMPARE(name, args)                                                           \
+  check(sizeof(pjrt_##args##_args_t) == sizeof(PJRT_##name##_Args), "size of " #name, \
+        sizeof(pjrt_##args##_args_t), sizeof(PJRT_##name##_Args));                    \
+  COMPARE_PLACE(name)
+#define COMPARE_PLACE(name)                                                              \
+  check(offsetof(pjrt_api_t, functions) + PJRT_INDEX_##name * sizeof(pjrt_function_t) == \
+            offsetof(PJRT_Api, PJRT_##name),                                             \
+        "place of " #name, PJRT_INDEX_##name, offsetof(PJRT_Api, PJRT_##name));
+#define PJRT_FUNCTION(name, fn, args, last) COMPARE(name, args)
+#define PJRT_DIRECT(name, fn, args, last) COMPARE(name, args)
+#define PJRT_MISSING(name) COMPARE_PLACE(name)
+#include "pjrt/pjrt_functions.def"
+}
+
+#define FIELD(ours, our_field, theirs, their_field)                                           \
+  check(offsetof(ours, our_field) == offsetof(theirs, their_field), #theirs "." #their_field, \
+        offsetof(ours, our_field), offsetof(theirs, their_field))
+
+static void compare_fields(void) {
+  FIELD(pjrt_named_t, kind, PJRT_NamedValue, type);
+  FIELD(pjrt_named_t, int64, PJRT_NamedValue, int64_value);
+  FIELD(pjrt_named_t, value_size, PJRT_NamedValue, value_size);
+  FIELD(pjrt_client_create_args_t, kv_get, PJRT_Client_Create_Args, kv_get_callback);
+  FIELD(pjrt_client_create_args_t, client, PJRT_Client_Create_Args, client);
+  FIELD(pjrt_kv_get_args_t, value, PJRT_KeyValueGetCallback_Args, value);
+  FIELD(pjrt_kv_get_args_t, release, PJRT_KeyValueGetCallback_Args, value_deleter_callback);
+  FIELD(pjrt_kv_put_args_t, context, PJRT_KeyValuePutCallback_Args, user_arg);
+  FIELD(pjrt_from_host_args_t, semantics, PJRT_Client_BufferFromHostBuffer_Args,
+        host_buffer_semantics);
+  FIELD(pjrt_from_host_args_t, memory, PJRT_Client_BufferFromHostBuffer_Args, memory);
+  FIELD(pjrt_from_host_args_t, buffer, PJRT_Client_BufferFromHostBuffer_Args, buffer);
+  FIELD(pjrt_view_args_t, on_delete, PJRT_Client_CreateViewOfDeviceBuffer_Args, on_delete_callback);
+  FIELD(pjrt_layout_t, tiled.minor_to_major, PJRT_Buffer_MemoryLayout, tiled.minor_to_major);
+  FIELD(pjrt_layout_t, tiled.num_tiles, PJRT_Buffer_MemoryLayout, tiled.num_tiles);
+  FIELD(pjrt_layout_t, strides.byte_strides, PJRT_Buffer_MemoryLayout, strides.byte_strides);
+  FIELD(pjrt_layout_t, kind, PJRT_Buffer_MemoryLayout, type);
+  FIELD(pjrt_to_host_args_t, dst, PJRT_Buffer_ToHostBuffer_Args, dst);
+  FIELD(pjrt_to_host_args_t, event, PJRT_Buffer_ToHostBuffer_Args, event);
+  FIELD(pjrt_program_t, format, PJRT_Program, format);
+  FIELD(pjrt_client_compile_args_t, options, PJRT_Client_Compile_Args, compile_options);
+  FIELD(pjrt_execute_options_t, launch_id, PJRT_ExecuteOptions, launch_id);
+  FIELD(pjrt_execute_options_t, kept_inputs, PJRT_ExecuteOptions, non_donatable_input_indices);
+  FIELD(pjrt_execute_options_t, context, PJRT_ExecuteOptions, context);
+  FIELD(pjrt_execute_args_t, arguments, PJRT_LoadedExecutable_Execute_Args, argument_lists);
+  FIELD(pjrt_execute_args_t, results, PJRT_LoadedExecutable_Execute_Args, output_lists);
+  FIELD(pjrt_execute_args_t, complete, PJRT_LoadedExecutable_Execute_Args, device_complete_events);
+  FIELD(pjrt_memory_stats_args_t, bytes_limit, PJRT_Device_MemoryStats_Args, bytes_limit);
+  FIELD(pjrt_compiled_memory_args_t, peak, PJRT_Executable_GetCompiledMemoryStats_Args,
+        peak_memory_in_bytes);
+  FIELD(pjrt_serialized_args_t, release, PJRT_Executable_Serialize_Args,
+        serialized_executable_deleter);
+}
+
+/* Types newer than the installed header have no name there. */
+static void compare_types(void) {
+  static const struct {
+    int ours, theirs;
+  } types[] = {{PJRT_TYPE_PRED, PJRT_Buffer_Type_PRED},
+               {PJRT_TYPE_S32, PJRT_Buffer_Type_S32},
+               {PJRT_TYPE_U8, PJRT_Buffer_Type_U8},
+               {PJRT_TYPE_F32, PJRT_Buffer_Type_F32},
+               {PJRT_TYPE_BF16, PJRT_Buffer_Type_BF16},
+               {PJRT_TYPE_C128, PJRT_Buffer_Type_C128},
+               {PJRT_TYPE_S4, PJRT_Buffer_Type_S4},
+               {PJRT_TYPE_TOKEN, PJRT_Buffer_Type_TOKEN},
+               {PJRT_TYPE_S2, PJRT_Buffer_Type_S2},
+               {PJRT_TYPE_F4E2M1FN, PJRT_Buffer_Type_F4E2M1FN},
+               {PJRT_TYPE_F8E4M3FN, PJRT_Buffer_Type_F8E4M3FN}};
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    check(types[i].ours == types[i].theirs, "number of a type", (size_t)types[i].ours,
+          (size_t)types[i].theirs);
+}
+
+int main(void) {
+  compare_functions();
+  compare_fields();
+  compare_types();
+  printf("%d passed, %d failed\n", passed, failed);
+  return failed != 0;
+}

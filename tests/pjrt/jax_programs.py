@@ -1,0 +1,181 @@
+"""JAX on hlorun: a program for each thing that the plugin does. Prints "N passed, N failed"."""
+import threading
+import traceback
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.experimental import io_callback, serialize_executable
+from jax.sharding import NamedSharding, PartitionSpec as P
+
+TESTS = []
+
+
+def test(f):
+    TESTS.append(f)
+    return f
+
+
+def close(got, want):
+    np.testing.assert_allclose(np.asarray(got), want, rtol=1e-5, atol=1e-6)
+
+
+@test
+def arrays_go_in_and_out():
+    for dtype in ["bool", "int4", "uint4", "int8", "int32", "uint32", "bfloat16", "float16", "float32", "complex64",
+                  "float8_e4m3fn", "float8_e5m2"]:
+        x = np.arange(6).astype(jnp.dtype(dtype)).reshape(2, 3)
+        for y in (x, x.T, x[::-1], x[:, ::2], x[:0]):
+            got = np.asarray(jax.device_put(y))
+            assert got.dtype == y.dtype and got.shape == y.shape
+            np.testing.assert_array_equal(got.astype(np.complex64), y.astype(np.complex64))
+
+
+@test
+def large_arrays_are_not_copied():
+    x = np.arange(1 << 20, dtype=np.float32)
+    y = jax.device_put(x)
+    assert y.unsafe_buffer_pointer() == x.ctypes.data
+    z = jax.jit(lambda a: a + 1)(y)
+    assert np.asarray(z).ctypes.data == z.unsafe_buffer_pointer()
+    close(z[:3], [1, 2, 3])
+
+
+@test
+def donation():
+    f = jax.jit(lambda a: a + 1, donate_argnums=0)
+    x = jnp.arange(1000.0)
+    view = np.asarray(x)
+    y = f(x)
+    assert x.is_deleted()
+    assert view[1] == 1 and y[1] == 2
+    where = y.unsafe_buffer_pointer()
+    assert f(y).unsafe_buffer_pointer() == where
+
+
+@test
+def linear_algebra():
+    a = np.random.default_rng(0).normal(size=(5, 5)).astype(np.float32)
+    s = a @ a.T + 5 * np.eye(5, dtype=np.float32)
+    close(jnp.linalg.cholesky(s) @ jnp.linalg.cholesky(s).T, s)
+    w, v = jnp.linalg.eigh(s)
+    np.testing.assert_allclose(v * w @ v.T, s, rtol=1e-4)
+    q, r = jnp.linalg.qr(a)
+    np.testing.assert_allclose(q @ r, a, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(jnp.linalg.solve(s, a), np.linalg.solve(s, a), rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(jnp.linalg.svd(a, compute_uv=False), np.linalg.svd(a, compute_uv=False), rtol=1e-4)
+
+
+@test
+def asynchronous_dispatch():
+    f = jax.jit(lambda a: a @ a / jnp.linalg.norm(a))
+    x = jnp.ones((600, 600))
+    for _ in range(5):
+        x = f(x)
+    assert np.isfinite(np.asarray(x.block_until_ready())).all()
+
+
+@test
+def callbacks():
+    seen = []
+    f = jax.jit(lambda a: jax.pure_callback(lambda x: np.asarray(x) * 2, jax.ShapeDtypeStruct((3,), jnp.float32), a))
+    close(f(jnp.ones(3)), [2, 2, 2])
+
+    @jax.jit
+    def g(a):
+        io_callback(lambda x: seen.append(float(x)), None, a, ordered=True)
+        io_callback(lambda x: seen.append(float(x) + 1), None, a, ordered=True)
+        return a
+
+    g(1.0), g(5.0)
+    jax.effects_barrier()
+    assert seen == [1, 2, 5, 6], seen
+
+    def wrong(x):
+        raise ValueError("said by the callback")
+
+    try:
+        jax.jit(lambda a: jax.pure_callback(wrong, jax.ShapeDtypeStruct((), jnp.float32), a))(1.0).block_until_ready()
+    except Exception as e:
+        assert "said by the callback" in str(e) and __file__ in str(e)
+    else:
+        raise AssertionError("no error")
+
+
+@test
+def callback_that_uses_jax():
+    def callback(x):
+        return np.asarray(jax.jit(lambda a: a @ a)(jnp.asarray(x)))
+
+    x = np.full((200, 200), 0.1, np.float32)
+    f = jax.jit(lambda a: jax.pure_callback(callback, jax.ShapeDtypeStruct(x.shape, x.dtype), a))
+    np.testing.assert_allclose(f(x), x @ x, rtol=1e-4)
+
+
+@test
+def collectives_of_several_devices():
+    if len(jax.devices()) < 8:
+        return
+    mesh = jax.make_mesh((8,), ("i",))
+    x = jax.device_put(np.arange(16.0, dtype=np.float32), NamedSharding(mesh, P("i")))
+    f = jax.jit(jax.shard_map(lambda a: jax.lax.psum(a, "i") + a, mesh=mesh, in_specs=P("i"), out_specs=P("i")))
+    y = f(x)
+    assert y.sharding.is_equivalent_to(NamedSharding(mesh, P("i")), 1)
+    close(y, np.tile([56.0, 64.0], 8) + np.arange(16))
+    close(jax.pmap(lambda a: a * jax.lax.axis_index("i") + jax.lax.pmean(a, "i"), axis_name="i")(jnp.arange(8.0)),
+          np.arange(8.0) ** 2 + 3.5)
+    moved = jax.device_put(jnp.arange(4), jax.devices()[3])
+    assert moved.devices() == {jax.devices()[3]}
+    close(moved + 1, [1, 2, 3, 4])
+
+
+@test
+def compiled_programs_tell_of_themselves():
+    c = jax.jit(lambda a: a @ a.T).lower(np.ones((4, 4), np.float32)).compile()
+    assert c.cost_analysis()["flops"] == 128
+    assert c.memory_analysis().argument_size_in_bytes == 64
+    again = serialize_executable.deserialize_and_load(*serialize_executable.serialize(c), execution_devices=jax.devices()[:1])
+    close(again(np.eye(4, dtype=np.float32)), np.eye(4))
+
+
+@test
+def threads():
+    f = jax.jit(lambda a: jnp.tanh(a) + a)
+    errors = []
+
+    def run(k):
+        try:
+            for _ in range(50):
+                close(f(jnp.full(10, k)), np.tanh(k) + np.full(10, k))
+        except Exception:
+            errors.append(traceback.format_exc())
+
+    running = [threading.Thread(target=run, args=(float(k),)) for k in range(4)]
+    [t.start() for t in running]
+    [t.join() for t in running]
+    assert not errors, errors[0]
+
+
+@test
+def errors_name_the_place():
+    try:
+        jax.jit(lambda a: jax.ffi.ffi_call("nobody_has_this", jax.ShapeDtypeStruct((), jnp.float32))(a))(1.0)
+    except Exception as e:
+        assert "nobody_has_this" in str(e), e
+    else:
+        raise AssertionError("no error")
+
+
+def main():
+    failed = 0
+    for f in TESTS:
+        try:
+            f()
+        except Exception:
+            failed += 1
+            print("FAILED:", f.__name__)
+            traceback.print_exc()
+    print(f"{len(TESTS) - failed} passed, {failed} failed")
+
+
+main()

@@ -1,0 +1,285 @@
+/* The plugin for JAX without JAX: opens it, finds its table, and calls it as a framework does and
+ * as none should. argv: PLUGIN. Prints "N passed, N failed". */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "pjrt/pjrt_abi_buffer.h"
+#include "pjrt/pjrt_abi_client.h"
+#include "pjrt/pjrt_abi_executable.h"
+
+static const pjrt_api_t *api;
+static int passed, failed;
+
+static void check(bool ok, const char *what) {
+  __atomic_fetch_add(ok ? &passed : &failed, 1, __ATOMIC_RELAXED);
+  if (!ok) printf("FAILED: %s\n", what);
+}
+
+/* Calls a function; true if it succeeds. A failure's text must hold `says`, if that is given. */
+static bool call(int index, void *args, const char *says) {
+  pjrt_error_t *error = api->functions[index](args);
+  if (!error) {
+    if (says) printf("no failure, want: %s\n", says);
+    return true;
+  }
+  pjrt_error_message_args_t message = {.struct_size = sizeof message, .error = error};
+  api->functions[PJRT_INDEX_Error_Message](&message);
+  if (!says || !strstr(message.message, says)) printf("failure: %s\n", message.message);
+  bool is_expected = says && strstr(message.message, says);
+  pjrt_error_args_t destroy = {.struct_size = sizeof destroy, .error = error};
+  api->functions[PJRT_INDEX_Error_Destroy](&destroy);
+  if (says) check(is_expected, says);
+  return false;
+}
+#define CALL(name, args) call(PJRT_INDEX_##name, args, NULL)
+#define FAILS(name, args, says) check(!call(PJRT_INDEX_##name, args, says), #name " fails")
+
+static void drop(int index, void *object) {
+  pjrt_object_args_t args = {.struct_size = sizeof args, .object = object};
+  check(call(index, &args, NULL), "an object is dropped");
+}
+
+static pjrt_client_t *create_client(void) {
+  pjrt_client_create_args_t args = {.struct_size = sizeof args};
+  check(CALL(Client_Create, &args), "client");
+  return args.client;
+}
+
+static pjrt_device_t *first_device(pjrt_client_t *client) {
+  pjrt_lookup_args_t args = {.struct_size = sizeof args, .client = client};
+  check(CALL(Client_LookupDevice, &args), "device 0");
+  return args.device;
+}
+
+static pjrt_buffer_t *put(pjrt_client_t *client, const float *values, int64_t count) {
+  pjrt_from_host_args_t args = {.struct_size = sizeof args,
+                                .client = client,
+                                .data = values,
+                                .type = PJRT_TYPE_F32,
+                                .dims = &count,
+                                .num_dims = 1,
+                                .device = first_device(client)};
+  check(CALL(Client_BufferFromHostBuffer, &args), "buffer");
+  pjrt_event_args_t event = {.struct_size = sizeof event, .event = args.done_with_host_buffer};
+  check(CALL(Event_Await, &event) && CALL(Event_Destroy, &event), "host buffer is free");
+  return args.buffer;
+}
+
+static void get(pjrt_buffer_t *buffer, float *values, int64_t count) {
+  pjrt_to_host_args_t args = {.struct_size = sizeof args,
+                              .buffer = buffer,
+                              .dst = values,
+                              .dst_size = (size_t)count * sizeof *values};
+  check(CALL(Buffer_ToHostBuffer, &args), "to host");
+  pjrt_event_args_t event = {.struct_size = sizeof event, .event = args.event};
+  check(CALL(Event_Await, &event) && CALL(Event_Destroy, &event), "copied");
+}
+
+static char add_text[] =
+    "module @add { func.func public @main(%a: tensor<4xf32>, %b: tensor<4xf32>) -> "
+    "tensor<4xf32> { %0 = stablehlo.add %a, %b : tensor<4xf32> return %0 : tensor<4xf32> } }";
+static char donor_text[] =
+    "module @donor { func.func public @main(%a: tensor<4xf32> {tf.aliasing_output = 0 : i32}) -> "
+    "tensor<4xf32> { %0 = stablehlo.negate %a : tensor<4xf32> return %0 : tensor<4xf32> } }";
+static char wrong_text[] = "module { func.func public @main() { return %nothing : tensor<f32> } }";
+
+static bool compile(pjrt_client_t *client, char *text, const char *says,
+                    pjrt_executable_t **out_executable) {
+  pjrt_program_t program = {.struct_size = sizeof program,
+                            .code = text,
+                            .code_size = strlen(text),
+                            .format = "mlir",
+                            .format_size = 4};
+  pjrt_client_compile_args_t args = {
+      .struct_size = sizeof args, .client = client, .program = &program};
+  bool ok = call(PJRT_INDEX_Client_Compile, &args, says);
+  if (ok) *out_executable = args.executable;
+  return ok;
+}
+
+static bool execute(pjrt_executable_t *executable, pjrt_buffer_t **arguments, size_t count,
+                    const char *says, pjrt_buffer_t **result) {
+  pjrt_execute_options_t options = {.struct_size = sizeof options};
+  pjrt_event_t *event = NULL;
+  pjrt_buffer_t *const *lists[] = {arguments};
+  pjrt_execute_args_t args = {.struct_size = sizeof args,
+                              .executable = executable,
+                              .options = &options,
+                              .arguments = lists,
+                              .num_devices = 1,
+                              .num_args = count,
+                              .results = &result,
+                              .complete = &event};
+  if (!call(PJRT_INDEX_LoadedExecutable_Execute, &args, says)) return false;
+  pjrt_event_args_t destroy = {.struct_size = sizeof destroy, .event = event};
+  return CALL(Event_Await, &destroy) && CALL(Event_Destroy, &destroy);
+}
+
+static bool is_deleted(pjrt_buffer_t *buffer) {
+  pjrt_flag_args_t args = {.struct_size = sizeof args, .object = buffer};
+  return CALL(Buffer_IsDeleted, &args) && args.value;
+}
+
+static void test_running(pjrt_client_t *client) {
+  const float ones[] = {1, 2, 3, 4};
+  float sums[4];
+  pjrt_executable_t *add = NULL;
+  pjrt_buffer_t *a = put(client, ones, 4), *arguments[] = {a, a}, *sum = NULL;
+  check(compile(client, add_text, NULL, &add), "compiles");
+  check(execute(add, arguments, 2, NULL, &sum), "executes");
+  get(sum, sums, 4);
+  check(sums[0] == 2 && sums[3] == 8, "the sum is right");
+  check(!execute(add, arguments, 1, "gets 1 arguments, want 2", &sum), "too few arguments");
+  check(!compile(client, wrong_text, "nothing", &add), "an invalid program is refused");
+  drop(PJRT_INDEX_Buffer_Delete, a);
+  check(is_deleted(a), "is deleted");
+  check(!execute(add, arguments, 2, "deleted or donated", &sum), "a deleted argument");
+  drop(PJRT_INDEX_Buffer_Destroy, a);
+  drop(PJRT_INDEX_Buffer_Destroy, sum);
+  drop(PJRT_INDEX_LoadedExecutable_Delete, add);
+  check(!execute(add, arguments, 2, "has been deleted", &sum), "a deleted executable");
+  drop(PJRT_INDEX_LoadedExecutable_Destroy, add);
+}
+
+/* A donated argument is gone for its holder; passed twice, it is refused. */
+static void test_donation(pjrt_client_t *client) {
+  const float ones[] = {1, 2, 3, 4};
+  float values[4];
+  pjrt_executable_t *donor = NULL;
+  pjrt_buffer_t *a = put(client, ones, 4), *result = NULL;
+  check(compile(client, donor_text, NULL, &donor), "compiles");
+  check(execute(donor, &a, 1, NULL, &result), "executes");
+  check(is_deleted(a) && !is_deleted(result), "the argument is donated");
+  check(!execute(donor, &a, 1, "deleted or donated", &result), "a donated argument");
+  get(result, values, 4);
+  check(values[1] == -2 && ones[1] == 2, "the caller's array is unchanged");
+  drop(PJRT_INDEX_Buffer_Destroy, a);
+  drop(PJRT_INDEX_Buffer_Destroy, result);
+  drop(PJRT_INDEX_Executable_Destroy, donor);
+}
+
+static void test_serialized(pjrt_client_t *client) {
+  pjrt_executable_t *add = NULL;
+  check(compile(client, add_text, NULL, &add), "compiles");
+  pjrt_serialized_args_t bytes = {.struct_size = sizeof bytes, .object = add};
+  check(CALL(Executable_Serialize, &bytes), "serializes");
+  pjrt_deserialize_args_t args = {.struct_size = sizeof args,
+                                  .client = client,
+                                  .bytes = bytes.bytes,
+                                  .size_bytes = bytes.size_bytes};
+  check(CALL(Executable_DeserializeAndLoad, &args), "loads again");
+  drop(PJRT_INDEX_LoadedExecutable_Destroy, args.executable);
+  args.size_bytes = 12;
+  FAILS(Executable_DeserializeAndLoad, &args, "no executable of hlorun");
+  bytes.release(bytes.owner);
+  drop(PJRT_INDEX_LoadedExecutable_Destroy, add);
+}
+
+/* Every function with no arguments, too small ones, and ones that are all zero. */
+static void test_wrong_arguments(void) {
+  union {
+    size_t struct_size;
+    char bytes[512];
+  } args;
+  for (int i = 0; i < PJRT_FUNCTION_COUNT; i++) {
+    if (i == PJRT_INDEX_Client_Create || i == PJRT_INDEX_Plugin_Initialize) continue;
+    for (int size = -8; size <= 512; size += 520) {
+      memset(&args, 0, sizeof args);
+      if (size > 0) args.struct_size = (size_t)size;
+      pjrt_error_t *error = api->functions[i](size < 0 ? NULL : &args);
+      pjrt_error_args_t destroy = {.struct_size = sizeof destroy, .error = error};
+      if (error) api->functions[PJRT_INDEX_Error_Destroy](&destroy);
+    }
+  }
+  check(true, "no crash");
+  pjrt_object_args_t small = {.struct_size = sizeof small - 1};
+  FAILS(Buffer_Delete, &small, "struct_size is 23, want at least 24");
+  FAILS(TopologyDescription_Create, &small, "PJRT_TopologyDescription_Create is not implemented");
+}
+
+typedef struct caller {
+  pjrt_client_t *client;
+  pjrt_executable_t *add;
+} caller_t;
+
+static void *call_often(void *context) {
+  const caller_t *caller = context;
+  const float ones[] = {1, 2, 3, 4};
+  float sums[4];
+  for (int i = 0; i < 300; i++) {
+    pjrt_buffer_t *a = put(caller->client, ones, 4), *arguments[] = {a, a}, *sum = NULL;
+    check(execute(caller->add, arguments, 2, NULL, &sum), "executes");
+    drop(PJRT_INDEX_Buffer_Destroy, a);
+    get(sum, sums, 4);
+    check(sums[3] == 8, "the sum is right");
+    drop(PJRT_INDEX_Buffer_Destroy, sum);
+  }
+  return NULL;
+}
+
+static void test_threads(pjrt_client_t *client) {
+  pthread_t threads[4];
+  caller_t caller = {client, NULL};
+  check(compile(client, add_text, NULL, &caller.add), "compiles");
+  for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, call_often, &caller);
+  for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+  drop(PJRT_INDEX_LoadedExecutable_Destroy, caller.add);
+}
+
+/* A child of a process with a client ends without waiting for threads that it does not have. */
+static void test_fork(pjrt_client_t *client) {
+  fflush(stdout);
+  pid_t child = fork();
+  if (!child) {
+    pjrt_object_args_t args = {.struct_size = sizeof args, .object = client};
+    _exit(api->functions[PJRT_INDEX_Client_Destroy](&args) != NULL);
+  }
+  int status = 0;
+  for (int i = 0; i < 200 && !waitpid(child, &status, WNOHANG); i++) usleep(50000);
+  check(WIFEXITED(status) && !WEXITSTATUS(status), "a forked process ends");
+}
+
+static long resident_pages(void) {
+  long pages = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  if (file && fscanf(file, "%*d %ld", &pages) != 1) pages = 0;
+  if (file) fclose(file);
+  return pages;
+}
+
+static void test_memory(pjrt_client_t *client) {
+  caller_t caller = {client, NULL};
+  check(compile(client, add_text, NULL, &caller.add), "compiles");
+  call_often(&caller);
+  long before = resident_pages();
+  for (int i = 0; i < 30; i++) call_often(&caller);
+  check(resident_pages() - before < 256, "memory stays flat over 9000 calls");
+  drop(PJRT_INDEX_LoadedExecutable_Destroy, caller.add);
+}
+
+int main(int argc, char **argv) {
+  void *plugin = argc > 1 ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) : NULL;
+  if (!plugin) {
+    printf("cannot load the plugin: %s\n", argc > 1 ? dlerror() : "no path");
+    return 99;
+  }
+  const pjrt_api_t *(*find)(void) = (const pjrt_api_t *(*)(void))dlsym(plugin, "GetPjrtApi");
+  api = find();
+  check(api->version.major == PJRT_MAJOR && api->struct_size == sizeof *api, "version");
+  pjrt_client_t *client = create_client();
+  test_running(client);
+  test_donation(client);
+  test_serialized(client);
+  test_wrong_arguments();
+  test_threads(client);
+  test_memory(client);
+  test_fork(client);
+  drop(PJRT_INDEX_Client_Destroy, client);
+  printf("%d passed, %d failed\n", passed, failed);
+  return failed != 0;
+}

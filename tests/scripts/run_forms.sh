@@ -1,0 +1,181 @@
+#!/usr/bin/env bash
+# Programs in the forms that people have: files of jax.export, operations of mhlo, XLA's newest text; and files that are no
+# programs, which are told by their first bytes.
+set -u
+. "$(dirname "$0")/common.sh"
+cd "$work" || exit 99
+forms=$source_dir/tests/forms
+
+# --- jax.export: Exported.serialize() ---
+for file in one several; do
+  for engine in compiled reference; do
+    expect_exit "$file, $engine" 0 "$hlorun" --engine $engine --input "$forms/io.npz" --expect "$forms/io.npz" \
+      "$forms/$file.jax_export"
+  done
+  expect_exit "$file, names" 0 "$hlorun" -i "params['w']=1" -i x=2 -i params__b__=0.5 "$forms/$file.jax_export"
+  expect_text "$file, names" "out1 = f32[] 12"
+  expect_exit "check of $file" 0 "$hlorun" check "$forms/$file.jax_export"
+  expect_exit "convert of $file" 0 "$hlorun" convert --to hlo "$forms/$file.jax_export"
+  expect_text "convert of $file" "params__w__"
+done
+# Damaged ones: any byte may be another, or the file shorter.
+python3 - "$forms/several.jax_export" <<'END'
+import random, sys
+data = open(sys.argv[1], "rb").read()
+random.seed(1)
+for number in range(120):
+    copy = bytearray(data)
+    for _ in range(random.choice((1, 1, 4))):
+        copy[random.randrange(len(copy) if number % 2 else 400)] = random.randrange(256)
+    if number % 5 == 0:
+        copy = copy[: random.randrange(len(copy))]
+    open(f"damaged{number}.bin", "wb").write(copy)
+END
+bad=0
+for number in $(seq 0 119); do
+  timeout 20 "$hlorun" check "damaged$number.bin" >out 2>&1 </dev/null
+  case $? in 0|2|3|4) ;; *) bad=$((bad + 1)); echo "damaged$number.bin" >>out; cp out worst ;; esac
+done
+[ $bad -eq 0 ] && pass || fail "$bad damaged files end otherwise than by a refusal" worst
+
+# --- mhlo ---
+cat >mhlo.mlir <<'END'
+func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = mhlo.copy %a : tensor<2xf32>
+  %1 = mhlo.add %0, %0 : tensor<2xf32>
+  %2 = mhlo.erf %1 : tensor<2xf32>
+  %c = mhlo.constant dense<1.0> : tensor<f32>
+  %3 = "mhlo.broadcast_in_dim"(%c) {broadcast_dimensions = dense<> : tensor<0xi64>} : (tensor<f32>) -> tensor<2xf32>
+  %4 = mhlo.compare LT, %2, %3 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xi1>
+  %5 = mhlo.select %4, %2, %3 : tensor<2xi1>, tensor<2xf32>
+  return %5 : tensor<2xf32>
+}
+END
+expect_exit "mhlo" 0 "$hlorun" -i 0=1 mhlo.mlir && expect_text "mhlo" "out0 = f32[2] {0.995322"
+expect_exit "mhlo as StableHLO" 0 "$hlorun" convert --to mlir mhlo.mlir && expect_text "mhlo as StableHLO" "stablehlo.select"
+sed 's/mhlo.erf/mhlo.topk/' mhlo.mlir >alone.mlir
+expect_exit "mhlo without an equal" 3 "$hlorun" check alone.mlir
+expect_text "mhlo without an equal" "has no equal in StableHLO"
+
+# --- text of newer XLA ---
+cat >elements.hlo <<'END'
+HloModule m
+ENTRY test {
+  p0 = (f32[10], (f32[10], f32[30])) parameter(0)
+  a = f32[10] subtract(%p0#1#0, f32[10] %p0#0)
+  ROOT root = f32[10] subtract(f32[10] %p0#1#0, a)
+}
+END
+expect_exit "compact elements" 0 "$hlorun" -i 0=3 -i 1=5 -i 2=7 elements.hlo
+expect_text "compact elements" "out0 = f32[10] {3, 3, 3"
+sed 's/#1#0/#1#2/' elements.hlo >beyond.hlo
+expect_exit "an element that is not there" 3 "$hlorun" check beyond.hlo
+expect_text "an element that is not there" "beyond.hlo:4:29: error"
+sed 's/%p0#0)/a0#0)/; s/^  a =/  a0 = f32[10] constant({...})\n  a =/' elements.hlo >no_tuple.hlo
+expect_exit "an element of no tuple" 3 "$hlorun" check no_tuple.hlo && expect_text "an element of no tuple" "has no element 0"
+printf 'HloModule m\nENTRY test {\n  c = f32[2,2] constant(1)\n  ROOT root = f32[2,2] add(c, c)\n}\n' >scalar.hlo
+expect_exit "a number for an array" 0 "$hlorun" scalar.hlo
+expect_text "a number for an array" "out0 = f32[2,2] {{2, 0}, {0, 0}}"
+expect_text "a number for an array" "scalar.hlo:3:25: one number for f32[2,2]"
+
+# --- programs that XLA has partitioned: global arrays are cut by the shardings of the parameters ---
+cat >cut.hlo <<'END'
+HloModule cut, is_scheduled=true, num_partitions=4
+ENTRY e {
+  x = s32[2,3] parameter(0), sharding={devices=[4,1]<=[4]}
+  w = s32[2] parameter(1), sharding={devices=[2,2]<=[2,2]T(1,0) last_tile_dim_replicate}
+  y = s32[2] parameter(2), sharding={devices=[4]3,2,1,0}
+  z = s32[2] parameter(3), sharding={replicated}
+  ROOT t = (s32[2,3], s32[2], s32[2], s32[2]) tuple(x, w, y, z)
+}
+END
+python3 - <<'END'
+import struct, zipfile
+def npy(shape):
+    count = 1
+    for size in shape:
+        count *= size
+    head = "{'descr': '<i4', 'fortran_order': False, 'shape': %s, }" % (shape,)
+    head += " " * (63 - (10 + len(head)) % 64) + "\n"
+    data = struct.pack("<%di" % count, *range(count))
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + data
+with zipfile.ZipFile("cut.npz", "w") as archive:
+    for k, shape in enumerate(((8, 3), (4,), (8,), (2,))):
+        archive.writestr("in%d.npy" % k, npy(shape))
+END
+expect_exit "global arrays of a partitioned program" 0 "$hlorun" -i cut.npz -o cut.txt cut.hlo
+for line in 'out0@3 = s32[2,3] {{18, 19, 20}, {21, 22, 23}}' 'out1@0 = s32[2] {0, 1}' 'out1@1 = s32[2] {2, 3}' \
+  'out1@2 = s32[2] {0, 1}' 'out2@0 = s32[2] {6, 7}' 'out2@3 = s32[2] {0, 1}' 'out3@2 = s32[2] {0, 1}'; do
+  grep -qxF "$line" cut.txt && pass || fail "a part is another: $line" cut.txt
+done
+
+# --- callbacks: refused where every run reaches them, else when one does ---
+cat >callback.hlo <<'END'
+HloModule callback
+fine { x = f32[2] parameter(0) ROOT y = f32[2] add(x, x) }
+wrong { x.1 = f32[2] parameter(0)
+  ROOT c = f32[2] custom-call(x.1), custom_call_target="xla_ffi_python_cpu_callback", api_version=API_VERSION_TYPED_FFI }
+ENTRY e {
+  x = f32[2] parameter(0)
+  bad = pred[] parameter(1)
+  ROOT y = f32[2] conditional(bad, x, x), true_computation=wrong, false_computation=fine
+}
+END
+for engine in compiled reference; do
+  expect_exit "a callback that is not reached" 0 "$hlorun" --engine $engine -i 0=1 -i 1=false callback.hlo
+  expect_text "a callback that is not reached" "out0 = f32[2] {2, 2}"
+  expect_exit "a callback that is reached" 3 "$hlorun" --engine $engine -i 0=1 -i 1=true callback.hlo
+  expect_text "a callback that is reached" "callback.hlo:4:8: error"
+  expect_text "a callback that is reached" "EQX_ON_ERROR=nan"
+done
+sed -n '1p; /^wrong/,/}/{s/^wrong/ENTRY e/; p}' callback.hlo >always.hlo
+expect_exit "a callback of every run" 3 "$hlorun" -i 0=1 always.hlo
+
+# --- Python for arguments and results ---
+cat >tree.mlir <<'END'
+#loc1 = loc("params['w']")
+#loc2 = loc("x")
+module @jit_f {
+  func.func public @main(%arg0: tensor<2xf32> loc("params['w']"), %arg1: tensor<2xf32> loc("x")) -> (tensor<2xf32> {jax.result_info = "result['n'][0]"}, tensor<2xf32> {jax.result_info = "result['y']"}) {
+    %0 = stablehlo.add %arg0, %arg1 : tensor<2xf32>
+    return %arg0, %0 : tensor<2xf32>, tensor<2xf32>
+  }
+}
+END
+expect_exit "convert to Python" 0 "$hlorun" convert -o tree.py tree.mlir
+python=
+for one in ${HLORUN_PYTHON:-} python3 ${JAX_PYTHON:-}; do
+  if "$one" -c 'import numpy' 2>/dev/null; then python=$one; break; fi
+done
+if [ -n "$python" ]; then
+  expect_exit "save_arguments" 0 "$python" -c 'import tree
+tree.save_arguments("tree.npz", params={"w": [1, 2]}, x=[10, 20])'
+  expect_exit "a run of it" 0 "$hlorun" -i tree.npz -o results.npz tree.mlir
+  expect_exit "load_results" 0 "$python" -c 'import tree
+print(tree.load_results("results.npz"))'
+  expect_text "load_results" "{'n': [array([1., 2.], dtype=float32)], 'y': array([11., 22.], dtype=float32)}"
+else
+  skip "arguments by Python: there is no Python with NumPy (HLORUN_PYTHON)"
+fi
+
+# --- files that are no programs ---
+foreign() { # NAME BYTES TEXT
+  printf "$2" >"$1"
+  expect_exit "$1" 3 "$hlorun" "$1" && expect_text "$1" "$1 is $3"
+}
+foreign a.npz 'PK\003\004in0.npy' "an archive of arrays"
+foreign a.zip 'PK\003\004other' "a zip archive"
+foreign a.pt2 'PK\003\004models/model.json' "a program of torch.export"
+foreign a.pt 'PK\003\004archive/data.pkl' "a file of torch.save"
+foreign a.keras 'PK\003\004model.weights.h5' "a model of Keras"
+foreign a.tflite '\034\0\0\0TFL3' "a model of TensorFlow Lite"
+foreign a.npy '\223NUMPY\001\0' "an array (.npy)"
+foreign a.gz '\037\213\010' "a file of gzip"
+foreign a.so '\177ELF' "an executable or a library"
+foreign a.h5 '\211HDF\r\n' "a file of HDF5"
+foreign a.pkl '\200\004\225' "a pickle of Python"
+foreign a.onnx '\010\007\022\007pytorch' "a protocol buffer of another program"
+foreign saved_model.pb '\010\001\022\377' "a SavedModel"
+foreign a.safetensors '\002\0\0\0\0\0\0\0{}' "a file of arrays"
+expect_text "what to do" "give it with --input"
+finish

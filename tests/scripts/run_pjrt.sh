@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# The plugin for JAX: its function table, called from C; its own headers against those that are published, where they are
+# installed (HLORUN_TF_INCLUDE: the include folder of a TensorFlow wheel; jaxlib's is found); programs of Python, where
+# HLORUN_JAX_PYTHON (default: python3) has jax.
+set -u
+. "$(dirname "$0")/common.sh"
+python=${HLORUN_JAX_PYTHON:-python3}
+plugin=$build_dir/libpjrt_hlorun.so
+
+timeout -k 5 300 "$build_dir/tests/pjrt/pjrt_driver" "$plugin" >"$work/driver" 2>&1
+add_counts "$work/driver" || fail "pjrt_driver" "$work/driver"
+grep -q ', 0 failed' "$work/driver" || grep -v ' passed' "$work/driver" | tail -n 20
+
+# compare NAME INCLUDE: compiles and runs tests/pjrt/NAME.c.
+compare() {
+  "${CC:-gcc}" -D_GNU_SOURCE -I"$source_dir" -I"$source_dir/runtime" -I"$2" "$source_dir/tests/pjrt/$1.c" \
+    -o "$work/$1" >"$work/$1.log" 2>&1 || { fail "$1 compiles" "$work/$1.log"; return; }
+  "$work/$1" >"$work/$1.log" 2>&1
+  add_counts "$work/$1.log" || fail "$1" "$work/$1.log"
+  grep -v ' passed' "$work/$1.log"
+}
+
+tf_include=${HLORUN_TF_INCLUDE:-$(python3 -c 'import importlib.util as u; print(u.find_spec("tensorflow").submodule_search_locations[0] + "/include")' 2>/dev/null)}
+if [ -f "$tf_include/xla/pjrt/c/pjrt_c_api.h" ]; then compare abi_compare "$tf_include"
+else skip "no TensorFlow wheel with the header of PJRT (HLORUN_TF_INCLUDE)"; fi
+
+if ! "$python" -c 'import jax' 2>/dev/null; then
+  skip "JAX is not installed (HLORUN_JAX_PYTHON)"
+  finish
+fi
+jax_include=$("$python" -c 'import jaxlib, os; print(os.path.dirname(jaxlib.__file__) + "/include")')
+if [ -f "$jax_include/xla/ffi/api/c_api.h" ]; then compare ffi_compare "$jax_include"
+else skip "jaxlib has no header of the FFI"; fi
+
+export JAX_PLATFORMS=hlorun PJRT_NAMES_AND_LIBRARY_PATHS=hlorun:$plugin
+for program in "$source_dir"/tests/pjrt/*.py; do
+  timeout -k 5 600 env HLORUN_DEVICES=8 "$python" "$program" >"$work/out" 2>&1
+  add_counts "$work/out" || fail "${program##*/}" "$work/out"
+  grep -E '^(FAILED|skipped)' "$work/out"
+done
+finish
