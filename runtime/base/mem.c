@@ -1,6 +1,7 @@
 /* Counting wrappers around aligned allocation. Fault injection compares the number of the
  * allocation with fail_at. */
 #include "base/mem.h"
+#include "base/mem_limit.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -32,8 +32,6 @@ size_t hr_mem_live_blocks(void); /* allocations not yet freed: 0 at a clean exit
 size_t hr_mem_total_allocations(void);
 size_t hr_mem_physical_bytes(
     void); /* memory of this machine or of its control group, whichever is less */
-/* Lowers that to a limit of the process, from now on. */
-void hr_mem_limit(size_t bytes);
 /* Makes allocation number n (from 1, counted from now) fail; 0 switches it off. */
 void hr_mem_fail_at(size_t n);
 

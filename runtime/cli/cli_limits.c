@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/decimal.h"
 #include "base/mem.h"
+#include "base/mem_limit.h"
 #include "cli/cli_exit_code.h"
 #include "transport/core/event_loop.h"
 #include "transport/core/transport.h"
