@@ -34,6 +34,16 @@ open("flipped.npz", "wb").write(data)'
   expect_exit "a flipped bit" 3 "$hlorun" --input "0=flipped.npz:out0" twice.hlo
   expect_text "a flipped bit" "out0.npy is damaged: its check sum is wrong"
 
+  # A small file that would become 256 MB, of which 12 bytes are wanted.
+  python3 -c 'import struct, zipfile
+head = b"{\x27descr\x27: \x27<f4\x27, \x27fortran_order\x27: False, \x27shape\x27: (3,), }"
+head += b" " * (-(len(head) + 11) % 64) + b"\n"
+with zipfile.ZipFile("bomb.npz", "w", zipfile.ZIP_DEFLATED) as archive, archive.open("in0.npy", "w", force_zip64=True) as f:
+    f.write(b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head)
+    for _ in range(256): f.write(bytes(1 << 20))'
+  quickly "an array that is larger than it says" 3 "$hlorun" --input bomb.npz twice.hlo
+  expect_text "an array that is larger than it says" "its shape says 140"
+
   # A data set that is cut while it is read.
   python3 -c 'import struct
 head = b"{\x27descr\x27: \x27<f4\x27, \x27fortran_order\x27: False, \x27shape\x27: (4000000, 3), }"
