@@ -1,6 +1,7 @@
 /* Counting wrappers around aligned allocation. Fault injection compares the number of the
  * allocation with fail_at. */
 #include "base/mem.h"
+#include "base/mem_limit.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -33,7 +34,11 @@ static size_t control_group_limit(void) {
   return 0;
 }
 
-size_t hr_mem_physical_bytes(void) {
+static atomic_size_t process_limit; /* 0: none */
+
+void hr_mem_limit(size_t bytes) { atomic_store(&process_limit, bytes); }
+
+static size_t machine_bytes(void) {
   static atomic_size_t cached;
   size_t bytes = atomic_load(&cached);
   if (bytes) return bytes;
@@ -44,9 +49,17 @@ size_t hr_mem_physical_bytes(void) {
   return bytes;
 }
 
+size_t hr_mem_physical_bytes(void) {
+  size_t limit = atomic_load_explicit(&process_limit, memory_order_relaxed);
+  size_t bytes = machine_bytes();
+  return limit && limit < bytes ? limit : bytes;
+}
+
 static hr_status_t too_large(size_t bytes) {
-  return hr_error(HR_NO_MEMORY, "needs %zu bytes (%.1f GiB), this machine has %.1f GiB", bytes,
-                  (double)bytes / (1 << 30), (double)hr_mem_physical_bytes() / (1 << 30));
+  bool is_limited = hr_mem_physical_bytes() < machine_bytes();
+  return hr_error(HR_NO_MEMORY, "needs %zu bytes (%.1f GiB), this %s has %.1f GiB", bytes,
+                  (double)bytes / (1 << 30), is_limited ? "process" : "machine",
+                  (double)hr_mem_physical_bytes() / (1 << 30));
 }
 
 static bool is_any_machine; /* sizes are those of a program that does not run here */

@@ -14,6 +14,7 @@
 #include "cli/cli_agree.h"
 #include "cli/cli_launch.h"
 #include "cli/cli_launch_local.h"
+#include "cli/cli_limits.h"
 #include "cli/cli_manifest.h"
 #include "transport/core/transport.h"
 
@@ -140,7 +141,7 @@ static void announce(restarts_t *r, hr_status_t st, double ran_s) {
 static bool may_pass(hr_status_t st) {
   int code = hr_status_exit_code(st);
   return st && !cli_launch_interrupted() && hr_status_code(st) != HR_CANCELLED &&
-         (code == EXIT_PEER || code == EXIT_STALL);
+         !cli_limits_is_over() && (code == EXIT_PEER || code == EXIT_STALL);
 }
 
 hr_status_t cli_restart_run(const cli_arguments_t *arguments, int processes) {

@@ -12,6 +12,7 @@
 #include "cli/cli_inputs.h"
 #include "cli/cli_launch.h"
 #include "cli/cli_load.h"
+#include "cli/cli_limits.h"
 #include "cli/cli_log_dir.h"
 #include "cli/cli_output.h"
 #include "cli/cli_plot.h"
@@ -281,12 +282,14 @@ hr_status_t cli_run(const cli_arguments_t *arguments) {
   HR_TRY(check_usage(options));
   HR_TRY(cli_launch_needed(options, &processes));
   bool restarts;
+  HR_TRY(cli_limits_begin(options));
   HR_TRY(cli_restart_is_wanted(options, &restarts));
   if (restarts) return cli_restart_run(arguments, processes);
   if (processes)
     return cli_launch_run(processes, hr_option_text(options, HR_OPTION_HOSTS), arguments->all_argc,
                           arguments->all_argv);
   HR_TRY(cli_log_dir_open(options, tp_launcher_world_size() > 0 ? tp_launcher_rank() : 0));
+  HR_TRY(cli_limits_apply(options));
   cli_run_t run = {.options = options};
   hr_status_t st = run_all(&run);
   if (run.desynchronized) {

@@ -12,6 +12,8 @@
 #include "base/mem.h"
 
 #define MAGIC "\x93NUMPY"
+#define PEEK_BYTES 4096
+#define SPARE_BYTES ((uint64_t)1 << 20) /* behind an array: more are a mistake */
 #define MAGIC_BYTES 6
 #define HEADER_MAX ((size_t)1 << 20)
 #define ITEM_MAX 16
@@ -348,6 +350,24 @@ bool npy_is_direct(const npy_t *npy, hr_dtype_t dtype, bool any_alignment) {
 
 /* --- archives --- */
 
+/* A compressed member that is far larger than the array that it says it is would be inflated for
+ * nothing. */
+static hr_status_t check_size(const npz_t *npz, const zip_member_t *member, const char *name) {
+  unsigned char head[PEEK_BYTES];
+  size_t got, header_bytes;
+  cursor_t text;
+  npy_t npy = {.rank = -1, .dtype = HR_TOKEN};
+  if (member->size_bytes < SPARE_BYTES) return NULL;
+  zip_peek(&npz->zip, member, head, sizeof head, &got);
+  if (!find_dictionary(head, got, &text, &header_bytes)) return NULL;
+  HR_TRY(parse_dictionary(text, name, &npy));
+  HR_TRY(count_elements(name, &npy, (size_t)member->size_bytes - header_bytes));
+  uint64_t wanted = header_bytes + (uint64_t)npy.count * (uint64_t)npy.item_bytes;
+  if (member->size_bytes - wanted < SPARE_BYTES) return NULL;
+  return hr_error(HR_INVALID, "%s: has %llu bytes, its shape says %llu", name,
+                  (unsigned long long)member->size_bytes, (unsigned long long)wanted);
+}
+
 hr_status_t npz_open(const char *path, npz_t *out_npz) { return zip_open(path, &out_npz->zip); }
 hr_status_t npz_open_bytes(const char *name, hr_buffer_t *bytes, npz_t *out_npz) {
   return zip_open_bytes(name, bytes, &out_npz->zip);
@@ -370,6 +390,7 @@ hr_status_t npz_find(const npz_t *npz, const char *name, bool *out_found, npy_t 
   snprintf(label, sizeof label, "%s of %s", name, npz->zip.path);
   hr_buffer_t *buffer;
   size_t offset;
+  HR_TRY(check_size(npz, member, name));
   HR_TRY(zip_bytes(&npz->zip, member, &buffer, &offset));
   hr_status_t st = npy_header(label, buffer, offset, member->size_bytes, out_npy);
   hr_buffer_release(buffer);

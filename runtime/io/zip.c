@@ -249,6 +249,25 @@ hr_status_t zip_bytes(const zip_t *zip, const zip_member_t *member, hr_buffer_t 
   return NULL;
 }
 
+void zip_peek(const zip_t *zip, const zip_member_t *member, void *into, size_t size_bytes,
+              size_t *out_got) {
+  uint64_t offset = member->header_offset;
+  z_stream stream = {0};
+  *out_got = 0;
+  if (member->method != METHOD_DEFLATED || !has_bytes(zip, offset, LOCAL_BYTES)) return;
+  const unsigned char *at = file_bytes(zip) + offset;
+  offset += LOCAL_BYTES + get16(at + 26) + get16(at + 28);
+  if (!has_bytes(zip, offset, member->stored_bytes)) return;
+  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return;
+  stream.next_in = (unsigned char *)file_bytes(zip) + offset;
+  stream.avail_in = (uInt)(member->stored_bytes < UINT32_MAX ? member->stored_bytes : UINT32_MAX);
+  stream.next_out = into;
+  stream.avail_out = (uInt)size_bytes;
+  inflate(&stream, Z_SYNC_FLUSH);
+  *out_got = size_bytes - stream.avail_out;
+  inflateEnd(&stream);
+}
+
 /* --- writing --- */
 
 struct zip_writer {

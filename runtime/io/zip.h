@@ -39,6 +39,11 @@ const zip_member_t *zip_find(const zip_t *zip, hr_str_t name); /* NULL if absent
 hr_status_t zip_bytes(const zip_t *zip, const zip_member_t *member, hr_buffer_t **out_buffer,
                       size_t *out_offset_bytes);
 
+/* The first bytes of a deflated member, `size_bytes` at most, without the rest; *out_got is 0 for
+ * other members and for damaged ones. */
+void zip_peek(const zip_t *zip, const zip_member_t *member, void *into, size_t size_bytes,
+              size_t *out_got);
+
 typedef struct zip_writer zip_writer_t;
 hr_status_t zip_create(const char *path, zip_writer_t **out_writer);
 /* Into a file that is being written; it belongs to the writer then, also after a failure. */

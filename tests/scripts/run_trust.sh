@@ -34,6 +34,16 @@ open("flipped.npz", "wb").write(data)'
   expect_exit "a flipped bit" 3 "$hlorun" --input "0=flipped.npz:out0" twice.hlo
   expect_text "a flipped bit" "out0.npy is damaged: its check sum is wrong"
 
+  # A small file that would become 256 MB, of which 12 bytes are wanted.
+  python3 -c 'import struct, zipfile
+head = b"{\x27descr\x27: \x27<f4\x27, \x27fortran_order\x27: False, \x27shape\x27: (3,), }"
+head += b" " * (-(len(head) + 11) % 64) + b"\n"
+with zipfile.ZipFile("bomb.npz", "w", zipfile.ZIP_DEFLATED) as archive, archive.open("in0.npy", "w", force_zip64=True) as f:
+    f.write(b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head)
+    for _ in range(256): f.write(bytes(1 << 20))'
+  quickly "an array that is larger than it says" 3 "$hlorun" --input bomb.npz twice.hlo
+  expect_text "an array that is larger than it says" "its shape says 140"
+
   # A data set that is cut while it is read.
   python3 -c 'import struct
 head = b"{\x27descr\x27: \x27<f4\x27, \x27fortran_order\x27: False, \x27shape\x27: (4000000, 3), }"
@@ -60,6 +70,32 @@ with open("rows.npy", "wb") as file:
 else
   skip "no python3: damaged files"
 fi
+
+# Limits of memory and time.
+printf '%s\n' "HloModule large" \
+  "less {" "  a = f32[] parameter(0)" "  b = f32[] parameter(1)" "  ROOT l = pred[] compare(a, b), direction=LT" "}" \
+  "ENTRY main {" "  x = f32[20000,20000] iota(), iota_dimension=0" "  y = f32[20000,20000] sine(x)" \
+  "  z = f32[20000,20000] sort(y), dimensions={1}, to_apply=less" \
+  "  ROOT c = f32[1,1] slice(z), slice={[0:1], [0:1]}" "}" >large.hlo
+expect_exit "more memory than --max-memory" 3 "$hlorun" --threads 1 --max-memory 256M large.hlo
+expect_text "more memory than --max-memory" "this process has 0.2 GiB"
+expect_exit "as much as --max-memory" 0 "$hlorun" --threads 1 --max-memory 1G --input '0=f32[3]{1,2,3}' twice.hlo
+for size in 0 -1 x 3X 1e30; do
+  expect_exit "--max-memory $size" 2 "$hlorun" --max-memory="$size" --input '0=f32[3]{1,2,3}' twice.hlo
+done
+write_sum busy 4096 0.1
+for ranks in 1 3; do
+  code=0 began=$(date +%s)
+  timeout -k 5 60 "$hlorun" -n $ranks --max-time 2 --steps 100000000 --carry 0:0 --random-inputs busy.hlo >out 2>&1 \
+    </dev/null || code=$?
+  if [ $code -eq 6 ] && [ $(($(date +%s) - began)) -lt 20 ]; then pass; else fail "--max-time, $ranks ranks: $code" out; fi
+  if [ "$(grep -c "the time of --max-time is over" out)" -eq 1 ]; then pass; else fail "--max-time is said once" out; fi
+done
+code=0
+timeout -k 5 60 "$hlorun" --max-time 2 --max-restarts 5 --checkpoint kept --steps 100000000 --carry 0:0 --random-inputs \
+  busy.hlo >out 2>&1 </dev/null || code=$?
+if [ $code -eq 6 ] && ! grep -q "hlorun: restart" out; then pass; else fail "--max-time and restarts: $code" out; fi
+expect_exit "--max-time that is enough" 0 "$hlorun" --max-time 100 --input '0=f32[3]{1,2,3}' twice.hlo
 
 # Cases whose directives ask for the impossible fail with a reason, in no time.
 expect_exit "a result" 0 "$hlorun" -o one.npz one.hlo

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "io/crc32.h"
 #include "ir/value_npy.h"
 #include "tests/lib/unit.h"
 
@@ -224,10 +225,36 @@ static void test_atomic_files(void) {
   CHECK_FAILS(HR_UNAVAILABLE, hr_file_write_all("/nonexistent/x", "x", 1));
 }
 
+/* A bit at a time, as it is defined. */
+static uint32_t plain_crc32(uint32_t crc, const unsigned char *bytes, size_t size) {
+  crc = ~crc;
+  for (size_t i = 0; i < size; i++) {
+    crc ^= bytes[i];
+    for (int k = 0; k < 8; k++) crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
+  }
+  return ~crc;
+}
+
+static void test_check_sums(void) {
+  unsigned char bytes[2100];
+  uint32_t state = 1, wrong = 0;
+  for (size_t i = 0; i < sizeof bytes; i++) {
+    state = state * 1664525u + 1013904223u;
+    bytes[i] = (unsigned char)(state >> 24);
+  }
+  for (size_t size = 0; size + 7 < sizeof bytes; size += 1 + size / 37) {
+    uint32_t start = (uint32_t)size * 40503u;
+    const unsigned char *from = bytes + size % 7;
+    wrong += hr_crc32(start, from, size) != plain_crc32(start, from, size);
+  }
+  CU_ASSERT_EQUAL(wrong, 0);
+}
+
 CU_TestInfo suite_npy[] = {{"versions and orders", test_versions_and_orders},
                            {"types that NumPy cannot name", test_nameless_types},
                            {"bad headers", test_bad_headers},
                            {"archives", test_archives},
                            {"damaged archives", test_damaged_archives},
                            {"atomic files", test_atomic_files},
+                           {"check sums", test_check_sums},
                            CU_TEST_INFO_NULL};

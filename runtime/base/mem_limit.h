@@ -1,0 +1,10 @@
+/* A limit of what base/mem.h gives. */
+#ifndef HR_BASE_MEM_LIMIT_H
+#define HR_BASE_MEM_LIMIT_H
+
+#include <stddef.h>
+
+/* Lowers hr_mem_physical_bytes() to a limit of this process, from now on. Thread: any. */
+void hr_mem_limit(size_t bytes);
+
+#endif

@@ -1,0 +1,102 @@
+/* Memory is limited twice: sizes that a program asks for are refused as if the machine had no more
+ * (base/mem.h), with the place in the program; and the kernel refuses private memory beyond the
+ * limit (RLIMIT_DATA, stacks of threads included), which holds for libraries too. Memory that
+ * processes share is not counted. The end of the time is a time of day, which the processes find in
+ * a variable, so that launching and restarts count; a timer of the event loop's thread ends the
+ * process at once, also while it reads or compiles. */
+#include "cli/cli_limits.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/decimal.h"
+#include "base/mem.h"
+#include "base/mem_limit.h"
+#include "cli/cli_exit_code.h"
+#include "transport/core/event_loop.h"
+#include "transport/core/transport.h"
+
+#define END_VARIABLE "HLORUN_TIME_END"
+#define EXIT_TIME 6
+#define NS_PER_S 1e9
+#define LONGEST_S 1e9 /* of --max-time: some thirty years */
+
+/* "512M": bytes, with a binary unit. */
+static bool parse_bytes(const char *text, uint64_t *out_bytes) {
+  static const char units[] = "KMGT";
+  char *end;
+  double number = hr_strtod(text, &end);
+  const char *unit = *end ? strchr(units, *end) : NULL;
+  if (end == text || (*end && (!unit || end[1])) || !(number > 0)) return false;
+  for (int i = 0; unit && i <= unit - units; i++) number *= 1024;
+  if (number > 1e18) return false;
+  *out_bytes = (uint64_t)number;
+  return true;
+}
+
+static hr_status_t read_memory(const hr_options_t *options, uint64_t *out_bytes) {
+  const char *text = hr_option_text(options, HR_OPTION_MAX_MEMORY);
+  *out_bytes = 0;
+  if (!text || parse_bytes(text, out_bytes)) return NULL;
+  return hr_error(HR_USAGE, "--max-memory: '%s' is no size such as 512M or 8G", text);
+}
+
+static uint64_t read_end_ns(void) {
+  const char *text = getenv(END_VARIABLE);
+  uint64_t end_ns;
+  return text && hr_parse_u64(text, &end_ns) ? end_ns : 0;
+}
+
+hr_status_t cli_limits_begin(const hr_options_t *options) {
+  uint64_t bytes;
+  char text[24];
+  double seconds = hr_option_real(options, HR_OPTION_MAX_TIME, 0);
+  HR_TRY(read_memory(options, &bytes));
+  if (!hr_option_is_given(options, HR_OPTION_MAX_TIME) || getenv(END_VARIABLE)) return NULL;
+  if (!(seconds > 0 && seconds <= LONGEST_S))
+    return hr_error(HR_USAGE, "--max-time: found %g seconds, want more than 0", seconds);
+  snprintf(text, sizeof text, "%" PRIu64, hr_clock_realtime_ns() + (uint64_t)(seconds * NS_PER_S));
+  if (setenv(END_VARIABLE, text, 1)) return hr_error(HR_NO_MEMORY, "cannot set a variable");
+  return NULL;
+}
+
+bool cli_limits_is_over(void) {
+  uint64_t end_ns = read_end_ns();
+  return end_ns && hr_clock_realtime_ns() >= end_ns;
+}
+
+static void end_now(void *context) {
+  static const char text[] = "error: the time of --max-time is over\n";
+  (void)context;
+  cli_exit_code_report(EXIT_TIME);
+  bool speaks = tp_launcher_world_size() <= 1 || tp_launcher_rank() == 0;
+  if (speaks && write(STDERR_FILENO, text, sizeof text - 1) < 0) _exit(EXIT_TIME);
+  _exit(EXIT_TIME);
+}
+
+/* The loop and its timer last as long as the process. */
+static hr_status_t start_timer(uint64_t end_ns) {
+  tp_loop_t *loop;
+  tp_source_t *timer;
+  uint64_t now_ns = hr_clock_realtime_ns();
+  uint64_t left_ms = end_ns > now_ns ? (end_ns - now_ns) / 1000000 : 0;
+  HR_TRY(tp_loop_acquire(&loop));
+  return tp_loop_timer(loop, left_ms, 0, end_now, NULL, &timer);
+}
+
+hr_status_t cli_limits_apply(const hr_options_t *options) {
+  uint64_t bytes, end_ns = read_end_ns();
+  HR_TRY(read_memory(options, &bytes));
+  if (bytes) {
+    struct rlimit limit = {bytes, bytes};
+    hr_mem_limit((size_t)bytes);
+    if (setrlimit(RLIMIT_DATA, &limit))
+      return hr_error(HR_UNAVAILABLE, "--max-memory: %s", strerror(errno));
+  }
+  return end_ns ? start_timer(end_ns) : NULL;
+}

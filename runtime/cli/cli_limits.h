@@ -1,0 +1,16 @@
+/* --max-memory and --max-time: what a run may take of the machine. */
+#ifndef CLI_LIMITS_H
+#define CLI_LIMITS_H
+
+#include "base/options.h"
+
+/* In the process that was started by the user: from now on counts the time of --max-time, for all
+ * processes and restarts of the run. Errors: USAGE for limits that are none. */
+hr_status_t cli_limits_begin(const hr_options_t *options);
+/* In each process that runs the program: allocations beyond --max-memory fail; when the time is
+ * over the process ends with exit code 6, whatever it is doing. Errors: UNAVAILABLE. */
+hr_status_t cli_limits_apply(const hr_options_t *options);
+/* Is the time of --max-time over? */
+bool cli_limits_is_over(void);
+
+#endif
