@@ -17,6 +17,7 @@
 #include "ops/rules/verify.h"
 #include "proto/hlo_proto.h"
 #include "read/read.h"
+#include "stablehlo/import/mesh_groups.h"
 #include "stablehlo/stablehlo.h"
 
 /* In the order of --to's words. */
@@ -79,6 +80,13 @@ static hr_status_t read_version(const char *text, mlir_write_options_t *options)
   return NULL;
 }
 
+/* VHLO has replica groups by the axes of a mesh since version 1.16; 0.0.0 is the newest. */
+static bool has_mesh_groups(const mlir_write_options_t *options) {
+  const int64_t *version = options->version;
+  bool is_newest = !version[0] && !version[1] && !version[2];
+  return is_newest || version[0] > 1 || (version[0] == 1 && version[1] >= 16);
+}
+
 /* `located`: text says where each op comes from. */
 static hr_status_t write_tree(const hr_options_t *options, form_t form, mlir_module_t *tree,
                               bool located) {
@@ -89,6 +97,7 @@ static hr_status_t write_tree(const hr_options_t *options, form_t form, mlir_mod
   if (form == TO_MLIRBC) {
     if (version) HR_TRY(read_version(version, &write_options));
     if (version) HR_TRY(vhlo_replace_chlo(tree));
+    if (version && !has_mesh_groups(&write_options)) HR_TRY(stablehlo_expand_mesh_groups(tree));
     if (version) HR_TRY(vhlo_add_casts(tree));
     HR_TRY(mlir_write_bytecode(tree, &write_options, &bytes));
     return write_bytes(options, bytes);

@@ -178,7 +178,7 @@ static hr_status_t cut_value(const hlo_value_t *whole, const int64_t *starts,
 static hr_status_t cut_npy(const npy_t *npy, const int64_t *starts, const hlo_shape_t *want,
                            hlo_value_t **out_value) {
   hlo_value_t *whole;
-  HR_TRY(npy_value(npy, want->dtype, &whole));
+  HR_TRY(hlo_value_from_npy(npy, want->dtype, &whole));
   hr_status_t st = cut_value(whole, starts, want, out_value);
   hlo_value_release(whole);
   return st;
@@ -204,7 +204,7 @@ hr_status_t cli_value_from_npy(const char *name, const npy_t *npy, const cli_arg
       slot->is_result ? signature->results[slot->index] : signature->params[slot->index];
   int64_t starts[HLO_MAX_RANK];
   if (npy_is(npy, want->dtype) && dims_fit(npy, want))
-    return npy_value(npy, want->dtype, out_value);
+    return hlo_value_from_npy(npy, want->dtype, out_value);
   if (npy_is(npy, want->dtype) && signature->program &&
       hlorun_program_shard(signature->program, slot->is_result, slot->index, npy->rank, npy->dims,
                            starts))
