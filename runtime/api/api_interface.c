@@ -119,6 +119,26 @@ bool hlorun_program_shard(const hlorun_program_t *program, bool is_result, int i
   return fits;
 }
 
+bool hlorun_program_part(const hlorun_program_t *program, bool is_result, int index, int process,
+                         int64_t *out_dims, int64_t *out_starts) {
+  static const hlo_sharding_t whole = {.kind = HLO_TILE_KIND_REPLICATED};
+  const hlo_sharding_t *sharding;
+  int64_t sizes[HLO_MAX_RANK];
+  if (!(is_result ? has_result(program, index) : has_param(program, index))) return false;
+  if (!program->compiled.module->was_global) return false;
+  if (process < 0 || !out_dims || !out_starts) return false;
+  const hlo_shape_t *shape = find_leaf(program->compiled.module, is_result, index, &sharding);
+  if (!hlo_shape_is_array(shape)) return false;
+  if (!sharding) sharding = &whole;
+  for (int d = 0; d < shape->rank; d++) out_dims[d] = shape->dims[d] * hlo_shard_parts(sharding, d);
+  hr_status_t st =
+      hlo_shard_of(sharding, shape->rank, out_dims,
+                   process % program->compiled.plan->grid.num_partitions, out_starts, sizes);
+  bool fits = !st;
+  hr_status_release(st);
+  return fits;
+}
+
 /* Steps by the engine that computes them; loops and views are none. */
 static void count_steps(const flat_plan_t *flat, hlorun_program_figures_t *figures) {
   for (int s = 0; s < flat->step_count; s++) switch (flat->steps[s].kind) {

@@ -10,6 +10,7 @@
 #include "cli/cli_bundle.h"
 #include "cli/cli_index_bounds.h"
 #include "cli/cli_input_text.h"
+#include "cli/cli_global.h"
 #include "cli/cli_random.h"
 #include "cli/cli_snapshot.h"
 #include "read/read.h"
@@ -226,7 +227,7 @@ static bool needs_value(const cli_signature_t *signature, const cli_feed_t *feed
 
 /* The program is read again, to keep values that index within their arrays. */
 static hr_status_t fill_random(uint64_t seed, const char *program_path,
-                               const cli_signature_t *signature, const cli_feed_t *feed,
+                               const cli_signature_t *signature, const cli_feed_t *feed, int rank,
                                hlo_value_t **values) {
   hlo_module_t *module = NULL;
   void *memory;
@@ -237,7 +238,7 @@ static hr_status_t fill_random(uint64_t seed, const char *program_path,
   if (!st) st = cli_index_bounds(module, signature->param_count, bounds);
   for (int k = 0; k < signature->param_count && !st; k++)
     if (needs_value(signature, feed, values, k))
-      st = cli_random_value(signature->params[k], seed, k, bounds[k], &values[k]);
+      st = cli_global_random(signature, k, rank, seed, bounds[k], &values[k]);
   hlo_module_destroy(module);
   hr_free(bounds);
   return st;
@@ -283,7 +284,7 @@ hr_status_t cli_inputs_load(const hr_options_t *options, const char *program_pat
   HR_TRY(cli_inputs_from_snapshot(program_path, signature, values));
   if (hr_option_is_given(options, HR_OPTION_RANDOM_INPUTS)) {
     uint64_t seed = hr_option_int(options, HR_OPTION_RANDOM_INPUTS, 0);
-    HR_TRY(fill_random(seed, program_path, signature, feed, values));
+    HR_TRY(fill_random(seed, program_path, signature, feed, rank, values));
   }
   if (hr_option_is_given(options, HR_OPTION_WILD_INPUTS)) {
     uint64_t seed = hr_option_int(options, HR_OPTION_WILD_INPUTS, 0);

@@ -13,6 +13,7 @@
 #include "cli/cli_agree.h"
 #include "cli/cli_build.h"
 #include "cli/cli_case_runner.h"
+#include "cli/cli_exec.h"
 #include "cli/cli_launch.h"
 #include "cli/cli_signals.h"
 #include "hlorun.h"
@@ -189,6 +190,9 @@ static hr_status_t help_of(const char *word) {
 
 /* A first word that is no command is a program of `run`. */
 static hr_status_t dispatch(int argc, char **argv) {
+  bool is_done = false;
+  HR_TRY(cli_exec(argc, argv, &is_done));
+  if (is_done) return NULL;
   HR_TRY(read_environment());
   bool asks_help = argc > 1 && strcmp(argv[1], "help") == 0 && access("help", F_OK) != 0;
   if (asks_help) return help_of(argc > 2 ? argv[2] : NULL);
