@@ -22,6 +22,7 @@ void pjrt_executable_release(pjrt_executable_t *executable) {
     return;
   for (int i = 0; executable->programs && i < executable->world->local_count; i++)
     hlorun_program_release(executable->programs[i]);
+  pjrt_executable_release(executable->renewed);
   hr_arena_deinit(&executable->arena);
   hr_free(executable);
 }
@@ -180,6 +181,22 @@ hr_status_t pjrt_executable_compile(pjrt_client_t *client, hr_str_t code, hr_str
     pjrt_executable_release(executable);
   else
     *out_executable = executable;
+  return st;
+}
+
+hr_status_t pjrt_executable_current(pjrt_executable_t *executable,
+                                    pjrt_executable_t **out_current) {
+  hr_status_t st = NULL;
+  while (!st && atomic_load(&executable->world->is_broken)) {
+    pthread_mutex_lock(&executable->client->launch_mutex);
+    if (!executable->renewed)
+      st = pjrt_executable_compile(executable->client, executable->code, executable->options_bytes,
+                                   &executable->renewed);
+    pjrt_executable_t *next = executable->renewed;
+    pthread_mutex_unlock(&executable->client->launch_mutex);
+    if (!st) executable = next;
+  }
+  if (!st) *out_current = executable;
   return st;
 }
 
