@@ -22,6 +22,7 @@ void pjrt_executable_release(pjrt_executable_t *executable) {
     return;
   for (int i = 0; executable->programs && i < executable->world->local_count; i++)
     hlorun_program_release(executable->programs[i]);
+  pjrt_executable_release(executable->renewed);
   hr_arena_deinit(&executable->arena);
   hr_free(executable);
 }
@@ -61,14 +62,46 @@ static hr_status_t describe_params(pjrt_executable_t *executable) {
   return NULL;
 }
 
-/* JAX passes flat parameters: the number of the parameter is that of the leaf. */
-static void note_donations(pjrt_executable_t *executable, const hlo_aliasing_t *aliasing) {
+static void note_donation(pjrt_executable_t *executable, int64_t operand) {
+  executable->donated[operand] = true;
+  executable->has_donations = true;
+}
+
+/* Aliased parameters are donated. JAX passes flat ones: the number of a parameter is its leaf's. */
+static void note_aliases(pjrt_executable_t *executable, const hlo_aliasing_t *aliasing,
+                         bool *result_taken) {
   for (int i = 0; i < aliasing->count; i++) {
-    int64_t operand = aliasing->aliases[i].operand;
-    if (operand < 0 || operand >= executable->param_count) continue;
-    executable->donated[operand] = true;
-    executable->has_donations = true;
+    const hlo_alias_t *alias = &aliasing->aliases[i];
+    int64_t result = alias->output_index.count ? alias->output_index.data[0] : 0;
+    if (alias->operand < 0 || alias->operand >= executable->param_count) continue;
+    note_donation(executable, alias->operand);
+    if (result >= 0 && result < executable->result_count) result_taken[result] = true;
   }
+}
+
+/* A donor is used up only if a result of the same shape, each taken once, can have its memory. */
+static void note_donors(pjrt_executable_t *executable, const hlo_aliasing_t *donors,
+                        bool *result_taken) {
+  for (int i = 0; i < donors->count; i++) {
+    int64_t operand = donors->aliases[i].operand;
+    if (operand < 0 || operand >= executable->param_count) continue;
+    const hlo_shape_t *shape = executable->params[operand];
+    int r = 0;
+    while (r < executable->result_count &&
+           (result_taken[r] || !hlo_shape_equal(executable->results[r].shape, shape)))
+      r++;
+    if (r == executable->result_count) continue;
+    result_taken[r] = true;
+    note_donation(executable, operand);
+  }
+}
+
+static hr_status_t note_donations(pjrt_executable_t *executable, const hlo_module_t *module) {
+  bool *result_taken;
+  HR_TRY(HR_NEW_ARRAY(&executable->arena, executable->result_count, &result_taken));
+  note_aliases(executable, &module->input_output_alias, result_taken);
+  note_donors(executable, &module->buffer_donor, result_taken);
+  return NULL;
 }
 
 static hr_status_t alloc_results(pjrt_executable_t *executable, int count, size_t dims) {
@@ -146,8 +179,7 @@ static hr_status_t describe(pjrt_executable_t *executable) {
   HR_TRY(hr_arena_cstr(&executable->arena, module->name, &executable->name));
   HR_TRY(describe_params(executable));
   HR_TRY(describe_results(executable));
-  note_donations(executable, &module->input_output_alias);
-  note_donations(executable, &module->buffer_donor);
+  HR_TRY(note_donations(executable, module));
   executable->is_small = is_small(executable);
   make_fingerprint(executable);
   HR_TRY(pjrt_executable_describe_costs(executable));
@@ -180,6 +212,22 @@ hr_status_t pjrt_executable_compile(pjrt_client_t *client, hr_str_t code, hr_str
     pjrt_executable_release(executable);
   else
     *out_executable = executable;
+  return st;
+}
+
+hr_status_t pjrt_executable_current(pjrt_executable_t *executable,
+                                    pjrt_executable_t **out_current) {
+  hr_status_t st = NULL;
+  while (!st && atomic_load(&executable->world->is_broken)) {
+    pthread_mutex_lock(&executable->client->launch_mutex);
+    if (!executable->renewed)
+      st = pjrt_executable_compile(executable->client, executable->code, executable->options_bytes,
+                                   &executable->renewed);
+    pjrt_executable_t *next = executable->renewed;
+    pthread_mutex_unlock(&executable->client->launch_mutex);
+    if (!st) executable = next;
+  }
+  if (!st) *out_current = executable;
   return st;
 }
 

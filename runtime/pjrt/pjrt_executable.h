@@ -21,6 +21,8 @@ struct pjrt_executable {
   atomic_bool is_deleted;
   atomic_long average_ns; /* of recent executions; 0: none yet */
   pjrt_client_t *client;
+  pjrt_executable_t *renewed; /* the same for a new world, once `world` is broken; guarded by the
+                                 client's launch_mutex */
   pjrt_world_t *world;
   hlorun_program_t **programs; /* by local position in the world */
   hr_arena_t arena;
@@ -52,6 +54,10 @@ hr_status_t pjrt_executable_compile(pjrt_client_t *client, hr_str_t code, hr_str
                                     pjrt_executable_t **out_executable);
 pjrt_executable_t *pjrt_executable_retain(pjrt_executable_t *executable);
 void pjrt_executable_release(pjrt_executable_t *executable); /* accepts NULL */
+
+/* The executable to launch: itself, or the same for a world that is not broken. Owner: the
+ * executable. Errors: as pjrt_executable_compile. */
+hr_status_t pjrt_executable_current(pjrt_executable_t *executable, pjrt_executable_t **out_current);
 
 /* Lists of serialized shardings for parameters and results, in the arena. */
 hr_status_t pjrt_executable_describe_shardings(pjrt_executable_t *executable);

@@ -215,9 +215,10 @@ static hr_status_t compute(run_t *run) {
   return st;
 }
 
-/* Peers that wait for this rank would wait for ever. */
+/* Peers that wait for this rank would wait for ever. Later launches go to another world. */
 static void cancel_peers(const run_t *run, hr_status_t st) {
-  const pjrt_world_t *world = run->executable->world;
+  pjrt_world_t *world = run->executable->world;
+  if (world->count > 1) atomic_store(&world->is_broken, world->local_count == world->count);
   for (int i = 0; world->count > 1 && i < world->local_count; i++)
     hlorun_client_cancel(world->clients[i], hr_status_message(st));
 }
@@ -339,10 +340,16 @@ static hr_status_t launch(const pjrt_execute_args_t *args, run_t **runs) {
   return st;
 }
 
-hr_status_t pjrt_execute(pjrt_execute_args_t *args) {
+hr_status_t pjrt_execute(pjrt_execute_args_t *given) {
   run_t *few[16], **runs = few;
   void *memory = NULL;
+  pjrt_execute_args_t copy, *args = given;
   HR_TRY(check_launch(args));
+  if (__builtin_expect(atomic_load(&args->executable->world->is_broken), false)) {
+    memcpy(&copy, given, sizeof copy < given->struct_size ? sizeof copy : given->struct_size);
+    HR_TRY(pjrt_executable_current(given->executable, &copy.executable));
+    args = &copy;
+  }
   if (args->num_devices > sizeof few / sizeof *few) {
     HR_TRY(hr_alloc(args->num_devices * sizeof *runs, &memory));
     runs = memory;

@@ -96,13 +96,16 @@ static hr_status_t create_world(pjrt_client_t *client, int count, const int *ids
   return st;
 }
 
+static bool fits(const pjrt_world_t *world, int count, const int *ids) {
+  return world->count == count && !atomic_load(&world->is_broken) &&
+         memcmp(world->ids, ids, (size_t)count * sizeof *ids) == 0;
+}
+
 hr_status_t pjrt_world_find(pjrt_client_t *client, int count, const int *ids,
                             pjrt_world_t **out_world) {
   pthread_mutex_lock(&client->mutex);
   pjrt_world_t *world = client->worlds;
-  while (world &&
-         (world->count != count || memcmp(world->ids, ids, (size_t)count * sizeof *ids) != 0))
-    world = world->next;
+  while (world && !fits(world, count, ids)) world = world->next;
   hr_status_t st = NULL;
   if (!world) {
     st = create_world(client, count, ids, &world);

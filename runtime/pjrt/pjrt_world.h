@@ -8,14 +8,15 @@
 
 struct pjrt_world {
   pjrt_world_t *next;
-  int count; /* devices, those of other processes included */
+  atomic_bool is_broken; /* an execution failed, and its peers were cancelled: it cannot go on */
+  int count;             /* devices, those of other processes included */
   int *ids;
   int local_count;
   pjrt_device_t **devices;   /* those of this process, by rank */
   hlorun_client_t **clients; /* by local position */
 };
 
-/* The world of `count` devices with these ids. Owner: the client.
+/* The world of `count` devices with these ids that is not broken. Owner: the client.
  * Errors: USAGE for unknown or repeated ids; UNSUPPORTED for some, but not all, devices of several
  * processes; UNAVAILABLE if the peers cannot be reached. Thread: any. */
 hr_status_t pjrt_world_find(pjrt_client_t *client, int count, const int *ids,

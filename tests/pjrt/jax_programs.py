@@ -130,6 +130,34 @@ def collectives_of_several_devices():
 
 
 @test
+def failure_of_one_device_is_not_for_ever():
+    if len(jax.devices()) < 8:
+        return
+    mesh = jax.make_mesh((8,), ("i",))
+    wrong = [True]
+
+    def callback(x):
+        if wrong[0] and x[0] == 5:
+            raise ValueError("one of eight")
+        return x
+
+    def body(a):
+        a = jax.pure_callback(callback, jax.ShapeDtypeStruct((1,), jnp.float32), a)
+        return jax.lax.psum(a, "i")
+
+    f = jax.jit(jax.shard_map(body, mesh=mesh, in_specs=P("i"), out_specs=P(), check_vma=False))
+    x = jax.device_put(np.arange(8.0, dtype=np.float32), NamedSharding(mesh, P("i")))
+    try:
+        np.asarray(f(x))
+    except Exception as e:
+        assert "one of eight" in str(e) or "CANCELLED" in str(e), e
+    else:
+        raise AssertionError("no error")
+    wrong[0] = False
+    close(f(x), [28.0])
+
+
+@test
 def compiled_programs_tell_of_themselves():
     c = jax.jit(lambda a: a @ a.T).lower(np.ones((4, 4), np.float32)).compile()
     assert c.cost_analysis()["flops"] == 128

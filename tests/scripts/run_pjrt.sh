@@ -38,4 +38,20 @@ for program in "$source_dir"/tests/pjrt/*.py; do
   add_counts "$work/out" || fail "${program##*/}" "$work/out"
   grep -E '^(FAILED|skipped)' "$work/out"
 done
+
+examples=$source_dir/examples/jax
+expect_exit "examples/jax/callback.py" 0 "$python" "$examples/callback.py" &&
+  expect_text "the callback's median" 'the median is 5.0'
+expect_exit "scale_ffi.c compiles" 0 "${CC:-gcc}" -O2 -shared -fPIC -I"$source_dir" -o "$work/scale_ffi.so" \
+  "$examples/scale_ffi.c" &&
+  expect_exit "examples/jax/scale_ffi.py" 0 "$python" "$examples/scale_ffi.py" "$work/scale_ffi.so" &&
+  expect_text "the handler's result" '[ 1.  4.  7. 10.]'
+if "$python" -c 'import flax, optax' 2>/dev/null; then
+  expect_exit "examples/jax/digits.py on 8 devices" 0 env HLORUN_DEVICES=8 "$python" "$examples/digits.py" \
+    "$source_dir/examples/digits" && expect_text "its accuracy" 'accuracy 0.9'
+  expect_exit "examples/jax/digits.py on 4 processes" 0 "$hlorun" -n 4 "$python" "$examples/digits.py" \
+    "$source_dir/examples/digits" && expect_text "its processes" 'on 4 devices of 4 processes'
+else
+  skip "flax and optax are not installed (HLORUN_JAX_PYTHON)"
+fi
 finish
