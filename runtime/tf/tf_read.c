@@ -18,8 +18,17 @@ static bool is_op_name(hr_str_t name) {
   return true;
 }
 
-/* The first node has a name, an op such as those of TensorFlow, and nothing that HloModuleProto
- * could have instead: its field 2 is a name of a computation, followed by computations. */
+/* Inputs are names. Field 3 of HloModuleProto, in contrast, has computations, whose bytes begin
+ * with a tag below ' '. */
+static bool has_named_inputs(const tf_node_proto_t *node) {
+  for (int64_t i = 0; i < node->input.count; i++)
+    if (!node->input.items[i].size || (unsigned char)node->input.items[i].data[0] < ' ')
+      return false;
+  return true;
+}
+
+/* The first node has a name, an op such as those of TensorFlow, and nothing that the module of an
+ * HloProto could have instead. */
 static bool is_binary_graph(hr_str_t bytes) {
   const char *at = bytes.data, *end = at + bytes.size;
   uint64_t tag, size;
