@@ -217,6 +217,11 @@ const char *hlorun_program_param_name(const hlorun_program_t *program, int index
 /* Shapes as HLO text, "f32[2,3]". Owner: live as long as the program. */
 const char *hlorun_program_param_shape(const hlorun_program_t *program, int index);
 const char *hlorun_program_result_shape(const hlorun_program_t *program, int index);
+/* Part of the global parameter or result `index` that process `process` holds, for a program that
+ * was partitioned from a global one: sizes of the whole and starts of the part, one per dimension
+ * of the array. False: the program was not, or there is no such array. */
+bool hlorun_program_part(const hlorun_program_t *program, bool is_result, int index, int process,
+                         int64_t *out_dims, int64_t *out_starts);
 /* Parameters and results of programs partitioned by their author (shard_map) are shards of global
  * arrays. True if flattened parameter (or result) `index` of this rank is a shard of a global array
  * with `rank` dimensions `dims`; out_starts[rank] is then its offset there, in elements. */

@@ -19,4 +19,7 @@ hr_status_t cli_output_check(const hr_options_t *options);
 hr_status_t cli_output_write(hlorun_client_t *client, const char *path, int count,
                              hlo_value_t *const *results);
 
+/* The same by rank 0 alone: only outK. */
+hr_status_t cli_output_write_alone(const char *path, int count, hlo_value_t *const *results);
+
 #endif

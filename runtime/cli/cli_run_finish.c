@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/cli_agree.h"
 #include "cli/cli_figures.h"
+#include "cli/cli_global.h"
 #include "cli/cli_log_dir.h"
 #include "cli/cli_output.h"
 #include "cli/cli_plot.h"
@@ -12,13 +13,14 @@
 #include "cli/cli_run_parts.h"
 #include "cli/cli_trace.h"
 
+/* Errors are printed all the same. */
 static bool is_quiet(const cli_run_t *run) {
   return hr_option_is_given(run->options, HR_OPTION_QUIET);
 }
 
 /* The metrics at the end, and the results unless they go elsewhere. --explain=json has standard
  * output for itself. */
-static hr_status_t print_results(cli_run_t *run, bool all) {
+static hr_status_t print_results(cli_run_t *run, hlo_value_t *const *results, bool all) {
   if (run->rank || is_quiet(run) || cli_trace_wants_json(run->options)) return NULL;
   hr_strbuf_t text;
   hr_strbuf_init(&text);
@@ -26,7 +28,7 @@ static hr_status_t print_results(cli_run_t *run, bool all) {
     cli_metric_print(&text, &run->progress.metrics.data[i], 6);
   for (int k = 0; k < run->signature.result_count && all; k++) {
     hr_strbuf_printf(&text, "out%d = ", k);
-    cli_value_print(&text, run->results[k]);
+    cli_value_print(&text, results[k]);
     hr_strbuf_add_char(&text, '\n');
   }
   hr_status_t st = cli_print(&text);
@@ -59,6 +61,7 @@ static hr_status_t compare_results(cli_run_t *run, const char *path) {
   return cli_agree(run->client, hr_status_join(st, reported));
 }
 
+/* Of the first metric: others have other units. */
 static hr_status_t draw_curve(const cli_run_t *run, const char *path) {
   const cli_metric_t *metric = &run->progress.metrics.data[0];
   return cli_plot_write(path, metric->name, &metric->history);
@@ -82,6 +85,27 @@ static void print_summary(const cli_run_t *run) {
           (double)f.peak_rss_bytes / (1 << 20));
 }
 
+/* Results of global programs are written and printed whole, unless their shards are asked for. */
+static hr_status_t write_results(cli_run_t *run, const char *output, bool prints) {
+  int count = run->signature.result_count;
+  bool shards = hr_option_is_given(run->options, HR_OPTION_OUTPUT_SHARDS);
+  bool whole = !shards && (output || prints) && cli_global_has(run->program, count);
+  hlo_value_t **wholes = run->results, **gathered;
+  HR_TRY(HR_NEW_ARRAY(&run->arena, count, &gathered));
+  hr_status_t st = NULL;
+  if (whole)
+    st = cli_agree(run->client,
+                   cli_global_gather(run->client, run->program, count, run->results, gathered));
+  if (whole && !run->rank) wholes = gathered;
+  if (!st && output && whole)
+    st = cli_agree(run->client, run->rank ? NULL : cli_output_write_alone(output, count, wholes));
+  else if (!st && output)
+    st = cli_agree(run->client, cli_output_write(run->client, output, count, run->results));
+  if (!st) st = cli_agree(run->client, print_results(run, wholes, prints));
+  if (whole) cli_global_release(count, gathered);
+  return st;
+}
+
 /* Each part is agreed upon, so that a failure in one process ends all of them. */
 hr_status_t cli_run_finish(cli_run_t *run) {
   const hr_options_t *options = run->options;
@@ -96,10 +120,7 @@ hr_status_t cli_run_finish(cli_run_t *run) {
                              &run->stats.program); /* with its copies for the sizes that came */
   if (stats) HR_TRY(cli_agree(run->client, cli_stats_write(run->client, &run->stats, stats)));
   if (curve) HR_TRY(cli_agree(run->client, run->rank ? NULL : draw_curve(run, curve)));
-  if (output)
-    HR_TRY(cli_agree(run->client, cli_output_write(run->client, output, run->signature.result_count,
-                                                   run->results)));
-  HR_TRY(cli_agree(run->client, print_results(run, !output && !expect)));
+  HR_TRY(write_results(run, output, !output && !expect));
   HR_TRY(cli_trace_finish(run->client, options));
   return expect ? compare_results(run, expect) : NULL;
 }

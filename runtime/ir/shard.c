@@ -87,11 +87,19 @@ int64_t hlo_shard_parts(const hlo_sharding_t *sharding, int d) {
   return parts;
 }
 
+/* Position of a device in the mesh: meshes may list their devices in another order. */
+static int64_t position_of(const hlo_mesh_t *mesh, int64_t device) {
+  for (int64_t p = 0; p < mesh->device_ids.count; p++)
+    if (mesh->device_ids.data[p] == device) return p;
+  return device;
+}
+
 /* Each dimension is divided evenly; axes are digits of the shard index, major first. */
 hr_status_t hlo_shard_of(const hlo_sharding_t *sharding, int rank, const int64_t *dims,
                          int64_t device, int64_t *out_starts, int64_t *out_sizes) {
   if (is_tiled(sharding))
     return shard_of_tiled(sharding, rank, dims, device, out_starts, out_sizes);
+  if (sharding->named) device = position_of(&sharding->mesh, device);
   for (int d = 0; d < rank; d++) {
     int64_t parts = hlo_shard_parts(sharding, d);
     int64_t index = 0;

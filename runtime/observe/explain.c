@@ -1,6 +1,7 @@
 /* The table of --explain. Spans of the trace with the same kernel and reason are merged into
  * groups, sorted by time; rates come from the bytes and flops that the planner estimated per
- * call, divided by the peak that machine_peak.c measures. */
+ * call, divided by the peak that machine_peak.c measures. A group's limit is the time that its
+ * bytes or its flops take at that peak, whichever is longer. */
 #include "observe/explain.h"
 
 #include <stdlib.h>
@@ -9,18 +10,20 @@
 
 #define SHOWN 30       /* lines; the rest are one line */
 #define NAMES_WIDTH 60 /* characters after which no more names are begun */
+#define FAR_SHARE 0.05 /* of the kernels' time: less is not named as far from its limit */
+#define FAR_LIMIT 0.3  /* of its limit: at most, to be named */
 
 /* Equal kernels: neighbours in a list of subjects. */
 typedef struct group {
   hr_trace_span_t *const *members;
   int count;
-  double calls, ns, flops, bytes; /* of all calls together */
+  double calls, ns, flops, bytes; /* sums over all calls */
   double worked_ns;               /* by all workers */
 } group_t;
 
 typedef struct totals {
   double run_ns, runs, kernel_ns, wait_ns;
-  double idle_ns; /* of kernel_ns: the first worker waited for the others */
+  double idle_ns; /* part of kernel_ns in which the first worker waited for the others */
 } totals_t;
 
 static bool is_kernel(const hr_trace_span_t *span) {
@@ -65,7 +68,8 @@ static int by_kernel(const void *a, const void *b) {
   const hr_trace_span_t *x = *(hr_trace_span_t *const *)a, *y = *(hr_trace_span_t *const *)b;
   if (x->kind != y->kind) return x->kind < y->kind ? -1 : 1;
   if (x->same != y->same) return x->same < y->same ? -1 : 1;
-  return x->total_ns != y->total_ns ? (x->total_ns > y->total_ns ? -1 : 1) : 0;
+  if (x->total_ns == y->total_ns) return 0;
+  return x->total_ns > y->total_ns ? -1 : 1;
 }
 
 static int by_time(const void *a, const void *b) {
@@ -148,6 +152,43 @@ static void print_others(hr_strbuf_t *text, const group_t *groups, int count, do
   hr_strbuf_printf(text, "  others: %d kernels\n", count - SHOWN);
 }
 
+/* --- limits --- */
+
+/* What the group would take if nothing but bandwidth and arithmetic counted; 0: its work is not
+ * known. Arrays that stay in caches can be faster: then it is what it took. */
+static double limit_ns(const group_t *group, const machine_peak_t *peak) {
+  double moves = 1e9 * group->bytes / peak->bytes_per_s;
+  double computes = 1e9 * group->flops / peak->flops;
+  double limit = moves > computes ? moves : computes;
+  return limit < group->ns ? limit : group->ns;
+}
+
+/* The limit of all kernels, and those that are far from theirs and take much of the time. */
+static void print_limits(hr_strbuf_t *text, const group_t *groups, int count, double kernel_ns,
+                         const machine_peak_t *peak) {
+  double limit = 0, known = 0;
+  for (int g = 0; g < count; g++) {
+    double ns = limit_ns(&groups[g], peak);
+    limit += ns;
+    known += ns > 0 ? groups[g].ns : 0;
+  }
+  if (known <= 0) return;
+  hr_strbuf_printf(text,
+                   "limit: kernels of known work, %.0f%% of the kernels' time, are at %.0f%% of "
+                   "what bandwidth and arithmetic allow (%.3f ms)\n",
+                   100 * known / kernel_ns, 100 * limit / known, limit * 1e-6);
+  for (int g = 0; g < count; g++) {
+    double ns = limit_ns(&groups[g], peak);
+    if (groups[g].ns < FAR_SHARE * kernel_ns || !(ns > 0) || ns >= FAR_LIMIT * groups[g].ns)
+      continue;
+    hr_strbuf_printf(
+        text, "  %.0f%% of the time at %.0f%%: %s (%s): ", 100 * groups[g].ns / kernel_ns,
+        100 * ns / groups[g].ns, groups[g].members[0]->kernel, groups[g].members[0]->op);
+    print_names(text, &groups[g]);
+    hr_strbuf_add_char(text, '\n');
+  }
+}
+
 /* How evenly the workers had the kernels' work. */
 static void print_workers(hr_strbuf_t *text, const hr_trace_t *trace, const totals_t *totals) {
   double minimum = totals->kernel_ns - totals->idle_ns, maximum = minimum, sum = minimum;
@@ -190,6 +231,7 @@ static void print_table(hr_strbuf_t *text, const hr_trace_t *trace, const machin
   group_t between = {.ns = between_ns, .worked_ns = between_ns, .calls = totals.runs};
   print_figures(text, &between, all_ns, peak);
   hr_strbuf_add_str(text, "  between kernels\n");
+  print_limits(text, groups, count, totals.kernel_ns, peak);
 }
 
 /* --- JSON --- */
@@ -208,7 +250,7 @@ static void add_string(hr_strbuf_t *text, const char *words) {
   hr_strbuf_add_char(text, '"');
 }
 
-static void json_group(hr_strbuf_t *text, const group_t *group) {
+static void json_group(hr_strbuf_t *text, const group_t *group, const machine_peak_t *peak) {
   const hr_trace_span_t *first = group->members[0];
   hr_strbuf_add_str(text, "{\"kernel\": ");
   add_string(text, first->kernel);
@@ -216,7 +258,8 @@ static void json_group(hr_strbuf_t *text, const group_t *group) {
   add_string(text, first->op ? first->op : "");
   hr_strbuf_printf(text, ", \"calls\": %.0f, \"time_s\": %.9g, \"worked_s\": %.9g", group->calls,
                    group->ns * 1e-9, group->worked_ns * 1e-9);
-  hr_strbuf_printf(text, ", \"bytes\": %.0f, \"flops\": %.0f", group->bytes, group->flops);
+  hr_strbuf_printf(text, ", \"bytes\": %.0f, \"flops\": %.0f, \"limit_s\": %.9g", group->bytes,
+                   group->flops, limit_ns(group, peak) * 1e-9);
   if (first->reason) {
     hr_strbuf_add_str(text, ", \"reason\": ");
     add_string(text, first->reason);
@@ -243,7 +286,7 @@ static void print_json(hr_strbuf_t *text, const hr_trace_t *trace, const machine
   hr_strbuf_add_str(text, " \"kernels\": [");
   for (int g = 0; g < count; g++) {
     hr_strbuf_add_str(text, g ? ",\n  " : "\n  ");
-    json_group(text, &groups[g]);
+    json_group(text, &groups[g], peak);
   }
   hr_strbuf_add_str(text, "]}\n");
 }

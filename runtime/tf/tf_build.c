@@ -45,6 +45,10 @@ expr_t tf_broadcast(hlo_builder_t *b, expr_t x, int rank, const int64_t *dims) {
   int64_t mapped[HLO_MAX_RANK], sizes[HLO_MAX_RANK];
   int count = 0;
   bool same = x->shape->rank == rank;
+  if (rank > HLO_MAX_RANK) {
+    failed(b, hr_error(HR_INVALID, "%d dimensions, want at most %d", rank, HLO_MAX_RANK));
+    return NULL;
+  }
   for (int d = 0; same && d < rank; d++) same = x->shape->dims[d] == dims[d];
   if (same) return x;
   for (int d = 0; d < x->shape->rank; d++) {

@@ -357,6 +357,7 @@ hr_status_t tf_lower_fake_quant(tf_op_t *op) {
   double low, high;
   HR_TRY(tf_attr_int(op->arena, op->node, "num_bits", 8, &bits));
   HR_TRY(tf_attr_bool(op->arena, op->node, "narrow_range", false, &narrow));
+  if (bits < 2 || bits > 16) return tf_error(op, "%ld bits, want 2 to 16", (long)bits);
   if (op->row->variant) {
     HR_TRY(tf_const_float(op, 1, &low));
     HR_TRY(tf_const_float(op, 2, &high));

@@ -14,6 +14,7 @@ hr_status_t tf_lower_gather(tf_op_t *op) {
     if (batch) HR_TRY(tf_axis(op, batch, indices->shape->rank + 1, &batch_dims));
   }
   HR_TRY(tf_axis(op, axis, x->shape->rank, &at));
+  if (batch_dims > at) return tf_error(op, "%d batch dimensions", batch_dims);
   return tf_out(op, 0, tf_gather_rows(op->b, x, indices, at, batch_dims));
 }
 
@@ -109,6 +110,8 @@ hr_status_t tf_lower_unsorted_segment(tf_op_t *op) {
   expr_t x = tf_in(op, 0), ids = tf_in(op, 1);
   HR_TRY(tf_const_int(op, 2, &count));
   if (!x || !ids) return hlo_builder_finish(b);
+  if (ids->shape->rank > x->shape->rank || ids->shape->rank >= HLO_MAX_RANK)
+    return tf_error(op, "segment ids of %d dimensions", ids->shape->rank);
   dims[0] = count;
   for (int d = ids->shape->rank; d < x->shape->rank; d++) dims[rank++] = x->shape->dims[d];
   expr_t start = tf_broadcast(b, tf_identity_value(b, combine, x->shape->dtype), rank, dims);
@@ -156,6 +159,7 @@ hr_status_t tf_lower_matrix_diag(tf_op_t *op) {
   expr_t x = tf_in(op, 0);
   if (!x) return hlo_builder_finish(b);
   int rank = x->shape->rank + 1;
+  if (rank < 2 || rank > HLO_MAX_RANK) return tf_error(op, "%d dimensions", rank - 1);
   if (op->input_count > 1) {
     hr_ints_t k;
     HR_TRY(tf_const_ints(op, 1, &k));
@@ -177,6 +181,7 @@ hr_status_t tf_lower_matrix_diag_part(tf_op_t *op) {
   expr_t x = tf_in(op, 0);
   if (!x) return hlo_builder_finish(b);
   int rank = x->shape->rank;
+  if (rank < 2) return tf_error(op, "no matrices");
   if (op->input_count > 1) {
     hr_ints_t k;
     HR_TRY(tf_const_ints(op, 1, &k));

@@ -229,6 +229,7 @@ static hr_status_t einsum_pair(tf_op_t *op, expr_t x, expr_t y, labels_t in[2],
   int64_t xb[HLO_MAX_RANK], yb[HLO_MAX_RANK], xc[HLO_MAX_RANK], yc[HLO_MAX_RANK];
   int batch = 0, contract = 0;
   labels_t all = {0};
+  if (in[0].count + in[1].count > HLO_MAX_RANK) return tf_unsupported(op, "so many labels");
   x = reduce_free(op, x, &in[0], &in[1], result);
   y = reduce_free(op, y, &in[1], &in[0], result);
   for (int i = 0; i < in[0].count; i++) {
@@ -320,6 +321,7 @@ hr_status_t tf_lower_cross_entropy(tf_op_t *op) {
   HR_TRY(check_logits(op, x));
   if (!x || !labels) return hlo_builder_finish(b);
   if (op->row->variant) {
+    if (x->shape->rank != 2) return tf_error(op, "logits of %d dimensions", x->shape->rank);
     int64_t wide[] = {x->shape->dims[0], 1};
     expr_t classes = tf_broadcast(b, tf_reshape(b, labels, 2, wide), 2, x->shape->dims);
     expr_t index = tf_iota(b, labels->shape->dtype, 2, x->shape->dims, 1);
@@ -342,6 +344,7 @@ hr_status_t tf_lower_cross_entropy(tf_op_t *op) {
 static hr_status_t channel_dim(tf_op_t *op, int rank, int *out_dim) {
   hr_str_t format;
   HR_TRY(tf_attr_str(op->arena, op->node, "data_format", "NHWC", &format));
+  if (rank < 2) return tf_error(op, "an array of %d dimensions", rank);
   *out_dim = format.size > 1 && format.data[0] == 'N' && format.data[1] == 'C' ? 1 : rank - 1;
   return NULL;
 }

@@ -125,6 +125,7 @@ hr_status_t tf_lower_expand_dims(tf_op_t *op) {
   int at;
   expr_t x = tf_in(op, 0);
   if (!x) return hlo_builder_finish(op->b);
+  if (x->shape->rank >= HLO_MAX_RANK) return tf_error(op, "too many dimensions");
   HR_TRY(tf_const_int(op, 1, &axis));
   HR_TRY(tf_axis(op, axis, x->shape->rank + 1, &at));
   for (int d = 0; d <= x->shape->rank; d++)
@@ -213,6 +214,7 @@ hr_status_t tf_lower_concat_offset(tf_op_t *op) {
     hr_ints_t dims;
     int64_t offsets[HLO_MAX_RANK] = {0};
     HR_TRY(tf_const_ints(op, k, &dims));
+    if (dims.count > HLO_MAX_RANK) return tf_error(op, "too many dimensions");
     int d;
     HR_TRY(tf_axis(op, axis, (int)dims.count, &d));
     offsets[d] = at;
@@ -231,6 +233,7 @@ hr_status_t tf_lower_pack(tf_op_t *op) {
   for (int k = 0; k < op->input_count; k++) {
     expr_t part = tf_in(op, k);
     if (!part) return hlo_builder_finish(op->b);
+    if (part->shape->rank >= HLO_MAX_RANK) return tf_error(op, "too many dimensions");
     HR_TRY(tf_axis(op, axis, part->shape->rank + 1, &at));
     for (int d = 0; d <= part->shape->rank; d++)
       dims[d] = d == at ? 1 : part->shape->dims[d < at ? d : d - 1];
@@ -313,6 +316,7 @@ hr_status_t tf_lower_slice(tf_op_t *op) {
   HR_TRY(tf_const_if_known(op, 1, &known));
   if (size.count != x->shape->rank) return tf_error(op, "%ld sizes", (long)size.count);
   if (known) HR_TRY(tf_const_ints(op, 1, &begin));
+  if (known && begin.count != size.count) return tf_error(op, "%ld starts", (long)begin.count);
   for (int d = 0; d < x->shape->rank; d++) {
     int64_t rest = x->shape->dims[d] - (known ? begin.data[d] : 0);
     sizes[d] = size.data[d] < 0 ? rest : size.data[d];
@@ -384,7 +388,7 @@ static hr_status_t resolve_strided(tf_op_t *op, int first, int rank, const int64
   HR_TRY(tf_const_ints(op, first + 1, &end));
   HR_TRY(tf_const_ints(op, first + 2, &strides));
   HR_TRY(read_masks(op, &m));
-  if (begin.count > HLO_MAX_RANK || end.count != begin.count || strides.count != begin.count)
+  if (rank + begin.count > HLO_MAX_RANK || end.count != begin.count || strides.count != begin.count)
     return tf_error(op, "begin, end and strides have different sizes");
   for (int64_t i = 0; i < begin.count; i++)
     specified += !(m.ellipsis >> i & 1) && !(m.new_axis >> i & 1);
@@ -442,6 +446,7 @@ hr_status_t tf_lower_strided_slice_grad(tf_op_t *op) {
   int64_t reversed[HLO_MAX_RANK];
   int count = 0;
   HR_TRY(tf_const_ints(op, 0, &shape));
+  if (shape.count > HLO_MAX_RANK) return tf_error(op, "too many dimensions");
   HR_TRY(resolve_strided(op, 1, (int)shape.count, shape.data, &s));
   for (int d = 0; d < s.rank; d++) {
     int64_t step = s.dims[d].stride < 0 ? -s.dims[d].stride : s.dims[d].stride;
@@ -572,6 +577,7 @@ hr_status_t tf_lower_one_hot(tf_op_t *op) {
   expr_t indices = tf_in(op, 0);
   if (!indices) return hlo_builder_finish(op->b);
   int rank = indices->shape->rank + 1;
+  if (indices->shape->rank >= HLO_MAX_RANK) return tf_error(op, "too many dimensions");
   HR_TRY(tf_const_int(op, 1, &depth));
   HR_TRY(tf_attr_int(op->arena, op->node, "axis", -1, &axis));
   HR_TRY(tf_axis(op, axis, rank, &at));
@@ -670,6 +676,8 @@ hr_status_t tf_lower_space_to_batch(tf_op_t *op) {
   int m = (int)block.count, rank = x->shape->rank, at = 0;
   if (paddings.count != 2 * m || m + 1 > rank || rank + m > HLO_MAX_RANK)
     return tf_error(op, "%d blocks", m);
+  for (int i = 0; i < m; i++)
+    if (block.data[i] < 1) return tf_error(op, "a block of %ld", (long)block.data[i]);
   for (int i = 0; i < m; i++) {
     low[i + 1] = paddings.data[2 * i];
     high[i + 1] = paddings.data[2 * i + 1];
@@ -709,6 +717,8 @@ hr_status_t tf_lower_batch_to_space(tf_op_t *op) {
   int64_t batch = x->shape->dims[0];
   if (crops.count != 2 * m || m + 1 > rank || rank + m > HLO_MAX_RANK)
     return tf_error(op, "%d blocks", m);
+  for (int i = 0; i < m; i++)
+    if (block.data[i] < 1) return tf_error(op, "a block of %ld", (long)block.data[i]);
   for (int i = 0; i < m; i++) {
     split[at++] = block.data[i];
     batch /= block.data[i];

@@ -265,6 +265,7 @@ hr_status_t tf_lower_list_get(tf_op_t *op) {
   HR_TRY(list_of(op, 0, &list));
   if (!list.instr) return tf_unsupported(op, "an element of a list without known shapes");
   const hlo_shape_t *shape = list.instr->shape;
+  if (!shape->rank) return tf_error(op, "a list without elements");
   element_starts(op, tf_in(op, 1), shape->rank, starts);
   for (int d = 0; d < shape->rank; d++) sizes[d] = d ? shape->dims[d] : 1;
   expr_t row = tf_dynamic_slice(op->b, list.instr, starts, sizes);
@@ -278,6 +279,7 @@ hr_status_t tf_lower_list_set(tf_op_t *op) {
   HR_TRY(list_of(op, 0, &list));
   expr_t item = tf_in(op, 2);
   if (!item) return hlo_builder_finish(op->b);
+  if (item->shape->rank >= HLO_MAX_RANK) return tf_error(op, "too many dimensions");
   if (!list.instr) fill_list(op, &list, item->shape->rank, item->shape->dims);
   if (!list.instr) return tf_unsupported(op, "a list whose length is not known");
   for (int d = 0; d < item->shape->rank; d++) sizes[d + 1] = item->shape->dims[d];

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Programs that JAX wrote, with XLA's results: ops on one process, spmd and shard_map on eight; by both engines.
+# Programs that JAX wrote, with XLA's results: ops on one process, spmd, shard_map and auto_spmd on eight; by both engines.
 # HLORUN_CORPORA names a folder with more of the same kinds, to be run too.
 set -u
 . "$(dirname "$0")/common.sh"
@@ -14,7 +14,7 @@ run_folder() {
 more=${HLORUN_CORPORA:-}
 unset HLORUN_CORPORA # the command would ask what it is
 for folder in "$source_dir/tests/corpora" ${more:+"$more"}; do
-  for kind in ops spmd shard_map; do
+  for kind in ops spmd shard_map auto_spmd; do
     [ -d "$folder/$kind" ] || continue
     run_folder reference "$folder/$kind"
     run_folder compiled "$folder/$kind"

@@ -355,6 +355,7 @@ static void test_programs(void) {
     CU_ASSERT_PTR_NULL(hlorun_program_result_shape(f.program, wrong[k]));
     CU_ASSERT_FALSE(hlorun_program_shard(f.program, false, wrong[k], 1, &size, &start));
     CU_ASSERT_FALSE(hlorun_program_shard(f.program, true, wrong[k], 1, &size, &start));
+    CU_ASSERT_FALSE(hlorun_program_part(f.program, false, wrong[k], 0, &size, &start));
     if (wrong[k] != 1)
       CU_ASSERT_FALSE(hlorun_program_shard(f.program, true, 0, wrong[k], &size, &start));
   }
@@ -364,6 +365,9 @@ static void test_programs(void) {
   CU_ASSERT_FALSE(hlorun_program_shard(NULL, true, 0, 1, &size, &start));
   CU_ASSERT_FALSE(hlorun_program_shard(f.program, true, 0, 1, NULL, &start));
   CU_ASSERT_FALSE(hlorun_program_shard(f.program, true, 0, 1, &size, NULL));
+  /* The program is no part of a global one. */
+  CU_ASSERT_FALSE(hlorun_program_part(f.program, true, 0, 0, &size, &start));
+  CU_ASSERT_FALSE(hlorun_program_part(NULL, true, 0, 0, &size, &start));
   hlorun_program_get_figures(f.program, NULL);
   hlorun_program_get_figures(NULL, &figures);
   CU_ASSERT_EQUAL(figures.struct_size, sizeof figures);

@@ -18,6 +18,7 @@ typedef struct spmd_emit_module {
   hr_dtype_t index_type;
   spmd_report_notes_t *report;
   struct spmd_reducer *reducers; /* made so far */
+  struct spmd_group_list *groups;
 } spmd_emit_module_t;
 
 typedef struct spmd_emit {

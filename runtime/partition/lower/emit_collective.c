@@ -14,6 +14,13 @@ typedef struct spmd_reducer {
   struct spmd_reducer *next;
 } spmd_reducer_t;
 
+typedef struct spmd_group_list { /* replica groups of some axes, shared by their collectives */
+  spmd_axes_t axes;
+  bool flattened;
+  const hlo_groups_t *groups;
+  struct spmd_group_list *next;
+} spmd_group_list_t;
+
 static void note(spmd_emit_t *emit, hlo_instr_t *instr, int64_t group, double bytes) {
   spmd_report_notes_t *report = emit->shared->report;
   if (!instr || spmd_emit_failed(emit, HR_VEC_RESERVE(&report->items, report->items.count + 1)))
@@ -52,6 +59,23 @@ static hr_status_t make_groups(spmd_emit_t *emit, spmd_axes_t axes, bool flatten
   return NULL;
 }
 
+static hr_status_t groups_of(spmd_emit_t *emit, spmd_axes_t axes, bool flattened,
+                             const hlo_groups_t **out_groups) {
+  spmd_group_list_t *known = emit->shared->groups;
+  while (known && (known->flattened != flattened || !spmd_axes_equal(known->axes, axes)))
+    known = known->next;
+  if (!known) {
+    HR_TRY(HR_NEW(emit->shared->arena, &known));
+    HR_TRY(make_groups(emit, axes, flattened, &known->groups));
+    known->axes = axes;
+    known->flattened = flattened;
+    known->next = emit->shared->groups;
+    emit->shared->groups = known;
+  }
+  *out_groups = known->groups;
+  return NULL;
+}
+
 static hlo_computation_t *reducer_of(spmd_emit_t *emit, hlo_opcode_t op, hr_dtype_t dtype) {
   spmd_reducer_t *known = emit->shared->reducers;
   while (known && (known->op != op || known->dtype != dtype)) known = known->next;
@@ -85,7 +109,7 @@ static hlo_instr_t *collective(spmd_emit_t *emit, hlo_opcode_t op, hlo_instr_t *
   int64_t dim = d;
   bool flattened = op != HLO_ALL_TO_ALL;
   const hlo_groups_t *groups = NULL;
-  if (!x || !shape || spmd_emit_failed(emit, make_groups(emit, axes, flattened, &groups)))
+  if (!x || !shape || spmd_emit_failed(emit, groups_of(emit, axes, flattened, &groups)))
     return NULL;
   attrs[count++] = hlo_attr_of_int(HLO_ATTR_CHANNEL_ID, emit->shared->next_channel++);
   attrs[count++] = (hlo_attr_t){.key = HLO_ATTR_REPLICA_GROUPS, .groups = groups};

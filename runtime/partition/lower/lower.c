@@ -195,6 +195,12 @@ static hr_status_t lower_instr(spmd_lower_t *lower, const hlo_instr_t *instr) {
   switch (instr->op) {
     case HLO_PARAMETER:
       return NULL;
+    case HLO_PARTITION_ID:
+      if (!lower->shared->program->computations[instr->parent->id].manual_axes.count)
+        return hlo_unsupported(instr,
+                               "a global program runs on no partition: want it inside of a "
+                               "manual computation");
+      return lower_operation(lower, instr);
     case HLO_CONSTANT:
     case HLO_IOTA:
       lower_constant(lower, instr);

@@ -48,6 +48,9 @@ static inline spmd_local_t *spmd_operand(const spmd_lower_t *lower, const hlo_in
 }
 /* The propagated sharding of a leaf, in the program's mesh; never NULL but after a failure. */
 const spmd_sharding_t *spmd_preferred(spmd_lower_t *lower, const hlo_instr_t *instr, int leaf);
+/* The sharding at a border of a manual computation, whose sizes are those inside. */
+const spmd_sharding_t *spmd_border_sharding(spmd_lower_t *lower, const hlo_instr_t *instr,
+                                            int leaf);
 /* The same array under another instruction, which may prefer another sharding: a copy. */
 void spmd_alias(spmd_lower_t *lower, const hlo_instr_t *instr, spmd_local_t *from);
 /* A new value of a leaf; the preferred sharding is the propagated one. */

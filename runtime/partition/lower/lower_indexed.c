@@ -65,9 +65,8 @@ hr_status_t spmd_rule_dynamic_slice(spmd_lower_t *lower, const hlo_instr_t *inst
   return NULL;
 }
 
-/* Elements st, st + 1, ... of a dimension that is cut: the identity where others hold them. */
-static hlo_instr_t *slice_cut_dim(spmd_lower_t *lower, const spmd_choice_t *choice, hlo_instr_t *x,
-                                  int d, hlo_instr_t *start) {
+hlo_instr_t *spmd_slice_held(spmd_lower_t *lower, const spmd_choice_t *choice, hlo_instr_t *x,
+                             int d, hlo_instr_t *start) {
   int64_t size = choice->instr->shape->dims[d], whole = choice->instr->operands[0]->shape->dims[d];
   spmd_emit_t *emit = &lower->emit;
   if (!x) return NULL;
@@ -89,7 +88,7 @@ hlo_instr_t *spmd_lower_dynamic_slice(spmd_lower_t *lower, const spmd_choice_t *
       if (instr->shape->dims[d] == instr->operands[0]->shape->dims[d]) continue;
       if (is_cut(choice, 0, d) != cut) continue;
       hlo_instr_t *start = spmd_chosen_operand(lower, choice, 1 + d);
-      x = cut ? slice_cut_dim(lower, choice, x, d, start)
+      x = cut ? spmd_slice_held(lower, choice, x, d, start)
               : spmd_emit_dynamic_slice(&lower->emit, x, d, start, instr->shape->dims[d]);
     }
   return x;

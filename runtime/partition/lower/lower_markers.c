@@ -36,7 +36,7 @@ static hr_status_t inner_sharding(spmd_lower_t *lower, const spmd_sharding_t *sh
 static hr_status_t cross_border(spmd_lower_t *lower, const hlo_instr_t *instr, bool enters) {
   for (int k = 0; k < instr->operand_count; k++) {
     const hlo_shape_t *from = instr->operands[k]->shape, *to = hlo_shape_leaf(instr->shape, k);
-    const spmd_sharding_t *outer = spmd_preferred(lower, instr, k), *inner;
+    const spmd_sharding_t *outer = spmd_border_sharding(lower, instr, k), *inner;
     if (!outer) return NULL;
     HR_TRY(inner_sharding(lower, outer, enters ? from : to, enters ? to : from, &inner));
     hlo_instr_t *x = spmd_use(lower, spmd_operand(lower, instr, k), enters ? outer : inner);

@@ -6,6 +6,12 @@
 #include "partition/lower/fetch_window.h"
 #include "passes/lib/pass_match.h"
 
+/* Does a slice take dimension d as it is? */
+static bool takes_all(const hlo_instr_t *slice, int d) {
+  const hlo_slice_dim_t *dim = &hlo_attr_slice(slice)->dims[d];
+  return dim->start == 0 && dim->stride == 1 && dim->limit == slice->operands[0]->shape->dims[d];
+}
+
 /* A window of operand 0 along d for result parts of `chunk` elements, the fields of which the
  * caller completes. */
 static spmd_window_t window_along(spmd_lower_t *lower, const spmd_choice_t *choice, hlo_instr_t *x,
@@ -29,17 +35,63 @@ static bool is_cut(const spmd_choice_t *choice, int d) {
   return choice->tensors[0]->dims[d].axes.count > 0;
 }
 
+/* The pad that a slice along d cuts from, if it changes that dimension alone and has no holes. */
+static const hlo_instr_t *sliced_pad(const hlo_instr_t *slice, int d) {
+  const hlo_instr_t *pad = slice->operands[0];
+  if (pad->op != HLO_PAD) return NULL;
+  const hlo_padding_t *padding = hlo_attr_padding(pad);
+  for (int i = 0; i < padding->rank; i++) {
+    const hlo_padding_dim_t *dim = &padding->dims[i];
+    if (slice->shape->dims[i] == 1 && i == d) return NULL;
+    if (dim->interior || (i != d && (dim->low || dim->high || !takes_all(slice, i)))) return NULL;
+  }
+  return pad;
+}
+
+/* A slice of a padded array as a window of the array itself. */
+static hlo_instr_t *slice_pad(spmd_lower_t *lower, const spmd_choice_t *choice,
+                              const hlo_instr_t *pad, int d) {
+  const hlo_slice_dim_t *dim = &hlo_attr_slice(choice->instr)->dims[d];
+  int64_t chunk = result_chunk(choice, d), size = pad->operands[0]->shape->dims[d];
+  spmd_window_t window = {.x = spmd_use(lower, spmd_operand(lower, pad, 0), choice->tensors[0]),
+                          .d = d,
+                          .axes = choice->tensors[0]->dims[d].axes,
+                          .size = size,
+                          .past = size,
+                          .width = (chunk - 1) * dim->stride + 1,
+                          .dilation = 1,
+                          .fill = spmd_use_whole(lower, spmd_operand(lower, pad, 1))};
+  window.starts = spmd_window_starts(
+      lower, window.axes, dim->start - hlo_attr_padding(pad)->dims[d].low, chunk * dim->stride);
+  hlo_instr_t *x = spmd_emit_window(lower, &window);
+  return spmd_emit_strided(&lower->emit, x, d, 0, window.width, dim->stride);
+}
+
+static const hlo_instr_t *cut_pad(const spmd_choice_t *choice, int *out_d) {
+  for (int d = 0; d < choice->instr->shape->rank; d++) {
+    const hlo_instr_t *pad = is_cut(choice, d) ? sliced_pad(choice->instr, d) : NULL;
+    *out_d = d;
+    if (pad) return pad;
+  }
+  return NULL;
+}
+
 hlo_instr_t *spmd_lower_slice(spmd_lower_t *lower, const spmd_choice_t *choice) {
+  int padded;
+  const hlo_instr_t *pad = cut_pad(choice, &padded);
+  if (pad) return slice_pad(lower, choice, pad, padded);
   hlo_instr_t *x = spmd_chosen_operand(lower, choice, 0);
   const hlo_slice_t *slice = hlo_attr_slice(choice->instr);
   for (int d = 0; d < slice->rank && x; d++) {
     const hlo_slice_dim_t *dim = &slice->dims[d];
     int64_t chunk = result_chunk(choice, d);
-    bool same = dim->start == 0 && dim->stride == 1 &&
-                dim->limit == choice->instr->operands[0]->shape->dims[d];
-    if (same) continue;
+    if (takes_all(choice->instr, d)) continue;
     if (!is_cut(choice, d)) {
       x = spmd_emit_strided(&lower->emit, x, d, dim->start, dim->limit, dim->stride);
+      continue;
+    }
+    if (choice->instr->shape->dims[d] == 1) {
+      x = spmd_slice_held(lower, choice, x, d, spmd_emit_index(&lower->emit, dim->start));
       continue;
     }
     spmd_window_t window = window_along(lower, choice, x, d);
@@ -96,12 +148,9 @@ typedef struct piece { /* elements [from, from + size) of an array become a part
 
 static bool takes_all_others(const hlo_instr_t *slice, int d) {
   const hlo_slice_t *dims = hlo_attr_slice(slice);
-  for (int i = 0; i < dims->rank; i++) {
-    const hlo_slice_dim_t *dim = &dims->dims[i];
-    bool all = dim->start == 0 && dim->limit == slice->operands[0]->shape->dims[i];
-    if (dim->stride != 1 || (i != d && !all)) return false;
-  }
-  return true;
+  for (int i = 0; i < dims->rank; i++)
+    if (i != d && !takes_all(slice, i)) return false;
+  return dims->dims[d].stride == 1;
 }
 
 static piece_t piece_of(spmd_lower_t *lower, const hlo_instr_t *concatenate, int k, int d,

@@ -24,6 +24,8 @@ hlo_instr_t *spmd_part_start(spmd_lower_t *lower, const spmd_choice_t *choice, i
 hlo_instr_t *spmd_lower_dot(spmd_lower_t *lower, const spmd_choice_t *choice);
 hlo_instr_t *spmd_lower_reduce(spmd_lower_t *lower, const spmd_choice_t *choice);
 bool spmd_can_cut_reduce(const hlo_instr_t *instr, const spmd_rule_t *rule, int factor);
+/* lower_top_k.c */
+hlo_instr_t *spmd_lower_top_k(spmd_lower_t *lower, const spmd_choice_t *choice);
 /* lower_moves.c */
 hlo_instr_t *spmd_lower_slice(spmd_lower_t *lower, const spmd_choice_t *choice);
 hlo_instr_t *spmd_lower_pad(spmd_lower_t *lower, const spmd_choice_t *choice);
@@ -38,6 +40,10 @@ hr_status_t spmd_rule_convolution(spmd_lower_t *lower, const hlo_instr_t *instr,
 /* lower_indexed.c */
 hlo_instr_t *spmd_lower_dynamic_slice(spmd_lower_t *lower, const spmd_choice_t *choice);
 hlo_instr_t *spmd_lower_dynamic_update(spmd_lower_t *lower, const spmd_choice_t *choice);
+/* The elements of the result from `start` on, of x, whose dimension d is cut: the identity of a sum
+ * where other partitions hold them. */
+hlo_instr_t *spmd_slice_held(spmd_lower_t *lower, const spmd_choice_t *choice, hlo_instr_t *x,
+                             int d, hlo_instr_t *start);
 hlo_instr_t *spmd_lower_gather(spmd_lower_t *lower, const spmd_choice_t *choice);
 hlo_instr_t *spmd_lower_scatter(spmd_lower_t *lower, const spmd_choice_t *choice);
 bool spmd_can_cut_scatter(const hlo_instr_t *instr, const spmd_rule_t *rule, int factor);

@@ -78,6 +78,12 @@ static bool only_chooses(const hlo_computation_t *body) {
   return true;
 }
 
+/* The initial value loses against every element, so that each part may begin with it. */
+static bool begins_at_an_end(const hlo_instr_t *instr) {
+  const hlo_instr_t *init = instr->operands[instr->operand_count / 2];
+  return pass_is_lowest(init) || pass_is_highest(init);
+}
+
 bool spmd_can_cut_reduce(const hlo_instr_t *instr, const spmd_rule_t *rule, int factor) {
   hr_ints_t dims = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
   hlo_opcode_t op;
@@ -87,7 +93,7 @@ bool spmd_can_cut_reduce(const hlo_instr_t *instr, const spmd_rule_t *rule, int 
     if (dims.data[i] < major) major = dims.data[i];
   bool keeps_order = major < rule->tensors[0].rank && rule->tensors[0].dims[major].count == 1 &&
                      rule->tensors[0].dims[major].factors[0] == factor;
-  return keeps_order && only_chooses(instr->called[0]);
+  return keeps_order && begins_at_an_end(instr) && only_chooses(instr->called[0]);
 }
 
 /* Sums from zero may begin everywhere. */

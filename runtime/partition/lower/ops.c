@@ -27,6 +27,8 @@ spmd_op_t spmd_op_of(const hlo_instr_t *instr) {
       return (spmd_op_t){spmd_lower_reduce_window, spmd_can_cut_window};
     case HLO_CONVOLUTION:
       return (spmd_op_t){spmd_lower_convolution, always};
+    case HLO_TOPK:
+      return (spmd_op_t){spmd_lower_top_k, always};
     case HLO_DYNAMIC_SLICE:
       return (spmd_op_t){spmd_lower_dynamic_slice, always};
     case HLO_DYNAMIC_UPDATE_SLICE:
@@ -41,7 +43,7 @@ spmd_op_t spmd_op_of(const hlo_instr_t *instr) {
 }
 
 bool spmd_leaves_partial(const hlo_instr_t *instr) {
-  return instr->op != HLO_REDUCE || instr->operand_count == 2;
+  return instr->op == HLO_REDUCE ? instr->operand_count == 2 : instr->op != HLO_TOPK;
 }
 
 hlo_opcode_t spmd_reducer_of(const hlo_instr_t *instr) {
@@ -67,6 +69,45 @@ static hr_status_t rule_concatenate(spmd_lower_t *lower, const hlo_instr_t *inst
   return NULL;
 }
 
+/* A single element is a sum in which all but one partition have nothing. */
+static hr_status_t rule_slice(spmd_lower_t *lower, const hlo_instr_t *instr,
+                              const spmd_rule_t **out_rule) {
+  spmd_rule_maker_t maker;
+  const hlo_shape_t *shape = instr->operands[0]->shape;
+  HR_TRY(spmd_rule_begin(lower->arena, instr, 2 * shape->rank, &maker));
+  for (int d = 0; d < shape->rank; d++) {
+    int64_t size = shape->dims[d], left = instr->shape->dims[d];
+    spmd_factor_kind_t kind = SPMD_PERMUTATION;
+    if (size == left) kind = SPMD_PASS_THROUGH;
+    if (size != left && left == 1) kind = SPMD_REDUCTION;
+    int factor = spmd_rule_factor(&maker, size, kind);
+    HR_TRY(spmd_rule_place(&maker, 0, d, factor));
+    if (kind == SPMD_REDUCTION) factor = spmd_rule_factor(&maker, 1, SPMD_NEED_REPLICATION);
+    HR_TRY(spmd_rule_place(&maker, 1, d, factor));
+  }
+  *out_rule = maker.rule;
+  return NULL;
+}
+
+/* The best of every part are candidates for the best of all. */
+static hr_status_t rule_top_k(spmd_lower_t *lower, const hlo_instr_t *instr,
+                              const spmd_rule_t **out_rule) {
+  spmd_rule_maker_t maker;
+  const hlo_shape_t *shape = instr->operands[0]->shape;
+  int last = shape->rank - 1;
+  HR_TRY(spmd_rule_begin(lower->arena, instr, shape->rank + 1, &maker));
+  for (int d = 0; d < last; d++) {
+    int factor = spmd_rule_factor(&maker, shape->dims[d], SPMD_PASS_THROUGH);
+    for (int t = 0; t < 3; t++) HR_TRY(spmd_rule_place(&maker, t, d, factor));
+  }
+  int chosen = spmd_rule_factor(&maker, shape->dims[last], SPMD_REDUCTION);
+  int best = spmd_rule_factor(&maker, hlo_attr_int(instr, HLO_ATTR_K), SPMD_NEED_REPLICATION);
+  HR_TRY(spmd_rule_place(&maker, 0, last, chosen));
+  for (int t = 1; t < 3; t++) HR_TRY(spmd_rule_place(&maker, t, last, best));
+  *out_rule = maker.rule;
+  return NULL;
+}
+
 /* Random numbers depend on the shape that is asked for: everybody draws all of them. */
 static bool draws_numbers(const hlo_instr_t *instr) {
   return instr->op == HLO_RNG_BIT_GENERATOR || hlo_op_is(instr->op, OP_RANDOM);
@@ -76,6 +117,8 @@ hr_status_t spmd_lowering_rule(spmd_lower_t *lower, const hlo_instr_t *instr,
                                const spmd_rule_t **out_rule) {
   if (draws_numbers(instr)) return NULL;
   if (instr->op == HLO_DYNAMIC_SLICE) return spmd_rule_dynamic_slice(lower, instr, out_rule);
+  if (instr->op == HLO_SLICE) return rule_slice(lower, instr, out_rule);
+  if (instr->op == HLO_TOPK) return rule_top_k(lower, instr, out_rule);
   if (instr->op == HLO_CONVOLUTION) return spmd_rule_convolution(lower, instr, out_rule);
   if (instr->op == HLO_CONCATENATE) return rule_concatenate(lower, instr, out_rule);
   return spmd_rule_create(lower->arena, instr, out_rule);

@@ -374,10 +374,9 @@ static void gather_and_slice(const spmd_reshard_t *problem, spmd_plan_t *plan) {
     step.after = layout;
     if (step.atoms.count) add_step(plan, &step);
   }
-  step = (spmd_step_t){.kind = SPMD_MAKE_PARTIAL, .before = layout};
+  step = (spmd_step_t){.kind = SPMD_MAKE_PARTIAL, .before = layout, .after = layout};
   step.atoms = list_of(problem->unreduced_to);
-  layout.unreduced = problem->unreduced_to;
-  step.after = layout;
+  step.after.unreduced = problem->unreduced_to;
   if (step.atoms.count) add_step(plan, &step);
 }
 

@@ -23,7 +23,9 @@ const hlo_shape_t *spmd_shape_in(spmd_lower_t *lower, const hlo_shape_t *shape,
   return spmd_emit_shape(&lower->emit, shape->dtype, shape->rank, dims);
 }
 
-const spmd_sharding_t *spmd_preferred(spmd_lower_t *lower, const hlo_instr_t *instr, int leaf) {
+/* What propagation says of dimensions of at least `smallest` elements. */
+static const spmd_sharding_t *propagated(spmd_lower_t *lower, const hlo_instr_t *instr, int leaf,
+                                         int64_t smallest) {
   const hlo_shape_t *shape = hlo_shape_leaf(instr->shape, leaf);
   const spmd_computation_t *all = lower->shared->program->computations;
   spmd_value_t *const *values = all[instr->parent->id].values;
@@ -34,11 +36,20 @@ const spmd_sharding_t *spmd_preferred(spmd_lower_t *lower, const hlo_instr_t *in
       !spmd_mesh_equal(sharding->mesh, lower->mesh))
     return spmd_replicated(lower, shape->rank);
   for (int d = 0; d < shape->rank; d++)
-    dims[d] = shape->dims[d] ? sharding->dims[d].axes : (spmd_axes_t){0};
+    dims[d] = shape->dims[d] >= smallest ? sharding->dims[d].axes : (spmd_axes_t){0};
   const spmd_sharding_t *made = NULL;
   spmd_emit_failed(&lower->emit, spmd_sharding_make(lower->arena, lower->mesh, shape->rank, dims,
                                                     sharding->unreduced, &made));
   return made;
+}
+
+const spmd_sharding_t *spmd_preferred(spmd_lower_t *lower, const hlo_instr_t *instr, int leaf) {
+  return propagated(lower, instr, leaf, 2);
+}
+
+const spmd_sharding_t *spmd_border_sharding(spmd_lower_t *lower, const hlo_instr_t *instr,
+                                            int leaf) {
+  return propagated(lower, instr, leaf, 1);
 }
 
 spmd_local_t *spmd_local_new(spmd_lower_t *lower, const hlo_instr_t *instr, int leaf) {

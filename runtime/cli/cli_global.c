@@ -1,0 +1,139 @@
+/* Gathering of global results, and random parameters. Every process knows who holds which part, so
+ * that nothing is announced: of equal parts the lowest process sends its own, and rank 0 puts it in
+ * place. Cost: each element of a result travels once; rank 0 holds the whole and one part more. */
+#include "cli/cli_global.h"
+
+#include <string.h>
+
+#include "cli/cli_random.h"
+#include "ir/shape.h"
+
+typedef struct gatherer {
+  hlorun_client_t *client;
+  const hlorun_program_t *program;
+  int rank, partitions;
+} gatherer_t;
+
+bool cli_global_has(const hlorun_program_t *program, int result_count) {
+  int64_t dims[HLO_MAX_RANK], starts[HLO_MAX_RANK];
+  for (int k = 0; k < result_count; k++)
+    if (hlorun_program_part(program, true, k, 0, dims, starts)) return true;
+  return false;
+}
+
+/* Has no lower process the same part? */
+static bool is_first_holder(const gatherer_t *gatherer, int k, int rank, int process,
+                            const int64_t *starts) {
+  int64_t dims[HLO_MAX_RANK], others[HLO_MAX_RANK];
+  for (int p = 0; p < process; p++)
+    if (hlorun_program_part(gatherer->program, true, k, p, dims, others) &&
+        !memcmp(starts, others, (size_t)rank * sizeof *starts))
+      return false;
+  return true;
+}
+
+/* Copies rows of the last dimension. */
+static void place(hlo_value_t *whole, const int64_t *starts, const hlo_value_t *part) {
+  int64_t index[HLO_MAX_RANK] = {0}, each = (int64_t)hr_dtype_bytes(part->dtype);
+  int last = part->rank - 1;
+  int64_t row = part->rank ? part->dims[last] : 1;
+  const char *from = part->data;
+  for (int64_t done = 0; done < part->count; done += row) {
+    int64_t offset = 0;
+    for (int d = 0; d < part->rank; d++) offset = offset * whole->dims[d] + starts[d] + index[d];
+    memcpy((char *)whole->data + offset * each, from + done * each, (size_t)(row * each));
+    for (int d = last - 1; d >= 0 && ++index[d] == part->dims[d]; d--) index[d] = 0;
+  }
+}
+
+/* The other way round. */
+static void cut(hlo_value_t *part, const int64_t *starts, const hlo_value_t *whole) {
+  int64_t index[HLO_MAX_RANK] = {0}, each = (int64_t)hr_dtype_bytes(part->dtype);
+  int last = part->rank - 1;
+  int64_t row = part->rank ? part->dims[last] : 1;
+  char *to = part->data;
+  for (int64_t done = 0; done < part->count; done += row) {
+    int64_t offset = 0;
+    for (int d = 0; d < part->rank; d++) offset = offset * whole->dims[d] + starts[d] + index[d];
+    memcpy(to + done * each, (const char *)whole->data + offset * each, (size_t)(row * each));
+    for (int d = last - 1; d >= 0 && ++index[d] == part->dims[d]; d--) index[d] = 0;
+  }
+}
+
+hr_status_t cli_global_random(const cli_signature_t *signature, int k, int rank, uint64_t seed,
+                              int64_t bound, hlo_value_t **out_value) {
+  int64_t dims[HLO_MAX_RANK], starts[HLO_MAX_RANK];
+  const hlo_shape_t *local = signature->params[k];
+  if (!hlorun_program_part(signature->program, false, k, rank, dims, starts))
+    return cli_random_value(local, seed, k, bound, out_value);
+  hlo_shape_t shape = *local;
+  hlo_value_t *whole, *part;
+  shape.dims = dims;
+  HR_TRY(cli_random_value(&shape, seed, k, bound, &whole));
+  hr_status_t st = hlo_value_array(local->dtype, local->rank, local->dims, &part);
+  if (!st) {
+    cut(part, starts, whole);
+    *out_value = part;
+  }
+  hlo_value_release(whole);
+  return st;
+}
+
+static hr_status_t receive_parts(const gatherer_t *gatherer, int k, hlo_value_t *whole,
+                                 hlo_value_t *part) {
+  int64_t dims[HLO_MAX_RANK], starts[HLO_MAX_RANK];
+  for (int p = 1; p < gatherer->partitions; p++) {
+    if (!hlorun_program_part(gatherer->program, true, k, p, dims, starts)) continue;
+    if (!is_first_holder(gatherer, k, part->rank, p, starts)) continue;
+    HR_TRY(hlorun_client_recv(gatherer->client, p, part->data, hlo_value_bytes(part)));
+    place(whole, starts, part);
+  }
+  return NULL;
+}
+
+static hr_status_t collect(const gatherer_t *gatherer, int k, const hlo_value_t *own,
+                           hlo_value_t **out_whole) {
+  int64_t dims[HLO_MAX_RANK], starts[HLO_MAX_RANK];
+  hlo_value_t *whole = NULL, *part = NULL;
+  hlorun_program_part(gatherer->program, true, k, 0, dims, starts);
+  HR_TRY(hlo_value_array(own->dtype, own->rank, dims, &whole));
+  hr_status_t st = hlo_value_array(own->dtype, own->rank, own->dims, &part);
+  if (!st) {
+    place(whole, starts, own);
+    st = receive_parts(gatherer, k, whole, part);
+  }
+  hlo_value_release(part);
+  if (st)
+    hlo_value_release(whole);
+  else
+    *out_whole = whole;
+  return st;
+}
+
+static hr_status_t give(const gatherer_t *gatherer, int k, const hlo_value_t *own,
+                        const int64_t *starts) {
+  bool sends = gatherer->rank < gatherer->partitions &&
+               is_first_holder(gatherer, k, own->rank, gatherer->rank, starts);
+  return sends ? hlorun_client_send(gatherer->client, 0, own->data, hlo_value_bytes(own)) : NULL;
+}
+
+hr_status_t cli_global_gather(hlorun_client_t *client, const hlorun_program_t *program, int count,
+                              hlo_value_t *const *results, hlo_value_t **out_wholes) {
+  gatherer_t gatherer = {client, program, hlorun_client_rank(client),
+                         hlorun_program_num_partitions(program)};
+  int64_t dims[HLO_MAX_RANK], starts[HLO_MAX_RANK];
+  for (int k = 0; k < count; k++) {
+    bool is_part = hlorun_program_part(program, true, k, gatherer.rank, dims, starts);
+    if (is_part && gatherer.rank)
+      HR_TRY(give(&gatherer, k, results[k], starts));
+    else if (is_part)
+      HR_TRY(collect(&gatherer, k, results[k], &out_wholes[k]));
+    else if (!gatherer.rank)
+      out_wholes[k] = hlo_value_retain(results[k]);
+  }
+  return NULL;
+}
+
+void cli_global_release(int count, hlo_value_t **wholes) {
+  for (int k = 0; k < count; k++) hlo_value_release(wholes[k]);
+}

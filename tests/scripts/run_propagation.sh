@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# Propagation of shardings against Shardy's: partition/propagation.mlir.gz holds the programs of corpora/auto_spmd as
+# Shardy left them, without its shardings but for those of arguments, results and constraints; "// want" behind a line is
+# what it gave the value. At least 99.5% of all values must be equal; differences are printed.
+set -u
+. "$(dirname "$0")/common.sh"
+
+gunzip -c "$source_dir/tests/partition/propagation.mlir.gz" | awk -v work="$work" '
+  /^==== / { file = work "/" $2 ".mlir"; next }
+  { print >file }' || fail "propagation.mlir.gz unpacks"
+
+# compare PROGRAM: prints "NUMBER equal, NUMBER different" of the values of a line, and the differences.
+compare() {
+  awk '
+    function plain(sharding) {
+      if (!match(sharding, /\[[^]]*\]/)) return ""
+      sharding = substr(sharding, RSTART, RLENGTH)
+      gsub(/, \?|\?/, "", sharding)
+      return sharding ~ /"/ ? sharding : ""
+    }
+    FNR == NR { # what hlorun printed: file:line:column name shape sharding
+      split($1, place, ":")
+      name = $2
+      sub(/#.*/, "", name)
+      line = place[length(place) - 1]
+      if (index($0, "<@")) text = substr($0, index($0, "<@")); else text = ""
+      count[line]++
+      names[line, count[line]] = name
+      found[line, count[line]] = plain(text)
+      next
+    }
+    !/ \/\/ want / || !count[FNR] { next }
+    {
+      wanted = split(substr($0, index($0, "// want ") + 8), want, "; ")
+      constraint = /constraint/
+      marker = constraint || /custom_call|barrier/
+      last = ""
+      for (i = 1; i <= count[FNR]; i++)
+        if (constraint ? last == "" : (marker || names[FNR, i] !~ /^custom-call/)) last = names[FNR, i]
+      if (last == "") last = names[FNR, count[FNR]]
+      for (k = 1; k <= wanted; k++) {
+        same = 0
+        leaf = 0
+        for (i = 1; i <= count[FNR]; i++) {
+          if (names[FNR, i] != last) continue
+          leaf++
+          if ((wanted == 1 || leaf == k) && found[FNR, i] == plain(want[k])) same = 1
+        }
+        if (same) equal++; else { different++; print FNR ": want " want[k] ": " $0 }
+      }
+    }
+    END { printf "%d equal, %d different\n", equal, different }' "$1.explained" "$1" >"$1.compared"
+  tail -n 1 "$1.compared"
+}
+
+equal=0 different=0
+for program in "$work"/*.mlir; do
+  name=$(basename "$program" .mlir)
+  expect_exit "$name" 0 "$hlorun" --explain-sharding --stop-after propagate "$program" || continue
+  cp "$work/out" "$program.explained"
+  read -r same _ other _ <<<"$(compare "$program" | tr -d ,)"
+  equal=$((equal + same)) different=$((different + other))
+  [ "$other" -eq 0 ] || sed '$d' "$program.compared" | sed "s/^/$name:/"
+done
+echo "$equal of $((equal + different)) values as Shardy has them"
+if [ "$equal" -ge 1500 ] && [ $((different * 200)) -le $((equal + different)) ]; then
+  pass
+else
+  fail "at least 99.5% of the values are equal"
+fi
+finish
