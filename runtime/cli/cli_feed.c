@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "cli/cli_random.h"
+#include "cli/cli_tf.h"
 #include "transport/core/event_loop.h"
 
 typedef struct fed_param {
@@ -129,7 +130,7 @@ static hr_status_t fill_feed(cli_feed_t *feed, const hr_options_t *options,
                              const cli_signature_t *signature) {
   size_t from = 0;
   for (const hr_option_given_t *given; (given = hr_option_next(options, HR_OPTION_FEED, &from));)
-    HR_TRY(add_param(feed, given->text, signature));
+    if (!cli_tf_feed_is_named(given->text)) HR_TRY(add_param(feed, given->text, signature));
   if (feed->batch < 1 || feed->examples / feed->num_replicas < feed->batch)
     return hr_error(HR_USAGE,
                     "--feed: %lld examples do not fill one step of %d replicas times %lld",
@@ -141,7 +142,7 @@ static hr_status_t fill_feed(cli_feed_t *feed, const hr_options_t *options,
 hr_status_t cli_feed_create(const hr_options_t *options, const cli_signature_t *signature,
                             int replica, int num_replicas, cli_feed_t **out_feed) {
   *out_feed = NULL;
-  if (!hr_option_is_given(options, HR_OPTION_FEED)) return NULL;
+  if (!cli_tf_has_data_feed(options)) return NULL;
   void *memory;
   HR_TRY(hr_alloc_zeroed(sizeof(cli_feed_t), &memory));
   cli_feed_t *feed = memory;

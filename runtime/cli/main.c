@@ -16,6 +16,7 @@
 #include "cli/cli_exec.h"
 #include "cli/cli_launch.h"
 #include "cli/cli_signals.h"
+#include "cli/cli_tf.h"
 #include "hlorun.h"
 #include "topo/topo.h"
 #include "transport/core/transport.h"
@@ -207,6 +208,7 @@ static hr_status_t dispatch(int argc, char **argv) {
                                .all_argv = argv + 1};
   hr_status_t st =
       hr_options_parse(command->command, arguments.argc, arguments.argv, &arguments.options);
+  if (!st) st = cli_tf_choose(&arguments.options);
   if (!st) st = run_command(command, &arguments);
   hr_options_deinit(&arguments.options);
   return st;

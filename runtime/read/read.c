@@ -14,6 +14,7 @@
 #include "read/hlo_reader.h"
 #include "read/open_sizes.h"
 #include "stablehlo/stablehlo.h"
+#include "tf/tf_read.h"
 
 /* The text from its first word on, after blanks and "//" comments. */
 static hr_str_t first_words(hr_str_t text) {
@@ -98,6 +99,14 @@ static hr_status_t read_hlo(hlo_module_t *module, hr_str_t text) {
   return read_open_sizes(module);
 }
 
+/* State of the process: see read_set_graph_options. */
+static const tf_read_options_t *graph_options;
+static bool graph_was_read;
+
+bool read_saw_graph(void) { return __atomic_load_n(&graph_was_read, __ATOMIC_RELAXED); }
+
+void read_set_graph_options(const tf_read_options_t *options) { graph_options = options; }
+
 /* By the first bytes; those of other files are told by them, too. */
 static hr_status_t read_source(hlo_module_t *module) {
   int platform_index;
@@ -105,6 +114,10 @@ static hr_status_t read_source(hlo_module_t *module) {
   hr_str_t text = {module->source.text, module->source.size_bytes};
   if (mlir_is_bytecode(text.data, text.size))
     return read_mlir(module, platform_index, mlir_read_bytecode);
+  if (tf_is_graph(text)) {
+    __atomic_store_n(&graph_was_read, true, __ATOMIC_RELAXED);
+    return tf_read_module(module, graph_options);
+  }
   HR_TRY(read_foreign(module->source.path, text));
   if (!hlo_proto_is(text) && is_mlir_text(text)) return read_mlir(module, 0, mlir_parse_module);
   return read_hlo(module, text);

@@ -34,4 +34,11 @@ hr_status_t read_literal(const char *text, const hlo_shape_t *want, hlo_value_t 
  * bytes of an OpSharding in old exports. */
 extern const stablehlo_readers_t read_stablehlo_pieces;
 
+/* Feeds and fetches of TensorFlow graphs that are read from now on, in the whole process; NULL:
+ * those of the graph. The options are borrowed. Thread: before others read. */
+struct tf_read_options;
+void read_set_graph_options(const struct tf_read_options *options);
+/* Whether a TensorFlow graph has been read in this process. */
+bool read_saw_graph(void);
+
 #endif

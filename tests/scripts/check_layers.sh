@@ -39,7 +39,8 @@ ops/kernels/move/        base/ ir/ ops/table/ ops/query/ ops/kernels/native.h op
 ops/kernels/random/      base/ ir/ ops/table/ ops/kernels/native.h ops/kernels/simd/ ops/kernels/random/
 runtime/stablehlo/       base/ ir/ mlir/ ops/table/ ops/rules/ ops/query/ stablehlo/
 runtime/proto/           base/ ir/ ops/table/ ops/rules/ ops/query/ proto/
-runtime/read/            base/ ir/ io/ mlir/ ops/table/ ops/rules/ ops/query/ stablehlo/ proto/ read/
+runtime/tf/              base/ ir/ ops/table/ ops/rules/ ops/query/ passes/lib/pass_evaluate.h proto/ stablehlo/import/import_formula.h tf/
+runtime/read/            base/ ir/ io/ mlir/ ops/table/ ops/rules/ ops/query/ stablehlo/ proto/ read/ tf/
 runtime/passes/          base/ ir/ ops/table/ ops/rules/ ops/query/ ops/kernels/pure.h passes/
 runtime/partition/       base/ ir/ ops/table/ ops/rules/ ops/query/ passes/ partition/
 runtime/plan/            base/ ir/ ops/table/ ops/rules/ ops/query/ ops/kernels/kernel.h ops/kernels/native.h ops/kernels/common/ plan/
@@ -59,7 +60,7 @@ runtime/shape_specializations. base/ ir/ ops/table/ ops/query/ passes/lib/pass_e
 runtime/api/             base/ ir/ ops/table/ ops/query/ read/ plan/ comm/ feed/ observe/ exec/ topo/ transport/ compiler.h hlorun.h prove.h shape_specializations.h
 runtime/hlorun.          hlorun.h
 runtime/pjrt/            base/ ir/ proto/ ops/table/ ops/query/custom_ffi.h ops/query/custom_host.h ops/kernels/custom/ffi_abi.h api/ transport/core/transport.h hlorun.h pjrt/
-runtime/cli/             base/ ir/ io/ mlir/ ops/ stablehlo/ proto/ read/ passes/ partition/ plan/ check/ schedule/ comm/ observe/ exec/ topo/ transport/shm/local_launch.h transport/core/event_loop.h transport/core/transport.h compiler.h hlorun.h cli/
+runtime/cli/             base/ ir/ io/ mlir/ ops/ stablehlo/ proto/ read/ tf/tf_read.h passes/ partition/ plan/ check/ schedule/ comm/ observe/ exec/ topo/ transport/shm/local_launch.h transport/core/event_loop.h transport/core/transport.h compiler.h hlorun.h cli/
 ROWS
 }
 

@@ -1,0 +1,44 @@
+/* Feeds and fetches of TensorFlow graphs from the command line. Graphs are read in several places
+ * (run, check, convert), always through read_module, which asks for the choice made here. */
+#include "cli/cli_tf.h"
+
+#include <ctype.h>
+
+#include "base/vec.h"
+#include "read/read.h"
+#include "tf/tf_read.h"
+
+/* One per process, as the command line is. */
+static struct {
+  HR_VEC(const char *) feeds;
+  HR_VEC(const char *) fetches;
+  tf_read_options_t options;
+} chosen;
+
+/* "3=x.npy" is a data set for parameter 3; "x:0=f32[2]" and "x" are tensors. */
+static bool names_tensor(const char *text) {
+  const char *at = text;
+  while (isdigit((unsigned char)*at)) at++;
+  return at == text || *at != '=';
+}
+
+bool cli_tf_feed_is_named(const char *text) { return read_saw_graph() && names_tensor(text); }
+
+bool cli_tf_has_data_feed(const hr_options_t *options) {
+  size_t from = 0;
+  for (const hr_option_given_t *given; (given = hr_option_next(options, HR_OPTION_FEED, &from));)
+    if (!cli_tf_feed_is_named(given->text)) return true;
+  return false;
+}
+
+hr_status_t cli_tf_choose(const hr_options_t *options) {
+  const hr_option_given_t *given;
+  for (size_t from = 0; (given = hr_option_next(options, HR_OPTION_FEED, &from));)
+    if (names_tensor(given->text)) HR_VEC_PUSH(&chosen.feeds, given->text);
+  for (size_t from = 0; (given = hr_option_next(options, HR_OPTION_FETCH, &from));)
+    HR_VEC_PUSH(&chosen.fetches, given->text);
+  chosen.options = (tf_read_options_t){(int)chosen.feeds.count, chosen.feeds.data,
+                                       (int)chosen.fetches.count, chosen.fetches.data};
+  read_set_graph_options(&chosen.options);
+  return NULL;
+}

@@ -1,0 +1,16 @@
+/* Options of TensorFlow graphs: --feed NAME[:K][=SHAPE] and --fetch NAME[:K]. */
+#ifndef CLI_TF_H
+#define CLI_TF_H
+
+#include "base/options.h"
+
+/* Whether a graph was read and the text of --feed names one of its tensors, rather than the number
+ * of a parameter. */
+bool cli_tf_feed_is_named(const char *text);
+/* Makes these feeds and fetches those of all graphs that are read from now on. Call it once, before
+ * anything is read; the options must live as long as graphs are read. Errors: NO_MEMORY. */
+hr_status_t cli_tf_choose(const hr_options_t *options);
+/* Whether some --feed is a data set for a parameter. */
+bool cli_tf_has_data_feed(const hr_options_t *options);
+
+#endif

@@ -1,0 +1,305 @@
+/* Helpers over the builder: the shapes and movements that many operations need. All accept NULL
+ * operands, which stand for an earlier failure. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tf/tf_lower.h"
+
+static hr_arena_t *arena_of(const hlo_builder_t *b) { return &b->computation->module->arena; }
+
+/* Records a failure; true if there is one. */
+static bool failed(hlo_builder_t *b, hr_status_t status) {
+  if (status && b->status) hr_status_release(status);
+  if (status && !b->status) b->status = status;
+  return b->status != NULL;
+}
+
+const hlo_shape_t *tf_shape(hlo_builder_t *b, hr_dtype_t dtype, int rank, const int64_t *dims) {
+  const hlo_shape_t *shape = NULL;
+  failed(b, hlo_shape_array(arena_of(b), dtype, rank, dims, &shape));
+  return shape;
+}
+
+expr_t tf_reshape(hlo_builder_t *b, expr_t x, int rank, const int64_t *dims) {
+  if (!x) return NULL;
+  bool same = x->shape->rank == rank;
+  for (int d = 0; same && d < rank; d++) same = x->shape->dims[d] == dims[d];
+  if (same) return x;
+  const hlo_shape_t *shape = tf_shape(b, x->shape->dtype, rank, dims);
+  return shape ? hlo_build_reshape(b, x, shape) : NULL;
+}
+
+expr_t tf_transpose(hlo_builder_t *b, expr_t x, const int64_t *permutation) {
+  if (!x) return NULL;
+  bool moves = false;
+  for (int d = 0; d < x->shape->rank; d++) moves |= permutation[d] != d;
+  if (!moves) return x;
+  hlo_attr_t attr = hlo_attr_of_ints(b, HLO_ATTR_DIMENSIONS, x->shape->rank, permutation);
+  return hlo_build(b, HLO_TRANSPOSE, NULL, 1, &x, 1, &attr, 0, NULL);
+}
+
+/* Right-aligned broadcast: dimensions of size 1 are reshaped away, then repeated. */
+expr_t tf_broadcast(hlo_builder_t *b, expr_t x, int rank, const int64_t *dims) {
+  if (!x) return NULL;
+  int64_t mapped[HLO_MAX_RANK], sizes[HLO_MAX_RANK];
+  int count = 0;
+  bool same = x->shape->rank == rank;
+  if (rank > HLO_MAX_RANK) {
+    failed(b, hr_error(HR_INVALID, "%d dimensions, want at most %d", rank, HLO_MAX_RANK));
+    return NULL;
+  }
+  for (int d = 0; same && d < rank; d++) same = x->shape->dims[d] == dims[d];
+  if (same) return x;
+  for (int d = 0; d < x->shape->rank; d++) {
+    int to = rank - x->shape->rank + d;
+    if (to < 0 || (x->shape->dims[d] != 1 && x->shape->dims[d] != dims[to])) {
+      char text[HLO_SHAPE_TEXT];
+      failed(b, hr_error(HR_INVALID, "%s cannot be broadcast to %d dimensions",
+                         hlo_shape_text(x->shape, text), rank));
+      return NULL;
+    }
+    if (x->shape->dims[d] == 1 && dims[to] != 1) continue;
+    sizes[count] = x->shape->dims[d];
+    mapped[count++] = to;
+  }
+  x = tf_reshape(b, x, count, sizes);
+  const hlo_shape_t *shape = x ? tf_shape(b, x->shape->dtype, rank, dims) : NULL;
+  return shape ? hlo_build_broadcast(b, x, shape, (hr_ints_t){mapped, count}) : NULL;
+}
+
+void tf_broadcast_pair(hlo_builder_t *b, expr_t *x, expr_t *y) {
+  if (!*x || !*y) return;
+  const hlo_shape_t *xs = (*x)->shape;
+  const hlo_shape_t *ys = (*y)->shape;
+  int64_t dims[HLO_MAX_RANK];
+  int rank = xs->rank > ys->rank ? xs->rank : ys->rank;
+  for (int d = 0; d < rank; d++) {
+    int xd = d - (rank - xs->rank);
+    int yd = d - (rank - ys->rank);
+    int64_t xn = xd < 0 ? 1 : xs->dims[xd];
+    int64_t yn = yd < 0 ? 1 : ys->dims[yd];
+    dims[d] = xn == 1 ? yn : xn;
+  }
+  *x = tf_broadcast(b, *x, rank, dims);
+  *y = tf_broadcast(b, *y, rank, dims);
+}
+
+expr_t tf_slice(hlo_builder_t *b, expr_t x, const int64_t *starts, const int64_t *limits,
+                const int64_t *strides) {
+  if (!x) return NULL;
+  hlo_slice_t *slice;
+  hlo_slice_dim_t *dims;
+  bool whole = true;
+  if (failed(b, HR_NEW(arena_of(b), &slice))) return NULL;
+  if (failed(b, HR_NEW_ARRAY(arena_of(b), x->shape->rank, &dims))) return NULL;
+  for (int d = 0; d < x->shape->rank; d++) {
+    dims[d] = (hlo_slice_dim_t){starts[d], limits[d], strides ? strides[d] : 1};
+    whole &= !starts[d] && limits[d] == x->shape->dims[d] && dims[d].stride == 1;
+  }
+  if (whole) return x;
+  *slice = (hlo_slice_t){x->shape->rank, dims};
+  hlo_attr_t attr = {.key = HLO_ATTR_SLICE, .slice = slice};
+  return hlo_build(b, HLO_SLICE, NULL, 1, &x, 1, &attr, 0, NULL);
+}
+
+expr_t tf_slice_dim(hlo_builder_t *b, expr_t x, int d, int64_t start, int64_t limit) {
+  if (!x) return NULL;
+  int64_t starts[HLO_MAX_RANK] = {0}, limits[HLO_MAX_RANK];
+  for (int i = 0; i < x->shape->rank; i++) limits[i] = x->shape->dims[i];
+  starts[d] = start;
+  limits[d] = limit;
+  return tf_slice(b, x, starts, limits, NULL);
+}
+
+expr_t tf_pad(hlo_builder_t *b, expr_t x, expr_t fill, const int64_t *low, const int64_t *high,
+              const int64_t *interior) {
+  if (!x) return NULL;
+  hlo_padding_t *padding;
+  hlo_padding_dim_t *dims;
+  if (failed(b, HR_NEW(arena_of(b), &padding))) return NULL;
+  if (failed(b, HR_NEW_ARRAY(arena_of(b), x->shape->rank, &dims))) return NULL;
+  for (int d = 0; d < x->shape->rank; d++)
+    dims[d] = (hlo_padding_dim_t){low[d], high[d], interior ? interior[d] : 0};
+  *padding = (hlo_padding_t){x->shape->rank, dims};
+  hlo_attr_t attr = {.key = HLO_ATTR_PADDING, .padding = padding};
+  expr_t operands[] = {x, fill};
+  return hlo_build(b, HLO_PAD, NULL, 2, operands, 1, &attr, 0, NULL);
+}
+
+expr_t tf_concat(hlo_builder_t *b, int count, expr_t *x, int d) {
+  if (count == 1) return x[0];
+  int64_t dim = d;
+  hlo_attr_t attr = hlo_attr_of_ints(b, HLO_ATTR_DIMENSIONS, 1, &dim);
+  return hlo_build(b, HLO_CONCATENATE, NULL, count, x, 1, &attr, 0, NULL);
+}
+
+expr_t tf_iota(hlo_builder_t *b, hr_dtype_t dtype, int rank, const int64_t *dims, int d) {
+  const hlo_shape_t *shape = tf_shape(b, dtype, rank, dims);
+  hlo_attr_t attr = hlo_attr_of_int(HLO_ATTR_IOTA_DIMENSION, d);
+  return shape ? hlo_build(b, HLO_IOTA, shape, 0, NULL, 1, &attr, 0, NULL) : NULL;
+}
+
+expr_t tf_scalar(hlo_builder_t *b, double number, hr_dtype_t dtype) {
+  return hlo_build_number(b, number, dtype);
+}
+
+/* Exact for all 64 bits, unlike tf_scalar. */
+expr_t tf_scalar_int(hlo_builder_t *b, int64_t number, hr_dtype_t dtype) {
+  hlo_value_t *value;
+  if (b->status) return NULL;
+  if (!hr_dtype_is_integer(dtype)) return tf_scalar(b, (double)number, dtype);
+  if (failed(b, hlo_value_array(dtype, 0, NULL, &value))) return NULL;
+  memcpy(value->data, &number, hr_dtype_bytes(dtype));
+  return hlo_build_constant(b, value);
+}
+
+expr_t tf_fill(hlo_builder_t *b, double number, hr_dtype_t dtype, int rank, const int64_t *dims) {
+  return tf_broadcast(b, tf_scalar(b, number, dtype), rank, dims);
+}
+
+/* --- reductions --- */
+
+hlo_computation_t *tf_reducer(tf_op_t *op, hlo_opcode_t scalar_op, hr_dtype_t dtype) {
+  tf_compiler_t *compiler = op->scope->compiler;
+  const char *key;
+  hlo_builder_t inner;
+  if (failed(op->b, hr_arena_printf(op->arena, &key, "%s_%s", hlo_op_name(scalar_op),
+                                    hr_dtype_name(dtype))))
+    return NULL;
+  hlo_computation_t *found = hr_map_get(&compiler->reducers, hr_str_from(key));
+  if (found) return found;
+  if (failed(op->b, tf_computation_begin(compiler, key, &inner))) return NULL;
+  expr_t x = hlo_build_parameter(&inner, 0, hlo_shape_scalar(dtype));
+  expr_t y = hlo_build_parameter(&inner, 1, hlo_shape_scalar(dtype));
+  expr_t root = hlo_build_binary(&inner, scalar_op, x, y);
+  if (failed(op->b, tf_computation_end(compiler, &inner, root))) return NULL;
+  failed(op->b, hr_map_put(&compiler->reducers, hr_str_from(key), inner.computation, NULL));
+  return inner.computation;
+}
+
+/* Smallest or largest value of an integer type. */
+static expr_t extreme_integer(hlo_builder_t *b, hr_dtype_t dtype, bool largest) {
+  int bits = hr_dtype_table[dtype].bits;
+  bool is_signed = hr_dtype_class(dtype) == HR_CLASS_SIGNED;
+  uint64_t high = is_signed ? (UINT64_C(1) << (bits - 1)) - 1
+                            : (bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1);
+  int64_t low = is_signed ? -(int64_t)high - 1 : 0;
+  return tf_scalar_int(b, largest ? (int64_t)high : low, dtype);
+}
+
+expr_t tf_identity_value(hlo_builder_t *b, hlo_opcode_t scalar_op, hr_dtype_t dtype) {
+  bool is_extreme = scalar_op == HLO_MAXIMUM || scalar_op == HLO_MINIMUM;
+  if (is_extreme && hr_dtype_is_integer(dtype))
+    return extreme_integer(b, dtype, scalar_op == HLO_MINIMUM);
+  if (scalar_op == HLO_MAXIMUM) return tf_scalar(b, dtype == HR_PRED ? 0 : -INFINITY, dtype);
+  if (scalar_op == HLO_MINIMUM) return tf_scalar(b, dtype == HR_PRED ? 1 : INFINITY, dtype);
+  return tf_scalar(b, scalar_op == HLO_MULTIPLY || scalar_op == HLO_AND, dtype);
+}
+
+expr_t tf_reduce(tf_op_t *op, hlo_opcode_t scalar_op, expr_t x, int count, const int64_t *dims,
+                 bool keep_dims) {
+  if (!x) return NULL;
+  hlo_builder_t *b = op->b;
+  int64_t kept[HLO_MAX_RANK];
+  for (int d = 0; d < x->shape->rank; d++) kept[d] = x->shape->dims[d];
+  for (int i = 0; i < count; i++) kept[dims[i]] = 1;
+  int rank = x->shape->rank;
+  if (count) {
+    hr_dtype_t dtype = x->shape->dtype;
+    hlo_computation_t *reducer = tf_reducer(op, scalar_op, dtype);
+    expr_t operands[] = {x, tf_identity_value(b, scalar_op, dtype)};
+    hlo_attr_t attrs[] = {hlo_attr_of_ints(b, HLO_ATTR_DIMENSIONS, count, dims),
+                          hlo_attr_of_called(HLO_ATTR_TO_APPLY, 1)};
+    if (!reducer) return NULL;
+    x = hlo_build(b, HLO_REDUCE, NULL, 2, operands, 2, attrs, 1, &reducer);
+  }
+  return keep_dims ? tf_reshape(b, x, rank, kept) : x;
+}
+
+expr_t tf_reduce_window(tf_op_t *op, hlo_opcode_t scalar_op, expr_t x, expr_t init,
+                        const hlo_window_dim_t *dims) {
+  if (!x || !init) return NULL;
+  hlo_builder_t *b = op->b;
+  hlo_window_t *window;
+  void *copy;
+  int rank = x->shape->rank;
+  if (failed(b, HR_NEW(op->arena, &window))) return NULL;
+  if (failed(b, hr_arena_copy(op->arena, dims, (size_t)rank * sizeof *dims, &copy))) return NULL;
+  *window = (hlo_window_t){rank, copy};
+  hlo_computation_t *reducer = tf_reducer(op, scalar_op, x->shape->dtype);
+  hlo_attr_t attrs[] = {{.key = HLO_ATTR_WINDOW, .window = window},
+                        hlo_attr_of_called(HLO_ATTR_TO_APPLY, 1)};
+  expr_t operands[] = {x, init};
+  if (!reducer) return NULL;
+  return hlo_build(b, HLO_REDUCE_WINDOW, NULL, 2, operands, 2, attrs, 1, &reducer);
+}
+
+/* --- products, slices, gathers --- */
+
+expr_t tf_dot(hlo_builder_t *b, expr_t x, expr_t y, int batch_count, const int64_t *x_batch,
+              const int64_t *y_batch, int contract_count, const int64_t *x_contract,
+              const int64_t *y_contract) {
+  hlo_attr_t attrs[] = {
+      hlo_attr_of_ints(b, HLO_ATTR_LHS_BATCH_DIMS, batch_count, x_batch),
+      hlo_attr_of_ints(b, HLO_ATTR_LHS_CONTRACTING_DIMS, contract_count, x_contract),
+      hlo_attr_of_ints(b, HLO_ATTR_RHS_BATCH_DIMS, batch_count, y_batch),
+      hlo_attr_of_ints(b, HLO_ATTR_RHS_CONTRACTING_DIMS, contract_count, y_contract)};
+  expr_t operands[] = {x, y};
+  return hlo_build(b, HLO_DOT, NULL, 2, operands, 4, attrs, 0, NULL);
+}
+
+hr_status_t tf_reverse(tf_op_t *op, expr_t x, int count, const int64_t *dims, expr_t *out_x) {
+  hlo_attr_t attr = hlo_attr_of_ints(op->b, HLO_ATTR_DIMENSIONS, count, dims);
+  *out_x = count ? hlo_build(op->b, HLO_REVERSE, NULL, 1, &x, 1, &attr, 0, NULL) : x;
+  return NULL;
+}
+
+expr_t tf_dynamic_slice(hlo_builder_t *b, expr_t x, expr_t const *starts, const int64_t *sizes) {
+  if (!x) return NULL;
+  expr_t operands[HLO_MAX_RANK + 1] = {x};
+  for (int d = 0; d < x->shape->rank; d++) operands[d + 1] = starts[d];
+  hlo_attr_t attr = hlo_attr_of_ints(b, HLO_ATTR_DYNAMIC_SLICE_SIZES, x->shape->rank, sizes);
+  return hlo_build(b, HLO_DYNAMIC_SLICE, NULL, x->shape->rank + 1, operands, 1, &attr, 0, NULL);
+}
+
+expr_t tf_dynamic_update(hlo_builder_t *b, expr_t x, expr_t update, expr_t const *starts) {
+  if (!x) return NULL;
+  expr_t operands[HLO_MAX_RANK + 2] = {x, update};
+  for (int d = 0; d < x->shape->rank; d++) operands[d + 2] = starts[d];
+  return hlo_build(b, HLO_DYNAMIC_UPDATE_SLICE, NULL, x->shape->rank + 2, operands, 0, NULL, 0,
+                   NULL);
+}
+
+/* Result dimensions: x[:axis], indices[batch_dims:], x[axis+1:]; batch dimensions lead in both. */
+expr_t tf_gather_rows(hlo_builder_t *b, expr_t x, expr_t indices, int axis, int batch_dims) {
+  if (!x || !indices) return NULL;
+  int64_t offsets[HLO_MAX_RANK], sizes[HLO_MAX_RANK], batching[HLO_MAX_RANK];
+  int64_t collapsed[] = {axis};
+  int offset_count = 0;
+  int index_rank = indices->shape->rank;
+  for (int d = 0; d < x->shape->rank; d++) {
+    bool is_batch = d < batch_dims;
+    sizes[d] = is_batch || d == axis ? 1 : x->shape->dims[d];
+    if (is_batch || d == axis) continue;
+    offsets[offset_count++] = d < axis ? d : d - 1 + index_rank - batch_dims;
+  }
+  for (int d = 0; d < batch_dims; d++) batching[d] = d;
+  hlo_attr_t attrs[] = {
+      hlo_attr_of_ints(b, HLO_ATTR_OFFSET_DIMS, offset_count, offsets),
+      hlo_attr_of_ints(b, HLO_ATTR_COLLAPSED_SLICE_DIMS, 1, collapsed),
+      hlo_attr_of_ints(b, HLO_ATTR_START_INDEX_MAP, 1, collapsed),
+      hlo_attr_of_ints(b, HLO_ATTR_OPERAND_BATCHING_DIMS, batch_dims, batching),
+      hlo_attr_of_ints(b, HLO_ATTR_START_INDICES_BATCHING_DIMS, batch_dims, batching),
+      hlo_attr_of_int(HLO_ATTR_INDEX_VECTOR_DIM, index_rank),
+      hlo_attr_of_ints(b, HLO_ATTR_SLICE_SIZES, x->shape->rank, sizes)};
+  expr_t operands[] = {x, indices};
+  return hlo_build(b, HLO_GATHER, NULL, 2, operands, 7, attrs, 0, NULL);
+}
+
+hr_status_t tf_axis(tf_op_t *op, int64_t axis, int rank, int *out_axis) {
+  if (axis < -rank || axis >= rank)
+    return tf_error(op, "axis %ld of %d dimensions", (long)axis, rank);
+  *out_axis = (int)(axis < 0 ? axis + rank : axis);
+  return NULL;
+}

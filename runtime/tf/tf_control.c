@@ -1,0 +1,401 @@
+/* Functional control flow: calls, If, Case, While (and their Stateless forms).
+ * Values that cross into a computation are packed: arrays, lists and the values of resources get a
+ * slot of one tuple; inside, each slot is an element of the tuple parameter. Constants are not
+ * packed where they stay the same, so that shapes and axes remain known at compile time inside.
+ *
+ *   values:  [array a] [constant 3] [variable v] [list l]
+ *   tuple:   (a,                     v,           l)
+ *
+ * A branch or body returns its results and the slots of all resources. */
+#include <string.h>
+
+#include "tf/tf_lower.h"
+
+/* --- packing --- */
+
+typedef struct packing {
+  int count;
+  const tf_value_t *values;
+  int *slots; /* by value; -1: not packed */
+  int slot_count;
+  expr_t *instrs; /* by slot */
+} packing_t;
+
+/* Slot of a resource that an earlier value packed already; -1: none. */
+static int resource_slot(const packing_t *packing, int index) {
+  for (int i = 0; i < index; i++)
+    if (packing->values[i].kind == TF_VALUE_RESOURCE &&
+        packing->values[i].resource == packing->values[index].resource)
+      return packing->slots[i];
+  return -1;
+}
+
+/* `keep[i]`: value i is a constant that needs no slot. */
+static hr_status_t pack_values(tf_op_t *op, int count, const tf_value_t *values, const bool *keep,
+                               packing_t *packing) {
+  *packing = (packing_t){.count = count, .values = values};
+  HR_TRY(HR_NEW_ARRAY(op->arena, count, &packing->slots));
+  HR_TRY(HR_NEW_ARRAY(op->arena, count, &packing->instrs));
+  for (int i = 0; i < count; i++) {
+    tf_value_t value = values[i];
+    packing->slots[i] = -1;
+    if (value.kind == TF_VALUE_NONE || value.kind == TF_VALUE_STRINGS || keep[i]) continue;
+    if (value.kind == TF_VALUE_RESOURCE) packing->slots[i] = resource_slot(packing, i);
+    if (packing->slots[i] >= 0) continue;
+    expr_t instr = tf_value_instr(op->scope->compiler, op->b, &value);
+    if (!instr && value.kind == TF_VALUE_RESOURCE) continue;
+    if (!instr)
+      return op->b->status ? hlo_builder_finish(op->b)
+                           : tf_unsupported(op, "a list without elements or sizes");
+    packing->slots[i] = packing->slot_count;
+    packing->instrs[packing->slot_count++] = instr;
+  }
+  return NULL;
+}
+
+/* The values inside a computation whose tuple parameter is `tuple`. Resources are copies, which the
+ * computation may change. */
+static hr_status_t unpack_values(tf_op_t *op, hlo_builder_t *b, const packing_t *packing,
+                                 expr_t tuple, tf_value_t *out_values) {
+  for (int i = 0; i < packing->count; i++) {
+    int slot = packing->slots[i];
+    out_values[i] = packing->values[i];
+    out_values[i].instr = slot < 0 ? NULL : hlo_build_element(b, tuple, slot);
+    if (slot >= 0) out_values[i].constant = NULL;
+    if (packing->values[i].kind != TF_VALUE_RESOURCE) continue;
+    int first = i;
+    for (int k = 0; k < i; k++)
+      if (packing->values[k].resource == packing->values[i].resource) first = k;
+    if (first < i) {
+      out_values[i].resource = out_values[first].resource;
+      continue;
+    }
+    tf_resource_t *copy;
+    HR_TRY(HR_NEW(op->arena, &copy));
+    *copy = *packing->values[i].resource;
+    copy->value = out_values[i].instr;
+    copy->initial = copy->value;
+    out_values[i].resource = copy;
+    out_values[i].instr = NULL;
+  }
+  return hlo_builder_finish(b);
+}
+
+static hr_status_t tuple_shape(tf_op_t *op, const packing_t *packing,
+                               const hlo_shape_t **out_shape) {
+  const hlo_shape_t **shapes;
+  HR_TRY(HR_NEW_ARRAY(op->arena, packing->slot_count, &shapes));
+  for (int i = 0; i < packing->slot_count; i++) shapes[i] = packing->instrs[i]->shape;
+  return hlo_shape_tuple(op->arena, packing->slot_count, shapes, out_shape);
+}
+
+static hr_status_t find_function(tf_op_t *op, hr_str_t name, const tf_body_t **out_function) {
+  *out_function = tf_graph_function(op->scope->compiler->graph, name);
+  if (*out_function) return NULL;
+  return tf_error(op, "there is no function %.*s", HR_STR_ARGS(name));
+}
+
+static hr_status_t function_of_attr(tf_op_t *op, const char *attr, const tf_body_t **out_function) {
+  hr_str_t name;
+  HR_TRY(tf_attr_function(op->arena, op->node, attr, &name));
+  return find_function(op, name, out_function);
+}
+
+/* Values of the inputs from `first` on. */
+static hr_status_t input_values(tf_op_t *op, int first, int *out_count, tf_value_t **out_values) {
+  *out_count = op->input_count - first;
+  HR_TRY(HR_NEW_ARRAY(op->arena, *out_count, out_values));
+  for (int k = 0; k < *out_count; k++) (*out_values)[k] = *op->inputs[first + k];
+  return NULL;
+}
+
+/* --- calls --- */
+
+static hr_status_t call_function(tf_op_t *op, const tf_body_t *function, int count,
+                                 const tf_value_t *values) {
+  HR_TRY(tf_need_outputs(op, function->ret_count));
+  return tf_execute_function(op->scope->compiler, op->b, function, count, values, op->outputs);
+}
+
+hr_status_t tf_lower_call(tf_op_t *op) {
+  const tf_body_t *function;
+  tf_value_t *values;
+  int count;
+  HR_TRY(function_of_attr(op, "f", &function));
+  HR_TRY(input_values(op, 0, &count, &values));
+  return call_function(op, function, count, values);
+}
+
+/* --- branches --- */
+
+/* A branch as a computation. Its root: results, then resources in the order of their slots. */
+static hr_status_t build_branch(tf_op_t *op, const tf_body_t *function, const packing_t *packing,
+                                const hlo_shape_t *shape, tf_value_t *out_results,
+                                hlo_computation_t **out_computation) {
+  hlo_builder_t b;
+  tf_value_t *inside;
+  expr_t *roots;
+  int count = 0;
+  HR_TRY(HR_NEW_ARRAY(op->arena, packing->count, &inside));
+  HR_TRY(HR_NEW_ARRAY(op->arena, function->ret_count + packing->count, &roots));
+  HR_TRY(tf_computation_begin(op->scope->compiler, "branch", &b));
+  HR_TRY(unpack_values(op, &b, packing, hlo_build_parameter(&b, 0, shape), inside));
+  HR_TRY(
+      tf_execute_function(op->scope->compiler, &b, function, packing->count, inside, out_results));
+  for (int i = 0; i < function->ret_count; i++) {
+    roots[count] = tf_value_instr(op->scope->compiler, &b, &out_results[i]);
+    if (!roots[count] && !b.status)
+      return tf_unsupported(op, "result %d of branch %.*s is no array", i,
+                            HR_STR_ARGS(function->name));
+    count++;
+  }
+  for (int i = 0; i < packing->count; i++)
+    if (packing->values[i].kind == TF_VALUE_RESOURCE && packing->slots[i] >= 0)
+      roots[count++] = inside[i].resource->value;
+  *out_computation = b.computation;
+  return tf_computation_end(op->scope->compiler, &b, hlo_build_tuple(&b, count, roots));
+}
+
+/* Results and new values of resources from the conditional's tuple. */
+static hr_status_t set_branch_results(tf_op_t *op, const packing_t *packing, expr_t result,
+                                      const tf_value_t *like, int ret_count) {
+  int count = 0;
+  HR_TRY(tf_need_outputs(op, ret_count));
+  for (; count < ret_count; count++) {
+    op->outputs[count] = like[count];
+    op->outputs[count].constant = NULL;
+    op->outputs[count].instr = hlo_build_element(op->b, result, count);
+  }
+  for (int i = 0; i < packing->count; i++)
+    if (packing->values[i].kind == TF_VALUE_RESOURCE && packing->slots[i] >= 0)
+      packing->values[i].resource->value = hlo_build_element(op->b, result, count++);
+  return hlo_builder_finish(op->b);
+}
+
+static hr_status_t build_conditional(tf_op_t *op, expr_t index, int branch_count,
+                                     const tf_body_t *const *functions) {
+  packing_t packing;
+  const hlo_shape_t *shape;
+  tf_value_t *values, *results;
+  bool *keep;
+  hlo_computation_t **called;
+  expr_t *operands;
+  int count;
+  HR_TRY(input_values(op, 1, &count, &values));
+  HR_TRY(HR_NEW_ARRAY(op->arena, count, &keep));
+  for (int i = 0; i < count; i++) keep[i] = values[i].constant != NULL;
+  HR_TRY(pack_values(op, count, values, keep, &packing));
+  HR_TRY(tuple_shape(op, &packing, &shape));
+  HR_TRY(HR_NEW_ARRAY(op->arena, branch_count, &called));
+  HR_TRY(HR_NEW_ARRAY(op->arena, branch_count + 1, &operands));
+  HR_TRY(HR_NEW_ARRAY(op->arena, functions[0]->ret_count, &results));
+  operands[0] = index;
+  expr_t tuple = hlo_build_tuple(op->b, packing.slot_count, packing.instrs);
+  for (int i = 0; i < branch_count; i++) {
+    HR_TRY(build_branch(op, functions[i], &packing, shape, results, &called[i]));
+    operands[i + 1] = tuple;
+  }
+  hlo_attr_t two[] = {hlo_attr_of_called(HLO_ATTR_TRUE_COMPUTATION, 1),
+                      hlo_attr_of_called(HLO_ATTR_FALSE_COMPUTATION, 1)};
+  hlo_attr_t many = hlo_attr_of_called(HLO_ATTR_BRANCH_COMPUTATIONS, branch_count);
+  bool is_pred = index && index->shape->dtype == HR_PRED;
+  expr_t result = hlo_build(op->b, HLO_CONDITIONAL, called[0]->root->shape, branch_count + 1,
+                            operands, is_pred ? 2 : 1, is_pred ? two : &many, branch_count, called);
+  return set_branch_results(op, &packing, result, results, functions[0]->ret_count);
+}
+
+/* TensorFlow's truth of a scalar: numbers are true unless 0. */
+static expr_t truth(tf_op_t *op, expr_t x) {
+  if (!x || x->shape->dtype == HR_PRED) return x;
+  return e_ne(op->b, x, e_number(op->b, 0, x));
+}
+
+/* A branch of a known condition is executed inline. */
+hr_status_t tf_lower_if(tf_op_t *op) {
+  const tf_body_t *functions[2];
+  hlo_value_t *known;
+  tf_value_t *values;
+  int count;
+  HR_TRY(function_of_attr(op, "then_branch", &functions[0]));
+  HR_TRY(function_of_attr(op, "else_branch", &functions[1]));
+  HR_TRY(tf_const_if_known(op, 0, &known));
+  if (!known || hr_dtype_is_float(known->dtype))
+    return build_conditional(op, truth(op, tf_in(op, 0)), 2, functions);
+  HR_TRY(input_values(op, 1, &count, &values));
+  return call_function(op, functions[hlo_value_int_at(known, 0) ? 0 : 1], count, values);
+}
+
+hr_status_t tf_lower_case(tf_op_t *op) {
+  hr_str_t *names;
+  const tf_body_t **functions;
+  hlo_value_t *known;
+  tf_value_t *values;
+  int branch_count, count;
+  HR_TRY(tf_attr_functions(op->arena, op->node, "branches", &branch_count, &names));
+  if (branch_count < 1) return tf_error(op, "there are no branches");
+  HR_TRY(HR_NEW_ARRAY(op->arena, branch_count, &functions));
+  for (int i = 0; i < branch_count; i++) HR_TRY(find_function(op, names[i], &functions[i]));
+  HR_TRY(tf_const_if_known(op, 0, &known));
+  if (!known) return build_conditional(op, tf_in(op, 0), branch_count, functions);
+  int64_t index = hlo_value_int_at(known, 0);
+  if (index < 0 || index >= branch_count) index = branch_count - 1;
+  HR_TRY(input_values(op, 1, &count, &values));
+  return call_function(op, functions[index], count, values);
+}
+
+/* --- loops --- */
+
+/* Whether the body returns argument k unchanged, through identities. */
+static bool is_invariant(const tf_body_t *body, int k) {
+  tf_input_t at = body->rets[k];
+  for (int steps = 0; steps < body->node_count; steps++) {
+    const tf_node_t *node = &body->nodes[at.node];
+    if (at.node == k) return true;
+    if (!hr_str_is(node->op, "Identity") || node->input_count != 1) return false;
+    at = node->inputs[0];
+  }
+  return false;
+}
+
+/* Executes the body once on values without loop state, to learn the shapes of lists that are empty
+ * when the loop starts. What it builds is dropped. */
+static hr_status_t find_list_shapes(tf_op_t *op, const tf_body_t *body, int count,
+                                    tf_value_t *values) {
+  tf_value_t *inside, *results;
+  hlo_builder_t b;
+  HR_TRY(HR_NEW_ARRAY(op->arena, count, &inside));
+  HR_TRY(HR_NEW_ARRAY(op->arena, body->ret_count, &results));
+  HR_TRY(tf_computation_begin(op->scope->compiler, "trial", &b));
+  for (int i = 0; i < count; i++) {
+    tf_value_t value = values[i];
+    expr_t instr = tf_value_instr(op->scope->compiler, op->b, &value);
+    inside[i] = values[i];
+    if (!instr) continue;
+    expr_t zero = hlo_shape_is_array(instr->shape)
+                      ? tf_fill(&b, 0, instr->shape->dtype, instr->shape->rank, instr->shape->dims)
+                      : NULL;
+    /* Not a constant for the trial: sizes must not depend on it. */
+    inside[i].instr = zero;
+    if (values[i].kind == TF_VALUE_RESOURCE) {
+      HR_TRY(HR_NEW(op->arena, &inside[i].resource));
+      *inside[i].resource = *values[i].resource;
+      inside[i].resource->value = zero;
+      inside[i].instr = NULL;
+    }
+  }
+  HR_TRY(hlo_builder_finish(op->b));
+  HR_TRY(tf_execute_function(op->scope->compiler, &b, body, count, inside, results));
+  for (int i = 0; i < count; i++) {
+    if (values[i].kind != TF_VALUE_LIST || values[i].instr || !results[i].instr) continue;
+    const hlo_shape_t *shape = results[i].instr->shape;
+    values[i].instr = tf_fill(op->b, 0, shape->dtype, shape->rank, shape->dims);
+    values[i].list_size = shape->dims[0];
+    values[i].list_dtype = shape->dtype;
+  }
+  return hlo_builder_finish(op->b);
+}
+
+static bool has_empty_list(int count, const tf_value_t *values) {
+  for (int i = 0; i < count; i++)
+    if (values[i].kind == TF_VALUE_LIST && !values[i].instr) return true;
+  return false;
+}
+
+/* New loop state from the body's results; resources by their copies inside. */
+static hr_status_t next_state(tf_op_t *op, hlo_builder_t *b, const packing_t *packing,
+                              const tf_value_t *inside, tf_value_t *results, expr_t *out_state) {
+  for (int i = 0; i < packing->count; i++) {
+    int slot = packing->slots[i];
+    if (slot < 0) continue;
+    expr_t next = packing->values[i].kind == TF_VALUE_RESOURCE
+                      ? inside[i].resource->value
+                      : tf_value_instr(op->scope->compiler, b, &results[i]);
+    char before[HLO_SHAPE_TEXT], after[HLO_SHAPE_TEXT];
+    if (next && !hlo_shape_equal(next->shape, packing->instrs[slot]->shape))
+      return tf_error(op, "loop variable %d is %s before and %s after an iteration", i,
+                      hlo_shape_text(packing->instrs[slot]->shape, before),
+                      hlo_shape_text(next->shape, after));
+    out_state[slot] = next;
+  }
+  return NULL;
+}
+
+static hr_status_t build_loop_body(tf_op_t *op, const tf_body_t *body, const packing_t *packing,
+                                   const hlo_shape_t *shape, tf_value_t *out_results,
+                                   hlo_computation_t **out_computation) {
+  hlo_builder_t b;
+  tf_value_t *inside;
+  expr_t *state;
+  HR_TRY(HR_NEW_ARRAY(op->arena, packing->count, &inside));
+  HR_TRY(HR_NEW_ARRAY(op->arena, packing->slot_count, &state));
+  HR_TRY(tf_computation_begin(op->scope->compiler, "loop_body", &b));
+  HR_TRY(unpack_values(op, &b, packing, hlo_build_parameter(&b, 0, shape), inside));
+  HR_TRY(tf_execute_function(op->scope->compiler, &b, body, packing->count, inside, out_results));
+  HR_TRY(next_state(op, &b, packing, inside, out_results, state));
+  *out_computation = b.computation;
+  return tf_computation_end(op->scope->compiler, &b,
+                            hlo_build_tuple(&b, packing->slot_count, state));
+}
+
+static hr_status_t build_loop_condition(tf_op_t *op, const tf_body_t *cond,
+                                        const packing_t *packing, const hlo_shape_t *shape,
+                                        hlo_computation_t **out_computation) {
+  hlo_builder_t b;
+  tf_value_t *inside, result;
+  HR_TRY(HR_NEW_ARRAY(op->arena, packing->count, &inside));
+  HR_TRY(tf_computation_begin(op->scope->compiler, "loop_condition", &b));
+  HR_TRY(unpack_values(op, &b, packing, hlo_build_parameter(&b, 0, shape), inside));
+  if (cond->ret_count != 1) return tf_error(op, "the condition has %d results", cond->ret_count);
+  HR_TRY(tf_execute_function(op->scope->compiler, &b, cond, packing->count, inside, &result));
+  expr_t pred = tf_value_instr(op->scope->compiler, &b, &result);
+  if (pred && pred->shape->dtype != HR_PRED)
+    pred = e_ne(&b, pred, hlo_build_number_like(&b, 0, pred));
+  *out_computation = b.computation;
+  return tf_computation_end(op->scope->compiler, &b, pred);
+}
+
+/* Values after the loop: elements of the state, or the constants that never changed. */
+static hr_status_t set_loop_results(tf_op_t *op, const packing_t *packing, expr_t state) {
+  HR_TRY(tf_need_outputs(op, packing->count));
+  for (int i = 0; i < packing->count; i++) {
+    int slot = packing->slots[i];
+    op->outputs[i] = packing->values[i];
+    if (slot < 0) continue;
+    expr_t element = hlo_build_element(op->b, state, slot);
+    if (packing->values[i].kind == TF_VALUE_RESOURCE) {
+      packing->values[i].resource->value = element;
+    } else {
+      op->outputs[i].instr = element;
+      op->outputs[i].constant = NULL;
+    }
+  }
+  return hlo_builder_finish(op->b);
+}
+
+hr_status_t tf_lower_while(tf_op_t *op) {
+  const tf_body_t *cond, *body;
+  packing_t packing;
+  const hlo_shape_t *shape;
+  tf_value_t *values, *results;
+  bool *keep;
+  int count;
+  hlo_computation_t *called[2];
+  HR_TRY(function_of_attr(op, "cond", &cond));
+  HR_TRY(function_of_attr(op, "body", &body));
+  HR_TRY(input_values(op, 0, &count, &values));
+  if (body->ret_count != count)
+    return tf_error(op, "the body has %d results, want %d", body->ret_count, count);
+  HR_TRY(HR_NEW_ARRAY(op->arena, count, &keep));
+  HR_TRY(HR_NEW_ARRAY(op->arena, count, &results));
+  for (int i = 0; i < count; i++) keep[i] = values[i].constant && is_invariant(body, i);
+  if (has_empty_list(count, values)) HR_TRY(find_list_shapes(op, body, count, values));
+  HR_TRY(pack_values(op, count, values, keep, &packing));
+  HR_TRY(tuple_shape(op, &packing, &shape));
+  HR_TRY(build_loop_condition(op, cond, &packing, shape, &called[0]));
+  HR_TRY(build_loop_body(op, body, &packing, shape, results, &called[1]));
+  expr_t init = hlo_build_tuple(op->b, packing.slot_count, packing.instrs);
+  hlo_attr_t attrs[] = {hlo_attr_of_called(HLO_ATTR_CONDITION, 1),
+                        hlo_attr_of_called(HLO_ATTR_BODY, 1)};
+  expr_t state = hlo_build(op->b, HLO_WHILE, shape, 1, &init, 2, attrs, 2, called);
+  return set_loop_results(op, &packing, state);
+}

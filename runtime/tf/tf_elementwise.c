@@ -1,0 +1,381 @@
+/* Elementwise operations. Binary ones broadcast as NumPy does. Division by zero, NaN and integer
+ * rules are TensorFlow's: FloorDiv and FloorMod round to minus infinity, TruncateDiv to zero. */
+#include <math.h>
+
+#include "stablehlo/import/import_formula.h"
+#include "tf/tf_elementwise.h"
+#include "tf/tf_lower.h"
+
+/* --- one operand --- */
+
+hr_status_t tf_lower_unary(tf_op_t *op) {
+  return tf_out(op, 0, hlo_build_unary(op->b, (hlo_opcode_t)op->row->variant, tf_in(op, 0)));
+}
+
+/* Round of integers changes nothing. */
+hr_status_t tf_lower_round(tf_op_t *op) {
+  expr_t x = tf_in(op, 0);
+  bool is_float = x && hr_dtype_is_float(x->shape->dtype);
+  return tf_out(op, 0, is_float ? hlo_build_unary(op->b, HLO_ROUND_NEAREST_EVEN, x) : x);
+}
+
+static expr_t selu(hlo_builder_t *b, expr_t x) {
+  expr_t negative = hlo_build_unary(b, HLO_EXPONENTIAL_MINUS_ONE, x);
+  negative = e_mul(b, e_number(b, 1.7580993408473768599402175208123, x), negative);
+  expr_t positive = e_mul(b, e_number(b, 1.0507009873554804934193349852946, x), x);
+  return e_select(b, e_gt(b, x, e_number(b, 0, x)), positive, negative);
+}
+
+/* log(1 + e^x) = max(x, 0) + log1p(e^-|x|), which does not overflow. */
+static expr_t softplus(hlo_builder_t *b, expr_t x) {
+  expr_t tail = hlo_build_unary(b, HLO_LOG_PLUS_ONE, e_exp(b, e_neg(b, e_abs(b, x))));
+  return e_add(b, e_max(b, x, e_number(b, 0, x)), tail);
+}
+
+static expr_t angle(hlo_builder_t *b, expr_t x) {
+  return hlo_build_binary(b, HLO_ATAN2, hlo_build_unary(b, HLO_IMAG, x),
+                          hlo_build_unary(b, HLO_REAL, x));
+}
+
+static expr_t conjugate(hlo_builder_t *b, expr_t x) {
+  if (!x || !hr_dtype_is_complex(x->shape->dtype)) return x;
+  return hlo_build_binary(b, HLO_COMPLEX, hlo_build_unary(b, HLO_REAL, x),
+                          e_neg(b, hlo_build_unary(b, HLO_IMAG, x)));
+}
+
+static expr_t unary_formula(hlo_builder_t *b, int which, expr_t x) {
+  switch ((tf_formula_t)which) {
+    case TF_SQUARE:
+      return e_mul(b, x, x);
+    case TF_RECIPROCAL:
+      return e_div(b, e_number(b, 1, x), x);
+    case TF_RELU:
+      return e_max(b, x, e_number(b, 0, x));
+    case TF_RELU6:
+      return e_min(b, e_max(b, x, e_number(b, 0, x)), e_number(b, 6, x));
+    case TF_ELU:
+      return e_select(b, e_gt(b, x, e_number(b, 0, x)), x,
+                      hlo_build_unary(b, HLO_EXPONENTIAL_MINUS_ONE, x));
+    case TF_SELU:
+      return selu(b, x);
+    case TF_SOFTPLUS:
+      return softplus(b, x);
+    case TF_SOFTSIGN:
+      return e_div(b, x, e_add(b, e_number(b, 1, x), e_abs(b, x)));
+    case TF_IS_INF:
+      return e_eq(b, e_abs(b, x), e_number(b, INFINITY, x));
+    case TF_IS_NAN:
+      return e_ne(b, x, x);
+    case TF_ZEROS:
+      return e_number(b, 0, x);
+    case TF_ONES:
+      return e_number(b, 1, x);
+    case TF_CONJ:
+      return conjugate(b, x);
+    case TF_ANGLE:
+      return angle(b, x);
+    default:
+      return NULL;
+  }
+}
+
+hr_status_t tf_lower_formula(tf_op_t *op) {
+  expr_t x = tf_in(op, 0);
+  return tf_out(op, 0, x ? unary_formula(op->b, op->row->variant, x) : NULL);
+}
+
+/* Special functions, in f32 for narrower types. */
+hr_status_t tf_lower_special(tf_op_t *op) {
+  static const formula_fn formulas[] = {
+      [TF_ERFC] = formula_erfc,     [TF_ERFINV] = formula_erf_inv,
+      [TF_LGAMMA] = formula_lgamma, [TF_DIGAMMA] = formula_digamma,
+      [TF_ZETA] = formula_zeta,     [TF_POLYGAMMA] = formula_polygamma,
+      [TF_I1E] = formula_bessel_i1e};
+  expr_t x[2] = {tf_in(op, 0), NULL};
+  if (op->input_count > 1) {
+    x[1] = tf_in(op, 1);
+    tf_broadcast_pair(op->b, &x[0], &x[1]);
+  }
+  if (!x[0]) return hlo_builder_finish(op->b);
+  return tf_out(op, 0, f_in_wide_type(op->b, formulas[op->row->variant], op->input_count, x));
+}
+
+/* max(x, alpha x) for alpha of at most 1, as TensorFlow defines LeakyRelu. */
+hr_status_t tf_lower_leaky_relu(tf_op_t *op) {
+  double alpha;
+  HR_TRY(tf_attr_float(op->arena, op->node, "alpha", 0.2, &alpha));
+  bool is_gradient = op->row->variant;
+  expr_t x = tf_in(op, is_gradient ? 1 : 0);
+  expr_t y = is_gradient ? tf_in(op, 0) : x;
+  if (!x || !y) return hlo_builder_finish(op->b);
+  expr_t scaled = e_mul(op->b, y, e_number(op->b, alpha, y));
+  return tf_out(op, 0, e_select(op->b, e_gt(op->b, x, e_number(op->b, 0, x)), y, scaled));
+}
+
+/* --- gradients of activations: inputs as TensorFlow has them --- */
+
+hr_status_t tf_lower_activation_gradient(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  expr_t first = tf_in(op, 0);
+  expr_t second = tf_in(op, 1);
+  if (!first || !second) return hlo_builder_finish(b);
+  expr_t zero = e_number(b, 0, second);
+  expr_t one = e_number(b, 1, first);
+  expr_t y = first; /* of gradients given y and dy */
+  expr_t result = NULL;
+  switch ((tf_formula_t)op->row->variant) {
+    case TF_RELU: /* gradient, features */
+      result = e_select(b, e_gt(b, second, zero), first, zero);
+      break;
+    case TF_RELU6:
+      result = e_and(b, e_gt(b, second, zero), e_lt(b, second, e_number(b, 6, second)));
+      result = e_select(b, result, first, zero);
+      break;
+    case TF_ELU: /* gradient, outputs */
+      result = e_select(b, e_gt(b, second, zero), first, e_mul(b, e_add(b, second, one), first));
+      break;
+    case TF_SELU:
+      result = e_mul(b, first, e_add(b, second, e_number(b, 1.7580993408473768, second)));
+      result = e_select(b, e_gt(b, second, zero),
+                        e_mul(b, e_number(b, 1.0507009873554805, first), first), result);
+      break;
+    case TF_SOFTPLUS: /* gradient, features */
+      result = e_mul(b, first, hlo_build_unary(b, HLO_LOGISTIC, second));
+      break;
+    case TF_SOFTSIGN:
+      result = e_add(b, one, e_abs(b, second));
+      result = e_div(b, first, e_mul(b, result, result));
+      break;
+    case TF_SIGMOID: /* y, dy */
+      result = e_mul(b, e_mul(b, second, y), e_sub(b, one, y));
+      break;
+    case TF_TANH:
+      result = e_mul(b, second, e_sub(b, one, e_mul(b, y, y)));
+      break;
+    case TF_SQRT:
+      result = e_div(b, e_mul(b, second, e_number(b, 0.5, second)), y);
+      break;
+    case TF_RSQRT:
+      result = e_mul(b, e_mul(b, e_mul(b, y, y), y), e_mul(b, second, e_number(b, -0.5, second)));
+      break;
+    case TF_RECIPROCAL:
+      result = e_neg(b, e_mul(b, second, e_mul(b, y, y)));
+      break;
+    default:
+      break;
+  }
+  return tf_out(op, 0, result);
+}
+
+/* --- two operands --- */
+
+static bool take_pair(tf_op_t *op, expr_t *x, expr_t *y) {
+  *x = tf_in(op, 0);
+  *y = tf_in(op, 1);
+  tf_broadcast_pair(op->b, x, y);
+  return *x && *y;
+}
+
+hr_status_t tf_lower_binary(tf_op_t *op) {
+  expr_t x, y;
+  if (!take_pair(op, &x, &y)) return hlo_builder_finish(op->b);
+  return tf_out(op, 0, hlo_build_binary(op->b, (hlo_opcode_t)op->row->variant, x, y));
+}
+
+hr_status_t tf_lower_compare(tf_op_t *op) {
+  expr_t x, y;
+  if (!take_pair(op, &x, &y)) return hlo_builder_finish(op->b);
+  return tf_out(op, 0, hlo_build_compare(op->b, (hlo_enum_DIRECTION_t)op->row->variant, x, y));
+}
+
+static bool is_float_or_complex(expr_t x) {
+  return hr_dtype_is_float(x->shape->dtype) || hr_dtype_is_complex(x->shape->dtype);
+}
+
+/* Quotient rounded down: one less than truncated if the signs differ and there is a remainder. */
+static expr_t floor_div(hlo_builder_t *b, expr_t x, expr_t y) {
+  if (is_float_or_complex(x)) return e_floor(b, e_div(b, x, y));
+  expr_t quotient = e_div(b, x, y);
+  if (hr_dtype_class(x->shape->dtype) == HR_CLASS_UNSIGNED) return quotient;
+  expr_t zero = e_number(b, 0, x);
+  expr_t inexact = e_ne(b, e_mul(b, quotient, y), x);
+  expr_t opposite = e_ne(b, e_lt(b, x, zero), e_lt(b, y, zero));
+  return e_select(b, e_and(b, inexact, opposite), e_sub(b, quotient, e_number(b, 1, x)), quotient);
+}
+
+/* Remainder with the sign of the divisor. */
+static expr_t floor_mod(hlo_builder_t *b, expr_t x, expr_t y) {
+  expr_t remainder = e_rem(b, x, y);
+  if (hr_dtype_class(x->shape->dtype) == HR_CLASS_UNSIGNED) return remainder;
+  expr_t zero = e_number(b, 0, x);
+  expr_t opposite = e_ne(b, e_lt(b, remainder, zero), e_lt(b, y, zero));
+  expr_t adjust = e_and(b, e_ne(b, remainder, zero), opposite);
+  return e_select(b, adjust, e_add(b, remainder, y), remainder);
+}
+
+/* 0 where x is 0, else the other factor's value times x. */
+static expr_t x_times(hlo_builder_t *b, expr_t x, expr_t value) {
+  expr_t zero = e_number(b, 0, x);
+  return e_select(b, e_eq(b, x, zero), zero, value);
+}
+
+static expr_t binary_formula(tf_op_t *op, expr_t x, expr_t y) {
+  hlo_builder_t *b = op->b;
+  expr_t zero = e_number(b, 0, y);
+  switch ((tf_formula_t)op->row->variant) {
+    case TF_FLOOR_DIV:
+      return floor_div(b, x, y);
+    case TF_FLOOR_MOD:
+      return floor_mod(b, x, y);
+    case TF_SQUARED_DIFFERENCE: {
+      expr_t difference = e_sub(b, x, y);
+      return e_mul(b, difference,
+                   hr_dtype_is_complex(x->shape->dtype) ? conjugate(b, difference) : difference);
+    }
+    case TF_DIV_NO_NAN:
+      return e_select(b, e_eq(b, y, zero), zero, e_div(b, x, y));
+    case TF_MUL_NO_NAN:
+      return e_select(b, e_eq(b, y, zero), zero, e_mul(b, x, y));
+    case TF_XDIVY:
+      return x_times(b, x, e_div(b, x, y));
+    case TF_XLOGY:
+      return x_times(b, x, e_mul(b, x, e_log(b, y)));
+    case TF_XLOG1PY:
+      return x_times(b, x, e_mul(b, x, hlo_build_unary(b, HLO_LOG_PLUS_ONE, y)));
+    case TF_RIGHT_SHIFT:
+      return hlo_build_binary(b,
+                              hr_dtype_class(x->shape->dtype) == HR_CLASS_UNSIGNED
+                                  ? HLO_SHIFT_RIGHT_LOGICAL
+                                  : HLO_SHIFT_RIGHT_ARITHMETIC,
+                              x, y);
+    default:
+      return NULL;
+  }
+}
+
+hr_status_t tf_lower_binary_formula(tf_op_t *op) {
+  expr_t x, y;
+  if (!take_pair(op, &x, &y)) return hlo_builder_finish(op->b);
+  return tf_out(op, 0, binary_formula(op, x, y));
+}
+
+hr_status_t tf_lower_approximate_equal(tf_op_t *op) {
+  double tolerance;
+  expr_t x, y;
+  HR_TRY(tf_attr_float(op->arena, op->node, "tolerance", 1e-5, &tolerance));
+  if (!take_pair(op, &x, &y)) return hlo_builder_finish(op->b);
+  expr_t distance = e_abs(op->b, e_sub(op->b, x, y));
+  return tf_out(op, 0, e_lt(op->b, distance, e_number(op->b, tolerance, x)));
+}
+
+hr_status_t tf_lower_add_n(tf_op_t *op) {
+  expr_t sum = tf_in(op, 0);
+  for (int k = 1; k < op->input_count; k++) sum = e_add(op->b, sum, tf_in(op, k));
+  return tf_out(op, 0, sum);
+}
+
+/* --- types and choices --- */
+
+/* Floats become integers by truncation, numbers become bool by comparison with 0. */
+hr_status_t tf_lower_cast(tf_op_t *op) {
+  hr_dtype_t to;
+  HR_TRY(tf_attr_dtype(op->arena, op->node, "DstT", &to));
+  expr_t x = tf_in(op, 0);
+  if (!x) return hlo_builder_finish(op->b);
+  if (to == HR_TUPLE) return tf_unsupported(op, "a cast to a type without arrays");
+  if (hr_dtype_is_complex(x->shape->dtype) && !hr_dtype_is_complex(to) && to != HR_PRED)
+    x = hlo_build_unary(op->b, HLO_REAL, x);
+  return tf_out(op, 0, x ? hlo_build_convert(op->b, x, to) : NULL);
+}
+
+hr_status_t tf_lower_bitcast(tf_op_t *op) {
+  hr_dtype_t to;
+  HR_TRY(tf_attr_dtype(op->arena, op->node, "type", &to));
+  expr_t x = tf_in(op, 0);
+  if (!x) return hlo_builder_finish(op->b);
+  if (hr_dtype_bytes(to) != hr_dtype_bytes(x->shape->dtype))
+    return tf_unsupported(op, "a bitcast that changes the size of elements");
+  const hlo_shape_t *shape = tf_shape(op->b, to, x->shape->rank, x->shape->dims);
+  return tf_out(
+      op, 0, shape ? hlo_build(op->b, HLO_BITCAST_CONVERT, shape, 1, &x, 0, NULL, 0, NULL) : NULL);
+}
+
+/* Select: a condition of rank 1 chooses whole rows. SelectV2: all three broadcast. */
+hr_status_t tf_lower_select(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  expr_t pred = tf_in(op, 0);
+  expr_t x = tf_in(op, 1);
+  expr_t y = tf_in(op, 2);
+  if (!pred || !x || !y) return hlo_builder_finish(b);
+  if (!op->row->variant && pred->shape->rank == 1 && x->shape->rank > 1) {
+    int64_t dims[HLO_MAX_RANK] = {pred->shape->dims[0]};
+    for (int d = 1; d < x->shape->rank; d++) dims[d] = 1;
+    pred = tf_reshape(b, pred, x->shape->rank, dims);
+  }
+  tf_broadcast_pair(b, &x, &y);
+  tf_broadcast_pair(b, &pred, &x);
+  tf_broadcast_pair(b, &pred, &y);
+  return tf_out(op, 0, e_select(b, pred, x, y));
+}
+
+hr_status_t tf_lower_clip(tf_op_t *op) {
+  expr_t x = tf_in(op, 0);
+  expr_t low = tf_in(op, 1);
+  expr_t high = tf_in(op, 2);
+  tf_broadcast_pair(op->b, &x, &low);
+  expr_t result = e_max(op->b, x, low);
+  tf_broadcast_pair(op->b, &result, &high);
+  return tf_out(op, 0, e_min(op->b, result, high));
+}
+
+/* All inputs pass through, of any kind. */
+hr_status_t tf_lower_identity(tf_op_t *op) {
+  HR_TRY(tf_need_outputs(op, op->input_count));
+  for (int k = 0; k < op->input_count; k++) op->outputs[k] = *op->inputs[k];
+  /* Reading a reference variable gives its present value. */
+  if (op->row->variant && op->inputs[0]->kind == TF_VALUE_RESOURCE &&
+      op->inputs[0]->resource->node && hr_str_is(op->inputs[0]->resource->node->op, "VariableV2"))
+    return tf_out(op, 0, tf_in(op, 0));
+  return NULL;
+}
+
+hr_status_t tf_lower_nothing(tf_op_t *op) {
+  (void)op;
+  return NULL;
+}
+
+/* Placeholder without a feed. */
+hr_status_t tf_lower_placeholder(tf_op_t *op) {
+  return tf_error(op, "the placeholder %.*s is not fed", HR_STR_ARGS(op->node->name));
+}
+
+/* |x - y| and clamping of FakeQuantWithMinMax: the range is nudged so that 0 is representable. */
+hr_status_t tf_lower_fake_quant(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  int64_t bits;
+  bool narrow;
+  double low, high;
+  HR_TRY(tf_attr_int(op->arena, op->node, "num_bits", 8, &bits));
+  HR_TRY(tf_attr_bool(op->arena, op->node, "narrow_range", false, &narrow));
+  if (bits < 2 || bits > 16) return tf_error(op, "%ld bits, want 2 to 16", (long)bits);
+  if (op->row->variant) {
+    HR_TRY(tf_const_float(op, 1, &low));
+    HR_TRY(tf_const_float(op, 2, &high));
+  } else {
+    HR_TRY(tf_attr_float(op->arena, op->node, "min", -6, &low));
+    HR_TRY(tf_attr_float(op->arena, op->node, "max", 6, &high));
+  }
+  float quant_min = narrow ? 1.0f : 0.0f;
+  float quant_max = (float)((1 << bits) - 1);
+  float scale = ((float)high - (float)low) / (quant_max - quant_min);
+  float zero_from_min = quant_min - (float)low / scale;
+  float zero = zero_from_min < quant_min ? quant_min : roundf(zero_from_min);
+  if (zero_from_min > quant_max) zero = quant_max;
+  expr_t x = tf_in(op, 0);
+  if (!x) return hlo_builder_finish(b);
+  expr_t nudged_min = e_number(b, (quant_min - zero) * scale, x);
+  expr_t clamped = e_max(b, e_min(b, x, e_number(b, (quant_max - zero) * scale, x)), nudged_min);
+  expr_t steps = e_mul(b, e_sub(b, clamped, nudged_min), e_number(b, 1.0f / scale, x));
+  expr_t rounded = e_floor(b, e_add(b, steps, e_number(b, 0.5, x)));
+  return tf_out(op, 0, e_add(b, e_mul(b, rounded, e_number(b, scale, x)), nudged_min));
+}

@@ -1,0 +1,364 @@
+/* Symbolic execution of bodies: nodes in topological order, found by a depth-first walk from what
+ * is wanted. Functions are executed in the computation of their caller, so that constants and
+ * resources pass through calls. Compile-time values come from evaluating instructions that depend
+ * on constants only, with the reference kernels.
+ * Cost: every node once per call of its body; each instruction is evaluated at most once. */
+#include <string.h>
+
+#include "passes/lib/pass_evaluate.h"
+#include "tf/tf_lower.h"
+
+#define CALL_DEPTH_MAX 200
+#define EVALUATE_DEPTH_MAX 2000
+
+/* --- compile-time values --- */
+
+/* Marks instructions in compiler->evaluated that depend on parameters. */
+static char not_constant;
+
+static hr_status_t evaluate_instr(tf_compiler_t *compiler, expr_t instr, int depth,
+                                  hlo_value_t **out_value);
+
+static hr_status_t evaluate_operands(tf_compiler_t *compiler, expr_t instr, int depth,
+                                     hlo_value_t **out_value) {
+  hlo_value_t *in[HLO_MAX_RANK + 8];
+  if (instr->operand_count > (int)(sizeof in / sizeof *in) || !pass_can_evaluate(instr))
+    return NULL;
+  for (int k = 0; k < instr->operand_count; k++) {
+    HR_TRY(evaluate_instr(compiler, instr->operands[k], depth + 1, &in[k]));
+    if (!in[k]) return NULL;
+  }
+  hlo_value_t *value;
+  HR_TRY(pass_evaluate(instr, in, &value));
+  if (!value) return NULL;
+  HR_TRY(hlo_module_adopt_value(compiler->module, value));
+  *out_value = value;
+  return NULL;
+}
+
+static hr_status_t evaluate_instr(tf_compiler_t *compiler, expr_t instr, int depth,
+                                  hlo_value_t **out_value) {
+  *out_value = NULL;
+  if (instr->op == HLO_CONSTANT) {
+    *out_value = instr->literal;
+    return NULL;
+  }
+  if (instr->op == HLO_PARAMETER || depth > EVALUATE_DEPTH_MAX) return NULL;
+  expr_t *key;
+  void *found = hr_map_get(&compiler->evaluated, (hr_str_t){(const char *)&instr, sizeof instr});
+  if (found) {
+    *out_value = found == &not_constant ? NULL : found;
+    return NULL;
+  }
+  HR_TRY(evaluate_operands(compiler, instr, depth, out_value));
+  HR_TRY(HR_NEW(compiler->arena, &key));
+  *key = instr;
+  void *value = *out_value ? (void *)*out_value : &not_constant;
+  return hr_map_put(&compiler->evaluated, (hr_str_t){(const char *)key, sizeof *key}, value, NULL);
+}
+
+hr_status_t tf_evaluate(tf_compiler_t *compiler, expr_t instr, hlo_value_t **out_value) {
+  return evaluate_instr(compiler, instr, 0, out_value);
+}
+
+/* --- computations --- */
+
+hr_status_t tf_computation_begin(tf_compiler_t *compiler, const char *name,
+                                 hlo_builder_t *out_builder) {
+  const char *unique;
+  hlo_computation_t *computation;
+  HR_TRY(hr_arena_printf(compiler->arena, &unique, "%s.%zu", name,
+                         compiler->module->computations.count));
+  HR_TRY(hlo_computation_add(compiler->module, hr_str_from(unique), &computation));
+  *out_builder = hlo_builder_at(computation, 0, 0);
+  return NULL;
+}
+
+hr_status_t tf_computation_end(tf_compiler_t *compiler, hlo_builder_t *builder, expr_t root) {
+  HR_TRY(hlo_builder_finish(builder));
+  builder->computation->root = root;
+  HR_VEC_PUSH(&compiler->completed, builder->computation);
+  return NULL;
+}
+
+expr_t tf_value_instr(tf_compiler_t *compiler, hlo_builder_t *b, tf_value_t *value) {
+  (void)compiler;
+  if (value->kind == TF_VALUE_RESOURCE) return value->resource->value;
+  if (value->kind == TF_VALUE_ARRAY && !value->instr && value->constant)
+    value->instr = hlo_build_constant(b, hlo_value_retain(value->constant));
+  return value->instr;
+}
+
+/* --- inputs and outputs of an op --- */
+
+expr_t tf_in(tf_op_t *op, int k) {
+  if (op->b->status) return NULL;
+  if (k < op->input_count) {
+    expr_t instr = tf_value_instr(op->scope->compiler, op->b, op->inputs[k]);
+    if (instr || op->b->status) return instr;
+  }
+  if (k >= op->input_count)
+    op->b->status = hr_error(HR_INVALID, "there is no input %d", k);
+  else if (op->inputs[k]->kind == TF_VALUE_RESOURCE)
+    op->b->status = hr_error(HR_INVALID, "variable %.*s is read before it has a value",
+                             HR_STR_ARGS(op->inputs[k]->resource->name));
+  else
+    op->b->status = hr_error(HR_UNSUPPORTED, "input %d is no array", k);
+  return NULL;
+}
+
+const hlo_shape_t *tf_in_shape(tf_op_t *op, int k) {
+  static const hlo_shape_t none;
+  expr_t x = tf_in(op, k);
+  return x ? x->shape : &none;
+}
+
+hr_dtype_t tf_in_dtype(tf_op_t *op, int k) { return tf_in_shape(op, k)->dtype; }
+
+hr_status_t tf_const_if_known(tf_op_t *op, int k, hlo_value_t **out_value) {
+  *out_value = NULL;
+  if (k >= op->input_count) return tf_error(op, "there is no input %d", k);
+  tf_value_t *input = op->inputs[k];
+  if (input->constant) {
+    *out_value = input->constant;
+    return NULL;
+  }
+  expr_t instr = tf_in(op, k);
+  if (!instr) return hlo_builder_finish(op->b);
+  HR_TRY(tf_evaluate(op->scope->compiler, instr, out_value));
+  if (input->kind == TF_VALUE_ARRAY) input->constant = *out_value;
+  return NULL;
+}
+
+hr_status_t tf_const(tf_op_t *op, int k, hlo_value_t **out_value) {
+  HR_TRY(tf_const_if_known(op, k, out_value));
+  if (*out_value) return NULL;
+  return tf_error(op, "input %d must be a compile-time constant", k);
+}
+
+hr_status_t tf_const_ints(tf_op_t *op, int k, hr_ints_t *out_ints) {
+  hlo_value_t *value;
+  int64_t *ints;
+  HR_TRY(tf_const(op, k, &value));
+  if (!hr_dtype_is_integer(value->dtype) && value->dtype != HR_PRED)
+    return tf_error(op, "input %d is %s, want integers", k, hr_dtype_name(value->dtype));
+  HR_TRY(HR_NEW_ARRAY(op->arena, value->count, &ints));
+  for (int64_t i = 0; i < value->count; i++) ints[i] = hlo_value_int_at(value, i);
+  *out_ints = (hr_ints_t){ints, value->count};
+  return NULL;
+}
+
+hr_status_t tf_const_int(tf_op_t *op, int k, int64_t *out_value) {
+  hr_ints_t ints;
+  HR_TRY(tf_const_ints(op, k, &ints));
+  if (ints.count != 1)
+    return tf_error(op, "input %d has %ld elements, want 1", k, (long)ints.count);
+  *out_value = ints.data[0];
+  return NULL;
+}
+
+hr_status_t tf_const_float(tf_op_t *op, int k, double *out_value) {
+  hlo_value_t *value;
+  HR_TRY(tf_const(op, k, &value));
+  if (value->count != 1) return tf_error(op, "input %d is no scalar", k);
+  if (value->dtype == HR_F32)
+    *out_value = *(const float *)value->data;
+  else if (value->dtype == HR_F64)
+    *out_value = *(const double *)value->data;
+  else if (hr_dtype_is_integer(value->dtype))
+    *out_value = (double)hlo_value_int_at(value, 0);
+  else
+    return tf_error(op, "input %d is %s, want f32 or f64", k, hr_dtype_name(value->dtype));
+  return NULL;
+}
+
+hr_status_t tf_need_outputs(tf_op_t *op, int count) {
+  if (count <= op->output_count) return NULL;
+  tf_value_t *outputs;
+  HR_TRY(HR_NEW_ARRAY(op->arena, count, &outputs));
+  if (op->output_count) memcpy(outputs, op->outputs, (size_t)op->output_count * sizeof *outputs);
+  op->outputs = outputs;
+  op->output_count = count;
+  return NULL;
+}
+
+hr_status_t tf_out(tf_op_t *op, int k, expr_t instr) {
+  HR_TRY(tf_need_outputs(op, k + 1));
+  op->outputs[k] = (tf_value_t){.kind = TF_VALUE_ARRAY, .instr = instr};
+  return hlo_builder_finish(op->b);
+}
+
+hr_status_t tf_out_value(tf_op_t *op, int k, hlo_value_t *value) {
+  HR_TRY(hlo_module_adopt_value(op->scope->compiler->module, value));
+  HR_TRY(tf_need_outputs(op, k + 1));
+  op->outputs[k] = (tf_value_t){.kind = TF_VALUE_ARRAY, .constant = value};
+  return NULL;
+}
+
+hr_status_t tf_out_ints(tf_op_t *op, int k, hr_dtype_t dtype, bool scalar, int64_t count,
+                        const int64_t *values) {
+  hlo_value_t *value;
+  size_t each = hr_dtype_bytes(dtype);
+  HR_TRY(hlo_value_array(dtype, scalar ? 0 : 1, &count, &value));
+  for (int64_t i = 0; i < count; i++)
+    memcpy((char *)value->data + (size_t)i * each, &values[i], each);
+  return tf_out_value(op, k, value);
+}
+
+/* --- nodes --- */
+
+static hr_status_t gather_inputs(tf_scope_t *scope, tf_op_t *op) {
+  static tf_value_t nothing;
+  const tf_node_t *node = op->node;
+  op->input_count = node->input_count;
+  HR_TRY(HR_NEW_ARRAY(op->arena, node->input_count, &op->inputs));
+  for (int k = 0; k < node->input_count; k++) {
+    tf_input_t input = node->inputs[k];
+    op->inputs[k] = &nothing;
+    if (input.index >= scope->output_counts[input.node])
+      return tf_error(op, "input %d is output %d of %.*s, which has %d", k, input.index,
+                      HR_STR_ARGS(scope->body->nodes[input.node].name),
+                      scope->output_counts[input.node]);
+    op->inputs[k] = &scope->outputs[input.node][input.index];
+  }
+  return NULL;
+}
+
+/* A call of a function by its name as op. */
+static hr_status_t call_by_name(tf_op_t *op, const tf_body_t *function) {
+  tf_value_t *args;
+  HR_TRY(HR_NEW_ARRAY(op->arena, op->input_count, &args));
+  for (int k = 0; k < op->input_count; k++) args[k] = *op->inputs[k];
+  HR_TRY(tf_need_outputs(op, function->ret_count));
+  return tf_execute_function(op->scope->compiler, op->b, function, op->input_count, args,
+                             op->outputs);
+}
+
+static hr_status_t lower_node(tf_op_t *op) {
+  const tf_body_t *function = tf_graph_function(op->scope->compiler->graph, op->node->op);
+  op->row = tf_op_find(op->node->op);
+  if (function) return call_by_name(op, function);
+  if (!op->row) return tf_unsupported(op, "the operation is not supported");
+  HR_TRY(op->row->lower(op));
+  return hlo_builder_finish(op->b);
+}
+
+static hr_status_t execute_node(tf_scope_t *scope, int index) {
+  const tf_node_t *node = &scope->body->nodes[index];
+  tf_op_t op = {.scope = scope, .b = scope->builder, .arena = scope->compiler->arena, .node = node};
+  hr_status_t st = gather_inputs(scope, &op);
+  if (!st) st = lower_node(&op);
+  if (!st) st = hlo_builder_finish(op.b);
+  if (!st && !op.outputs) st = HR_NEW(op.arena, &op.outputs);
+  if (st)
+    return hr_status_note(st, "in node %.*s (%.*s)", HR_STR_ARGS(node->name),
+                          HR_STR_ARGS(node->op));
+  scope->outputs[index] = op.outputs;
+  scope->output_counts[index] = op.output_count;
+  return NULL;
+}
+
+/* A node on the stack of the walk, with the next input to look at. */
+typedef struct walk_entry {
+  int node;
+  int next;
+} walk_entry_t;
+
+/* Executes a node after its inputs. `state` by node: 0 new, 1 on the stack, 2 done. */
+static hr_status_t execute_from(tf_scope_t *scope, int root, uint8_t *state, walk_entry_t *stack) {
+  int height = 0;
+  if (state[root]) return NULL;
+  stack[height++] = (walk_entry_t){root, 0};
+  state[root] = 1;
+  while (height) {
+    walk_entry_t *top = &stack[height - 1];
+    const tf_node_t *node = &scope->body->nodes[top->node];
+    if (top->next < node->input_count + node->control_count) {
+      int input = node->inputs[top->next++].node;
+      if (state[input] == 1)
+        return hr_error(HR_UNSUPPORTED, "a cycle of nodes through %.*s",
+                        HR_STR_ARGS(scope->body->nodes[input].name));
+      if (state[input]) continue;
+      state[input] = 1;
+      stack[height++] = (walk_entry_t){input, 0};
+      continue;
+    }
+    HR_TRY(execute_node(scope, top->node));
+    state[top->node] = 2;
+    height--;
+  }
+  return NULL;
+}
+
+/* A fed output: the node counts as executed. */
+static hr_status_t feed_output(tf_scope_t *scope, tf_input_t output, const tf_value_t *value,
+                               uint8_t *state) {
+  int count = output.index + 1;
+  tf_value_t *outputs;
+  if (count > scope->output_counts[output.node]) {
+    HR_TRY(HR_NEW_ARRAY(scope->compiler->arena, count, &outputs));
+    for (int i = 0; i < scope->output_counts[output.node]; i++)
+      outputs[i] = scope->outputs[output.node][i];
+    scope->outputs[output.node] = outputs;
+    scope->output_counts[output.node] = count;
+  }
+  scope->outputs[output.node][output.index] = *value;
+  state[output.node] = 2;
+  return NULL;
+}
+
+static hr_status_t take_wanted(const tf_scope_t *scope, const tf_execution_t *execution,
+                               tf_value_t *out_values) {
+  for (int i = 0; i < execution->wanted_count; i++) {
+    tf_input_t wanted = execution->wanted[i];
+    if (wanted.index < 0 || wanted.index >= scope->output_counts[wanted.node])
+      return hr_error(HR_INVALID, "node %.*s has %d outputs, output %d is wanted",
+                      HR_STR_ARGS(scope->body->nodes[wanted.node].name),
+                      scope->output_counts[wanted.node], wanted.index);
+    out_values[i] = scope->outputs[wanted.node][wanted.index];
+  }
+  return NULL;
+}
+
+hr_status_t tf_execute(tf_compiler_t *compiler, hlo_builder_t *builder,
+                       const tf_execution_t *execution, tf_value_t *out_values) {
+  const tf_body_t *body = execution->body;
+  tf_scope_t scope = {
+      .compiler = compiler, .builder = builder, .body = body, .args = execution->args};
+  uint8_t *state;
+  walk_entry_t *stack;
+  if (compiler->depth >= CALL_DEPTH_MAX)
+    return hr_error(HR_UNSUPPORTED, "functions that call each other %d deep", CALL_DEPTH_MAX);
+  compiler->depth++;
+  HR_TRY(HR_NEW_ARRAY(compiler->arena, body->node_count + 1, &state));
+  HR_TRY(HR_NEW_ARRAY(compiler->arena, body->node_count + 1, &stack));
+  HR_TRY(HR_NEW_ARRAY(compiler->arena, body->node_count, &scope.outputs));
+  HR_TRY(HR_NEW_ARRAY(compiler->arena, body->node_count, &scope.output_counts));
+  for (int i = 0; i < execution->arg_count; i++)
+    HR_TRY(feed_output(&scope, (tf_input_t){i, 0}, &execution->args[i], state));
+  for (int i = 0; i < execution->fed_count; i++)
+    HR_TRY(feed_output(&scope, execution->fed[i], &execution->fed_values[i], state));
+  for (int i = 0; i < execution->target_count; i++)
+    HR_TRY(execute_from(&scope, execution->targets[i], state, stack));
+  for (int i = 0; i < execution->wanted_count; i++)
+    HR_TRY(execute_from(&scope, execution->wanted[i].node, state, stack));
+  compiler->depth--;
+  return take_wanted(&scope, execution, out_values);
+}
+
+hr_status_t tf_execute_function(tf_compiler_t *compiler, hlo_builder_t *builder,
+                                const tf_body_t *function, int arg_count, const tf_value_t *args,
+                                tf_value_t *out_values) {
+  if (arg_count != function->arg_count)
+    return hr_error(HR_INVALID, "function %.*s takes %d arguments, %d are given",
+                    HR_STR_ARGS(function->name), function->arg_count, arg_count);
+  tf_execution_t execution = {.body = function,
+                              .arg_count = arg_count,
+                              .args = args,
+                              .wanted_count = function->ret_count,
+                              .wanted = function->rets,
+                              .target_count = function->control_ret_count,
+                              .targets = function->control_rets};
+  hr_status_t st = tf_execute(compiler, builder, &execution, out_values);
+  return hr_status_note(st, "in function %.*s", HR_STR_ARGS(function->name));
+}

@@ -1,0 +1,211 @@
+/* Gathers, scatters, segments, and operations on diagonals. Indices outside an array are clamped by
+ * gathers and dropped by scatters, as XLA does; TensorFlow's CPU kernels refuse them. */
+#include "tf/tf_lower.h"
+
+/* variant 0: Gather(params, indices); 1: GatherV2(params, indices, axis) with batch_dims. */
+hr_status_t tf_lower_gather(tf_op_t *op) {
+  int64_t axis = 0, batch = 0;
+  int at, batch_dims = 0;
+  expr_t x = tf_in(op, 0), indices = tf_in(op, 1);
+  if (!x || !indices) return hlo_builder_finish(op->b);
+  if (op->row->variant) {
+    HR_TRY(tf_const_int(op, 2, &axis));
+    HR_TRY(tf_attr_int(op->arena, op->node, "batch_dims", 0, &batch));
+    if (batch) HR_TRY(tf_axis(op, batch, indices->shape->rank + 1, &batch_dims));
+  }
+  HR_TRY(tf_axis(op, axis, x->shape->rank, &at));
+  if (batch_dims > at) return tf_error(op, "%d batch dimensions", batch_dims);
+  return tf_out(op, 0, tf_gather_rows(op->b, x, indices, at, batch_dims));
+}
+
+/* The last dimension of the indices addresses the first dimensions of x. */
+hr_status_t tf_lower_gather_nd(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  int64_t offsets[HLO_MAX_RANK], sizes[HLO_MAX_RANK], places[HLO_MAX_RANK];
+  int64_t batch;
+  int count = 0;
+  expr_t x = tf_in(op, 0), indices = tf_in(op, 1);
+  if (!x || !indices) return hlo_builder_finish(b);
+  HR_TRY(tf_attr_int(op->arena, op->node, "batch_dims", 0, &batch));
+  if (batch || !indices->shape->rank) return tf_unsupported(op, "batch dimensions");
+  int last = indices->shape->rank - 1;
+  int64_t depth = indices->shape->dims[last];
+  if (depth > x->shape->rank) return tf_error(op, "%ld indices", (long)depth);
+  for (int d = 0; d < x->shape->rank; d++) {
+    sizes[d] = d < depth ? 1 : x->shape->dims[d];
+    places[d] = d;
+    if (d >= depth) offsets[count++] = last + d - depth;
+  }
+  hlo_attr_t attrs[] = {hlo_attr_of_ints(b, HLO_ATTR_OFFSET_DIMS, count, offsets),
+                        hlo_attr_of_ints(b, HLO_ATTR_COLLAPSED_SLICE_DIMS, depth, places),
+                        hlo_attr_of_ints(b, HLO_ATTR_START_INDEX_MAP, depth, places),
+                        hlo_attr_of_int(HLO_ATTR_INDEX_VECTOR_DIM, last),
+                        hlo_attr_of_ints(b, HLO_ATTR_SLICE_SIZES, x->shape->rank, sizes)};
+  expr_t operands[] = {x, indices};
+  return tf_out(op, 0, hlo_build(b, HLO_GATHER, NULL, 2, operands, 5, attrs, 0, NULL));
+}
+
+/* --- scatters --- */
+
+/* Computation (old, update) -> update. */
+static hr_status_t overwrite_reducer(tf_op_t *op, hr_dtype_t dtype, hlo_computation_t **out) {
+  hlo_builder_t inner;
+  HR_TRY(tf_computation_begin(op->scope->compiler, "overwrite", &inner));
+  hlo_build_parameter(&inner, 0, hlo_shape_scalar(dtype));
+  expr_t update = hlo_build_parameter(&inner, 1, hlo_shape_scalar(dtype));
+  *out = inner.computation;
+  return tf_computation_end(op->scope->compiler, &inner, update);
+}
+
+/* Updates [indices dims..., x dims after depth] into x. COPY overwrites. */
+static hr_status_t scatter_nd(tf_op_t *op, expr_t x, expr_t indices, expr_t updates,
+                              hlo_opcode_t combine) {
+  hlo_builder_t *b = op->b;
+  hlo_computation_t *reducer;
+  int64_t windows[HLO_MAX_RANK], places[HLO_MAX_RANK];
+  int count = 0;
+  if (!x || !indices || !updates) return hlo_builder_finish(b);
+  if (!indices->shape->rank) return tf_error(op, "scalar indices");
+  int last = indices->shape->rank - 1;
+  int64_t depth = indices->shape->dims[last];
+  if (depth > x->shape->rank) return tf_error(op, "%ld indices", (long)depth);
+  if (combine == HLO_COPY)
+    HR_TRY(overwrite_reducer(op, x->shape->dtype, &reducer));
+  else
+    reducer = tf_reducer(op, combine, x->shape->dtype);
+  if (!reducer) return hlo_builder_finish(b);
+  for (int d = 0; d < x->shape->rank; d++) {
+    places[d] = d;
+    if (d >= depth) windows[count++] = last + d - depth;
+  }
+  hlo_attr_t attrs[] = {hlo_attr_of_ints(b, HLO_ATTR_UPDATE_WINDOW_DIMS, count, windows),
+                        hlo_attr_of_ints(b, HLO_ATTR_INSERTED_WINDOW_DIMS, depth, places),
+                        hlo_attr_of_ints(b, HLO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS, depth, places),
+                        hlo_attr_of_int(HLO_ATTR_INDEX_VECTOR_DIM, last),
+                        hlo_attr_of_called(HLO_ATTR_TO_APPLY, 1)};
+  expr_t operands[] = {x, indices, updates};
+  return tf_out(op, 0, hlo_build(b, HLO_SCATTER, x->shape, 3, operands, 5, attrs, 1, &reducer));
+}
+
+hr_status_t tf_lower_scatter_nd(tf_op_t *op) {
+  hr_ints_t dims;
+  expr_t updates = tf_in(op, 1);
+  HR_TRY(tf_const_ints(op, 2, &dims));
+  if (!updates) return hlo_builder_finish(op->b);
+  expr_t zeros = tf_fill(op->b, 0, updates->shape->dtype, (int)dims.count, dims.data);
+  return scatter_nd(op, zeros, tf_in(op, 0), updates, HLO_ADD);
+}
+
+/* inputs: tensor, indices, updates; variant: how updates combine. */
+hr_status_t tf_lower_tensor_scatter(tf_op_t *op) {
+  return scatter_nd(op, tf_in(op, 0), tf_in(op, 1), tf_in(op, 2), (hlo_opcode_t)op->row->variant);
+}
+
+/* inputs: data, segment ids, number of segments; the start value is the reducer's identity. */
+hr_status_t tf_lower_unsorted_segment(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  hlo_opcode_t combine = (hlo_opcode_t)op->row->variant;
+  int64_t count, dims[HLO_MAX_RANK], wide[HLO_MAX_RANK];
+  int rank = 1;
+  expr_t x = tf_in(op, 0), ids = tf_in(op, 1);
+  HR_TRY(tf_const_int(op, 2, &count));
+  if (!x || !ids) return hlo_builder_finish(b);
+  if (ids->shape->rank > x->shape->rank || ids->shape->rank >= HLO_MAX_RANK)
+    return tf_error(op, "segment ids of %d dimensions", ids->shape->rank);
+  dims[0] = count;
+  for (int d = ids->shape->rank; d < x->shape->rank; d++) dims[rank++] = x->shape->dims[d];
+  expr_t start = tf_broadcast(b, tf_identity_value(b, combine, x->shape->dtype), rank, dims);
+  for (int d = 0; d < ids->shape->rank; d++) wide[d] = ids->shape->dims[d];
+  wide[ids->shape->rank] = 1;
+  ids = tf_reshape(b, ids, ids->shape->rank + 1, wide);
+  return scatter_nd(op, start, ids, x, combine);
+}
+
+/* --- diagonals --- */
+
+/* Whether row - column lies within [-upper, lower]; a negative bound is open. */
+hr_status_t tf_lower_matrix_band_part(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  int64_t lower, upper;
+  expr_t x = tf_in(op, 0);
+  HR_TRY(tf_const_int(op, 1, &lower));
+  HR_TRY(tf_const_int(op, 2, &upper));
+  if (!x) return hlo_builder_finish(b);
+  int rank = x->shape->rank;
+  if (rank < 2) return tf_error(op, "no matrices");
+  expr_t row = tf_iota(b, HR_S64, rank, x->shape->dims, rank - 2);
+  expr_t column = tf_iota(b, HR_S64, rank, x->shape->dims, rank - 1);
+  expr_t offset = e_sub(b, row, column);
+  if (!offset) return hlo_builder_finish(b);
+  expr_t keep = NULL;
+  if (lower >= 0) keep = e_le(b, offset, e_number(b, (double)lower, offset));
+  if (upper >= 0) {
+    expr_t above = e_ge(b, offset, e_number(b, -(double)upper, offset));
+    keep = keep ? e_and(b, keep, above) : above;
+  }
+  return tf_out(op, 0, keep ? e_select(b, keep, x, e_number(b, 0, x)) : x);
+}
+
+/* Mask of the main diagonal of matrices of this shape. */
+static expr_t diagonal_mask(hlo_builder_t *b, int rank, const int64_t *dims) {
+  return e_eq(b, tf_iota(b, HR_S32, rank, dims, rank - 2),
+              tf_iota(b, HR_S32, rank, dims, rank - 1));
+}
+
+/* Square matrices with x on the main diagonal; the V2 and V3 forms with default arguments. */
+hr_status_t tf_lower_matrix_diag(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  int64_t dims[HLO_MAX_RANK], wide[HLO_MAX_RANK];
+  expr_t x = tf_in(op, 0);
+  if (!x) return hlo_builder_finish(b);
+  int rank = x->shape->rank + 1;
+  if (rank < 2 || rank > HLO_MAX_RANK) return tf_error(op, "%d dimensions", rank - 1);
+  if (op->input_count > 1) {
+    hr_ints_t k;
+    HR_TRY(tf_const_ints(op, 1, &k));
+    for (int64_t i = 0; i < k.count; i++)
+      if (k.data[i]) return tf_unsupported(op, "a diagonal other than the main one");
+  }
+  for (int d = 0; d < rank; d++) {
+    dims[d] = x->shape->dims[d < rank - 1 ? d : rank - 2];
+    wide[d] = d < rank - 1 ? x->shape->dims[d] : 1;
+  }
+  expr_t spread = tf_broadcast(b, tf_reshape(b, x, rank, wide), rank, dims);
+  return tf_out(
+      op, 0,
+      spread ? e_select(b, diagonal_mask(b, rank, dims), spread, e_number(b, 0, spread)) : NULL);
+}
+
+hr_status_t tf_lower_matrix_diag_part(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  expr_t x = tf_in(op, 0);
+  if (!x) return hlo_builder_finish(b);
+  int rank = x->shape->rank;
+  if (rank < 2) return tf_error(op, "no matrices");
+  if (op->input_count > 1) {
+    hr_ints_t k;
+    HR_TRY(tf_const_ints(op, 1, &k));
+    for (int64_t i = 0; i < k.count; i++)
+      if (k.data[i]) return tf_unsupported(op, "a diagonal other than the main one");
+  }
+  int64_t size = x->shape->dims[rank - 2] < x->shape->dims[rank - 1] ? x->shape->dims[rank - 2]
+                                                                     : x->shape->dims[rank - 1];
+  x = tf_slice_dim(b, tf_slice_dim(b, x, rank - 2, 0, size), rank - 1, 0, size);
+  if (!x) return hlo_builder_finish(b);
+  expr_t masked = e_select(b, diagonal_mask(b, rank, x->shape->dims), x, e_number(b, 0, x));
+  int64_t last = rank - 1;
+  return tf_out(op, 0, tf_reduce(op, HLO_ADD, masked, 1, &last, false));
+}
+
+/* The k largest of the last dimension, and their positions, in order. */
+hr_status_t tf_lower_top_k(tf_op_t *op) {
+  int64_t k;
+  expr_t x = tf_in(op, 0);
+  HR_TRY(tf_const_int(op, 1, &k));
+  if (!x) return hlo_builder_finish(op->b);
+  hlo_attr_t attrs[] = {hlo_attr_of_int(HLO_ATTR_K, k), hlo_attr_of_bool(HLO_ATTR_LARGEST, true),
+                        hlo_attr_of_bool(HLO_ATTR_IS_STABLE, true)};
+  expr_t pair = hlo_build(op->b, HLO_TOPK, NULL, 1, &x, 3, attrs, 0, NULL);
+  HR_TRY(tf_out(op, 0, hlo_build_element(op->b, pair, 0)));
+  return tf_out(op, 1, hlo_build_element(op->b, pair, 1));
+}

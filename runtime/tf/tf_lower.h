@@ -1,0 +1,219 @@
+/* Lowering of operations: the symbolic execution of one node, and the helpers of its files.
+ * A lowering function reads inputs (tf_in, tf_const_ints, ...), builds instructions, and sets its
+ * outputs (tf_out). Builder failures stick, so that functions read like formulas; the caller
+ * reports them with the name of the node.
+ * Thread: one per compilation. */
+#ifndef TF_LOWER_H
+#define TF_LOWER_H
+
+#include "ops/rules/builder.h"
+#include "tf/tf_graph.h"
+#include "tf/tf_ops.h"
+
+typedef hlo_instr_t *expr_t;
+
+/* A variable: its value is an instruction of the current computation. */
+typedef struct tf_resource {
+  hr_str_t name;
+  int argument; /* number of the argument; -1: created inside */
+  expr_t value; /* NULL: not initialised */
+  expr_t initial;
+  const tf_node_t *node; /* VarHandleOp; NULL: an argument */
+} tf_resource_t;
+
+typedef enum tf_value_kind {
+  TF_VALUE_NONE,
+  TF_VALUE_ARRAY,
+  TF_VALUE_STRINGS,
+  TF_VALUE_RESOURCE,
+  TF_VALUE_LIST /* TensorList: elements stacked along dimension 0 */
+} tf_value_kind_t;
+
+/* An expression on an edge of the graph. */
+typedef struct tf_value {
+  tf_value_kind_t kind;
+  expr_t instr;          /* ARRAY: NULL until a constant is needed as an instruction; LIST: array */
+  hlo_value_t *constant; /* ARRAY: value known at compile time; owned by the module */
+  proto_list_t strings;
+  tf_resource_t *resource;
+  /* LIST */
+  expr_t count;          /* elements in use, an s32 scalar; NULL: all of them */
+  int64_t list_size;     /* capacity, -1: unknown */
+  hr_dtype_t list_dtype; /* element type */
+} tf_value_t;
+
+typedef struct tf_compiler {
+  const tf_graph_t *graph;
+  hlo_module_t *module;
+  hr_arena_t *arena;
+  hr_map_t reducers;                     /* computations of two scalars by opcode and type */
+  hr_map_t evaluated;                    /* compile-time values by instruction */
+  HR_VEC(hlo_computation_t *) completed; /* in the order of their ends: callees first */
+  HR_VEC(tf_resource_t *) resources;     /* variables of the graph */
+  int depth;                             /* nested functions */
+} tf_compiler_t;
+
+/* One body in execution. Functions are executed in the scope's computation, inlined. */
+typedef struct tf_scope {
+  tf_compiler_t *compiler;
+  hlo_builder_t *builder; /* of the computation that the body is executed in */
+  const tf_body_t *body;
+  tf_value_t **outputs; /* by node; NULL: not executed */
+  int *output_counts;
+  const tf_value_t *args; /* values of the body's arguments */
+} tf_scope_t;
+
+struct tf_op {
+  tf_scope_t *scope;
+  hlo_builder_t *b;
+  hr_arena_t *arena;
+  const tf_node_t *node;
+  const tf_op_row_t *row;
+  int input_count;
+  tf_value_t **inputs; /* outputs of other nodes; constants get their instruction when needed */
+  int output_count;
+  tf_value_t *outputs;
+};
+
+/* --- inputs and outputs --- */
+/* Input k as an instruction; NULL after a failure. */
+expr_t tf_in(tf_op_t *op, int k);
+hr_dtype_t tf_in_dtype(tf_op_t *op, int k);
+const hlo_shape_t *tf_in_shape(tf_op_t *op, int k);
+/* Input k as a value that is known at compile time. Errors: INVALID "must be a compile-time
+ * constant". */
+hr_status_t tf_const(tf_op_t *op, int k, hlo_value_t **out_value);
+/* The same, or NULL without a failure. */
+hr_status_t tf_const_if_known(tf_op_t *op, int k, hlo_value_t **out_value);
+hr_status_t tf_const_ints(tf_op_t *op, int k, hr_ints_t *out_ints);
+hr_status_t tf_const_int(tf_op_t *op, int k, int64_t *out_value);
+hr_status_t tf_const_float(tf_op_t *op, int k, double *out_value);
+hr_status_t tf_need_outputs(tf_op_t *op, int count);
+hr_status_t tf_out(tf_op_t *op, int k, expr_t instr);
+/* A compile-time constant as output; takes the value over. */
+hr_status_t tf_out_value(tf_op_t *op, int k, hlo_value_t *value);
+hr_status_t tf_out_ints(tf_op_t *op, int k, hr_dtype_t dtype, bool scalar, int64_t count,
+                        const int64_t *values);
+/* Failures; the caller adds the name of the node. */
+#define tf_error(op, ...) ((void)(op), hr_error(HR_INVALID, __VA_ARGS__))
+#define tf_unsupported(op, ...) ((void)(op), hr_error(HR_UNSUPPORTED, __VA_ARGS__))
+
+/* --- helpers of builders (tf_build.c) --- */
+const hlo_shape_t *tf_shape(hlo_builder_t *b, hr_dtype_t dtype, int rank, const int64_t *dims);
+expr_t tf_reshape(hlo_builder_t *b, expr_t x, int rank, const int64_t *dims);
+expr_t tf_transpose(hlo_builder_t *b, expr_t x, const int64_t *permutation);
+expr_t tf_broadcast(hlo_builder_t *b, expr_t x, int rank, const int64_t *dims);
+/* NumPy broadcasting of both to their joint shape. */
+void tf_broadcast_pair(hlo_builder_t *b, expr_t *x, expr_t *y);
+expr_t tf_slice(hlo_builder_t *b, expr_t x, const int64_t *starts, const int64_t *limits,
+                const int64_t *strides);
+/* The slice from start to limit of one dimension. */
+expr_t tf_slice_dim(hlo_builder_t *b, expr_t x, int d, int64_t start, int64_t limit);
+expr_t tf_pad(hlo_builder_t *b, expr_t x, expr_t fill, const int64_t *low, const int64_t *high,
+              const int64_t *interior);
+expr_t tf_concat(hlo_builder_t *b, int count, expr_t *x, int d);
+expr_t tf_iota(hlo_builder_t *b, hr_dtype_t dtype, int rank, const int64_t *dims, int d);
+expr_t tf_scalar(hlo_builder_t *b, double number, hr_dtype_t dtype);
+expr_t tf_scalar_int(hlo_builder_t *b, int64_t number, hr_dtype_t dtype);
+expr_t tf_fill(hlo_builder_t *b, double number, hr_dtype_t dtype, int rank, const int64_t *dims);
+/* Reduction over dimensions by a scalar opcode (ADD, MAXIMUM, AND, ...). */
+expr_t tf_reduce(tf_op_t *op, hlo_opcode_t scalar_op, expr_t x, int count, const int64_t *dims,
+                 bool keep_dims);
+/* Computation (x, y) -> scalar_op(x, y). */
+hlo_computation_t *tf_reducer(tf_op_t *op, hlo_opcode_t scalar_op, hr_dtype_t dtype);
+expr_t tf_identity_value(hlo_builder_t *b, hlo_opcode_t scalar_op, hr_dtype_t dtype);
+expr_t tf_reduce_window(tf_op_t *op, hlo_opcode_t scalar_op, expr_t x, expr_t init,
+                        const hlo_window_dim_t *dims);
+/* Product with batch dimensions in front: dot_general over one pair of dimensions. */
+expr_t tf_dot(hlo_builder_t *b, expr_t x, expr_t y, int batch_count, const int64_t *x_batch,
+              const int64_t *y_batch, int contract_count, const int64_t *x_contract,
+              const int64_t *y_contract);
+hr_status_t tf_reverse(tf_op_t *op, expr_t x, int count, const int64_t *dims, expr_t *out_x);
+expr_t tf_dynamic_slice(hlo_builder_t *b, expr_t x, expr_t const *starts, const int64_t *sizes);
+expr_t tf_dynamic_update(hlo_builder_t *b, expr_t x, expr_t update, expr_t const *starts);
+/* Rows of x along `axis` by indices, with batch dimensions; indices are clamped as XLA does. */
+expr_t tf_gather_rows(hlo_builder_t *b, expr_t x, expr_t indices, int axis, int batch_dims);
+/* Normalises a possibly negative axis. Errors: INVALID. */
+hr_status_t tf_axis(tf_op_t *op, int64_t axis, int rank, int *out_axis);
+
+/* --- execution (tf_execute.c) --- */
+/* Executes a body in the computation of `builder`: all that the outputs need. */
+typedef struct tf_execution {
+  const tf_body_t *body;
+  int arg_count;
+  const tf_value_t *args;
+  int fed_count; /* of the main graph: outputs that are given */
+  const tf_input_t *fed;
+  const tf_value_t *fed_values;
+  int wanted_count;
+  const tf_input_t *wanted;
+  int target_count;
+  const int *targets;
+} tf_execution_t;
+hr_status_t tf_execute(tf_compiler_t *compiler, hlo_builder_t *builder,
+                       const tf_execution_t *execution, tf_value_t *out_values);
+/* A function on values of the current computation. */
+hr_status_t tf_execute_function(tf_compiler_t *compiler, hlo_builder_t *builder,
+                                const tf_body_t *function, int arg_count, const tf_value_t *args,
+                                tf_value_t *out_values);
+/* Value of an instruction if it depends on constants only; NULL otherwise. */
+hr_status_t tf_evaluate(tf_compiler_t *compiler, expr_t instr, hlo_value_t **out_value);
+/* A new computation, and its end; callees end before their callers. */
+hr_status_t tf_computation_begin(tf_compiler_t *compiler, const char *name,
+                                 hlo_builder_t *out_builder);
+hr_status_t tf_computation_end(tf_compiler_t *compiler, hlo_builder_t *builder, expr_t root);
+/* An ARRAY value as an instruction of the builder's computation. */
+expr_t tf_value_instr(tf_compiler_t *compiler, hlo_builder_t *b, tf_value_t *value);
+
+#define TF_OP(name, function, variant, outputs) hr_status_t tf_lower_##function(tf_op_t *op);
+#include "tf/tf_ops.def"
+#undef TF_OP
+
+/* Short names of builders. */
+#define TF_UNARY(name, op) \
+  static inline expr_t name(hlo_builder_t *b, expr_t x) { return hlo_build_unary(b, HLO_##op, x); }
+#define TF_BINARY(name, op)                                         \
+  static inline expr_t name(hlo_builder_t *b, expr_t x, expr_t y) { \
+    return hlo_build_binary(b, HLO_##op, x, y);                     \
+  }
+#define TF_COMPARE(name, direction)                                 \
+  static inline expr_t name(hlo_builder_t *b, expr_t x, expr_t y) { \
+    return hlo_build_compare(b, HLO_DIRECTION_##direction, x, y);   \
+  }
+TF_UNARY(e_abs, ABS)
+TF_UNARY(e_exp, EXPONENTIAL)
+TF_UNARY(e_floor, FLOOR)
+TF_UNARY(e_log, LOG)
+TF_UNARY(e_neg, NEGATE)
+TF_UNARY(e_not, NOT)
+TF_UNARY(e_rsqrt, RSQRT)
+TF_UNARY(e_sign, SIGN)
+TF_UNARY(e_sqrt, SQRT)
+TF_UNARY(e_tanh, TANH)
+TF_BINARY(e_add, ADD)
+TF_BINARY(e_and, AND)
+TF_BINARY(e_div, DIVIDE)
+TF_BINARY(e_max, MAXIMUM)
+TF_BINARY(e_min, MINIMUM)
+TF_BINARY(e_mul, MULTIPLY)
+TF_BINARY(e_or, OR)
+TF_BINARY(e_pow, POWER)
+TF_BINARY(e_rem, REMAINDER)
+TF_BINARY(e_sub, SUBTRACT)
+TF_COMPARE(e_eq, EQ)
+TF_COMPARE(e_ge, GE)
+TF_COMPARE(e_gt, GT)
+TF_COMPARE(e_le, LE)
+TF_COMPARE(e_lt, LT)
+TF_COMPARE(e_ne, NE)
+#undef TF_UNARY
+#undef TF_BINARY
+#undef TF_COMPARE
+static inline expr_t e_select(hlo_builder_t *b, expr_t pred, expr_t x, expr_t y) {
+  return hlo_build_select(b, pred, x, y);
+}
+static inline expr_t e_number(hlo_builder_t *b, double number, expr_t like) {
+  return hlo_build_number_like(b, number, like);
+}
+
+#endif

@@ -1,0 +1,467 @@
+/* Reductions, products and normalisations. Sums of narrow floats accumulate in f32, as XLA:CPU
+ * does. Products with batch dimensions become dot; Einsum is a dot, reductions and a transpose. */
+#include <math.h>
+#include <string.h>
+
+#include "tf/tf_lower.h"
+
+/* --- reductions --- */
+
+static hr_status_t reduction_dims(tf_op_t *op, int rank, hr_ints_t *out_dims) {
+  hr_ints_t axes;
+  int64_t *dims;
+  int count = 0, at;
+  bool seen[HLO_MAX_RANK] = {false};
+  HR_TRY(tf_const_ints(op, 1, &axes));
+  HR_TRY(HR_NEW_ARRAY(op->arena, axes.count, &dims));
+  for (int64_t i = 0; i < axes.count; i++) {
+    HR_TRY(tf_axis(op, axes.data[i], rank, &at));
+    if (!seen[at]) dims[count++] = at;
+    seen[at] = true;
+  }
+  *out_dims = (hr_ints_t){dims, count};
+  return NULL;
+}
+
+static bool is_narrow_float(hr_dtype_t dtype) { return dtype == HR_F16 || dtype == HR_BF16; }
+
+/* variant: opcode of the reducer; DIVIDE: mean; SQRT: Euclidean norm. */
+hr_status_t tf_lower_reduce(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  hr_ints_t dims;
+  bool keep;
+  int64_t count = 1;
+  expr_t x = tf_in(op, 0);
+  if (!x) return hlo_builder_finish(b);
+  hr_dtype_t dtype = x->shape->dtype;
+  hlo_opcode_t variant = (hlo_opcode_t)op->row->variant;
+  bool sums = variant == HLO_ADD || variant == HLO_DIVIDE || variant == HLO_SQRT;
+  HR_TRY(tf_attr_bool(op->arena, op->node, "keep_dims", false, &keep));
+  HR_TRY(reduction_dims(op, x->shape->rank, &dims));
+  for (int64_t i = 0; i < dims.count; i++) count *= x->shape->dims[dims.data[i]];
+  bool widen = is_narrow_float(dtype) && (sums || variant == HLO_MULTIPLY);
+  if (widen) x = hlo_build_convert(b, x, HR_F32);
+  if (variant == HLO_SQRT) x = e_mul(b, x, x);
+  x = tf_reduce(op, sums ? HLO_ADD : variant, x, (int)dims.count, dims.data, keep);
+  if (variant == HLO_DIVIDE && x) x = e_div(b, x, e_number(b, (double)count, x));
+  if (variant == HLO_SQRT) x = e_sqrt(b, x);
+  if (widen && x) x = hlo_build_convert(b, x, dtype);
+  return tf_out(op, 0, x);
+}
+
+hr_status_t tf_lower_l2_loss(tf_op_t *op) {
+  int64_t dims[HLO_MAX_RANK];
+  expr_t x = tf_in(op, 0);
+  if (!x) return hlo_builder_finish(op->b);
+  for (int d = 0; d < x->shape->rank; d++) dims[d] = d;
+  expr_t sum = tf_reduce(op, HLO_ADD, e_mul(op->b, x, x), x->shape->rank, dims, false);
+  return tf_out(op, 0, sum ? e_mul(op->b, sum, e_number(op->b, 0.5, sum)) : NULL);
+}
+
+/* The first index of the extreme value: the least index among those that equal the extreme. NaN is
+ * larger than all numbers, as in XLA. variant: MAXIMUM or MINIMUM. */
+hr_status_t tf_lower_arg(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  int64_t axis, dim;
+  int at;
+  hr_dtype_t dtype;
+  expr_t x = tf_in(op, 0);
+  if (!x) return hlo_builder_finish(b);
+  HR_TRY(tf_const_int(op, 1, &axis));
+  HR_TRY(tf_axis(op, axis, x->shape->rank, &at));
+  HR_TRY(tf_attr_dtype(op->arena, op->node, "output_type", &dtype));
+  if (dtype == HR_TUPLE) dtype = HR_S64;
+  dim = at;
+  expr_t extreme = tf_reduce(op, (hlo_opcode_t)op->row->variant, x, 1, &dim, true);
+  expr_t wide = tf_broadcast(b, extreme, x->shape->rank, x->shape->dims);
+  expr_t hit = e_eq(b, x, wide);
+  if (hr_dtype_is_float(x->shape->dtype)) hit = e_or(b, hit, e_ne(b, x, x));
+  expr_t index = tf_iota(b, dtype, x->shape->rank, x->shape->dims, at);
+  if (!hit || !index) return hlo_builder_finish(b);
+  expr_t last = e_number(b, (double)x->shape->dims[at], index);
+  return tf_out(op, 0, tf_reduce(op, HLO_MINIMUM, e_select(b, hit, index, last), 1, &dim, false));
+}
+
+/* Prefix sums and products as a window of the whole dimension, padded in front. */
+hr_status_t tf_lower_cumulate(tf_op_t *op) {
+  hlo_window_dim_t window[HLO_MAX_RANK];
+  int64_t axis, dim;
+  bool exclusive, reverse;
+  int at;
+  expr_t x = tf_in(op, 0);
+  if (!x) return hlo_builder_finish(op->b);
+  HR_TRY(tf_const_int(op, 1, &axis));
+  HR_TRY(tf_axis(op, axis, x->shape->rank, &at));
+  HR_TRY(tf_attr_bool(op->arena, op->node, "exclusive", false, &exclusive));
+  HR_TRY(tf_attr_bool(op->arena, op->node, "reverse", false, &reverse));
+  int64_t size = x->shape->dims[at];
+  if (!size) return tf_out(op, 0, x);
+  dim = at;
+  hlo_opcode_t scalar_op = (hlo_opcode_t)op->row->variant;
+  for (int d = 0; d < x->shape->rank; d++)
+    window[d] =
+        (hlo_window_dim_t){.size = 1, .stride = 1, .base_dilation = 1, .window_dilation = 1};
+  window[at].size = size;
+  window[at].pad_low = exclusive ? size : size - 1;
+  window[at].pad_high = exclusive ? -1 : 0;
+  if (reverse) HR_TRY(tf_reverse(op, x, 1, &dim, &x));
+  expr_t init = x ? tf_identity_value(op->b, scalar_op, x->shape->dtype) : NULL;
+  x = tf_reduce_window(op, scalar_op, x, init, window);
+  if (reverse) HR_TRY(tf_reverse(op, x, 1, &dim, &x));
+  return tf_out(op, 0, x);
+}
+
+/* --- products --- */
+
+/* One operand of a product with its last two dimensions exchanged, conjugated if wanted. */
+static expr_t exchange_last(hlo_builder_t *b, expr_t x, bool transpose) {
+  int64_t order[HLO_MAX_RANK];
+  if (!x || !transpose) return x;
+  int rank = x->shape->rank;
+  for (int d = 0; d < rank; d++) order[d] = d;
+  order[rank - 2] = rank - 1;
+  order[rank - 1] = rank - 2;
+  return tf_transpose(b, x, order);
+}
+
+static expr_t conjugate_if(hlo_builder_t *b, expr_t x, bool conjugate) {
+  if (!x || !conjugate || !hr_dtype_is_complex(x->shape->dtype)) return x;
+  return hlo_build_binary(b, HLO_COMPLEX, hlo_build_unary(b, HLO_REAL, x),
+                          e_neg(b, hlo_build_unary(b, HLO_IMAG, x)));
+}
+
+/* Batched product; leading dimensions broadcast. */
+static expr_t batch_matmul(hlo_builder_t *b, expr_t x, expr_t y) {
+  int64_t xd[HLO_MAX_RANK], yd[HLO_MAX_RANK], batch[HLO_MAX_RANK];
+  if (!x || !y) return NULL;
+  int xr = x->shape->rank, yr = y->shape->rank;
+  int rank = xr > yr ? xr : yr;
+  for (int d = 0; d < rank; d++) {
+    int64_t xn = d < rank - xr ? 1 : x->shape->dims[d - (rank - xr)];
+    int64_t yn = d < rank - yr ? 1 : y->shape->dims[d - (rank - yr)];
+    bool is_batch = d < rank - 2;
+    xd[d] = is_batch && xn == 1 ? yn : xn;
+    yd[d] = is_batch && yn == 1 ? xn : yn;
+    batch[d] = d;
+  }
+  x = tf_broadcast(b, x, rank, xd);
+  y = tf_broadcast(b, y, rank, yd);
+  int64_t last = rank - 1, before = rank - 2;
+  return tf_dot(b, x, y, rank - 2, batch, batch, 1, &last, &before);
+}
+
+hr_status_t tf_lower_matmul(tf_op_t *op) {
+  bool batch = op->row->variant;
+  bool left, right;
+  HR_TRY(tf_attr_bool(op->arena, op->node, batch ? "adj_x" : "transpose_a", false, &left));
+  HR_TRY(tf_attr_bool(op->arena, op->node, batch ? "adj_y" : "transpose_b", false, &right));
+  expr_t x = tf_in(op, 0);
+  expr_t y = tf_in(op, 1);
+  if (!x || !y) return hlo_builder_finish(op->b);
+  if (x->shape->rank < 2 || y->shape->rank < 2) return tf_error(op, "a product of vectors");
+  x = conjugate_if(op->b, exchange_last(op->b, x, left), batch && left);
+  y = conjugate_if(op->b, exchange_last(op->b, y, right), batch && right);
+  return tf_out(op, 0, batch_matmul(op->b, x, y));
+}
+
+/* Labels of an Einstein sum; "..." becomes labels 128, 129, ... counted from the right. */
+typedef struct labels {
+  int count;
+  int at[HLO_MAX_RANK];
+} labels_t;
+
+static hr_status_t read_labels(tf_op_t *op, const char **at, const char *end, int rank,
+                               labels_t *out) {
+  int letters = 0;
+  const char *p = *at;
+  for (; p < end && *p != ',' && *p != '-'; p++) letters += *p != '.' && *p != ' ';
+  out->count = 0;
+  for (; *at < p; ++*at) {
+    if (**at == ' ') continue;
+    if (**at == '.') {
+      for (int hidden = rank - letters; hidden > 0 && out->count < HLO_MAX_RANK; hidden--)
+        out->at[out->count++] = 127 + hidden;
+      *at += 2;
+    } else if (out->count < HLO_MAX_RANK) {
+      out->at[out->count++] = **at;
+    }
+  }
+  if (rank >= 0 && out->count != rank) return tf_error(op, "the equation does not fit the shapes");
+  return NULL;
+}
+
+static int find_label(const labels_t *labels, int label) {
+  for (int i = 0; i < labels->count; i++)
+    if (labels->at[i] == label) return i;
+  return -1;
+}
+
+/* Sums over labels that neither the other operand nor the result has. */
+static expr_t reduce_free(tf_op_t *op, expr_t x, labels_t *own, const labels_t *other,
+                          const labels_t *result) {
+  int64_t dims[HLO_MAX_RANK];
+  int count = 0, left = 0;
+  for (int i = 0; i < own->count; i++) {
+    bool needed = find_label(result, own->at[i]) >= 0 || find_label(other, own->at[i]) >= 0;
+    if (needed)
+      own->at[left++] = own->at[i];
+    else
+      dims[count++] = i;
+  }
+  own->count = left;
+  return tf_reduce(op, HLO_ADD, x, count, dims, false);
+}
+
+static hr_status_t order_result(tf_op_t *op, expr_t x, const labels_t *own,
+                                const labels_t *result) {
+  int64_t order[HLO_MAX_RANK];
+  for (int i = 0; i < result->count; i++) {
+    int from = find_label(own, result->at[i]);
+    if (from < 0 || own->count != result->count)
+      return tf_unsupported(op, "an equation with labels that only the result has");
+    order[i] = from;
+  }
+  return tf_out(op, 0, tf_transpose(op->b, x, order));
+}
+
+static hr_status_t einsum_pair(tf_op_t *op, expr_t x, expr_t y, labels_t in[2],
+                               const labels_t *result) {
+  int64_t xb[HLO_MAX_RANK], yb[HLO_MAX_RANK], xc[HLO_MAX_RANK], yc[HLO_MAX_RANK];
+  int batch = 0, contract = 0;
+  labels_t all = {0};
+  if (in[0].count + in[1].count > HLO_MAX_RANK) return tf_unsupported(op, "so many labels");
+  x = reduce_free(op, x, &in[0], &in[1], result);
+  y = reduce_free(op, y, &in[1], &in[0], result);
+  for (int i = 0; i < in[0].count; i++) {
+    int k = find_label(&in[1], in[0].at[i]);
+    if (k < 0) continue;
+    bool is_batch = find_label(result, in[0].at[i]) >= 0;
+    (is_batch ? xb : xc)[is_batch ? batch : contract] = i;
+    (is_batch ? yb : yc)[is_batch ? batch : contract] = k;
+    if (is_batch) all.at[all.count++] = in[0].at[i];
+    *(is_batch ? &batch : &contract) += 1;
+  }
+  for (int i = 0; i < in[0].count; i++)
+    if (find_label(&in[1], in[0].at[i]) < 0) all.at[all.count++] = in[0].at[i];
+  for (int i = 0; i < in[1].count; i++)
+    if (find_label(&in[0], in[1].at[i]) < 0) all.at[all.count++] = in[1].at[i];
+  return order_result(op, tf_dot(op->b, x, y, batch, xb, yb, contract, xc, yc), &all, result);
+}
+
+hr_status_t tf_lower_einsum(tf_op_t *op) {
+  hr_str_t equation;
+  labels_t in[2] = {{0}, {0}}, result, none = {0};
+  expr_t x[2] = {NULL, NULL};
+  HR_TRY(tf_attr_str(op->arena, op->node, "equation", "", &equation));
+  const char *at = equation.data, *end = at + equation.size;
+  int rank = 0;
+  if (op->input_count < 1 || op->input_count > 2)
+    return tf_unsupported(op, "%d operands", op->input_count);
+  for (int k = 0; k < op->input_count; k++) {
+    x[k] = tf_in(op, k);
+    if (!x[k]) return hlo_builder_finish(op->b);
+    HR_TRY(read_labels(op, &at, end, x[k]->shape->rank, &in[k]));
+    for (int i = 0; i < in[k].count; i++) {
+      if (in[k].at[i] > 127 && in[k].at[i] - 127 > rank) rank = in[k].at[i] - 127;
+      for (int j = 0; j < i; j++)
+        if (in[k].at[i] == in[k].at[j]) return tf_unsupported(op, "a repeated label");
+    }
+    while (at < end && (*at == ',' || *at == '-' || *at == '>')) at++;
+  }
+  int letters = 0;
+  bool dots = memchr(at, '.', (size_t)(end - at)) != NULL;
+  for (const char *p = at; p < end; p++) letters += *p != '.' && *p != ' ';
+  HR_TRY(read_labels(op, &at, end, letters + (dots ? rank : 0), &result));
+  if (op->input_count == 2) return einsum_pair(op, x[0], x[1], in, &result);
+  x[0] = reduce_free(op, x[0], &in[0], &none, &result);
+  return order_result(op, x[0], &in[0], &result);
+}
+
+/* --- softmax and losses --- */
+
+/* x minus its maximum along the last dimension. */
+static expr_t shifted_logits(tf_op_t *op, expr_t x) {
+  int64_t last = x->shape->rank - 1;
+  expr_t top = tf_reduce(op, HLO_MAXIMUM, x, 1, &last, true);
+  return e_sub(op->b, x, tf_broadcast(op->b, top, x->shape->rank, x->shape->dims));
+}
+
+static expr_t sum_last(tf_op_t *op, expr_t x, bool spread) {
+  if (!x) return NULL;
+  int64_t last = x->shape->rank - 1;
+  expr_t sum = tf_reduce(op, HLO_ADD, x, 1, &last, spread);
+  return spread ? tf_broadcast(op->b, sum, x->shape->rank, x->shape->dims) : sum;
+}
+
+static hr_status_t check_logits(tf_op_t *op, expr_t x) {
+  if (x && x->shape->rank < 1) return tf_error(op, "logits without classes");
+  return NULL;
+}
+
+hr_status_t tf_lower_softmax(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  expr_t x = tf_in(op, 0);
+  HR_TRY(check_logits(op, x));
+  if (!x) return hlo_builder_finish(b);
+  hr_dtype_t dtype = x->shape->dtype;
+  if (is_narrow_float(dtype)) x = hlo_build_convert(b, x, HR_F32);
+  expr_t shifted = x ? shifted_logits(op, x) : NULL;
+  expr_t powers = e_exp(b, shifted);
+  expr_t sum = sum_last(op, powers, true);
+  x = op->row->variant ? e_sub(b, shifted, e_log(b, sum)) : e_div(b, powers, sum);
+  return tf_out(op, 0, x && x->shape->dtype != dtype ? hlo_build_convert(b, x, dtype) : x);
+}
+
+/* Outputs: loss by row, and the gradient with respect to the logits. variant 1: labels are classes.
+ */
+hr_status_t tf_lower_cross_entropy(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  expr_t x = tf_in(op, 0);
+  expr_t labels = tf_in(op, 1);
+  HR_TRY(check_logits(op, x));
+  if (!x || !labels) return hlo_builder_finish(b);
+  if (op->row->variant) {
+    if (x->shape->rank != 2) return tf_error(op, "logits of %d dimensions", x->shape->rank);
+    int64_t wide[] = {x->shape->dims[0], 1};
+    expr_t classes = tf_broadcast(b, tf_reshape(b, labels, 2, wide), 2, x->shape->dims);
+    expr_t index = tf_iota(b, labels->shape->dtype, 2, x->shape->dims, 1);
+    expr_t hit = e_eq(b, classes, index);
+    labels = hit ? hlo_build_convert(b, hit, x->shape->dtype) : NULL;
+  } else {
+    tf_broadcast_pair(b, &x, &labels);
+    if (!x) return hlo_builder_finish(b);
+  }
+  expr_t shifted = shifted_logits(op, x);
+  expr_t powers = e_exp(b, shifted);
+  expr_t sum = sum_last(op, powers, true);
+  expr_t terms = e_mul(b, labels, e_sub(b, e_log(b, sum), shifted));
+  HR_TRY(tf_out(op, 0, sum_last(op, terms, false)));
+  return tf_out(op, 1, e_sub(b, e_div(b, powers, sum), labels));
+}
+
+/* --- biases and batch normalisation --- */
+
+static hr_status_t channel_dim(tf_op_t *op, int rank, int *out_dim) {
+  hr_str_t format;
+  HR_TRY(tf_attr_str(op->arena, op->node, "data_format", "NHWC", &format));
+  if (rank < 2) return tf_error(op, "an array of %d dimensions", rank);
+  *out_dim = format.size > 1 && format.data[0] == 'N' && format.data[1] == 'C' ? 1 : rank - 1;
+  return NULL;
+}
+
+/* A vector of channels over the shape of x. */
+static expr_t spread_channels(hlo_builder_t *b, expr_t vector, expr_t x, int channel) {
+  int64_t dims[HLO_MAX_RANK];
+  if (!vector || !x) return NULL;
+  for (int d = 0; d < x->shape->rank; d++) dims[d] = d == channel ? x->shape->dims[d] : 1;
+  return tf_broadcast(b, tf_reshape(b, vector, x->shape->rank, dims), x->shape->rank,
+                      x->shape->dims);
+}
+
+static int other_dims(expr_t x, int channel, int64_t *dims) {
+  int count = 0;
+  for (int d = 0; d < x->shape->rank; d++)
+    if (d != channel) dims[count++] = d;
+  return count;
+}
+
+hr_status_t tf_lower_bias_add(tf_op_t *op) {
+  int channel;
+  expr_t x = tf_in(op, 0);
+  if (!x) return hlo_builder_finish(op->b);
+  HR_TRY(channel_dim(op, x->shape->rank, &channel));
+  return tf_out(op, 0, e_add(op->b, x, spread_channels(op->b, tf_in(op, 1), x, channel)));
+}
+
+hr_status_t tf_lower_bias_add_grad(tf_op_t *op) {
+  int64_t dims[HLO_MAX_RANK];
+  int channel;
+  expr_t x = tf_in(op, 0);
+  if (!x) return hlo_builder_finish(op->b);
+  HR_TRY(channel_dim(op, x->shape->rank, &channel));
+  return tf_out(op, 0, tf_reduce(op, HLO_ADD, x, other_dims(x, channel, dims), dims, false));
+}
+
+/* inputs: x, scale, offset, mean, variance. Outputs: y, mean, variance, and the two for the
+ * gradient. In training the variance that is returned is unbiased, that of the gradient is not. */
+hr_status_t tf_lower_batch_norm(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  double epsilon, factor;
+  bool training;
+  int channel;
+  int64_t dims[HLO_MAX_RANK];
+  expr_t in = tf_in(op, 0), scale = tf_in(op, 1), offset = tf_in(op, 2);
+  expr_t mean = tf_in(op, 3), variance = tf_in(op, 4);
+  if (!in || !variance) return hlo_builder_finish(b);
+  HR_TRY(tf_attr_float(op->arena, op->node, "epsilon", 1e-4, &epsilon));
+  HR_TRY(tf_attr_float(op->arena, op->node, "exponential_avg_factor", 1, &factor));
+  HR_TRY(tf_attr_bool(op->arena, op->node, "is_training", true, &training));
+  HR_TRY(channel_dim(op, in->shape->rank, &channel));
+  expr_t x = in->shape->dtype == HR_F32 ? in : hlo_build_convert(b, in, HR_F32);
+  expr_t used_mean = mean, used_variance = variance;
+  if (training && x) {
+    int count = other_dims(x, channel, dims);
+    double n = (double)hlo_shape_elements(x->shape) / (double)x->shape->dims[channel];
+    expr_t sum = tf_reduce(op, HLO_ADD, x, count, dims, false);
+    used_mean = sum ? e_div(b, sum, e_number(b, n, sum)) : NULL;
+    expr_t difference = e_sub(b, x, spread_channels(b, used_mean, x, channel));
+    expr_t squares = tf_reduce(op, HLO_ADD, e_mul(b, difference, difference), count, dims, false);
+    used_variance = squares ? e_div(b, squares, e_number(b, n, squares)) : NULL;
+    expr_t unbiased = used_variance
+                          ? e_mul(b, used_variance, e_number(b, n > 1 ? n / (n - 1) : 1, squares))
+                          : NULL;
+    expr_t rest = unbiased && factor != 1 ? e_number(b, 1 - factor, unbiased) : NULL;
+    expr_t part = rest ? e_number(b, factor, unbiased) : NULL;
+    mean = rest ? e_add(b, e_mul(b, rest, mean), e_mul(b, part, used_mean)) : used_mean;
+    variance = rest ? e_add(b, e_mul(b, rest, variance), e_mul(b, part, unbiased)) : unbiased;
+  }
+  if (!used_variance) return hlo_builder_finish(b);
+  expr_t inverse = e_rsqrt(b, e_add(b, used_variance, e_number(b, epsilon, used_variance)));
+  expr_t slope = e_mul(b, inverse, scale);
+  expr_t centred = e_sub(b, x, spread_channels(b, used_mean, x, channel));
+  expr_t y = e_add(b, e_mul(b, centred, spread_channels(b, slope, x, channel)),
+                   spread_channels(b, offset, x, channel));
+  if (y && in->shape->dtype != HR_F32) y = hlo_build_convert(b, y, in->shape->dtype);
+  HR_TRY(tf_out(op, 0, y));
+  HR_TRY(tf_out(op, 1, mean));
+  HR_TRY(tf_out(op, 2, variance));
+  HR_TRY(tf_out(op, 3, used_mean));
+  HR_TRY(tf_out(op, 4, used_variance));
+  return tf_out(op, 5, used_variance);
+}
+
+/* inputs: dy, x, scale, mean, variance (of FusedBatchNorm's reserve spaces). */
+hr_status_t tf_lower_batch_norm_grad(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  double epsilon;
+  bool training;
+  int channel;
+  int64_t dims[HLO_MAX_RANK];
+  expr_t dy = tf_in(op, 0), x = tf_in(op, 1), scale = tf_in(op, 2);
+  expr_t mean = tf_in(op, 3), variance = tf_in(op, 4);
+  if (!dy || !x || !variance) return hlo_builder_finish(b);
+  HR_TRY(tf_attr_float(op->arena, op->node, "epsilon", 1e-4, &epsilon));
+  HR_TRY(tf_attr_bool(op->arena, op->node, "is_training", true, &training));
+  HR_TRY(channel_dim(op, x->shape->rank, &channel));
+  int count = other_dims(x, channel, dims);
+  double n = (double)hlo_shape_elements(x->shape) / (double)x->shape->dims[channel];
+  expr_t inverse = e_rsqrt(b, e_add(b, variance, e_number(b, epsilon, variance)));
+  expr_t centred = e_sub(b, x, spread_channels(b, mean, x, channel));
+  expr_t sum_dy = tf_reduce(op, HLO_ADD, dy, count, dims, false);
+  expr_t sum_dy_x = tf_reduce(op, HLO_ADD, e_mul(b, dy, centred), count, dims, false);
+  expr_t slope = e_mul(b, scale, inverse);
+  expr_t dx = dy;
+  if (training && sum_dy && sum_dy_x) {
+    expr_t size = e_number(b, n, sum_dy);
+    expr_t mean_dy = e_div(b, sum_dy, size);
+    expr_t along = e_mul(b, e_div(b, sum_dy_x, size), e_mul(b, inverse, inverse));
+    dx = e_sub(b, e_sub(b, dy, spread_channels(b, mean_dy, x, channel)),
+               e_mul(b, centred, spread_channels(b, along, x, channel)));
+  }
+  HR_TRY(tf_out(op, 0, e_mul(b, dx, spread_channels(b, slope, x, channel))));
+  HR_TRY(tf_out(op, 1, e_mul(b, sum_dy_x, inverse)));
+  HR_TRY(tf_out(op, 2, sum_dy));
+  int64_t none = 0;
+  HR_TRY(tf_out(op, 3, tf_fill(b, 0, HR_F32, 1, &none)));
+  return tf_out(op, 4, tf_fill(b, 0, HR_F32, 1, &none));
+}

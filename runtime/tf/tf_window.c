@@ -1,0 +1,197 @@
+/* Convolutions and pooling over two or three spatial dimensions, with data formats NHWC, NCHW,
+ * NDHWC and NCDHW. Padding is VALID, SAME (TensorFlow's: the odd element goes to the end) or
+ * EXPLICIT. Not here: gradients of convolutions. */
+#include <math.h>
+
+#include "tf/tf_lower.h"
+
+typedef struct layout {
+  int rank;
+  int batch;
+  int feature;
+  int spatial_count;
+  int64_t spatial[HLO_MAX_RANK];
+} layout_t;
+
+static hr_status_t read_layout(tf_op_t *op, int rank, layout_t *out) {
+  hr_str_t format;
+  HR_TRY(tf_attr_str(op->arena, op->node, "data_format", rank == 5 ? "NDHWC" : "NHWC", &format));
+  bool first = format.size > 1 && format.data[1] == 'C';
+  if (rank != 4 && rank != 5) return tf_unsupported(op, "an array of %d dimensions", rank);
+  *out = (layout_t){.rank = rank, .feature = first ? 1 : rank - 1, .spatial_count = rank - 2};
+  for (int s = 0; s < rank - 2; s++) out->spatial[s] = first ? s + 2 : s + 1;
+  return NULL;
+}
+
+/* Window along one dimension: padding of SAME makes ceil(size / stride) results. */
+static hlo_window_dim_t window_dim(int64_t size, int64_t window, int64_t stride, int64_t dilation,
+                                   bool same) {
+  hlo_window_dim_t dim = {
+      .size = window, .stride = stride, .base_dilation = 1, .window_dilation = dilation};
+  if (!same) return dim;
+  int64_t results = (size + stride - 1) / stride;
+  int64_t total = (results - 1) * stride + (window - 1) * dilation + 1 - size;
+  if (total < 0) total = 0;
+  dim.pad_low = total / 2;
+  dim.pad_high = total - total / 2;
+  return dim;
+}
+
+static hr_status_t attr_list(tf_op_t *op, const char *name, int rank, int64_t out[HLO_MAX_RANK]) {
+  hr_ints_t list;
+  HR_TRY(tf_attr_ints(op->arena, op->node, name, &list));
+  if (list.count && list.count != rank)
+    return tf_error(op, "attribute %s has %ld entries, want %d", name, (long)list.count, rank);
+  for (int d = 0; d < rank; d++) {
+    out[d] = list.count ? list.data[d] : 1;
+    if (out[d] < 1) return tf_error(op, "attribute %s has the entry %ld", name, (long)out[d]);
+  }
+  return NULL;
+}
+
+/* Padding of one spatial dimension, EXPLICIT ones from explicit_paddings. */
+static hr_status_t make_window(tf_op_t *op, const layout_t *layout, const hlo_shape_t *shape,
+                               const int64_t *sizes, hlo_window_dim_t *out) {
+  int64_t strides[HLO_MAX_RANK], dilations[HLO_MAX_RANK];
+  hr_str_t padding;
+  hr_ints_t explicit;
+  HR_TRY(attr_list(op, "strides", layout->rank, strides));
+  HR_TRY(attr_list(op, "dilations", layout->rank, dilations));
+  HR_TRY(tf_attr_str(op->arena, op->node, "padding", "VALID", &padding));
+  HR_TRY(tf_attr_ints(op->arena, op->node, "explicit_paddings", &explicit));
+  bool is_explicit = hr_str_is(padding, "EXPLICIT");
+  if (is_explicit && explicit.count != 2 * layout->rank)
+    return tf_error(op, "%ld explicit paddings", (long)explicit.count);
+  for (int s = 0; s < layout->spatial_count; s++) {
+    int64_t d = layout->spatial[s];
+    out[s] =
+        window_dim(shape->dims[d], sizes[s], strides[d], dilations[d], hr_str_is(padding, "SAME"));
+    if (!is_explicit) continue;
+    out[s].pad_low = explicit.data[2 * d];
+    out[s].pad_high = explicit.data[2 * d + 1];
+  }
+  return NULL;
+}
+
+static hr_status_t build_convolution(tf_op_t *op, const layout_t *layout, expr_t x, expr_t kernel,
+                                     const hlo_window_dim_t *dims, int64_t groups) {
+  hlo_window_t *window;
+  hlo_dim_labels_t *labels;
+  void *copy;
+  hr_ints_t spatial, kernel_spatial;
+  int count = layout->spatial_count;
+  int64_t places[HLO_MAX_RANK];
+  for (int s = 0; s < count; s++) places[s] = s;
+  HR_TRY(HR_NEW(op->arena, &window));
+  HR_TRY(HR_NEW(op->arena, &labels));
+  HR_TRY(hr_arena_copy(op->arena, dims, (size_t)count * sizeof *dims, &copy));
+  HR_TRY(hr_arena_ints(op->arena, layout->spatial, count, &spatial));
+  HR_TRY(hr_arena_ints(op->arena, places, count, &kernel_spatial));
+  *window = (hlo_window_t){count, copy};
+  *labels = (hlo_dim_labels_t){.spatial_rank = count,
+                               .lhs_rank = layout->rank,
+                               .rhs_rank = layout->rank,
+                               .out_rank = layout->rank,
+                               .lhs_batch = layout->batch,
+                               .lhs_feature = layout->feature,
+                               .rhs_input_feature = count,
+                               .rhs_output_feature = count + 1,
+                               .out_batch = layout->batch,
+                               .out_feature = layout->feature,
+                               .lhs_spatial = spatial.data,
+                               .rhs_spatial = kernel_spatial.data,
+                               .out_spatial = spatial.data};
+  hlo_attr_t attrs[] = {{.key = HLO_ATTR_WINDOW, .window = window},
+                        {.key = HLO_ATTR_DIM_LABELS, .labels = labels},
+                        hlo_attr_of_int(HLO_ATTR_FEATURE_GROUP_COUNT, groups)};
+  expr_t operands[] = {x, kernel};
+  return tf_out(op, 0, hlo_build(op->b, HLO_CONVOLUTION, NULL, 2, operands, 3, attrs, 0, NULL));
+}
+
+/* variant 1: depthwise; the kernel [h, w, c, m] becomes [h, w, 1, c m] with c groups. */
+hr_status_t tf_lower_convolution(tf_op_t *op) {
+  layout_t layout;
+  hlo_window_dim_t dims[HLO_MAX_RANK];
+  expr_t x = tf_in(op, 0), kernel = tf_in(op, 1);
+  if (!x || !kernel) return hlo_builder_finish(op->b);
+  HR_TRY(read_layout(op, x->shape->rank, &layout));
+  if (kernel->shape->rank != layout.rank) return tf_error(op, "a kernel of another rank");
+  HR_TRY(make_window(op, &layout, x->shape, kernel->shape->dims, dims));
+  int count = layout.spatial_count;
+  int64_t features = x->shape->dims[layout.feature];
+  int64_t in = kernel->shape->dims[count];
+  if (op->row->variant) {
+    int64_t sizes[HLO_MAX_RANK];
+    for (int s = 0; s < count; s++) sizes[s] = kernel->shape->dims[s];
+    sizes[count] = 1;
+    sizes[count + 1] = in * kernel->shape->dims[count + 1];
+    return build_convolution(op, &layout, x, tf_reshape(op->b, kernel, layout.rank, sizes), dims,
+                             features);
+  }
+  if (!in || features % in)
+    return tf_error(op, "%ld features in groups of %ld", (long)features, (long)in);
+  return build_convolution(op, &layout, x, kernel, dims, features / in);
+}
+
+/* --- pooling --- */
+
+static hr_status_t pool_window(tf_op_t *op, const layout_t *layout, const hlo_shape_t *shape,
+                               hlo_window_dim_t *out) {
+  int64_t sizes[HLO_MAX_RANK], window[HLO_MAX_RANK];
+  hlo_window_dim_t spatial[HLO_MAX_RANK];
+  HR_TRY(attr_list(op, "ksize", layout->rank, sizes));
+  for (int s = 0; s < layout->spatial_count; s++) window[s] = sizes[layout->spatial[s]];
+  HR_TRY(make_window(op, layout, shape, window, spatial));
+  for (int d = 0; d < layout->rank; d++)
+    out[d] = (hlo_window_dim_t){.size = 1, .stride = 1, .base_dilation = 1, .window_dilation = 1};
+  for (int s = 0; s < layout->spatial_count; s++) out[layout->spatial[s]] = spatial[s];
+  return NULL;
+}
+
+/* variant: MAXIMUM, or ADD for the average over elements inside the array. */
+hr_status_t tf_lower_pool(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  layout_t layout;
+  hlo_window_dim_t dims[HLO_MAX_RANK];
+  expr_t x = tf_in(op, 0);
+  if (!x) return hlo_builder_finish(b);
+  HR_TRY(read_layout(op, x->shape->rank, &layout));
+  HR_TRY(pool_window(op, &layout, x->shape, dims));
+  hlo_opcode_t scalar_op = (hlo_opcode_t)op->row->variant;
+  hr_dtype_t dtype = x->shape->dtype;
+  expr_t result = tf_reduce_window(op, scalar_op, x, tf_identity_value(b, scalar_op, dtype), dims);
+  if (scalar_op == HLO_MAXIMUM || !result) return tf_out(op, 0, result);
+  expr_t ones = tf_fill(b, 1, dtype, x->shape->rank, x->shape->dims);
+  expr_t counts = tf_reduce_window(op, HLO_ADD, ones, tf_scalar(b, 0, dtype), dims);
+  return tf_out(op, 0, e_div(b, result, counts));
+}
+
+/* Gradient of max pooling: the first maximum of each window gets its gradient.
+ * inputs: x, y, dy. */
+hr_status_t tf_lower_max_pool_grad(tf_op_t *op) {
+  layout_t layout;
+  hlo_window_dim_t dims[HLO_MAX_RANK];
+  hlo_window_t *window;
+  void *copy;
+  hlo_builder_t select;
+  expr_t x = tf_in(op, 0), dy = tf_in(op, 2);
+  if (!x || !dy) return hlo_builder_finish(op->b);
+  hr_dtype_t dtype = x->shape->dtype;
+  HR_TRY(read_layout(op, x->shape->rank, &layout));
+  HR_TRY(pool_window(op, &layout, x->shape, dims));
+  HR_TRY(HR_NEW(op->arena, &window));
+  HR_TRY(hr_arena_copy(op->arena, dims, (size_t)layout.rank * sizeof *dims, &copy));
+  *window = (hlo_window_t){layout.rank, copy};
+  HR_TRY(tf_computation_begin(op->scope->compiler, "select_ge", &select));
+  expr_t p = hlo_build_parameter(&select, 0, hlo_shape_scalar(dtype));
+  expr_t q = hlo_build_parameter(&select, 1, hlo_shape_scalar(dtype));
+  HR_TRY(tf_computation_end(op->scope->compiler, &select, e_ge(&select, p, q)));
+  hlo_computation_t *called[] = {select.computation, tf_reducer(op, HLO_ADD, dtype)};
+  hlo_attr_t attrs[] = {{.key = HLO_ATTR_WINDOW, .window = window},
+                        hlo_attr_of_called(HLO_ATTR_SELECT, 1),
+                        hlo_attr_of_called(HLO_ATTR_SCATTER, 1)};
+  expr_t operands[] = {x, dy, tf_scalar(op->b, 0, dtype)};
+  if (!called[1]) return hlo_builder_finish(op->b);
+  return tf_out(op, 0,
+                hlo_build(op->b, HLO_SELECT_AND_SCATTER, NULL, 3, operands, 3, attrs, 2, called));
+}

@@ -1,0 +1,89 @@
+/* TensorFlow's XlaCompiler: a graph or function becomes an HLO computation by symbolic execution.
+ * Every node is executed once on expressions instead of tensors and appends instructions to a
+ * builder; shapes are those of the instructions, so that all sizes must be static.
+ *
+ *   run-time parameters: [kParameter values] [initial values of kResource arguments]
+ *   results:             [_Retval values]    [updated values of kResource arguments]
+ *
+ * Within each block the order is that of the arguments. The result is always a tuple.
+ * Errors:  UNSUPPORTED with all operations that are not supported, and the names of their nodes;
+ *          INVALID with the node for anything that does not fit.
+ * Owner:   results live in the module's arena; the graph must outlive the compilation.
+ * Source:  TensorFlow 1.8, tensorflow::XlaCompiler. */
+#ifndef TF_XLA_COMPILER_H
+#define TF_XLA_COMPILER_H
+
+#include "ir/module.h"
+#include "tf/tf_graph.h"
+
+typedef enum xla_argument_kind {
+  XLA_ARGUMENT_PARAMETER, /* a run-time parameter */
+  XLA_ARGUMENT_CONSTANT,  /* a compile-time constant, which takes no parameter */
+  XLA_ARGUMENT_RESOURCE   /* a variable; its value is a parameter if it is initialised */
+} xla_argument_kind_t;
+
+typedef struct xla_argument {
+  xla_argument_kind_t kind;
+  const hlo_shape_t *shape; /* PARAMETER; RESOURCE: shape of its value, NULL if not initialised */
+  hlo_value_t *constant;    /* CONSTANT */
+  hr_str_t name;            /* for metadata and messages */
+  bool initialized;         /* RESOURCE */
+} xla_argument_t;
+
+typedef struct xla_compile_options {
+  bool use_tuple_arg; /* one tuple parameter instead of one parameter each */
+  bool return_updated_values_for_all_resources; /* unmodified ones too, as loop bodies need */
+  bool resolve_compile_time_constants;          /* constant results are not computed */
+} xla_compile_options_t;
+
+typedef struct xla_output {
+  bool is_constant; /* resolved at compile time: no result of the computation */
+  hlo_value_t *constant;
+  const hlo_shape_t *shape;
+} xla_output_t;
+
+typedef struct xla_resource_update {
+  int input_index; /* argument */
+  const hlo_shape_t *shape;
+  bool modified; /* the value can differ from the initial one */
+} xla_resource_update_t;
+
+typedef struct xla_compilation_result {
+  int parameter_count;
+  int *input_mapping; /* argument of each parameter */
+  int output_count;
+  xla_output_t *outputs; /* one per result of the function */
+  int update_count;
+  xla_resource_update_t *updates; /* in the order of the results after the outputs */
+  hlo_computation_t *computation;
+} xla_compilation_result_t;
+
+/* A tensor of the main graph that is fed or fetched, for xla_compile_graph. */
+typedef struct xla_graph_signature {
+  int feed_count;
+  const tf_input_t *feeds; /* argument k takes the place of this output */
+  int fetch_count;
+  const tf_input_t *fetches;
+  int variable_count;
+  const hr_str_t *variables; /* argument feed_count + k is the variable of this name */
+  int target_count;
+  const int *targets; /* nodes that must run although nothing of them is fetched */
+} xla_graph_signature_t;
+
+/* Compiles the main graph, or a function whose arguments are in order. The module gets the
+ * computation and those that it calls, callees first; the computation becomes its entry. */
+hr_status_t xla_compile_graph(const tf_graph_t *graph, const xla_graph_signature_t *signature,
+                              int argument_count, const xla_argument_t *arguments,
+                              const xla_compile_options_t *options, hlo_module_t *module,
+                              xla_compilation_result_t *out_result);
+hr_status_t xla_compile_function(const tf_graph_t *graph, const tf_body_t *function,
+                                 int argument_count, const xla_argument_t *arguments,
+                                 const xla_compile_options_t *options, hlo_module_t *module,
+                                 xla_compilation_result_t *out_result);
+
+/* Lists operations that nodes needed for the results have and tf_ops.def has not.
+ * Errors: UNSUPPORTED with every such operation and the names of its nodes. */
+hr_status_t xla_validate(const tf_graph_t *graph, const tf_body_t *body, int count,
+                         const tf_input_t *needed, const bool *is_fed);
+
+#endif

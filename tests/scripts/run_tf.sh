@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# TensorFlow graphs: the cases of tests/cases/tf, whose results are TensorFlow's, in both engines; feeds, fetches and
+# variables of a graph as text; the list of unsupported operations; damaged files.
+set -u
+. "$(dirname "$0")/common.sh"
+
+cases=$source_dir/tests/cases/tf
+count=$(find "$cases" -name '*.pb' | wc -l)
+for engine in reference compiled; do
+  timeout -k 5 300 "$hlorun" test --engine="$engine" "$cases"/*.pb >"$work/out" 2>&1 </dev/null
+  if [ "$(tail -n 1 "$work/out")" = "$count passed, 0 failed" ]; then passed=$((passed + count))
+  else fail "tests/cases/tf, $engine engine" "$work/out"; fi
+done
+
+# The order of parameters: feeds, then variables; of results: fetches, then updated variables.
+cat >"$work/step.pbtxt" <<'TEXT'
+# One step: y = x w, then w += x.
+node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
+node {
+  name: "w" op: "VarHandleOp"
+  attr { key: "dtype" value { type: DT_FLOAT } }
+  attr { key: "shape" value { shape { dim { size: 2 } } } }
+  attr { key: "shared_name" value { s: "weights" } }
+}
+node { name: "read" op: "ReadVariableOp" input: "w" }
+node { name: "y" op: "Mul" input: "x" input: "read" }
+node { name: "step" op: "AssignAddVariableOp" input: "w" input: "x" input: "^y" }
+node { name: "after" op: "ReadVariableOp" input: "w" input: "^step" }
+versions { producer: 2000 }
+TEXT
+"$hlorun" --feed x:0='f32[2]' --fetch y:0 --fetch after --input '0={1,2}' --input '1={3,4}' "$work/step.pbtxt" \
+  >"$work/out" 2>&1
+printf 'out0 = f32[2] {3, 8}\nout1 = f32[2] {4, 6}\nout2 = f32[2] {4, 6}\n' >"$work/want"
+if cmp -s "$work/out" "$work/want"; then pass; else fail "feeds, fetches and variables" "$work/out"; fi
+
+"$hlorun" --feed x='f32[2]' --fetch y --fetch after --steps 3 --carry 2:1 --input '0={1,2}' --input '1={3,4}' \
+  "$work/step.pbtxt" >"$work/out" 2>/dev/null
+printf 'out0 = f32[2] {5, 16}\nout1 = f32[2] {6, 10}\nout2 = f32[2] {6, 10}\n' >"$work/want"
+if cmp -s "$work/out" "$work/want"; then pass; else fail "three steps" "$work/out"; fi
+
+"$hlorun" --fetch y:0 --input '0={1,2}' "$work/step.pbtxt" >"$work/out" 2>&1
+code=$?
+if [ $code -ne 0 ] && grep -q 'shape of x is not known.*--feed x:0=' "$work/out"; then pass
+else fail "a placeholder of unknown shape: exit code $code" "$work/out"; fi
+
+"$hlorun" convert --feed 'x=f32[2]' --fetch y "$work/step.pbtxt" >"$work/out" 2>&1
+if grep -q 'multiply' "$work/out"; then pass; else fail "convert" "$work/out"; fi
+
+# All unsupported operations in one message.
+cat >"$work/strange.pbtxt" <<'TEXT'
+node { name: "a" op: "StrangeOne" }
+node { name: "b" op: "StrangeTwo" input: "a" }
+node { name: "c" op: "StrangeOne" input: "b" }
+TEXT
+"$hlorun" check "$work/strange.pbtxt" >"$work/out" 2>&1
+code=$?
+if [ $code -ne 0 ] && grep -q 'StrangeOne (.*a.*c\|StrangeOne (.*c.*a' "$work/out" && grep -q 'StrangeTwo (b)' "$work/out"
+then pass; else fail "unsupported operations: exit code $code" "$work/out"; fi
+
+# Damaged files are refused, or are shorter graphs; none crashes.
+for name in loops movement; do
+  size=$(stat -c %s "$cases/$name.pb")
+  for part in 3 10 25 50 75 90 99; do
+    head -c $((size * part / 100)) "$cases/$name.pb" >"$work/cut.pb"
+    timeout -k 5 30 "$hlorun" check "$work/cut.pb" >"$work/out" 2>&1
+    code=$?
+    if [ $code -lt 100 ]; then pass
+    else fail "$name.pb cut to $part%: exit code $code" "$work/out"; fi
+  done
+done
+
+finish
