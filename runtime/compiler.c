@@ -82,7 +82,7 @@ static hr_status_t check_all_groups(const hlo_module_t *module, plan_grid_t grid
 }
 
 /* A longer schedule runs without a proof, so that loading stays quick. */
-#define PROOF_EVENTS 5000000 /* of all processes */
+#define PROOF_EVENTS 5000000 /* events of all processes */
 #define PROOF_EVENTS_OF_ONE 100000
 
 static hr_status_t refuse(const check_program_t *programs, const check_result_t *result) {

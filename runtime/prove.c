@@ -13,8 +13,8 @@
 #include "partition/program.h"
 #include "read/read.h"
 
-#define PROGRAM_BYTES_MAX (4u << 20) /* of one program */
-#define ALL_BYTES_MAX (32u << 20)    /* of all different ones */
+#define PROGRAM_BYTES_MAX (4u << 20) /* size of one program */
+#define ALL_BYTES_MAX (32u << 20)    /* size of all different programs */
 
 typedef struct program_digest {
   hr_digest_t text;

@@ -18,7 +18,7 @@
 #define MAX_COMPILED 32     /* compilations per program */
 
 typedef struct variant {
-  int64_t *sizes; /* of the dynamic dimensions, in order */
+  int64_t *sizes; /* sizes of the dynamic dimensions, in order */
   uint64_t used;  /* time of last use, in calls; 0: free entry */
   compiled_program_t compiled;
   exec_compiled_t *machine; /* NULL: compilation failed for these sizes */

@@ -14,10 +14,10 @@ typedef struct specializations_options {
   hr_buffer_t *bytes; /* the program's text; retained */
   compiler_options_t
       compiler;       /* as it was compiled; its strings must last as long as the copies are made */
-  const plan_t *plan; /* of the program, which can_specialise; outlives the copies */
+  const plan_t *plan; /* plan of the program, which can_specialise; outlives the copies */
   hr_status_t (*make_machine)(void *context, const compiled_program_t *compiled,
                               exec_compiled_t **out_machine);
-  void *context; /* of make_machine */
+  void *context; /* context of make_machine */
 } specializations_options_t;
 
 /* Thread: one caller at a time, as for all functions here. Errors: NO_MEMORY. */

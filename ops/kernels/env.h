@@ -33,8 +33,9 @@ typedef struct op_request op_request_t; /* a transfer under way; op_comm_ops_t.w
 
 /* --- services --------------------------------------------------------------------------------- */
 
-/* The engine. All functions are there (but `state` of op_env_local, whose ops need none), and
- * run_parallel, which is NULL where one process only can run: the op then reports UNSUPPORTED. */
+/* The engine. All functions are there, with two exceptions: `state` where single instructions are
+ * computed outside of a run (pure.h), and run_parallel where one process only can run; the op then
+ * reports UNSUPPORTED. */
 typedef struct op_engine_ops {
   /* Runs a computation on whole values and gives its result. Takes the arguments' references away,
    * also when it fails. */
@@ -162,7 +163,7 @@ struct op_env {
   const op_channel_ops_t *channel_ops;
   void *feeds;
   const op_feed_ops_t *feed_ops;
-  void *verify; /* of the layer that compares the processes' communication, above comm_ops */
+  void *verify; /* layer that compares the processes' communication, above comm_ops */
   /* Compiled code for a computation that combines elements. NULL: none for any. */
   const void *combiners;
   op_combiner_t (*combiner)(op_env_t *env, const hlo_computation_t *computation);

@@ -20,16 +20,6 @@ typedef struct op_kernel {
 
 extern const op_kernel_t *const op_kernels[HLO_OPCODE_COUNT]; /* from ops.def */
 
-/* --- single instructions, without the program around them --- */
-/* Has it a kernel that needs nothing but operands: no peers, feeds, randomness, nor the library of
- * custom calls? */
-bool op_is_pure(const hlo_instr_t *instr);
-/* The step of an instruction whose operands have the shapes that the program says, prepared. */
-hr_status_t op_step_init(hr_arena_t *arena, const hlo_instr_t *instr, op_step_t *out_step);
-/* One process that nobody cancels, for kernels of such steps; computations are not called there:
- * UNSUPPORTED. */
-op_env_t op_env_local(hr_arena_t *scratch);
-
 /* Result arrays. op_output: shape step->out_shape (an array), undefined contents. */
 hr_status_t op_output(op_env_t *env, const op_step_t *step, hlo_value_t **out_value);
 /* An array that a collective takes or makes: where the peers reach it, if there is such memory.

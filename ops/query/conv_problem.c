@@ -191,8 +191,10 @@ static double element_count(const int64_t *sizes, int rank) {
 /* A window that goes on in steps without holes: patches of an image. */
 static bool has_stride_only(const conv_problem_t *forward) {
   bool steps = false, holes = false;
-  for (int d = 0; d < forward->spatial; d++)
-    steps |= forward->stride[d] > 1, holes |= forward->dilation[d] > 1;
+  for (int d = 0; d < forward->spatial; d++) {
+    steps |= forward->stride[d] > 1;
+    holes |= forward->dilation[d] > 1;
+  }
   return steps && !holes;
 }
 

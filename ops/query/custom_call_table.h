@@ -16,7 +16,7 @@ typedef enum op_custom_trait {
 typedef struct op_custom_call {
   const char *target; /* '?' stands for any one character; "_ffi" may follow */
   int row;            /* in custom_calls.def, or OP_CUSTOM_HOST */
-  int traits;         /* of op_custom_trait_t */
+  int traits;         /* bits of op_custom_trait_t */
   const char *note;   /* for targets that are refused or skipped: why, and what to do about it */
 } op_custom_call_t;
 

@@ -88,7 +88,8 @@ hr_status_t op_group_members(hr_arena_t *arena, const hlo_instr_t *instr, int nu
   grid_t grid = grid_of(instr, num_replicas, num_partitions);
   const hlo_int_lists_t *lists = id_lists(instr);
   const hr_ints_t *list = lists ? find_list(lists, id_of(&grid, rank)) : NULL;
-  int each = ranks_per_id(&grid), ids = lists ? list ? (int)list->count : 0 : id_count(&grid);
+  int each = ranks_per_id(&grid), ids = id_count(&grid);
+  if (lists) ids = list ? (int)list->count : 0;
   op_members_t members = {.size = ids * each, .my_index = -1};
   HR_TRY(HR_NEW_ARRAY(arena, members.size, &members.ranks));
   for (int k = 0; k < members.size; k++) {

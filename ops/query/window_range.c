@@ -11,8 +11,10 @@ static int64_t inverse(int64_t a, int64_t m) {
   int64_t r = m, next_r = a % m, x = 0, next_x = 1;
   while (next_r) {
     int64_t q = r / next_r, old_r = r, old_x = x;
-    r = next_r, next_r = old_r - q * next_r;
-    x = next_x, next_x = old_x - q * next_x;
+    r = next_r;
+    next_r = old_r - q * next_r;
+    x = next_x;
+    next_x = old_x - q * next_x;
   }
   return modulo(x, m);
 }
@@ -64,7 +66,8 @@ window_input_range_t window_result_inputs(const hlo_window_dim_t *w, int64_t o, 
   int64_t positions = (w->size - 1 - first) / period + 1;
   int64_t i =
       floor_div(start + first * w->window_dilation, w->base_dilation); /* divides without rest */
-  int64_t skip = i < 0 ? ceil_div(-i, step) : 0, past = i > n - 1 ? 0 : (n - 1 - i) / step + 1;
+  int64_t skip = i < 0 ? ceil_div(-i, step) : 0;
+  int64_t past = i > n - 1 ? 0 : (n - 1 - i) / step + 1;
   if (past > positions) past = positions;
   if (past <= skip) return cover;
   return (window_input_range_t){i + skip * step, past - skip};

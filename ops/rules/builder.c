@@ -7,6 +7,7 @@
 #include <string.h>
 #include "ops/rules/verify.h"
 
+/* Infers the shape where the definition has none. Errors: INVALID of the op's rules. */
 hr_status_t hlo_instr_add(hlo_computation_t *computation, const hlo_instr_def_t *def,
                           hlo_instr_t **out_instr) {
   hlo_instr_t *instr;
@@ -28,6 +29,8 @@ static bool any_missing(int count, hlo_instr_t *const *operands) {
   return false;
 }
 
+/* The first failure stays in builder->status, and everything that is built on it gives NULL:
+ * callers check once, at the end. */
 hlo_instr_t *hlo_build(hlo_builder_t *builder, hlo_opcode_t op, const hlo_shape_t *shape,
                        int operand_count, hlo_instr_t *const *operands, int attr_count,
                        const hlo_attr_t *attrs, int called_count,

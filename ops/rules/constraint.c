@@ -109,6 +109,8 @@ static bool only_types_differ(const hlo_shape_t *a, const hlo_shape_t *b) {
   return hlo_shape_same_dims(a, b);
 }
 
+/* The label is that of the constraint on types or on sizes, whichever the declared shape breaks;
+ * a wrong rank of a convolution is C26. */
 hr_status_t op_check_declared(const hlo_instr_t *instr, const hlo_shape_t *inferred) {
   const hlo_shape_t *declared = instr->shape;
   if (hlo_shape_compatible(declared, inferred)) return NULL;
@@ -172,20 +174,25 @@ hr_status_t op_dims_shape(hr_arena_t *arena, hr_dtype_t dtype, const op_dims_t *
   return hlo_shape_array_dynamic(arena, dtype, dims->rank, dims->sizes, dims->dynamic, out_shape);
 }
 
+/* pred is 1 bit in the table and a byte beside types of whole bytes. */
 int op_bits_beside(hr_dtype_t dtype, hr_dtype_t other) {
   int bits = hr_dtype_table[dtype].bits;
   return dtype == HR_PRED && hr_dtype_table[other].bits >= 8 ? 8 : bits;
 }
 
+/* A dynamic size fits any static one within its bound; two dynamic ones are left to the run. */
 bool op_dims_agree(const hlo_shape_t *a, int64_t a_dim, const hlo_shape_t *b, int64_t b_dim) {
   bool a_dynamic = op_is_dynamic(a, a_dim), b_dynamic = op_is_dynamic(b, b_dim);
   int64_t a_size = a->dims[a_dim], b_size = b->dims[b_dim];
   if (a_dynamic && b_dynamic) return true;
   if (!a_dynamic && !b_dynamic) return a_size == b_size;
-  int64_t bound = a_dynamic ? a_size : b_size, size = a_dynamic ? b_size : a_size;
+  int64_t bound = a_dynamic ? a_size : b_size;
+  int64_t size = a_dynamic ? b_size : a_size;
   return bound == HLO_UNBOUNDED || size <= bound;
 }
 
+/* Where two shapes describe one array, a static size wins over a bound, and a smaller bound over
+ * a larger one. */
 void op_dims_refine(op_dims_t *dims, const hlo_shape_t *other) {
   for (int d = 0; d < dims->rank; d++) {
     bool dynamic = op_is_dynamic(other, d);
@@ -297,6 +304,8 @@ hr_status_t op_one_dimension(const hlo_instr_t *instr, const char *rule, int64_t
 
 /* ---- bodies ---- */
 
+/* Called computations are listed in the order of the attributes that name them: those before
+ * `key` are skipped. */
 const hlo_computation_t *op_called(const hlo_instr_t *instr, hlo_attr_key_t key) {
   int at = 0;
   for (int i = 0; i < instr->attr_count; i++) {
@@ -345,6 +354,8 @@ hr_status_t op_reducer_dtype(const hlo_instr_t *instr, const char *rule,
   return NULL;
 }
 
+/* 2 * count scalar parameters, accumulators first; elements may be narrower than the type in
+ * which the body works. */
 hr_status_t op_check_reducer(const hlo_instr_t *instr, const char *rule,
                              const hlo_computation_t *body, int count,
                              const hlo_shape_t *const *in) {
@@ -362,6 +373,7 @@ hr_status_t op_check_reducer(const hlo_instr_t *instr, const char *rule,
   return NULL;
 }
 
+/* Arguments of a called computation, one for each parameter. */
 hr_status_t op_check_call(const hlo_instr_t *instr, const char *rule, const hlo_computation_t *body,
                           int count, const hlo_shape_t *const *arguments) {
   HR_TRY(op_check_param_count(instr, rule, body, count));
@@ -374,6 +386,8 @@ hr_status_t op_check_call(const hlo_instr_t *instr, const char *rule, const hlo_
 
 /* ---- windows ---- */
 
+/* All numbers of a window are positive but its paddings; a size of 0 is allowed where
+ * may_be_empty says so. */
 hr_status_t op_check_window(const hlo_instr_t *instr, const op_window_rules_t *rules, int rank) {
   const hlo_window_t *window = hlo_attr_window(instr);
   int window_rank = window ? window->rank : 0;
@@ -397,6 +411,8 @@ static __int128 dilated(int64_t size, int64_t dilation) {
   return size <= 0 ? 0 : (__int128)(size - 1) * dilation + 1;
 }
 
+/* (padded - extent) / stride + 1, both with their dilations; 128 bits, as dilated sizes may
+ * exceed 64. False: the count itself does. */
 bool op_window_count(const hlo_window_dim_t *window, int64_t size, int64_t *out_count) {
   *out_count = HLO_UNBOUNDED;
   if (size == HLO_UNBOUNDED) return true;
@@ -411,6 +427,8 @@ bool op_window_count(const hlo_window_dim_t *window, int64_t size, int64_t *out_
 
 /* ---- groups ---- */
 
+/* Ops that may have use_global_device_ids and a channel name replicas, each of which stands for
+ * all its partitions. *out_exact 0: known only by the grid of the run. */
 void op_group_size(const hlo_instr_t *instr, int64_t *out_exact, int64_t *out_factor) {
   const hlo_groups_t *groups = hlo_attr_groups(instr);
   const hlo_module_t *module = instr->parent->module;

@@ -4,6 +4,7 @@
  * and attributes are whole objects. */
 #include "ops/rules/constraint.h"
 
+/* The operands column of ops.def; below 0 it is -1 - the least number. */
 static hr_status_t check_operand_count(const hlo_instr_t *instr) {
   int wanted = hlo_op_table[instr->op].operands;
   if (wanted >= 0)
@@ -36,6 +37,7 @@ static hr_status_t check_called(const hlo_instr_t *instr) {
   return NULL;
 }
 
+/* Attributes that op_attrs.def marks as needed. */
 static hr_status_t check_attributes(const hlo_instr_t *instr) {
   const hlo_op_info_t *info = &hlo_op_table[instr->op];
   for (int i = 0; i < info->attr_count; i++)
@@ -46,6 +48,8 @@ static hr_status_t check_attributes(const hlo_instr_t *instr) {
   return NULL;
 }
 
+/* What all ops share is checked first, so that an op's own rule may rely on operands, attributes
+ * and called computations being there. */
 hr_status_t hlo_infer_shape(hr_arena_t *arena, const hlo_instr_t *instr,
                             const hlo_shape_t *const *in, const hlo_shape_t **out_shape) {
   HR_TRY(check_operand_count(instr));
@@ -54,6 +58,8 @@ hr_status_t hlo_infer_shape(hr_arena_t *arena, const hlo_instr_t *instr,
   return op_infers[instr->op](arena, instr, in, out_shape);
 }
 
+/* The declared shape may be the inferred one or a dynamic form of it; then come the rules that
+ * inference does not cover. */
 hr_status_t hlo_verify_instr(hr_arena_t *scratch, const hlo_instr_t *instr) {
   const hlo_shape_t **in;
   const hlo_shape_t *inferred;
@@ -63,6 +69,7 @@ hr_status_t hlo_verify_instr(hr_arena_t *scratch, const hlo_instr_t *instr) {
   return op_verifiers[instr->op](instr);
 }
 
+/* Ops whose result the program alone says: parameters, custom calls, infeeds. */
 hr_status_t infer_none(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *const *in,
                        const hlo_shape_t **out_shape) {
   (void)arena, (void)in;
@@ -72,6 +79,7 @@ hr_status_t infer_none(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_sh
   return NULL;
 }
 
+/* Control and identity ops pass tuples and tokens on; all others take arrays. */
 hr_status_t infer_like_operand(hr_arena_t *arena, const hlo_instr_t *instr,
                                const hlo_shape_t *const *in, const hlo_shape_t **out_shape) {
   (void)arena;

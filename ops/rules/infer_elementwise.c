@@ -2,12 +2,14 @@
  * size is dynamic and another's static, the result has the static one. */
 #include "ops/rules/constraint.h"
 
+/* abs, real, imag: a complex type gives its real one. */
 hr_status_t infer_real_part(hr_arena_t *arena, const hlo_instr_t *instr,
                             const hlo_shape_t *const *in, const hlo_shape_t **out_shape) {
   HR_TRY(op_want_array(instr, in[0], 0, "I1"));
   return hlo_shape_with_dtype(arena, in[0], hr_dtype_real(in[0]->dtype), out_shape);
 }
 
+/* is-finite: sizes of the operand, elements of pred. */
 hr_status_t infer_pred_like(hr_arena_t *arena, const hlo_instr_t *instr,
                             const hlo_shape_t *const *in, const hlo_shape_t **out_shape) {
   HR_TRY(op_want_array(instr, in[0], 0, "I1"));
@@ -32,6 +34,7 @@ static hr_status_t infer_common(hr_arena_t *arena, const hlo_instr_t *instr,
   return op_dims_shape(arena, dtype, &dims, out_shape);
 }
 
+/* The element types of two operands. */
 static hr_status_t want_equal_types(const hlo_instr_t *instr, const hlo_shape_t *const *in,
                                     int first, int second, const char *rule) {
   OP_WANT(instr, in[first]->dtype == in[second]->dtype, rule,
@@ -40,6 +43,7 @@ static hr_status_t want_equal_types(const hlo_instr_t *instr, const hlo_shape_t 
   return NULL;
 }
 
+/* C1: equal types and sizes, which the result has too. */
 hr_status_t infer_elementwise(hr_arena_t *arena, const hlo_instr_t *instr,
                               const hlo_shape_t *const *in, const hlo_shape_t **out_shape) {
   HR_TRY(op_want_arrays(instr, in, "I1"));
@@ -47,6 +51,7 @@ hr_status_t infer_elementwise(hr_arena_t *arena, const hlo_instr_t *instr,
   return infer_common(arena, instr, in, 0, 1, "C1", in[0]->dtype, out_shape);
 }
 
+/* f32 gives c64, f64 c128. */
 hr_status_t infer_complex(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *const *in,
                           const hlo_shape_t **out_shape) {
   HR_TRY(op_want_arrays(instr, in, "I1"));
@@ -55,6 +60,7 @@ hr_status_t infer_complex(hr_arena_t *arena, const hlo_instr_t *instr, const hlo
                       out_shape);
 }
 
+/* Sizes of the operands, elements of pred. */
 hr_status_t infer_compare(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *const *in,
                           const hlo_shape_t **out_shape) {
   HR_TRY(op_want_arrays(instr, in, "I1"));
@@ -62,6 +68,7 @@ hr_status_t infer_compare(hr_arena_t *arena, const hlo_instr_t *instr, const hlo
   return infer_common(arena, instr, in, 0, 1, "C2", HR_PRED, out_shape);
 }
 
+/* Bounds of a clamp and the predicate of a select may be scalars. */
 static hr_status_t want_like_or_scalar(const hlo_instr_t *instr, const hlo_shape_t *const *in,
                                        int k, int like, const char *rule) {
   OP_WANT(instr, hlo_shape_is_scalar(in[k]) || hlo_shape_same_dims(in[k], in[like]), rule,
@@ -70,6 +77,7 @@ static hr_status_t want_like_or_scalar(const hlo_instr_t *instr, const hlo_shape
   return NULL;
 }
 
+/* The result is like the clamped operand. */
 hr_status_t infer_clamp(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *const *in,
                         const hlo_shape_t **out_shape) {
   (void)arena;
@@ -82,6 +90,7 @@ hr_status_t infer_clamp(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_s
   return NULL;
 }
 
+/* The result is like the two values. */
 hr_status_t infer_select(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *const *in,
                          const hlo_shape_t **out_shape) {
   HR_TRY(op_want_arrays(instr, in, "I1"));

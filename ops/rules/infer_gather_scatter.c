@@ -1,6 +1,7 @@
 /* Result shapes of gather and scatter. Both tie an array to an array of start indices by the same
  * kind of dimension numbers; `tie` holds them under gather's names, with the labels of either op.
  */
+#include "ops/query/gather_dims.h"
 #include "ops/rules/constraint.h"
 
 typedef struct tie_rules {
@@ -11,11 +12,9 @@ typedef struct tie_rules {
 
 typedef struct tie {
   const hlo_shape_t *operand, *indices;
-  hr_ints_t window_dims;    /* of the result or updates: offset_dims, update_window_dims */
-  hr_ints_t no_window_dims; /* of the operand: collapsed_slice_dims, inserted_window_dims */
-  hr_ints_t batch_dims, index_batch_dims, index_map;
-  int64_t index_vector_dim;
-  const char *window_name, *no_window_name, *batch_name, *index_batch_name, *map_name;
+  op_gather_dims_t dims;
+  /* Names of the lists of `dims` in this op. */
+  const char *window_name, *dropped_name, *batching_name, *indices_batching_name, *map_name;
 } tie_t;
 
 static const tie_rules_t gather_rules = {"C1",  "C2",  "C3",  "C6",  "C7",  "C8",  "C10", "C11",
@@ -26,16 +25,11 @@ static const tie_rules_t scatter_rules = {"C2",  "C22", "C19", "C9",  "C10", "C1
 static tie_t gather_tie(const hlo_instr_t *instr, const hlo_shape_t *const *in) {
   return (tie_t){.operand = in[0],
                  .indices = in[1],
-                 .window_dims = hlo_attr_ints(instr, HLO_ATTR_OFFSET_DIMS),
-                 .no_window_dims = hlo_attr_ints(instr, HLO_ATTR_COLLAPSED_SLICE_DIMS),
-                 .batch_dims = hlo_attr_ints(instr, HLO_ATTR_OPERAND_BATCHING_DIMS),
-                 .index_batch_dims = hlo_attr_ints(instr, HLO_ATTR_START_INDICES_BATCHING_DIMS),
-                 .index_map = hlo_attr_ints(instr, HLO_ATTR_START_INDEX_MAP),
-                 .index_vector_dim = hlo_attr_int(instr, HLO_ATTR_INDEX_VECTOR_DIM),
+                 .dims = op_gather_dims(instr),
                  .window_name = "offset_dims",
-                 .no_window_name = "collapsed_slice_dims",
-                 .batch_name = "operand_batching_dims",
-                 .index_batch_name = "start_indices_batching_dims",
+                 .dropped_name = "collapsed_slice_dims",
+                 .batching_name = "operand_batching_dims",
+                 .indices_batching_name = "start_indices_batching_dims",
                  .map_name = "start_index_map"};
 }
 
@@ -43,16 +37,11 @@ static tie_t scatter_tie(const hlo_instr_t *instr, const hlo_shape_t *operand,
                          const hlo_shape_t *indices) {
   return (tie_t){.operand = operand,
                  .indices = indices,
-                 .window_dims = hlo_attr_ints(instr, HLO_ATTR_UPDATE_WINDOW_DIMS),
-                 .no_window_dims = hlo_attr_ints(instr, HLO_ATTR_INSERTED_WINDOW_DIMS),
-                 .batch_dims = hlo_attr_ints(instr, HLO_ATTR_INPUT_BATCHING_DIMS),
-                 .index_batch_dims = hlo_attr_ints(instr, HLO_ATTR_SCATTER_INDICES_BATCHING_DIMS),
-                 .index_map = hlo_attr_ints(instr, HLO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS),
-                 .index_vector_dim = hlo_attr_int(instr, HLO_ATTR_INDEX_VECTOR_DIM),
+                 .dims = op_scatter_dims(instr),
                  .window_name = "update_window_dims",
-                 .no_window_name = "inserted_window_dims",
-                 .batch_name = "input_batching_dims",
-                 .index_batch_name = "scatter_indices_batching_dims",
+                 .dropped_name = "inserted_window_dims",
+                 .batching_name = "input_batching_dims",
+                 .indices_batching_name = "scatter_indices_batching_dims",
                  .map_name = "scatter_dims_to_operand_dims"};
 }
 
@@ -60,17 +49,18 @@ static tie_t scatter_tie(const hlo_instr_t *instr, const hlo_shape_t *operand,
 static hr_status_t check_operand_dims(const hlo_instr_t *instr, const tie_rules_t *r,
                                       const tie_t *t) {
   uint64_t seen = 0;
-  int64_t named = t->window_dims.count + t->no_window_dims.count + t->batch_dims.count;
-  HR_TRY(op_check_range(instr, r->no_window_range, t->no_window_name, t->no_window_dims,
+  int64_t named = t->dims.window.count + t->dims.dropped.count + t->dims.batching.count;
+  HR_TRY(op_check_range(instr, r->no_window_range, t->dropped_name, t->dims.dropped,
                         t->operand->rank));
-  HR_TRY(op_check_range(instr, r->batch_range, t->batch_name, t->batch_dims, t->operand->rank));
-  HR_TRY(op_check_unique(instr, r->no_window_unique, t->no_window_name, t->no_window_dims, &seen));
-  HR_TRY(op_check_unique(instr, r->no_window_unique, t->batch_name, t->batch_dims, &seen));
-  HR_TRY(op_check_sorted(instr, r->no_window_sorted, t->no_window_name, t->no_window_dims));
-  HR_TRY(op_check_sorted(instr, r->batch_sorted, t->batch_name, t->batch_dims));
+  HR_TRY(
+      op_check_range(instr, r->batch_range, t->batching_name, t->dims.batching, t->operand->rank));
+  HR_TRY(op_check_unique(instr, r->no_window_unique, t->dropped_name, t->dims.dropped, &seen));
+  HR_TRY(op_check_unique(instr, r->no_window_unique, t->batching_name, t->dims.batching, &seen));
+  HR_TRY(op_check_sorted(instr, r->no_window_sorted, t->dropped_name, t->dims.dropped));
+  HR_TRY(op_check_sorted(instr, r->batch_sorted, t->batching_name, t->dims.batching));
   OP_WANT(instr, named == t->operand->rank, r->rank,
           "%s, %s and %s list %ld dimensions, want the operand's rank %d", t->window_name,
-          t->no_window_name, t->batch_name, (long)named, t->operand->rank);
+          t->dropped_name, t->batching_name, (long)named, t->operand->rank);
   return NULL;
 }
 
@@ -81,41 +71,42 @@ static hr_status_t check_index_dims(const hlo_instr_t *instr, const tie_rules_t 
   uint64_t seen = 0;
   OP_WANT(instr, hr_dtype_is_integer(t->indices->dtype), "I2", "the indices are %s, want integers",
           OP_TEXT(t->indices));
-  OP_WANT(instr, t->index_vector_dim >= 0 && t->index_vector_dim <= t->indices->rank, r->vector_dim,
-          "index_vector_dim %ld, want a value from 0 to %d", (long)t->index_vector_dim,
+  OP_WANT(instr, t->dims.vector_dim >= 0 && t->dims.vector_dim <= t->indices->rank, r->vector_dim,
+          "index_vector_dim %ld, want a value from 0 to %d", (long)t->dims.vector_dim,
           t->indices->rank);
-  HR_TRY(op_check_range(instr, r->index_batch_range, t->index_batch_name, t->index_batch_dims,
-                        t->indices->rank));
-  HR_TRY(op_check_unique(instr, r->index_batch_unique, t->index_batch_name, t->index_batch_dims,
-                         &seen));
-  OP_WANT(instr, !(seen >> t->index_vector_dim & 1), r->index_batch_vector,
-          "%s lists index_vector_dim %ld, want other dimensions", t->index_batch_name,
-          (long)t->index_vector_dim);
-  OP_WANT(instr, t->batch_dims.count == t->index_batch_dims.count, r->batch_count,
-          "%s lists %ld dimensions and %s %ld, want as many", t->batch_name,
-          (long)t->batch_dims.count, t->index_batch_name, (long)t->index_batch_dims.count);
-  for (int64_t i = 0; i < t->batch_dims.count; i++)
-    OP_WANT(
-        instr,
-        op_dims_agree(t->operand, t->batch_dims.data[i], t->indices, t->index_batch_dims.data[i]),
-        r->batch_sizes,
-        "batching dimension %ld of %s goes with dimension %ld of %s, want equal sizes",
-        (long)t->batch_dims.data[i], OP_TEXT(t->operand), (long)t->index_batch_dims.data[i],
-        OP_TEXT(t->indices));
+  HR_TRY(op_check_range(instr, r->index_batch_range, t->indices_batching_name,
+                        t->dims.indices_batching, t->indices->rank));
+  HR_TRY(op_check_unique(instr, r->index_batch_unique, t->indices_batching_name,
+                         t->dims.indices_batching, &seen));
+  OP_WANT(instr, !(seen >> t->dims.vector_dim & 1), r->index_batch_vector,
+          "%s lists index_vector_dim %ld, want other dimensions", t->indices_batching_name,
+          (long)t->dims.vector_dim);
+  OP_WANT(instr, t->dims.batching.count == t->dims.indices_batching.count, r->batch_count,
+          "%s lists %ld dimensions and %s %ld, want as many", t->batching_name,
+          (long)t->dims.batching.count, t->indices_batching_name,
+          (long)t->dims.indices_batching.count);
+  for (int64_t i = 0; i < t->dims.batching.count; i++)
+    OP_WANT(instr,
+            op_dims_agree(t->operand, t->dims.batching.data[i], t->indices,
+                          t->dims.indices_batching.data[i]),
+            r->batch_sizes,
+            "batching dimension %ld of %s goes with dimension %ld of %s, want equal sizes",
+            (long)t->dims.batching.data[i], OP_TEXT(t->operand),
+            (long)t->dims.indices_batching.data[i], OP_TEXT(t->indices));
   return NULL;
 }
 
 static hr_status_t check_index_map(const hlo_instr_t *instr, const tie_rules_t *r, const tie_t *t) {
-  uint64_t seen = op_dims_mask(t->batch_dims);
-  bool has_vectors = t->index_vector_dim < t->indices->rank;
-  int64_t length = has_vectors ? t->indices->dims[t->index_vector_dim] : 1;
-  bool known = !has_vectors || !op_is_dynamic(t->indices, t->index_vector_dim);
-  OP_WANT(instr, t->index_map.count == length || !known, r->map_size,
+  uint64_t seen = op_dims_mask(t->dims.batching);
+  bool has_vectors = t->dims.vector_dim < t->indices->rank;
+  int64_t length = has_vectors ? t->indices->dims[t->dims.vector_dim] : 1;
+  bool known = !has_vectors || !op_is_dynamic(t->indices, t->dims.vector_dim);
+  OP_WANT(instr, t->dims.start_map.count == length || !known, r->map_size,
           "%s lists %ld dimensions, want %ld, the length of an index vector", t->map_name,
-          (long)t->index_map.count, (long)length);
-  HR_TRY(op_check_range(instr, r->map_range, t->map_name, t->index_map, t->operand->rank));
-  HR_TRY(op_check_unique(instr, r->map_unique, t->map_name, t->index_map, &seen));
-  HR_TRY(op_check_sorted(instr, r->window_order, t->window_name, t->window_dims));
+          (long)t->dims.start_map.count, (long)length);
+  HR_TRY(op_check_range(instr, r->map_range, t->map_name, t->dims.start_map, t->operand->rank));
+  HR_TRY(op_check_unique(instr, r->map_unique, t->map_name, t->dims.start_map, &seen));
+  HR_TRY(op_check_sorted(instr, r->window_order, t->window_name, t->dims.window));
   return NULL;
 }
 
@@ -131,11 +122,11 @@ static hr_status_t check_tie(const hlo_instr_t *instr, const tie_rules_t *rules,
 /* Rank of the array of windows: those of the indices without their vectors, and the windows' own
  * dimensions. */
 static int64_t windows_rank(const tie_t *t) {
-  return t->indices->rank - (t->index_vector_dim < t->indices->rank) + t->window_dims.count;
+  return t->indices->rank - (t->dims.vector_dim < t->indices->rank) + t->dims.window.count;
 }
 
 /* Dimension of the indices that gives batch dimension `k` of the result or updates. */
-static int64_t index_dim(const tie_t *t, int64_t k) { return k < t->index_vector_dim ? k : k + 1; }
+static int64_t index_dim(const tie_t *t, int64_t k) { return k < t->dims.vector_dim ? k : k + 1; }
 
 static hr_status_t check_slice_sizes(const hlo_instr_t *instr, const tie_t *t, hr_ints_t sizes) {
   OP_WANT(instr, sizes.count == t->operand->rank, "C20", "slice_sizes lists %ld sizes, want %d",
@@ -146,14 +137,14 @@ static hr_status_t check_slice_sizes(const hlo_instr_t *instr, const tie_t *t, h
             "C21", "slice size %ld in dimension %d, want a value from 0 to %ld",
             (long)sizes.data[d], d, (long)size);
   }
-  for (int64_t i = 0; i < t->no_window_dims.count; i++)
-    OP_WANT(instr, sizes.data[t->no_window_dims.data[i]] <= 1, "C9",
+  for (int64_t i = 0; i < t->dims.dropped.count; i++)
+    OP_WANT(instr, sizes.data[t->dims.dropped.data[i]] <= 1, "C9",
             "slice size %ld in the collapsed dimension %ld, want at most 1",
-            (long)sizes.data[t->no_window_dims.data[i]], (long)t->no_window_dims.data[i]);
-  for (int64_t i = 0; i < t->batch_dims.count; i++)
-    OP_WANT(instr, sizes.data[t->batch_dims.data[i]] <= 1, "C12",
+            (long)sizes.data[t->dims.dropped.data[i]], (long)t->dims.dropped.data[i]);
+  for (int64_t i = 0; i < t->dims.batching.count; i++)
+    OP_WANT(instr, sizes.data[t->dims.batching.data[i]] <= 1, "C12",
             "slice size %ld in the batching dimension %ld, want at most 1",
-            (long)sizes.data[t->batch_dims.data[i]], (long)t->batch_dims.data[i]);
+            (long)sizes.data[t->dims.batching.data[i]], (long)t->dims.batching.data[i]);
   return NULL;
 }
 
@@ -175,10 +166,10 @@ static hr_status_t check_window_has_elements(const hlo_instr_t *instr, const tie
                                              hr_ints_t sizes, const hlo_shape_t *result) {
   for (int d = 0; d < result->rank; d++)
     if (!result->dims[d]) return NULL;
-  for (int64_t i = 0; i < t->no_window_dims.count; i++)
-    OP_WANT(instr, sizes.data[t->no_window_dims.data[i]] == 1, "C9",
+  for (int64_t i = 0; i < t->dims.dropped.count; i++)
+    OP_WANT(instr, sizes.data[t->dims.dropped.data[i]] == 1, "C9",
             "slice size 0 in the collapsed dimension %ld of a result that has elements, want 1",
-            (long)t->no_window_dims.data[i]);
+            (long)t->dims.dropped.data[i]);
   return NULL;
 }
 
@@ -198,9 +189,9 @@ hr_status_t infer_gather(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_
   int64_t rank = windows_rank(&tie), batch = 0;
   OP_WANT(instr, rank <= HLO_MAX_RANK, NULL, "the result has %ld dimensions, want at most %d",
           (long)rank, HLO_MAX_RANK);
-  HR_TRY(op_check_range(instr, "C5", "offset_dims", tie.window_dims, rank));
-  HR_TRY(op_check_unique(instr, "C4", "offset_dims", tie.window_dims, &windows));
-  uint64_t without = op_dims_mask(tie.no_window_dims) | op_dims_mask(tie.batch_dims);
+  HR_TRY(op_check_range(instr, "C5", "offset_dims", tie.dims.window, rank));
+  HR_TRY(op_check_unique(instr, "C4", "offset_dims", tie.dims.window, &windows));
+  uint64_t without = op_dims_mask(tie.dims.dropped) | op_dims_mask(tie.dims.batching);
   for (int64_t d = 0, from = 0; d < rank; d++) {
     if (windows >> d & 1) {
       while (without >> from & 1) from++;
@@ -223,8 +214,8 @@ hr_status_t op_check_gather_result(const hlo_instr_t *gather, const hlo_shape_t 
   int64_t rank = windows_rank(&tie), batch = 0;
   OP_WANT(gather, result->rank == rank, "C22", "declared as %s, want %ld dimensions",
           OP_TEXT(result), (long)rank);
-  HR_TRY(op_check_range(gather, "C5", "offset_dims", tie.window_dims, rank));
-  HR_TRY(op_check_unique(gather, "C4", "offset_dims", tie.window_dims, &windows));
+  HR_TRY(op_check_range(gather, "C5", "offset_dims", tie.dims.window, rank));
+  HR_TRY(op_check_unique(gather, "C4", "offset_dims", tie.dims.window, &windows));
   for (int64_t d = 0; d < rank; d++) {
     if (windows >> d & 1) continue;
     int64_t i = index_dim(&tie, batch++);
@@ -239,10 +230,10 @@ hr_status_t op_check_gather_result(const hlo_instr_t *gather, const hlo_shape_t 
  */
 static hr_status_t check_updates(const hlo_instr_t *instr, const tie_t *t,
                                  const hlo_shape_t *updates) {
-  uint64_t windows = 0, without = op_dims_mask(t->no_window_dims) | op_dims_mask(t->batch_dims);
+  uint64_t windows = 0, without = op_dims_mask(t->dims.dropped) | op_dims_mask(t->dims.batching);
   int64_t rank = windows_rank(t), batch = 0;
-  HR_TRY(op_check_range(instr, "C8", "update_window_dims", t->window_dims, updates->rank));
-  HR_TRY(op_check_unique(instr, "C7", "update_window_dims", t->window_dims, &windows));
+  HR_TRY(op_check_range(instr, "C8", "update_window_dims", t->dims.window, updates->rank));
+  HR_TRY(op_check_unique(instr, "C7", "update_window_dims", t->dims.window, &windows));
   OP_WANT(instr, updates->rank == rank, "C4", "the updates are %s, want %ld dimensions",
           OP_TEXT(updates), (long)rank);
   for (int64_t d = 0, to = 0; d < rank; d++) {

@@ -3,6 +3,8 @@
  * verify_body.c. */
 #include "ops/rules/constraint.h"
 
+/* Operands are inputs, then as many scalar initial values; inputs have equal sizes, and each
+ * initial value the type of its input. */
 hr_status_t op_check_reduction(const hlo_instr_t *instr, const hlo_shape_t *const *in,
                                const op_reduction_rules_t *rules) {
   int count = instr->operand_count / 2;
@@ -20,6 +22,7 @@ hr_status_t op_check_reduction(const hlo_instr_t *instr, const hlo_shape_t *cons
   return NULL;
 }
 
+/* Elementwise by a computation, over all dimensions in order. */
 hr_status_t infer_map(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *const *in,
                       const hlo_shape_t **out_shape) {
   hr_ints_t dimensions = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
@@ -41,6 +44,8 @@ hr_status_t infer_map(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_sha
   return op_dims_shape(arena, result->dtype, &dims, out_shape);
 }
 
+/* The input's shape without the reduced dimensions; element types are those that the body works
+ * in, as it may accumulate in wider ones. */
 hr_status_t infer_reduce(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *const *in,
                          const hlo_shape_t **out_shape) {
   int count = instr->operand_count / 2;
@@ -94,6 +99,7 @@ hr_status_t infer_scan(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_sh
   return NULL;
 }
 
+/* All operands, sorted alike along one dimension. */
 hr_status_t infer_sort(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *const *in,
                        const hlo_shape_t **out_shape) {
   int64_t dimension;
@@ -105,6 +111,7 @@ hr_status_t infer_sort(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_sh
   return op_results_shape(arena, instr->operand_count, in, out_shape);
 }
 
+/* (values, indices s32), with k in place of the last size. */
 hr_status_t infer_topk(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *const *in,
                        const hlo_shape_t **out_shape) {
   int64_t k = hlo_attr_int(instr, HLO_ATTR_K);

@@ -4,6 +4,7 @@
  * specification). */
 #include "ops/rules/constraint.h"
 
+/* Conditions, comparators and selections return pred[]. */
 static hr_status_t want_pred_result(const hlo_instr_t *instr, const char *rule,
                                     const hlo_computation_t *body) {
   const hlo_shape_t *result = body->root->shape;
@@ -12,6 +13,8 @@ static hr_status_t want_pred_result(const hlo_instr_t *instr, const char *rule,
   return NULL;
 }
 
+/* C4: one scalar parameter per operand, of its element type; the result's type follows from the
+ * body. */
 hr_status_t verify_map(const hlo_instr_t *instr) {
   const hlo_computation_t *body = op_body_of(instr);
   HR_TRY(op_check_param_count(instr, "C4", body, instr->operand_count));
@@ -60,6 +63,8 @@ static hr_status_t check_source(const hlo_instr_t *instr, const hlo_shape_t *ope
   return NULL;
 }
 
+/* The source has one element per window of the operand; select compares two elements of the
+ * operand, scatter combines source elements. */
 hr_status_t verify_select_and_scatter(const hlo_instr_t *instr) {
   static const op_window_rules_t rules = {"C4", "C5", "C7", NULL, NULL, false};
   const hlo_shape_t *operand = op_operand_shape(instr, 0), *source = op_operand_shape(instr, 1);
@@ -83,6 +88,7 @@ hr_status_t verify_select_and_scatter(const hlo_instr_t *instr) {
   return op_check_reducer(instr, "C10", scatter, 1, &operand);
 }
 
+/* C5: the comparator takes the two elements of each operand side by side. */
 hr_status_t verify_sort(const hlo_instr_t *instr) {
   const hlo_computation_t *comparator = op_body_of(instr);
   HR_TRY(op_check_param_count(instr, "C5", comparator, 2 * instr->operand_count));
@@ -100,6 +106,8 @@ static bool is_slice_of(const hlo_shape_t *slice, const hlo_shape_t *whole, int6
   return true;
 }
 
+/* XLA's scan: inputs are sliced along the dimension, carries keep their shape through every
+ * step, and are the last results of the body. */
 hr_status_t verify_scan(const hlo_instr_t *instr) {
   const hlo_computation_t *body = op_body_of(instr);
   int carries = (int)hlo_attr_int(instr, HLO_ATTR_NUM_CARRIES),

@@ -48,6 +48,7 @@ typedef struct group_rules {
   bool complete; /* every process is in a group, so that ids are below their number */
 } group_rules_t;
 
+/* Ids are distinct and, where the groups must be complete, 0 to their number - 1. */
 static hr_status_t check_group_ids(const hlo_instr_t *instr, const group_rules_t *rules,
                                    const hlo_int_lists_t *groups) {
   hr_arena_t arena;
@@ -68,6 +69,8 @@ static hr_status_t check_group_ids(const hlo_instr_t *instr, const group_rules_t
   return st;
 }
 
+/* Attributes that all collectives share: groups that are not empty, equally large where the op
+ * cuts an array, and flags that fit the channel. */
 static hr_status_t check_groups(const hlo_instr_t *instr, const group_rules_t *rules) {
   const hlo_groups_t *attr = hlo_attr_groups(instr);
   bool global = hlo_attr_bool(instr, HLO_ATTR_USE_GLOBAL_DEVICE_IDS);
@@ -98,6 +101,7 @@ static const hlo_shape_t *result_of(const hlo_shape_t *results, int count, int k
                                                                         : NULL;
 }
 
+/* Result k has the shape of operand k. */
 static hr_status_t want_like_operand(const hlo_instr_t *instr, const char *rule,
                                      const hlo_shape_t *result, int k) {
   const hlo_shape_t *operand = op_operand_shape(instr, k);
@@ -124,6 +128,7 @@ static hr_status_t check_reduction(const hlo_instr_t *instr, const char *body_ru
   return NULL;
 }
 
+/* A single operand may be a tuple, as old HLO has it. */
 hr_status_t verify_all_reduce(const hlo_instr_t *instr) {
   static const group_rules_t rules = {"C1", "C3", "C4", false, true};
   HR_TRY(check_groups(instr, &rules));
@@ -160,6 +165,8 @@ static hr_status_t want_ratio(const hlo_instr_t *instr, const char *rule, const 
   return NULL;
 }
 
+/* C1 and C8: the scattered dimension is a multiple of the group, and the result has that part of
+ * it. */
 hr_status_t verify_reduce_scatter(const hlo_instr_t *instr) {
   static const group_rules_t rules = {"C3", "C5", "C6", true, true};
   int count = instr->operand_count;
@@ -178,6 +185,7 @@ hr_status_t verify_reduce_scatter(const hlo_instr_t *instr) {
   return NULL;
 }
 
+/* C6: the gathered dimension is the operand's times the processes of the group. */
 static hr_status_t check_gathered(const hlo_instr_t *instr, const hlo_shape_t *results) {
   for (int k = 0; k < instr->operand_count; k++) {
     int64_t dimension;
@@ -205,6 +213,7 @@ static hr_status_t check_start_tuple(const hlo_instr_t *instr, const hlo_shape_t
   return NULL;
 }
 
+/* A start gives (operands, results). */
 hr_status_t verify_all_gather(const hlo_instr_t *instr) {
   static const group_rules_t rules = {"C2", "C4", "C5", true, true};
   const hlo_shape_t *results = instr->shape;
@@ -230,6 +239,8 @@ static hr_status_t check_tuple_all_to_all(const hlo_instr_t *instr) {
   return NULL;
 }
 
+/* Without dimensions the operands are the blocks, one for each member; else the array is cut
+ * along one dimension. */
 hr_status_t verify_all_to_all(const hlo_instr_t *instr) {
   static const group_rules_t rules = {"C5", "C7", NULL, true, true};
   const hlo_shape_t *operand = op_operand_shape(instr, 0);
@@ -283,6 +294,7 @@ static hr_status_t data_operands(const hlo_instr_t *instr, int *out_count) {
   return NULL;
 }
 
+/* The root is the first id of each group, or an operand of its own. */
 hr_status_t verify_collective_broadcast(const hlo_instr_t *instr) {
   static const group_rules_t rules = {"C1", "C2", NULL, false, false};
   int count;
@@ -295,6 +307,7 @@ hr_status_t verify_collective_broadcast(const hlo_instr_t *instr) {
   return NULL;
 }
 
+/* As an all-reduce of which only the root sees the result. */
 hr_status_t verify_collective_reduce(const hlo_instr_t *instr) {
   static const group_rules_t rules = {NULL, NULL, NULL, false, false};
   int count;
@@ -334,6 +347,7 @@ static hr_status_t check_pair_side(const hlo_instr_t *instr, const hlo_int_lists
   return st;
 }
 
+/* C1 to C3: pairs of two ids, each at most once as a source and as a target. */
 static hr_status_t check_pairs(const hlo_instr_t *instr) {
   const hlo_int_lists_t *pairs = hlo_attr_lists(instr, HLO_ATTR_SOURCE_TARGET_PAIRS);
   for (int64_t i = 0; i < pairs->count; i++)
@@ -357,6 +371,7 @@ static hr_status_t check_in_place_permute(const hlo_instr_t *instr, const hlo_sh
   return NULL;
 }
 
+/* I1, of tuples leaf by leaf. */
 static hr_status_t want_arrays(const hlo_instr_t *instr, int k) {
   const hlo_shape_t *operand = op_operand_shape(instr, k);
   for (int leaf = 0; leaf < hlo_shape_leaf_count(operand); leaf++)
@@ -365,6 +380,8 @@ static hr_status_t want_arrays(const hlo_instr_t *instr, int k) {
   return NULL;
 }
 
+/* With slice_sizes it writes parts of the operands in place; else results are like operands. A
+ * start gives (input, output, contexts). */
 hr_status_t verify_collective_permute(const hlo_instr_t *instr) {
   bool start = instr->op == HLO_COLLECTIVE_PERMUTE_START,
        in_place = hlo_attr_has(instr, HLO_ATTR_PERMUTE_SLICE_SIZES);
@@ -384,6 +401,7 @@ hr_status_t verify_collective_permute(const hlo_instr_t *instr) {
   return NULL;
 }
 
+/* The done of an op takes the state of its own start. */
 hr_status_t verify_collective_done(const hlo_instr_t *instr) {
   hlo_opcode_t wanted = instr->op == HLO_ALL_REDUCE_DONE   ? HLO_ALL_REDUCE_START
                         : instr->op == HLO_ALL_GATHER_DONE ? HLO_ALL_GATHER_START

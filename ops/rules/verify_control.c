@@ -22,16 +22,6 @@ static hr_status_t check_operands_call(const hlo_instr_t *instr, const hlo_compu
   return NULL;
 }
 
-/* The part of a tuple tree that an index path leads to; NULL if it leads nowhere. */
-static const hlo_shape_t *shape_at(const hlo_shape_t *shape, hr_ints_t path) {
-  for (int64_t i = 0; i < path.count; i++) {
-    if (!hlo_shape_is_tuple(shape) || path.data[i] < 0 || path.data[i] >= shape->element_count)
-      return NULL;
-    shape = shape->elements[path.data[i]];
-  }
-  return shape;
-}
-
 /* output_to_operand_aliasing: parts of the result that are to lie where parts of operands do. */
 static hr_status_t check_aliasing(const hlo_instr_t *instr) {
   const hlo_attr_t *attr = hlo_attr_find(instr, HLO_ATTR_OUTPUT_TO_OPERAND_ALIASING);
@@ -41,8 +31,8 @@ static hr_status_t check_aliasing(const hlo_instr_t *instr) {
             "output_to_operand_aliasing names operand %ld, want a value from 0 to below %d",
             (long)alias->operand, instr->operand_count);
     const hlo_shape_t *in =
-        shape_at(op_operand_shape(instr, (int)alias->operand), alias->operand_index);
-    const hlo_shape_t *out = shape_at(instr->shape, alias->output_index);
+        hlo_shape_at_path(op_operand_shape(instr, (int)alias->operand), alias->operand_index);
+    const hlo_shape_t *out = hlo_shape_at_path(instr->shape, alias->output_index);
     OP_WANT(instr, in && out, NULL,
             "output_to_operand_aliasing %d names an element that the %s does not have", k,
             in ? "result" : "operand");

@@ -16,22 +16,26 @@ static hr_status_t want_list(const hlo_instr_t *instr, const char *rule, int k, 
   return NULL;
 }
 
+/* The declared element type. */
 static hr_status_t want_type(const hlo_instr_t *instr, const char *rule, hr_dtype_t dtype) {
   OP_WANT(instr, instr->shape->dtype == dtype, rule, "declared as %s, want elements of type %s",
           OP_TEXT(instr->shape), hr_dtype_name(dtype));
   return NULL;
 }
 
+/* Operand 1 lists the sizes of the result, which broadcast_in_dim's rules then check. */
 hr_status_t verify_dynamic_broadcast(const hlo_instr_t *instr) {
   HR_TRY(want_list(instr, "C7", 1, instr->shape->rank));
   return verify_broadcast(instr);
 }
 
+/* Operand 0 lists the sizes of the result. */
 hr_status_t verify_dynamic_iota(const hlo_instr_t *instr) {
   HR_TRY(want_list(instr, "C2", 0, instr->shape->rank));
   return verify_iota(instr);
 }
 
+/* Type and rank of operand 0; its sizes change at run time. */
 static hr_status_t want_operand_like_result(const hlo_instr_t *instr) {
   const hlo_shape_t *x = op_operand_shape(instr, 0);
   HR_TRY(op_want_array(instr, x, 0, "I1"));
@@ -41,6 +45,7 @@ static hr_status_t want_operand_like_result(const hlo_instr_t *instr) {
   return NULL;
 }
 
+/* Three lists of one number per dimension: low, high and interior padding. */
 hr_status_t verify_dynamic_pad(const hlo_instr_t *instr) {
   const hlo_shape_t *x = op_operand_shape(instr, 0), *value = op_operand_shape(instr, 1);
   HR_TRY(want_operand_like_result(instr));
@@ -51,12 +56,14 @@ hr_status_t verify_dynamic_pad(const hlo_instr_t *instr) {
   return NULL;
 }
 
+/* Three lists of one number per dimension: starts, limits, strides. */
 hr_status_t verify_real_dynamic_slice(const hlo_instr_t *instr) {
   HR_TRY(want_operand_like_result(instr));
   for (int k = 1; k < 4; k++) HR_TRY(want_list(instr, "C2", k, op_operand_shape(instr, 0)->rank));
   return NULL;
 }
 
+/* As gather, with slice_sizes in operand 2. */
 hr_status_t verify_dynamic_gather(const hlo_instr_t *instr) {
   const hlo_shape_t *x = op_operand_shape(instr, 0), *indices = op_operand_shape(instr, 1);
   HR_TRY(op_want_array(instr, x, 0, "I1"));
@@ -67,6 +74,7 @@ hr_status_t verify_dynamic_gather(const hlo_instr_t *instr) {
   return op_check_gather_result(instr, (const hlo_shape_t *const[]){x, indices}, instr->shape);
 }
 
+/* As convolution, with the paddings in operand 2 as pairs; sizes are checked when it runs. */
 hr_status_t verify_dynamic_convolution(const hlo_instr_t *instr) {
   const hlo_window_t *window = hlo_attr_window(instr);
   const hlo_dim_labels_t *labels = hlo_attr_labels(instr);

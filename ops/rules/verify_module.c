@@ -23,9 +23,10 @@ static hr_status_t check_operands(const hlo_instr_t *instr) {
   }
   for (int k = 0; instr->extra && k < instr->extra->control_count; k++) {
     const hlo_instr_t *before = instr->extra->control_predecessors[k];
+    hr_str_t name = before ? before->name : HR_STR("?");
     if (!before || before->parent != instr->parent || before->id >= instr->id)
       return hlo_error(instr, NULL, "control predecessor %%%.*s is not defined before",
-                       before ? (int)before->name.size : 1, before ? before->name.data : "?");
+                       HR_STR_ARGS(name));
   }
   return NULL;
 }
@@ -158,16 +159,6 @@ static hr_status_t verify_computation(const hlo_computation_t *computation, hr_a
 
 /* ---- the module ---- */
 
-/* The part of a tuple tree that an index path leads to; NULL if it leads nowhere. */
-static const hlo_shape_t *shape_at(const hlo_shape_t *shape, hr_ints_t path) {
-  for (int64_t i = 0; i < path.count; i++) {
-    if (!hlo_shape_is_tuple(shape) || path.data[i] < 0 || path.data[i] >= shape->element_count)
-      return NULL;
-    shape = shape->elements[path.data[i]];
-  }
-  return shape;
-}
-
 static hr_status_t alias_error(const hlo_module_t *module, const char *what, int k,
                                const char *message) {
   hr_pos_t pos = {&module->source, module->entry->line, module->entry->column};
@@ -192,9 +183,9 @@ static hr_status_t check_aliases(const hlo_module_t *module, const hlo_aliasing_
     if (alias->operand < 0 || (size_t)alias->operand >= module->entry->params.count)
       return alias_error(module, what, k, "the program has no such parameter");
     const hlo_shape_t *in =
-        shape_at(hlo_entry_param_shape(module, (int)alias->operand), alias->operand_index);
+        hlo_shape_at_path(hlo_entry_param_shape(module, (int)alias->operand), alias->operand_index);
     const hlo_shape_t *out =
-        has_output ? shape_at(hlo_entry_result_shape(module), alias->output_index) : in;
+        has_output ? hlo_shape_at_path(hlo_entry_result_shape(module), alias->output_index) : in;
     if (!in) return alias_error(module, what, k, "the parameter has no such element");
     if (!out) return alias_error(module, what, k, "the result has no such element");
     HR_TRY(check_alias_shapes(module, what, k, in, out));
@@ -202,6 +193,7 @@ static hr_status_t check_aliases(const hlo_module_t *module, const hlo_aliasing_
   return NULL;
 }
 
+/* Structure that no text can break but a faulty pass can: numbering, ownership, the entry. */
 static hr_status_t check_module(const hlo_module_t *module) {
   const hlo_computation_t *entry = module->entry;
   hr_pos_t pos = {&module->source, 1, 1};
@@ -220,6 +212,7 @@ static hr_status_t check_module(const hlo_module_t *module) {
   return NULL;
 }
 
+/* Computations in their order, then what the module says of parameters and results. */
 hr_status_t hlo_verify(const hlo_module_t *module) {
   hr_arena_t scratch;
   hr_status_t st = NULL;

@@ -2,12 +2,14 @@
  * returns the declared shape for them, so everything that relates it to the operands is here. */
 #include "ops/rules/constraint.h"
 
+/* O1: these ops give arrays. */
 static hr_status_t want_array_result(const hlo_instr_t *instr) {
   OP_WANT(instr, hlo_shape_is_array(instr->shape), "O1", "declared as %s, want an array",
           OP_TEXT(instr->shape));
   return NULL;
 }
 
+/* The declared element type is `dtype`. */
 static hr_status_t want_result_type(const hlo_instr_t *instr, const char *rule, hr_dtype_t dtype) {
   HR_TRY(want_array_result(instr));
   OP_WANT(instr, instr->shape->dtype == dtype, rule, "declared as %s, want elements of type %s",
@@ -15,6 +17,7 @@ static hr_status_t want_result_type(const hlo_instr_t *instr, const char *rule, 
   return NULL;
 }
 
+/* The result has the sizes of an operand, whatever its type. */
 static hr_status_t want_same_sizes(const hlo_instr_t *instr, const char *rule, int operand) {
   OP_WANT(instr, hlo_shape_same_dims(instr->shape, op_operand_shape(instr, operand)), rule,
           "declared as %s, want the sizes of operand %d, %s", OP_TEXT(instr->shape), operand,
@@ -22,6 +25,7 @@ static hr_status_t want_same_sizes(const hlo_instr_t *instr, const char *rule, i
   return NULL;
 }
 
+/* The reader enters parameters by number; replication says one value per leaf. */
 hr_status_t verify_parameter(const hlo_instr_t *instr) {
   int64_t number = hlo_parameter_number(instr);
   const hlo_computation_t *parent = instr->parent;
@@ -46,6 +50,7 @@ hr_status_t verify_constant(const hlo_instr_t *instr) {
   return NULL;
 }
 
+/* The dimension exists and the elements are numbers; the values fit by wrapping around. */
 hr_status_t verify_iota(const hlo_instr_t *instr) {
   int64_t dimension = hlo_attr_int(instr, HLO_ATTR_IOTA_DIMENSION);
   HR_TRY(want_array_result(instr));
@@ -75,6 +80,7 @@ static hr_status_t want_equal_bytes(const hlo_instr_t *instr, const hlo_shape_t 
   return NULL;
 }
 
+/* The same bytes under another shape: equal sizes in bytes, layouts aside. */
 hr_status_t verify_bitcast(const hlo_instr_t *instr) {
   const hlo_shape_t *from = op_operand_shape(instr, 0), *to = instr->shape;
   if (!hlo_shape_is_array(from) || !hlo_shape_is_array(to)) {
@@ -95,6 +101,8 @@ static bool narrows_to(const hlo_shape_t *wide, const hlo_shape_t *narrow, int w
          (narrow->dims[wide->rank] <= 128 && narrow->dims[wide->rank] * narrow_bits == wide_bits);
 }
 
+/* C1: between types of different widths the last dimension appears or goes, with the ratio as
+ * its size. */
 hr_status_t verify_bitcast_convert(const hlo_instr_t *instr) {
   const hlo_shape_t *from = op_operand_shape(instr, 0), *to = instr->shape;
   HR_TRY(op_want_array(instr, from, 0, "I1"));
@@ -114,12 +122,14 @@ hr_status_t verify_bitcast_convert(const hlo_instr_t *instr) {
   return NULL;
 }
 
+/* Between any two types; only the sizes are tied. */
 hr_status_t verify_convert(const hlo_instr_t *instr) {
   HR_TRY(op_want_array(instr, op_operand_shape(instr, 0), 0, "I1"));
   HR_TRY(want_array_result(instr));
   return want_same_sizes(instr, "C1", 0);
 }
 
+/* XLA's op: one unsigned random number for each float, of the same width. */
 hr_status_t verify_stochastic_convert(const hlo_instr_t *instr) {
   const hlo_shape_t *value = op_operand_shape(instr, 0), *random = op_operand_shape(instr, 1);
   HR_TRY(op_want_array(instr, value, 0, NULL));
@@ -137,6 +147,7 @@ hr_status_t verify_stochastic_convert(const hlo_instr_t *instr) {
   return NULL;
 }
 
+/* At least one exponent bit; a mantissa may have none. */
 hr_status_t verify_reduce_precision(const hlo_instr_t *instr) {
   int64_t exponent = hlo_attr_int(instr, HLO_ATTR_EXPONENT_BITS),
           mantissa = hlo_attr_int(instr, HLO_ATTR_MANTISSA_BITS);
@@ -154,6 +165,7 @@ hr_status_t verify_add_dependency(const hlo_instr_t *instr) {
 
 /* ---- shape changes ---- */
 
+/* C2, where both shapes are static: dynamic ones are compared when they run. */
 static hr_status_t want_equal_counts(const hlo_instr_t *instr) {
   const hlo_shape_t *from = op_operand_shape(instr, 0), *to = instr->shape;
   int64_t from_count, to_count;
@@ -166,12 +178,15 @@ static hr_status_t want_equal_counts(const hlo_instr_t *instr) {
   return NULL;
 }
 
+/* The same elements in row-major order. */
 hr_status_t verify_reshape(const hlo_instr_t *instr) {
   HR_TRY(op_want_array(instr, op_operand_shape(instr, 0), 0, "I1"));
   HR_TRY(want_result_type(instr, "C1", op_operand_shape(instr, 0)->dtype));
   return want_equal_counts(instr);
 }
 
+/* Sizes come as scalars (XLA) or as one vector (StableHLO), one for each dimension of the
+ * result. */
 hr_status_t verify_dynamic_reshape(const hlo_instr_t *instr) {
   int count = instr->operand_count - 1;
   HR_TRY(op_want_array(instr, op_operand_shape(instr, 0), 0, "I1"));
@@ -190,6 +205,8 @@ hr_status_t verify_dynamic_reshape(const hlo_instr_t *instr) {
   return want_equal_counts(instr);
 }
 
+/* Each operand dimension maps to a result dimension of equal size, or has size 1 and is
+ * repeated. */
 hr_status_t verify_broadcast(const hlo_instr_t *instr) {
   const hlo_shape_t *from = op_operand_shape(instr, 0), *to = instr->shape;
   hr_ints_t dimensions = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
@@ -208,6 +225,7 @@ hr_status_t verify_broadcast(const hlo_instr_t *instr) {
   return NULL;
 }
 
+/* A set of dimensions of the operand. */
 hr_status_t verify_reverse(const hlo_instr_t *instr) {
   hr_ints_t dimensions = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
   uint64_t seen = 0;

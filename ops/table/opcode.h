@@ -87,7 +87,7 @@ typedef enum hlo_attr_kind {
 typedef struct hlo_attr_info {
   const char *text; /* "" when it is not written as NAME=VALUE */
   hlo_attr_kind_t kind;
-  hlo_enum_id_t enum_id; /* of HLO_KIND_ENUM and HLO_KIND_ENUMS */
+  hlo_enum_id_t enum_id; /* the enumeration, for HLO_KIND_ENUM and HLO_KIND_ENUMS */
   int64_t fallback;
 } hlo_attr_info_t;
 

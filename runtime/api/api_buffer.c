@@ -40,12 +40,14 @@ static hr_status_t check_data(hr_dtype_t type, int64_t count, const void *data, 
   return NULL;
 }
 
+/* Element types only: tokens, tuples and unknown names are USAGE. */
 static hr_status_t find_type(const char *dtype, hr_dtype_t *out_type) {
   if (!dtype) return hr_error(HR_USAGE, "hlorun_buffer_create: dtype is NULL");
   if (hr_dtype_from_name(hr_str_from(dtype), out_type) && hr_dtype_is_array(*out_type)) return NULL;
   return hr_error(HR_USAGE, "unknown element type %s", dtype);
 }
 
+/* A buffer of its own with the caller's bytes. */
 static hr_status_t copy_array(hr_dtype_t type, int rank, const int64_t *dims, const void *data,
                               hlorun_buffer_t **out_buffer) {
   HR_TRY(hlo_value_array(type, rank, dims, out_buffer));
@@ -54,6 +56,8 @@ static hr_status_t copy_array(hr_dtype_t type, int rank, const int64_t *dims, co
   return NULL;
 }
 
+/* With `release` the caller's memory is borrowed and `release` is called with its context when
+ * the last reference goes; it is not called if the creation fails. */
 hlorun_status_t hlorun_buffer_create(const char *dtype, int rank, const int64_t *dims, void *data,
                                      hlorun_release_fn release, void *context,
                                      hlorun_buffer_t **out_buffer) {

@@ -78,12 +78,14 @@ static double choose_stall_s(const tp_endpoint_t *endpoint) {
 hr_status_t api_client_interrupted(void *client) { return poll_cancel(client, true); }
 hr_status_t api_client_computes(void *client) { return poll_cancel(client, false); }
 
+/* Over MPI where a launcher has started several processes, else a single one. */
 static hr_status_t open_endpoint(hlorun_world_t world, tp_endpoint_t **out_endpoint) {
   if (world == HLORUN_WORLD_AUTO && tp_launcher_world_size() > 1)
     return tp_world_open(out_endpoint);
   return tp_single_open(out_endpoint);
 }
 
+/* The ring of trace events, whose first span counts whole executions. */
 static hr_status_t open_trace(hlorun_client_t *client) {
   if (!client->options.trace) return NULL;
   HR_TRY(hr_trace_create(client->options.trace_events ? client->options.trace_events : TRACE_EVENTS,
@@ -93,6 +95,8 @@ static hr_status_t open_trace(hlorun_client_t *client) {
 
 static const topo_bind_t binds[] = {TOPO_BIND_CORE, TOPO_BIND_NUMA, TOPO_BIND_NONE};
 
+/* Takes the endpoint over if it succeeds. The trace must exist before the pool and the groups,
+ * which note times only with one. */
 static hr_status_t create_client(const hlorun_client_options_t *options, tp_endpoint_t *endpoint,
                                  hlorun_client_t **out_client) {
   void *memory;
@@ -138,12 +142,14 @@ static hr_status_t bind_to_share(const tp_endpoint_t *endpoint, hlorun_bind_t bi
   return st;
 }
 
+/* USAGE with the option's name, its value and its range. */
 static hr_status_t option_error(const char *name, long long found, long long minimum,
                                 long long maximum) {
   return hr_error(HR_USAGE, "client option %s is %lld, want %lld to %lld", name, found, minimum,
                   maximum);
 }
 
+/* Ranges of all numbers, so that nothing below has to check them again. */
 static hr_status_t check_options(const hlorun_client_options_t *options) {
   const struct {
     const char *name;
@@ -183,6 +189,7 @@ hlorun_status_t hlorun_client_create(const hlorun_client_options_t *options,
   return st;
 }
 
+/* *out_value NULL: no memory is shared with peers, and the buffer stays where it is. */
 static hr_status_t share_array(hlorun_client_t *client, hlo_value_t *value,
                                hlo_value_t **out_value) {
   hr_buffer_t *bytes = NULL;
@@ -195,6 +202,8 @@ static hr_status_t share_array(hlorun_client_t *client, hlo_value_t *value,
   return st;
 }
 
+/* Moves a buffer to memory that peers of the machine reach, so that collectives read it without
+ * a copy. Nothing is done where it already lies there, or where there is none. */
 hlorun_status_t hlorun_buffer_share(hlorun_client_t *client, hlorun_buffer_t **buffer) {
   hlo_value_t *shared;
   API_NOT_NULL(client);
@@ -208,6 +217,8 @@ hlorun_status_t hlorun_buffer_share(hlorun_client_t *client, hlorun_buffer_t **b
   return NULL;
 }
 
+/* All or none: those created before a failure are closed with its exit code, which their peers
+ * report. */
 hlorun_status_t hlorun_clients_create_local(const hlorun_client_options_t *options, int count,
                                             hlorun_client_t **out_clients) {
   API_NOT_NULL(options);
@@ -235,6 +246,7 @@ void api_client_retain(hlorun_client_t *client) {
   __atomic_fetch_add(&client->references, 1, __ATOMIC_RELAXED);
 }
 
+/* The last reference closes the endpoint; a nonzero exit code tells peers that this rank failed. */
 void hlorun_client_release(hlorun_client_t *client, int exit_code) {
   if (!client || __atomic_fetch_sub(&client->references, 1, __ATOMIC_ACQ_REL) != 1) return;
   worker_pool_deinit(&client->pool);
@@ -279,6 +291,7 @@ hlorun_status_t hlorun_client_resume(hlorun_client_t *client) {
   return NULL;
 }
 
+/* Prints what this rank does or waits for, and asks all ranks for the same. */
 void hlorun_client_print_state(hlorun_client_t *client) {
   char text[512];
   if (!client) return;
@@ -287,6 +300,8 @@ void hlorun_client_print_state(hlorun_client_t *client) {
   exec_wait_query(&client->comm);
 }
 
+/* Tickets give the order in which callers use the endpoint; peers must take theirs in the same
+ * order. */
 uint64_t api_client_take_ticket(hlorun_client_t *client) {
   pthread_mutex_lock(&client->mutex);
   uint64_t ticket = client->next_ticket++;
@@ -294,6 +309,7 @@ uint64_t api_client_take_ticket(hlorun_client_t *client) {
   return ticket;
 }
 
+/* Blocks until all earlier tickets are returned. The watchdog starts anew with each holder. */
 void api_client_await_ticket(hlorun_client_t *client, uint64_t ticket) {
   pthread_mutex_lock(&client->mutex);
   while (client->now_serving != ticket) pthread_cond_wait(&client->ticket_released, &client->mutex);
@@ -341,6 +357,7 @@ hlorun_status_t hlorun_client_gather(hlorun_client_t *client, const void *bytes,
   return st;
 }
 
+/* A rank of the world that is not the caller's, and a size that pointers can express. */
 static hr_status_t check_peer(const hlorun_client_t *client, int peer, size_t size_bytes) {
   const tp_endpoint_t *endpoint = client->endpoint;
   if (peer < 0 || peer >= endpoint->world_size || peer == endpoint->rank)

@@ -8,6 +8,7 @@
 #include "api_program.h"
 #include "base/mem.h"
 
+/* An asynchronous execution: arguments and results are owned, and the thread holds the ticket. */
 struct hlorun_execution {
   hlorun_program_t *program;
   hlorun_buffer_t **args;
@@ -19,6 +20,7 @@ struct hlorun_execution {
   hr_status_t status;
 };
 
+/* USAGE with the parameter's number, name and shape. */
 static hr_status_t argument_error(const hlorun_program_t *program, int index,
                                   const hlo_value_t *arg) {
   char text[HLO_SHAPE_TEXT];
@@ -30,6 +32,8 @@ static hr_status_t argument_error(const hlorun_program_t *program, int index,
                   program->param_shapes[index]);
 }
 
+/* Every leaf of the entry's parameters; tokens may be NULL, dynamic sizes must be within their
+ * bounds. */
 static hr_status_t check_arguments(const hlorun_program_t *program, hlorun_buffer_t *const *args) {
   API_NOT_NULL_FOR(program->param_count, args);
   const hlo_module_t *module = program->compiled.module;
@@ -165,6 +169,8 @@ static hr_status_t retain_arguments(hlorun_program_t *program, hlorun_buffer_t *
   return NULL;
 }
 
+/* Compiled programs borrow their arguments; specializations and the reference engine consume
+ * references to them. */
 hlorun_status_t hlorun_execute(hlorun_program_t *program, hlorun_buffer_t *const *args,
                                const bool *donate, hlorun_buffer_t **results) {
   hlorun_buffer_t **leaves;
@@ -195,6 +201,7 @@ hlorun_status_t hlorun_execute(hlorun_program_t *program, hlorun_buffer_t *const
   return st;
 }
 
+/* Runs when the ticket is served, so that executions keep the order of their starts. */
 static void *execution_thread(void *context) {
   hlorun_execution_t *execution = context;
   api_client_await_ticket(execution->program->client, execution->ticket);
@@ -204,6 +211,8 @@ static void *execution_thread(void *context) {
   return NULL;
 }
 
+/* If no thread can be started the ticket is served at once, else later callers would wait for
+ * ever. */
 static hr_status_t start_thread(hlorun_execution_t *execution) {
   execution->ticket = api_client_take_ticket(execution->program->client);
   if (!pthread_create(&execution->thread, NULL, execution_thread, execution)) return NULL;
@@ -213,6 +222,7 @@ static hr_status_t start_thread(hlorun_execution_t *execution) {
   return hr_error(HR_UNAVAILABLE, "cannot start a thread for the execution");
 }
 
+/* The execution keeps a reference to the program until it is released. */
 hlorun_status_t hlorun_execute_start(hlorun_program_t *program, hlorun_buffer_t *const *args,
                                      const bool *donate, hlorun_execution_t **out_execution) {
   void *memory, *results;

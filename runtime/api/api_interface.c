@@ -5,6 +5,7 @@
 #include "ir/print.h"
 #include "ir/shard.h"
 
+/* A shape as HLO text in the arena. */
 static hr_status_t shape_string(hr_arena_t *arena, const hlo_shape_t *shape,
                                 const char **out_string) {
   hr_strbuf_t text;
@@ -16,6 +17,8 @@ static hr_status_t shape_string(hr_arena_t *arena, const hlo_shape_t *shape,
   return st;
 }
 
+/* Flattens parameters and results into leaves: names (all leaves of a tuple have that of the
+ * parameter), shapes as text. */
 hr_status_t api_program_describe(hlorun_program_t *program) {
   const hlo_module_t *module = program->compiled.module;
   hr_arena_t *arena = &program->compiled.plan->arena;
@@ -98,6 +101,8 @@ static const hlo_shape_t *find_leaf(const hlo_module_t *module, bool is_result, 
   return hlo_shape_leaf(hlo_entry_param_shape(module, p), index);
 }
 
+/* Where this rank's part of a global array of sizes `dims` begins. False if the leaf is not cut,
+ * or if its parts have other sizes than the program's. */
 bool hlorun_program_shard(const hlorun_program_t *program, bool is_result, int index, int rank,
                           const int64_t *dims, int64_t *out_starts) {
   const hlo_sharding_t *sharding;
@@ -134,6 +139,7 @@ bool hlorun_program_part(const hlorun_program_t *program, bool is_result, int in
   return fits;
 }
 
+/* Steps by the engine that computes them; loops and views are none. */
 static void count_steps(const flat_plan_t *flat, hlorun_program_figures_t *figures) {
   for (int s = 0; s < flat->step_count; s++) switch (flat->steps[s].kind) {
       case FLAT_NATIVE:

@@ -94,6 +94,8 @@ static hr_status_t create_compiled_machine(void *context, const compiled_program
   return exec_compiled_create(compiled->flat, &options, out_machine);
 }
 
+/* The compiled engine where there is a flat plan, else the reference engine; traced by step in
+ * that case. */
 static hr_status_t make_machine(hlorun_program_t *program) {
   exec_machine_options_t options = machine_options(program);
   options.trace_steps = true;
@@ -145,11 +147,13 @@ static hr_status_t compile_traced(hlorun_program_t *program, const char *name, h
   return st ? st : trace_loading(trace, &program->compiled, begin_ns);
 }
 
+/* The option, or HLORUN_PROBE; NULL: no probes. */
 static const char *find_probe(const hlorun_program_options_t *options) {
   const char *text = options->probe ? options->probe : secure_getenv("HLORUN_PROBE");
   return text && *text ? text : NULL;
 }
 
+/* One file per rank if there are several. */
 static hr_status_t open_probe_files(hlorun_program_t *program,
                                     const hlorun_program_options_t *options) {
   const tp_endpoint_t *endpoint = program->client->endpoint;
@@ -339,6 +343,7 @@ hlorun_status_t hlorun_program_load_bytes(hlorun_client_t *client, const char *n
   return st;
 }
 
+/* The machine that holds the states of random number generators. */
 static exec_machine_t *machine_of(hlorun_program_t *program) {
   return program->fast ? exec_compiled_machine(program->fast) : program->machine;
 }

@@ -17,8 +17,8 @@
 
 struct hr_arena_block {
   hr_arena_block_t *next;
-  size_t size_bytes; /* of bytes[], or behind the fence */
-  hr_fence_t *fence; /* of an arena that is fenced: the memory of its only allocation; else NULL */
+  size_t size_bytes; /* size of bytes[], or of the memory behind the fence */
+  hr_fence_t *fence; /* memory of the only allocation of a fenced arena; else NULL */
   _Alignas(HR_ALIGNMENT) unsigned char bytes[];
 };
 
@@ -183,7 +183,7 @@ hr_status_t hr_arena_ints(hr_arena_t *arena, const int64_t *values, int64_t coun
 }
 
 hr_str_t hr_str_from(const char *cstr) {
-  return (hr_str_t){cstr ? cstr : "", cstr ? strlen(cstr) : 0};
+  return cstr ? (hr_str_t){cstr, strlen(cstr)} : (hr_str_t){"", 0};
 }
 
 bool hr_str_is(hr_str_t a, const char *cstr) { return hr_str_equal(a, hr_str_from(cstr)); }

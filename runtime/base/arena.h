@@ -13,8 +13,8 @@ typedef struct hr_arena_block hr_arena_block_t;
 
 typedef struct hr_arena {
   hr_arena_block_t *head; /* blocks, the one in use first */
-  size_t used_bytes;      /* of the head block */
-  size_t total_bytes;     /* of all blocks */
+  size_t used_bytes;      /* bytes handed out of the head block */
+  size_t total_bytes;     /* bytes of all blocks */
   bool is_fenced;         /* each allocation is a block between fences (base/fence.h) */
 } hr_arena_t;
 

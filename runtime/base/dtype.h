@@ -9,6 +9,9 @@
 
 #include "base/arena.h"
 
+#define HR_MAX_RANK 32         /* dimensions of an array, in every form that a program has */
+#define HR_UNBOUNDED INT64_MIN /* size of a dimension about which nothing is known ("?") */
+
 typedef enum hr_dtype {
 #define DTYPE(id, ...) HR_##id,
 #include "base/dtypes.def"
@@ -31,7 +34,7 @@ typedef struct hr_dtype_info {
   const char *npy_descr; /* as a .npy header writes it */
   uint8_t proto;
   uint8_t bits;
-  uint8_t bytes; /* of an element in memory; 0 when it has none */
+  uint8_t bytes; /* size of an element in memory; 0 when it has none */
   hr_dtype_class_t class_;
   hr_dtype_t compute;
 } hr_dtype_info_t;
@@ -57,7 +60,8 @@ static inline bool hr_dtype_is_complex(hr_dtype_t type) {
 }
 /* The real type of a complex one's parts; any other type is its own. */
 static inline hr_dtype_t hr_dtype_real(hr_dtype_t type) {
-  return type == HR_C64 ? HR_F32 : type == HR_C128 ? HR_F64 : type;
+  if (type == HR_C64) return HR_F32;
+  return type == HR_C128 ? HR_F64 : type;
 }
 /* Finds an array, token or opaque type by its HLO name; false if there is none ("tuple" and
  * "buffer" are not words). */

@@ -19,7 +19,7 @@
 #include "base/mem.h"
 
 #define PAGE ((size_t)4096)
-#define FAULT_EXIT_CODE 5           /* of INTERNAL */
+#define FAULT_EXIT_CODE 5           /* exit code of INTERNAL */
 #define PATTERN_BYTES ((size_t)256) /* on each side, at most */
 #define CLASSES 17                  /* blocks of up to so many pages are used again */
 #define FILLED_BYTES ((size_t)4096) /* undefined contents that are made visible */
@@ -46,7 +46,7 @@ static hr_fence_t *live, *unused[CLASSES];
 static char damage[256]; /* the first that was found and not yet told */
 static unsigned char current_pattern = 0xa5;
 static fence_place_t
-    place; /* of the step that runs; steps of several engines in one process share it */
+    place; /* description of the step that runs; steps of several engines in one process share it */
 
 /* --- what a step touches that is not its own --- */
 

@@ -23,8 +23,8 @@
 struct hr_file_writer {
   int fd;
   int folder;         /* descriptor of the target's folder; -1: the target is written directly */
-  char *path;         /* of the target, symbolic links resolved */
-  const char *name;   /* of the target in its folder: the end of `path` */
+  char *path;         /* target's path, symbolic links resolved */
+  const char *name;   /* target's name in its folder: the end of `path` */
   char temporary[32]; /* name in the folder; "": not created */
   bool syncs_file, syncs_folder;
   uint64_t offset;

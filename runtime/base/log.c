@@ -30,7 +30,7 @@ static struct {
   pthread_mutex_t lock;
   FILE *stream;        /* NULL: standard error */
   char mark[96];       /* rank and host, with peers */
-  uint64_t started_ns; /* of the first line */
+  uint64_t started_ns; /* time of the first line */
 } sink = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static int find_word(const char *const *names, size_t count, hr_str_t word) {

@@ -8,7 +8,7 @@
 
 #include "base/status.h"
 
-#define HR_ALIGNMENT 64 /* of every allocation: a cache line, and the widest vector */
+#define HR_ALIGNMENT 64 /* alignment of every allocation: a cache line, and the widest vector */
 
 /* Not cleared. A size of 0 gives a unique pointer. */
 hr_status_t hr_alloc(size_t size_bytes, void **out_memory);

@@ -44,7 +44,7 @@ typedef enum hr_option_kind {
 /* One option as it was given. */
 typedef struct hr_option_given {
   hr_option_id_t id;
-  const char *text; /* of the argument, "" if there is none; borrowed from argv */
+  const char *text; /* the argument, "" if there is none; borrowed from argv */
   uint64_t integer; /* COUNT, INDEX, SEED; CHOICE: number of the word */
   double real;      /* REAL */
 } hr_option_given_t;

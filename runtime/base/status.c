@@ -17,7 +17,7 @@ struct hr_status {
   hr_code_t code;
   char *message;
   char *where; /* "in instruction %x of computation y", or NULL */
-  char *path;  /* of the program, or NULL */
+  char *path;  /* program's path, or NULL */
   uint32_t line, column;
   char *quoted; /* the source line and a caret line, or NULL */
   char *notes;  /* lines, or NULL */
@@ -144,7 +144,8 @@ void hr_status_release(hr_status_t status) {
 hr_code_t hr_status_code(hr_status_t status) { return status ? status->code : HR_OK; }
 
 const char *hr_status_message(hr_status_t status) {
-  return status ? status->message ? status->message : hr_code_text(status->code) : "ok";
+  if (!status) return "ok";
+  return status->message ? status->message : hr_code_text(status->code);
 }
 
 const char *hr_code_text(hr_code_t code) {

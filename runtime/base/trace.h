@@ -28,7 +28,7 @@ typedef enum hr_trace_kind {
   HR_TRACE_CONTROL, /* a loop or a choice: its time is that of what runs inside it */
   HR_TRACE_WAIT,    /* for peers: inside of another */
   HR_TRACE_RUN,     /* a whole execution */
-  HR_TRACE_STAGE,   /* of loading */
+  HR_TRACE_STAGE,   /* a stage of loading */
   HR_TRACE_TRANSFER /* a collective between its halves: beside what runs meanwhile, not part of it
                      */
 } hr_trace_kind_t;
@@ -39,17 +39,17 @@ typedef struct hr_trace_span {
   const char *kernel;                  /* what runs it: "oneDNN matmul" */
   const char *reason;                  /* why nothing quicker does; NULL: nothing to say */
   hr_trace_kind_t kind;
-  double flops, bytes; /* of one call; 0: unknown */
+  double flops, bytes; /* work of one call; 0: unknown */
   uint64_t same;       /* equal for those that run equal kernels */
   uint64_t calls, total_ns;
-  uint64_t helped_ns; /* of total_ns: other workers were busy for it, all of them together */
-  uint64_t idle_ns;   /* of total_ns: the caller waited for them */
+  uint64_t helped_ns; /* part of total_ns in which other workers were busy, summed over them */
+  uint64_t idle_ns;   /* part of total_ns in which the caller waited for them */
 } hr_trace_span_t;
 
 /* What one worker did of a loop that workers shared. */
 typedef struct hr_trace_slice {
   uint64_t begin_ns, took_ns;
-  int64_t units; /* of the loop; 0: it came too late */
+  int64_t units; /* iterations of the loop that it ran; 0: it came too late */
 } hr_trace_slice_t;
 
 typedef struct hr_trace_event {
@@ -76,7 +76,7 @@ struct hr_trace {
   hr_trace_block_t *blocks; /* the newest first */
   hr_trace_stage_t *stages; /* the newest first */
   hr_trace_event_t *ring;
-  uint64_t mask;            /* of the ring, whose places are a power of two */
+  uint64_t mask;            /* slots of the ring minus 1; their number is a power of two */
   uint64_t added;           /* to the ring */
   hr_trace_span_t *current; /* what runs, for shares; NULL: nothing that they are noted of */
   int workers;              /* that may have shares; 0: none said so */

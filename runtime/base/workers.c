@@ -30,11 +30,11 @@ typedef struct region {
 struct hr_workers {
   hr_workers_options_t options;
   pthread_t *threads;
-  hr_trace_slice_t *shares; /* of the region, each written by its worker; NULL: no trace */
+  hr_trace_slice_t *shares; /* one slice per worker of the region, written by it; NULL: no trace */
   int started;
   region_t region;
   bool busy; /* inside a region: the caller's thread alone reads and writes it */
-  _Alignas(64) atomic_uint generation; /* of regions; odd and even alike; futex */
+  _Alignas(64) atomic_uint generation; /* counter of regions, raised to wake sleepers; futex */
   atomic_uint sleepers;
   _Alignas(64) atomic_int_least64_t next; /* first unit that nobody has taken */
   _Alignas(64)

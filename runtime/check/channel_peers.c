@@ -26,6 +26,7 @@ typedef struct found_end {
   int peer;
 } found_end_t;
 
+/* By channel, then side, then peer, so that the ends of a channel stand together. */
 static int compare_ends(const void *a, const void *b) {
   const end_t *x = a, *y = b;
   if (x->channel != y->channel) return x->channel < y->channel ? -1 : 1;
@@ -50,6 +51,7 @@ static hr_status_t find_sites(const comm_trace_t *trace, hr_map_t *seen, ends_t 
   return NULL;
 }
 
+/* The ends of all ranks that follow this trace. */
 static hr_status_t add_ends(check_result_t *result, const comm_trace_t *trace, const ends_t *sites,
                             ends_t *ends) {
   for (int rank = 0; rank < result->world; rank++) {
@@ -66,6 +68,7 @@ static hr_status_t add_ends(check_result_t *result, const comm_trace_t *trace, c
   return NULL;
 }
 
+/* Each instruction once, by every rank that runs it and has a peer there. */
 static hr_status_t collect_ends(check_result_t *result, ends_t *ends) {
   ends_t sites = {0};
   hr_map_t seen;
@@ -86,6 +89,7 @@ static bool can_match(const check_result_t *result, int64_t channel, int a, int 
                          b);
 }
 
+/* No partner (one NULL), or two that could be it. */
 static hr_status_t misuse_of_ends(check_result_t *result, const end_t *end, const end_t *one,
                                   const end_t *two) {
   check_problem_t problem = {NULL, end->instr, NULL, end->rank, -1};
@@ -107,6 +111,7 @@ static hr_status_t misuse_of_ends(check_result_t *result, const end_t *end, cons
   return check_add_problem(result, CHECK_MISUSE, problem);
 }
 
+/* The peer of an end that names none itself. */
 static hr_status_t store_end(check_result_t *result, const end_t *end, int peer) {
   found_end_t *found;
   HR_TRY(HR_NEW(&result->arena, &found));
@@ -132,6 +137,8 @@ static hr_status_t resolve_end(check_result_t *result, const ends_t *ends, size_
   return store_end(result, end, one->rank);
 }
 
+/* Ends without named peers are matched by elimination: the one other end of the channel that
+ * they can match. */
 hr_status_t check_match_channels(check_result_t *result) {
   ends_t ends = {0};
   hr_status_t st = collect_ends(result, &ends);
@@ -146,6 +153,7 @@ hr_status_t check_match_channels(check_result_t *result) {
   return st;
 }
 
+/* -1: no peer. From the instruction's pairs, else as check_match_channels has found it. */
 int check_channel_peer(const check_result_t *result, const comm_participants_t *site, int rank,
                        bool sends) {
   if (site->to) return sends ? site->to[rank] : site->from[rank];

@@ -34,6 +34,7 @@ hr_status_t check_printf(check_result_t *result, const char **out_text, const ch
   return st;
 }
 
+/* The same two instructions are reported once. */
 static bool is_known_problem(const check_result_t *result, const check_problem_t *problem) {
   for (size_t i = 0; i < result->problems.count; i++) {
     const check_problem_t *old = &result->problems.data[i];
@@ -44,6 +45,8 @@ static bool is_known_problem(const check_result_t *result, const check_problem_t
   return false;
 }
 
+/* MISUSE replaces lesser verdicts and their problems; UNPROVED counts only as long as nothing
+ * worse is known. */
 hr_status_t check_add_problem(check_result_t *result, check_verdict_t verdict,
                               check_problem_t problem) {
   bool worse = verdict == CHECK_MISUSE && result->verdict != CHECK_MISUSE;
@@ -73,6 +76,7 @@ static hr_status_t status_to_misuse(check_result_t *result, hr_status_t st) {
   return st ? st : check_add_problem(result, CHECK_MISUSE, problem);
 }
 
+/* Equal traces are one: ranks that run the same share it. */
 static hr_status_t keep_trace(check_result_t *result, hr_map_t *by_hash, comm_trace_t *trace,
                               int rank) {
   hr_str_t key = {(const char *)&trace->hash, sizeof trace->hash};
@@ -94,6 +98,7 @@ static hr_status_t keep_trace(check_result_t *result, hr_map_t *by_hash, comm_tr
   return NULL;
 }
 
+/* A process whose control flow the analysis cannot follow. */
 static hr_status_t report_unfollowed(check_result_t *result, int rank, const char *reason) {
   check_problem_t problem = {reason, NULL, NULL, rank, -1};
   return check_add_problem(result, CHECK_UNPROVED, problem);
@@ -125,6 +130,7 @@ static hr_status_t walk_program(check_result_t *result, int number, hr_map_t *by
   return NULL;
 }
 
+/* Traces of all programs, until one is misused. */
 static hr_status_t walk_all(check_result_t *result) {
   hr_map_t by_hash, plans;
   hr_status_t st = NULL;
@@ -142,6 +148,7 @@ static hr_status_t walk_all(check_result_t *result) {
 
 /* --- starts and dones --- */
 
+/* A start without done, or a done without start. */
 static hr_status_t add_unfinished(check_result_t *result, const hlo_instr_t *instr,
                                   const char *format) {
   check_problem_t problem = {NULL, instr, NULL, -1, -1};
@@ -179,6 +186,7 @@ static hr_status_t find_unfinished(check_result_t *result) {
 
 /* --- the whole --- */
 
+/* USAGE unless the programs' ranks are 0 to world - 1, each once. */
 static hr_status_t check_cover(const check_result_t *result) {
   int next = 0;
   for (int p = 0; p < result->program_count; p++) {
@@ -218,6 +226,8 @@ static bool is_lockstep(const check_result_t *result) {
   return true;
 }
 
+/* From cheap to costly: traces, unfinished transfers, channel ends; a run in lockstep needs no
+ * more, all else goes through the engine. */
 static hr_status_t prove(check_result_t *result) {
   HR_TRY(check_cover(result));
   HR_TRY(walk_all(result));
@@ -231,6 +241,7 @@ static hr_status_t prove(check_result_t *result) {
   return headline(result);
 }
 
+/* The result owns everything; the programs' modules must outlive it. */
 hr_status_t check_schedule(const check_program_t *programs, int program_count,
                            const check_options_t *options, check_result_t **out_result) {
   void *memory;
@@ -285,6 +296,7 @@ static bool runs_in_place(const hlo_computation_t *computation) {
   return computation == module->entry || computation->is_async_wrapper;
 }
 
+/* Only collectives that every process runs in place: no order can make them wait in a circle. */
 bool check_is_trivially_sound(const hlo_module_t *module) {
   for (size_t c = 0; c < module->computations.count; c++) {
     const hlo_computation_t *computation = module->computations.data[c];

@@ -12,6 +12,7 @@
 
 /* --- life --- */
 
+/* A process stands before its first event; those without events are complete at once. */
 static hr_status_t make_processes(check_engine_t *engine) {
   hr_arena_t *arena = &engine->matching.arena;
   HR_TRY(HR_NEW_ARRAY(arena, engine->result->world, &engine->processes));
@@ -26,6 +27,7 @@ static hr_status_t make_processes(check_engine_t *engine) {
   return NULL;
 }
 
+/* Regions of equal signature are one barrier on all ranks. */
 static hr_status_t find_barrier(check_engine_t *engine, uint64_t signature,
                                 check_barrier_t **out_barrier) {
   check_barrier_t *barrier =
@@ -94,12 +96,14 @@ void check_engine_deinit(check_engine_t *engine) {
 
 /* --- waking --- */
 
+/* A blocked process tries its event again. */
 static hr_status_t wake(check_engine_t *engine, int rank) {
   engine->processes[rank].blocked = false;
   HR_VEC_PUSH(&engine->ready, rank);
   return NULL;
 }
 
+/* The end that waits on `side` for the other one to reach what it needs. */
 static hr_status_t wake_channel(check_engine_t *engine, check_channel_t *channel, int side) {
   int rank = channel->waiting[side];
   if (rank == CHECK_NOBODY || channel->started[side] < channel->need[side]) return NULL;
@@ -119,6 +123,7 @@ static hr_status_t wake_list(check_engine_t *engine, int *list) {
   return NULL;
 }
 
+/* Always false, for the caller to return. */
 static bool block_on_list(check_engine_t *engine, int rank, int *list) {
   engine->processes[rank].blocked = true;
   engine->processes[rank].next_waiter = *list;
@@ -128,6 +133,8 @@ static bool block_on_list(check_engine_t *engine, int rank, int *list) {
 
 /* --- starts --- */
 
+/* A collective whose groups leave the rank out is misuse, but for broadcasts, which give zeros
+ * there. */
 static hr_status_t report_missing_member(check_engine_t *engine, int rank,
                                          const check_event_t *event) {
   check_problem_t problem = {NULL, event->instr, NULL, rank, -1};
@@ -139,6 +146,7 @@ static hr_status_t report_missing_member(check_engine_t *engine, int rank,
   return check_add_problem(engine->result, CHECK_MISUSE, problem);
 }
 
+/* The number of the start on its side is what its done later needs from the other. */
 static hr_status_t start_on_channel(check_engine_t *engine, check_channel_t *channel, int side,
                                     int rank, const check_event_t *event, uint32_t *number) {
   HR_TRY(check_channel_start(engine->result, channel, side, rank, event));
@@ -146,6 +154,8 @@ static hr_status_t start_on_channel(check_engine_t *engine, check_channel_t *cha
   return wake_channel(engine, channel, side);
 }
 
+/* Starts never block: they count, compare with partners that are there, and wake whoever waited
+ * for them. */
 static hr_status_t start(check_engine_t *engine, int rank, const check_event_t *event,
                          uint32_t *numbers) {
   check_ends_t ends;
@@ -175,6 +185,7 @@ static uint32_t partner_need(const check_engine_t *engine, const check_event_t *
   return number > buffered ? number - buffered : 0;
 }
 
+/* A done passes if the other side has started often enough; at most one process waits on a side. */
 static bool can_pass_channel(check_engine_t *engine, check_channel_t *channel, int other_side,
                              uint32_t need, int rank) {
   if (channel->started[other_side] >= need) return true;
@@ -184,6 +195,7 @@ static bool can_pass_channel(check_engine_t *engine, check_channel_t *channel, i
   return false;
 }
 
+/* *out_passed false: the process now waits. A done that is tried twice has no effect of its own. */
 static hr_status_t try_done(check_engine_t *engine, int rank, const check_event_t *event,
                             uint32_t number, bool *out_passed) {
   check_ends_t ends;
@@ -206,6 +218,8 @@ static hr_status_t try_done(check_engine_t *engine, int rank, const check_event_
 
 #define HAS_ARRIVED (UINT32_C(1) << 31) /* in the number of a region: this process waits at it */
 
+/* A region is passed when all have arrived whose traces have it; arrivals are counted once, by a
+ * flag in the number. */
 static hr_status_t pass_barrier(check_engine_t *engine, int rank, const check_region_t *region,
                                 uint32_t *number, bool *out_passed) {
   check_barrier_t *barrier;
@@ -232,6 +246,7 @@ static uint32_t branch_begin(const comm_trace_t *trace, uint32_t at, uint32_t br
   return at;
 }
 
+/* Follows one branch, or a loop for a bounded number of iterations. */
 static void enter_region(check_engine_t *engine, int rank, const check_region_t *region) {
   check_process_t *process = &engine->processes[rank];
   bool loops = region->instr->op == HLO_WHILE;
@@ -244,6 +259,7 @@ static void enter_region(check_engine_t *engine, int rank, const check_region_t 
       branch_begin(engine->result->of[rank], process->at, loops ? 0 : engine->options.branch);
 }
 
+/* At the end of an iteration back to the region's head, found backwards. */
 static void leave_region(check_engine_t *engine, int rank, const check_event_t *event) {
   check_process_t *process = &engine->processes[rank];
   const check_region_t *region = &engine->result->of[rank]->regions.data[event->start];
@@ -259,6 +275,7 @@ static void leave_region(check_engine_t *engine, int rank, const check_event_t *
   process->at++;
 }
 
+/* Regions are barriers, or followed, or only counted, as the options say. */
 static hr_status_t step_region(check_engine_t *engine, int rank, const check_event_t *event,
                                bool *out_passed) {
   check_process_t *process = &engine->processes[rank];
@@ -280,6 +297,7 @@ static hr_status_t step_region(check_engine_t *engine, int rank, const check_eve
 
 /* --- running --- */
 
+/* One event of one process; *out_passed false: it is blocked. */
 static hr_status_t step(check_engine_t *engine, int rank, bool *out_passed) {
   check_process_t *process = &engine->processes[rank];
   uint32_t begin = engine->ranges[rank].begin;
@@ -296,6 +314,8 @@ static hr_status_t step(check_engine_t *engine, int rank, bool *out_passed) {
   return NULL;
 }
 
+/* Any order of processes gives the same end: events that are enabled stay so (confluence),
+ * therefore one order is enough. */
 hr_status_t check_engine_run(check_engine_t *engine) {
   while (engine->ready.count) {
     int rank = engine->ready.data[--engine->ready.count];
@@ -314,6 +334,8 @@ bool check_engine_is_complete(const check_engine_t *engine) {
   return true;
 }
 
+/* Every message has both ends and every collective all members: what a loop's body needs to be
+ * repeated. */
 bool check_engine_is_balanced(const check_engine_t *engine) {
   for (size_t i = 0; i < engine->matching.all_channels.count; i++)
     if (engine->matching.all_channels.data[i]->started[0] !=
@@ -348,6 +370,7 @@ static hr_status_t find_awaited(check_engine_t *engine, int rank, const check_ch
   return NULL;
 }
 
+/* The first member that has not called it and still could. */
 static hr_status_t collective_wait(check_engine_t *engine, check_collective_t *collective,
                                    uint32_t number, check_wait_t *wait) {
   const check_group_t *group = collective->group;
@@ -362,6 +385,7 @@ static hr_status_t collective_wait(check_engine_t *engine, check_collective_t *c
   return NULL;
 }
 
+/* For reports: the event that would release a blocked process, if there is one. */
 hr_status_t check_engine_waits_for(check_engine_t *engine, int rank, check_wait_t *out_wait) {
   const check_process_t *process = &engine->processes[rank];
   const check_event_t *event = &engine->result->of[rank]->events.data[process->at];

@@ -36,7 +36,7 @@ typedef struct check_process {
       *numbers; /* per event of the range: number of a start in its channel or collective, from 1 */
   int next_waiter;
   bool blocked;
-  uint32_t iterations_left; /* of the outermost loop; inner loops run once */
+  uint32_t iterations_left; /* iterations of the outermost loop; inner loops run once */
 } check_process_t;
 
 typedef struct check_engine {

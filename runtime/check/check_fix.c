@@ -10,7 +10,7 @@ typedef struct change { /* what apply() did */
   uint32_t from, to;
   hlo_instr_t **operands; /* as they were */
   const hlo_extra_t *extra, *done_extra;
-  hlo_instr_t *done; /* of `moved`; NULL: it has none */
+  hlo_instr_t *done; /* done of `moved`; NULL: it has none */
 } change_t;
 
 /* --- changing a program --- */

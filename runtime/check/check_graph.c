@@ -13,6 +13,7 @@ enum {
 
 /* --- text in markup --- */
 
+/* For SVG: the five characters of XML, and no control characters. */
 static void add_escaped(hr_strbuf_t *text, const char *from, size_t size) {
   for (size_t i = 0; i < size; i++) {
     switch (from[i]) {
@@ -41,7 +42,7 @@ static void add_label(hr_strbuf_t *text, const diagram_t *diagram, const diagram
   hr_strbuf_init(&label);
   schedule_diagram_label(&label, diagram, box);
   bool cut = label.size > most;
-  add_escaped(text, label.data ? label.data : "", cut ? most - 1 : label.size);
+  if (label.data) add_escaped(text, label.data, cut ? most - 1 : label.size);
   if (cut) hr_strbuf_add_str(text, "&#8230;");
   hr_strbuf_deinit(&label);
 }
@@ -50,14 +51,16 @@ static const check_event_t *event_of(const diagram_t *diagram, const diagram_box
   return &diagram->result->of[diagram->lanes.data[box->lane].rank]->events.data[box->event];
 }
 
+/* Rank, full label, place in the source, channel, and what the mark means. */
 static void add_tip(hr_strbuf_t *text, const diagram_t *diagram, const diagram_box_t *box) {
   static const char *const marks[] = {"", ", where it is stuck", ", which does not happen"};
   const hlo_instr_t *instr = event_of(diagram, box)->instr;
-  const char *path = instr->parent->module->source.path;
+  hr_str_t path = hr_str_from(instr->parent->module->source.path);
+  if (!path.size) path = HR_STR("program");
   hr_strbuf_printf(text, "rank %d: ", diagram->lanes.data[box->lane].rank);
   add_label(text, diagram, box, SIZE_MAX);
   hr_strbuf_add_str(text, " (");
-  add_escaped(text, path ? path : "program", path ? __builtin_strlen(path) : 7);
+  add_escaped(text, path.data, path.size);
   hr_strbuf_printf(text, ":%u)", instr->line);
   if (event_of(diagram, box)->site && event_of(diagram, box)->site->channel)
     hr_strbuf_printf(text, ", channel %ld", (long)event_of(diagram, box)->site->channel);
@@ -69,6 +72,7 @@ static void add_tip(hr_strbuf_t *text, const diagram_t *diagram, const diagram_b
 static int lane_x(int lane) { return MARGIN + lane * LANE_WIDTH + LANE_WIDTH / 2; }
 static int row_y(int row) { return HEAD + MARGIN + row * ROW_HEIGHT; }
 
+/* A vertical line per process, from the head to the last row. */
 static void add_lanes(hr_strbuf_t *text, const diagram_t *diagram) {
   int bottom = row_y(diagram->row_count);
   for (size_t l = 0; l < diagram->lanes.count; l++) {
@@ -81,6 +85,7 @@ static void add_lanes(hr_strbuf_t *text, const diagram_t *diagram) {
   }
 }
 
+/* An event as a box on its lane; its colour says whether it is stuck or awaited. */
 static void add_boxes(hr_strbuf_t *text, const diagram_t *diagram) {
   static const char *const classes[] = {"plain", "stuck", "awaited"};
   for (size_t i = 0; i < diagram->boxes.count; i++) {

@@ -3,7 +3,7 @@
 #include "check/proof.h"
 
 #define WAITS_SHOWN 24
-#define STEPS_SHOWN 6 /* of each process on the cycle: the last that it does before it is stuck */
+#define STEPS_SHOWN 6 /* last steps of each process on the cycle before it is stuck */
 
 static void add_location(hr_strbuf_t *text, const hlo_instr_t *instr) {
   const char *path = instr->parent->module->source.path;

@@ -22,7 +22,7 @@ typedef struct check_block_point {
       *counts; /* per chain: starts that precede it; NULL: those that must, by dependencies */
 } check_block_point_t;
 
-typedef struct check_orders { /* of one process */
+typedef struct check_orders { /* orders of one process */
   const comm_trace_t *trace;
   check_range_t range;
   HR_VEC(check_chain_t) chains;

@@ -97,7 +97,7 @@ static hr_status_t record_stuck(check_engine_t *engine) {
 typedef struct passage {
   uint64_t signature;
   uint32_t instance;
-  const check_region_t *region; /* of its first process */
+  const check_region_t *region; /* outermost region of its first process */
   int first_rank;
   uint32_t *at; /* per rank: position of the region; CHECK_NEVER: it does not pass it */
 } passage_t;

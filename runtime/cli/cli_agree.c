@@ -32,6 +32,7 @@ static hr_status_t send_verdict(hlorun_client_t *client, verdict_t *verdict) {
   return NULL;
 }
 
+/* The message is a mark that cli_is_reported() knows; it is never printed. */
 hr_status_t cli_reported(hr_code_t code) {
   return hr_error_from(__FILE__, __LINE__, code, NULL, REPORTED);
 }
@@ -40,6 +41,7 @@ static bool has_failed;
 
 bool cli_agree_failed(void) { return has_failed; }
 
+/* One gather and one answer: the lowest failing rank is the one that reports. */
 static hr_status_t exchange_verdicts(hlorun_client_t *client, verdict_t mine,
                                      verdict_t *out_verdict) {
   int world = hlorun_client_world_size(client);
@@ -57,6 +59,7 @@ static hr_status_t exchange_verdicts(hlorun_client_t *client, verdict_t mine,
   return st ? st : send_verdict(client, out_verdict);
 }
 
+/* Remembers that an exchange failed: the processes are out of step then. */
 static hr_status_t agree_on_verdict(hlorun_client_t *client, verdict_t mine,
                                     verdict_t *out_verdict) {
   hr_status_t st = exchange_verdicts(client, mine, out_verdict);
@@ -64,6 +67,7 @@ static hr_status_t agree_on_verdict(hlorun_client_t *client, verdict_t mine,
   return st;
 }
 
+/* The first failing rank keeps its message, the others get its code. */
 hr_status_t cli_agree(hlorun_client_t *client, hr_status_t status) {
   if (hlorun_client_world_size(client) == 1) return status;
   verdict_t verdict;
@@ -90,6 +94,7 @@ static void print_failure(hr_status_t status) {
   fflush(cli_log_dir_terminal());
 }
 
+/* Peers are not asked: they may be anywhere in the program. */
 hr_status_t cli_fail_local(hlorun_client_t *client, hr_status_t status) {
   if (!status || !client || hlorun_client_world_size(client) == 1) return status;
   hr_code_t code = hr_status_code(status);
@@ -104,6 +109,7 @@ hr_status_t cli_fail_local(hlorun_client_t *client, hr_status_t status) {
   return cli_reported(code);
 }
 
+/* Values are compared on rank 0, as part of a verdict. */
 hr_status_t cli_agree_same(hlorun_client_t *client, uint64_t value, bool *out_same) {
   *out_same = true;
   if (hlorun_client_world_size(client) == 1) return NULL;
@@ -113,6 +119,7 @@ hr_status_t cli_agree_same(hlorun_client_t *client, uint64_t value, bool *out_sa
   return NULL;
 }
 
+/* For failures that must be seen before this process leaves its peers. */
 hr_status_t cli_report_now(hr_status_t status) {
   if (!status) return NULL;
   hr_code_t code = hr_status_code(status);
@@ -125,6 +132,7 @@ bool cli_is_reported(hr_status_t status) {
   return status && strcmp(hr_status_message(status), REPORTED) == 0;
 }
 
+/* The exit code goes to the launcher's list before anything is printed. */
 int cli_report(hr_status_t status) {
   int code = hr_status_exit_code(status);
   if (hr_status_code(status) != HR_CANCELLED) cli_exit_code_report(code);

@@ -21,6 +21,7 @@ typedef char version_t[VERSION_MAX];
 
 /* --- linked libraries --- */
 
+/* Linked libraries are always there; only their versions are asked for. */
 static bool find_libuv(version_t into) {
   snprintf(into, VERSION_MAX, "%s", uv_version_string());
   return true;
@@ -47,12 +48,14 @@ static bool find_fftw(version_t into) {
 
 /* --- libraries opened at run time --- */
 
+/* A library that is not installed is no failure here. */
 static bool find_symbol(hr_library_t library, const char *symbol, void **out_address) {
   hr_status_t st = hr_dl_symbol(library, symbol, out_address);
   hr_status_release(st);
   return !st;
 }
 
+/* LAPACK's own version, not that of the library that has it. */
 static bool find_lapack(version_t into) {
   int major = 0, minor = 0, patch = 0;
   void *address;
@@ -62,6 +65,7 @@ static bool find_lapack(version_t into) {
   return true;
 }
 
+/* dnnl_version() gives a struct that begins with three ints. */
 static bool find_onednn(version_t into) {
   typedef struct {
     int major, minor, patch;
@@ -73,6 +77,7 @@ static bool find_onednn(version_t into) {
   return true;
 }
 
+/* NULL where the module was not built or not installed. */
 static void *open_module(const char *file, int flags) {
   void *module = NULL;
   hr_status_release(hr_dl_module(file, flags, &module));
@@ -108,6 +113,7 @@ static bool find_mpi(version_t into) {
   return true;
 }
 
+/* The first mpirun in PATH, as the launcher takes it. */
 static bool find_mpirun(version_t into) {
   const char *path = getenv("PATH");
   char file[4096];
@@ -146,12 +152,14 @@ static const struct part {
 };
 #define PART_COUNT (sizeof parts / sizeof *parts)
 
+/* Standard output, in one piece. */
 static hr_status_t print_and_free(hr_strbuf_t *text) {
   hr_status_t st = cli_print(text);
   hr_strbuf_deinit(text);
   return st;
 }
 
+/* The first line is for scripts, and stays as it is. */
 hr_status_t cli_print_version(void) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
@@ -165,6 +173,7 @@ hr_status_t cli_print_version(void) {
   return print_and_free(&text);
 }
 
+/* Marks as in a list of tasks: [x] is there, [ ] is missing. */
 hr_status_t cli_check_build(void) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);

@@ -22,6 +22,7 @@ static const struct form {
   const char *ending;
 } forms[] = {{".hlo"}, {".mlir"}, {".mlirbc"}, {".pb"}};
 
+/* By the ending; .hlo.pb ends in .pb. */
 static const struct form *find_form(const char *path) {
   const char *dot = strrchr(path, '.');
   for (size_t i = 0; dot && i < sizeof forms / sizeof *forms; i++)
@@ -57,6 +58,7 @@ static void set_tolerance(double value, double *out_tolerance, cli_case_t *one) 
   if (!(value >= 0 && value <= 1e300)) one->wrong = "a tolerance is no number of 0 or more";
 }
 
+/* Unknown comments are no directives. */
 static void read_directive(const char *line, size_t size, cli_case_t *one) {
   char text[160];
   snprintf(text, sizeof text, "%.*s", (int)size, line);
@@ -112,6 +114,7 @@ static hr_status_t read_ranks(const char *arrays, int *world) {
   return st;
 }
 
+/* The world size comes from directives, the grid, and ranks in names of arrays, in this order. */
 static hr_status_t inspect(cli_case_t *one) {
   hr_buffer_t *bytes;
   HR_TRY(hr_buffer_map_file(one->program, &bytes));
@@ -125,6 +128,7 @@ static hr_status_t inspect(cli_case_t *one) {
   return NULL;
 }
 
+/* The path is copied, as lists of folders are freed. */
 static hr_status_t add_case(hr_arena_t *arena, const char *program, const char *arrays,
                             cli_cases_t *cases) {
   cli_case_t one = {.arrays = arrays, .tolerance = hlo_tolerance_default()};
@@ -185,6 +189,7 @@ typedef struct search {
 
 static hr_status_t find_in_folder(search_t *search, const char *folder);
 
+/* Says why: the folder's arrays belong to another program, or there are none. */
 static hr_status_t pass_over(search_t *search, const char *path, const char *chosen) {
   const char *dot = strrchr(path, '.'), *slash = strrchr(path, '/');
   const char *name = slash ? slash + 1 : path;
@@ -199,6 +204,7 @@ static hr_status_t pass_over(search_t *search, const char *path, const char *cho
   return NULL;
 }
 
+/* Folders are searched, programs become cases or are passed over, other files are nothing. */
 static hr_status_t visit_entry(search_t *search, const char *folder, const char *name,
                                const char *chosen) {
   const char *path, *arrays;
@@ -212,6 +218,7 @@ static hr_status_t visit_entry(search_t *search, const char *folder, const char 
   return pass_over(search, path, shares ? NULL : chosen);
 }
 
+/* In the order of names, so that runs are repeatable. */
 static hr_status_t find_in_folder(search_t *search, const char *folder) {
   struct dirent **entries;
   if (++search->depth > DEPTH_MAX)
@@ -229,6 +236,7 @@ static hr_status_t find_in_folder(search_t *search, const char *folder) {
   return st;
 }
 
+/* A file that was named must be a case; files of a folder need not be. */
 hr_status_t cli_cases_find(hr_arena_t *arena, const char *path, cli_cases_t *cases,
                            cli_passed_overs_t *passed_over) {
   search_t search = {arena, cases, passed_over, 0};

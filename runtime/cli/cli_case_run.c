@@ -27,6 +27,7 @@ static hlo_tolerance_t merge_tolerances(hlo_tolerance_t directive, const hlo_tol
   return directive;
 }
 
+/* The grid of a directive overrides that of the program. */
 static hr_status_t load_case(case_run_t *run) {
   hlorun_program_options_t options;
   hlorun_program_options_init(&options);
@@ -36,6 +37,7 @@ static hr_status_t load_case(case_run_t *run) {
                           &run->out_of_step);
 }
 
+/* All parameters must be in the archive: nothing is random here. */
 static hr_status_t read_inputs(case_run_t *run) {
   HR_TRY(cli_signature_init(&run->interface, run->program));
   HR_TRY(HR_NEW_ARRAY(&run->arena, run->interface.param_count, &run->args));
@@ -46,6 +48,7 @@ static hr_status_t read_inputs(case_run_t *run) {
   return cli_inputs_check(&run->interface, NULL, run->args);
 }
 
+/* Counts the arrays out of tolerance, and prints those lines only. */
 static hr_status_t compare_results(case_run_t *run, hr_strbuf_t *text) {
   array_file_t file;
   cli_expectation_t expectation = {.file = &file,
@@ -62,6 +65,7 @@ static hr_status_t compare_results(case_run_t *run, hr_strbuf_t *text) {
   return st;
 }
 
+/* A failure while running leaves the processes out of step. */
 static hr_status_t run_and_compare(case_run_t *run, hr_strbuf_t *text) {
   HR_TRY(load_case(run));
   HR_TRY(cli_agree(run->client, read_inputs(run)));
@@ -71,6 +75,7 @@ static hr_status_t run_and_compare(case_run_t *run, hr_strbuf_t *text) {
   return compare_results(run, text);
 }
 
+/* Accepts a case that was never loaded. */
 static void release_case(case_run_t *run) {
   cli_values_release(run->args, run->interface.param_count);
   cli_values_release(run->results, run->interface.result_count);
@@ -87,6 +92,7 @@ static void add_status(hr_strbuf_t *text, hr_status_t status) {
   free(report);
 }
 
+/* The report of a failed check is the case's text. */
 static hr_status_t run_checks(case_run_t *run, hr_strbuf_t *text) {
   hr_status_t st = cli_case_run_checks(run->client, run->one, &run->out_of_step);
   if (!st || hr_status_code(st) != HR_MISMATCH) return st;
@@ -96,6 +102,7 @@ static hr_status_t run_checks(case_run_t *run, hr_strbuf_t *text) {
   return st;
 }
 
+/* A case without arrays checks itself. */
 cli_case_result_t cli_case_run(hlorun_client_t *client, const cli_case_t *one,
                                const hlo_tolerance_t *tolerance, hr_strbuf_t *text,
                                bool *out_of_step) {

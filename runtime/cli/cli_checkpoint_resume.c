@@ -223,7 +223,7 @@ static hr_status_t read_state(const cli_checkpoint_t *checkpoint, const npz_t *n
   hlo_value_t *state = NULL;
   HR_TRY(find_array(npz, path, "state", &npy));
   hr_status_t st = npy_is(&npy, HR_U8)
-                       ? npy_value(&npy, HR_U8, &state)
+                       ? hlo_value_from_npy(&npy, HR_U8, &state)
                        : hr_error(HR_INVALID, "%s: the state is no list of bytes", path);
   npy_deinit(&npy);
   if (!st) st = hlorun_program_load_state(checkpoint->from.program, state);

@@ -17,6 +17,7 @@
 #include "ops/rules/verify.h"
 #include "proto/hlo_proto.h"
 #include "read/read.h"
+#include "stablehlo/import/mesh_groups.h"
 #include "stablehlo/stablehlo.h"
 
 /* In the order of --to's words. */
@@ -45,6 +46,7 @@ static hr_status_t target_form(const hr_options_t *options, form_t *out_form) {
 
 /* --- writing --- */
 
+/* To the file of --output, else to standard output. */
 static hr_status_t write_text(const hr_options_t *options, hr_strbuf_t *text) {
   const char *output = hr_option_text(options, HR_OPTION_OUTPUT);
   HR_TRY(hr_strbuf_finish(text));
@@ -52,6 +54,7 @@ static hr_status_t write_text(const hr_options_t *options, hr_strbuf_t *text) {
                                        : cli_print(text);
 }
 
+/* Takes over the reference. */
 static hr_status_t write_bytes(const hr_options_t *options, hr_buffer_t *bytes) {
   const char *output = hr_option_text(options, HR_OPTION_OUTPUT);
   hr_status_t st =
@@ -77,6 +80,13 @@ static hr_status_t read_version(const char *text, mlir_write_options_t *options)
   return NULL;
 }
 
+/* VHLO has replica groups by the axes of a mesh since version 1.16; 0.0.0 is the newest. */
+static bool has_mesh_groups(const mlir_write_options_t *options) {
+  const int64_t *version = options->version;
+  bool is_newest = !version[0] && !version[1] && !version[2];
+  return is_newest || version[0] > 1 || (version[0] == 1 && version[1] >= 16);
+}
+
 /* `located`: text says where each op comes from. */
 static hr_status_t write_tree(const hr_options_t *options, form_t form, mlir_module_t *tree,
                               bool located) {
@@ -87,6 +97,7 @@ static hr_status_t write_tree(const hr_options_t *options, form_t form, mlir_mod
   if (form == TO_MLIRBC) {
     if (version) HR_TRY(read_version(version, &write_options));
     if (version) HR_TRY(vhlo_replace_chlo(tree));
+    if (version && !has_mesh_groups(&write_options)) HR_TRY(stablehlo_expand_mesh_groups(tree));
     if (version) HR_TRY(vhlo_add_casts(tree));
     HR_TRY(mlir_write_bytecode(tree, &write_options, &bytes));
     return write_bytes(options, bytes);
@@ -113,6 +124,7 @@ static hr_status_t write_proto(const hr_options_t *options, const hlo_module_t *
   return write_bytes(options, bytes);
 }
 
+/* HLO text in the style that is asked for, a graph, or a proto. */
 static hr_status_t write_module(const hr_options_t *options, form_t form,
                                 const hlo_module_t *module) {
   hr_strbuf_t text;
@@ -135,6 +147,7 @@ static bool is_long(const hr_options_t *options, bool otherwise) {
   return hr_option_int(options, HR_OPTION_STYLE, otherwise ? 0 : 1) == 0;
 }
 
+/* The exporter builds a tree, as the other direction reads one. */
 static hr_status_t export_and_write(const hr_options_t *options, form_t form,
                                     const hlo_module_t *module) {
   mlir_module_t *tree;
@@ -145,6 +158,7 @@ static hr_status_t export_and_write(const hr_options_t *options, form_t form,
   return st;
 }
 
+/* The program is verified before it is written. */
 static hr_status_t convert_through_ir(const hr_options_t *options, form_t form, const char *path,
                                       hr_buffer_t *bytes) {
   hlo_module_t *module;
@@ -157,6 +171,7 @@ static hr_status_t convert_through_ir(const hr_options_t *options, form_t form, 
   return st;
 }
 
+/* Names of results are in MLIR's tree alone, shapes in the module. */
 static hr_status_t write_python(const hr_options_t *options, const char *path, hr_buffer_t *bytes) {
   hlo_module_t *module;
   mlir_module_t *tree = NULL;
@@ -172,6 +187,7 @@ static hr_status_t write_python(const hr_options_t *options, const char *path, h
   return st;
 }
 
+/* MLIR's forms go from tree to tree, others through the IR. */
 static hr_status_t convert_bytes(const hr_options_t *options, form_t form, const char *path,
                                  hr_buffer_t *bytes) {
   mlir_module_t *tree = NULL;
@@ -189,6 +205,7 @@ static hr_status_t convert_bytes(const hr_options_t *options, form_t form, const
   return st;
 }
 
+/* One program at a time; the form is known before the file is read. */
 hr_status_t cli_convert(const cli_arguments_t *arguments) {
   const hr_options_t *options = &arguments->options;
   hr_buffer_t *bytes;

@@ -3,11 +3,13 @@
 
 #include <string.h>
 
+/* A name that is the ending alone, such as ".npz", does not end with it. */
 bool cli_ends_with(const char *path, const char *ending) {
   size_t size = strlen(path), length = strlen(ending);
   return size > length && strcmp(path + size - length, ending) == 0;
 }
 
+/* Lists all endings, as a sentence has them. */
 static hr_status_t unknown_ending(const char *option, const char *path,
                                   const char *const *endings) {
   hr_strbuf_t list;
@@ -20,6 +22,7 @@ static hr_status_t unknown_ending(const char *option, const char *path,
   return st;
 }
 
+/* A dot at the start of the name makes a hidden file, no ending. */
 hr_status_t cli_check_ending(const hr_options_t *options, hr_option_id_t id,
                              const char *const *endings) {
   const char *path = hr_option_text(options, id);

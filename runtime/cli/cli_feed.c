@@ -108,7 +108,7 @@ static hr_status_t add_param(cli_feed_t *feed, const char *text, const cli_signa
   npy_t npy;
   HR_TRY(cli_npy_open(file, &npy));
   hr_status_t st = check_set(&fed, &npy, feed->batch_dim);
-  if (!st) st = npy_rows(&npy, fed.shape->dtype, &fed.set);
+  if (!st) st = hlo_value_rows_from_npy(&npy, fed.shape->dtype, &fed.set);
   npy_deinit(&npy);
   HR_TRY(st);
   HR_VEC_PUSH(&feed->params, fed);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Commas are counted from the right. */
 const char *cli_figure_count(uint64_t count, cli_figure_t into) {
   char digits[24];
   int size = snprintf(digits, sizeof digits, "%llu", (unsigned long long)count), used = 0;
@@ -17,6 +18,7 @@ const char *cli_figure_count(uint64_t count, cli_figure_t into) {
   return into;
 }
 
+/* 999.5 would round to 1000, and gets a comma. */
 const char *cli_figure(double value, cli_figure_t into) {
   if (!(value >= 999.5 && value < 1e18)) {
     snprintf(into, CLI_FIGURE_TEXT, "%.3g", value);
@@ -26,6 +28,7 @@ const char *cli_figure(double value, cli_figure_t into) {
   return cli_figure_count((uint64_t)(round(value / unit) * unit + 0.5), into);
 }
 
+/* Minutes and seconds, or hours and minutes. */
 static const char *long_time(double seconds, cli_figure_t into) {
   if (seconds < 3600)
     snprintf(into, CLI_FIGURE_TEXT, "%d:%02d min", (int)seconds / 60, (int)seconds % 60);
@@ -35,6 +38,7 @@ static const char *long_time(double seconds, cli_figure_t into) {
   return into;
 }
 
+/* The unit in which the figure is at least 1 and less than 1000. */
 const char *cli_figure_time(double seconds, cli_figure_t into) {
   static const struct {
     double below_s, unit_s;

@@ -20,6 +20,7 @@ static int header_number(hr_str_t line, const char *name) {
   return value >= 1 && value <= INT16_MAX ? (int)value : 1;
 }
 
+/* For lines, which are not NUL-terminated. */
 static bool begins(hr_str_t line, const char *word) {
   size_t size = strlen(word);
   return line.size >= size && memcmp(line.data, word, size) == 0;
@@ -35,6 +36,7 @@ static bool read_header(hr_str_t line, cli_grid_t *out_grid) {
   return !is_hlo || !memmem(line.data, line.size, "xla.sdy.meshes", 14);
 }
 
+/* Comments and blank lines may come before the header. */
 bool cli_grid_of_text(hr_str_t text, cli_grid_t *out_grid, const char **out_end) {
   const char *at = text.data, *end = at + text.size;
   *out_grid = (cli_grid_t){1, 1};
@@ -51,6 +53,7 @@ bool cli_grid_of_text(hr_str_t text, cli_grid_t *out_grid, const char **out_end)
   return false;
 }
 
+/* Failures are dropped: the run reads the program again, and reports. */
 static cli_grid_t read_whole_grid(const char *path) {
   cli_grid_t grid = {1, 1};
   hlo_module_t *module = NULL;
@@ -64,6 +67,7 @@ static cli_grid_t read_whole_grid(const char *path) {
   return grid;
 }
 
+/* Text costs a look at its first lines, other forms a reader. */
 cli_grid_t cli_grid_of_file(const char *path) {
   cli_grid_t grid = {1, 1};
   const char *header;
@@ -85,6 +89,7 @@ static bool is_read_once(const char *path) {
   return strcmp(path, "-") == 0 || stat(path, &info) || !S_ISREG(info.st_mode);
 }
 
+/* Several programs on the command line say nothing: they want -n. */
 int cli_grid_world(const hr_options_t *options) {
   if (hr_option_is_given(options, HR_OPTION_PROGRAM)) return cli_programs_last_rank(options) + 1;
   if (options->operands.count != 1 || is_read_once(options->operands.data[0])) return 1;

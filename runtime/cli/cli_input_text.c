@@ -13,6 +13,7 @@
 
 /* --- one value for all elements --- */
 
+/* Copies the element's bytes; complex numbers are one element. */
 static hr_status_t fill(const hlo_shape_t *shape, const hlo_value_t *element,
                         hlo_value_t **out_value) {
   size_t bytes = hr_dtype_bytes(shape->dtype);
@@ -23,6 +24,7 @@ static hr_status_t fill(const hlo_shape_t *shape, const hlo_value_t *element,
   return NULL;
 }
 
+/* A size that varies cannot be filled: how many elements are meant? */
 static bool is_static(const hlo_shape_t *shape) {
   for (int d = 0; d < shape->rank; d++)
     if (shape->dynamic && shape->dynamic[d]) return false;
@@ -69,6 +71,7 @@ static bool find_dtype(hr_str_t name, hr_dtype_t *out_dtype) {
   return is_integer && hr_dtype_from_name(hr_str_from(copy), out_dtype);
 }
 
+/* False: the text is in another form, and is no error yet. */
 static bool parse_typed(const char *text, typed_t *out_typed) {
   typed_t typed = {.rank = 0};
   char *end;
@@ -85,6 +88,7 @@ static bool parse_typed(const char *text, typed_t *out_typed) {
   return true;
 }
 
+/* Types and sizes are repeated by the user to be checked. */
 static hr_status_t check_typed(const char *label, const typed_t *typed, const hlo_shape_t *shape) {
   char wanted[HLO_SHAPE_TEXT];
   bool fits = typed->dtype == shape->dtype && typed->rank == shape->rank;
@@ -94,6 +98,7 @@ static hr_status_t check_typed(const char *label, const typed_t *typed, const hl
                   hlo_shape_text(shape, wanted));
 }
 
+/* `into` has room for one element. */
 static hr_status_t read_element(const char *label, hr_str_t text, const hlo_shape_t *scalar,
                                 void *into) {
   char copy[ELEMENT_MAX];
@@ -132,6 +137,7 @@ static hr_status_t read_elements(const char *label, const char *text, hlo_value_
   return NULL;
 }
 
+/* The value is released if an element is wrong. */
 static hr_status_t value_of_typed(const char *label, const typed_t *typed, const hlo_shape_t *shape,
                                   hlo_value_t **out_value) {
   hlo_value_t *value;
@@ -147,6 +153,7 @@ static hr_status_t value_of_typed(const char *label, const typed_t *typed, const
 
 /* --- all forms --- */
 
+/* The forms are tried in turn; the message is that of HLO literals. */
 hr_status_t cli_input_from_text(const char *label, const char *text, const hlo_shape_t *shape,
                                 hlo_value_t **out_value) {
   char wanted[HLO_SHAPE_TEXT];

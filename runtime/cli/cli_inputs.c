@@ -7,14 +7,17 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "cli/cli_bundle.h"
 #include "cli/cli_index_bounds.h"
 #include "cli/cli_input_text.h"
 #include "cli/cli_global.h"
 #include "cli/cli_random.h"
+#include "cli/cli_snapshot.h"
 #include "read/read.h"
 
 #define NAMED_MAX 12 /* missing parameters that a message names */
 
+/* Leaves NULLs, so that it may be called again. */
 void cli_values_release(hlo_value_t **values, int count) {
   for (int k = 0; values && k < count; k++) {
     hlo_value_release(values[k]);
@@ -22,6 +25,7 @@ void cli_values_release(hlo_value_t **values, int count) {
   }
 }
 
+/* A later option overrides an earlier one. */
 static void replace_value(hlo_value_t **slot, hlo_value_t *value) {
   hlo_value_release(*slot);
   *slot = value;
@@ -45,6 +49,7 @@ static hr_status_t check_names(const array_file_t *file, int param_count, int ra
   return NULL;
 }
 
+/* Parameters that the file has no array for keep what they have. */
 static hr_status_t move_arrays(const array_file_t *file, const cli_signature_t *signature, int rank,
                                hlo_value_t **values, int *out_found) {
   *out_found = 0;
@@ -60,26 +65,28 @@ static hr_status_t move_arrays(const array_file_t *file, const cli_signature_t *
   return NULL;
 }
 
+/* A program of tokens alone takes nothing from a file. */
 static bool wants_arrays(const cli_signature_t *signature) {
   for (int k = 0; k < signature->param_count; k++)
     if (hlo_shape_is_array(signature->params[k])) return true;
   return false;
 }
 
-/* The only parameter that is an array; -1: there are others, or none. */
-static int only_array(const cli_signature_t *signature) {
+/* The only parameter that is an array and has no value yet; -1: there are others, or none. */
+static int only_array(const cli_signature_t *signature, hlo_value_t *const *values) {
   int found = -1, count = 0;
   for (int k = 0; k < signature->param_count; k++) {
-    if (!hlo_shape_is_array(signature->params[k])) continue;
+    if (!hlo_shape_is_array(signature->params[k]) || values[k]) continue;
     found = k;
     count++;
   }
   return count == 1 ? found : -1;
 }
 
+/* A file of one array says nothing about its place: there must be one place left. */
 static hr_status_t take_single_array(const array_file_t *file, const cli_signature_t *signature,
                                      hlo_value_t **values) {
-  int k = only_array(signature);
+  int k = only_array(signature, values);
   hlo_value_t *value;
   if (k < 0)
     return hr_error(HR_USAGE, "%s is one array: say of which parameter, as --input 0=%s",
@@ -89,12 +96,14 @@ static hr_status_t take_single_array(const array_file_t *file, const cli_signatu
   return NULL;
 }
 
+/* "0 (a), 1 (b), ...": numbers and names, for messages. */
 static void add_params(hr_strbuf_t *text, const cli_signature_t *signature) {
   for (int k = 0; k < signature->param_count && k < NAMED_MAX; k++)
     hr_strbuf_printf(text, "%s%d (%s)", k ? ", " : "", k, signature->param_names[k]);
   if (signature->param_count > NAMED_MAX) hr_strbuf_add_str(text, ", ...");
 }
 
+/* What the file has, what the program wants, and which names would do. */
 static hr_status_t nothing_fits(const array_file_t *file, const cli_signature_t *signature) {
   hr_strbuf_t arrays, params;
   hr_strbuf_init(&arrays);
@@ -113,6 +122,7 @@ static hr_status_t nothing_fits(const array_file_t *file, const cli_signature_t 
   return st;
 }
 
+/* The form is known by the first bytes. */
 hr_status_t cli_inputs_from_file(const char *path, const cli_signature_t *signature, int rank,
                                  hlo_value_t **values, int *out_found) {
   array_file_t file;
@@ -155,6 +165,7 @@ static hr_status_t take_single(const char *text, int k, const char *rest,
   return NULL;
 }
 
+/* More digits than nine are no number of a parameter. */
 static bool is_number(const char *text) {
   size_t digits = strspn(text, "0123456789");
   return digits && digits < 10 && text[digits] == '=';
@@ -190,6 +201,7 @@ static hr_status_t find_param(const char *text, const cli_signature_t *signature
   return st;
 }
 
+/* In the order of the options: later ones override. */
 static hr_status_t take_given(const hr_options_t *options, const cli_signature_t *signature,
                               int rank, hlo_value_t **values) {
   size_t from = 0;
@@ -207,11 +219,13 @@ static hr_status_t take_given(const hr_options_t *options, const cli_signature_t
 
 /* --- values that nobody gave --- */
 
+/* Fed parameters get theirs step by step. */
 static bool needs_value(const cli_signature_t *signature, const cli_feed_t *feed,
                         hlo_value_t *const *values, int k) {
   return !values[k] && hlo_shape_is_array(signature->params[k]) && !cli_feed_has(feed, k);
 }
 
+/* The program is read again, to keep values that index within their arrays. */
 static hr_status_t fill_random(uint64_t seed, const char *program_path,
                                const cli_signature_t *signature, const cli_feed_t *feed, int rank,
                                hlo_value_t **values) {
@@ -230,6 +244,7 @@ static hr_status_t fill_random(uint64_t seed, const char *program_path,
   return st;
 }
 
+/* Values at the ends of their types, whatever they are used for. */
 hr_status_t cli_inputs_wild(uint64_t seed, const cli_signature_t *signature, const cli_feed_t *feed,
                             hlo_value_t **values) {
   for (int k = 0; k < signature->param_count; k++)
@@ -238,6 +253,7 @@ hr_status_t cli_inputs_wild(uint64_t seed, const cli_signature_t *signature, con
   return NULL;
 }
 
+/* Names all parameters without a value, up to a limit. */
 hr_status_t cli_inputs_check(const cli_signature_t *signature, const cli_feed_t *feed,
                              hlo_value_t *const *values) {
   hr_strbuf_t names;
@@ -259,10 +275,13 @@ hr_status_t cli_inputs_check(const cli_signature_t *signature, const cli_feed_t 
   return st;
 }
 
+/* From the least to the most: the folder's arrays, options, a snapshot's, random ones. */
 hr_status_t cli_inputs_load(const hr_options_t *options, const char *program_path,
                             const cli_signature_t *signature, const cli_feed_t *feed, int rank,
                             hlo_value_t **values) {
+  HR_TRY(cli_bundle_inputs(program_path, signature, values));
   HR_TRY(take_given(options, signature, rank, values));
+  HR_TRY(cli_inputs_from_snapshot(program_path, signature, values));
   if (hr_option_is_given(options, HR_OPTION_RANDOM_INPUTS)) {
     uint64_t seed = hr_option_int(options, HR_OPTION_RANDOM_INPUTS, 0);
     HR_TRY(fill_random(seed, program_path, signature, feed, rank, values));

@@ -63,6 +63,7 @@ static hr_status_t count_processes(const hr_options_t *options, int *out_process
   return NULL;
 }
 
+/* A launcher's world is never questioned, only compared with -n. */
 hr_status_t cli_launch_needed(const hr_options_t *options, int *out_processes) {
   const hr_option_given_t *given = hr_option_find(options, HR_OPTION_PROCESSES);
   int world = tp_launcher_world_size(), wanted;
@@ -78,6 +79,7 @@ hr_status_t cli_launch_needed(const hr_options_t *options, int *out_processes) {
 
 /* --- mpirun's command --- */
 
+/* As execvp() would, but the path is needed for messages. */
 static bool find_in_path(const char *name, char into[PATH_MAX]) {
   const char *path = getenv("PATH");
   for (const char *at = path ? path : "/usr/bin:/bin"; *at;) {
@@ -90,6 +92,7 @@ static bool find_in_path(const char *name, char into[PATH_MAX]) {
   return false;
 }
 
+/* The cores that the control group and taskset leave. */
 static int usable_cores(void) {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set)) return (int)sysconf(_SC_NPROCESSORS_ONLN);
@@ -110,6 +113,7 @@ static void watch_connections(void) {
   setenv("OMPI_MCA_oob_tcp_keepalive_probes", "5", 0);
 }
 
+/* To size the list of words. */
 static int hlorun_variable_count(void) {
   int count = 0;
   for (char **at = environ; *at; at++) count += strncmp(*at, "HLORUN_", 7) == 0;
@@ -126,6 +130,7 @@ static hr_status_t add_variables(hr_arena_t *arena, const char **words, int *n) 
   return NULL;
 }
 
+/* The kernel's name for it, whatever argv[0] says. */
 hr_status_t cli_launch_this_executable(char into[PATH_MAX]) {
   ssize_t size = readlink("/proc/self/exe", into, PATH_MAX - 1);
   if (size < 0)
@@ -134,6 +139,7 @@ hr_status_t cli_launch_this_executable(char into[PATH_MAX]) {
   return NULL;
 }
 
+/* Words that do not change come first, then the hosts, then this command. */
 static hr_status_t mpirun_command(hr_arena_t *arena, int processes, const char *hosts,
                                   int argument_count, const char *const *arguments,
                                   char *const **out_words) {
@@ -167,6 +173,7 @@ static hr_status_t mpirun_command(hr_arena_t *arena, int processes, const char *
   return NULL;
 }
 
+/* Without other hosts the command is its own launcher. */
 hr_status_t cli_launch_command(hr_arena_t *arena, int processes, int argument_count,
                                const char *const *arguments, char *const **out_words) {
   char self[PATH_MAX];
@@ -193,6 +200,7 @@ static void hand_on(int signal_number, siginfo_t *info, void *context) {
   if (info->si_code <= 0 && launched_pid > 0) kill(launched_pid, signal_number);
 }
 
+/* mpirun passes SIGUSR1 on: each process says what it waits for. */
 static void catch_signals(void) {
   struct sigaction action = {.sa_sigaction = hand_on, .sa_flags = SA_SIGINFO};
   sigaction(SIGINT, &action, NULL);
@@ -201,6 +209,7 @@ static void catch_signals(void) {
   sigaction(SIGUSR1, &action, NULL); /* mpirun passes it on: each process says what it waits for */
 }
 
+/* In the child: SIGPIPE and SIGXFSZ are as they were at the start. */
 static _Noreturn void become(char *const *words) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   signal(SIGPIPE, SIG_DFL);
@@ -276,6 +285,7 @@ static hr_status_t run_words(char *const *words) {
 
 /* --- mpirun's files --- */
 
+/* Depth first, so that folders are empty. */
 static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *place) {
   (void)about, (void)kind, (void)place;
   return remove(path);
@@ -292,11 +302,13 @@ static bool make_session_folder(char path[PATH_MAX]) {
   return true;
 }
 
+/* What mpirun has left there goes, too. */
 static void remove_session_folder(const char *path) {
   unsetenv("OMPI_MCA_orte_tmpdir_base");
   nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
+/* The session's folder and the list of exit codes live as long as mpirun. */
 static hr_status_t launch_by_mpirun(int processes, const char *hosts, int argc, char *const *argv) {
   hr_arena_t arena;
   hr_arena_init(&arena);
@@ -313,6 +325,7 @@ static hr_status_t launch_by_mpirun(int processes, const char *hosts, int argc, 
   return st;
 }
 
+/* One of the two launchers ran, at most. */
 int cli_launch_interrupted(void) {
   return interrupted ? interrupted : cli_launch_locally_interrupted();
 }

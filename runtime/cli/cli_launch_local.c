@@ -37,6 +37,7 @@ typedef struct launch {
   cli_launch_output_t *output; /* standard error of the processes */
 } launch_t;
 
+/* Only signs of batch systems and host files count, not MPI itself. */
 bool cli_launch_knows_hosts(void) {
   static const char *const signs[] = {"OMPI_MCA_orte_default_hostfile",
                                       "SLURM_JOB_ID",
@@ -49,6 +50,7 @@ bool cli_launch_knows_hosts(void) {
   return false;
 }
 
+/* HLORUN_LAUNCHER decides, else what is known of hosts. */
 bool cli_launch_is_local(void) {
   const char *wanted = getenv("HLORUN_LAUNCHER");
   return wanted && *wanted ? strcmp(wanted, "mpirun") != 0 : !cli_launch_knows_hosts();
@@ -58,6 +60,7 @@ bool cli_launch_is_local(void) {
 
 static volatile sig_atomic_t interrupted, wants_state;
 
+/* Only flags are set here. */
 static void note_signal(int signal_number) {
   if (signal_number == SIGUSR1)
     wants_state = 1;
@@ -74,6 +77,7 @@ static void catch_signals(void) {
   for (size_t i = 0; i < sizeof caught / sizeof *caught; i++) sigaction(caught[i], &action, NULL);
 }
 
+/* Processes that have ended are left out. */
 static void notify_all(const launch_t *launch, int signal_number) {
   for (int rank = 0; rank < launch->count; rank++)
     if (launch->pids[rank]) kill(launch->pids[rank], signal_number);
@@ -81,6 +85,7 @@ static void notify_all(const launch_t *launch, int signal_number) {
 
 /* --- processes --- */
 
+/* In the child, between fork and exec. */
 static _Noreturn void become(const launch_t *launch, char *const *words, int rank, int fd,
                              pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -96,6 +101,7 @@ static _Noreturn void become(const launch_t *launch, char *const *words, int ran
   _exit(EXIT_NOT_STARTED);
 }
 
+/* Processes that were started before a failure are killed by the caller. */
 static hr_status_t start_all(launch_t *launch, char *const *words, int fd, const sigset_t *mask) {
   pid_t parent = getpid();
   for (int rank = 0; rank < launch->count; rank++) {
@@ -114,6 +120,7 @@ static hr_status_t start_all(launch_t *launch, char *const *words, int fd, const
   return NULL;
 }
 
+/* The first failure is kept, with its time: the others get a grace period from then. */
 static void note_end(launch_t *launch, pid_t pid, int status) {
   int rank = 0;
   while (rank < launch->count && launch->pids[rank] != pid) rank++;
@@ -126,6 +133,7 @@ static void note_end(launch_t *launch, pid_t pid, int status) {
   launch->failed_ms = hr_clock_ms();
 }
 
+/* All that have ended, as signals of the same kind merge. */
 static void take_ended(launch_t *launch) {
   int status;
   for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) note_end(launch, pid, status);
@@ -161,6 +169,7 @@ static void wait_for_all(launch_t *launch, const sigset_t *mask) {
 
 /* --- outcome --- */
 
+/* The code that the first failing process left wins over that of the first that ended. */
 static hr_status_t outcome(const launch_t *launch) {
   int verdict = cli_exit_code_read();
   if (interrupted) return cli_reported(HR_CANCELLED);
@@ -174,6 +183,7 @@ static hr_status_t outcome(const launch_t *launch) {
                   WEXITSTATUS(launch->failed_status));
 }
 
+/* The mask of the start is restored in children and while waiting. */
 static hr_status_t run_words(launch_t *launch, char *const *words, int fd) {
   sigset_t child, before;
   HR_TRY(cli_launch_output_create(launch->count, &launch->output));
@@ -189,6 +199,7 @@ static hr_status_t run_words(launch_t *launch, char *const *words, int fd) {
   return st ? st : outcome(launch);
 }
 
+/* The words of the command, with this executable in front. */
 hr_status_t cli_launch_locally(int processes, int argc, char *const *argv) {
   hr_arena_t arena;
   launch_t launch = {.count = processes, .failed_rank = -1};

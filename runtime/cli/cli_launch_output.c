@@ -34,6 +34,7 @@ struct cli_launch_output {
 
 /* --- descriptors --- */
 
+/* Two descriptors a process, and some for the rest. */
 static void raise_limit(int processes) {
   struct rlimit limit;
   rlim_t wanted = (rlim_t)processes * 2 + 64;
@@ -42,6 +43,7 @@ static void raise_limit(int processes) {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* Left closed if descriptors have run out: that rank writes where this process does. */
 static void open_pipe(stream_t *stream) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC)) return;
@@ -50,11 +52,13 @@ static void open_pipe(stream_t *stream) {
   fcntl(ends[0], F_SETFL, O_NONBLOCK);
 }
 
+/* Closing twice does nothing. */
 static void close_end(int *fd) {
   if (*fd >= 0) close(*fd);
   *fd = -1;
 }
 
+/* Rank 0 keeps its terminal, where its progress is drawn. */
 hr_status_t cli_launch_output_create(int processes, cli_launch_output_t **out_output) {
   void *memory, *streams, *polls;
   size_t count = (size_t)processes;
@@ -91,11 +95,13 @@ void cli_launch_output_started(cli_launch_output_t *output, int rank) {
 
 /* --- showing --- */
 
+/* Bytes up to the last line's end. */
 static size_t whole_lines(const stream_t *stream) {
   const char *last = stream->held.size ? memrchr(stream->held.data, '\n', stream->held.size) : NULL;
   return last ? (size_t)(last - stream->held.data) + 1 : 0;
 }
 
+/* The log's own mark, " [3@host]". */
 static bool says_rank(const char *line, size_t size, int rank) {
   char mark[24];
   int length = snprintf(mark, sizeof mark, " [%d@", rank);
@@ -119,6 +125,7 @@ static void show_lines(const stream_t *stream, size_t size, int rank, const char
   hr_strbuf_deinit(&text);
 }
 
+/* What stays is new from now on, and held again. */
 static void drop(stream_t *stream, size_t size) {
   memmove(stream->held.data, stream->held.data + size, stream->held.size - size);
   stream->held.size -= size;
@@ -131,6 +138,7 @@ static void add_range(hr_strbuf_t *text, int first, int last) {
   if (last > first) hr_strbuf_printf(text, "-%d", last);
 }
 
+/* The same bytes, and nothing more. */
 static bool holds(const stream_t *stream, const char *bytes, size_t size) {
   return stream->held.size == size && memcmp(stream->held.data, bytes, size) == 0;
 }
@@ -173,6 +181,7 @@ static void show_due(cli_launch_output_t *output, bool all) {
 
 /* --- reading --- */
 
+/* Reads what is there; the pipe is not blocking. */
 static void take(stream_t *stream) {
   char bytes[4096];
   for (;;) {
@@ -186,12 +195,14 @@ static void take(stream_t *stream) {
   }
 }
 
+/* Then the wait must be short enough to show it in time. */
 static bool holds_any(const cli_launch_output_t *output) {
   for (int rank = 1; rank < output->count; rank++)
     if (output->streams[rank].held.size) return true;
   return false;
 }
 
+/* ppoll() lets the signals in while it waits, and only then. */
 void cli_launch_output_wait(cli_launch_output_t *output, int wait_ms, const sigset_t *mask) {
   int ms = holds_any(output) && wait_ms > HOLD_MS / 4 ? HOLD_MS / 4 : wait_ms;
   struct timespec limit = {ms / 1000, ms % 1000 * 1000000L};
@@ -204,6 +215,7 @@ void cli_launch_output_wait(cli_launch_output_t *output, int wait_ms, const sigs
   show_due(output, false);
 }
 
+/* No process of the run is left: what they wrote is in the pipes. */
 void cli_launch_output_finish(cli_launch_output_t *output) {
   if (!output) return;
   for (int rank = 1; rank < output->count; rank++)

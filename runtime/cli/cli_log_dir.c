@@ -15,6 +15,7 @@ static FILE *terminal;
 
 FILE *cli_log_dir_terminal(void) { return terminal ? terminal : stderr; }
 
+/* The old descriptor is moved out of the way of the standard ones. */
 static hr_status_t replace(const char *path) {
   int kept = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
   int how = cli_restart_number() ? O_APPEND : O_TRUNC;
@@ -28,6 +29,7 @@ static hr_status_t replace(const char *path) {
   return st;
 }
 
+/* A file of a run before is overwritten. */
 hr_status_t cli_log_dir_open(const hr_options_t *options, int rank) {
   const char *folder = hr_option_text(options, HR_OPTION_LOG_DIR);
   char path[PATH_MAX];

@@ -39,10 +39,12 @@ typedef char array_name_t[64];
 
 static const char *const endings[] = {".npz", ".safetensors", ".npy", ".txt", NULL};
 
+/* Before anything runs: a wrong name should not cost a result. */
 hr_status_t cli_output_check(const hr_options_t *options) {
   return cli_check_ending(options, HR_OPTION_OUTPUT, endings);
 }
 
+/* A name without an ending, or a device, gets an .npz. */
 static form_t form_of(const char *path) {
   for (int i = 0; endings[i]; i++)
     if (cli_ends_with(path, endings[i])) return (form_t)i;
@@ -51,6 +53,7 @@ static form_t form_of(const char *path) {
 
 /* --- what there is --- */
 
+/* Tokens have a rank of -1. */
 static void make_heads(int count, hlo_value_t *const *results, array_head_t *heads) {
   for (int k = 0; k < count; k++) {
     bool is_array = hr_dtype_is_array(results[k]->dtype);
@@ -60,6 +63,7 @@ static void make_heads(int count, hlo_value_t *const *results, array_head_t *hea
   }
 }
 
+/* Number first, so that rank 0 knows how many heads come. */
 static hr_status_t announce(hlorun_client_t *client, hr_arena_t *arena, int32_t count,
                             hlo_value_t *const *results) {
   array_head_t *heads;
@@ -69,6 +73,7 @@ static hr_status_t announce(hlorun_client_t *client, hr_arena_t *arena, int32_t 
   return count ? hlorun_client_send(client, 0, heads, (size_t)count * sizeof *heads) : NULL;
 }
 
+/* The heads stay until all is written. */
 static hr_status_t hear_announcement(hlorun_client_t *client, writer_t *writer, int from) {
   announced_t *of = &writer->ranks[from];
   HR_TRY(hlorun_client_recv(client, from, &of->count, sizeof of->count));
@@ -77,6 +82,7 @@ static hr_status_t hear_announcement(hlorun_client_t *client, writer_t *writer, 
   return bytes ? hlorun_client_recv(client, from, of->heads, bytes) : NULL;
 }
 
+/* One after the other, in the order of the heads. */
 static hr_status_t send_arrays(hlorun_client_t *client, int count, hlo_value_t *const *results) {
   for (int k = 0; k < count; k++)
     if (hr_dtype_is_array(results[k]->dtype))
@@ -95,6 +101,7 @@ static const char *name_array(array_name_t into, int k, int rank) {
   return into;
 }
 
+/* In the order in which the arrays are written. */
 static hr_status_t add_entries(const writer_t *writer, hr_strbuf_t *header) {
   uint64_t offset = 0;
   array_name_t name;
@@ -113,6 +120,7 @@ static hr_status_t add_entries(const writer_t *writer, hr_strbuf_t *header) {
   return NULL;
 }
 
+/* Types are checked before the file is made. */
 static hr_status_t begin_safetensors(writer_t *writer) {
   hr_strbuf_t header;
   hr_strbuf_init(&header);
@@ -123,6 +131,7 @@ static hr_status_t begin_safetensors(writer_t *writer) {
   return st;
 }
 
+/* One array, or a name that has room for numbers. */
 static hr_status_t check_npy(const writer_t *writer) {
   int arrays = 0;
   for (int k = 0; k < writer->ranks[0].count; k++) arrays += writer->ranks[0].heads[k].rank >= 0;
@@ -136,6 +145,7 @@ static hr_status_t check_npy(const writer_t *writer) {
                   writer->path, arrays);
 }
 
+/* After all announcements, so that a failure leaves nobody waiting. */
 static hr_status_t begin(writer_t *writer) {
   switch (writer->form) {
     case FORM_NPZ:
@@ -164,6 +174,7 @@ static hr_status_t write_npy(const writer_t *writer, int k, const hlo_value_t *v
                    hlo_value_bytes(value));
 }
 
+/* The whole array, however long. */
 static hr_status_t write_line(const writer_t *writer, const char *name, const hlo_value_t *value) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
@@ -176,6 +187,7 @@ static hr_status_t write_line(const writer_t *writer, const char *name, const hl
   return st;
 }
 
+/* `rank` < 0: the name without a rank. */
 static hr_status_t add_array(const writer_t *writer, int k, int rank, const hlo_value_t *value) {
   array_name_t name;
   name_array(name, k, rank);
@@ -193,6 +205,7 @@ static hr_status_t add_array(const writer_t *writer, int k, int rank, const hlo_
   return NULL;
 }
 
+/* Rank 0's results have two names where there are several ranks. */
 static hr_status_t write_local(const writer_t *writer, int count, hlo_value_t *const *results) {
   for (int k = 0; k < count; k++) {
     if (!hr_dtype_is_array(results[k]->dtype)) continue;
@@ -202,6 +215,7 @@ static hr_status_t write_local(const writer_t *writer, int count, hlo_value_t *c
   return NULL;
 }
 
+/* The head has said type and sizes. */
 static hr_status_t receive_array(hlorun_client_t *client, int from, const array_head_t *head,
                                  hlo_value_t **out_value) {
   HR_TRY(hlo_value_array((hr_dtype_t)head->dtype, head->rank, head->dims, out_value));
@@ -225,6 +239,7 @@ static hr_status_t receive_results(hlorun_client_t *client, const writer_t *writ
   return NULL;
 }
 
+/* Rank 0's part: hear, begin, write, receive, finish. */
 static hr_status_t write_all(hlorun_client_t *client, writer_t *writer, int count,
                              hlo_value_t *const *results) {
   HR_TRY(HR_NEW_ARRAY(&writer->arena, writer->world, &writer->ranks));
@@ -240,6 +255,7 @@ static hr_status_t write_all(hlorun_client_t *client, writer_t *writer, int coun
   return writer->form == FORM_NPZ ? zip_finish(writer->zip, st) : hr_file_finish(writer->file, st);
 }
 
+/* The other ranks only announce and send. */
 hr_status_t cli_output_write(hlorun_client_t *client, const char *path, int count,
                              hlo_value_t *const *results) {
   writer_t writer = {

@@ -1,37 +1,26 @@
 /* Draws a curve as SVG: ticks, axes with their names, one pale polyline per run of finite values
- * and a smoothed one over it: an exponential moving average over a SMOOTHING-th of the points,
- * divided by the sum of its weights, so that its start is not pulled to 0. CSV has the means
- * themselves. */
+ * and a smoothed one over it, the mean of neighbouring points. CSV has the means themselves. Cost:
+ * points times the width of the smoothing. */
 #include "cli/cli_plot.h"
 
 #include <math.h>
 
 #include "base/file.h"
 #include "cli/cli_endings.h"
+#include "cli/cli_plot_parts.h"
 
-#define WIDTH 720
-#define HEIGHT 400
-#define LEFT 86
-#define RIGHT 20
-#define TOP 40
-#define BOTTOM 52
-#define POINTS_MAX 1000
-#define SMOOTHING 40    /* points of the curve in one time constant of the average, as a share */
-#define SMOOTHED_MIN 60 /* points from which on there is a smoothed curve */
-
-typedef struct axes {
-  double x_low, x_high, y_low, y_high;
-} axes_t;
-
-static double x_position(const axes_t *axes, double x) {
+/* Steps to the right, from the axis on. */
+double cli_plot_x(const cli_plot_axes_t *axes, double x) {
   return LEFT + (x - axes->x_low) / (axes->x_high - axes->x_low) * (WIDTH - LEFT - RIGHT);
 }
 
-static double y_position(const axes_t *axes, double y) {
+/* Values upwards: SVG counts downwards. */
+double cli_plot_y(const cli_plot_axes_t *axes, double y) {
   return HEIGHT - BOTTOM -
          (y - axes->y_low) / (axes->y_high - axes->y_low) * (HEIGHT - TOP - BOTTOM);
 }
 
+/* Steps of 1, 2 or 5 read well. */
 void cli_plot_ticks(double low, double high, int wanted, double *out_first, double *out_step) {
   double rough = (high - low) / wanted, power = pow(10, floor(log10(rough))),
          scaled = rough / power;
@@ -40,8 +29,9 @@ void cli_plot_ticks(double low, double high, int wanted, double *out_first, doub
   *out_step = step;
 }
 
-static axes_t find_axes(const cli_series_t *series) {
-  axes_t axes = {1, series->count > 1 ? (double)series->count : 2, 0, 0};
+/* A flat curve gets room above and below. */
+cli_plot_axes_t cli_plot_find_axes(const cli_series_t *series) {
+  cli_plot_axes_t axes = {1, series->count > 1 ? (double)series->count : 2, 0, 0};
   if (series->count && series->low <= series->high) {
     axes.y_low = series->low;
     axes.y_high = series->high;
@@ -64,12 +54,16 @@ static void add_escaped(hr_strbuf_t *text, const char *words) {
   }
 }
 
-static void print_x_ticks(hr_strbuf_t *text, const axes_t *axes) {
+/* Steps are whole numbers: no ticks between them. */
+static void print_x_ticks(hr_strbuf_t *text, const cli_plot_axes_t *axes) {
   double first, step;
   cli_plot_ticks(axes->x_low, axes->x_high, 8, &first, &step);
-  if (step < 1) first = ceil(axes->x_low), step = 1;
+  if (step < 1) {
+    first = ceil(axes->x_low);
+    step = 1;
+  }
   for (double x = first; x <= axes->x_high + step * 1e-9; x += step) {
-    double at = x_position(axes, x);
+    double at = cli_plot_x(axes, x);
     hr_strbuf_printf(text, "<line x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%d\"/>\n", at,
                      HEIGHT - BOTTOM, at, HEIGHT - BOTTOM + 5);
     hr_strbuf_printf(text, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.10g</text>\n", at,
@@ -77,11 +71,12 @@ static void print_x_ticks(hr_strbuf_t *text, const axes_t *axes) {
   }
 }
 
-static void print_y_ticks(hr_strbuf_t *text, const axes_t *axes) {
+/* Each with a pale line through the picture. */
+static void print_y_ticks(hr_strbuf_t *text, const cli_plot_axes_t *axes) {
   double first, step;
   cli_plot_ticks(axes->y_low, axes->y_high, 6, &first, &step);
   for (double y = first; y <= axes->y_high + step * 1e-9; y += step) {
-    double at = y_position(axes, y), shown = fabs(y) < step * 1e-9 ? 0 : y;
+    double at = cli_plot_y(axes, y), shown = fabs(y) < step * 1e-9 ? 0 : y;
     hr_strbuf_printf(text, "<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" stroke=\"#ddd\"/>\n",
                      LEFT, at, WIDTH - RIGHT, at);
     hr_strbuf_printf(text, "<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\"/>\n", LEFT - 5, at,
@@ -104,44 +99,64 @@ static void find_point(const cli_series_t *series, size_t first, size_t end, dou
   *out_y = sum / (double)steps;
 }
 
-typedef struct average {
-  double weight, sum, weights; /* weight of a new value; 1 draws the values themselves */
-} average_t;
+/* Point `p` of the picture: the mean of its part of the runs. */
+void cli_plot_point(const cli_series_t *series, size_t p, size_t points, double *out_x,
+                    double *out_y) {
+  size_t runs = cli_series_runs(series);
+  find_point(series, p * runs / points, (p + 1) * runs / points, out_x, out_y);
+}
 
-static double smooth(average_t *average, double y) {
-  if (!isfinite(y)) return y;
-  average->sum += average->weight * (y - average->sum);
-  average->weights += average->weight * (1 - average->weights);
-  return average->sum / average->weights;
+/* The mean of a point and `half` points to either side, fewer near the ends and beside a gap, so
+ * that the smoothed curve does not lag behind the values. A gap stays a gap. */
+double cli_plot_smoothed(const cli_series_t *series, size_t p, size_t points, size_t half) {
+  double x, left, right, sum;
+  size_t count = 1;
+  cli_plot_point(series, p, points, &x, &sum);
+  if (half > p) half = p;
+  if (half > points - 1 - p) half = points - 1 - p;
+  for (size_t i = 1; i <= half && isfinite(sum); i++) {
+    cli_plot_point(series, p - i, points, &x, &left);
+    cli_plot_point(series, p + i, points, &x, &right);
+    if (!isfinite(left + right)) break;
+    sum += left + right;
+    count += 2;
+  }
+  return sum / (double)count;
 }
 
 /* One polyline; a gap ends it and the next value starts another. */
-static void print_curve(hr_strbuf_t *text, const axes_t *axes, const cli_series_t *series,
-                        size_t points, double weight, const char *stroke) {
-  size_t runs = cli_series_runs(series);
-  average_t average = {.weight = weight};
+static void print_curve(hr_strbuf_t *text, const cli_plot_axes_t *axes, const cli_series_t *series,
+                        size_t points, size_t half, const char *stroke) {
   bool open = false;
   for (size_t p = 0; p < points; p++) {
     double x, y;
-    find_point(series, p * runs / points, (p + 1) * runs / points, &x, &y);
-    y = smooth(&average, y);
+    cli_plot_point(series, p, points, &x, &y);
+    if (half) y = cli_plot_smoothed(series, p, points, half);
     if (isfinite(y) && !open)
       hr_strbuf_printf(text, "<polyline fill=\"none\" %s points=\"", stroke);
     if (!isfinite(y) && open) hr_strbuf_add_str(text, "\"/>\n");
     open = isfinite(y);
-    if (open) hr_strbuf_printf(text, "%.2f,%.2f ", x_position(axes, x), y_position(axes, y));
+    if (open) hr_strbuf_printf(text, "%.2f,%.2f ", cli_plot_x(axes, x), cli_plot_y(axes, y));
   }
   if (open) hr_strbuf_add_str(text, "\"/>\n");
 }
 
-static void print_curves(hr_strbuf_t *text, const axes_t *axes, const cli_series_t *series) {
-  size_t runs = cli_series_runs(series), points = runs < POINTS_MAX ? runs : POINTS_MAX;
+/* A point for each run of steps, as far as the picture has room. */
+size_t cli_plot_points(const cli_series_t *series) {
+  size_t runs = cli_series_runs(series);
+  return runs < POINTS_MAX ? runs : POINTS_MAX;
+}
+
+/* Short curves are drawn as they are. */
+static void print_curves(hr_strbuf_t *text, const cli_plot_axes_t *axes,
+                         const cli_series_t *series) {
+  size_t points = cli_plot_points(series);
   bool is_smoothed = points >= SMOOTHED_MIN;
-  print_curve(text, axes, series, points, 1,
+  print_curve(text, axes, series, points, 0,
               is_smoothed ? "stroke=\"#a9c4e4\" stroke-width=\"1\""
                           : "stroke=\"#1f5fa8\" stroke-width=\"1.5\"");
   if (is_smoothed)
-    print_curve(text, axes, series, points, SMOOTHING / (double)points,
+    print_curve(text, axes, series, points, 1 + points / SMOOTHING,
                 "stroke=\"#1f5fa8\" stroke-width=\"1.8\"");
 }
 
@@ -161,8 +176,9 @@ static void print_names(hr_strbuf_t *text, const char *name) {
   hr_strbuf_add_str(text, "</text>\n");
 }
 
+/* Background, names, axes, then the curves over them. */
 void cli_plot_print(hr_strbuf_t *text, const char *name, const cli_series_t *series) {
-  axes_t axes = find_axes(series);
+  cli_plot_axes_t axes = cli_plot_find_axes(series);
   hr_strbuf_printf(
       text,
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
@@ -181,6 +197,7 @@ void cli_plot_print(hr_strbuf_t *text, const char *name, const cli_series_t *ser
   hr_strbuf_add_str(text, "</svg>\n");
 }
 
+/* Values with enough digits to be read back. */
 void cli_plot_csv(hr_strbuf_t *text, const char *name, const cli_series_t *series) {
   hr_strbuf_add_str(text, "step,\"");
   for (const char *at = name; *at; at++) {
@@ -196,12 +213,14 @@ void cli_plot_csv(hr_strbuf_t *text, const char *name, const cli_series_t *serie
 }
 
 hr_status_t cli_plot_check(const hr_options_t *options) {
-  static const char *const endings[] = {".svg", ".csv", NULL};
+  static const char *const endings[] = {".svg", ".png", ".csv", NULL};
   return cli_check_ending(options, HR_OPTION_CURVE, endings);
 }
 
+/* Written whole, or not at all. */
 hr_status_t cli_plot_write(const char *path, const char *name, const cli_series_t *series) {
   hr_strbuf_t text;
+  if (cli_ends_with(path, ".png")) return cli_plot_png(path, name, series);
   hr_strbuf_init(&text);
   if (cli_ends_with(path, ".csv"))
     cli_plot_csv(&text, name, series);

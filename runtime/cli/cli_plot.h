@@ -6,7 +6,7 @@
 #include "cli/cli_series.h"
 
 /* Values that are no finite numbers leave gaps; long curves are drawn by the means of equal
- * runs of steps. Over the values, which are pale, lies their exponential moving average. */
+ * runs of steps. Over the values, which are pale, lie means of neighbouring ones. */
 void cli_plot_print(hr_strbuf_t *text, const char *name, const cli_series_t *series);
 
 /* The same as lines "STEP,VALUE" below a heading; of long series a line for each run of steps. */

@@ -37,6 +37,7 @@ static hr_status_t read_program(const char *text, int rank, bool *out_meant, con
   return NULL;
 }
 
+/* Without a world yet: forms and contradictions only. */
 hr_status_t cli_programs_check(const hr_options_t *options) {
   size_t from = 0;
   const char *path;
@@ -54,6 +55,7 @@ hr_status_t cli_programs_check(const hr_options_t *options) {
   return NULL;
 }
 
+/* Wrong lists are reported by cli_programs_check(). */
 int cli_programs_last_rank(const hr_options_t *options) {
   size_t from = 0;
   long largest = -1;
@@ -72,6 +74,7 @@ bool cli_programs_are_several(const hr_options_t *options) {
   return options->operands.count > 1 || hr_option_is_given(options, HR_OPTION_PROGRAM);
 }
 
+/* Looks at all entries, to find ranks with two programs. */
 static hr_status_t choose_by_option(const hr_options_t *options, int rank, int world,
                                     const char **out_path) {
   size_t from = 0;
@@ -121,6 +124,7 @@ static hr_status_t check_braces(const hr_options_t *options) {
   return NULL;
 }
 
+/* Several programs must be as many as processes. */
 hr_status_t cli_programs_choose(const hr_options_t *options, int rank, int world,
                                 const char **out_path) {
   int programs = (int)options->operands.count;

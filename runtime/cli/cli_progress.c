@@ -32,6 +32,7 @@ static double cli_value_mean(const hlo_value_t *value) {
 
 /* --- metrics --- */
 
+/* "OUT" or "OUT=NAME"; the result must be an array. */
 static hr_status_t add_metric(cli_progress_t *progress, const char *text,
                               const cli_signature_t *signature) {
   char *end;
@@ -49,6 +50,7 @@ static hr_status_t add_metric(cli_progress_t *progress, const char *text,
   return NULL;
 }
 
+/* What --curve draws when nothing was named. */
 static hr_status_t add_first_scalar(cli_progress_t *progress, const cli_signature_t *signature) {
   for (int k = 0; k < signature->result_count; k++) {
     const hlo_shape_t *shape = signature->results[k];
@@ -60,6 +62,7 @@ static hr_status_t add_first_scalar(cli_progress_t *progress, const cli_signatur
                   "--curve: no result is a float scalar; say which one to draw with --metric OUT");
 }
 
+/* Only rank 0 shows anything, and only of several steps. */
 hr_status_t cli_progress_init(cli_progress_t *progress, const hr_options_t *options,
                               const cli_signature_t *signature, uint64_t steps, bool visible) {
   bool is_off = hr_option_is_given(options, HR_OPTION_NO_PROGRESS) ||
@@ -80,6 +83,7 @@ hr_status_t cli_progress_init(cli_progress_t *progress, const hr_options_t *opti
   return NULL;
 }
 
+/* Accepts a struct that was never filled. */
 void cli_progress_deinit(cli_progress_t *progress) {
   for (size_t i = 0; i < progress->metrics.count; i++)
     cli_series_deinit(&progress->metrics.data[i].history);
@@ -95,12 +99,14 @@ void cli_metric_print(hr_strbuf_t *text, const cli_metric_t *metric, int digits)
   hr_strbuf_printf(text, "%s %.*g\n", metric->name, digits, unsigned_nan(metric->now));
 }
 
+/* 80 columns where it is not known. */
 static int terminal_width(FILE *stream) {
   struct winsize size;
   bool known = ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col;
   return known ? size.ws_col : 80;
 }
 
+/* What does not fit is cut: the line may not wrap. */
 static void print_line(const cli_progress_t *progress, uint64_t step, double now, char *into,
                        size_t size) {
   double elapsed = now - progress->started_s, rate = elapsed > 0 ? (double)step / elapsed : 0;
@@ -118,6 +124,7 @@ static void print_line(const cli_progress_t *progress, uint64_t step, double now
     snprintf(into + used, size - (size_t)used, "  %s left", figure);
 }
 
+/* A bar that is redrawn, or a line now and then. */
 static void show(cli_progress_t *progress, uint64_t step, double now) {
   char line[512];
   print_line(progress, step, now, line, sizeof line);
@@ -140,6 +147,7 @@ static void show(cli_progress_t *progress, uint64_t step, double now) {
   fflush(progress->stream);
 }
 
+/* The mean of each metric is kept for the curve. */
 hr_status_t cli_progress_step(cli_progress_t *progress, uint64_t step,
                               hlo_value_t *const *results) {
   for (size_t i = 0; i < progress->metrics.count; i++) {

@@ -75,6 +75,7 @@ static const char functions[] =
     "            tree = _insert(tree, _split(path)[1] if path else [k], leaf)\n"
     "    return tree\n";
 
+/* A string of Python: names come from programs. */
 static void add_quoted(hr_strbuf_t *text, hr_str_t words) {
   hr_strbuf_add_char(text, '"');
   for (size_t i = 0; i < words.size; i++) {
@@ -112,6 +113,7 @@ static hr_str_t path_of(const hlo_instr_t *param) {
   return (hr_str_t){param->name.data, dot ? (size_t)(dot - param->name.data) : param->name.size};
 }
 
+/* Tuples are taken apart, as arrays in files are numbered. */
 static void print_parameters(hr_strbuf_t *text, const hlo_module_t *module) {
   const hlo_computation_t *entry = module->entry;
   hr_strbuf_add_str(text, "PARAMETERS = [\n");
@@ -128,6 +130,7 @@ static void print_parameters(hr_strbuf_t *text, const hlo_module_t *module) {
   hr_strbuf_add_str(text, "]\n");
 }
 
+/* The function that hlorun runs, as far as its name is usual. */
 static const mlir_op_t *find_main(const mlir_module_t *tree) {
   const mlir_region_t *body = tree && tree->op->region_count ? tree->op->regions[0] : NULL;
   const mlir_block_t *block = body && body->blocks.count ? body->blocks.data[0] : NULL;
@@ -147,6 +150,7 @@ static hr_str_t result_path(const mlir_op_t *function, int index) {
   return info && info->kind == MLIR_ATTR_STRING ? info->text : (hr_str_t){"", 0};
 }
 
+/* Without names a result is an element of a list. */
 static void print_results(hr_strbuf_t *text, const hlo_module_t *module,
                           const mlir_module_t *tree) {
   const hlo_shape_t *result = hlo_entry_result_shape(module);

@@ -12,6 +12,7 @@
 
 /* --- printing --- */
 
+/* "f32[2,3]", as HLO has it. */
 static void print_dims(hr_strbuf_t *text, const hlo_value_t *value) {
   hr_strbuf_printf(text, "%s[", hr_dtype_name(value->dtype));
   for (int d = 0; d < value->rank; d++)
@@ -27,6 +28,7 @@ static bool is_nan(hr_dtype_t dtype, const void *element) {
   return isnan(hr_float_decode(dtype, bits));
 }
 
+/* Complex numbers are pairs. */
 static void print_element(hr_strbuf_t *text, hr_dtype_t dtype, const char *element) {
   if (hr_dtype_is_complex(dtype)) {
     hr_dtype_t part = hr_dtype_real(dtype);
@@ -67,6 +69,7 @@ static void print_elements(hr_strbuf_t *text, const hlo_value_t *value, bool who
   hr_strbuf_add_char(text, '}');
 }
 
+/* Tokens are shown by their type. */
 static void print_value(hr_strbuf_t *text, const hlo_value_t *value, bool whole) {
   if (!hr_dtype_is_array(value->dtype)) {
     hr_strbuf_add_str(text, hr_dtype_name(value->dtype));
@@ -86,6 +89,7 @@ void cli_value_print_whole(hr_strbuf_t *text, const hlo_value_t *value) {
 
 /* --- comparing --- */
 
+/* "out0@3 f32[2]: equal", or the worst element. */
 static void add_line(hr_strbuf_t *text, const cli_expectation_t *expectation, int k,
                      const hlo_value_t *result, const hlo_value_t *want,
                      const hlo_difference_t *difference) {
@@ -103,6 +107,7 @@ static void add_line(hr_strbuf_t *text, const cli_expectation_t *expectation, in
   hr_strbuf_add_char(text, '\n');
 }
 
+/* Arrays that nothing is expected of are left out. */
 static hr_status_t compare_one(const cli_expectation_t *expectation, int k,
                                const cli_signature_t *signature, const hlo_value_t *result,
                                hr_strbuf_t *text, int *bad) {
@@ -142,6 +147,7 @@ static hr_status_t check_names(const array_file_t *file, int result_count, int r
   return NULL;
 }
 
+/* An archive that expects nothing is a mistake. */
 hr_status_t cli_results_compare(const cli_expectation_t *expectation,
                                 const cli_signature_t *signature, hlo_value_t *const *results,
                                 hr_strbuf_t *text, int *out_bad) {
@@ -157,6 +163,7 @@ hr_status_t cli_results_compare(const cli_expectation_t *expectation,
   return NULL;
 }
 
+/* Sizes travel first; empty texts cost one message. */
 hr_status_t cli_gather_text(hlorun_client_t *client, const hr_strbuf_t *mine, hr_strbuf_t *all) {
   int world = hlorun_client_world_size(client);
   uint64_t size = mine->size;

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "cli/cli.h"
 #include "cli/cli_agree.h"
+#include "cli/cli_bundle.h"
 #include "cli/cli_exit_code.h"
 #include "cli/cli_inputs.h"
 #include "cli/cli_launch.h"
@@ -37,6 +38,7 @@ static hr_status_t check_writable(const hr_options_t *options, hr_option_id_t id
                   strerror(errno));
 }
 
+/* Contradictions among options, and places that cannot be written. */
 static hr_status_t check_usage(const hr_options_t *options) {
   HR_TRY(cli_programs_check(options));
   if (hr_option_is_given(options, HR_OPTION_STEPS) && hr_option_is_given(options, HR_OPTION_EPOCHS))
@@ -53,6 +55,7 @@ static hr_status_t check_usage(const hr_options_t *options) {
   return check_writable(options, HR_OPTION_CURVE);
 }
 
+/* Options win over variables. */
 void cli_choose_variables(const hr_options_t *options) {
   const char *folder = hr_option_text(options, HR_OPTION_CACHE),
              *combine = hr_option_text(options, HR_OPTION_COMBINE);
@@ -62,6 +65,7 @@ void cli_choose_variables(const hr_options_t *options) {
   if (dump && *dump) setenv("HLORUN_DUMP_TO", dump, 1);
 }
 
+/* Defaults first, then what was said. */
 hr_status_t cli_client_options(const hr_options_t *options,
                                struct hlorun_client_options *out_options) {
   static const hlorun_bind_t binds[] = {HLORUN_BIND_CORE, HLORUN_BIND_NUMA, HLORUN_BIND_NONE};
@@ -77,6 +81,7 @@ hr_status_t cli_client_options(const hr_options_t *options,
   return NULL;
 }
 
+/* -n 1 means no peers, even where a launcher has started several. */
 static hr_status_t open_client(cli_run_t *run) {
   hlorun_client_options_t options;
   HR_TRY(cli_client_options(run->options, &options));
@@ -90,6 +95,7 @@ static hr_status_t open_client(cli_run_t *run) {
   return cli_agree(run->client, st);
 }
 
+/* Before the program is loaded, which names their functions. */
 static hr_status_t open_plugins(const hr_options_t *options) {
   size_t from = 0;
   for (const hr_option_given_t *given; (given = hr_option_next(options, HR_OPTION_PLUGIN, &from));)
@@ -97,6 +103,15 @@ static hr_status_t open_plugins(const hr_options_t *options) {
   return NULL;
 }
 
+/* A folder stands for the program in it. */
+static hr_status_t find_program(cli_run_t *run) {
+  const char *program;
+  HR_TRY(cli_bundle_program(&run->arena, run->path, &program));
+  if (program) run->path = program;
+  return NULL;
+}
+
+/* Processes that cannot read the program agree on one report. */
 static hr_status_t load_program(cli_run_t *run) {
   hlorun_program_options_t options;
   hlorun_program_options_init(&options);
@@ -113,6 +128,7 @@ static hr_status_t load_program(cli_run_t *run) {
   options.outfeed = hr_option_text(run->options, HR_OPTION_OUTFEED);
   HR_TRY(
       cli_agree(run->client, cli_programs_choose(run->options, run->rank, run->world, &run->path)));
+  HR_TRY(cli_agree(run->client, find_program(run)));
   HR_TRY(cli_agree(run->client, open_plugins(run->options)));
   double start = hr_clock_s();
   hr_status_t st =
@@ -123,6 +139,7 @@ static hr_status_t load_program(cli_run_t *run) {
   return st;
 }
 
+/* All lists live in the run's arena. */
 static hr_status_t make_lists(cli_run_t *run) {
   hr_arena_t *arena = &run->arena;
   int params = run->signature.param_count;
@@ -132,6 +149,7 @@ static hr_status_t make_lists(cli_run_t *run) {
   return HR_NEW_ARRAY(arena, run->signature.result_count, &run->results);
 }
 
+/* Parameters that a step replaces may be overwritten by it. */
 static hr_status_t decide_steps(cli_run_t *run) {
   run->repeats = hr_option_int(run->options, HR_OPTION_REPEAT, 1);
   run->steps = hr_option_int(run->options, HR_OPTION_STEPS, 1);
@@ -146,6 +164,7 @@ static hr_status_t decide_steps(cli_run_t *run) {
   return NULL;
 }
 
+/* What can be wrong is found here, before the first step. */
 static hr_status_t prepare(cli_run_t *run) {
   const hr_options_t *options = run->options;
   HR_TRY(cli_signature_init(&run->signature, run->program));
@@ -181,6 +200,7 @@ static hr_status_t resume(cli_run_t *run) {
 
 /* --- steps --- */
 
+/* The time of a step includes neither feeding nor metrics. */
 static hr_status_t execute(cli_run_t *run, uint64_t step) {
   if (run->feed) HR_TRY(cli_feed_step(run->feed, step, run->args));
   cli_values_release(run->results, run->signature.result_count);
@@ -195,6 +215,7 @@ static hr_status_t execute(cli_run_t *run, uint64_t step) {
   return cli_progress_step(&run->progress, run->stats.executions.count, run->results);
 }
 
+/* References move; nothing is copied. */
 static void carry_results(cli_run_t *run) {
   for (size_t i = 0; i < run->carry.count; i++)
     run->args[run->carry.data[i].in] = hlo_value_retain(run->results[run->carry.data[i].out]);
@@ -218,6 +239,7 @@ static hr_status_t run_steps(cli_run_t *run, bool last_repeat) {
 
 /* --- afterwards --- */
 
+/* Up to the steps failures are agreed upon; in them they cannot be. */
 static hr_status_t run_all(cli_run_t *run) {
   HR_TRY(open_client(run));
   HR_TRY(load_program(run));
@@ -232,6 +254,7 @@ static hr_status_t run_all(cli_run_t *run) {
   return cli_run_finish(run);
 }
 
+/* In the reverse order of their making. */
 static void release_run(cli_run_t *run, int exit_code) {
   cli_checkpoint_destroy(run->checkpoint);
   cli_feed_destroy(run->feed);
@@ -248,6 +271,7 @@ static void release_run(cli_run_t *run, int exit_code) {
   hlorun_client_release(run->client, exit_code);
 }
 
+/* The launcher's part ends with the processes; theirs begins below. */
 hr_status_t cli_run(const cli_arguments_t *arguments) {
   const hr_options_t *options = &arguments->options;
   int processes;

@@ -13,6 +13,7 @@
 #include "cli/cli_run_parts.h"
 #include "cli/cli_trace.h"
 
+/* Errors are printed all the same. */
 static bool is_quiet(const cli_run_t *run) {
   return hr_option_is_given(run->options, HR_OPTION_QUIET);
 }
@@ -60,6 +61,7 @@ static hr_status_t compare_results(cli_run_t *run, const char *path) {
   return cli_agree(run->client, hr_status_join(st, reported));
 }
 
+/* Of the first metric: others have other units. */
 static hr_status_t draw_curve(const cli_run_t *run, const char *path) {
   const cli_metric_t *metric = &run->progress.metrics.data[0];
   return cli_plot_write(path, metric->name, &metric->history);

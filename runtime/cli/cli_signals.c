@@ -99,6 +99,7 @@ static void on_signal(void *context) {
   hr_status_release(tp_loop_timer(watcher.loop, GRACE_MS, 0, end_now, NULL, &watcher.grace));
 }
 
+/* Signals reach the loop's thread alone. */
 hr_status_t cli_signals_watch(hlorun_client_t *client) {
   watcher.client = client;
   HR_TRY(tp_loop_acquire(&watcher.loop));
@@ -110,6 +111,7 @@ hr_status_t cli_signals_watch(hlorun_client_t *client) {
   return tp_loop_signal(watcher.loop, SIGUSR1, print_state, client, &watcher.state_printer);
 }
 
+/* Sources that were never made are NULL. */
 void cli_signals_unwatch(void) {
   for (size_t i = 0; i < WATCHED_COUNT; i++) {
     tp_source_stop(watcher.sources[i]);
@@ -128,6 +130,7 @@ bool cli_signals_is_alone(void) {
   return caught && senders[caught].is_ours;
 }
 
+/* As if nobody had caught it: what was written is flushed first. */
 void cli_signals_end_by(int signal_number) {
   sigset_t set;
   if (!signal_number || tp_launcher_world_size() > 0) return;

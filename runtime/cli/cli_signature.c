@@ -42,6 +42,7 @@ hr_status_t cli_shape_parse(hr_arena_t *arena, const char *text, const hlo_shape
   return hlo_shape_array_dynamic(arena, dtype, rank, dims, dynamic, out_shape);
 }
 
+/* Shapes are parsed from the API's text, so that the command needs no other access. */
 hr_status_t cli_signature_init(cli_signature_t *signature, const hlorun_program_t *program) {
   *signature = (cli_signature_t){.param_count = hlorun_program_param_count(program),
                                  .result_count = hlorun_program_result_count(program),
@@ -73,11 +74,13 @@ static hr_str_t bare_name(hr_str_t name) {
   return (hr_str_t){name.data, has_number ? size - 1 : name.size};
 }
 
+/* Characters that HLO's names lack become '_' there. */
 static char plain_char(char c) {
   bool is_word = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
   return is_word ? c : '_';
 }
 
+/* Letter by letter: case counts. */
 static bool names_match(hr_str_t a, hr_str_t b) {
   if (a.size != b.size) return false;
   for (size_t i = 0; i < a.size; i++)
@@ -85,6 +88,7 @@ static bool names_match(hr_str_t a, hr_str_t b) {
   return true;
 }
 
+/* A name that fits two parameters fits none. */
 int cli_param_find(const cli_signature_t *signature, hr_str_t name) {
   int found = -1, count = 0;
   if (!name.size) return -1;
@@ -109,11 +113,13 @@ static const char *archive_end(const char *text) {
   return NULL;
 }
 
+/* By the ending, as nothing has been opened yet. */
 bool cli_npy_is_named(const char *text) {
   size_t size = strlen(text);
   return archive_end(text) || (size >= 4 && strcmp(text + size - 4, ".npy") == 0);
 }
 
+/* Lists what there is. */
 static hr_status_t no_such_array(const array_file_t *file, const char *name) {
   hr_strbuf_t list;
   hr_strbuf_init(&list);
@@ -124,6 +130,7 @@ static hr_status_t no_such_array(const array_file_t *file, const char *name) {
   return st;
 }
 
+/* The array keeps the file's bytes alive. */
 hr_status_t cli_npy_open(const char *file, npy_t *out_npy) {
   const char *colon = archive_end(file);
   if (!colon) return npy_open(file, out_npy);
@@ -140,6 +147,7 @@ hr_status_t cli_npy_open(const char *file, npy_t *out_npy) {
   return st;
 }
 
+/* A bound takes all sizes up to it, an unbounded size takes any. */
 static bool dims_fit(const npy_t *npy, const hlo_shape_t *want) {
   if (npy->rank != want->rank) return false;
   for (int d = 0; d < want->rank; d++) {
@@ -166,10 +174,11 @@ static hr_status_t cut_value(const hlo_value_t *whole, const int64_t *starts,
   return NULL;
 }
 
+/* The whole is mapped, the part is copied. */
 static hr_status_t cut_npy(const npy_t *npy, const int64_t *starts, const hlo_shape_t *want,
                            hlo_value_t **out_value) {
   hlo_value_t *whole;
-  HR_TRY(npy_value(npy, want->dtype, &whole));
+  HR_TRY(hlo_value_from_npy(npy, want->dtype, &whole));
   hr_status_t st = cut_value(whole, starts, want, out_value);
   hlo_value_release(whole);
   return st;
@@ -187,6 +196,7 @@ static hr_status_t does_not_fit(const char *name, const npy_t *npy, const hlo_sh
                         want->dtype == HR_PRED ? "bool_" : type);
 }
 
+/* Equal sizes first: a part is looked for only where they differ. */
 hr_status_t cli_value_from_npy(const char *name, const npy_t *npy, const cli_arg_t *slot,
                                hlo_value_t **out_value) {
   const cli_signature_t *signature = slot->interface;
@@ -194,7 +204,7 @@ hr_status_t cli_value_from_npy(const char *name, const npy_t *npy, const cli_arg
       slot->is_result ? signature->results[slot->index] : signature->params[slot->index];
   int64_t starts[HLO_MAX_RANK];
   if (npy_is(npy, want->dtype) && dims_fit(npy, want))
-    return npy_value(npy, want->dtype, out_value);
+    return hlo_value_from_npy(npy, want->dtype, out_value);
   if (npy_is(npy, want->dtype) && signature->program &&
       hlorun_program_shard(signature->program, slot->is_result, slot->index, npy->rank, npy->dims,
                            starts))
@@ -222,6 +232,7 @@ static hr_status_t find_member(const array_file_t *file, const cli_arg_t *slot, 
   return array_file_find(file, name, out_found, out_npy);
 }
 
+/* The label names the member and the file. */
 hr_status_t cli_value_from_file(const array_file_t *file, const cli_arg_t *slot, int rank,
                                 hlo_value_t **out_value) {
   char name[64], label[512];

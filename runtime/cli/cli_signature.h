@@ -5,6 +5,7 @@
 
 #include "hlorun.h"
 #include "io/array_file.h"
+#include "ir/value_npy.h"
 #include "ir/shape.h"
 
 typedef struct cli_signature {

@@ -42,6 +42,7 @@ static hr_status_t remove_doubles(cli_cases_t *cases) {
   return st;
 }
 
+/* An extended regular expression, anywhere in the path. */
 static hr_status_t apply_filter(const char *pattern, cli_cases_t *cases) {
   regex_t regex;
   int error = regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB);
@@ -59,6 +60,7 @@ static hr_status_t apply_filter(const char *pattern, cli_cases_t *cases) {
   return NULL;
 }
 
+/* In the order of the command line; doubles count once. */
 static hr_status_t find_cases(test_t *test) {
   const hr_options_t *options = test->options;
   if (!options->operands.count)
@@ -94,6 +96,7 @@ static void add_reason(hr_strbuf_t *line, const char *text, bool whole) {
   if (rest) hr_strbuf_printf(line, " (and %zu more line%s)", rest, rest > 1 ? "s" : "");
 }
 
+/* Passed cases are shown with --verbose only. */
 static hr_status_t report_case(void *context, size_t index, cli_case_result_t verdict,
                                const char *text) {
   test_t *test = context;
@@ -126,6 +129,7 @@ static void report_passed_over(const test_t *test, bool whole) {
           count > 1 ? "s are" : " is", count > 1 ? "s" : "", list[0].path, list[0].reason);
 }
 
+/* Path and number of processes, with a tab between them, for scripts. */
 static hr_status_t list_cases(const test_t *test) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
@@ -141,11 +145,13 @@ static hr_status_t list_cases(const test_t *test) {
 
 /* --- running --- */
 
+/* 0 means never, as elsewhere. */
 static double timeout_s(const hr_options_t *options) {
   double seconds = hr_option_real(options, HR_OPTION_TIMEOUT, TIMEOUT_S);
   return seconds > 0 ? seconds : 1e9; /* 0: never */
 }
 
+/* Only cases of one process are run on wild inputs. */
 static bool is_wild(const test_t *test) {
   return hr_option_is_given(test->options, HR_OPTION_WILD_INPUTS);
 }
@@ -161,6 +167,7 @@ static hr_status_t choose(test_t *test, int world, size_t **out_chosen, size_t *
   return NULL;
 }
 
+/* In children, several at a time. */
 static hr_status_t run_alone(test_t *test, const size_t *chosen, size_t count) {
   cli_case_runner_options_t pool = {
       .jobs = (int)hr_option_int(test->options, HR_OPTION_JOBS, JOBS),
@@ -189,11 +196,13 @@ static hr_status_t handed_on(test_t *test, const char *words[HANDED_ON_MAX], int
   return NULL;
 }
 
+/* A skip has its reason, and is counted. */
 static hr_status_t skip(test_t *test, const size_t *chosen, size_t count, const char *reason) {
   for (size_t i = 0; i < count; i++) HR_TRY(report_case(test, chosen[i], CLI_SKIPPED, reason));
   return NULL;
 }
 
+/* All cases of one world size share their processes. */
 static hr_status_t run_together(test_t *test, int world, const size_t *chosen, size_t count) {
   if (is_wild(test)) return skip(test, chosen, count, "it is for several processes");
   const char *words[HANDED_ON_MAX];
@@ -246,6 +255,7 @@ static hr_status_t print_counts(const test_t *test) {
   return st;
 }
 
+/* In a worker: the list of cases is the parent's. */
 static hr_status_t work(test_t *test, const char *report) {
   hlorun_client_options_t client;
   hlo_tolerance_t tolerance = cli_tolerance_from_options(test->options);
@@ -253,6 +263,7 @@ static hr_status_t work(test_t *test, const char *report) {
   return cli_batch_work(report, &client, &tolerance, test->cases.data, test->cases.count);
 }
 
+/* Workers are started by the command itself, and find the same cases. */
 static hr_status_t test_all(test_t *test, const cli_arguments_t *arguments) {
   const char *report = hr_option_text(test->options, HR_OPTION_WORKER);
   if (!report && tp_launcher_world_size() > 1)
@@ -270,6 +281,7 @@ static hr_status_t test_all(test_t *test, const cli_arguments_t *arguments) {
   return test->failed ? cli_reported(HR_MISMATCH) : NULL;
 }
 
+/* Lists are freed also after a failure. */
 hr_status_t cli_test(const cli_arguments_t *arguments) {
   test_t test = {.options = &arguments->options,
                  .verbose = hr_option_is_given(&arguments->options, HR_OPTION_VERBOSE)};

@@ -12,6 +12,7 @@
 
 #define MOST_EVENTS 100000000
 
+/* Standard output is for the JSON alone then. */
 bool cli_trace_wants_json(const hr_options_t *options) {
   const char *form = hr_option_text(options, HR_OPTION_EXPLAIN);
   return form && strcmp(form, "json") == 0;
@@ -19,6 +20,7 @@ bool cli_trace_wants_json(const hr_options_t *options) {
 
 static bool is_gzip(const char *path) { return cli_ends_with(path, ".gz"); }
 
+/* Before the run: a timeline that cannot be written should be known. */
 hr_status_t cli_trace_check(const hr_options_t *options) {
   static const char *const endings[] = {".json", ".json.gz", NULL};
   const char *form = hr_option_text(options, HR_OPTION_EXPLAIN);
@@ -27,6 +29,7 @@ hr_status_t cli_trace_check(const hr_options_t *options) {
   return cli_check_ending(options, HR_OPTION_TRACE, endings);
 }
 
+/* Without a number of events the client's default holds. */
 hr_status_t cli_trace_options(const hr_options_t *options,
                               hlorun_client_options_t *client_options) {
   const char *text = getenv("HLORUN_TRACE_EVENTS");
@@ -42,6 +45,7 @@ hr_status_t cli_trace_options(const hr_options_t *options,
   return NULL;
 }
 
+/* Takes over the text; NULL on ranks other than 0. */
 static hr_status_t write_timeline(const char *path, char *json) {
   if (!json) return NULL;
   hr_status_t st = is_gzip(path) ? gzip_write_all(path, json, strlen(json))
@@ -68,6 +72,7 @@ static hr_status_t warn_of_dropped(hlorun_client_t *client) {
   return st;
 }
 
+/* Collective: rank 0 has the timelines of all. */
 static hr_status_t write_trace(hlorun_client_t *client, const char *path) {
   char *json;
   HR_TRY(cli_agree(client, hlorun_client_trace(client, &json)));
@@ -75,6 +80,7 @@ static hr_status_t write_trace(hlorun_client_t *client, const char *path) {
   return cli_agree(client, warn_of_dropped(client));
 }
 
+/* After a failure peers cannot be asked. */
 static hr_status_t write_alone(hlorun_client_t *client, const char *path) {
   char *json, own[4096];
   int rank = hlorun_client_rank(client);
@@ -87,6 +93,7 @@ static hr_status_t write_alone(hlorun_client_t *client, const char *path) {
   return NULL;
 }
 
+/* A second failure is only mentioned. */
 void cli_trace_of_failure(hlorun_client_t *client, const hr_options_t *options) {
   const char *path = hr_option_text(options, HR_OPTION_TRACE);
   hr_status_t st = client && path ? write_alone(client, path) : NULL;
@@ -94,6 +101,7 @@ void cli_trace_of_failure(hlorun_client_t *client, const hr_options_t *options) 
   hr_status_release(st);
 }
 
+/* Rank 0's own kernels. */
 static hr_status_t print_table(hlorun_client_t *client, bool as_json) {
   char *table;
   if (hlorun_client_rank(client)) return NULL;
@@ -104,6 +112,7 @@ static hr_status_t print_table(hlorun_client_t *client, bool as_json) {
   return NULL;
 }
 
+/* The timeline first: the table measures the machine, which takes time. */
 hr_status_t cli_trace_finish(hlorun_client_t *client, const hr_options_t *options) {
   const char *path = hr_option_text(options, HR_OPTION_TRACE);
   if (path) HR_TRY(write_trace(client, path));

@@ -13,6 +13,7 @@
 #include "cli/cli_agree.h"
 #include "cli/cli_build.h"
 #include "cli/cli_case_runner.h"
+#include "cli/cli_exec.h"
 #include "cli/cli_launch.h"
 #include "cli/cli_signals.h"
 #include "hlorun.h"
@@ -42,6 +43,7 @@ static const struct command {
 
 /* --- help --- */
 
+/* One line each, as in the manual. */
 static void print_commands(hr_strbuf_t *text) {
   for (size_t i = 0; i < COMMAND_COUNT; i++)
     hr_strbuf_printf(text, "%s hlorun %-28s %s\n", i ? "      " : "Usage:", commands[i].usage,
@@ -53,6 +55,7 @@ static void print_commands(hr_strbuf_t *text) {
       "PROGRAM: HLO or StableHLO, as text or binary, in a file; - is standard input\n");
 }
 
+/* The first command has the page of the whole. */
 hr_status_t cli_help(hr_command_t command) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
@@ -78,6 +81,7 @@ hr_status_t cli_help(hr_command_t command) {
 
 /* --- output --- */
 
+/* A reader that went away is no failure to speak of. */
 hr_status_t cli_print(const hr_strbuf_t *text) {
   HR_TRY(hr_strbuf_finish(text));
   errno = 0;
@@ -87,6 +91,7 @@ hr_status_t cli_print(const hr_strbuf_t *text) {
   return hr_error(HR_UNAVAILABLE, "cannot write standard output: %s", strerror(errno));
 }
 
+/* For lists that are built in memory. */
 static hr_status_t print_list(void (*list)(hr_strbuf_t *text)) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
@@ -107,6 +112,7 @@ static void fill_standard_streams(void) {
 
 #define MAX_DELAY_MS 10000
 
+/* For tests of failures; see options.def. */
 static hr_status_t apply_fault(const char *text) {
   uint64_t n;
   if (!text) return NULL;
@@ -120,6 +126,7 @@ static hr_status_t apply_fault(const char *text) {
   return NULL;
 }
 
+/* Only rank 0 warns about variables, for all. */
 static hr_status_t read_environment(void) {
   int world = tp_launcher_world_size(), rank = world > 0 ? tp_launcher_rank() : 0;
   char host[256] = "";
@@ -133,12 +140,14 @@ static hr_status_t read_environment(void) {
 
 /* --- dispatch --- */
 
+/* By the whole name. */
 static const struct command *find_command(const char *word) {
   for (size_t i = 0; i < COMMAND_COUNT; i++)
     if (strcmp(commands[i].name, word) == 0) return &commands[i];
   return NULL;
 }
 
+/* Options that print something and end come first. */
 static hr_status_t run_command(const struct command *command, const cli_arguments_t *arguments) {
   const hr_options_t *options = &arguments->options;
   if (hr_option_is_given(options, HR_OPTION_HELP)) {
@@ -179,7 +188,11 @@ static hr_status_t help_of(const char *word) {
   return hr_error(HR_USAGE, "there is no command '%s'; see hlorun help", word);
 }
 
+/* A first word that is no command is a program of `run`. */
 static hr_status_t dispatch(int argc, char **argv) {
+  bool is_done = false;
+  HR_TRY(cli_exec(argc, argv, &is_done));
+  if (is_done) return NULL;
   HR_TRY(read_environment());
   bool asks_help = argc > 1 && strcmp(argv[1], "help") == 0 && access("help", F_OK) != 0;
   if (asks_help) return help_of(argc > 2 ? argv[2] : NULL);
@@ -199,6 +212,7 @@ static hr_status_t dispatch(int argc, char **argv) {
   return st;
 }
 
+/* Ends by the signal that interrupted it, if one did. */
 int main(int argc, char **argv) {
   fill_standard_streams();
   cli_signals_catch_cut_files();

@@ -90,11 +90,6 @@ static hlo_value_t *take_message(local_channels_t *channels, int64_t channel, co
   return NULL;
 }
 
-static void fill_with_zeros(hlo_value_t *value) {
-  for (int i = 0; i < value->element_count; i++) fill_with_zeros(value->elements[i]);
-  if (value->data && hlo_value_bytes(value)) memset(value->data, 0, hlo_value_bytes(value));
-}
-
 /* A process without a sender receives zeros. */
 static hr_status_t recv_value(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *into,
                               uint32_t *out_handle) {
@@ -103,7 +98,7 @@ static hr_status_t recv_value(op_env_t *env, const hlo_instr_t *instr, hlo_value
   int from;
   *out_handle = 0;
   if (find_pair(instr, env->rank, true, &from) && from < 0) {
-    fill_with_zeros(into);
+    hlo_value_clear(into);
     return NULL;
   }
   pthread_mutex_lock(&channels->lock);

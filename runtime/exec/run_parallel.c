@@ -38,7 +38,7 @@ typedef struct process { /* one process of the grid */
 } grid_process_t;
 
 struct parallel_grid {
-  op_env_t *env; /* of the step that runs the grid */
+  op_env_t *env; /* environment of the step that runs the grid */
   plan_grid_t size;
   int count;
   grid_process_t *processes;

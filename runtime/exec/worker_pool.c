@@ -21,6 +21,7 @@ static hr_status_t find_share(worker_pool_t *pool) {
   return topo_share_create(pool->options.local_rank, pool->options.local_size, &pool->share);
 }
 
+/* The option, or the cores of this process's share of the host. */
 static hr_status_t count_workers(worker_pool_t *pool, int *out_count) {
   if (!pool->options.threads) HR_TRY(find_share(pool));
   *out_count = pool->options.threads ? pool->options.threads : topo_share_cores(pool->share);
@@ -35,11 +36,13 @@ hr_status_t worker_pool_count(void *context, int *out_count) {
   return st;
 }
 
+/* A worker that cannot be bound runs unbound. */
 static void bind_worker(void *context, int worker) {
   const worker_pool_t *pool = context;
   hr_status_release(topo_share_bind(pool->share, worker, pool->options.bind));
 }
 
+/* Workers spin between regions only if all processes of the host together have a core for each. */
 static hr_status_t start(worker_pool_t *pool) {
   int count, cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
   HR_TRY(count_workers(pool, &count));

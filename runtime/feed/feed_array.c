@@ -92,7 +92,8 @@ static hr_status_t make_lists(feed_array_t *array, const feed_shapes_t *shapes) 
     for (int k = 0; fits && k < array->count; k++)
       fits = fits_shape(&array->arrays[k], shapes->list[i].leaves[k]);
     for (int k = 0; fits && k < array->count; k++)
-      HR_TRY(npy_rows(&array->arrays[k], shapes->list[i].leaves[k]->dtype, &array->lists[k]));
+      HR_TRY(hlo_value_rows_from_npy(&array->arrays[k], shapes->list[i].leaves[k]->dtype,
+                                     &array->lists[k]));
     if (fits) return NULL;
   }
   char text[HLO_SHAPE_TEXT];

@@ -4,7 +4,7 @@
 #define EXEC_FEED_ARRAY_H
 
 #include "feed/feed_open.h"
-#include "io/npy.h"
+#include "ir/value_npy.h"
 
 typedef struct feed_array {
   bool is_open, is_npz;

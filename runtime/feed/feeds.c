@@ -24,8 +24,8 @@ typedef struct feed {
   feed_endpoint_t endpoint;
   feed_io_t io;
   feed_queue_t queue;
-  feed_array_t array; /* of an infeed from .npy or .npz */
-  feed_list_t list;   /* of an outfeed into .npz */
+  feed_array_t array; /* source of an infeed from .npy or .npz */
+  feed_list_t list;   /* sink of an outfeed into .npz */
   feed_shapes_t shapes;
   tp_work_t *work;
   uint64_t values_read;

@@ -8,11 +8,13 @@
 #define LISTED_MAX 12
 #define NPY_MAGIC "\x93NUMPY"
 
+/* Magic numbers may hold any byte but 0. */
 static bool begins(hr_str_t bytes, const char *magic) {
   size_t size = strlen(magic);
   return bytes.size >= size && memcmp(bytes.data, magic, size) == 0;
 }
 
+/* The bytes decide, not the name. */
 static hr_status_t open_bytes(const char *path, hr_buffer_t *bytes, array_file_t *file) {
   hr_str_t text = {hr_buffer_data(bytes), hr_buffer_size(bytes)};
   if (begins(text, NPY_MAGIC)) {
@@ -26,6 +28,7 @@ static hr_status_t open_bytes(const char *path, hr_buffer_t *bytes, array_file_t
   return npz_open_bytes(path, bytes, &file->npz);
 }
 
+/* The reader keeps the mapping. */
 hr_status_t array_file_open(const char *path, array_file_t *out_file) {
   hr_buffer_t *bytes;
   *out_file = (array_file_t){.path = path};
@@ -35,6 +38,7 @@ hr_status_t array_file_open(const char *path, array_file_t *out_file) {
   return st;
 }
 
+/* A file that was never opened is an empty archive. */
 void array_file_deinit(array_file_t *file) {
   switch (file->form) {
     case ARRAY_FILE_NPZ:
@@ -48,17 +52,20 @@ void array_file_deinit(array_file_t *file) {
   }
 }
 
+/* A single array counts as one. */
 size_t array_file_count(const array_file_t *file) {
   if (file->form == ARRAY_FILE_NPY) return 1;
   return file->form == ARRAY_FILE_NPZ ? npz_count(&file->npz) : file->safetensors.count;
 }
 
+/* The name of a single array is empty. */
 hr_str_t array_file_name(const array_file_t *file, size_t index) {
   if (file->form == ARRAY_FILE_NPY) return HR_STR("");
   if (file->form == ARRAY_FILE_NPZ) return npz_name(&file->npz, index);
   return safetensors_name(&file->safetensors, index);
 }
 
+/* The caller's reference of the bytes is its own. */
 hr_status_t array_file_find(const array_file_t *file, const char *name, bool *out_found,
                             npy_t *out_npy) {
   if (file->form == ARRAY_FILE_NPZ) return npz_find(&file->npz, name, out_found, out_npy);
@@ -71,6 +78,7 @@ hr_status_t array_file_find(const array_file_t *file, const char *name, bool *ou
   return NULL;
 }
 
+/* For messages: some names, and how many there are. */
 void array_file_list(const array_file_t *file, hr_strbuf_t *text) {
   size_t count = array_file_count(file);
   if (!count) hr_strbuf_add_str(text, "nothing");

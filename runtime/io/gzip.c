@@ -28,6 +28,7 @@ static hr_status_t deflate_piece(z_stream *stream, const unsigned char **at, siz
   return hr_file_write(file, piece, sizeof piece - stream->avail_out);
 }
 
+/* Nothing is left behind if a write fails. */
 hr_status_t gzip_write_all(const char *path, const void *bytes, size_t size_bytes) {
   z_stream stream = {0};
   hr_file_writer_t *file;

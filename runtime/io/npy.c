@@ -27,6 +27,7 @@ static void skip_space(cursor_t *c) {
   while (c->at < c->end && strchr(" \t\r\n", *c->at)) c->at++;
 }
 
+/* Moves behind `wanted`, if it comes next. */
 static bool accept(cursor_t *c, char wanted) {
   skip_space(c);
   if (c->at == c->end || *c->at != wanted) return false;
@@ -34,6 +35,7 @@ static bool accept(cursor_t *c, char wanted) {
   return true;
 }
 
+/* The same for a word such as True. */
 static bool accept_word(cursor_t *c, const char *word) {
   size_t size = strlen(word);
   skip_space(c);
@@ -42,6 +44,7 @@ static bool accept_word(cursor_t *c, const char *word) {
   return true;
 }
 
+/* Without escapes: NumPy writes none into a header. */
 static bool parse_string(cursor_t *c, hr_str_t *out_string) {
   skip_space(c);
   if (c->at == c->end || (*c->at != '\'' && *c->at != '"')) return false;
@@ -66,10 +69,11 @@ static bool parse_int(cursor_t *c, int64_t *out_value) {
   return digits;
 }
 
+/* (3, 4), (3,) or (). */
 static bool parse_shape(cursor_t *c, npy_t *npy) {
   if (!accept(c, '(')) return false;
   while (!accept(c, ')')) {
-    if (npy->rank == HLO_MAX_RANK || !parse_int(c, &npy->dims[npy->rank])) return false;
+    if (npy->rank == HR_MAX_RANK || !parse_int(c, &npy->dims[npy->rank])) return false;
     npy->rank++;
     if (accept(c, ',')) continue;
     return accept(c, ')');
@@ -95,6 +99,8 @@ static bool parse_descr(hr_str_t descr, npy_t *npy) {
   return bytes >= 1 && bytes <= ITEM_MAX && (bytes & (bytes - 1)) == 0;
 }
 
+/* One of descr, fortran_order and shape; other keys are errors, as they could change the
+ * meaning. */
 static hr_status_t parse_entry(cursor_t *c, const char *name, hr_str_t key, npy_t *npy) {
   hr_str_t descr;
   if (hr_str_is(key, "fortran_order")) {
@@ -103,7 +109,7 @@ static hr_status_t parse_entry(cursor_t *c, const char *name, hr_str_t key, npy_
   } else if (hr_str_is(key, "shape")) {
     npy->rank = 0;
     if (parse_shape(c, npy)) return NULL;
-    return hr_error(HR_INVALID, "%s: its shape is no list of at most %d sizes", name, HLO_MAX_RANK);
+    return hr_error(HR_INVALID, "%s: its shape is no list of at most %d sizes", name, HR_MAX_RANK);
   } else if (hr_str_is(key, "descr")) {
     if (!parse_string(c, &descr))
       return hr_error(HR_INVALID, "%s: structured arrays cannot be read", name);
@@ -114,6 +120,7 @@ static hr_status_t parse_entry(cursor_t *c, const char *name, hr_str_t key, npy_
   return hr_error(HR_INVALID, "%s: its header has a bad entry '%.*s'", name, HR_STR_ARGS(key));
 }
 
+/* Entries in any order, with or without a comma at the end. */
 static hr_status_t parse_dictionary(cursor_t c, const char *name, npy_t *npy) {
   bool ended = false;
   if (!accept(&c, '{')) return hr_error(HR_INVALID, "%s: its header is no dictionary", name);
@@ -144,6 +151,8 @@ static bool find_dictionary(const unsigned char *at, size_t size, cursor_t *out_
   return true;
 }
 
+/* The data must be there: a shape whose elements do not fit into the rest of the file is
+ * INVALID, before anything is allocated for it. */
 static hr_status_t count_elements(const char *name, npy_t *npy, size_t rest_bytes) {
   uint64_t count = 1, bytes;
   bool empty = false, overflow = false;
@@ -161,6 +170,7 @@ static hr_status_t count_elements(const char *name, npy_t *npy, size_t rest_byte
   return NULL;
 }
 
+/* `name` is for messages. Cost: constant; no data is read. */
 hr_status_t npy_header(const char *name, hr_buffer_t *buffer, size_t offset_bytes,
                        size_t size_bytes, npy_t *out_npy) {
   const unsigned char *at = (const unsigned char *)hr_buffer_data(buffer) + offset_bytes;
@@ -197,6 +207,7 @@ static int narrow_bits(hr_dtype_t dtype) {
   return dtype != HR_PRED && bits < 8 ? bits : 0;
 }
 
+/* Types that NumPy cannot name are raw bytes: any of them with this size. */
 bool npy_is(const npy_t *npy, hr_dtype_t dtype) {
   if (npy->dtype != HR_TOKEN) return npy->dtype == dtype;
   if (!hr_dtype_is_array(dtype) || (size_t)npy->item_bytes != hr_dtype_bytes(dtype)) return false;
@@ -219,6 +230,7 @@ bool npy_is(const npy_t *npy, hr_dtype_t dtype) {
   }
 }
 
+/* ml_dtypes' names for what NumPy has none: float8_e4m3fn, bfloat16, int4. */
 const char *npy_type_name(hr_dtype_t dtype, char into[32]) {
   static const char *const kinds[] = {[HR_CLASS_SIGNED] = "int",
                                       [HR_CLASS_UNSIGNED] = "uint",
@@ -238,38 +250,39 @@ const char *npy_type_name(hr_dtype_t dtype, char into[32]) {
 }
 
 /* What a header says, in NumPy's words. */
-static int print_type(const npy_t *npy, char into[HLO_SHAPE_TEXT]) {
+static int print_type(const npy_t *npy, char into[NPY_TEXT]) {
   char name[32];
   int bits = npy->item_bytes * 8;
   const char *order = npy->swapped ? "big-endian " : "";
   if (npy->dtype != HR_TOKEN)
-    return snprintf(into, HLO_SHAPE_TEXT, "%s", npy_type_name(npy->dtype, name));
+    return snprintf(into, NPY_TEXT, "%s", npy_type_name(npy->dtype, name));
   switch (npy->kind) {
     case 'b':
-      return snprintf(into, HLO_SHAPE_TEXT, "bool");
+      return snprintf(into, NPY_TEXT, "bool");
     case 'i':
-      return snprintf(into, HLO_SHAPE_TEXT, "%sint%d", order, bits);
+      return snprintf(into, NPY_TEXT, "%sint%d", order, bits);
     case 'u':
-      return snprintf(into, HLO_SHAPE_TEXT, "%suint%d", order, bits);
+      return snprintf(into, NPY_TEXT, "%suint%d", order, bits);
     case 'f':
-      return snprintf(into, HLO_SHAPE_TEXT, "%sfloat%d", order, bits);
+      return snprintf(into, NPY_TEXT, "%sfloat%d", order, bits);
     case 'c':
-      return snprintf(into, HLO_SHAPE_TEXT, "%scomplex%d", order, bits);
+      return snprintf(into, NPY_TEXT, "%scomplex%d", order, bits);
     default:
-      return snprintf(into, HLO_SHAPE_TEXT, "raw %d-bit elements", bits);
+      return snprintf(into, NPY_TEXT, "raw %d-bit elements", bits);
   }
 }
 
-const char *npy_text(const npy_t *npy, char into[HLO_SHAPE_TEXT]) {
+const char *npy_text(const npy_t *npy, char into[NPY_TEXT]) {
   int used = print_type(npy, into);
-  used += snprintf(into + used, HLO_SHAPE_TEXT - (size_t)used, "[");
-  for (int d = 0; d < npy->rank && used < HLO_SHAPE_TEXT - 32; d++)
-    used += snprintf(into + used, (size_t)(HLO_SHAPE_TEXT - used), "%s%lld", d ? "," : "",
+  used += snprintf(into + used, NPY_TEXT - (size_t)used, "[");
+  for (int d = 0; d < npy->rank && used < NPY_TEXT - 32; d++)
+    used += snprintf(into + used, (size_t)(NPY_TEXT - used), "%s%lld", d ? "," : "",
                      (long long)npy->dims[d]);
-  snprintf(into + used, (size_t)(HLO_SHAPE_TEXT - used), "]");
+  snprintf(into + used, (size_t)(NPY_TEXT - used), "]");
   return into;
 }
 
+/* Each part of an element by itself: complex numbers have two. */
 static void swap_bytes(unsigned char *at, int64_t count, int part_bytes) {
   for (int64_t i = 0; i < count; i++, at += part_bytes)
     for (int a = 0, b = part_bytes - 1; a < b; a++, b--) {
@@ -282,7 +295,7 @@ static void swap_bytes(unsigned char *at, int64_t count, int part_bytes) {
 /* Walks the row-major target; the source's first index varies fastest. */
 static void copy_column_major(const npy_t *npy, unsigned char *to, const unsigned char *from) {
   size_t item = (size_t)npy->item_bytes;
-  int64_t index[HLO_MAX_RANK] = {0}, strides[HLO_MAX_RANK], stride = 1, at = 0;
+  int64_t index[HR_MAX_RANK] = {0}, strides[HR_MAX_RANK], stride = 1, at = 0;
   for (int d = 0; d < npy->rank; d++) {
     strides[d] = stride;
     stride *= npy->dims[d];
@@ -309,41 +322,28 @@ void npy_normalize(hr_dtype_t dtype, void *data, int64_t count) {
   }
 }
 
-static hr_status_t convert(const npy_t *npy, hr_dtype_t dtype, const unsigned char *from,
-                           hlo_value_t **out_value) {
-  HR_TRY(hlo_value_array(dtype, npy->rank, npy->dims, out_value));
-  unsigned char *to = (*out_value)->data;
+/* Order of elements, order of bytes, then the bits that narrow types do not use. */
+void npy_convert(const npy_t *npy, hr_dtype_t dtype, void *to) {
+  const char *from = (const char *)hr_buffer_data(npy->buffer) + npy->offset_bytes;
+  bool is_complex = hr_dtype_is_complex(dtype);
+  int part_bytes = is_complex ? npy->item_bytes / 2 : npy->item_bytes;
+  hr_assert(npy_is(npy, dtype));
   if (npy->column_major)
-    copy_column_major(npy, to, from);
+    copy_column_major(npy, to, (const unsigned char *)from);
   else if (npy->count)
     hr_buffer_copy_out(npy->buffer, npy->offset_bytes, to,
                        (size_t)npy->count * (size_t)npy->item_bytes);
-  bool is_complex = hr_dtype_is_complex(dtype);
-  int part = is_complex ? npy->item_bytes / 2 : npy->item_bytes;
-  if (npy->swapped && npy->kind != 'V') swap_bytes(to, npy->count * (is_complex ? 2 : 1), part);
+  if (npy->swapped && npy->kind != 'V')
+    swap_bytes(to, npy->count * (is_complex ? 2 : 1), part_bytes);
   npy_normalize(dtype, to, npy->count);
-  return NULL;
 }
 
-static hr_status_t make_value(const npy_t *npy, hr_dtype_t dtype, bool any_alignment,
-                              hlo_value_t **out_value) {
+bool npy_is_direct(const npy_t *npy, hr_dtype_t dtype, bool any_alignment) {
+  uintptr_t address = (uintptr_t)hr_buffer_data(npy->buffer) + npy->offset_bytes;
   hr_assert(npy_is(npy, dtype));
-  const unsigned char *from =
-      (const unsigned char *)hr_buffer_data(npy->buffer) + npy->offset_bytes;
-  bool as_it_is = !npy->swapped && (!npy->column_major || npy->rank < 2) && !narrow_bits(dtype) &&
-                  dtype != HR_PRED &&
-                  (any_alignment || (uintptr_t)from % (size_t)npy->item_bytes == 0);
-  if (as_it_is)
-    return hlo_value_over(dtype, npy->rank, npy->dims, npy->buffer, npy->offset_bytes, out_value);
-  return convert(npy, dtype, from, out_value);
-}
-
-hr_status_t npy_value(const npy_t *npy, hr_dtype_t dtype, hlo_value_t **out_value) {
-  return make_value(npy, dtype, false, out_value);
-}
-
-hr_status_t npy_rows(const npy_t *npy, hr_dtype_t dtype, hlo_value_t **out_value) {
-  return make_value(npy, dtype, true, out_value);
+  if (npy->swapped || (npy->column_major && npy->rank > 1)) return false;
+  if (narrow_bits(dtype) || dtype == HR_PRED) return false;
+  return any_alignment || address % (size_t)npy->item_bytes == 0;
 }
 
 /* --- archives --- */

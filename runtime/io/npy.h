@@ -6,20 +6,21 @@
 #ifndef HR_IO_NPY_H
 #define HR_IO_NPY_H
 
+#include "base/dtype.h"
+#include "base/text.h"
 #include "io/zip.h"
-#include "ir/value.h"
 
 /* An array within a file: what its header says, and where its bytes are. */
 typedef struct npy {
   hr_buffer_t *buffer; /* retained */
-  size_t offset_bytes; /* of the data within the buffer */
+  size_t offset_bytes; /* start of the data within the buffer */
   char kind;           /* 'b', 'i', 'u', 'f', 'c' or 'V' */
-  hr_dtype_t dtype;    /* of files that name all types; else HR_TOKEN */
+  hr_dtype_t dtype;    /* element type in files that name all types; else HR_TOKEN */
   bool swapped;        /* big-endian */
   bool column_major;
   int item_bytes;
   int rank;
-  int64_t dims[HLO_MAX_RANK];
+  int64_t dims[HR_MAX_RANK];
   int64_t count;
 } npy_t;
 
@@ -33,15 +34,17 @@ void npy_deinit(npy_t *npy);
 
 /* Can the array be read as elements of this type? */
 bool npy_is(const npy_t *npy, hr_dtype_t dtype);
-/* "float32[3,2]", as NumPy and ml_dtypes name types: for messages. */
-const char *npy_text(const npy_t *npy, char into[HLO_SHAPE_TEXT]);
+/* "float32[3,2]", as NumPy and ml_dtypes name types: for messages; cut if it is long. */
+#define NPY_TEXT 256
+const char *npy_text(const npy_t *npy, char into[NPY_TEXT]);
 /* The same name of a type: "float32", "bfloat16", "bool". */
 const char *npy_type_name(hr_dtype_t dtype, char into[32]);
-/* The array as a value of a type that npy_is: over the file's own bytes where they serve as
- * they are (native order, row-major, aligned to the element, no bits to mask), else converted. */
-hr_status_t npy_value(const npy_t *npy, hr_dtype_t dtype, hlo_value_t **out_value);
-/* The same for those who only copy bytes out of it: the data may lie at any address. */
-hr_status_t npy_rows(const npy_t *npy, hr_dtype_t dtype, hlo_value_t **out_value);
+/* True if the bytes of the file serve as elements of a type that npy_is: native order, row-major,
+ * no bits to mask; and aligned to the element, unless any_alignment. They then start at
+ * offset_bytes of the buffer. */
+bool npy_is_direct(const npy_t *npy, hr_dtype_t dtype, bool any_alignment);
+/* Converts the elements to row-major ones of a type that npy_is. `to` has room for npy->count. */
+void npy_convert(const npy_t *npy, hr_dtype_t dtype, void *to);
 
 /* Raw bytes may carry anything above the bits of a pred or of an integer narrower than a byte: in
  * memory it is sign- or zero-extended. Other types stay as they are. */
@@ -64,7 +67,7 @@ hr_str_t npz_name(const npz_t *npz, size_t index);
 /* An array as a file of its own. Errors: UNAVAILABLE. */
 hr_status_t npy_write(const char *path, hr_dtype_t dtype, int rank, const int64_t *dims,
                       const void *data, size_t size_bytes);
-/* Adds an array to an archive that is being written. Shapes have at most HLO_MAX_RANK dimensions.
+/* Adds an array to an archive that is being written. Shapes have at most HR_MAX_RANK dimensions.
  */
 hr_status_t npz_add(zip_writer_t *writer, const char *name, hr_dtype_t dtype, int rank,
                     const int64_t *dims, const void *data, size_t size_bytes);

@@ -29,12 +29,14 @@ static const struct {
     {"F8_E8M0", HR_F8E8M0FNU}};
 #define TYPE_COUNT (sizeof types / sizeof *types)
 
+/* The table is short: a loop will do. */
 const char *safetensors_dtype(hr_dtype_t dtype) {
   for (size_t i = 0; i < TYPE_COUNT; i++)
     if (types[i].dtype == dtype) return types[i].name;
   return NULL;
 }
 
+/* Types of later versions are refused by name. */
 static bool find_type(hr_str_t name, hr_dtype_t *out_dtype) {
   for (size_t i = 0; i < TYPE_COUNT; i++)
     if (hr_str_is(name, types[i].name)) {
@@ -44,12 +46,14 @@ static bool find_type(hr_str_t name, hr_dtype_t *out_dtype) {
   return false;
 }
 
+/* Little-endian, whatever the machine. */
 static uint64_t read_length(const char *bytes) {
   uint64_t length = 0;
   for (int i = LENGTH_BYTES - 1; i >= 0; i--) length = length << 8 | (unsigned char)bytes[i];
   return length;
 }
 
+/* A text's first eight bytes would be a length that no file has. */
 bool safetensors_is(hr_str_t bytes) {
   if (bytes.size < LENGTH_BYTES + 2 || bytes.data[LENGTH_BYTES] != '{') return false;
   uint64_t length = read_length(bytes.data);
@@ -63,15 +67,18 @@ typedef struct json {
   safetensors_t *file;
 } json_t;
 
+/* Offsets are from the end of the header, which is where readers stop. */
 static hr_status_t damaged(const json_t *json, const char *want) {
   return hr_error(HR_INVALID, "%s: its header is damaged %zu bytes from its end, want %s",
                   json->file->path, (size_t)(json->end - json->at), want);
 }
 
+/* Blanks are allowed between all tokens. */
 static void skip_space(json_t *json) {
   while (json->at < json->end && *json->at && strchr(" \t\r\n", *json->at)) json->at++;
 }
 
+/* Skips blanks, and takes the character if it is there. */
 static bool accept(json_t *json, char wanted) {
   skip_space(json);
   if (json->at == json->end || *json->at != wanted) return false;
@@ -87,6 +94,7 @@ static char unescape(char c) {
   return is_code ? found[1] : c;
 }
 
+/* Into the file's arena, with escapes resolved. */
 static hr_status_t parse_string(json_t *json, hr_str_t *out_string) {
   if (!accept(json, '"')) return damaged(json, "a string");
   const char *start = json->at;
@@ -107,6 +115,7 @@ static hr_status_t parse_string(json_t *json, hr_str_t *out_string) {
   return NULL;
 }
 
+/* 19 digits fit 64 bits; more are refused by the sign. */
 static hr_status_t parse_number(json_t *json, uint64_t *out_number) {
   skip_space(json);
   const char *start = json->at;
@@ -146,6 +155,7 @@ static hr_status_t skip_metadata(json_t *json) {
 
 /* --- arrays --- */
 
+/* Remembers the size of an element, too. */
 static hr_status_t set_type(json_t *json, hr_str_t name, npy_t *npy) {
   if (!find_type(name, &npy->dtype))
     return hr_error(HR_INVALID, "%s: arrays of type %.*s cannot be read", json->file->path,
@@ -154,8 +164,9 @@ static hr_status_t set_type(json_t *json, hr_str_t name, npy_t *npy) {
   return NULL;
 }
 
+/* Fields may come in any order, and twice: the last counts. */
 static hr_status_t parse_field(json_t *json, npy_t *npy, uint64_t offsets[2]) {
-  uint64_t dims[HLO_MAX_RANK];
+  uint64_t dims[HR_MAX_RANK];
   hr_str_t key, type;
   int count = 0;
   HR_TRY(parse_string(json, &key));
@@ -169,7 +180,7 @@ static hr_status_t parse_field(json_t *json, npy_t *npy, uint64_t offsets[2]) {
     return count == 2 ? NULL : damaged(json, "two offsets");
   }
   if (!hr_str_is(key, "shape")) return damaged(json, "dtype, shape or data_offsets");
-  HR_TRY(parse_numbers(json, HLO_MAX_RANK, dims, &npy->rank));
+  HR_TRY(parse_numbers(json, HR_MAX_RANK, dims, &npy->rank));
   for (int d = 0; d < npy->rank; d++) npy->dims[d] = (int64_t)dims[d];
   return NULL;
 }
@@ -192,6 +203,7 @@ static hr_status_t check_extent(json_t *json, const safetensor_t *one, const uin
                   (unsigned long long)offsets[1], (unsigned long long)data_bytes);
 }
 
+/* An entry without a type or a shape is damaged. */
 static hr_status_t parse_array(json_t *json, safetensor_t *one) {
   uint64_t offsets[2] = {1, 0}; /* none were given */
   size_t header = (size_t)(json->end - (const char *)hr_buffer_data(json->file->file));
@@ -208,6 +220,7 @@ static hr_status_t parse_array(json_t *json, safetensor_t *one) {
   return NULL;
 }
 
+/* Old lists stay in the arena until the end. */
 static hr_status_t grow(safetensors_t *file, size_t *capacity) {
   safetensor_t *grown;
   if (file->count < *capacity) return NULL;
@@ -218,6 +231,7 @@ static hr_status_t grow(safetensors_t *file, size_t *capacity) {
   return NULL;
 }
 
+/* Names are put in the map afterwards, when the list stays where it is. */
 static hr_status_t parse_header(json_t *json) {
   safetensors_t *file = json->file;
   size_t capacity = 0;
@@ -239,6 +253,7 @@ static hr_status_t parse_header(json_t *json) {
   return NULL;
 }
 
+/* A failure leaves a file that may be closed. */
 hr_status_t safetensors_open(const char *path, hr_buffer_t *bytes, safetensors_t *out_file) {
   safetensors_t *file = out_file;
   *file = (safetensors_t){.path = path, .file = hr_buffer_retain(bytes)};
@@ -254,16 +269,19 @@ hr_status_t safetensors_open(const char *path, hr_buffer_t *bytes, safetensors_t
   return NULL;
 }
 
+/* Arrays that were found keep the bytes alive. */
 void safetensors_deinit(safetensors_t *file) {
   hr_buffer_release(file->file);
   hr_map_deinit(&file->by_name);
   hr_arena_deinit(&file->arena);
 }
 
+/* Lives as long as the file. */
 hr_str_t safetensors_name(const safetensors_t *file, size_t index) {
   return file->arrays[index].name;
 }
 
+/* Names are unique in a map: of equal ones the first counts. */
 hr_status_t safetensors_find(const safetensors_t *file, const char *name, bool *out_found,
                              npy_t *out_npy) {
   const safetensor_t *found = hr_map_get(&file->by_name, hr_str_from(name));
@@ -295,6 +313,7 @@ hr_status_t safetensors_add_entry(hr_strbuf_t *header, const char *name, hr_dtyp
   return NULL;
 }
 
+/* Blanks after the header are allowed, and align the arrays. */
 hr_status_t safetensors_begin(hr_file_writer_t *file, hr_strbuf_t *header) {
   unsigned char length[LENGTH_BYTES];
   size_t used = LENGTH_BYTES + header->size + 2;

@@ -68,6 +68,8 @@ static bool find_end(const zip_t *zip, uint64_t *out_offset) {
   return false;
 }
 
+/* The directory record is found from the end of the file; a zip64 locator before it leads to the
+ * wide one. */
 static hr_status_t read_end(const zip_t *zip, directory_t *out_directory) {
   uint64_t end;
   if (!find_end(zip, &end))
@@ -109,6 +111,8 @@ static hr_status_t read_zip64(const zip_t *zip, const unsigned char *extra, size
   return NULL;
 }
 
+/* One member; *offset moves to the next entry. Sizes that do not fit 32 bits follow in the zip64
+ * field. */
 static hr_status_t read_entry(const zip_t *zip, uint64_t *offset, zip_member_t *member) {
   if (!has_bytes(zip, *offset, ENTRY_BYTES) || get32(file_bytes(zip) + *offset) != ENTRY_SIGNATURE)
     return zip_error(zip, "the directory is damaged at byte %llu", (unsigned long long)*offset);
@@ -128,6 +132,7 @@ static hr_status_t read_entry(const zip_t *zip, uint64_t *offset, zip_member_t *
   return read_zip64(zip, at + ENTRY_BYTES + name, extra, member);
 }
 
+/* Counts are checked against the file's size before anything is allocated for them. */
 static hr_status_t read_directory(zip_t *zip) {
   directory_t directory = {0};
   HR_TRY(read_end(zip, &directory));
@@ -198,6 +203,7 @@ static bool inflate_all(const unsigned char *from, uint64_t from_bytes, unsigned
   return result == Z_STREAM_END && to_bytes == 0;
 }
 
+/* The size is what the directory says; more or fewer bytes, or a wrong check sum, are INVALID. */
 static hr_status_t inflate_member(const zip_t *zip, const zip_member_t *member, uint64_t offset,
                                   hr_buffer_t **out_buffer) {
   size_t size;
@@ -216,6 +222,8 @@ static hr_status_t inflate_member(const zip_t *zip, const zip_member_t *member, 
   return NULL;
 }
 
+/* Stored members are used in place, in the mapped file; compressed ones are inflated into a new
+ * buffer. The local header repeats the name, whose length may differ from the directory's. */
 hr_status_t zip_bytes(const zip_t *zip, const zip_member_t *member, hr_buffer_t **out_buffer,
                       size_t *out_offset_bytes) {
   uint64_t offset = member->header_offset;
@@ -245,7 +253,7 @@ hr_status_t zip_bytes(const zip_t *zip, const zip_member_t *member, hr_buffer_t 
 
 struct zip_writer {
   hr_file_writer_t *file;
-  hr_arena_t arena; /* of the names */
+  hr_arena_t arena; /* memory of the names */
   HR_VEC(zip_member_t) members;
 };
 
@@ -261,6 +269,7 @@ static void put(record_t *record, uint64_t value, int bytes) {
 
 static uint32_t clip32(uint64_t value) { return value < FULL32 ? (uint32_t)value : FULL32; }
 
+/* Takes the file over, also when it fails. */
 hr_status_t zip_begin(hr_file_writer_t *file, zip_writer_t **out_writer) {
   void *memory;
   hr_status_t st = hr_alloc_zeroed(sizeof(zip_writer_t), &memory);
@@ -315,6 +324,7 @@ static hr_status_t write_local(zip_writer_t *writer, const zip_member_t *member)
   return hr_file_write(writer->file, tail.bytes, tail.size);
 }
 
+/* A member in two parts, a header and its data, so that they need not be joined in memory. */
 hr_status_t zip_add(zip_writer_t *writer, const char *name, const void *head, size_t head_bytes,
                     const void *body, size_t body_bytes) {
   zip_member_t member = {.header_offset = hr_file_offset(writer->file),
@@ -328,9 +338,10 @@ hr_status_t zip_add(zip_writer_t *writer, const char *name, const void *head, si
   return NULL;
 }
 
+/* A zip64 field with those numbers that do not fit 32 bits. */
 static hr_status_t write_entry(zip_writer_t *writer, const zip_member_t *member) {
   bool big_size = member->size_bytes >= FULL32, big_offset = member->header_offset >= FULL32;
-  size_t field = (big_size ? 16 : 0) + (big_offset ? 8 : 0);
+  size_t field = 16 * (size_t)big_size + 8 * (size_t)big_offset;
   record_t head = {.size = 0}, tail = {.size = 0};
   put(&head, ENTRY_SIGNATURE, 4);
   put(&head, VERSION_ZIP64, 2);
@@ -351,6 +362,7 @@ static hr_status_t write_entry(zip_writer_t *writer, const zip_member_t *member)
   return hr_file_write(writer->file, tail.bytes, tail.size);
 }
 
+/* The wide directory record and its locator. */
 static void put_end64(record_t *record, const directory_t *directory) {
   put(record, END64_SIGNATURE, 4);
   put(record, END64_BYTES - 12, 8);
@@ -367,6 +379,7 @@ static void put_end64(record_t *record, const directory_t *directory) {
   put(record, 1, 4);
 }
 
+/* With the wide record only where a number needs it, as old readers do not know it. */
 static hr_status_t write_directory(zip_writer_t *writer) {
   directory_t directory = {.count = writer->members.count, .offset = hr_file_offset(writer->file)};
   for (size_t i = 0; i < writer->members.count; i++)
@@ -387,6 +400,7 @@ static hr_status_t write_directory(zip_writer_t *writer) {
   return hr_file_write(writer->file, end.bytes, end.size);
 }
 
+/* The file appears under its name only if all went well. */
 hr_status_t zip_finish(zip_writer_t *writer, hr_status_t status) {
   if (!writer) return status;
   if (!status) status = write_directory(writer);

@@ -338,3 +338,12 @@ const char *hlo_shape_text(const hlo_shape_t *shape, char into[HLO_SHAPE_TEXT]) 
   hr_strbuf_deinit(&text);
   return into;
 }
+
+const hlo_shape_t *hlo_shape_at_path(const hlo_shape_t *shape, hr_ints_t path) {
+  for (int64_t i = 0; i < path.count; i++) {
+    if (!hlo_shape_is_tuple(shape) || path.data[i] < 0 || path.data[i] >= shape->element_count)
+      return NULL;
+    shape = shape->elements[path.data[i]];
+  }
+  return shape;
+}

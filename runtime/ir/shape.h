@@ -7,8 +7,8 @@
 #include "base/dtype.h"
 #include "base/text.h"
 
-#define HLO_MAX_RANK 32
-#define HLO_UNBOUNDED INT64_MIN /* size of a dimension of which nothing is known ("?") */
+#define HLO_MAX_RANK HR_MAX_RANK
+#define HLO_UNBOUNDED HR_UNBOUNDED
 
 /* One tile; a size of HLO_TILE_COMBINE means "combine with the next dimension" ("*"). */
 #define HLO_TILE_COMBINE INT64_MIN
@@ -103,6 +103,8 @@ hr_status_t hlo_dims_count(int rank, const int64_t *dims, hr_dtype_t dtype, int6
  * are flattened. */
 int hlo_shape_leaf_count(const hlo_shape_t *shape);
 const hlo_shape_t *hlo_shape_leaf(const hlo_shape_t *shape, int index);
+/* The part of a tuple tree that an index path leads to; NULL if it leads nowhere. */
+const hlo_shape_t *hlo_shape_at_path(const hlo_shape_t *shape, hr_ints_t path);
 
 /* f32[2,3]{1,0}: with the layout if asked and if the rank is not 0 or the layout says more than the
  * order. */

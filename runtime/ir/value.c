@@ -98,6 +98,11 @@ hr_status_t hlo_value_zeros(const hlo_shape_t *shape, hlo_value_t **out_value) {
   return NULL;
 }
 
+void hlo_value_clear(hlo_value_t *value) {
+  for (int i = 0; i < value->element_count; i++) hlo_value_clear(value->elements[i]);
+  if (value->data && hlo_value_bytes(value)) memset(value->data, 0, hlo_value_bytes(value));
+}
+
 hlo_value_t *hlo_value_retain(hlo_value_t *value) {
   if (value) __atomic_fetch_add(&value->references, 1, __ATOMIC_RELAXED);
   return value;

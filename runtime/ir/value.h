@@ -43,6 +43,9 @@ hr_status_t hlo_value_zeros(const hlo_shape_t *shape, hlo_value_t **out_value);
 /* The same bits in memory of their own; of a tuple too. */
 hr_status_t hlo_value_copy(const hlo_value_t *value, hlo_value_t **out_value);
 
+/* Writes zeros over the elements of an array, or of all arrays of a tuple. */
+void hlo_value_clear(hlo_value_t *value);
+
 hlo_value_t *hlo_value_retain(hlo_value_t *value);
 void hlo_value_release(hlo_value_t *value); /* accepts NULL */
 /* True if there is one reference to the value and to its buffer: the caller may overwrite it. */

@@ -34,7 +34,7 @@ typedef struct jit_copy {
   size_t bytes;
 } jit_copy_t;
 
-extern const op_native_consumer_t jit_consumer; /* of plans of jit_native */
+extern const op_native_consumer_t jit_consumer; /* consumer interface of plans of jit_native */
 
 #define JIT_SERIAL_NS 20000.0 /* estimated work below which a step runs on the calling thread */
 

@@ -246,7 +246,7 @@ uint64_t jit_plan_hash(const void *opaque) {
 typedef struct run {
   const jit_plan_t *plan;
   char *scratch;
-  int call, phase; /* of plans that are not flat */
+  int call, phase; /* current call and phase, of plans that are not flat */
 } run_t;
 
 static void run_units(const run_t *run, const jit_call_t *call, int phase, int64_t begin,

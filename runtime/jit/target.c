@@ -94,7 +94,8 @@ static void narrow(jit_target_t *target, int vector_bytes) {
 static void describe_host(char *text, size_t size) {
   unsigned long first = 0, second = 0;
 #if defined(__linux__)
-  first = getauxval(AT_HWCAP), second = getauxval(AT_HWCAP2);
+  first = getauxval(AT_HWCAP);
+  second = getauxval(AT_HWCAP2);
 #endif
   unsigned long long processor = 0;
   FILE *file = fopen("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1", "r");

@@ -8,9 +8,10 @@
 #define MLIR_MLIR_H
 
 #include "base/arena.h"
+#include "base/buffer.h"
 #include "base/dtype.h"
+#include "base/text.h"
 #include "base/vec.h"
-#include "ir/value.h"
 
 typedef struct mlir_type mlir_type_t;
 typedef struct mlir_attr mlir_attr_t;
@@ -65,7 +66,7 @@ struct mlir_type {
   hr_str_t name;                 /* FLOAT: "f8E4M3FN"; OPAQUE: the text without '!' */
   const mlir_type_t *element;    /* COMPLEX, TENSOR, UNRANKED_TENSOR, MEMREF, VECTOR */
   int rank;                      /* TENSOR, MEMREF, VECTOR */
-  const int64_t *dims;           /* HLO_UNBOUNDED for '?' */
+  const int64_t *dims;           /* HR_UNBOUNDED for '?' */
   const bool *scalable;          /* VECTOR; NULL: none */
   const mlir_attr_t *encoding;   /* TENSOR: bounds and others; MEMREF: layout; NULL: none */
   const mlir_attr_t *space;      /* MEMREF: memory space */

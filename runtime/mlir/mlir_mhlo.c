@@ -27,23 +27,27 @@ static const char *const alone[] = {"add_dependency",
                                     "trace",
                                     "xla.rng_get_and_update_state"};
 
+/* Names are compared whole. */
 static bool is_one_of(const char *const *names, size_t count, hr_str_t name) {
   for (size_t i = 0; i < count; i++)
     if (strlen(names[i]) == name.size && memcmp(names[i], name.data, name.size) == 0) return true;
   return false;
 }
 
+/* Gives what follows the prefix. */
 static bool is_mhlo(hr_str_t name, hr_str_t *out_rest) {
   if (name.size <= PREFIX_BYTES || memcmp(name.data, PREFIX, PREFIX_BYTES) != 0) return false;
   *out_rest = (hr_str_t){name.data + PREFIX_BYTES, name.size - PREFIX_BYTES};
   return true;
 }
 
+/* Such names stay as they are, and are refused by the importer. */
 bool mlir_mhlo_is_alone(hr_str_t name) {
   hr_str_t rest;
   return is_mhlo(name, &rest) && is_one_of(alone, sizeof alone / sizeof *alone, rest);
 }
 
+/* Names that change are copied to the arena. */
 hr_status_t mlir_mhlo_name(hr_arena_t *arena, hr_str_t name, hr_str_t *out_name) {
   hr_str_t rest;
   const char *full;

@@ -14,13 +14,13 @@
 typedef struct group {
   hr_trace_span_t *const *members;
   int count;
-  double calls, ns, flops, bytes; /* of all calls together */
+  double calls, ns, flops, bytes; /* sums over all calls */
   double worked_ns;               /* by all workers */
 } group_t;
 
 typedef struct totals {
   double run_ns, runs, kernel_ns, wait_ns;
-  double idle_ns; /* of kernel_ns: the first worker waited for the others */
+  double idle_ns; /* part of kernel_ns in which the first worker waited for the others */
 } totals_t;
 
 static bool is_kernel(const hr_trace_span_t *span) {
@@ -65,7 +65,8 @@ static int by_kernel(const void *a, const void *b) {
   const hr_trace_span_t *x = *(hr_trace_span_t *const *)a, *y = *(hr_trace_span_t *const *)b;
   if (x->kind != y->kind) return x->kind < y->kind ? -1 : 1;
   if (x->same != y->same) return x->same < y->same ? -1 : 1;
-  return x->total_ns != y->total_ns ? (x->total_ns > y->total_ns ? -1 : 1) : 0;
+  if (x->total_ns == y->total_ns) return 0;
+  return x->total_ns > y->total_ns ? -1 : 1;
 }
 
 static int by_time(const void *a, const void *b) {

@@ -18,7 +18,7 @@
 #define PATH_SIZE 4096
 
 struct exec_probe_files {
-  pthread_mutex_t mutex; /* of all below: processes of run_parallel are threads */
+  pthread_mutex_t mutex; /* guards all below: processes of run_parallel are threads */
   regex_t regex;
   char folder[PATH_SIZE - 64];
   int rank;

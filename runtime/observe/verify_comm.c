@@ -275,8 +275,9 @@ static verify_kind_t other_kind(verify_kind_t kind) {
 static hr_status_t exchange_end(exec_verify_t *verify, const end_t *end, checked_t *checked) {
   tp_groups_t *groups = verify->options.comm->groups;
   bool sends = is_sending(end);
-  int self = groups->endpoint->rank, from = sends ? self : end->peer, to = sends ? end->peer : self,
-      i = !sends;
+  int self = groups->endpoint->rank, i = !sends;
+  int from = sends ? self : end->peer;
+  int to = sends ? end->peer : self;
   exec_need_t *need = &checked->wait.needs[checked->wait.need_count++];
   HR_TRY(exec_watch_count(verify->options.watch, end_key(end->kind, from, to, end->stream),
                           &need->count));

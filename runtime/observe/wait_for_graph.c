@@ -81,8 +81,10 @@ static bool is_deputy(const exec_graph_t *graph) { return rank_of(graph) < DEPUT
 /* "a.hlo:6:3": the location that a status created here would carry. */
 static void find_location(char *into, size_t size) {
   hr_status_t here = hr_error(HR_DEADLINE, "here");
-  char *report = hr_status_format(here), *end = report ? strstr(report, ": error") : NULL;
-  snprintf(into, size, "%.*s", end ? (int)(end - report) : 0, report ? report : "");
+  char *report = hr_status_format(here);
+  const char *end = report ? strstr(report, ": error") : NULL;
+  if (size) into[0] = '\0';
+  if (end) snprintf(into, size, "%.*s", (int)(end - report), report);
   free(report);
   hr_status_release(here);
 }

@@ -38,7 +38,7 @@ typedef struct spmd_value {
 /* By instruction of one computation: values[id][leaf]. */
 typedef struct spmd_computation {
   spmd_value_t **values;
-  spmd_axes_t manual_axes; /* of the manual computations around it */
+  spmd_axes_t manual_axes; /* axes of the manual computations around it */
 } spmd_computation_t;
 
 typedef struct spmd_program {
@@ -47,10 +47,11 @@ typedef struct spmd_program {
   const spmd_mesh_t *mesh; /* the common refinement of all meshes with several devices; NULL: no
                               annotation cuts anything */
   spmd_computation_t *computations;               /* by computation id */
-  const spmd_sharding_t *const *param_shardings;  /* of the entry, per flattened parameter leaf,
+  const spmd_sharding_t *const *param_shardings;  /* shardings of the entry's parameter leaves,
                                                      final */
-  const spmd_sharding_t *const *result_shardings; /* of the entry, per flattened result leaf */
-  const struct spmd_report *report; /* of spmd_partition (lower/report.h); NULL: not partitioned */
+  const spmd_sharding_t *const *result_shardings; /* shardings of the entry's result leaves */
+  const struct spmd_report
+      *report; /* report of spmd_partition (lower/report.h); NULL: not partitioned */
 } spmd_program_t;
 
 typedef struct spmd_options {

@@ -13,7 +13,9 @@
 #include "passes/lib/pass_rewrite.h"
 #include "passes/passes.h"
 
-enum { MAX_ROUNDS = 12 }; /* of neighbouring REPEAT passes: they end by themselves much earlier */
+enum {
+  MAX_ROUNDS = 12
+}; /* rounds of neighbouring REPEAT passes, which end by themselves much earlier */
 
 typedef enum pass_when { ONCE, REPEAT, PEERS } pass_when_t;
 
@@ -96,11 +98,22 @@ static hr_status_t verify(const pipeline_t *pipeline, const struct pass *pass) {
                         st);
 }
 
+static size_t count_instrs(const hlo_module_t *module) {
+  size_t count = 0;
+  for (size_t c = 0; c < module->computations.count; c++)
+    count += module->computations.data[c]->instrs.count;
+  return count;
+}
+
 static hr_status_t run_pass(pipeline_t *pipeline, const struct pass *pass, bool *out_changed) {
   bool changed = false;
   HR_TRY(pass->run(pipeline->module, &changed));
   HR_TRY(verify(pipeline, pass));
-  if (changed) HR_TRY(dump(pipeline, pass->name));
+  if (changed) {
+    hr_log(HR_LOG_PLAN, HR_LOG_DEBUG, "pass %s changed the program: %zu instructions", pass->name,
+           count_instrs(pipeline->module));
+    HR_TRY(dump(pipeline, pass->name));
+  }
   const char *stop = pipeline->options->stop_after;
   pipeline->stopped = stop && !strcmp(resolve_alias(stop), pass->name);
   *out_changed |= changed;

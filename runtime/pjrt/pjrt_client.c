@@ -103,13 +103,24 @@ static void free_client(pjrt_client_t *client) {
   hr_free(client);
 }
 
-/* The processes of a launcher know their ranks once they are connected. */
-static hr_status_t connect_processes(pjrt_client_t *client) {
+static hr_status_t find_process(pjrt_client_t *client) {
   if (client->process_count == 1) return NULL;
   client->process_index = tp_launcher_rank();
-  return client->process_index >= 0
-             ? NULL
-             : hr_error(HR_UNAVAILABLE, "the launcher does not say which process this is");
+  if (client->process_index >= 0) return NULL;
+  return hr_error(HR_UNAVAILABLE, "the launcher does not say which process this is");
+}
+
+/* Processes of a launcher connect when they begin, so that each knows when another ends. */
+static hr_status_t connect_processes(pjrt_client_t *client) {
+  void *memory;
+  pjrt_world_t *world;
+  if (client->process_count == 1) return NULL;
+  HR_TRY(hr_alloc((size_t)client->device_count * sizeof(int), &memory));
+  int *ids = memory;
+  for (int id = 0; id < client->device_count; id++) ids[id] = id;
+  hr_status_t st = pjrt_world_find(client, client->device_count, ids, &world);
+  hr_free(ids);
+  return st;
 }
 
 hr_status_t pjrt_client_create(pjrt_client_create_args_t *args) {
@@ -123,9 +134,10 @@ hr_status_t pjrt_client_create(pjrt_client_create_args_t *args) {
   pthread_mutex_init(&client->mutex, NULL);
   pthread_mutex_init(&client->launch_mutex, NULL);
   hr_status_t st = count_devices(args, client);
-  if (!st) st = connect_processes(client);
+  if (!st) st = find_process(client);
   if (!st) client->threads = choose_threads(args, client);
   if (!st) st = make_devices(client);
+  if (!st) st = connect_processes(client);
   if (st)
     free_client(client);
   else

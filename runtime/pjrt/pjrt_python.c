@@ -19,28 +19,29 @@
 #include "base/mem.h"
 #include "ops/kernels/custom/ffi_abi.h"
 #include "ops/query/custom_ffi.h"
+#include "ops/query/custom_host.h"
 
 typedef void object_t; /* PyObject */
 
-#define PYTHON_FUNCTIONS(X)                                                         \
-  X(int, Py_IsInitialized, (void))                                                  \
-  X(int, PyGILState_Ensure, (void))                                                 \
-  X(void, PyGILState_Release, (int state))                                          \
-  X(object_t *, PyImport_ImportModule, (const char *name))                          \
-  X(object_t *, PyObject_CallMethod, (object_t *, const char *, const char *, ...)) \
-  X(object_t *, PyObject_CallFunction, (object_t *, const char *, ...))             \
-  X(object_t *, PyDict_New, (void))                                                 \
-  X(object_t *, PyDict_GetItemString, (object_t *, const char *))                   \
-  X(int, PyDict_SetItemString, (object_t *, const char *, object_t *))              \
-  X(object_t *, PyEval_GetBuiltins, (void))                                         \
-  X(object_t *, PyRun_String, (const char *, int, object_t *, object_t *))          \
-  X(object_t *, PyList_New, (ssize_t))                                              \
-  X(int, PyList_Append, (object_t *, object_t *))                                   \
-  X(object_t *, Py_BuildValue, (const char *, ...))                                 \
-  X(const char *, PyUnicode_AsUTF8, (object_t *))                                   \
-  X(const char *, PyCapsule_GetName, (object_t *))                                  \
-  X(void *, PyCapsule_GetPointer, (object_t *, const char *))                       \
-  X(void, PyErr_Clear, (void))                                                      \
+#define PYTHON_FUNCTIONS(X)                                                \
+  X(int, Py_IsInitialized, (void))                                         \
+  X(int, PyGILState_Ensure, (void))                                        \
+  X(void, PyGILState_Release, (int state))                                 \
+  X(object_t *, PyObject_CallFunction, (object_t *, const char *, ...))    \
+  X(object_t *, PyDict_New, (void))                                        \
+  X(object_t *, PyDict_GetItemString, (object_t *, const char *))          \
+  X(int, PyDict_SetItemString, (object_t *, const char *, object_t *))     \
+  X(object_t *, PyEval_GetBuiltins, (void))                                \
+  X(object_t *, PyRun_String, (const char *, int, object_t *, object_t *)) \
+  X(object_t *, PyList_New, (ssize_t))                                     \
+  X(int, PyList_Append, (object_t *, object_t *))                          \
+  X(object_t *, Py_BuildValue, (const char *, ...))                        \
+  X(object_t *, PyTuple_GetItem, (object_t *, ssize_t))                    \
+  X(long, PyLong_AsLong, (object_t *))                                     \
+  X(const char *, PyUnicode_AsUTF8, (object_t *))                          \
+  X(const char *, PyCapsule_GetName, (object_t *))                         \
+  X(void *, PyCapsule_GetPointer, (object_t *, const char *))              \
+  X(void, PyErr_Clear, (void))                                             \
   X(void, Py_DecRef, (object_t *))
 
 static struct {
@@ -87,45 +88,20 @@ static custom_ffi_bundle_t read_bundle(object_t *entry) {
   return bundle;
 }
 
-static void look_up(hr_str_t target) {
-  char name[256];
-  if (target.size >= sizeof name) return;
-  memcpy(name, target.data, target.size);
-  name[target.size] = '\0';
-  object_t *module = python.PyImport_ImportModule("jaxlib.xla_client");
-  object_t *targets =
-      module ? python.PyObject_CallMethod(module, "custom_call_targets", "s", "Host") : NULL;
-  object_t *entry = targets ? python.PyDict_GetItemString(targets, name) : NULL;
-  if (entry) {
-    custom_ffi_bundle_t bundle = read_bundle(entry);
-    if (bundle.execute) hr_status_release(custom_ffi_register(target, &bundle));
-  }
-  python.PyErr_Clear();
-  if (targets) python.Py_DecRef(targets);
-  if (module) python.Py_DecRef(module);
-}
-
-/* Signature of custom_ffi_resolver_fn. */
-static void resolve(hr_str_t target) {
-  if (!python.Py_IsInitialized()) return;
-  int state = python.PyGILState_Ensure();
-  look_up(target);
-  python.PyGILState_Release(state);
-}
-
-/* --- Python callbacks --- */
-
-/* What the framework adds to an execution that has callbacks. */
-typedef struct callback_list {
-  object_t **callbacks;
-  size_t count;
-} callback_list_t;
-
-/* Makes arrays of addresses, calls, and copies the results; the text of a failure, else None. The
- * arrays are copies, as the callback may keep them. */
+/* find: the handler of a target, and whether it is of the typed convention; JAX keeps those that
+ * were registered before it has a CPU client of its own in a list.
+ * call: makes arrays of addresses, calls, and copies the results; the text of a failure, else None.
+ * The arrays are copies, as the callback may keep them. */
 static const char helper_source[] =
     "import ctypes, traceback\n"
     "import numpy as np, ml_dtypes\n"
+    "def find(target):\n"
+    "    import jaxlib.xla_client as client\n"
+    "    for entry in reversed(getattr(client, '_custom_callback', {}).get('Host', [])):\n"
+    "        name = entry[0]\n"
+    "        if isinstance(name, bytes): name = name.decode()\n"
+    "        if name == target: return entry[1], int(entry[2])\n"
+    "    return client.custom_call_targets('Host')[target], 1\n"
     "def view(address, name, dims):\n"
     "    dtype = np.dtype(getattr(ml_dtypes, name, None) or name)\n"
     "    size = int(np.prod(dims, dtype=np.int64)) * dtype.itemsize\n"
@@ -145,18 +121,54 @@ static const char helper_source[] =
 
 enum { FILE_INPUT = 257 }; /* Py_file_input */
 
-/* The function `call`, made once. With the lock of the interpreter. */
-static object_t *find_helper(void) {
-  static object_t *helper;
-  if (helper) return helper;
-  object_t *globals = python.PyDict_New();
-  python.PyDict_SetItemString(globals, "__builtins__", python.PyEval_GetBuiltins());
-  object_t *done = python.PyRun_String(helper_source, FILE_INPUT, globals, globals);
-  if (done) python.Py_DecRef(done);
-  helper = done ? python.PyDict_GetItemString(globals, "call") : NULL;
-  python.PyErr_Clear();
-  return helper; /* its globals live as long as the process */
+/* A function of the source, which is run once. With the lock of the interpreter. */
+static object_t *find_helper(const char *name) {
+  static object_t *globals; /* live as long as the process */
+  if (!globals) {
+    object_t *made = python.PyDict_New();
+    python.PyDict_SetItemString(made, "__builtins__", python.PyEval_GetBuiltins());
+    object_t *done = python.PyRun_String(helper_source, FILE_INPUT, made, made);
+    if (done) python.Py_DecRef(done);
+    python.PyErr_Clear();
+    globals = made;
+  }
+  return python.PyDict_GetItemString(globals, name);
 }
+
+/* With the lock of the interpreter. An untyped function is one of ops/query/custom_host.h. */
+static void look_up(hr_str_t target) {
+  char name[256];
+  if (target.size >= sizeof name) return;
+  memcpy(name, target.data, target.size);
+  name[target.size] = '\0';
+  object_t *find = find_helper("find");
+  object_t *found = find ? python.PyObject_CallFunction(find, "s", name) : NULL;
+  python.PyErr_Clear();
+  if (!found) return;
+  long typed = python.PyLong_AsLong(python.PyTuple_GetItem(found, 1));
+  custom_ffi_bundle_t bundle = read_bundle(python.PyTuple_GetItem(found, 0));
+  if (bundle.execute && typed)
+    hr_status_release(custom_ffi_register(target, &bundle));
+  else if (bundle.execute)
+    hr_status_release(custom_host_register(name, (custom_host_fn)bundle.execute));
+  python.Py_DecRef(found);
+}
+
+/* Signature of custom_ffi_resolver_fn. */
+static void resolve(hr_str_t target) {
+  if (!python.Py_IsInitialized()) return;
+  int state = python.PyGILState_Ensure();
+  look_up(target);
+  python.PyGILState_Release(state);
+}
+
+/* --- Python callbacks --- */
+
+/* What the framework adds to an execution that has callbacks. */
+typedef struct callback_list {
+  object_t **callbacks;
+  size_t count;
+} callback_list_t;
 
 /* NumPy's name of an element type. */
 static const char *numpy_name(int proto) {
@@ -229,7 +241,7 @@ static ffi_error_t *fail(const ffi_frame_t *frame, int code, const char *message
 enum { CODE_INTERNAL = 13 };
 
 static ffi_error_t *call_python(const ffi_frame_t *frame, object_t *callback) {
-  object_t *helper = find_helper();
+  object_t *helper = find_helper("call");
   if (!helper) return fail(frame, CODE_INTERNAL, "NumPy and ml_dtypes are needed for callbacks");
   object_t *args = describe_buffers(&frame->args), *rets = describe_buffers(&frame->rets);
   object_t *answer = python.PyObject_CallFunction(helper, "OOO", callback, args, rets);

@@ -84,8 +84,8 @@ typedef struct flat_copy_step {
 typedef struct flat_control_step {
   const int *starts;  /* first step of condition and body, or of each branch */
   int start_count;    /* 2, or the number of branches */
-  int64_t trip_count; /* of a while; -1: decided by the condition. Else there are no condition steps
-                         and no in[0] */
+  int64_t trip_count; /* trip count of a while; -1: decided by the condition. Else there are no
+                         condition steps and no in[0] */
 } flat_control_step_t;
 
 typedef struct flat_step {
@@ -137,7 +137,7 @@ typedef struct flat_combiner {
   const struct flat_combiner *next;
   const hlo_computation_t *computation;
   const op_native_t
-      *native; /* of two operands of FLAT_COMBINED elements; the result may be the first */
+      *native; /* code for two operands of FLAT_COMBINED elements; the result may be the first */
   const void *plan;
   size_t element_bytes;
 } flat_combiner_t;

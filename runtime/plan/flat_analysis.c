@@ -11,12 +11,14 @@ int flat_leaf_start(const hlo_shape_t *shape, int index) {
   return start;
 }
 
+/* Opaque values and buffers have no bytes of known size: they stay boxed as values. */
 static bool has_boxed_leaf(const hlo_shape_t *shape) {
   for (int i = 0; i < shape->element_count; i++)
     if (has_boxed_leaf(shape->elements[i])) return true;
   return shape->dtype == HR_OPAQUE || shape->dtype == HR_BUFFER;
 }
 
+/* Ops whose results are operands, or results of computations that they call. */
 static bool forwards_values(const hlo_instr_t *instr) {
   return instr->op == HLO_TUPLE || instr->op == HLO_GET_TUPLE_ELEMENT || instr->op == HLO_WHILE ||
          instr->op == HLO_CALL || instr->op == HLO_CONDITIONAL || instr->op == HLO_FUSION ||
@@ -73,6 +75,7 @@ static bool trace_to_operand(const flat_analysis_t *analysis, const hlo_instr_t 
   return true;
 }
 
+/* The flattened parameter that a leaf of the root passes through unchanged; -1: none. */
 static int trace_to_param(const flat_analysis_t *analysis, const hlo_computation_t *computation,
                           int leaf) {
   const hlo_instr_t *instr = computation->root;
@@ -83,6 +86,7 @@ static int trace_to_param(const flat_analysis_t *analysis, const hlo_computation
   return leaf;
 }
 
+/* Computations come in an order in which called ones are first, so that their facts are known. */
 static hr_status_t analyse_computation(hr_arena_t *arena, const plan_t *plan,
                                        const hlo_computation_t *computation,
                                        flat_analysis_t *analysis) {
@@ -115,6 +119,7 @@ hr_status_t flat_analyse(hr_arena_t *arena, const plan_t *plan, const flat_analy
   return NULL;
 }
 
+/* Control flow can be laid out flat if its bodies have static shapes and no boxed results. */
 bool flat_can_inline(const flat_analysis_t *analysis, const hlo_instr_t *instr) {
   for (int c = 0; c < instr->called_count; c++) {
     const hlo_computation_t *called = instr->called[c];

@@ -7,7 +7,7 @@
 #include "plan/flat_build.h"
 
 #define MAX_STEPS 20000000 /* uses multiply when computations call each other */
-#define MAX_DEPTH 2000     /* of nested uses */
+#define MAX_DEPTH 2000     /* depth of nested uses */
 
 static hr_status_t literal_leaves(flat_builder_t *builder, const hlo_instr_t *instr,
                                   const flat_ref_t **out_leaves) {

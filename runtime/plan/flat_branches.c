@@ -12,11 +12,11 @@
 typedef struct branches {
   flat_builder_t *builder;
   const plan_step_t *source;
-  const flat_ref_t **arguments; /* of each branch */
+  const flat_ref_t **arguments; /* arguments of each branch */
   int count;                    /* leaves of the result */
   flat_ref_t *result, *carried; /* carried: as result, buffer -1 where it is not */
-  const flat_ref_t *root;       /* of the branch being laid out */
-  int first_buffer, end_buffer; /* of the result */
+  const flat_ref_t *root;       /* root of the branch being laid out */
+  int first_buffer, end_buffer; /* buffers of the result */
 } branches_t;
 
 static bool is_result(const branches_t *branches, int buffer) {
@@ -53,6 +53,8 @@ static void redirect_argument(branches_t *branches, flat_ref_t from, flat_ref_t 
   }
 }
 
+/* A result that a branch passes through from an argument shares the argument's buffer from
+ * before the branches on: the copy is made once, in front. */
 static hr_status_t carry_passed(branches_t *branches) {
   flat_builder_t *builder = branches->builder;
   for (int i = 0; i < branches->count; i++) {
@@ -87,6 +89,8 @@ static hr_status_t copy_to_buffers(branches_t *branches, int leaf, int branch_st
   return flat_copy_add(builder, branches->source, from, to, bytes);
 }
 
+/* The branch's steps, then copies of its root into the result's buffers. These may exchange
+ * places, so they are one parallel copy. */
 static hr_status_t add_branch(branches_t *branches, int branch) {
   flat_builder_t *builder = branches->builder;
   flat_parallel_copy_t moves = {.source = branches->source,
@@ -104,6 +108,8 @@ static hr_status_t add_branch(branches_t *branches, int branch) {
   return flat_parallel_copy_add(builder, &moves);
 }
 
+/* Arguments of all branches are kept apart, as each branch may redirect its own. Buffers of the
+ * result live from the end of the branches on. */
 static hr_status_t open_branches(branches_t *branches, const flat_frame_t *frame) {
   flat_builder_t *builder = branches->builder;
   const hlo_instr_t *instr = branches->source->op.instr;
@@ -124,6 +130,7 @@ static hr_status_t open_branches(branches_t *branches, const flat_frame_t *frame
   return carry_passed(branches);
 }
 
+/* starts[b] is the first step of branch b; each branch ends at `end`. */
 hr_status_t flat_conditional_add(flat_builder_t *builder, flat_frame_t *frame,
                                  const plan_step_t *source, const flat_ref_t **out_leaves) {
   const hlo_instr_t *instr = source->op.instr;

@@ -57,7 +57,7 @@ typedef struct flat_hoisted {
 
 typedef struct flat_builder {
   flat_plan_t *flat;
-  hr_arena_t *arena;  /* of the plan */
+  hr_arena_t *arena;  /* memory of the plan */
   hr_arena_t scratch; /* until the plan is made */
   const flat_options_t *options;
   op_native_target_t target;
@@ -68,7 +68,7 @@ typedef struct flat_builder {
   HR_VEC(flat_hoisted_t) hoisted; /* inserted when steps are final */
   int slot_count, depth;
   int loops;                    /* nesting depth at this point */
-  flat_trip_count_t trip_count; /* of the loop whose body is laid out */
+  flat_trip_count_t trip_count; /* trip count of the loop whose body is laid out */
   /* By flattened parameter. */
   flat_ref_t *params;
   const hlo_shape_t **param_shapes;

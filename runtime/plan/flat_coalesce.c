@@ -15,7 +15,7 @@
  * chains. */
 #include "plan/flat_build.h"
 
-#define MAX_PAIRS 4000000 /* of arguments and results: then not all are tried */
+#define MAX_PAIRS 4000000 /* pairs of arguments and results: with more, not all are tried */
 
 static int root_buffer(const flat_builder_t *builder, int buffer) {
   return flat_root(builder->buffers.data, buffer);

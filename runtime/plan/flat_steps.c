@@ -9,6 +9,7 @@
  * A kernel refuses an instruction by preparing no plan. */
 #include <string.h>
 
+#include "base/log.h"
 #include "ops/query/few_terms.h"
 #include "ops/query/codegen_support.h"
 #include "ops/query/fusion_form.h"
@@ -144,6 +145,21 @@ static bool is_small_in_loop(const flat_builder_t *builder, const hlo_instr_t *i
   return builder->loops && hlo_shape_is_array(shape) && fusion_count(shape) <= SMALL_ARRAY_ELEMENTS;
 }
 
+/* What a step is computed by, and why not by anything faster. */
+static void log_kernel(const flat_frame_t *frame, const flat_step_t *step) {
+  const hlo_instr_t *instr = step->source->op.instr;
+  const char *reason = "its native kernel and the code generator decline it";
+  if (step->native.plan)
+    reason = "chosen";
+  else if (has_boxed_operand(frame, instr) || frame->analysis->is_boxed[instr->id])
+    reason = "values of no fixed size or form";
+  else if (!op_natives[instr->op] && !op_can_codegen(instr))
+    reason = "the op has no other";
+  hr_log(HR_LOG_PLAN, HR_LOG_DEBUG, "%%%.*s: %s by %s kernel: %s", HR_STR_ARGS(instr->name),
+         hlo_op_name(instr->op), step->native.plan ? step->native.kernel->name : "the reference",
+         reason);
+}
+
 static hr_status_t select_kernel(flat_builder_t *builder, const flat_frame_t *frame,
                                  flat_step_t *step) {
   const hlo_instr_t *instr = step->source->op.instr;
@@ -211,6 +227,7 @@ hr_status_t flat_kernel_add(flat_builder_t *builder, flat_frame_t *frame, const 
   const hlo_instr_t *instr = source->op.instr;
   flat_step_t step = {.source = source, .scratch = {-1, 0}, .reference.out_slot = -1};
   HR_TRY(select_kernel(builder, frame, &step));
+  if (hr_log_wants(HR_LOG_PLAN, HR_LOG_DEBUG)) log_kernel(frame, &step);
   *out_done = step.native.plan || !can_lay_out;
   if (!*out_done) return NULL;
   HR_TRY(collect_operand_leaves(builder, frame, &step));

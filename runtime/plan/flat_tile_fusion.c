@@ -30,7 +30,7 @@ typedef struct tile_fusion_plan {
   const op_native_consumer_t *consumer;
   const void *first_plan, *second_plan;
   int first_in, second_in, second_out;   /* leaves */
-  int leaf;                              /* of the consumer's operands: the product */
+  int leaf;                              /* consumer's operand that is the product */
   uint64_t storage;                      /* mask of results whose bytes the product may use */
   size_t second_scratch_at, operands_at; /* in scratch */
 } tile_fusion_plan_t;

@@ -105,6 +105,7 @@ static hr_status_t find_lifetimes(planner_t *planner, plan_body_t *body) {
 
 static hr_status_t plan_body(planner_t *planner, const hlo_computation_t *computation);
 
+/* Bodies that a step calls are planned before it. Parameters have slots but no step. */
 static hr_status_t plan_steps(planner_t *planner, hlo_instr_t *const *order, int count,
                               const int *slots, plan_body_t *body) {
   HR_TRY(HR_NEW_ARRAY(planner->arena, count, &body->steps));
@@ -126,6 +127,7 @@ static hr_status_t plan_steps(planner_t *planner, hlo_instr_t *const *order, int
   return NULL;
 }
 
+/* Each computation once, in the order of its effects and dependences. */
 static hr_status_t plan_body(planner_t *planner, const hlo_computation_t *computation) {
   if (planner->plan->bodies[computation->id]) return NULL;
   plan_body_t *body;
@@ -151,6 +153,7 @@ static hr_status_t fill_plan(plan_t *plan) {
   return NULL;
 }
 
+/* Owner of everything is plan->arena; the module must outlive the plan. */
 hr_status_t plan_create(const hlo_module_t *module, plan_grid_t grid, plan_t **out_plan) {
   void *memory;
   HR_TRY(hr_alloc_zeroed(sizeof(plan_t), &memory));
@@ -174,6 +177,7 @@ void plan_destroy(plan_t *plan) {
 
 /* --- sizes known at run time --- */
 
+/* The actual sizes of a value, with which dynamic steps are prepared. */
 static hr_status_t shape_of_value(hr_arena_t *arena, const hlo_value_t *value,
                                   const hlo_shape_t **out_shape) {
   if (value->dtype != HR_TUPLE)
@@ -185,6 +189,7 @@ static hr_status_t shape_of_value(hr_arena_t *arena, const hlo_value_t *value,
   return hlo_shape_tuple(arena, value->element_count, elements, out_shape);
 }
 
+/* Prepares a step for the shapes that its operands have now. */
 hr_status_t plan_specialise(hr_arena_t *arena, const plan_step_t *step, hlo_value_t *const *in,
                             op_step_t *out_step) {
   const hlo_shape_t **shapes;
@@ -235,6 +240,8 @@ static hr_status_t comm_line(plan_t *plan, const hlo_instr_t *instr, const char 
   return st;
 }
 
+/* One line of text for each communication of the program: what processes compare before they
+ * start. */
 hr_status_t plan_comm_lines(plan_t *plan, const char *const **out_lines, int *out_count) {
   int count = 0, capacity = 0;
   for (size_t c = 0; c < plan->module->computations.count; c++)

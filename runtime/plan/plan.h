@@ -11,7 +11,7 @@ typedef struct plan_step {
   op_step_t op; /* prepared, unless `dynamic` */
   const op_kernel_t *kernel;
   bool dynamic;   /* prepared at run time, when sizes are known */
-  int64_t device; /* of a program split by device: the device that runs it, others get zeros; -1:
+  int64_t device; /* the device that runs a program split by device, others get zeros; -1:
                      all */
   int out_slot;
   int in_count;

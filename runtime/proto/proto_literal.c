@@ -137,8 +137,12 @@ static hr_status_t check_count(const proto_literal_t *in, const hlo_shape_t *sha
   int64_t whole = bytes % element_bytes ? -1 : bytes / element_bytes;
   int64_t found = field->varints ? proto_varint_count(list) : whole;
   if (found == want) return NULL;
-  return PROTO_ERROR("a literal of type %s has %ld elements, want %ld", hr_dtype_name(shape->dtype),
-                     (long)found, (long)want);
+  hr_status_t st = PROTO_ERROR("a literal of type %s has %ld elements, want %ld",
+                               hr_dtype_name(shape->dtype), (long)found, (long)want);
+  if (found) return st;
+  return hr_status_note(st,
+                        "constants were left out when the program was written; TensorFlow's "
+                        "get_compiler_ir has them with stage=\"hlo_serialized\"");
 }
 
 /* Decodes into an array in layout order, and permutes it into a second one if need be. */

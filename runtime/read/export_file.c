@@ -15,6 +15,7 @@
 #define FIELD_MODULE 13
 #define PLATFORMS_MAX 64
 
+/* False beyond the end: offsets come from the file. */
 static bool read_u16(hr_str_t bytes, size_t at, size_t *out_value) {
   if (at > bytes.size || bytes.size - at < 2) return false;
   const unsigned char *from = (const unsigned char *)bytes.data + at;
@@ -22,6 +23,7 @@ static bool read_u16(hr_str_t bytes, size_t at, size_t *out_value) {
   return true;
 }
 
+/* Two halves, so that one check of bounds suffices. */
 static bool read_u32(hr_str_t bytes, size_t at, size_t *out_value) {
   size_t low, high;
   if (!read_u16(bytes, at, &low) || !read_u16(bytes, at + 2, &high)) return false;
@@ -52,6 +54,7 @@ static bool find_vector(hr_str_t bytes, size_t table, int field, size_t element_
   return *out_count <= (bytes.size - *out_at) / element_bytes;
 }
 
+/* Strings are not copied. */
 static bool read_string(hr_str_t bytes, size_t at, hr_str_t *out_string) {
   size_t offset, count;
   if (!read_u32(bytes, at, &offset) || !read_u32(bytes, at + offset, &count)) return false;
@@ -61,6 +64,7 @@ static bool read_string(hr_str_t bytes, size_t at, hr_str_t *out_string) {
   return true;
 }
 
+/* A list that cannot be read is no failure: there is one platform then. */
 static void read_platforms(hr_str_t bytes, size_t table, export_file_t *file) {
   size_t at, count;
   if (!find_vector(bytes, table, FIELD_PLATFORMS, 4, &at, &count)) return;
@@ -74,6 +78,7 @@ static void read_platforms(hr_str_t bytes, size_t table, export_file_t *file) {
   }
 }
 
+/* Offsets that lead out of the file make it no such file. */
 bool export_file_read(hr_str_t bytes, export_file_t *out_file) {
   size_t table, at, count;
   export_file_t file = {.platform_index = 0};

@@ -75,6 +75,7 @@ static const struct kind {
     {"%PDF", 4, 0, NULL, "a PDF document", {FROM_JAX}},
 };
 
+/* Archives have their list of members at the end. */
 static bool fits(const struct kind *kind, hr_str_t bytes) {
   size_t searched = bytes.size < LOOKED_AT ? bytes.size : LOOKED_AT;
   if (bytes.size < kind->offset + kind->magic_bytes) return false;
@@ -93,6 +94,7 @@ static bool is_length(const struct kind *kind, hr_str_t bytes) {
   return length >= 2 && length <= bytes.size - 8;
 }
 
+/* The rows are few: a loop will do. */
 hr_status_t read_foreign(const char *path, hr_str_t bytes) {
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
     const struct kind *kind = &kinds[i];

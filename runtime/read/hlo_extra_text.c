@@ -30,7 +30,12 @@ static hr_status_t read_metadata_value(read_hlo_t *r, hr_str_t key, hlo_metadata
       {"deduplicated_name", &m->deduplicated_name, NULL},
       {"scheduling_name", &m->scheduling_name, NULL},
   };
+  hr_str_t payload; /* of a tool; says nothing here */
   *out_known = true;
+  if (hr_str_is(key, "metadata_payload")) {
+    HR_TRY(read_advance(&r->lexer));
+    return read_string(&r->lexer, &payload);
+  }
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
     if (!hr_str_is(key, fields[i].key)) continue;
     HR_TRY(read_advance(&r->lexer));

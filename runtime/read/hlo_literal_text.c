@@ -69,8 +69,7 @@ static void store_bits(literal_t *p, uint64_t bits, size_t bytes) {
 /* Range of the type; the magnitude of the smallest signed number is one larger. */
 static bool integer_fits(hr_dtype_t type, bool negative, uint64_t magnitude) {
   int bits = hr_dtype_table[type].bits;
-  if (bits == 64)
-    return !negative || (hr_dtype_class(type) == HR_CLASS_SIGNED && magnitude <= UINT64_C(1) << 63);
+  if (bits == 64) return !negative || magnitude <= UINT64_C(1) << 63; /* u64 too, as in XLA */
   uint64_t half = UINT64_C(1) << (bits - 1);
   if (hr_dtype_class(type) == HR_CLASS_SIGNED) return magnitude < half + negative;
   return negative ? magnitude == 0 : magnitude < 2 * half;

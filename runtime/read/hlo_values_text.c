@@ -480,8 +480,9 @@ hr_status_t read_accuracy(read_hlo_t *r, const hlo_result_accuracy_t **out_accur
   HR_TRY(read_expect(l, READ_OPEN_BRACE));
   if (read_is(l, READ_ATTR) && hr_str_is(l->token.text, "mode")) {
     HR_TRY(read_advance(l));
-    is_default = read_is_word(l, "default");
-    if (!is_default && !read_is_word(l, "highest")) return read_want(l, "default or highest");
+    is_default = read_is_word(l, "default") || read_is_word(l, "DEFAULT");
+    bool is_highest = read_is_word(l, "highest") || read_is_word(l, "HIGHEST");
+    if (!is_default && !is_highest) return read_want(l, "default or highest");
     HR_TRY(read_advance(l));
   } else {
     HR_TRY(expect_key(l, "tolerance"));

@@ -41,6 +41,7 @@ void schedule_deinit(schedule_t *schedule) { hr_arena_deinit(&schedule->arena); 
 
 /* --- text --- */
 
+/* " among 0,1,2"; nothing for all ranks. */
 static void print_ranks(hr_strbuf_t *text, hr_ints_t ranks) {
   for (int64_t i = 0; i < ranks.count; i++)
     hr_strbuf_printf(text, "%s%ld", i ? "," : " among ", (long)ranks.data[i]);
@@ -48,6 +49,8 @@ static void print_ranks(hr_strbuf_t *text, hr_ints_t ranks) {
 
 static void print_block(hr_strbuf_t *text, const schedule_block_t *block, int depth);
 
+/* One statement as the reader takes it; the channel is left out where it has the name of the
+ * value. */
 static void print_step(hr_strbuf_t *text, const schedule_step_t *step, int depth) {
   const char *word = schedule_kind_name(step->kind);
   hr_strbuf_printf(text, "%*s", 2 * depth, "");
@@ -102,6 +105,8 @@ void schedule_print(hr_strbuf_t *text, const schedule_t *schedule) {
 
 /* --- channels --- */
 
+/* Equal (sender, receiver, channel name) get equal numbers, counted from 1 in the order of their
+ * first use over all ranks, so that both ends find the same channel_id. */
 static hr_status_t number_block(schedule_t *schedule, int rank, schedule_block_t *block,
                                 hr_map_t *numbers) {
   for (schedule_step_t *step = block->first; step; step = step->next) {

@@ -9,7 +9,7 @@
 #include "plan/plan_order.h"
 #include "schedule/schedule.h"
 
-typedef struct ends { /* of a channel that names no pairs: -1: not found */
+typedef struct ends { /* ends of a channel that names no pairs: -1: not found */
   int sender, receiver;
 } ends_t;
 
@@ -81,6 +81,8 @@ static hr_status_t number_of(walk_t *walk, const hlo_instr_t *instr, const char 
   return st;
 }
 
+/* The name of the value that an instruction computes. What the schedule cannot compute becomes a
+ * constant of its kind. */
 static hr_status_t value_of(walk_t *walk, const hlo_instr_t *instr, const char **out_name) {
   while (instr->op == HLO_ADD_DEPENDENCY || instr->op == HLO_COPY) instr = instr->operands[0];
   const char *name = hr_map_get(&walk->values, key_of(&instr));
@@ -94,11 +96,14 @@ static hr_status_t value_of(walk_t *walk, const hlo_instr_t *instr, const char *
   return NULL;
 }
 
+/* Ops that the language of schedules has. */
 static bool has_word(hlo_opcode_t op) {
   return op == HLO_ADD || op == HLO_SUBTRACT || op == HLO_MULTIPLY || op == HLO_MAXIMUM ||
          op == HLO_MINIMUM;
 }
 
+/* True if an array has the one shape of the schedule; others (counters, predicates) are left
+ * out. */
 static bool is_value(const walk_t *walk, const hlo_shape_t *shape) {
   char text[HLO_SHAPE_TEXT];
   return hlo_shape_is_array(shape) && !strcmp(hlo_shape_text(shape, text), walk->schedule->shape);
@@ -118,6 +123,8 @@ static hr_status_t walk_compute(walk_t *walk, const hlo_instr_t *instr) {
 
 /* --- transfers --- */
 
+/* The peer is the other end that the instruction's pairs name, or the only other program with
+ * the channel. A rank that takes no part in the pairs has no statement. */
 static hr_status_t walk_transfer(walk_t *walk, const hlo_instr_t *instr, const hlo_instr_t *start,
                                  const char *value, schedule_kind_t kind) {
   const comm_participants_t *site;
@@ -127,7 +134,11 @@ static hr_status_t walk_transfer(walk_t *walk, const hlo_instr_t *instr, const h
   const int *peers = sends ? site->to : site->from;
   const ends_t *ends =
       hr_map_get(walk->channels, (hr_str_t){(const char *)&site->channel, sizeof site->channel});
-  int peer = peers ? peers[walk->rank] : !ends ? -1 : sends ? ends->receiver : ends->sender;
+  int peer = -1;
+  if (peers)
+    peer = peers[walk->rank];
+  else if (ends)
+    peer = sends ? ends->receiver : ends->sender;
   if (peers && peer < 0) return NULL;
   if (peer < 0 || peer >= walk->schedule->rank_count)
     return hlo_error(instr, NULL, "no program has the other end of channel %ld",
@@ -137,6 +148,7 @@ static hr_status_t walk_transfer(walk_t *walk, const hlo_instr_t *instr, const h
   return hr_arena_printf(&walk->schedule->arena, &step->channel, "c%ld", (long)site->channel);
 }
 
+/* Both halves of a transfer share one name: that of the value sent, or of the value received. */
 static hr_status_t walk_channel(walk_t *walk, const hlo_instr_t *instr) {
   const char *value;
   if (instr->op == HLO_SEND) {
@@ -158,6 +170,7 @@ static hr_status_t walk_channel(walk_t *walk, const hlo_instr_t *instr) {
                        instr->op == HLO_SEND_DONE ? SCHEDULE_SEND_DONE : SCHEDULE_RECV_DONE);
 }
 
+/* The members of the all-reduce's group that this rank belongs to, in listed order. */
 static hr_status_t group_of(walk_t *walk, const hlo_instr_t *instr, hr_ints_t *out_ranks) {
   op_members_t members;
   int64_t *ranks;
@@ -193,6 +206,7 @@ static hr_status_t walk_all_reduce(walk_t *walk, const hlo_instr_t *instr) {
 
 /* --- loops --- */
 
+/* A scalar integer constant. */
 static bool int_constant(const hlo_instr_t *instr, int64_t *out_value) {
   if (instr->op != HLO_CONSTANT || !instr->literal || instr->literal->count != 1 ||
       !hr_dtype_is_integer(instr->literal->dtype))
@@ -201,6 +215,7 @@ static bool int_constant(const hlo_instr_t *instr, int64_t *out_value) {
   return true;
 }
 
+/* True for element *out_index of an instruction of op `of`. */
 static bool is_element(const hlo_instr_t *instr, hlo_opcode_t of, int64_t *out_index) {
   if (instr->op != HLO_GET_TUPLE_ELEMENT || instr->operands[0]->op != of) return false;
   *out_index = hlo_attr_int(instr, HLO_ATTR_INDEX);
@@ -239,6 +254,7 @@ static hr_status_t copy_to(walk_t *walk, const char *to, const hlo_instr_t *from
   return NULL;
 }
 
+/* Gives the elements of a tuple the names that the loop's values have. */
 static hr_status_t name_elements(walk_t *walk, const hlo_computation_t *computation,
                                  const hlo_instr_t *of, const char *const *names) {
   for (size_t i = 0; i < computation->instrs.count; i++) {
@@ -250,6 +266,9 @@ static hr_status_t name_elements(walk_t *walk, const hlo_computation_t *computat
   return NULL;
 }
 
+/* The body once, then the copies that make its results the next iteration's values. Results that
+ * another carried value still needs are copied to fresh names first, as parallel copies in SSA
+ * destruction. */
 static hr_status_t walk_iteration(walk_t *walk, const hlo_computation_t *body, int count,
                                   const char *const *names) {
   const char **results;
@@ -281,6 +300,8 @@ static hr_status_t walk_iteration(walk_t *walk, const hlo_computation_t *body, i
   return NULL;
 }
 
+/* Only values of the schedule's shape are carried by name; counters and tokens follow from the
+ * repeat. */
 static hr_status_t walk_loop(walk_t *walk, const hlo_instr_t *loop) {
   const hlo_instr_t *init = loop->operands[0];
   int64_t iterations;
@@ -308,6 +329,7 @@ static hr_status_t walk_loop(walk_t *walk, const hlo_instr_t *loop) {
 
 static bool communicates(const hlo_instr_t *instr) { return hlo_op_is(instr->op, OP_COMM); }
 
+/* Also in computations that it calls, at any depth. */
 static bool any_communicates(const hlo_computation_t *computation) {
   for (size_t i = 0; i < computation->instrs.count; i++) {
     const hlo_instr_t *instr = computation->instrs.data[i];
@@ -318,6 +340,7 @@ static bool any_communicates(const hlo_computation_t *computation) {
   return false;
 }
 
+/* What neither communicates nor computes values of the schedule has no statement. */
 static hr_status_t walk_instr(walk_t *walk, const hlo_instr_t *instr) {
   if (op_is_channel_end(instr) || instr->op == HLO_SEND_DONE || instr->op == HLO_RECV_DONE)
     return walk_channel(walk, instr);
@@ -340,6 +363,7 @@ static hr_status_t walk_instr(walk_t *walk, const hlo_instr_t *instr) {
   return has_word(instr->op) ? walk_compute(walk, instr) : NULL;
 }
 
+/* In the order of the plan, which is that in which a process runs the instructions. */
 static hr_status_t walk_computation(walk_t *walk, const hlo_computation_t *computation) {
   hlo_instr_t *const *order;
   int count;
@@ -348,6 +372,7 @@ static hr_status_t walk_computation(walk_t *walk, const hlo_computation_t *compu
   return NULL;
 }
 
+/* The elements of the entry's result that are values of the schedule. */
 static hr_status_t add_outputs(walk_t *walk, const hlo_instr_t *root) {
   const char *name;
   int count = root->op == HLO_TUPLE ? root->operand_count : 1;
@@ -374,6 +399,7 @@ static hr_status_t walk_program(walk_t *walk) {
 
 /* --- channels and shape --- */
 
+/* Remembers which program has the sending and which the receiving end of a channel. */
 static hr_status_t note_end(hr_arena_t *arena, hr_map_t *channels, const hlo_instr_t *instr,
                             int rank) {
   int64_t channel = hlo_attr_int(instr, HLO_ATTR_CHANNEL_ID), *key;
@@ -397,6 +423,7 @@ static hr_status_t note_shape(schedule_t *schedule, const hlo_shape_t *shape) {
                        &schedule->shape);
 }
 
+/* First pass over a program: channel ends and the shape of its messages. */
 static hr_status_t note_module(hr_arena_t *arena, hr_map_t *channels, schedule_t *schedule,
                                const hlo_module_t *module, int rank) {
   for (size_t c = 0; c < module->computations.count; c++) {

@@ -1,6 +1,7 @@
 /* Schedules as HLO. All communication of a program hangs on one chain of tokens and control
  * dependencies, in the order of the statements, so that every runtime keeps that order. A repeat is
- * a while over (counter, token, values); values that first appear inside it end with the turn. */
+ * a while over (counter, token, values); values that first appear inside it end with the iteration.
+ */
 #include <string.h>
 
 #include "schedule/schedule.h"
@@ -12,7 +13,7 @@ typedef struct binding { /* a value, or a transfer under way, and the instructio
 typedef struct transfer {
   const char *channel;
   int peer;             /* -1: an all-reduce */
-  schedule_kind_t kind; /* of its start */
+  schedule_kind_t kind; /* kind of its start */
   const char *now;
   const char *value;
 } transfer_t;
@@ -37,11 +38,14 @@ typedef struct scope {
   HR_VEC(transfer_t) transfers;
 } scope_t;
 
+/* INVALID with the rank, the line of the schedule and the statement. */
 static hr_status_t step_error(const schedule_step_t *step, int rank, const char *what) {
   return hr_error(HR_INVALID, "rank %d, line %u, %s %s: %s", rank, step->line,
                   schedule_kind_name(step->kind), step->value ? step->value : "", what);
 }
 
+/* A fresh instruction name of this program: BASE.N, N counting through all computations of a
+ * rank. */
 static hr_status_t new_name(scope_t *scope, const char *base, const char **out_name) {
   return hr_arena_printf(scope->writer->arena, out_name, "%s.%ld", base, ++scope->writer->names);
 }
@@ -54,6 +58,8 @@ static binding_t *find_value(scope_t *scope, const char *name) {
   return NULL;
 }
 
+/* From here on `name` means the instruction `now`; names of a schedule are variables, those of
+ * HLO are not. */
 static hr_status_t bind(scope_t *scope, const char *name, const char *now) {
   binding_t *found = find_value(scope, name);
   if (found)
@@ -63,6 +69,7 @@ static hr_status_t bind(scope_t *scope, const char *name, const char *now) {
   return NULL;
 }
 
+/* A scalar constant, broadcast to the shape that all values of the schedule have. */
 static hr_status_t write_const(scope_t *scope, const char *value, const char *number) {
   const char *scalar, *name;
   HR_TRY(new_name(scope, "number", &scalar));
@@ -74,6 +81,8 @@ static hr_status_t write_const(scope_t *scope, const char *value, const char *nu
   return bind(scope, value, name);
 }
 
+/* The instruction that holds a value now. Errors: INVALID if no statement before it gives the
+ * value. */
 static hr_status_t use_value(scope_t *scope, const schedule_step_t *step, const char *name,
                              const char **out_now) {
   binding_t *found = find_value(scope, name);
@@ -82,6 +91,8 @@ static hr_status_t use_value(scope_t *scope, const schedule_step_t *step, const 
   return NULL;
 }
 
+/* The same for values that are sent or reduced without having been given: they are rank + 1
+ * then, so that results tell which rank contributed. */
 static hr_status_t use_or_make_value(scope_t *scope, const schedule_step_t *step,
                                      const char **out_now) {
   char number[16];
@@ -90,6 +101,7 @@ static hr_status_t use_or_make_value(scope_t *scope, const schedule_step_t *step
   return use_value(scope, step, step->value, out_now);
 }
 
+/* A copy needs no instruction: it is a second name of the same one. */
 static hr_status_t write_compute(scope_t *scope, const schedule_step_t *step) {
   const char *a, *b, *name;
   HR_TRY(use_value(scope, step, step->a, &a));
@@ -115,6 +127,7 @@ static bool is_send(const schedule_step_t *step) { return step->kind <= SCHEDULE
 
 /* --- the chain of tokens --- */
 
+/* Token `index` of a state tuple becomes the end of the chain. */
 static hr_status_t take_token(scope_t *scope, const char *tuple, int index) {
   HR_TRY(new_name(scope, "token", &scope->token));
   hr_strbuf_printf(scope->text, "  %s = token[] get-tuple-element(%s), index=%d\n", scope->token,
@@ -122,6 +135,8 @@ static hr_status_t take_token(scope_t *scope, const char *tuple, int index) {
   return NULL;
 }
 
+/* send takes (value, token), recv the token alone; the token of the state is element 2. The
+ * transfer stays in scope->transfers until its done. */
 static hr_status_t write_start(scope_t *scope, const schedule_step_t *step) {
   const char *value = NULL, *name, *shape = scope->writer->schedule->shape;
   bool sends = is_send(step);
@@ -153,6 +168,8 @@ static bool take_transfer(scope_t *scope, schedule_kind_t kind, const char *chan
   return false;
 }
 
+/* The done of the oldest open start of this channel and peer. A control edge from the chain's
+ * token keeps its place among the statements, as the operand of a done is the start alone. */
 static hr_status_t write_done(scope_t *scope, const schedule_step_t *step) {
   bool sends = is_send(step);
   transfer_t transfer;
@@ -216,6 +233,8 @@ static hr_status_t write_groups(scope_t *scope, const schedule_step_t *step) {
   return NULL;
 }
 
+/* An all-reduce takes no token: add-dependency ties its operand to the chain, `chain` ties what
+ * follows to it. `whole` writes the synchronous op. */
 static hr_status_t write_reduce_start(scope_t *scope, const schedule_step_t *step, bool whole) {
   const char *value, *ordered, *name, *shape = scope->writer->schedule->shape;
   HR_TRY(use_or_make_value(scope, step, &value));
@@ -236,6 +255,7 @@ static hr_status_t write_reduce_start(scope_t *scope, const schedule_step_t *ste
   return NULL;
 }
 
+/* Ends the oldest open all-reduce of this value and binds the value to its result. */
 static hr_status_t write_reduce_done(scope_t *scope, const schedule_step_t *step) {
   transfer_t transfer;
   const char *name;
@@ -253,6 +273,7 @@ static hr_status_t write_reduce_done(scope_t *scope, const schedule_step_t *step
 static hr_status_t write_block(scope_t *scope, const schedule_block_t *block);
 static hr_status_t write_repeat(scope_t *scope, const schedule_step_t *step);
 
+/* One statement; those that name a value output it. */
 static hr_status_t write_step(scope_t *scope, const schedule_step_t *step) {
   switch (step->kind) {
     case SCHEDULE_SEND:
@@ -290,6 +311,7 @@ static hr_status_t write_step(scope_t *scope, const schedule_step_t *step) {
   return NULL;
 }
 
+/* Transfers must end in the block in which they start, as no while carries their states. */
 static hr_status_t write_block(scope_t *scope, const schedule_block_t *block) {
   for (const schedule_step_t *step = block->first; step; step = step->next)
     HR_TRY(write_step(scope, step));
@@ -301,12 +323,14 @@ static hr_status_t write_block(scope_t *scope, const schedule_block_t *block) {
 
 /* --- repeat --- */
 
+/* The type of a loop's state: counter, token, then `count` values. */
 static void add_state_shape(scope_t *scope, hr_strbuf_t *text, size_t count) {
   hr_strbuf_add_str(text, "(s32[], token[]");
   for (size_t i = 0; i < count; i++) hr_strbuf_printf(text, ", %s", scope->writer->schedule->shape);
   hr_strbuf_add_char(text, ')');
 }
 
+/* The state as a tuple of the current counter, token and values. */
 static void add_tuple(scope_t *scope, const char *name, const char *counter, size_t count) {
   hr_strbuf_printf(scope->text, "  %s = ", name);
   add_state_shape(scope, scope->text, count);
@@ -329,6 +353,7 @@ static hr_status_t unpack_state(scope_t *scope, const char *state, size_t count)
   return NULL;
 }
 
+/* counter < iterations. */
 static void write_condition(scope_t *scope, const char *name, int64_t iterations, size_t count) {
   hr_strbuf_t *done = scope->writer->done;
   hr_strbuf_printf(done, "%s {\n  state = ", name);
@@ -340,6 +365,8 @@ static void write_condition(scope_t *scope, const char *name, int64_t iterations
                    (long)iterations);
 }
 
+/* Unpacks the state, writes the statements, packs the values that the loop carries. `count` are
+ * the values that existed before the loop. */
 static hr_status_t write_body(scope_t *inner, const char *name, const schedule_step_t *step,
                               size_t count) {
   const char *iteration, *one, *next, *state;

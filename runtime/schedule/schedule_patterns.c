@@ -144,12 +144,17 @@ static hr_status_t halo_iteration(schedule_writer_t *writer, int ranks) {
   return schedule_write_compute(writer, "u", HLO_ADD, "u", "sides");
 }
 
+/* The exchange computed on one rank: each rank's value is half its own and a quarter of each
+ * neighbour's, with zeros at the ends. */
 static double halo_expected(const schedule_gen_options_t *options, int rank) {
   double u[MAKE_MAX_RANKS] = {0}, next[MAKE_MAX_RANKS];
   for (int r = 0; r < options->ranks; r++) u[r] = 16 * (r + 1);
   for (int t = 0; t < options->steps; t++) {
-    for (int r = 0; r < options->ranks; r++)
-      next[r] = 0.5 * u[r] + 0.25 * ((r ? u[r - 1] : 0) + (r + 1 < options->ranks ? u[r + 1] : 0));
+    for (int r = 0; r < options->ranks; r++) {
+      double left = r ? u[r - 1] : 0;
+      double right = r + 1 < options->ranks ? u[r + 1] : 0;
+      next[r] = 0.5 * u[r] + 0.25 * (left + right);
+    }
     memcpy(u, next, sizeof u);
   }
   return u[rank];

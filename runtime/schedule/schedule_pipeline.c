@@ -188,7 +188,8 @@ static hr_status_t play_tick(pipeline_t *p, schedule_writer_t *makes, int now, b
     if (!choose_task(p, rank, now, hurry, &kind, &stage, &m)) continue;
     HR_TRY(make_task(&makes[rank], p, kind, stage, m));
     *when(p, kind, stage, m) = now + 1;
-    p->in_flight[rank] += kind == FORWARD ? 1 : kind == BACKWARD ? -1 : 0;
+    if (kind == FORWARD) p->in_flight[rank]++;
+    if (kind == BACKWARD) p->in_flight[rank]--;
     p->left--;
     *out_moved = true;
   }

@@ -19,6 +19,7 @@ typedef struct reader {
   int rank, depth;
 } reader_t;
 
+/* INVALID at the current word, which is quoted, with what was wanted in its place. */
 static hr_status_t reader_error(const reader_t *reader, const char *what) {
   hr_pos_t pos = {reader->source, reader->word_line, reader->word_column};
   if (!reader->word.size) return hr_error_at(HR_INVALID, &pos, "the text ends, want %s", what);
@@ -32,6 +33,7 @@ static hr_status_t reader_error(const reader_t *reader, const char *what) {
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 static bool is_mark(char c) { return strchr(";{}:=\n", c) != NULL; }
 
+/* Moves to the next word, mark or end of line. Comments run from '#' to the end of the line. */
 static void next_word(reader_t *reader) {
   while (reader->at < reader->end && (is_blank(*reader->at) || *reader->at == '#')) {
     if (*reader->at == '#')
@@ -60,6 +62,7 @@ static bool is_end_of_statement(const reader_t *reader) {
   return !reader->word.size || strchr(";\n}", reader->word.data[0]);
 }
 
+/* A decimal number from low to high. */
 static hr_status_t take_number(reader_t *reader, long low, long high, const char *what,
                                long *out_number) {
   char text[24], *end;
@@ -109,16 +112,19 @@ static hr_status_t read_ranks(const reader_t *reader, rank_list_t *ranks) {
 
 /* --- statements --- */
 
+/* A rank, or +N and -N relative to the own rank, around the ends. */
 static hr_status_t take_peer(reader_t *reader, int *out_peer) {
   bool relative = reader->word.size > 1 && strchr("+-", reader->word.data[0]);
   int count = reader->schedule->rank_count;
   long number;
-  HR_TRY(take_number(reader, relative ? -MAX_RANKS : 0, relative ? MAX_RANKS : count - 1,
-                     "a rank of the schedule", &number));
+  int min = relative ? -MAX_RANKS : 0;
+  int max = relative ? MAX_RANKS : count - 1;
+  HR_TRY(take_number(reader, min, max, "a rank of the schedule", &number));
   *out_peer = relative ? (int)(((reader->rank + number) % count + count) % count) : (int)number;
   return NULL;
 }
 
+/* VALUE PEER [on CHANNEL]; the channel is called like the value unless it is named. */
 static hr_status_t read_transfer(reader_t *reader, schedule_step_t *step) {
   HR_TRY(take_name(reader, &step->value));
   HR_TRY(take_peer(reader, &step->peer));
@@ -128,6 +134,7 @@ static hr_status_t read_transfer(reader_t *reader, schedule_step_t *step) {
   return take_name(reader, &step->channel);
 }
 
+/* VALUE [among RANKS]; without ranks all take part. */
 static hr_status_t read_all_reduce(reader_t *reader, schedule_step_t *step) {
   HR_TRY(take_name(reader, &step->value));
   if (!is_word(reader, "among")) return NULL;
@@ -146,6 +153,7 @@ static hr_status_t read_all_reduce(reader_t *reader, schedule_step_t *step) {
 
 static hr_status_t read_block(reader_t *reader, schedule_block_t *block, bool in_braces);
 
+/* COUNT { statements }. The depth is bounded, as blocks are read recursively. */
 static hr_status_t read_repeat(reader_t *reader, schedule_step_t *step) {
   long count;
   HR_TRY(take_number(reader, 0, INT32_MAX, "how often", &count));
@@ -159,6 +167,7 @@ static hr_status_t read_repeat(reader_t *reader, schedule_step_t *step) {
   return NULL;
 }
 
+/* VALUE ...: one step each. Only outside of loops, where a value has one final state. */
 static hr_status_t read_outputs(reader_t *reader, schedule_block_t *block, schedule_step_t *step) {
   if (reader->depth) return reader_error(reader, "outputs outside of loops");
   HR_TRY(take_name(reader, &step->value));
@@ -170,6 +179,7 @@ static hr_status_t read_outputs(reader_t *reader, schedule_block_t *block, sched
   return NULL;
 }
 
+/* The binary ops of the language by their long and short names. */
 static bool find_compute(hr_str_t word, hlo_opcode_t *out_op) {
   static const struct {
     const char *name, *short_name;
@@ -186,6 +196,7 @@ static bool find_compute(hr_str_t word, hlo_opcode_t *out_op) {
   return false;
 }
 
+/* A constant in the syntax of HLO literals; its text is kept, so that no digit is lost. */
 static hr_status_t read_number(reader_t *reader, schedule_step_t *step) {
   char text[64], *end;
   snprintf(text, sizeof text, "%.*s", HR_STR_ARGS(reader->word));
@@ -222,12 +233,14 @@ static hr_status_t read_value(reader_t *reader, schedule_block_t *block, const c
   return kind == SCHEDULE_COMPUTE ? take_name(reader, &step->b) : NULL;
 }
 
+/* SCHEDULE_CONST stands for a word that begins no statement: the name of an assignment. */
 static schedule_kind_t find_kind(hr_str_t word) {
   schedule_kind_t kind = 0;
   while (kind < SCHEDULE_CONST && !hr_str_is(word, schedule_kind_name(kind))) kind++;
   return kind;
 }
 
+/* One statement; assignments begin with the name that they give. */
 static hr_status_t read_statement(reader_t *reader, schedule_block_t *block) {
   schedule_kind_t kind = find_kind(reader->word);
   schedule_step_t *step;

@@ -17,7 +17,7 @@ struct topo_share {
   hwloc_topology_t topology;
   hwloc_cpuset_t allowed; /* processors that this process may use */
   bool oversubscribed;    /* other ranks have the same cores */
-  int core_count;         /* of the share */
+  int core_count;         /* cores of the share */
   hwloc_obj_t *cores;
 };
 
@@ -300,5 +300,6 @@ hr_status_t topo_print(FILE *stream) {
   int local_rank = number_of("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", 0);
   int local_size = number_of("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", 1);
   if (local_rank > 0 && local_rank < local_size) return NULL;
-  return print_shares(stream, 0, local_size > 1 ? local_size : 1, local_size > 1 ? local_size : 1);
+  if (local_size < 1) local_size = 1;
+  return print_shares(stream, 0, local_size, local_size);
 }

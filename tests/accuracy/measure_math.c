@@ -10,7 +10,7 @@
 #include "tests/lib/math_kernels.h"
 
 #define BLOCK 65536
-#define SAMPLED_BLOCKS 256 /* of random numbers, in all */
+#define SAMPLED_BLOCKS 256 /* blocks of random numbers, in all */
 
 typedef struct worst {
   double error, x, y;
@@ -18,10 +18,10 @@ typedef struct worst {
 
 typedef struct search {
   const math_kernel_t *kernel;
-  const math_kernel_t *wide; /* of the same op in f64; NULL for a kernel in f64 */
+  const math_kernel_t *wide; /* kernel of the same op in f64; NULL for a kernel in f64 */
   const math_reference_t *reference;
   uint64_t step;
-  worst_t worst[64]; /* of each worker */
+  worst_t worst[64]; /* largest errors that each worker found */
 } search_t;
 
 static uint64_t scatter(uint64_t z) { /* splitmix64 */

@@ -26,10 +26,13 @@ static void fill(const math_kernel_t *kernel) {
   bool is_inverse = kernel->op == HLO_ASIN || kernel->op == HLO_ACOS || kernel->op == HLO_ATANH;
   for (int i = 0; i < COUNT; i++) {
     double value = is_inverse ? 0.01 + (i * 61 % 97) * 0.01 : 1.01 + (i * 61 % 199) * 0.01;
-    if (kernel->is_f64)
-      x.f64[i] = value, y.f64[i] = value + 0.3;
-    else
-      x.f32[i] = (float)value, y.f32[i] = (float)value + 0.3f;
+    if (kernel->is_f64) {
+      x.f64[i] = value;
+      y.f64[i] = value + 0.3;
+    } else {
+      x.f32[i] = (float)value;
+      y.f32[i] = (float)value + 0.3f;
+    }
   }
 }
 

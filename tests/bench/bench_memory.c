@@ -37,7 +37,7 @@ typedef struct move {
   const float *from;
   float *to;
   int64_t read, written; /* in blocks */
-  float sums[64];        /* of each worker: what is read must be used */
+  float sums[64];        /* a sum of each worker: what is read must be used */
 } move_t;
 
 #define BLOCK 128              /* floats */
@@ -188,7 +188,8 @@ static void begin(bench_t *bench, int workers) {
   void *from, *to;
   hlorun_client_options_t options;
   hlorun_client_options_init(&options);
-  options.world = HLORUN_WORLD_SINGLE, options.threads = workers;
+  options.world = HLORUN_WORLD_SINGLE;
+  options.threads = workers;
   must(hlorun_client_create(&options, &bench->client));
   bench_check(hr_workers_create(&(hr_workers_options_t){.count = workers, .may_spin = true},
                                 &bench->workers));
@@ -196,7 +197,8 @@ static void begin(bench_t *bench, int workers) {
   bench_check(hr_alloc(most, &to));
   memset(from, 1, most);
   memset(to, 1, most);
-  bench->move.from = from, bench->move.to = to;
+  bench->move.from = from;
+  bench->move.to = to;
 }
 
 static void end(bench_t *bench) {

@@ -64,12 +64,14 @@ static hlo_value_t *know_weights(const hlo_instr_t *instr) {
   hlo_value_t *value;
   check(hlo_value_array(weights->shape->dtype, weights->shape->rank, weights->shape->dims, &value));
   fill(weights->shape->dtype, hlo_value_bytes(value), value->data);
-  weights->op = HLO_CONSTANT, weights->literal = value;
+  weights->op = HLO_CONSTANT;
+  weights->literal = value;
   return value;
 }
 
 static void forget_weights(const hlo_instr_t *instr, hlo_value_t *value) {
-  instr->operands[1]->op = HLO_PARAMETER, instr->operands[1]->literal = NULL;
+  instr->operands[1]->op = HLO_PARAMETER;
+  instr->operands[1]->literal = NULL;
   hlo_value_release(value);
 }
 

@@ -26,7 +26,7 @@
 enum { BATCH = 5000, LONGEST_SECONDS = 20, ENGINES = 2, MOST_RESULTS = 8 };
 
 typedef struct counts {
-  uint64_t seed; /* of the program that runs */
+  uint64_t seed; /* seed of the program that runs */
   uint64_t done, failed, refused, stopped,
       ran; /* stopped: with a status that a program may end with */
 } counts_t;

@@ -112,7 +112,8 @@ void make_pad(maker_t *maker) {
   array_t x = fuzz_pick_lines(maker), out = x;
   int64_t low[PROGRAM_MOST_RANK], high[PROGRAM_MOST_RANK], inner[PROGRAM_MOST_RANK];
   for (int d = 0; d < x.rank; d++) {
-    low[d] = fuzz_within(maker, -3, 4), high[d] = fuzz_within(maker, -3, 4);
+    low[d] = fuzz_within(maker, -3, 4);
+    high[d] = fuzz_within(maker, -3, 4);
     inner[d] = fuzz_chance(maker, 4) ? fuzz_within(maker, 1, 3) : 0;
     out.dims[d] = x.dims[d] + low[d] + high[d] + (x.dims[d] ? (x.dims[d] - 1) * inner[d] : 0);
     if (out.dims[d] >= 0) continue;
@@ -152,8 +153,10 @@ void make_window(maker_t *maker) {
   int64_t size[PROGRAM_MOST_RANK], stride[PROGRAM_MOST_RANK], low[PROGRAM_MOST_RANK],
       high[PROGRAM_MOST_RANK];
   for (int d = 0; d < x.rank; d++) {
-    size[d] = fuzz_within(maker, 1, 3), stride[d] = fuzz_within(maker, 1, 2);
-    low[d] = fuzz_within(maker, 0, 2), high[d] = fuzz_within(maker, 0, 2);
+    size[d] = fuzz_within(maker, 1, 3);
+    stride[d] = fuzz_within(maker, 1, 2);
+    low[d] = fuzz_within(maker, 0, 2);
+    high[d] = fuzz_within(maker, 0, 2);
     int64_t padded = x.dims[d] + low[d] + high[d];
     out.dims[d] = padded < size[d] ? 0 : (padded - size[d]) / stride[d] + 1;
   }

@@ -21,7 +21,8 @@ void make_dynamic_pad(maker_t *maker) {
   int64_t sizes[3][PROGRAM_MOST_RANK] = {{0}};
   if (!fuzz_has_room(maker, 3)) return;
   for (int d = 0; d < x.rank; d++) {
-    sizes[0][d] = fuzz_within(maker, -1, 2), sizes[1][d] = fuzz_within(maker, 0, 2);
+    sizes[0][d] = fuzz_within(maker, -1, 2);
+    sizes[1][d] = fuzz_within(maker, 0, 2);
     out.dims[d] =
         x.dims[d] + sizes[0][d] + sizes[1][d] < 0 ? 0 : x.dims[d] + sizes[0][d] + sizes[1][d];
   }

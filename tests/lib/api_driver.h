@@ -19,8 +19,8 @@ static inline hlorun_program_t *api_load(hlorun_client_t *client, const char *te
 /* One process of a grid that lives on threads of the test. */
 typedef struct api_member {
   hlorun_client_t *client; /* released by the run */
-  const char *program;     /* of one array parameter, whose one result is f32[] or f32[1] */
-  hlorun_buffer_t *arg;    /* released by the run */
+  const char *program; /* a program with one array parameter, whose one result is f32[] or f32[1] */
+  hlorun_buffer_t *arg; /* released by the run */
   float got;
 } api_member_t;
 

@@ -10,8 +10,8 @@
  * everything. */
 typedef hr_status_t (*fault_attempt_fn)(size_t n, void *context);
 
-static size_t
-    fault_number; /* of all allocations so far; 0: the one that was to fail was not asked for */
+static size_t fault_number; /* count of all allocations so far; 0: the one that was to fail was not
+                               asked for */
 
 static inline void faults_begin(size_t n) {
   fault_number = hr_mem_total_allocations() + n;

@@ -53,7 +53,8 @@ static inline hr_status_t fixture_prepare(const op_native_target_t *target, cons
   }
   if (instr->op == HLO_COMPARE) code->direction = hlo_attr_enum(instr, HLO_ATTR_DIRECTION);
   out->plan = code;
-  out->reuse = is_update ? update : instr->op == HLO_COMPARE ? NULL : elementwise;
+  out->reuse = is_update ? update : elementwise;
+  if (instr->op == HLO_COMPARE && !is_update) out->reuse = NULL;
   return NULL;
 }
 
@@ -73,7 +74,8 @@ static inline hr_status_t fixture_run(const op_native_run_t *run, const void *pl
                              : *(const int32_t *)in[0] > *(const int32_t *)in[1];
   } else if (code->op == HLO_DYNAMIC_UPDATE_SLICE) {
     int64_t start = *(const int32_t *)in[2], last = code->count - code->update_count;
-    start = start < 0 ? 0 : start > last ? last : start;
+    if (start > last) start = last;
+    if (start < 0) start = 0;
     if (in[0] != out[0]) memmove(out[0], in[0], (size_t)code->count * 4);
     memmove((char *)out[0] + start * 4, in[1], (size_t)code->update_count * 4);
   } else if (code->is_float) {

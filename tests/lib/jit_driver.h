@@ -270,4 +270,6 @@ static inline bool jit_check(jit_driver_t *driver, const char *text) {
   return fine;
 }
 
+#define JIT_CHECK(driver, text) CU_ASSERT_TRUE(jit_check(driver, text))
+
 #endif

@@ -272,7 +272,8 @@ static hr_status_t find_arrays(bench_t *bench) {
   HR_TRY(hr_alloc(ranks * sizeof mine, &places));
   HR_TRY(hr_alloc(2 * ranks * sizeof(char *), &arrays));
   MPI_Allgather(mine, 2, MPI_UINT64_T, places, 2, MPI_UINT64_T, MPI_COMM_WORLD);
-  bench->ins = arrays, bench->outs = bench->ins + ranks;
+  bench->ins = arrays;
+  bench->outs = bench->ins + ranks;
   for (size_t r = 0; r < ranks; r++) {
     bench->ins[r] = tp_shm_at(shm, ((uint64_t *)places)[2 * r]);
     bench->outs[r] = tp_shm_at(shm, ((uint64_t *)places)[2 * r + 1]);
@@ -290,12 +291,14 @@ static hr_status_t open_bench(bench_t *bench, tp_endpoint_t **out_endpoint) {
   bench->ranks = (*out_endpoint)->world_size;
   HR_TRY(hr_alloc(2 * (size_t)bench->ranks * sizeof(hr_block_t), &blocks));
   bench->rank = (*out_endpoint)->rank;
-  bench->private[0] = in, bench->private[1] = out;
+  bench->private[0] = in;
+  bench->private[1] = out;
   for (int i = 0; i < 2; i++) {
     bench->shared[i] = tp_alloc(bench->groups, MOST_BYTES, &bench->owner);
     if (!bench->shared[i]) return hr_error(HR_UNAVAILABLE, "there is no memory to share");
   }
-  bench->sends = blocks, bench->recvs = bench->sends + bench->ranks;
+  bench->sends = blocks;
+  bench->recvs = bench->sends + bench->ranks;
   return find_arrays(bench);
 }
 

@@ -7,7 +7,7 @@
 #include "transport/shm/shm.h"
 
 #define MESSAGES 4    /* under way at once on one channel */
-#define BLOCKS 3      /* of a message, of different sizes */
+#define BLOCKS 3      /* blocks of a message, of different sizes */
 #define CHANNELS 1000 /* under way at once */
 #define LONGEST ((size_t)300000)
 static const size_t sizes[] = {1, 16, 208, 209, 5000, 70000, LONGEST};

@@ -19,7 +19,7 @@ typedef limit_part_t (*limit_part_fn)(size_t bytes, int ranks, int receiver, int
 typedef struct limit {
   int ranks, rank;
   char *const *ins, *const *outs; /* by rank: its arrays, where this process has them */
-  size_t bytes;                   /* of the larger array of a rank */
+  size_t bytes;                   /* size of the larger array of a rank */
   limit_part_fn part;
 } limit_t;
 

@@ -206,6 +206,24 @@ expect_exit "convert, unknown ending" 2 "$hlorun" convert -o x.svg twice.hlo
 expect_text "convert, unknown ending" ".mlirbc"
 expect_exit "--curve .csv" 0 "$hlorun" --random-inputs --steps 5 --carry 0:0 --metric 0=sum --curve c.csv twice.hlo
 [ "$(head -n 1 c.csv) $(wc -l <c.csv)" = 'step,"sum" 6' ] && pass || fail "--curve .csv" c.csv
+expect_exit "--curve .png" 0 "$hlorun" --random-inputs --steps 200 --carry 0:0 --metric 0=sum --curve c.png twice.hlo
+python3 - c.png <<'END' && pass || fail "--curve .png: no picture of lines"
+import struct, sys, zlib
+data, at, packed = open(sys.argv[1], "rb").read(), 8, b""
+assert data[:8] == b"\x89PNG\r\n\x1a\n"
+while at < len(data):
+    size, kind = struct.unpack(">I4s", data[at:at + 8])
+    body = data[at + 8:at + 8 + size]
+    assert zlib.crc32(kind + body) == struct.unpack(">I", data[at + 8 + size:at + 12 + size])[0]
+    if kind == b"IHDR":
+        width, height = struct.unpack(">II", body[:8])
+    packed += body if kind == b"IDAT" else b""
+    at += 12 + size
+rows = zlib.decompress(packed)
+assert kind == b"IEND" and (width, height) == (1440, 800) and len(rows) == height * (3 * width + 1)
+pixels = {rows[y * (3 * width + 1) + 1 + 3 * x:][:3] for y in range(height) for x in range(0, width, 3)}
+assert b"\x1f\x5f\xa8" in pixels and b"\x44\x44\x44" in pixels and b"\xff\xff\xff" in pixels
+END
 expect_exit "--curve, unknown ending" 2 "$hlorun" --random-inputs --steps 5 --carry 0:0 --curve c.jpg twice.hlo
 
 # --- invalid programs: 3, with the place ---

@@ -99,8 +99,8 @@ done
 mkdir -p "$work/tree/tests"
 cp -r "$source_dir/tests/forms" "$work/tree/tests/"
 folder=$work/tree/examples
-for page in "$source_dir"/examples/from/*.md; do
-  run_blocks "from/${page##*/}" < <(blocks_of_markdown "$page")
+for page in "$source_dir"/examples/README.md "$source_dir"/examples/from/*.md; do
+  run_blocks "${page#"$source_dir"/examples/}" < <(blocks_of_markdown "$page")
 done
 # A document whose blocks are not found would pass by testing nothing.
 if [ "$blocks" -ge 28 ]; then pass; else fail "only $blocks console blocks were found"; fi

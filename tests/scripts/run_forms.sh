@@ -78,6 +78,64 @@ expect_exit "a number for an array" 0 "$hlorun" scalar.hlo
 expect_text "a number for an array" "out0 = f32[2,2] {{2, 0}, {0, 0}}"
 expect_text "a number for an array" "scalar.hlo:3:25: one number for f32[2,2]"
 
+printf 'HloModule m\nENTRY test {\n  c = u64[] constant(-1)\n  s = u64[] custom-call(c), custom_call_target="ShardBarrierTo"\n  ROOT r = f64[] exponential(f64[] convert(s)), result_accuracy={mode=HIGHEST}, metadata={metadata_payload="a"}\n}\n' >small.hlo
+expect_exit "small things of XLA's text" 0 "$hlorun" small.hlo && expect_text "small things of XLA's text" "out0 = f64[] inf"
+
+# --- snapshots have their arguments with them ---
+"$hlorun" convert -o hello.hlo.pb "$source_dir/examples/hello.hlo"
+python3 - <<'END'
+import struct
+def field(number, data):
+    size, out = len(data), bytes([number << 3 | 2])
+    while size > 127:
+        out += bytes([size & 127 | 128])
+        size >>= 7
+    return out + bytes([size]) + data
+def literal(*values):
+    shape = b"\x10\x0b" + field(3, bytes([len(values)])) + field(5, field(1, b"\0"))
+    return field(1, shape) + field(8, struct.pack("<%df" % len(values), *values))
+program = field(1, open("hello.hlo.pb", "rb").read())
+open("snapshot.pb", "wb").write(program + field(2, literal(1, 2, 3)) + field(2, literal(10, 20, 30)))
+open("short.pb", "wb").write(program + field(2, literal(1, 2, 3)) + field(2, literal(10, 20)))
+open("broken.pb", "wb").write(program + field(2, b"\x0a\x7f"))
+END
+expect_exit "a snapshot" 0 "$hlorun" snapshot.pb && expect_text "a snapshot" "out0 = f32[3] {11, 22, 33}"
+expect_exit "a snapshot, another argument" 0 "$hlorun" -i 1=1 snapshot.pb && expect_text "a snapshot, another argument" "{2, 3, 4}"
+expect_exit "a snapshot whose argument does not fit" 2 "$hlorun" short.pb
+expect_text "a snapshot whose argument does not fit" "parameter 1 (b: f32[3]) has no value"
+expect_exit "a damaged snapshot" 3 "$hlorun" broken.pb
+
+# --- folders of torch_xla: weights and constants by their places, inputs by the caller ---
+python3 - <<'END'
+import json, os, struct
+def npy(*values):
+    head = "{'descr': '<f4', 'fortran_order': False, 'shape': (%d,), }" % len(values)
+    head += " " * (63 - (10 + len(head)) % 64) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + struct.pack("<%df" % len(values), *values)
+places = [{"type_": "parameter", "position": -1, "name": "fc.weight"}, {"type_": "input_arg", "position": 0, "name": ""},
+          {"type_": "constant", "position": 0, "name": ""}]
+for name, list_ in (("good", places), ("outside", [dict(places[0], name="../x")] + places[1:]), ("long", places * 2)):
+    for folder in ("data", "constants", "functions"):
+        os.makedirs(f"{name}/{folder}")
+    open(f"{name}/data/fc.weight", "wb").write(npy(1, 2))
+    open(f"{name}/constants/0", "wb").write(npy(100, 200))
+    meta = {"name": "forward", "stablehlo_version": "0.0.0", "input_signature": [], "input_locations": list_}
+    json.dump(meta, open(f"{name}/functions/forward.meta", "w"))
+    open(f"{name}/functions/forward.mlir", "w").write("""func.func @main(%w: tensor<2xf32>, %x: tensor<2xf32>, %c: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = stablehlo.multiply %w, %x : tensor<2xf32>
+  %1 = stablehlo.add %0, %c : tensor<2xf32>
+  return %1 : tensor<2xf32>
+}
+""")
+open("x.npy", "wb").write(npy(3, 4))
+END
+expect_exit "a folder of torch_xla" 0 "$hlorun" -i x.npy good && expect_text "a folder of torch_xla" "out0 = f32[2] {103, 208}"
+expect_exit "the program in it" 0 "$hlorun" -i 1=1 good/functions/forward.mlir && expect_text "the program in it" "{101, 202}"
+expect_exit "another weight" 0 "$hlorun" -i 0=0 -i 1=1 good && expect_text "another weight" "{100, 200}"
+expect_exit "a weight outside of the folder" 3 "$hlorun" -i x.npy outside
+expect_exit "places that are too many" 3 "$hlorun" -i x.npy long
+expect_exit "a folder that is none" 5 "$hlorun" "$work/good/data"
+
 # --- programs that XLA has partitioned: global arrays are cut by the shardings of the parameters ---
 cat >cut.hlo <<'END'
 HloModule cut, is_scheduled=true, num_partitions=4
@@ -144,7 +202,7 @@ module @jit_f {
 END
 expect_exit "convert to Python" 0 "$hlorun" convert -o tree.py tree.mlir
 python=
-for one in ${HLORUN_PYTHON:-} python3 ${JAX_PYTHON:-}; do
+for one in ${TEST_PYTHON:-} python3 ${JAX_PYTHON:-}; do
   if "$one" -c 'import numpy' 2>/dev/null; then python=$one; break; fi
 done
 if [ -n "$python" ]; then
@@ -155,7 +213,7 @@ tree.save_arguments("tree.npz", params={"w": [1, 2]}, x=[10, 20])'
 print(tree.load_results("results.npz"))'
   expect_text "load_results" "{'n': [array([1., 2.], dtype=float32)], 'y': array([11., 22.], dtype=float32)}"
 else
-  skip "arguments by Python: there is no Python with NumPy (HLORUN_PYTHON)"
+  skip "arguments by Python: there is no Python with NumPy (TEST_PYTHON)"
 fi
 
 # --- files that are no programs ---

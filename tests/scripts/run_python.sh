@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# runtime/api/python: the module `hlorun` for Python, alone and on several processes. HLORUN_PYTHON names a Python that has
+# runtime/api/python: the module `hlorun` for Python, alone and on several processes. TEST_PYTHON names a Python that has
 # NumPy (default: python3, then that of JAX_PYTHON).
 set -u
 . "$(dirname "$0")/common.sh"
 library=$build_dir/.libs/libhlorun.so
 python=
-for one in ${HLORUN_PYTHON:-} python3 ${JAX_PYTHON:-}; do
+for one in ${TEST_PYTHON:-} python3 ${JAX_PYTHON:-}; do
   if "$one" -c 'import numpy' 2>/dev/null; then python=$one; break; fi
 done
 if [ -z "$python" ]; then
-  skip "there is no Python with NumPy (HLORUN_PYTHON)"
+  skip "there is no Python with NumPy (TEST_PYTHON)"
   finish
 fi
 if [ ! -e "$library" ]; then

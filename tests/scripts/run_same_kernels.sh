@@ -67,8 +67,9 @@ run_all() { # NAME OPTION...
 check_equal() { # NAME
   local k
   for ((k = 0; k < runs; k++)); do
-    sed -n 's/^.*convolution by/convolution by/p' "$1.$k.log" | sort >"$1.$k.chosen"
+    sed -n 's/^.*convolution by oneDNN/convolution by oneDNN/p' "$1.$k.log" | sort >"$1.$k.chosen"
     if [ -s "$1.$k.npz" ]; then pass; else fail "$1: run $k" "$1.$k.log"; fi
+    if grep -q ': convolution by .* kernel: ' "$1.$k.log"; then pass; else fail "$1: run $k does not say the kernel"; fi
     if cmp -s "$1.0.npz" "$1.$k.npz"; then pass; else fail "$1: other bits in run $k"; fi
     if cmp -s "$1.0.chosen" "$1.$k.chosen"; then pass; else fail "$1: other kernels in run $k" "$1.$k.chosen"; fi
   done

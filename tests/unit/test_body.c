@@ -73,7 +73,8 @@ static void recognises_binary(void) {
   scalar_op(&k, outer, HLO_COPY, HR_F32, call(&k, outer, add, b, a), NULL);
   CU_ASSERT(op_body_is_binary(prepare(&k, outer), &op, &kernel) && op == HLO_ADD);
   hlo_computation_t *rounding = kernel_body(&k);
-  a = parameter(&k, rounding, HR_F32), b = parameter(&k, rounding, HR_F32);
+  a = parameter(&k, rounding, HR_F32);
+  b = parameter(&k, rounding, HR_F32);
   scalar_op(&k, rounding, HLO_CONVERT, HR_BF16, scalar_op(&k, rounding, HLO_ADD, HR_F32, a, b),
             NULL);
   CU_ASSERT_FALSE(op_body_is_binary(prepare(&k, rounding), &op, &kernel));
@@ -129,8 +130,11 @@ static void runs_pairs(void) {
   CU_ASSERT(op_body_param_dtype(body, 1) == HR_S32 && op_body_result_dtype(body, 0) == HR_F32);
   static float a[N], b[2 * N];
   static int32_t i[N], j[1] = {-1};
-  for (int n = 0; n < N; n++)
-    a[n] = (float)(n * 37 % 101), b[2 * n] = (float)(n * 53 % 59), i[n] = n;
+  for (int n = 0; n < N; n++) {
+    a[n] = (float)(n * 37 % 101);
+    b[2 * n] = (float)(n * 53 % 59);
+    i[n] = n;
+  }
   static float want[N];
   static int32_t want_place[N];
   for (int n = 0; n < N; n++) {

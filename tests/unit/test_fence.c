@@ -128,7 +128,9 @@ static char *run_program(hlorun_engine_t engine) {
   hlorun_buffer_t *arg, *result = NULL;
   hlorun_client_options_init(&options);
   hlorun_program_options_init(&how);
-  options.world = HLORUN_WORLD_SINGLE, options.engine = engine, options.threads = 1;
+  options.world = HLORUN_WORLD_SINGLE;
+  options.engine = engine;
+  options.threads = 1;
   CHECK_OK(hlorun_client_create(&options, &client));
   CHECK_OK(hlorun_program_load_bytes(client, "stray.hlo", program_text, strlen(program_text), &how,
                                      &program));

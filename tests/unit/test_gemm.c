@@ -89,11 +89,15 @@ static void check(hr_workers_t *workers, hr_dtype_t dtype, int64_t m, int64_t n,
   int64_t gap = apart ? 2 : 1, c_row = n + 3;
   gemm_job_t job = {
       .dtype = dtype, .m = m, .n = n, .k = k, .c_row = c_row, .mode = (gemm_mode_t)(form / 16 % 3)};
-  job.a_row = a_transposed ? gap : k * gap, job.a_col = a_transposed ? m * gap : gap;
-  job.b_row = b_transposed ? gap : n * gap, job.b_col = b_transposed ? k * gap : gap;
+  job.a_row = a_transposed ? gap : k * gap;
+  job.a_col = a_transposed ? m * gap : gap;
+  job.b_row = b_transposed ? gap : n * gap;
+  job.b_col = b_transposed ? k * gap : gap;
   void *a = numbers(dtype, m * k * gap, 1), *b = numbers(dtype, k * n * gap, 2);
   void *before = numbers(dtype, m * c_row, 3), *c = numbers(dtype, m * c_row, 3);
-  job.a = a, job.b = b, job.c = c;
+  job.a = a;
+  job.b = b;
+  job.c = c;
   gemm_job_t given = job;
   source_t source = {&given};
   if (fills) job.fill = fill, job.context = &source, job.a = NULL;

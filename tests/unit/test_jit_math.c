@@ -119,8 +119,10 @@ static void make_samples(void) {
   CU_ASSERT_TRUE(SPECIALS * SPECIALS < COUNT);
   random_state = 1;
   for (int i = 0; i < COUNT; i++) {
-    samples.x64[i] = sample(i, false), samples.y64[i] = sample(i, true);
-    samples.x32[i] = (float)samples.x64[i], samples.y32[i] = (float)samples.y64[i];
+    samples.x64[i] = sample(i, false);
+    samples.y64[i] = sample(i, true);
+    samples.x32[i] = (float)samples.x64[i];
+    samples.y32[i] = (float)samples.y64[i];
   }
 }
 

@@ -1,7 +1,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "tests/lib/native_driver.h"
+#include "tests/lib/native_harness.h"
 #include "tests/lib/unit.h"
 
 typedef struct conv_types {
@@ -23,7 +23,7 @@ typedef struct conv_case {
   int64_t batch, features, out_features, feature_groups, batch_groups;
   int64_t in[3];
   hlo_window_dim_t window[3];
-  bool is_gradient; /* of weights, with the channels of both operands last */
+  bool is_gradient; /* a gradient of weights, with the channels of both operands last */
 } conv_case_t;
 
 /* Where batch, feature and the spatial dimensions go: channels last, first, or anywhere. */
@@ -31,14 +31,16 @@ static void draw_dims(uint64_t *seed, int spatial, int64_t *positions) {
   int rank = spatial + 2;
   int64_t kind = native_pick(seed, 4);
   if (kind < 2) { /* batch, spatial, feature; or batch, feature, spatial */
-    positions[0] = 0, positions[1] = kind == 0 ? rank - 1 : 1;
+    positions[0] = 0;
+    positions[1] = kind == 0 ? rank - 1 : 1;
     for (int d = 0; d < spatial; d++) positions[2 + d] = d + 1 + (int)kind;
     return;
   }
   for (int i = 0; i < rank; i++) positions[i] = i;
   for (int i = rank - 1; i > 0; i--) {
     int64_t j = native_pick(seed, i + 1), keep = positions[i];
-    positions[i] = positions[j], positions[j] = keep;
+    positions[i] = positions[j];
+    positions[j] = keep;
   }
 }
 
@@ -46,7 +48,8 @@ static const hlo_shape_t *shape_at(native_env_t *env, hr_dtype_t dtype, int spat
                                    const int64_t *positions, int64_t first, int64_t second,
                                    const int64_t *sizes) {
   int64_t dims[5];
-  dims[positions[0]] = first, dims[positions[1]] = second;
+  dims[positions[0]] = first;
+  dims[positions[1]] = second;
   for (int d = 0; d < spatial; d++) dims[positions[2 + d]] = sizes[d];
   return kernel_shape(&env->k, dtype, spatial + 2, dims);
 }
@@ -71,13 +74,15 @@ static const hlo_instr_t *make_conv(native_env_t *env, uint64_t *seed, const con
     int64_t room = dilated(c->in[d], w->base_dilation) + w->pad_low + w->pad_high;
     int64_t span = dilated(w->size, w->window_dilation);
     if (room < span) return NULL;
-    out_sizes[d] = (room - span) / w->stride + 1, window_sizes[d] = w->size;
+    out_sizes[d] = (room - span) / w->stride + 1;
+    window_sizes[d] = w->size;
   }
   int rank = c->spatial + 2;
   draw_dims(seed, c->spatial, lhs), draw_dims(seed, c->spatial, rhs),
       draw_dims(seed, c->spatial, out);
   if (c->is_gradient) {
-    lhs[0] = rhs[1] = rank - 1, lhs[1] = rhs[0] = 0;
+    lhs[0] = rhs[1] = rank - 1;
+    lhs[1] = rhs[0] = 0;
     for (int d = 0; d < c->spatial; d++) lhs[2 + d] = rhs[2 + d] = d + 1;
   }
   CU_ASSERT_PTR_NULL_FATAL(HR_NEW(arena, &labels));
@@ -146,7 +151,8 @@ static conv_case_t draw_case(uint64_t *seed, int kind) {
                    .spatial = 1 + (int)native_pick(seed, 3)};
   int64_t groups = native_pick(seed, 3) ? 1 : 1 + native_pick(seed, 4),
           wide = native_pick(seed, 3) ? 5 : 40;
-  c.batch = 1 + native_pick(seed, 5), c.feature_groups = c.batch_groups = 1;
+  c.batch = 1 + native_pick(seed, 5);
+  c.feature_groups = c.batch_groups = 1;
   c.features = groups * (1 + native_pick(seed, wide)),
   c.out_features = groups * (1 + native_pick(seed, wide));
   if (native_pick(seed, 6) == 0) c.features = c.out_features = groups = 1 + native_pick(seed, 40);
@@ -157,21 +163,30 @@ static conv_case_t draw_case(uint64_t *seed, int kind) {
     c.in[d] = 1 + native_pick(seed, limit);
     *w = (hlo_window_dim_t){
         1 + native_pick(seed, 4), 1, native_pick(seed, 3), native_pick(seed, 3), 1, 1, false};
-    if (kind == FORWARD)
-      w->stride = stride, w->window_dilation = holes, w->reversal = native_pick(seed, 5) == 0;
-    if (kind == OF_INPUT)
-      w->base_dilation = stride, w->window_dilation = holes, w->reversal = native_pick(seed, 2);
+    if (kind == FORWARD) {
+      w->stride = stride;
+      w->window_dilation = holes;
+      w->reversal = native_pick(seed, 5) == 0;
+    }
+    if (kind == OF_INPUT) {
+      w->base_dilation = stride;
+      w->window_dilation = holes;
+      w->reversal = native_pick(seed, 2);
+    }
     if (kind == OF_WEIGHTS) {
-      w->size = (c.in[d] + stride - 1) / stride, w->window_dilation = stride, w->stride = holes;
+      w->size = (c.in[d] + stride - 1) / stride;
+      w->window_dilation = stride;
+      w->stride = holes;
       w->pad_high -= native_pick(seed, stride);
     }
     if (kind == ANYTHING)
       w->stride = stride, w->base_dilation = holes, w->pad_low -= 2,
       w->reversal = native_pick(seed, 2);
   }
-  if (kind == OF_WEIGHTS)
-    c.batch_groups = groups, c.batch = groups * (1 + native_pick(seed, wide));
-  else
+  if (kind == OF_WEIGHTS) {
+    c.batch_groups = groups;
+    c.batch = groups * (1 + native_pick(seed, wide));
+  } else
     c.feature_groups = groups;
   return c;
 }
@@ -229,7 +244,7 @@ static void constant_weights(void) {
     for (int k = 0; k < 2; k++) {
       const hlo_shape_t *shape = conv->operands[k]->shape;
       values[k] = kernel_value(shape->dtype, shape->rank, shape->dims, NULL);
-      native_fill(&seed, values[k]);
+      native_fill_small(&seed, values[k]);
     }
     conv->operands[1]->op = HLO_CONSTANT;
     conv->operands[1]->literal = values[1];
@@ -459,13 +474,14 @@ static void fewer_products(void) {
     }
     if (i % 4 >= 2) {
       int64_t batch = c.batch;
-      c.batch = c.features, c.features = batch;
+      c.batch = c.features;
+      c.features = batch;
     }
     const hlo_instr_t *conv = make_conv(&env, &seed, &c);
     hlo_value_t *values[2];
     for (int k = 0; k < 2; k++) {
       values[k] = kernel_value(c.types->lhs, 4, conv->operands[k]->shape->dims, NULL);
-      native_fill(&seed, values[k]);
+      native_fill_small(&seed, values[k]);
     }
     int64_t at = native_pick(&seed, values[0]->count);
     if (i % 3 == 1) ((hlo_instr_t *)conv)->operands[1]->op = HLO_CONSTANT;
@@ -512,8 +528,10 @@ static void gradients_over_positions(void) {
 
 static conv_case_t draw_few_columns(uint64_t *seed, int i) {
   conv_case_t c = draw_either(seed, i);
-  c.types = &types[i % 3 ? 0 : 7], c.feature_groups = 1;
-  c.features = 16 * (1 + native_pick(seed, 4)), c.out_features = 1 + native_pick(seed, 4);
+  c.types = &types[i % 3 ? 0 : 7];
+  c.feature_groups = 1;
+  c.features = 16 * (1 + native_pick(seed, 4));
+  c.out_features = 1 + native_pick(seed, 4);
   return c;
 }
 static void few_columns(void) { check_drawn(2, 95, 60, draw_few_columns); }
@@ -523,7 +541,8 @@ static conv_case_t draw_small_groups(uint64_t *seed, int i) {
   static const int reals[] = {0, 7, 3, 5};
   conv_case_t c = draw_either(seed, i);
   int64_t groups = 4 + native_pick(seed, 60), single = native_pick(seed, 2);
-  c.types = &types[reals[i % 4]], c.feature_groups = groups;
+  c.types = &types[reals[i % 4]];
+  c.feature_groups = groups;
   c.features = groups * (single ? 1 : 1 + native_pick(seed, 9));
   c.out_features = groups * (single ? 1 + native_pick(seed, 2) : 1 + native_pick(seed, 9));
   return c;
@@ -537,10 +556,12 @@ static void small_groups(void) {
 static conv_case_t draw_lines(uint64_t *seed, int i) {
   conv_case_t c = draw_case(seed, FORWARD);
   int last = c.spatial - 1;
-  c.types = &types[i % 2 ? 0 : 7], c.feature_groups = 1;
+  c.types = &types[i % 2 ? 0 : 7];
+  c.feature_groups = 1;
   c.batch = i % 3 ? 1 : c.batch, c.features = i % 5 ? 1 : 3,
   c.out_features = 1 + native_pick(seed, 2);
-  c.in[last] = 16 + native_pick(seed, last ? 80 : 9000), c.window[last].stride = 1;
+  c.in[last] = 16 + native_pick(seed, last ? 80 : 9000);
+  c.window[last].stride = 1;
   c.window[last].size = 1 + native_pick(seed, 9);
   return c;
 }
@@ -572,7 +593,7 @@ static void check_nonfinite(native_env_t *env, uint64_t *seed, const conv_case_t
   for (int k = 0; k < 2; k++) {
     const hlo_shape_t *shape = conv->operands[k]->shape;
     values[k] = kernel_value(shape->dtype, shape->rank, shape->dims, NULL);
-    native_fill(seed, values[k]);
+    native_fill_small(seed, values[k]);
   }
   if (native_pick(seed, 3)) put_special(seed, values[1]);
   if (native_pick(seed, 2)) put_special(seed, values[native_pick(seed, 2)]);
@@ -589,8 +610,11 @@ static void check_nonfinite(native_env_t *env, uint64_t *seed, const conv_case_t
 
 static conv_case_t draw_winograd(uint64_t *seed, int i) {
   conv_case_t c = draw_case(seed, FORWARD);
-  c.types = &types[i % 2 ? 0 : 7], c.spatial = 2, c.feature_groups = 1;
-  c.features = 16 + native_pick(seed, 30), c.out_features = 16 + native_pick(seed, 30);
+  c.types = &types[i % 2 ? 0 : 7];
+  c.spatial = 2;
+  c.feature_groups = 1;
+  c.features = 16 + native_pick(seed, 30);
+  c.out_features = 16 + native_pick(seed, 30);
   for (int d = 0; d < 2; d++) {
     c.in[d] = 12 + native_pick(seed, 12);
     c.window[d] = (hlo_window_dim_t){3, 1, native_pick(seed, 3), native_pick(seed, 3), 1, 1, false};

@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "tests/lib/native_driver.h"
+#include "tests/lib/native_harness.h"
 #include "tests/lib/unit.h"
 
 typedef struct dot_types {
@@ -25,7 +25,8 @@ typedef struct dot_form {
 static void shuffle(uint64_t *seed, int count, int64_t *list) {
   for (int i = count - 1; i > 0; i--) {
     int64_t j = native_pick(seed, i + 1), keep = list[i];
-    list[i] = list[j], list[j] = keep;
+    list[i] = list[j];
+    list[j] = keep;
   }
 }
 
@@ -216,10 +217,11 @@ static void bytes_are_exact(void) {
   hlo_value_t *c = kernel_value(HR_S32, KERNEL_DIMS(64, 48), NULL);
   memset(a->data, -128, (size_t)a->count), memset(b->data, -128, (size_t)b->count);
   native_kernel_t kernel;
-  CU_ASSERT_PTR_NULL_FATAL(native_prepare(&env, dot, &kernel));
+  CU_ASSERT_PTR_NULL_FATAL(native_prepare(&env, dot, (hlo_value_t *[]){a, b}, &kernel));
   CU_ASSERT_PTR_NOT_NULL_FATAL(kernel.step.plan);
   CU_ASSERT_PTR_NULL(native_run(&env, &kernel, (void *[]){a->data, b->data}, (void *[]){c->data}));
   for (int64_t i = 0; i < c->count; i++) CU_ASSERT_EQUAL(((int32_t *)c->data)[i], 3000 * 128 * 128);
+  native_kernel_deinit(&kernel);
   hlo_value_release(a), hlo_value_release(b), hlo_value_release(c);
   native_env_deinit(&env);
 }
@@ -239,7 +241,7 @@ static void constant_weights(void) {
     for (int i = 0; i < 2; i++) {
       const hlo_shape_t *shape = dot->operands[i]->shape;
       values[i] = kernel_value(shape->dtype, shape->rank, shape->dims, NULL);
-      native_fill(&seed, values[i]);
+      native_fill_small(&seed, values[i]);
     }
     dot->operands[1]->op = HLO_CONSTANT;
     dot->operands[1]->literal = values[1];

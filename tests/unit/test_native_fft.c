@@ -1,4 +1,4 @@
-#include "tests/lib/native_driver.h"
+#include "tests/lib/native_harness.h"
 #include "tests/lib/unit.h"
 
 static int run_one(native_env_t *env, uint64_t *seed, int type, bool is_double, int rank,

@@ -1,4 +1,4 @@
-#include "tests/lib/native_env.h"
+#include "tests/lib/native_harness.h"
 
 /* A random geometry of gather or scatter: an operand, an index array, and windows that are
  * dimensions of a third array.
@@ -36,7 +36,8 @@ static void choose_dims(geometry_t *g, int64_t most) {
   for (int i = 1; i < g->starts; i++) {
     int j = (int)below(i + 1);
     int64_t swap = g->start_map[i];
-    g->start_map[i] = g->start_map[j], g->start_map[j] = swap;
+    g->start_map[i] = g->start_map[j];
+    g->start_map[j] = swap;
   }
 }
 

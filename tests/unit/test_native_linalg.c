@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "read/read.h"
-#include "tests/lib/native_driver.h"
+#include "tests/lib/native_harness.h"
 #include "tests/lib/unit.h"
 
 /* The root of a program "ROOT r = <what>" on parameters a and b of these shapes. */
@@ -48,7 +48,7 @@ static void check(int workers, const char *a, const char *b, const char *what, d
   for (int i = 0; i < instr->operand_count; i++) {
     const hlo_shape_t *shape = instr->operands[i]->shape;
     values[i] = kernel_value(shape->dtype, shape->rank, shape->dims, NULL);
-    native_fill(&seed, values[i]);
+    native_fill_small(&seed, values[i]);
   }
   strengthen(values[0], diagonal);
   bool fine = native_agrees_on(&env, instr, values, &declined) && declined == 0;
@@ -169,7 +169,7 @@ static void reflectors(void) {
     snprintf(results, sizeof results, "(%s, %s{1,0})", columns, tau);
     check_lapack(1 + i % 3, shape, "", results, columns, letters[i % 4], "geqrf", "", 9);
     if (fewer != size[2] || fewer > 20)
-      continue; /* of any vectors, products of many grow without bound */
+      continue; /* products of many arbitrary vectors grow without bound */
     snprintf(operands, sizeof operands, "%s, %s{1,0}", columns, tau);
     check_lapack(1 + i % 3, shape, tau, columns, operands, letters[i % 4],
                  i % 4 < 2 ? "orgqr" : "ungqr", "", 9);

@@ -1,4 +1,4 @@
-#include "tests/lib/native_env.h"
+#include "tests/lib/native_harness.h"
 
 static int64_t below(int64_t n) { return rand() % n; }
 
@@ -27,7 +27,8 @@ static void transposes(void) {
     for (int d = 0; d < rank; d++) {
       dims[d] = below(40) == 0 ? 0 : 1 + below(below(3) ? most : 4);
       int64_t e = below(d + 1);
-      order[d] = order[e], order[e] = d;
+      order[d] = order[e];
+      order[e] = d;
     }
     check_transpose(types[below(8)], rank, dims, order);
   }

@@ -1,4 +1,4 @@
-#include "tests/lib/native_env.h"
+#include "tests/lib/native_harness.h"
 
 static void check_bits(hr_dtype_t dtype, int rank, const int64_t *dims, int algorithm,
                        int64_t words, uint64_t low) {

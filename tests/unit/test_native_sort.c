@@ -1,5 +1,5 @@
 #include "ops/rules/builder.h"
-#include "tests/lib/native_env.h"
+#include "tests/lib/native_harness.h"
 
 static hlo_instr_t *constant(kernel_env_t *k, hlo_computation_t *body, hr_dtype_t dtype,
                              double number) {

@@ -1,5 +1,5 @@
 #include "ops/query/window_range.h"
-#include "tests/lib/native_env.h"
+#include "tests/lib/native_harness.h"
 
 static int64_t below(int64_t n) { return rand() % n; }
 

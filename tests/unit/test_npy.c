@@ -4,7 +4,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "io/npy.h"
+#include "ir/value_npy.h"
 #include "tests/lib/unit.h"
 
 static char *temporary(void) {
@@ -37,7 +37,7 @@ static hr_status_t read_back(int version, const char *dictionary, const void *da
   hr_status_t st = npy_header("a", buffer, 0, hr_buffer_size(buffer), &npy);
   if (!st) {
     if (npy_is(&npy, dtype))
-      st = npy_value(&npy, dtype, out_value);
+      st = hlo_value_from_npy(&npy, dtype, out_value);
     else
       st = hr_error(HR_USAGE, "type");
     npy_deinit(&npy);
@@ -149,7 +149,7 @@ static void test_archives(void) {
   CHECK_OK(npz_find(&npz, "in2", &found, &npy));
   CU_ASSERT_FALSE(found);
   CHECK_OK(npz_find(&npz, "in0", &found, &npy));
-  CHECK_OK(npy_value(&npy, HR_F64, &value));
+  CHECK_OK(hlo_value_from_npy(&npy, HR_F64, &value));
   CU_ASSERT_EQUAL(memcmp(value->data, data, 24), 0);
   CU_ASSERT_EQUAL((uintptr_t)value->data % HR_ALIGNMENT, 0);
   CU_ASSERT_PTR_EQUAL(value->buffer, npz.zip.file); /* no copy */
@@ -188,7 +188,7 @@ static void test_damaged_archives(void) {
     if (!st && found) {
       hlo_value_t *value;
       if (npy_is(&npy, HR_F32)) {
-        CHECK_OK(npy_value(&npy, HR_F32, &value));
+        CHECK_OK(hlo_value_from_npy(&npy, HR_F32, &value));
         hlo_value_release(value);
       }
       npy_deinit(&npy);

@@ -17,7 +17,7 @@
 #include "tests/lib/unit.h"
 
 static char folder[64];
-static hr_arena_t keys; /* of a test: make_folder begins it, remove_folder ends it */
+static hr_arena_t keys; /* keys of a test: make_folder begins it, remove_folder ends it */
 
 static void make_folder(void) {
   hr_arena_init(&keys);

@@ -105,7 +105,8 @@ static void uniform_floats(void) {
   double sum = 0, squares = 0;
   for (int i = 0; i < N; i++) {
     CU_ASSERT_FATAL(x[i] >= -2 && x[i] < 6);
-    sum += x[i], squares += (x[i] - 2) * (x[i] - 2);
+    sum += x[i];
+    squares += (x[i] - 2) * (x[i] - 2);
   }
   CU_ASSERT(fabs(sum / N - 2) < 0.1 && fabs(squares / N - 64.0 / 12) < 0.2);
   hlo_value_release(out);
@@ -142,7 +143,9 @@ static void normal(void) {
   double sum = 0, squares = 0, fourth = 0;
   for (int i = 0; i < N; i++) {
     double z = (x[i] - 5) / 2;
-    sum += z, squares += z * z, fourth += z * z * z * z;
+    sum += z;
+    squares += z * z;
+    fourth += z * z * z * z;
   }
   CU_ASSERT(fabs(sum / N) < 0.04 && fabs(squares / N - 1) < 0.05 && fabs(fourth / N - 3) < 0.3);
   hlo_value_release(out);

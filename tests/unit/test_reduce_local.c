@@ -21,7 +21,8 @@ static void fill(void) {
 
 static void expect(int arrays, bool is_product) {
   for (int i = 0; i < COUNT; i++) {
-    float_sums[i] = floats[0][i], integer_sums[i] = integers[0][i];
+    float_sums[i] = floats[0][i];
+    integer_sums[i] = integers[0][i];
     for (int k = 1; k < arrays; k++) {
       float_sums[i] = is_product ? float_sums[i] * floats[k][i] : float_sums[i] + floats[k][i];
       integer_sums[i] += integers[k][i];

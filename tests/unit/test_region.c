@@ -10,7 +10,7 @@
 typedef struct region_fixture {
   flat_fixture_t f;
   jit_t *jit;
-  hr_status_t st; /* of making it */
+  hr_status_t st; /* failure while it was made */
 } region_fixture_t;
 
 static hr_status_t open_fixture(const char *text, exec_cancel_t *cancel, region_fixture_t *r) {

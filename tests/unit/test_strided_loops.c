@@ -87,8 +87,10 @@ static void random_copies(void) {
       int e = d + rand() % (rank - d);
       int64_t stride = from_strides[d], size = dims[d];
       if (dims[d] != dims[e]) continue;
-      from_strides[d] = from_strides[e], from_strides[e] = stride;
-      dims[d] = dims[e], dims[e] = size;
+      from_strides[d] = from_strides[e];
+      from_strides[e] = stride;
+      dims[d] = dims[e];
+      dims[e] = size;
     }
     memset(to, 0, 8192 * 16);
     memset(want, 0, 8192 * 16);
@@ -109,8 +111,10 @@ static void tiles(void) {
       int64_t plain[] = {70, 150, 3}, in[3], to_strides[3], from_strides[3], dims[3];
       static const int orders[3][3] = {{1, 0, 2}, {2, 1, 0}, {1, 2, 0}};
       loop_dense_strides(3, plain, bytes, in);
-      for (int d = 0; d < 3; d++)
-        dims[d] = plain[orders[iteration][d]], from_strides[d] = in[orders[iteration][d]];
+      for (int d = 0; d < 3; d++) {
+        dims[d] = plain[orders[iteration][d]];
+        from_strides[d] = in[orders[iteration][d]];
+      }
       loop_dense_strides(3, dims, bytes, to_strides);
       loop_copy_t copy;
       loop_copy_init(&copy, bytes, 3, dims, to_strides, from_strides);

@@ -13,7 +13,8 @@
 
 #include "transport/core/request.h"
 
-#define SCRATCH_BYTES (4 << 20) /* of all segments together, but each has a sensible size */
+#define SCRATCH_BYTES \
+  (4 << 20) /* scratch memory of all segments together, but each has a sensible size */
 #define SHORTEST_SEGMENT_BYTES (128 << 10)
 #define LONGEST_SEGMENT_BYTES (1 << 20)
 

@@ -291,7 +291,9 @@ static hr_status_t start_direction(tp_request_t *request, int64_t stream, bool s
   tp_shm_group_t *pipe = NULL;
   int self = groups->endpoint->rank;
   if (!block->size_bytes) return NULL;
-  HR_TRY(tp_shm_pipe_of(groups, sends ? self : peer, sends ? peer : self, stream, &pipe));
+  int sender = sends ? self : peer;
+  int receiver = sends ? peer : self;
+  HR_TRY(tp_shm_pipe_of(groups, sender, receiver, stream, &pipe));
   scope_t scope = scope_of_pair(groups, pipe != NULL);
   tp_choice_t *choice = &groups->permute_choices[sends];
   HR_TRY(renew_choice(choice, TP_PERMUTE, &scope, block->size_bytes, false,

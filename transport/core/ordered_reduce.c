@@ -11,7 +11,8 @@ static const char *member_elements(const tp_fold_t *fold, int member) {
 
 void tp_fold_begin(tp_fold_t *fold, char *wide) {
   fold->folded = 0;
-  fold->acc = fold->reducer->acc_bytes ? wide : fold->my_index == 0 ? fold->out : fold->slots;
+  fold->acc = fold->my_index == 0 ? fold->out : fold->slots;
+  if (fold->reducer->acc_bytes) fold->acc = wide;
 }
 
 static void init_accumulator(tp_fold_t *fold) {

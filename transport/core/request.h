@@ -12,7 +12,7 @@
 #define TP_TAG_CLASS_PERMUTE (1u << (TP_TAG_BITS - 2))
 #define TP_TAG_CLASS_GROUP (2u << (TP_TAG_BITS - 2))
 #define TP_TAG_CLASS_CHANNEL (3u << (TP_TAG_BITS - 2))
-#define TP_TAG_REPORT 1u   /* of no kind: what processes say of their waits, */
+#define TP_TAG_REPORT 1u   /* a tag of no kind: reports of the processes' waits, */
 #define TP_TAG_QUESTION 2u /* rank 0 asks where they are, */
 #define TP_TAG_ANSWER 3u   /* and what they answer */
 #define TP_TAG_GROUP_BITS 12
@@ -103,7 +103,7 @@ typedef struct tp_rounds {
   int posted_count;
   int posted_capacity;
   int awaited; /* messages of the round that have arrived */
-  int number;  /* of the current round, from 0 */
+  int number;  /* number of the current round, from 0 */
 } tp_rounds_t;
 
 /* The algorithm's functions, called with the lock of progress.h held. A failure ends the request.

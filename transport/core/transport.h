@@ -63,7 +63,7 @@ struct tp_endpoint {
   bool defers_error_report; /* the report of a failure follows tp_close, which must not end the job
                              */
   bool desynchronized;      /* a message failed or was cancelled: peers may wait for it in vain */
-  int exit_code;       /* of the whole job when this rank closes it as failed; 0 stands for 1 */
+  int exit_code; /* exit code of the whole job when this rank closes it as failed; 0 stands for 1 */
   tp_groups_t *groups; /* process groups, from the first use of tp_groups_of to tp_close */
   /* Called between polls of a wait; a failure ends the wait (signals, time-outs). May be NULL. */
   hr_status_t (*interrupted)(void *context);

@@ -142,7 +142,10 @@ static hr_status_t post(tp_endpoint_t *endpoint, bool is_send, int peer, uint32_
   tp_message_t *match = list_find(waiting, endpoint->rank, tag);
   if (match) {
     list_remove(waiting, match);
-    copy_between(world, is_send ? message : match, is_send ? match : message);
+    if (is_send)
+      copy_between(world, message, match);
+    else
+      copy_between(world, match, message);
     wake(other);
   } else {
     list_append(list_of(rank, is_send), message);

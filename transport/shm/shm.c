@@ -31,9 +31,10 @@
 #include "transport/shm/shm_heap.h"
 
 #define PAGE_BYTES 4096
-#define CONTROL_BLOCKS 8192            /* groups and pipes that may exist */
-#define HEAP_BYTES (UINT64_C(1) << 34) /* address space of a heap: its memory comes as it is used \
-                                        */
+#define CONTROL_BLOCKS 8192 /* groups and pipes that may exist */
+#define HEAP_BYTES                                                               \
+  (UINT64_C(1) << 34) /* address space of a heap: its memory comes as it is used \
+                       */
 #define MAX_READ_BYTES ((size_t)1 << 30) /* process_vm_readv reads at most 2 GiB in one call */
 #define POLLS_PER_CLOCK 64               /* fruitless polls of a wait per look at the clock */
 #define ALIVE_PERIOD_MS 100              /* between questions whether an awaited peer lives */
@@ -105,8 +106,8 @@ static hr_status_t find_locals(tp_shm_t *shm, const identity_t *identities,
     if (here) CPU_OR(&all, &all, &identities[r].processors);
   }
   shm->my_local = shm->local_of[endpoint->rank];
-  bool is_part =
-      shm->local_size < endpoint->local_size; /* of those that have these processors, for tests */
+  bool is_part = shm->local_size <
+                 endpoint->local_size; /* some processes of the host are left out, for tests */
   endpoint->oversubscribed =
       shm->local_size > CPU_COUNT(&all) || (is_part && endpoint->oversubscribed);
   return tp_group_get(shm->groups, shm->local_size, ranks, 0, out_group);
@@ -449,10 +450,13 @@ void *tp_shm_alloc(tp_shm_t *shm, size_t size_bytes) {
 }
 
 hr_status_t tp_shm_used_up(const tp_shm_t *shm) {
-  return hr_error(HR_NO_MEMORY,
-                  "the processes of this machine have no more memory to share: %s%s%s",
-                  shm->name[0] == '/' ? shm->name : "", shm->name[0] == '/' ? ": " : "",
-                  strerror(tp_shm_heap_error(shm->heap)));
+  const char *problem = strerror(tp_shm_heap_error(shm->heap));
+  if (shm->name[0] == '/')
+    return hr_error(HR_NO_MEMORY,
+                    "the processes of this machine have no more memory to share: %s: %s", shm->name,
+                    problem);
+  return hr_error(HR_NO_MEMORY, "the processes of this machine have no more memory to share: %s",
+                  problem);
 }
 
 void tp_shm_free(tp_shm_t *shm, void *memory) {

@@ -17,9 +17,10 @@
 
 #include "transport/core/group.h"
 
-#define TP_SHM_MEMBERS 255 /* of a group at most: the sizes of an all-to-all fit into a slot */
-#define TP_SHM_SMALL 2048  /* bytes of a member's payload that fit into its slot */
-#define TP_SHM_TINY 16     /* bytes that fit into the cache line of its step counter */
+#define TP_SHM_MEMBERS \
+  255 /* members of a group at most: the sizes of an all-to-all fit into a slot */
+#define TP_SHM_SMALL 2048 /* bytes of a member's payload that fit into its slot */
+#define TP_SHM_TINY 16    /* bytes that fit into the cache line of its step counter */
 #define TP_SHM_LARGE_PAGE                                                \
   ((size_t)2 << 20) /* bytes; heaps consist of such pages where possible \
                      */
@@ -46,7 +47,7 @@ typedef struct tp_shm_member {
   struct {
     uint64_t transfer; /* algorithm and size (tp_shm_transfer), compared between members */
     char data[TP_SHM_TINY];
-  } heads[TP_SHM_SLOTS]; /* of the slots; two of them share the counter's cache line */
+  } heads[TP_SHM_SLOTS]; /* heads of the slots; two of them share the counter's cache line */
   _Alignas(64) tp_shm_slot_t slots[TP_SHM_SLOTS];
 } tp_shm_member_t;
 

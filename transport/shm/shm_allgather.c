@@ -51,7 +51,7 @@ hr_status_t tp_all_gather_shm_small(tp_request_t *request) {
 /* --- arrays --- */
 
 #define CORE_CACHE_BYTES \
-  ((size_t)1 << 20) /* of results that do not stay in a processor's own cache */
+  ((size_t)1 << 20) /* size of results that do not stay in a processor's own cache */
 
 /* Bytes that are read at a time, and written to all: memory is written fastest in long rows. */
 static size_t write_piece_bytes(const tp_shm_op_t *op) {

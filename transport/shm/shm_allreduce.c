@@ -64,7 +64,8 @@ static int64_t chunk_count(const tp_request_t *request) {
   size_t each = request->args.reducer.element_bytes;
   int64_t count =
       (int64_t)(tp_shm_chunk(request->groups, (size_t)request->args.count * each) / each);
-  return count < request->args.count ? (count ? count : 1) : request->args.count;
+  if (count >= request->args.count) return request->args.count;
+  return count ? count : 1;
 }
 
 /* Member k's slice of a chunk of `count` elements, cut at cache lines. */
@@ -233,13 +234,6 @@ static hr_status_t step_first(tp_shm_op_t *op, bool *out_done) {
 
 hr_status_t tp_all_reduce_shm(tp_request_t *request) {
   size_t each = request->args.reducer.element_bytes;
-  if (request->args.reducer.acc_bytes)
-    HR_TRY(tp_space_reserve(&request->memory.scratch, 1, TP_SHM_WIDE));
   HR_TRY(tp_space_reserve(&request->memory.gathered, 1, REDUCED_BYTES + each));
-  request->state.segment = chunk_count(request);
-  tp_shm_begin(request, &request->shm_ops[0], request->group->shm,
-               (size_t)request->args.count * each, step_first);
-  request->shm_ops[0].rounds =
-      (request->args.count + request->state.segment - 1) / request->state.segment;
-  return NULL;
+  return tp_shm_begin_reduction(request, chunk_count(request), step_first);
 }

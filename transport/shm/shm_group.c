@@ -18,7 +18,7 @@
 #include "base/mem.h"
 #include "transport/algorithms/hierarchy.h"
 
-#define SPIN_POLLS 200         /* of a counter, before the caller may do other things */
+#define SPIN_POLLS 200         /* polls of a counter, before the caller may do other things */
 #define POLLS_WITHOUT_PAUSE 32 /* the first of SPIN_POLLS, without a pause instruction between */
 #define MIN_CHUNK_BYTES ((size_t)128 << 10)
 #define MAX_CHUNK_BYTES ((size_t)1 << 20)
@@ -29,7 +29,7 @@ struct tp_shm_staging {
   struct tp_shm_staging *next; /* in shm->staging */
   char *memory;
   size_t size_bytes;
-  tp_shm_group_t *group; /* of the last transfer that used it; NULL: none yet */
+  tp_shm_group_t *group; /* group of the last transfer that used it; NULL: none yet */
   uint64_t until;        /* step count of all members from which on it is free */
 };
 

@@ -173,4 +173,8 @@ void tp_shm_copy(void *to, const void *from, size_t size_bytes, bool around_cach
 hr_status_t tp_shm_reduce(const hr_reducer_t *reducer, int size, const char *const *in,
                           int64_t count, char *out, char *wide);
 
+/* Starts an op that reduces arrays of `count` elements a member in chunks of `chunk_count`
+ * elements, with room for wide accumulators if the reducer has any. Errors: NO_MEMORY. */
+hr_status_t tp_shm_begin_reduction(tp_request_t *request, int64_t chunk_count, tp_shm_step_fn step);
+
 #endif

@@ -16,7 +16,8 @@
 #define ALIGNMENT 4096
 #define GROWTH (2 * TP_SHM_LARGE_PAGE)
 #define SMALL_GROWTH (UINT64_C(128) << 10)
-#define SMALL_BYTES GROWTH /* of a heap that takes little at a time, as there may be very many */
+#define SMALL_BYTES \
+  GROWTH /* size of a heap that takes little at a time, as there may be very many */
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
 #endif
@@ -45,7 +46,10 @@ bool tp_shm_heap_create(int fd, char *base, char *start, uint64_t size_bytes,
     return false;
   }
   tp_shm_heap_t *heap = memory;
-  heap->fd = fd, heap->base = base, heap->start = start, heap->size_bytes = size_bytes;
+  heap->fd = fd;
+  heap->base = base;
+  heap->start = start;
+  heap->size_bytes = size_bytes;
   pthread_mutex_init(&heap->lock, NULL);
   *out_heap = heap;
   return true;

@@ -34,7 +34,7 @@
 
 #define INLINE_BYTES 208 /* payload that fits into a slot; fills it up to four cache lines */
 #define EAGER_CLASSES 3
-#define BUCKETS 512 /* of the matching table; a power of two */
+#define BUCKETS 512 /* buckets of the matching table; a power of two */
 
 typedef enum msg_state {
   SENT,       /* waits for its receive */

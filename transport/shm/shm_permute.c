@@ -73,7 +73,7 @@ static hr_status_t step_send(tp_shm_op_t *op, bool *out_done) {
 }
 
 static hr_status_t check_size(const tp_shm_op_t *op) {
-  uint64_t sent = tp_shm_transfer_of(op, SENDER); /* of permutes: the size alone */
+  uint64_t sent = tp_shm_transfer_of(op, SENDER); /* transfers of permutes: the size alone */
   if (sent == op->size_bytes) return NULL;
   return hr_error(HR_DISAGREE, "rank %d sent %llu bytes, want %zu", op->group->ranks[SENDER],
                   (unsigned long long)sent, op->size_bytes);

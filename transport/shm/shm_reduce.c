@@ -17,7 +17,9 @@ static void copy_around(char *to, const char *from, size_t size_bytes) {
   size_t head = -(uintptr_t)to & 63;
   if (head > size_bytes) head = size_bytes;
   memcpy(to, from, head);
-  to += head, from += head, size_bytes -= head;
+  to += head;
+  from += head;
+  size_bytes -= head;
   for (; size_bytes >= 64; size_bytes -= 64, to += 64, from += 64) {
     __m128i a = _mm_loadu_si128((const __m128i *)from),
             b = _mm_loadu_si128((const __m128i *)(from + 16));
@@ -86,5 +88,17 @@ hr_status_t tp_shm_reduce(const hr_reducer_t *reducer, int size, const char *con
     else
       HR_TRY(reduce_block(reducer, size, in, offset, block, out + offset));
   }
+  return NULL;
+}
+
+hr_status_t tp_shm_begin_reduction(tp_request_t *request, int64_t chunk_count,
+                                   tp_shm_step_fn step) {
+  const hr_reducer_t *reducer = &request->args.reducer;
+  tp_shm_op_t *op = &request->shm_ops[0];
+  if (reducer->acc_bytes) HR_TRY(tp_space_reserve(&request->memory.scratch, 1, TP_SHM_WIDE));
+  request->state.segment = chunk_count;
+  tp_shm_begin(request, op, request->group->shm,
+               (size_t)request->args.count * reducer->element_bytes, step);
+  op->rounds = (request->args.count + chunk_count - 1) / chunk_count;
   return NULL;
 }

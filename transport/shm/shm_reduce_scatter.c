@@ -141,16 +141,9 @@ static hr_status_t step_first(tp_shm_op_t *op, bool *out_done) {
 
 hr_status_t tp_reduce_scatter_shm(tp_request_t *request) {
   size_t each = request->args.reducer.element_bytes;
-  if (request->args.reducer.acc_bytes)
-    HR_TRY(tp_space_reserve(&request->memory.scratch, 1, TP_SHM_WIDE));
-  size_t whole = (size_t)(request->args.count * request->group->size) * each;
-  int64_t count = (int64_t)(tp_shm_chunk(request->groups, whole) / each) / request->group->size;
-  request->state.segment = count < 1                     ? 1
-                           : count < request->args.count ? count
-                                                         : request->args.count;
-  tp_shm_begin(request, &request->shm_ops[0], request->group->shm,
-               (size_t)request->args.count * each, step_first);
-  request->shm_ops[0].rounds =
-      (request->args.count + request->state.segment - 1) / request->state.segment;
-  return NULL;
+  size_t all_bytes = (size_t)(request->args.count * request->group->size) * each;
+  size_t chunk_bytes = tp_shm_chunk(request->groups, all_bytes);
+  int64_t count = (int64_t)(chunk_bytes / each) / request->group->size;
+  if (count > request->args.count) count = request->args.count;
+  return tp_shm_begin_reduction(request, count < 1 ? 1 : count, step_first);
 }

@@ -34,6 +34,8 @@ typedef struct arrival { /* what is to be interleaved when it has arrived */
   void *parts;
 } arrival_t;
 
+/* After everything has arrived: blocks that came one after the other are interleaved along the
+ * dimension. */
 static hr_status_t unpack_all(op_env_t *env, op_transfer_t *transfer) {
   (void)env;
   const arrival_t *arrivals = transfer->context;
@@ -75,6 +77,7 @@ static hr_status_t gather_one(op_env_t *env, const op_step_t *step, const op_gro
   return coll_all_gather(env, group, in->data, bytes, arrival->parts, request);
 }
 
+/* One request per operand. */
 static hr_status_t begin_all_gather(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
                                     hlo_value_t *const *in, op_transfer_t *transfer) {
   const op_group_t *group;
@@ -191,6 +194,7 @@ const op_kernel_t kernel_all_to_all = {NULL, run_all_to_all};
 
 /* --- collective-broadcast --- */
 
+/* As an all-to-all in which only the root sends; the root copies its own part. */
 static hr_status_t broadcast_one(op_env_t *env, const op_group_t *group, int root,
                                  const hlo_value_t *in, hlo_value_t *out, op_transfer_t *transfer) {
   hr_block_t *sends, *recvs;
@@ -205,6 +209,7 @@ static hr_status_t broadcast_one(op_env_t *env, const op_group_t *group, int roo
   return coll_exchange(env, transfer, group, sends, recvs, 0);
 }
 
+/* A process in no group gets zeros, as the specification has it. */
 static hr_status_t begin_broadcast(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
                                    hlo_value_t *const *in, op_transfer_t *transfer) {
   const op_group_t *group;

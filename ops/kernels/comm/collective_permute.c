@@ -3,11 +3,15 @@
 
 #include "ops/kernels/comm/collective_common.h"
 
+#include "base/arith.h"
+
 typedef struct partners {
   int to, from;   /* -1: none */
   int64_t stream; /* equal channels and pairs meet in order, others as they like */
 } partners_t;
 
+/* Permutes of equal pairs and channel form one stream: their order is the same on both ends,
+ * whatever other collectives run between them. */
 static int64_t stream_of(const hlo_instr_t *instr) {
   const hlo_int_lists_t *pairs = hlo_attr_lists(instr, HLO_ATTR_SOURCE_TARGET_PAIRS);
   uint64_t stream = (uint64_t)hlo_attr_int(instr, HLO_ATTR_CHANNEL_ID);
@@ -17,6 +21,7 @@ static int64_t stream_of(const hlo_instr_t *instr) {
   return (int64_t)stream;
 }
 
+/* The rank to send to and the one to receive from; -1: none. */
 static partners_t partners_of(const op_env_t *env, const op_step_t *step) {
   partners_t partners;
   op_permute_partners(step->instr, env->num_replicas, env->num_partitions, env->rank, &partners.to,
@@ -41,6 +46,7 @@ static hr_status_t create_arrays(op_env_t *env, const op_transfer_t *transfer,
   return NULL;
 }
 
+/* Leaf by leaf, each with a request of its own. */
 static hr_status_t permute_arrays(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                   hlo_value_t *const *outs, op_transfer_t *transfer) {
   partners_t partners = partners_of(env, step);
@@ -55,6 +61,7 @@ static hr_status_t permute_arrays(op_env_t *env, const op_step_t *step, hlo_valu
   return NULL;
 }
 
+/* Results are new arrays, zeros on a process that nothing is sent to. */
 static hr_status_t permute_all(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
                                hlo_value_t *const *in, op_transfer_t *transfer) {
   int count = hlo_shape_leaf_count(shape);
@@ -76,7 +83,7 @@ typedef struct slice {
   int rank;
   const int64_t *sizes;
   int64_t offset_bytes;
-  int64_t strides[HLO_MAX_RANK]; /* of the array, in bytes */
+  int64_t strides[HLO_MAX_RANK]; /* strides of the array, in bytes */
   int element_bytes;
 } slice_t;
 
@@ -104,6 +111,8 @@ static bool offsets_fit(const hlo_value_t *offsets, int64_t slices, int rank) {
   return fits;
 }
 
+/* Slice i of an array: where it starts, clamped so that it lies within. Errors: INVALID for
+ * sizes that do not fit. */
 static hr_status_t slice_of(const op_step_t *step, const hlo_value_t *array,
                             const hlo_value_t *offsets, int64_t i, slice_t *out_slice) {
   const hlo_int_lists_t *lists = hlo_attr_lists(step->instr, HLO_ATTR_PERMUTE_SLICE_SIZES);
@@ -121,7 +130,7 @@ static hr_status_t slice_of(const op_step_t *step, const hlo_value_t *array,
     if (most < 0 || sizes->data[d] < 0)
       return hlo_error(step->instr, NULL, "slice of %ld in dimension %d, which has %ld",
                        (long)sizes->data[d], d, (long)array->dims[d]);
-    slice.offset_bytes += (at < 0 ? 0 : at > most ? most : at) * slice.strides[d];
+    slice.offset_bytes += hr_max(0, hr_min(at, most)) * slice.strides[d];
   }
   *out_slice = slice;
   return NULL;
@@ -133,6 +142,7 @@ static size_t slice_bytes(const slice_t *slice) {
   return bytes;
 }
 
+/* Between a slice of an array and dense memory, either way. */
 static void copy_slice(const slice_t *slice, hlo_value_t *array, char *dense, bool into_array) {
   int64_t dense_strides[HLO_MAX_RANK];
   loop_copy_t copy;
@@ -141,7 +151,10 @@ static void copy_slice(const slice_t *slice, hlo_value_t *array, char *dense, bo
   loop_copy_init(&copy, slice->element_bytes, slice->rank, slice->sizes,
                  into_array ? slice->strides : dense_strides,
                  into_array ? dense_strides : slice->strides);
-  loop_copy_run(&copy, into_array ? at : dense, into_array ? dense : at);
+  if (into_array)
+    loop_copy_run(&copy, at, dense);
+  else
+    loop_copy_run(&copy, dense, at);
 }
 
 typedef struct moved {
@@ -149,6 +162,8 @@ typedef struct moved {
   void *dense; /* NULL: nothing arrives */
 } moved_t;
 
+/* Slices are sent from dense copies and arrive in dense memory, as the array may still be read
+ * until all have left. */
 static hr_status_t move_slice(op_env_t *env, const op_step_t *step, partners_t partners,
                               hlo_value_t *const *in, int64_t i, moved_t *moved,
                               op_transfer_t *transfer) {
@@ -167,6 +182,7 @@ static hr_status_t move_slice(op_env_t *env, const op_step_t *step, partners_t p
                       &(hr_block_t){to, bytes}, request);
 }
 
+/* Writes what has arrived into the output; the list ends with an entry without sizes. */
 static hr_status_t place_slices(op_env_t *env, op_transfer_t *transfer) {
   (void)env;
   for (const moved_t *moved = transfer->context; moved->arriving.sizes; moved++)
@@ -174,6 +190,7 @@ static hr_status_t place_slices(op_env_t *env, op_transfer_t *transfer) {
   return NULL;
 }
 
+/* (input, output, input offsets, output offsets): parts of the output are replaced. */
 static hr_status_t permute_in_place(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                     op_transfer_t *transfer) {
   const hlo_int_lists_t *slices = hlo_attr_lists(step->instr, HLO_ATTR_PERMUTE_SLICE_SIZES);

@@ -22,7 +22,7 @@ typedef struct ragged {
   int64_t each; /* pieces per pair of processes */
   size_t row_bytes;
   piece_t *leaving, *arriving; /* group->size * each */
-  hr_block_t *sends, *recvs;   /* of the rows */
+  hr_block_t *sends, *recvs;   /* one block per row */
   op_transfer_t *transfer;
 } ragged_t;
 

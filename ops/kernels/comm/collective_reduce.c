@@ -32,6 +32,7 @@ typedef struct reduce_plan {
 
 /* --- prepare --- */
 
+/* A conversion kernel between two element types; NULL if they are the same. */
 static hr_status_t prepare_convert(hr_arena_t *arena, hr_dtype_t from, hr_dtype_t to,
                                    const ew_kernel_t **out_kernel) {
   *out_kernel = NULL;
@@ -43,6 +44,8 @@ static hr_status_t prepare_convert(hr_arena_t *arena, hr_dtype_t from, hr_dtype_
   return ew_kernel_prepare(arena, &convert, out_kernel);
 }
 
+/* How one operand is reduced: by a vector loop (fast), by an elementwise kernel (binary), or by
+ * calls of the body. Sums of 16-bit floats accumulate in f32 (wide). */
 static hr_status_t prepare_one(hr_arena_t *arena, const op_body_t *body, hr_dtype_t from,
                                hr_dtype_t to, reduction_t *reduction) {
   hlo_opcode_t op = HLO_OPCODE_COUNT;
@@ -60,6 +63,7 @@ static const hlo_shape_t *shape_at(const hlo_shape_t *shape, int k) {
   return hlo_shape_is_tuple(shape) ? shape->elements[k] : shape;
 }
 
+/* One reduction per operand, or per element of a single tuple operand. */
 static hr_status_t prepare_reduce(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   const op_body_t *body;
   reduce_plan_t *plan;
@@ -100,6 +104,7 @@ static hr_status_t combine_two(const reducer_context_t *of, void *out, const voi
   return NULL;
 }
 
+/* Left fold of several members' parts, in their listed order. */
 static hr_status_t combine_arrays(void *context, void *out, const void *const *in, int arrays,
                                   int64_t count) {
   const reducer_context_t *of = context;
@@ -128,6 +133,7 @@ static hr_status_t call_for_elements(void *context, void *acc, const void *in, i
   return st;
 }
 
+/* Elements are widened in blocks that stay in the cache, then added. */
 static hr_status_t add_wide(void *context, void *acc, const void *in, int64_t count) {
   const reducer_context_t *of = context;
   float wide[WIDEN_BLOCK], *sums = acc;
@@ -147,6 +153,8 @@ static void narrow_from_f32(void *context, const void *acc, void *out, int64_t c
   hr_floats_from_f32(((const reducer_context_t *)context)->reduction->dtype, acc, out, count);
 }
 
+/* Without calls of the environment any thread of the transport may reduce (any_thread); only
+ * single binary ops may be reordered. */
 static hr_status_t new_reducer(op_env_t *env, hr_arena_t *arena, const reduction_t *reduction,
                                hr_reducer_t *out_reducer) {
   reducer_context_t *context;
@@ -171,6 +179,7 @@ static hr_status_t new_reducer(op_env_t *env, hr_arena_t *arena, const reduction
 
 /* --- all-reduce --- */
 
+/* A converted copy where peers reach it. */
 static hr_status_t convert_value(op_env_t *env, const ew_kernel_t *kernel, hr_dtype_t dtype,
                                  const hlo_value_t *in, hlo_value_t **out_value) {
   HR_TRY(op_shared_array(env, dtype, in->rank, in->dims, out_value));
@@ -188,6 +197,7 @@ typedef struct reducing {
   const bool *is_for_other;            /* collective-reduce: is result k another member's? */
 } reducing_t;
 
+/* Unpacks small operands, clears what only another process sees, converts to the declared types. */
 static hr_status_t finish_reductions(op_env_t *env, op_transfer_t *transfer) {
   (void)env;
   const reducing_t *reducing = transfer->context;
@@ -204,6 +214,7 @@ static hr_status_t finish_reductions(op_env_t *env, op_transfer_t *transfer) {
   return NULL;
 }
 
+/* State between start and end, in the transfer's arena. */
 static hr_status_t new_reducing(op_transfer_t *transfer, const reduce_plan_t *plan,
                                 reducing_t **out_reducing) {
   reducing_t *reducing;
@@ -279,6 +290,7 @@ static hr_status_t place_operand(op_env_t *env, const op_step_t *step, const hlo
   return NULL;
 }
 
+/* An all-reduce of `count` elements of one operand. */
 static hr_status_t start_one(op_env_t *env, const reduction_t *reduction, const op_group_t *group,
                              const void *in, void *out, int64_t count, op_transfer_t *transfer) {
   hr_reducer_t reducer;
@@ -324,6 +336,7 @@ static void copy_operands(const reducing_t *reducing) {
   }
 }
 
+/* Runs of small operands travel as one packed transfer: the latency counts once. */
 static hr_status_t start_reductions(op_env_t *env, reducing_t *reducing, const op_group_t *group,
                                     op_transfer_t *transfer) {
   if (group->size == 1) copy_operands(reducing);
@@ -357,6 +370,7 @@ static hr_status_t reduce_all(op_env_t *env, const op_step_t *step, const hlo_sh
   return start_reductions(env, reducing, group, transfer);
 }
 
+/* Every process must be in a group. */
 static hr_status_t begin_all_reduce(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
                                     hlo_value_t *const *in, op_transfer_t *transfer) {
   const op_group_t *group;
@@ -436,6 +450,7 @@ static hr_status_t scatter_parts(op_env_t *env, const op_step_t *step, const op_
   return env->comm_ops->reduce_scatter(env, group, parts, out->count, &reducer, out->data, request);
 }
 
+/* Reduced in the type of the body, converted at the end where the result has another type. */
 static hr_status_t scatter_one(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
                                const op_group_t *group, hlo_value_t *operand, int k,
                                reducing_t *reducing, op_transfer_t *transfer) {

@@ -87,7 +87,7 @@ reduce_local_fn reduce_local_of(hlo_opcode_t op, hr_dtype_t dtype) {
       default:
         return NULL;
     }
-  if (op == HLO_MULTIPLY)
-    return dtype == HR_F32 ? multiply_f32 : dtype == HR_F64 ? multiply_f64 : NULL;
+  if (op == HLO_MULTIPLY && dtype == HR_F32) return multiply_f32;
+  if (op == HLO_MULTIPLY && dtype == HR_F64) return multiply_f64;
   return NULL;
 }

@@ -11,6 +11,7 @@ struct op_transfers {
 
 /* --- requests --- */
 
+/* Awaits the first `count` requests, in the order of their starts. */
 static hr_status_t wait_until(op_env_t *env, op_transfer_t *transfer, size_t count) {
   while (transfer->is_awaited < count) {
     op_request_t *request = transfer->requests.data[transfer->is_awaited++];
@@ -78,12 +79,15 @@ static hr_status_t complete(op_env_t *env, op_transfer_t *transfer, hr_status_t 
 
 /* --- within a step --- */
 
+/* Out buffers serve one collective: the next one finds none. */
 static hlo_value_t *const *take_out_buffers(op_env_t *env) {
   hlo_value_t *const *out_buffers = env->hints.out_buffers;
   env->hints.out_buffers = NULL;
   return out_buffers;
 }
 
+/* Inside an async-start the collective starts here and completes in the async-done; else it
+ * lives on the stack of its step, in the step's scratch. */
 hr_status_t op_transfer_run(op_env_t *env, const op_step_t *step, op_start_fn begin,
                             hlo_value_t *const *in, hlo_value_t **out_value) {
   if (env->hints.starting) {
@@ -103,6 +107,7 @@ hr_status_t op_transfer_run(op_env_t *env, const op_step_t *step, op_start_fn be
 
 /* --- between a -start and its -done --- */
 
+/* The list is made with the first transfer, so that programs without any pay nothing. */
 static hr_status_t transfers_of(op_env_t *env, op_transfers_t **out_transfers) {
   if (!env->transfers.list) {
     void *memory;
@@ -114,6 +119,8 @@ static hr_status_t transfers_of(op_env_t *env, op_transfers_t **out_transfers) {
   return NULL;
 }
 
+/* Transfers are recycled with their arenas and vectors: a loop of starts and dones allocates
+ * nothing after its first iteration. */
 static hr_status_t take_free(op_transfers_t *transfers, op_transfer_t **out_transfer) {
   op_transfer_t *transfer = transfers->free;
   if (transfer) {
@@ -151,6 +158,8 @@ static hr_status_t hold_operands(const op_step_t *step, op_transfer_t *transfer,
   return NULL;
 }
 
+/* Operands are held until the end, unless they are pinned. A failed start completes what it had
+ * begun, so that no request outlives it. */
 hr_status_t op_transfer_start(op_env_t *env, const op_step_t *step, const hlo_instr_t *start,
                               op_start_fn begin, const hlo_shape_t *shape, hlo_value_t *const *in,
                               hlo_value_t **out_value) {
@@ -180,6 +189,7 @@ hr_status_t op_transfer_start(op_env_t *env, const op_step_t *step, const hlo_in
   return NULL;
 }
 
+/* `last` follows when the last transfer goes. */
 static void unlink_transfer(op_transfers_t *transfers, op_transfer_t *transfer) {
   op_transfer_t **link = &transfers->first;
   while (*link != transfer) link = &(*link)->next;
@@ -187,6 +197,7 @@ static void unlink_transfer(op_transfers_t *transfers, op_transfer_t *transfer) 
   if (transfers->last == &transfer->next) transfers->last = link;
 }
 
+/* Out of the list first, as completion may fail. */
 static hr_status_t end_one(op_env_t *env, op_transfer_t *transfer, hr_status_t st,
                            hlo_value_t **out_value) {
   unlink_transfer(env->transfers.list, transfer);
@@ -196,6 +207,7 @@ static hr_status_t end_one(op_env_t *env, op_transfer_t *transfer, hr_status_t s
   return st;
 }
 
+/* NULL for a start that began nothing: a group of one process, or one that has been completed. */
 hr_status_t op_transfer_done(op_env_t *env, const hlo_instr_t *start, hlo_value_t **out_value) {
   op_transfer_t *transfer = env->transfers.list ? env->transfers.list->first : NULL;
   *out_value = NULL;
@@ -203,6 +215,7 @@ hr_status_t op_transfer_done(op_env_t *env, const hlo_instr_t *start, hlo_value_
   return transfer ? end_one(env, transfer, NULL, out_value) : NULL;
 }
 
+/* In the order of the starts, which is the same on all processes. */
 hr_status_t op_transfers_done(op_env_t *env, hr_status_t st) {
   while (env->transfers.list && env->transfers.list->first)
     st = end_one(env, env->transfers.list->first, st, NULL);

@@ -10,7 +10,7 @@ typedef struct op_lowered_form {
   hlo_opcode_t op;
   int operand_count, attr_count;
   const hlo_attr_t *attrs;
-  const hlo_shape_t *shape; /* of the result; NULL: inferred */
+  const hlo_shape_t *shape; /* shape of the result; NULL: inferred */
 } op_lowered_form_t;
 
 /* Runs the step in that form, under all the rules of its op. Everything is made in env->scratch. */

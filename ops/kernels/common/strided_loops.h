@@ -67,6 +67,11 @@ void loop_walk_skip(const loop_nest_t *nest, loop_walk_t *walk, int64_t rows);
 
 /* Strides in bytes of a dense row-major array; of no meaning if the array is empty. */
 void loop_dense_strides(int rank, const int64_t *dims, int64_t element_bytes, int64_t *out_strides);
+/* The same of an array of this shape. */
+static inline void loop_shape_strides(const hlo_shape_t *shape, int64_t *out_strides) {
+  int64_t element_bytes = (int64_t)hr_dtype_bytes(shape->dtype);
+  loop_dense_strides(shape->rank, shape->dims, element_bytes, out_strides);
+}
 
 /* Copies elements of 1, 2, 4, 8 or 16 bytes between two strided arrays of the same index space; the
  * heart of transpose, slice, pad, concatenate, broadcast (source stride 0), reverse (negative

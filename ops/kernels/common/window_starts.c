@@ -3,13 +3,7 @@
  * array that are not window dimensions. Source: StableHLO specification, gather and scatter. */
 #include "ops/kernels/common/window_starts.h"
 
-bool window_dims_contain(hr_ints_t list, int64_t value) {
-  for (int64_t i = 0; i < list.count; i++)
-    if (list.data[i] == value) return true;
-  return false;
-}
-
-void window_starts_init(window_starts_t *starts, const window_dims_t *dims,
+void window_starts_init(window_starts_t *starts, const op_gather_dims_t *dims,
                         const hlo_shape_t *operand, const hlo_shape_t *indices,
                         const hlo_shape_t *other, const int64_t *sizes) {
   int64_t operand_strides[HLO_MAX_RANK], index_strides[HLO_MAX_RANK], other_strides[HLO_MAX_RANK];
@@ -20,7 +14,7 @@ void window_starts_init(window_starts_t *starts, const window_dims_t *dims,
   int rank = 0, other_dim = 0;
   for (int d = 0; d < indices->rank; d++) {
     if (d == dims->vector_dim) continue;
-    while (window_dims_contain(dims->window, other_dim)) other_dim++;
+    while (op_dims_contain(dims->window, other_dim)) other_dim++;
     batch_dims[rank] = indices->dims[d];
     strides[0][rank] = other_strides[other_dim++];
     strides[1][rank] = index_strides[d];
@@ -41,40 +35,19 @@ void window_starts_init(window_starts_t *starts, const window_dims_t *dims,
   }
 }
 
-int window_strides(const window_dims_t *dims, const hlo_shape_t *operand, const hlo_shape_t *other,
-                   int64_t *out_dims, int64_t *out_operand_strides, int64_t *out_other_strides) {
+int window_strides(const op_gather_dims_t *dims, const hlo_shape_t *operand,
+                   const hlo_shape_t *other, int64_t *out_dims, int64_t *out_operand_strides,
+                   int64_t *out_other_strides) {
   int64_t operand_strides[HLO_MAX_RANK], other_strides[HLO_MAX_RANK];
   loop_dense_strides(operand->rank, operand->dims, 1, operand_strides);
   loop_dense_strides(other->rank, other->dims, 1, other_strides);
   int count = 0;
   for (int d = 0; d < operand->rank; d++) {
-    if (window_dims_contain(dims->dropped, d) || window_dims_contain(dims->batching, d)) continue;
+    if (op_dims_contain(dims->dropped, d) || op_dims_contain(dims->batching, d)) continue;
     int64_t other_dim = dims->window.data[count];
     out_dims[count] = other->dims[other_dim];
     out_operand_strides[count] = operand_strides[d];
     out_other_strides[count++] = other_strides[other_dim];
   }
   return count;
-}
-
-window_dims_t window_gather_dims(const hlo_instr_t *instr) {
-  return (window_dims_t){
-      .window = hlo_attr_ints(instr, HLO_ATTR_OFFSET_DIMS),
-      .dropped = hlo_attr_ints(instr, HLO_ATTR_COLLAPSED_SLICE_DIMS),
-      .start_map = hlo_attr_ints(instr, HLO_ATTR_START_INDEX_MAP),
-      .batching = hlo_attr_ints(instr, HLO_ATTR_OPERAND_BATCHING_DIMS),
-      .indices_batching = hlo_attr_ints(instr, HLO_ATTR_START_INDICES_BATCHING_DIMS),
-      .vector_dim = hlo_attr_int(instr, HLO_ATTR_INDEX_VECTOR_DIM),
-  };
-}
-
-window_dims_t window_scatter_dims(const hlo_instr_t *instr) {
-  return (window_dims_t){
-      .window = hlo_attr_ints(instr, HLO_ATTR_UPDATE_WINDOW_DIMS),
-      .dropped = hlo_attr_ints(instr, HLO_ATTR_INSERTED_WINDOW_DIMS),
-      .start_map = hlo_attr_ints(instr, HLO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS),
-      .batching = hlo_attr_ints(instr, HLO_ATTR_INPUT_BATCHING_DIMS),
-      .indices_batching = hlo_attr_ints(instr, HLO_ATTR_SCATTER_INDICES_BATCHING_DIMS),
-      .vector_dim = hlo_attr_int(instr, HLO_ATTR_INDEX_VECTOR_DIM),
-  };
 }

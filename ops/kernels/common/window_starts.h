@@ -6,6 +6,7 @@
 
 #include "ops/kernels/common/strided_loops.h"
 #include "ops/kernels/kernel.h"
+#include "ops/query/gather_dims.h"
 
 /* Mapping of index vectors to offsets in the operand. The batch nest walks the index vectors in
  * row-major order. All units are elements. */
@@ -20,28 +21,15 @@ typedef struct window_starts {
   int64_t operand_stride[HLO_MAX_RANK];
 } window_starts_t;
 
-/* The attributes of the two ops under common names. */
-typedef struct window_dims {
-  hr_ints_t window;    /* dimensions of the other array that are the window's */
-  hr_ints_t dropped;   /* operand dimensions of window size 1 that the other array lacks */
-  hr_ints_t start_map; /* component i of an index vector is the start in this operand dimension */
-  hr_ints_t batching,
-      indices_batching; /* pairs of an operand dimension and a dimension of the index array */
-  int64_t vector_dim;
-} window_dims_t;
-
-window_dims_t window_gather_dims(const hlo_instr_t *instr);
-window_dims_t window_scatter_dims(const hlo_instr_t *instr);
-bool window_dims_contain(hr_ints_t list, int64_t value);
-
 /* sizes: of the window, per operand dimension. */
-void window_starts_init(window_starts_t *starts, const window_dims_t *dims,
+void window_starts_init(window_starts_t *starts, const op_gather_dims_t *dims,
                         const hlo_shape_t *operand, const hlo_shape_t *indices,
                         const hlo_shape_t *other, const int64_t *sizes);
 /* Strides of the window's own dimensions, in the order of the other array, in elements. Returns how
  * many there are. */
-int window_strides(const window_dims_t *dims, const hlo_shape_t *operand, const hlo_shape_t *other,
-                   int64_t *out_dims, int64_t *out_operand_strides, int64_t *out_other_strides);
+int window_strides(const op_gather_dims_t *dims, const hlo_shape_t *operand,
+                   const hlo_shape_t *other, int64_t *out_dims, int64_t *out_operand_strides,
+                   int64_t *out_other_strides);
 
 /* Start of a window in the operand, moved so that the window fits. */
 static inline int64_t window_clamped_offset(const window_starts_t *starts, const int64_t *vector) {

@@ -146,15 +146,15 @@ typedef struct direct_gemm {
   int64_t fused_groups; /* groups of the program in one of them: more than 1 if depthwise */
   int64_t k;            /* terms of a tap */
   int64_t n;            /* columns */
-  int64_t k_stride;     /* of the program's weights */
-  int64_t n_stride;     /* of the program's weights */
+  int64_t k_stride;     /* stride of the reduction dimension in the program's weights */
+  int64_t n_stride;     /* stride of output channels in the program's weights */
 } direct_gemm_t;
 
 /* Element sizes and conversions. */
 typedef struct direct_types {
-  int64_t sum_bytes;      /* of a sum */
-  int64_t in_bytes;       /* of an element of the input and of the weights */
-  int64_t out_bytes;      /* of an element of the result */
+  int64_t sum_bytes;      /* size of an accumulator */
+  int64_t in_bytes;       /* size of an element of the input and of the weights */
+  int64_t out_bytes;      /* size of an element of the result */
   int64_t k_group;        /* terms that are multiplied at once: 1, 2 or 4 */
   bool flips_sign;        /* int8 input is multiplied as uint8, see flip_bias_compute */
   bool narrows_result;    /* the result's type is not that of the sums */
@@ -260,7 +260,7 @@ typedef struct direct_run {
   const char *weights; /* weights, widened if need be; unused if they are constant */
   char *to;            /* result */
   char *packed;        /* packed weights */
-  char *workspaces;    /* of all workers */
+  char *workspaces;    /* scratch memory of all workers */
   const op_native_epilogue_t *epilogue;
 } direct_run_t;
 
@@ -303,7 +303,7 @@ typedef struct direct_block {
   int64_t line_count;     /* lines found so far */
   int64_t indirect_rows;  /* results with pointers found so far */
   int64_t indirect_tiles; /* their tiles */
-  char *workspace;        /* of the worker */
+  char *workspace;        /* scratch memory of the worker */
   char *edge_copy;        /* free space for the next edge copy */
   int worker;
 } direct_block_t;

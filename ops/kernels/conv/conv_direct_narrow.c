@@ -54,7 +54,7 @@ typedef struct conv_direct_narrow {
       *in_region; /* each tap's place from a result's first one: elements of the input, of a copy */
   int64_t *weights; /* where its weight is, from those of the result's channel on */
   int64_t tasks;
-  size_t space_bytes, copy_at; /* of a worker: its weights, and the copy after them */
+  size_t space_bytes, copy_at; /* a worker's weights, and the offset of the copy after them */
   void (*sum_line)(const lines_sum_t *line);
 } conv_direct_narrow_t;
 

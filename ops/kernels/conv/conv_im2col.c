@@ -25,6 +25,22 @@ typedef struct conv_operand {
   size_t wide_at, ordered_at;
 } conv_operand_t;
 
+/* One group's product: the matrix of patches [m, k] times the weights [k, n]. */
+typedef struct products_sizes {
+  int64_t groups;
+  int64_t m, n, k;
+  int64_t rows;      /* rows of a block of patches */
+  int64_t blocks;    /* blocks of a group */
+  int64_t out_count; /* elements of the result */
+} products_sizes_t;
+
+/* Offsets in bytes within the step's scratch memory. */
+typedef struct products_scratch {
+  size_t sums_at, narrow_at;
+  size_t offsets_at, offsets_bytes; /* window offsets, for each worker */
+  size_t space_at, space_bytes;     /* packing space, for each worker */
+} products_scratch_t;
+
 typedef struct conv_products {
   conv_plan_t conv;
   int workers;
@@ -33,14 +49,11 @@ typedef struct conv_products {
   matmul_space_t **spaces; /* packing space of integer products, one a worker */
   gemm_job_t job;          /* other products: one group's, without addresses */
   gemm_partition_t partition;
-  int64_t groups, m, n, k; /* groups, and sizes of one group's product */
-  int64_t rows, blocks;    /* rows of a block, blocks of a group */
-  bool plain;              /* the input itself is the matrix of patches */
-  bool by_groups;          /* a worker does whole groups */
-  bool narrowed;
-  int64_t out_count;
-  size_t sums_at, narrow_at, offsets_at, offsets_bytes, space_at,
-      space_bytes; /* offsets and spaces: one a worker */
+  products_sizes_t sizes;
+  bool plain;     /* the input itself is the matrix of patches */
+  bool by_groups; /* a worker does whole groups */
+  bool narrowed;  /* the result is narrower than the sums */
+  products_scratch_t scratch;
 } conv_products_t;
 
 typedef struct conv_job {
@@ -60,9 +73,10 @@ static conv_view_t view_of(const conv_job_t *job, int64_t group, int worker) {
   const conv_products_t *plan = job->plan;
   const conv_plan_t *conv = &plan->conv;
   conv_view_t view;
-  conv_view_init(
-      conv, (int64_t *)(job->scratch + plan->offsets_at + (size_t)worker * plan->offsets_bytes),
-      &view);
+  conv_view_init(conv,
+                 (int64_t *)(job->scratch + plan->scratch.offsets_at +
+                             (size_t)worker * plan->scratch.offsets_bytes),
+                 &view);
   int64_t start =
       conv->batch_groups > 1 ? group * conv->out_batch * conv->in_batch_stride : group * view.unit;
   view.input = job->lhs + start * view.real_bytes;
@@ -71,8 +85,8 @@ static conv_view_t view_of(const conv_job_t *job, int64_t group, int worker) {
 }
 
 static int64_t rows_of(const conv_products_t *plan, int64_t block) {
-  int64_t left = plan->m - block * plan->rows;
-  return left < plan->rows ? left : plan->rows;
+  int64_t left = plan->sizes.m - block * plan->sizes.rows;
+  return left < plan->sizes.rows ? left : plan->sizes.rows;
 }
 
 /* Context of the callback that makes patches of a group. */
@@ -99,8 +113,8 @@ static gemm_job_t product_of(const conv_source_t *source) {
     product.fill = fill_patches;
     product.context = source;
   }
-  product.b = job->rhs + source->group * plan->n * bytes;
-  product.c = job->sums + source->group * plan->n * bytes;
+  product.b = job->rhs + source->group * plan->sizes.n * bytes;
+  product.c = job->sums + source->group * plan->sizes.n * bytes;
   return product;
 }
 
@@ -109,19 +123,20 @@ static void multiply_groups(void *context, int64_t begin, int64_t end, int worke
   for (int64_t group = begin; group < end; group++) {
     gemm_job_t product = product_of(&(conv_source_t){job, group});
     gemm_run_serial(&product, worker,
-                    job->scratch + job->plan->space_at + (size_t)worker * job->plan->space_bytes);
+                    job->scratch + job->plan->scratch.space_at +
+                        (size_t)worker * job->plan->scratch.space_bytes);
   }
 }
 
 static void multiply_floats(hr_workers_t *workers, conv_job_t *job) {
   const conv_products_t *plan = job->plan;
   if (plan->by_groups) {
-    hr_workers_for(workers, plan->groups, 1, multiply_groups, job);
+    hr_workers_for(workers, plan->sizes.groups, 1, multiply_groups, job);
     return;
   }
-  for (int64_t group = 0; group < plan->groups; group++) {
+  for (int64_t group = 0; group < plan->sizes.groups; group++) {
     gemm_job_t product = product_of(&(conv_source_t){job, group});
-    gemm_run(workers, &product, &plan->partition, job->scratch + plan->space_at);
+    gemm_run(workers, &product, &plan->partition, job->scratch + plan->scratch.space_at);
   }
 }
 
@@ -141,16 +156,18 @@ static void multiply_integers(const conv_job_t *job, int64_t group, int64_t bloc
   const conv_products_t *plan = job->plan;
   int64_t bytes = plan->conv.types.element_bytes;
   int64_t features = plan->conv.out_features;
-  int64_t row = block * plan->rows;
+  int64_t row = block * plan->sizes.rows;
   conv_block_t context = {view_of(job, group, worker), row};
-  matmul_job_t product = {
-      .real = plan->conv.types.real, .m = rows_of(plan, block), .n = plan->n, .k = plan->k};
+  matmul_job_t product = {.real = plan->conv.types.real,
+                          .m = rows_of(plan, block),
+                          .n = plan->sizes.n,
+                          .k = plan->sizes.k};
   product.fill = fill_block;
   product.context = &context;
-  product.b = job->rhs + group * plan->n * bytes;
+  product.b = job->rhs + group * plan->sizes.n * bytes;
   product.b_row = features;
   product.b_col = 1;
-  product.c = job->sums + (row * features + group * plan->n) * bytes;
+  product.c = job->sums + (row * features + group * plan->sizes.n) * bytes;
   product.c_row = features;
   product.c_col = 1;
   matmul_run(&product, plan->spaces[worker]);
@@ -160,7 +177,7 @@ static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
   const conv_job_t *job = context;
   const conv_products_t *plan = job->plan;
   for (int64_t task = begin; task < end; task++)
-    multiply_integers(job, task % plan->groups, task / plan->groups, worker);
+    multiply_integers(job, task % plan->sizes.groups, task / plan->sizes.groups, worker);
 }
 
 static void run_depthwise(void *context, int64_t begin, int64_t end, int worker) {
@@ -189,12 +206,12 @@ static void compute(hr_workers_t *workers, conv_job_t *job) {
   const conv_products_t *plan = job->plan;
   int64_t width = conv_is_line(&plan->conv) ? line_width(&plan->conv) : 1;
   if (conv_is_line(&plan->conv))
-    hr_workers_for(workers, plan->m / width * ((width + LINE_UNIT - 1) / LINE_UNIT),
+    hr_workers_for(workers, plan->sizes.m / width * ((width + LINE_UNIT - 1) / LINE_UNIT),
                    1 + LINE_UNIT / width, run_lines, job);
   else if (conv_is_depthwise(&plan->conv))
-    hr_workers_for(workers, plan->m, plan->rows, run_depthwise, job);
+    hr_workers_for(workers, plan->sizes.m, plan->sizes.rows, run_depthwise, job);
   else if (plan->is_integer)
-    hr_workers_for(workers, plan->groups * plan->blocks, 1, run_tasks, job);
+    hr_workers_for(workers, plan->sizes.groups * plan->sizes.blocks, 1, run_tasks, job);
   else
     multiply_floats(workers, job);
 }
@@ -218,15 +235,16 @@ hr_status_t conv_run_im2col(const op_native_run_t *run, const void *plan_, void 
   const conv_plan_t *conv = &plan->conv;
   hr_workers_t *workers = native_workers(run, plan->workers);
   char *scratch = run->scratch;
-  char *narrow = conv->out_order.needed ? scratch + plan->narrow_at : out[0];
-  conv_job_t job = {
-      .plan = plan, .scratch = scratch, .sums = plan->narrowed ? scratch + plan->sums_at : narrow};
+  char *narrow = conv->out_order.needed ? scratch + plan->scratch.narrow_at : out[0];
+  conv_job_t job = {.plan = plan,
+                    .scratch = scratch,
+                    .sums = plan->narrowed ? scratch + plan->scratch.sums_at : narrow};
   job.lhs = ready(workers, plan, &plan->lhs, in[0], scratch);
   job.rhs = ready(workers, plan, &plan->rhs, in[1], scratch);
   if (is_summed_directly(conv))
     job.multiplies_padding = !conv_are_finite(workers, conv->types.real, job.rhs, conv->rhs_count);
   compute(workers, &job);
-  if (plan->narrowed) native_narrow(workers, &conv->types, job.sums, plan->out_count, narrow);
+  if (plan->narrowed) native_narrow(workers, &conv->types, job.sums, plan->sizes.out_count, narrow);
   if (conv->out_order.needed) native_copy_strided(workers, &conv->out_order.copy, out[0], narrow);
   return NULL;
 }
@@ -245,10 +263,10 @@ static bool is_plain(const conv_plan_t *conv) {
 
 static void choose_rows(conv_products_t *plan) {
   int64_t tasks = plan->workers * TASKS_PER_WORKER;
-  int64_t share = (plan->m * plan->groups + tasks - 1) / tasks;
+  int64_t share = (plan->sizes.m * plan->sizes.groups + tasks - 1) / tasks;
   int64_t rows = (share + ROW_UNIT - 1) / ROW_UNIT * ROW_UNIT;
-  plan->rows = rows < plan->m ? rows : plan->m;
-  plan->blocks = (plan->m + plan->rows - 1) / plan->rows;
+  plan->sizes.rows = rows < plan->sizes.m ? rows : plan->sizes.m;
+  plan->sizes.blocks = (plan->sizes.m + plan->sizes.rows - 1) / plan->sizes.rows;
 }
 
 static bool is_multiplied(const conv_products_t *plan) {
@@ -274,16 +292,16 @@ static size_t assign_offsets(conv_products_t *plan) {
   assign_operand_offsets(types, &plan->lhs, &total);
   assign_operand_offsets(types, &plan->rhs, &total);
   plan->narrowed = !matmul_is_widened(types, types->out);
-  plan->sums_at = scratch_reserve(
-      &total, plan->narrowed ? (size_t)plan->out_count * (size_t)types->element_bytes : 0);
-  plan->narrow_at =
+  plan->scratch.sums_at = scratch_reserve(
+      &total, plan->narrowed ? (size_t)plan->sizes.out_count * (size_t)types->element_bytes : 0);
+  plan->scratch.narrow_at =
       scratch_reserve(&total, conv->out_order.needed ? conv->out_order.size_bytes : 0);
-  plan->offsets_bytes = ((size_t)conv_view_offsets(conv) * sizeof(int64_t) + 63) / 64 * 64;
-  plan->offsets_at = scratch_reserve(&total, workers * plan->offsets_bytes);
+  plan->scratch.offsets_bytes = ((size_t)conv_view_offsets(conv) * sizeof(int64_t) + 63) / 64 * 64;
+  plan->scratch.offsets_at = scratch_reserve(&total, workers * plan->scratch.offsets_bytes);
   if (!is_multiplied(plan)) return total;
-  plan->space_bytes = gemm_space_bytes(&plan->job);
-  plan->space_at = scratch_reserve(
-      &total, plan->by_groups ? workers * plan->space_bytes
+  plan->scratch.space_bytes = gemm_space_bytes(&plan->job);
+  plan->scratch.space_at = scratch_reserve(
+      &total, plan->by_groups ? workers * plan->scratch.space_bytes
                               : gemm_scratch_bytes(&plan->job, &plan->partition, plan->workers));
   return total;
 }
@@ -293,35 +311,40 @@ static void choose_product(conv_products_t *plan) {
   const matmul_types_t *types = &plan->conv.types;
   plan->is_integer = !hr_dtype_is_float(types->real);
   if (!is_multiplied(plan)) return;
-  plan->job = (gemm_job_t){
-      .dtype = types->real, .m = plan->m, .n = plan->n, .k = plan->k, .a_col = 1, .b_col = 1};
+  plan->job = (gemm_job_t){.dtype = types->real,
+                           .m = plan->sizes.m,
+                           .n = plan->sizes.n,
+                           .k = plan->sizes.k,
+                           .a_col = 1,
+                           .b_col = 1};
   if (types->is_complex) plan->job.dtype = types->real == HR_F32 ? HR_C64 : HR_C128;
   plan->job.a_row = plan->conv.in_features;
   plan->job.b_row = plan->job.c_row = plan->conv.out_features;
   if (!plan->plain) plan->job.fill = fill_patches;
   plan->partition = gemm_partition_choose(&plan->job, plan->workers);
-  plan->by_groups = plan->groups >= 2 * plan->workers ||
+  plan->by_groups = plan->sizes.groups >= 2 * plan->workers ||
                     plan->partition.row_parts * plan->partition.col_parts == 1;
 }
 
 static bool set_sizes(conv_products_t *plan) {
   const conv_plan_t *conv = &plan->conv;
-  plan->groups = conv->feature_groups * conv->batch_groups;
-  plan->m = conv->out_batch * conv->positions;
-  plan->n = conv->out_features / plan->groups;
-  plan->k = conv->window_count * conv->group_features;
-  plan->out_count = plan->m * conv->out_features;
+  plan->sizes.groups = conv->feature_groups * conv->batch_groups;
+  plan->sizes.m = conv->out_batch * conv->positions;
+  plan->sizes.n = conv->out_features / plan->sizes.groups;
+  plan->sizes.k = conv->window_count * conv->group_features;
+  plan->sizes.out_count = plan->sizes.m * conv->out_features;
   plan->plain = is_plain(conv);
-  return plan->out_count > 0 && conv->lhs_count > 0 && conv->rhs_count > 0 && plan->m <= INT_MAX &&
-         plan->k <= INT_MAX && conv->in_features <= INT_MAX && conv->out_features <= INT_MAX;
+  return plan->sizes.out_count > 0 && conv->lhs_count > 0 && conv->rhs_count > 0 &&
+         plan->sizes.m <= INT_MAX && plan->sizes.k <= INT_MAX && conv->in_features <= INT_MAX &&
+         conv->out_features <= INT_MAX;
 }
 
 static hr_status_t make_spaces(const op_native_target_t *target, conv_products_t *plan) {
   if (!plan->is_integer || is_summed_directly(&plan->conv)) return NULL;
   HR_TRY(HR_NEW_ARRAY(target->arena, plan->workers, &plan->spaces));
   for (int w = 0; w < plan->workers; w++)
-    HR_TRY(matmul_space_new(target->arena, plan->conv.types.real, plan->rows, plan->n, plan->k,
-                            &plan->spaces[w]));
+    HR_TRY(matmul_space_new(target->arena, plan->conv.types.real, plan->sizes.rows, plan->sizes.n,
+                            plan->sizes.k, &plan->spaces[w]));
   return NULL;
 }
 
@@ -340,8 +363,8 @@ hr_status_t conv_prepare_im2col(const op_native_target_t *target, const op_step_
   choose_rows(plan);
   HR_TRY(make_spaces(target, plan));
   out->scratch_bytes = assign_offsets(plan);
-  out->flops =
-      2.0 * (plan->conv.types.is_complex ? 4 : 1) * (double)plan->out_count * (double)plan->k;
+  out->flops = 2.0 * (plan->conv.types.is_complex ? 4 : 1) * (double)plan->sizes.out_count *
+               (double)plan->sizes.k;
   out->plan = plan;
   return NULL;
 }

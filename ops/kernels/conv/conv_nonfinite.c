@@ -126,7 +126,7 @@ static hr_status_t choose_positions(hr_arena_t *arena, const conv_axis_t *axis,
 }
 
 struct conv_nonfinite {
-  const void *plan; /* of im2col */
+  const void *plan; /* plan of im2col */
   size_t scratch_bytes;
   hr_dtype_t rhs, out;
   int64_t rhs_count;

@@ -15,8 +15,9 @@ int conv_onednn_sizes(const conv_problem_t *p, conv_role_t role, int64_t *sizes)
     sizes[rank++] = p->batch;
     sizes[rank++] = p->groups * (role == CONV_SRC ? p->in_channels : p->out_channels);
   }
-  for (int d = 0; d < p->spatial; d++)
-    sizes[rank++] = role == CONV_WEI ? p->window[d] : role == CONV_SRC ? p->in[d] : p->out[d];
+  const int64_t *spatial = role == CONV_SRC ? p->in : p->out;
+  if (role == CONV_WEI) spatial = p->window;
+  for (int d = 0; d < p->spatial; d++) sizes[rank++] = spatial[d];
   return rank;
 }
 

@@ -61,9 +61,11 @@ conv_split_t conv_onednn_choose_split(const conv_problem_t *p, int workers, int6
     *out_unit = p->groups >= 2 * CHANNEL_UNIT * workers ? CHANNEL_UNIT : 1;
     return CONV_SPLIT_GROUPS;
   }
-  *out_units = channels, *out_unit = CHANNEL_UNIT;
+  *out_units = channels;
+  *out_unit = CHANNEL_UNIT;
   if (p->groups == 1 && channels >= 2 * CHANNEL_UNIT)
     return p->kind == CONV_DATA ? CONV_SPLIT_IN_CHANNELS : CONV_SPLIT_OUT_CHANNELS;
-  *out_units = p->batch, *out_unit = 1;
+  *out_units = p->batch;
+  *out_unit = 1;
   return p->batch > 1 ? CONV_SPLIT_BATCH : CONV_SPLIT_NONE;
 }

@@ -29,7 +29,7 @@
 #define LEAST_TILES 8      /* tiles of a task, at least: B is copied for each task */
 #define MOST_TAPS 4096
 #define LEAST_COLUMNS 8 /* with fewer columns im2col or oneDNN is faster */
-#define LEAST_TERMS 64  /* of all taps: with fewer, lists and copies are most of the work */
+#define LEAST_TERMS 64  /* terms of all taps: with fewer, lists and copies are most of the work */
 #define LEAST_FLOPS 1e5
 
 typedef struct grad_position {
@@ -50,18 +50,47 @@ typedef struct grad_tile {
 #define TILES_FILE "ops/kernels/conv/conv_weight_grad_tiles.h"
 #include "ops/kernels/simd/simd_foreach_real.h"
 
+/* Sizes of the products: a tap's gradient is a [k, columns] matrix. */
+typedef struct grad_sizes {
+  int64_t bytes;     /* size of an element */
+  int64_t taps;      /* taps with sums of their own */
+  int64_t k;         /* terms of a tap: input channels, times the taps that are merged */
+  int64_t columns;   /* output channels */
+  int64_t positions; /* positions of the result, of all images */
+} grad_sizes_t;
+
+/* How the sums are cut into register tiles. */
+typedef struct grad_tiling {
+  int64_t lanes;     /* elements of a vector */
+  int64_t rows;      /* rows of a tile, each a term */
+  int64_t width;     /* columns of a panel */
+  int64_t panels;    /* panels of all columns */
+  int64_t tap_tiles; /* tiles of a tap */
+  int64_t tiles;     /* tiles of all taps */
+  bool in_place;     /* one panel, whose gradients are read in place */
+} grad_tiling_t;
+
+/* Offsets in bytes within the step's scratch memory; those behind space_bytes are within the space
+ * of a worker. */
+typedef struct grad_scratch {
+  int64_t sums_count; /* sums of a range of positions */
+  size_t sums_at;
+  size_t spaces_at, space_bytes;
+  size_t results_at;
+  size_t lists_at;
+  size_t counts_at;
+  size_t edge_copies_at;
+} grad_scratch_t;
+
 typedef struct conv_weight_grad {
   const conv_problem_t *problem;
   void (*add_tile)(const grad_tile_t *tile);
-  bool merges, in_place; /* in_place: one panel, whose gradients are read in place */
+  bool merges; /* the innermost taps are terms of one */
   int workers;
-  int64_t bytes, taps, k, columns;        /* terms of a tap */
-  int64_t lanes, rows, width, panels;     /* of a vector; of a tile; columns of a strip */
-  int64_t tap_tiles, tiles, positions;    /* tiles of a tap and in all */
-  int64_t tile_parts, place_parts;        /* tasks */
-  int64_t sums_count;                     /* of a range of places */
-  size_t sums_at, spaces_at, space_bytes; /* spaces: one a worker */
-  size_t results_at, lists_at, counts_at, edge_copies_at; /* in a space */
+  grad_sizes_t sizes;
+  grad_tiling_t tiling;
+  int64_t tile_parts, place_parts; /* tasks: parts of the tiles times parts of the positions */
+  grad_scratch_t scratch;
 } conv_weight_grad_t;
 
 typedef struct gradient_run {
@@ -93,14 +122,14 @@ static int64_t split_position(const conv_problem_t *p, int64_t number, int64_t *
 
 /* Copies the gradients of a position, panel by panel; columns past the last one are zero. */
 static void copy_position(const conv_weight_grad_t *plan, const char *from, char *to) {
-  int64_t panel = plan->width * plan->bytes;
-  int64_t whole = plan->columns / plan->width;
-  int64_t rest = plan->columns % plan->width;
+  int64_t panel = plan->tiling.width * plan->sizes.bytes;
+  int64_t whole = plan->sizes.columns / plan->tiling.width;
+  int64_t rest = plan->sizes.columns % plan->tiling.width;
   for (int64_t s = 0; s < whole; s++, from += panel, to += CHUNK * panel)
     memcpy(to, from, (size_t)panel);
   if (!rest) return;
-  memcpy(to, from, (size_t)(rest * plan->bytes));
-  memset(to + rest * plan->bytes, 0, (size_t)(panel - rest * plan->bytes));
+  memcpy(to, from, (size_t)(rest * plan->sizes.bytes));
+  memset(to + rest * plan->sizes.bytes, 0, (size_t)(panel - rest * plan->sizes.bytes));
 }
 
 /* Copies the gradients of positions [first, first + count). */
@@ -114,7 +143,8 @@ static void copy_results(const gradient_run_t *r, int64_t first, int64_t count, 
     next = hr_min(count, i + p->out[last] - at[last]);
     for (int d = 0; d < p->spatial; d++) from += at[d] * dst->spatial[d];
     for (; i < next; i++, from += dst->spatial[last])
-      copy_position(plan, r->dst + from * plan->bytes, to + i * plan->width * plan->bytes);
+      copy_position(plan, r->dst + from * plan->sizes.bytes,
+                    to + i * plan->tiling.width * plan->sizes.bytes);
   }
 }
 
@@ -131,7 +161,7 @@ typedef struct grad_list {
 static void add_edge_copy(grad_list_t *list, const char *line, int64_t x, int64_t result) {
   const conv_problem_t *p = list->run->plan->problem;
   int last = p->spatial - 1;
-  int64_t each = p->in_channels * list->run->plan->bytes;
+  int64_t each = p->in_channels * list->run->plan->sizes.bytes;
   int64_t window = p->window[last];
   int64_t begin = hr_min(hr_max(-x, 0), window);
   int64_t end = hr_max(begin, hr_min(p->in[last] - x, window));
@@ -149,20 +179,20 @@ static void list_line(grad_list_t *list, const char *line, int64_t x, int64_t co
   const conv_problem_t *p = plan->problem;
   int last = p->spatial - 1;
   int64_t stride = p->stride[last];
-  int64_t each = p->arrays[CONV_SRC].spatial[last] * plan->bytes;
+  int64_t each = p->arrays[CONV_SRC].spatial[last] * plan->sizes.bytes;
   int64_t room = p->in[last] - 1 - x - (plan->merges ? p->window[last] - 1 : 0);
   int64_t low = x < 0 ? hr_min(hr_div_ceil(-x, stride), count) : 0;
   int64_t high = room < 0 ? 0 : hr_min(count, room / stride + 1);
   high = hr_max(low, high);
   for (int64_t i = 0; i < low && plan->merges; i++)
-    add_edge_copy(list, line, x + i * stride, result + i * plan->width);
+    add_edge_copy(list, line, x + i * stride, result + i * plan->tiling.width);
   const char *from = line + (x + low * stride) * each;
   grad_position_t *to = list->positions + list->count - low;
   for (int64_t i = low; i < high; i++, from += stride * each)
-    to[i] = (grad_position_t){from, result + i * plan->width};
+    to[i] = (grad_position_t){from, result + i * plan->tiling.width};
   list->count += high - low;
   for (int64_t i = high; i < count && plan->merges; i++)
-    add_edge_copy(list, line, x + i * stride, result + i * plan->width);
+    add_edge_copy(list, line, x + i * stride, result + i * plan->tiling.width);
 }
 
 /* Lists where a tap meets the input, for positions [first, first + count). */
@@ -181,8 +211,8 @@ static void list_offsets(grad_list_t *list, int64_t first, int64_t count) {
     }
     int64_t x = at[last] * p->stride[last] + list->k[last] * p->dilation[last] - p->low[last];
     if (inside)
-      list_line(list, list->run->src + line * list->run->plan->bytes, x, next - i,
-                i * list->run->plan->width);
+      list_line(list, list->run->src + line * list->run->plan->sizes.bytes, x, next - i,
+                i * list->run->plan->tiling.width);
   }
 }
 
@@ -190,10 +220,11 @@ static void list_offsets(grad_list_t *list, int64_t first, int64_t count) {
 static void list_taps(const gradient_run_t *r, int64_t begin, int64_t end, int64_t first,
                       int64_t count, char *space) {
   const conv_weight_grad_t *plan = r->plan;
-  grad_position_t *positions = (grad_position_t *)(space + plan->lists_at);
-  int64_t *counts = (int64_t *)(space + plan->counts_at), k[CONV_MAX_SPATIAL];
-  grad_list_t list = {.run = r, .k = k, .edge_copy = space + plan->edge_copies_at};
-  for (int64_t tap = begin / plan->tap_tiles; tap <= (end - 1) / plan->tap_tiles; tap++) {
+  grad_position_t *positions = (grad_position_t *)(space + plan->scratch.lists_at);
+  int64_t *counts = (int64_t *)(space + plan->scratch.counts_at), k[CONV_MAX_SPATIAL];
+  grad_list_t list = {.run = r, .k = k, .edge_copy = space + plan->scratch.edge_copies_at};
+  for (int64_t tap = begin / plan->tiling.tap_tiles; tap <= (end - 1) / plan->tiling.tap_tiles;
+       tap++) {
     split_tap(plan, tap, k);
     list.positions = positions + tap * CHUNK;
     list.count = 0;
@@ -205,19 +236,21 @@ static void list_taps(const gradient_run_t *r, int64_t begin, int64_t end, int64
 /* One panel of tiles [begin, end). */
 static void add_panel(const conv_weight_grad_t *plan, int64_t panel, int64_t begin, int64_t end,
                       const char *results, const char *space, char *sums) {
-  const int64_t *counts = (const int64_t *)(space + plan->counts_at);
-  int64_t left = hr_div_ceil(plan->columns - panel * plan->width, plan->lanes);
-  grad_tile_t tile = {.rows = plan->rows,
-                      .vectors = hr_min(plan->width / plan->lanes, left),
-                      .sums_step = plan->panels * plan->width};
-  tile.results = results + panel * CHUNK * plan->width * plan->bytes;
+  const int64_t *counts = (const int64_t *)(space + plan->scratch.counts_at);
+  int64_t left = hr_div_ceil(plan->sizes.columns - panel * plan->tiling.width, plan->tiling.lanes);
+  grad_tile_t tile = {.rows = plan->tiling.rows,
+                      .vectors = hr_min(plan->tiling.width / plan->tiling.lanes, left),
+                      .sums_step = plan->tiling.panels * plan->tiling.width};
+  tile.results = results + panel * CHUNK * plan->tiling.width * plan->sizes.bytes;
   for (int64_t i = begin; i < end; i++) {
-    int64_t tap = i / plan->tap_tiles;
-    int64_t row = i % plan->tap_tiles * plan->rows;
-    for (int64_t t = 0; t < plan->rows; t++) tile.k_offsets[t] = hr_min(row + t, plan->k - 1);
-    tile.positions = (const grad_position_t *)(space + plan->lists_at) + tap * CHUNK;
+    int64_t tap = i / plan->tiling.tap_tiles;
+    int64_t row = i % plan->tiling.tap_tiles * plan->tiling.rows;
+    for (int64_t t = 0; t < plan->tiling.rows; t++)
+      tile.k_offsets[t] = hr_min(row + t, plan->sizes.k - 1);
+    tile.positions = (const grad_position_t *)(space + plan->scratch.lists_at) + tap * CHUNK;
     tile.count = counts[tap];
-    tile.sums = sums + (i * plan->rows * tile.sums_step + panel * plan->width) * plan->bytes;
+    tile.sums = sums + (i * plan->tiling.rows * tile.sums_step + panel * plan->tiling.width) *
+                           plan->sizes.bytes;
     if (tile.count) plan->add_tile(&tile);
   }
 }
@@ -226,37 +259,40 @@ static void run_task(const gradient_run_t *r, int64_t task, char *space) {
   const conv_weight_grad_t *plan = r->plan;
   int64_t part = task / plan->tile_parts;
   int64_t number = task % plan->tile_parts;
-  int64_t begin = plan->tiles * number / plan->tile_parts;
-  int64_t end = plan->tiles * (number + 1) / plan->tile_parts;
-  int64_t first = plan->positions * part / plan->place_parts;
-  int64_t limit = plan->positions * (part + 1) / plan->place_parts;
-  int64_t tile_bytes = plan->rows * plan->panels * plan->width * plan->bytes;
-  char *sums = r->sums + part * plan->sums_count * plan->bytes;
+  int64_t begin = plan->tiling.tiles * number / plan->tile_parts;
+  int64_t end = plan->tiling.tiles * (number + 1) / plan->tile_parts;
+  int64_t first = plan->sizes.positions * part / plan->place_parts;
+  int64_t limit = plan->sizes.positions * (part + 1) / plan->place_parts;
+  int64_t tile_bytes =
+      plan->tiling.rows * plan->tiling.panels * plan->tiling.width * plan->sizes.bytes;
+  char *sums = r->sums + part * plan->scratch.sums_count * plan->sizes.bytes;
   memset(sums + begin * tile_bytes, 0, (size_t)((end - begin) * tile_bytes));
   for (; first < limit; first += CHUNK) {
     int64_t count = hr_min(CHUNK, limit - first);
-    char *copied = space + plan->results_at;
-    const char *results = plan->in_place ? r->dst + first * plan->width * plan->bytes : copied;
-    if (!plan->in_place) copy_results(r, first, count, copied);
+    char *copied = space + plan->scratch.results_at;
+    const char *results =
+        plan->tiling.in_place ? r->dst + first * plan->tiling.width * plan->sizes.bytes : copied;
+    if (!plan->tiling.in_place) copy_results(r, first, count, copied);
     list_taps(r, begin, end, first, count, space);
-    for (int64_t s = 0; s < plan->panels; s++) add_panel(plan, s, begin, end, results, space, sums);
+    for (int64_t s = 0; s < plan->tiling.panels; s++)
+      add_panel(plan, s, begin, end, results, space, sums);
   }
 }
 
 static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
   const gradient_run_t *r = context;
   for (int64_t i = begin; i < end; i++)
-    run_task(r, i, r->spaces + (size_t)worker * r->plan->space_bytes);
+    run_task(r, i, r->spaces + (size_t)worker * r->plan->scratch.space_bytes);
 }
 
 /* Adds row `from` of all position ranges to that of the first. */
 static void add_parts(const gradient_run_t *r, char *row) {
   const conv_weight_grad_t *plan = r->plan;
   for (int64_t part = 1; part < plan->place_parts; part++) {
-    const char *other = row + part * plan->sums_count * plan->bytes;
-    for (int64_t c = 0; c < plan->columns && plan->bytes == 4; c++)
+    const char *other = row + part * plan->scratch.sums_count * plan->sizes.bytes;
+    for (int64_t c = 0; c < plan->sizes.columns && plan->sizes.bytes == 4; c++)
       ((float *)row)[c] += ((const float *)other)[c];
-    for (int64_t c = 0; c < plan->columns && plan->bytes == 8; c++)
+    for (int64_t c = 0; c < plan->sizes.columns && plan->sizes.bytes == 8; c++)
       ((double *)row)[c] += ((const double *)other)[c];
   }
 }
@@ -269,18 +305,18 @@ static void finish_terms(void *context, int64_t begin, int64_t end, int worker) 
   const conv_array_t *wei = &p->arrays[CONV_WEI];
   (void)worker;
   for (int64_t i = begin; i < end; i++) {
-    int64_t tap = i / plan->k;
-    int64_t term = i % plan->k;
+    int64_t tap = i / plan->sizes.k;
+    int64_t term = i % plan->sizes.k;
     int64_t k[CONV_MAX_SPATIAL];
     split_tap(plan, tap, k);
     if (plan->merges) k[p->spatial - 1] = term / p->in_channels;
     int64_t to = wei->start + term % p->in_channels * wei->inner;
     for (int d = 0; d < p->spatial; d++) to += k[d] * wei->spatial[d];
-    char *row = r->sums + (tap * plan->tap_tiles * plan->rows + term) * plan->panels * plan->width *
-                              plan->bytes;
+    char *row = r->sums + (tap * plan->tiling.tap_tiles * plan->tiling.rows + term) *
+                              plan->tiling.panels * plan->tiling.width * plan->sizes.bytes;
     add_parts(r, row);
-    loop_copy_row(r->out + to * plan->bytes, row, plan->columns, wei->outer * plan->bytes,
-                  plan->bytes, (int)plan->bytes);
+    loop_copy_row(r->out + to * plan->sizes.bytes, row, plan->sizes.columns,
+                  wei->outer * plan->sizes.bytes, plan->sizes.bytes, (int)plan->sizes.bytes);
   }
 }
 
@@ -289,10 +325,15 @@ hr_status_t conv_run_weight_grad(const op_native_run_t *run, const void *opaque,
   const conv_weight_grad_t *plan = opaque;
   char *scratch = run->scratch;
   hr_workers_t *workers = native_workers(run, plan->workers);
-  gradient_run_t r = {
-      plan, in[0], in[1], out[0], scratch + plan->sums_at, scratch + plan->spaces_at};
+  gradient_run_t r = {plan,
+                      in[0],
+                      in[1],
+                      out[0],
+                      scratch + plan->scratch.sums_at,
+                      scratch + plan->scratch.spaces_at};
   hr_workers_for(workers, plan->tile_parts * plan->place_parts, 1, run_tasks, &r);
-  hr_workers_split(workers, plan->taps * plan->k, 1 + 20000 / plan->columns, finish_terms, &r);
+  hr_workers_split(workers, plan->sizes.taps * plan->sizes.k, 1 + 20000 / plan->sizes.columns,
+                   finish_terms, &r);
   return NULL;
 }
 
@@ -317,7 +358,7 @@ static int64_t best_rows(const conv_weight_grad_t *plan, int64_t limit) {
   int64_t best = limit;
   double least_cost = INFINITY;
   for (int64_t rows = limit; rows > 0; rows--) {
-    double cost = (double)hr_div_ceil(plan->k, rows) * ((double)rows + 1.5);
+    double cost = (double)hr_div_ceil(plan->sizes.k, rows) * ((double)rows + 1.5);
     if (cost < least_cost) {
       least_cost = cost;
       best = rows;
@@ -330,45 +371,53 @@ static void plan_tiles(conv_weight_grad_t *plan) {
   const conv_problem_t *p = plan->problem;
   bool wide = simd_width() == SIMD_512;
   int last = p->spatial - 1;
-  plan->bytes = p->types.element_bytes;
-  plan->columns = p->out_channels;
-  plan->lanes = gemm_vector_bytes() / plan->bytes;
-  plan->width = wide && plan->columns > 2 * plan->lanes ? 4 * plan->lanes : 2 * plan->lanes;
-  plan->in_place = plan->columns <= plan->width && plan->columns % plan->lanes == 0 &&
-                   conv_is_plain(p, CONV_DST);
-  if (plan->in_place) plan->width = plan->columns;
-  plan->panels = hr_div_ceil(plan->columns, plan->width);
+  plan->sizes.bytes = p->types.element_bytes;
+  plan->sizes.columns = p->out_channels;
+  plan->tiling.lanes = gemm_vector_bytes() / plan->sizes.bytes;
+  plan->tiling.width = wide && plan->sizes.columns > 2 * plan->tiling.lanes
+                           ? 4 * plan->tiling.lanes
+                           : 2 * plan->tiling.lanes;
+  plan->tiling.in_place = plan->sizes.columns <= plan->tiling.width &&
+                          plan->sizes.columns % plan->tiling.lanes == 0 &&
+                          conv_is_plain(p, CONV_DST);
+  if (plan->tiling.in_place) plan->tiling.width = plan->sizes.columns;
+  plan->tiling.panels = hr_div_ceil(plan->sizes.columns, plan->tiling.width);
   plan->merges = p->in_channels <= MERGED_CHANNELS && p->window[last] > 1 &&
                  p->dilation[last] == 1 && p->arrays[CONV_SRC].spatial[last] == p->in_channels;
-  plan->k = p->in_channels * (plan->merges ? p->window[last] : 1);
-  plan->taps = plan->positions = 1;
-  for (int d = 0; d < kept_axes(plan); d++) plan->taps *= p->window[d];
-  plan->positions = p->batch;
-  for (int d = 0; d < p->spatial; d++) plan->positions *= p->out[d];
-  plan->rows = best_rows(plan, !wide ? 4 : plan->width > 2 * plan->lanes ? 6 : 8);
-  plan->tap_tiles = hr_div_ceil(plan->k, plan->rows);
-  plan->tiles = plan->taps * plan->tap_tiles;
-  plan->sums_count = plan->tiles * plan->rows * plan->panels * plan->width;
+  plan->sizes.k = p->in_channels * (plan->merges ? p->window[last] : 1);
+  plan->sizes.taps = plan->sizes.positions = 1;
+  for (int d = 0; d < kept_axes(plan); d++) plan->sizes.taps *= p->window[d];
+  plan->sizes.positions = p->batch;
+  for (int d = 0; d < p->spatial; d++) plan->sizes.positions *= p->out[d];
+  int max_rows = plan->tiling.width > 2 * plan->tiling.lanes ? 6 : 8;
+  plan->tiling.rows = best_rows(plan, wide ? max_rows : 4);
+  plan->tiling.tap_tiles = hr_div_ceil(plan->sizes.k, plan->tiling.rows);
+  plan->tiling.tiles = plan->sizes.taps * plan->tiling.tap_tiles;
+  plan->scratch.sums_count =
+      plan->tiling.tiles * plan->tiling.rows * plan->tiling.panels * plan->tiling.width;
 }
 
 /* Divides the tiles first, then the positions. */
 static void plan_tasks(conv_weight_grad_t *plan) {
   int64_t workers = plan->workers;
-  plan->tile_parts = hr_min(workers, hr_max(1, plan->tiles / LEAST_TILES));
-  plan->place_parts = hr_min(workers / plan->tile_parts, hr_div_ceil(plan->positions, CHUNK));
+  plan->tile_parts = hr_min(workers, hr_max(1, plan->tiling.tiles / LEAST_TILES));
+  plan->place_parts = hr_min(workers / plan->tile_parts, hr_div_ceil(plan->sizes.positions, CHUNK));
   if (plan->place_parts < 1) plan->place_parts = 1;
 }
 
 static size_t assign_offsets(conv_weight_grad_t *plan) {
-  size_t each = 0, total = 0, bytes = (size_t)plan->bytes;
-  plan->results_at = scratch_reserve(&each, (size_t)(plan->panels * CHUNK * plan->width) * bytes);
-  plan->lists_at = scratch_reserve(&each, (size_t)(plan->taps * CHUNK) * sizeof(grad_position_t));
-  plan->counts_at = scratch_reserve(&each, (size_t)plan->taps * sizeof(int64_t));
-  plan->edge_copies_at =
-      scratch_reserve(&each, plan->merges ? (size_t)(plan->taps * CHUNK * plan->k) * bytes : 0);
-  plan->space_bytes = each;
-  plan->sums_at = scratch_reserve(&total, (size_t)(plan->place_parts * plan->sums_count) * bytes);
-  plan->spaces_at = scratch_reserve(&total, each * (size_t)plan->workers);
+  size_t each = 0, total = 0, bytes = (size_t)plan->sizes.bytes;
+  plan->scratch.results_at =
+      scratch_reserve(&each, (size_t)(plan->tiling.panels * CHUNK * plan->tiling.width) * bytes);
+  plan->scratch.lists_at =
+      scratch_reserve(&each, (size_t)(plan->sizes.taps * CHUNK) * sizeof(grad_position_t));
+  plan->scratch.counts_at = scratch_reserve(&each, (size_t)plan->sizes.taps * sizeof(int64_t));
+  plan->scratch.edge_copies_at = scratch_reserve(
+      &each, plan->merges ? (size_t)(plan->sizes.taps * CHUNK * plan->sizes.k) * bytes : 0);
+  plan->scratch.space_bytes = each;
+  plan->scratch.sums_at =
+      scratch_reserve(&total, (size_t)(plan->place_parts * plan->scratch.sums_count) * bytes);
+  plan->scratch.spaces_at = scratch_reserve(&total, each * (size_t)plan->workers);
   return total;
 }
 
@@ -381,7 +430,7 @@ hr_status_t conv_prepare_weight_grad(const op_native_target_t *target,
   plan->workers = target->workers > 0 ? target->workers : 1;
   plan_tiles(plan);
   plan_tasks(plan);
-  plan->add_tile = SIMD_FOREACH_REAL(add_tile, plan->bytes == 8);
+  plan->add_tile = SIMD_FOREACH_REAL(add_tile, plan->sizes.bytes == 8);
   out->scratch_bytes = assign_offsets(plan);
   out->plan = plan;
   return NULL;

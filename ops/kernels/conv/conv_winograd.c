@@ -118,9 +118,10 @@ typedef struct winograd_position {
 } winograd_position_t;
 
 static winograd_position_t position_of(const winograd_t *plan, int64_t tile) {
-  int64_t image = tile / (plan->rows * plan->columns);
-  int64_t at = tile % (plan->rows * plan->columns);
-  return (winograd_position_t){image, at / plan->columns * OUT_SIDE, at % plan->columns * OUT_SIDE};
+  int64_t image = tile / (plan->tiling.rows * plan->tiling.columns);
+  int64_t at = tile % (plan->tiling.rows * plan->tiling.columns);
+  return (winograd_position_t){image, at / plan->tiling.columns * OUT_SIDE,
+                               at % plan->tiling.columns * OUT_SIDE};
 }
 
 /* Addresses of a tile's 36 inputs. */
@@ -163,10 +164,10 @@ static void multiply_points(const winograd_run_t *r, int64_t tiles, int worker, 
   gemm_job_t job = plan->job;
   job.m = tiles;
   for (int64_t i = 0; i < POINTS; i++) {
-    job.a = space + plan->in_at + i * plan->in_plane * plan->element_bytes;
-    job.c = space + plan->out_at + i * plan->out_plane * plan->element_bytes;
+    job.a = space + plan->scratch.in_at + i * plan->tiling.in_plane * plan->element_bytes;
+    job.c = space + plan->scratch.out_at + i * plan->tiling.out_plane * plan->element_bytes;
     job.packed_b = r->packed + i * plan->weights.plane * plan->element_bytes;
-    gemm_run_serial(&job, worker, space + plan->gemm_at);
+    gemm_run_serial(&job, worker, space + plan->scratch.gemm_at);
   }
 }
 
@@ -175,20 +176,20 @@ static void read_tiles(const winograd_run_t *r, int64_t first, int64_t tiles, ch
   const winograd_t *plan = r->plan;
   int64_t channels = plan->problem->in_channels;
   const void *pointers[2][POINTS];
-  memset(space + plan->zeros_at, 0, plan->zeros_bytes);
-  find_pointers(r, first, space + plan->zeros_at, pointers[0]);
+  memset(space + plan->scratch.zeros_at, 0, plan->scratch.zeros_bytes);
+  find_pointers(r, first, space + plan->scratch.zeros_at, pointers[0]);
   for (int64_t i = 0; i < tiles; i++) {
-    char *to = space + plan->in_at + i * plan->in_line * plan->element_bytes;
-    find_pointers(r, first + (i + 1 < tiles ? i + 1 : i), space + plan->zeros_at,
+    char *to = space + plan->scratch.in_at + i * plan->tiling.in_line * plan->element_bytes;
+    find_pointers(r, first + (i + 1 < tiles ? i + 1 : i), space + plan->scratch.zeros_at,
                   pointers[(i + 1) % 2]);
-    plan->loops->tile_at_points(pointers[i % 2], pointers[(i + 1) % 2], channels, plan->in_plane,
-                                to);
+    plan->loops->tile_at_points(pointers[i % 2], pointers[(i + 1) % 2], channels,
+                                plan->tiling.in_plane, to);
   }
 }
 
 static void compute_directly(const winograd_run_t *r, int64_t tile, char *space, void *const *out) {
   const void *pointers[POINTS];
-  find_pointers(r, tile, space + r->plan->zeros_at, pointers);
+  find_pointers(r, tile, space + r->plan->scratch.zeros_at, pointers);
   for (int i = 0; i < OUT_SIDE * OUT_SIDE; i++)
     r->plan->loops->copy_directly(&r->weights, pointers + i / OUT_SIDE * SIDE + i % OUT_SIDE,
                                   out[i]);
@@ -198,9 +199,11 @@ static void write_tiles(const winograd_run_t *r, int64_t first, int64_t tiles, c
   const winograd_t *plan = r->plan;
   for (int64_t i = 0; i < tiles; i++) {
     void *out[OUT_SIDE * OUT_SIDE];
-    find_results(r, first + i, space + plan->spare_at, out);
-    const void *points = space + plan->out_at + i * plan->out_line * plan->element_bytes;
-    if (!plan->loops->tile_from_points(points, plan->problem->out_channels, plan->out_plane, out))
+    find_results(r, first + i, space + plan->scratch.spare_at, out);
+    const void *points =
+        space + plan->scratch.out_at + i * plan->tiling.out_line * plan->element_bytes;
+    if (!plan->loops->tile_from_points(points, plan->problem->out_channels, plan->tiling.out_plane,
+                                       out))
       compute_directly(r, first + i, space, out);
   }
 }
@@ -225,7 +228,7 @@ static void finish_row(const winograd_run_t *r, int64_t first, int64_t last, int
 
 static void finish_tiles(const winograd_run_t *r, int64_t first, int64_t tiles, int worker) {
   for (int64_t end = first + tiles, next; first < end; first = next) {
-    next = (first / r->plan->columns + 1) * r->plan->columns;
+    next = (first / r->plan->tiling.columns + 1) * r->plan->tiling.columns;
     if (next > end) next = end;
     finish_row(r, first, next, worker);
   }
@@ -233,9 +236,9 @@ static void finish_tiles(const winograd_run_t *r, int64_t first, int64_t tiles, 
 
 /* Tiles [begin, end), a block at a time. */
 static void run_tiles(const winograd_run_t *r, int64_t begin, int64_t end, int worker) {
-  char *space = r->spaces + (size_t)worker * r->plan->space_bytes;
+  char *space = r->spaces + (size_t)worker * r->plan->scratch.space_bytes;
   for (int64_t first = begin, tiles; first < end; first += tiles) {
-    tiles = end - first < r->plan->unit ? end - first : r->plan->unit;
+    tiles = end - first < r->plan->tiling.unit ? end - first : r->plan->tiling.unit;
     read_tiles(r, first, tiles, space);
     multiply_points(r, tiles, worker, space);
     write_tiles(r, first, tiles, space);
@@ -246,8 +249,9 @@ static void run_tiles(const winograd_run_t *r, int64_t begin, int64_t end, int w
 static void run_blocks(void *context, int64_t begin, int64_t end, int worker) {
   const winograd_run_t *r = context;
   const winograd_t *plan = r->plan;
-  int64_t limit = end * plan->unit;
-  run_tiles(r, begin * plan->unit, limit < plan->tiles ? limit : plan->tiles, worker);
+  int64_t limit = end * plan->tiling.unit;
+  run_tiles(r, begin * plan->tiling.unit, limit < plan->tiling.count ? limit : plan->tiling.count,
+            worker);
 }
 
 /* Images whose channels are apart are turned on the way, while they stay in the caches. */
@@ -256,12 +260,12 @@ static void run_images(void *context, int64_t begin, int64_t end, int worker) {
   const winograd_t *plan = r->plan;
   const conv_problem_t *p = plan->problem;
   int64_t bytes = plan->element_bytes;
-  int64_t tiles = plan->tiles / p->batch;
+  int64_t tiles = plan->tiling.count / p->batch;
   int64_t in_line = p->in_channels * bytes;
   int64_t out_line = p->out_channels * bytes;
   int64_t in_image = plan->src.plane * in_line;
   int64_t out_image = plan->dst.plane * out_line;
-  char *space = r->spaces + (size_t)worker * plan->space_bytes;
+  char *space = r->spaces + (size_t)worker * plan->scratch.space_bytes;
   char *src = space + plan->src.at;
   char *dst = space + plan->dst.at;
   for (int64_t i = begin; i < end; i++) {
@@ -289,7 +293,7 @@ static winograd_weights_t weights_of(const winograd_t *plan, const void *data) {
 /* --- gradients of weights --- */
 
 static char *space_of(const winograd_run_t *r, int64_t part) {
-  return r->spaces + (size_t)part * r->plan->space_bytes;
+  return r->spaces + (size_t)part * r->plan->scratch.space_bytes;
 }
 
 /* One part's sums of the products of a block; those of the first block are set. */
@@ -301,10 +305,10 @@ static void add_products(const winograd_run_t *r, int64_t tiles, bool first, int
   job.k = tiles;
   job.mode = first ? GEMM_SET : GEMM_ADD;
   for (int64_t i = 0; i < POINTS; i++) {
-    job.a = space + plan->in_at + (size_t)(i * plan->in_plane * bytes);
-    job.b = space + plan->out_at + (size_t)(i * plan->out_plane * bytes);
-    job.c = space + plan->sums_at + (size_t)(i * plan->sums_plane * bytes);
-    gemm_run_serial(&job, worker, space + plan->gemm_at);
+    job.a = space + plan->scratch.in_at + (size_t)(i * plan->tiling.in_plane * bytes);
+    job.b = space + plan->scratch.out_at + (size_t)(i * plan->tiling.out_plane * bytes);
+    job.c = space + plan->scratch.sums_at + (size_t)(i * plan->sums.plane * bytes);
+    gemm_run_serial(&job, worker, space + plan->scratch.gemm_at);
   }
 }
 
@@ -312,10 +316,10 @@ static void read_results(const winograd_run_t *r, int64_t first, int64_t tiles, 
   const winograd_t *plan = r->plan;
   for (int64_t i = 0; i < tiles; i++) {
     void *pointers[OUT_SIDE * OUT_SIDE];
-    find_results(r, first + i, space + plan->zeros_at, pointers);
-    plan->loops->results_at_points((const void *const *)pointers, plan->problem->out_channels,
-                                   plan->out_plane,
-                                   space + plan->out_at + i * plan->out_line * plan->element_bytes);
+    find_results(r, first + i, space + plan->scratch.zeros_at, pointers);
+    plan->loops->results_at_points(
+        (const void *const *)pointers, plan->problem->out_channels, plan->tiling.out_plane,
+        space + plan->scratch.out_at + i * plan->tiling.out_line * plan->element_bytes);
   }
 }
 
@@ -323,13 +327,13 @@ static void run_part(void *context, int64_t begin, int64_t end, int worker) {
   const winograd_run_t *r = context;
   const winograd_t *plan = r->plan;
   for (int64_t part = begin; part < end; part++) {
-    int64_t block = plan->blocks * part / plan->parts;
-    int64_t limit = plan->blocks * (part + 1) / plan->parts;
+    int64_t block = plan->tiling.blocks * part / plan->sums.parts;
+    int64_t limit = plan->tiling.blocks * (part + 1) / plan->sums.parts;
     char *space = space_of(r, part);
     for (int64_t i = block; i < limit; i++) {
-      int64_t first = i * plan->unit;
-      int64_t left = plan->tiles - first;
-      int64_t tiles = left < plan->unit ? left : plan->unit;
+      int64_t first = i * plan->tiling.unit;
+      int64_t left = plan->tiling.count - first;
+      int64_t tiles = left < plan->tiling.unit ? left : plan->tiling.unit;
       read_tiles(r, first, tiles, space);
       read_results(r, first, tiles, space);
       add_products(r, tiles, i == block, worker, space);
@@ -339,7 +343,7 @@ static void run_part(void *context, int64_t begin, int64_t end, int worker) {
 
 static void find_both(const void *context, int64_t tile, const void **in, const void **out) {
   const winograd_run_t *r = context;
-  void *zeros = space_of(r, 0) + r->plan->zeros_at;
+  void *zeros = space_of(r, 0) + r->plan->scratch.zeros_at;
   find_pointers(r, tile, zeros, in);
   find_results(r, tile, NULL, (void **)out);
 }
@@ -354,21 +358,21 @@ static void finish_gradients(void *context, int64_t begin, int64_t end, int work
 static void run_gradients(hr_workers_t *workers, const winograd_run_t *r, void *to) {
   const winograd_t *plan = r->plan;
   const winograd_weights_t *w = &plan->weights;
-  winograd_gradients_t g = {.sums = r->spaces + plan->sums_at,
-                            .parts = plan->parts,
-                            .part_step = (int64_t)plan->space_bytes / plan->element_bytes,
-                            .plane = plan->sums_plane,
+  winograd_gradients_t g = {.sums = r->spaces + plan->scratch.sums_at,
+                            .parts = plan->sums.parts,
+                            .part_step = (int64_t)plan->scratch.space_bytes / plan->element_bytes,
+                            .plane = plan->sums.plane,
                             .row = plan->job.c_row,
                             .in_channels = w->in_channels,
                             .out_channels = w->out_channels,
-                            .tiles = plan->tiles,
+                            .tiles = plan->tiling.count,
                             .in_step = w->in_step,
                             .out_step = w->out_step,
                             .find = find_both,
                             .context = r};
   g.to = (char *)to + plan->problem->arrays[CONV_WEI].start * plan->element_bytes;
   memcpy(g.tap_offsets, w->tap_offsets, sizeof g.tap_offsets);
-  hr_workers_for(workers, plan->parts, 1, run_part, (void *)r);
+  hr_workers_for(workers, plan->sums.parts, 1, run_part, (void *)r);
   hr_workers_split(workers, w->in_channels, 4, finish_gradients, &g);
 }
 
@@ -384,7 +388,7 @@ static hr_status_t run_weights(const op_native_run_t *run, const winograd_t *pla
                                void *const *out) {
   char *scratch = run->scratch;
   hr_workers_t *workers = native_workers(run, plan->workers);
-  winograd_run_t r = {.plan = plan, .spaces = scratch + plan->spaces_at};
+  winograd_run_t r = {.plan = plan, .spaces = scratch + plan->scratch.spaces_at};
   r.src = in_order(workers, &plan->src, in[0], scratch);
   r.dst = (char *)in_order(workers, &plan->dst, in[1], scratch);
   run_gradients(workers, &r, out[0]);
@@ -400,8 +404,8 @@ hr_status_t conv_run_winograd(const op_native_run_t *run, const void *plan_, voi
   winograd_run_t r = {
       .plan = plan, .weights = weights_of(plan, in[1]), .dst = out[0], .epilogue = run->epilogue};
   r.src = plan->by_images ? in[0] : in_order(workers, &plan->src, in[0], scratch);
-  r.packed = scratch + plan->packed_at;
-  r.spaces = scratch + plan->spaces_at;
+  r.packed = scratch + plan->scratch.packed_at;
+  r.spaces = scratch + plan->scratch.spaces_at;
   if (plan->packed)
     r.packed = (char *)plan->packed;
   else
@@ -411,7 +415,7 @@ hr_status_t conv_run_winograd(const op_native_run_t *run, const void *plan_, voi
     return NULL;
   }
   if (plan->dst.order) r.dst = scratch + plan->dst.at;
-  hr_workers_for(workers, plan->blocks, 1, run_blocks, &r);
+  hr_workers_for(workers, plan->tiling.blocks, 1, run_blocks, &r);
   if (plan->dst.order) native_transpose_run(workers, plan->dst.order, out[0], r.dst);
   return NULL;
 }

@@ -57,24 +57,48 @@ typedef struct winograd_array {
                     run_images; else 0 */
 } winograd_array_t;
 
+/* The tiles of the images, and the blocks in which they are transformed and multiplied. Strides in
+ * elements. */
+typedef struct winograd_tiling {
+  int64_t rows, columns;       /* tiles of an image */
+  int64_t count;               /* tiles of all images */
+  int64_t unit;                /* tiles of a block */
+  int64_t blocks;              /* blocks of all tiles */
+  int64_t in_plane, out_plane; /* elements of a point of a block */
+  int64_t in_line, out_line;   /* elements of a tile within it */
+} winograd_tiling_t;
+
+/* Gradients of weights: parts of the tiles that have sums of their own. */
+typedef struct winograd_sums {
+  int parts;
+  int64_t plane; /* elements of a point of the sums */
+} winograd_sums_t;
+
+/* Offsets in bytes: of the packed weights and of the workers' spaces within the step's scratch
+ * memory, the others within a worker's space. */
+typedef struct winograd_scratch {
+  size_t packed_at;
+  size_t spaces_at, space_bytes;
+  size_t in_at, out_at;
+  size_t zeros_at, zeros_bytes;
+  size_t spare_at;
+  size_t gemm_at;
+  size_t sums_at;
+} winograd_scratch_t;
+
 typedef struct winograd {
   const conv_problem_t *problem;
   winograd_array_t src, dst;
   const winograd_loops_t *loops;
   int workers;
-  int64_t element_bytes, rows, columns; /* tiles of an image */
-  int64_t tiles, unit, blocks;          /* tiles in all and of a block */
-  gemm_job_t job;                       /* of a point of a block, without addresses */
-  int64_t in_plane, out_plane;          /* elements of a point of a block */
-  int64_t in_line, out_line;            /* of a tile in it */
-  int parts;                  /* gradients of weights: parts that have sums of their own */
-  int64_t sums_plane;         /* elements of a point of these */
-  size_t sums_at;             /* in a space */
+  int64_t element_bytes;
+  bool by_images; /* a worker does whole images */
+  winograd_tiling_t tiling;
+  gemm_job_t job;             /* product of one point of a block, without addresses */
   winograd_weights_t weights; /* without address */
   const void *packed;         /* transformed when planned, of constant weights; else NULL */
-  size_t packed_at, spaces_at, space_bytes;                       /* spaces: one a worker */
-  bool by_images;                                                 /* a worker does whole images */
-  size_t in_at, out_at, zeros_at, zeros_bytes, spare_at, gemm_at; /* in a space */
+  winograd_sums_t sums;
+  winograd_scratch_t scratch;
 } winograd_t;
 
 /* Whether types and window are supported. */

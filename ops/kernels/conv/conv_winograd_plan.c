@@ -27,7 +27,8 @@ bool winograd_has_form(const conv_problem_t *p) {
  * all points, and brought to them in every run if they are not known. */
 static bool is_cheaper(const winograd_t *plan) {
   const conv_problem_t *p = plan->problem;
-  double in = (double)p->in_channels, out = (double)p->out_channels, tiles = (double)plan->tiles;
+  double in = (double)p->in_channels, out = (double)p->out_channels,
+         tiles = (double)plan->tiling.count;
   double cost = tiles * POINTS * (in * out + 12 * (in + out)) +
                 POINTS * (p->constant_weights ? 20 : 60) * in * out;
   return cost < 0.4 * p->flops;
@@ -35,14 +36,14 @@ static bool is_cheaper(const winograd_t *plan) {
 
 static void plan_tiles(winograd_t *plan) {
   const conv_problem_t *p = plan->problem;
-  plan->rows = hr_div_ceil(p->out[0], OUT_SIDE);
-  plan->columns = hr_div_ceil(p->out[1], OUT_SIDE);
-  plan->tiles = p->batch * plan->rows * plan->columns;
+  plan->tiling.rows = hr_div_ceil(p->out[0], OUT_SIDE);
+  plan->tiling.columns = hr_div_ceil(p->out[1], OUT_SIDE);
+  plan->tiling.count = p->batch * plan->tiling.rows * plan->tiling.columns;
   int64_t unit = BLOCK_BYTES / (POINTS * (p->in_channels + p->out_channels) * plan->element_bytes);
   if (unit < LEAST_UNIT) unit = LEAST_UNIT;
-  int64_t blocks = hr_workers_balance(hr_div_ceil(plan->tiles, unit), plan->workers);
-  plan->unit = hr_div_ceil(hr_div_ceil(plan->tiles, blocks), TILE_UNIT) * TILE_UNIT;
-  plan->blocks = hr_div_ceil(plan->tiles, plan->unit);
+  int64_t blocks = hr_workers_balance(hr_div_ceil(plan->tiling.count, unit), plan->workers);
+  plan->tiling.unit = hr_div_ceil(hr_div_ceil(plan->tiling.count, blocks), TILE_UNIT) * TILE_UNIT;
+  plan->tiling.blocks = hr_div_ceil(plan->tiling.count, plan->tiling.unit);
 }
 
 /* Reals of a line of so many vectors: long ones, and planes of them, do not all start in the same
@@ -55,26 +56,29 @@ static void plan_product(winograd_t *plan) {
   const conv_problem_t *p = plan->problem;
   int64_t in = hr_div_ceil(p->in_channels, MIN_CHANNELS);
   int64_t out = hr_div_ceil(p->out_channels, MIN_CHANNELS);
-  plan->in_line = line_of(in);
-  plan->out_line = line_of(out);
-  plan->in_plane = (plan->unit * plan->in_line / MIN_CHANNELS | 1) * MIN_CHANNELS;
-  plan->out_plane = (plan->unit * plan->out_line / MIN_CHANNELS | 1) * MIN_CHANNELS;
+  plan->tiling.in_line = line_of(in);
+  plan->tiling.out_line = line_of(out);
+  plan->tiling.in_plane =
+      (plan->tiling.unit * plan->tiling.in_line / MIN_CHANNELS | 1) * MIN_CHANNELS;
+  plan->tiling.out_plane =
+      (plan->tiling.unit * plan->tiling.out_line / MIN_CHANNELS | 1) * MIN_CHANNELS;
   plan->job = (gemm_job_t){.dtype = p->types.real,
-                           .m = plan->unit,
+                           .m = plan->tiling.unit,
                            .n = out * MIN_CHANNELS,
                            .k = p->in_channels,
-                           .a_row = plan->in_line,
+                           .a_row = plan->tiling.in_line,
                            .a_col = 1,
-                           .c_row = plan->out_line};
+                           .c_row = plan->tiling.out_line};
   if (p->kind != CONV_WEIGHTS) return;
   plan->job.m = p->in_channels;
-  plan->job.k = plan->unit;
+  plan->job.k = plan->tiling.unit;
   plan->job.a_row = 1;
-  plan->job.a_col = plan->in_line;
-  plan->job.b_row = plan->out_line;
+  plan->job.a_col = plan->tiling.in_line;
+  plan->job.b_row = plan->tiling.out_line;
   plan->job.b_col = 1;
-  plan->parts = (int)(plan->blocks < plan->workers ? plan->blocks : plan->workers);
-  plan->sums_plane = (p->in_channels * plan->out_line / MIN_CHANNELS | 1) * MIN_CHANNELS;
+  plan->sums.parts =
+      (int)(plan->tiling.blocks < plan->workers ? plan->tiling.blocks : plan->workers);
+  plan->sums.plane = (p->in_channels * plan->tiling.out_line / MIN_CHANNELS | 1) * MIN_CHANNELS;
 }
 
 static void plan_weights(winograd_t *plan) {
@@ -166,22 +170,22 @@ size_t winograd_plan_scratch(winograd_t *plan) {
   const conv_problem_t *p = plan->problem;
   size_t total = 0, each = 0, bytes = (size_t)plan->element_bytes;
   int64_t longest = p->in_channels > p->out_channels ? p->in_channels : p->out_channels;
-  plan->in_at = scratch_reserve(&each, POINTS * (size_t)plan->in_plane * bytes);
-  plan->out_at = scratch_reserve(&each, POINTS * (size_t)plan->out_plane * bytes);
-  plan->zeros_at = scratch_reserve(&each, (size_t)longest * bytes);
-  plan->sums_at = scratch_reserve(&each, POINTS * (size_t)plan->sums_plane * bytes);
-  plan->spare_at = scratch_reserve(&each, (size_t)p->out_channels * bytes);
-  plan->gemm_at = scratch_reserve(&each, gemm_space_bytes(&plan->job));
+  plan->scratch.in_at = scratch_reserve(&each, POINTS * (size_t)plan->tiling.in_plane * bytes);
+  plan->scratch.out_at = scratch_reserve(&each, POINTS * (size_t)plan->tiling.out_plane * bytes);
+  plan->scratch.zeros_at = scratch_reserve(&each, (size_t)longest * bytes);
+  plan->scratch.sums_at = scratch_reserve(&each, POINTS * (size_t)plan->sums.plane * bytes);
+  plan->scratch.spare_at = scratch_reserve(&each, (size_t)p->out_channels * bytes);
+  plan->scratch.gemm_at = scratch_reserve(&each, gemm_space_bytes(&plan->job));
   if (plan->by_images) {
     plan->src.at = scratch_reserve(&each, (size_t)(plan->src.plane * p->in_channels) * bytes);
     plan->dst.at = scratch_reserve(&each, (size_t)(plan->dst.plane * p->out_channels) * bytes);
   }
-  plan->space_bytes = each;
-  plan->zeros_bytes = (size_t)longest * bytes;
-  plan->packed_at = scratch_reserve(
+  plan->scratch.space_bytes = each;
+  plan->scratch.zeros_bytes = (size_t)longest * bytes;
+  plan->scratch.packed_at = scratch_reserve(
       &total, plan->packed || p->kind == CONV_WEIGHTS ? 0 : winograd_packed_bytes(plan));
   if (!plan->by_images) set_ordered(plan, &total);
-  plan->spaces_at = scratch_reserve(&total, each * (size_t)plan->workers);
+  plan->scratch.spaces_at = scratch_reserve(&total, each * (size_t)plan->workers);
   return total;
 }
 

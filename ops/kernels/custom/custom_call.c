@@ -48,6 +48,7 @@ const hlo_layout_t *custom_result_layout(const hlo_instr_t *instr, int k) {
   return shape ? shape->layout : NULL;
 }
 
+/* Takes the references of `parts` over, also after a failure. */
 hr_status_t custom_result(const hlo_shape_t *out_shape, int count, hlo_value_t **parts,
                           hlo_value_t **out_value) {
   hr_status_t st = NULL;
@@ -72,6 +73,7 @@ static void frame_position(const hlo_module_t *module, int64_t frame, hr_str_t *
   *line = source->line;
 }
 
+/* " (op name at file:line)" from the metadata, for messages; empty if there is none. */
 hr_status_t custom_origin(hr_arena_t *arena, const hlo_instr_t *instr, const char **out_text) {
   const hlo_metadata_t *metadata = instr->extra ? instr->extra->metadata : NULL;
   *out_text = "";
@@ -87,6 +89,8 @@ hr_status_t custom_origin(hr_arena_t *arena, const hlo_instr_t *instr, const cha
   return NULL;
 }
 
+/* UNSUPPORTED with where the program calls it, the nearest name, and why a library of the host
+ * that has it was refused. */
 static hr_status_t unknown_target(hr_arena_t *arena, const hlo_instr_t *instr, hr_str_t target) {
   const char *origin;
   HR_TRY(custom_origin(arena, instr, &origin));
@@ -104,6 +108,7 @@ typedef struct call_plan {
   const void *plan;  /* the kernel's own */
 } call_plan_t;
 
+/* The kernel sees the instruction without the operands that only give sizes of dynamic results. */
 static hr_status_t prepare_custom_call(hr_arena_t *arena, const op_step_t *step,
                                        const void **out_plan) {
   hr_str_t target = op_custom_call_target(step->instr);
@@ -141,6 +146,7 @@ typedef struct native_call_plan {
   const void *plan;
 } native_call_plan_t;
 
+/* Native kernels of targets that have one, with the plan wrapped so that run finds it. */
 static hr_status_t prepare_native_call(const op_native_target_t *target, const op_step_t *step,
                                        op_native_step_t *out) {
   const op_custom_call_t *call = op_custom_call_find(op_custom_call_target(step->instr));

@@ -40,7 +40,8 @@ static uint64_t ulp_distance(hr_dtype_t part, uint64_t a, uint64_t b) {
   const hr_float_format_t *format = hr_float_format(part);
   if (format->specials == HR_SPECIALS_E8M0) return a > b ? a - b : b - a;
   uint64_t sign = UINT64_C(1) << (format->bits - 1), p = a & ~sign, q = b & ~sign;
-  return (a ^ b) & sign ? p + q : p > q ? p - q : q - p;
+  if ((a ^ b) & sign) return p + q;
+  return p > q ? p - q : q - p;
 }
 
 /* How far two numbers are apart in the measure of the check; true if that is too far. */

@@ -32,9 +32,10 @@ typedef struct eigen_call {
 
 typedef struct eigen_batch {
   const lapack_plan_t *plan;
-  eigen_call_t first; /* of matrix 0 and worker 0 */
+  eigen_call_t first; /* call for matrix 0 by worker 0 */
 } eigen_batch_t;
 
+/* Complex routines (heevd) take a real workspace besides. */
 static void call_syevd(const lapack_plan_t *plan, eigen_call_t *c) {
   if (plan->is_complex)
     plan->routine(&c->mode, &c->uplo, &c->n, c->a, &c->n, c->w, c->work, &c->size, c->real_work,
@@ -65,12 +66,14 @@ static hr_status_t syevd_spaces(const lapack_run_t *run, eigen_call_t *c) {
   return lapack_space(run, HR_S32, c->int_size, &c->ints);
 }
 
+/* Matrix i with the workspaces of its worker. */
 static void call_syevd_of_batch(const void *call, int64_t i, int worker) {
   const eigen_batch_t *batch = call;
   const lapack_plan_t *plan = batch->plan;
   eigen_call_t c = batch->first;
-  c.a = lapack_at(c.a, i, (int64_t)c.n * c.n, plan->dtype),
-  c.w = lapack_at(c.w, i, c.n, plan->real), c.info += i;
+  c.a = lapack_at(c.a, i, (int64_t)c.n * c.n, plan->dtype);
+  c.w = lapack_at(c.w, i, c.n, plan->real);
+  c.info += i;
   c.work = lapack_at(c.work, worker, c.size, plan->dtype);
   c.real_work = lapack_at(c.real_work, worker, c.real_size, plan->real);
   c.ints = lapack_at(c.ints, worker, c.int_size, HR_S32);
@@ -89,7 +92,7 @@ static hr_status_t run_syevd(op_env_t *env, const op_step_t *step, hlo_value_t *
   HR_TRY(lapack_new_result(&run, 2, &info));
   if (n == 0 || plan->batch == 0) return lapack_finish(&run, out_value);
   eigen_call_t c = {.mode = 'V', .n = n, .a = a, .w = w, .info = info};
-  c.uplo = plan->scalars ? (lapack_scalar(&run, 0) ? 'L' : 'U') : lapack_char_option(&run, "uplo");
+  c.uplo = lapack_uplo(&run, 0);
   if (!plan->scalars) c.mode = lapack_char_option(&run, "mode");
   HR_TRY(syevd_spaces(&run, &c));
   eigen_batch_t batch = {plan, c};
@@ -104,12 +107,16 @@ const op_kernel_t custom_syevd = {prepare_syevd, run_syevd};
  * other results. */
 enum { EV_W, EV_WI, EV_VL, EV_VR, EV_INFO };
 
+/* Real matrices give eigenvalues in two arrays, real and imaginary parts; complex ones in one,
+ * so that roles behind it move. */
 static hr_status_t prepare_geev(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   static const lapack_form_t form = {4, 1, 0, 2, {"geev", "geev"}};
   lapack_plan_t *plan;
   HR_TRY(lapack_begin(arena, step, &form, &plan));
   hr_dtype_t complex_ = plan->is_double ? HR_C128 : HR_C64;
-  int skipped = plan->scalars == 0 ? 0 : plan->is_complex ? 2 : 3, n = plan->n;
+  int workspaces = plan->is_complex ? 2 : 3;
+  int skipped = plan->scalars ? workspaces : 0;
+  int n = plan->n;
   for (int role = 0; role < LAPACK_ROLES; role++)
     plan->results[role] = role + skipped - (plan->is_complex && role >= EV_WI);
   HR_TRY(lapack_check_operand(step, plan, 0, plan->dtype, 2, n, n));
@@ -130,6 +137,7 @@ typedef struct geev_call {
   int32_t *info;
 } geev_call_t;
 
+/* Complex routines have no wi and a real workspace instead. */
 static void call_geev(const lapack_plan_t *plan, geev_call_t *c) {
   if (plan->is_complex)
     plan->routine(&c->left, &c->right, &c->n, c->a, &c->n, c->w, c->vl, &c->n, c->vr, &c->n,
@@ -139,6 +147,7 @@ static void call_geev(const lapack_plan_t *plan, geev_call_t *c) {
                   c->work, &c->size, c->info, ONE_CHAR, ONE_CHAR);
 }
 
+/* geev may not end on a matrix with a NaN: such a matrix gets info -4, as in JAX, and no call. */
 static bool all_finite(const lapack_plan_t *plan, const void *data, int64_t count) {
   count *= plan->is_complex ? 2 : 1;
   for (int64_t i = 0; i < count; i++)
@@ -160,6 +169,8 @@ static bool all_finite(const lapack_plan_t *plan, const void *data, int64_t coun
     if (imag) j++;                                                         \
   }
 
+/* LAPACK packs the vectors of a conjugate pair as two real columns, the real and the imaginary
+ * part. */
 static void unpack_vectors(const lapack_plan_t *plan, const void *packed, const void *wi,
                            void *vectors) {
   int n = plan->n;
@@ -171,18 +182,21 @@ static void unpack_vectors(const lapack_plan_t *plan, const void *packed, const 
 
 /* One matrix; vl and vr are where complex vectors go, c's are where the routine writes. */
 static void geev_one(const lapack_plan_t *plan, geev_call_t *c, void *vl, void *vr) {
-  if (!all_finite(plan, c->a,
-                  (int64_t)c->n * c->n)) { /* the routine might not end; this is what JAX's does */
+  if (!all_finite(plan, c->a, (int64_t)c->n * c->n)) {
     *c->info = -4;
     return;
   }
-  if (plan->is_complex) c->vl = vl, c->vr = vr;
+  if (plan->is_complex) {
+    c->vl = vl;
+    c->vr = vr;
+  }
   call_geev(plan, c);
   if (plan->is_complex) return;
   if (c->left == 'V') unpack_vectors(plan, c->vl, c->wi, vl);
   if (c->right == 'V') unpack_vectors(plan, c->vr, c->wi, vr);
 }
 
+/* Workspaces of one matrix at a time; vl and vr take the packed vectors of real matrices. */
 static hr_status_t geev_spaces(const lapack_run_t *run, geev_call_t *c) {
   int64_t n = c->n;
   double query[2];
@@ -211,14 +225,13 @@ static hr_status_t run_geev(op_env_t *env, const op_step_t *step, hlo_value_t *c
   HR_TRY(lapack_new_result(&run, EV_INFO, &info));
   if (n == 0 || plan->batch == 0) return lapack_finish(&run, out_value);
   geev_call_t c = {.n = n, .a = a, .w = w, .wi = wi, .info = info};
-  c.left = plan->scalars ? (lapack_scalar(&run, 2) == 'V' ? 'V' : 'N')
-                         : lapack_char_option(&run, "compute_left");
-  c.right = plan->scalars ? (lapack_scalar(&run, 3) == 'V' ? 'V' : 'N')
-                          : lapack_char_option(&run, "compute_right");
+  c.left = lapack_vectors_mode(&run, 2, "compute_left");
+  c.right = lapack_vectors_mode(&run, 3, "compute_right");
   HR_TRY(geev_spaces(&run, &c));
   for (int64_t i = 0; i < plan->batch; i++) {
     int64_t size = (int64_t)n * n;
-    c.a = lapack_at(a, i, size, run.dtype), c.w = lapack_at(w, i, n, run.dtype),
+    c.a = lapack_at(a, i, size, run.dtype);
+    c.w = lapack_at(w, i, n, run.dtype);
     c.info = (int32_t *)info + i;
     if (wi) c.wi = lapack_at(wi, i, n, run.dtype);
     geev_one(plan, &c, lapack_at(vl, i, size, complex_), lapack_at(vr, i, size, complex_));
@@ -233,12 +246,14 @@ const op_kernel_t custom_geev = {prepare_geev, run_geev};
  * info. */
 enum { ES_T, ES_VS, ES_W, ES_WI, ES_SDIM, ES_INFO };
 
+/* Results by role in the typed and the old form, real and complex. */
 static void place_gees_results(lapack_plan_t *plan) {
   static const int typed[2][LAPACK_ROLES] = {{0, 1, 2, 3, 4, 5}, {0, 1, 2, -1, 3, 4}};
   static const int old[2][LAPACK_ROLES] = {{0, 3, 1, 2, 4, 5}, {0, 3, 2, -1, 4, 5}};
   memcpy(plan->results, (plan->scalars ? old : typed)[plan->is_complex], sizeof plan->results);
 }
 
+/* Schur form; sorting is not supported, as it calls back into the program. */
 static hr_status_t prepare_gees(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   static const lapack_form_t form = {4, 1, 0, 2, {"gees", "gees"}};
   lapack_plan_t *plan;
@@ -264,6 +279,7 @@ typedef struct gees_call {
   int32_t *sdim, *info;
 } gees_call_t;
 
+/* Without a selection function. */
 static void call_gees(const lapack_plan_t *plan, gees_call_t *c) {
   if (plan->is_complex)
     plan->routine(&c->mode, &c->sort, NULL, &c->n, c->a, &c->n, c->sdim, c->w, c->vs, &c->n,
@@ -299,8 +315,7 @@ static hr_status_t run_gees(op_env_t *env, const op_step_t *step, hlo_value_t *c
   if (n == 0 || plan->batch == 0) return lapack_finish(&run, out_value);
   gees_call_t c = {
       .sort = 'N', .n = n, .a = a, .vs = vs, .w = w, .wi = wi, .sdim = sdim, .info = info};
-  c.mode = plan->scalars ? (lapack_scalar(&run, 2) == 'V' ? 'V' : 'N')
-                         : lapack_char_option(&run, "mode");
+  c.mode = lapack_vectors_mode(&run, 2, "mode");
   HR_TRY(gees_spaces(&run, &c));
   for (int64_t i = 0; i < plan->batch; i++) {
     int64_t size = (int64_t)n * n;
@@ -332,6 +347,7 @@ static hr_status_t prepare_gehrd(hr_arena_t *arena, const op_step_t *step, const
   return NULL;
 }
 
+/* Rows low to high, counted from 1, are reduced; those outside are taken as triangular already. */
 static hr_status_t gehrd_range(const lapack_run_t *run, int *low, int *high) {
   const lapack_plan_t *plan = run->plan;
   int64_t first = plan->scalars ? lapack_scalar(run, 1) : mlir_dict_int(plan->options, "low", 1);
@@ -398,8 +414,7 @@ static hr_status_t run_sytrd(op_env_t *env, const op_step_t *step, hlo_value_t *
   HR_TRY(lapack_new_result(&run, 2, &e));
   HR_TRY(lapack_new_result(&run, 3, &tau));
   HR_TRY(lapack_new_result(&run, 4, &info));
-  char uplo =
-      plan->scalars ? (lapack_scalar(&run, 1) ? 'L' : 'U') : lapack_char_option(&run, "uplo");
+  char uplo = lapack_uplo(&run, 1);
   if (n == 0 || plan->batch == 0) return lapack_finish(&run, out_value);
   plan->routine(&uplo, &n, a, &n, d, e, tau, query, &size, info, ONE_CHAR);
   HR_TRY(lapack_queried(&run, query, n, &size, &work));

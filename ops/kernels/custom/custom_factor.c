@@ -19,6 +19,7 @@ static hr_status_t prepare_potrf(hr_arena_t *arena, const op_step_t *step, const
   return lapack_check_char_option(step, plan, "uplo", "LU");
 }
 
+/* The other triangle of the result is that of the operand, as LAPACK leaves it. */
 static hr_status_t run_potrf(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                              hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;
@@ -27,8 +28,7 @@ static hr_status_t run_potrf(op_env_t *env, const op_step_t *step, hlo_value_t *
   HR_TRY(lapack_run_init(env, step, in, &run));
   HR_TRY(lapack_load_into(&run, 0, 0, &a));
   HR_TRY(lapack_new_result(&run, 1, &info));
-  char uplo =
-      plan->scalars ? (lapack_scalar(&run, 0) ? 'L' : 'U') : lapack_char_option(&run, "uplo");
+  char uplo = lapack_uplo(&run, 0);
   int n = plan->n;
   for (int64_t i = 0; i < plan->batch && n; i++)
     plan->routine(&uplo, &n, lapack_at(a, i, (int64_t)n * n, run.dtype), &n, (int32_t *)info + i,
@@ -55,6 +55,7 @@ typedef struct getrf_call {
   int32_t *info;
 } getrf_call_t;
 
+/* Matrix i of the batch; pivots count from 1. */
 static void call_getrf(const void *call, int64_t i, int worker) {
   const getrf_call_t *c = call;
   const lapack_plan_t *plan = c->plan;
@@ -98,6 +99,7 @@ typedef struct geqrf_call {
   int size;
 } geqrf_call_t;
 
+/* Matrix i with the workspace of its worker. */
 static void call_geqrf(const void *call, int64_t i, int worker) {
   const geqrf_call_t *c = call;
   const lapack_plan_t *plan = c->plan;
@@ -140,6 +142,7 @@ static hr_status_t prepare_geqp3(hr_arena_t *arena, const op_step_t *step, const
   return NULL;
 }
 
+/* Complex types take a real workspace besides. */
 static void call_geqp3(const lapack_plan_t *plan, void *a, void *pivots, void *tau, void *work,
                        const int *size, void *real_work) {
   int info, m = (int)hr_max(1, plan->m);
@@ -149,6 +152,7 @@ static void call_geqp3(const lapack_plan_t *plan, void *a, void *pivots, void *t
     plan->routine(&plan->m, &plan->n, a, &m, pivots, tau, work, size, &info);
 }
 
+/* Pivots come in as zeros for free columns and go out as the permutation. */
 static hr_status_t run_geqp3(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                              hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;
@@ -245,6 +249,7 @@ static hr_status_t prepare_ormqr(hr_arena_t *arena, const op_step_t *step, const
   return NULL;
 }
 
+/* Multiplies by Q without forming it; complex matrices are transposed conjugately. */
 static hr_status_t run_ormqr(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                              hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;
@@ -278,6 +283,7 @@ const op_kernel_t custom_ormqr = {prepare_ormqr, run_ormqr};
  * Old: left, lower, trans, unit, m, n, batch, alpha, a, b. */
 enum { OLD_LEFT, OLD_LOWER, OLD_TRANS, OLD_UNIT, OLD_ALPHA = 7 };
 
+/* The optional factor is a scalar of the matrices' type. */
 static hr_status_t check_alpha(const op_step_t *step, const lapack_plan_t *plan) {
   int at = plan->scalars ? OLD_ALPHA : 2;
   if (at >= step->instr->operand_count) return NULL;

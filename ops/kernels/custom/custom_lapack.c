@@ -13,6 +13,7 @@ const hlo_shape_t *lapack_array_shape(const op_step_t *step, const lapack_plan_t
   return step->in_shapes[plan->scalars + k];
 }
 
+/* The batch dimensions of array 0, then rows and columns as far as the rank says. */
 static hr_status_t check_shape(const op_step_t *step, const lapack_plan_t *plan, const char *what,
                                const hlo_shape_t *shape, hr_dtype_t dtype, int rank, int64_t rows,
                                int64_t columns) {
@@ -27,6 +28,7 @@ static hr_status_t check_shape(const op_step_t *step, const lapack_plan_t *plan,
                    shape ? hlo_shape_text(shape, found) : "missing", hlo_shape_text(&wanted, want));
 }
 
+/* Operand k behind the scalars of the old form. */
 hr_status_t lapack_check_operand(const op_step_t *step, const lapack_plan_t *plan, int k,
                                  hr_dtype_t dtype, int rank, int64_t rows, int64_t columns) {
   char what[32];
@@ -35,6 +37,7 @@ hr_status_t lapack_check_operand(const op_step_t *step, const lapack_plan_t *pla
                      columns);
 }
 
+/* The result that plays a role, which differs between the two forms. */
 hr_status_t lapack_check_result(const op_step_t *step, const lapack_plan_t *plan, int role,
                                 hr_dtype_t dtype, int rank, int64_t rows, int64_t columns) {
   char what[32];
@@ -56,10 +59,21 @@ char lapack_char_option(const lapack_run_t *run, const char *name) {
   return (char)mlir_dict_int(run->plan->options, name, 0);
 }
 
+/* Scalars of the old form are integers or predicates; anything else counts as 0. */
 int64_t lapack_scalar(const lapack_run_t *run, int at) {
   return hr_dtype_is_integer(run->in[at]->dtype) || run->in[at]->dtype == HR_PRED
              ? hlo_value_int_at(run->in[at], 0)
              : 0;
+}
+
+char lapack_uplo(const lapack_run_t *run, int at) {
+  if (!run->plan->scalars) return lapack_char_option(run, "uplo");
+  return lapack_scalar(run, at) ? 'L' : 'U';
+}
+
+char lapack_vectors_mode(const lapack_run_t *run, int at, const char *name) {
+  if (!run->plan->scalars) return lapack_char_option(run, name);
+  return lapack_scalar(run, at) == 'V' ? 'V' : 'N';
 }
 
 /* The target's type letter and array 0 must agree. */
@@ -82,6 +96,8 @@ static hr_status_t read_type(const op_step_t *step, const hlo_shape_t *a, lapack
                    hr_dtype_name(plan->dtype), hr_dtype_name(a->dtype));
 }
 
+/* Leading dimensions are the batch; LAPACK's own sizes are int, as are the workspaces that it
+ * asks for, up to twice a size. */
 static hr_status_t read_sizes(const op_step_t *step, const hlo_shape_t *a, int rank,
                               lapack_plan_t *plan) {
   if (a->rank < rank)
@@ -100,6 +116,7 @@ static hr_status_t read_sizes(const op_step_t *step, const hlo_shape_t *a, int r
   return NULL;
 }
 
+/* s, d, c or z before the name, and Fortran's underscore behind it. */
 static hr_status_t find_routine(const lapack_form_t *form, lapack_plan_t *plan) {
   char symbol[32];
   snprintf(symbol, sizeof symbol, "%c%s_", "sdcz"[2 * plan->is_complex + plan->is_double],
@@ -107,6 +124,8 @@ static hr_status_t find_routine(const lapack_form_t *form, lapack_plan_t *plan) 
   return hr_dl_symbol(HR_LIBRARY_LAPACK, symbol, (void **)&plan->routine);
 }
 
+/* What both forms have in common: operand counts, type, sizes, options, the routine of the type.
+ * The old form begins with scalars, the typed one has its options in backend_config. */
 hr_status_t lapack_begin(hr_arena_t *arena, const op_step_t *step, const lapack_form_t *form,
                          lapack_plan_t **out_plan) {
   const hlo_instr_t *instr = step->instr;
@@ -176,7 +195,10 @@ static void copy_by_layout(hr_workers_t *workers, const hlo_value_t *value,
   int64_t *ours = to_value ? copy.to_strides : copy.from_strides, count = 1;
   int64_t *theirs = to_value ? copy.from_strides : copy.to_strides;
   if (!is_order(layout, rank)) {
-    memcpy(to_value ? value->data : bytes, to_value ? bytes : value->data, hlo_value_bytes(value));
+    if (to_value)
+      memcpy(value->data, bytes, hlo_value_bytes(value));
+    else
+      memcpy(bytes, value->data, hlo_value_bytes(value));
     return;
   }
   loop_dense_strides(rank, value->dims, copy.each, strides);
@@ -189,10 +211,12 @@ static void copy_by_layout(hr_workers_t *workers, const hlo_value_t *value,
   loop_dense_strides(rank, copy.dims, copy.each, theirs);
   copy.to = to_value ? value->data : bytes;
   copy.from = to_value ? bytes : value->data;
-  int64_t entries = rank ? copy.dims[0] : 1, size = entries ? count / entries : 0;
+  int64_t entries = rank ? copy.dims[0] : 1;
+  int64_t size = entries ? count / entries : 0;
   hr_workers_split(workers, entries, 1 + COPY_GRAIN / (size + 1), copy_entries, &copy);
 }
 
+/* State of one call; all memory is the step's scratch. */
 hr_status_t lapack_run_init(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                             lapack_run_t *run) {
   const lapack_plan_t *plan = step->plan;
@@ -201,6 +225,8 @@ hr_status_t lapack_run_init(op_env_t *env, const op_step_t *step, hlo_value_t *c
   return HR_NEW_ARRAY(env->scratch, custom_result_count(step->out_shape), &run->results);
 }
 
+/* LAPACK reads column-major: the layouts of the custom call's operands say so, and row-major
+ * ones are transposed here. */
 hr_status_t lapack_load(const lapack_run_t *run, int k, void **out_bytes) {
   int operand = run->plan->scalars + k;
   const hlo_value_t *value = run->in[operand];
@@ -210,12 +236,14 @@ hr_status_t lapack_load(const lapack_run_t *run, int k, void **out_bytes) {
   return NULL;
 }
 
+/* The copy is also result `role`, which the routine computes in place. */
 hr_status_t lapack_load_into(const lapack_run_t *run, int k, int role, void **out_bytes) {
   HR_TRY(lapack_load(run, k, out_bytes));
   run->results[run->plan->results[role]] = *out_bytes;
   return NULL;
 }
 
+/* Zeros, as routines leave parts of their results unwritten. */
 hr_status_t lapack_new_result(const lapack_run_t *run, int role, void **out_bytes) {
   int k = run->plan->results[role];
   size_t bytes;
@@ -235,17 +263,20 @@ typedef struct lapack_share {
   const void *call;
 } lapack_share_t;
 
+/* Matrices begin .. end - 1 by one worker. */
 static void run_share(void *context, int64_t begin, int64_t end, int worker) {
   const lapack_share_t *share = context;
   for (int64_t i = begin; i < end; i++) share->work(share->call, i, worker);
 }
 
+/* `products` of one matrix say how many matrices are worth a worker. */
 void lapack_batch(const lapack_run_t *run, double products, lapack_call_fn work, const void *call) {
   lapack_share_t share = {work, call};
   int64_t grain = 1 + (int64_t)(CALL_PRODUCTS / (products + 1000));
   hr_workers_for(run->env->workers, run->plan->batch, grain, run_share, &share);
 }
 
+/* A workspace of `count` elements for each worker. */
 hr_status_t lapack_space(const lapack_run_t *run, hr_dtype_t dtype, int64_t count,
                          void **out_space) {
   int64_t each = count > 1 ? count : 1;
@@ -253,6 +284,8 @@ hr_status_t lapack_space(const lapack_run_t *run, hr_dtype_t dtype, int64_t coun
                         out_space);
 }
 
+/* Workspace size that a routine answered to LWORK = -1, but at least `least`. A float answer is
+ * rounded up, as it may have lost the last bits of the number. */
 hr_status_t lapack_queried(const lapack_run_t *run, const void *query, int64_t least,
                            int *out_count, void **out_space) {
   double wanted =
@@ -274,6 +307,7 @@ static hr_status_t make_result(const lapack_run_t *run, int k, hlo_value_t **out
   return NULL;
 }
 
+/* Results from LAPACK's memory, in the layouts that the call declares. */
 hr_status_t lapack_finish(const lapack_run_t *run, hlo_value_t **out_value) {
   int count = custom_result_count(run->step->out_shape), made = 0;
   hlo_value_t **parts;

@@ -37,11 +37,11 @@ typedef struct lapack_run {
 
 /* What a call looks like. */
 typedef struct lapack_form {
-  int scalars; /* of the old form */
+  int scalars; /* scalar operands of the old form */
   int arrays;
   int extra;            /* more operands that may follow */
-  int rank;             /* of array 0 without its batch: 2 a matrix, 1 a vector */
-  const char *names[2]; /* of the routine without its letter: for real and for complex elements */
+  int rank;             /* rank of array 0 without its batch: 2 a matrix, 1 a vector */
+  const char *names[2]; /* routine without its type letter: for real and for complex elements */
 } lapack_form_t;
 
 /* Recognizes the form, checks the type of array 0, takes the batch and sizes from it, finds the
@@ -63,6 +63,12 @@ hr_status_t lapack_check_char_option(const op_step_t *step, const lapack_plan_t 
  * the caller translates. */
 char lapack_char_option(const lapack_run_t *run, const char *name);
 int64_t lapack_scalar(const lapack_run_t *run, int at);
+/* LAPACK's UPLO, 'L' or 'U': the option "uplo", or in the old form the scalar operand `at`, which
+ * is true for the lower triangle. */
+char lapack_uplo(const lapack_run_t *run, int at);
+/* Whether vectors are wanted, 'V' or 'N': the option `name`, or in the old form the character in
+ * the scalar operand `at`. */
+char lapack_vectors_mode(const lapack_run_t *run, int at, const char *name);
 
 hr_status_t lapack_run_init(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                             lapack_run_t *run);

@@ -25,7 +25,7 @@ static matmul_types_t complex_types(hr_dtype_t dtype) {
 typedef struct tridiagonal_plan {
   matmul_types_t types;
   int64_t batch, n, k;
-  double epsilon, smallest; /* of the elements' type: relative precision, least normal number */
+  double epsilon, smallest; /* relative precision and least normal number of the elements' type */
 } tridiagonal_plan_t;
 
 static hr_status_t prepare_tridiagonal(hr_arena_t *arena, const op_step_t *step,

@@ -99,8 +99,8 @@ static hr_status_t svd_spaces(const lapack_run_t *run, svd_call_t *c) {
 
 typedef struct svd_batch {
   const lapack_plan_t *plan;
-  svd_call_t first; /* of matrix 0 and worker 0 */
-  int64_t columns;  /* of u */
+  svd_call_t first; /* call for matrix 0 by worker 0 */
+  int64_t columns;  /* columns of u */
   int64_t reals, ints;
 } svd_batch_t;
 

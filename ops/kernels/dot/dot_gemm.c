@@ -17,7 +17,7 @@ typedef struct dot_gemm {
   dot_strategy_t strategy;
   const dot_problem_t *problem;
   gemm_job_t job;             /* without addresses */
-  gemm_partition_t partition; /* of one matrix */
+  gemm_partition_t partition; /* partition of one product among the workers */
   dot_conversion_t a, b;
   bool narrowed, by_matrices;
   int workers;
@@ -32,6 +32,7 @@ typedef struct dot_gemm_run {
   const op_native_epilogue_t *epilogue;
 } dot_gemm_run_t;
 
+/* The job of one matrix of the batch. */
 static gemm_job_t matrix_job(const dot_gemm_run_t *r, int64_t matrix) {
   const dot_problem_t *p = r->plan->problem;
   gemm_job_t job = r->plan->job;
@@ -49,6 +50,8 @@ typedef struct dot_finish {
   int64_t first_row;
 } dot_finish_t;
 
+/* Tells the epilogue which rows and columns of the result are final, counted over the whole
+ * batch. */
 static void finish_part(const void *context, int worker, int64_t row, int64_t rows, int64_t column,
                         int64_t columns) {
   const dot_finish_t *finish = context;
@@ -56,6 +59,7 @@ static void finish_part(const void *context, int worker, int64_t row, int64_t ro
   finish->epilogue->run(finish->epilogue, &part, worker);
 }
 
+/* Whole matrices by one worker, each with packing space of its own. */
 static void run_matrices(void *context, int64_t begin, int64_t end, int worker) {
   const dot_gemm_run_t *r = context;
   for (int64_t i = begin; i < end; i++) {
@@ -66,6 +70,7 @@ static void run_matrices(void *context, int64_t begin, int64_t end, int worker) 
   }
 }
 
+/* Either matrices are spread over the workers, or each product is partitioned among them. */
 static hr_status_t run_gemm(const op_native_run_t *run, const dot_strategy_t *strategy,
                             void *const *in, void *const *out) {
   const dot_gemm_t *plan = (const dot_gemm_t *)strategy;
@@ -107,6 +112,7 @@ static void plan_scratch(dot_gemm_t *plan, op_native_step_t *out) {
   out->scratch_bytes = total;
 }
 
+/* Constant weights are packed when the plan is made, where a product reads them often enough. */
 static hr_status_t pack_constant(const op_native_target_t *target, const dot_problem_t *p,
                                  gemm_job_t *job) {
   void *packed;
@@ -120,11 +126,13 @@ static hr_status_t pack_constant(const op_native_target_t *target, const dot_pro
   return NULL;
 }
 
+/* The type in which gemm computes: complex products have their own micro-kernels. */
 static hr_dtype_t product_type(const matmul_types_t *types) {
   if (types->is_complex) return types->real == HR_F32 ? HR_C64 : HR_C128;
   return types->real;
 }
 
+/* Strides and sizes of one product; addresses come with the run. */
 gemm_job_t dot_gemm_job(const dot_problem_t *p) {
   return (gemm_job_t){.dtype = product_type(&p->types),
                       .m = p->m,
@@ -141,6 +149,7 @@ gemm_job_t dot_gemm_job(const dot_problem_t *p) {
                       .b_cols = p->b.cols};
 }
 
+/* A batch that divides evenly, or is long, needs no partition of single products. */
 static void plan_partition(const op_native_target_t *target, dot_gemm_t *plan) {
   const dot_problem_t *p = plan->problem;
   plan->partition = gemm_partition_choose(&plan->job, target->workers);

@@ -43,6 +43,7 @@ typedef struct dot_integer_run {
 DEFINE_SMALL(small_u32, uint32_t)
 DEFINE_SMALL(small_u64, uint64_t)
 
+/* Products of a few terms, without packing; b's rows must be dense. */
 static bool run_small(const matmul_job_t *job) {
   bool is_small = job->m * job->n * job->k < SMALL_PRODUCTS && job->b_col == 1;
   if (!is_small || (job->real != HR_U32 && job->real != HR_U64)) return false;
@@ -53,6 +54,7 @@ static bool run_small(const matmul_job_t *job) {
   return true;
 }
 
+/* A task is a range of rows of one matrix of the batch; the last range may be shorter. */
 static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
   const dot_integer_run_t *r = context;
   const dot_integer_t *plan = r->plan;
@@ -74,6 +76,7 @@ static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
   }
 }
 
+/* In the type of the products, then narrowed if the result has another type. */
 static hr_status_t run_integer(const op_native_run_t *run, const dot_strategy_t *strategy,
                                void *const *in, void *const *out) {
   const dot_integer_t *plan = (const dot_integer_t *)strategy;
@@ -88,6 +91,7 @@ static hr_status_t run_integer(const op_native_run_t *run, const dot_strategy_t 
   return NULL;
 }
 
+/* Converted operands and, if the result is narrower, the sums. */
 static void plan_scratch(dot_integer_t *plan, op_native_step_t *out) {
   const dot_problem_t *p = plan->problem;
   size_t each = (size_t)plan->element_bytes, total = 0;
@@ -100,6 +104,7 @@ static void plan_scratch(dot_integer_t *plan, op_native_step_t *out) {
   out->scratch_bytes = total;
 }
 
+/* Rows are split among workers only where the batch is too short to occupy them. */
 hr_status_t dot_prepare_integer(const op_native_target_t *target, const dot_problem_t *problem,
                                 op_native_step_t *out) {
   const matmul_types_t *types = &problem->types;

@@ -9,11 +9,12 @@
 typedef struct dot_low_precision {
   dot_strategy_t strategy;
   const dot_problem_t *problem;
-  conv_problem_t product; /* of matrices at the start of their arrays */
-  const void *plan;       /* of that */
-  bool by_matrices;       /* a worker does whole products */
+  conv_problem_t
+      product;      /* the product as a convolution, of matrices at the start of their arrays */
+  const void *plan; /* plan of `product` */
+  bool by_matrices; /* a worker does whole products */
   int workers;
-  size_t space_bytes; /* of a product */
+  size_t space_bytes; /* scratch memory of one product */
 } dot_low_precision_t;
 
 typedef struct dot_taps_run {

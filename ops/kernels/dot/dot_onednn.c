@@ -12,9 +12,9 @@
 
 /* An operand of a task's product. */
 typedef struct dot_input {
-  bool transposed; /* oneDNN sees it turned over: columns are dense */
+  bool transposed; /* its columns are dense: oneDNN is given the transpose */
   bool packed;
-  loop_copy_t pack; /* of a whole part */
+  loop_copy_t pack; /* copy of a part of full size */
   loop_copy_t pack_last;
   int element_bytes;
   dot_conversion_t conversion;
@@ -25,11 +25,12 @@ typedef struct dot_onednn {
   dot_strategy_t strategy;
   const dot_problem_t *problem;
   dot_input_t a, b;
-  const void *packed_b; /* a constant in oneDNN's own order */
+  const void *packed_b; /* constant weights in oneDNN's blocked layout */
   bool batched;         /* a task is some matrices, else some rows of one */
   int64_t unit, parts;  /* matrices of a task; or rows of a task, and tasks of a matrix */
   int64_t tasks;
-  const onednn_op_t *whole, *last; /* last: the smaller rest, where there is one */
+  const onednn_op_t *full_op; /* product of a part of `unit` rows or matrices */
+  const onednn_op_t *last_op; /* product of the last part, if that is smaller; else NULL */
   bool narrowed;
   int sum_bytes;
   size_t sums_at, worker_at, worker_bytes, op_at;
@@ -40,6 +41,8 @@ typedef struct dot_onednn_types {
   dnnl_data_type_t a, b, c;
 } dot_onednn_types_t;
 
+/* A batch of dense matrices is one task per worker (batched); else tasks are ranges of rows, so
+ * that one large product occupies all workers. */
 static void choose_parts(int workers, const dot_problem_t *p, dot_onednn_t *plan) {
   bool split = workers > 1 && p->flops >= SPLIT_FLOPS;
   bool by_matrices = !split || p->batch % workers == 0 || p->batch >= 4 * workers;
@@ -63,6 +66,7 @@ static void plan_form(const dot_matrices_t *side, int64_t rows, int64_t columns,
   input->packed = input->transposed ? side->col_step != rows : side->row_step != columns;
 }
 
+/* The copy that makes one part of an operand dense, in the orientation that oneDNN is given. */
 static void plan_pack(const dot_matrices_t *side, int64_t rows, int64_t columns, dot_input_t *input,
                       loop_copy_t *out_copy) {
   int64_t each = input->element_bytes;
@@ -77,7 +81,11 @@ static void plan_pack(const dot_matrices_t *side, int64_t rows, int64_t columns,
 static bool describe(const onednn_t *lib, dnnl_data_type_t type, int64_t batch, int64_t rows,
                      int64_t columns, bool transposed, dnnl_memory_desc_t *out_desc) {
   int64_t dims[] = {batch, rows, columns};
-  int64_t strides[] = {rows * columns, transposed ? 1 : columns, transposed ? rows : 1};
+  int64_t strides[] = {rows * columns, columns, 1};
+  if (transposed) {
+    strides[1] = 1;
+    strides[2] = rows;
+  }
   int skip = batch == 1;
   return onednn_array(lib, type, 3 - skip, dims + skip, strides + skip, out_desc);
 }
@@ -86,6 +94,7 @@ typedef struct dot_descs {
   dnnl_memory_desc_t a, b, c;
 } dot_descs_t;
 
+/* Descriptors of one task's arrays: `unit` matrices, or `unit` rows of one. */
 static bool describe_task(const onednn_t *lib, const dot_onednn_t *plan,
                           const dot_onednn_types_t *types, int64_t unit, dot_descs_t *out) {
   const dot_problem_t *p = plan->problem;
@@ -107,7 +116,7 @@ static dnnl_primitive_desc_t make_desc(const onednn_t *lib, const dot_descs_t *d
   return NULL;
 }
 
-/* packed_b: b in an order of oneDNN's own, or NULL. */
+/* packed_b: descriptor of b in oneDNN's blocked layout, or NULL. */
 static hr_status_t make_op(const onednn_t *lib, const op_native_target_t *target,
                            const dot_onednn_t *plan, const dot_onednn_types_t *types, int64_t unit,
                            const dnnl_memory_desc_t *packed_b, const onednn_op_t **out_op) {
@@ -124,12 +133,14 @@ static hr_status_t make_op(const onednn_t *lib, const op_native_target_t *target
   return onednn_op_new(lib, target, desc, 3, args, out_op);
 }
 
+/* Whether an operand is read in place, plain or transposed, or packed first. */
 static void plan_input(const dot_matrices_t *side, int64_t rows, int64_t columns,
                        dot_input_t *input) {
   input->element_bytes = (int)hr_dtype_bytes(side->dtype);
   plan_form(side, rows, columns, input);
 }
 
+/* The last part may have fewer rows, and has a copy plan of its own. */
 static void plan_packs(dot_onednn_t *plan) {
   const dot_problem_t *p = plan->problem;
   int64_t rows = plan->batched ? p->m : plan->unit;
@@ -142,11 +153,13 @@ static void plan_packs(dot_onednn_t *plan) {
   plan->b.pack_last = plan->b.pack;
 }
 
+/* Shared: converted operands and sums. For each worker: packed parts and the library's own
+ * scratch memory. */
 static void plan_scratch(const op_native_target_t *target, dot_onednn_t *plan,
                          op_native_step_t *out) {
   const dot_problem_t *p = plan->problem;
-  size_t total = 0, each = 0, op = plan->whole->scratch_bytes;
-  if (plan->last && plan->last->scratch_bytes > op) op = plan->last->scratch_bytes;
+  size_t total = 0, each = 0, op = plan->full_op->scratch_bytes;
+  if (plan->last_op && plan->last_op->scratch_bytes > op) op = plan->last_op->scratch_bytes;
   dot_conversion_init(p, &p->a, p->a.ordered, false, &total, &plan->a.conversion);
   dot_conversion_init(p, &p->b, p->b.ordered, false, &total, &plan->b.conversion);
   plan->sums_at =
@@ -161,7 +174,7 @@ static void plan_scratch(const op_native_target_t *target, dot_onednn_t *plan,
   out->scratch_bytes = total + each * (size_t)target->workers;
 }
 
-/* Leaves plan->whole NULL if oneDNN cannot. */
+/* Leaves plan->full_op NULL if oneDNN cannot. */
 static hr_status_t plan_types(const onednn_t *lib, const op_native_target_t *target,
                               const dot_onednn_types_t *types, dot_onednn_t *plan) {
   const dot_problem_t *p = plan->problem;
@@ -171,11 +184,11 @@ static hr_status_t plan_types(const onednn_t *lib, const op_native_target_t *tar
   plan_packs(plan);
   int64_t units = plan->batched ? p->batch : p->m;
   int64_t rest = units % plan->unit;
-  plan->last = NULL;
-  HR_TRY(make_op(lib, target, plan, types, plan->unit, NULL, &plan->whole));
-  if (!plan->whole || rest == 0) return NULL;
-  HR_TRY(make_op(lib, target, plan, types, rest, NULL, &plan->last));
-  if (!plan->last) plan->whole = NULL;
+  plan->last_op = NULL;
+  HR_TRY(make_op(lib, target, plan, types, plan->unit, NULL, &plan->full_op));
+  if (!plan->full_op || rest == 0) return NULL;
+  HR_TRY(make_op(lib, target, plan, types, rest, NULL, &plan->last_op));
+  if (!plan->last_op) plan->full_op = NULL;
   return NULL;
 }
 
@@ -197,6 +210,8 @@ static bool find_packed(const onednn_t *lib, const dot_onednn_t *plan,
   return desc;
 }
 
+/* Reorders constant weights into the library's layout once, when the plan is made. They stay as
+ * they are if the library refuses. */
 static hr_status_t write_packed(const onednn_t *lib, const op_native_target_t *target,
                                 const onednn_op_t *reorder, const dnnl_memory_desc_t *desc,
                                 const void *from, const void **out_packed) {
@@ -217,15 +232,15 @@ static hr_status_t pack_constant(const onednn_t *lib, const op_native_target_t *
   if (!p->constant_b || p->batch > 1 || p->b.ordered || plan->b.packed) return NULL;
   if (!find_packed(lib, plan, types, &given, &packed)) return NULL;
   HR_TRY(make_op(lib, target, plan, types, plan->unit, &packed, &whole));
-  if (whole && plan->last)
+  if (whole && plan->last_op)
     HR_TRY(make_op(lib, target, plan, types, p->m % plan->unit, &packed, &last));
-  if (whole && (last || !plan->last))
+  if (whole && (last || !plan->last_op))
     HR_TRY(onednn_reorder_new(lib, target, &given, &packed, &reorder));
   if (!reorder) return NULL;
   HR_TRY(write_packed(lib, target, reorder, &packed, (const char *)p->constant_b, &plan->packed_b));
   if (plan->packed_b) {
-    plan->whole = whole;
-    plan->last = last;
+    plan->full_op = whole;
+    plan->last_op = last;
   }
   return NULL;
 }
@@ -254,12 +269,13 @@ static void *task_input(const dot_input_t *input, const char *from, bool last,
   return worker_scratch + input->packed_at;
 }
 
+/* Part `task` by one worker. A refusal is only noted: the workers of a region have no status. */
 static void run_task(dot_onednn_run_t *r, int64_t task, int worker) {
   const dot_onednn_t *plan = r->plan;
   const dot_problem_t *p = plan->problem;
   int64_t matrix = plan->batched ? task * plan->unit : task / plan->parts;
   int64_t row = plan->batched ? 0 : task % plan->parts * plan->unit;
-  bool last = task % plan->parts == plan->parts - 1 && plan->last;
+  bool last = task % plan->parts == plan->parts - 1 && plan->last_op;
   char *space = r->scratch + plan->worker_at + (size_t)worker * plan->worker_bytes;
   const char *a = r->a + (p->a.starts[matrix] + row * p->a.row_step) * plan->a.element_bytes;
   const char *b = r->b + p->b.starts[matrix] * plan->b.element_bytes;
@@ -267,7 +283,7 @@ static void run_task(dot_onednn_run_t *r, int64_t task, int worker) {
       task_input(&plan->a, a, last, space),
       plan->packed_b ? (void *)plan->packed_b : task_input(&plan->b, b, last, space),
       r->c + (matrix * p->m + row) * p->n * plan->sum_bytes};
-  if (!onednn_op_run(last ? plan->last : plan->whole, worker, addresses, space + plan->op_at))
+  if (!onednn_op_run(last ? plan->last_op : plan->full_op, worker, addresses, space + plan->op_at))
     __atomic_store_n(&r->refused, true, __ATOMIC_RELAXED);
 }
 
@@ -275,6 +291,7 @@ static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
   for (int64_t task = begin; task < end; task++) run_task(context, task, worker);
 }
 
+/* Small products are not worth waking workers. */
 static hr_status_t run_onednn(const op_native_run_t *run, const dot_strategy_t *strategy,
                               void *const *in, void *const *out) {
   const dot_onednn_t *plan = (const dot_onednn_t *)strategy;
@@ -293,6 +310,7 @@ static hr_status_t run_onednn(const op_native_run_t *run, const dot_strategy_t *
   return NULL;
 }
 
+/* Declines types that the library does not have, and bytes where its sums would saturate. */
 hr_status_t dot_prepare_onednn(const op_native_target_t *target, const dot_problem_t *problem,
                                op_native_step_t *out) {
   dot_onednn_types_t types;
@@ -303,7 +321,7 @@ hr_status_t dot_prepare_onednn(const op_native_target_t *target, const dot_probl
   plan->strategy = (dot_strategy_t){"oneDNN", run_onednn};
   plan->problem = problem;
   HR_TRY(plan_types(lib, target, &types, plan));
-  if (!plan->whole) return NULL;
+  if (!plan->full_op) return NULL;
   plan->sum_bytes = types.c == dnnl_bf16 ? 2 : 4;
   plan->narrowed = types.c == dnnl_s32 ? hr_dtype_bytes(problem->types.out) != 4
                                        : onednn_type(problem->types.out) != types.c;

@@ -141,22 +141,23 @@ static hr_status_t run_small(const op_native_run_t *run, const dot_strategy_t *s
   return NULL;
 }
 
-#define TINY_PRODUCTS 20000 /* of f32: below this a library's call costs more than it saves */
+#define TINY_PRODUCTS \
+  20000 /* products of f32 below which a library's call costs more than it saves */
 #define THIN_ROWS 16
 #define THIN_ROWS_OF_LARGE 48 /* packing writes as much as it reads */
 #define FEW_ROWS 3            /* fewer are read faster than b is packed */
 #define TINY 4                /* terms and columns */
 #define SPLIT_PRODUCTS 30000
-#define COLUMN_UNIT 128 /* of a worker's share */
+#define COLUMN_UNIT 128 /* columns by which a worker's share is a multiple */
 
 #define FEW_PAIRS 8           /* rows or columns; more are done as fast in blocks */
 #define PAIR_TERMS 512        /* a sum in lanes has to be worth adding them up */
-#define PAIR_BYTES (1 << 20)  /* of the side that is read once */
+#define PAIR_BYTES (1 << 20)  /* size of the side that is read once */
 #define LARGE_BYTES (8 << 20) /* the right matrix comes out of memory */
 #define WIDE_ROWS 4           /* at most, for wide strips of b */
 #define LARGE_TERMS 64        /* rows of it at a time */
-#define PREFETCH_TERMS 48     /* of a wide strip */
-#define PREFETCH_BYTES 512    /* of a row */
+#define PREFETCH_TERMS 48     /* terms that a wide panel is prefetched ahead */
+#define PREFETCH_BYTES 512    /* bytes that a row is prefetched ahead */
 
 static bool is_large(const dot_problem_t *p) {
   return p->k * p->n * p->types.element_bytes > LARGE_BYTES;
@@ -218,11 +219,15 @@ static bool plan_job(const dot_problem_t *p, dot_small_t *plan, dot_loop_t *out_
   *out_loop = LOOP_COLUMNS;
   plan->units = p->n;
   if (p->k <= TINY && p->n <= TINY) {
-    *out_loop = LOOP_TINY, plan->units = p->m;
+    *out_loop = LOOP_TINY;
+    plan->units = p->m;
   } else if (p->n == 1 && a->col_step == 1 && b->row_step == 1) {
-    *out_loop = LOOP_ROWS, plan->units = p->m, plan->job.c_row = 1;
+    *out_loop = LOOP_ROWS;
+    plan->units = p->m;
+    plan->job.c_row = 1;
   } else if (p->m == 1 && b->row_step == 1 && b->col_step >= p->k && a->col_step == 1) {
-    *out_loop = LOOP_ROWS, plan->exchanged = true;
+    *out_loop = LOOP_ROWS;
+    plan->exchanged = true;
     plan->job.a_row = b->col_step;
     plan->job.c_row = 1;
   } else if (p->n == 1 && a->row_step == 1) {

@@ -12,6 +12,8 @@
 
 #include <string.h>
 
+#include "base/log.h"
+
 static int64_t group_size(const hlo_shape_t *shape, const dims_group_t *group) {
   int64_t size = 1;
   for (int i = 0; i < group->count; i++) size *= shape->dims[group->dims[i]];
@@ -228,6 +230,11 @@ static hr_status_t prepare_native_dot(const op_native_target_t *target, const op
   out->bytes = operand_and_result_bytes(step, problem);
   for (size_t i = 0; i < sizeof strategies / sizeof *strategies && !out->plan; i++)
     HR_TRY(strategies[i](target, problem, out));
+  const dot_strategy_t *chosen = out->plan;
+  hr_log(HR_LOG_PLAN, HR_LOG_DEBUG, "product %ld x [%ld,%ld] x [%ld,%ld] of %s by %s",
+         (long)problem->batch, (long)problem->m, (long)problem->k, (long)problem->k,
+         (long)problem->n, hr_dtype_name(problem->types.lhs),
+         chosen ? chosen->name : "the reference kernel: no strategy takes its types");
   return dot_plan_prepack(target, problem, &out->prepack);
 }
 

@@ -194,8 +194,8 @@ static hr_status_t store_results(const op_body_t *body, const hlo_value_t *resul
                                  void *const *outs) {
   bool tuple = result->dtype == HR_TUPLE;
   for (int r = 0; r < body->result_count; r++) {
-    const hlo_value_t *leaf =
-        tuple ? (r < result->element_count ? result->elements[r] : NULL) : result;
+    const hlo_value_t *leaf = result;
+    if (tuple) leaf = r < result->element_count ? result->elements[r] : NULL;
     if (!leaf || leaf->dtype != body->result_dtypes[r] || leaf->count != 1)
       return hr_error(HR_INTERNAL, "result %d of the body is not as declared", r);
     memcpy(result_address(body, r, i, outs), leaf->data, hr_dtype_bytes(leaf->dtype));

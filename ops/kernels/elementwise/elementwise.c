@@ -24,11 +24,9 @@ typedef enum ew_passage {
 
 struct ew_kernel {
   ew_loop_fn loop;
-  ew_fold_fn fold;
   ew_params_t params;
   int operand_count;
-  bool plain;       /* all passages are EW_AS_IS */
-  bool fold_rounds; /* the fold must be rounded to the type after each step */
+  bool plain; /* all passages are EW_AS_IS */
   ew_passage_t operands[EW_MAX_OPERANDS], result;
 };
 
@@ -40,13 +38,14 @@ static ew_passage_t type_passage(hr_dtype_t type) {
 
 /* --- preparing -------------------------------------------------------------------------------- */
 
-static ew_row_t find_row(hlo_opcode_t op, hr_dtype_t type) {
-  ew_row_t (*const families[])(hlo_opcode_t, hr_dtype_t) = {ew_integer_row, ew_float_row,
-                                                            ew_math_row, ew_complex_row};
-  ew_row_t row = {NULL, NULL};
-  for (size_t i = 0; i < sizeof families / sizeof *families && !row.loop; i++)
-    row = families[i](op, type);
-  return row;
+static ew_loop_fn find_loop(hlo_opcode_t op, hr_dtype_t type) {
+  static const struct {
+    ew_loop_fn (*find)(hlo_opcode_t, hr_dtype_t);
+  } families[] = {{ew_integer_loop}, {ew_float_loop}, {ew_math_loop}, {ew_complex_loop}};
+  ew_loop_fn loop = NULL;
+  for (size_t i = 0; i < sizeof families / sizeof *families && !loop; i++)
+    loop = families[i].find(op, type);
+  return loop;
 }
 
 /* The result type that follows from the operand types; the declared one where it is free. */
@@ -148,9 +147,7 @@ static void set_loop(ew_kernel_t *kernel, hlo_opcode_t op, const hlo_instr_t *in
     kernel->loop = ew_compare_loop((hlo_enum_DIRECTION_t)direction, (hlo_enum_COMPARISON_t)order,
                                    params->operands[0]);
   } else {
-    ew_row_t row = find_row(op, type);
-    kernel->loop = row.loop;
-    kernel->fold = row.fold;
+    kernel->loop = find_loop(op, type);
   }
 }
 
@@ -173,10 +170,6 @@ static hr_status_t build_kernel(hr_arena_t *arena, ew_kernel_t *kernel, hlo_opco
   set_loop(kernel, op, instr);
   if (!kernel->loop) return unsupported(op, params);
   set_passages(kernel, op, instr);
-  ew_fold_fn rounding = ew_rounding_fold(op, params->result);
-  kernel->fold_rounds =
-      kernel->result == EW_BY_F32 && !rounding && op != HLO_MAXIMUM && op != HLO_MINIMUM;
-  if (rounding) kernel->fold = rounding;
   void *memory;
   HR_TRY(hr_arena_copy(arena, kernel, sizeof *kernel, &memory));
   *out_kernel = memory;
@@ -296,49 +289,6 @@ void ew_kernel_run(const ew_kernel_t *kernel, int64_t count, const void *const *
   float wide[EW_MAX_OPERANDS + 1][EW_BLOCK];
   for (int64_t base = 0; base < count; base += EW_BLOCK)
     run_block(kernel, base, hr_min(count - base, EW_BLOCK), in, in_steps, out, wide);
-}
-
-static void round_to(hr_dtype_t type, float *value) {
-  uint16_t bits;
-  hr_floats_from_f32(type, value, &bits, 1);
-  hr_floats_to_f32(type, &bits, value, 1);
-}
-
-/* Fold of narrow floats, rounded to their type after each step. */
-static void fold_by_f32(const ew_kernel_t *kernel, int64_t count, const char *in, int64_t in_stride,
-                        void *acc) {
-  hr_dtype_t type = kernel->params.result;
-  int64_t stride = in_stride * (int64_t)hr_dtype_bytes(type);
-  float wide[EW_BLOCK], sum;
-  hr_floats_to_f32(type, acc, &sum, 1);
-  for (int64_t base = 0; base < count; base += EW_BLOCK) {
-    int64_t n = hr_min(count - base, EW_BLOCK);
-    widen_to_f32(type, in + base * stride, in_stride, n, wide);
-    if (!kernel->fold_rounds) {
-      kernel->fold(n, wide, 1, &sum);
-      continue;
-    }
-    for (int64_t i = 0; i < n; i++) {
-      kernel->fold(1, wide + i, 1, &sum);
-      round_to(type, &sum);
-    }
-  }
-  hr_floats_from_f32(type, &sum, acc, 1);
-}
-
-void ew_kernel_fold(const ew_kernel_t *kernel, int64_t count, const void *in, int64_t in_stride,
-                    void *acc) {
-  if (kernel->fold && kernel->result == EW_BY_F32) {
-    fold_by_f32(kernel, count, in, in_stride, acc);
-  } else if (kernel->fold) {
-    kernel->fold(count, in, in_stride, acc);
-    if (kernel->result == EW_WRAP) wrap_narrow_integers(kernel->params.result, 1, acc);
-  } else {
-    int64_t stride = in_stride * (int64_t)hr_dtype_bytes(kernel->params.result);
-    for (int64_t i = 0; i < count; i++)
-      ew_kernel_run(kernel, 1, (const void *[]){acc, (const char *)in + i * stride},
-                    (const int64_t[]){1, 1}, acc);
-  }
 }
 
 /* --- the op ----------------------------------------------------------------------------------- */

@@ -25,9 +25,4 @@ hr_status_t ew_kernel_binary(hr_arena_t *arena, hlo_opcode_t op, hr_dtype_t dtyp
 void ew_kernel_run(const ew_kernel_t *kernel, int64_t count, const void *const *in,
                    const int64_t *in_steps, void *out);
 
-/* acc = op(acc, in[0]), op(acc, in[in_step]), ... in this order; one accumulator element. For
- * kernels from ew_kernel_binary. */
-void ew_kernel_fold(const ew_kernel_t *kernel, int64_t count, const void *in, int64_t in_step,
-                    void *acc);
-
 #endif

@@ -7,7 +7,7 @@
 #define UNARY(OP, op, unused)                                                   \
   EW_UNARY(c64_##op##_loop, c64_t, c64_t, c128_narrow(c128_##op(c64_widen(a)))) \
   EW_UNARY(c128_##op##_loop, c128_t, c128_t, c128_##op(a))
-#define UNARY_ROW(OP, op, p) [HLO_##OP] = {p##_##op##_loop, NULL},
+#define UNARY_ROW(OP, op, p) [HLO_##OP] = p##_##op##_loop,
 #define BINARY(op)                                                     \
   EW_BINARY_COSTLY(c64_##op##_loop, c64_t, c64_t, c64_t,               \
                    c128_narrow(c128_##op(c64_widen(a), c64_widen(b)))) \
@@ -39,42 +39,31 @@ EW_UNARY(c64_abs_loop, float, c64_t, c64_abs(a))
   EW_BINARY(p##_subtract_loop, C, C, p##_subtract(a, b)) \
   EW_BINARY(p##_multiply_loop, C, C, p##_multiply(a, b)) \
   EW_BINARY(p##_maximum_loop, C, C, p##_maximum(a, b))   \
-  EW_BINARY(p##_minimum_loop, C, C, p##_minimum(a, b))   \
-  EW_FOLD(p##_add_fold, C, p##_add(a, b))                \
-  EW_FOLD(p##_maximum_fold, C, p##_maximum(a, b))        \
-  EW_FOLD(p##_minimum_fold, C, p##_minimum(a, b))        \
-  EW_FOLD(p##_multiply_fold, C, p##_multiply(a, b))
+  EW_BINARY(p##_minimum_loop, C, C, p##_minimum(a, b))
 
-#define COMPLEX_ROWS(p)                                        \
-  static const ew_row_t p##_rows[HLO_OPCODE_COUNT] = {         \
-      [HLO_ABS] = {p##_abs_loop, NULL},                        \
-      [HLO_IMAG] = {p##_imag_loop, NULL},                      \
-      [HLO_NEGATE] = {p##_negate_loop, NULL},                  \
-      [HLO_REAL] = {p##_real_loop, NULL},                      \
-      [HLO_SIGN] = {p##_sign_loop, NULL},                      \
-      [HLO_ADD] = {p##_add_loop, p##_add_fold},                \
-      [HLO_SUBTRACT] = {p##_subtract_loop, NULL},              \
-      [HLO_MULTIPLY] = {p##_multiply_loop, p##_multiply_fold}, \
-      [HLO_MAXIMUM] = {p##_maximum_loop, p##_maximum_fold},    \
-      [HLO_MINIMUM] = {p##_minimum_loop, p##_minimum_fold},    \
-      [HLO_DIVIDE] = {p##_divide_loop, NULL},                  \
-      [HLO_POWER] = {p##_power_loop, NULL},                    \
-      [HLO_ATAN2] = {p##_atan2_loop, NULL},                    \
-      EW_MATH_UNARY(UNARY_ROW, p)};
+#define COMPLEX_TABLE(p)                                                      \
+  static const ew_loop_fn p##_loops[HLO_OPCODE_COUNT] = {                     \
+      [HLO_ABS] = p##_abs_loop,           [HLO_IMAG] = p##_imag_loop,         \
+      [HLO_NEGATE] = p##_negate_loop,     [HLO_REAL] = p##_real_loop,         \
+      [HLO_SIGN] = p##_sign_loop,         [HLO_ADD] = p##_add_loop,           \
+      [HLO_SUBTRACT] = p##_subtract_loop, [HLO_MULTIPLY] = p##_multiply_loop, \
+      [HLO_MAXIMUM] = p##_maximum_loop,   [HLO_MINIMUM] = p##_minimum_loop,   \
+      [HLO_DIVIDE] = p##_divide_loop,     [HLO_POWER] = p##_power_loop,       \
+      [HLO_ATAN2] = p##_atan2_loop,       EW_MATH_UNARY(UNARY_ROW, p)};
 
 PLAIN_LOOPS(c64, c64_t, float)
 PLAIN_LOOPS(c128, c128_t, double)
-COMPLEX_ROWS(c64)
-COMPLEX_ROWS(c128)
+COMPLEX_TABLE(c64)
+COMPLEX_TABLE(c128)
 
-static ew_row_t complex_op_row(hr_dtype_t real) {
-  if (real == HR_F32) return (ew_row_t){c64_complex_loop, NULL};
-  return real == HR_F64 ? (ew_row_t){c128_complex_loop, NULL} : (ew_row_t){NULL, NULL};
+static ew_loop_fn complex_op_loop(hr_dtype_t real) {
+  if (real == HR_F32) return c64_complex_loop;
+  return real == HR_F64 ? c128_complex_loop : NULL;
 }
 
-ew_row_t ew_complex_row(hlo_opcode_t op, hr_dtype_t type) {
+ew_loop_fn ew_complex_loop(hlo_opcode_t op, hr_dtype_t type) {
   if (op == HLO_COMPLEX) /* the only op here whose operands are real */
-    return complex_op_row(type);
-  if (type == HR_C64) return c64_rows[op];
-  return type == HR_C128 ? c128_rows[op] : (ew_row_t){NULL, NULL};
+    return complex_op_loop(type);
+  if (type == HR_C64) return c64_loops[op];
+  return type == HR_C128 ? c128_loops[op] : NULL;
 }

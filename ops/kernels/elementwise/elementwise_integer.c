@@ -7,52 +7,51 @@
 #define UNARY(p, T, op, ...) EW_UNARY(p##_##op##_loop, T, T, p##_##op(a __VA_ARGS__))
 #define BINARY(p, T, op) EW_BINARY(p##_##op##_loop, T, T, p##_##op(a, b))
 #define COSTLY(p, T, op, ...) EW_BINARY_COSTLY(p##_##op##_loop, T, T, T, p##_##op(a, b __VA_ARGS__))
-#define REDUCER(p, T, op) BINARY(p, T, op) EW_FOLD(p##_##op##_fold, T, p##_##op(a, b))
 
-#define INTEGER_LOOPS(p, T)                                                   \
-  UNARY(p, T, negate)                                                         \
-  UNARY(p, T, abs)                                                            \
-  UNARY(p, T, sign)                                                           \
-  UNARY(p, T, not )                                                           \
-  UNARY(p, T, popcnt, , params->bits)                                         \
-  UNARY(p, T, count_leading_zeros, , params->bits)                            \
-  REDUCER(p, T, add)                                                          \
-  BINARY(p, T, subtract)                                                      \
-  REDUCER(p, T, multiply)                                                     \
-  REDUCER(p, T, maximum)                                                      \
-  REDUCER(p, T, minimum)                                                      \
-  REDUCER(p, T, and)                                                          \
-  REDUCER(p, T, or)                                                           \
-  REDUCER(p, T, xor)                                                          \
-  COSTLY(p, T, divide)                                                        \
-  COSTLY(p, T, remainder)                                                     \
-  COSTLY(p, T, power)                                                         \
-  COSTLY(p, T, shift_left, , params->bits)                                    \
-  COSTLY(p, T, shift_right_arithmetic, , params->bits)                        \
-  COSTLY(p, T, shift_right_logical, , params->bits)                           \
-  COSTLY(p, T, mulhi, , params->bits)                                         \
-  static const ew_row_t p##_rows[HLO_OPCODE_COUNT] = {                        \
-      [HLO_NEGATE] = {p##_negate_loop, NULL},                                 \
-      [HLO_ABS] = {p##_abs_loop, NULL},                                       \
-      [HLO_SIGN] = {p##_sign_loop, NULL},                                     \
-      [HLO_NOT] = {p##_not_loop, NULL},                                       \
-      [HLO_POPCNT] = {p##_popcnt_loop, NULL},                                 \
-      [HLO_COUNT_LEADING_ZEROS] = {p##_count_leading_zeros_loop, NULL},       \
-      [HLO_ADD] = {p##_add_loop, p##_add_fold},                               \
-      [HLO_SUBTRACT] = {p##_subtract_loop, NULL},                             \
-      [HLO_MULTIPLY] = {p##_multiply_loop, p##_multiply_fold},                \
-      [HLO_MAXIMUM] = {p##_maximum_loop, p##_maximum_fold},                   \
-      [HLO_MINIMUM] = {p##_minimum_loop, p##_minimum_fold},                   \
-      [HLO_AND] = {p##_and_loop, p##_and_fold},                               \
-      [HLO_OR] = {p##_or_loop, p##_or_fold},                                  \
-      [HLO_XOR] = {p##_xor_loop, p##_xor_fold},                               \
-      [HLO_DIVIDE] = {p##_divide_loop, NULL},                                 \
-      [HLO_REMAINDER] = {p##_remainder_loop, NULL},                           \
-      [HLO_POWER] = {p##_power_loop, NULL},                                   \
-      [HLO_SHIFT_LEFT] = {p##_shift_left_loop, NULL},                         \
-      [HLO_SHIFT_RIGHT_ARITHMETIC] = {p##_shift_right_arithmetic_loop, NULL}, \
-      [HLO_SHIFT_RIGHT_LOGICAL] = {p##_shift_right_logical_loop, NULL},       \
-      [HLO_MULHI] = {p##_mulhi_loop, NULL},                                   \
+#define INTEGER_LOOPS(p, T)                                           \
+  UNARY(p, T, negate)                                                 \
+  UNARY(p, T, abs)                                                    \
+  UNARY(p, T, sign)                                                   \
+  UNARY(p, T, not )                                                   \
+  UNARY(p, T, popcnt, , params->bits)                                 \
+  UNARY(p, T, count_leading_zeros, , params->bits)                    \
+  BINARY(p, T, add)                                                   \
+  BINARY(p, T, subtract)                                              \
+  BINARY(p, T, multiply)                                              \
+  BINARY(p, T, maximum)                                               \
+  BINARY(p, T, minimum)                                               \
+  BINARY(p, T, and)                                                   \
+  BINARY(p, T, or)                                                    \
+  BINARY(p, T, xor)                                                   \
+  COSTLY(p, T, divide)                                                \
+  COSTLY(p, T, remainder)                                             \
+  COSTLY(p, T, power)                                                 \
+  COSTLY(p, T, shift_left, , params->bits)                            \
+  COSTLY(p, T, shift_right_arithmetic, , params->bits)                \
+  COSTLY(p, T, shift_right_logical, , params->bits)                   \
+  COSTLY(p, T, mulhi, , params->bits)                                 \
+  static const ew_loop_fn p##_loops[HLO_OPCODE_COUNT] = {             \
+      [HLO_NEGATE] = p##_negate_loop,                                 \
+      [HLO_ABS] = p##_abs_loop,                                       \
+      [HLO_SIGN] = p##_sign_loop,                                     \
+      [HLO_NOT] = p##_not_loop,                                       \
+      [HLO_POPCNT] = p##_popcnt_loop,                                 \
+      [HLO_COUNT_LEADING_ZEROS] = p##_count_leading_zeros_loop,       \
+      [HLO_ADD] = p##_add_loop,                                       \
+      [HLO_SUBTRACT] = p##_subtract_loop,                             \
+      [HLO_MULTIPLY] = p##_multiply_loop,                             \
+      [HLO_MAXIMUM] = p##_maximum_loop,                               \
+      [HLO_MINIMUM] = p##_minimum_loop,                               \
+      [HLO_AND] = p##_and_loop,                                       \
+      [HLO_OR] = p##_or_loop,                                         \
+      [HLO_XOR] = p##_xor_loop,                                       \
+      [HLO_DIVIDE] = p##_divide_loop,                                 \
+      [HLO_REMAINDER] = p##_remainder_loop,                           \
+      [HLO_POWER] = p##_power_loop,                                   \
+      [HLO_SHIFT_LEFT] = p##_shift_left_loop,                         \
+      [HLO_SHIFT_RIGHT_ARITHMETIC] = p##_shift_right_arithmetic_loop, \
+      [HLO_SHIFT_RIGHT_LOGICAL] = p##_shift_right_logical_loop,       \
+      [HLO_MULHI] = p##_mulhi_loop,                                   \
   };
 
 INTEGER_LOOPS(s8, int8_t)
@@ -67,46 +66,46 @@ INTEGER_LOOPS(u64, uint64_t)
 /* Pred as a ring of two values: addition is `or`, multiplication is `and`. */
 EW_UNARY(pred_not_loop, uint8_t, uint8_t, !a)
 
-static ew_row_t pred_row(hlo_opcode_t op) {
+static ew_loop_fn pred_loop(hlo_opcode_t op) {
   switch (op) {
     case HLO_NOT:
-      return (ew_row_t){pred_not_loop, NULL};
+      return pred_not_loop;
     case HLO_ADD:
     case HLO_MAXIMUM:
     case HLO_OR:
-      return u8_rows[HLO_OR];
+      return u8_loops[HLO_OR];
     case HLO_MULTIPLY:
     case HLO_MINIMUM:
     case HLO_AND:
-      return u8_rows[HLO_AND];
+      return u8_loops[HLO_AND];
     case HLO_XOR:
-      return u8_rows[HLO_XOR];
+      return u8_loops[HLO_XOR];
     default:
-      return (ew_row_t){NULL, NULL};
+      return NULL;
   }
 }
 
-ew_row_t ew_integer_row(hlo_opcode_t op, hr_dtype_t type) {
+ew_loop_fn ew_integer_loop(hlo_opcode_t op, hr_dtype_t type) {
   switch (type) {
     case HR_PRED:
-      return pred_row(op);
+      return pred_loop(op);
     case HR_S8:
-      return s8_rows[op];
+      return s8_loops[op];
     case HR_S16:
-      return s16_rows[op];
+      return s16_loops[op];
     case HR_S32:
-      return s32_rows[op];
+      return s32_loops[op];
     case HR_S64:
-      return s64_rows[op];
+      return s64_loops[op];
     case HR_U8:
-      return u8_rows[op];
+      return u8_loops[op];
     case HR_U16:
-      return u16_rows[op];
+      return u16_loops[op];
     case HR_U32:
-      return u32_rows[op];
+      return u32_loops[op];
     case HR_U64:
-      return u64_rows[op];
+      return u64_loops[op];
     default:
-      return (ew_row_t){NULL, NULL};
+      return NULL;
   }
 }

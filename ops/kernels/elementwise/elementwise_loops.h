@@ -18,25 +18,16 @@ typedef struct ew_params {
 /* A loop over elements of compute types; strides as in ew_kernel_run. */
 typedef void (*ew_loop_fn)(const ew_params_t *params, int64_t count, const void *const *in,
                            const int64_t *strides, void *out);
-typedef void (*ew_fold_fn)(int64_t count, const void *in, int64_t stride, void *acc);
 
-/* The loops for an op on one compute type; NULL where there are none. */
-typedef struct ew_row {
-  ew_loop_fn loop;
-  ew_fold_fn fold; /* for reduction ops: add, multiply, maximum, minimum, and, or, xor */
-} ew_row_t;
-
-/* The families of loops. `type` is a compute type; the row is empty for an op of another family. */
-ew_row_t ew_integer_row(hlo_opcode_t op, hr_dtype_t type);
-ew_row_t ew_float_row(hlo_opcode_t op, hr_dtype_t type);
-ew_row_t ew_math_row(hlo_opcode_t op, hr_dtype_t type);
-ew_row_t ew_complex_row(hlo_opcode_t op, hr_dtype_t type);
+/* The families of loops. `type` is a compute type; NULL for an op of another family. */
+ew_loop_fn ew_integer_loop(hlo_opcode_t op, hr_dtype_t type);
+ew_loop_fn ew_float_loop(hlo_opcode_t op, hr_dtype_t type);
+ew_loop_fn ew_math_loop(hlo_opcode_t op, hr_dtype_t type);
+ew_loop_fn ew_complex_loop(hlo_opcode_t op, hr_dtype_t type);
 /* `type` is the operands'. The total order of narrow floats is decided on their bits, without
  * widening. */
 ew_loop_fn ew_compare_loop(hlo_enum_DIRECTION_t direction, hlo_enum_COMPARISON_t order,
                            hr_dtype_t type);
-/* A fold in f32 that rounds to the narrow float after each step; NULL if there is none. */
-ew_fold_fn ew_rounding_fold(hlo_opcode_t op, hr_dtype_t type);
 /* `type` is the operand's, not its compute type. */
 ew_loop_fn ew_reduce_precision_loop(hr_dtype_t type);
 ew_loop_fn ew_clamp_loop(hr_dtype_t type);
@@ -155,17 +146,6 @@ ew_loop_fn ew_stochastic_loop(const ew_params_t *params);
       EW_EACH(, B b = bs[i], C c = cs[i], EXPRESSION)                                       \
     } else                                                                                  \
       EW_EACH(A a = as[i * a_step], B b = bs[i * b_step], C c = cs[i * c_step], EXPRESSION) \
-  }
-
-#define EW_FOLD(name, T, EXPRESSION)                                           \
-  static void name(int64_t count, const void *in, int64_t stride, void *acc) { \
-    const T *bs = in;                                                          \
-    T a = *(T *)acc;                                                           \
-    for (int64_t i = 0; i < count; i++) {                                      \
-      T b = bs[i * stride];                                                    \
-      a = (EXPRESSION);                                                        \
-    }                                                                          \
-    *(T *)acc = a;                                                             \
   }
 
 #endif

@@ -177,8 +177,8 @@ hr_status_t fft_lanes_plan(hr_arena_t *arena, hlo_enum_FFT_TYPE_t type, int64_t 
                         .scale = scale,
                         .code = code,
                         .is_inverse = type == HLO_FFT_TYPE_IFFT || real_out,
-                        .in_count = real_in ? length : 2 * (lines + (real_out ? 1 : 0)),
-                        .out_count = real_out ? length : 2 * (lines + (real_in ? 1 : 0))};
+                        .in_count = real_in ? length : 2 * (lines + real_out),
+                        .out_count = real_out ? length : 2 * (lines + real_in)};
   HR_TRY(plan_transform(arena, plan));
   *out_plan = plan;
   return NULL;

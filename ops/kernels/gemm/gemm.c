@@ -164,7 +164,8 @@ static double partition_cost(const gemm_job_t *job, int64_t row_parts, int64_t c
   double columns = (double)(hr_div_ceil(hr_div_ceil(job->n * parts, panel), col_parts) * panel);
   double depth = (double)hr_div_ceil(job->k * parts, depth_parts);
   double sums = depth_parts > 1 ? 16 * (double)job->m * (double)(job->n * parts) : 0;
-  double packing = (job->packed_b ? 0 : 8) * columns + (job->fill ? 24 : 4) * rows;
+  double packing = (job->fill ? 24 : 4) * rows;
+  if (!job->packed_b) packing += 8 * columns;
   return rows * columns * depth + depth * packing + sums;
 }
 

@@ -146,7 +146,16 @@ static const product_row_t *product_of(hr_dtype_t real) {
   static const product_row_t f64 = {f64_product, f64_clear};
   static const product_row_t u32 = {u32_product, u32_clear};
   static const product_row_t u64 = {u64_product, u64_clear};
-  return real == HR_F32 ? &f32 : real == HR_F64 ? &f64 : real == HR_U32 ? &u32 : &u64;
+  switch (real) {
+    case HR_F32:
+      return &f32;
+    case HR_F64:
+      return &f64;
+    case HR_U32:
+      return &u32;
+    default:
+      return &u64;
+  }
 }
 
 /* The same product transposed: c' = b' a'. A tile is much wider than high, so thin results are
@@ -309,7 +318,8 @@ static void narrow_to_integers(const matmul_types_t *types, const void *from, vo
   int bytes = (int)hr_dtype_bytes(types->out);
   int bits = hr_dtype_table[types->out].bits;
   bool is_signed = hr_dtype_class(types->out) == HR_CLASS_SIGNED;
-  double high = ldexp(1, is_signed ? bits - 1 : bits), low = is_signed ? -high : 0;
+  double high = ldexp(1, is_signed ? bits - 1 : bits);
+  double low = is_signed ? -high : 0;
   uint64_t most = (is_signed    ? UINT64_C(1) << (bits - 1)
                    : bits == 64 ? 0
                                 : UINT64_C(1) << bits) -

@@ -172,7 +172,7 @@ static bool prefers_codegen(const native_gather_plan_t *plan, const op_step_t *s
 static hr_status_t prepare_gather(const op_native_target_t *target, const op_step_t *step,
                                   op_native_step_t *out) {
   const hlo_shape_t *operand = step->in_shapes[0], *result = step->out_shape;
-  window_dims_t dims = window_gather_dims(step->instr);
+  op_gather_dims_t dims = op_gather_dims(step->instr);
   int64_t sizes[HLO_MAX_RANK], from[HLO_MAX_RANK], to[HLO_MAX_RANK],
       bytes = (int64_t)hr_dtype_bytes(result->dtype);
   native_gather_plan_t *plan;

@@ -113,6 +113,7 @@ static void combine_strided(const scatter_job_t *job, int64_t count, int64_t to,
   }
 }
 
+/* Overwriting bodies copy; dense rows run through the vector kernel; strided ones in blocks. */
 static void combine_row(const scatter_job_t *job, int64_t count, int64_t to, int64_t to_step,
                         int64_t from, int64_t from_step) {
   if (job->plan->overwrite) {
@@ -147,6 +148,7 @@ static void scatter_window(const scatter_job_t *job, int64_t to, int64_t from, i
 
 /* --- all windows ------------------------------------------------------------------------------ */
 
+/* Rows come in random order: the next ones are fetched while this one is combined. */
 static void prefetch_row(const scatter_job_t *job, int64_t at, int64_t elements) {
   if (at < 0) return;
   int64_t bytes = (int64_t)job->plan->body.bytes[0];
@@ -169,6 +171,7 @@ typedef struct copies_job {
   char *to, *copies;
 } copies_job_t;
 
+/* Copy 0 is the result itself. */
 static char *copy_address(const copies_job_t *job, int64_t copy) {
   const native_scatter_plan_t *plan = job->plan;
   return copy ? job->copies + (size_t)(copy - 1) * plan->copy_bytes : job->to;
@@ -185,13 +188,14 @@ static void scatter_into_copies(void *context, int64_t begin, int64_t end, int w
     rows.indices = job->indices;
     rows.from = job->from;
     rows.to = copy_address(job, copy);
-    rows.first = plan->offsets.count * copy / plan->copies,
+    rows.first = plan->offsets.count * copy / plan->copies;
     rows.last = plan->offsets.count * (copy + 1) / plan->copies;
     if (copy) scatter_rows_fill(plan->op, plan->body.work, rows.to, plan->counts[0]);
     scatter_rows_run(&rows);
   }
 }
 
+/* Adds the copies to the result, in their order, by ranges of elements. */
 static void reduce_copies(void *context, int64_t begin, int64_t end, int worker) {
   const copies_job_t *job = context;
   const native_scatter_plan_t *plan = job->plan;
@@ -204,6 +208,7 @@ static void reduce_copies(void *context, int64_t begin, int64_t end, int worker)
   }
 }
 
+/* Each worker scatters its updates into an array of its own; the arrays are then summed. */
 static void run_with_copies(const op_native_run_t *run, const native_scatter_plan_t *plan,
                             void *const *in, void *to) {
   copies_job_t job = {plan, in[1], in[2], to, run->scratch};
@@ -213,6 +218,7 @@ static void run_with_copies(const op_native_run_t *run, const native_scatter_pla
 
 /* --- rows, over the workers ------------------------------------------------------------------- */
 
+/* One part of the columns, or the rows that belong to a part. */
 static void scatter_part_rows(const scatter_job_t *job, int part) {
   const native_scatter_plan_t *plan = job->plan;
   scatter_rows_job_t rows = plan->rows_job;
@@ -248,6 +254,7 @@ static void scatter_elements(void *context, int64_t begin, int64_t end, int work
   }
 }
 
+/* Batches do not overlap, so that each is one worker's. */
 static void scatter_batches(void *context, int64_t begin, int64_t end, int worker) {
   const scatter_job_t *job = context;
   const gather_offsets_t *offsets = &job->plan->offsets;
@@ -265,6 +272,8 @@ static void scatter_batches(void *context, int64_t begin, int64_t end, int worke
   }
 }
 
+/* All updates, of which this part combines its columns or its windows: every worker reads all
+ * indices. */
 static void scatter_part(const scatter_job_t *job, int part) {
   const native_scatter_plan_t *plan = job->plan;
   int64_t operand_at[GATHER_OFFSETS_BLOCK], other_at[GATHER_OFFSETS_BLOCK],
@@ -301,6 +310,8 @@ static void scatter_parts(void *context, int64_t begin, int64_t end, int worker)
       scatter_part(job, (int)part);
 }
 
+/* By copies, elements, batches or parts, as planned. The operand is copied to the result first
+ * unless they are one. */
 static hr_status_t run_scatter(const op_native_run_t *run, const void *plan_, void *const *in,
                                void *const *out) {
   const native_scatter_plan_t *plan = plan_;
@@ -354,6 +365,8 @@ static bool rows_may_be_split(const gather_offsets_t *offsets, const hlo_shape_t
   return row == row_count;
 }
 
+/* By columns where rows are long, by windows where these are large and do not overlap; a small
+ * scatter is not split. */
 static void plan_split(native_scatter_plan_t *plan, const hlo_shape_t *operand,
                        const int64_t *sizes) {
   int64_t row_bytes = plan->window.row_count * (int64_t)plan->body.bytes[0];
@@ -385,15 +398,16 @@ static hr_status_t plan_body(hr_arena_t *arena, const op_step_t *step, int count
   return NULL;
 }
 
+/* Offsets of the windows, and whether two windows can overlap. */
 static void plan_windows(const op_step_t *step, int count, native_scatter_plan_t *plan) {
   const hlo_shape_t *operand = step->in_shapes[0], *updates = step->in_shapes[count + 1];
-  window_dims_t dims = window_scatter_dims(step->instr);
+  op_gather_dims_t dims = op_scatter_dims(step->instr);
   int64_t sizes[HLO_MAX_RANK], to[HLO_MAX_RANK], from[HLO_MAX_RANK], window[HLO_MAX_RANK];
   int rank = window_strides(&dims, operand, updates, sizes, to, from), next = 0;
   bool never_fits = false;
   plan->window_elements = 1;
   for (int d = 0; d < operand->rank; d++) {
-    bool dropped = window_dims_contain(dims.dropped, d) || window_dims_contain(dims.batching, d);
+    bool dropped = op_dims_contain(dims.dropped, d) || op_dims_contain(dims.batching, d);
     window[d] = dropped ? 1 : sizes[next++];
     plan->window_elements *= window[d];
     never_fits |= window[d] > operand->dims[d];
@@ -451,6 +465,8 @@ static bool is_order_independent(hlo_opcode_t op, hr_dtype_t dtype) {
   return !hr_dtype_is_float(dtype) || op == HLO_MAXIMUM || op == HLO_MINIMUM;
 }
 
+/* Worth it where many updates meet a small array. The number of copies depends on the workers only
+ * if the order of combination has no influence on the bits. */
 static void plan_copies(native_scatter_plan_t *plan) {
   bool any_order = is_order_independent(plan->op, plan->body.work);
   int64_t updates = plan->offsets.count * plan->window_elements;
@@ -467,6 +483,7 @@ static void plan_copies(native_scatter_plan_t *plan) {
                      HR_ALIGNMENT * HR_ALIGNMENT;
 }
 
+/* Declines bodies that no kernel runs, and more arrays than MAX_ARRAYS. */
 static hr_status_t prepare_scatter(const op_native_target_t *target, const op_step_t *step,
                                    op_native_step_t *out) {
   int count = (step->instr->operand_count - 1) / 2;

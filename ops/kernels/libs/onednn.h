@@ -66,12 +66,12 @@ bool onednn_array(const onednn_t *lib, dnnl_data_type_t type, int rank, const in
 #define ONEDNN_MAX_ARGS 4
 typedef struct onednn_op {
   const onednn_t *lib;
-  const char *name; /* of the implementation: "brg:avx512_core" */
+  const char *name; /* name of the implementation: "brg:avx512_core" */
   dnnl_primitive_t primitive;
   int arg_count, workers;
   size_t scratch_bytes;  /* for one worker at a time */
   dnnl_exec_arg_t *args; /* [workers][arg_count + 1], the scratchpad last */
-  void **addresses;      /* of the memories: what they were set to last */
+  void **addresses;      /* addresses that the memories were last set to */
 } onednn_op_t;
 
 /* An argument: its number in oneDNN's terms, and how it lies. */

@@ -515,7 +515,8 @@ static hr_status_t prepare_trsm(const op_native_target_t *target, const op_step_
   plan->side = mlir_dict_int(lapack->options, "side", 0) == 'L' ? LEFT : RIGHT;
   plan->uplo = mlir_dict_int(lapack->options, "uplo", 0) == 'L' ? LOWER : UPPER;
   plan->diagonal = mlir_dict_int(lapack->options, "diag", 0) == 'U' ? UNIT : NON_UNIT;
-  plan->transpose = trans == 'T' ? TRANSPOSE : trans == 'C' ? CONJ_TRANSPOSE : NO_TRANSPOSE;
+  plan->transpose = trans == 'T' ? TRANSPOSE : NO_TRANSPOSE;
+  if (trans == 'C') plan->transpose = CONJ_TRANSPOSE;
   return plan_solve(target, step->in_shapes[0], step->in_shapes[1], plan, out);
 }
 

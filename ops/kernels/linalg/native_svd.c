@@ -328,9 +328,10 @@ static size_t plan_memory(svd_native_t *p) {
   p->vt_at = scratch_reserve(&total, square);
   p->reals_at = scratch_reserve(&total, 3 * square + 8 * k * bytes);
   p->ints_at = scratch_reserve(&total, 8 * k * sizeof(int32_t));
-  size_t u = split_matrix_bytes(&p->kind, p->m, p->u_columns),
-         vt = split_matrix_bytes(&p->kind, p->vt_rows, p->n);
-  p->out_at = scratch_reserve(&total, p->vectors && p->kind.parts == 2 ? (u > vt ? u : vt) : 0);
+  size_t u = split_matrix_bytes(&p->kind, p->m, p->u_columns);
+  size_t vt = split_matrix_bytes(&p->kind, p->vt_rows, p->n);
+  size_t out_bytes = u > vt ? u : vt;
+  p->out_at = scratch_reserve(&total, p->vectors && p->kind.parts == 2 ? out_bytes : 0);
   return total;
 }
 
@@ -354,7 +355,7 @@ static void read_sizes(const op_step_t *step, const lapack_plan_t *lapack, svd_n
   p->reduced_rows = p->factored ? p->columns : p->rows;
   p->mode = (char)mlir_dict_int(lapack->options, "mode", 0);
   p->vectors = p->mode != 'N';
-  p->whole = p->vectors && p->columns <= WHOLE_SIZE && p->rows <= 4 * WHOLE_SIZE,
+  p->whole = p->vectors && p->columns <= WHOLE_SIZE && p->rows <= 4 * WHOLE_SIZE;
   p->gesdd = lapack->routine;
 }
 

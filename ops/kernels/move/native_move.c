@@ -80,12 +80,6 @@ static hr_status_t run_move(const op_native_run_t *run, const void *plan_, void 
 
 /* --- copies, slices, broadcasts, reversals ---------------------------------------------------- */
 
-/* Byte strides of operand 0. */
-static void dense_operand_strides(const op_step_t *step, int64_t *out_strides) {
-  const hlo_shape_t *in = step->in_shapes[0];
-  loop_dense_strides(in->rank, in->dims, (int64_t)hr_dtype_bytes(in->dtype), out_strides);
-}
-
 /* Plans the copy of operand 0. from_strides (per dimension of the result) and from_offset in
  * bytes. */
 static hr_status_t plan_single_source(const op_native_target_t *target, const op_step_t *step,
@@ -108,7 +102,7 @@ static hr_status_t prepare_copy(const op_native_target_t *target, const op_step_
   static const uint64_t in_place[] = {1};
   int64_t strides[HLO_MAX_RANK];
   if (!hlo_shape_is_array(step->out_shape)) return NULL;
-  dense_operand_strides(step, strides);
+  loop_shape_strides(step->in_shapes[0], strides);
   out->reuse = in_place;
   return plan_single_source(target, step, strides, 0, out);
 }
@@ -117,7 +111,7 @@ static hr_status_t prepare_slice(const op_native_target_t *target, const op_step
                                  op_native_step_t *out) {
   const hlo_slice_t *slice = hlo_attr_slice(step->instr);
   int64_t strides[HLO_MAX_RANK], offset = 0;
-  dense_operand_strides(step, strides);
+  loop_shape_strides(step->in_shapes[0], strides);
   for (int d = 0; d < step->out_shape->rank; d++) {
     offset += slice->dims[d].start * strides[d];
     if (step->out_shape->dims[d] > 1) strides[d] *= slice->dims[d].stride;
@@ -129,7 +123,7 @@ static hr_status_t prepare_reverse(const op_native_target_t *target, const op_st
                                    op_native_step_t *out) {
   hr_ints_t dimensions = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS);
   int64_t strides[HLO_MAX_RANK], offset = 0;
-  dense_operand_strides(step, strides);
+  loop_shape_strides(step->in_shapes[0], strides);
   for (int64_t i = 0; i < dimensions.count; i++) {
     int64_t d = dimensions.data[i];
     offset += (step->out_shape->dims[d] - 1) * strides[d];
@@ -142,7 +136,7 @@ static hr_status_t prepare_broadcast(const op_native_target_t *target, const op_
                                      op_native_step_t *out) {
   hr_ints_t dimensions = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS);
   int64_t in_strides[HLO_MAX_RANK], strides[HLO_MAX_RANK] = {0};
-  dense_operand_strides(step, in_strides);
+  loop_shape_strides(step->in_shapes[0], in_strides);
   for (int i = 0; i < step->in_shapes[0]->rank; i++)
     if (step->in_shapes[0]->dims[i] != 1) strides[dimensions.data[i]] = in_strides[i];
   return plan_single_source(target, step, strides, 0, out);
@@ -187,7 +181,7 @@ typedef struct native_block_plan {
   hr_dtype_t dtypes[MAX_STARTS];
   int64_t limits[MAX_STARTS];  /* largest start index per dimension; starts are clamped to it */
   int64_t strides[MAX_STARTS]; /* strides of the sliced array, bytes */
-  int64_t array_bytes;         /* of the updated array */
+  int64_t array_bytes;         /* size of the updated array */
 } native_block_plan_t;
 
 /* Reads a start index of any integer type; u64 values beyond int64_t saturate. */

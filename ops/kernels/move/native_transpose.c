@@ -259,8 +259,7 @@ static void copy_tiles(void *context, int64_t begin, int64_t end, int worker) {
   if (plan->nontemporal) native_stream_end();
 }
 
-/* --- few streams
- * ------------------------------------------------------------------------------ */
+/* --- few streams ------------------------------------------------------------------------------ */
 
 /* A dimension of 2, 3 or 4 is swapped with a long one: N streams are interleaved into one, or
  * one stream is split into N. The constant N lets the compiler use shuffles. */

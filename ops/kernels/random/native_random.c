@@ -15,9 +15,9 @@ enum {
 typedef struct native_random_plan {
   bool threefry;
   int64_t count; /* elements, or words where an element is two */
-  int bytes;     /* of an element, or of a word where an element is two */
+  int bytes;     /* size of an element, or of a word where an element is two */
   size_t state_bytes;
-  int64_t blocks; /* of the generator: pairs of words, or fours */
+  int64_t blocks; /* blocks of the generator: pairs of words, or fours */
   int64_t size, half,
       inner; /* Threefry: around the dimension along which the words of a pair are neighbours */
 } native_random_plan_t;
@@ -35,6 +35,7 @@ typedef struct random_job {
 
 /* Pairs of words of the counters from `counter` on. */
 NATIVE_CLONES
+/* Threefry-2x32 with 20 rounds (Salmon et al., 2011): block i has the counter at `counter` + i. */
 static void threefry_blocks(uint64_t key, uint64_t counter, int64_t count, uint32_t *first,
                             uint32_t *second) {
   uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32), k2 = 0x1BD11BDA ^ k0 ^ k1;
@@ -42,13 +43,17 @@ static void threefry_blocks(uint64_t key, uint64_t counter, int64_t count, uint3
     uint64_t at = counter + (uint64_t)i;
     uint32_t a = (uint32_t)at + k0, b = (uint32_t)(at >> 32) + k1;
     ROTATE_FOUR(13, 15, 26, 6);
-    a += k1, b += k2 + 1;
+    a += k1;
+    b += k2 + 1;
     ROTATE_FOUR(17, 29, 16, 24);
-    a += k2, b += k0 + 2;
+    a += k2;
+    b += k0 + 2;
     ROTATE_FOUR(13, 15, 26, 6);
-    a += k0, b += k1 + 3;
+    a += k0;
+    b += k1 + 3;
     ROTATE_FOUR(17, 29, 16, 24);
-    a += k1, b += k2 + 4;
+    a += k1;
+    b += k2 + 4;
     ROTATE_FOUR(13, 15, 26, 6);
     first[i] = a + k2;
     second[i] = b + k0 + 5;
@@ -57,6 +62,7 @@ static void threefry_blocks(uint64_t key, uint64_t counter, int64_t count, uint3
 
 /* Four words each; word w of counter i at words[w][i]. */
 NATIVE_CLONES
+/* Philox-4x32 with 10 rounds (Salmon et al., 2011); the counter is 128 bits wide. */
 static void philox_blocks(uint64_t key, uint64_t low, uint64_t high, int64_t count,
                           uint32_t words[4][BLOCK]) {
   for (int64_t i = 0; i < count; i++) {
@@ -93,6 +99,7 @@ static void philox_blocks(uint64_t key, uint64_t low, uint64_t high, int64_t cou
   } while (0)
 
 NATIVE_CLONES
+/* Word w of block i becomes element i * width + w. */
 static void interleave_words(int bytes, int width, const uint32_t *words, int64_t count,
                              int64_t elements, char *to) {
   switch (bytes * 8 + width) {
@@ -122,6 +129,7 @@ static void interleave_words(int bytes, int width, const uint32_t *words, int64_
   for (int64_t i = 0; i < count; i++) ((T *)to)[i] = (T)words[i]
 
 NATIVE_CLONES
+/* The low bits of each word. */
 static void store_words(int bytes, const uint32_t *words, int64_t count, char *to) {
   switch (bytes) {
     case 1:
@@ -153,6 +161,7 @@ static void place_pairs(const random_job_t *job, int64_t pair, int64_t count,
     store_words(plan->bytes, words + BLOCK, count, to + plan->inner * plan->bytes);
 }
 
+/* The two words of a block go to elements half an array apart, as in XLA. */
 static void fill_threefry(void *context, int64_t begin, int64_t end, int worker) {
   const random_job_t *job = context;
   const native_random_plan_t *plan = job->plan;
@@ -170,6 +179,7 @@ static void fill_threefry(void *context, int64_t begin, int64_t end, int worker)
   }
 }
 
+/* Elements 4 i to 4 i + 3 come from block i. */
 static void fill_philox(void *context, int64_t begin, int64_t end, int worker) {
   const random_job_t *job = context;
   const native_random_plan_t *plan = job->plan;
@@ -216,6 +226,7 @@ static void plan_split(native_random_plan_t *plan, const hlo_shape_t *bits) {
   for (int d = split + 1; d < bits->rank; d++) plan->inner *= bits->dims[d];
 }
 
+/* 64-bit elements take both words of a block, smaller ones one each. */
 static void plan_threefry(native_random_plan_t *plan, const hlo_shape_t *bits, bool pairs) {
   plan->size = plan->count;
   plan->inner = 1;
@@ -224,12 +235,14 @@ static void plan_threefry(native_random_plan_t *plan, const hlo_shape_t *bits, b
   plan->blocks = plan->count ? plan->count / plan->size * plan->half : 0;
 }
 
+/* Key and counter: 16 bytes, or 24 for Philox's wide counter. */
 static bool is_state(const hlo_shape_t *state, bool threefry, size_t *out_bytes) {
   hr_status_t st = hlo_shape_is_array(state) ? hlo_shape_bytes(state, out_bytes) : NULL;
   hr_status_release(st);
   return *out_bytes == 16 || (*out_bytes == 24 && !threefry);
 }
 
+/* Declines element types that do not fill whole bytes. */
 static hr_status_t prepare_random(const op_native_target_t *target, const op_step_t *step,
                                   op_native_step_t *out) {
   static const uint64_t in_place[] = {1, 0};

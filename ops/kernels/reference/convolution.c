@@ -37,6 +37,8 @@ static hr_status_t check_unused(const hlo_instr_t *instr, const hlo_shape_t *sha
   return NULL;
 }
 
+/* Lists the dimensions of an array in the order in which the loops walk it: first, spatial ones,
+ * second, last (-1: no such role). */
 static hr_status_t order_side(const hlo_instr_t *instr, const hlo_shape_t *shape, int element_bytes,
                               int64_t first, const int64_t *spatial, int spatial_rank,
                               int64_t second, int64_t last, conv_side_t *out_side) {
@@ -50,6 +52,7 @@ static hr_status_t order_side(const hlo_instr_t *instr, const hlo_shape_t *shape
   return check_unused(instr, shape, seen);
 }
 
+/* Input as [batch][spatial...][feature], strides in real numbers. */
 static hr_status_t plan_lhs(const op_step_t *step, const hlo_dim_labels_t *labels,
                             conv_plan_t *plan) {
   conv_side_t side;
@@ -160,6 +163,7 @@ static hr_status_t check_window(const hlo_instr_t *instr, const conv_plan_t *pla
   return NULL;
 }
 
+/* The labels name every dimension once; all sizes that the loops rely on are checked here. */
 hr_status_t conv_plan_init(const op_step_t *step, conv_plan_t *plan) {
   const hlo_instr_t *instr = step->instr;
   const hlo_dim_labels_t *labels = hlo_attr_labels(instr);
@@ -230,6 +234,7 @@ static hr_status_t conv_by_products(op_env_t *env, const conv_plan_t *plan, cons
   return NULL;
 }
 
+/* Each feature has a filter of its own: no product of matrices is worth it. */
 static hr_status_t conv_depthwise(op_env_t *env, const conv_plan_t *plan, const char *lhs,
                                   const char *rhs, char *out) {
   conv_view_t view;

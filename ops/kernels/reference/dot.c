@@ -4,8 +4,10 @@
  * Complex products are real ones of twice the size. Source: StableHLO spec, dot_general. */
 #include "ops/kernels/reference/dot.h"
 
-bool dot_group_stride(const hlo_shape_t *shape, const int64_t *strides,
-                           const dims_group_t *group, int64_t *out_stride) {
+/* True if the dimensions of a group can be walked as one, with one stride: each is the one
+ * inside it times its size. Dimensions of size 1 fit anywhere. */
+bool dot_group_stride(const hlo_shape_t *shape, const int64_t *strides, const dims_group_t *group,
+                      int64_t *out_stride) {
   int64_t run = 0; /* stride required of the next outer dimension; 0: none yet */
   *out_stride = 0;
   for (int i = group->count - 1; i >= 0; i--) {
@@ -18,6 +20,8 @@ bool dot_group_stride(const hlo_shape_t *shape, const int64_t *strides,
   return true;
 }
 
+/* How one operand is read: in place by the groups' strides if each group has one, else copied
+ * into a dense [group][group][group] order first. */
 hr_status_t dot_plan_side(const hlo_shape_t *shape, const dims_group_t *groups, int group_count,
                           int element_bytes, bool dense, dot_side_t *out_side) {
   int64_t strides[HLO_MAX_RANK], dims[HLO_MAX_RANK], bytes[HLO_MAX_RANK];
@@ -85,6 +89,8 @@ static hr_status_t check_pairs(const hlo_instr_t *instr, const hlo_shape_t *lhs,
   return NULL;
 }
 
+/* Batch, contracting and free dimensions of both operands. rhs_taken: a dimension of the right
+ * one that is none of these (groups of a ragged dot); -1: none. */
 hr_status_t dot_read_groups(const hlo_instr_t *instr, const hlo_shape_t *lhs,
                             const hlo_shape_t *rhs, int rhs_taken, dot_groups_t *out_groups) {
   uint32_t lhs_free = all_dims(lhs->rank), rhs_free = all_dims(rhs->rank);
@@ -104,6 +110,7 @@ hr_status_t dot_read_groups(const hlo_instr_t *instr, const hlo_shape_t *lhs,
   return check_pairs(instr, lhs, &g->lhs_contracting, rhs, &g->rhs_contracting, "dot_general C10");
 }
 
+/* The result has batch x m x n elements, whatever its own dimensions are called. */
 hr_status_t dot_check_result(const op_step_t *step, int64_t batch, int64_t m, int64_t n) {
   int64_t count, want;
   if (__builtin_mul_overflow(batch, m, &want) || __builtin_mul_overflow(want, n, &want)) want = -1;
@@ -114,6 +121,7 @@ hr_status_t dot_check_result(const op_step_t *step, int64_t batch, int64_t m, in
   return NULL;
 }
 
+/* lhs as [batch][m][k], rhs as [batch][k][n]. */
 hr_status_t dot_plan_init(const op_step_t *step, const matmul_types_t *types,
                           const hlo_shape_t *lhs, const hlo_shape_t *rhs, dot_plan_t *plan) {
   dot_groups_t g;
@@ -131,6 +139,8 @@ hr_status_t dot_plan_init(const op_step_t *step, const matmul_types_t *types,
   return dot_check_result(step, plan->batch, plan->m, plan->n);
 }
 
+/* The operand in the type of the products and in the order of the plan; its own bytes where both
+ * fit. */
 hr_status_t dot_prepare_operand(hr_arena_t *scratch, const matmul_types_t *types,
                                 const dot_side_t *side, hr_dtype_t dtype, const void *from,
                                 const void **out_data) {
@@ -138,6 +148,7 @@ hr_status_t dot_prepare_operand(hr_arena_t *scratch, const matmul_types_t *types
   return matmul_order_run(scratch, &side->order, *out_data, out_data);
 }
 
+/* Products go into the result itself unless they are of a wider type than it. */
 hr_status_t dot_product_memory(hr_arena_t *scratch, const matmul_types_t *types, hlo_value_t *out,
                                void **out_memory) {
   size_t bytes;
@@ -169,7 +180,7 @@ hr_status_t dot_run_products(op_env_t *env, const dot_plan_t *plan, const void *
   HR_TRY(matmul_space_new(env->scratch, job.real, job.m, job.n, job.k, &space));
   job.a_row = plan->lhs.strides[1] * parts;
   job.a_col = parts == 2 ? 1 : plan->lhs.strides[2];
-  job.b_row = parts == 2 ? job.n : plan->rhs.strides[1],
+  job.b_row = parts == 2 ? job.n : plan->rhs.strides[1];
   job.b_col = parts == 2 ? 1 : plan->rhs.strides[2];
   job.c_row = job.n;
   job.c_col = 1;

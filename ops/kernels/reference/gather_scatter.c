@@ -15,9 +15,10 @@ typedef struct gather_plan {
   loop_copy_t copy; /* one window to the result */
 } gather_plan_t;
 
+/* One strided copy is planned for all windows, as they differ in their start only. */
 static hr_status_t prepare_gather(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   const hlo_shape_t *operand = step->in_shapes[0], *out = step->out_shape;
-  window_dims_t dims = window_gather_dims(step->instr);
+  op_gather_dims_t dims = op_gather_dims(step->instr);
   int bytes = (int)hr_dtype_bytes(out->dtype);
   gather_plan_t *plan;
   int64_t slice[HLO_MAX_RANK], sizes[HLO_MAX_RANK], from[HLO_MAX_RANK], to[HLO_MAX_RANK];
@@ -34,6 +35,7 @@ static hr_status_t prepare_gather(hr_arena_t *arena, const op_step_t *step, cons
   return NULL;
 }
 
+/* A window of one row needs no nest. */
 static void copy_window(const loop_copy_t *copy, char *to, const char *from) {
   const loop_nest_t *nest = &copy->nest;
   if (nest->rank || copy->cross_count)
@@ -57,6 +59,7 @@ static void gather_row(const gather_plan_t *plan, const loop_walk_t *walk, char 
   }
 }
 
+/* Starts are clamped so that each window lies within the operand (StableHLO gather). */
 static hr_status_t run_gather(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                               hlo_value_t **out_value) {
   const gather_plan_t *plan = step->plan;
@@ -82,6 +85,8 @@ typedef struct scatter_plan {
   bool never_fits;
 } scatter_plan_t;
 
+/* A body that returns its second parameter overwrites and is a copy. Operands narrower than the
+ * body's types are promoted first, as XLA allows it. */
 static hr_status_t plan_scatter_body(hr_arena_t *arena, const op_step_t *step,
                                      scatter_plan_t *plan) {
   int parameter, count = (step->instr->operand_count - 1) / 2, *param_of;
@@ -97,19 +102,20 @@ static hr_status_t plan_scatter_body(hr_arena_t *arena, const op_step_t *step,
   return promote_prepare(arena, step, plan->body.body, param_of, &plan->promote);
 }
 
+/* Dropped and batching dimensions have windows of size 1. never_fits: a window larger than the
+ * operand writes nothing. */
 static hr_status_t prepare_scatter(hr_arena_t *arena, const op_step_t *step,
                                    const void **out_plan) {
   int count = (step->instr->operand_count - 1) / 2;
   const hlo_shape_t *operand = step->in_shapes[0], *updates = step->in_shapes[count + 1];
-  window_dims_t dims = window_scatter_dims(step->instr);
+  op_gather_dims_t dims = op_scatter_dims(step->instr);
   int64_t sizes[HLO_MAX_RANK], to[HLO_MAX_RANK], from[HLO_MAX_RANK], window[HLO_MAX_RANK];
   scatter_plan_t *plan;
   HR_TRY(HR_NEW(arena, &plan));
   int rank = window_strides(&dims, operand, updates, sizes, to, from), next = 0;
   for (int d = 0; d < operand->rank; d++) {
-    window[d] = window_dims_contain(dims.dropped, d) || window_dims_contain(dims.batching, d)
-                    ? 1
-                    : sizes[next++];
+    window[d] =
+        op_dims_contain(dims.dropped, d) || op_dims_contain(dims.batching, d) ? 1 : sizes[next++];
     plan->never_fits |= window[d] > operand->dims[d];
   }
   window_starts_init(&plan->starts, &dims, operand, step->in_shapes[count], updates, window);
@@ -118,6 +124,7 @@ static hr_status_t prepare_scatter(hr_arena_t *arena, const op_step_t *step,
   return plan_scatter_body(arena, step, plan);
 }
 
+/* One row of a window: copied, or combined with what is there. */
 static hr_status_t scatter_row(const scatter_plan_t *plan, accumulate_t *acc, int64_t to,
                                int64_t from) {
   const loop_nest_t *window = &plan->window;
@@ -130,6 +137,7 @@ static hr_status_t scatter_row(const scatter_plan_t *plan, accumulate_t *acc, in
   return NULL;
 }
 
+/* Windows are combined in the order of the index array, so that equal indices give equal bits. */
 static hr_status_t scatter_window(const scatter_plan_t *plan, accumulate_t *acc, int64_t to,
                                   int64_t from) {
   const loop_nest_t *window = &plan->window;

@@ -171,6 +171,7 @@ static hr_status_t run_cholesky(op_env_t *env, const op_step_t *step, hlo_value_
 
 const op_kernel_t kernel_cholesky = {prepare_cholesky, run_cholesky};
 
+/* a [batch][n][n], b [batch][n][width] or [batch][width][n] from the right. */
 static hr_status_t check_solve(const op_step_t *step, solve_plan_t *plan) {
   const hlo_shape_t *a = step->in_shapes[0], *b = step->in_shapes[1];
   if (a->dtype != b->dtype || a->rank < 2 || a->rank != b->rank ||
@@ -204,6 +205,7 @@ static hr_status_t prepare_solve(hr_arena_t *arena, const op_step_t *step, const
   return NULL;
 }
 
+/* In the type of the products; b is overwritten with the solution. */
 static hr_status_t solve(op_env_t *env, const solve_plan_t *plan, hlo_value_t *const *in,
                          hlo_value_t *out) {
   const void *a;

@@ -43,6 +43,8 @@ static hr_status_t resize(const hlo_value_t *value, const int64_t *dims, hlo_val
   return NULL;
 }
 
+/* Copies of the operands whose sizes differ, cut to `dims`, or repeated along dimensions of size 1;
+ * NULL where an operand fits. None is left after a failure. */
 static hr_status_t resize_all(const hlo_instr_t *instr, hlo_value_t *const *in, int rank,
                               const int64_t *dims, hlo_value_t **matched) {
   hr_status_t st = NULL;
@@ -59,6 +61,8 @@ static hr_status_t resize_all(const hlo_instr_t *instr, hlo_value_t *const *in, 
   return st;
 }
 
+/* Dynamic operands of an elementwise op may come with different sizes: all are brought to a
+ * common one. Nothing is done for scalars and where the sizes cannot be brought together. */
 hr_status_t op_match_sizes(const hlo_instr_t *instr, hlo_value_t *const *in, hlo_value_t **matched,
                            bool *out_needed) {
   int64_t dims[HLO_MAX_RANK];

@@ -59,17 +59,11 @@ static hr_status_t run_move(op_env_t *env, const op_step_t *step, hlo_value_t *c
   return NULL;
 }
 
-/* Byte strides of operand 0. */
-static void dense_operand_strides(const op_step_t *step, int64_t *out_strides) {
-  const hlo_shape_t *in = step->in_shapes[0];
-  loop_dense_strides(in->rank, in->dims, (int64_t)hr_dtype_bytes(in->dtype), out_strides);
-}
-
 static hr_status_t prepare_transpose(hr_arena_t *arena, const op_step_t *step,
                                      const void **out_plan) {
   hr_ints_t permutation = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS);
   int64_t in_strides[HLO_MAX_RANK], strides[HLO_MAX_RANK];
-  dense_operand_strides(step, in_strides);
+  loop_shape_strides(step->in_shapes[0], in_strides);
   for (int d = 0; d < step->out_shape->rank; d++) strides[d] = in_strides[permutation.data[d]];
   return plan_move(arena, step, strides, 0, out_plan);
 }
@@ -81,7 +75,7 @@ static hr_status_t prepare_broadcast(hr_arena_t *arena, const op_step_t *step,
                                      const void **out_plan) {
   hr_ints_t dimensions = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS);
   int64_t in_strides[HLO_MAX_RANK], strides[HLO_MAX_RANK] = {0};
-  dense_operand_strides(step, in_strides);
+  loop_shape_strides(step->in_shapes[0], in_strides);
   for (int i = 0; i < step->in_shapes[0]->rank; i++)
     if (step->in_shapes[0]->dims[i] != 1) strides[dimensions.data[i]] = in_strides[i];
   return plan_move(arena, step, strides, 0, out_plan);
@@ -93,7 +87,7 @@ static hr_status_t prepare_reverse(hr_arena_t *arena, const op_step_t *step,
                                    const void **out_plan) {
   hr_ints_t dimensions = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS);
   int64_t strides[HLO_MAX_RANK], offset = 0;
-  dense_operand_strides(step, strides);
+  loop_shape_strides(step->in_shapes[0], strides);
   for (int64_t i = 0; i < dimensions.count; i++) {
     int64_t d = dimensions.data[i];
     if (step->out_shape->dims[d] == 0) continue;
@@ -108,7 +102,7 @@ const op_kernel_t kernel_reverse = {prepare_reverse, run_move};
 static hr_status_t prepare_slice(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   const hlo_slice_t *slice = hlo_attr_slice(step->instr);
   int64_t strides[HLO_MAX_RANK], offset = 0;
-  dense_operand_strides(step, strides);
+  loop_shape_strides(step->in_shapes[0], strides);
   for (int d = 0; d < step->out_shape->rank && dense_count(step->out_shape); d++) {
     offset += slice->dims[d].start * strides[d];
     if (step->out_shape->dims[d] > 1) strides[d] *= slice->dims[d].stride;

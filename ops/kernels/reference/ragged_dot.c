@@ -31,9 +31,10 @@ static bool split_group(const hlo_shape_t *shape, const dims_group_t *group, int
   plan->outer = plan->inner = 1;
   for (int i = 0; i < group->count; i++) {
     int64_t size = shape->dims[group->dims[i]];
-    if (group->dims[i] == d)
-      found = true, plan->ragged = size;
-    else if (found)
+    if (group->dims[i] == d) {
+      found = true;
+      plan->ragged = size;
+    } else if (found)
       plan->inner *= size;
     else
       plan->outer *= size;
@@ -57,6 +58,7 @@ static hr_status_t ragged_kind(const hlo_instr_t *instr, const hlo_shape_t *lhs,
   return NULL;
 }
 
+/* One list for all, or one per batch and outer index. */
 static hr_status_t check_group_sizes(const op_step_t *step, ragged_plan_t *plan) {
   const hlo_shape_t *sizes = step->in_shapes[2];
   int64_t count;
@@ -72,6 +74,7 @@ static hr_status_t check_group_sizes(const op_step_t *step, ragged_plan_t *plan)
   return NULL;
 }
 
+/* The group dimension of the right operand becomes its outermost batch dimension. */
 static hr_status_t plan_ragged(const op_step_t *step, ragged_plan_t *plan) {
   const hlo_instr_t *instr = step->instr;
   const hlo_shape_t *lhs = step->in_shapes[0], *rhs = step->in_shapes[1];
@@ -126,6 +129,7 @@ typedef struct ragged_run {
   int64_t batch, outer, group, start, end; /* rows [start, end) of the ragged dimension */
 } ragged_run_t;
 
+/* The rows (or terms) start .. end - 1 of one group times the group's matrix. */
 static void multiply_run(const ragged_plan_t *plan, const ragged_run_t *run, const char *a,
                          const char *b, char *c, matmul_space_t *space) {
   const dot_plan_t *dot = &plan->dot;
@@ -160,6 +164,8 @@ static void multiply_run(const ragged_plan_t *plan, const ragged_run_t *run, con
 
 static int64_t clip(int64_t value, int64_t high) { return hr_min(hr_max(value, 0), high); }
 
+/* Groups follow each other along the ragged dimension; sizes that reach beyond it are clipped,
+ * and rows behind the last group stay zero. */
 static void multiply_runs(const ragged_plan_t *plan, const hlo_value_t *sizes, const void *a,
                           const void *b, void *c, matmul_space_t *space) {
   ragged_run_t run;
@@ -252,6 +258,7 @@ static hr_status_t plan_scale(const hlo_instr_t *instr, const hlo_shape_t *shape
   return NULL;
 }
 
+/* Operands and scales are floats of at most 32 bits; scaled operands are multiplied as f32. */
 static hr_status_t prepare_scaled_dot(hr_arena_t *arena, const op_step_t *step,
                                       const void **out_plan) {
   scaled_plan_t *plan;
@@ -277,6 +284,7 @@ static hr_status_t prepare_scaled_dot(hr_arena_t *arena, const op_step_t *step,
 
 static float to_bf16(float value) { return hr_bf16_to_f32(hr_f32_to_bf16(value)); }
 
+/* Elements of any float type as f32. */
 static hr_status_t widen_to_floats(hr_arena_t *scratch, const hlo_value_t *value, int64_t count,
                                    float **out_floats) {
   HR_TRY(hr_arena_array(scratch, (size_t)count, sizeof(float), (void **)out_floats));
@@ -284,6 +292,7 @@ static hr_status_t widen_to_floats(hr_arena_t *scratch, const hlo_value_t *value
   return NULL;
 }
 
+/* Each element times the scale of its block, rounded to bf16 as XLA does. */
 static hr_status_t scale_operand(op_env_t *env, const scaled_plan_t *plan, int side,
                                  hlo_value_t *const *in, const void **out_data) {
   float *elements, *scales;

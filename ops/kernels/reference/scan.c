@@ -12,6 +12,7 @@ typedef struct scan_plan {
   bool reverse;
 } scan_plan_t;
 
+/* XLA's scan: operands are inputs then initial carries, results are outputs then carries. */
 static hr_status_t prepare_scan(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   const hlo_instr_t *instr = step->instr;
   scan_plan_t *plan;
@@ -110,6 +111,7 @@ static hr_status_t scan_step(scan_run_t *run, int64_t t) {
   return st;
 }
 
+/* Carries start as the operands, outputs as undefined arrays that the steps fill. */
 static hr_status_t init_results(scan_run_t *run) {
   const scan_plan_t *plan = run->step->plan;
   for (int c = 0; c < plan->carries; c++)
@@ -121,6 +123,7 @@ static hr_status_t init_results(scan_run_t *run) {
   return NULL;
 }
 
+/* One call of the body for each slice; reversed scans begin with the last slice. */
 static hr_status_t run_scan(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                             hlo_value_t **out_value) {
   const scan_plan_t *plan = step->plan;

@@ -95,6 +95,7 @@ static void store_items(const sort_line_t *line, const uint64_t *keys, int64_t f
   }
 }
 
+/* Keys of a block first, so that encoding runs over a short array in the cache. */
 static void fill_items(void *context, int64_t begin, int64_t end, int worker) {
   const sort_line_t *line = context;
   (void)worker;
@@ -106,6 +107,7 @@ static void fill_items(void *context, int64_t begin, int64_t end, int worker) {
   }
 }
 
+/* Radix passes swap between items and spare; a long line is shared among the workers. */
 static void sort_line_items(sort_line_t *line) {
   const native_sort_plan_t *plan = line->plan;
   char *items = line->scratch + plan->items,
@@ -130,6 +132,7 @@ static void sort_by_group(sort_line_t *line) {
 
 /* --- decoding results ------------------------------------------------------------------------ */
 
+/* Key i of items that are keys alone. */
 static uint64_t key_at(const sort_line_t *line, int64_t i) {
   return line->plan->kind == RADIX_KEY_32 ? ((const uint32_t *)line->items)[i]
                                           : ((const uint64_t *)line->items)[i];
@@ -171,6 +174,7 @@ static int64_t list_ties(const sort_line_t *line, bool nans, char *to) {
   return found;
 }
 
+/* Sorted keys are the elements: no permutation is needed for a single operand without ties. */
 static void decode_items(void *context, int64_t begin, int64_t end, int worker) {
   const sort_line_t *line = context;
   const sort_encoding_t *encoding = &line->plan->keys[0].encoding;
@@ -215,6 +219,7 @@ static void extract_order(sort_line_t *line) {
   line->order = order;
 }
 
+/* The key part of a sorted item. */
 static uint64_t sorted_key(const sort_line_t *line, int64_t i) {
   return line->plan->kind == RADIX_PAIR ? ((const radix_pair_t *)line->items)[i].key
                                         : ((const uint64_t *)line->items)[i] >> 32;
@@ -262,6 +267,7 @@ static void extract_unstable_order(sort_line_t *line) {
   } while (0)
 
 NATIVE_CLONES
+/* out[i] = in[order[i]] for elements of one size. */
 static void permute_items(void *context, int64_t begin, int64_t end, int worker) {
   const sort_line_t *line = context;
   const uint32_t *order = line->order;
@@ -295,6 +301,8 @@ static bool is_iota_sequence(const void *elements, int64_t bytes, int64_t count)
   return true;
 }
 
+/* An operand that counts 0, 1, 2, ... (an argsort) needs no reads: its result is the order
+ * itself. */
 static void permute_operands(sort_line_t *line) {
   const native_sort_plan_t *plan = line->plan;
   for (int k = 0; k < plan->operands; k++) {
@@ -377,6 +385,7 @@ static void sort_copied_lines(const sort_job_t *job, char *scratch, int64_t elem
     copy_lines(plan, k, (char *)job->out[k] + element * plan->bytes[k], copied[k], lines, true);
 }
 
+/* A line along the innermost dimension, sorted where it lies. */
 static void sort_dense_line(const sort_job_t *job, char *scratch, int64_t element) {
   const native_sort_plan_t *plan = job->plan;
   const char *from[plan->operands];
@@ -407,6 +416,7 @@ static void sort_blocks(void *context, int64_t begin, int64_t end, int worker) {
   }
 }
 
+/* Either each line is shared by the workers, or each worker sorts lines of its own. */
 static hr_status_t run_sort(const op_native_run_t *run, const void *plan_, void *const *in,
                             void *const *out) {
   const native_sort_plan_t *plan = plan_;
@@ -419,6 +429,7 @@ static hr_status_t run_sort(const op_native_run_t *run, const void *plan_, void 
   return NULL;
 }
 
+/* Operand k may be overwritten by result k. */
 static hr_status_t prepare_sort(const op_native_target_t *target, const op_step_t *step,
                                 op_native_step_t *out) {
   const native_sort_plan_t *plan;

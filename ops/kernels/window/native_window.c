@@ -73,6 +73,7 @@ static void combine_rows(const window_job_t *job, char *scratch, char *to, const
   memcpy(to, result, (size_t)(plan->lanes * bytes));
 }
 
+/* Results begin .. end - 1, each a row of lanes: the rows of its window combined. */
 static void reduce_results(void *context, int64_t begin, int64_t end, int worker) {
   const window_job_t *job = context;
   const native_window_plan_t *plan = job->plan;
@@ -85,6 +86,7 @@ static void reduce_results(void *context, int64_t begin, int64_t end, int worker
                  window_cells_list(&plan->cells, index, offsets));
 }
 
+/* Narrow floats are reduced in f32, as one conversion each way is cheaper than one per step. */
 static void widen(void *context, int64_t begin, int64_t end, int worker) {
   const window_job_t *job = context;
   int64_t bytes = (int64_t)hr_dtype_bytes(job->plan->dtype);
@@ -101,6 +103,7 @@ static void narrow(void *context, int64_t begin, int64_t end, int worker) {
                      end - begin);
 }
 
+/* Prefix windows are scans; all others combine rows. */
 static void reduce_windows(const op_native_run_t *run, const window_job_t *job) {
   const native_window_plan_t *plan = job->plan;
   if (plan->scans) {
@@ -144,6 +147,7 @@ static hr_status_t run_window(const op_native_run_t *run, const void *plan_, voi
 
 /* --- planning --------------------------------------------------------------------------------- */
 
+/* A window over everything before (or behind) its position. */
 static bool is_prefix_window(const hlo_window_dim_t *w, int64_t n, int64_t m) {
   if (w->stride != 1 || w->base_dilation != 1 || w->window_dilation != 1 || m != n || w->size < n)
     return false;

@@ -121,9 +121,9 @@ static scan_lanes_t unit_lanes(const scan_job_t *job, int64_t unit) {
                         .stride = scan->reverse ? -scan->inner : scan->inner,
                         .strides = scan->length};
   if (scan->inner == 1) {
+    int64_t piece_step = scan->reverse ? -scan->length : scan->length;
     lanes = scan->pieces > 1 ? scan->pieces : scan->outer;
-    block.lane_step =
-        scan->pieces > 1 ? (scan->reverse ? -scan->length : scan->length) : scan->count;
+    block.lane_step = scan->pieces > 1 ? piece_step : scan->count;
   }
   block.base = (group * scan->count + (scan->reverse ? scan->count - 1 : 0)) * scan->inner +
                first * block.lane_step;

@@ -11,7 +11,7 @@
 
 #include "base/map.h"
 #include "ir/sharding.h"
-#include "ops/kernels/kernel.h"
+#include "ops/kernels/pure.h"
 
 #define MAX_ARRAY_ELEMENTS \
   65536 /* larger arrays stay symbols: control flow rarely depends on them */
@@ -221,7 +221,7 @@ static hr_status_t prepare(check_evaluator_t *evaluator, const hlo_instr_t *inst
   const hlo_instr_t **key;
   HR_TRY(HR_NEW(evaluator->arena, &step));
   HR_TRY(HR_NEW(evaluator->arena, &key));
-  HR_TRY(op_step_init(evaluator->arena, instr, step));
+  HR_TRY(op_pure_prepare(evaluator->arena, instr, step));
   *key = instr;
   HR_TRY(hr_map_put(evaluator->plans, (hr_str_t){(const char *)key, sizeof *key}, step, NULL));
   *out_step = step;
@@ -230,7 +230,6 @@ static hr_status_t prepare(check_evaluator_t *evaluator, const hlo_instr_t *inst
 
 static hr_status_t run_kernel(check_evaluator_t *evaluator, const hlo_instr_t *instr,
                               const check_value_t *in, hlo_value_t **out_array) {
-  op_env_t env = op_env_local(&evaluator->scratch);
   hr_arena_mark_t mark = hr_arena_mark(&evaluator->scratch);
   hlo_value_t **arrays;
   op_step_t *step;
@@ -240,7 +239,7 @@ static hr_status_t run_kernel(check_evaluator_t *evaluator, const hlo_instr_t *i
   hr_status_t st = NULL;
   for (; made < instr->operand_count && !st; made += !st)
     st = check_value_to_array(&in[made], &arrays[made]);
-  if (!st) st = op_kernels[instr->op]->run(&env, step, arrays, out_array);
+  if (!st) st = op_pure_run(step, &evaluator->scratch, arrays, out_array);
   for (int k = 0; k < made; k++) hlo_value_release(arrays[k]);
   hr_arena_rewind(&evaluator->scratch, mark);
   return st;

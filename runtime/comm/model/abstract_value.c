@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 
+/* An order-dependent hash of two numbers. */
 uint64_t check_mix(uint64_t a, uint64_t b) {
   uint64_t both[2] = {a, b};
   return hr_hash_bytes(both, sizeof both, UINT64_C(0x51ed270b));
@@ -28,6 +29,7 @@ void check_value_release(check_value_t *value) {
   *value = (check_value_t){.kind = CHECK_UNKNOWN};
 }
 
+/* Retains the elements. */
 hr_status_t check_value_tuple(int count, const check_value_t *elements, check_value_t *out_value) {
   void *memory;
   HR_TRY(hr_alloc(sizeof(check_tuple_t) + (size_t)count * sizeof *elements, &memory));
@@ -39,6 +41,8 @@ hr_status_t check_value_tuple(int count, const check_value_t *elements, check_va
   return NULL;
 }
 
+/* Equal symbols mean equal values: known ones are hashed, unknown ones carry the symbol of where
+ * they came from. */
 uint64_t check_value_symbol(const check_value_t *value) {
   switch (value->kind) {
     case CHECK_INT:
@@ -56,6 +60,7 @@ uint64_t check_value_symbol(const check_value_t *value) {
   }
 }
 
+/* Union over tuples. */
 uint64_t check_value_deps(const check_value_t *value) {
   uint64_t deps = value->deps;
   if (value->kind == CHECK_TUPLE)

@@ -14,7 +14,7 @@ typedef struct exec_channel_endpoint {
   int64_t channel; /* 0: none given */
   int rank, peer;
   bool sends;
-  const char *shape;    /* of the data, as text */
+  const char *shape;    /* shape of the data, as text */
   const char *location; /* for messages: "a.hlo:12: %send.3" */
 } exec_channel_endpoint_t;
 typedef HR_VEC(exec_channel_endpoint_t) exec_channel_endpoints_t;

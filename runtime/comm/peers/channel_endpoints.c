@@ -195,7 +195,8 @@ hr_status_t exec_endpoints_find(endpoint_search_t *search, exec_comm_t *comm, bo
   search->is_split = op_is_split_by_device(module);
   search->only_rank = mpmd ? rank : -1;
   HR_TRY(find_open_end(search, module, &is_open));
-  if (is_open && world > 1) HR_TRY(follow_ranks(search, mpmd ? rank : 0, mpmd ? rank : world - 1));
+  if (is_open && world > 1 && mpmd) HR_TRY(follow_ranks(search, rank, rank));
+  if (is_open && world > 1 && !mpmd) HR_TRY(follow_ranks(search, 0, world - 1));
   HR_TRY(HR_NEW_ARRAY(search->arena, module->computations.count, &search->visited));
   HR_TRY(add_ends(search, module->entry));
   return mpmd ? exchange_ends(search, comm) : NULL;

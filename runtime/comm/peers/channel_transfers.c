@@ -128,9 +128,13 @@ static hr_status_t reject_host_transfer(const hlo_instr_t *instr) {
       "transfers to and from the host are not connected to anything; infeed and outfeed are");
 }
 
-static hr_status_t send_value(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *value,
-                              uint32_t *out_handle) {
+/* Starts the transfer of a send or recv; `value` is its source or its destination, held by the
+ * caller until transfer_done. *out_handle 0: no process is at the other end, nothing was started.
+ */
+static hr_status_t start_transfer(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *value,
+                                  uint32_t *out_handle) {
   exec_channels_t *channels = env->channels;
+  tp_groups_t *groups = channels->comm->groups;
   hr_block_t inline_blocks[INLINE_BLOCKS], *blocks;
   tp_request_t *request;
   int count;
@@ -138,45 +142,25 @@ static hr_status_t send_value(op_env_t *env, const hlo_instr_t *instr, hlo_value
   HR_TRY(reject_host_transfer(instr));
   const exec_channel_route_t *route = find_route(channels, instr);
   if (!route) return NULL;
-  HR_TRY(tp_progress_begin(channels->comm->groups));
+  bool sends = instr->op == HLO_SEND;
+  int peer = sends ? route->to : route->from;
+  HR_TRY(tp_progress_begin(groups));
   HR_TRY(exec_pending_reserve(&channels->pending));
   HR_TRY(list_blocks(env, value, inline_blocks, &blocks, &count));
-  HR_TRY(
-      tp_channel_send(channels->comm->groups, route->to, route->number, blocks, count, &request));
-  *out_handle = exec_pending_keep(
-      &channels->pending,
-      (exec_transfer_t){
-          .request = (op_request_t *)request, .value = value, .instr = instr, .peer = route->to});
+  if (sends)
+    HR_TRY(tp_channel_send(groups, peer, route->number, blocks, count, &request));
+  else
+    HR_TRY(tp_channel_recv(groups, peer, route->number, blocks, count, &request));
+  const exec_transfer_t transfer = {
+      .request = (op_request_t *)request, .value = value, .instr = instr, .peer = peer};
+  *out_handle = exec_pending_keep(&channels->pending, transfer);
   return NULL;
-}
-
-static void fill_with_zeros(hlo_value_t *value) {
-  for (int i = 0; i < value->element_count; i++) fill_with_zeros(value->elements[i]);
-  if (value->data && hlo_value_bytes(value)) memset(value->data, 0, hlo_value_bytes(value));
 }
 
 static hr_status_t recv_value(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *into,
                               uint32_t *out_handle) {
-  exec_channels_t *channels = env->channels;
-  hr_block_t inline_blocks[INLINE_BLOCKS], *blocks;
-  tp_request_t *request;
-  int count;
-  *out_handle = 0;
-  HR_TRY(reject_host_transfer(instr));
-  const exec_channel_route_t *route = find_route(channels, instr);
-  if (!route) {
-    fill_with_zeros(into);
-    return NULL;
-  }
-  HR_TRY(tp_progress_begin(channels->comm->groups));
-  HR_TRY(exec_pending_reserve(&channels->pending));
-  HR_TRY(list_blocks(env, into, inline_blocks, &blocks, &count));
-  HR_TRY(
-      tp_channel_recv(channels->comm->groups, route->from, route->number, blocks, count, &request));
-  *out_handle = exec_pending_keep(
-      &channels->pending,
-      (exec_transfer_t){
-          .request = (op_request_t *)request, .value = into, .instr = instr, .peer = route->from});
+  HR_TRY(start_transfer(env, instr, into, out_handle));
+  if (!*out_handle) hlo_value_clear(into);
   return NULL;
 }
 
@@ -251,7 +235,7 @@ void exec_channels_destroy(exec_channels_t *channels) {
 }
 
 static const op_channel_ops_t channel_ops = {
-    .send = send_value, .recv = recv_value, .transfer_done = transfer_done};
+    .send = start_transfer, .recv = recv_value, .transfer_done = transfer_done};
 
 void exec_channels_attach(op_env_t *env, exec_channels_t *channels) {
   env->channels = channels;

@@ -16,7 +16,7 @@
 #include "base/log.h"
 #include "base/vec.h"
 
-#define NAME_BYTES 48         /* of any file here: 32 digits and an ending */
+#define NAME_BYTES 48         /* longest name of a file here: 32 digits and an ending */
 #define LEFTOVER_SECONDS 3600 /* a temporary file or a lock this old has no owner */
 
 bool cache_is_private(const struct stat *info) {

@@ -33,7 +33,7 @@
 typedef struct entry_header {
   char magic[8];
   uint64_t key_bytes, size_bytes;
-  hr_digest_t checksum; /* of the object */
+  hr_digest_t checksum; /* digest of the object's bytes */
 } entry_header_t;
 
 static const char magic[8] = "HLORUN2";
@@ -175,9 +175,10 @@ static hr_status_t look_up(jit_cache_t *cache, jit_key_t key, hr_buffer_t **out_
   char name[NAME_BYTES];
   name_entry(key, ".o", name);
   int file = openat(cache->folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0) return NULL;
-  hr_status_t st = look_into(cache, file, name, key, out_object);
-  close(file);
+  hr_status_t st = file < 0 ? NULL : look_into(cache, file, name, key, out_object);
+  if (file >= 0) close(file);
+  hr_log(HR_LOG_JIT, HR_LOG_DEBUG, "%s/%s: %s", cache->path, name,
+         *out_object ? "taken from the cache" : "not in the cache, compiled");
   return st;
 }
 

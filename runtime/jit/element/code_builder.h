@@ -24,13 +24,12 @@ void jit_code_deinit(jit_code_t *code); /* accepts a zeroed one */
 
 /* --- types ------------------------------------------------------------------------------------ */
 
-int jit_lanes(const kir_type_t *type); /* 1 of a scalar type */
-kir_type_t *jit_scalar_type(
-    kir_type_t *type); /* of the elements; the type itself if it is no vector */
+int jit_lanes(const kir_type_t *type);         /* 1 of a scalar type */
+kir_type_t *jit_scalar_type(kir_type_t *type); /* element type of a vector; else the type itself */
 /* The type with this element and as many lanes as `like`. */
 kir_type_t *jit_type_like(kir_type_t *element, const kir_type_t *like);
 kir_type_t *jit_vector_type(kir_type_t *element, int lanes); /* the element itself for one lane */
-int jit_element_bits(const kir_type_t *type); /* of one element: 32 for <8 x float> */
+int jit_element_bits(const kir_type_t *type); /* bits of one element: 32 for <8 x float> */
 kir_type_t *jit_integer_like(
     const kir_type_t *type); /* integers of the same width and count as the floats */
 

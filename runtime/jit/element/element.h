@@ -10,8 +10,9 @@
 #include "jit/element/code_builder.h"
 #include "ops/table/opcode.h"
 
-kir_type_t *jit_memory_type(jit_code_t *code, hr_dtype_t dtype);   /* of one element */
-kir_type_t *jit_register_type(jit_code_t *code, hr_dtype_t dtype); /* of one element */
+kir_type_t *jit_memory_type(jit_code_t *code, hr_dtype_t dtype); /* type of one element in memory */
+kir_type_t *jit_register_type(jit_code_t *code,
+                              hr_dtype_t dtype); /* type of one element in registers */
 /* Values as memory has them, to and from registers. */
 kir_value_t *jit_from_memory(jit_code_t *code, hr_dtype_t dtype, kir_value_t *value);
 kir_value_t *jit_to_memory(jit_code_t *code, hr_dtype_t dtype, kir_value_t *value);
@@ -49,7 +50,7 @@ kir_value_t *jit_element_choose(jit_code_t *code, hr_dtype_t dtype, kir_value_t 
 typedef struct jit_element_op {
   hlo_opcode_t op;
   int64_t detail;      /* as jit_node_t has it */
-  hr_dtype_t from, to; /* of the first operand (of select: the second), of the result */
+  hr_dtype_t from, to; /* types of the first operand (of select: the second) and of the result */
   bool safe_divisor;   /* integer division by a constant that is neither 0 nor -1 */
   bool shared;         /* needed often: a function of the module that is called, where it is long */
 } jit_element_op_t;

@@ -119,7 +119,7 @@ static kir_value_t *compute(jit_code_t *code, const jit_element_op_t *op, kir_va
 
 /* --- functions that are called ---------------------------------------------------------------- */
 
-#define LONG_COST 12.0 /* of what is shorter in a call than written out */
+#define LONG_COST 12.0 /* cost above which a function is called and not written out */
 
 static kir_value_t *find_function(jit_code_t *code, hlo_opcode_t op, kir_type_t *type, int count,
                                   kir_type_t **out_type) {

@@ -78,11 +78,13 @@ hr_status_t jit_emit_begin(jit_emit_t *emit, jit_code_t *code, jit_graph_t *grap
 void jit_emit_end(jit_emit_t *emit) {
   emit->graph->last_epoch = emit->last_epoch;
   jit_emit_at(emit, 0);
-  if (emit->function_part)
-    emit->function_part->block = emit->levels[0].block,
-    emit->function_part->nowhere = emit->arrays.dummy, emit->function_part->phase++;
-  else
+  if (!emit->function_part) {
     kir_ret_void(emit->code->builder);
+    return;
+  }
+  emit->function_part->block = emit->levels[0].block;
+  emit->function_part->nowhere = emit->arrays.dummy;
+  emit->function_part->phase++;
 }
 
 void jit_emit_at(jit_emit_t *emit, int level) {

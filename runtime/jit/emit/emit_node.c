@@ -189,7 +189,8 @@ kir_value_t *jit_emit_node(jit_emit_t *emit, jit_node_t *node) {
   unsigned *written = in_lanes ? &node->vector.epoch : &node->scalar.epoch;
   if (*written != epoch) {
     kir_value_t *computed = emit_value(emit, node);
-    *value = computed, *written = epoch;
+    *value = computed;
+    *written = epoch;
   }
   return *value;
 }

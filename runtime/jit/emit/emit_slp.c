@@ -12,7 +12,7 @@
 #include "jit/emit/emit_kernel.h"
 #include "jit/math/jit_math.h"
 
-#define PACKED_COST 4 /* of a function, in additions: less is not worth it */
+#define PACKED_COST 4 /* least cost of a function, in additions, that is worth packing */
 
 static int height_of_expr(const jit_exprs_t *exprs, const jit_expr_t *expr) {
   int height = 0;
@@ -59,8 +59,10 @@ static void fill_pack(jit_node_t *first, jit_pack_t *pack, int most) {
 
 hr_status_t jit_emit_find_packs(jit_emit_t *emit) {
   const jit_graph_t *graph = emit->graph;
-  for (jit_node_t *node = graph->first_made; node; node = node->next_made)
-    node->slp.height = node_height(&graph->exprs, node), node->slp.pack = NULL;
+  for (jit_node_t *node = graph->first_made; node; node = node->next_made) {
+    node->slp.height = node_height(&graph->exprs, node);
+    node->slp.pack = NULL;
+  }
   for (jit_node_t *node = graph->first_made; node; node = node->next_made) {
     if (node->slp.pack || !is_packable(node)) continue;
     int bytes = (int)hr_dtype_bytes(hr_dtype_table[node->dtype].compute);

@@ -164,7 +164,7 @@ typedef struct jit_band {
   hr_dtype_t dtype;
   const jit_expr_t *base;
   int64_t jump, low, high;
-  int lanes;                      /* of the kernel where it is alone: a power of two */
+  int lanes;                      /* lanes of a kernel that is alone: a power of two */
   bool is_packed;                 /* rows one behind the other, of which a register has several */
   unsigned epochs[JIT_MAX_LANES]; /* by column */
   kir_value_t *columns[JIT_MAX_LANES];
@@ -218,8 +218,10 @@ hr_status_t jit_bands_find(jit_graph_t *graph, int var, int lanes) {
   jit_band_t *bands = NULL;
   for (jit_node_t *node = graph->first_made; node; node = node->next_made)
     if (is_band_candidate(graph, node, var)) HR_TRY(add_to_band(graph, &bands, node, var));
-  for (jit_band_t *band = bands; band; band = band->next)
-    band->lanes = lanes, band->is_packed = is_packed(band);
+  for (jit_band_t *band = bands; band; band = band->next) {
+    band->lanes = lanes;
+    band->is_packed = is_packed(band);
+  }
   for (jit_node_t *node = graph->first_made; node; node = node->next_made)
     if (node->band && !is_profitable(node->band)) node->band = NULL;
   return NULL;

@@ -110,7 +110,8 @@ jit_node_t *jit_node_make(jit_graph_t *graph, const jit_node_t *like) {
   node.next_made = NULL;
   *made = node;
   graph->node_count++;
-  *graph->last_made = made, graph->last_made = &made->next_made;
+  *graph->last_made = made;
+  graph->last_made = &made->next_made;
   return *slot = made;
 }
 

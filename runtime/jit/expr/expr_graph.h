@@ -85,8 +85,8 @@ struct jit_node {
 /* Attributes of an op on elements: JIT_OP's detail, as element.h has it. */
 int64_t jit_op_detail(const hlo_instr_t *instr);
 
-typedef struct jit_index { /* of an element of an array: either may be NULL, and follows from the
-                              other */
+typedef struct jit_index { /* index of an element of an array: either may be NULL, and follows from
+                              the other */
   const jit_expr_t *linear;
   const jit_expr_t *const *dims;
 } jit_index_t;
@@ -116,7 +116,7 @@ typedef struct jit_graph {
   int buffer_count;        /* arrays that are read, in the order of their first use */
   jit_buffer_t *buffers;
   int node_count, node_limit;
-  unsigned last_epoch; /* of what was written so far: each writing has epochs of its own */
+  unsigned last_epoch; /* last epoch that was written: each writing has epochs of its own */
   jit_node_t *first_made, **last_made;
   jit_node_t *table[1024];
   struct jit_memo *memos[1024];

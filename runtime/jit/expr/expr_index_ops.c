@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "jit/expr/expr_graph.h"
+#include "ops/query/gather_dims.h"
 
 static void keep_failure(jit_graph_t *graph, hr_status_t st) {
   if (graph->failed)
@@ -195,24 +196,17 @@ const jit_expr_t *jit_graph_update_index(jit_graph_t *graph, const hlo_instr_t *
 
 /* --- gather ----------------------------------------------------------------------------------- */
 
-static bool contains(hr_ints_t list, int64_t value) {
-  for (int64_t i = 0; i < list.count; i++)
-    if (list.data[i] == value) return true;
-  return false;
-}
-
 /* The place in the array of indices that belongs to an element of the result, but for the
  * component. */
 static const jit_expr_t **index_of_indices(jit_graph_t *graph, const hlo_instr_t *instr,
                                            const jit_expr_t *const *dims) {
-  hr_ints_t window = hlo_attr_ints(instr, HLO_ATTR_OFFSET_DIMS);
-  int64_t vector_dim = hlo_attr_int(instr, HLO_ATTR_INDEX_VECTOR_DIM);
+  op_gather_dims_t gather = op_gather_dims(instr);
   int rank = instr->operands[1]->shape->rank, from = 0;
   const jit_expr_t **at = new_dims(graph, rank);
   for (int d = 0; d < rank; d++) {
     at[d] = jit_expr_constant(&graph->exprs, 0);
-    if (d == vector_dim) continue;
-    while (contains(window, from)) from++;
+    if (d == gather.vector_dim) continue;
+    while (op_dims_contain(gather.window, from)) from++;
     at[d] = dims[from++];
   }
   return at;
@@ -241,21 +235,19 @@ static const jit_expr_t *gather_start(jit_graph_t *graph, const hlo_instr_t *ins
 
 static jit_node_t *gather_at(jit_graph_t *graph, const hlo_instr_t *instr,
                              const jit_expr_t *const *dims, jit_node_t *guard) {
-  hr_ints_t window = hlo_attr_ints(instr, HLO_ATTR_OFFSET_DIMS),
-            map = hlo_attr_ints(instr, HLO_ATTR_START_INDEX_MAP);
-  hr_ints_t dropped = hlo_attr_ints(instr, HLO_ATTR_COLLAPSED_SLICE_DIMS);
-  hr_ints_t batching = hlo_attr_ints(instr, HLO_ATTR_OPERAND_BATCHING_DIMS);
-  hr_ints_t along = hlo_attr_ints(instr, HLO_ATTR_START_INDICES_BATCHING_DIMS);
+  op_gather_dims_t gather = op_gather_dims(instr);
   int rank = instr->operands[0]->shape->rank, next = 0;
   const jit_expr_t **at = new_dims(graph, rank), **index = index_of_indices(graph, instr, dims);
   for (int d = 0; d < rank; d++) {
-    bool is_window = !contains(dropped, d) && !contains(batching, d);
-    at[d] = is_window ? dims[window.data[next++]] : jit_expr_constant(&graph->exprs, 0);
+    bool is_window = !op_dims_contain(gather.dropped, d) && !op_dims_contain(gather.batching, d);
+    at[d] = is_window ? dims[gather.window.data[next++]] : jit_expr_constant(&graph->exprs, 0);
   }
-  for (int64_t i = 0; i < batching.count; i++) at[batching.data[i]] = index[along.data[i]];
-  for (int64_t c = 0; c < map.count; c++)
-    at[map.data[c]] =
-        jit_expr_add(&graph->exprs, at[map.data[c]], gather_start(graph, instr, index, c, guard));
+  for (int64_t i = 0; i < gather.batching.count; i++)
+    at[gather.batching.data[i]] = index[gather.indices_batching.data[i]];
+  for (int64_t c = 0; c < gather.start_map.count; c++) {
+    const jit_expr_t **dim = &at[gather.start_map.data[c]];
+    *dim = jit_expr_add(&graph->exprs, *dim, gather_start(graph, instr, index, c, guard));
+  }
   return operand_at(graph, instr, 0, at, guard);
 }
 

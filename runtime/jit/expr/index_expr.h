@@ -24,11 +24,11 @@ typedef struct jit_term {
 
 struct jit_expr {
   int64_t constant;
-  int64_t low, high; /* of its values, both included */
+  int64_t low, high; /* range of its values, both included */
   uint32_t vars;     /* bit v: depends on loop variable v */
   uint32_t hash;
   int count;
-  void *value, *lanes_value;   /* of the code generator: lane 0's, all lanes' */
+  void *value, *lanes_value;   /* values of the code generator: lane 0's, all lanes' */
   unsigned epoch, lanes_epoch; /* for which they are meant */
   jit_expr_t *next;            /* in the table */
   jit_term_t terms[];          /* by rising symbol */
@@ -37,7 +37,7 @@ struct jit_expr {
 typedef enum jit_symbol_kind {
   JIT_SYMBOL_LOOP,     /* variable number `index` */
   JIT_SYMBOL_START,    /* the integer that `node` computes, limited to low .. high */
-  JIT_SYMBOL_QUOTIENT, /* of / divisor */
+  JIT_SYMBOL_QUOTIENT, /* quotient by `divisor` */
   JIT_SYMBOL_REMAINDER,
   JIT_SYMBOL_WITHIN /* of, where that is low .. high; what it is elsewhere does not matter */
 } jit_symbol_kind_t;

@@ -6,11 +6,11 @@
 #include "jit/expr/expr_graph.h"
 #include "jit/expr/reducer_order.h"
 
-#define JIT_MAX_RESULTS 8 /* of one reduction */
+#define JIT_MAX_RESULTS 8 /* results of one reduction */
 
 typedef struct jit_reducer {
   const hlo_computation_t *computation;
-  int count; /* of operands and results */
+  int count; /* operands, and as many results */
   hr_dtype_t dtypes[JIT_MAX_RESULTS];
   jit_order_t order;
   bool is_plain; /* JIT_ORDER_ANY: result k is `ops[k]` of its two parameters */

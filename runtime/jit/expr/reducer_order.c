@@ -19,9 +19,7 @@
 
 enum { MOST_INSTRS = 32, INDICES = 3, VALUES = 5 };
 
-/* --- one op
- * -------------------------------------------------------------------------------------------------
- */
+/* --- one op ----------------------------------------------------------------------------------- */
 
 static bool has_identity(hlo_opcode_t op) {
   switch (op) {
@@ -59,9 +57,7 @@ bool jit_reducer_component_op(const hlo_computation_t *reducer, int k, int count
          (is_parameter(a, count + k) && is_parameter(b, k));
 }
 
-/* --- selections
- * -------------------------------------------------------------------------------------------------
- */
+/* --- selections ------------------------------------------------------------------------------- */
 
 /* An argument of a selection. Values are small integers, -0 or NaN: their order stands for any. */
 typedef struct pair {
@@ -70,7 +66,7 @@ typedef struct pair {
 
 typedef struct selection {
   const hlo_computation_t *reducer;
-  int directions[MOST_INSTRS]; /* of comparisons, by instruction */
+  int directions[MOST_INSTRS]; /* directions of comparisons, by instruction */
   bool value_is_used;          /* or only the index */
   bool by_index;               /* the pair with the smaller index is the left operand */
   bool has_nan;                /* among accumulators, too */
@@ -287,9 +283,7 @@ static bool begins_anywhere(const selection_t *selection) {
   return true;
 }
 
-/* --- operands
- * -------------------------------------------------------------------------------------------------
- */
+/* --- operands --------------------------------------------------------------------------------- */
 
 static bool is_reduced(const hlo_instr_t *reduce, int64_t d) {
   hr_ints_t dims = hlo_attr_ints(reduce, HLO_ATTR_DIMENSIONS);

@@ -19,8 +19,8 @@
 #include "jit/element/element.h"
 #include "jit/graph/kernel_reduce.h"
 
-#define SIMPLE_COST 3.0    /* of an op, in additions */
-#define SIMPLE_REDUCED 6.0 /* of one whose results are reduced: a division, an exponential */
+#define SIMPLE_COST 3.0    /* largest cost of a simple op, in additions */
+#define SIMPLE_REDUCED 6.0 /* the same where results are reduced: a division, an exponential */
 #define SHORT_SUM 4
 #define ROW_TERMS 32
 #define RESULTS_LEAST 64 /* that are worth lanes of their own */
@@ -97,7 +97,7 @@ void jit_kernel_phase_name(const jit_kernel_t *kernel, int phase, char name[64])
 /* How a buffer is read. */
 typedef struct reads {
   const jit_expr_t *at; /* the index of all loads; NULL: there are several, or none */
-  size_t bytes;         /* of an element */
+  size_t bytes;         /* size of an element */
   int last;             /* pass that uses them, plus 1 */
   bool is_met;
 } reads_t;

@@ -97,7 +97,7 @@ typedef struct jit_schedule {
 typedef struct jit_kernel_arrays {
   int count;
   int *numbers;                 /* indices in the list that came with the key */
-  jit_dependence_t *dependence; /* of each array on the tiles of producer_grid */
+  jit_dependence_t *dependence; /* dependence of each array on the tiles of producer_grid */
   uint64_t *reuse; /* by root: bit set of arrays whose bytes the root may overwrite, numbered like
                       the operands of op_native_step_t */
 } jit_kernel_arrays_t;

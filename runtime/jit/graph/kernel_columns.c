@@ -19,7 +19,7 @@
 #include "jit/element/element.h"
 #include "jit/graph/kernel_reduce.h"
 
-#define COLUMNS_TARGET 1024 /* of a block: accumulators stay in the first-level cache */
+#define COLUMNS_TARGET 1024 /* columns of a block: accumulators stay in the first-level cache */
 #define UNITS_TARGET 16
 #define BLOCK_MIN 8192 /* elements that are worth a block of rows */
 #define ROW_UNROLL 4
@@ -28,7 +28,7 @@ typedef struct columns {
   jit_kernel_t *kernel;
   jit_reduce_t *reduce;
   int unroll_var;      /* within variable inside of the lanes; -1: none */
-  kir_value_t *block;  /* of rows */
+  kir_value_t *block;  /* number of the block of rows */
   kir_value_t *column; /* block of columns */
 } columns_t;
 

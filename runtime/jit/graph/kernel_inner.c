@@ -12,9 +12,9 @@
  *     [ vectors without condition ) [ one with ) [ vectors without condition ) */
 #include "jit/graph/jit_kernel.h"
 
-#define MAX_VECTORS 9         /* of rows of 3 times 3 numbers each lane has its place again */
-#define MOST_NODES 160        /* of all copies in an iteration, and in all parts */
-#define MOST_NODES_AROUND 640 /* of parts of a loop around it, each as many as it needs */
+#define MAX_VECTORS 9         /* vectors after which lanes repeat: rows of 3 times 3 numbers */
+#define MOST_NODES 160        /* nodes of all copies in an iteration, and in all parts */
+#define MOST_NODES_AROUND 640 /* nodes of parts of a loop around it, each as many as it needs */
 
 /* The least number of vectors, a multiple of `vectors` and not above `most`, after which the
  * remainder of an index repeats; `vectors` if there is none. */

@@ -26,7 +26,7 @@
 #define BLOCK_MAX 65536
 #define COMPUTING_OPS \
   2 /* for each load: about the shuffles that put a vector of lanes that lie apart together */
-#define UNROLLED_NODES 800  /* of all copies of a last loop that is written out */
+#define UNROLLED_NODES 800  /* nodes of all copies of a last loop that is written out */
 #define PREFETCH_BYTES 2048 /* bytes */
 #define LINE_BYTES_MAX 4096 /* bytes in a line that a processor does not know how to go on from */
 #define PREFETCH_COVER_BYTES 1024 /* bytes */
@@ -121,8 +121,10 @@ static int lane_loop(const jit_kernel_t *kernel) {
 /* Is there so much to compute that idle lanes cost more than loads whose lanes are apart? */
 static bool is_compute_bound(const jit_graph_t *graph) {
   int ops = 0, loads = 0;
-  for (const jit_node_t *node = graph->first_made; node; node = node->next_made)
-    ops += node->kind == JIT_OP, loads += node->kind == JIT_LOAD;
+  for (const jit_node_t *node = graph->first_made; node; node = node->next_made) {
+    ops += node->kind == JIT_OP;
+    loads += node->kind == JIT_LOAD;
+  }
   return ops > COMPUTING_OPS * loads;
 }
 

@@ -30,9 +30,10 @@ typedef struct rows {
   jit_kernel_t *kernel;
   jit_reduce_t *reduce;
   int unroll;
-  int first_carry[JIT_MAX_REDUCTIONS]; /* of each reduction of the pass that is written */
+  int first_carry[JIT_MAX_REDUCTIONS]; /* first carry of each reduction of the pass that is written
+                                        */
   bool is_split;                       /* results of reductions are in memory */
-  kir_value_t *number;                 /* of the row in its group; NULL: it is alone */
+  kir_value_t *number;                 /* number of the row in its group; NULL: it is alone */
   kir_value_t
       *block_from; /* where the block begins in the dimension that is cut; NULL: rows are whole */
   kir_value_t *is_first; /* is the iteration the first of its block? NULL: rows are whole */

@@ -16,7 +16,7 @@
   1024 /* bytes, where rows are asked for ahead: processors foresee what is nearer, */
 #define MAX_PREFETCH (128 << 10) /* and longer rows would drive out the one before */
 #define GROUP_MAX 16             /* rows */
-#define GROUP_ELEMENTS 4096      /* of its rows, which stay in the first cache */
+#define GROUP_ELEMENTS 4096      /* elements of a group's rows, which stay in the first cache */
 
 /* Nodes were made operands first. */
 static void find_expensive(const jit_kernel_t *kernel) {

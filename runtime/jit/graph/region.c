@@ -13,9 +13,9 @@
 #define INLINE_NS \
   4000.0 /* less than this takes a kernel that does: more is worth a call, or several workers */
 #define INLINE_NODES 400  /* that it has at most */
-#define REGION_NODES 3000 /* of all kernels */
+#define REGION_NODES 3000 /* nodes of all kernels */
 #define REGION_STEPS 400
-#define CALL_NS 100.0 /* of what is called, at least */
+#define CALL_NS 100.0 /* least time of what is called */
 #define POLL_NS 2e6   /* between looks at whether to stop */
 
 typedef struct region_plan {

@@ -37,7 +37,7 @@ enum {
   KIR_COMMUTES = 2,
   KIR_TERMINATOR = 4,
   KIR_INTRINSIC = 8,      /* a call of a function that LLVM knows, in LLVM */
-  KIR_SCALAR_RESULT = 16, /* of an intrinsic on a vector type: one element of it */
+  KIR_SCALAR_RESULT = 16, /* an intrinsic on a vector type gives one element of it */
   KIR_NO_RESULT = 32,
 };
 
@@ -68,11 +68,11 @@ typedef struct kir_target kir_target_t;
 struct kir_type {
   kir_module_t *module;
   kir_type_kind_t kind;
-  unsigned bits;       /* of an element; of pointers: 64 */
-  unsigned lanes;      /* of a vector; else 1 */
+  unsigned bits;       /* bits of an element; of pointers: 64 */
+  unsigned lanes;      /* elements of a vector; else 1 */
   uint64_t count;      /* elements of an array; parameters of a function */
-  kir_type_t *element; /* of a vector or an array; the result of a function */
-  kir_type_t **params; /* of a function */
+  kir_type_t *element; /* element of a vector or an array; the result of a function */
+  kir_type_t **params; /* parameters of a function */
   unsigned id;         /* in its module */
   kir_type_t *next;    /* in the module's list */
 };
@@ -94,7 +94,7 @@ struct kir_value {
   kir_value_t *bucket_next; /* a constant: the next one of the same hash */
   kir_function_t *function; /* KIR_FUNCTION: the function; an intrinsic: its declaration */
   kir_type_t *memory_type;  /* ALLOCA: what is allocated; GEP: type of an element */
-  unsigned align;           /* of a memory access, in bytes; 0: that of the type */
+  unsigned align;           /* alignment of a memory access, in bytes; 0: that of the type */
   bool is_poison;           /* a constant: in every lane */
   bool is_nontemporal;      /* STORE: past the caches */
   bool is_inbounds;         /* GEP */
@@ -126,9 +126,9 @@ struct kir_function {
   kir_function_t *next;                     /* in order of creation */
   int index;                                /* in that order, from 0 on */
   kir_op_t intrinsic;                       /* KIR_CONSTANT: an ordinary function */
-  kir_type_t *overloads[KIR_OVERLOADS_MAX]; /* of an intrinsic: types that are a part of its name */
+  kir_type_t *overloads[KIR_OVERLOADS_MAX]; /* types that are a part of an intrinsic's name */
   int overload_count;
-  kir_function_t *next_overload; /* of the same intrinsic */
+  kir_function_t *next_overload; /* next overload of the same intrinsic */
 };
 
 /* What the module is lowered for. */

@@ -12,7 +12,7 @@ typedef struct sink {
   const kir_register_classes_t *classes;
   const kir_use_t *uses;
   bool *is_placed;      /* by id: in its block, at its place */
-  kir_value_t **instrs; /* of the block, in the order in which they were */
+  kir_value_t **instrs; /* instructions of the block, in their order before sinking */
 } sink_t;
 
 /* Does it stay where it is? */

@@ -56,10 +56,10 @@ typedef struct link {
   uint64_t size;
   Elf64_Shdr *sections; /* copies: the bytes need not be aligned */
   uint64_t section_count;
-  uint64_t *offsets; /* of each section in the image; NOT_LOADED */
+  uint64_t *offsets; /* offset of each section in the image, or NOT_LOADED */
   Elf64_Sym *symbols;
   uint64_t symbol_count;
-  uint64_t *addresses; /* of each symbol */
+  uint64_t *addresses; /* address of each symbol */
   const char *strings; /* names of the symbols */
   uint64_t string_bytes;
   uint64_t stubs, constants, slots, image_bytes; /* offsets in the image */

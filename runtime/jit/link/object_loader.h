@@ -17,6 +17,6 @@ hr_status_t jit_object_load(const void *bytes, size_t size_bytes, jit_object_t *
 void jit_object_unload(jit_object_t *object);
 /* The address of a global function. Errors: INVALID if there is none of this name. */
 hr_status_t jit_object_find(const jit_object_t *object, const char *name, void **out_address);
-size_t jit_object_code_bytes(const jit_object_t *object); /* of memory mapped */
+size_t jit_object_code_bytes(const jit_object_t *object); /* bytes of memory mapped */
 
 #endif

@@ -26,7 +26,7 @@ typedef struct lowering {
   callee_t *functions;     /* by index */
   LLVMValueRef streaming;  /* metadata of nontemporal stores; NULL: not made yet */
   unsigned streaming_kind;
-  /* of the function that is lowered: */
+  /* the function that is lowered: */
   LLVMBasicBlockRef *blocks; /* by index */
   LLVMValueRef *values;      /* by id */
 } lowering_t;

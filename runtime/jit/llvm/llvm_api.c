@@ -21,7 +21,7 @@ static bool is_module;
 
 static const struct {
   const char *name;
-  size_t offset; /* of the pointer in llvm_api_t */
+  size_t offset; /* offset of the pointer in llvm_api_t */
 } functions[] = {
 #define LLVM_FUNCTION(name) {"LLVM" #name, offsetof(llvm_api_t, name)},
 #include "jit/llvm/llvm_api.def"

@@ -22,8 +22,9 @@ typedef struct llvm_compile_options {
   /* Two thirds of the time, for code that is as good where little is computed from what is loaded
    * (jit_kernel_is_simple). */
   bool quick;
-  void (*dump)(void *context,
-               const char *text); /* of LLVM's module, before it is compiled; NULL: not wanted */
+  void (*dump)(
+      void *context,
+      const char *text); /* text of LLVM's module, before it is compiled; NULL: not wanted */
   void *dump_context;
 } llvm_compile_options_t;
 

@@ -12,7 +12,7 @@
 #define LLVM_MODULE_VERSION PACKAGE_VERSION " " LLVM_VERSION_STRING
 
 typedef struct llvm_module {
-  const char *version; /* of hlorun and LLVM; another one may have another table */
+  const char *version; /* versions of hlorun and LLVM; another one may have another table */
   size_t api_bytes;    /* sizeof api */
   void (*start_target)(void);
   llvm_api_t api;

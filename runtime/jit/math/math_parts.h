@@ -203,7 +203,7 @@ math_value_t math_power_of_two(jit_code_t *c, math_value_t n, math_value_t like)
 typedef struct math_exp_parts {
   math_nearest_t n;
   math_value_t q;
-  math_value_t q_low; /* of math_expm1_parts in f64: what q loses; else NULL */
+  math_value_t q_low; /* rounding error of q in math_expm1_parts in f64; else NULL */
 } math_exp_parts_t;
 math_exp_parts_t math_exp_parts(jit_code_t *c, math_value_t x, bool fast);
 math_exp_parts_t math_expm1_parts(jit_code_t *c, math_value_t x,

@@ -107,9 +107,9 @@ static inline bool x64_preserves_vectors(const kir_function_t *function) {
 #define X64_SCRATCH_VECTOR 29 /* 29, 30 and 31 */
 #define X64_SCRATCH_MASK 7
 
-#define X64_VECTOR_BITS 512 /* of a register */
-#define X64_SLOT_BYTES 64   /* of a spilled value */
-#define X64_ARGUMENTS_MAX 8 /* of a call, and what is called */
+#define X64_VECTOR_BITS 512 /* width of a register */
+#define X64_SLOT_BYTES 64   /* size of a spilled value */
+#define X64_ARGUMENTS_MAX 8 /* arguments of a call, and its target */
 
 hr_status_t x64_prepare(x64_code_t *code);
 hr_status_t x64_legalize(x64_code_t *code);

@@ -129,7 +129,10 @@ static void with_register(x86_t *x, bool wide, int op, int reg, int rm) {
 }
 
 static void with_memory(x86_t *x, bool wide, int op, int reg, x86_mem_t m, bool is_byte) {
-  rex(x, wide, reg, m.is_pool ? X86_NONE : m.index, m.is_pool ? X86_NONE : m.base, is_byte);
+  if (m.is_pool)
+    rex(x, wide, reg, X86_NONE, X86_NONE, is_byte);
+  else
+    rex(x, wide, reg, m.index, m.base, is_byte);
   opcode(x, op);
   memory(x, reg, m, 1);
 }

@@ -90,8 +90,8 @@ void x86_call_register(x86_t *x, int reg);
 void x86_push(x86_t *x, int reg);
 void x86_pop(x86_t *x, int reg);
 void x86_return(x86_t *x);
-void x86_clear_uppers(
-    x86_t *x); /* of all vectors, but for 128 bits: before code that knows no wider ones */
+void x86_clear_uppers(x86_t *x); /* clears the upper parts of all vectors, but for 128 bits: before
+                                    code that knows no wider ones */
 
 /* --- vectors ---------------------------------------------------------------------------------- */
 
@@ -119,6 +119,6 @@ void x86_gather(x86_t *x, x86_vector_t how, x86_mem_t from);
  * operands. */
 void x86_mask(x86_t *x, int prefix, bool wide, bool has_two, int opcode, int to, int from,
               int last);
-void x86_mask_shift(x86_t *x, bool is_up, int to, int from, int by); /* of 64 lanes */
+void x86_mask_shift(x86_t *x, bool is_up, int to, int from, int by); /* shifts a mask of 64 lanes */
 
 #endif

@@ -18,7 +18,7 @@
 /* What a value that is divided consists of. */
 typedef struct parts {
   kir_value_t **of; /* NULL: it is whole */
-  unsigned lanes;   /* of each but for the last one, which may have fewer */
+  unsigned lanes;   /* lanes of each part but the last one, which may have fewer */
 } parts_t;
 
 typedef struct split {

@@ -18,7 +18,7 @@ static const int allocatable_gprs[] = {X86_SI, X86_DI, 8, 9, 10, 11, X86_BX, 12,
 
 typedef struct scan {
   x64_code_t *code;
-  live_interval_t *owner[X64_CLASS_COUNT][32]; /* of each register, the last one */
+  live_interval_t *owner[X64_CLASS_COUNT][32]; /* last interval of each register */
 } scan_t;
 
 static int register_count(x64_class_t kind) {

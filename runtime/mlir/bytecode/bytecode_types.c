@@ -41,10 +41,10 @@ static hr_status_t take_dims(bytecode_reader_t *reader, bytecode_cursor_t *curso
                              mlir_type_t *type) {
   hr_ints_t dims;
   HR_TRY(bytecode_take_ints(reader, cursor, &dims));
-  if (dims.count > HLO_MAX_RANK)
+  if (dims.count > HR_MAX_RANK)
     return bytecode_error(reader, cursor, "%ld dimensions, want at most 32", (long)dims.count);
   for (int64_t d = 0; d < dims.count; d++)
-    if (dims.data[d] < 0 && dims.data[d] != HLO_UNBOUNDED)
+    if (dims.data[d] < 0 && dims.data[d] != HR_UNBOUNDED)
       return bytecode_error(reader, cursor, "a size below 0");
   type->rank = (int)dims.count;
   type->dims = dims.data;
@@ -174,8 +174,8 @@ static hr_status_t take_vector(bytecode_reader_t *reader, bytecode_cursor_t *cur
     bytecode_cursor_t flags;
     bool *copy;
     HR_TRY(bytecode_take_blob(reader, cursor, &flags));
-    HR_TRY(HR_NEW_ARRAY(reader->arena, HLO_MAX_RANK, &copy));
-    for (size_t i = 0; i < bytecode_left(&flags) && i < HLO_MAX_RANK; i++)
+    HR_TRY(HR_NEW_ARRAY(reader->arena, HR_MAX_RANK, &copy));
+    for (size_t i = 0; i < bytecode_left(&flags) && i < HR_MAX_RANK; i++)
       copy[i] = flags.at[i] != 0;
     type->scalable = copy;
   }
@@ -328,7 +328,7 @@ static hr_status_t bytecode_take_uniform(bytecode_reader_t *reader, bytecode_cur
     return take_range(reader, cursor, quant);
   }
   HR_TRY(bytecode_take_var(reader, cursor, &axis));
-  if (axis >= HLO_MAX_RANK)
+  if (axis >= HR_MAX_RANK)
     return bytecode_error(reader, cursor, "the axis %lu of a quantised type", (unsigned long)axis);
   quant->axis = (int64_t)axis;
   HR_TRY(take_range(reader, cursor, quant));
@@ -344,7 +344,7 @@ static hr_status_t take_blocks(bytecode_reader_t *reader, bytecode_cursor_t *cur
   HR_TRY(bytecode_take_ints(reader, cursor, &sizes));
   HR_TRY(bytecode_take_attr(reader, cursor, &scales));
   HR_TRY(bytecode_take_attr(reader, cursor, &zeros));
-  bool fits = axes.count == sizes.count && axes.count <= HLO_MAX_RANK &&
+  bool fits = axes.count == sizes.count && axes.count <= HR_MAX_RANK &&
               scales->kind == MLIR_ATTR_DENSE && zeros->kind == MLIR_ATTR_DENSE && scales->data &&
               zeros->data && scales->type->element->kind == MLIR_TYPE_FLOAT;
   if (!fits || scales->element_count > 1 << 20 || scales->splat || zeros->splat ||

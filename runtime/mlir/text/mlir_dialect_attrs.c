@@ -95,9 +95,9 @@ static hr_status_t parse_fields(mlir_parser_t *parser, field_list_t *fields) {
 static hr_status_t parse_conv_side(mlir_parser_t *parser, char first, char second,
                                    int64_t *out_first, int64_t *out_second,
                                    const mlir_attr_t **out_spatial) {
-  int64_t spatial[HLO_MAX_RANK], count = 0, position = 0;
+  int64_t spatial[HR_MAX_RANK], count = 0, position = 0;
   *out_first = *out_second = -1;
-  for (int d = 0; d < HLO_MAX_RANK; d++) spatial[d] = -1;
+  for (int d = 0; d < HR_MAX_RANK; d++) spatial[d] = -1;
   HR_TRY(mlir_take(parser, '['));
   for (bool more = !mlir_at(parser, ']'); more; position++) {
     const mlir_token_t *token = mlir_peek(parser);
@@ -110,7 +110,7 @@ static hr_status_t parse_conv_side(mlir_parser_t *parser, char first, char secon
     } else {
       int64_t number;
       HR_TRY(mlir_take_integer(parser, &number));
-      if (number < 0 || number >= HLO_MAX_RANK || spatial[number] >= 0)
+      if (number < 0 || number >= HR_MAX_RANK || spatial[number] >= 0)
         return mlir_expected(parser, "each spatial number once");
       spatial[number] = position;
       count++;
@@ -165,16 +165,16 @@ done:
 
 /* --- bounds<4, ?> --- */
 
-/* Sizes of a #stablehlo.bounds<...>; "?" is HLO_UNBOUNDED. */
+/* Sizes of a #stablehlo.bounds<...>; "?" is HR_UNBOUNDED. */
 static hr_status_t parse_bounds(mlir_parser_t *parser, char close, const mlir_attr_t **out_attr) {
-  int64_t bounds[HLO_MAX_RANK];
+  int64_t bounds[HR_MAX_RANK];
   int count = 0;
   for (bool more = !mlir_at(parser, close); more; count++) {
     bool unknown;
-    if (count == HLO_MAX_RANK) return mlir_expected(parser, "at most 32 bounds");
+    if (count == HR_MAX_RANK) return mlir_expected(parser, "at most 32 bounds");
     HR_TRY(mlir_take_if(parser, '?', &unknown));
     if (unknown)
-      bounds[count] = HLO_UNBOUNDED;
+      bounds[count] = HR_UNBOUNDED;
     else
       HR_TRY(mlir_take_integer(parser, &bounds[count]));
     HR_TRY(mlir_take_if(parser, ',', &more));

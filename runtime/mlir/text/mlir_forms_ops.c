@@ -24,14 +24,14 @@ hr_status_t mlir_form_parse_constant(mlir_form_state_t *state) {
 
 /* %x [0:4:2, 1:3] */
 hr_status_t mlir_form_parse_slice(mlir_form_state_t *state) {
-  int64_t starts[HLO_MAX_RANK], limits[HLO_MAX_RANK], strides[HLO_MAX_RANK];
+  int64_t starts[HR_MAX_RANK], limits[HR_MAX_RANK], strides[HR_MAX_RANK];
   int rank = 0;
   const mlir_attr_t *attr;
   HR_TRY(mlir_form_take_one_use(state));
   HR_TRY(mlir_take(state->parser, '['));
   for (bool more = !mlir_at(state->parser, ']'); more; rank++) {
     bool strided;
-    if (rank == HLO_MAX_RANK) return mlir_expected(state->parser, "at most 32 dimensions");
+    if (rank == HR_MAX_RANK) return mlir_expected(state->parser, "at most 32 dimensions");
     HR_TRY(mlir_take_integer(state->parser, &starts[rank]));
     HR_TRY(mlir_take(state->parser, ':'));
     HR_TRY(mlir_take_integer(state->parser, &limits[rank]));
@@ -229,14 +229,14 @@ done:
 
 /* [true, false] or [1, 0] as array<i1> */
 static hr_status_t take_bools(mlir_form_state_t *state, const mlir_attr_t **out_attr) {
-  uint8_t flags[HLO_MAX_RANK];
+  uint8_t flags[HR_MAX_RANK];
   int count = 0;
   mlir_attr_t *attr;
   void *copy;
   HR_TRY(mlir_take(state->parser, '['));
   for (bool more = !mlir_at(state->parser, ']'); more; count++) {
     const mlir_attr_t *flag;
-    if (count == HLO_MAX_RANK) return mlir_expected(state->parser, "at most 32 dimensions");
+    if (count == HR_MAX_RANK) return mlir_expected(state->parser, "at most 32 dimensions");
     HR_TRY(mlir_parse_attr(state->parser, &flag));
     flags[count] = flag->integer != 0;
     HR_TRY(mlir_take_if(state->parser, ',', &more));

@@ -181,7 +181,7 @@ static void print_bounds(hr_strbuf_t *text, const mlir_attr_t *attr) {
   for (int64_t i = 0; bounds && i < bounds->element_count; i++) {
     int64_t bound = ((const int64_t *)bounds->data)[i];
     if (i) hr_strbuf_add_str(text, ", ");
-    if (bound == HLO_UNBOUNDED)
+    if (bound == HR_UNBOUNDED)
       hr_strbuf_add_char(text, '?');
     else
       hr_strbuf_add_int(text, bound);

@@ -125,7 +125,7 @@ static void print_dims(hr_strbuf_t *text, const mlir_type_t *type) {
   for (int d = 0; d < type->rank; d++) {
     bool scalable = type->scalable && type->scalable[d];
     if (scalable) hr_strbuf_add_char(text, '[');
-    if (type->dims[d] == HLO_UNBOUNDED)
+    if (type->dims[d] == HR_UNBOUNDED)
       hr_strbuf_add_char(text, '?');
     else
       hr_strbuf_add_int(text, type->dims[d]);

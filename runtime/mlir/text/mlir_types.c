@@ -100,7 +100,7 @@ static hr_status_t parse_dim(mlir_parser_t *parser, int64_t *out_size, bool *out
   bool unknown = false;
   if (!*out_scalable) HR_TRY(mlir_take_if(parser, '?', &unknown));
   if (unknown)
-    *out_size = HLO_UNBOUNDED;
+    *out_size = HR_UNBOUNDED;
   else
     HR_TRY(take_size(parser, out_size));
   if (*out_scalable) HR_TRY(mlir_take(parser, ']'));
@@ -112,12 +112,12 @@ static bool at_dim(const mlir_parser_t *parser) {
          mlir_at(parser, '[');
 }
 
-/* Dimensions up to the element type; at most HLO_MAX_RANK. */
+/* Dimensions up to the element type; at most HR_MAX_RANK. */
 static hr_status_t parse_dims(mlir_parser_t *parser, mlir_type_t *type) {
-  int64_t dims[HLO_MAX_RANK];
-  bool scalable[HLO_MAX_RANK], any_scalable = false;
+  int64_t dims[HR_MAX_RANK];
+  bool scalable[HR_MAX_RANK], any_scalable = false;
   while (at_dim(parser)) {
-    if (type->rank == HLO_MAX_RANK) return mlir_expected(parser, "at most 32 dimensions");
+    if (type->rank == HR_MAX_RANK) return mlir_expected(parser, "at most 32 dimensions");
     HR_TRY(parse_dim(parser, &dims[type->rank], &scalable[type->rank]));
     any_scalable |= scalable[type->rank++];
   }
@@ -262,7 +262,7 @@ static hr_status_t parse_scale(mlir_parser_t *parser, scale_list_t *list) {
 static hr_status_t parse_scales(mlir_parser_t *parser, int level, int64_t *dims, int *rank,
                                 scale_list_t *list) {
   if (!mlir_at(parser, '{')) return parse_scale(parser, list);
-  if (level == HLO_MAX_RANK) return mlir_expected(parser, "fewer levels of scales");
+  if (level == HR_MAX_RANK) return mlir_expected(parser, "fewer levels of scales");
   HR_TRY(mlir_take(parser, '{'));
   if (level + 1 > *rank) *rank = level + 1;
   int64_t count = 0;
@@ -276,10 +276,10 @@ static hr_status_t parse_scales(mlir_parser_t *parser, int level, int64_t *dims,
 
 /* {0:1, 1:32}: the sub-channel form's axis and block sizes. */
 static hr_status_t parse_blocks(mlir_parser_t *parser, mlir_quant_t *quant) {
-  int64_t axes[HLO_MAX_RANK], sizes[HLO_MAX_RANK];
+  int64_t axes[HR_MAX_RANK], sizes[HR_MAX_RANK];
   HR_TRY(mlir_take(parser, '{'));
   for (bool more = true; more; quant->block_count++) {
-    if (quant->block_count == HLO_MAX_RANK) return mlir_expected(parser, "fewer blocks");
+    if (quant->block_count == HR_MAX_RANK) return mlir_expected(parser, "fewer blocks");
     HR_TRY(mlir_take_integer(parser, &axes[quant->block_count]));
     HR_TRY(mlir_take(parser, ':'));
     HR_TRY(mlir_take_integer(parser, &sizes[quant->block_count]));
@@ -295,7 +295,7 @@ static hr_status_t parse_blocks(mlir_parser_t *parser, mlir_quant_t *quant) {
 
 /* storage : expressed [: axis or {blocks}], scales */
 static hr_status_t parse_uniform(mlir_parser_t *parser, mlir_quant_t *quant, scale_list_t *list) {
-  int64_t dims[HLO_MAX_RANK];
+  int64_t dims[HR_MAX_RANK];
   bool per_axis;
   HR_TRY(mlir_take(parser, ':'));
   HR_TRY(mlir_parse_type(parser, &quant->expressed));

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "mlir/bytecode/bytecode_format.h"
-#include "mlir/mlir_mesh.h"
 #include "mlir/text/mlir_parser.h"
 #include "mlir/vhlo/vhlo.h"
 
@@ -168,29 +167,6 @@ static hr_status_t default_for(downgrade_t *down, const vhlo_attr_t *attr,
   }
 }
 
-/* Version 1.16 brought the axes of a mesh; before it, their groups are written out. */
-static hr_status_t expand_mesh_axes(downgrade_t *down, const mlir_attr_t *axes,
-                                    const mlir_attr_t **out_attr) {
-  static const mlir_type_t i64 = {.kind = MLIR_TYPE_INTEGER, .width = 64};
-  hlo_groups_t groups = {.form = HLO_GROUPS_LIST};
-  mlir_attr_t *attr;
-  int64_t *values;
-  HR_TRY(mlir_mesh_groups(down->module, down->arena, axes, &groups));
-  const int64_t dims[2] = {groups.groups.count,
-                           groups.groups.count ? groups.groups.lists[0].count : 0};
-  HR_TRY(HR_NEW(down->arena, &attr));
-  HR_TRY(HR_NEW_ARRAY(down->arena, dims[0] * dims[1], &values));
-  for (int64_t g = 0; g < dims[0]; g++)
-    memcpy(values + g * dims[1], groups.groups.lists[g].data, (size_t)dims[1] * 8);
-  HR_TRY(mlir_make_tensor_type(down->arena, &i64, 2, dims, &attr->type));
-  attr->kind = MLIR_ATTR_DENSE;
-  attr->data = values;
-  attr->element_count = dims[0] * dims[1];
-  attr->splat = attr->element_count == 1;
-  *out_attr = attr;
-  return NULL;
-}
-
 /* One attribute from StableHLO to VHLO. */
 static hr_status_t downgrade_one(downgrade_t *down, const vhlo_attr_t *attr,
                                  const mlir_attr_t **out_attr) {
@@ -214,7 +190,9 @@ static hr_status_t downgrade_one(downgrade_t *down, const vhlo_attr_t *attr,
   *out_attr = mlir_op_attr(down->op, attr->name);
   if (!*out_attr) return default_for(down, attr, out_attr);
   bool is_mesh = attr->how == VHLO_DENSE && (*out_attr)->kind == MLIR_ATTR_STRUCT;
-  if (is_mesh && down->version < 116) return expand_mesh_axes(down, *out_attr, out_attr);
+  if (is_mesh && down->version < 116)
+    return mlir_error(down->module, down->op,
+                      "replica groups by the axes of a mesh need version 1.16 of VHLO or newer");
   bool is_flag = (attr->how == VHLO_FLAG || attr->how == VHLO_BOOL_FALSE) &&
                  (*out_attr)->kind == MLIR_ATTR_UNIT;
   return is_flag ? mlir_make_bool(down->arena, true, out_attr) : NULL;

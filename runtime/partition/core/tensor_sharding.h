@@ -28,7 +28,7 @@ typedef struct spmd_sharding {
   const spmd_dim_t *dims;
   spmd_axes_t replicated;     /* in mesh order; not available to propagation */
   spmd_axes_t unreduced;      /* in mesh order; the value is the reduction over these parts */
-  spmd_reduction_t reduction; /* of the unreduced axes */
+  spmd_reduction_t reduction; /* reduction over the unreduced axes */
 } spmd_sharding_t;
 
 /* Closed and cut nowhere. Errors: NO_MEMORY. */

@@ -13,7 +13,7 @@
 #include "passes/passes.h"
 
 enum {
-  MAX_BYTES = 65536, /* of a result that is larger than its operands */
+  MAX_BYTES = 65536, /* size of a result that is larger than its operands */
   MAX_WORK = 4 << 20 /* operand bytes of one result */
 };
 

@@ -10,7 +10,7 @@
 
 #define MAX_VISITS 50000000 /* instructions visited by all searches */
 #define FLOPS_PER_NS 50.0
-#define DEFAULT_TRIP_COUNT 16 /* of a loop */
+#define DEFAULT_TRIP_COUNT 16 /* trip count of a loop that is not known */
 
 /* --- costs --- */
 

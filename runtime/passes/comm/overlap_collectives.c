@@ -17,7 +17,7 @@
 #include "passes/passes.h"
 
 #define MIN_HIDDEN_NS \
-  5000.0 /* of computing between the halves: what two more steps and their notes cost, and more */
+  5000.0 /* computing between the halves that pays for two more steps and their notes */
 
 /* --- which --- */
 

@@ -16,7 +16,7 @@ typedef struct norm {
   pass_rewrite_t *rewrite;
   hlo_builder_t *builder;
   const hlo_instr_t *instr;
-  const hlo_shape_t *shape;            /* of the operand, in the type that is computed in */
+  const hlo_shape_t *shape;            /* operand's shape, in the type that is computed in */
   int64_t feature, dims[HLO_MAX_RANK]; /* dims: all others */
   double share;                        /* elements per feature */
 } norm_t;

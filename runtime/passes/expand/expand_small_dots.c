@@ -6,34 +6,20 @@
  * Elementwise code fuses with its neighbours, while the call of a kernel takes as long as fifty
  * such multiplications. Terms are added in order. Only bodies of while: elsewhere the call does not
  * matter. */
+#include "ops/query/gather_dims.h"
 #include "passes/lib/pass_match.h"
 #include "passes/passes.h"
 
 #define MAX_DOT_TERMS 8
-#define MAX_DOT_ELEMENTS 32 /* of the result */
+#define MAX_DOT_ELEMENTS 32 /* elements of the result */
 #define MAX_REDUCE_TERMS 4
 #define MAX_REDUCE_ELEMENTS 256
-
-static bool is_static(const hlo_instr_t *instr) {
-  if (!hlo_shape_is_array(instr->shape) || hlo_shape_is_dynamic(instr->shape)) return false;
-  for (int k = 0; k < instr->operand_count; k++)
-    if (!hlo_shape_is_array(instr->operands[k]->shape) ||
-        hlo_shape_is_dynamic(instr->operands[k]->shape))
-      return false;
-  return true;
-}
 
 /* Types whose reference sum rounds (or wraps) after every addition. Narrow floats are summed wider.
  */
 static bool rounds_per_op(hr_dtype_t dtype) {
   bool is_wide = hr_dtype_is_integer(dtype) && hr_dtype_bytes(dtype) >= 4;
   return dtype == HR_F32 || dtype == HR_F64 || dtype == HR_PRED || is_wide;
-}
-
-static bool contains(hr_ints_t list, int64_t value) {
-  for (int64_t i = 0; i < list.count; i++)
-    if (list.data[i] == value) return true;
-  return false;
 }
 
 /* --- products --------------------------------------------------------------------------------- */
@@ -65,7 +51,7 @@ static hlo_instr_t *build_factor(pass_rewrite_t *rewrite, side_t *side, int64_t 
                                  const hlo_shape_t *shape) {
   int64_t count = 0;
   for (int d = 0, free = side->first_free; d < side->x->shape->rank; d++) {
-    if (contains(side->contracting, d)) continue;
+    if (op_dims_contain(side->contracting, d)) continue;
     int64_t position = 0;
     while (position < side->batch.count && side->batch.data[position] != d) position++;
     side->positions[count++] = position < side->batch.count ? position : free++;
@@ -128,7 +114,7 @@ static hlo_instr_t *expand_reduce(pass_rewrite_t *rewrite, hlo_instr_t *reduce, 
   for (int64_t t = 0; t < x->shape->dims[d] && sum && !builder->status; t++) {
     hlo_instr_t *part = pass_build_element_slice(rewrite, x, d, t);
     bool has_ones =
-        part && !hlo_shape_same_dims(part->shape, reduce->shape); /* of other reduced dimensions */
+        part && !hlo_shape_same_dims(part->shape, reduce->shape); /* different reduced dimensions */
     if (has_ones) part = hlo_build_reshape(builder, part, reduce->shape);
     sum = part ? hlo_build_binary(builder, op, sum, part) : NULL;
   }
@@ -140,7 +126,7 @@ static hlo_instr_t *expand_reduce(pass_rewrite_t *rewrite, hlo_instr_t *reduce, 
 static hr_status_t visit(pass_rewrite_t *rewrite, hlo_instr_t *instr, void *context) {
   (void)context;
   hlo_opcode_t op;
-  if (!is_static(instr)) return NULL;
+  if (!pass_has_static_arrays(instr)) return NULL;
   if (instr->op == HLO_DOT && is_tiny_dot(instr))
     return pass_replace(rewrite, instr, expand_dot(rewrite, instr));
   if (instr->op == HLO_REDUCE && is_tiny_reduce(instr, &op))

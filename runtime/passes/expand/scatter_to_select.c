@@ -14,7 +14,7 @@ typedef struct scatter_rows {
   hlo_instr_t *start;       /* value of all elements of the operand */
   hr_ints_t batch;          /* dimensions of the operand: all but one */
   int64_t scatter_dim;      /* the remaining dimension */
-  const hlo_shape_t *sizes; /* of the batch, in the type of the operand */
+  const hlo_shape_t *sizes; /* shape of the batch, in the type of the operand */
 } scatter_rows_t;
 
 static bool is_strictly_increasing(hr_ints_t ints) {

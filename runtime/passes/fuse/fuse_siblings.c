@@ -203,7 +203,10 @@ hr_status_t fuse_groups(fuse_graph_t *graph) {
     for (one = NULL; g < OPEN_GROUPS && open[g] && !one; g += !one)
       if (has_room(open[g], positions[i].cluster, FUSE_MAX_GROUP_ROOTS))
         HR_TRY(join(graph, open[g], positions[i].cluster, &fuse_loop_space, &one));
-    push_group(open, one ? g : OPEN_GROUPS - 1, one ? one : positions[i].cluster);
+    if (one)
+      push_group(open, g, one);
+    else
+      push_group(open, OPEN_GROUPS - 1, positions[i].cluster);
   }
   return NULL;
 }

@@ -25,7 +25,7 @@ typedef struct layout_node { /* graph nodes of one instruction; 0: none yet */
   int self;                  /* the instruction: on the source's side it is transposed */
   int transposed;            /* its transposed copy: on the source's side some user needs it */
   int row_major;             /* its row-major copy: on the sink's side some user needs it */
-  int operands[2];           /* of a convolution: layouts of its operands */
+  int operands[2];           /* layouts of a convolution's operands */
 } layout_node_t;
 
 typedef struct layout_solver {

@@ -19,7 +19,7 @@ typedef struct layout_choice { /* for one instruction */
   bool is_decided;             /* a layout was propagated to it */
   bool transposed;             /* result of the cut: it is computed in `layout` */
   bool is_conv;                /* a convolution with preferred layouts */
-  bool operand_transposed[2];  /* of a convolution: operand arrives in its preferred layout */
+  bool operand_transposed[2];  /* convolution's operand arrives in its preferred layout */
   layout_t layout; /* propagated layout (layout_propagate.h); of a convolution, its result's */
 } layout_choice_t;
 

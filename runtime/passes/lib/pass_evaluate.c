@@ -3,27 +3,20 @@
  */
 #include "passes/lib/pass_evaluate.h"
 
-#include "ops/kernels/kernel.h"
-
-static bool is_plain(const hlo_shape_t *shape) {
-  return hlo_shape_is_array(shape) && !hlo_shape_is_dynamic(shape);
-}
+#include "ops/kernels/pure.h"
+#include "passes/lib/pass_match.h"
 
 bool pass_can_evaluate(const hlo_instr_t *instr) {
-  if (!op_is_pure(instr) || instr->op == HLO_CONSTANT || instr->op == HLO_PARAMETER ||
-      instr->op == HLO_REPLICA_ID || instr->op == HLO_PARTITION_ID || !is_plain(instr->shape))
-    return false;
-  for (int k = 0; k < instr->operand_count; k++)
-    if (!is_plain(instr->operands[k]->shape)) return false;
-  return true;
+  bool is_leaf = instr->op == HLO_CONSTANT || instr->op == HLO_PARAMETER;
+  bool is_id = instr->op == HLO_REPLICA_ID || instr->op == HLO_PARTITION_ID;
+  return op_is_pure(instr) && !is_leaf && !is_id && pass_has_static_arrays(instr);
 }
 
 static hr_status_t run_kernel(hr_arena_t *scratch, const hlo_instr_t *instr, hlo_value_t *const *in,
                               hlo_value_t **out_value) {
-  op_env_t env = op_env_local(scratch);
   op_step_t step;
-  HR_TRY(op_step_init(scratch, instr, &step));
-  return op_kernels[instr->op]->run(&env, &step, in, out_value);
+  HR_TRY(op_pure_prepare(scratch, instr, &step));
+  return op_pure_run(&step, scratch, in, out_value);
 }
 
 hr_status_t pass_evaluate(const hlo_instr_t *instr, hlo_value_t *const *in,

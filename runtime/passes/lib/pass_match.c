@@ -6,6 +6,17 @@
 #include <math.h>
 #include <string.h>
 
+static bool is_static_array(const hlo_shape_t *shape) {
+  return hlo_shape_is_array(shape) && !hlo_shape_is_dynamic(shape);
+}
+
+bool pass_has_static_arrays(const hlo_instr_t *instr) {
+  if (!is_static_array(instr->shape)) return false;
+  for (int k = 0; k < instr->operand_count; k++)
+    if (!is_static_array(instr->operands[k]->shape)) return false;
+  return true;
+}
+
 /* ---- numbers ---- */
 
 bool pass_is_plain_float(hr_dtype_t dtype) {

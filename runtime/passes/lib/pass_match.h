@@ -4,6 +4,8 @@
 
 #include "passes/lib/pass_rewrite.h"
 
+/* Are the result and all operands arrays of static sizes? */
+bool pass_has_static_arrays(const hlo_instr_t *instr);
 /* Floats with infinities, NaN and both zeros: f16, bf16, f32, f64. Rules about rounding know these.
  */
 bool pass_is_plain_float(hr_dtype_t dtype);

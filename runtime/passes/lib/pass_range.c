@@ -44,7 +44,9 @@ static pass_range_t range_min(pass_range_t a, pass_range_t b) {
 static pass_range_t range_of_remainder(pass_range_t a, pass_range_t by) {
   if (by.low != by.high || by.low == 0 || !has_ends(by)) return (pass_range_t){-FAR, FAR};
   int64_t end = (by.low < 0 ? -by.low : by.low) - 1;
-  return (pass_range_t){a.low < 0 ? -end : 0, a.high > 0 ? end : 0};
+  int64_t low = a.low < 0 ? -end : 0;
+  int64_t high = a.high > 0 ? end : 0;
+  return (pass_range_t){low, high};
 }
 
 static pass_range_t range_at_depth(const query_t *query, const hlo_instr_t *instr, int depth);

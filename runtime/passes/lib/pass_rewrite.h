@@ -30,13 +30,13 @@ typedef struct pass_note {  /* per instruction, by id */
 
 typedef struct pass_rewrite {
   hlo_computation_t *computation;
-  hr_arena_t *arena;     /* of the module; holds new instructions */
+  hr_arena_t *arena;     /* arena of the module; holds new instructions */
   hr_arena_t scratch;    /* until the end */
   hlo_builder_t builder; /* appends to the computation; its failure is reported by pass_replace and
                             pass_rewrite_end */
   uint32_t old_count;    /* instructions at the beginning; new ones get ids from here on */
   HR_VEC(pass_note_t) notes;
-  uint32_t position; /* of the next new instruction */
+  uint32_t position; /* position of the next new instruction */
   bool changed;      /* something was replaced */
 } pass_rewrite_t;
 

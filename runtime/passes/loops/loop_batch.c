@@ -11,7 +11,7 @@
 #include "passes/passes.h"
 
 #define MIN_MULTIPLICATIONS 2048            /* per iteration */
-#define MAX_BATCH_BYTES ((int64_t)64 << 20) /* of the batched product */
+#define MAX_BATCH_BYTES ((int64_t)64 << 20) /* size of the batched product */
 #define MAX_CONCATENATED 4
 enum { MAX_DEPTH = 6 };
 
@@ -143,8 +143,7 @@ static hlo_instr_t *batch_rows(batcher_t *batcher, hlo_instr_t *dot) {
   return NULL;
 }
 
-/* --- concatenations
- * ----------------------------------------------------------------------------------- */
+/* --- concatenations --------------------------------------------------------------------------- */
 
 static bool has_row_operand(const batcher_t *batcher, const hlo_instr_t *pieces) {
   for (int k = 0; k < pieces->operand_count; k++)

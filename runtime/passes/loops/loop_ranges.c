@@ -99,21 +99,14 @@ static hr_status_t find_ranges(hr_arena_t *scratch, const loop_t *loop, const pa
   return NULL;
 }
 
-static hr_status_t fold_comparisons(hlo_computation_t *computation, const pass_range_t *ranges,
-                                    bool *out_changed) {
-  pass_rewrite_t rewrite;
-  hr_status_t st = NULL;
-  HR_TRY(pass_rewrite_begin(&rewrite, computation));
-  for (uint32_t i = 0; i < rewrite.old_count && !st; i++) {
-    hlo_instr_t *instr = pass_rewrite_visit(&rewrite, i);
-    bool compares = instr && instr->op == HLO_COMPARE;
-    int known = compares ? pass_range_compare(instr, range_of_element, ranges) : -1;
-    if (known < 0) continue;
-    hlo_instr_t *constant = hlo_build_number(&rewrite.builder, known, HR_PRED);
-    st = pass_replace(&rewrite, instr, pass_build_fill(&rewrite, constant, instr->shape));
-  }
-  *out_changed |= rewrite.changed;
-  return pass_rewrite_end(&rewrite, st);
+/* pass_visit_fn: `context` are the ranges of the loop's values. */
+static hr_status_t fold_comparison(pass_rewrite_t *rewrite, hlo_instr_t *instr, void *context) {
+  const pass_range_t *ranges = context;
+  if (instr->op != HLO_COMPARE) return NULL;
+  int known = pass_range_compare(instr, range_of_element, ranges);
+  if (known < 0) return NULL;
+  hlo_instr_t *constant = hlo_build_number(&rewrite->builder, known, HR_PRED);
+  return pass_replace(rewrite, instr, pass_build_fill(rewrite, constant, instr->shape));
 }
 
 /* How many instructions call each computation. */
@@ -154,7 +147,8 @@ static hr_status_t fold_all(hr_arena_t *scratch, hlo_module_t *module, bool *out
     hlo_computation_t *computation = module->computations.data[c];
     HR_TRY(find_loop_ranges(scratch, computation, callers, ranges));
     if (ranges[computation->id])
-      HR_TRY(fold_comparisons(computation, ranges[computation->id], out_changed));
+      HR_TRY(pass_rewrite_each(computation, fold_comparison, (void *)ranges[computation->id],
+                               out_changed));
   }
   return NULL;
 }

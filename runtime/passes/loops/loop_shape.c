@@ -12,7 +12,6 @@
 
 #include <string.h>
 
-#include "ops/kernels/kernel.h"
 #include "ops/query/trip_count.h"
 
 /* ---- recognition ---- */
@@ -180,8 +179,8 @@ typedef struct rebuilder {
   pass_rewrite_t *outer;
   const loop_t *loop;
   const loop_change_t *change;
-  const hlo_shape_t *state; /* of the new loop */
-  hlo_instr_t **inits;      /* of the new state */
+  const hlo_shape_t *state; /* shape of the new loop */
+  hlo_instr_t **inits;      /* initial values of the new state */
   hlo_computation_t *called[2];
 } rebuilder_t;
 

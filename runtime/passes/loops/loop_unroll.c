@@ -9,7 +9,8 @@
 #include "passes/passes.h"
 
 enum {
-  MAX_INSTRS = 384, /* of all iterations, if the body has more than elementwise ops and indexing */
+  MAX_INSTRS = 384, /* instructions of all iterations, if the body has more than elementwise ops and
+                       indexing */
   MAX_INSTRS_SIMPLE = 1024,
   MAX_TRIPS = 8,
   MAX_TRIPS_SIMPLE = 64

@@ -11,7 +11,7 @@
 #include "passes/passes.h"
 
 enum {
-  MAX_INSTRS = 256, /* of an iteration */
+  MAX_INSTRS = 256, /* instructions of an iteration */
   MIN_TRIPS = 4,
   MAX_TAPS = 32,
   LARGE_BYTES = 1 << 15, /* arrays that take a while to copy */

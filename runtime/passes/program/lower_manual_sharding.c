@@ -20,8 +20,8 @@ typedef struct localiser {
   hr_arena_t *arena;
   hlo_named_mesh_t *meshes;
   int mesh_count;
-  const hlo_sharding_t *const *
-      *shardings; /* of each instruction of the entry, per leaf; NULL: global everywhere */
+  const hlo_sharding_t *const **
+      shardings; /* shardings of each instruction of the entry, per leaf; NULL: global everywhere */
 } localiser_t;
 
 static hr_str_t target_of(const hlo_instr_t *instr) {

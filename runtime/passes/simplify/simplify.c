@@ -4,9 +4,10 @@
  * another. */
 #include "passes/simplify/simplify.h"
 
+#include "passes/lib/pass_match.h"
 #include "passes/passes.h"
 
-enum { MAX_STEPS = 32 }; /* of one instruction in one round */
+enum { MAX_STEPS = 32 }; /* rewrites of one instruction in one round */
 
 static const simplify_fn families[] = {
     simplify_arithmetic, simplify_logic, simplify_convert, simplify_splats,
@@ -14,18 +15,9 @@ static const simplify_fn families[] = {
     simplify_int8_dot,   simplify_dots,  simplify_conv,    simplify_gather,
     simplify_window,     simplify_sparse};
 
-static bool is_static(const hlo_instr_t *instr) {
-  if (!hlo_shape_is_array(instr->shape) || hlo_shape_is_dynamic(instr->shape)) return false;
-  for (int k = 0; k < instr->operand_count; k++)
-    if (!hlo_shape_is_array(instr->operands[k]->shape) ||
-        hlo_shape_is_dynamic(instr->operands[k]->shape))
-      return false;
-  return true;
-}
-
 static hlo_instr_t *apply_rules(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *better = simplify_structure(rewrite, instr);
-  if (better || !is_static(instr)) return better;
+  if (better || !pass_has_static_arrays(instr)) return better;
   for (size_t i = 0; i < sizeof families / sizeof *families && !better && !rewrite->builder.status;
        i++)
     better = families[i](rewrite, instr);

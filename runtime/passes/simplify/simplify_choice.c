@@ -9,7 +9,7 @@
 
 enum {
   MAX_OPS = 16,       /* in a branch that is computed in any case */
-  MAX_ELEMENTS = 1024 /* of any value in it */
+  MAX_ELEMENTS = 1024 /* elements of any value in it */
 };
 
 /* The branch stands in the place of the conditional. A selector that is out of range takes the
@@ -21,7 +21,8 @@ static hlo_instr_t *inline_known_branch(pass_rewrite_t *rewrite, hlo_instr_t *in
       !pass_splat_int(instr->operands[0], &selector))
     return NULL;
   bool by_pred = instr->operands[0]->shape->dtype == HR_PRED;
-  branch = by_pred ? !selector : selector < 0 || selector >= count ? count - 1 : (int)selector;
+  branch = selector < 0 || selector >= count ? count - 1 : (int)selector;
+  if (by_pred) branch = !selector;
   if (instr->called[branch]->params.count != 1) return NULL;
   return pass_clone_body(rewrite, instr->called[branch], &instr->operands[1 + branch]);
 }

@@ -167,7 +167,8 @@ static hlo_instr_t *fold_result_transpose(pass_rewrite_t *rewrite, hlo_instr_t *
       right = free_count(&sides[1]);
   if (pass_use_count(rewrite, dot) > 1 || has_algorithm(dot)) return NULL;
   for (int d = 0; d < batch + left + right; d++) {
-    int from = d < batch ? d : d < batch + right ? d + left : d - right;
+    int from = d < batch + right ? d + left : d - right;
+    if (d < batch) from = d;
     if (permutation.data[d] != from) return NULL;
   }
   const hlo_attr_t *precision = hlo_attr_find(dot, HLO_ATTR_OPERAND_PRECISION);
@@ -266,7 +267,7 @@ static hlo_instr_t *broadcast_operand(pass_rewrite_t *rewrite, hlo_instr_t *x, c
 typedef struct term_dims {
   int64_t numbers[2][HLO_MAX_RANK]; /* by side and dimension */
   int64_t sizes[HLO_MAX_RANK], contracted[HLO_MAX_RANK];
-  int rank, first, count; /* of the contracted dimensions */
+  int rank, first, count; /* rank; range of the contracted dimensions */
 } term_dims_t;
 
 /* Are the terms of a side further out than its free dimensions? */

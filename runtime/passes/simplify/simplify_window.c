@@ -10,7 +10,7 @@
 
 enum {
   MAX_POSITIONS = 16,
-  MAX_TOTALS = 4,    /* of more, they are better done one after the other */
+  MAX_TOTALS = 4,    /* sums: more than that are better computed one after the other */
   MIN_RESULTS = 1024 /* fewer are done before code for them is made */
 };
 

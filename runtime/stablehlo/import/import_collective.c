@@ -1,8 +1,8 @@
 /* Collectives: replica groups as lists or mesh axes, channels, and the mode that
  * use_global_device_ids and the channel imply. Ops whose result order differs between StableHLO
  * and XLA go through import_differences.c. */
-#include "mlir/mlir_mesh.h"
 #include "stablehlo/import/import.h"
+#include "stablehlo/import/mesh_groups.h"
 
 /* Rows of a dense matrix of ids; -1 pads short rows. */
 static hr_status_t groups_of_rows(import_scope_t *scope, const mlir_op_t *op,
@@ -27,7 +27,8 @@ static hr_status_t groups_of_rows(import_scope_t *scope, const mlir_op_t *op,
 /* Mesh axes stay axes where HLO can write them. */
 static hr_status_t groups_of_mesh(import_scope_t *scope, const mlir_op_t *op,
                                   const mlir_attr_t *attr, hlo_groups_t *groups) {
-  hr_status_t st = mlir_mesh_groups(scope->importer->from, scope->importer->arena, attr, groups);
+  hr_status_t st =
+      stablehlo_mesh_groups(scope->importer->from, scope->importer->arena, attr, groups);
   if (!st || hr_status_code(st) != HR_INVALID) return st;
   hr_status_t placed = import_error(scope, op, "%s", hr_status_message(st));
   hr_status_release(st);

@@ -1,0 +1,100 @@
+/* Starting executables. The word is recognised by the content of its file, as programs of XLA are:
+ * machine code ("\x7f" "ELF") or "#!". It must be asked before anything reads what a launcher says
+ * in the environment, for that belongs to the executable. JAX is told where the plugin is, unless
+ * the environment says so already. */
+#include "cli/cli_exec.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/options.h"
+#include "cli/cli_launch.h"
+
+/* Index of the first word that is no option; argc if there is none. Only -n and --hosts make sense
+ * before an executable. */
+static int find_word(int argc, char *const *argv) {
+  int i = 1;
+  while (i < argc && argv[i][0] == '-' && argv[i][1]) {
+    bool has_value =
+        !strcmp(argv[i], "-n") || !strcmp(argv[i], "--processes") || !strcmp(argv[i], "--hosts");
+    i += has_value ? 2 : 1;
+  }
+  if (i < argc && !strcmp(argv[i], "run") && access("run", F_OK) != 0) i++;
+  return i < argc ? i : argc;
+}
+
+static bool is_executable(const char *path) {
+  char head[4] = "";
+  if (access(path, X_OK) != 0) return false;
+  FILE *file = fopen(path, "rb");
+  size_t size = file ? fread(head, 1, sizeof head, file) : 0;
+  if (file) fclose(file);
+  return size == sizeof head && (!memcmp(head, "\177ELF", 4) || !memcmp(head, "#!", 2));
+}
+
+static bool is_in_path(const char *name) {
+  char file[PATH_MAX];
+  const char *path = getenv("PATH");
+  for (const char *at = path ? path : "/usr/bin:/bin"; *at;) {
+    size_t size = strcspn(at, ":");
+    int written = snprintf(file, sizeof file, "%.*s/%s", (int)size, at, name);
+    if (written < (int)sizeof file && is_executable(file)) return true;
+    at += size + (at[size] == ':');
+  }
+  return false;
+}
+
+static bool is_launched(void) {
+  return getenv("HLORUN_LAUNCHED") || getenv("OMPI_COMM_WORLD_RANK") || getenv("PMI_RANK") ||
+         (getenv("SLURM_STEP_ID") && getenv("PMIX_RANK"));
+}
+
+/* Where the plugin is: beside this command, or where it is installed. */
+static void tell_jax(void) {
+  static const char *const places[] = {"/.libs", "", "/../lib/hlorun"};
+  char self[PATH_MAX], value[2 * PATH_MAX];
+  hr_status_t st = cli_launch_this_executable(self);
+  hr_status_release(st);
+  char *slash = st ? NULL : strrchr(self, '/');
+  if (!slash) return;
+  *slash = '\0';
+  for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    int prefix = (int)strlen("hlorun:");
+    snprintf(value, sizeof value, "hlorun:%s%s/libpjrt_hlorun.so", self, places[i]);
+    if (access(value + prefix, R_OK) != 0) continue;
+    setenv("PJRT_NAMES_AND_LIBRARY_PATHS", value, 0);
+    setenv("JAX_PLATFORMS", "hlorun", 0);
+    return;
+  }
+}
+
+static hr_status_t become(char *const *argv) {
+  tell_jax();
+  execvp(argv[0], argv);
+  return hr_error(HR_UNAVAILABLE, "cannot start %s: %s", argv[0], strerror(errno));
+}
+
+hr_status_t cli_exec(int argc, char *const *argv, bool *out_is_done) {
+  int word = find_word(argc, argv), processes = 0;
+  *out_is_done = false;
+  if (word == argc ||
+      !(strchr(argv[word], '/') ? is_executable(argv[word])
+                                : is_in_path(argv[word]) && access(argv[word], F_OK) != 0))
+    return NULL;
+  *out_is_done = true;
+  if (is_launched()) return become(argv + word);
+  hr_options_t options;
+  int first = word > 1 && !strcmp(argv[1], "run") ? 2 : 1;
+  hr_status_t st = hr_options_parse(HR_COMMAND_RUN, word - first, argv + first, &options);
+  const char *hosts = st ? NULL : hr_option_text(&options, HR_OPTION_HOSTS);
+  if (!st) st = cli_launch_needed(&options, &processes);
+  if (!st && processes)
+    st = cli_launch_run(processes, hosts, argc - 1, argv + 1);
+  else if (!st)
+    st = become(argv + word);
+  hr_options_deinit(&options);
+  return st;
+}

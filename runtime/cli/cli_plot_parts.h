@@ -1,0 +1,36 @@
+/* What the SVG and the PNG picture of a curve share: sizes in units of the drawing, and where
+ * things are. */
+#ifndef CLI_PLOT_PARTS_H
+#define CLI_PLOT_PARTS_H
+
+#include "cli/cli_plot.h"
+
+#define WIDTH 720
+#define HEIGHT 400
+#define LEFT 86
+#define RIGHT 20
+#define TOP 40
+#define BOTTOM 52
+#define POINTS_MAX 1000
+#define SMOOTHING 80    /* smoothing takes this part of the points to either side */
+#define SMOOTHED_MIN 60 /* points from which on there is a smoothed curve */
+
+typedef struct cli_plot_axes {
+  double x_low, x_high, y_low, y_high;
+} cli_plot_axes_t;
+
+cli_plot_axes_t cli_plot_find_axes(const cli_series_t *series);
+double cli_plot_x(const cli_plot_axes_t *axes, double x);
+double cli_plot_y(const cli_plot_axes_t *axes, double y);
+
+/* Points of the curve, and one of them: the mean of its runs of steps, and their middle. */
+size_t cli_plot_points(const cli_series_t *series);
+void cli_plot_point(const cli_series_t *series, size_t p, size_t points, double *out_x,
+                    double *out_y);
+/* The mean of a point and up to `half` on either side of it; no number in a gap. */
+double cli_plot_smoothed(const cli_series_t *series, size_t p, size_t points, size_t half);
+
+/* The picture as PNG. Errors: UNAVAILABLE; NO_MEMORY. */
+hr_status_t cli_plot_png(const char *path, const char *name, const cli_series_t *series);
+
+#endif

@@ -1,5 +1,0 @@
-// EXPECT: 3:8 (collective_permute C3)
-func.func @main(%a: tensor<2xf32>) {
-  %r = "stablehlo.collective_permute"(%a) <{source_target_pairs = dense<[[0, 1], [2, 1]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<2xf32>) -> tensor<2xf32>
-  return
-}

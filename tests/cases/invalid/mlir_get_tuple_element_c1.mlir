@@ -1,5 +1,0 @@
-// EXPECT: 3:8 (get_tuple_element C1)
-func.func @main(%a: tuple<tensor<2xf32>>) {
-  %r = "stablehlo.get_tuple_element"(%a) <{index = 1 : i32}> : (tuple<tensor<2xf32>>) -> tensor<2xf32>
-  return
-}

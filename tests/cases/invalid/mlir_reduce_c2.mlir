@@ -1,9 +1,0 @@
-// EXPECT: 3:8 (reduce C2)
-func.func @main(%a0: tensor<2x3xf32>, %a1: tensor<i32>) {
-  %r = "stablehlo.reduce"(%a0, %a1) <{dimensions = array<i64: 1>}> ({
-    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
-      %s = stablehlo.add %x, %y : tensor<f32>
-      stablehlo.return %s : tensor<f32>
-  }) : (tensor<2x3xf32>, tensor<i32>) -> tensor<2xf32>
-  return
-}

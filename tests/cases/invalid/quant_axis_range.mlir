@@ -1,5 +1,0 @@
-// EXPECT: 3:8 quantized tensor C12
-func.func @main(%a0: tensor<2x!quant.uniform<i8:f32:3, {1.0}>>) -> tensor<2xf32> {
-  %r = stablehlo.uniform_dequantize %a0 : (tensor<2x!quant.uniform<i8:f32:3, {1.0}>>) -> tensor<2xf32>
-  return %r : tensor<2xf32>
-}

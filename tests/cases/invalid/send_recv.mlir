@@ -1,0 +1,24 @@
+// ----- recv_c2
+// EXPECT: 3:3 (recv C2)
+func.func @main(%a: !stablehlo.token) {
+  "stablehlo.recv"(%a) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (!stablehlo.token) -> ()
+  return
+}
+// ----- recv_c4
+// EXPECT: 3:10 (recv C4)
+func.func @main(%a: !stablehlo.token) {
+  %r:2 = "stablehlo.recv"(%a) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (!stablehlo.token) -> (tensor<2xf32>, tensor<f32>)
+  return
+}
+// ----- recv_i1
+// EXPECT: 3:10 (recv I1)
+func.func @main(%a: tensor<2xf32>) {
+  %r:2 = "stablehlo.recv"(%a) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<2xf32>) -> (tensor<2xf32>, !stablehlo.token)
+  return
+}
+// ----- send_i2
+// EXPECT: 3:8 (send I2)
+func.func @main(%a: tensor<2xf32>) {
+  %r = "stablehlo.send"(%a, %a) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<2xf32>, tensor<2xf32>) -> !stablehlo.token
+  return
+}

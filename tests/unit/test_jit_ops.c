@@ -1,0 +1,262 @@
+/* Generated code against the reference engine: each op of elements for each element type, functions
+ * of real and complex numbers, and conversions between all types. */
+#include "base/text.h"
+#include "jit/target.h"
+#include "tests/lib/jit_driver.h"
+
+/* All types of elements. */
+enum { TYPES = HR_C128 + 1 };
+
+/* Processors without conversions of f16 have no code for it. */
+static bool is_declined(hr_dtype_t type) { return type == HR_F16 && !jit_target_host()->has_f16; }
+
+/* Does the reference have this op on this type? */
+static bool is_op(hlo_opcode_t op, hr_dtype_t type) {
+  hr_dtype_class_t class_ = hr_dtype_class(type);
+  switch (op) {
+    case HLO_ADD:
+    case HLO_MULTIPLY:
+    case HLO_MAXIMUM:
+    case HLO_MINIMUM:
+      return true;
+    case HLO_AND:
+    case HLO_OR:
+    case HLO_XOR:
+    case HLO_NOT:
+      return class_ == HR_CLASS_PRED || hr_dtype_is_integer(type);
+    case HLO_SHIFT_LEFT:
+    case HLO_SHIFT_RIGHT_ARITHMETIC:
+    case HLO_SHIFT_RIGHT_LOGICAL:
+    case HLO_POPCNT:
+    case HLO_COUNT_LEADING_ZEROS:
+      return hr_dtype_is_integer(type);
+    case HLO_SUBTRACT:
+    case HLO_DIVIDE:
+    case HLO_POWER:
+      return class_ != HR_CLASS_PRED;
+    case HLO_REMAINDER:
+      return class_ != HR_CLASS_PRED && class_ != HR_CLASS_COMPLEX;
+    case HLO_NEGATE:
+    case HLO_SIGN:
+      return class_ != HR_CLASS_PRED && class_ != HR_CLASS_UNSIGNED;
+    case HLO_ABS:
+      return class_ == HR_CLASS_SIGNED || class_ == HR_CLASS_FLOAT;
+    case HLO_CEIL:
+    case HLO_FLOOR:
+    case HLO_ROUND_NEAREST_AFZ:
+    case HLO_ROUND_NEAREST_EVEN:
+    case HLO_ERF:
+      return class_ == HR_CLASS_FLOAT;
+    default:
+      return class_ == HR_CLASS_FLOAT || class_ == HR_CLASS_COMPLEX;
+  }
+}
+
+static const hlo_opcode_t unary_ops[] = {HLO_NEGATE,
+                                         HLO_ABS,
+                                         HLO_SIGN,
+                                         HLO_NOT,
+                                         HLO_POPCNT,
+                                         HLO_COUNT_LEADING_ZEROS,
+                                         HLO_CEIL,
+                                         HLO_FLOOR,
+                                         HLO_ROUND_NEAREST_AFZ,
+                                         HLO_ROUND_NEAREST_EVEN,
+                                         HLO_SQRT,
+                                         HLO_RSQRT,
+                                         HLO_CBRT,
+                                         HLO_EXPONENTIAL,
+                                         HLO_EXPONENTIAL_MINUS_ONE,
+                                         HLO_LOG,
+                                         HLO_LOG_PLUS_ONE,
+                                         HLO_LOGISTIC,
+                                         HLO_SINE,
+                                         HLO_COSINE,
+                                         HLO_TAN,
+                                         HLO_TANH,
+                                         HLO_ERF};
+static const hlo_opcode_t binary_ops[] = {HLO_ADD,
+                                          HLO_SUBTRACT,
+                                          HLO_MULTIPLY,
+                                          HLO_DIVIDE,
+                                          HLO_REMAINDER,
+                                          HLO_MAXIMUM,
+                                          HLO_MINIMUM,
+                                          HLO_POWER,
+                                          HLO_ATAN2,
+                                          HLO_AND,
+                                          HLO_OR,
+                                          HLO_XOR,
+                                          HLO_SHIFT_LEFT,
+                                          HLO_SHIFT_RIGHT_ARITHMETIC,
+                                          HLO_SHIFT_RIGHT_LOGICAL};
+#define COUNT(list) (int)(sizeof(list) / sizeof *(list))
+
+/* Roots of complex numbers are functions, too, and so are their quotients. */
+static bool is_function(hlo_opcode_t op, hr_dtype_t type) {
+  switch (op) {
+    case HLO_SQRT:
+    case HLO_SIGN:
+      return hr_dtype_is_complex(type);
+    case HLO_RSQRT:
+    case HLO_CBRT:
+    case HLO_EXPONENTIAL:
+    case HLO_EXPONENTIAL_MINUS_ONE:
+    case HLO_LOG:
+    case HLO_LOG_PLUS_ONE:
+    case HLO_LOGISTIC:
+    case HLO_SINE:
+    case HLO_COSINE:
+    case HLO_TAN:
+    case HLO_TANH:
+    case HLO_ERF:
+    case HLO_POWER:
+    case HLO_ATAN2:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/* All ops on a type are one program: a result each. */
+static void add_ops(hr_strbuf_t *text, const char *type, hr_dtype_t dtype, bool functions,
+                    int *count) {
+  for (int i = 0; i < COUNT(unary_ops); i++)
+    if (is_op(unary_ops[i], dtype) && is_function(unary_ops[i], dtype) == functions)
+      hr_strbuf_printf(text, "r%d = %s %s(a)\n", (*count)++, type, hlo_op_name(unary_ops[i]));
+  for (int i = 0; i < COUNT(binary_ops); i++)
+    if (is_op(binary_ops[i], dtype) &&
+        (is_function(binary_ops[i], dtype) && !hr_dtype_is_integer(dtype)) == functions)
+      hr_strbuf_printf(text, "r%d = %s %s(a, b)\n", (*count)++, type, hlo_op_name(binary_ops[i]));
+}
+
+static void add_tuple(hr_strbuf_t *text, int count) {
+  hr_strbuf_printf(text, "ROOT t = tuple(");
+  for (int i = 0; i < count; i++) hr_strbuf_printf(text, "%sr%d", i ? ", " : "", i);
+  hr_strbuf_printf(text, ") }\n");
+}
+
+static void check_text(jit_driver_t *driver, hr_strbuf_t *text) {
+  CHECK_OK(hr_strbuf_finish(text));
+  JIT_CHECK(driver, text->data);
+  hr_strbuf_deinit(text);
+}
+
+static void ops_of_type(jit_driver_t *driver, hr_dtype_t dtype, int64_t size, bool functions) {
+  hr_strbuf_t text;
+  char type[64];
+  int count = 0;
+  snprintf(type, sizeof type, "%s[%lld]", hr_dtype_name(dtype), (long long)size);
+  hr_strbuf_init(&text);
+  hr_strbuf_printf(&text,
+                   "HloModule t\nENTRY e { a = %s parameter(0) b = %s parameter(1) p = pred[%lld] "
+                   "parameter(2)\n",
+                   type, type, (long long)size);
+  add_ops(&text, type, dtype, functions, &count);
+  if (!functions) {
+    hr_strbuf_printf(&text, "r%d = %s select(p, a, b)\n", count++, type);
+    hr_strbuf_printf(&text, "r%d = %s clamp(b, a, b)\n", count++, type);
+    for (int d = 0; d < (hr_dtype_is_complex(dtype) ? 2 : HLO_DIRECTION_COUNT); d++)
+      hr_strbuf_printf(&text, "r%d = pred[%lld] compare(a, b), direction=%s\n", count++,
+                       (long long)size, (const char *[]){"EQ", "NE", "GE", "GT", "LE", "LT"}[d]);
+  }
+  if (hr_dtype_is_float(dtype) && !functions) {
+    hr_strbuf_printf(&text, "r%d = pred[%lld] is-finite(a)\n", count++, (long long)size);
+    hr_strbuf_printf(&text, "r%d = pred[%lld] compare(a, b), direction=LT, type=TOTALORDER\n",
+                     count++, (long long)size);
+    hr_strbuf_printf(&text, "r%d = %s reduce-precision(a), exponent_bits=5, mantissa_bits=4\n",
+                     count++, type);
+    hr_strbuf_printf(&text, "r%d = %s reduce-precision(a), exponent_bits=8, mantissa_bits=3\n",
+                     count++, type);
+  }
+  add_tuple(&text, count);
+  if (count)
+    check_text(driver, &text);
+  else
+    hr_strbuf_deinit(&text);
+}
+
+static void exact_ops(void) {
+  jit_driver_t driver = {.seed = 1, .workers = 1};
+  for (int i = 0; i < TYPES; i++) {
+    if (is_declined((hr_dtype_t)i)) continue;
+    ops_of_type(&driver, (hr_dtype_t)i, 1000, false);
+    ops_of_type(&driver, (hr_dtype_t)i, 1, false);
+  }
+  CU_ASSERT_EQUAL(driver.declined, 0);
+}
+
+static void functions(void) {
+  jit_driver_t driver = {.seed = 2, .workers = 1, .ulp = 3};
+  for (int i = 0; i < TYPES; i++)
+    if (hr_dtype_is_float((hr_dtype_t)i) && !is_declined((hr_dtype_t)i))
+      ops_of_type(&driver, (hr_dtype_t)i, 700, true);
+  CU_ASSERT_EQUAL(driver.declined, 0);
+}
+
+/* Functions of several scalars are computed in lanes, those of one height at a time. */
+static void scalars_side_by_side(void) {
+  static const char *const types[] = {"f32", "f64", "bf16"};
+  jit_driver_t driver = {.seed = 3, .workers = 1, .ulp = 3};
+  for (int t = 0; t < COUNT(types); t++)
+    for (int count = 1; count < 40; count += 6) {
+      hr_strbuf_t text;
+      hr_strbuf_init(&text);
+      const char *type = types[t];
+      hr_strbuf_printf(&text, "HloModule t\nENTRY e { a = %s[%d] parameter(0)\n", type, count);
+      for (int k = 0; k < count; k++)
+        hr_strbuf_printf(&text,
+                         "i%d = %s[1] slice(a), slice={[%d:%d]} x%d = %s[] reshape(i%d)\n"
+                         "y%d = %s[] sine(x%d) z%d = %s[] logistic(x%d)\n",
+                         k, type, k, k + 1, k, type, k, k, type, k, k, type, k);
+      for (int k = 0; k < count; k++)
+        hr_strbuf_printf(&text, "r%d = %s[] atan2(y%d, z%d) r%d = %s[] tan(x%d)\n", 2 * k, type, k,
+                         (k + 1) % count, 2 * k + 1, type, k);
+      add_tuple(&text, 2 * count);
+      check_text(&driver, &text);
+    }
+  CU_ASSERT_EQUAL(driver.declined, 0);
+}
+
+/* Parts may be small beside each other, and are good to a little of the larger one then. Those that
+ * are neither finite nor moderate are the library's to the bit. */
+static void complex_functions(void) {
+  jit_driver_t driver = {.seed = 4, .workers = 1, .ulp = 8};
+  ops_of_type(&driver, HR_C64, 700, true);
+  ops_of_type(&driver, HR_C64, 1, true);
+  ops_of_type(&driver, HR_C128, 700, true);
+  JIT_CHECK(&driver,
+            "HloModule t\nENTRY e { a = c64[99] parameter(0) b = c128[99] parameter(1) c = f32[99] "
+            "abs(a)\n"
+            "d = f64[99] abs(b) f = f32[99] imag(a) g = f64[99] real(b) h = c64[99] complex(c, f)\n"
+            "ROOT t = tuple(c, d, g, h) }\n");
+  CU_ASSERT_EQUAL(driver.declined, 0);
+}
+
+/* From each type to each. */
+static void conversions(void) {
+  jit_driver_t driver = {.seed = 3, .workers = 1};
+  for (int i = 0; i < TYPES; i++) {
+    hr_strbuf_t text;
+    hr_strbuf_init(&text);
+    hr_strbuf_printf(&text, "HloModule t\nENTRY e { a = %s[600] parameter(0)\n",
+                     hr_dtype_name((hr_dtype_t)i));
+    for (int k = 0; k < TYPES; k++)
+      hr_strbuf_printf(&text, "r%d = %s[600] convert(a)\n", k, hr_dtype_name((hr_dtype_t)k));
+    add_tuple(&text, TYPES);
+    check_text(&driver, &text);
+  }
+  JIT_CHECK(
+      &driver,
+      "HloModule t\nENTRY e { a = f32[99] parameter(0) b = s32[99] bitcast-convert(a)\n"
+      "c = u32[99] bitcast-convert(a) d = f16[99] parameter(1) f = s16[99] bitcast-convert(d)\n"
+      "ROOT t = (s32[99], u32[99], s16[99]) tuple(b, c, f) }\n");
+  CU_ASSERT_EQUAL(driver.declined, is_declined(HR_F16) ? TYPES + 1 : 0);
+}
+
+CU_TestInfo suite_jit_ops[] = {{"exact ops", exact_ops},
+                               {"functions", functions},
+                               {"scalars side by side", scalars_side_by_side},
+                               {"functions of complex numbers", complex_functions},
+                               {"conversions", conversions},
+                               CU_TEST_INFO_NULL};
