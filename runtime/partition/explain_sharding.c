@@ -3,8 +3,14 @@
  *   train.mlir:12:10 dot_general.4 f32[16,8] <@mesh, [{"d"}, {"m"}]> from operand add.3
  *
  * One line for each array of the program, parameters first; loops and branches follow where they
- * are called. Cost: linear. */
+ * are called. After partitioning: collectives by the instruction that caused them, their sum, and
+ * arrays that had to be whole, the largest first.
+ * Cost: linear, and the sorting of what had to be whole. */
 #include "partition/explain_sharding.h"
+
+#include <stdlib.h>
+
+#include "partition/lower/report.h"
 
 static void print_place(hr_strbuf_t *text, const hlo_instr_t *instr) {
   const hr_source_t *source = &instr->parent->module->source;
@@ -66,4 +72,87 @@ void spmd_explain_values(hr_strbuf_t *text, const spmd_program_t *program) {
     for (size_t i = 0; i < computation->instrs.count && program->computations[c].values; i++)
       explain_instr(text, program, computation->instrs.data[i]);
   }
+}
+
+/* --- what it costs --- */
+
+static void print_cause(hr_strbuf_t *text, const hlo_instr_t *cause) {
+  if (!cause) {
+    hr_strbuf_add_str(text, "the program");
+    return;
+  }
+  print_place(text, cause);
+  hr_strbuf_printf(text, "%.*s (%s)", HR_STR_ARGS(cause->name), hlo_op_name(cause->op));
+}
+
+static void explain_collective(hr_strbuf_t *text, const spmd_report_item_t *item) {
+  print_cause(text, item->cause);
+  hr_strbuf_printf(text, " sends %.0f bytes: %s of ", item->bytes,
+                   hlo_op_name(item->collective->op));
+  hlo_shape_print(text, item->collective->shape, false);
+  hr_strbuf_printf(text, " among %ld%s\n", (long)item->group,
+                   item->in_loop ? ", each time round a loop" : "");
+}
+
+static double bytes_of(const hlo_shape_t *shape) {
+  double bytes = (double)hr_dtype_bytes(shape->dtype);
+  for (int d = 0; d < shape->rank; d++) bytes *= (double)shape->dims[d];
+  return bytes;
+}
+
+static int by_bytes(const void *a, const void *b) {
+  double left = bytes_of((*(const spmd_replication_t *const *)a)->shape);
+  double right = bytes_of((*(const spmd_replication_t *const *)b)->shape);
+  return (left < right) - (left > right);
+}
+
+/* What a user can do about an op that wants an array whole. */
+static const char *advice_for(hlo_opcode_t op) {
+  switch (op) {
+    case HLO_SORT:
+    case HLO_FFT:
+    case HLO_CHOLESKY:
+    case HLO_TRIANGULAR_SOLVE:
+      return "cut its operand along a batch dimension instead";
+    case HLO_DYNAMIC_SLICE:
+    case HLO_DYNAMIC_UPDATE_SLICE:
+    case HLO_GATHER:
+    case HLO_SCATTER:
+      return "cut its operand along a dimension that it takes whole";
+    case HLO_CUSTOM_CALL:
+      return "give it an sdy.sharding_rule, or run it in a shard_map";
+    case HLO_RESHAPE:
+      return "cut its operand along a dimension that the reshape keeps";
+    default:
+      return "cut its operands and its result alike";
+  }
+}
+
+static hr_status_t explain_replications(hr_strbuf_t *text, const spmd_program_t *program) {
+  const spmd_report_t *report = program->report;
+  const spmd_replication_t **sorted;
+  HR_TRY(HR_NEW_ARRAY(program->arena, report->replication_count + 1, &sorted));
+  for (size_t i = 0; i < report->replication_count; i++) sorted[i] = &report->replications[i];
+  qsort(sorted, report->replication_count, sizeof *sorted, by_bytes);
+  for (size_t i = 0; i < report->replication_count; i++) {
+    print_cause(text, sorted[i]->instr);
+    hr_strbuf_printf(text,
+                     " needs %.0f bytes whole on every process: ", bytes_of(sorted[i]->shape));
+    hlo_shape_print(text, sorted[i]->shape, false);
+    hr_strbuf_printf(text, "; %s\n", advice_for(sorted[i]->instr->op));
+  }
+  return NULL;
+}
+
+hr_status_t spmd_explain_report(hr_strbuf_t *text, const spmd_program_t *program) {
+  const spmd_report_t *report = program->report;
+  double bytes = 0;
+  if (!report) return NULL;
+  for (size_t i = 0; i < report->item_count; i++) {
+    explain_collective(text, &report->items[i]);
+    bytes += report->items[i].bytes;
+  }
+  hr_strbuf_printf(text, "%zu collective%s, by which a process sends %.0f bytes\n",
+                   report->item_count, report->item_count == 1 ? "" : "s", bytes);
+  return explain_replications(text, program);
 }

@@ -74,5 +74,5 @@ hr_status_t spmd_run(hlo_module_t *module, const spmd_options_t *options) {
   }
   HR_TRY(spmd_partition(&program));
   module->was_global = true;
-  return NULL;
+  return options->explain ? spmd_explain_report(options->explain, &program) : NULL;
 }

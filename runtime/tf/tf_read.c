@@ -41,8 +41,8 @@ static bool is_binary_graph(hr_str_t bytes) {
   hr_str_t first = {at, size};
   hr_status_t st = TF_DECODE(&arena, node, proto_piece(&first), &node);
   if (!st)
-    is_graph =
-        node.name.size && is_op_name(node.op) && (tf_op_find(node.op) || (size_t)(end - at) > size);
+    is_graph = node.name.size && is_op_name(node.op) && has_named_inputs(&node) &&
+               (tf_op_find(node.op) || (size_t)(end - at) > size);
   hr_status_release(st);
   hr_arena_deinit(&arena);
   return is_graph;

@@ -50,6 +50,11 @@ expect_exit "--explain-sharding" 0 "$hlorun" -n 4 --mesh data=2,model=2 --shardi
   "$work/plain.mlir"
 expect_text "the report has the sharding" '<@mesh, [{"data"}, {}]> forward by'
 
+expect_exit "--explain-sharding of collectives" 0 "$hlorun" -n 4 --mesh data=2,model=2 \
+  --sharding 'in0=-,model;in1=model,-;out0=-,-' --explain-sharding "$work/plain.mlir"
+expect_text "the report has the collective" 'sends 320 bytes: all-reduce of f32[8,10] among 2'
+expect_text "the report has the sum" '1 collective, by which a process sends 320 bytes'
+
 # Refused: with the numbers, and a place where there is one.
 expect_exit "an axis that is none" 2 "$hlorun" -n 4 --mesh data=4 --sharding 'in0=model' --random-inputs "$work/plain.mlir"
 expect_text "an axis that is none" 'the mesh has no axis "model"'

@@ -277,6 +277,15 @@ static hr_status_t store(stepper_t *s, int tensor, bool *out_stored) {
   return *out_stored ? prop_set_axes(s->graph, s->op->tensors[tensor], axes) : NULL;
 }
 
+/* Where a value's axes come from: for what flows forward, the first operand that is cut. */
+static const hlo_instr_t *source_of(const stepper_t *s, int tensor) {
+  for (int t = 0; t < s->rule->operand_count && tensor >= s->rule->operand_count; t++) {
+    const prop_node_t *node = node_of(s, t);
+    if (node && !spmd_sharding_is_replicated(node->sharding)) return node->instr;
+  }
+  return s->op->instr;
+}
+
 static hr_status_t store_all(stepper_t *s, int *changed, int *out_count) {
   int count = 0;
   for (int t = 0; t < s->tensor_count; t++) {
@@ -288,7 +297,7 @@ static hr_status_t store_all(stepper_t *s, int *changed, int *out_count) {
     if (node->origin == SPMD_FROM_PROGRAM || node->origin == SPMD_FROM_USER) continue;
     node->origin = t < s->rule->operand_count ? SPMD_FROM_USE : SPMD_FROM_OPERAND;
     if (s->op->kind == PROP_EDGE) node->origin = SPMD_FROM_EDGE;
-    node->source = s->op->instr;
+    node->source = source_of(s, t);
   }
   *out_count = count;
   return NULL;
