@@ -11,18 +11,28 @@
 #include <unistd.h>
 
 #include "base/options.h"
+#include "cli/cli.h"
 #include "cli/cli_launch.h"
 
-/* Index of the first word that is no option; argc if there is none. Only -n and --hosts make sense
- * before an executable. */
+static bool is_one_of(const char *word, const char *const *words, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (!strcmp(word, words[i])) return true;
+  return false;
+}
+
+/* Index of the first word behind `run`, -n and --hosts; argc if there is none, or other options
+ * stand before it: those are for programs. */
 static int find_word(int argc, char *const *argv) {
+  static const char *const with_value[] = {"-n", "-np", "--np", "--processes", "-H", "--hosts"};
   int i = 1;
+  if (i < argc && !strcmp(argv[i], "run") && access("run", F_OK) != 0) i++;
   while (i < argc && argv[i][0] == '-' && argv[i][1]) {
-    bool has_value =
-        !strcmp(argv[i], "-n") || !strcmp(argv[i], "--processes") || !strcmp(argv[i], "--hosts");
+    bool has_value = is_one_of(argv[i], with_value, sizeof with_value / sizeof *with_value);
+    bool is_joined = !strncmp(argv[i], "--processes=", 12) || !strncmp(argv[i], "--hosts=", 8) ||
+                     !strncmp(argv[i], "--np=", 5) || (argv[i][1] == 'n' && argv[i][2] != '\0');
+    if (!has_value && !is_joined) return argc;
     i += has_value ? 2 : 1;
   }
-  if (i < argc && !strcmp(argv[i], "run") && access("run", F_OK) != 0) i++;
   return i < argc ? i : argc;
 }
 
@@ -45,6 +55,13 @@ static bool is_in_path(const char *name) {
     at += size + (at[size] == ':');
   }
   return false;
+}
+
+/* By path, or in PATH where there is no file and no command of that name: `hlorun test` is the
+ * command, whatever else is called test. */
+static bool names_executable(const char *word) {
+  if (strchr(word, '/')) return is_executable(word);
+  return !cli_is_command(word) && access(word, F_OK) != 0 && is_in_path(word);
 }
 
 static bool is_launched(void) {
@@ -80,10 +97,7 @@ static hr_status_t become(char *const *argv) {
 hr_status_t cli_exec(int argc, char *const *argv, bool *out_is_done) {
   int word = find_word(argc, argv), processes = 0;
   *out_is_done = false;
-  if (word == argc ||
-      !(strchr(argv[word], '/') ? is_executable(argv[word])
-                                : is_in_path(argv[word]) && access(argv[word], F_OK) != 0))
-    return NULL;
+  if (word == argc || !names_executable(argv[word])) return NULL;
   *out_is_done = true;
   if (is_launched()) return become(argv + word);
   hr_options_t options;

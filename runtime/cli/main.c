@@ -148,6 +148,8 @@ static const struct command *find_command(const char *word) {
   return NULL;
 }
 
+bool cli_is_command(const char *word) { return find_command(word) || strcmp(word, "help") == 0; }
+
 /* Options that print something and end come first. */
 static hr_status_t run_command(const struct command *command, const cli_arguments_t *arguments) {
   const hr_options_t *options = &arguments->options;

@@ -180,11 +180,31 @@ static hr_status_t parse_number(sdy_text_t *text, int64_t *out_number) {
   return text->at > start ? NULL : expect_word(text, "a number");
 }
 
+/* The rest of device_ids=[3, 2, 1, 0]: as many numbers as the mesh has positions. */
+static hr_status_t parse_device_ids(sdy_text_t *text, const hlo_mesh_t *mesh, hr_ints_t *out_ids) {
+  int64_t total = 1, count = 0, *ids;
+  for (int a = 0; a < mesh->axis_count; a++)
+    if (__builtin_mul_overflow(total, mesh->axes[a].size, &total) || total > HLO_MAX_DEVICES)
+      return hr_error(HR_INVALID, "a mesh of more than %ld devices", (long)HLO_MAX_DEVICES);
+  HR_TRY(HR_NEW_ARRAY(text->arena, total, &ids));
+  for (bool more = !accept_word(text, "]"); more; count++) {
+    if (count == total)
+      return hr_error(HR_INVALID, "more device_ids than the %ld devices of the mesh", (long)total);
+    HR_TRY(parse_number(text, &ids[count]));
+    more = accept_word(text, ",");
+    if (!more) HR_TRY(expect_word(text, "]"));
+  }
+  if (count != total)
+    return hr_error(HR_INVALID, "%ld device_ids for a mesh of %ld devices", (long)count,
+                    (long)total);
+  *out_ids = (hr_ints_t){ids, count};
+  return NULL;
+}
+
 /* ["a"=2, "b"=4] and perhaps device_ids=[...] */
 static hr_status_t parse_mesh(sdy_text_t *text, hlo_mesh_t *out_mesh) {
   hlo_mesh_axis_t axes[HLO_MAX_RANK];
   int count = 0;
-  int64_t id;
   HR_TRY(expect_word(text, "["));
   for (bool more = !accept_word(text, "]"); more; count++) {
     if (count == HLO_MAX_RANK)
@@ -196,18 +216,12 @@ static hr_status_t parse_mesh(sdy_text_t *text, hlo_mesh_t *out_mesh) {
     more = accept_word(text, ",");
     if (!more) HR_TRY(expect_word(text, "]"));
   }
-  if (accept_word(text, ",")) {
-    HR_TRY(expect_word(text, "device_ids=["));
-    for (bool more = !accept_word(text, "]"); more;) {
-      HR_TRY(parse_number(text, &id));
-      more = accept_word(text, ",");
-      if (!more) HR_TRY(expect_word(text, "]"));
-    }
-  }
   void *copy;
   HR_TRY(hr_arena_copy(text->arena, axes, (size_t)count * sizeof *axes, &copy));
   *out_mesh = (hlo_mesh_t){.axis_count = count, .axes = copy};
-  return NULL;
+  if (!accept_word(text, ",")) return NULL;
+  HR_TRY(expect_word(text, "device_ids=["));
+  return parse_device_ids(text, out_mesh, &out_mesh->device_ids);
 }
 
 /* {name = #sdy.mesh<...>, ...}: at most HLO_MAX_RANK meshes. */
