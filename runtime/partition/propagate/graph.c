@@ -163,7 +163,8 @@ static hr_status_t build_identities(prop_graph_t *graph, const hlo_instr_t *inst
   return NULL;
 }
 
-/* Splits the shardings at the boundary: the manual axes come first in each dimension. */
+/* Splits the shardings at the boundary: the manual axes come first in each dimension. Inside, a
+ * value that is unreduced over manual axes is just what the device has. */
 static hr_status_t split_manual(prop_graph_t *graph, const spmd_sharding_t *outer,
                                 spmd_axes_t manual, const spmd_sharding_t **out_inner,
                                 spmd_axes_t **out_manual) {
@@ -180,6 +181,7 @@ static hr_status_t split_manual(prop_graph_t *graph, const spmd_sharding_t *oute
     HR_TRY(spmd_axes_subtract(graph->arena, outer->dims[d].axes, dims[d].axes, &(*out_manual)[d]));
   }
   HR_TRY(spmd_axes_subtract(graph->arena, outer->replicated, manual, &inner->replicated));
+  HR_TRY(spmd_axes_subtract(graph->arena, outer->unreduced, manual, &inner->unreduced));
   *out_inner = inner;
   return NULL;
 }
@@ -189,7 +191,8 @@ static hr_status_t own_manual_axes(const prop_graph_t *graph, const hlo_instr_t 
 
 /* The boundary op of one value: outside -> inside, or inside -> outside. */
 static hr_status_t add_boundary(prop_graph_t *graph, const hlo_instr_t *marker, int from, int to,
-                                bool enters, const spmd_axes_t *manual) {
+                                bool enters, const spmd_axes_t *manual,
+                                spmd_axes_t manual_unreduced) {
   int inner = enters ? to : from;
   int *tensors;
   if (from < 0 || to < 0) return NULL;
@@ -199,7 +202,8 @@ static hr_status_t add_boundary(prop_graph_t *graph, const hlo_instr_t *marker, 
                   .forward = true,
                   .backward = true,
                   .outer = enters ? 0 : 1,
-                  .manual = manual};
+                  .manual = manual,
+                  .manual_unreduced = manual_unreduced};
   HR_TRY(HR_NEW_ARRAY(graph->arena, 2, &tensors));
   tensors[0] = from;
   tensors[1] = to;
@@ -215,14 +219,15 @@ static hr_status_t build_boundary(prop_graph_t *graph, const hlo_instr_t *marker
   for (int k = 0; k < marker->operand_count; k++) {
     const spmd_sharding_t *said = values_of(graph, marker)[k].sharding, *inner = NULL;
     int from = nodes_of(graph, marker->operands[k])[0], to = nodes_of(graph, marker)[k];
-    spmd_axes_t *manual;
+    spmd_axes_t *manual, unreduced;
     if (to < 0) continue;
     if (!said)
       HR_TRY(spmd_sharding_replicated(graph->arena, graph->program->mesh,
                                       marker->operands[k]->shape->rank, &said));
     HR_TRY(split_manual(graph, said, axes, &inner, &manual));
     if (enters) graph->nodes.data[to].said = inner;
-    HR_TRY(add_boundary(graph, marker, from, to, enters, manual));
+    HR_TRY(spmd_axes_subtract(graph->arena, said->unreduced, inner->unreduced, &unreduced));
+    HR_TRY(add_boundary(graph, marker, from, to, enters, manual, unreduced));
   }
   return NULL;
 }

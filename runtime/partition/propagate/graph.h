@@ -36,11 +36,12 @@ typedef struct prop_op {
   const spmd_rule_t *rule;
   const int *tensors; /* nodes of operands, then of results; -1: scalars */
   prop_class_t kind;
-  bool is_pointwise;         /* factors of more parts go first */
-  bool has_single_uses;      /* no array operand is used elsewhere */
-  bool forward, backward;    /* a barrier lets through; both are set for other ops */
-  int outer;                 /* tensor outside of a manual computation; -1: none */
-  const spmd_axes_t *manual; /* its manual axes per dimension */
+  bool is_pointwise;            /* factors of more parts go first */
+  bool has_single_uses;         /* no array operand is used elsewhere */
+  bool forward, backward;       /* a barrier lets through; both are set for other ops */
+  int outer;                    /* tensor outside of a manual computation; -1: none */
+  const spmd_axes_t *manual;    /* its manual axes per dimension */
+  spmd_axes_t manual_unreduced; /* manual axes over which the outer value is still to be reduced */
 } prop_op_t;
 
 typedef struct prop_graph {

@@ -235,9 +235,10 @@ static hr_status_t make_even(prop_graph_t *graph, prop_node_t *node) {
   return NULL;
 }
 
-/* Closed, without priorities and reserved axes. `manual`, if any, go in front. */
+/* Closed, without priorities and reserved axes. The manual axes of a boundary, if any, go in front
+ * of each dimension, and to the unreduced ones. */
 static hr_status_t close_sharding(prop_graph_t *graph, const spmd_sharding_t *from,
-                                  const spmd_axes_t *manual, const spmd_sharding_t **out) {
+                                  const prop_op_t *boundary, const spmd_sharding_t **out) {
   spmd_sharding_t *sharding;
   spmd_dim_t *dims;
   *out = from;
@@ -249,7 +250,13 @@ static hr_status_t close_sharding(prop_graph_t *graph, const spmd_sharding_t *fr
   sharding->replicated = (spmd_axes_t){0, NULL};
   for (int d = 0; d < from->rank; d++) {
     dims[d] = (spmd_dim_t){.axes = from->dims[d].axes, .priority = SPMD_NO_PRIORITY};
-    if (manual) HR_TRY(spmd_axes_concat(graph->arena, manual[d], dims[d].axes, &dims[d].axes));
+    if (boundary)
+      HR_TRY(spmd_axes_concat(graph->arena, boundary->manual[d], dims[d].axes, &dims[d].axes));
+  }
+  if (boundary && boundary->manual_unreduced.count) {
+    HR_TRY(spmd_axes_concat(graph->arena, from->unreduced, boundary->manual_unreduced,
+                            &sharding->unreduced));
+    HR_TRY(spmd_axes_sort(graph->arena, sharding->unreduced, &sharding->unreduced));
   }
   *out = sharding;
   return NULL;
@@ -281,7 +288,7 @@ static hr_status_t store_boundaries(prop_graph_t *graph) {
     if (!inner) HR_TRY(spmd_sharding_replicated(graph->arena, graph->program->mesh, rank, &inner));
     for (int leaf = 0; leaf < marker->operand_count; leaf++)
       if (nodes[leaf] == op->tensors[1])
-        HR_TRY(close_sharding(graph, inner, op->manual, &values[leaf].sharding));
+        HR_TRY(close_sharding(graph, inner, op, &values[leaf].sharding));
   }
   return NULL;
 }
