@@ -8,7 +8,9 @@ if ! command -v tmux >/dev/null; then
   finish
 fi
 cd "$work" || exit 99
-terminal() { tmux -L "hlorun-$$" -f /dev/null "$@"; }
+# Each terminal has a server of its own: a new one by the name of one that is ending would end with it.
+server=0
+terminal() { tmux -L "hlorun-$$-$server" -f /dev/null "$@"; }
 trap 'terminal kill-server 2>/dev/null; rm -rf "$work"' EXIT
 write_sum sum 8 0.5
 
@@ -21,6 +23,7 @@ type_in() { terminal send-keys -l "$1" && terminal send-keys Enter; }
 # run_in COLUMNS
 open_terminal() {
   terminal kill-server 2>/dev/null
+  server=$((server + 1))
   TERM=xterm-256color terminal new-session -d -x "$1" -y 30 "env PS1='ready> ' PATH='${hlorun%/*}:$PATH' bash --norc --noprofile"
   eventually shows "ready>"
 }
