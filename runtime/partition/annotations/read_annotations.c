@@ -426,7 +426,10 @@ static hr_status_t read_all(reader_t *reader) {
 
 hr_status_t spmd_read_annotations(hlo_module_t *module, const spmd_options_t *options,
                                   spmd_program_t *out_program) {
-  *out_program = (spmd_program_t){.module = module, .arena = &module->arena};
+  *out_program = (spmd_program_t){.module = module,
+                                  .arena = &module->arena,
+                                  .carried = options->carried,
+                                  .carried_count = options->carried_count};
   reader_t reader = {.module = module,
                      .options = options,
                      .program = out_program,
