@@ -190,7 +190,7 @@ static hr_status_t cut_npy(const npy_t *npy, const int64_t *starts, const hlo_sh
   memcpy(part.whole, npy->dims, bytes);
   memcpy(part.starts, starts, bytes);
   memcpy(part.sizes, want->dims, bytes);
-  HR_TRY(hlo_value_from_npy(npy, want->dtype, &whole));
+  HR_TRY(hlo_value_rows_from_npy(npy, want->dtype, &whole));
   hr_status_t st = cli_part_cut(&part, whole, out_value);
   hlo_value_release(whole);
   return st;
