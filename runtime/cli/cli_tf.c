@@ -38,7 +38,9 @@ hr_status_t cli_tf_choose(const hr_options_t *options) {
   for (size_t from = 0; (given = hr_option_next(options, HR_OPTION_FETCH, &from));)
     HR_VEC_PUSH(&chosen.fetches, given->text);
   chosen.options = (tf_read_options_t){(int)chosen.feeds.count, chosen.feeds.data,
-                                       (int)chosen.fetches.count, chosen.fetches.data};
+                                       (int)chosen.fetches.count, chosen.fetches.data,
+                                       hr_option_text(options, HR_OPTION_SIGNATURE),
+                                       hr_option_text(options, HR_OPTION_CONFIG)};
   read_set_graph_options(&chosen.options);
   return NULL;
 }
