@@ -21,6 +21,7 @@
 #include "cli/cli_run_parts.h"
 #include "cli/cli_signals.h"
 #include "cli/cli_stop.h"
+#include "cli/cli_tf.h"
 #include "cli/cli_trace.h"
 #include "transport/core/transport.h"
 
@@ -171,6 +172,7 @@ static hr_status_t prepare(cli_run_t *run) {
   HR_TRY(cli_signature_init(&run->signature, run->program));
   HR_TRY(make_lists(run));
   HR_TRY(cli_carry_from_options(options, &run->signature, &run->carry));
+  HR_TRY(cli_tf_carry(options, run->path, &run->carry));
   int partitions = hlorun_program_num_partitions(run->program);
   HR_TRY(cli_feed_create(options, &run->signature, run->rank / partitions,
                          hlorun_program_num_replicas(run->program), &run->feed));

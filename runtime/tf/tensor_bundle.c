@@ -1,5 +1,5 @@
-/* The index file is a table of LevelDB: blocks of sorted entries whose keys share prefixes, an index
- * block of the blocks, and a footer of 48 bytes:
+/* The index file is a table of LevelDB: blocks of sorted entries whose keys share prefixes, an
+ * index block of the blocks, and a footer of 48 bytes:
  *
  *   block: entry ... restart ... count   type (1 byte)   check sum (4)
  *   entry: shared, unshared, value size (varints)   key[shared..]   value

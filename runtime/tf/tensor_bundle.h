@@ -27,5 +27,4 @@ void tensor_bundle_close(tensor_bundle_t *bundle); /* accepts one that is all ze
  * Errors: also INVALID if there is no such tensor. */
 hr_status_t tensor_bundle_read(tensor_bundle_t *bundle, hr_str_t name, hlo_value_t **out_value);
 
-
 #endif

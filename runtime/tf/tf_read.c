@@ -103,12 +103,7 @@ static bool is_binary_meta_graph(hr_str_t bytes) {
   return is_binary_graph((hr_str_t){at, size});
 }
 
-typedef enum graph_form {
-  NO_GRAPH,
-  GRAPH_DEF,
-  META_GRAPH,
-  SAVED_MODEL
-} graph_form_t;
+typedef enum graph_form { NO_GRAPH, GRAPH_DEF, META_GRAPH, SAVED_MODEL } graph_form_t;
 
 static graph_form_t form_of(hr_str_t bytes, bool *out_text) {
   *out_text = true;
@@ -263,6 +258,29 @@ static hr_status_t keep_defaults(tf_file_t *file, const xla_compilation_result_t
   return NULL;
 }
 
+static int parameter_of(const xla_compilation_result_t *result, int argument) {
+  for (int p = 0; p < result->parameter_count; p++)
+    if (result->input_mapping[p] == argument) return p;
+  return -1;
+}
+
+/* The new value of a variable may take the place of the old one; a run of several steps carries it.
+ */
+static hr_status_t alias_updates(tf_file_t *file, const xla_compilation_result_t *result) {
+  hlo_alias_t *aliases;
+  int count = 0;
+  HR_TRY(HR_NEW_ARRAY(file->arena, result->update_count, &aliases));
+  for (int k = 0; k < result->update_count; k++) {
+    int64_t place = result->output_count + k;
+    int param = parameter_of(result, result->updates[k].input_index);
+    if (param < 0) continue;
+    HR_TRY(hr_arena_ints(file->arena, &place, 1, &aliases[count].output_index));
+    aliases[count++].operand = param;
+  }
+  file->module->input_output_alias = (hlo_aliasing_t){count, aliases};
+  return NULL;
+}
+
 static hr_status_t select_and_compile(tf_file_t *file) {
   tf_selection_t selection;
   xla_compilation_result_t result;
@@ -274,6 +292,7 @@ static hr_status_t select_and_compile(tf_file_t *file) {
   HR_TRY(xla_writes_variables(&file->graph, &selection.signature, &writes));
   if (file->restore.bundle && writes) HR_TRY(select_written(file, &selection));
   HR_TRY(compile(file, &selection, file->module, &result));
+  HR_TRY(alias_updates(file, &result));
   return keep_defaults(file, &result);
 }
 

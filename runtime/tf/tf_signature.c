@@ -20,9 +20,8 @@ static hr_status_t read_info(hr_arena_t *arena, proto_list_t pieces, tf_named_te
   out->tensor = info.name;
   out->rank = -1;
   if (info.dtype) HR_TRY(tf_dtype(info.dtype, &out->dtype));
-  return info.tensor_shape.count
-             ? tf_read_shape(arena, info.tensor_shape, &out->rank, out->dims)
-             : NULL;
+  return info.tensor_shape.count ? tf_read_shape(arena, info.tensor_shape, &out->rank, out->dims)
+                                 : NULL;
 }
 
 static hr_status_t read_entries(hr_arena_t *arena, proto_list_t list, int *out_count,
@@ -38,8 +37,7 @@ static hr_status_t read_entries(hr_arena_t *arena, proto_list_t list, int *out_c
     HR_TRY(hr_status_note(read_info(arena, entry.value, tensor), "in tensor %.*s of a signature",
                           HR_STR_ARGS(entry.key)));
   }
-  if (list.count)
-    qsort(*out_tensors, (size_t)list.count, sizeof **out_tensors, compare_entries);
+  if (list.count) qsort(*out_tensors, (size_t)list.count, sizeof **out_tensors, compare_entries);
   return NULL;
 }
 
@@ -90,13 +88,12 @@ static hr_status_t tensor_name(hr_arena_t *arena, proto_list_t pieces, const cha
   tf_tensor_id_proto_t id;
   const char *text;
   HR_TRY(TF_DECODE(arena, tensor_id, pieces, &id));
-  if (!id.node_name.size)
-    return hr_error(HR_INVALID, "a %s of the config has no node_name", what);
+  if (!id.node_name.size) return hr_error(HR_INVALID, "a %s of the config has no node_name", what);
   if (id.output_index < 0 || id.output_index > 999999999)
     return hr_error(HR_INVALID, "a %s of the config has output_index %ld", what,
                     (long)id.output_index);
-  HR_TRY(hr_arena_printf(arena, &text, "%.*s:%ld", HR_STR_ARGS(id.node_name),
-                         (long)id.output_index));
+  HR_TRY(
+      hr_arena_printf(arena, &text, "%.*s:%ld", HR_STR_ARGS(id.node_name), (long)id.output_index));
   *out_name = hr_str_from(text);
   return NULL;
 }

@@ -10,9 +10,9 @@
 
 typedef struct conv_grad {
   tf_layout_t layout;
-  int count;                        /* spatial dimensions */
-  int64_t input[HLO_MAX_RANK];      /* sizes of the input */
-  int64_t kernel[HLO_MAX_RANK];     /* sizes of the kernel, of the grouped form */
+  int count;                    /* spatial dimensions */
+  int64_t input[HLO_MAX_RANK];  /* sizes of the input */
+  int64_t kernel[HLO_MAX_RANK]; /* sizes of the kernel, of the grouped form */
   int64_t groups;
   hlo_window_dim_t window[HLO_MAX_RANK]; /* of the forward convolution */
 } conv_grad_t;

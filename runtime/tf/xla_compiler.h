@@ -82,7 +82,7 @@ typedef struct xla_graph_signature {
   int variable_count;
   const hr_str_t *variables; /* argument feed_count + k is the variable of this name */
   int target_count;
-  const int *targets; /* nodes that must run although nothing of them is fetched */
+  const int *targets;           /* nodes that must run although nothing of them is fetched */
   const xla_restore_t *restore; /* executed first; NULL: none */
 } xla_graph_signature_t;
 

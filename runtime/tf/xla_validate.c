@@ -159,8 +159,7 @@ hr_status_t xla_writes_variables(const tf_graph_t *graph, const xla_graph_signat
   hr_map_init(&v.visited);
   hr_status_t st = HR_NEW_ARRAY(&v.arena, graph->main.node_count, &is_fed);
   for (int i = 0; !st && i < signature->feed_count; i++) is_fed[signature->feeds[i].node] = true;
-  if (!st)
-    st = visit_body(&v, &graph->main, signature->fetch_count, signature->fetches, is_fed);
+  if (!st) st = visit_body(&v, &graph->main, signature->fetch_count, signature->fetches, is_fed);
   *out_writes = v.writes;
   HR_VEC_FREE(&v.ops);
   hr_map_deinit(&v.visited);
