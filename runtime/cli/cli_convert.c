@@ -11,6 +11,7 @@
 #include "cli/cli_bundle.h"
 #include "cli/cli_endings.h"
 #include "cli/cli_python.h"
+#include "cli/cli_sandbox.h"
 #include "ir/print.h"
 #include "mlir/bytecode/bytecode.h"
 #include "mlir/text/mlir_print.h"
@@ -233,5 +234,6 @@ hr_status_t cli_convert(const cli_arguments_t *arguments) {
   HR_TRY(target_form(options, &form));
   if (hr_option_text(options, HR_OPTION_TARGET_VERSION) && form != TO_MLIRBC)
     return hr_error(HR_USAGE, "--target-version is of --to=mlirbc alone");
+  HR_TRY(cli_sandbox_enter(options));
   return convert_file(options, form, path);
 }
