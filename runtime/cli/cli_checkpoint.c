@@ -201,7 +201,8 @@ hr_status_t cli_checkpoint_create(const cli_checkpoint_options_t *options,
   HR_TRY(hr_alloc_zeroed(sizeof(cli_checkpoint_t), &memory));
   cli_checkpoint_t *checkpoint = memory;
   checkpoint->from = *options;
-  checkpoint->lock = checkpoint->folder.fd = -1;
+  checkpoint->lock = -1;
+  checkpoint->folder.fd = -1;
   checkpoint->every = hr_option_int(options->options, HR_OPTION_EVERY, EVERY);
   checkpoint->keep = hr_option_int(options->options, HR_OPTION_KEEP, KEEP);
   checkpoint->replaces = hr_option_is_given(options->options, HR_OPTION_OVERWRITE);

@@ -248,6 +248,7 @@ hr_status_t feed_endpoint_close(feed_endpoint_t *endpoint, bool in_order) {
     close(endpoint->listener);
     if (endpoint->is_bound) unlink(endpoint->text);
   }
-  endpoint->fd = endpoint->listener = -1;
+  endpoint->fd = -1;
+  endpoint->listener = -1;
   return endpoint->child ? hr_status_join(st, await_child(endpoint, in_order)) : st;
 }

@@ -295,8 +295,10 @@ static hr_status_t exchange_ends(exec_verify_t *verify, const hlo_instr_t *instr
                                  int count, int64_t size_bytes, checked_t *checked) {
   const comm_signature_t *signature;
   HR_TRY(find_signature(verify, instr, &signature));
-  checked->mine[0] = checked->mine[1] = *signature;
-  checked->mine[0].count = checked->mine[1].count = size_bytes;
+  checked->mine[0] = *signature;
+  checked->mine[1] = *signature;
+  checked->mine[0].count = size_bytes;
+  checked->mine[1].count = size_bytes;
   checked->wait.instr = instr;
   for (int i = 0; i < count; i++) HR_TRY(exchange_end(verify, &ends[i], checked));
   return NULL;
