@@ -190,6 +190,8 @@ static compiler_options_t compiler_options(const hlorun_program_t *program,
       .probe = find_probe(options),
       .mesh = options->mesh,
       .sharding = options->sharding,
+      .carried = options->carried,
+      .carried_count = options->carried_count,
       .workers_context = &program->client->pool,
       .may_open_early =
           program->client->options.threads != 1 && program->client->endpoint->world_size == 1};
