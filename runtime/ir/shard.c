@@ -13,6 +13,7 @@ static int64_t axis_stride(const hlo_mesh_t *mesh, int axis) {
   return stride;
 }
 
+/* Shards that an axis or sub-axis makes; a size of 0 stands for the whole axis. */
 static int64_t axis_ref_size(const hlo_mesh_t *mesh, const hlo_axis_ref_t *ref) {
   return ref->size ? ref->size : mesh->axes[ref->axis].size;
 }
@@ -28,6 +29,7 @@ static int64_t axis_coordinate(const hlo_mesh_t *mesh, const hlo_axis_ref_t *ref
 
 /* --- tiled shardings: devices=[2,1,4]<=[8] --- */
 
+/* Is it in GSPMD's form (tile sizes and devices), not in Shardy's (names of axes)? */
 static bool is_tiled(const hlo_sharding_t *sharding) {
   return sharding && !sharding->named && sharding->kind == HLO_TILE_KIND_OTHER;
 }
@@ -78,6 +80,7 @@ static hr_status_t shard_of_tiled(const hlo_sharding_t *sharding, int rank, cons
 
 /* --- named shardings --- */
 
+/* Shards of dimension d: the tile count, or the product of its axes' sizes; 1: not divided. */
 int64_t hlo_shard_parts(const hlo_sharding_t *sharding, int d) {
   int64_t parts = 1;
   if (is_tiled(sharding)) return d < sharding->tile_dims.count ? sharding->tile_dims.data[d] : 1;
@@ -126,6 +129,7 @@ typedef struct sdy_text {
   const char *end;
 } sdy_text_t;
 
+/* Blanks may stand before every token. */
 static void skip_blanks(sdy_text_t *text) {
   while (text->at < text->end && (*text->at == ' ' || *text->at == '\n' || *text->at == '\t'))
     text->at++;
@@ -150,11 +154,13 @@ static hr_status_t expect_word(sdy_text_t *text, const char *word) {
                   text->at < text->end ? text->at : "", word);
 }
 
+/* Characters of bare names: those of MLIR's identifiers without "$". */
 static bool is_name_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
          c == '-' || c == '.';
 }
 
+/* A bare name; empty if there is none. It points into the text. */
 static hr_str_t parse_name(sdy_text_t *text) {
   skip_blanks(text);
   const char *start = text->at;
@@ -162,6 +168,7 @@ static hr_str_t parse_name(sdy_text_t *text) {
   return (hr_str_t){start, (size_t)(text->at - start)};
 }
 
+/* "name", without escapes, which Shardy's axis names do not have. */
 static hr_status_t parse_quoted(sdy_text_t *text, hr_str_t *out_name) {
   HR_TRY(expect_word(text, "\""));
   const char *start = text->at;
@@ -296,6 +303,7 @@ static hr_status_t parse_sharding_dim(sdy_text_t *text, const hlo_mesh_t *mesh,
   return NULL;
 }
 
+/* The mesh of a name; NULL: there is none. */
 static const hlo_mesh_t *find_mesh(const hlo_named_mesh_t *meshes, int count, hr_str_t name) {
   for (int i = 0; i < count; i++)
     if (hr_str_equal(meshes[i].name, name)) return &meshes[i].mesh;
