@@ -325,9 +325,9 @@ static void print_dims(hr_strbuf_t *text, const hlo_shape_t *shape) {
   hr_strbuf_add_char(text, ']');
 }
 
-/* XLA's text: f32[2,3]{1,0}; tuples count their elements in comments, /*index=5*/,
-    every fifth.*/
-        void hlo_shape_print(hr_strbuf_t *text, const hlo_shape_t *shape, bool with_layout) {
+/* XLA's text: f32[2,3]{1,0}; every fifth element of a tuple is counted, as index=5, in a comment.
+ */
+void hlo_shape_print(hr_strbuf_t *text, const hlo_shape_t *shape, bool with_layout) {
   if (hlo_shape_is_tuple(shape) || shape->dtype == HR_BUFFER) {
     hr_strbuf_add_str(text, shape->dtype == HR_BUFFER ? "b(" : "(");
     for (int i = 0; i < shape->element_count; i++) {
