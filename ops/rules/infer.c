@@ -90,7 +90,8 @@ hr_status_t infer_like_operand(hr_arena_t *arena, const hlo_instr_t *instr,
   return NULL;
 }
 
-/* Of an all-reduce: the operands' sizes; the element type is the body's if the program says so. */
+/* An all-reduce's results have the operands' sizes; the element type is the body's if the program
+ * says so. */
 static hr_status_t infer_reduced(hr_arena_t *arena, const hlo_instr_t *instr, int k,
                                  const hlo_shape_t *operand, const hlo_shape_t **out_shape) {
   const hlo_shape_t *declared = instr->shape;

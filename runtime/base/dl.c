@@ -139,7 +139,7 @@ static bool executable_folder(char folder[PATH_MAX]) {
 
 /* Folder of the file that this code is in: the executable, a library, a plugin of another program.
  */
-static bool own_folder(char folder[PATH_MAX]) {
+static bool code_folder(char folder[PATH_MAX]) {
   Dl_info info;
   if (!dladdr(&same_file, &info) || !info.dli_fname || !realpath(info.dli_fname, folder))
     return false;
@@ -158,7 +158,7 @@ static void *load_module(search_t *search) {
   const char *chosen = secure_getenv("HLORUN_MODULE_DIR");
   char beside[PATH_MAX];
   void *module = chosen && *chosen ? load_from(search, chosen, "") : NULL;
-  if (!module && own_folder(beside)) module = load_beside(search, beside);
+  if (!module && code_folder(beside)) module = load_beside(search, beside);
   if (!module && executable_folder(beside)) module = load_beside(search, beside);
   return module;
 }

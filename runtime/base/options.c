@@ -495,8 +495,9 @@ static void warn_of_name(FILE *stream, const char *name, size_t size) {
   memcpy(word, name, size);
   for (size_t i = 0; i < VARIABLE_COUNT; i++) names[i] = variables[i].name;
   const char *nearest = hr_nearest_name(word, names, VARIABLE_COUNT);
-  fprintf(stream, "hlorun: warning: there is no variable %s%s%s\n", word,
-          nearest ? "; nearest: " : "", nearest ? nearest : "");
+  const char *separator = nearest ? "; nearest: " : "";
+  if (!nearest) nearest = "";
+  fprintf(stream, "hlorun: warning: there is no variable %s%s%s\n", word, separator, nearest);
 }
 
 void hr_options_check_environment(FILE *stream) {

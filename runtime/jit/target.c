@@ -32,7 +32,7 @@ static const struct {
               {0x80000008u, 0, false},
               {13, 1, true}};
 
-/* Of leaf 1, ebx has the number of the core that runs, and bit 27 of ecx the system's; neither is a
+/* In leaf 1, ebx has the number of the core that runs, and bit 27 of ecx the system's; neither is a
  * feature. */
 static uint64_t leaf_digest(unsigned leaf, unsigned part, bool with_eax) {
   unsigned a = 0, b = 0, c = 0, d = 0;

@@ -141,10 +141,11 @@ static hr_status_t write_start(scope_t *scope, const schedule_step_t *step) {
   const char *value = NULL, *name, *shape = scope->writer->schedule->shape;
   bool sends = is_send(step);
   if (sends) HR_TRY(use_or_make_value(scope, step, &value));
-  HR_TRY(new_name(scope, sends ? "send" : "recv", &name));
-  hr_strbuf_printf(scope->text, "  %s = (%s, u32[], token[]) %s(%s%s%s), channel_id=%ld\n", name,
-                   shape, sends ? "send" : "recv", sends ? value : "", sends ? ", " : "",
-                   scope->token, (long)step->channel_id);
+  const char *opcode = sends ? "send" : "recv";
+  HR_TRY(new_name(scope, opcode, &name));
+  hr_strbuf_printf(scope->text, "  %s = (%s, u32[], token[]) %s(", name, shape, opcode);
+  if (sends) hr_strbuf_printf(scope->text, "%s, ", value);
+  hr_strbuf_printf(scope->text, "%s), channel_id=%ld\n", scope->token, (long)step->channel_id);
   HR_VEC_PUSH(&scope->transfers,
               (transfer_t){.channel = step->channel,
                            .peer = step->peer,
@@ -359,9 +360,9 @@ static void write_condition(scope_t *scope, const char *name, int64_t iterations
   hr_strbuf_printf(done, "%s {\n  state = ", name);
   add_state_shape(scope, done, count);
   hr_strbuf_printf(done,
-                   " parameter(0)\n  turn = s32[] get-tuple-element(state), index=0\n  turns = "
-                   "s32[] constant(%ld)\n"
-                   "  ROOT goes_on = pred[] compare(turn, turns), direction=LT\n}\n\n",
+                   " parameter(0)\n  iteration = s32[] get-tuple-element(state), index=0\n"
+                   "  trip_count = s32[] constant(%ld)\n"
+                   "  ROOT continues = pred[] compare(iteration, trip_count), direction=LT\n}\n\n",
                    (long)iterations);
 }
 
@@ -370,9 +371,9 @@ static void write_condition(scope_t *scope, const char *name, int64_t iterations
 static hr_status_t write_body(scope_t *inner, const char *name, const schedule_step_t *step,
                               size_t count) {
   const char *iteration, *one, *next, *state;
-  HR_TRY(new_name(inner, "turn", &iteration));
+  HR_TRY(new_name(inner, "iteration", &iteration));
   HR_TRY(new_name(inner, "one", &one));
-  HR_TRY(new_name(inner, "next_turn", &next));
+  HR_TRY(new_name(inner, "next_iteration", &next));
   HR_TRY(new_name(inner, "state", &state));
   hr_strbuf_printf(inner->text, "%s {\n  state = ", name);
   add_state_shape(inner, inner->text, count);
@@ -396,8 +397,8 @@ static hr_status_t write_repeat(scope_t *scope, const schedule_step_t *step) {
   scope_t inner = {.writer = scope->writer, .text = &text};
   HR_TRY(new_name(scope, "zero", &zero));
   HR_TRY(new_name(scope, "state", &state));
-  HR_TRY(new_name(scope, "goes_on", &condition));
-  HR_TRY(new_name(scope, "turn", &body));
+  HR_TRY(new_name(scope, "condition", &condition));
+  HR_TRY(new_name(scope, "body", &body));
   HR_TRY(new_name(scope, "after", &after));
   hr_strbuf_init(&text);
   hr_status_t st = HR_VEC_RESERVE(&inner.values, count);

@@ -59,7 +59,7 @@ hr_status_t coll_permute(op_env_t *env, int64_t stream, int to, const hr_block_t
 hr_status_t coll_exchange(op_env_t *env, op_transfer_t *transfer, const op_group_t *group,
                           const hr_block_t *sends, const hr_block_t *recvs, size_t equal_bytes) {
   op_request_t **request;
-  HR_TRY(op_transfer_has_capacity(env, transfer, &request));
+  HR_TRY(op_transfer_add_request(env, transfer, &request));
   return coll_all_to_all(env, group, sends, recvs, equal_bytes, request);
 }
 

@@ -73,7 +73,7 @@ static hr_status_t gather_one(op_env_t *env, const op_step_t *step, const op_gro
   arrival->packed = arrival->cut.outer > 1;
   arrival->parts = out->data;
   if (arrival->packed) HR_TRY(coll_scratch(env, transfer, hlo_value_bytes(out), &arrival->parts));
-  HR_TRY(op_transfer_has_capacity(env, transfer, &request));
+  HR_TRY(op_transfer_add_request(env, transfer, &request));
   return coll_all_gather(env, group, in->data, bytes, arrival->parts, request);
 }
 

@@ -54,7 +54,7 @@ static hr_status_t permute_arrays(op_env_t *env, const op_step_t *step, hlo_valu
     int leaves = hlo_value_leaf_count(in[k]);
     for (int leaf = 0; leaf < leaves; leaf++, made++) {
       op_request_t **request;
-      HR_TRY(op_transfer_has_capacity(env, transfer, &request));
+      HR_TRY(op_transfer_add_request(env, transfer, &request));
       HR_TRY(move_one(env, partners, hlo_value_leaf(in[k], leaf), outs[made], request));
     }
   }
@@ -177,7 +177,7 @@ static hr_status_t move_slice(op_env_t *env, const op_step_t *step, partners_t p
   HR_TRY(coll_scratch(env, transfer, bytes, &to));
   if (partners.to >= 0) copy_slice(&leaving, in[0], from, false);
   if (partners.from >= 0) moved->dense = to;
-  HR_TRY(op_transfer_has_capacity(env, transfer, &request));
+  HR_TRY(op_transfer_add_request(env, transfer, &request));
   return coll_permute(env, partners.stream, partners.to, &(hr_block_t){from, bytes}, partners.from,
                       &(hr_block_t){to, bytes}, request);
 }

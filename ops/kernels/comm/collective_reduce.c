@@ -296,7 +296,7 @@ static hr_status_t start_one(op_env_t *env, const reduction_t *reduction, const 
   hr_reducer_t reducer;
   op_request_t **request;
   HR_TRY(new_reducer(env, transfer->arena, reduction, &reducer));
-  HR_TRY(op_transfer_has_capacity(env, transfer, &request));
+  HR_TRY(op_transfer_add_request(env, transfer, &request));
   return env->comm_ops->all_reduce(env, group, in, out, count, &reducer, request);
 }
 
@@ -446,7 +446,7 @@ static hr_status_t scatter_parts(op_env_t *env, const op_step_t *step, const op_
   hr_reducer_t reducer;
   op_request_t **request;
   HR_TRY(new_reducer(env, transfer->arena, reduction, &reducer));
-  HR_TRY(op_transfer_has_capacity(env, transfer, &request));
+  HR_TRY(op_transfer_add_request(env, transfer, &request));
   return env->comm_ops->reduce_scatter(env, group, parts, out->count, &reducer, out->data, request);
 }
 

@@ -20,7 +20,7 @@ struct ffi_future {
   ffi_error_t *error;
 };
 
-/* Of malloc: handlers may drop them whenever they like. */
+/* Errors come from malloc: handlers may drop them whenever they like. */
 static ffi_error_t *make_error(int code, const char *message) {
   size_t size = strlen(message) + 1;
   ffi_error_t *error = malloc(sizeof *error + size);

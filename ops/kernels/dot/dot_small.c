@@ -190,9 +190,9 @@ static void exchange_sides(const dot_problem_t *p, dot_small_t *plan) {
   job->c_col = p->n;
 }
 
-/* Of two matrices that are small, or of few rows or columns with a large one, whose sums are long:
- * columns of the few that are not dense are turned, which is little beside reading the large one.
- */
+/* Chooses dot products of row pairs for two matrices that are small, or for few rows or columns
+ * with a large one, whose sums are long. Columns of the small side that are not dense are
+ * transposed, which is little beside reading the large one. */
 static bool plan_pairs(const dot_problem_t *p, bool tiny, dot_small_t *plan) {
   int64_t few = p->m < p->n ? p->m : p->n;
   int64_t many = p->m + p->n - few;

@@ -119,7 +119,7 @@ static hr_status_t plan_side(hr_arena_t *arena, const dot_problem_t *p, int oper
   return NULL;
 }
 
-#define MAX_PRODUCTS 65536 /* of one matrix; larger ones are worth packing */
+#define MAX_PRODUCTS 65536 /* multiply-adds of one matrix; larger ones are worth packing */
 #define MAX_FEW 16         /* rows, columns or terms that are few */
 #define MIN_MANY 8         /* columns, or terms, that vectors go along */
 

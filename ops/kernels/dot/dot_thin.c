@@ -70,7 +70,7 @@ typedef struct dot_thin {
   bool exchanged; /* the job's a is the program's b, one column */
   const dot_matrices_t *few, *many;
   int64_t few_row, few_step; /* from one row of the job's a to the next, and from term to term */
-  int64_t columns;           /* of the job */
+  int64_t columns;           /* columns of the job's result */
   bool packed;               /* the job's a is converted or gathered in scratch memory */
   bool narrowed;             /* sums are in scratch memory first */
   size_t sums_at;

@@ -16,7 +16,7 @@
 #define BLOCK_ROWS 192
 
 typedef struct ragged_plan {
-  gemm_job_t job;               /* of a block of rows in all of the terms, without addresses */
+  gemm_job_t job;               /* product of a block of rows over all of k, without addresses */
   bool is_free;                 /* the ragged dimension is free, else contracting */
   int64_t ragged, groups, rows; /* rows: of the result, of each group if contracting */
   int64_t a_ragged, b_ragged, b_group; /* steps along the ragged dimension and the groups */

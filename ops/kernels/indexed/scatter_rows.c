@@ -133,9 +133,11 @@ NATIVE_INLINE bool is_owner(const scatter_rows_job_t *job, int64_t offset) {
   LOOPS(NAME##_minimum, T, LEAST, LEAST_IN_ROWS)
 /* S: the type in which values are compared. Products of narrow types are unsigned: an int could
  * overflow. */
-#define DEFINE_INTEGERS(LOOPS, NAME, T, S)                                             \
-  DEFINE_NUMBERS(LOOPS, NAME, T, 1u * a * b, (S)a > (S)b ? a : b, (S)a < (S)b ? a : b, \
-                 (S)a > (S)b ? a : b, (S)a < (S)b ? a : b)
+#define LARGER_AS(S) ((S)a > (S)b ? a : b)
+#define SMALLER_AS(S) ((S)a < (S)b ? a : b)
+#define DEFINE_INTEGERS(LOOPS, NAME, T, S)                                              \
+  DEFINE_NUMBERS(LOOPS, NAME, T, 1u * a * b, LARGER_AS(S), SMALLER_AS(S), LARGER_AS(S), \
+                 SMALLER_AS(S))
 
 /* p##_maximum and p##_minimum of scalar.h as branch-free bit masks, for vectorisation. */
 #define DEFINE_EXTREMES(p, T, U)                                                        \
@@ -154,8 +156,10 @@ NATIVE_INLINE bool is_owner(const scatter_rows_job_t *job, int64_t offset) {
 DEFINE_EXTREMES(f32, float, uint32_t)
 DEFINE_EXTREMES(f64, double, uint64_t)
 /* Equal values and NaNs are rare, so that the branch is predicted. */
-#define FLOAT_MOST(p) __builtin_islessgreater(a, b) ? (a > b ? a : b) : p##_maximum(a, b)
-#define FLOAT_LEAST(p) __builtin_islessgreater(a, b) ? (a < b ? a : b) : p##_minimum(a, b)
+#define LARGER (a > b ? a : b)
+#define SMALLER (a < b ? a : b)
+#define FLOAT_MOST(p) __builtin_islessgreater(a, b) ? LARGER : p##_maximum(a, b)
+#define FLOAT_LEAST(p) __builtin_islessgreater(a, b) ? SMALLER : p##_minimum(a, b)
 #define DEFINE_FLOATS(p, T)                                                               \
   DEFINE_NUMBERS(DEFINE_LOOPS, p, T, a *b, FLOAT_MOST(p), FLOAT_LEAST(p), p##_most(a, b), \
                  p##_least(a, b))

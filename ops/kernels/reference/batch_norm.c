@@ -123,8 +123,11 @@ static void sum_products(const norm_plan_t *plan, const double *x, const double 
   if (plan->count == 0) return;
   for (int64_t o = 0; o < plan->outer; o++)
     for (int64_t f = 0; f < plan->features; f++)
-      for (int64_t i = 0; i < plan->inner; i++, at++)
-        sums[f] += (x[at] - (a ? a[f] : 0)) * (y ? y[at] - (b ? b[f] : 0) : 1);
+      for (int64_t i = 0; i < plan->inner; i++, at++) {
+        double centre = b ? b[f] : 0;
+        double factor = y ? y[at] - centre : 1;
+        sums[f] += (x[at] - (a ? a[f] : 0)) * factor;
+      }
 }
 
 static hr_status_t prepare_training(hr_arena_t *arena, const op_step_t *step,

@@ -1,7 +1,7 @@
 /* Ops that pass whole values: tuples, calls, loops, branches, asynchronous wrappers. Values are
  * reference counted: operands at their last use move into calls, so that callees can update arrays
  * in place. */
-#include "ops/kernels/common/async_pairs.h"
+#include "ops/kernels/common/transfer_list.h"
 #include "ops/query/async_collective.h"
 
 static hr_status_t run_identity(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,

@@ -26,7 +26,9 @@ static hr_status_t fft_types(const op_step_t *step, fft_plan_t *plan) {
   plan->is_double = hr_dtype_real(in) == HR_F64;
   hr_dtype_t real = plan->is_double ? HR_F64 : HR_F32,
              complex_ = plan->is_double ? HR_C128 : HR_C64;
-  if (in != (real_in ? real : complex_) || out != (real_out ? real : complex_)) /* fft C2 */
+  hr_dtype_t want_in = real_in ? real : complex_;
+  hr_dtype_t want_out = real_out ? real : complex_;
+  if (in != want_in || out != want_out) /* fft C2 */
     return hlo_error(step->instr, "fft C2", "%s of %s to %s",
                      hlo_enum_table[HLO_ENUM_FFT_TYPE].texts[plan->type], hr_dtype_name(in),
                      hr_dtype_name(out));

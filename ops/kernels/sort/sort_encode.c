@@ -62,8 +62,9 @@ hr_status_t sort_encoding_init(hr_arena_t *arena, hr_dtype_t dtype, bool descend
   encoding->zero = zeros_tie ? sign : 0;
   if (nans == SORT_NANS_ORDERED) return NULL;
   encoding->infinity = infinity_bits(dtype);
-  encoding->nan_key =
-      nans == SORT_NANS_LAST ? mask : (one_nan ^ (one_nan & sign ? mask : sign)) ^ descending_mask;
+  uint64_t flipped_bits = one_nan & sign ? mask : sign;
+  uint64_t ordered_key = one_nan ^ flipped_bits ^ descending_mask;
+  encoding->nan_key = nans == SORT_NANS_LAST ? mask : ordered_key;
   return NULL;
 }
 

@@ -46,7 +46,7 @@ static void build_root(jit_graph_t *graph, jit_root_t *root, const jit_expr_t *i
   }
 }
 
-/* Of a row that is written out: one result of it, or each element. */
+/* Builds a row that is unrolled: its only result, or each of its elements. */
 static void build_narrow_row(jit_kernel_t *kernel, jit_root_t *root, const jit_expr_t *outer) {
   jit_graph_t *graph = kernel->graph;
   int64_t count = kernel->loops.narrow_row;

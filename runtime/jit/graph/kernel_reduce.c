@@ -70,7 +70,7 @@ static int node_pass(jit_reduce_t *reduce, const jit_node_t *node) {
   return node->kind == JIT_LEAF ? jit_reduction_of(reduce, node->instr)->pass + 1 : pass;
 }
 
-/* Of the nodes that were made since the last call. */
+/* Assigns passes to the nodes that were made since the last call. */
 static void assign_passes(jit_reduce_t *reduce, jit_node_t **first) {
   for (jit_node_t *node = *first; node; node = node->next_made) {
     node->reduce.pass = node_pass(reduce, node);

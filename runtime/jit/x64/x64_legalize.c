@@ -231,7 +231,7 @@ static void split_lanes(split_t *s, kir_value_t *instr) {
   replace(s, instr);
 }
 
-/* Of as many bits, in lanes of other widths. */
+/* Splits a bitcast: as many bits, in lanes of other widths. */
 static void split_bits(split_t *s, kir_value_t *instr) {
   const kir_type_t *from = instr->args[0]->type, *type = instr->type;
   unsigned at_once = legal_lanes(type);
@@ -377,7 +377,7 @@ static void split_reduce_or(split_t *s, kir_value_t *instr) {
 
 /* --- all -------------------------------------------------------------------------------------- */
 
-/* Of bits that come in parts, which need not be joined then. */
+/* Is it an op on masks that come in parts, which need not be joined then? */
 static bool reads_parts(const split_t *s, const kir_value_t *instr) {
   bool is_of_bits = instr->op == KIR_AND || instr->op == KIR_OR || instr->op == KIR_XOR;
   return is_of_bits && is_vector(instr->type) && kir_is_i1(instr->type) &&

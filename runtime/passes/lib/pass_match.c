@@ -51,7 +51,7 @@ bool pass_is_number(const hlo_instr_t *instr, double number) {
   return pass_splat_int(instr, &integer) && (double)integer == number;
 }
 
-/* Of an integer type; pred counts from 0 to 1. */
+/* Smallest or largest value of an integer type; pred counts from 0 to 1. */
 static int64_t extreme(hr_dtype_t dtype, bool highest) {
   int bits = hr_dtype_table[dtype].bits;
   if (dtype == HR_PRED) return highest;
