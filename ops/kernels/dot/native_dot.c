@@ -163,8 +163,10 @@ static void swap_dims(dims_group_t *group, int i, int j) {
 /* Sorts the contracting dimensions as they are stored in `by`. Terms may be summed in any order. */
 static void sort_contracting_dims(dims_group_t *by, dims_group_t *other) {
   for (int i = 1; i < by->count; i++)
-    for (int j = i; j > 0 && by->dims[j - 1] > by->dims[j]; j--)
-      swap_dims(by, j, j - 1), swap_dims(other, j, j - 1);
+    for (int j = i; j > 0 && by->dims[j - 1] > by->dims[j]; j--) {
+      swap_dims(by, j, j - 1);
+      swap_dims(other, j, j - 1);
+    }
 }
 
 /* Chooses the order of the operand whose innermost dimension is contracting, which is then read in
