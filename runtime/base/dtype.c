@@ -20,6 +20,7 @@ const hr_dtype_info_t hr_dtype_table[HR_DTYPE_COUNT] = {
 #undef DTYPE
 };
 
+/* Linear search over the types before HR_TUPLE. */
 bool hr_dtype_from_name(hr_str_t name, hr_dtype_t *out_type) {
   for (int type = 0; type < HR_TUPLE; type++) {
     if (!hr_str_is(name, hr_dtype_table[type].name)) continue;
@@ -50,7 +51,7 @@ const hr_float_format_t *hr_float_format(hr_dtype_t type) {
   return formats[type].bits ? &formats[type] : NULL;
 }
 
-/* The pattern of NaN, without sign. */
+/* Bits of NaN, without sign; 0 where the format has none. */
 static uint64_t nan_bits(const hr_float_format_t *f) {
   switch (f->specials) {
     case HR_SPECIALS_IEEE:
@@ -78,13 +79,14 @@ static uint64_t largest_bits(const hr_float_format_t *f) {
 
 uint64_t hr_float_largest(hr_dtype_t type) { return largest_bits(hr_float_format(type)); }
 
-/* What a number too large to represent becomes, without sign. */
+/* Bits of what is too large to represent, without sign: infinity, NaN, or the largest number. */
 static uint64_t overflow_bits(const hr_float_format_t *f) {
   if (f->specials == HR_SPECIALS_IEEE)
     return ((UINT64_C(1) << f->exponent_bits) - 1) << f->mantissa_bits;
   return f->specials == HR_SPECIALS_FINITE ? largest_bits(f) : nan_bits(f);
 }
 
+/* Powers of two only: NaN for what is not positive, saturating at 2^-127 below. */
 static uint64_t encode_e8m0(double value) {
   if (!(value > 0)) return 0xff;
   int exponent;
@@ -98,6 +100,7 @@ static uint64_t encode_e8m0(double value) {
   return biased > 254 ? 0xff : (uint64_t)biased;
 }
 
+/* Works for every format, one number at a time; arrays use the loops below. */
 uint64_t hr_float_encode(hr_dtype_t type, double value) {
   const hr_float_format_t *f = hr_float_format(type);
   if (type == HR_F64) {
@@ -135,6 +138,7 @@ uint64_t hr_float_encode(hr_dtype_t type, double value) {
   return sign | bits;
 }
 
+/* Exact: f64 has room for every number of the other formats. */
 double hr_float_decode(hr_dtype_t type, uint64_t bits) {
   const hr_float_format_t *f = hr_float_format(type);
   if (type == HR_F64) {
@@ -274,6 +278,7 @@ static narrow_encoder_t narrow_encoder(hr_dtype_t type) {
                             .shifter = ldexpf(1.5f, 24 - f->bias - f->mantissa_bits)};
 }
 
+/* The same result as hr_float_encode, without its double arithmetic. */
 static uint8_t encode_narrow(const narrow_encoder_t *encoder, hr_dtype_t type, float value) {
   const hr_float_format_t *f = encoder->format;
   uint32_t bits = bits_of(value), magnitude = bits & 0x7fffffff, result;
@@ -304,6 +309,7 @@ static void fill_narrow_tables(void) {
   }
 }
 
+/* Types of up to 8 bits are looked up in a table of 256 entries, filled once per process. */
 void hr_floats_to_f32(hr_dtype_t type, const void *from, float *to, int64_t count) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   if (type == HR_F32) {

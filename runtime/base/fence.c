@@ -25,8 +25,8 @@
 #define FILLED_BYTES ((size_t)4096) /* undefined contents that are made visible */
 
 struct hr_fence {
-  struct hr_fence *next, *before; /* among live blocks; next: among free ones of as many pages */
-  unsigned char *pages;           /* the first one that may be touched */
+  struct hr_fence *next, *prev; /* among live blocks; next: among free ones of as many pages */
+  unsigned char *pages;         /* the first one that may be touched */
   size_t page_count;
   unsigned char *data;
   size_t size_bytes;
@@ -34,10 +34,10 @@ struct hr_fence {
   bool is_sealed;
 };
 
-typedef struct fence_place {
+typedef struct fence_location {
   const char *op, *instruction, *computation;
   hr_pos_t pos;
-} fence_place_t;
+} fence_location_t;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -45,8 +45,8 @@ static _Atomic hr_fence_mode_t current_mode;
 static hr_fence_t *live, *unused[CLASSES];
 static char damage[256]; /* the first that was found and not yet told */
 static unsigned char current_pattern = 0xa5;
-static fence_place_t
-    place; /* description of the step that runs; steps of several engines in one process share it */
+static fence_location_t location; /* description of the step that runs; steps of several engines in
+                                     one process share it */
 
 /* --- what a step touches that is not its own --- */
 
@@ -61,12 +61,12 @@ static const hr_fence_t *find_block(uintptr_t address) {
 }
 
 static int print_source_loc(char *text, size_t size) {
-  if (!place.instruction) return snprintf(text, size, "no instruction");
-  int length = snprintf(text, size, "%s of %%%s of computation %s", place.op, place.instruction,
-                        place.computation ? place.computation : "?");
-  if (place.pos.source && place.pos.line && length < (int)size)
-    length += snprintf(text + length, size - (size_t)length, " (%s:%u)", place.pos.source->path,
-                       place.pos.line);
+  if (!location.instruction) return snprintf(text, size, "no instruction");
+  int length = snprintf(text, size, "%s of %%%s of computation %s", location.op,
+                        location.instruction, location.computation ? location.computation : "?");
+  if (location.pos.source && location.pos.line && length < (int)size)
+    length += snprintf(text + length, size - (size_t)length, " (%s:%u)", location.pos.source->path,
+                       location.pos.line);
   return length;
 }
 
@@ -201,18 +201,18 @@ static void lay_out(hr_fence_t *fence, size_t size_bytes, hr_fence_mode_t mode) 
 }
 
 static void link_block(hr_fence_t *fence) {
-  fence->before = NULL;
+  fence->prev = NULL;
   fence->next = live;
-  if (live) live->before = fence;
+  if (live) live->prev = fence;
   live = fence;
 }
 
 static void unlink_block(hr_fence_t *fence) {
-  if (fence->before)
-    fence->before->next = fence->next;
+  if (fence->prev)
+    fence->prev->next = fence->next;
   else
     live = fence->next;
-  if (fence->next) fence->next->before = fence->before;
+  if (fence->next) fence->next->prev = fence->prev;
 }
 
 hr_status_t hr_fence_create(size_t size_bytes, hr_fence_t **out_fence) {
@@ -311,7 +311,7 @@ void hr_fence_repaint(void) {
 
 void hr_fence_note(const char *op, const char *instruction, const char *computation,
                    const hr_pos_t *pos) {
-  place = (fence_place_t){op, instruction, computation, *pos};
+  location = (fence_location_t){op, instruction, computation, *pos};
 }
 
 hr_status_t hr_fence_check(void) {
