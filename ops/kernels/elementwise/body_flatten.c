@@ -19,6 +19,7 @@ typedef struct body_term {
   const struct body_term **elements;
 } body_term_t;
 
+/* State of the walk; `visits` counts over all inlined calls. */
 typedef struct flattener {
   hr_arena_t *arena;
   HR_VEC(body_value_t) values;
@@ -63,6 +64,7 @@ static hr_status_t flatten_elementwise(flattener_t *f, const hlo_instr_t *instr,
   return NULL;
 }
 
+/* A tuple is a list of terms: no step moves data. */
 static hr_status_t flatten_tuple(flattener_t *f, const hlo_instr_t *instr,
                                  const body_term_t *const *terms, const body_term_t **out_term) {
   body_term_t *term;

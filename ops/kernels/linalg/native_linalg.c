@@ -45,6 +45,7 @@ typedef void (*single_gemm_fn)(int, int, int, int, int, int, float, const void *
 typedef void (*double_gemm_fn)(int, int, int, int, int, int, double, const void *, int,
                                const void *, int, double, void *, int);
 
+/* LAPACK's and CBLAS's routines of one element type. */
 typedef struct linalg_routines {
   hr_dtype_t dtype;
   void *potrf, *trsm, *gemm;
@@ -117,8 +118,10 @@ static int min_int(int a, int b) { return (int)hr_min(a, b); }
 
 /* --- cholesky --- */
 
+/* Rows and columns of a block of the blocked factorisation. */
 #define BLOCK 128
 
+/* One plan; `grain` is how many matrices of a batch make a task. */
 typedef struct cholesky_native {
   linalg_routines_t routines;
   int64_t batch;
@@ -135,6 +138,7 @@ typedef struct cholesky_run {
   int first, last; /* columns of the current panel: [first, last) */
 } cholesky_run_t;
 
+/* Address of an element of the current matrix. */
 static char *element(const cholesky_run_t *r, int64_t row, int64_t column) {
   return r->a + (row * r->plan->n + column) * (int64_t)hr_dtype_bytes(r->plan->routines.dtype);
 }
@@ -227,6 +231,7 @@ static int factor_in_blocks(hr_workers_t *workers, cholesky_run_t *r) {
   return 0;
 }
 
+/* The operand is copied to the result unless both are the same buffer, and factored there. */
 static hr_status_t run_cholesky(const op_native_run_t *run, const void *plan_, void *const *in,
                                 void *const *out) {
   const cholesky_native_t *plan = plan_;
@@ -281,6 +286,7 @@ const op_native_t native_cholesky = {"cholesky", prepare_cholesky, run_cholesky}
 
 /* --- triangular solve --- */
 
+/* Triangles of at most this size are solved by lu.h. */
 #define FEW_ROWS 32
 
 typedef struct solve_native {
@@ -414,6 +420,7 @@ static bool has_lapack_layout(const hlo_layout_t *layout, const hlo_shape_t *sha
   return true;
 }
 
+/* Do all operands and results of a custom call have LAPACK's layout? */
 static bool have_lapack_layouts(const op_step_t *step, int batch_rank) {
   for (int k = 0; k < step->instr->operand_count; k++)
     if (!has_lapack_layout(custom_operand_layout(step->instr, k), step->in_shapes[k], batch_rank))
@@ -425,6 +432,7 @@ static bool have_lapack_layouts(const op_step_t *step, int batch_rank) {
   return true;
 }
 
+/* The reference kernel's own check; NULL if layouts differ or the call has the old form. */
 hr_status_t native_lapack_check(const op_native_target_t *target, const op_step_t *step,
                                 const op_kernel_t *kernel, const lapack_plan_t **out_plan) {
   const void *plan = NULL;
@@ -456,12 +464,14 @@ void native_transpose_small(hr_dtype_t dtype, const void *from, int64_t rows, in
 
 /* --- batches --- */
 
+/* Small problems, and batches of at least two matrices per worker, are one matrix per worker;
+ * otherwise all workers share each matrix. Memory is rounded up to cache lines. */
 size_t native_matrices_plan(const op_native_target_t *target, int64_t batch, double products,
                             size_t matrix_bytes, size_t worker_bytes, native_matrices_t *out) {
   *out = (native_matrices_t){.batch = batch, .workers = target->workers};
   out->one_per_worker = batch >= 2 * target->workers || products < 1e5;
   out->grain = 1 + (int64_t)(100000 / products);
-  out->matrix_bytes = (matrix_bytes + 63) / 64 * 64,
+  out->matrix_bytes = (matrix_bytes + 63) / 64 * 64;
   out->worker_bytes = (worker_bytes + 63) / 64 * 64;
   return out->matrix_bytes * (size_t)(out->one_per_worker ? target->workers : 1) +
          out->worker_bytes * (size_t)target->workers;
@@ -474,6 +484,7 @@ typedef struct matrices_run {
   char *matrices, *spaces;
 } matrices_run_t;
 
+/* `fn` gets no workers: its matrix belongs to this one. */
 static void run_one_per_worker(void *context, int64_t begin, int64_t end, int worker) {
   const matrices_run_t *r = context;
   for (int64_t i = begin; i < end; i++)

@@ -12,7 +12,13 @@ NATIVE_OPTIMIZE
 enum { TOTAL_LANES = 32 }; /* independent accumulators of a total */
 
 /* name: suffix of the functions; T: element type; A: accumulator type of scans; f and g: the op
- * on T and on A. */
+ * on T and on A.
+ *    start     sets results from the first one to three rows
+ *    lanes     combines all rows of a window into one row, three rows per pass over it
+ *    row       adds one tap along a row, with stride 1, 2 or any
+ *    scan      prefix sums of whole lines; the carry goes in and out
+ *    total     combines a line in TOTAL_LANES chains, for scans divided among workers
+ *    columns   prefix sums down several columns at once */
 #define ROWS(name, T, A, f, g)                                                                     \
   /* The first rows initialise the result without reading it: results outside the caches are       \
    * only written. */                                                                              \
@@ -118,6 +124,7 @@ enum { TOTAL_LANES = 32 }; /* independent accumulators of a total */
     return carry;                                                                                  \
   }
 
+/* Integers wrap; the cast undoes C's promotion to int. */
 #define ADD(a, b) ((__typeof__(a))((a) + (b)))
 #define MULTIPLY(a, b) ((__typeof__(a))((a) * (b)))
 #define MAXIMUM(a, b) ((a) > (b) ? (a) : (b))
