@@ -30,6 +30,7 @@ bool hr_dtype_from_name(hr_str_t name, hr_dtype_t *out_type) {
   return false;
 }
 
+/* {bits, exponent bits, mantissa bits, bias, special values}; NULL: not a float. */
 const hr_float_format_t *hr_float_format(hr_dtype_t type) {
   static const hr_float_format_t formats[HR_DTYPE_COUNT] = {
       [HR_F4E2M1FN] = {4, 2, 1, 1, HR_SPECIALS_FINITE},
@@ -299,6 +300,7 @@ static uint8_t encode_narrow(const narrow_encoder_t *encoder, hr_dtype_t type, f
 static float narrow_tables[HR_DTYPE_COUNT]
                           [256]; /* value of each pattern of the types of 8 bits and fewer */
 
+/* Patterns beyond the type's bits repeat those within. */
 static void fill_narrow_tables(void) {
   for (int type = 0; type < HR_DTYPE_COUNT; type++) {
     const hr_float_format_t *f = hr_float_format((hr_dtype_t)type);

@@ -74,6 +74,7 @@ static bool is_special(const char *path) {
   return stat(path, &info) == 0 && !S_ISREG(info.st_mode);
 }
 
+/* Devices and pipes are written directly; the check closes the race with a file of that name. */
 static hr_status_t open_special(hr_file_writer_t *writer) {
   struct stat info;
   writer->fd = open(writer->path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
@@ -105,6 +106,7 @@ static char *read_link(const char *path) {
   return asprintf(&joined, "%.*s%s", folder_size, path, text) < 0 ? NULL : joined;
 }
 
+/* At most MOST_LINKS, as a loop of links never ends. */
 static hr_status_t resolve_links(hr_file_writer_t *writer) {
   for (int links = 0; link_kind(writer->path) == LINK_TRUSTED; links++) {
     char *target = NULL;
@@ -270,6 +272,7 @@ static bool synchronise(int fd) {
   return errno == EINVAL || errno == ENOTSUP || errno == ENOSYS || errno == EROFS || errno == EBADF;
 }
 
+/* The file is on the disk before its name is. */
 static hr_status_t close_written(hr_file_writer_t *writer) {
   hr_status_t st = NULL;
   if (writer->temporary[0] && writer->syncs_file && !synchronise(writer->fd))

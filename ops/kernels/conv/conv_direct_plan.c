@@ -35,6 +35,8 @@
 #define MAX_PHASES 64
 #define MAX_TAPS 65536
 
+/* Terms per pass over a block: what lets a panel of weights stay in the cache, in multiples of
+ * K_UNIT and of equal size. */
 int64_t direct_k_block(const conv_direct_t *plan, const direct_phase_t *phase) {
   if (plan->form.narrow_n || plan->form.depthwise) return phase->k;
   int64_t pieces =
@@ -332,6 +334,7 @@ static bool is_load_uneven(const conv_direct_t *plan) {
          plan->tile.panels >= plan->workers;
 }
 
+/* Workers divide positions; if these do not balance, the columns (panels) are divided, too. */
 static void plan_tasks(conv_direct_t *plan) {
   plan->partition.parts = 1;
   for (int i = 0; i < plan->partition.phase_count; i++)
@@ -350,6 +353,8 @@ static void plan_tasks(conv_direct_t *plan) {
   }
 }
 
+/* Panels of all phases of a group lie one after the other, groups after that, then the bias of
+ * the sign flip (u8 operands are read as s8). */
 static void plan_packed_weights(conv_direct_t *plan) {
   for (int i = 0; i < plan->partition.phase_count; i++) {
     direct_phase_t *phase = &plan->partition.phases[i];
@@ -388,6 +393,7 @@ static bool is_worthwhile(const conv_direct_t *plan) {
   return direct_max_k(plan) >= min_k && (plan->gemm.groups == 1 || plan->gemm.n >= min_n);
 }
 
+/* *out_fits is false, without an error, where another kernel is better or must be used. */
 hr_status_t direct_plan_init(hr_arena_t *arena, conv_direct_t *plan, bool *out_fits) {
   *out_fits = false;
   if (!has_supported_size(plan->problem)) return NULL;

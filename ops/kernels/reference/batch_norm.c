@@ -130,6 +130,7 @@ static void sum_products(const norm_plan_t *plan, const double *x, const double 
       }
 }
 
+/* Operands: x, scale, offset. Results: normalised x, mean, variance. */
 static hr_status_t prepare_training(hr_arena_t *arena, const op_step_t *step,
                                     const void **out_plan) {
   norm_plan_t *plan;
@@ -138,6 +139,8 @@ static hr_status_t prepare_training(hr_arena_t *arena, const op_step_t *step,
   return check_features(step, plan, 1, 2);
 }
 
+/* mean = sum(x) / n and variance = sum((x - mean)^2) / n per feature, in two passes over x: the
+ * second one on centred values, so that nothing cancels. Without elements both are NaN, 0 / 0. */
 static hr_status_t run_training(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                 hlo_value_t **out_value) {
   const norm_plan_t *plan = step->plan;
@@ -160,6 +163,7 @@ static hr_status_t run_training(op_env_t *env, const op_step_t *step, hlo_value_
 
 const op_kernel_t kernel_batch_norm_training = {prepare_training, run_training};
 
+/* Operands: x, scale, offset, mean, variance. */
 static hr_status_t prepare_inference(hr_arena_t *arena, const op_step_t *step,
                                      const void **out_plan) {
   norm_plan_t *plan;
@@ -181,6 +185,7 @@ static hr_status_t run_inference(op_env_t *env, const op_step_t *step, hlo_value
 
 const op_kernel_t kernel_batch_norm_inference = {prepare_inference, run_inference};
 
+/* Operands: x, scale, mean, variance, grad_output. */
 static hr_status_t prepare_grad(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   norm_plan_t *plan;
   HR_TRY(plan_norm(arena, step, 3, &plan));

@@ -37,6 +37,7 @@ static int64_t block_offset(const op_step_t *step, hlo_value_t *const *in, int f
   return offset;
 }
 
+/* A block must fit the operand, or no start would be valid. */
 static hr_status_t plan_block(hr_arena_t *arena, const op_step_t *step, const hlo_shape_t *block,
                               block_plan_t **out_plan) {
   const hlo_shape_t *in = step->in_shapes[0];
@@ -63,6 +64,7 @@ static hr_status_t prepare_dynamic_slice(hr_arena_t *arena, const op_step_t *ste
   return NULL;
 }
 
+/* The whole array is shared instead of copied. */
 static hr_status_t run_dynamic_slice(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                      hlo_value_t **out_value) {
   const block_plan_t *plan = step->plan;
@@ -77,6 +79,7 @@ static hr_status_t run_dynamic_slice(op_env_t *env, const op_step_t *step, hlo_v
 }
 const op_kernel_t kernel_dynamic_slice = {prepare_dynamic_slice, run_dynamic_slice};
 
+/* The copy goes from the dense update into the operand's strides. */
 static hr_status_t prepare_dynamic_update_slice(hr_arena_t *arena, const op_step_t *step,
                                                 const void **out_plan) {
   const hlo_shape_t *update = step->in_shapes[1];
@@ -90,6 +93,7 @@ static hr_status_t prepare_dynamic_update_slice(hr_arena_t *arena, const op_step
   return NULL;
 }
 
+/* The operand is updated in place at its last use. */
 static hr_status_t run_dynamic_update_slice(op_env_t *env, const op_step_t *step,
                                             hlo_value_t *const *in, hlo_value_t **out_value) {
   const block_plan_t *plan = step->plan;
@@ -105,6 +109,7 @@ static hr_status_t run_dynamic_update_slice(op_env_t *env, const op_step_t *step
 const op_kernel_t kernel_dynamic_update_slice = {prepare_dynamic_update_slice,
                                                  run_dynamic_update_slice};
 
+/* Values carry their actual sizes. */
 static hr_status_t run_get_dimension_size(op_env_t *env, const op_step_t *step,
                                           hlo_value_t *const *in, hlo_value_t **out_value) {
   (void)env;

@@ -79,6 +79,7 @@ static hr_status_t prepare_fft(hr_arena_t *arena, const op_step_t *step, const v
   return NULL;
 }
 
+/* Planner calls, also those that destroy plans, are not thread-safe: they hold FFTW's lock. */
 static hr_status_t execute(const fftw_library_t *library, fftw_plan transform) {
   if (!transform) return hr_error(HR_UNSUPPORTED, "FFTW has no plan for a transform of this size");
   library->execute(transform);
@@ -136,6 +137,7 @@ static void clear_imaginary(const fft_plan_t *plan, void *data) {
   }
 }
 
+/* FFTW's inverses are not scaled. */
 static void scale_result(const fft_plan_t *plan, hlo_value_t *out) {
   double factor = 1;
   int64_t reals = out->count * (hr_dtype_is_complex(out->dtype) ? 2 : 1);
@@ -157,6 +159,8 @@ static hr_status_t inverse_real(op_env_t *env, const fftw_library_t *library,
   return transform_real(library, plan, copy, out->data);
 }
 
+/* RFFT: real rows, then the other dimensions in place. IRFFT: the other way round, scaled. FFT
+ * and IFFT work in place on a copy of the operand. */
 static hr_status_t transform(op_env_t *env, const fft_plan_t *plan, const hlo_value_t *in,
                              hlo_value_t *out) {
   fftw_library_t library;

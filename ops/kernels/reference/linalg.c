@@ -116,7 +116,8 @@ typedef struct solve_plan {
 DEFINE_LINALG(real, double)
 DEFINE_LINALG(complex, complex_t)
 
-/* The types of matmul_widen and matmul_narrow for matrices of `dtype`. */
+/* The types of matmul_widen and matmul_narrow for matrices of `dtype`. Only floats and complex
+ * numbers are factored. */
 static hr_status_t wide_types(const hlo_instr_t *instr, hr_dtype_t dtype,
                               matmul_types_t *out_types) {
   bool is_complex = hr_dtype_is_complex(dtype);

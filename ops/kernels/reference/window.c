@@ -73,6 +73,7 @@ typedef struct reduce_window_plan {
   bool slides;
 } reduce_window_plan_t;
 
+/* The product of window sizes may overflow, which is large, too. */
 static bool is_large(const hlo_window_t *window) {
   int64_t count = 1;
   for (int d = 0; d < window->rank; d++)
@@ -81,6 +82,7 @@ static bool is_large(const hlo_window_t *window) {
   return false;
 }
 
+/* Narrow types are widened unless each window has few terms (few_terms.h). */
 static hr_status_t prepare_reduce_window(hr_arena_t *arena, const op_step_t *step,
                                          const void **out_plan) {
   reduce_window_plan_t *plan;
@@ -108,6 +110,7 @@ typedef struct window_run {
   int64_t in_count, out_count;
 } window_run_t;
 
+/* Converts a narrow operand to f32 and gives the results f32 memory. */
 static hr_status_t widen(window_run_t *run, hlo_value_t *const *in, hlo_value_t *const *out) {
   const reduce_window_plan_t *plan = run->plan;
   hr_arena_t *arena = run->env->scratch;
@@ -191,6 +194,7 @@ static hr_status_t combine_with_init(window_run_t *run, char **sums) {
   return NULL;
 }
 
+/* All windows by doubling; the initial value is combined at the end. */
 static hr_status_t reduce_sliding(window_run_t *run) {
   const reduce_window_plan_t *plan = run->plan;
   window_doubling_t sliding = {&plan->window, run->in_dims, run->out_dims, &run->acc, run->env};
@@ -200,6 +204,7 @@ static hr_status_t reduce_sliding(window_run_t *run) {
   return combine_with_init(run, sums);
 }
 
+/* Every result starts as the initial value. */
 static hr_status_t reduce_windows(window_run_t *run, hlo_value_t *const *in,
                                   hlo_value_t *const *out) {
   const reduce_window_plan_t *plan = run->plan;
@@ -246,6 +251,7 @@ typedef struct select_plan {
   promote_plan_t promote; /* promotion of source and initial value */
 } select_plan_t;
 
+/* Promotion maps the scatter body's parameters: 0 the initial value, 1 the source. */
 static hr_status_t prepare_select_and_scatter(hr_arena_t *arena, const op_step_t *step,
                                               const void **out_plan) {
   select_plan_t *plan;
@@ -284,6 +290,7 @@ static hr_status_t select_block(select_run_t *run, int64_t count, int64_t source
   return NULL;
 }
 
+/* Blocks bound the memory of the comparison's answers. */
 static hr_status_t select_row(select_run_t *run, const loop_nest_t *nest, int64_t source,
                               int64_t element) {
   for (int64_t i = 0; i < nest->row_count; i += SELECT_BLOCK) {
@@ -294,6 +301,7 @@ static hr_status_t select_row(select_run_t *run, const loop_nest_t *nest, int64_
   return NULL;
 }
 
+/* Tap by tap, so that the first of equal elements in window order stays selected. */
 static hr_status_t select_all(select_run_t *run, const hlo_value_t *operand,
                               const hlo_value_t *source) {
   int64_t tap[HLO_MAX_RANK] = {0};
@@ -308,6 +316,7 @@ static hr_status_t select_all(select_run_t *run, const hlo_value_t *operand,
   return NULL;
 }
 
+/* Sources are combined in their order, one by one, as two may have chosen the same element. */
 static hr_status_t scatter_chosen(select_run_t *run, const hlo_value_t *source, hlo_value_t *out) {
   accumulate_t acc;
   HR_TRY(accumulate_init(&acc, run->env, &run->plan->scatter));
@@ -318,6 +327,7 @@ static hr_status_t scatter_chosen(select_run_t *run, const hlo_value_t *source, 
   return NULL;
 }
 
+/* selected[i] is the operand element that window i has chosen, -1: none yet. */
 static hr_status_t select_and_scatter(select_run_t *run, hlo_value_t *const *in, hlo_value_t *out) {
   hr_arena_t *arena = run->env->scratch;
   HR_TRY(HR_NEW_ARRAY(arena, in[1]->count, &run->selected));
