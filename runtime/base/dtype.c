@@ -181,6 +181,7 @@ static inline float float_of(uint32_t bits) {
       .f;
 }
 
+/* Three results are computed and one is selected, so that the loop vectorises. */
 static inline float f16_to_f32(uint16_t bits) {
   uint32_t sign = (uint32_t)(bits & 0x8000) << 16, magnitude = bits & 0x7fff;
   uint32_t normal = (magnitude << 13) + (112u << 23);
@@ -190,6 +191,7 @@ static inline float f16_to_f32(uint16_t bits) {
   return float_of(sign | (magnitude >= 0x7c00 ? special : finite));
 }
 
+/* The inverse, to nearest even; overflow gives infinity. */
 static inline uint16_t f32_to_f16(float value) {
   uint32_t bits = bits_of(value), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
   uint32_t normal = (magnitude - (112u << 23) + 0xfff + (magnitude >> 13 & 1)) >> 13;
@@ -270,6 +272,7 @@ typedef struct narrow_encoder {
   float shifter;         /* 1.5 * 2^k, where an f32 has the unit of this type's denormals */
 } narrow_encoder_t;
 
+/* Constants of encode_narrow for one type. */
 static narrow_encoder_t narrow_encoder(hr_dtype_t type) {
   const hr_float_format_t *f = hr_float_format(type);
   return (narrow_encoder_t){.format = f,
