@@ -204,6 +204,7 @@ static void store_number(hr_dtype_t dtype, double number, void *element) {
   }
 }
 
+/* A scalar constant. NaN and numbers beyond an integer type: see store_number. */
 hlo_instr_t *hlo_build_number(hlo_builder_t *builder, double number, hr_dtype_t dtype) {
   hlo_value_t *value;
   if (builder->status) return NULL;
@@ -221,6 +222,7 @@ hlo_instr_t *hlo_build_number_like(hlo_builder_t *builder, double number, hlo_in
                            : scalar;
 }
 
+/* The list is copied into the module's arena. */
 hlo_attr_t hlo_attr_of_ints(hlo_builder_t *builder, hlo_attr_key_t key, int64_t count,
                             const int64_t *values) {
   hlo_attr_t attr = {.key = (uint16_t)key};

@@ -129,6 +129,7 @@ hr_status_t op_check_declared(const hlo_instr_t *instr, const hlo_shape_t *infer
   return NULL;
 }
 
+/* The specification's families of types; promotion stays within one. */
 op_kind_t op_kind(hr_dtype_t dtype) {
   switch (hr_dtype_class(dtype)) {
     case HR_CLASS_PRED:
@@ -300,6 +301,7 @@ hr_status_t op_check_unique(const hlo_instr_t *instr, const char *rule, const ch
   return NULL;
 }
 
+/* Equal neighbours are left to op_check_unique. */
 hr_status_t op_check_sorted(const hlo_instr_t *instr, const char *rule, const char *what,
                             hr_ints_t dims) {
   for (int64_t i = 1; i < dims.count; i++)
@@ -309,6 +311,7 @@ hr_status_t op_check_sorted(const hlo_instr_t *instr, const char *rule, const ch
   return NULL;
 }
 
+/* For ops whose attribute `dimensions` names a single one. */
 hr_status_t op_one_dimension(const hlo_instr_t *instr, const char *rule, int64_t rank,
                              int64_t *out_dimension) {
   hr_ints_t dims = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
@@ -360,6 +363,7 @@ hr_status_t op_check_scalar_param(const hlo_instr_t *instr, const char *rule,
   return NULL;
 }
 
+/* The type in which a reducer works is that of its result. */
 hr_status_t op_reducer_dtype(const hlo_instr_t *instr, const char *rule,
                              const hlo_computation_t *body, int count, int k,
                              hr_dtype_t *out_dtype) {

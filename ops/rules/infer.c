@@ -107,6 +107,7 @@ static hr_status_t infer_reduced(hr_arena_t *arena, const hlo_instr_t *instr, in
   return NULL;
 }
 
+/* Each result is like its operand. */
 hr_status_t infer_like_operands(hr_arena_t *arena, const hlo_instr_t *instr,
                                 const hlo_shape_t *const *in, const hlo_shape_t **out_shape) {
   if (instr->operand_count == 1 &&

@@ -23,6 +23,7 @@ static const tie_rules_t gather_rules = {"C1",  "C2",  "C3",  "C6",  "C7",  "C8"
 static const tie_rules_t scatter_rules = {"C2",  "C22", "C19", "C9",  "C10", "C11", "C12", "C13",
                                           "C14", "C15", "C16", "C17", "C18", "C20", "C21", "C7"};
 
+/* Gather's own attribute names, for messages. */
 static tie_t gather_tie(const hlo_instr_t *instr, const hlo_shape_t *const *in) {
   return (tie_t){.operand = in[0],
                  .indices = in[1],
@@ -34,6 +35,7 @@ static tie_t gather_tie(const hlo_instr_t *instr, const hlo_shape_t *const *in) 
                  .map_name = "start_index_map"};
 }
 
+/* Scatter's names of the same lists. */
 static tie_t scatter_tie(const hlo_instr_t *instr, const hlo_shape_t *operand,
                          const hlo_shape_t *indices) {
   return (tie_t){.operand = operand,

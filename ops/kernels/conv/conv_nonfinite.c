@@ -7,8 +7,8 @@
  * meets an input. So it is enough to look at a few positions of the result that together use every
  * weight; as a window is a product of its axes, these are a grid, found axis by axis:
  *
- *   in 5, window 3, padding 1    position 0 uses taps 1 2, position 1 taps 0 1 2: position 1 is
- * enough
+ *   in 5, window 3, padding 1    position 0 uses taps 1 and 2, position 1 taps 0, 1 and 2:
+ *                                position 1 is enough
  *
  * If these results are finite, so are all weights. If not, the weights themselves are read. They
  * are read at once where no positions use them all, where the result's type has no NaN, and under

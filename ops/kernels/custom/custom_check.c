@@ -154,6 +154,7 @@ static hr_status_t prepare_limits(hr_arena_t *arena, const op_step_t *step, cons
   return NULL;
 }
 
+/* got and want: two arrays of one type; their sizes are compared at run time. */
 static hr_status_t prepare_check(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   const hlo_instr_t *instr = step->instr;
   OP_WANT(instr, instr->operand_count == 2, NULL,
@@ -167,6 +168,7 @@ static hr_status_t prepare_check(hr_arena_t *arena, const op_step_t *step, const
   return prepare_limits(arena, step, out_plan);
 }
 
+/* The result is an empty tuple or a token. */
 static hr_status_t run_check(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                              hlo_value_t **out_value) {
   (void)env;
@@ -203,6 +205,7 @@ static hr_status_t prepare_print(hr_arena_t *arena, const op_step_t *step, const
   return NULL;
 }
 
+/* Prints shape and elements to the standard output, at once. */
 static hr_status_t run_print(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                              hlo_value_t **out_value) {
   (void)env;
@@ -230,6 +233,7 @@ typedef struct probe_plan {
   bool is_kept;
 } probe_plan_t;
 
+/* A probe has an id and the number of the iteration to be compared. */
 static hr_status_t read_probe(hr_arena_t *arena, const hlo_instr_t *instr, probe_plan_t *plan) {
   const dict_value_t *config;
   HR_TRY(custom_config(arena, instr, &config));
@@ -241,6 +245,7 @@ static hr_status_t read_probe(hr_arena_t *arena, const hlo_instr_t *instr, probe
   return NULL;
 }
 
+/* Does some check.expect_serialized_eq name this probe? Only then its values are kept. */
 static hr_status_t is_asked_for(hr_arena_t *arena, const hlo_module_t *module, hr_str_t id,
                                 bool *out_asked) {
   *out_asked = false;
@@ -265,6 +270,7 @@ static hr_status_t prepare_probe(hr_arena_t *arena, const op_step_t *step, const
   return is_asked_for(arena, step->instr->parent->module, plan->id, &plan->is_kept);
 }
 
+/* The value passes on unchanged; the environment keeps or saves it. */
 static hr_status_t run_probe(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                              hlo_value_t **out_value) {
   const probe_plan_t *plan = step->plan;

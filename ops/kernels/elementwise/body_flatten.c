@@ -1,7 +1,7 @@
 /* Flattening of bodies, in three passes:
  *
  *   1. the computation is walked in order, its calls are inlined, and elementwise instructions
- * become steps on virtual values; tuples and identities disappear (body_term_t)
+ *      become steps on virtual values; tuples and identities disappear (body_term_t)
  *   2. dead steps are removed by a backward walk over last readers
  *   3. values get slots in the scratch area by linear scan: a slot is reused after its last reader
  */
@@ -133,6 +133,7 @@ static bool is_identity(const hlo_instr_t *instr) {
   }
 }
 
+/* *out_term stays NULL for what has no flat form, such as control flow. */
 static hr_status_t flatten_instr(flattener_t *f, const hlo_instr_t *instr,
                                  const body_term_t *const *terms,
                                  const body_term_t *const *arguments, int argument_count,
@@ -274,6 +275,7 @@ static bool find_results(const op_body_t *body, const body_term_t *root, int *re
   return true;
 }
 
+/* body->flat is set last, if the scratch area has room for a lane. */
 static hr_status_t flatten_body(flattener_t *f, op_body_t *body) {
   const body_term_t **arguments, *root = NULL;
   int *results;

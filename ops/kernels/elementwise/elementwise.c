@@ -201,6 +201,7 @@ static hr_status_t read_reduced_precision(const hlo_instr_t *instr, ew_params_t 
   return NULL;
 }
 
+/* Errors: UNSUPPORTED for other ops or types; INVALID for attributes out of range. */
 hr_status_t ew_kernel_prepare(hr_arena_t *arena, const hlo_instr_t *instr,
                               const ew_kernel_t **out_kernel) {
   ew_kernel_t kernel = {.operand_count = instr->operand_count,
@@ -215,6 +216,7 @@ hr_status_t ew_kernel_prepare(hr_arena_t *arena, const hlo_instr_t *instr,
   return build_kernel(arena, &kernel, instr->op, instr, out_kernel);
 }
 
+/* A bare op on two operands of one type, such as a reducer. */
 hr_status_t ew_kernel_binary(hr_arena_t *arena, hlo_opcode_t op, hr_dtype_t dtype,
                              const ew_kernel_t **out_kernel) {
   ew_kernel_t kernel = {.operand_count = 2,

@@ -4,7 +4,8 @@
  *
  *   rows      along the last dimension, which is contiguous: some lines per call
  *   columns   along another one: FFT_COLUMNS adjacent lines are copied to contiguous ones,
- * transformed there and copied back; FFTW is up to ten times slower on strides of a power of two
+ *             transformed there and copied back; FFTW is up to ten times slower on strides of a
+ *             power of two
  *
  * Real transforms are real in the pass of rows, which is the first one of RFFT and the last one of
  * IRFFT. That pass also scales inverses. */

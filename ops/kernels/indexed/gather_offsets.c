@@ -102,6 +102,7 @@ static void find_row_offsets(const gather_offsets_t *p, const void *indices,
   }
 }
 
+/* Windows [first, first + count): the batch nest is walked row by row from there. */
 void gather_offsets_find(const gather_offsets_t *offsets, const void *indices, int64_t first,
                          int64_t count, int64_t *operand_at, int64_t *other_at) {
   const loop_nest_t *batch = &offsets->starts.batch;

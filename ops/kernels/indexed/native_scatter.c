@@ -300,6 +300,7 @@ static void scatter_part(const scatter_job_t *job, int part) {
   }
 }
 
+/* Parts touch disjoint elements, so workers need no locks. */
 static void scatter_parts(void *context, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const scatter_job_t *job = context;

@@ -132,7 +132,7 @@ NATIVE_INLINE bool is_owner(const scatter_rows_job_t *job, int64_t offset) {
   LOOPS(NAME##_maximum, T, MOST, MOST_IN_ROWS)                                            \
   LOOPS(NAME##_minimum, T, LEAST, LEAST_IN_ROWS)
 /* S: the type in which values are compared. Products of narrow types are unsigned: an int could
- * overflow. */
+ * overflow. a and b compared as S. */
 #define LARGER_AS(S) ((S)a > (S)b ? a : b)
 #define SMALLER_AS(S) ((S)a < (S)b ? a : b)
 #define DEFINE_INTEGERS(LOOPS, NAME, T, S)                                              \
@@ -191,6 +191,7 @@ DEFINE_INTEGERS(DEFINE_LIST, u8, uint8_t, uint8_t)
 DEFINE_INTEGERS(DEFINE_LIST, u16, uint16_t, uint16_t)
 DEFINE_INTEGERS(DEFINE_LIST, u32, uint32_t, uint32_t)
 DEFINE_INTEGERS(DEFINE_LIST, u64, uint64_t, uint64_t)
+/* Bitwise ops depend on the size alone. */
 #define DEFINE_BITS(NAME, T)              \
   DEFINE_LIST(and_##NAME, T, a &b, a &b)  \
   DEFINE_LIST(or_##NAME, T, a | b, a | b) \
@@ -246,6 +247,7 @@ DEFINE_LOOPS(set_64, uint64_t, b, b)
     return j;                                                                                     \
   }
 
+/* All forms of one op for AVX-512: V is the vector of T, SCALAR the expression for one element. */
 #define DEFINE_WIDE(NAME, T, V, MASK, t, SCALAR, COMBINED)                              \
   DEFINE_WIDE_PARTS(NAME, T, V, COMBINED)                                               \
   DEFINE_WIDE_ROWS(NAME, T, V, MASK, (int64_t)(64 / sizeof(T)), _mm512_maskz_loadu_##t, \

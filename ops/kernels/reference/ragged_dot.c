@@ -78,9 +78,8 @@ static hr_status_t check_group_sizes(const op_step_t *step, ragged_plan_t *plan)
 
 /* The group dimension of the right operand becomes its outermost batch dimension.
  *
- *   free:  rhs [g,b,k,n] is read as g * b matrices of k x n; run (batch, group) uses matrix g * B +
- * b
- */
+ *   free:  rhs [g,b,k,n] is read as g * b matrices of k x n; a run of group i in batch entry j
+ *          uses matrix i * b + j */
 static hr_status_t plan_ragged(const op_step_t *step, ragged_plan_t *plan) {
   const hlo_instr_t *instr = step->instr;
   const hlo_shape_t *lhs = step->in_shapes[0], *rhs = step->in_shapes[1];

@@ -148,8 +148,9 @@ static kir_value_t *any_lane(jit_code_t *code, kir_value_t *condition) {
 
 /* Exponentiation by squaring, one bit of the exponent an iteration, until all lanes are done:
  *
- *   loop:  (result, square, left) -> (result * (left odd ? square : 1), square * square, left >> 1)
- */
+ *   loop:  result *= left odd ? square : 1
+ *          square *= square
+ *          left >>= 1 */
 static void write_power_loop(jit_code_t *code, kir_value_t *function) {
   kir_builder_t *b = code->builder;
   kir_value_t *base = kir_param(function, 0), *exponent = kir_param(function, 1);

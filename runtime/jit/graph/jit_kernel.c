@@ -266,7 +266,7 @@ hr_status_t jit_kernel_plan(hr_arena_t *arena, const jit_target_t *target,
   return NULL;
 }
 
-/* Simple kernels are compiled without LLVM's costly passes. */
+/* Modules of simple kernels alone may be compiled by LLVM's quick code generator. */
 bool jit_kernel_is_simple(const jit_kernel_t *kernel) {
   int loads = 0;
   double most = kernel->form.space.kind == FUSION_LOOP ? SIMPLE_COST : SIMPLE_REDUCED;

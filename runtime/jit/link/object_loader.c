@@ -2,8 +2,8 @@
  *
  * The image is one mapping:
  *
- *     | executable sections | stubs (jumps to external functions) |   page   | constants | slots
- * (GOT) | readable and executable                                              readable
+ *     | executable sections | stubs: jumps to externals | page | constants | slots (GOT) |
+ *       readable and executable                           ^      readable
  *
  * The parts are close together, so that 32-bit PC-relative distances reach; external functions
  * may be anywhere and are reached by the stubs. Symbols resolve to functions of the object or to

@@ -1,8 +1,9 @@
 /* The x86-64 back end: a module of the kernel IR to an ELF relocatable object.
  *
- *     x64_prepare              blocks in order, legal vector types, CSE, LICM, sinking, folded
- * operands x64_find_liveness        live intervals x64_allocate_registers   linear scan x64_select
- * instruction selection and encoding in one pass
+ *     x64_prepare              blocks in order, legal vector types, CSE, LICM, sinking, folding
+ *     x64_find_liveness        live intervals
+ *     x64_allocate_registers   linear scan
+ *     x64_select               instruction selection and encoding in one pass
  *
  * Functions are compiled in order of creation, callees first, so that callers know which
  * registers they clobber. Any phase may find something that has no code here (code->unsupported);
