@@ -47,6 +47,7 @@ static uint64_t leaf_digest(unsigned leaf, unsigned part, bool with_eax) {
   return digest;
 }
 
+/* XCR0: the register states that the operating system saves. 0: it saves none. */
 static uint64_t enabled_states(void) {
   unsigned a, b, c, d, low, high;
   if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) return 0;
@@ -121,6 +122,7 @@ static void narrow(jit_target_t *target, int vector_bytes) {
 
 #endif
 
+/* The width is part of the text, as code differs by it. */
 jit_target_t jit_target_narrowed(int vector_bytes) {
   jit_target_t target = {0};
   find_features(&target);
@@ -133,6 +135,7 @@ jit_target_t jit_target_narrowed(int vector_bytes) {
 
 static jit_target_t host;
 
+/* HLORUN_VECTOR below 16 means nothing. */
 static void find_host(void) {
   const char *wanted = getenv("HLORUN_VECTOR");
   int vector_bytes = wanted ? atoi(wanted) : 0;

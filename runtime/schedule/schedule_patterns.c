@@ -35,6 +35,7 @@ hr_status_t schedule_write_transfer(schedule_writer_t *writer, schedule_kind_t k
   return hr_arena_cstr(&writer->schedule->arena, hr_str_from(channel), &step->channel);
 }
 
+/* The expected result goes with the output, in the order of outputs. */
 hr_status_t schedule_write_output(schedule_writer_t *writer, const char *name, double expected) {
   schedule_step_t *step;
   HR_TRY(schedule_add(writer->schedule, writer->block, SCHEDULE_OUTPUT, &step));
@@ -54,6 +55,8 @@ static hr_status_t make_exchange(schedule_writer_t *writer, const char *sent, in
  * In round k of the first half rank r passes chunk r - k on and adds what it gets to chunk r - k -
  * 1; it ends with all of chunk r + 1, which the second half passes round. */
 
+/* 2 (ranks - 1) exchanges with the neighbours: the first half adds chunks up, the second half
+ * passes the sums on. Chunk j of rank r is (r + 1) (j + 1). */
 static hr_status_t ring_rank(schedule_writer_t *writer, int ranks) {
   char chunk[MAKE_NAME], other[MAKE_NAME];
   int next = (writer->rank + 1) % ranks, previous = (writer->rank + ranks - 1) % ranks;
@@ -88,6 +91,7 @@ hr_status_t pattern_ring_all_reduce(const schedule_gen_options_t *options, sched
 
 /* --- all-to-all --- */
 
+/* All sends are started before the first receive, so that no order of ranks can deadlock. */
 static hr_status_t all_to_all_rank(schedule_writer_t *writer, int ranks) {
   char sent[MAKE_NAME], got[MAKE_NAME];
   for (int j = 0; j < ranks; j++)

@@ -33,9 +33,9 @@ typedef struct random_job {
 #define ROTATE(r) a += b, b = (b << (r) | b >> (32 - (r))) ^ a
 #define ROTATE_FOUR(r0, r1, r2, r3) ROTATE(r0), ROTATE(r1), ROTATE(r2), ROTATE(r3)
 
-/* Pairs of words of the counters from `counter` on. */
+/* Threefry-2x32 with 20 rounds (Salmon et al., 2011): block i, a pair of words, has the counter
+ * `counter` + i. Vectorises over blocks. */
 NATIVE_CLONES
-/* Threefry-2x32 with 20 rounds (Salmon et al., 2011): block i has the counter at `counter` + i. */
 static void threefry_blocks(uint64_t key, uint64_t counter, int64_t count, uint32_t *first,
                             uint32_t *second) {
   uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32), k2 = 0x1BD11BDA ^ k0 ^ k1;
@@ -60,9 +60,9 @@ static void threefry_blocks(uint64_t key, uint64_t counter, int64_t count, uint3
   }
 }
 
-/* Four words each; word w of counter i at words[w][i]. */
+/* Philox-4x32 with 10 rounds (Salmon et al., 2011). The counter (high, low) is 128 bits wide; word
+ * w of block i is at words[w][i]. The two products of a round are 32 x 32 -> 64 bits. */
 NATIVE_CLONES
-/* Philox-4x32 with 10 rounds (Salmon et al., 2011); the counter is 128 bits wide. */
 static void philox_blocks(uint64_t key, uint64_t low, uint64_t high, int64_t count,
                           uint32_t words[4][BLOCK]) {
   for (int64_t i = 0; i < count; i++) {

@@ -33,6 +33,7 @@ typedef struct scan_job {
   int64_t units, per_group; /* blocks of lanes in all; per group of equidistant lanes */
 } scan_job_t;
 
+/* Lines are cut into pieces only if there are too few of them for the workers' lanes. */
 void native_body_scan_plan(native_body_scan_t *scan, int workers) {
   scan->workers = workers;
   scan->pieces = 1;

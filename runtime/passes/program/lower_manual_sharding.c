@@ -36,12 +36,14 @@ static bool leaves(const hlo_instr_t *instr) {
   return hr_str_is(target_of(instr), "xla.sdy.LocalToGlobalShape");
 }
 
+/* Does the sharding divide any dimension? */
 static bool cuts_anything(const hlo_sharding_t *sharding) {
   for (int d = 0; sharding && d < sharding->dim_count; d++)
     if (hlo_shard_parts(sharding, d) > 1) return true;
   return false;
 }
 
+/* Equal axes in equal order, dimensions that are not divided apart. */
 static bool same_cut(const hlo_sharding_t *a, const hlo_sharding_t *b) {
   int dims = b ? b->dim_count : 0;
   if (a) dims = a->dim_count;
@@ -56,6 +58,7 @@ static bool same_cut(const hlo_sharding_t *a, const hlo_sharding_t *b) {
   return true;
 }
 
+/* The shape of one shard. */
 static hr_status_t local_shape(localiser_t *pass, const hlo_shape_t *shape,
                                const hlo_sharding_t *sharding, const hlo_shape_t **out_shape) {
   int64_t starts[HLO_MAX_RANK], sizes[HLO_MAX_RANK];
