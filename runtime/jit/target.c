@@ -43,7 +43,10 @@ static uint64_t leaf_digest(unsigned leaf, unsigned part, bool with_eax) {
   if (!with_eax) a = 0;
   uint64_t digest = 0xcbf29ce484222325u;
   const unsigned words[4] = {a, b, c, d};
-  for (int i = 0; i < 4; i++) digest = (digest ^ words[i]) * 0x100000001b3u, digest ^= digest >> 29;
+  for (int i = 0; i < 4; i++) {
+    digest = (digest ^ words[i]) * 0x100000001b3u;
+    digest ^= digest >> 29;
+  }
   return digest;
 }
 
@@ -55,6 +58,7 @@ static uint64_t enabled_states(void) {
   return (uint64_t)high << 32 | low;
 }
 
+/* Vendor, model, and a digest of all features. */
 static void describe_host(char *text, size_t size) {
   unsigned a = 0, words[3] = {0};
   uint64_t digest = enabled_states() & 0xe6; /* vector states that the system saves */
@@ -68,6 +72,7 @@ static void describe_host(char *text, size_t size) {
            (unsigned long long)digest);
 }
 
+/* Vectors of 64 bytes want F, DQ, BW and VL; those of 32 want AVX2 and FMA. */
 static void find_features(jit_target_t *target) {
   __builtin_cpu_init();
   bool has_512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&

@@ -161,7 +161,9 @@ static void place_pairs(const random_job_t *job, int64_t pair, int64_t count,
     store_words(plan->bytes, words + BLOCK, count, to + plan->inner * plan->bytes);
 }
 
-/* The two words of a block go to elements half an array apart, as in XLA. */
+/* The words of pair q are elements 2 q and 2 q + 1 along the dimension of the pairs, as in XLA. A
+ * block of counters is stored run by run: a run ends with that dimension, or with those inside it.
+ */
 static void fill_threefry(void *context, int64_t begin, int64_t end, int worker) {
   const random_job_t *job = context;
   const native_random_plan_t *plan = job->plan;
