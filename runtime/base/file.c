@@ -191,8 +191,10 @@ static hr_status_t new_writer(hr_file_writer_t **out_writer) {
   void *memory;
   HR_TRY(hr_alloc_zeroed(sizeof(hr_file_writer_t), &memory));
   *out_writer = memory;
-  (*out_writer)->fd = (*out_writer)->folder = -1;
-  (*out_writer)->syncs_file = (*out_writer)->syncs_folder = true;
+  (*out_writer)->fd = -1;
+  (*out_writer)->folder = -1;
+  (*out_writer)->syncs_file = true;
+  (*out_writer)->syncs_folder = true;
   return NULL;
 }
 

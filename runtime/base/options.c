@@ -119,7 +119,10 @@ static size_t edit_distance(const char *a, const char *b) {
   size_t m = strlen(a), n = strlen(b);
   if (m > NEAREST_WORD_MAX || n > NEAREST_WORD_MAX) return NEAREST_WORD_MAX;
   size_t before[NEAREST_WORD_MAX + 1], above[NEAREST_WORD_MAX + 1], row[NEAREST_WORD_MAX + 1];
-  for (size_t j = 0; j <= n; j++) above[j] = before[j] = j;
+  for (size_t j = 0; j <= n; j++) {
+    above[j] = j;
+    before[j] = j;
+  }
   for (size_t i = 1; i <= m; i++) {
     row[0] = i;
     for (size_t j = 1; j <= n; j++) {

@@ -42,7 +42,9 @@ hr_status_t hr_trace_spans_new(hr_trace_t *trace, int count, hr_trace_span_t **o
   HR_TRY(HR_NEW_ARRAY(&trace->arena, count, &block->spans));
   for (int i = 0; i < count; i++) {
     hr_trace_span_t *span = &block->spans[i];
-    span->name = span->op = span->kernel = "";
+    span->name = "";
+    span->op = "";
+    span->kernel = "";
   }
   block->count = count;
   block->next = trace->blocks;

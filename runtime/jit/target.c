@@ -38,8 +38,15 @@ static uint64_t leaf_digest(unsigned leaf, unsigned part, bool with_eax) {
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (!__get_cpuid_count(leaf, part, &a, &b, &c, &d)) return 0;
   if (leaf == 1) b = 0;
-  if (leaf == 13) b = c = d = 0;
-  if (leaf == 0x80000008u) c = d = 0;
+  if (leaf == 13) {
+    b = 0;
+    c = 0;
+    d = 0;
+  }
+  if (leaf == 0x80000008u) {
+    c = 0;
+    d = 0;
+  }
   if (!with_eax) a = 0;
   uint64_t digest = 0xcbf29ce484222325u;
   const unsigned words[4] = {a, b, c, d};
@@ -88,7 +95,10 @@ static void find_features(jit_target_t *target) {
 /* Narrower vectors go with an older processor, so that what is tested is what would run there. */
 static void narrow(jit_target_t *target, int vector_bytes) {
   if (vector_bytes < target->vector_bytes) target->vector_bytes = vector_bytes;
-  if (target->vector_bytes < 32) target->has_fma = target->has_f16 = false;
+  if (target->vector_bytes < 32) {
+    target->has_fma = false;
+    target->has_f16 = false;
+  }
   target->has_masks = target->vector_bytes == 64;
   target->divides_slowly &= target->has_masks;
   target->vector_count = target->has_masks ? 32 : 16;
@@ -117,7 +127,8 @@ static void describe_host(char *text, size_t size) {
 
 static void find_features(jit_target_t *target) {
   target->vector_bytes = 16;
-  target->has_fma = target->has_f16 = true;
+  target->has_fma = true;
+  target->has_f16 = true;
 }
 
 static void narrow(jit_target_t *target, int vector_bytes) {

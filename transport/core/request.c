@@ -219,7 +219,8 @@ static hr_status_t test_round(tp_request_t *request, bool *out_done) {
     if (posted->part >= 0 && request->hooks.arrived)
       HR_TRY(request->hooks.arrived(request, posted->part));
   }
-  request->rounds.awaited = request->rounds.posted_count = 0;
+  request->rounds.awaited = 0;
+  request->rounds.posted_count = 0;
   *out_done = true;
   return NULL;
 }
@@ -246,7 +247,8 @@ static void cancel_messages(tp_request_t *request) {
     tp_posted_t *posted = &request->rounds.posted[i];
     posted->endpoint->vtable->cancel(posted->endpoint, posted->message);
   }
-  request->rounds.awaited = request->rounds.posted_count = 0;
+  request->rounds.awaited = 0;
+  request->rounds.posted_count = 0;
   tp_shm_cancel(request);
   if (request->state.nested) tp_request_cancel(request->state.nested);
   request->state.nested = NULL;

@@ -143,7 +143,10 @@ static void copy_line(const lines_block_t *block, int64_t number, char *to) {
     inside &= at_input >= 0 && at_input < axis->in;
   }
   at += number * plan->problem->arrays[CONV_SRC].inner;
-  if (!inside) begin = end = line->region;
+  if (!inside) {
+    end = line->region;
+    begin = end;
+  }
   memset(to, 0, (size_t)(begin * plan->bytes));
   memcpy(to + begin * plan->bytes, block->run->from + (inside ? (at + begin) * plan->bytes : 0),
          (size_t)((end - begin) * plan->bytes));

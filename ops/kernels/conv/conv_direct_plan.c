@@ -88,7 +88,8 @@ static void plan_gemm(conv_direct_t *plan) {
   plan->gemm.n_stride = forward ? wei->outer : wei->inner;
   plan->gemm.groups = p->groups;
   plan->gemm.fused_groups = 1;
-  plan->channels = plan->position_elements = plan->gemm.k;
+  plan->position_elements = plan->gemm.k;
+  plan->channels = plan->position_elements;
 }
 
 /* Number of groups to fuse. An expanded region repeats each channel, so then it is no more than
@@ -139,7 +140,8 @@ static void plan_expand_vectors(const conv_direct_t *plan, channel_expand_t *exp
 static hr_status_t plan_expand(hr_arena_t *arena, conv_direct_t *plan) {
   channel_expand_t *expand = &plan->depthwise.expand;
   int64_t each = plan->gemm.n / plan->gemm.fused_groups;
-  plan->position_elements = expand->count = plan->gemm.k * plan->tile.padded_n;
+  expand->count = plan->gemm.k * plan->tile.padded_n;
+  plan->position_elements = expand->count;
   expand->channels = plan->channels;
   plan->form.has_region =
       plan->position_elements != plan->channels || plan->gemm.k > 1 || plan->input.inner != 1;
@@ -184,7 +186,8 @@ static void plan_tiles(conv_direct_t *plan) {
   if (plan->form.depthwise && has_512) plan->tile.rows = depthwise_tile_rows(plan, wide_panel);
   if (plan->form.narrow_n) {
     plan->tile.rows = 4;
-    plan->tile.width = plan->tile.padded_n = plan->gemm.n;
+    plan->tile.padded_n = plan->gemm.n;
+    plan->tile.width = plan->tile.padded_n;
   }
   plan->tile.panels = hr_div_ceil(plan->gemm.n, plan->tile.width);
   plan->form.has_copy =

@@ -335,7 +335,8 @@ static void choose_product(conv_products_t *plan) {
                            .b_col = 1};
   if (types->is_complex) plan->job.dtype = types->real == HR_F32 ? HR_C64 : HR_C128;
   plan->job.a_row = plan->conv.in_features;
-  plan->job.b_row = plan->job.c_row = plan->conv.out_features;
+  plan->job.c_row = plan->conv.out_features;
+  plan->job.b_row = plan->job.c_row;
   if (!plan->plain) plan->job.fill = fill_patches;
   plan->partition = gemm_partition_choose(&plan->job, plan->workers);
   plan->by_groups = plan->sizes.groups >= 2 * plan->workers ||

@@ -192,7 +192,10 @@ static void pad_window(const hlo_instr_t *instr, hlo_value_t *const *in, hlo_win
   for (int s = 0; s < window->rank; s++) {
     dims[s] = window->dims[s];
     dims[s].size = in[1]->dims[labels->rhs_spatial[s]];
-    if (type == HLO_PADDING_TYPE_VALID) dims[s].pad_low = dims[s].pad_high = 0;
+    if (type == HLO_PADDING_TYPE_VALID) {
+      dims[s].pad_low = 0;
+      dims[s].pad_high = 0;
+    }
     if (type == HLO_PADDING_TYPE_SAME) pad_same(&dims[s], in[0]->dims[labels->lhs_spatial[s]]);
   }
 }

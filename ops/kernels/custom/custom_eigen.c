@@ -63,7 +63,9 @@ static hr_status_t syevd_spaces(const lapack_run_t *run, eigen_call_t *c) {
   int32_t int_query[1];
   if (reals > INT32_MAX / 2)
     return hlo_unsupported(run->step->instr, "a matrix of size %ld", (long)n);
-  c->size = c->real_size = c->int_size = -1;
+  c->size = -1;
+  c->real_size = -1;
+  c->int_size = -1;
   c->work = query;
   c->real_work = real_query;
   c->ints = int_query;
@@ -184,8 +186,11 @@ static bool all_finite(const lapack_plan_t *plan, const void *data, int64_t coun
             *imag = ((const T *)wi)[j] == 0 || j + 1 == n ? NULL : re + n; \
     T *to = (T *)vectors + 2 * (int64_t)j * n;                             \
     for (int i = 0; i < n; i++) {                                          \
-      to[2 * i] = re[i], to[2 * i + 1] = imag ? imag[i] : 0;               \
-      if (imag) to[2 * (n + i)] = re[i], to[2 * (n + i) + 1] = -imag[i];   \
+      to[2 * i] = re[i];                                                   \
+      to[2 * i + 1] = imag ? imag[i] : 0;                                  \
+      if (!imag) continue;                                                 \
+      to[2 * (n + i)] = re[i];                                             \
+      to[2 * (n + i) + 1] = -imag[i];                                      \
     }                                                                      \
     if (imag) j++;                                                         \
   }

@@ -183,7 +183,8 @@ static hr_status_t prepare_approx(hr_arena_t *arena, const op_step_t *step, cons
   HR_TRY(check_payloads(step, plan->arrays));
   if (hr_dtype_is_complex(x->dtype))
     return hlo_unsupported(step->instr, "an order of complex numbers");
-  plan->outer = plan->inner = 1;
+  plan->outer = 1;
+  plan->inner = 1;
   for (int d = 0; d < x->rank; d++)
     if (d < dim)
       plan->outer *= x->dims[d];

@@ -62,8 +62,11 @@ static conv_problem_t product_of(const dot_problem_t *p) {
       .kind = CONV_FORWARD, .types = p->types, .spatial = 1, .batch = 1, .groups = 1};
   product.in_channels = p->k;
   product.out_channels = p->n;
-  product.in[0] = product.out[0] = p->m;
-  product.window[0] = product.stride[0] = product.dilation[0] = 1;
+  product.out[0] = p->m;
+  product.in[0] = product.out[0];
+  product.window[0] = 1;
+  product.stride[0] = 1;
+  product.dilation[0] = 1;
   product.arrays[CONV_SRC] = (conv_array_t){.dtype = p->types.lhs,
                                             .count = p->m * p->k,
                                             .inner = p->a.col_step,

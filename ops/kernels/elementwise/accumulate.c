@@ -78,7 +78,10 @@ static hr_status_t run_row(accumulate_t *acc, int64_t count, int64_t to, int64_t
 /* to[i * to_step] = body(to[i * to_step], from[i * from_step]) for i < count. */
 hr_status_t accumulate_row(accumulate_t *acc, int64_t count, int64_t to, int64_t to_step,
                            int64_t from, int64_t from_step) {
-  if (count == 1) to_step = from_step = 1;
+  if (count == 1) {
+    to_step = 1;
+    from_step = 1;
+  }
   if (to_step == 1) return run_row(acc, count, to, 1, from, from_step);
   for (int64_t i = 0; i < count; i += BLOCK) {
     int64_t block = hr_min(count - i, BLOCK);

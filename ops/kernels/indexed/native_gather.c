@@ -188,8 +188,13 @@ static hr_status_t prepare_gather(const op_native_target_t *target, const op_ste
       loop_row_total(&plan->offsets.starts.batch) * plan->offsets.starts.batch.row_count;
   plan->table_bytes = bytes * fusion_count(operand);
   int rank = window_strides(&dims, operand, result, sizes, from, to);
-  plan->window_bytes = plan->bytes = bytes;
-  for (int d = 0; d < rank; d++) from[d] *= bytes, to[d] *= bytes, plan->window_bytes *= sizes[d];
+  plan->window_bytes = bytes;
+  plan->bytes = bytes;
+  for (int d = 0; d < rank; d++) {
+    from[d] *= bytes;
+    to[d] *= bytes;
+    plan->window_bytes *= sizes[d];
+  }
   loop_copy_init(&plan->copy, (int)bytes, rank, sizes, to, from);
   if (loop_copy_is_run(&plan->copy)) plan->run_bytes = plan->window_bytes;
   plan->workers = target->workers;

@@ -148,7 +148,8 @@ static void plan_rows(native_pad_plan_t *plan, const hlo_padding_t *padding, con
   int64_t strides[HLO_MAX_RANK], first;
   int row_dim = first_row_dim(padding, result->rank);
   loop_dense_strides(in->rank, in->dims, plan->element_bytes, strides);
-  plan->rows = plan->copied = 1;
+  plan->rows = 1;
+  plan->copied = 1;
   for (int d = 0; d < result->rank; d++) {
     pad_dim_t dim = {.size = result->dims[d], .from_stride = strides[d]};
     pad_range(in->dims[d], dim.size, &padding->dims[d], &first, &dim.count, &dim.stride,

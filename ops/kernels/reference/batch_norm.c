@@ -57,7 +57,8 @@ static hr_status_t plan_norm(hr_arena_t *arena, const op_step_t *step, int resul
   plan->epsilon =
       (float)hlo_attr_float(step->instr, HLO_ATTR_EPSILON); /* an f32, whatever the operand */
   HR_TRY(hlo_shape_count(x, &plan->count));
-  plan->outer = plan->inner = 1;
+  plan->outer = 1;
+  plan->inner = 1;
   for (int d = 0; d < feature && plan->count; d++) plan->outer *= x->dims[d];
   for (int d = (int)feature + 1; d < x->rank && plan->count; d++) plan->inner *= x->dims[d];
   plan->features = x->dims[feature];

@@ -126,7 +126,10 @@ hr_status_t op_resize_dimension(const hlo_value_t *value, int64_t d, int64_t siz
   int bytes = (int)hr_dtype_bytes(value->dtype);
   int64_t dims[HLO_MAX_RANK], common[HLO_MAX_RANK], to_strides[HLO_MAX_RANK],
       from_strides[HLO_MAX_RANK];
-  for (int i = 0; i < value->rank; i++) dims[i] = common[i] = value->dims[i];
+  for (int i = 0; i < value->rank; i++) {
+    common[i] = value->dims[i];
+    dims[i] = common[i];
+  }
   dims[d] = size;
   if (size < common[d]) common[d] = size;
   HR_TRY(hlo_value_array(value->dtype, value->rank, dims, out_value));

@@ -194,7 +194,10 @@ static hr_status_t prepare_pad(hr_arena_t *arena, const op_step_t *step, const v
     plan->to_offset += start * to_strides[d];
     to_strides[d] *= pad_step;
   }
-  if (empty) plan->from_offset = plan->to_offset = 0;
+  if (empty) {
+    plan->from_offset = 0;
+    plan->to_offset = 0;
+  }
   loop_copy_init(&plan->copy, bytes, out->rank, counts, to_strides, from_strides);
   *out_plan = plan;
   return NULL;

@@ -28,7 +28,8 @@ typedef struct ragged_plan {
 static bool split_group(const hlo_shape_t *shape, const dims_group_t *group, int64_t d,
                         ragged_plan_t *plan) {
   bool found = false;
-  plan->outer = plan->inner = 1;
+  plan->outer = 1;
+  plan->inner = 1;
   for (int i = 0; i < group->count; i++) {
     int64_t size = shape->dims[group->dims[i]];
     if (group->dims[i] == d) {

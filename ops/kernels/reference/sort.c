@@ -119,7 +119,10 @@ static bool rank_items(sort_run_t *run, int64_t line, sort_item_t *items) {
     for (int64_t i = 1; i < count; i++)
       items[i].key |= run->encoded[items[i].index].key != run->encoded[items[i - 1].index].key;
   }
-  for (int64_t i = 0; i < count; i++) items[i].key = (uint64_t)(rank += (int64_t)items[i].key);
+  for (int64_t i = 0; i < count; i++) {
+    rank += (int64_t)items[i].key;
+    items[i].key = (uint64_t)rank;
+  }
   return rank < count - 1;
 }
 

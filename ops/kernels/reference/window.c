@@ -33,7 +33,8 @@ typedef struct window_box {
 static bool tap_box(const hlo_window_t *window, const int64_t *tap, const int64_t *in_dims,
                     const int64_t *out_dims, window_box_t *box) {
   int64_t in_strides[HLO_MAX_RANK], out_strides[HLO_MAX_RANK], counts[HLO_MAX_RANK];
-  box->results = box->elements = 0;
+  box->results = 0;
+  box->elements = 0;
   loop_dense_strides(window->rank, in_dims, 1, in_strides);
   loop_dense_strides(window->rank, out_dims, 1, out_strides);
   for (int d = 0; d < window->rank; d++) {

@@ -157,7 +157,8 @@ static hr_status_t plan_lines(const op_native_target_t *target, const op_step_t 
     bytes[k] = (int64_t)hr_dtype_bytes(step->in_shapes[k]->dtype);
   plan->bytes = bytes;
   plan->count = shape->dims[d];
-  plan->inner = plan->outer = 1;
+  plan->inner = 1;
+  plan->outer = 1;
   for (int i = 0; i < shape->rank; i++)
     if (i < d)
       plan->outer *= shape->dims[i];

@@ -180,7 +180,8 @@ static hr_status_t is_sum(hr_arena_t *arena, const hlo_computation_t *computatio
 static void plan_units(native_select_plan_t *plan, const hlo_window_t *window,
                        const hlo_shape_t *source, int last) {
   int first = 0;
-  plan->planes = plan->per_plane = 1;
+  plan->planes = 1;
+  plan->per_plane = 1;
   while (first < last && window_is_trivial(&window->dims[first]))
     plan->planes *= source->dims[first++];
   for (int d = first; d < last; d++) plan->per_plane *= source->dims[d];

@@ -57,7 +57,8 @@ hr_status_t jit_graph_init(jit_graph_t *graph, hr_arena_t *arena, const hlo_comp
 hr_status_t jit_graph_take_failure(jit_graph_t *graph) {
   hr_status_t st = graph->failed ? graph->failed : graph->exprs.failed;
   if (graph->failed) hr_status_release(graph->exprs.failed);
-  graph->failed = graph->exprs.failed = NULL;
+  graph->failed = NULL;
+  graph->exprs.failed = NULL;
   return st;
 }
 

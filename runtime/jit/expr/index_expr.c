@@ -50,7 +50,8 @@ static uint32_t hash_terms(int64_t constant, int count, const jit_term_t *terms)
 
 /* Interval arithmetic, term by term. */
 static void set_range(const jit_exprs_t *exprs, jit_expr_t *expr) {
-  expr->low = expr->high = expr->constant;
+  expr->high = expr->constant;
+  expr->low = expr->high;
   for (int i = 0; i < expr->count; i++) {
     const jit_symbol_t *symbol = &exprs->symbols[expr->terms[i].symbol];
     int64_t factor = expr->terms[i].factor;

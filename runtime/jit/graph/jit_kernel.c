@@ -243,7 +243,8 @@ static hr_status_t plan_form(jit_kernel_t *kernel) {
   if (hr_status_code(st) != HR_UNSUPPORTED || space->reduced) return st;
   hr_status_release(st);
   kernel->has_rows = true;
-  kernel->loops.nest.rank = kernel->loops.within.rank = 0;
+  kernel->loops.nest.rank = 0;
+  kernel->loops.within.rank = 0;
   return jit_rows_plan(kernel);
 }
 

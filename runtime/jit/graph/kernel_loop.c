@@ -448,7 +448,8 @@ static void emit_peeled(jit_emit_t *emit, jit_kernel_t *kernel, kir_value_t *con
     emit->part.from = kernel->loops.parts.from[p];
     emit->part.to = kernel->loops.parts.to[p];
     emit_loops_from(emit, kernel, var + 1, fixed, block);
-    emit->part.from = emit->part.to = 0;
+    emit->part.from = 0;
+    emit->part.to = 0;
     jit_if_end(emit, &taken);
     emit->levels[emit->level].epoch = ++emit->last_epoch;
   }

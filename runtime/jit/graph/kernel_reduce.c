@@ -47,7 +47,9 @@ static void make_indices(jit_kernel_t *kernel) {
   int64_t stride = 1, outer_stride = 1, within_stride = 1;
   make_variables(graph, &kernel->loops.nest, kept);
   make_variables(graph, &kernel->loops.within, reduced);
-  reduce->full = reduce->outer = reduce->within = zero;
+  reduce->full = zero;
+  reduce->outer = zero;
+  reduce->within = zero;
   for (int d = space->rank; d-- > 0; stride *= space->sizes[d]) {
     bool is_reduced = space->reduced >> d & 1;
     const jit_expr_t *index = is_reduced ? dimension_index(graph, &kernel->loops.within, d, reduced)

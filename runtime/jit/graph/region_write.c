@@ -295,7 +295,8 @@ static hr_status_t open_phis(writer_t *w, int s, kir_block_t *before, phis_t *ou
     if (!is_live_across(region, buffer, s, s + 1, region_step(region, s)->end)) continue;
     kir_value_t *phi = kir_phi(w->b, register_type(w, &buffer->reg));
     kir_add_incoming(phi, &buffer->reg.value, &before, 1);
-    out_phis->registers[b] = buffer->reg.value = phi;
+    out_phis->registers[b] = phi;
+    buffer->reg.value = phi;
   }
   return NULL;
 }

@@ -183,7 +183,8 @@ static hr_status_t make_layout(link_t *link) {
   HR_TRY(assign_section_offsets(link, true, &end));
   link->stubs = (end + JIT_STUB_BYTES - 1) / JIT_STUB_BYTES * JIT_STUB_BYTES;
   end = link->stubs + link->symbol_count * JIT_STUB_BYTES;
-  end = link->constants = (end + page - 1) / page * page;
+  link->constants = (end + page - 1) / page * page;
+  end = link->constants;
   HR_TRY(assign_section_offsets(link, false, &end));
   link->slots = (end + 7) / 8 * 8;
   end = link->slots + link->symbol_count * 8;

@@ -144,7 +144,8 @@ static hr_status_t create_intervals(x64_code_t *code) {
     live_interval_t *interval = &code->intervals[k];
     interval->value = &code->function->params[k];
     interval->kind = x64_class_of(interval->value->type);
-    interval->from = interval->to = 0;
+    interval->from = 0;
+    interval->to = 0;
   }
   return NULL;
 }

@@ -358,7 +358,10 @@ static void break_cycle(x64_code_t *code, parallel_move_t *moves, int count) {
   else
     x64_move_mask(code, spare, interval->reg);
   for (int i = 0; i < count; i++)
-    if (source_of(code, &moves[i]) == location) moves[i].value = NULL, moves[i].from = spare;
+    if (source_of(code, &moves[i]) == location) {
+      moves[i].value = NULL;
+      moves[i].from = spare;
+    }
 }
 
 void x64_move_parallel(x64_code_t *code, parallel_move_t *moves, int count) {

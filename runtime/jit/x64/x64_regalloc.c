@@ -54,7 +54,8 @@ static void assign_register(scan_t *scan, live_interval_t *interval, int reg) {
 /* The slot is counted from the start of the frame's spill area. */
 static void spill_interval(x64_code_t *code, live_interval_t *interval) {
   interval->reg = X86_NONE;
-  interval->slot = code->frame_bytes += X64_SLOT_BYTES;
+  code->frame_bytes += X64_SLOT_BYTES;
+  interval->slot = code->frame_bytes;
 }
 
 /* The register of the hint (the phi that the value becomes), or else of an operand whose last
@@ -192,8 +193,13 @@ hr_status_t x64_allocate_registers(x64_code_t *code) {
   for (int i = 0; i < count; i++) allocate_register(scan, order[i]);
   if (has_high_pressure(code)) code->unsupported = "registers";
   for (int n = 0; n < code->interval_count; n++)
-    if (code->intervals[n].is_saved && code->intervals[n].reg != X86_NONE)
-      code->intervals[n].slot = code->frame_bytes += X64_SLOT_BYTES;
-  if (code->preserves_all) code->preserved_at = code->frame_bytes += (32 + 8) * X64_SLOT_BYTES;
+    if (code->intervals[n].is_saved && code->intervals[n].reg != X86_NONE) {
+      code->frame_bytes += X64_SLOT_BYTES;
+      code->intervals[n].slot = code->frame_bytes;
+    }
+  if (code->preserves_all) {
+    code->frame_bytes += (32 + 8) * X64_SLOT_BYTES;
+    code->preserved_at = code->frame_bytes;
+  }
   return pin_constants(code);
 }

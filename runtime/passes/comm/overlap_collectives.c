@@ -141,7 +141,10 @@ static hlo_instr_t *build_done(pass_rewrite_t *rewrite, const hlo_instr_t *instr
                                                                 : HLO_ASYNC_DONE;
   bool is_wrapped = start->op == HLO_ASYNC_START;
   hlo_instr_t *done = hlo_build(&rewrite->builder, op, instr->shape, 1, &start, 0, NULL, 0, NULL);
-  if (is_wrapped && done) start->async_sugar = done->async_sugar = true;
+  if (is_wrapped && done) {
+    start->async_sugar = true;
+    done->async_sugar = true;
+  }
   return done;
 }
 

@@ -100,7 +100,8 @@ static hr_status_t cut_parameter(localiser_t *pass, hlo_instr_t *param,
   HR_TRY(HR_NEW(pass->arena, &list));
   HR_TRY(HR_NEW(pass->arena, &extra));
   if (param->extra) *extra = *param->extra;
-  list[0] = extra->sharding = sharding;
+  list[0] = sharding;
+  extra->sharding = sharding;
   param->extra = extra;
   pass->shardings[param->id] = list;
   return NULL;
