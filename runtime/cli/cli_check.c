@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "check/check.h"
 #include "cli/cli.h"
+#include "cli/cli_sandbox.h"
 #include "cli/cli_agree.h"
 #include "ops/query/replica_groups.h"
 #include "ops/rules/verify.h"
@@ -361,7 +362,8 @@ hr_status_t cli_check(const cli_arguments_t *arguments) {
   hr_arena_t arena;
   hr_arena_init(&arena);
   hr_mem_any_machine(true); /* nothing runs here */
-  hr_status_t st = list_programs(options, &programs);
+  hr_status_t st = cli_sandbox_enter(options);
+  if (!st) st = list_programs(options, &programs);
   if (!st && hr_option_text(options, HR_OPTION_GRAPH))
     st = graph_form(hr_option_text(options, HR_OPTION_GRAPH), &form);
   if (!st) st = load_all(&programs);
