@@ -180,6 +180,9 @@ static hr_status_t check_window_has_elements(const hlo_instr_t *instr, const tie
   return NULL;
 }
 
+/* Result dimensions in offset_dims take, in order, the slice sizes of those operand dimensions
+ * that are neither collapsed nor batching; the others take, in order, the dimensions of the
+ * indices except index_vector_dim. */
 hr_status_t infer_gather(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *const *in,
                          const hlo_shape_t **out_shape) {
   tie_t tie = gather_tie(instr, in);
@@ -213,6 +216,7 @@ hr_status_t infer_gather(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_
   return check_window_has_elements(instr, &tie, sizes, *out_shape);
 }
 
+/* Checks a declared shape as far as the slice sizes do not decide it: rank and batch dimensions. */
 hr_status_t op_check_gather_result(const hlo_instr_t *gather, const hlo_shape_t *const *in,
                                    const hlo_shape_t *result) {
   tie_t tie = gather_tie(gather, in);

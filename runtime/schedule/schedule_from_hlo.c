@@ -111,6 +111,7 @@ static bool is_value(const walk_t *walk, const hlo_shape_t *shape) {
   return hlo_shape_is_array(shape) && !strcmp(hlo_shape_text(shape, text), walk->schedule->shape);
 }
 
+/* A binary op of two values. */
 static hr_status_t walk_compute(walk_t *walk, const hlo_instr_t *instr) {
   const char *a, *b;
   schedule_step_t *step;

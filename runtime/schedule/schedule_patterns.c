@@ -14,6 +14,7 @@ hr_status_t schedule_write_const(schedule_writer_t *writer, const char *name, do
   return hr_arena_printf(&writer->schedule->arena, &step->number, "%.17g", number);
 }
 
+/* name = a op b; without b a copy of a. */
 hr_status_t schedule_write_compute(schedule_writer_t *writer, const char *name, hlo_opcode_t op,
                                    const char *a, const char *b) {
   schedule_step_t *step;
@@ -128,6 +129,9 @@ hr_status_t pattern_all_to_all(const schedule_gen_options_t *options, schedule_t
 /* --- halo exchange: ranks in a row, each iteration u = u / 2 + (left + right) / 4 with zeros
  * beyond the ends --- */
 
+/* One step of a stencil: u = u / 2 + (left + right) / 4, neighbours exchanging u. Sends are
+ * started before receives, so that no order of the ranks can block; at the ends of the line the
+ * missing neighbour's value stays 0. */
 static hr_status_t halo_iteration(schedule_writer_t *writer, int ranks) {
   bool has_left = writer->rank > 0, has_right = writer->rank + 1 < ranks;
   if (has_left)
@@ -218,6 +222,7 @@ static hr_status_t unknown_pattern(const char *name) {
   return st;
 }
 
+/* Options are checked after the pattern's name, so that a wrong name is what is reported first. */
 hr_status_t schedule_generate(const char *pattern, const schedule_gen_options_t *options,
                               schedule_t *out_schedule, schedule_results_t *out_expected) {
   const schedule_pattern_t *found = NULL;

@@ -144,6 +144,7 @@ hr_status_t coll_scratch(op_env_t *env, op_transfer_t *transfer, size_t size_byt
   return op_transfer_keep(transfer, value);
 }
 
+/* Makes one result per operand; the transfer's value is that one or the tuple of them. */
 hr_status_t coll_create(op_env_t *env, op_transfer_t *transfer, const hlo_shape_t *shape, int count,
                         hlo_value_t ***out_values) {
   hlo_value_t **values;
@@ -176,6 +177,8 @@ static hr_status_t operands_part(const op_step_t *step, hlo_value_t *const *in,
   return NULL;
 }
 
+/* The state that -start gives is a tuple: operands, results, and zeros for contexts that only
+ * other back ends use. */
 hr_status_t coll_start(op_env_t *env, const op_step_t *step, op_start_fn begin,
                        hlo_value_t *const *in, hlo_value_t **out_value) {
   enum { MAX_ELEMENTS = 8 };

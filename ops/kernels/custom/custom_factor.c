@@ -365,6 +365,8 @@ typedef struct trsm_call {
   void *a, *b;
 } trsm_call_t;
 
+/* Solves one matrix of the batch. Character arguments have hidden lengths at the end of the list
+ * (the ABI of gfortran), ONE_CHAR each. */
 static void call_trsm(const void *call, int64_t i, int worker) {
   const trsm_call_t *c = call;
   const lapack_plan_t *plan = c->plan;
@@ -376,6 +378,7 @@ static void call_trsm(const void *call, int64_t i, int worker) {
                 ONE_CHAR, ONE_CHAR, ONE_CHAR);
 }
 
+/* An alpha that is missing is one, in the type of the routine; b is overwritten by the solution. */
 static hr_status_t run_trsm(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                             hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;
@@ -417,6 +420,8 @@ static hr_status_t prepare_gtsv(hr_arena_t *arena, const op_step_t *step, const 
   return NULL;
 }
 
+/* v: the diagonals below, on and above the main one, and the right-hand sides. LAPACK wants the
+ * lower diagonal without dl[0], hence the offset of one element. */
 static hr_status_t run_gtsv(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                             hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;

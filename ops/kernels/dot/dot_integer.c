@@ -43,7 +43,8 @@ typedef struct dot_integer_run {
 DEFINE_SMALL(small_u32, uint32_t)
 DEFINE_SMALL(small_u64, uint64_t)
 
-/* Products of a few terms, without packing; b's rows must be dense. */
+/* Products of a few terms, without packing; b's rows must be dense. Handles u32 and u64, as
+ * which signed integers are multiplied too (two's complement). */
 static bool run_small(const matmul_job_t *job) {
   bool is_small = job->m * job->n * job->k < SMALL_PRODUCTS && job->b_col == 1;
   if (!is_small || (job->real != HR_U32 && job->real != HR_U64)) return false;

@@ -87,6 +87,7 @@ static hr_status_t recognise_binary(hr_arena_t *arena, op_body_t *body) {
   return ew_kernel_binary(arena, op, type, &body->binary_kernel);
 }
 
+/* A body that cannot be flattened (flat stays NULL) is called once per element instead. */
 hr_status_t op_body_prepare(hr_arena_t *arena, const hlo_computation_t *computation,
                             const op_body_t **out_body) {
   op_body_t *body;

@@ -31,6 +31,8 @@ typedef struct flattener {
 /* The functions below leave *out_term NULL, without an error, where a computation cannot be
  * flattened. */
 
+/* Appends a value; its last reader is found by the second pass. For constants data is the
+ * element. */
 static hr_status_t add_value(flattener_t *f, body_kind_t kind, int number, const void *data,
                              hr_dtype_t dtype, const body_term_t **out_term) {
   body_term_t *term;

@@ -73,6 +73,7 @@ static bool divide_special(c128_t a, c128_t b, c128_t *out) {
   return false;
 }
 
+/* Smith's algorithm: dividing both parts by the larger part of b avoids the overflow of |b|^2. */
 c128_t c128_divide(c128_t a, c128_t b) {
   c128_t special;
   if (divide_special(a, b, &special)) return special;

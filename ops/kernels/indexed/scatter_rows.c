@@ -386,6 +386,7 @@ static bool is_bitwise(hr_dtype_t dtype) {
   return dtype == HR_PRED || class == HR_CLASS_SIGNED || class == HR_CLASS_UNSIGNED;
 }
 
+/* NULL: the op has no loops for the type. Copies and bitwise ops depend on the size alone. */
 static const scatter_loops_t *find_scatter_loops(hlo_opcode_t op, hr_dtype_t dtype) {
   size_t bytes = hr_dtype_bytes(dtype);
   if (bytes > 8) return NULL;
@@ -412,6 +413,7 @@ static const scatter_loops_t *find_scatter_loops(hlo_opcode_t op, hr_dtype_t dty
   }
 }
 
+/* direct_loop has an entry per index type (32 bits first) and number of components. */
 bool scatter_rows_choose(hlo_opcode_t op, hr_dtype_t dtype, scatter_rows_job_t *job) {
   const scatter_loops_t *loops = find_scatter_loops(op, dtype);
   hr_dtype_t index = job->offsets->index_dtype;
@@ -425,6 +427,8 @@ bool scatter_rows_choose(hlo_opcode_t op, hr_dtype_t dtype, scatter_rows_job_t *
   return true;
 }
 
+/* Fails where windows are not dense rows in the order of the updates, or where a window is
+ * larger than the operand (a negative limit: no start is valid). */
 bool scatter_rows_init(const gather_offsets_t *native, int64_t width, scatter_rows_job_t *job) {
   const window_starts_t *offsets = &native->starts;
   const int64_t *strides = offsets->batch.row_strides;
@@ -461,6 +465,8 @@ static int64_t filter_owned(const scatter_rows_job_t *job, int64_t *offsets, int
   return filtered;
 }
 
+/* A single part takes the direct loop; otherwise lists of a block of windows, from which those
+ * are removed that belong to other parts. */
 void scatter_rows_run(const scatter_rows_job_t *job) {
   int64_t offsets[GATHER_OFFSETS_BLOCK], windows[GATHER_OFFSETS_BLOCK];
   if (job->direct_loop && job->parts == 1) {
@@ -486,6 +492,8 @@ static uint64_t float_identity(hlo_opcode_t op, hr_dtype_t dtype) {
                                                     : -0.0);
 }
 
+/* The value x with op(x, y) = y for all y, as bits: 0 for add, or and xor, and the least or
+ * greatest value for maximum and minimum. */
 static uint64_t integer_identity(hlo_opcode_t op, hr_dtype_t dtype) {
   bool is_signed = hr_dtype_class(dtype) == HR_CLASS_SIGNED;
   uint64_t all = dtype == HR_PRED ? 1 : UINT64_MAX >> (64 - 8 * hr_dtype_bytes(dtype));

@@ -51,6 +51,7 @@ static hr_status_t plan_block(hr_arena_t *arena, const op_step_t *step, const hl
   return NULL;
 }
 
+/* The result is dense; the operand is read with its own strides from a start known at run time. */
 static hr_status_t prepare_dynamic_slice(hr_arena_t *arena, const op_step_t *step,
                                          const void **out_plan) {
   const hlo_shape_t *out = step->out_shape;

@@ -149,6 +149,7 @@ static hr_status_t prepare_concatenate(hr_arena_t *arena, const op_step_t *step,
   return NULL;
 }
 
+/* Each operand's copy is planned with its offset in bytes; a single operand is returned itself. */
 static hr_status_t run_concatenate(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                    hlo_value_t **out_value) {
   const concatenate_part_t *parts = step->plan;

@@ -145,6 +145,8 @@ static uint64_t float_order(uint64_t value, int bits, bool total) {
   return value & sign ? ~value & mask : value | sign;
 }
 
+/* Reads an element of 1, 2, 4 or 8 bytes as an unsigned number; the address is aligned to its
+ * size. */
 static uint64_t read_bits(const char *at, size_t bytes) {
   switch (bytes) {
     case 1:

@@ -127,6 +127,7 @@ static hr_status_t widen(window_run_t *run, hlo_value_t *const *in, hlo_value_t 
   return NULL;
 }
 
+/* Operands are the `count` inputs followed by their initial values. */
 static hr_status_t init_window_run(window_run_t *run, hlo_value_t *const *in,
                                    hlo_value_t *const *out) {
   const reduce_window_plan_t *plan = run->plan;
@@ -340,6 +341,8 @@ static hr_status_t select_and_scatter(select_run_t *run, hlo_value_t *const *in,
   return scatter_chosen(run, in[1], out);
 }
 
+/* Source and initial value are promoted where the scatter body's type is wider; the operand is
+ * not, since select only compares it. */
 static hr_status_t run_select_and_scatter(op_env_t *env, const op_step_t *step,
                                           hlo_value_t *const *in, hlo_value_t **out_value) {
   select_run_t run = {.env = env, .plan = step->plan, .operand = in[0]->data};

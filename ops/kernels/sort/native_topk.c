@@ -160,6 +160,7 @@ static void store_best(const topk_job_t *job, int64_t line, const char *items) {
   }
 }
 
+/* One worker per line: the line is one part, whose items need no second selection. */
 static void select_lines(void *context, int64_t begin, int64_t end, int worker) {
   const topk_job_t *job = context;
   topk_part_t part;

@@ -226,6 +226,8 @@ static bool fold_from_integer(kir_op_t op, uint64_t a, unsigned from, unsigned t
   return value >= -limit && value <= limit;
 }
 
+/* Constants are cut to the type's width when they are interned, so that TRUNC and ZEXT are the
+ * bits as they are. */
 static bool fold_cast(kir_op_t op, uint64_t a, unsigned from, unsigned to, uint64_t *out) {
   switch (op) {
     case KIR_TRUNC:

@@ -148,6 +148,7 @@ static void print_flags(hr_strbuf_t *text, const kir_value_t *instr) {
   }
 }
 
+/* %id = type op flags args successors, align n, nontemporal */
 static void print_instr(hr_strbuf_t *text, const kir_value_t *instr) {
   hr_strbuf_add_str(text, "  ");
   if (kir_has_result(instr)) {
