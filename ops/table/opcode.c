@@ -92,6 +92,7 @@ const hlo_op_info_t hlo_op_table[HLO_OPCODE_COUNT] = {
 static hr_map_t names; /* opcode + 1 by HLO name; filled once, never freed */
 static bool names_complete;
 
+/* Values are opcodes plus one, since NULL means absent; without memory the look-up is linear. */
 static void fill_names(void) {
   hr_status_t st = NULL;
   for (uintptr_t op = 0; op < HLO_OPCODE_COUNT && !st; op++)

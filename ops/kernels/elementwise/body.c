@@ -248,6 +248,7 @@ static hr_status_t run_calls(op_env_t *env, const op_body_t *body, int64_t count
   return st;
 }
 
+/* Strides count elements; flat bodies run in blocks, others by a call per element. */
 hr_status_t op_body_run(op_env_t *env, const op_body_t *body, int64_t count, const void *const *ins,
                         const int64_t *strides, void *const *outs) {
   if (count <= 0 || body->result_count == 0) return NULL;

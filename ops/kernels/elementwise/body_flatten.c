@@ -303,6 +303,7 @@ static hr_status_t flatten_body(flattener_t *f, op_body_t *body) {
   return NULL;
 }
 
+/* flat stays unset where the body has loops, calls too deep, or ops without an elementwise form. */
 hr_status_t body_flatten(hr_arena_t *arena, op_body_t *body) {
   flattener_t f = {.arena = arena};
   hr_status_t st = flatten_body(&f, body);

@@ -116,6 +116,8 @@ static bool make_memories(onednn_op_t *op, const dnnl_memory_desc_t *scratchpad,
   return true;
 }
 
+/* Every worker has memory objects of its own, since setting an address changes the object: args
+ * and addresses hold arg_count + 1 entries per worker, the last one the scratchpad. */
 static hr_status_t fill_op(onednn_op_t *op, const op_native_target_t *target,
                            dnnl_primitive_desc_t desc, const onednn_arg_t *args) {
   const onednn_t *lib = op->lib;
@@ -165,6 +167,7 @@ hr_status_t onednn_reorder_new(const onednn_t *lib, const op_native_target_t *ta
   return onednn_op_new(lib, target, desc, 2, args, out_op);
 }
 
+/* Addresses are set only where they differ from the last call's; a failed one is forgotten. */
 bool onednn_op_run(const onednn_op_t *op, int worker, void *const *addresses, void *scratch) {
   const onednn_t *lib = op->lib;
   dnnl_exec_arg_t *args = op->args + worker * (op->arg_count + 1);

@@ -99,7 +99,8 @@ static void philox_blocks(uint64_t key, uint64_t low, uint64_t high, int64_t cou
   } while (0)
 
 NATIVE_CLONES
-/* Word w of block i becomes element i * width + w. */
+/* Word w of block i, words[w * BLOCK + i], becomes element i * width + w; the last block may be
+ * cut. The cases are 8 times the element's bytes, plus the width. */
 static void interleave_words(int bytes, int width, const uint32_t *words, int64_t count,
                              int64_t elements, char *to) {
   switch (bytes * 8 + width) {

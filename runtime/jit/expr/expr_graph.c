@@ -42,6 +42,7 @@ static void keep_failure(jit_graph_t *graph, hr_status_t st) {
     graph->failed = st;
 }
 
+/* node_limit bounds the nodes of all roots together. */
 hr_status_t jit_graph_init(jit_graph_t *graph, hr_arena_t *arena, const hlo_computation_t *body,
                            int node_limit) {
   memset(graph, 0, sizeof *graph);
