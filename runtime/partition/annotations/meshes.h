@@ -19,6 +19,7 @@ typedef struct spmd_mesh_source {
   const int64_t *device_ids; /* by position; NULL: the position */
   int64_t device_count;
   int64_t device;            /* of a maximal mesh; -1 */
+  bool is_foreign;           /* its parts are held by other devices than it says */
   const spmd_axes_t *images; /* by axis; pieces of axis -1 were dropped */
 } spmd_mesh_source_t;
 
@@ -43,7 +44,7 @@ int spmd_meshes_find(const spmd_meshes_t *meshes, hr_str_t name);
 
 /* Makes the common mesh for a world of `device_count` processes (0: as many as the meshes want).
  * Errors: USAGE if the meshes do not fit the world, or may not be reduced to it (`is_fixed`);
- * UNSUPPORTED if they have no common refinement. */
+ * UNSUPPORTED for meshes of different numbers of devices. */
 hr_status_t spmd_meshes_join(spmd_meshes_t *meshes, int64_t device_count, bool is_fixed);
 
 /* Axis k of the source, or its sub-axis (pre)size, on the common mesh. Errors: UNSUPPORTED if its

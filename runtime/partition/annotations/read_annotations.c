@@ -187,10 +187,19 @@ static int annotated_count(const hlo_instr_t *instr) {
                                                     : hlo_shape_leaf_count(instr->shape);
 }
 
+static bool is_border(const hlo_instr_t *instr) {
+  spmd_marker_t marker = spmd_marker_of(instr);
+  return marker == SPMD_ENTER_MANUAL || marker == SPMD_LEAVE_MANUAL;
+}
+
 static hr_status_t set_value(reader_t *reader, const hlo_instr_t *instr, int leaf,
                              const spmd_sharding_t *sharding, spmd_origin_kind_t origin) {
   const hlo_shape_t *shape = annotated_shape(instr, leaf);
   if (!hlo_shape_is_array(shape) || !sharding) return NULL;
+  if (sharding->is_foreign && is_border(instr))
+    return hlo_unsupported(instr,
+                           "a manual computation on a mesh whose axes interleave with those of "
+                           "another, or whose devices are in another order: want one mesh");
   if (sharding->device < 0) {
     HR_TRY(spmd_sharding_check(sharding, shape));
     HR_TRY(drop_empty_dims(reader, shape, &sharding));
@@ -214,11 +223,6 @@ static hr_status_t read_sdy(reader_t *reader, const hlo_instr_t *instr) {
   for (int leaf = 0; leaf < count; leaf++)
     HR_TRY(set_value(reader, instr, leaf, shardings[leaf], SPMD_FROM_PROGRAM));
   return NULL;
-}
-
-static bool is_border(const hlo_instr_t *instr) {
-  spmd_marker_t marker = spmd_marker_of(instr);
-  return marker == SPMD_ENTER_MANUAL || marker == SPMD_LEAVE_MANUAL;
 }
 
 static hr_status_t all_dims(reader_t *reader, hr_ints_t *out_dims) {

@@ -173,7 +173,8 @@ hr_status_t spmd_read_sharding(const spmd_meshes_t *meshes, spmd_scan_t *scan,
   spmd_scan_take(scan, "#sdy.sharding");
   HR_TRY(spmd_scan_want(scan, "<"));
   HR_TRY(take_mesh(meshes, scan, &source));
-  *sharding = (spmd_sharding_t){.mesh = meshes->mesh, .device = source->device};
+  *sharding = (spmd_sharding_t){
+      .mesh = meshes->mesh, .device = source->device, .is_foreign = source->is_foreign};
   HR_TRY(spmd_scan_want(scan, ","));
   HR_TRY(take_dims(meshes, source, scan, sharding));
   HR_TRY(take_rest(meshes, source, scan, sharding));
@@ -281,6 +282,7 @@ static hr_status_t read_tiled(spmd_meshes_t *meshes, const hlo_sharding_t *from,
   int index;
   HR_TRY(spmd_meshes_add_hlo(meshes, from, &index));
   const spmd_mesh_source_t *source = &meshes->sources.data[index];
+  to->is_foreign = source->is_foreign;
   HR_TRY((from->named ? read_named : read_tiles)(meshes, source, from, to, dims, out_manual));
   HR_TRY(spmd_axes_sort(meshes->arena, *out_manual, out_manual));
   HR_TRY(spmd_axes_sort(meshes->arena, to->replicated, &to->replicated));
