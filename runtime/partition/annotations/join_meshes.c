@@ -281,8 +281,10 @@ static hr_status_t check_devices(const spmd_meshes_t *meshes,
     if (source->device_count < 2) continue;
     if (largest && largest->device_count != source->device_count)
       return hr_error(HR_UNSUPPORTED,
-                      "meshes of %ld and %ld devices in one program, want one set of devices",
-                      (long)largest->device_count, (long)source->device_count);
+                      "meshes of %ld (@%.*s) and %ld devices (@%.*s) in one program, want one set "
+                      "of devices",
+                      (long)largest->device_count, HR_STR_ARGS(largest->name),
+                      (long)source->device_count, HR_STR_ARGS(source->name));
     largest = source;
   }
   *out_largest = largest;

@@ -29,8 +29,9 @@ typedef struct spmd_meshes {
   const spmd_mesh_t *mesh; /* NULL: no source has several devices */
 } spmd_meshes_t;
 
-/* Reads {mesh = #sdy.mesh<["a"=2, "b"=4], device_ids=[...]>, ...}. Errors: INVALID. */
-hr_status_t spmd_meshes_read(spmd_meshes_t *meshes, hr_str_t text);
+/* Reads {mesh = #sdy.mesh<["a"=2, "b"=4], device_ids=[...]>, ...}; `source` is the program's text,
+ * for places in messages. Errors: INVALID. */
+hr_status_t spmd_meshes_read(spmd_meshes_t *meshes, hr_str_t text, const hr_source_t *source);
 /* Reads ["a"=2] with its device_ids, without brackets around. Errors: INVALID. */
 hr_status_t spmd_meshes_read_one(spmd_meshes_t *meshes, spmd_scan_t *scan, hr_str_t name);
 /* Reads data=4,model=2 of --mesh. Errors: USAGE. */
