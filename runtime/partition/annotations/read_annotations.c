@@ -40,10 +40,21 @@ typedef struct findings {
   bool manual, sdy_cut, hlo_cut, collective;
 } findings_t;
 
+/* Does Shardy's text of shardings name an axis? Text that is none counts, and is refused when it is
+ * read. */
+static bool names_axis(hr_str_t text) {
+  bool listed = !text.size;
+  for (size_t i = 0; i + 1 < text.size; i++) {
+    listed |= text.data[i] == '[';
+    if (text.data[i] == '{' && text.data[i + 1] != '}' && text.data[i + 1] != '?') return true;
+  }
+  return !listed;
+}
+
 static void look_at(const hlo_instr_t *instr, findings_t *found) {
   spmd_marker_t marker = spmd_marker_of(instr);
   found->manual |= marker >= SPMD_ENTER_MANUAL;
-  found->sdy_cut |= text_has(hlo_frontend_attribute(instr, "xla.sdy.sharding"), "{\"");
+  found->sdy_cut |= names_axis(hlo_frontend_attribute(instr, "xla.sdy.sharding"));
   found->hlo_cut |= instr->extra && hlo_cuts(instr->extra->sharding);
   found->collective |= hlo_op_is(instr->op, OP_COLLECTIVE) || instr->op == HLO_PARTITION_ID;
 }
@@ -153,7 +164,7 @@ static hr_status_t read_meshes(reader_t *reader, bool is_fixed) {
   if (reader->ignored) {
     HR_TRY(spmd_meshes_read_option(&reader->meshes, reader->options->mesh));
   } else if (reader->sdy) {
-    if (text.size) HR_TRY(spmd_meshes_read(&reader->meshes, text));
+    if (text.size) HR_TRY(spmd_meshes_read(&reader->meshes, text, &reader->module->source));
     HR_TRY(for_each(reader, inline_meshes_of));
   } else {
     HR_TRY(for_each(reader, grids_of));
@@ -187,10 +198,31 @@ static int annotated_count(const hlo_instr_t *instr) {
                                                     : hlo_shape_leaf_count(instr->shape);
 }
 
+static bool is_border(const hlo_instr_t *instr) {
+  spmd_marker_t marker = spmd_marker_of(instr);
+  return marker == SPMD_ENTER_MANUAL || marker == SPMD_LEAVE_MANUAL;
+}
+
+/* Devices of the program's meshes, of which a smaller world keeps a part. */
+static int64_t largest_mesh(const reader_t *reader) {
+  int64_t count = 1;
+  for (size_t i = 0; i < reader->meshes.sources.count; i++)
+    if (reader->meshes.sources.data[i].device_count > count)
+      count = reader->meshes.sources.data[i].device_count;
+  return count;
+}
+
 static hr_status_t set_value(reader_t *reader, const hlo_instr_t *instr, int leaf,
                              const spmd_sharding_t *sharding, spmd_origin_kind_t origin) {
   const hlo_shape_t *shape = annotated_shape(instr, leaf);
   if (!hlo_shape_is_array(shape) || !sharding) return NULL;
+  if (sharding->is_foreign && is_border(instr))
+    return hlo_unsupported(instr,
+                           "a manual computation on a mesh whose axes interleave with those of "
+                           "another, or whose devices are in another order: want one mesh");
+  if (sharding->device >= largest_mesh(reader) && sharding->mesh)
+    return hlo_error(instr, NULL, "a sharding on device %ld, want one below %ld",
+                     (long)sharding->device, (long)largest_mesh(reader));
   if (sharding->device < 0) {
     HR_TRY(spmd_sharding_check(sharding, shape));
     HR_TRY(drop_empty_dims(reader, shape, &sharding));
@@ -214,11 +246,6 @@ static hr_status_t read_sdy(reader_t *reader, const hlo_instr_t *instr) {
   for (int leaf = 0; leaf < count; leaf++)
     HR_TRY(set_value(reader, instr, leaf, shardings[leaf], SPMD_FROM_PROGRAM));
   return NULL;
-}
-
-static bool is_border(const hlo_instr_t *instr) {
-  spmd_marker_t marker = spmd_marker_of(instr);
-  return marker == SPMD_ENTER_MANUAL || marker == SPMD_LEAVE_MANUAL;
 }
 
 static hr_status_t all_dims(reader_t *reader, hr_ints_t *out_dims) {
