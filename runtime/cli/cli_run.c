@@ -19,8 +19,10 @@
 #include "cli/cli_programs.h"
 #include "cli/cli_restart.h"
 #include "cli/cli_run_parts.h"
+#include "cli/cli_sandbox.h"
 #include "cli/cli_signals.h"
 #include "cli/cli_stop.h"
+#include "cli/cli_tf.h"
 #include "cli/cli_trace.h"
 #include "transport/core/transport.h"
 
@@ -89,6 +91,7 @@ static hr_status_t open_client(cli_run_t *run) {
   HR_TRY(cli_trace_options(run->options, &options));
   if (hr_option_int(run->options, HR_OPTION_PROCESSES, 0) == 1) options.world = HLORUN_WORLD_SINGLE;
   HR_TRY(hlorun_client_create(&options, &run->client));
+  HR_TRY(cli_sandbox_close(run->options));
   run->rank = hlorun_client_rank(run->client);
   run->world = hlorun_client_world_size(run->client);
   hr_status_t st = cli_signals_watch(run->client);
@@ -172,6 +175,7 @@ static hr_status_t prepare(cli_run_t *run) {
   const hr_options_t *options = run->options;
   HR_TRY(cli_signature_init(&run->signature, run->program));
   HR_TRY(make_lists(run));
+  HR_TRY(cli_tf_carry(options, run->path, &run->carry));
   HR_TRY(cli_carry_check(&run->carry, &run->signature));
   HR_TRY(cli_feed_create(options, &run->signature, run->rank,
                          hlorun_program_num_replicas(run->program),
@@ -292,6 +296,7 @@ hr_status_t cli_run(const cli_arguments_t *arguments) {
     return cli_launch_run(processes, hr_option_text(options, HR_OPTION_HOSTS), arguments->all_argc,
                           arguments->all_argv);
   HR_TRY(cli_log_dir_open(options, tp_launcher_world_size() > 0 ? tp_launcher_rank() : 0));
+  HR_TRY(cli_sandbox_open(options));
   HR_TRY(cli_limits_apply(options));
   cli_run_t run = {.options = options};
   hr_status_t st = run_all(&run);

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "cli/cli.h"
 #include "cli/cli_carry.h"
+#include "cli/cli_sandbox.h"
 #include "compiler.h"
 #include "ir/print.h"
 #include "ops/rules/verify.h"
@@ -163,6 +164,7 @@ hr_status_t cli_stop(const hr_options_t *options) {
     return hr_error(HR_USAGE, "--%s takes one program, found %zu",
                     explains ? "explain-sharding" : "stop-after", options->operands.count);
   path = options->operands.data[0];
+  HR_TRY(cli_sandbox_enter(options));
   HR_TRY(hr_buffer_map_file(path, &bytes));
   hr_status_t st = read_module(path, bytes, &module);
   if (!st && explains)

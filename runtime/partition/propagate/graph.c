@@ -191,7 +191,7 @@ static hr_status_t own_manual_axes(const prop_graph_t *graph, const hlo_instr_t 
 
 /* The boundary op of one value: outside -> inside, or inside -> outside. */
 static hr_status_t add_boundary(prop_graph_t *graph, const hlo_instr_t *marker, int from, int to,
-                                bool enters, const spmd_axes_t *manual,
+                                bool enters, const spmd_sharding_t *said, const spmd_axes_t *manual,
                                 spmd_axes_t manual_unreduced) {
   int inner = enters ? to : from;
   int *tensors;
@@ -203,6 +203,7 @@ static hr_status_t add_boundary(prop_graph_t *graph, const hlo_instr_t *marker, 
                   .backward = true,
                   .outer = enters ? 0 : 1,
                   .manual = manual,
+                  .said = said,
                   .manual_unreduced = manual_unreduced};
   HR_TRY(HR_NEW_ARRAY(graph->arena, 2, &tensors));
   tensors[0] = from;
@@ -227,7 +228,7 @@ static hr_status_t build_boundary(prop_graph_t *graph, const hlo_instr_t *marker
     HR_TRY(split_manual(graph, said, axes, &inner, &manual));
     if (enters) graph->nodes.data[to].said = inner;
     HR_TRY(spmd_axes_subtract(graph->arena, said->unreduced, inner->unreduced, &unreduced));
-    HR_TRY(add_boundary(graph, marker, from, to, enters, manual, unreduced));
+    HR_TRY(add_boundary(graph, marker, from, to, enters, said, manual, unreduced));
   }
   return NULL;
 }
