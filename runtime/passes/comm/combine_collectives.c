@@ -1,5 +1,6 @@
-/* The combiner: small all-reduces of one kind that do not depend on each other become one with
- * several operands, which its kernel sends as one message:
+/* The combiner: small all-reduces (all-gathers, reduce-scatters) of one kind that do not depend on
+ * each other become one with several operands. Small operands of an all-reduce are sent as one
+ * message, those of the others at the same time:
  *
  *   p = all-reduce(a)   ->   t = all-reduce(a, b)
  *   q = all-reduce(b)        p = gte(t, 0), q = gte(t, 1)
@@ -45,13 +46,21 @@ static bool keeps_types(const hlo_instr_t *instr) {
   return instr->operand_count == 1 && instr->shape->dtype == instr->operands[0]->shape->dtype;
 }
 
-/* Equal computations are one since the pass "cse". Both must take their processes from the same
- * grid: channel and device-id flags agree. */
+/* Along one dimension, with one reduction; equal computations are one since the pass "cse". */
+static bool is_same_kind(const hlo_instr_t *x, const hlo_instr_t *y) {
+  bool combines = x->op == HLO_ALL_REDUCE || x->op == HLO_ALL_GATHER || x->op == HLO_REDUCE_SCATTER;
+  if (!combines || x->op != y->op || x->called_count != y->called_count) return false;
+  if (x->called_count && x->called[0] != y->called[0]) return false;
+  if (x->op == HLO_ALL_REDUCE) return true;
+  hr_ints_t a = hlo_attr_ints(x, HLO_ATTR_DIMENSIONS), b = hlo_attr_ints(y, HLO_ATTR_DIMENSIONS);
+  return a.count == 1 && b.count == 1 && a.data[0] == b.data[0];
+}
+
+/* Both must take their processes from the same grid: channel and device-id flags agree. */
 static bool can_combine(const comm_node_t *a, const comm_node_t *b) {
   const hlo_instr_t *x = a->instr, *y = b->instr;
-  return x->op == HLO_ALL_REDUCE && y->op == HLO_ALL_REDUCE && a->segment == b->segment &&
-         a->level == b->level && x->called[0] == y->called[0] && keeps_types(x) && keeps_types(y) &&
-         x->shape->dtype == y->shape->dtype &&
+  return is_same_kind(x, y) && a->segment == b->segment && a->level == b->level && keeps_types(x) &&
+         keeps_types(y) && x->shape->dtype == y->shape->dtype &&
          hlo_attr_bool(x, HLO_ATTR_USE_GLOBAL_DEVICE_IDS) ==
              hlo_attr_bool(y, HLO_ATTR_USE_GLOBAL_DEVICE_IDS) &&
          (hlo_attr_int(x, HLO_ATTR_CHANNEL_ID) != 0) ==
@@ -113,8 +122,8 @@ static hr_status_t build_combined(pass_rewrite_t *rewrite, hlo_instr_t *const *m
     operands[i] = pass_resolve(rewrite, members[i]->operands[0]);
   }
   HR_TRY(hlo_shape_tuple(rewrite->arena, count, shapes, &shape));
-  *out_joined = hlo_build(&rewrite->builder, HLO_ALL_REDUCE, shape, count, operands,
-                          like->attr_count, like->attrs, like->called_count, like->called);
+  *out_joined = hlo_build(&rewrite->builder, like->op, shape, count, operands, like->attr_count,
+                          like->attrs, like->called_count, like->called);
   return NULL;
 }
 
