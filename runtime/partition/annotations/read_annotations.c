@@ -43,7 +43,9 @@ typedef struct findings {
 static void look_at(const hlo_instr_t *instr, findings_t *found) {
   spmd_marker_t marker = spmd_marker_of(instr);
   found->manual |= marker >= SPMD_ENTER_MANUAL;
-  found->sdy_cut |= text_has(hlo_frontend_attribute(instr, "xla.sdy.sharding"), "{\"");
+  hr_str_t sharding = hlo_frontend_attribute(instr, "xla.sdy.sharding");
+  bool calls = instr->op == HLO_CUSTOM_CALL && marker == SPMD_NO_MARKER;
+  found->sdy_cut |= text_has(sharding, "{\"") || (calls && sharding.size);
   found->hlo_cut |= instr->extra && hlo_cuts(instr->extra->sharding);
   found->collective |= hlo_op_is(instr->op, OP_COLLECTIVE) || instr->op == HLO_PARTITION_ID;
 }
@@ -182,6 +184,16 @@ static hr_status_t set_value(reader_t *reader, const hlo_instr_t *instr, int lea
   return NULL;
 }
 
+/* A call without results may be for one device: its sharding is kept as that of leaf 0. */
+static hr_status_t read_device(reader_t *reader, const hlo_instr_t *instr, hr_str_t text) {
+  const spmd_sharding_t *sharding;
+  if (instr->op != HLO_CUSTOM_CALL || spmd_marker_of(instr) != SPMD_NO_MARKER) return NULL;
+  if (hr_str_is(text, "[]") || hr_str_is(text, "#sdy.sharding_per_value<[]>")) return NULL;
+  HR_TRY(spmd_read_shardings(&reader->meshes, text, 1, &sharding));
+  reader->program->computations[instr->parent->id].values[instr->id][0].sharding = sharding;
+  return NULL;
+}
+
 static hr_status_t read_sdy(reader_t *reader, const hlo_instr_t *instr) {
   spmd_marker_t marker = spmd_marker_of(instr);
   const char *name = "xla.sdy.sharding";
@@ -191,6 +203,7 @@ static hr_status_t read_sdy(reader_t *reader, const hlo_instr_t *instr) {
   int count = annotated_count(instr);
   const spmd_sharding_t **shardings;
   if (!text.size || marker == SPMD_GROUP) return NULL;
+  if (!count) return read_device(reader, instr, text);
   HR_TRY(HR_NEW_ARRAY(reader->program->arena, count + 1, &shardings));
   HR_TRY(spmd_read_shardings(&reader->meshes, text, count, shardings));
   for (int leaf = 0; leaf < count; leaf++)
