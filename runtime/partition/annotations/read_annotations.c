@@ -40,11 +40,16 @@ typedef struct findings {
   bool manual, sdy_cut, hlo_cut, collective;
 } findings_t;
 
+/* A call that is made on one device has a sharding even if it has no result. */
+static bool is_call_of_host(const hlo_instr_t *instr) {
+  return instr->op == HLO_CUSTOM_CALL && spmd_marker_of(instr) == SPMD_NO_MARKER;
+}
+
 static void look_at(const hlo_instr_t *instr, findings_t *found) {
   spmd_marker_t marker = spmd_marker_of(instr);
   found->manual |= marker >= SPMD_ENTER_MANUAL;
   hr_str_t sharding = hlo_frontend_attribute(instr, "xla.sdy.sharding");
-  bool calls = instr->op == HLO_CUSTOM_CALL && marker == SPMD_NO_MARKER;
+  bool calls = is_call_of_host(instr);
   found->sdy_cut |= text_has(sharding, "{\"") || (calls && sharding.size);
   found->hlo_cut |= instr->extra && hlo_cuts(instr->extra->sharding);
   found->collective |= hlo_op_is(instr->op, OP_COLLECTIVE) || instr->op == HLO_PARTITION_ID;
@@ -184,14 +189,18 @@ static hr_status_t set_value(reader_t *reader, const hlo_instr_t *instr, int lea
   return NULL;
 }
 
-/* A call without results may be for one device: its sharding is kept as that of leaf 0. */
-static hr_status_t read_device(reader_t *reader, const hlo_instr_t *instr, hr_str_t text) {
+static hr_status_t read_caller(reader_t *reader, const hlo_instr_t *instr, hr_str_t text) {
   const spmd_sharding_t *sharding;
-  if (instr->op != HLO_CUSTOM_CALL || spmd_marker_of(instr) != SPMD_NO_MARKER) return NULL;
   if (hr_str_is(text, "[]") || hr_str_is(text, "#sdy.sharding_per_value<[]>")) return NULL;
   HR_TRY(spmd_read_shardings(&reader->meshes, text, 1, &sharding));
-  reader->program->computations[instr->parent->id].values[instr->id][0].sharding = sharding;
+  reader->program->computations[instr->parent->id].callers[instr->id] = sharding->device + 1;
   return NULL;
+}
+
+/* Elements of a tuple carry the attribute of the call that makes it. */
+static bool repeats_operand(const hlo_instr_t *instr, hr_str_t text) {
+  if (instr->op != HLO_GET_TUPLE_ELEMENT || instr->operands[0]->op != HLO_CUSTOM_CALL) return false;
+  return hr_str_equal(text, hlo_frontend_attribute(instr->operands[0], "xla.sdy.sharding"));
 }
 
 static hr_status_t read_sdy(reader_t *reader, const hlo_instr_t *instr) {
@@ -203,9 +212,12 @@ static hr_status_t read_sdy(reader_t *reader, const hlo_instr_t *instr) {
   int count = annotated_count(instr);
   const spmd_sharding_t **shardings;
   if (!text.size || marker == SPMD_GROUP) return NULL;
-  if (!count) return read_device(reader, instr, text);
+  if (repeats_operand(instr, text)) return NULL;
+  if (!count) return is_call_of_host(instr) ? read_caller(reader, instr, text) : NULL;
   HR_TRY(HR_NEW_ARRAY(reader->program->arena, count + 1, &shardings));
   HR_TRY(spmd_read_shardings(&reader->meshes, text, count, shardings));
+  if (is_call_of_host(instr))
+    reader->program->computations[instr->parent->id].callers[instr->id] = shardings[0]->device + 1;
   for (int leaf = 0; leaf < count; leaf++)
     HR_TRY(set_value(reader, instr, leaf, shardings[leaf], SPMD_FROM_PROGRAM));
   return NULL;
@@ -408,6 +420,7 @@ static hr_status_t make_values(reader_t *reader) {
     const hlo_computation_t *computation = module->computations.data[c];
     if (!reader->control[c]) continue;
     HR_TRY(HR_NEW_ARRAY(&module->arena, computation->instrs.count, &computations[c].values));
+    HR_TRY(HR_NEW_ARRAY(&module->arena, computation->instrs.count, &computations[c].callers));
     for (size_t i = 0; i < computation->instrs.count; i++) {
       const hlo_instr_t *instr = computation->instrs.data[i];
       int leaves = hlo_shape_leaf_count(instr->shape), count = annotated_count(instr);

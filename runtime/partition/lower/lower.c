@@ -170,6 +170,7 @@ static bool has_arrays_only(const hlo_instr_t *instr) {
 static hr_status_t lower_operation(spmd_lower_t *lower, const hlo_instr_t *instr) {
   const spmd_rule_t *rule = NULL;
   spmd_choice_t choice;
+  if (spmd_calls_with_parts(instr)) return spmd_lower_call_with_parts(lower, instr);
   if (spmd_only_device(lower, instr) >= 0) return lower_whole(lower, instr);
   if (has_arrays_only(instr)) HR_TRY(spmd_lowering_rule(lower, instr, &rule));
   if (!rule || rule->factor_count > SPMD_CHOOSE_FACTORS ||

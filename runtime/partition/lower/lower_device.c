@@ -4,17 +4,37 @@
  *   conditional(partition-id == device) { the call } { zeros }
  *
  * and every result is gathered from all partitions, of which the device's part is kept, so that
- * its bits arrive as they are. Cost: partitions times the bytes of the results. Not handled: calls
- * inside of manual computations, which are made by every partition. */
+ * its bits arrive as they are. A callback that is made by every device with what it has of the
+ * operands (debug_callback, partitioned) gets them as they lie. Cost: partitions times the bytes of
+ * the results. Not handled: calls inside of manual computations, which are made by every partition.
+ */
 #include "partition/lower/lower.h"
 
 int64_t spmd_only_device(const spmd_lower_t *lower, const hlo_instr_t *instr) {
   const spmd_computation_t *all = lower->shared->program->computations;
   const spmd_computation_t *here = &all[instr->parent->id];
-  if (instr->op != HLO_CUSTOM_CALL || spmd_is_marker(instr) || here->manual_axes.count) return -1;
-  if (!here->values || !here->values[instr->id]) return -1;
-  const spmd_sharding_t *sharding = here->values[instr->id][0].sharding;
-  return sharding && sharding->device < lower->mesh->device_count ? sharding->device : -1;
+  if (instr->op != HLO_CUSTOM_CALL || here->manual_axes.count || !here->callers) return -1;
+  int64_t device = here->callers[instr->id] - 1;
+  return device < lower->mesh->device_count ? device : -1;
+}
+
+bool spmd_calls_with_parts(const hlo_instr_t *instr) {
+  return instr->op == HLO_CUSTOM_CALL && hr_str_is(hlo_attr_str(instr, HLO_ATTR_CUSTOM_CALL_TARGET),
+                                                   "xla_ffi_partitioned_python_cpu_callback");
+}
+
+hr_status_t spmd_lower_call_with_parts(spmd_lower_t *lower, const hlo_instr_t *instr) {
+  hlo_instr_t **operands;
+  HR_TRY(HR_NEW_ARRAY(lower->arena, instr->operand_count + 1, &operands));
+  for (int k = 0; k < instr->operand_count; k++) {
+    spmd_local_t *value = spmd_operand(lower, instr, k);
+    const spmd_sharding_t *wanted = value->forms ? value->forms->sharding : value->preferred;
+    bool is_partial = !wanted || wanted->unreduced.count;
+    operands[k] = is_partial ? spmd_use_whole(lower, value) : spmd_use(lower, value, wanted);
+  }
+  hlo_instr_t *call = spmd_emit_like(&lower->emit, instr, operands, instr->shape);
+  spmd_define_results(lower, instr, call, NULL);
+  return NULL;
 }
 
 /* A computation of one parameter, the tuple of the operands. */
