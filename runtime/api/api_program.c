@@ -46,6 +46,7 @@ static hr_status_t connect_peers(hlorun_program_t *program, bool mpmd, bool unpr
 /* Signature of exec_machine_options_t.attach_comm. */
 static hr_status_t attach_peers(op_env_t *env, void *context) {
   hlorun_program_t *program = context;
+  tp_flip_begin();
   exec_channels_attach(env, program->channels);
   exec_feeds_attach(env, program->feeds);
   HR_TRY(exec_comm_attach(env, &program->client->comm));
@@ -60,6 +61,7 @@ static hr_status_t make_verify(hlorun_program_t *program) {
                                    .comm = &client->comm,
                                    .channels = program->channels,
                                    .watch = client->watch};
+  if (client->comm.groups) tp_groups_check_messages(client->comm.groups);
   return exec_verify_create(&options, &program->verify);
 }
 
@@ -178,6 +180,8 @@ static compiler_options_t compiler_options(const hlorun_program_t *program,
       .probe = find_probe(options),
       .mesh = options->mesh,
       .sharding = options->sharding,
+      .carried = options->carried,
+      .carried_count = options->carried_count,
       .workers_context = &program->client->pool,
       .may_open_early =
           program->client->options.threads != 1 && program->client->endpoint->world_size == 1};

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/cli_sandbox.h"
 #include "cli/cli_endings.h"
 #include "cli/cli_python.h"
 #include "ir/print.h"
@@ -218,6 +219,7 @@ hr_status_t cli_convert(const cli_arguments_t *arguments) {
   HR_TRY(target_form(options, &form));
   if (hr_option_text(options, HR_OPTION_TARGET_VERSION) && form != TO_MLIRBC)
     return hr_error(HR_USAGE, "--target-version is of --to=mlirbc alone");
+  HR_TRY(cli_sandbox_enter(options));
   HR_TRY(hr_buffer_map_file(path, &bytes));
   hr_status_t st = convert_bytes(options, form, path, bytes);
   hr_buffer_release(bytes);

@@ -51,6 +51,12 @@ static hr_status_t count_slots(const char *hosts, int *out_slots) {
 }
 
 /* -n, else all slots of the hosts, else what the program names. */
+/* As many as the program names; a program that is not trusted is not read outside of the sandbox.
+ */
+static int default_processes(const hr_options_t *options) {
+  return hr_option_is_given(options, HR_OPTION_SANDBOX) ? 1 : cli_grid_world(options);
+}
+
 static hr_status_t count_processes(const hr_options_t *options, int *out_processes) {
   const hr_option_given_t *given = hr_option_find(options, HR_OPTION_PROCESSES);
   const char *hosts = hr_option_text(options, HR_OPTION_HOSTS);
@@ -59,7 +65,7 @@ static hr_status_t count_processes(const hr_options_t *options, int *out_process
   if (given)
     *out_processes = (int)given->integer;
   else
-    *out_processes = hosts ? slots : cli_grid_world(options);
+    *out_processes = hosts ? slots : default_processes(options);
   return NULL;
 }
 

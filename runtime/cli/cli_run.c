@@ -19,6 +19,7 @@
 #include "cli/cli_programs.h"
 #include "cli/cli_restart.h"
 #include "cli/cli_run_parts.h"
+#include "cli/cli_sandbox.h"
 #include "cli/cli_signals.h"
 #include "cli/cli_stop.h"
 #include "cli/cli_trace.h"
@@ -89,6 +90,7 @@ static hr_status_t open_client(cli_run_t *run) {
   HR_TRY(cli_trace_options(run->options, &options));
   if (hr_option_int(run->options, HR_OPTION_PROCESSES, 0) == 1) options.world = HLORUN_WORLD_SINGLE;
   HR_TRY(hlorun_client_create(&options, &run->client));
+  HR_TRY(cli_sandbox_close(run->options));
   run->rank = hlorun_client_rank(run->client);
   run->world = hlorun_client_world_size(run->client);
   hr_status_t st = cli_signals_watch(run->client);
@@ -124,6 +126,8 @@ static hr_status_t load_program(cli_run_t *run) {
   options.probe = hr_option_text(run->options, HR_OPTION_PROBE);
   options.mesh = hr_option_text(run->options, HR_OPTION_MESH);
   options.sharding = hr_option_text(run->options, HR_OPTION_SHARDING);
+  options.carried = (const int(*)[2])run->carry.data;
+  options.carried_count = (int)run->carry.count;
   options.probe_dir = hr_option_text(run->options, HR_OPTION_DUMP);
   options.infeed = hr_option_text(run->options, HR_OPTION_INFEED);
   options.outfeed = hr_option_text(run->options, HR_OPTION_OUTFEED);
@@ -170,10 +174,10 @@ static hr_status_t prepare(cli_run_t *run) {
   const hr_options_t *options = run->options;
   HR_TRY(cli_signature_init(&run->signature, run->program));
   HR_TRY(make_lists(run));
-  HR_TRY(cli_carry_from_options(options, &run->signature, &run->carry));
-  int partitions = hlorun_program_num_partitions(run->program);
-  HR_TRY(cli_feed_create(options, &run->signature, run->rank / partitions,
-                         hlorun_program_num_replicas(run->program), &run->feed));
+  HR_TRY(cli_carry_check(&run->carry, &run->signature));
+  HR_TRY(cli_feed_create(options, &run->signature, run->rank,
+                         hlorun_program_num_replicas(run->program),
+                         hlorun_program_num_partitions(run->program), &run->feed));
   HR_TRY(decide_steps(run));
   HR_TRY(cli_progress_init(&run->progress, options, &run->signature, run->steps * run->repeats,
                            run->rank == 0));
@@ -243,6 +247,7 @@ static hr_status_t run_steps(cli_run_t *run, bool last_repeat) {
 /* Up to the steps failures are agreed upon; in them they cannot be. */
 static hr_status_t run_all(cli_run_t *run) {
   HR_TRY(open_client(run));
+  HR_TRY(cli_agree(run->client, cli_carry_from_options(run->options, &run->carry)));
   HR_TRY(load_program(run));
   HR_TRY(cli_agree(run->client, prepare(run)));
   HR_TRY(cli_agree(run->client, resume(run)));
@@ -289,6 +294,7 @@ hr_status_t cli_run(const cli_arguments_t *arguments) {
     return cli_launch_run(processes, hr_option_text(options, HR_OPTION_HOSTS), arguments->all_argc,
                           arguments->all_argv);
   HR_TRY(cli_log_dir_open(options, tp_launcher_world_size() > 0 ? tp_launcher_rank() : 0));
+  HR_TRY(cli_sandbox_open(options));
   HR_TRY(cli_limits_apply(options));
   cli_run_t run = {.options = options};
   hr_status_t st = run_all(&run);

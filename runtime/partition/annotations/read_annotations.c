@@ -395,7 +395,12 @@ static hr_status_t read_assignment(reader_t *reader, hr_str_t text) {
   hr_str_t list = {equals + 1, (size_t)(text.data + text.size - equals - 1)};
   int rank = hlo_shape_leaf(instr->shape, leaf)->rank;
   HR_TRY(spmd_read_option_sharding(&reader->meshes, list, rank, &sharding));
-  return set_value(reader, instr, leaf, sharding, SPMD_FROM_USER);
+  hr_status_t st = set_value(reader, instr, leaf, sharding, SPMD_FROM_USER);
+  if (hr_status_code(st) != HR_INVALID) return st;
+  hr_status_t usage = hr_error(HR_USAGE, "option --sharding: \"%.*s\": %s", HR_STR_ARGS(text),
+                               hr_status_message(st));
+  hr_status_release(st);
+  return usage;
 }
 
 static hr_status_t read_options(reader_t *reader) {
@@ -452,7 +457,10 @@ static hr_status_t read_all(reader_t *reader) {
 
 hr_status_t spmd_read_annotations(hlo_module_t *module, const spmd_options_t *options,
                                   spmd_program_t *out_program) {
-  *out_program = (spmd_program_t){.module = module, .arena = &module->arena};
+  *out_program = (spmd_program_t){.module = module,
+                                  .arena = &module->arena,
+                                  .carried = options->carried,
+                                  .carried_count = options->carried_count};
   reader_t reader = {.module = module,
                      .options = options,
                      .program = out_program,

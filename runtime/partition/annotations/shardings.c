@@ -323,6 +323,10 @@ static hr_status_t read_option_dim(const spmd_meshes_t *meshes, spmd_scan_t *sca
       if (hr_str_equal(meshes->mesh->axis_names[a], name)) axis = a;
     int source = axis < 0 ? spmd_meshes_find(meshes, HR_STR("mesh")) : -1;
     bool has_size_1 = source >= 0 && axis_named(&meshes->sources.data[source], name) >= 0;
+    if (axis < 0 && !has_size_1 && !meshes->sources.count)
+      return hr_error(
+          HR_USAGE, "option --sharding: \"%.*s\" of a program without a mesh: give one with --mesh",
+          HR_STR_ARGS(name));
     if (axis < 0 && !has_size_1)
       return hr_error(HR_USAGE, "option --sharding: the mesh has no axis \"%.*s\"",
                       HR_STR_ARGS(name));

@@ -293,6 +293,15 @@ static hr_status_t store_boundaries(prop_graph_t *graph) {
   return NULL;
 }
 
+/* What is carried to the next step is cut as it enters that one. */
+static void match_carried(const spmd_program_t *program, int param_count, int result_count,
+                          const spmd_sharding_t *const *params, const spmd_sharding_t **results) {
+  for (int i = 0; i < program->carried_count; i++) {
+    const int *pair = program->carried[i];
+    if (pair[0] < result_count && pair[1] < param_count) results[pair[0]] = params[pair[1]];
+  }
+}
+
 static hr_status_t store_entry(prop_graph_t *graph) {
   spmd_program_t *program = graph->program;
   const hlo_computation_t *entry = program->module->entry;
@@ -308,6 +317,7 @@ static hr_status_t store_entry(prop_graph_t *graph) {
     for (int leaf = 0; leaf < hlo_shape_leaf_count(entry->params.data[k]->shape); leaf++)
       params[count++] = values[entry->params.data[k]->id][leaf].sharding;
   for (int leaf = 0; leaf < leaves; leaf++) results[leaf] = values[entry->root->id][leaf].sharding;
+  match_carried(program, count, leaves, params, results);
   program->param_shardings = params;
   program->result_shardings = results;
   return NULL;
