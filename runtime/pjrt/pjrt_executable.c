@@ -7,12 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/api_partitioned.h"
 #include "base/mem.h"
-#include "ops/rules/verify.h"
-#include "partition/program.h"
 #include "pjrt/pjrt_api.h"
-#include "proto/hlo_proto.h"
-#include "read/read.h"
 
 #define MAGIC "HLORUNX1"
 #define MAGIC_SIZE ((size_t)8)
@@ -128,39 +125,12 @@ hr_status_t pjrt_executable_output_memory_kinds(pjrt_texts_args_t *args) {
   return NULL;
 }
 
-/* Names of instructions are unique in a computation; XLA wants them unique in the module. */
-static hr_status_t rename_instrs(hlo_module_t *module) {
-  for (size_t c = 0; c < module->computations.count; c++) {
-    hlo_computation_t *computation = module->computations.data[c];
-    for (size_t i = 0; i < computation->instrs.count && computation != module->entry; i++) {
-      hlo_instr_t *instr = computation->instrs.data[i];
-      const char *name;
-      HR_TRY(hr_arena_printf(&module->arena, &name, "%.*s.c%d", HR_STR_ARGS(instr->name),
-                             (int)computation->id));
-      instr->name = hr_str_from(name);
-    }
-  }
-  return NULL;
-}
-
-/* Reads the program again and makes that of one partition, as HloModuleProtoWithConfig. */
-static hr_status_t write_partitioned(pjrt_executable_t *executable) {
-  hr_buffer_t *bytes = NULL, *proto = NULL;
-  hlo_module_t *module = NULL;
-  spmd_options_t options = {.device_count = executable->world->count};
-  hr_status_t st = hr_buffer_wrap((void *)executable->code.data, executable->code.size, false, NULL,
-                                  NULL, &bytes);
-  if (!st) st = read_module("<jax>", bytes, &module);
-  if (!st) st = hlo_verify(module);
-  if (!st) st = spmd_run(module, &options);
-  if (!st) st = rename_instrs(module);
-  if (!st) st = write_hlo_proto(module, HLO_PROTO_WITH_CONFIG, &proto);
-  if (!st)
-    st = hr_arena_str(&executable->arena, (hr_str_t){hr_buffer_data(proto), hr_buffer_size(proto)},
-                      &executable->partitioned);
+static hr_status_t keep_partitioned(pjrt_executable_t *executable) {
+  hr_buffer_t *proto = NULL;
+  HR_TRY(api_partitioned(executable->code, executable->world->count, &proto));
+  hr_str_t bytes = {hr_buffer_data(proto), hr_buffer_size(proto)};
+  hr_status_t st = hr_arena_str(&executable->arena, bytes, &executable->partitioned);
   hr_buffer_release(proto);
-  hlo_module_destroy(module);
-  hr_buffer_release(bytes);
   return st;
 }
 
@@ -175,7 +145,7 @@ hr_status_t pjrt_executable_optimized_program(pjrt_optimized_args_t *args) {
   if (is_global) {
     pthread_mutex_lock(&args->executable->client->mutex);
     hr_status_t st = NULL;
-    if (!args->executable->partitioned.size) st = write_partitioned(args->executable);
+    if (!args->executable->partitioned.size) st = keep_partitioned(args->executable);
     pthread_mutex_unlock(&args->executable->client->mutex);
     HR_TRY(st);
     code = args->executable->partitioned;
