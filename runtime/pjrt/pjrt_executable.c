@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/api_partitioned.h"
 #include "base/mem.h"
 #include "pjrt/pjrt_api.h"
 
@@ -122,37 +121,6 @@ hr_status_t pjrt_executable_output_memory_kinds(pjrt_texts_args_t *args) {
   args->items = executable->result_memory_kinds;
   args->sizes = executable->result_memory_kind_sizes;
   args->count = (size_t)executable->result_count;
-  return NULL;
-}
-
-static hr_status_t keep_partitioned(pjrt_executable_t *executable) {
-  hr_buffer_t *proto = NULL;
-  HR_TRY(api_partitioned(executable->code, executable->world->count, &proto));
-  hr_str_t bytes = {hr_buffer_data(proto), hr_buffer_size(proto)};
-  hr_status_t st = hr_arena_str(&executable->arena, bytes, &executable->partitioned);
-  hr_buffer_release(proto);
-  return st;
-}
-
-/* The program of one partition; on a single device, as it was given. */
-hr_status_t pjrt_executable_optimized_program(pjrt_optimized_args_t *args) {
-  PJRT_NOT_NULL(args->executable);
-  PJRT_NOT_NULL(args->program);
-  hr_str_t code = args->executable->code;
-  bool is_global = args->executable->options.num_partitions > 1;
-  args->program->format = is_global ? "hlo_with_config" : "mlir";
-  args->program->format_size = strlen(args->program->format);
-  if (is_global) {
-    pthread_mutex_lock(&args->executable->client->mutex);
-    hr_status_t st = NULL;
-    if (!args->executable->partitioned.size) st = keep_partitioned(args->executable);
-    pthread_mutex_unlock(&args->executable->client->mutex);
-    HR_TRY(st);
-    code = args->executable->partitioned;
-  }
-  if (args->program->code && args->program->code_size >= code.size)
-    memcpy(args->program->code, code.data, code.size);
-  args->program->code_size = code.size;
   return NULL;
 }
 
