@@ -8,8 +8,10 @@
 
 #include "ops/query/custom_ffi.h"
 
+/* Handlers that were built with the framework may take an error for the framework's own object, a
+ * status word that is freed with it: (code << 2) + 1 is one without a message (absl::Status). */
 struct ffi_error {
-  int code;
+  uintptr_t status;
   char message[];
 };
 
@@ -25,7 +27,7 @@ static ffi_error_t *make_error(int code, const char *message) {
   size_t size = strlen(message) + 1;
   ffi_error_t *error = malloc(sizeof *error + size);
   if (!error) abort(); /* there is no way to say so */
-  error->code = code;
+  error->status = ((uintptr_t)code << 2) + 1;
   memcpy(error->message, message, size);
   return error;
 }
@@ -162,8 +164,8 @@ hr_status_t custom_ffi_status(ffi_error_t *error, const char *target) {
       [8] = HR_NO_MEMORY, [12] = HR_UNSUPPORTED, [14] = HR_UNAVAILABLE};
   if (!error) return NULL;
   hr_code_t code = HR_INTERNAL;
-  if (error->code > 0 && error->code < (int)(sizeof codes / sizeof *codes) && codes[error->code])
-    code = codes[error->code];
+  size_t given = error->status >> 2;
+  if (given < sizeof codes / sizeof *codes && codes[given]) code = codes[given];
   hr_status_t st = hr_error(code, "%s", error->message);
   free(error);
   return hr_status_note(st, "while calling %s", target);
