@@ -8,9 +8,10 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "cli/cli.h"
-#include "cli/cli_sandbox.h"
+#include "cli/cli_bundle.h"
 #include "cli/cli_endings.h"
 #include "cli/cli_python.h"
+#include "cli/cli_sandbox.h"
 #include "ir/print.h"
 #include "mlir/bytecode/bytecode.h"
 #include "mlir/text/mlir_print.h"
@@ -206,10 +207,24 @@ static hr_status_t convert_bytes(const hr_options_t *options, form_t form, const
   return st;
 }
 
+/* A folder stands for the program in it. */
+static hr_status_t convert_file(const hr_options_t *options, form_t form, const char *path) {
+  hr_arena_t arena;
+  hr_buffer_t *bytes = NULL;
+  const char *inner;
+  hr_arena_init(&arena);
+  hr_status_t st = cli_bundle_program(&arena, path, &inner);
+  if (!st && inner) path = inner;
+  if (!st) st = hr_buffer_map_file(path, &bytes);
+  if (!st) st = convert_bytes(options, form, path, bytes);
+  hr_buffer_release(bytes);
+  hr_arena_deinit(&arena);
+  return st;
+}
+
 /* One program at a time; the form is known before the file is read. */
 hr_status_t cli_convert(const cli_arguments_t *arguments) {
   const hr_options_t *options = &arguments->options;
-  hr_buffer_t *bytes;
   hr_mem_any_machine(true); /* nothing runs here */
   if (options->operands.count != 1)
     return hr_error(HR_USAGE, "convert takes one program, found %zu; see hlorun convert --help",
@@ -220,8 +235,5 @@ hr_status_t cli_convert(const cli_arguments_t *arguments) {
   if (hr_option_text(options, HR_OPTION_TARGET_VERSION) && form != TO_MLIRBC)
     return hr_error(HR_USAGE, "--target-version is of --to=mlirbc alone");
   HR_TRY(cli_sandbox_enter(options));
-  HR_TRY(hr_buffer_map_file(path, &bytes));
-  hr_status_t st = convert_bytes(options, form, path, bytes);
-  hr_buffer_release(bytes);
-  return st;
+  return convert_file(options, form, path);
 }
