@@ -284,7 +284,7 @@ const op_native_t native_cholesky = {"cholesky", prepare_cholesky, run_cholesky}
 /* --- triangular solve --- */
 
 #define FEW_ROWS 32
-#define SIDES_UNIT 16 /* right-hand sides of a part: a multiple of it */
+#define SIDES_UNIT 64 /* right-hand sides of a part: a multiple of it */
 
 typedef struct solve_native {
   linalg_routines_t routines;
