@@ -3,8 +3,8 @@
  * widened to f32 in registers, so that weights of fewer bits take less time.
  *
  *   rows      rows of b are dense: b is read from end to end, some rows at a time, and the result,
- *             which stays in the first cache, is updated; long stretches suit the prefetcher, and
- *             short ones are asked for in the order of memory, or (f32) read one by one
+ *             which stays in the first cache, is updated; long stretches suit the prefetcher, short
+ *             ones are read one by one, or (s8) asked for in the order of memory
  *   columns   columns of b are dense: a sum for each row and column
  *
  * Terms are added in ascending order (rows), or in lanes (columns), whatever part of the columns a

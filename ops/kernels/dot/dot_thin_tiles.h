@@ -98,7 +98,7 @@ THIN_INLINE void SIMD_VECTOR_NAME(stream_rows)(int m, thin_type_t type, const th
   int64_t whole = begin + (end - begin) / LANES * LANES, p = 0;
   const char *b = job->b;
   bool is_long = m > 2 || job->b_row_bytes > THIN_SHORT_BYTES;
-  bool ahead = m <= 2 && !is_long && type != THIN_F32;
+  bool ahead = m <= 2 && !is_long && type == THIN_S8; /* others wait for memory */
   for (; ahead && p + THIN_TERMS <= job->k; p += THIN_TERMS, b += THIN_TERMS * job->b_row_bytes)
     SIMD_VECTOR_NAME(add_terms)(m, THIN_TERMS, type, true, job, b, p, begin, whole);
   for (; is_long && p + THIN_TERMS <= job->k; p += THIN_TERMS, b += THIN_TERMS * job->b_row_bytes)
