@@ -3,7 +3,8 @@
  * widened to f32 in registers, so that weights of fewer bits take less time.
  *
  *   rows      rows of b are dense: b is read from end to end, some rows at a time, and the result,
- *             which stays in the first cache, is updated; long stretches suit the prefetcher
+ *             which stays in the first cache, is updated; long stretches suit the prefetcher, short
+ *             ones are read one by one, or (s8) asked for in the order of memory
  *   columns   columns of b are dense: a sum for each row and column
  *
  * Terms are added in ascending order (rows), or in lanes (columns), whatever part of the columns a
@@ -22,7 +23,8 @@
 
 #define THIN_TERMS 4             /* rows of b at a time */
 #define THIN_PREFETCH_BYTES 2048 /* asked for before they are used, where rows are short */
-#define THIN_SHORT_BYTES 8192    /* rows up to this size are read one by one */
+#define THIN_SHORT_BYTES 8192    /* rows up to this size are short */
+#define THIN_AHEAD_BYTES 4096    /* asked for ahead of short rows that are read some at a time */
 
 typedef enum thin_type { THIN_F32, THIN_BF16, THIN_S8, THIN_TYPES } thin_type_t;
 
@@ -35,6 +37,11 @@ typedef struct thin_job {
   int64_t b_bytes;     /* size of an element */
   int64_t b_row_bytes, b_col_bytes;
 } thin_job_t;
+
+static inline int64_t thin_bytes(thin_type_t type) {
+  if (type == THIN_F32) return 4;
+  return type == THIN_S8 ? 1 : 2;
+}
 
 /* One element of b as f32; bf16 is the high half of an f32. */
 static inline float thin_element(thin_type_t type, const char *from) {

@@ -12,7 +12,7 @@
 
 /* Triangles of at most this size are solved by lu.h. */
 #define FEW_ROWS 32
-#define SIDES_UNIT 16 /* right-hand sides of a part: a multiple of it */
+#define SIDES_UNIT 64 /* right-hand sides of a part: a multiple of it */
 
 typedef struct solve_native {
   blas_routines_t routines;
