@@ -184,27 +184,36 @@ void exec_feeds_attach(op_env_t *env, exec_feeds_t *feeds) {
 
 /* --- life --- */
 
-/* What the program's infeeds accept: leaves without tokens, one list per instruction. */
+/* Shapes of infeeds while they are found: outside the arena, freed by list_shapes. */
+typedef HR_VEC(feed_shape_t) shape_list_t;
+
+/* Appends what an infeed accepts: the leaves of its data without tokens. */
+static hr_status_t add_shape(exec_feeds_t *feeds, const hlo_instr_t *infeed, shape_list_t *list) {
+  const hlo_shape_t *shape = infeed->shape->elements[0];
+  feed_shape_t one = {0};
+  HR_TRY(HR_NEW_ARRAY(&feeds->arena, hlo_shape_leaf_count(shape), &one.leaves));
+  for (int k = 0; k < hlo_shape_leaf_count(shape); k++)
+    if (hlo_shape_leaf(shape, k)->dtype != HR_TOKEN)
+      one.leaves[one.leaf_count++] = hlo_shape_leaf(shape, k);
+  HR_VEC_PUSH(list, one);
+  return NULL;
+}
+
+/* What the program's infeeds accept, one entry per instruction, in the arena. */
 static hr_status_t list_shapes(exec_feeds_t *feeds, feed_shapes_t *shapes) {
   const hlo_module_t *module = feeds->options.plan->module;
-  HR_VEC(feed_shape_t) list = {0};
-  for (size_t c = 0; c < module->computations.count; c++)
-    for (size_t i = 0; i < module->computations.data[c]->instrs.count; i++) {
-      const hlo_instr_t *instr = module->computations.data[c]->instrs.data[i];
-      if (instr->op != HLO_INFEED) continue;
-      const hlo_shape_t *shape = instr->shape->elements[0];
-      feed_shape_t one = {0};
-      HR_TRY(HR_NEW_ARRAY(&feeds->arena, hlo_shape_leaf_count(shape), &one.leaves));
-      for (int k = 0; k < hlo_shape_leaf_count(shape); k++)
-        if (hlo_shape_leaf(shape, k)->dtype != HR_TOKEN)
-          one.leaves[one.leaf_count++] = hlo_shape_leaf(shape, k);
-      HR_VEC_PUSH(&list, one);
-    }
-  void *shape_list = NULL;
-  hr_status_t st = list.count ? hr_arena_copy(&feeds->arena, list.data,
-                                              list.count * sizeof *list.data, &shape_list)
-                              : NULL;
-  *shapes = (feed_shapes_t){list.count, shape_list};
+  shape_list_t list = {0};
+  void *copy = NULL;
+  hr_status_t st = NULL;
+  for (size_t c = 0; c < module->computations.count && !st; c++) {
+    const hlo_computation_t *computation = module->computations.data[c];
+    for (size_t i = 0; i < computation->instrs.count && !st; i++)
+      if (computation->instrs.data[i]->op == HLO_INFEED)
+        st = add_shape(feeds, computation->instrs.data[i], &list);
+  }
+  if (!st && list.count)
+    st = hr_arena_copy(&feeds->arena, list.data, list.count * sizeof *list.data, &copy);
+  if (!st) *shapes = (feed_shapes_t){list.count, copy};
   HR_VEC_FREE(&list);
   return st;
 }

@@ -44,10 +44,14 @@ static const attr_field_t attr_fields[] = {
 };
 #define ATTR_FIELD_COUNT (sizeof attr_fields / sizeof *attr_fields)
 
+/* HLO_OPCODE_COUNT in a row stands for every op. If several rows match, find_attr_field takes the
+ * first. */
 static bool field_applies_to_op(const attr_field_t *field, hlo_opcode_t op) {
   return field->op == HLO_OPCODE_COUNT || field->op == op;
 }
 
+/* The row that carries an attribute of an op; NULL: the attribute has no field of its own in
+ * HloInstructionProto. Cost: a scan of the table. */
 static const attr_field_t *find_attr_field(hlo_opcode_t op, hlo_attr_key_t key) {
   for (size_t i = 0; i < ATTR_FIELD_COUNT; i++)
     if (attr_fields[i].key == key && field_applies_to_op(&attr_fields[i], op))
@@ -75,6 +79,8 @@ static void upgrade_old_fields(proto_draft_t *draft) {
   if (draft->op == HLO_SCAN && !in->num_carries) in->num_carries = draft->operand_count / 2;
 }
 
+/* Refuses numbers outside the table of the enum: printers index the table with the value and do
+ * not check it again. */
 static hr_status_t check_enum(hlo_attr_key_t key, int64_t value) {
   const hlo_attr_info_t *info = &hlo_attr_table[key];
   if (value >= 0 && value < hlo_enum_table[info->enum_id].count) return NULL;

@@ -17,6 +17,8 @@
 static bool is_name_start(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
+/* Characters that HLO text allows after the first one of a name: those of the first, digits, '-'
+ * and '.'. */
 static bool is_name_char(char c) {
   return is_name_start(c) || (c >= '0' && c <= '9') || c == '-' || c == '.';
 }

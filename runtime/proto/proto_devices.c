@@ -64,6 +64,7 @@ static hr_status_t read_mesh(proto_reader_t *p, proto_list_t pieces, hlo_mesh_t 
   return NULL;
 }
 
+/* MeshProto: axes in order, then the order of devices, as explicit ids or as a transposed iota. */
 static void write_mesh(hr_strbuf_t *out, uint32_t number, const hlo_mesh_t *mesh) {
   size_t opened = proto_open(out, number);
   for (int a = 0; a < mesh->axis_count; a++) {
@@ -111,6 +112,8 @@ static hr_status_t read_axes(proto_reader_t *p, proto_list_t list, const hlo_mes
   return NULL;
 }
 
+/* AxisRefProto: the axis by its index in the mesh, not by name. A size of 0 in the IR means the
+ * whole axis, which has no sub_axis_info. */
 static void write_axis(hr_strbuf_t *out, uint32_t number, const hlo_axis_ref_t *ref) {
   size_t opened = proto_open(out, number);
   proto_put_int(out, PROTO_axis_ref_mesh_axis_index, ref->axis);
@@ -206,6 +209,7 @@ hr_status_t proto_read_groups(proto_reader_t *p, const proto_instr_t *in,
                           groups);
 }
 
+/* IotaReplicaGroupListProto: groups x size, and the transposed iota that lists the members. */
 static void write_iota_groups(hr_strbuf_t *out, const hlo_groups_t *groups) {
   size_t opened = proto_open(out, PROTO_instr_iota_device_list);
   proto_put_int(out, PROTO_iota_device_list_num_replica_groups, groups->iota_tile.data[0]);
@@ -216,6 +220,8 @@ static void write_iota_groups(hr_strbuf_t *out, const hlo_groups_t *groups) {
   proto_close(out, opened);
 }
 
+/* Writes the current field of each form, so that the text printed after a round trip has the same
+ * notation. The older repeated field replica_groups is only read. */
 void proto_write_groups(hr_strbuf_t *out, const hlo_groups_t *groups) {
   if (groups->form == HLO_GROUPS_IOTA) {
     write_iota_groups(out, groups);
@@ -237,6 +243,7 @@ void proto_write_groups(hr_strbuf_t *out, const hlo_groups_t *groups) {
 
 /* Shardings ------------------------------------------------------------------------------------ */
 
+/* OpMetadata of a sharding: one for each op that it was merged from. */
 static hr_status_t read_metadata_list(proto_reader_t *p, proto_list_t list, hlo_sharding_t *s) {
   hlo_metadata_t *metadata;
   HR_TRY(HR_NEW_ARRAY(p->arena, list.count, &metadata));
@@ -355,6 +362,8 @@ static hr_status_t read_leaf(proto_reader_t *p, const proto_sharding_t *in, hlo_
   return read_metadata_list(p, in->metadata, s);
 }
 
+/* A tuple sharding lists its leaves flat, in the order of the flattened shape; a leaf that is
+ * itself a tuple is refused by read_leaf, which bounds the recursion. */
 static hr_status_t read_tuple(proto_reader_t *p, proto_list_t list, hlo_sharding_t *tuple) {
   const hlo_sharding_t **elements;
   HR_TRY(HR_NEW_ARRAY(p->arena, list.count, &elements));
@@ -389,6 +398,7 @@ static void write_metadata_list(hr_strbuf_t *out, uint32_t number, const hlo_sha
   for (int i = 0; i < s->metadata_count; i++) proto_write_metadata(out, number, &s->metadata[i]);
 }
 
+/* Every axis of the mesh, whole: what lists_all_axes recognizes. */
 static void write_all_axes(hr_strbuf_t *out, uint32_t number, const hlo_mesh_t *mesh) {
   for (int a = 0; a < mesh->axis_count; a++) write_axis(out, number, &(hlo_axis_ref_t){.axis = a});
 }
@@ -432,6 +442,7 @@ static void write_tiles(hr_strbuf_t *out, const hlo_sharding_t *s) {
   write_permutation(out, PROTO_sharding_iota_transpose_perm, s->iota.dims, s->iota.permutation);
 }
 
+/* OpSharding. A named one has no type; the shard group fields belong to both forms. */
 void proto_write_sharding(hr_strbuf_t *out, uint32_t number, const hlo_sharding_t *s) {
   size_t opened = proto_open(out, number);
   if (s->named) {

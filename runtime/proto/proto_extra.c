@@ -49,6 +49,7 @@ hr_status_t proto_read_metadata(proto_reader_t *p, proto_list_t pieces, hlo_meta
   return proto_ints(p->arena, in.profile_type, &m->profile_type);
 }
 
+/* OpMetadata. Empty strings and zeros are left out, so that an absent field stays absent. */
 void proto_write_metadata(hr_strbuf_t *out, uint32_t number, const hlo_metadata_t *m) {
   size_t opened = proto_open(out, number);
   proto_put_bytes(out, PROTO_metadata_op_type, m->op_type);
@@ -92,6 +93,8 @@ hr_status_t proto_read_pairs(proto_reader_t *p, proto_list_t pieces, hlo_name_va
   return NULL;
 }
 
+/* FrontendAttributes: a protobuf map, on the wire a repeated message of key and value. Both are
+ * written even if empty. The order of the IR is kept. */
 void proto_write_pairs(hr_strbuf_t *out, uint32_t number, const hlo_name_values_t *pairs) {
   size_t opened = proto_open(out, number);
   for (int i = 0; i < pairs->count; i++) {
@@ -127,6 +130,7 @@ static hr_status_t read_statistics(proto_reader_t *p, proto_list_t pieces,
   return NULL;
 }
 
+/* StatisticsViz: named figures of a profile and the index of the one that viewers show. */
 static void write_statistics(hr_strbuf_t *out, const hlo_statistics_t *statistics) {
   size_t opened = proto_open(out, PROTO_instr_statistics);
   proto_put_int(out, PROTO_statistics_stat_index_to_visualize, statistics->visualizing_index);
@@ -237,6 +241,8 @@ static hr_status_t read_origin(proto_reader_t *p, proto_list_t pieces, const hlo
       (long)(walk->count - walk->next));
 }
 
+/* One leaf of the tree: `path` leads to it in the shape of this instruction. A leaf without an
+ * original array is one whose origin is unknown. */
 static void write_origin_leaf(hr_strbuf_t *out, const hlo_origin_t *leaf, hr_ints_t path) {
   size_t opened = proto_open(out, PROTO_original_value_elements);
   proto_put_ints(out, PROTO_original_element_shape_index, path);
@@ -262,6 +268,8 @@ static void write_origin_tree(hr_strbuf_t *out, const hlo_origin_t *origin, int6
   }
 }
 
+/* OriginalValueProto: the tree flattened to leaves in depth-first order. A synthetic call has
+ * none. */
 static void write_origin(hr_strbuf_t *out, const hlo_origin_t *origin) {
   int64_t path[PROTO_DEPTH_MAX];
   size_t opened = proto_open(out, PROTO_instr_original_value);
@@ -376,6 +384,7 @@ hr_status_t proto_read_extra(proto_reader_t *p, const proto_draft_t *draft,
   return NULL;
 }
 
+/* Predecessors by id as packed varints. */
 static void write_control(hr_strbuf_t *out, const hlo_extra_t *extra) {
   size_t opened = proto_open(out, PROTO_instr_control_predecessor_ids);
   for (int i = 0; i < extra->control_count; i++)
@@ -383,6 +392,7 @@ static void write_control(hr_strbuf_t *out, const hlo_extra_t *extra) {
   proto_close(out, opened);
 }
 
+/* Inverse of proto_read_extra: writes only what is set. */
 void proto_write_extra(hr_strbuf_t *out, const hlo_extra_t *extra) {
   if (extra->sharding) proto_write_sharding(out, PROTO_instr_sharding, extra->sharding);
   if (extra->frontend_attributes.count)

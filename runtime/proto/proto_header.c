@@ -47,6 +47,8 @@ static hr_status_t read_donors(proto_reader_t *p, proto_list_t pieces, hlo_alias
   return NULL;
 }
 
+/* HloInputOutputAliasProto: outputs that share memory with a parameter, each side by parameter
+ * number and shape index. */
 static void write_aliases(hr_strbuf_t *out, const hlo_aliasing_t *aliasing) {
   if (!aliasing->count) return;
   size_t opened = proto_open(out, PROTO_module_input_output_alias);
@@ -62,6 +64,8 @@ static void write_aliases(hr_strbuf_t *out, const hlo_aliasing_t *aliasing) {
   proto_close(out, opened);
 }
 
+/* HloBufferDonorProto: parameters whose memory the program may reuse, without an output yet. Its
+ * field of entries has the number of that of the aliases. */
 static void write_donors(hr_strbuf_t *out, const hlo_aliasing_t *donors) {
   if (!donors->count) return;
   size_t opened = proto_open(out, PROTO_module_buffer_donor);
@@ -76,6 +80,7 @@ static void write_donors(hr_strbuf_t *out, const hlo_aliasing_t *donors) {
 
 /* Stack frames --------------------------------------------------------------------------------- */
 
+/* File and function are 1-based indices into the tables of names; 0 means none. */
 static hr_status_t read_locations(proto_reader_t *p, proto_list_t list,
                                   hlo_stack_frames_t *frames) {
   hlo_file_location_t *locations;
@@ -143,6 +148,8 @@ static void write_location(hr_strbuf_t *out, const hlo_file_location_t *l) {
   proto_close(out, opened);
 }
 
+/* StackFrameIndexProto: tables that refer to each other by 1-based ids, so empty names are written
+ * too: one left out would move the ids that follow. */
 static void write_stack_frames(hr_strbuf_t *out, const hlo_stack_frames_t *f) {
   size_t opened = proto_open(out, PROTO_module_stack_frame_index);
   for (int i = 0; i < f->file_count; i++)
@@ -279,6 +286,7 @@ static hr_status_t print_recovery(proto_reader_t *p, proto_list_t entries, hr_st
   return hr_strbuf_finish(text);
 }
 
+/* The table is kept as the text that HLO text has for it: no pass reads its parts. */
 static hr_status_t read_recovery(proto_reader_t *p, proto_list_t pieces) {
   proto_recovery_table_t in;
   hr_strbuf_t text;

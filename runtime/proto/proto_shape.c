@@ -138,11 +138,14 @@ static void write_levels(hr_strbuf_t *out, hr_str_t levels) {
   proto_put_bools(out, PROTO_layout_dim_ordered, count, ordered);
 }
 
+/* PrimitiveType numbers; a name that is none is left out. */
 static void write_type_name(hr_strbuf_t *out, uint32_t number, hr_str_t name) {
   hr_dtype_t dtype;
   if (hr_dtype_from_name(name, &dtype)) proto_put_int(out, number, hr_dtype_table[dtype].proto);
 }
 
+/* Fields of LayoutProto after minor_to_major. Nested messages recurse only through
+ * physical_shape. */
 static void write_layout_tail(hr_strbuf_t *out, const hlo_layout_t *layout) {
   for (int i = 0; i < layout->tile_count; i++) {
     size_t tile = proto_open(out, PROTO_layout_tiles);
@@ -241,6 +244,7 @@ static hr_status_t read_elements(proto_reader_t *p, const proto_shape_t *in, hr_
   return NULL;
 }
 
+/* Tuples and buffers have element shapes, all others dimensions. */
 hr_status_t proto_read_shape(proto_reader_t *p, proto_list_t pieces,
                              const hlo_shape_t **out_shape) {
   proto_shape_t in;

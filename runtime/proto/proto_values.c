@@ -39,6 +39,7 @@ hr_status_t proto_read_window(proto_reader_t *p, proto_list_t pieces,
   return NULL;
 }
 
+/* Window: one message per spatial dimension, in the order of the text's "size=2x2". */
 static void write_window(hr_strbuf_t *out, const hlo_window_t *window) {
   size_t opened = proto_open(out, PROTO_instr_window);
   for (int d = 0; d < window->rank; d++) {
@@ -118,6 +119,8 @@ hr_status_t proto_read_labels(proto_reader_t *p, const proto_draft_t *draft,
                            &l->out_unused);
 }
 
+/* ConvolutionDimensionNumbers: positions of batch, feature and spatial dimensions in the input,
+ * the kernel and the output. */
 static void write_labels(hr_strbuf_t *out, const hlo_dim_labels_t *l) {
   size_t opened = proto_open(out, PROTO_instr_convolution);
   proto_put_int(out, PROTO_convolution_kernel_input_feature_dimension, l->rhs_input_feature);
@@ -158,6 +161,7 @@ hr_status_t proto_read_padding(proto_reader_t *p, proto_list_t pieces,
   return NULL;
 }
 
+/* PaddingConfig: low and high edge and interior padding, in elements; edges may be negative. */
 static void write_padding(hr_strbuf_t *out, const hlo_padding_t *padding) {
   size_t opened = proto_open(out, PROTO_instr_padding);
   for (int d = 0; d < padding->rank; d++) {
@@ -170,6 +174,8 @@ static void write_padding(hr_strbuf_t *out, const hlo_padding_t *padding) {
   proto_close(out, opened);
 }
 
+/* SliceDimensions: start, limit and stride per dimension; the verifier compares them with the
+ * shape. */
 hr_status_t proto_read_slice(proto_reader_t *p, proto_list_t list, const hlo_slice_t **out_slice) {
   hlo_slice_t *slice;
   hlo_slice_dim_t *dims;
@@ -249,6 +255,7 @@ hr_status_t proto_read_slice_lists(proto_reader_t *p, const proto_draft_t *draft
   return copy_int_lists(p, used, lists, out_lists);
 }
 
+/* SourceTarget messages; a list shorter than two ids leaves out what it lacks. */
 static void write_pairs_of_ids(hr_strbuf_t *out, const hlo_int_lists_t *lists) {
   for (int64_t i = 0; i < lists->count; i++) {
     size_t pair = proto_open(out, PROTO_instr_source_target_pairs);
@@ -260,6 +267,7 @@ static void write_pairs_of_ids(hr_strbuf_t *out, const hlo_int_lists_t *lists) {
   }
 }
 
+/* The lists joined as packed varints: dynamic_slice_sizes is one flat field. */
 static void write_slice_lists(hr_strbuf_t *out, const hlo_int_lists_t *lists) {
   size_t opened = proto_open(out, PROTO_instr_dynamic_slice_sizes);
   for (int64_t i = 0; i < lists->count; i++)
@@ -315,6 +323,7 @@ hr_status_t proto_read_domain(proto_reader_t *p, const proto_instr_t *in,
   return proto_read_sharding(p, in->domain_exit_sharding, &domain->exit);
 }
 
+/* The kind "sharding" is the default of the reader and is left out. */
 static void write_domain(hr_strbuf_t *out, const hlo_domain_t *domain) {
   proto_write_sharding(out, PROTO_instr_domain_entry_sharding, domain->entry);
   proto_write_sharding(out, PROTO_instr_domain_exit_sharding, domain->exit);
@@ -343,6 +352,7 @@ hr_status_t proto_read_sparsity(proto_reader_t *p, proto_list_t pieces,
   return read_sparsity_side(p, in.rhs, &sparsity->rhs);
 }
 
+/* A dense operand has no message: presence is what says that a side is sparse. */
 static void write_sparsity_side(hr_strbuf_t *out, uint32_t number,
                                 const hlo_sparsity_side_t *side) {
   if (!side->present) return;
@@ -381,6 +391,7 @@ hr_status_t proto_read_accuracy(proto_reader_t *p, proto_list_t pieces,
   return NULL;
 }
 
+/* ResultAccuracy is a union: a tolerance, or a mode, of which the IR keeps HIGHEST only. */
 static void write_accuracy(hr_strbuf_t *out, const hlo_result_accuracy_t *accuracy) {
   size_t opened = proto_open(out, PROTO_instr_result_accuracy);
   if (accuracy->has_tolerance) {

@@ -153,6 +153,8 @@ static hr_status_t decode_piece(hr_arena_t *arena, const proto_message_t *type, 
   return NULL;
 }
 
+/* Later pieces overwrite numbers and strings and append to lists: protobuf merges the occurrences
+ * of a message in this way. */
 hr_status_t proto_decode(hr_arena_t *arena, const proto_message_t *type, proto_list_t pieces,
                          void *into) {
   for (int64_t i = 0; i < pieces.count; i++)
@@ -226,10 +228,13 @@ void proto_put_varint(hr_strbuf_t *out, uint64_t value) {
   hr_strbuf_add(out, bytes, (size_t)size);
 }
 
+/* Field number and wire type share one varint, the type in its low three bits. */
 static void put_tag(hr_strbuf_t *out, uint32_t number, int wire) {
   proto_put_varint(out, number << 3 | (uint32_t)wire);
 }
 
+/* Negative values take ten bytes, as int64 does; zigzag coding (sint64) occurs in no XLA
+ * message. */
 void proto_put_present_int(hr_strbuf_t *out, uint32_t number, int64_t value) {
   put_tag(out, number, WIRE_VARINT);
   proto_put_varint(out, (uint64_t)value);
@@ -239,6 +244,8 @@ void proto_put_int(hr_strbuf_t *out, uint32_t number, int64_t value) {
   if (value) proto_put_present_int(out, number, value);
 }
 
+/* Bytes of the number in memory order: this machine is little endian, as the wire is. -0 counts as
+ * 0. */
 void proto_put_f32(hr_strbuf_t *out, uint32_t number, double value) {
   float narrow = (float)value;
   if (value == 0) return;
@@ -262,6 +269,7 @@ void proto_put_bytes(hr_strbuf_t *out, uint32_t number, hr_str_t bytes) {
   if (bytes.size) proto_put_item(out, number, bytes);
 }
 
+/* Packed, the form that proto3 writes. */
 void proto_put_ints(hr_strbuf_t *out, uint32_t number, hr_ints_t ints) {
   if (!ints.count) return;
   size_t opened = proto_open(out, number);

@@ -26,6 +26,7 @@ static void write_instr(hr_strbuf_t *out, const hlo_instr_t *instr) {
   proto_close(out, opened);
 }
 
+/* HloComputationProto. Ids of instructions are unique in the module: see proto_instr_id. */
 static void write_computation(hr_strbuf_t *out, const hlo_computation_t *computation) {
   size_t opened = proto_open(out, PROTO_module_computations);
   proto_put_bytes(out, PROTO_computation_name, computation->name);
@@ -39,6 +40,7 @@ static void write_computation(hr_strbuf_t *out, const hlo_computation_t *computa
   proto_close(out, opened);
 }
 
+/* Order of execution of one computation: an entry of a map from its id. */
 static void write_sequence(hr_strbuf_t *out, const hlo_computation_t *computation) {
   size_t entry = proto_open(out, PROTO_schedule_sequences);
   proto_put_int(out, PROTO_sequence_entry_computation_id, computation->id);
@@ -59,6 +61,8 @@ static void write_schedule(hr_strbuf_t *out, const hlo_module_t *module) {
   proto_close(out, opened);
 }
 
+/* Computations keep the order of the module. The fields of the header follow; protobuf readers
+ * take fields in any order. */
 static void write_module(hr_strbuf_t *out, const hlo_module_t *module) {
   proto_put_bytes(out, PROTO_module_name, module->name);
   proto_put_bytes(out, PROTO_module_entry_computation_name, module->entry->name);
@@ -73,6 +77,7 @@ static void free_text(void *context, void *data, size_t size_bytes) {
   free(data);
 }
 
+/* Hands the bytes over to a buffer without a copy; the last release of the buffer frees them. */
 static hr_status_t wrap_text_in_buffer(hr_strbuf_t *text, hr_buffer_t **out_buffer) {
   size_t size = text->size;
   HR_TRY(hr_strbuf_finish(text));

@@ -84,15 +84,17 @@ static const char *axes_name(hr_str_t op) {
 }
 
 /* sdy.all_gather [{}, {"d"}] %x out_sharding=<@mesh, [{}, {}]> : T, and its kin with {"m"} or
- * without a list. A list after the operand is read and dropped: out_sharding says the result. */
+ * without a list. One list at most, before the operand: a second one is refused by the step that
+ * follows, as it would replace the first. */
 hr_status_t mlir_form_parse_sdy_collective(mlir_form_state_t *state) {
   mlir_parser_t *parser = state->parser;
   hr_str_t list = {NULL, 0};
-  if (mlir_at(parser, '[')) HR_TRY(take_bracketed(parser, '[', ']', &list));
-  if (mlir_at(parser, '{')) HR_TRY(take_bracketed(parser, '{', '}', &list));
+  if (mlir_at(parser, '['))
+    HR_TRY(take_bracketed(parser, '[', ']', &list));
+  else if (mlir_at(parser, '{'))
+    HR_TRY(take_bracketed(parser, '{', '}', &list));
   if (list.size) HR_TRY(add_text(state, axes_name(state->op->name), list));
   HR_TRY(mlir_form_take_one_use(state));
-  if (mlir_at(parser, '[')) HR_TRY(take_bracketed(parser, '[', ']', &list));
   HR_TRY(take_sharding(state, "out_sharding"));
   HR_TRY(mlir_form_take_dict(state));
   return mlir_form_finish_result(state);

@@ -255,10 +255,14 @@ static hr_status_t parse_storage(mlir_parser_t *parser, mlir_quant_t *quant) {
 typedef struct scale_list {
   HR_VEC(double) scales;
   HR_VEC(int64_t) zeros;
+  int depth;                 /* nesting of every scale: that of the first one */
+  int64_t dims[HR_MAX_RANK]; /* lengths of the lists by level, set by the first list of a level */
 } scale_list_t;
 
-/* scale, or scale:zero_point */
-static hr_status_t parse_scale(mlir_parser_t *parser, scale_list_t *list) {
+/* scale, or scale:zero_point. All scales stand at one depth. */
+static hr_status_t parse_scale(mlir_parser_t *parser, int level, scale_list_t *list) {
+  if (!list->scales.count) list->depth = level;
+  if (level != list->depth) return mlir_expected(parser, "a nested list of scales");
   double scale;
   int64_t zero = 0;
   bool has_zero;
@@ -270,21 +274,20 @@ static hr_status_t parse_scale(mlir_parser_t *parser, scale_list_t *list) {
   return NULL;
 }
 
-/* A scale, or nested lists of them, one level for each dimension of blocks. dims[level] is the
- * length of the last list at a level, rank the depth of the nesting; lists of different lengths
- * are not noticed. */
-static hr_status_t parse_scales(mlir_parser_t *parser, int level, int64_t *dims, int *rank,
-                                scale_list_t *list) {
-  if (!mlir_at(parser, '{')) return parse_scale(parser, list);
-  if (level == HR_MAX_RANK) return mlir_expected(parser, "fewer levels of scales");
+/* A scale, or nested lists of them, one level for each dimension of blocks. The lists of a level
+ * must have equal lengths: together they are an array of the shape dims[0, depth). */
+static hr_status_t parse_scales(mlir_parser_t *parser, int level, scale_list_t *list) {
+  if (!mlir_at(parser, '{')) return parse_scale(parser, level, list);
+  if (level == HR_MAX_RANK || (list->scales.count && level >= list->depth))
+    return mlir_expected(parser, "fewer levels of scales");
   HR_TRY(mlir_take(parser, '{'));
-  if (level + 1 > *rank) *rank = level + 1;
   int64_t count = 0;
   for (bool more = true; more; count++) {
-    HR_TRY(parse_scales(parser, level + 1, dims, rank, list));
+    HR_TRY(parse_scales(parser, level + 1, list));
     HR_TRY(mlir_take_if(parser, ',', &more));
   }
-  dims[level] = count;
+  if (!list->dims[level]) list->dims[level] = count;
+  if (count != list->dims[level]) return mlir_expected(parser, "lists of scales of equal lengths");
   return mlir_take(parser, '}');
 }
 
@@ -309,7 +312,6 @@ static hr_status_t parse_blocks(mlir_parser_t *parser, mlir_quant_t *quant) {
 
 /* storage : expressed [: axis or {blocks}], scales */
 static hr_status_t parse_uniform(mlir_parser_t *parser, mlir_quant_t *quant, scale_list_t *list) {
-  int64_t dims[HR_MAX_RANK];
   bool per_axis;
   HR_TRY(mlir_take(parser, ':'));
   HR_TRY(mlir_parse_type(parser, &quant->expressed));
@@ -319,10 +321,11 @@ static hr_status_t parse_uniform(mlir_parser_t *parser, mlir_quant_t *quant, sca
   else if (per_axis)
     HR_TRY(mlir_take_integer(parser, &quant->axis));
   HR_TRY(mlir_take(parser, ','));
-  HR_TRY(parse_scales(parser, 0, dims, &quant->scale_rank, list));
+  HR_TRY(parse_scales(parser, 0, list));
+  quant->scale_rank = list->depth;
   hr_ints_t copy;
   void *scales;
-  HR_TRY(hr_arena_ints(parser->arena, dims, quant->scale_rank, &copy));
+  HR_TRY(hr_arena_ints(parser->arena, list->dims, quant->scale_rank, &copy));
   quant->scale_dims = copy.data;
   HR_TRY(hr_arena_ints(parser->arena, list->zeros.data, (int64_t)list->zeros.count, &copy));
   quant->zero_points = copy.data;
