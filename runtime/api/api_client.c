@@ -29,6 +29,7 @@
 #define MAX_TRACE_EVENTS ((size_t)1 << 32)
 #define MAX_LOCAL_CLIENTS 1024 /* each keeps a list of all peers */
 
+/* struct_size tells a client built against another version apart. */
 void hlorun_client_options_init(hlorun_client_options_t *options) {
   if (options) *options = (hlorun_client_options_t){.struct_size = sizeof *options};
 }
@@ -175,6 +176,8 @@ static hr_status_t check_options(const hlorun_client_options_t *options) {
   return NULL;
 }
 
+/* On failure the endpoint is closed with the exit code, so that processes that already joined do
+ * not wait for this one. */
 hlorun_status_t hlorun_client_create(const hlorun_client_options_t *options,
                                      hlorun_client_t **out_client) {
   API_NOT_NULL(options);
@@ -247,6 +250,7 @@ hlorun_status_t hlorun_clients_create_local(const hlorun_client_options_t *optio
   return st;
 }
 
+/* Relaxed: the caller has a reference already. */
 void api_client_retain(hlorun_client_t *client) {
   __atomic_fetch_add(&client->references, 1, __ATOMIC_RELAXED);
 }
@@ -327,6 +331,7 @@ void api_client_await_ticket(hlorun_client_t *client, uint64_t ticket) {
   atomic_store(&client->depth, 1);
 }
 
+/* The outermost unlock serves the next ticket; waiters wake and compare theirs. */
 void api_client_unlock_fair(hlorun_client_t *client) {
   if (atomic_fetch_sub(&client->depth, 1) > 1) return;
   pthread_mutex_lock(&client->mutex);
@@ -335,6 +340,7 @@ void api_client_unlock_fair(hlorun_client_t *client) {
   pthread_mutex_unlock(&client->mutex);
 }
 
+/* First come, first served, and recursive: the holder only counts deeper. */
 void api_client_lock_fair(hlorun_client_t *client) {
   if (atomic_load(&client->depth) && pthread_equal(atomic_load(&client->holder), pthread_self())) {
     atomic_fetch_add(&client->depth, 1);
@@ -351,6 +357,7 @@ hlorun_status_t hlorun_client_barrier(hlorun_client_t *client) {
   return st;
 }
 
+/* Only rank 0 needs `out`; the sum of the sizes is checked in every process alike. */
 hlorun_status_t hlorun_client_gather(hlorun_client_t *client, const void *bytes, size_t size_bytes,
                                      void *out) {
   API_NOT_NULL(client);

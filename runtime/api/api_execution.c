@@ -261,6 +261,7 @@ bool hlorun_execution_is_done(hlorun_execution_t *execution) {
   return !execution || atomic_load(&execution->done);
 }
 
+/* Results move to the caller; those of a failed execution stay and are released with it. */
 hlorun_status_t hlorun_execution_await(hlorun_execution_t *execution, hlorun_buffer_t **results) {
   API_NOT_NULL(execution);
   API_NOT_NULL_FOR(execution->program->result_count, results);

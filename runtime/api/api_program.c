@@ -223,6 +223,7 @@ static hr_status_t load_into(hlorun_program_t *program, const char *name, hr_buf
   return equip(program, name, bytes, options);
 }
 
+/* 0 stands for the program's own numbers. */
 static hr_status_t check_options(const hlorun_program_options_t *options) {
   if (options->struct_size != sizeof *options)
     return hr_error(HR_USAGE, "program options are not initialised");
@@ -247,6 +248,7 @@ static hr_status_t create_program(hlorun_client_t *client, hlorun_program_t **ou
   return NULL;
 }
 
+/* *out_program is set only on success. */
 static hr_status_t load_program(hlorun_client_t *client, const char *name, hr_buffer_t *bytes,
                                 const hlorun_program_options_t *options,
                                 hlorun_program_t **out_program) {
@@ -307,6 +309,8 @@ static hr_status_t check_local(hlorun_client_t *const *clients, int count,
   return NULL;
 }
 
+/* The first client's program is compiled; the others share it. On failure all that were loaded are
+ * released, the last first. */
 hlorun_status_t hlorun_programs_load_local(hlorun_client_t *const *clients, int count,
                                            const char *name, const void *bytes, size_t size_bytes,
                                            const hlorun_program_options_t *options,
@@ -347,6 +351,7 @@ hlorun_status_t hlorun_program_load(hlorun_client_t *client, const char *path,
   return st;
 }
 
+/* The bytes are copied, as messages refer to them for as long as the program lives. */
 hlorun_status_t hlorun_program_load_bytes(hlorun_client_t *client, const char *name,
                                           const void *bytes, size_t size_bytes,
                                           const hlorun_program_options_t *options,
@@ -390,6 +395,8 @@ hlorun_status_t hlorun_program_finish_feeds(hlorun_program_t *program) {
   return exec_feeds_finish(program->feeds);
 }
 
+/* The order is the inverse of creation. A program that shares its compiled form releases the owner
+ * instead. */
 void hlorun_program_release(hlorun_program_t *program) {
   if (!program || __atomic_fetch_sub(&program->references, 1, __ATOMIC_ACQ_REL) != 1) return;
   exec_machine_destroy(program->machine);

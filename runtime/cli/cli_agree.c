@@ -128,6 +128,8 @@ hr_status_t cli_report_now(hr_status_t status) {
   return cli_reported(code);
 }
 
+/* Whether the failure was printed where it happened, on another rank, so that this one stays
+ * silent. */
 bool cli_is_reported(hr_status_t status) {
   return status && strcmp(hr_status_message(status), REPORTED) == 0;
 }

@@ -31,6 +31,8 @@
 
 /* --- the worker --- */
 
+/* record := index blank verdict newline text end. One write to a file opened with O_APPEND:
+ * records of several processes never mix. */
 static hr_status_t append_record(const char *report, size_t index, cli_case_result_t verdict,
                                  const hr_strbuf_t *text) {
   hr_strbuf_t record;
@@ -72,6 +74,8 @@ static hr_status_t report_alone(hlorun_client_t *client, const char *report, siz
   return st ? st : cli_reported(HR_CANCELLED);
 }
 
+/* Runs one case in all ranks. Ranks that are out of step cannot agree on a verdict any more, so
+ * each reports for itself. */
 static hr_status_t work_one(hlorun_client_t *client, const char *report,
                             const hlo_tolerance_t *tolerance, const cli_case_t *one, size_t index,
                             bool *out_of_step) {
@@ -91,6 +95,9 @@ static hr_status_t announce(const char *report) {
   return append_record(report, NO_CASE, CLI_PASSED, &nothing);
 }
 
+/* The main function of a worker: one client for all cases, since starting a world costs more than
+ * most cases. It ends at the first case that leaves the ranks out of step; the launcher starts the
+ * rest anew. */
 hr_status_t cli_batch_work(const char *report, const hlorun_client_options_t *client_options,
                            const hlo_tolerance_t *tolerance, const cli_case_t *cases,
                            size_t count) {
@@ -121,6 +128,8 @@ typedef struct launch {
   pid_t pid;
 } launch_t;
 
+/* Forks `hlorun test --worker WORLD:REPORT OPTIONS -- PROGRAMS` under the launcher, in a process
+ * group of its own, so that a signal reaches all of it. Exit code 127: exec failed. */
 static hr_status_t start_launch(launch_t *launch) {
   hr_arena_t arena;
   hr_arena_init(&arena);
@@ -172,6 +181,8 @@ static void end_launch(launch_t *launch) {
   launch->pid = 0;
 }
 
+/* Records that are damaged or name a case twice are passed over: the case then counts as one
+ * without a result. */
 static hr_status_t take_record(launch_t *launch, char *record, cli_outcome_fn outcome,
                                void *context) {
   size_t index;
@@ -186,6 +197,8 @@ static hr_status_t take_record(launch_t *launch, char *record, cli_outcome_fn ou
   return outcome(context, launch->chosen[index], (cli_case_result_t)verdict, text + 1);
 }
 
+/* Hands on the records that were completed since the last call; an unfinished one at the end waits
+ * for the next. */
 static hr_status_t read_report(launch_t *launch, cli_outcome_fn outcome, void *context) {
   hr_buffer_t *bytes;
   HR_TRY(hr_buffer_map_file(launch->report, &bytes));
@@ -228,6 +241,8 @@ static hr_status_t follow_launch(launch_t *launch, cli_outcome_fn outcome, void 
   }
 }
 
+/* One world of processes for the cases of this launch. The report is a temporary file that is
+ * removed in every case. out_end: how the launch ended, for cases without a record. */
 static hr_status_t run_launch(launch_t *launch, cli_outcome_fn outcome, void *context,
                               char out_end[96]) {
   const char *folder = getenv("TMPDIR");

@@ -27,12 +27,15 @@ static bool find_libuv(version_t into) {
   return true;
 }
 
+/* The version of the library that is loaded, not that of the headers: major, minor and release in
+ * 16, 8 and 8 bits. */
 static bool find_hwloc(version_t into) {
   unsigned version = hwloc_get_api_version();
   snprintf(into, VERSION_MAX, "%u.%u.%u", version >> 16, version >> 8 & 255, version & 255);
   return true;
 }
 
+/* The version of the library that is loaded. */
 static bool find_zlib(version_t into) {
   snprintf(into, VERSION_MAX, "%s", zlibVersion());
   return true;

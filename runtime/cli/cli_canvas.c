@@ -73,6 +73,7 @@ static const struct glyph {
               {' ', ""}};
 #define BOX "0208484202"
 
+/* A white picture. Sizes are in points; each is `scale` x `scale` pixels of 3 bytes. */
 hr_status_t cli_canvas_create(int width, int height, int scale, cli_canvas_t *out_canvas) {
   cli_canvas_t canvas = {width * scale, height * scale, scale, NULL};
   size_t bytes = (size_t)canvas.width * (size_t)canvas.height * 3;
@@ -84,6 +85,7 @@ hr_status_t cli_canvas_create(int width, int height, int scale, cli_canvas_t *ou
   return NULL;
 }
 
+/* A canvas of zeros may be released too. */
 void cli_canvas_deinit(cli_canvas_t *canvas) {
   hr_free(canvas->rgb);
   canvas->rgb = NULL;
@@ -91,6 +93,7 @@ void cli_canvas_deinit(cli_canvas_t *canvas) {
 
 /* --- strokes --- */
 
+/* Mixes the colour into a pixel in the proportion `cover`, 0 to 1. */
 static void blend(cli_canvas_t *canvas, int x, int y, double cover, uint32_t colour) {
   uint8_t *pixel = canvas->rgb + ((size_t)y * (size_t)canvas->width + (size_t)x) * 3;
   for (int i = 0; i < 3; i++) {
@@ -107,6 +110,8 @@ static double distance(const double a[2], const double b[2], double x, double y)
   return hypot(a[0] + along * dx - x, a[1] + along * dy - y);
 }
 
+/* Coverage falls from 1 to 0 over the one pixel around the edge, by the distance to the line's
+ * axis: antialiasing without samples. Cost: the pixels of the bounding box. */
 void cli_canvas_line(cli_canvas_t *canvas, double x1, double y1, double x2, double y2, double width,
                      uint32_t colour) {
   double s = canvas->scale, half = width * s / 2;
@@ -140,6 +145,8 @@ static void place(double x, double y, double unit, bool upwards, double column, 
   into[1] = upwards ? y - along : y - up;
 }
 
+/* Letters are strokes on a small grid: pairs of digits are points (column, row), a blank lifts the
+ * pen. `unit` is the size of a grid step in points. */
 void cli_canvas_text(cli_canvas_t *canvas, double x, double y, cli_anchor_t anchor, double size,
                      bool upwards, const char *words) {
   double unit = size / GRID_CAPITAL, width = ((double)strlen(words) * GRID_STEP - 1.5) * unit;
@@ -160,6 +167,7 @@ void cli_canvas_text(cli_canvas_t *canvas, double x, double y, cli_anchor_t anch
 
 /* --- PNG --- */
 
+/* Big endian, as PNG has all its numbers. */
 static void put_u32(uint8_t *at, uint32_t value) {
   for (int i = 0; i < 4; i++) at[i] = (uint8_t)(value >> (24 - 8 * i));
 }
@@ -178,6 +186,7 @@ static hr_status_t write_chunk(hr_file_writer_t *file, const char *type, const u
   return hr_file_write(file, tail, sizeof tail);
 }
 
+/* Signature, IHDR, one IDAT and IEND. `data` is the deflated rows. */
 static hr_status_t write_chunks(const cli_canvas_t *canvas, hr_file_writer_t *file,
                                 const uint8_t *data, size_t size) {
   uint8_t header[13] = {[8] = 8, [9] = 2}; /* 8 bits a channel, red, green and blue */
@@ -198,6 +207,8 @@ static void copy_rows(const cli_canvas_t *canvas, uint8_t *to) {
   }
 }
 
+/* Every row begins with a byte 0: filter "none". Level 9, as pictures are small and mostly
+ * white. */
 hr_status_t cli_canvas_write_png(const cli_canvas_t *canvas, const char *path) {
   size_t bytes = (size_t)canvas->height * ((size_t)canvas->width * 3 + 1);
   uLongf packed_bytes = compressBound(bytes);

@@ -20,6 +20,8 @@ static bool parse_range(const char *text, const char *stop, int *out_first, int 
   return end == stop && last >= first;
 }
 
+/* entry := range ':' range; range := number ['-' number]. Both ranges have one length; it is
+ * limited, so that a slip does not ask for gigabytes. */
 static hr_status_t parse_entry(const char *text, size_t size, cli_carry_t *carry) {
   const char *stop = text + size, *colon = memchr(text, ':', size);
   int out_first, out_last, in_first, in_last;
@@ -38,6 +40,7 @@ static hr_status_t parse_entry(const char *text, size_t size, cli_carry_t *carry
   return NULL;
 }
 
+/* carry := entry {',' entry}; pairs are appended in the order of the text. */
 hr_status_t cli_carry_parse(const char *text, cli_carry_t *carry) {
   for (;;) {
     size_t size = strcspn(text, ",");
@@ -47,6 +50,8 @@ hr_status_t cli_carry_parse(const char *text, cli_carry_t *carry) {
   }
 }
 
+/* Result and parameter exist, have compatible shapes, and no earlier pair feeds the parameter. A
+ * result may feed several. Cost: the pairs before. */
 static hr_status_t check_pair(const cli_carry_t *carry, size_t i,
                               const cli_signature_t *signature) {
   cli_carried_t pair = carry->data[i];
@@ -69,11 +74,13 @@ static hr_status_t check_pair(const cli_carry_t *carry, size_t i,
   return NULL;
 }
 
+/* Checks all pairs: O(n^2) in their number, which is that of the parameters. */
 hr_status_t cli_carry_check(const cli_carry_t *carry, const cli_signature_t *signature) {
   for (size_t i = 0; i < carry->count; i++) HR_TRY(check_pair(carry, i, signature));
   return NULL;
 }
 
+/* The option may be given several times; the lists are joined. */
 hr_status_t cli_carry_from_options(const hr_options_t *options, cli_carry_t *carry) {
   size_t from = 0;
   for (const hr_option_given_t *given; (given = hr_option_next(options, HR_OPTION_CARRY, &from));)

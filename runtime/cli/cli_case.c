@@ -30,6 +30,7 @@ static const struct form *find_form(const char *path) {
   return NULL;
 }
 
+/* A regular file, or a link to one. */
 static bool is_file(const char *path) {
   struct stat info;
   return stat(path, &info) == 0 && S_ISREG(info.st_mode);
@@ -158,6 +159,7 @@ static bool checks_itself(const char *path) {
 
 static int not_hidden(const struct dirent *entry) { return entry->d_name[0] != '.'; }
 
+/* A directory, or a link to one. */
 static bool is_folder(const char *path) {
   struct stat info;
   return stat(path, &info) == 0 && S_ISDIR(info.st_mode);

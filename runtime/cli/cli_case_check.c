@@ -14,12 +14,15 @@ static bool has_word(hr_str_t text, const char *word) {
   return memmem(text.data, text.size, word, strlen(word));
 }
 
+/* Checks of the StableHLO test suite, in both spellings of the dialect. */
 static bool has_checks(hr_str_t text) {
   return has_word(text, "check.expect_") || has_word(text, "@check.eq");
 }
 
 static bool is_refused(hr_str_t text) { return has_word(text, "expected-error"); }
 
+/* Such a file needs no arrays beside it: it checks its results, must be refused, or is one that
+ * the StableHLO tools read. */
 bool cli_case_checks_itself(hr_str_t text) {
   return has_checks(text) || is_refused(text) ||
          (has_word(text, "// RUN:") && has_word(text, "stablehlo-"));
@@ -60,6 +63,7 @@ static hr_status_t in_its_place(hr_str_t file, hr_str_t piece, hr_buffer_t **out
   return NULL;
 }
 
+/* Runs a program without parameters; its checks fail as MISMATCH, its results are dropped. */
 static hr_status_t execute(hlorun_program_t *program) {
   int params = hlorun_program_param_count(program), count = hlorun_program_result_count(program);
   if (params)
@@ -75,6 +79,8 @@ static hr_status_t execute(hlorun_program_t *program) {
   return st;
 }
 
+/* *out_of_step: this rank failed where others may go on, so that they cannot run another case
+ * together. A mismatch leaves all ranks in step. */
 static hr_status_t run_bytes(hlorun_client_t *client, const cli_case_t *one, hr_buffer_t *bytes,
                              bool *out_of_step) {
   hlorun_program_t *program;
@@ -118,6 +124,8 @@ static hr_status_t read_or_verify(const cli_case_t *one, hr_str_t file, hr_buffe
   return NULL;
 }
 
+/* One program of a file that holds several. The piece keeps its place in the file, so that
+ * messages give the lines of the file. */
 static hr_status_t run_piece(hlorun_client_t *client, const cli_case_t *one, hr_str_t file,
                              hr_str_t piece, bool *out_of_step) {
   hr_buffer_t *bytes;
@@ -128,6 +136,7 @@ static hr_status_t run_piece(hlorun_client_t *client, const cli_case_t *one, hr_
   return is_refused(piece) ? want_refused(one, piece, st) : st;
 }
 
+/* Pieces in order up to the first failure. */
 hr_status_t cli_case_run_checks(hlorun_client_t *client, const cli_case_t *one, bool *out_of_step) {
   hr_buffer_t *bytes;
   HR_TRY(hr_buffer_map_file(one->program, &bytes));

@@ -27,6 +27,7 @@ static void set_signals(void (*handler)(int)) {
 void cli_case_runner_catch_signals(void) { set_signals(note_signal); }
 void cli_case_runner_default_signals(void) { set_signals(SIG_DFL); }
 
+/* CANCELLED after a signal; the handler itself only notes its number. */
 hr_status_t cli_case_runner_check_signals(void) {
   if (!caught_signal) return NULL;
   return hr_error(HR_CANCELLED, "interrupted by SIG%s", sigabbrev_np(caught_signal));
@@ -53,6 +54,8 @@ typedef struct pool {
 
 /* --- in the child --- */
 
+/* To the pipe, across short writes. The child ends when the parent is gone: nobody is left to
+ * report to. */
 static void write_all(int fd, const char *bytes, size_t size) {
   while (size) {
     ssize_t done = write(fd, bytes, size);
@@ -63,6 +66,8 @@ static void write_all(int fd, const char *bytes, size_t size) {
   }
 }
 
+/* One case in a world of one process. *out_client stays open for the caller, also when the case
+ * failed. */
 static cli_case_result_t run_plain(const cli_case_runner_options_t *options, const cli_case_t *one,
                                    hr_strbuf_t *text, hlorun_client_t **out_client) {
   hlorun_client_options_t client_options = options->client;
@@ -74,6 +79,8 @@ static cli_case_result_t run_plain(const cli_case_runner_options_t *options, con
   return CLI_FAILED;
 }
 
+/* The child of a case: verdict byte, then text, to the pipe. It leaves by _exit, so that exit
+ * handlers and buffers of the parent do not run twice. */
 static _Noreturn void run_child(const cli_case_runner_options_t *options, const cli_case_t *one,
                                 int fd) {
   cli_case_runner_default_signals();
@@ -95,6 +102,8 @@ static _Noreturn void run_child(const cli_case_runner_options_t *options, const 
 
 /* --- in the parent --- */
 
+/* Forks a child for a case. Its end of the pipe closes when the child ends, however it does: that
+ * is how the parent notices. */
 static hr_status_t start_job(pool_t *pool, job_t *job, size_t index) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC))
@@ -117,6 +126,7 @@ static hr_status_t start_job(pool_t *pool, job_t *job, size_t index) {
   return NULL;
 }
 
+/* Why a child gave no verdict. */
 static void describe_end(const job_t *job, int status, double timeout_s, char into[64]) {
   if (job->timed_out)
     snprintf(into, 64, "timed out after %.3g s", timeout_s);
@@ -126,6 +136,8 @@ static void describe_end(const job_t *job, int status, double timeout_s, char in
     snprintf(into, 64, "ended without a result, exit code %d", WEXITSTATUS(status));
 }
 
+/* Reports the case of a child that closed its pipe. A verdict counts only if the child ended by
+ * itself with exit code 0. */
 static hr_status_t end_job(pool_t *pool, job_t *job, cli_outcome_fn outcome, void *context) {
   int status;
   char end[64];
@@ -170,6 +182,8 @@ static void wait_jobs(pool_t *pool) {
   }
 }
 
+/* At most options->jobs children at a time; a free place takes the next case. Outcomes come in the
+ * order in which children end. */
 static hr_status_t run_jobs(pool_t *pool, const size_t *chosen, size_t count,
                             cli_outcome_fn outcome, void *context) {
   size_t next = 0, running = 0;
@@ -190,6 +204,7 @@ static hr_status_t run_jobs(pool_t *pool, const size_t *chosen, size_t count,
   return NULL;
 }
 
+/* After an error or a signal: ends what still runs and reaps it, so that no process is left. */
 static void kill_jobs(pool_t *pool) {
   for (int j = 0; j < pool->options->jobs; j++) {
     job_t *job = &pool->jobs[j];
@@ -201,6 +216,7 @@ static void kill_jobs(pool_t *pool) {
   }
 }
 
+/* `chosen` lists `count` indices of cases; each gets one outcome unless the run is cut short. */
 hr_status_t cli_case_runner_run(const cli_case_runner_options_t *options, const cli_case_t *cases,
                                 const size_t *chosen, size_t count, cli_outcome_fn outcome,
                                 void *context) {

@@ -16,6 +16,8 @@ typedef struct wild_run {
   hr_status_t status;
 } wild_run_t;
 
+/* One engine's client, program and signature. release frees whatever was made, also after a
+ * failure. */
 static hr_status_t load(const hlorun_client_options_t *options, hlorun_engine_t engine,
                         const cli_case_t *one, wild_run_t *run) {
   hlorun_client_options_t client_options = *options;
@@ -32,6 +34,7 @@ static hr_status_t load(const hlorun_client_options_t *options, hlorun_engine_t 
   return cli_signature_init(&run->interface, run->program);
 }
 
+/* Both engines get the same arguments: they depend on the seed and the signature only. */
 static hr_status_t execute(hr_arena_t *arena, uint64_t seed, wild_run_t *run) {
   HR_TRY(HR_NEW_ARRAY(arena, run->interface.param_count, &run->args));
   HR_TRY(HR_NEW_ARRAY(arena, run->interface.result_count, &run->results));
@@ -66,12 +69,15 @@ static bool is_same_result(const hlo_value_t *got, const hlo_value_t *want, int 
   return false;
 }
 
+/* One line per engine, "no error" included: the difference is the finding. */
 static void add_status(hr_strbuf_t *text, const char *engine, hr_status_t status) {
   char *report = status ? hr_status_format(status) : NULL;
   hr_strbuf_printf(text, "%s engine: %s\n", engine, report ? report : "no error");
   free(report);
 }
 
+/* Equal codes of failure pass: out-of-range arguments may be refused, if both engines refuse them
+ * alike. */
 static cli_case_result_t compare(const wild_run_t *want, const wild_run_t *got,
                                  const hlo_tolerance_t *tolerance, hr_strbuf_t *text) {
   bool is_same = true;
@@ -86,6 +92,8 @@ static cli_case_result_t compare(const wild_run_t *want, const wild_run_t *got,
   return is_same ? CLI_PASSED : CLI_FAILED;
 }
 
+/* The case with random arguments in both engines. Skipped: a case without arrays, or a program
+ * without parameters. */
 cli_case_result_t cli_case_run_wild(const hlorun_client_options_t *options, const cli_case_t *one,
                                     const hlo_tolerance_t *tolerance, uint64_t seed,
                                     hr_strbuf_t *text) {

@@ -103,6 +103,8 @@ static hr_status_t append_rest(read_hlo_t *r, read_draft_t *draft, hlo_instr_t *
   return read_append(r, draft, out_instr);
 }
 
+/* OP-start, -update or -done, which stand for async ops with a wrapped computation. The mark makes
+ * the printer write the short form again. */
 hr_status_t read_append_async(read_hlo_t *r, read_draft_t *draft, hlo_instr_t **out_instr) {
   HR_TRY(draft->async == HLO_ASYNC_START ? append_start(r, draft, out_instr)
                                          : append_rest(r, draft, out_instr));

@@ -66,6 +66,7 @@ hr_status_t read_metadata(read_hlo_t *r, hlo_metadata_t *out_metadata) {
 
 /* Frontend attributes -------------------------------------------------------------------------- */
 
+/* Order of bytes; of two names of which one begins the other, the shorter one is first. */
 static int compare_names(const void *a, const void *b) {
   hr_str_t x = ((const hlo_name_value_t *)a)->name;
   hr_str_t y = ((const hlo_name_value_t *)b)->name;
@@ -259,6 +260,7 @@ static hr_status_t read_extra_statistics(read_hlo_t *r, read_draft_t *draft) {
   return read_statistics(r, &draft->extra.statistics);
 }
 
+/* metadata={op_type="..." op_name="..." ...} */
 static hr_status_t read_extra_metadata(read_hlo_t *r, read_draft_t *draft) {
   hlo_metadata_t *metadata;
   HR_TRY(HR_NEW(r->arena, &metadata));
@@ -266,6 +268,7 @@ static hr_status_t read_extra_metadata(read_hlo_t *r, read_draft_t *draft) {
   return read_metadata(r, metadata);
 }
 
+/* backend_config="..." or backend_config={...}; the value is kept as it is written. */
 static hr_status_t read_backend_config(read_hlo_t *r, read_draft_t *draft) {
   return read_string_or_braces(&r->lexer, &draft->extra.backend_config);
 }

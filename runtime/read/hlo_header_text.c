@@ -78,6 +78,7 @@ static hr_status_t read_count(read_hlo_t *r, int64_t *out_count) {
   return read_int(&r->lexer, out_count);
 }
 
+/* input_output_alias={ {out}: (param, {index}, may-alias), ... } */
 static hr_status_t read_module_aliasing(read_hlo_t *r) {
   const hlo_aliasing_t *aliasing;
   HR_TRY(read_aliasing(r, &aliasing));
@@ -85,15 +86,19 @@ static hr_status_t read_module_aliasing(read_hlo_t *r) {
   return NULL;
 }
 
+/* is_scheduled=true: instructions stand in the order in which they run. */
 static hr_status_t read_is_scheduled(read_hlo_t *r) {
   return read_bool(&r->lexer, &r->module->is_scheduled);
 }
+/* alias_passthrough_params=true or false */
 static hr_status_t read_passthrough(read_hlo_t *r) {
   return read_bool(&r->lexer, &r->module->alias_passthrough_params);
 }
+/* allow_spmd_sharding_propagation_to_parameters={true,false,...} */
 static hr_status_t read_propagate_params(read_hlo_t *r) {
   return read_bools(r, &r->module->propagate_params_count, &r->module->propagate_params);
 }
+/* allow_spmd_sharding_propagation_to_output={true,false,...} */
 static hr_status_t read_propagate_output(read_hlo_t *r) {
   return read_bools(r, &r->module->propagate_output_count, &r->module->propagate_output);
 }
@@ -103,9 +108,11 @@ static hr_status_t read_replica_count(read_hlo_t *r) {
 static hr_status_t read_num_partitions(read_hlo_t *r) {
   return read_count(r, &r->module->num_partitions);
 }
+/* frontend_attributes={name="value",...} */
 static hr_status_t read_module_pairs(read_hlo_t *r) {
   return read_pairs(r, &r->module->frontend_attributes);
 }
+/* Kept as text: no pass reads the entries. */
 static hr_status_t read_origin_table(read_hlo_t *r) {
   return read_raw_braces(r, &r->module->origin_recovery_table);
 }

@@ -454,6 +454,7 @@ static hr_status_t read_instruction_body(read_hlo_t *r, read_draft_t *draft, boo
   return NULL;
 }
 
+/* [shape] opcode(operands), attributes: what follows "name =". */
 hr_status_t read_rhs(read_hlo_t *r, read_draft_t *draft, hlo_instr_t **out_instr) {
   draft->shape = NULL;
   if (read_at_shape(r)) HR_TRY(read_shape(r, &draft->shape));

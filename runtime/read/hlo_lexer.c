@@ -564,6 +564,7 @@ hr_status_t read_list_next(read_lexer_t *l, read_kind_t close, bool *out_more) {
                    ")]}"[close == READ_CLOSE_PAREN ? 0 : 1 + (close == READ_CLOSE_BRACE)]);
 }
 
+/* INT tokens carry their value modulo 2^64, so that u64 values fit; the caller checks the range. */
 hr_status_t read_int(read_lexer_t *l, int64_t *out_value) {
   if (!read_is(l, READ_INT)) return read_want(l, "an integer");
   *out_value = (int64_t)l->token.bits;
@@ -577,6 +578,7 @@ hr_status_t read_bool(read_lexer_t *l, bool *out_value) {
   return read_advance(l);
 }
 
+/* The text is unescaped: in the source if it has no escapes, else in the arena. */
 hr_status_t read_string(read_lexer_t *l, hr_str_t *out_text) {
   if (!read_is(l, READ_STRING)) return read_want(l, "a string in quotes");
   *out_text = l->token.text;

@@ -109,6 +109,7 @@ static hr_status_t read_integer(literal_t *p, hr_dtype_t type) {
   return NULL;
 }
 
+/* true, false, or an integer that is 0 or 1. */
 static hr_status_t read_pred(literal_t *p) {
   bool yes = accept_word(p, "true");
   if (!yes && !accept_word(p, "false")) return read_integer(p, HR_PRED);
@@ -270,6 +271,7 @@ static hr_status_t read_rows(literal_t *p, int depth) {
   return NULL;
 }
 
+/* element, if the rank is 0; else {row, row, ...}, one level of braces per dimension. */
 static hr_status_t read_array_text(literal_t *p) {
   if (p->shape->rank == 0) return read_element(p);
   if (peek_byte(p) != '{') return expected_here(p, "'{'");
@@ -360,6 +362,7 @@ static hr_status_t read_tuple_literal(read_hlo_t *r, const hlo_shape_t *shape,
   return st;
 }
 
+/* A literal of the given shape. Tokens and opaque types have none. */
 static hr_status_t read_any_literal(read_hlo_t *r, const hlo_shape_t *shape,
                                     hlo_value_t **out_value) {
   if (hlo_shape_is_tuple(shape)) return read_tuple_literal(r, shape, out_value);

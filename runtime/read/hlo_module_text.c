@@ -246,6 +246,7 @@ static hr_status_t read_single(read_hlo_t *r) {
   return hr_status_join(st, read_scope_close(r, &scope));
 }
 
+/* header [FileNames ...] computation... */
 static hr_status_t read_with_header(read_hlo_t *r) {
   HR_TRY(read_header(r));
   if (read_is_keyword(&r->lexer, READ_KEYWORD_FILE_NAMES)) HR_TRY(read_stack_frames(r));
@@ -439,6 +440,7 @@ static hr_status_t read_piece(hlo_module_t *module, hr_str_t text,
   return st;
 }
 
+/* Reads {devices=[2,1]<=[2]}, as an attribute has it. */
 static hr_status_t sharding_piece(read_hlo_t *r, const piece_t *piece) {
   HR_TRY(read_advance(&r->lexer));
   return read_sharding(r, piece->sharding);
@@ -449,6 +451,7 @@ hr_status_t read_sharding_text(hlo_module_t *module, hr_str_t text,
   return read_piece(module, text, sharding_piece, &(piece_t){.sharding = out_sharding});
 }
 
+/* Reads f32[2,3]{1,0}. */
 static hr_status_t shape_piece(read_hlo_t *r, const piece_t *piece) {
   HR_TRY(read_advance(&r->lexer));
   return read_shape(r, piece->shape);
@@ -481,6 +484,7 @@ hr_status_t read_frontend_attr_text(hlo_module_t *module, hlo_opcode_t op, hr_st
   return read_piece(module, text, note_piece, &(piece_t){.op = op, .note = out_note});
 }
 
+/* Reads the header alone: no computation follows. */
 static hr_status_t header_piece(read_hlo_t *r, const piece_t *piece) {
   (void)piece;
   HR_TRY(read_advance(&r->lexer));
@@ -497,6 +501,7 @@ hr_status_t read_header_text(hlo_module_t *module, hr_str_t text) {
   return st;
 }
 
+/* Reads the tables FileNames, FunctionNames, FileLocations and StackFrames. */
 static hr_status_t stack_frames_piece(read_hlo_t *r, const piece_t *piece) {
   (void)piece;
   HR_TRY(read_advance(&r->lexer));

@@ -148,6 +148,7 @@ static READ_OP_FRAME hr_status_t read_splits(read_hlo_t *r, hlo_layout_t *layout
   return NULL;
 }
 
+/* P(shape): the memory layout of a sparse array. Shapes nest here, hence the count of levels. */
 static READ_OP_FRAME hr_status_t read_physical_shape(read_hlo_t *r, hlo_layout_t *layout) {
   HR_TRY(read_deeper(r, "shapes"));
   HR_TRY(read_expect(&r->lexer, READ_OPEN_PAREN));
@@ -255,11 +256,13 @@ READ_OP_FRAME hr_status_t read_bare_array(read_hlo_t *r, const hlo_shape_t **out
   return hlo_shape_array_dynamic(r->arena, dtype, rank, dims, dynamic, out_shape);
 }
 
+/* type[sizes] [{layout}] */
 static READ_OP_FRAME hr_status_t read_array(read_hlo_t *r, const hlo_shape_t **out_shape) {
   HR_TRY(read_bare_array(r, out_shape));
   return read_layout_if_any(r, out_shape);
 }
 
+/* (shape, shape, ...); () is the empty tuple. */
 static hr_status_t read_tuple(read_hlo_t *r, const hlo_shape_t **out_shape) {
   hlo_shapes_t elements;
   HR_TRY(read_deeper(r, "tuples"));
@@ -286,6 +289,7 @@ static hr_status_t read_buffer(read_hlo_t *r, const hlo_shape_t **out_shape) {
   return NULL;
 }
 
+/* array, tuple or buffer: the first token decides. */
 hr_status_t read_shape(read_hlo_t *r, const hlo_shape_t **out_shape) {
   if (!read_at_shape(r)) return read_want(&r->lexer, "a shape such as f32[2,3]");
   if (read_is(&r->lexer, READ_TYPE)) return read_array(r, out_shape);

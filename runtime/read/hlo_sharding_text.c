@@ -269,6 +269,7 @@ static hr_status_t read_tuple_sharding(read_hlo_t *r, const hlo_sharding_t **out
   return NULL;
 }
 
+/* {leaf} or {{leaf}, {leaf}, ...}: a second brace begins a tuple, and {} is the tuple of none. */
 hr_status_t read_sharding(read_hlo_t *r, const hlo_sharding_t **out_sharding) {
   read_lexer_t *l = &r->lexer;
   HR_TRY(read_expect(l, READ_OPEN_BRACE));

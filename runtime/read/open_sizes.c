@@ -95,6 +95,8 @@ static hr_status_t open_reshape(opener_t *opener, hlo_instr_t *instr) {
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
+/* Gives a parameter the open sizes of its argument. A parameter that changes makes its body one to
+ * be visited again, as all shapes in it may follow. */
 static hr_status_t open_param(opener_t *opener, hlo_computation_t *body, size_t number,
                               const hlo_shape_t *arg) {
   hlo_instr_t *param = number < body->params.count ? body->params.data[number] : NULL;
@@ -111,11 +113,13 @@ static hr_status_t open_body(opener_t *opener, const hlo_instr_t *instr, int ind
   return open_computation(opener, body);
 }
 
+/* A call has the open sizes of its body's root. */
 static hr_status_t take_result(opener_t *opener, hlo_instr_t *instr, int index) {
   const hlo_instr_t *root = instr->called[index]->root;
   return root ? add_open(opener->arena, root->shape, &instr->shape) : NULL;
 }
 
+/* Arguments, body, result: in the order in which sizes flow. */
 static hr_status_t open_call(opener_t *opener, hlo_instr_t *instr) {
   for (int k = 0; k < instr->operand_count; k++)
     HR_TRY(open_param(opener, instr->called[0], (size_t)k, instr->operands[k]->shape));
@@ -205,6 +209,8 @@ static hr_status_t open_instr(opener_t *opener, hlo_instr_t *instr) {
   return open_inferred(opener, instr);
 }
 
+/* Instructions stand after their operands, so one pass is enough. Scratch memory lasts for one
+ * instruction. */
 static hr_status_t open_computation(opener_t *opener, hlo_computation_t *computation) {
   for (size_t i = 0; i < computation->instrs.count; i++) {
     HR_TRY(open_instr(opener, computation->instrs.data[i]));

@@ -52,6 +52,7 @@ static bool is_mlir_text(hr_str_t text) {
 /* Mark of UTF-8 that some editors write before a text. */
 #define BYTE_ORDER_MARK "\xef\xbb\xbf"
 
+/* The bytes without UTF-8's byte order mark, which some editors put first. */
 static hr_source_t source_of(const char *path, const hr_buffer_t *bytes) {
   hr_source_t source = {path, hr_buffer_data(bytes), hr_buffer_size(bytes)};
   size_t mark = strlen(BYTE_ORDER_MARK);
@@ -68,6 +69,7 @@ static hr_source_t unwrap(hr_source_t source, int *out_platform_index) {
   return (hr_source_t){source.path, file.bytecode.data, file.bytecode.size};
 }
 
+/* Text begins with a brace; an OpSharding cannot, as '{' is no tag of its fields. */
 static hr_status_t read_mhlo_sharding(hlo_module_t *module, hr_str_t sharding,
                                       const hlo_sharding_t **out_sharding) {
   bool is_text = sharding.size && sharding.data[0] == '{';
@@ -168,6 +170,8 @@ hr_status_t read_tree(const char *path, hr_buffer_t *bytes, mlir_module_t **out_
   return st;
 }
 
+/* Works on the tree, where functions that the entry never calls still are. The tree is released
+ * before return; bytes of other forms give none and pass. */
 hr_status_t read_verify_functions(const char *path, hr_buffer_t *bytes,
                                   const stablehlo_doubts_t *doubts) {
   mlir_module_t *tree;
@@ -177,6 +181,7 @@ hr_status_t read_verify_functions(const char *path, hr_buffer_t *bytes,
   return st;
 }
 
+/* The file is mapped, not copied; the module keeps the mapping alive. */
 hr_status_t read_module_file(const char *path, hlo_module_t **out_module) {
   hr_buffer_t *bytes;
   HR_TRY(hr_buffer_map_file(path, &bytes));

@@ -116,6 +116,15 @@ EOF
 expect_difference reductions compiled "of f32[4] by add" "of f32[4] by maximum" "reductions.hlo:18: %s" \
   "reductions.hlo:25: %s"
 
+# Reductions that differ only in the order of their operands are different ones.
+program swapped <<'EOF'
+  ROOT y = f32[4] all-reduce(x), replica_groups={{0,1}}, to_apply=sum
+---
+  ROOT y = f32[4] all-reduce(x), replica_groups={{0,1}}, to_apply=greatest
+EOF
+sed -i -e 's/add(a, b)/subtract(a, b)/' -e 's/maximum(a, b)/subtract(b, a)/' "$work/swapped.hlo"
+expect_difference swapped reference "swapped.hlo:18: %y" "swapped.hlo:24: %y"
+
 program started_and_not <<'EOF'
   s = f32[4] all-reduce-start(x), replica_groups={{0,1}}, to_apply=sum
   ROOT y = f32[4] all-reduce-done(s)

@@ -158,6 +158,16 @@ static void check_error(const char *text, const char *wanted) {
 static void test_errors(void) {
   check_error("module {\n  func.func @f() {\n    stablehlo.nothing\n", "t.mlir:3:5");
   check_error("module {\n  func.func @f(%a: tensor<2xf32) {\n", "t.mlir:2:");
+  check_error(
+      "func.func private @f(tensor<2x2x!quant.uniform<i8:f32:{0:1, 1:1}, {{1.0, 2.0}, {3.0}}>>)",
+      "lists of scales of equal lengths");
+  check_error("func.func private @f(tensor<2x2x!quant.uniform<i8:f32:{0:1, 1:1}, {{1.0}, 3.0}>>)",
+              "a nested list of scales");
+  check_error(
+      "module {\n  func.func @f(%a: tensor<2xf32>) {\n"
+      "    %0 = sdy.all_gather [{\"a\"}] %a [{\"b\"}] out_sharding=<@m, [{}]> : tensor<2xf32>\n"
+      "    return\n  }\n}\n",
+      "t.mlir:3:");
   check_error("func.func @f(%a: tensor<i32>) {\n  return %b : tensor<i32>\n}\n", "t.mlir:2:10");
   check_error("module attributes {a = 1, a = 2} {}", "t.mlir:1:");
   check_error("func.func @f(%a: tensor<i32>) {\n  %0 = stablehlo.add %a : tensor<i32>\n",

@@ -6,6 +6,7 @@
 #include "mlir/bytecode/bytecode_reader.h"
 #include "mlir/text/mlir_parser.h"
 
+/* An attribute of this kind, all other fields zero. */
 static hr_status_t new_attr(bytecode_reader_t *reader, mlir_attr_kind_t kind,
                             mlir_attr_t **out_attr) {
   HR_TRY(HR_NEW(reader->arena, out_attr));
@@ -13,6 +14,8 @@ static hr_status_t new_attr(bytecode_reader_t *reader, mlir_attr_kind_t kind,
   return NULL;
 }
 
+/* INVALID: codes are numbers of a dialect, so a newer dialect's code cannot be passed over; the
+ * length of its fields is not known either. */
 hr_status_t bytecode_unknown_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                   uint64_t code) {
   return bytecode_error(reader, cursor, "the attribute of code %lu is not known",

@@ -21,6 +21,7 @@ hr_status_t bytecode_error_from(const char *file, int line, const bytecode_reade
                        (size_t)(at - reader->start), message);
 }
 
+/* INVALID at the offset where bytes were wanted. */
 static hr_status_t too_short(bytecode_reader_t *reader, const bytecode_cursor_t *cursor) {
   return bytecode_error(reader, cursor, "the section or entry ends here, more is wanted");
 }
@@ -86,6 +87,8 @@ hr_status_t bytecode_take_count(bytecode_reader_t *reader, bytecode_cursor_t *cu
   return NULL;
 }
 
+/* No copy: the range points into the file. The size is compared with what is left before anything
+ * is added, so that it cannot overflow. */
 hr_status_t bytecode_take_bytes(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t size,
                                 bytecode_cursor_t *out_bytes) {
   if (size > bytecode_left(cursor)) return too_short(reader, cursor);
@@ -94,6 +97,7 @@ hr_status_t bytecode_take_bytes(bytecode_reader_t *reader, bytecode_cursor_t *cu
   return NULL;
 }
 
+/* blob := var size, byte[size] */
 hr_status_t bytecode_take_blob(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                bytecode_cursor_t *out_bytes) {
   uint64_t size;

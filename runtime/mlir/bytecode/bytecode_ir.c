@@ -120,6 +120,7 @@ static hr_status_t read_args(bytecode_reader_t *reader, bytecode_cursor_t *curso
   return has_orders ? skip_use_orders(reader, cursor, block->arg_count) : NULL;
 }
 
+/* block := var (op count * 2 + has arguments), [arguments], op... */
 static hr_status_t read_block(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                               value_scope_t *scope, mlir_block_t *block) {
   uint64_t header;
@@ -216,6 +217,8 @@ static hr_status_t read_regions(bytecode_reader_t *reader, bytecode_cursor_t *cu
 
 /* --- operations --- */
 
+/* results := var count, type index...; the values get their numbers in define_results, after the
+ * operands. */
 static hr_status_t read_results(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                 mlir_op_t *op) {
   HR_TRY(bytecode_take_count(reader, cursor, &op->result_count));
@@ -266,6 +269,8 @@ static bool is_identity(const mlir_op_t *op) {
   return true;
 }
 
+/* Results take the next numbers of the scope. An op that stands for its operands gives those
+ * instead, so that its users see them directly. */
 static hr_status_t define_results(bytecode_reader_t *reader, const bytecode_cursor_t *cursor,
                                   value_scope_t *scope, mlir_op_t *op, bool identity) {
   for (int i = 0; i < op->result_count; i++)

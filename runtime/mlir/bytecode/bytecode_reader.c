@@ -10,6 +10,7 @@
 
 static const uint8_t magic[4] = {'M', 'L', 0xef, 'R'};
 
+/* The magic number 4d 4c ef 52 ("ML", ef, "R"). */
 bool mlir_is_bytecode(const void *bytes, size_t size) {
   return size >= sizeof magic && !memcmp(bytes, magic, sizeof magic);
 }

@@ -19,10 +19,12 @@ static hr_str_t body_of(const mlir_attr_t *attr) {
   return (hr_str_t){open + 1, attr->text.size - skipped - 1};
 }
 
+/* Appends text that needs no quotes: words of the dialect and numbers. */
 static void add_str(hr_strbuf_t *text, hr_str_t string) {
   hr_strbuf_add(text, string.data, string.size);
 }
 
+/* Appends a name of an axis or a mesh in MLIR's quotes and escapes. */
 static void add_quoted(hr_strbuf_t *text, hr_str_t string) {
   const mlir_attr_t attr = {.kind = MLIR_ATTR_STRING, .text = string};
   mlir_print_attr(text, &attr);

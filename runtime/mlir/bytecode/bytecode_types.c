@@ -8,6 +8,7 @@
 #include "mlir/bytecode/bytecode_reader.h"
 #include "mlir/text/mlir_parser.h"
 
+/* A type of this kind, all other fields zero. */
 static hr_status_t bytecode_new_type(bytecode_reader_t *reader, mlir_type_kind_t kind,
                                      mlir_type_t **out_type) {
   HR_TRY(HR_NEW(reader->arena, out_type));
@@ -34,6 +35,7 @@ static hr_status_t float_type(bytecode_reader_t *reader, const char *name,
   return NULL;
 }
 
+/* INVALID: a code that the dialect has not in the versions that are read. */
 static hr_status_t unknown_type(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                 uint64_t code) {
   return bytecode_error(reader, cursor, "the type of code %lu is not known", (unsigned long)code);
@@ -234,6 +236,7 @@ hr_status_t bytecode_builtin_type(bytecode_reader_t *reader, bytecode_cursor_t *
   }
 }
 
+/* Types of StableHLO itself, in files that are not VHLO: token, and futures of a list of types. */
 hr_status_t bytecode_stablehlo_type(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                     uint64_t code, const mlir_type_t **out_type) {
   if (code == STABLEHLO_TYPE_TOKEN) return plain_type(reader, MLIR_TYPE_TOKEN, out_type);

@@ -140,11 +140,13 @@ static hr_status_t entry_at(bytecode_reader_t *reader, const bytecode_table_t *t
   return NULL;
 }
 
+/* Decodes on first use; cost after that O(1). An entry that contains itself is refused. */
 hr_status_t bytecode_attr_at(bytecode_reader_t *reader, const bytecode_cursor_t *cursor,
                              uint64_t index, const mlir_attr_t **out_attr) {
   return entry_at(reader, &reader->attrs, false, cursor, index, (const void **)out_attr);
 }
 
+/* As bytecode_attr_at, for the table of types. */
 hr_status_t bytecode_type_at(bytecode_reader_t *reader, const bytecode_cursor_t *cursor,
                              uint64_t index, const mlir_type_t **out_type) {
   return entry_at(reader, &reader->types, true, cursor, index, (const void **)out_type);
@@ -164,6 +166,7 @@ hr_status_t bytecode_take_type(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return bytecode_type_at(reader, cursor, index, out_type);
 }
 
+/* attributes := var count, var index... */
 hr_status_t bytecode_take_attrs(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                 int *out_count, const mlir_attr_t ***out_attrs) {
   HR_TRY(bytecode_take_count(reader, cursor, out_count));
@@ -172,6 +175,7 @@ hr_status_t bytecode_take_attrs(bytecode_reader_t *reader, bytecode_cursor_t *cu
   return NULL;
 }
 
+/* types := var count, var index... */
 hr_status_t bytecode_take_types(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                 int *out_count, const mlir_type_t *const **out_types) {
   const mlir_type_t **types;

@@ -18,6 +18,7 @@ static hr_status_t put_attrs(bytecode_writer_t *writer, hr_strbuf_t *text, int c
   return NULL;
 }
 
+/* Writes the attribute's number in the file; a new one is encoded and numbered first. */
 hr_status_t bytecode_put_attr(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_attr_t *attr,
                               bool in_vhlo) {
   uint32_t number;

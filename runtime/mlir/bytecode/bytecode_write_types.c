@@ -7,6 +7,7 @@
 
 #define MAX_DEPTH 1000
 
+/* Writes the type's number in the file; a new one is encoded and numbered first. */
 hr_status_t bytecode_put_type(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_type_t *type,
                               bool in_vhlo) {
   uint32_t number;

@@ -28,12 +28,14 @@ void bytecode_put_svar(hr_strbuf_t *text, int64_t value) {
   bytecode_put_var(text, (uint64_t)value << 1 ^ (uint64_t)(value >> 63));
 }
 
+/* The bits of a double as a signed var: the inverse of bytecode_take_f64. */
 void bytecode_put_f64(hr_strbuf_t *text, double value) {
   int64_t bits;
   memcpy(&bits, &value, sizeof bits);
   bytecode_put_svar(text, bits);
 }
 
+/* ints := var count, signed var... */
 void bytecode_put_ints(hr_strbuf_t *text, int64_t count, const int64_t *values) {
   bytecode_put_var(text, (uint64_t)count);
   for (int64_t i = 0; i < count; i++) bytecode_put_svar(text, values[i]);
@@ -57,6 +59,7 @@ hr_status_t bytecode_number_string(bytecode_writer_t *writer, hr_str_t string,
   return NULL;
 }
 
+/* The part of a name before the first '.' or '<'; the whole name if it has neither. */
 hr_str_t bytecode_dialect_of(hr_str_t name) {
   size_t size = 0;
   while (size < name.size && name.data[size] != '.' && name.data[size] != '<') size++;
@@ -110,6 +113,8 @@ typedef struct address_key {
   uint64_t in_vhlo;
 } address_key_t;
 
+/* Looks an item up by address. One item may have two numbers: VHLO and other dialects encode it in
+ * different ways. The map holds number + 1, so that NULL means absent. */
 bool bytecode_find_number(const bytecode_numbers_t *numbers, const void *address, bool in_vhlo,
                           uint32_t *out_number) {
   const address_key_t key = {address, in_vhlo};
@@ -131,6 +136,8 @@ hr_status_t bytecode_cache_number(bytecode_writer_t *writer, bytecode_numbers_t 
 
 /* --- sections --- */
 
+/* section := byte id, var length, bytes. The high bit of the id, which would announce an
+ * alignment, is never set. */
 static void put_section(hr_strbuf_t *file, bytecode_section_t id, const hr_strbuf_t *section) {
   bytecode_put_byte(file, (uint8_t)id);
   bytecode_put_var(file, section->size);
@@ -255,6 +262,7 @@ static hr_status_t choose_version(const mlir_write_options_t *options, bytecode_
   return NULL;
 }
 
+/* Items and both maps; texts of the items live in the writer's arena. */
 static void free_numbers(bytecode_numbers_t *numbers) {
   HR_VEC_FREE(&numbers->items);
   hr_map_deinit(&numbers->by_bytes);

@@ -22,6 +22,8 @@ void export_add(exporter_t *exporter, export_attrs_t *attrs, const char *name,
     (exporter)->status ? NULL : made_;                                        \
   })
 
+/* A signless integer attribute of `width` bits; NULL after a failure, as all functions here:
+ * callers go on and look at exporter->status once. */
 const mlir_attr_t *export_integer(exporter_t *exporter, int64_t value, int width) {
   const mlir_type_t *type = NULL;
   if (exporter->status ||
@@ -30,14 +32,17 @@ const mlir_attr_t *export_integer(exporter_t *exporter, int64_t value, int width
   return MAKE(exporter, mlir_make_integer, value, type);
 }
 
+/* DenseI64ArrayAttr, in text array<i64: ...>. */
 const mlir_attr_t *export_ints(exporter_t *exporter, int64_t count, const int64_t *values) {
   return MAKE(exporter, mlir_make_ints, count, values);
 }
 
+/* The text is copied: the tree may outlive the HLO module. */
 const mlir_attr_t *export_string(exporter_t *exporter, hr_str_t text) {
   return MAKE(exporter, mlir_make_string, export_text(exporter, text));
 }
 
+/* FlatSymbolRefAttr @name; the name is copied. */
 const mlir_attr_t *export_symbol(exporter_t *exporter, hr_str_t name) {
   return MAKE(exporter, mlir_make_symbol, export_text(exporter, name));
 }
@@ -46,12 +51,15 @@ const mlir_attr_t *export_array(exporter_t *exporter, int count, const mlir_attr
   return MAKE(exporter, mlir_make_array, count, items);
 }
 
+/* An attribute of a dialect with named fields, #dialect.mnemonic<field = value, ...>. Fields that
+ * were not added are left out. */
 const mlir_attr_t *export_struct(exporter_t *exporter, const char *dialect, const char *mnemonic,
                                  const export_attrs_t *fields) {
   return MAKE(exporter, mlir_make_struct, hr_str_from(dialect), hr_str_from(mnemonic),
               fields->count, fields->items);
 }
 
+/* An enumeration of StableHLO by its word, as #stablehlo<precision HIGH>. */
 const mlir_attr_t *export_enum(exporter_t *exporter, const char *enum_name, hr_str_t word) {
   return MAKE(exporter, mlir_make_enum, "stablehlo", enum_name, word);
 }
@@ -60,6 +68,7 @@ static const mlir_attr_t *make_bool(exporter_t *exporter, bool value) {
   return MAKE(exporter, mlir_make_bool, value);
 }
 
+/* UnitAttr: presence is its value. */
 static const mlir_attr_t *make_unit(exporter_t *exporter) {
   const mlir_attr_t *attr = NULL;
   if (!exporter->status) export_keep(exporter, mlir_make_unit(exporter->arena, &attr));
@@ -206,6 +215,8 @@ static const mlir_attr_t *attr_of_row(exporter_t *exporter, const hlo_instr_t *i
   return NULL;
 }
 
+/* Attributes of the op by its row of the table, in the order of the row. What HLO leaves at its
+ * default adds nothing, as export_add passes over NULL. */
 void export_row_attrs(exporter_t *exporter, const hlo_instr_t *instr, const export_row_t *row,
                       export_attrs_t *attrs) {
   for (const export_attr_row_t *attr = row->attrs; attr->kind != EXPORT_END; attr++)

@@ -85,6 +85,7 @@ static void order_gathered(export_frame_t *frame, const hlo_instr_t *instr) {
   }
 }
 
+/* The op as its row says, then the members' chunks in the order that HLO has. */
 void export_all_gather(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   export_collective(frame, instr, row);
   if (!export_failed(frame)) order_gathered(frame, instr);
@@ -115,6 +116,7 @@ static void export_each(export_frame_t *frame, const hlo_instr_t *instr, const e
   export_set(frame, instr, (export_values_t){types.count, results});
 }
 
+/* One op per operand: StableHLO's reduce_scatter has one operand, HLO's may have several. */
 void export_reduce_scatter(export_frame_t *frame, const hlo_instr_t *instr,
                            const export_row_t *row) {
   export_attrs_t attrs = {.count = 0};

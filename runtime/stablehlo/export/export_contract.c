@@ -11,6 +11,7 @@ static void add_ints(exporter_t *exporter, export_attrs_t *fields, const char *n
   export_add(exporter, fields, name, export_ints(exporter, ints.count, ints.data));
 }
 
+/* An i64 field of a struct such as #stablehlo.conv. */
 static void add_int(exporter_t *exporter, export_attrs_t *fields, const char *name, int64_t value) {
   export_add(exporter, fields, name, export_integer(exporter, value, 64));
 }
@@ -244,6 +245,7 @@ static void export_windowed(export_frame_t *frame, const hlo_instr_t *instr,
   for (int r = 0; r < instr->called_count; r++) export_region(frame, op, r, instr->called[r], NULL);
 }
 
+/* reduce_window has all attributes of a window but the reversal. */
 void export_reduce_window(export_frame_t *frame, const hlo_instr_t *instr,
                           const export_row_t *row) {
   static const window_names_t names = {"window_dimensions", "window_strides", "base_dilations",
@@ -251,6 +253,7 @@ void export_reduce_window(export_frame_t *frame, const hlo_instr_t *instr,
   export_windowed(frame, instr, row, &names);
 }
 
+/* select_and_scatter has no dilations; a window that has them is refused. */
 void export_select_and_scatter(export_frame_t *frame, const hlo_instr_t *instr,
                                const export_row_t *row) {
   static const window_names_t names = {"window_dimensions", "window_strides", NULL, NULL, NULL};

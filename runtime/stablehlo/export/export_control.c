@@ -161,6 +161,7 @@ static bool is_start(export_frame_t *frame, const hlo_instr_t *instr, hlo_opcode
                        hlo_op_name(instr->op));
 }
 
+/* StableHLO's send is one op that gives a token, which stands for the done too. */
 void export_send_done(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   if (is_start(frame, instr, HLO_SEND)) export_identity(frame, instr, row);
 }
@@ -174,6 +175,7 @@ void export_recv(export_frame_t *frame, const hlo_instr_t *instr, const export_r
   export_identity(frame, instr, row);
 }
 
+/* StableHLO's recv stands where HLO's result is, at the done; the channel is the start's. */
 void export_recv_done(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   export_attrs_t attrs = {.count = 0};
   if (!is_start(frame, instr, HLO_RECV)) return;

@@ -33,6 +33,7 @@ void export_convert(export_frame_t *frame, const hlo_instr_t *instr, const expor
                    export_value(frame, "stablehlo.or", 2, differs, differs[0]->type, NULL));
 }
 
+/* Preds as u8 of the values 0 and 1. */
 mlir_value_t *export_bytes_of_preds(export_frame_t *frame, mlir_value_t *x,
                                     const hlo_shape_t *preds) {
   return export_as(frame, "stablehlo.convert", x, preds, HR_U8);

@@ -26,6 +26,7 @@ static const mlir_attr_t *finish_text(exporter_t *exporter, hr_strbuf_t *text) {
 
 /* --- locations --- */
 
+/* A string in MLIR's quotes and escapes. */
 static void print_quoted(hr_strbuf_t *text, hr_str_t string) {
   const mlir_attr_t attr = {.kind = MLIR_ATTR_STRING, .text = string};
   mlir_print_attr(text, &attr);
@@ -200,6 +201,8 @@ static void add_order(exporter_t *exporter, const hlo_instr_t *instr, bool is_aw
   export_add(exporter, attrs, "hlo.after", finish_text(exporter, &text));
 }
 
+/* Adds what the head of this file lists for an instruction. is_awaited: another instruction names
+ * it as its control predecessor. */
 void export_frontend_attrs(exporter_t *exporter, const hlo_instr_t *instr, bool is_awaited,
                            export_attrs_t *attrs) {
   if (exporter->status) return;

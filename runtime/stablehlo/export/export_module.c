@@ -209,6 +209,7 @@ static hr_str_t new_symbol(exporter_t *exporter, hr_str_t wanted) {
   return name;
 }
 
+/* The function is written after the current one (export_module): functions are not nested. */
 static hr_status_t push_pending(exporter_t *exporter, const hlo_computation_t *computation) {
   HR_VEC_PUSH(&exporter->pending, computation);
   return NULL;
@@ -282,6 +283,7 @@ static const hlo_sharding_t *leaf_sharding(const hlo_instr_t *instr, int leaf) {
   return leaf < sharding->element_count ? sharding->elements[leaf] : NULL;
 }
 
+/* DictionaryAttr of the collected attributes; NULL after a failure. */
 static const mlir_attr_t *dict_of(exporter_t *exporter, const export_attrs_t *attrs) {
   const mlir_attr_t *dict = NULL;
   if (!exporter->status)

@@ -57,6 +57,7 @@ mlir_op_t *export_op(export_frame_t *frame, const char *name, int operand_count,
   return export_keep(exporter, mlir_block_add_op(frame->block, op)) ? NULL : op;
 }
 
+/* Appends an op of one result and returns that; NULL after a failure. */
 mlir_value_t *export_value(export_frame_t *frame, const char *name, int operand_count,
                            mlir_value_t *const *operands, const mlir_type_t *type,
                            const export_attrs_t *attrs) {
@@ -84,6 +85,8 @@ mlir_value_t *export_constant_of(export_frame_t *frame, const mlir_attr_t *value
   return value ? export_value(frame, "stablehlo.constant", 0, NULL, value->type, &attrs) : NULL;
 }
 
+/* Values of an operand, a tuple flattened: one per leaf. The arrays belong to the arena and may be
+ * shared between instructions, so nobody changes them. */
 export_values_t export_leaves(export_frame_t *frame, const hlo_instr_t *instr, int k) {
   if (export_failed(frame)) return (export_values_t){0, NULL};
   return frame->values[instr->operands[k]->id];
@@ -102,6 +105,8 @@ export_values_t export_operands(export_frame_t *frame, const hlo_instr_t *instr)
   return all;
 }
 
+/* The only value of an operand; a tuple of another number of leaves is an error of the caller's
+ * rule for the op. */
 mlir_value_t *export_operand(export_frame_t *frame, const hlo_instr_t *instr, int k) {
   export_values_t leaves = export_leaves(frame, instr, k);
   if (leaves.count == 1) return leaves.items[0];
@@ -109,10 +114,12 @@ mlir_value_t *export_operand(export_frame_t *frame, const hlo_instr_t *instr, in
   return NULL;
 }
 
+/* Binds the values to the instruction, for its users. Each instruction is bound once. */
 void export_set(export_frame_t *frame, const hlo_instr_t *instr, export_values_t values) {
   if (!export_failed(frame)) frame->values[instr->id] = values;
 }
 
+/* As export_set, for a result that is no tuple. */
 void export_set_value(export_frame_t *frame, const hlo_instr_t *instr, mlir_value_t *value) {
   mlir_value_t **items = export_alloc(frame->exporter, 1, sizeof *items);
   if (!items) return;
@@ -120,6 +127,7 @@ void export_set_value(export_frame_t *frame, const hlo_instr_t *instr, mlir_valu
   export_set(frame, instr, (export_values_t){1, items});
 }
 
+/* As export_set: the results of the op are the leaves, in order. */
 void export_set_results(export_frame_t *frame, const hlo_instr_t *instr, mlir_op_t *op) {
   mlir_value_t **items =
       op ? export_alloc(frame->exporter, (size_t)op->result_count, sizeof *items) : NULL;

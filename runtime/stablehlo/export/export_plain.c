@@ -3,12 +3,14 @@
 #include "ops/rules/constraint.h"
 #include "stablehlo/export/export.h"
 
+/* Ops whose operands, result and row say everything. */
 void export_simple(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   export_plain_op(frame, instr, row, NULL);
 }
 
 /* --- tuples and what passes its operand on --- */
 
+/* A tuple makes no op: values are flat on the side of StableHLO. */
 void export_tuple(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   (void)row;
   export_set(frame, instr, export_operands(frame, instr));
@@ -33,6 +35,7 @@ void export_get_tuple_element(export_frame_t *frame, const hlo_instr_t *instr,
              (export_values_t){hlo_shape_leaf_count(instr->shape), leaves.items + at});
 }
 
+/* The instruction stands for its first operand. */
 void export_identity(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   (void)row;
   export_set(frame, instr, export_leaves(frame, instr, 0));

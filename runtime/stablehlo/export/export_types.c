@@ -3,6 +3,8 @@
 #include "base/mem.h"
 #include "stablehlo/export/export.h"
 
+/* `count` zeroed items in the arena of the tree; NULL after a failure, now or before. A count of 0
+ * gives memory too, so that NULL always means failure. */
 void *export_alloc(exporter_t *exporter, size_t count, size_t each) {
   void *memory = NULL;
   if (exporter->status ||
@@ -11,6 +13,7 @@ void *export_alloc(exporter_t *exporter, size_t count, size_t each) {
   return memory;
 }
 
+/* A copy in the arena of the tree; empty after a failure. */
 hr_str_t export_text(exporter_t *exporter, hr_str_t from) {
   hr_str_t copy = {"", 0};
   if (!exporter->status) export_keep(exporter, hr_arena_str(exporter->arena, from, &copy));
@@ -23,6 +26,8 @@ static mlir_type_t *new_type(exporter_t *exporter, mlir_type_kind_t kind) {
   return type;
 }
 
+/* Refuses a shape that StableHLO lacks, with the place of the instruction if there is one: types
+ * of the entry's signature have none. */
 static const mlir_type_t *no_type(exporter_t *exporter, const char *what) {
   export_keep(exporter, exporter->instr
                             ? hlo_unsupported(exporter->instr, "StableHLO has no type for %s", what)
@@ -139,6 +144,7 @@ const mlir_type_t *export_type(exporter_t *exporter, const hlo_shape_t *shape) {
   }
 }
 
+/* One type per leaf of the flattened tuple; no types after a failure. */
 export_types_t export_leaf_types(exporter_t *exporter, const hlo_shape_t *shape) {
   export_types_t types = {.count = hlo_shape_leaf_count(shape)};
   types.items = export_alloc(exporter, (size_t)types.count, sizeof *types.items);

@@ -11,6 +11,7 @@ static bool is_number(const mlir_attr_t *attr) {
   return attr && (attr->kind == MLIR_ATTR_INTEGER || attr->kind == MLIR_ATTR_BOOL);
 }
 
+/* The fallback stands for an absent attribute and for one that is no number. */
 int64_t import_int(const mlir_op_t *op, const char *name, int64_t fallback) {
   const mlir_attr_t *attr = mlir_op_attr(op, name);
   return is_number(attr) ? attr->integer : fallback;
@@ -120,6 +121,8 @@ hr_status_t import_field_ints(import_scope_t *scope, const mlir_op_t *op, const 
   return value ? import_ints_of(scope, value, out_ints) : NULL;
 }
 
+/* A field of a struct attribute, such as #stablehlo.channel_handle<handle = 1>; 0 if it is absent,
+ * as the printer leaves zeros out. */
 int64_t import_field_int(const mlir_op_t *op, const char *attr, const char *field) {
   const mlir_attr_t *value = mlir_attr_field(mlir_op_attr(op, attr), field);
   return is_number(value) ? value->integer : 0;
@@ -143,6 +146,7 @@ static hlo_attr_t attr_of_ints(hlo_attr_key_t key, hr_ints_t ints) {
   return (hlo_attr_t){.key = (uint16_t)key, .ints = ints};
 }
 
+/* A list of integers under the same role in HLO; absent lists become empty ones. */
 hr_status_t import_add_ints(import_scope_t *scope, import_attrs_t *attrs, hlo_attr_key_t key,
                             const mlir_op_t *op, const char *name) {
   hr_ints_t ints;
@@ -151,6 +155,7 @@ hr_status_t import_add_ints(import_scope_t *scope, import_attrs_t *attrs, hlo_at
   return NULL;
 }
 
+/* As import_add_ints, from a field of a struct attribute. */
 hr_status_t import_add_field_ints(import_scope_t *scope, import_attrs_t *attrs, hlo_attr_key_t key,
                                   const mlir_op_t *op, const char *attr, const char *field) {
   hr_ints_t ints;
@@ -195,6 +200,8 @@ hr_status_t import_sharding(importer_t *importer, const mlir_op_t *op, const mli
   return placed;
 }
 
+/* Attributes of parameter or result `index` of a function: `list` is arg_attrs or res_attrs, an
+ * array of one dictionary each. NULL: not there. */
 const mlir_attr_t *import_value_attr(const mlir_op_t *function, const char *list, int index,
                                      const char *name) {
   const mlir_attr_t *attrs = mlir_op_attr(function, list);

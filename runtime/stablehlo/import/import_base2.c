@@ -37,11 +37,13 @@ static hr_status_t import_base2(import_scope_t *scope, mlir_op_t *op,
   return import_set_results(scope, op, is_narrow ? hlo_build_convert(f, result, dtype) : result);
 }
 
+/* HLO has no exp2: a formula takes its place. */
 hr_status_t import_exp2(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   return import_base2(scope, op, formula_exp2);
 }
 
+/* HLO has no log2: a formula takes its place. */
 hr_status_t import_log2(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   return import_base2(scope, op, formula_log2);

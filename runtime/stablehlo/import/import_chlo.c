@@ -154,10 +154,14 @@ SPECIAL(zeta)
 /* exp(x) / 2 without overflow before the quotient does: the half is in the exponent. */
 static expr_t half_exp(formula_t *f, expr_t x) { return f_exp(f, f_add_number(f, x, log(0.5))); }
 
+/* cosh x = (exp x + exp -x) / 2. half_exp halves in the exponent, so that only results beyond the
+ * range overflow. */
 static expr_t formula_cosh(formula_t *f, expr_t const *x) {
   return f_add(f, half_exp(f, x[0]), half_exp(f, f_neg(f, x[0])));
 }
 
+/* sinh x, two ways: below 1 by e = expm1 x, as (e + e / (e + 1)) / 2, where exp x - exp -x would
+ * cancel; else the difference of halved exponentials. */
 static expr_t formula_sinh(formula_t *f, expr_t const *x) {
   expr_t e = hlo_build_unary(f, HLO_EXPONENTIAL_MINUS_ONE, x[0]);
   expr_t small = f_mul_number(f, f_add(f, e, f_div(f, e, f_add_number(f, e, 1))), 0.5);
@@ -165,6 +169,7 @@ static expr_t formula_sinh(formula_t *f, expr_t const *x) {
   return f_select(f, f_lt(f, f_abs(f, x[0]), f_number(f, 1, x[0])), small, large);
 }
 
+/* Real types by formula; complex types have rules of their own. */
 hr_status_t import_hyperbolic(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   bool is_real = hr_dtype_is_float(import_operand(op, 0)->shape->dtype);
   if (!is_real) return import_chlo_elementwise(scope, op, row);
@@ -221,6 +226,8 @@ hr_status_t import_asin_acos_kernel(import_scope_t *scope, mlir_op_t *op, const 
 
 /* --- next_after: a step of one in the bits, which order the numbers of one sign --- */
 
+/* The same bits as another type of the same width; NULL after a failure, which stays in
+ * f->status. */
 static expr_t as_type(formula_t *f, expr_t x, hr_dtype_t dtype) {
   const hlo_shape_t *shape;
   if (!x || f->status) return NULL;

@@ -80,6 +80,7 @@ static hr_status_t build_collective(import_scope_t *scope, mlir_op_t *op, const 
                                       attrs->count, attrs->items, with_body, &body));
 }
 
+/* The common end of collectives: the operands are those of the op, all attributes are known. */
 static hr_status_t finish_collective(import_scope_t *scope, mlir_op_t *op, const import_row_t *row,
                                      import_attrs_t *attrs, bool with_body) {
   hlo_instr_t **operands;
@@ -87,6 +88,7 @@ static hr_status_t finish_collective(import_scope_t *scope, mlir_op_t *op, const
   return build_collective(scope, op, row, attrs, operands, with_body);
 }
 
+/* HLO's collectives have one dimension, in an attribute that is a list. */
 static void add_dimension(import_scope_t *scope, import_attrs_t *attrs, int64_t dimension) {
   import_add(attrs, hlo_attr_of_ints(&scope->builder, HLO_ATTR_DIMENSIONS, 1, &dimension));
 }
@@ -107,6 +109,7 @@ hr_status_t import_all_gather(import_scope_t *scope, mlir_op_t *op, const import
   return hlo_builder_finish(&scope->builder);
 }
 
+/* Replica groups, channel and reducer; several operands stay one all-reduce. */
 hr_status_t import_all_reduce(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   import_attrs_t attrs = {.count = 0};
   HR_TRY(start_collective(scope, &attrs, op, true));
@@ -138,12 +141,16 @@ hr_status_t import_rooted(import_scope_t *scope, mlir_op_t *op, const import_row
   return finish_collective(scope, op, row, &attrs, row->op == HLO_COLLECTIVE_REDUCE);
 }
 
+/* Settings of a ragged_all_to_all custom call: a dictionary under either of two names. NULL:
+ * none. */
 static const mlir_attr_t *ragged_config(const mlir_op_t *op) {
   const mlir_attr_t *config = mlir_op_attr(op, "backend_config");
   if (!config) config = mlir_op_attr(op, "mhlo.backend_config");
   return config && config->kind == MLIR_ATTR_DICT ? config : NULL;
 }
 
+/* JAX writes this collective as a custom call; without its dictionary it is an ordinary custom
+ * call. */
 bool import_is_ragged_all_to_all(const mlir_op_t *op) {
   return hr_str_is(import_str(op, "call_target_name"), "ragged_all_to_all") && ragged_config(op);
 }

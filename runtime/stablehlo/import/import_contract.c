@@ -202,6 +202,7 @@ hr_status_t import_convolution_numbers(import_scope_t *scope, import_attrs_t *at
   return import_add_precision(scope, attrs, op);
 }
 
+/* Window, dimension numbers and group counts are attributes on both sides. */
 hr_status_t import_convolution(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   import_attrs_t attrs = {.count = 0};
   HR_TRY(import_convolution_numbers(scope, &attrs, op, NULL));
@@ -295,6 +296,7 @@ hr_status_t import_gather_numbers(import_scope_t *scope, import_attrs_t *attrs,
   return NULL;
 }
 
+/* Dimension numbers and slice sizes keep their meaning in HLO. */
 hr_status_t import_gather(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   import_attrs_t attrs = {.count = 0};
   HR_TRY(import_gather_numbers(scope, &attrs, op));

@@ -86,6 +86,7 @@ static hr_status_t add_composite_names(import_scope_t *scope, const mlir_op_t *o
   return NULL;
 }
 
+/* A composite is a call of its decomposition. The names that it had are kept beside the call. */
 hr_status_t import_composite(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   HR_TRY(add_composite_names(scope, op));
@@ -143,6 +144,8 @@ static hr_status_t import_while_with(import_scope_t *scope, mlir_op_t *op,
       hlo_build(&scope->builder, HLO_WHILE, shape, 1, &state, attrs.count, attrs.items, 2, called));
 }
 
+/* Values from outside that the regions use become further elements of the state; `captured`
+ * collects them. */
 hr_status_t import_while(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   import_values_t captured = {0};
@@ -201,12 +204,14 @@ static hr_status_t check_selector(import_scope_t *scope, const mlir_op_t *op, hr
                       hr_dtype_name(dtype), label);
 }
 
+/* HLO's conditional by pred: the true branch is the first region on both sides. */
 hr_status_t import_if(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   HR_TRY(check_selector(scope, op, HR_PRED, "if"));
   return import_choice(scope, op, true);
 }
 
+/* HLO's conditional by index: an index out of range takes the last branch on both sides. */
 hr_status_t import_case(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   HR_TRY(check_selector(scope, op, HR_S32, "case"));

@@ -55,6 +55,7 @@ hr_status_t import_reduce_precision(import_scope_t *scope, mlir_op_t *op, const 
 
 /* --- order of a collective's members --- */
 
+/* Replica groups among the attributes collected so far; NULL: none. */
 static const hlo_groups_t *groups_of(const import_attrs_t *attrs) {
   for (int i = 0; i < attrs->count; i++)
     if (attrs->items[i].key == HLO_ATTR_REPLICA_GROUPS) return attrs->items[i].groups;

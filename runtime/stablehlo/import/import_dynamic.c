@@ -27,6 +27,8 @@ static hr_status_t build(import_scope_t *scope, mlir_op_t *op, hlo_opcode_t hlo_
                                       attrs->count, attrs->items, 0, NULL));
 }
 
+/* Whether the result type has no open sizes. If so, operands that give sizes say nothing new and
+ * the static op is built without them. */
 static hr_status_t is_static_result(import_scope_t *scope, const mlir_op_t *op, bool *out_static) {
   const hlo_shape_t *shape;
   HR_TRY(import_result_shape(scope, op, 0, &shape));
@@ -45,6 +47,7 @@ hr_status_t import_dynamic_broadcast(import_scope_t *scope, mlir_op_t *op,
   return build(scope, op, row->op, 2, &attrs);
 }
 
+/* iota, or a dynamic iota that takes the vector of sizes as its operand. */
 hr_status_t import_dynamic_iota(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   bool is_static;
   import_attrs_t attrs = {.count = 0};
@@ -53,6 +56,7 @@ hr_status_t import_dynamic_iota(import_scope_t *scope, mlir_op_t *op, const impo
   return is_static ? build(scope, op, HLO_IOTA, 0, &attrs) : build(scope, op, row->op, 1, &attrs);
 }
 
+/* reshape, or dynamic-reshape of the array and the vector of sizes. */
 hr_status_t import_dynamic_reshape(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   bool is_static;
   import_attrs_t attrs = {.count = 0};

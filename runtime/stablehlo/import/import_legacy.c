@@ -18,6 +18,7 @@ typedef struct labels {
   int of[HLO_MAX_RANK]; /* by dimension */
 } labels_t;
 
+/* Dimension that has the label; -1: none. Cost: the rank. */
 static int position_of(const labels_t *labels, int label) {
   for (int d = 0; d < labels->count; d++)
     if (labels->of[d] == label) return d;

@@ -16,6 +16,7 @@ typedef struct location_text {
   int depth, lists; /* that are open here */
 } location_text_t;
 
+/* Passes blanks and the word, if it is next; else the position moves past the blanks only. */
 static bool take(location_text_t *text, const char *word) {
   size_t size = strlen(word);
   while (text->at < text->end && isspace((unsigned char)*text->at)) text->at++;
@@ -34,6 +35,7 @@ static bool take_number(location_text_t *text, int64_t *out_number) {
   return text->at > start;
 }
 
+/* Value of a hexadecimal digit; -1: none. */
 static int hex_value(char c) {
   return isdigit((unsigned char)c)    ? c - '0'
          : isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10

@@ -344,6 +344,7 @@ static hr_status_t import_from(const mlir_module_t *from, const mlir_op_t *entry
   return st;
 }
 
+/* The function that runs; NULL: the module has no body or no entry. */
 static const mlir_op_t *entry_of(const mlir_module_t *from) {
   const mlir_block_t *block = import_block_of(from->op, 0);
   return block ? find_entry(block) : NULL;

@@ -15,6 +15,7 @@ static hr_status_t import_with(import_scope_t *scope, mlir_op_t *op, const impor
                                       attrs->count, attrs->items, 0, NULL));
 }
 
+/* A float field of a dictionary; 0 if it is absent or of another kind. */
 static double number_of(const mlir_attr_t *dict, const char *name) {
   const mlir_attr_t *attr = mlir_attr_field(dict, name);
   return attr && attr->kind == MLIR_ATTR_FLOAT ? attr->number : 0;
@@ -36,6 +37,7 @@ static hr_status_t add_accuracy(import_scope_t *scope, import_attrs_t *attrs, co
   return NULL;
 }
 
+/* Ops that differ in name only, with their result accuracy if they have one. */
 hr_status_t import_plain(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   import_attrs_t attrs = {.count = 0};
   HR_TRY(add_accuracy(scope, &attrs, op));
@@ -101,6 +103,7 @@ hr_status_t import_concatenate(import_scope_t *scope, mlir_op_t *op, const impor
   return import_with(scope, op, row, &attrs);
 }
 
+/* As concatenate: one dimension, in an attribute of the same name. */
 hr_status_t import_dimension(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   return import_concatenate(scope, op, row);
 }
@@ -240,6 +243,7 @@ hr_status_t import_compare(import_scope_t *scope, mlir_op_t *op, const import_ro
   return import_with(scope, op, row, &attrs);
 }
 
+/* index is the element's number. */
 hr_status_t import_get_tuple_element(import_scope_t *scope, mlir_op_t *op,
                                      const import_row_t *row) {
   import_attrs_t attrs = {.count = 0};
@@ -289,6 +293,7 @@ hr_status_t import_triangular_solve(import_scope_t *scope, mlir_op_t *op, const 
   return import_with(scope, op, row, &attrs);
 }
 
+/* epsilon and feature_index; training, inference and gradient alike. */
 hr_status_t import_batch_norm(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   import_attrs_t attrs = {.count = 0};
   import_add(&attrs, hlo_attr_of_float(HLO_ATTR_EPSILON, import_float(op, "epsilon", 0)));

@@ -17,6 +17,7 @@ static const import_quant_rule_t rules[] = {
 #undef QUANT
 };
 
+/* Parameters of a quantized type or of a tensor of one; NULL: the type is not quantized. */
 const mlir_quant_t *import_quant_of(const mlir_type_t *type) {
   if (type->element && type->kind == MLIR_TYPE_TENSOR) type = type->element;
   return type->kind == MLIR_TYPE_QUANT ? type->quant : NULL;
@@ -48,6 +49,7 @@ static int64_t scale_index(const mlir_quant_t *quant, const int64_t *place) {
 
 typedef double (*parameter_fn)(const mlir_quant_t *quant, int64_t index);
 static double scale_at(const mlir_quant_t *quant, int64_t index) { return quant->scales[index]; }
+/* Zero points as floats: the formulas compute in a float type. */
 static double zero_at(const mlir_quant_t *quant, int64_t index) {
   return (double)quant->zero_points[index];
 }
@@ -86,6 +88,7 @@ static hlo_instr_t *parameter_like(import_scope_t *scope, const mlir_quant_t *qu
   return hlo_build_broadcast_like(b, list, x, (hr_ints_t){&quant->axis, 1});
 }
 
+/* Whether any zero point is not 0. If not, the formulas neither subtract nor add them. */
 static bool has_zero_points(const mlir_quant_t *quant) {
   for (int i = 0; i < quant->scale_count; i++)
     if (quant->zero_points[i]) return true;
@@ -248,6 +251,7 @@ static hr_status_t import_contracted(import_scope_t *scope, mlir_op_t *op,
 
 /* --- entry points --- */
 
+/* The row of an op that computes on quantized values by a rule of its own; NULL: none. */
 static const import_quant_rule_t *find_rule(hr_str_t name) {
   for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
     if (hr_str_is(name, rules[i].name)) return &rules[i];

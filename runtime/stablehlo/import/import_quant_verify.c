@@ -164,6 +164,8 @@ static bool has_zero_points(const mlir_quant_t *q) {
   return false;
 }
 
+/* Whether a dot contracts this dimension of its right operand. Such an axis cannot carry scales of
+ * its own, as they would have to leave the sum. */
 static bool is_contracted(const mlir_op_t *op, int64_t axis) {
   const mlir_attr_t *dims =
       mlir_attr_field(mlir_op_attr(op, "dot_dimension_numbers"), "rhs_contracting_dimensions");

@@ -4,6 +4,8 @@
 #include "base/mem.h"
 #include "stablehlo/import/import.h"
 
+/* Whether the value is defined in the region or in one nested in it. Cost: the depth of the
+ * nesting. */
 static bool is_inside(const mlir_value_t *value, const mlir_region_t *region) {
   const mlir_block_t *block = value->owner ? value->owner->parent : value->block;
   while (block && block->parent != region)
@@ -38,10 +40,12 @@ static hr_status_t capture_in(const mlir_region_t *whole, const mlir_region_t *r
   return NULL;
 }
 
+/* Values from outside that the region uses, each once, in the order of first use. */
 hr_status_t import_captures(const mlir_region_t *region, import_values_t *values) {
   return capture_in(region, region, values);
 }
 
+/* Bodies are named region_0, region_1, ... through the whole module. */
 static hr_status_t new_body_scope(import_scope_t *scope, const mlir_op_t *op,
                                   import_scope_t *body) {
   const char *name;
@@ -90,6 +94,7 @@ static hr_status_t import_body_with(import_scope_t *scope, const mlir_op_t *op, 
   return NULL;
 }
 
+/* A body whose arguments are all its parameters: nobody passes captured values to it. */
 hr_status_t import_body(import_scope_t *scope, const mlir_op_t *op, int region,
                         hlo_computation_t **out_computation) {
   import_values_t captured = {0};

@@ -6,6 +6,8 @@
 
 #include "stablehlo/import/import.h"
 
+/* Text between the first `open` and the last `close` of an opaque attribute, by default the angle
+ * brackets; a string attribute is taken whole. Empty: there is none. */
 hr_str_t import_sdy_text(const mlir_op_t *op, const char *name, char open, char close) {
   const mlir_attr_t *attr = mlir_op_attr(op, name);
   if (!attr || attr->kind != MLIR_ATTR_OPAQUE) return import_str(op, name);
@@ -155,6 +157,7 @@ hr_status_t import_named_computation(import_scope_t *scope, mlir_op_t *op,
   return hlo_builder_finish(&scope->builder);
 }
 
+/* Shardings of a function's results become custom calls around them. */
 hr_status_t import_result_marks(import_scope_t *scope, const mlir_op_t *function, int count,
                                 hlo_instr_t **values) {
   for (int i = 0; i < count; i++) {
@@ -171,6 +174,7 @@ hr_status_t import_result_marks(import_scope_t *scope, const mlir_op_t *function
 
 /* --- attributes of any op --- */
 
+/* Lists are shared and constant, so that a longer one is a copy. */
 hr_status_t import_sdy_attr(importer_t *importer, const char *name, hr_str_t text,
                             hlo_name_values_t *list) {
   hlo_name_value_t *items;

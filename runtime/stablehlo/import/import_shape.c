@@ -28,6 +28,7 @@ static hlo_instr_t *vector_of(import_scope_t *scope, const int64_t *values, int6
   return hlo_build_convert(b, hlo_build_constant(b, value), dtype);
 }
 
+/* One vector from several; a single one is itself. */
 static hlo_instr_t *concatenate(import_scope_t *scope, int count, hlo_instr_t *const *vectors) {
   int64_t zero = 0;
   hlo_attr_t attr = hlo_attr_of_ints(&scope->builder, HLO_ATTR_DIMENSIONS, 1, &zero);
@@ -36,11 +37,13 @@ static hlo_instr_t *concatenate(import_scope_t *scope, int count, hlo_instr_t *c
              : hlo_build(&scope->builder, HLO_CONCATENATE, NULL, count, vectors, 1, &attr, 0, NULL);
 }
 
+/* Size of dimension d when the program runs, an s32 scalar. */
 static hlo_instr_t *size_of(import_scope_t *scope, hlo_instr_t *x, int64_t d) {
   hlo_attr_t attr = hlo_attr_of_ints(&scope->builder, HLO_ATTR_DIMENSIONS, 1, &d);
   return hlo_build(&scope->builder, HLO_GET_DIMENSION_SIZE, NULL, 1, &x, 1, &attr, 0, NULL);
 }
 
+/* All sizes as a vector: a constant for static shapes, else one size after another. */
 static hlo_instr_t *shape_of(import_scope_t *scope, hlo_instr_t *x, hr_dtype_t dtype) {
   hlo_instr_t *sizes[HLO_MAX_RANK];
   if (!hlo_shape_is_dynamic(x->shape))
@@ -77,6 +80,8 @@ hlo_instr_t *import_sizes_at(import_scope_t *scope, hlo_instr_t *x, int rank,
   return concatenate(scope, rank, sizes);
 }
 
+/* The size of two after broadcasting: b where a is 1, else a. That they agree is checked
+ * elsewhere. */
 hlo_instr_t *import_join_sizes(import_scope_t *scope, hlo_instr_t *a, hlo_instr_t *b) {
   hlo_builder_t *builder = &scope->builder;
   hlo_instr_t *is_one =
@@ -94,6 +99,7 @@ static hr_status_t want_shapes(import_scope_t *scope, const mlir_op_t *op) {
   return NULL;
 }
 
+/* Integer type of the result; index, which HLO lacks, is s64. */
 static hr_dtype_t result_dtype(import_scope_t *scope, const mlir_op_t *op) {
   const hlo_shape_t *shape = NULL;
   hr_status_t st = import_result_shape(scope, op, 0, &shape);
@@ -210,6 +216,7 @@ hr_status_t import_cstr_broadcastable(import_scope_t *scope, mlir_op_t *op,
                      exact ? "the shapes are not equal" : "the shapes do not go together");
 }
 
+/* A condition with the program's own message, which a custom call checks when the program runs. */
 hr_status_t import_cstr_require(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   hr_str_t text = import_str(op, "msg");
@@ -269,6 +276,7 @@ hr_status_t import_tensor_extract(import_scope_t *scope, mlir_op_t *op, const im
   return set_element(scope, op, operands[0], operands + 1);
 }
 
+/* One element of the vector of sizes, at an index that is an operand. */
 hr_status_t import_tensor_dim(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   hlo_instr_t *x = import_operand(op, 0);

@@ -115,6 +115,8 @@ hr_status_t import_shape(importer_t *importer, const mlir_type_t *type,
   }
 }
 
+/* Fills the data with its first element: copies double in length, so the cost is that of a few
+ * large copies. */
 static void repeat_element(char *data, size_t each, int64_t count) {
   size_t total = each * (size_t)count;
   for (size_t done = each; done < total; done *= 2)
@@ -163,6 +165,7 @@ hr_status_t import_operands(import_scope_t *scope, const mlir_op_t *op,
   return NULL;
 }
 
+/* The shape in HLO of result `index`. INVALID if the op has too few results. */
 hr_status_t import_result_shape(import_scope_t *scope, const mlir_op_t *op, int index,
                                 const hlo_shape_t **out_shape) {
   if (index >= op->result_count)
@@ -180,12 +183,14 @@ hr_status_t import_results_shape(import_scope_t *scope, const mlir_op_t *op,
   return hlo_shape_tuple(scope->importer->arena, op->result_count, shapes, out_shape);
 }
 
+/* Binds the op's results: one result is the instruction, several are the elements of a tuple. */
 hr_status_t import_set_results(import_scope_t *scope, mlir_op_t *op, hlo_instr_t *instr) {
   if (op->result_count != 1) return import_set_tuple_results(scope, op, instr);
   op->results[0].mapped = instr;
   return hlo_builder_finish(&scope->builder);
 }
 
+/* One get-tuple-element per result, also if there is one only. */
 hr_status_t import_set_tuple_results(import_scope_t *scope, mlir_op_t *op, hlo_instr_t *tuple) {
   for (int i = 0; i < op->result_count; i++)
     op->results[i].mapped = hlo_build_element(&scope->builder, tuple, i);

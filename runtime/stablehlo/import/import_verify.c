@@ -18,6 +18,7 @@ static hr_status_t verify_starts(import_scope_t *scope, const mlir_op_t *op, int
   return NULL;
 }
 
+/* "I2" and the like below: numbers of constraints in the StableHLO specification. */
 static hr_status_t verify_dynamic_slice(import_scope_t *scope, const mlir_op_t *op) {
   return verify_starts(scope, op, 1, "dynamic_slice I2");
 }
@@ -109,6 +110,8 @@ static const struct verifier {
                  {"stablehlo.rng", verify_rng},
                  {"stablehlo.sign", verify_sign}};
 
+/* Ops without a row have no constraint beyond what HLO's verifier sees. Cost: a scan of the
+ * table. */
 hr_status_t import_verify(import_scope_t *scope, const mlir_op_t *op) {
   for (size_t i = 0; i < sizeof verifiers / sizeof *verifiers; i++)
     if (hr_str_is(op->name, verifiers[i].name)) return verifiers[i].verify(scope, op);

@@ -136,6 +136,7 @@ static hr_status_t make_singleton_groups(hr_arena_t *arena, hlo_groups_t *groups
   return NULL;
 }
 
+/* Groups of devices that differ only in the given axes of the mesh. `arena` owns the result. */
 hr_status_t stablehlo_mesh_groups(const mlir_module_t *module, hr_arena_t *arena,
                                   const mlir_attr_t *attr, hlo_groups_t *groups) {
   const mlir_attr_t *mesh;
@@ -178,6 +179,8 @@ static hr_status_t make_dense_groups(hr_arena_t *arena, const hlo_int_lists_t *g
   return NULL;
 }
 
+/* Replaces replica_groups over a mesh by explicit lists, in a copy of the attributes: ops may
+ * share them. */
 static hr_status_t expand_in_list(mlir_module_t *module, int count,
                                   const mlir_named_attr_t **attrs) {
   hlo_groups_t groups = {.form = HLO_GROUPS_LIST};
@@ -195,6 +198,7 @@ static hr_status_t expand_in_list(mlir_module_t *module, int count,
   return NULL;
 }
 
+/* Walks all blocks; attributes and discardable ones alike. */
 hr_status_t stablehlo_expand_mesh_groups(mlir_module_t *module) {
   for (size_t b = 0; b < module->all_blocks.count; b++)
     for (size_t i = 0; i < module->all_blocks.data[b]->ops.count; i++) {
