@@ -169,7 +169,12 @@ static bool has_arrays_only(const hlo_instr_t *instr) {
 static hr_status_t lower_operation(spmd_lower_t *lower, const hlo_instr_t *instr) {
   const spmd_rule_t *rule = NULL;
   spmd_choice_t choice;
-  if (has_arrays_only(instr)) HR_TRY(spmd_lowering_rule(lower, instr, &rule));
+  bool arrays = has_arrays_only(instr);
+  if (arrays) HR_TRY(spmd_lowering_rule(lower, instr, &rule));
+  if (arrays && spmd_runs_once(lower, instr, rule != NULL)) {
+    spmd_lower_once(lower, instr);
+    return NULL;
+  }
   if (!rule || rule->factor_count > SPMD_CHOOSE_FACTORS ||
       rule->operand_count + rule->result_count > SPMD_CHOOSE_TENSORS) {
     lower_whole(lower, instr);

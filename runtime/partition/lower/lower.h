@@ -124,6 +124,11 @@ hr_status_t spmd_lower_marker(spmd_lower_t *lower, const hlo_instr_t *instr);
 /* Propagated shardings of all leaves of an instruction. */
 const spmd_sharding_t **spmd_preferred_leaves(spmd_lower_t *lower, const hlo_instr_t *instr);
 
+/* --- lower_once.c --- */
+/* Must only one partition execute it? With a rule, effects are those of each part. */
+bool spmd_runs_once(const spmd_lower_t *lower, const hlo_instr_t *instr, bool has_rule);
+void spmd_lower_once(spmd_lower_t *lower, const hlo_instr_t *instr);
+
 /* --- operations --- */
 typedef hlo_instr_t *(*spmd_lower_fn)(spmd_lower_t *lower, const spmd_choice_t *choice);
 typedef struct spmd_op {
