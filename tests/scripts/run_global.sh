@@ -273,7 +273,7 @@ for engine in compiled reference; do
     --expect "$work/one.npz" "$work/once.hlo"
 done
 "$hlorun" -n 4 --stop-after partition "$work/once.hlo" >"$work/out" 2>&1
-expect_text "a call on one device is in a branch" 'true_computation=%call_once, false_computation=%call_elsewhere'
+expect_text "a call on one device is in a branch" 'true_computation=%on_device, false_computation=%elsewhere'
 
 # All forms of sdy in text, as bytecode, portable artifact, HLO and proto.
 program=$source_dir/tests/partition/forms.mlir

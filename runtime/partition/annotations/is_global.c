@@ -41,10 +41,15 @@ static bool names_axis(hr_str_t text) {
   return !listed;
 }
 
+bool spmd_is_host_call(const hlo_instr_t *instr) {
+  return instr->op == HLO_CUSTOM_CALL && spmd_marker_of(instr) == SPMD_NO_MARKER;
+}
+
 static void look_at(const hlo_instr_t *instr, spmd_findings_t *found) {
   spmd_marker_t marker = spmd_marker_of(instr);
   found->manual |= marker >= SPMD_ENTER_MANUAL;
-  found->sdy_cut |= names_axis(hlo_frontend_attribute(instr, "xla.sdy.sharding"));
+  hr_str_t sharding = hlo_frontend_attribute(instr, "xla.sdy.sharding");
+  found->sdy_cut |= names_axis(sharding) || (spmd_is_host_call(instr) && sharding.size);
   found->hlo_cut |= instr->extra && hlo_cuts(instr->extra->sharding);
   found->collective |= hlo_op_is(instr->op, OP_COLLECTIVE) || instr->op == HLO_PARTITION_ID;
 }

@@ -141,6 +141,20 @@ hr_status_t spmd_set_value(spmd_reader_t *reader, const hlo_instr_t *instr, int 
   return NULL;
 }
 
+static hr_status_t read_caller(spmd_reader_t *reader, const hlo_instr_t *instr, hr_str_t text) {
+  const spmd_sharding_t *sharding;
+  if (hr_str_is(text, "[]") || hr_str_is(text, "#sdy.sharding_per_value<[]>")) return NULL;
+  HR_TRY(spmd_read_shardings(&reader->meshes, text, 1, &sharding));
+  reader->program->computations[instr->parent->id].callers[instr->id] = sharding->device + 1;
+  return NULL;
+}
+
+/* Elements of a tuple carry the attribute of the call that makes it. */
+static bool repeats_operand(const hlo_instr_t *instr, hr_str_t text) {
+  if (instr->op != HLO_GET_TUPLE_ELEMENT || instr->operands[0]->op != HLO_CUSTOM_CALL) return false;
+  return hr_str_equal(text, hlo_frontend_attribute(instr->operands[0], "xla.sdy.sharding"));
+}
+
 static hr_status_t read_sdy(spmd_reader_t *reader, const hlo_instr_t *instr) {
   spmd_marker_t marker = spmd_marker_of(instr);
   const char *name = "xla.sdy.sharding";
@@ -149,9 +163,13 @@ static hr_status_t read_sdy(spmd_reader_t *reader, const hlo_instr_t *instr) {
   hr_str_t text = hlo_frontend_attribute(instr, name);
   int count = annotated_count(instr);
   const spmd_sharding_t **shardings;
-  if (!text.size || !count || marker == SPMD_GROUP) return NULL;
+  if (!text.size || marker == SPMD_GROUP) return NULL;
+  if (repeats_operand(instr, text)) return NULL;
+  if (!count) return spmd_is_host_call(instr) ? read_caller(reader, instr, text) : NULL;
   HR_TRY(HR_NEW_ARRAY(reader->program->arena, count + 1, &shardings));
   HR_TRY(spmd_read_shardings(&reader->meshes, text, count, shardings));
+  if (spmd_is_host_call(instr))
+    reader->program->computations[instr->parent->id].callers[instr->id] = shardings[0]->device + 1;
   for (int leaf = 0; leaf < count; leaf++)
     HR_TRY(spmd_set_value(reader, instr, leaf, shardings[leaf], SPMD_FROM_PROGRAM));
   return NULL;
@@ -271,6 +289,7 @@ static hr_status_t make_values(spmd_reader_t *reader) {
     const hlo_computation_t *computation = module->computations.data[c];
     if (!reader->control[c]) continue;
     HR_TRY(HR_NEW_ARRAY(&module->arena, computation->instrs.count, &computations[c].values));
+    HR_TRY(HR_NEW_ARRAY(&module->arena, computation->instrs.count, &computations[c].callers));
     for (size_t i = 0; i < computation->instrs.count; i++) {
       const hlo_instr_t *instr = computation->instrs.data[i];
       int leaves = hlo_shape_leaf_count(instr->shape), count = annotated_count(instr);
