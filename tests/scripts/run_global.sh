@@ -273,6 +273,24 @@ for run in 'interleaved.mlir 6' 'interleaved.mlir 3' 'interleaved.mlir 2' 'lists
   expect_exit "$file on $processes" 0 "$hlorun" -n "$processes" --random-inputs --quiet --expect "$work/one.npz" "$work/$file"
 done
 
+# What is to run on one device: one partition calls, the others get its results.
+cat >"$work/once.hlo" <<'PROGRAM'
+HloModule once, num_partitions=4
+
+ENTRY main {
+  x = f32[8,6] parameter(0), sharding={devices=[4,1]<=[4]}
+  c = f32[8,6] custom-call(x), custom_call_target="LayoutConstraint", custom_call_has_side_effect=true, sharding={maximal device=2}
+  ROOT r = f32[8,6] negate(c), sharding={devices=[2,2]<=[4]}
+}
+PROGRAM
+expect_exit "a call on one device, one process" 0 "$hlorun" -n 1 --random-inputs --quiet --output "$work/one.npz" "$work/once.hlo"
+for engine in compiled reference; do
+  expect_exit "a call on one device, $engine" 0 "$hlorun" -n 4 --engine $engine --random-inputs --quiet \
+    --expect "$work/one.npz" "$work/once.hlo"
+done
+"$hlorun" -n 4 --stop-after partition "$work/once.hlo" >"$work/out" 2>&1
+expect_text "a call on one device is in a branch" 'true_computation=%on_device, false_computation=%elsewhere'
+
 # All forms of sdy in text, as bytecode, portable artifact, HLO and proto.
 program=$source_dir/tests/partition/forms.mlir
 expect_exit "forms" 0 "$hlorun" -n 8 --random-inputs --quiet --output "$work/one.npz" "$program"
