@@ -20,10 +20,21 @@ static bool can_enter(const hlo_instr_t *operand, const bool *is_cut) {
   return operand->op == HLO_PARAMETER || is_cut[operand->id];
 }
 
+/* Does the body of a call have boundaries of its own, for other axes? */
+static bool is_nested(const hlo_instr_t *call) {
+  for (int c = 0; c < call->called_count; c++)
+    for (size_t i = 0; i < call->called[c]->instrs.count; i++) {
+      const hlo_instr_t *inner = call->called[c]->instrs.data[i];
+      if (spmd_marker_of(inner) >= SPMD_ENTER_MANUAL || is_nested(inner)) return true;
+    }
+  return false;
+}
+
 /* One instruction in order; false if it computes on what a boundary cuts. */
 static bool follow_cuts(const hlo_instr_t *instr, bool *is_cut) {
   spmd_marker_t marker = spmd_marker_of(instr);
   bool any = false;
+  if (is_nested(instr)) return false;
   for (int k = 0; k < instr->operand_count; k++) any |= is_cut[instr->operands[k]->id];
   is_cut[instr->id] |= marker == SPMD_LEAVE_MANUAL || (any && passes_on(instr));
   if (marker != SPMD_ENTER_MANUAL) return marker == SPMD_LEAVE_MANUAL || passes_on(instr) || !any;
