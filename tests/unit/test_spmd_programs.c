@@ -5,7 +5,7 @@
 #include "partition/annotations/normalize.h"
 #include "partition/annotations/meshes.h"
 #include "partition/annotations/outline_manual.h"
-#include "read/read.h"
+#include "tests/lib/read_text.h"
 #include "tests/lib/unit.h"
 
 /* --- meshes --- */
@@ -79,16 +79,6 @@ static void test_device_lists(void) {
 
 /* --- programs --- */
 
-static hlo_module_t *read_text(const char *text) {
-  hlo_module_t *module = NULL;
-  hr_buffer_t *bytes;
-  CHECK_OK(hr_buffer_create(strlen(text), &bytes));
-  memcpy(hr_buffer_data(bytes), text, strlen(text));
-  CHECK_OK(read_module("program.hlo", bytes, &module));
-  hr_buffer_release(bytes);
-  return module;
-}
-
 static int count_op(const hlo_module_t *module, hlo_opcode_t op) {
   int count = 0;
   for (size_t c = 0; c < module->computations.count; c++)
@@ -99,7 +89,7 @@ static int count_op(const hlo_module_t *module, hlo_opcode_t op) {
 
 /* Each use of a constant array has its own; calls are inlined; results are marked. */
 static void test_normal_form(void) {
-  hlo_module_t *module = read_text(
+  hlo_module_t *module = read_valid(
       "HloModule m\n"
       "f { x = f32[4] parameter(0)\n ROOT y = f32[4] tanh(x)\n }\n"
       "ENTRY main {\n"
@@ -119,7 +109,7 @@ static void test_normal_form(void) {
 
 /* What is between GSPMD's markers becomes one call, constants that it alone uses included. */
 static void test_outlining(void) {
-  hlo_module_t *module = read_text(
+  hlo_module_t *module = read_valid(
       "HloModule m\n"
       "ENTRY main {\n"
       "x = f32[8] parameter(0)\n"
@@ -151,7 +141,7 @@ static void test_outlining(void) {
 
 /* What propagation says of instruction `name` of the entry. */
 static void check_propagated(const char *text, const char *name, const char *expected) {
-  hlo_module_t *module = read_text(text);
+  hlo_module_t *module = read_valid(text);
   spmd_options_t options = {.device_count = 0};
   spmd_program_t program;
   hr_strbuf_t printed;
