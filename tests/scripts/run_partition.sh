@@ -108,4 +108,16 @@ for ((seed = first; seed < first + count; seed++)); do
   [ $((seed % 3)) -ne 0 ] || engine=reference
   for kind in patterns exact orders; do run_one "$seed" "$kind" "$engine"; done
 done
+
+# Programs with shardings of their own, of operations that need halos, masks and merging.
+for ((seed = first; seed < first + count; seed++)); do
+  engine=compiled
+  [ $((seed % 3)) -ne 0 ] || engine=reference
+  python3 "$random/generate.py" "$seed" sharded >"$work/sharded.hlo"
+  processes=$(sed -n '1s/.*num_partitions=//p' "$work/sharded.hlo")
+  expect_exit "sharded $seed on one process" 0 "$hlorun" -n 1 --engine reference --quiet --random-inputs="$seed" \
+    --output "$work/one.npz" "$work/sharded.hlo" || continue
+  expect_exit "sharded $seed, engine $engine" 0 "$hlorun" -n "$processes" --engine "$engine" --quiet \
+    --random-inputs="$seed" --ulp 0 --expect "$work/one.npz" "$work/sharded.hlo"
+done
 finish
