@@ -48,13 +48,13 @@ sparse() {
   body+="  step = s32[] constant(37)
   every = s32[] constant(61)
   none = s32[] constant(0)
-  row = s32[300,700] iota(), iota_dimension=0
-  place = s32[300,700] iota(), iota_dimension=1
+  mask_row = s32[300,700] iota(), iota_dimension=0
+  column_of = s32[300,700] iota(), iota_dimension=1
   steps = s32[300,700] broadcast(step), dimensions={}
-  far = s32[300,700] multiply(row, steps)
-  sum = s32[300,700] add(far, place)
+  far = s32[300,700] multiply(mask_row, steps)
+  mask_at = s32[300,700] add(far, column_of)
   everies = s32[300,700] broadcast(every), dimensions={}
-  rest = s32[300,700] remainder(sum, everies)
+  rest = s32[300,700] remainder(mask_at, everies)
   nones = s32[300,700] broadcast(none), dimensions={}
   hit = pred[300,700] compare(rest, nones), direction=EQ
   zeros = T[300,700] broadcast(zero), dimensions={}
