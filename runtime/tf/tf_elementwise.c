@@ -271,7 +271,11 @@ hr_status_t tf_lower_approximate_equal(tf_op_t *op) {
 hr_status_t tf_lower_add_n(tf_op_t *op) {
   expr_t sum = tf_in(op, 0);
   for (int k = 1; k < op->input_count; k++) sum = e_add(op->b, sum, tf_in(op, k));
-  return tf_out(op, 0, sum);
+  HR_TRY(tf_out(op, 0, sum));
+  if (op->inputs[0]->kind != TF_VALUE_LIST) return NULL;
+  op->outputs[0] = *op->inputs[0]; /* the flows of gradients */
+  op->outputs[0].instr = sum;
+  return NULL;
 }
 
 /* --- types and choices --- */
@@ -378,4 +382,10 @@ hr_status_t tf_lower_fake_quant(tf_op_t *op) {
   expr_t steps = e_mul(b, e_sub(b, clamped, nudged_min), e_number(b, 1.0f / scale, x));
   expr_t rounded = e_floor(b, e_add(b, steps, e_number(b, 0.5, x)));
   return tf_out(op, 0, e_add(b, e_mul(b, rounded, e_number(b, scale, x)), nudged_min));
+}
+
+/* Set bits of each number, as u8. */
+hr_status_t tf_lower_popcount(tf_op_t *op) {
+  expr_t x = hlo_build_unary(op->b, HLO_POPCNT, tf_in(op, 0));
+  return tf_out(op, 0, x ? hlo_build_convert(op->b, x, HR_U8) : NULL);
 }
