@@ -155,7 +155,7 @@ static hr_status_t take_array(const char *path, const cli_signature_t *signature
                               hlo_value_t **slot) {
   npy_t npy;
   HR_TRY(npy_open(path, &npy));
-  hr_status_t st = cli_value_from_npy(path, &npy, &(cli_arg_t){signature, false, k}, slot);
+  hr_status_t st = cli_value_from_npy(path, &npy, &(cli_arg_t){signature, false, k, false}, slot);
   npy_deinit(&npy);
   return st;
 }

@@ -11,6 +11,7 @@
 #include "cli/cli_bundle.h"
 #include "ops/query/replica_groups.h"
 #include "ops/rules/verify.h"
+#include "partition/program.h"
 #include "read/read.h"
 
 typedef struct loaded { /* a program and its ranks */
@@ -317,12 +318,22 @@ static hr_status_t report(const check_result_t *result) {
   return st;
 }
 
+/* A global program is proved as what each process runs of it. */
+static hr_status_t partition(const hr_options_t *options, programs_t *programs) {
+  spmd_options_t spmd = {.device_count = (int64_t)hr_option_int(options, HR_OPTION_PROCESSES, 0),
+                         .mesh = hr_option_text(options, HR_OPTION_MESH),
+                         .sharding = hr_option_text(options, HR_OPTION_SHARDING)};
+  bool several = programs->count > 1 || hr_option_is_given(options, HR_OPTION_PROGRAM);
+  return several ? NULL : spmd_run(programs->data[0].module, &spmd);
+}
+
 static hr_status_t prove(hr_arena_t *arena, const hr_options_t *options, programs_t *programs) {
   check_options_t check = {.any_order = hr_option_is_given(options, HR_OPTION_ANY_ORDER)};
   check_program_t *list;
   check_result_t *result;
   uint64_t buffered = hr_option_int(options, HR_OPTION_BUFFERED, 0);
   check.buffered = buffered > UINT32_MAX ? UINT32_MAX : (uint32_t)buffered;
+  HR_TRY(partition(options, programs));
   HR_TRY(choose_grid(options, programs, &check));
   HR_TRY(HR_NEW_ARRAY(arena, programs->count, &list));
   for (size_t i = 0; i < programs->count; i++) {
@@ -357,7 +368,8 @@ static hr_status_t prove_each(hr_arena_t *arena, const hr_options_t *options,
   for (size_t i = 0; i < programs->count; i++) {
     loaded_t one = programs->data[i];
     programs_t alone = {.data = &one, .count = 1, .capacity = 1};
-    one.first_rank = one.last_rank = 0;
+    one.first_rank = 0;
+    one.last_rank = 0;
     hr_status_t st = cli_report_now(prove(arena, options, &alone));
     if (first)
       hr_status_release(st);

@@ -11,6 +11,7 @@
 #include "cli/cli_index_bounds.h"
 #include "cli/cli_input_text.h"
 #include "cli/cli_global.h"
+#include "cli/cli_part.h"
 #include "cli/cli_random.h"
 #include "cli/cli_snapshot.h"
 #include "read/read.h"
@@ -41,7 +42,7 @@ static hr_status_t check_names(const array_file_t *file, int param_count, int ra
     snprintf(text, sizeof text, "%.*s", HR_STR_ARGS(array_file_name(file, i)));
     int named = sscanf(text, "in%d@%d", &k, &of_rank);
     if (named == 2 && of_rank != rank)
-      continue; /* of another process, whose program may be another */
+      continue; /* for another process, whose program may be another */
     if (named >= 1 && (k < 0 || k >= param_count))
       return hr_error(HR_USAGE, "%s has %s, the program has %d parameters", file->path, text,
                       param_count);
@@ -57,7 +58,7 @@ static hr_status_t move_arrays(const array_file_t *file, const cli_signature_t *
   for (int k = 0; k < signature->param_count; k++) {
     hlo_value_t *value;
     if (!hlo_shape_is_array(signature->params[k])) continue;
-    HR_TRY(cli_value_from_file(file, &(cli_arg_t){signature, false, k}, rank, &value));
+    HR_TRY(cli_value_from_file(file, &(cli_arg_t){signature, false, k, false}, rank, &value));
     if (!value) continue;
     replace_value(&values[k], value);
     ++*out_found;
@@ -91,7 +92,8 @@ static hr_status_t take_single_array(const array_file_t *file, const cli_signatu
   if (k < 0)
     return hr_error(HR_USAGE, "%s is one array: say of which parameter, as --input 0=%s",
                     file->path, file->path);
-  HR_TRY(cli_value_from_npy(file->path, &file->single, &(cli_arg_t){signature, false, k}, &value));
+  HR_TRY(cli_value_from_npy(file->path, &file->single, &(cli_arg_t){signature, false, k, false},
+                            &value));
   replace_value(&values[k], value);
   return NULL;
 }
@@ -122,12 +124,24 @@ static hr_status_t nothing_fits(const array_file_t *file, const cli_signature_t 
   return st;
 }
 
+/* Processes that read parts of global arrays do not read all of an archive for its check sums: each
+ * compares a share of them. */
+static void share_checks(array_file_t *file, const cli_signature_t *signature, int rank) {
+  cli_part_t part = {.is_cut = false};
+  for (int k = 0; k < signature->param_count && !part.is_cut; k++)
+    cli_part_of(&(cli_arg_t){signature, false, k, false}, rank, &part);
+  if (file->form != ARRAY_FILE_NPZ || !part.is_cut) return;
+  file->npz.zip.shares = (size_t)hlorun_program_num_partitions(signature->program);
+  file->npz.zip.share = (size_t)rank % file->npz.zip.shares;
+}
+
 /* The form is known by the first bytes. */
 hr_status_t cli_inputs_from_file(const char *path, const cli_signature_t *signature, int rank,
                                  hlo_value_t **values, int *out_found) {
   array_file_t file;
   *out_found = 0;
   hr_status_t st = array_file_open(path, &file);
+  if (!st) share_checks(&file, signature, rank);
   if (!st && file.form == ARRAY_FILE_NPY)
     st = take_single_array(&file, signature, values);
   else if (!st)
@@ -141,10 +155,22 @@ hr_status_t cli_inputs_from_file(const char *path, const cli_signature_t *signat
 
 /* --- one parameter --- */
 
+/* Of a value for a parameter of a global program: the part that this process has. */
+static hr_status_t keep_part(const cli_signature_t *signature, int k, int rank,
+                             hlo_value_t **value) {
+  hlo_value_t *whole = *value;
+  cli_part_t part;
+  cli_part_of(&(cli_arg_t){signature, false, k, false}, rank, &part);
+  if (!part.is_cut) return NULL;
+  hr_status_t st = cli_part_cut(&part, whole, value);
+  hlo_value_release(whole);
+  return st;
+}
+
 /* K=FILE.npy, K=FILE.npz:NAME or K=LITERAL; `rest` is what follows the '='. */
 static hr_status_t take_single(const char *text, int k, const char *rest,
-                               const cli_signature_t *signature, hlo_value_t **values) {
-  const hlo_shape_t *shape = signature->params[k];
+                               const cli_signature_t *signature, int rank, hlo_value_t **values) {
+  const hlo_shape_t *shape = signature->whole_params[k];
   char found[HLO_SHAPE_TEXT], label[64];
   hlo_value_t *value;
   if (*rest == '@') rest++;
@@ -155,11 +181,13 @@ static hr_status_t take_single(const char *text, int k, const char *rest,
   if (cli_npy_is_named(rest)) {
     npy_t npy;
     HR_TRY(cli_npy_open(rest, &npy));
-    hr_status_t st = cli_value_from_npy(rest, &npy, &(cli_arg_t){signature, false, k}, &value);
+    hr_status_t st =
+        cli_value_from_npy(rest, &npy, &(cli_arg_t){signature, false, k, false}, &value);
     npy_deinit(&npy);
     HR_TRY(hr_status_note(st, "while reading parameter %d", k));
   } else {
     HR_TRY(cli_input_from_text(label, rest, shape, &value));
+    HR_TRY(keep_part(signature, k, rank, &value));
   }
   replace_value(&values[k], value);
   return NULL;
@@ -210,7 +238,7 @@ static hr_status_t take_given(const hr_options_t *options, const cli_signature_t
     const char *rest;
     HR_TRY(find_param(given->text, signature, &k, &rest));
     if (k >= 0)
-      HR_TRY(take_single(given->text, k, rest, signature, values));
+      HR_TRY(take_single(given->text, k, rest, signature, rank, values));
     else
       HR_TRY(cli_inputs_from_file(given->text, signature, rank, values, &found));
   }
@@ -280,14 +308,15 @@ hr_status_t cli_inputs_check(const cli_signature_t *signature, const cli_feed_t 
     char shape[HLO_SHAPE_TEXT];
     if (!needs_value(signature, feed, values, k) || missing++ >= NAMED_MAX) continue;
     hr_strbuf_printf(&names, "%s%d (%s: %s)", missing > 1 ? ", " : "", k, signature->param_names[k],
-                     hlo_shape_text(signature->params[k], shape));
+                     hlo_shape_text(signature->whole_params[k], shape));
   }
   hr_status_t st = NULL;
-  if (missing) {
-    st = hr_error(HR_USAGE, "parameter%s %s%s %s no value; give --input, --feed or --random-inputs",
-                  missing > 1 ? "s" : "", names.data ? names.data : "",
-                  missing > NAMED_MAX ? ", ..." : "", missing > 1 ? "have" : "has");
-  }
+  if (missing > NAMED_MAX) hr_strbuf_add_str(&names, ", ...");
+  const char *noun = missing > 1 ? "parameters" : "parameter";
+  const char *verb = missing > 1 ? "have" : "has";
+  if (missing)
+    st = hr_error(HR_USAGE, "%s %s %s no value; give --input, --feed or --random-inputs", noun,
+                  names.data ? names.data : "", verb);
   hr_strbuf_deinit(&names);
   return st;
 }

@@ -112,8 +112,8 @@ static hr_status_t compare_one(const cli_expectation_t *expectation, int k,
                                const cli_signature_t *signature, const hlo_value_t *result,
                                hr_strbuf_t *text, int *bad) {
   hlo_value_t *want;
-  HR_TRY(cli_value_from_file(expectation->file, &(cli_arg_t){signature, true, k}, expectation->rank,
-                             &want));
+  HR_TRY(cli_value_from_file(expectation->file, &(cli_arg_t){signature, true, k, false},
+                             expectation->rank, &want));
   if (!want) return NULL;
   hlo_difference_t difference = {0};
   bool same_dims = hlo_value_same_dims(result, want);
@@ -139,7 +139,7 @@ static hr_status_t check_names(const array_file_t *file, int result_count, int r
     if (named < 1) continue;
     ++*out_named;
     if (named == 2 && of_rank != rank)
-      continue; /* of another process, whose program may be another */
+      continue; /* for another process, whose program may be another */
     if (k < 0 || k >= result_count)
       return hr_error(HR_USAGE, "%s has %s, the program has %d results", file->path, text,
                       result_count);

@@ -127,6 +127,8 @@ static hr_status_t load_program(cli_run_t *run) {
   options.probe = hr_option_text(run->options, HR_OPTION_PROBE);
   options.mesh = hr_option_text(run->options, HR_OPTION_MESH);
   options.sharding = hr_option_text(run->options, HR_OPTION_SHARDING);
+  options.carried = (const int(*)[2])run->carry.data;
+  options.carried_count = (int)run->carry.count;
   options.probe_dir = hr_option_text(run->options, HR_OPTION_DUMP);
   options.infeed = hr_option_text(run->options, HR_OPTION_INFEED);
   options.outfeed = hr_option_text(run->options, HR_OPTION_OUTFEED);
@@ -173,11 +175,11 @@ static hr_status_t prepare(cli_run_t *run) {
   const hr_options_t *options = run->options;
   HR_TRY(cli_signature_init(&run->signature, run->program));
   HR_TRY(make_lists(run));
-  HR_TRY(cli_carry_from_options(options, &run->signature, &run->carry));
   HR_TRY(cli_tf_carry(options, run->path, &run->carry));
-  int partitions = hlorun_program_num_partitions(run->program);
-  HR_TRY(cli_feed_create(options, &run->signature, run->rank / partitions,
-                         hlorun_program_num_replicas(run->program), &run->feed));
+  HR_TRY(cli_carry_check(&run->carry, &run->signature));
+  HR_TRY(cli_feed_create(options, &run->signature, run->rank,
+                         hlorun_program_num_replicas(run->program),
+                         hlorun_program_num_partitions(run->program), &run->feed));
   HR_TRY(decide_steps(run));
   HR_TRY(cli_progress_init(&run->progress, options, &run->signature, run->steps * run->repeats,
                            run->rank == 0));
@@ -247,6 +249,7 @@ static hr_status_t run_steps(cli_run_t *run, bool last_repeat) {
 /* Up to the steps failures are agreed upon; in them they cannot be. */
 static hr_status_t run_all(cli_run_t *run) {
   HR_TRY(open_client(run));
+  HR_TRY(cli_agree(run->client, cli_carry_from_options(run->options, &run->carry)));
   HR_TRY(load_program(run));
   HR_TRY(cli_agree(run->client, prepare(run)));
   HR_TRY(cli_agree(run->client, resume(run)));

@@ -127,7 +127,7 @@ struct hlo_module {
   const bool *propagate_output;
   int64_t replica_count, num_partitions; /* 1 when not given */
   hlo_name_values_t frontend_attributes;
-  /* Sharding per flattened result, from pass_lower_manual_sharding; NULL: results are whole. */
+  /* Sharding per flattened result, by the partitioner; NULL: results are whole. */
   const hlo_sharding_t *const *result_shardings;
   bool was_global; /* the partitioner made it: parameters and results are parts of global arrays */
   const hlo_stack_frames_t *stack_frames; /* NULL: none */

@@ -10,8 +10,8 @@
 
 #define SHOWN 30       /* lines; the rest are one line */
 #define NAMES_WIDTH 60 /* characters after which no more names are begun */
-#define FAR_SHARE 0.05 /* of the kernels' time: less is not named as far from its limit */
-#define FAR_LIMIT 0.3  /* of its limit: at most, to be named */
+#define FAR_SHARE 0.05 /* share of the kernels' time: less is not named as far from its limit */
+#define FAR_LIMIT 0.3  /* share of its limit: at most, to be named */
 
 /* Equal kernels: neighbours in a list of subjects. */
 typedef struct group {

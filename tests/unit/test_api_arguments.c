@@ -267,7 +267,8 @@ static void test_loading(void) {
                  (hlorun_program_options_t){.struct_size = whole, .num_replicas = -1});
   refuse_program("num_partitions is -2",
                  (hlorun_program_options_t){.struct_size = whole, .num_partitions = -2});
-  options.num_replicas = options.num_partitions = INT_MAX;
+  options.num_replicas = INT_MAX;
+  options.num_partitions = INT_MAX;
   REFUSED("grid", hlorun_program_load_bytes(f.client, "x", text, size, &options, &program));
   options = (hlorun_program_options_t){.struct_size = whole, .probe = "("};
   REFUSED("probe", hlorun_program_load_bytes(f.client, "x", text, size, &options, &program));

@@ -315,6 +315,7 @@ static void choose_product(conv_products_t *plan) {
                            .m = plan->sizes.m,
                            .n = plan->sizes.n,
                            .k = plan->sizes.k,
+                           .whole_depth = plan->sizes.groups > 1,
                            .a_col = 1,
                            .b_col = 1};
   if (types->is_complex) plan->job.dtype = types->real == HR_F32 ? HR_C64 : HR_C128;
@@ -322,8 +323,9 @@ static void choose_product(conv_products_t *plan) {
   plan->job.b_row = plan->job.c_row = plan->conv.out_features;
   if (!plan->plain) plan->job.fill = fill_patches;
   plan->partition = gemm_partition_choose(&plan->job, plan->workers);
-  plan->by_groups = plan->sizes.groups >= 2 * plan->workers ||
-                    plan->partition.row_parts * plan->partition.col_parts == 1;
+  plan->by_groups =
+      plan->sizes.groups >= 2 * plan->workers ||
+      plan->partition.row_parts * plan->partition.col_parts * plan->partition.depth_parts == 1;
 }
 
 static bool set_sizes(conv_products_t *plan) {

@@ -90,13 +90,14 @@ static hr_status_t make_parts(const onednn_t *lib, const op_native_target_t *tar
   int64_t units, unit;
   conv_split_t split = conv_onednn_choose_split(plan->problem, target->workers, &units, &unit);
   int64_t blocks = (units + unit - 1) / unit;
-  int64_t count = split == CONV_SPLIT_NONE ? 1 : target->workers;
+  bool adds = split == CONV_SPLIT_BATCH && plan->problem->kind == CONV_WEIGHTS;
+  int64_t count = adds ? NATIVE_SUM_PARTS : target->workers;
+  if (split == CONV_SPLIT_NONE) count = 1;
   if (count > blocks) count = blocks;
   if (count > MAX_PARTS) count = MAX_PARTS;
   HR_TRY(HR_NEW_ARRAY(target->arena, count, &plan->parts));
   plan->part_count = (int)count;
-  plan->adds_gradients =
-      split == CONV_SPLIT_BATCH && plan->problem->kind == CONV_WEIGHTS && count > 1;
+  plan->adds_gradients = adds && count > 1;
   *out_made = true;
   for (int64_t i = 0; i < count && *out_made; i++) {
     int64_t begin = blocks * i / count * unit;

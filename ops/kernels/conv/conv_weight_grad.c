@@ -397,12 +397,14 @@ static void plan_tiles(conv_weight_grad_t *plan) {
       plan->tiling.tiles * plan->tiling.rows * plan->tiling.panels * plan->tiling.width;
 }
 
-/* Divides the tiles first, then the positions. */
+/* Divides the positions by the sizes alone, because that decides the order of sums: into as many
+ * parts as NATIVE_SUM_PARTS workers need beside the tiles. Then the tiles, by the workers. */
 static void plan_tasks(conv_weight_grad_t *plan) {
-  int64_t workers = plan->workers;
-  plan->tile_parts = hr_min(workers, hr_max(1, plan->tiling.tiles / LEAST_TILES));
-  plan->place_parts = hr_min(workers / plan->tile_parts, hr_div_ceil(plan->sizes.positions, CHUNK));
-  if (plan->place_parts < 1) plan->place_parts = 1;
+  int64_t most = hr_max(1, plan->tiling.tiles / LEAST_TILES);
+  plan->place_parts = hr_min(NATIVE_SUM_PARTS / hr_min(most, NATIVE_SUM_PARTS),
+                             hr_div_ceil(plan->sizes.positions, CHUNK));
+  plan->place_parts = hr_max(1, plan->place_parts);
+  plan->tile_parts = hr_min(hr_div_ceil(plan->workers, plan->place_parts), most);
 }
 
 static size_t assign_offsets(conv_weight_grad_t *plan) {

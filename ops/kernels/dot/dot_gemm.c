@@ -143,6 +143,7 @@ gemm_job_t dot_gemm_job(const dot_problem_t *p) {
                       .b_row = p->b.row_step,
                       .b_col = p->b.col_step,
                       .c_row = p->n,
+                      .whole_depth = p->batch > 1,
                       .a_rows = p->a.rows,
                       .a_cols = p->a.cols,
                       .b_rows = p->b.rows,
@@ -180,7 +181,7 @@ static void plan_parts(const op_native_target_t *target, const dot_gemm_t *plan,
                        op_native_step_t *out) {
   const dot_problem_t *p = plan->problem;
   gemm_job_t by_rows = plan->job;
-  if (plan->narrowed || p->types.is_complex) return;
+  if (plan->narrowed || p->types.is_complex || gemm_depth_parts(&plan->job) > 1) return;
   by_rows.finish = finish_part;
   double most = plan->by_matrices ? INFINITY : plan->partition.cost;
   bool whole_rows = gemm_partition_choose(&by_rows, target->workers).cost <= ROWS_COST * most;

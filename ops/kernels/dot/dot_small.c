@@ -13,6 +13,7 @@
 #else
 #pragma GCC optimize("fp-contract=fast")
 #endif
+#include "base/arith.h"
 #include "ops/kernels/dot/native_dot.h"
 
 #if defined(__clang__)
@@ -149,6 +150,7 @@ static hr_status_t run_small(const op_native_run_t *run, const dot_strategy_t *s
 #define TINY 4                /* terms and columns */
 #define SPLIT_PRODUCTS 30000
 #define COLUMN_UNIT 128 /* columns by which a worker's share is a multiple */
+#define GROUP_UNIT 16   /* the same of rows: the loops group them, on which their sums depend */
 
 #define FEW_PAIRS 8           /* rows or columns; more are done as fast in blocks */
 #define PAIR_TERMS 512        /* a sum in lanes has to be worth adding them up */
@@ -248,10 +250,11 @@ static bool plan_job(const dot_problem_t *p, dot_small_t *plan, dot_loop_t *out_
 }
 
 /* Long sums of few columns are shared out by terms, which blocks can be (gemm.h). */
-static bool is_better_by_terms(const op_native_target_t *target, const dot_problem_t *p,
-                               dot_loop_t loop) {
-  return target->workers > 1 && loop == LOOP_COLUMNS && p->batch == 1 && p->m >= FEW_ROWS &&
-         p->n <= COLUMN_UNIT && (double)p->m * (double)p->n * (double)p->k > 4 * SPLIT_PRODUCTS;
+static bool is_better_by_terms(const dot_problem_t *p, dot_loop_t loop) {
+  if (loop != LOOP_COLUMNS || p->batch > 1 || p->m < FEW_ROWS || p->n > COLUMN_UNIT) return false;
+  gemm_job_t job = dot_gemm_job(p);
+  return (double)p->m * (double)p->n * (double)p->k > 4 * SPLIT_PRODUCTS &&
+         gemm_depth_parts(&job) > 1;
 }
 
 hr_status_t dot_prepare_small(const op_native_target_t *target, const dot_problem_t *problem,
@@ -271,7 +274,7 @@ hr_status_t dot_prepare_small(const op_native_target_t *target, const dot_proble
   plan->job.b_row = problem->b.row_step;
   plan->job.b_col = problem->b.col_step;
   if (problem->packed_b || (problem->constant_b && dot_packs_once(problem))) return NULL;
-  if (!plan_job(problem, plan, &loop) || is_better_by_terms(target, problem, loop)) return NULL;
+  if (!plan_job(problem, plan, &loop) || is_better_by_terms(problem, loop)) return NULL;
   if (plan->transposed)
     out->scratch_bytes = (size_t)(problem->k * problem->n * problem->types.element_bytes);
   plan->loop = choose_loop(t->out == HR_F64, loop);
@@ -280,9 +283,7 @@ hr_status_t dot_prepare_small(const op_native_target_t *target, const dot_proble
   plan->split =
       target->workers > 1 && each >= SPLIT_PRODUCTS && problem->batch < 2 * target->workers;
   int64_t share = (plan->units + target->workers - 1) / target->workers;
-  plan->unit_grain =
-      loop == LOOP_COLUMNS ? (share + COLUMN_UNIT - 1) / COLUMN_UNIT * COLUMN_UNIT : share;
-  if (plan->unit_grain < 1) plan->unit_grain = 1;
+  plan->unit_grain = hr_round_up(hr_max(1, share), loop == LOOP_COLUMNS ? COLUMN_UNIT : GROUP_UNIT);
   out->plan = plan;
   return NULL;
 }

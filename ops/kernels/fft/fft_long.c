@@ -17,7 +17,7 @@
 #include "ops/kernels/simd/simd_target.h"
 
 #define LONG_BYTES (1 << 20)  /* lines from this size on exceed the L2 cache of a core */
-#define SPLIT_BYTES (1 << 18) /* lines that are shared if there are fewer lines than workers */
+#define SPLIT_BYTES (1 << 18) /* a single line of this size is shared by the workers */
 #define MIN_FACTOR 64         /* smallest n1 that is worth it */
 #define FINE 1024             /* entries of the fine table of roots */
 #define RUN 32                /* elements that share a far factor */
@@ -139,9 +139,9 @@ void fft_long_run(const fft_long_t *plan, hr_workers_t *workers, void *scratch, 
 
 /* --- planning --- */
 
-static bool is_long(const op_native_target_t *target, const fft_line_kind_t *kind) {
+static bool is_long(const fft_line_kind_t *kind) {
   int64_t bytes = kind->length * kind->element_bytes;
-  return bytes >= LONG_BYTES || (bytes >= SPLIT_BYTES && kind->line_count < target->workers);
+  return bytes >= LONG_BYTES || (bytes >= SPLIT_BYTES && kind->line_count == 1);
 }
 
 /* The largest factor of `length` that is at most its square root. */
@@ -189,7 +189,7 @@ hr_status_t fft_long_plan(const op_native_target_t *target, const fftw_library_t
                           const fft_line_kind_t *kind, size_t *out_scratch_bytes,
                           const fft_long_t **out_plan) {
   fft_long_t *plan;
-  if (!is_long(target, kind)) return NULL;
+  if (!is_long(kind)) return NULL;
   int64_t factor = near_sqrt_factor(kind->length);
   if (factor < MIN_FACTOR) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));

@@ -228,11 +228,12 @@ static hr_status_t plan_columns(const op_native_target_t *target, fft_native_t *
   return NULL;
 }
 
-/* Lines per block: as many as fit into ROW_BYTES, at least one block per worker, and an even
- * number: FFTW is four times slower on blocks that do not begin at a multiple of 16 bytes. */
-static int64_t block_rows(const op_native_target_t *target, const fft_native_t *plan) {
+/* Lines per block: as many as fit into ROW_BYTES, NATIVE_SUM_PARTS blocks at least, and an even
+ * number: FFTW is four times slower on blocks that do not begin at a multiple of 16 bytes. FFTW's
+ * algorithm depends on the number of lines, which therefore does not depend on the workers. */
+static int64_t block_rows(const fft_native_t *plan) {
   int64_t count = ROW_BYTES / (plan->last_length * plan->element_bytes);
-  int64_t share = hr_div_ceil(plan->row_count, target->workers);
+  int64_t share = hr_div_ceil(plan->row_count, NATIVE_SUM_PARTS);
   count = hr_min(count, share);
   if (plan->last_length % 2 == 0 && plan->in_last == plan->out_last) return hr_max(count, 1);
   return count > 2 ? count / 2 * 2 : 2;
@@ -245,7 +246,7 @@ static hr_status_t plan_rows(const op_native_target_t *target, fft_native_t *pla
     HR_TRY(plan_lanes(target, plan, plan->type, plan->last_length, plan->row_count, plan->scale,
                       &plan->row_lanes));
   if (plan->row_lanes) return NULL;
-  int64_t count = block_rows(target, plan);
+  int64_t count = block_rows(plan);
   fft_form_t form = {plan->type, plan->last_length, count, plan->in_last, plan->out_last, false};
   return fft_lines_plan(target, &plan->library, form, plan->row_count, &plan->rows);
 }

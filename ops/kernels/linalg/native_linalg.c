@@ -118,6 +118,7 @@ static int min_int(int a, int b) { return (int)hr_min(a, b); }
 /* --- cholesky --- */
 
 #define BLOCK 128
+#define PANEL_ROWS 64 /* rows of a panel that are solved in one call */
 
 typedef struct cholesky_native {
   linalg_routines_t routines;
@@ -185,15 +186,18 @@ static void factor_matrices(void *context, int64_t begin, int64_t end, int worke
   }
 }
 
-/* Panel rows begin .. end - 1 below the diagonal block: L21 = A21 L11^-H. */
+/* Panel rows of parts begin .. end - 1 below the diagonal block: L21 = A21 L11^-H. The order in
+ * which BLAS sums depends on the number of rows, so that parts have a fixed one. */
 static void solve_rows(void *context, int64_t begin, int64_t end, int worker) {
   const cholesky_run_t *r = context;
   int n = r->plan->n, width = r->last - r->first;
+  int transpose = hr_dtype_is_complex(r->plan->routines.dtype) ? CONJ_TRANSPOSE : TRANSPOSE;
   (void)worker;
-  trsm(&r->plan->routines, RIGHT, LOWER,
-       hr_dtype_is_complex(r->plan->routines.dtype) ? CONJ_TRANSPOSE : TRANSPOSE, NON_UNIT,
-       (int)(end - begin), width, element(r, r->first, r->first), n,
-       element(r, r->last + begin, r->first), n);
+  for (int64_t part = begin; part < end; part++) {
+    int row = r->last + (int)part * PANEL_ROWS;
+    trsm(&r->plan->routines, RIGHT, LOWER, transpose, NON_UNIT, min_int(PANEL_ROWS, n - row), width,
+         element(r, r->first, r->first), n, element(r, row, r->first), n);
+  }
 }
 
 /* Blocks of the trailing triangle, numbered row by row: block (row, column) is row (row + 1) / 2
@@ -221,7 +225,7 @@ static int factor_in_blocks(hr_workers_t *workers, cholesky_run_t *r) {
         potrf(&r->plan->routines, true, r->last - r->first, element(r, r->first, r->first), n);
     if (info) return r->first + info;
     int64_t left = n - r->last, rows = hr_div_ceil(left, BLOCK);
-    hr_workers_split(workers, left, 16, solve_rows, r);
+    hr_workers_for(workers, hr_div_ceil(left, PANEL_ROWS), 1, solve_rows, r);
     hr_workers_for(workers, rows * (rows + 1) / 2, 1, update_blocks, r);
   }
   return 0;
@@ -245,8 +249,7 @@ static hr_status_t run_cholesky(const op_native_run_t *run, const void *plan_, v
   return NULL;
 }
 
-/* Blocks pay for a lower triangle of several blocks, if the batch alone does not occupy the
- * workers. */
+/* Blocks pay for a lower triangle of several blocks, if the batch is short. */
 static hr_status_t plan_cholesky(const op_native_target_t *target, const hlo_shape_t *a, bool lower,
                                  bool reports, op_native_step_t *out) {
   static const uint64_t in_place[] = {1, 0};
@@ -260,8 +263,7 @@ static hr_status_t plan_cholesky(const op_native_target_t *target, const hlo_sha
   plan->n = (int)n;
   plan->lower = lower;
   plan->reports = reports;
-  plan->blocked =
-      lower && target->workers > 1 && n >= 3 * BLOCK && plan->batch < 2 * target->workers;
+  plan->blocked = lower && n >= 3 * BLOCK && plan->batch < NATIVE_SUM_PARTS;
   plan->grain = 1 + 100000 / (n * n * n);
   out->flops = (double)plan->batch * (double)n * (double)n * (double)n / 3;
   out->bytes = 2 * (double)count * (double)hr_dtype_bytes(a->dtype);
@@ -282,6 +284,7 @@ const op_native_t native_cholesky = {"cholesky", prepare_cholesky, run_cholesky}
 /* --- triangular solve --- */
 
 #define FEW_ROWS 32
+#define SIDES_UNIT 16 /* right-hand sides of a part: a multiple of it */
 
 typedef struct solve_native {
   linalg_routines_t routines;
@@ -291,6 +294,7 @@ typedef struct solve_native {
   int side, uplo, transpose, diagonal;
   bool is_small; /* too small for BLAS: call overhead would dominate */
   bool split;    /* workers share right-hand sides, else the batch */
+  int part;      /* right-hand sides of a call where they are shared */
   int64_t grain;
 } solve_native_t;
 
@@ -318,16 +322,20 @@ static void solve_matrices(void *context, int64_t begin, int64_t end, int worker
   }
 }
 
-/* Right-hand sides are columns of x, or its rows if the triangle is on the right. */
+/* Right-hand sides are columns of x, or its rows if the triangle is on the right. Parts have a
+ * fixed number of them, on which the order in which BLAS sums depends. */
 static void solve_sides(void *context, int64_t begin, int64_t end, int worker) {
   const solve_run_t *r = context;
   const solve_native_t *p = r->plan;
-  int64_t element_bytes = (int64_t)hr_dtype_bytes(p->routines.dtype);
-  int count = (int)(end - begin);
+  bool left = p->side == LEFT;
+  int64_t step_bytes = (left ? 1 : p->n) * (int64_t)hr_dtype_bytes(p->routines.dtype);
   (void)worker;
-  trsm(&p->routines, p->side, p->uplo, p->transpose, p->diagonal, p->side == LEFT ? p->m : count,
-       p->side == LEFT ? count : p->n, r->a, p->size,
-       r->x + begin * (p->side == LEFT ? 1 : p->n) * element_bytes, p->n);
+  for (int64_t part = begin; part < end; part++) {
+    int first = (int)part * p->part;
+    int count = min_int(p->part, (left ? p->n : p->m) - first);
+    trsm(&p->routines, p->side, p->uplo, p->transpose, p->diagonal, left ? p->m : count,
+         left ? count : p->n, r->a, p->size, r->x + first * step_bytes, p->n);
+  }
 }
 
 static hr_status_t run_solve(const op_native_run_t *run, const void *plan, void *const *in,
@@ -344,14 +352,16 @@ static hr_status_t run_solve(const op_native_run_t *run, const void *plan, void 
   for (int64_t i = 0; i < p->batch; i++) {
     r.a = (const char *)in[0] + i * p->size * p->size * element_bytes;
     r.x = (char *)out[0] + i * bytes;
-    hr_workers_split(run->workers, p->side == LEFT ? p->n : p->m, p->grain, solve_sides, &r);
+    int sides = p->side == LEFT ? p->n : p->m;
+    hr_workers_for(run->workers, hr_div_ceil(sides, p->part), 1 + p->grain / p->part, solve_sides,
+                   &r);
   }
   return NULL;
 }
 
 /* plan: side, uplo, transpose and diagonal are set. */
-static hr_status_t plan_solve(const op_native_target_t *target, const hlo_shape_t *a,
-                              const hlo_shape_t *b, solve_native_t *plan, op_native_step_t *out) {
+static hr_status_t plan_solve(const hlo_shape_t *a, const hlo_shape_t *b, solve_native_t *plan,
+                              op_native_step_t *out) {
   static const uint64_t in_place[] = {2};
   int64_t count, sides;
   HR_TRY(hlo_shape_count(b, &count));
@@ -366,8 +376,8 @@ static hr_status_t plan_solve(const op_native_target_t *target, const hlo_shape_
   plan->size = (int)size;
   sides = plan->side == LEFT ? n : m;
   plan->is_small = plan->side == LEFT && plan->transpose == NO_TRANSPOSE && size <= FEW_ROWS;
-  plan->split =
-      !plan->is_small && target->workers > 1 && plan->batch < 2 * target->workers && sides >= 16;
+  plan->part = (int)hr_round_up(hr_div_ceil(sides, NATIVE_SUM_PARTS), SIDES_UNIT);
+  plan->split = !plan->is_small && plan->batch < NATIVE_SUM_PARTS && plan->part < sides;
   int64_t work = size * size * (plan->split ? 1 : sides);
   plan->grain = 1 + 50000 / work;
   out->flops = (double)plan->batch * (double)size * (double)size * (double)sides;
@@ -390,7 +400,7 @@ static hr_status_t prepare_solve(const op_native_target_t *target, const op_step
   plan->transpose = transpose == HLO_TRANSPOSE_TRANSPOSE ? TRANSPOSE
                     : transpose == HLO_TRANSPOSE_ADJOINT ? CONJ_TRANSPOSE
                                                          : NO_TRANSPOSE;
-  return plan_solve(target, step->in_shapes[0], step->in_shapes[1], plan, out);
+  return plan_solve(step->in_shapes[0], step->in_shapes[1], plan, out);
 }
 
 const op_native_t native_triangular_solve = {"triangular-solve", prepare_solve, run_solve};
@@ -517,7 +527,7 @@ static hr_status_t prepare_trsm(const op_native_target_t *target, const op_step_
   plan->diagonal = mlir_dict_int(lapack->options, "diag", 0) == 'U' ? UNIT : NON_UNIT;
   plan->transpose = trans == 'T' ? TRANSPOSE : NO_TRANSPOSE;
   if (trans == 'C') plan->transpose = CONJ_TRANSPOSE;
-  return plan_solve(target, step->in_shapes[0], step->in_shapes[1], plan, out);
+  return plan_solve(step->in_shapes[0], step->in_shapes[1], plan, out);
 }
 
 const op_native_t native_custom_trsm = {"trsm", prepare_trsm, run_solve};

@@ -7,12 +7,14 @@
  *   contracting   each run is summed into its own result    [b,m,x,r,y] x [b,x,r,y,n] -> [g,b,m,n]
  *   batch         group sizes have no effect: a plain dot
  *
- * Rows outside all runs give 0. scaled-dot: see below. Source: chlo.ragged_dot; XLA's scaled-dot.
+ * Rows outside all runs give 0; see ragged_masked.h for the attribute `masked`. scaled-dot: see
+ * below. Source: chlo.ragged_dot; XLA's scaled-dot.
  */
 #include <string.h>
 
 #include "base/arith.h"
 #include "ops/kernels/reference/dot.h"
+#include "ops/kernels/reference/ragged_masked.h"
 
 /* The group that the ragged dimension of lhs belongs to. */
 typedef enum ragged_kind { RAGGED_FREE, RAGGED_CONTRACTING, RAGGED_BATCH } ragged_kind_t;
@@ -22,6 +24,7 @@ typedef struct ragged_plan {
   ragged_kind_t kind;
   int64_t groups, outer, ragged, inner; /* sizes of g, x, r, y */
   bool sizes_per_run;                   /* group_sizes is [b, x, g], else [g] */
+  bool masked;                          /* rows are zeros for the groups that they are not in */
 } ragged_plan_t;
 
 /* Splits the sizes of a group around dimension d; false if d is not in it. */
@@ -74,6 +77,16 @@ static hr_status_t check_group_sizes(const op_step_t *step, ragged_plan_t *plan)
   return NULL;
 }
 
+static hr_status_t plan_masks(const hlo_instr_t *instr, const hlo_shape_t *lhs,
+                              ragged_plan_t *plan) {
+  const matmul_types_t *types = &plan->dot.types;
+  plan->masked = hlo_attr_bool(instr, HLO_ATTR_MASKED);
+  if (!plan->masked || (lhs->rank == 2 && plan->kind == RAGGED_FREE && types->parts == 1 &&
+                        (types->real == HR_F32 || types->real == HR_F64)))
+    return NULL;
+  return hlo_unsupported(instr, "masked, but for rows of real numbers");
+}
+
 /* The group dimension of the right operand becomes its outermost batch dimension. */
 static hr_status_t plan_ragged(const op_step_t *step, ragged_plan_t *plan) {
   const hlo_instr_t *instr = step->instr;
@@ -108,6 +121,7 @@ static hr_status_t plan_ragged(const op_step_t *step, ragged_plan_t *plan) {
   }
   HR_TRY(dot_plan_side(rhs, rhs_groups, 3, dot->types.element_bytes, true, &dot->rhs));
   dot->n = dot->rhs.sizes[2];
+  HR_TRY(plan_masks(instr, lhs, plan));
   return dot_check_result(step,
                           plan->kind == RAGGED_CONTRACTING ? plan->groups * dot->batch : dot->batch,
                           dot->m, dot->n);
@@ -182,6 +196,26 @@ static void multiply_runs(const ragged_plan_t *plan, const hlo_value_t *sizes, c
     }
 }
 
+/* The groups' matrices times the zeros of other groups' rows. */
+static void multiply_zeros(const ragged_plan_t *plan, const hlo_value_t *sizes, const char *b,
+                           void *c) {
+  const dot_plan_t *dot = &plan->dot;
+  ragged_masked_t masked = {.real = dot->types.real,
+                            .rows = plan->ragged,
+                            .terms = dot->k,
+                            .columns = dot->n,
+                            .term_step = dot->n,
+                            .column_step = 1,
+                            .result = c};
+  uint64_t end = 0;
+  for (int64_t g = 0; g < plan->groups; g++) {
+    int64_t start = clip((int64_t)end, plan->ragged);
+    end += (uint64_t)hlo_value_int_at(sizes, g);
+    ragged_masked_multiply_zeros(&masked, b + g * dot->k * dot->n * dot->types.element_bytes, start,
+                                 clip((int64_t)end, plan->ragged));
+  }
+}
+
 static hr_status_t run_ragged(op_env_t *env, const ragged_plan_t *plan, hlo_value_t *const *in,
                               hlo_value_t *out) {
   const dot_plan_t *dot = &plan->dot;
@@ -200,6 +234,7 @@ static hr_status_t run_ragged(op_env_t *env, const ragged_plan_t *plan, hlo_valu
   HR_TRY(matmul_space_new(env->scratch, types->real, dot->m, dot->n * types->parts,
                           dot->k * types->parts, &space));
   multiply_runs(plan, in[2], a, b, products, space);
+  if (plan->masked) multiply_zeros(plan, in[2], b, products);
   dot_finish_product(types, products, out);
   return NULL;
 }

@@ -36,7 +36,7 @@ typedef struct scan_job {
 void native_body_scan_plan(native_body_scan_t *scan, int workers) {
   scan->workers = workers;
   scan->pieces = 1;
-  if (scan->inner == 1 && scan->outer > 0 && scan->outer < (int64_t)LANES * workers) {
+  if (scan->inner == 1 && scan->outer > 0 && scan->outer < LANES) {
     int64_t most = MAX_PIECES / scan->outer;
     scan->pieces = hr_min(scan->count / MIN_LENGTH, most);
     if (scan->pieces < 1) scan->pieces = 1;

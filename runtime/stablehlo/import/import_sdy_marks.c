@@ -9,7 +9,11 @@
 hr_str_t import_sdy_text(const mlir_op_t *op, const char *name, char open, char close) {
   const mlir_attr_t *attr = mlir_op_attr(op, name);
   if (!attr || attr->kind != MLIR_ATTR_OPAQUE) return import_str(op, name);
-  char first = open ? open : '<', last = open ? close : '>';
+  char first = '<', last = '>';
+  if (open) {
+    first = open;
+    last = close;
+  }
   const char *start = memchr(attr->text.data, first, attr->text.size);
   const char *end = memrchr(attr->text.data, last, attr->text.size);
   if (!start || !end || end <= start) return (hr_str_t){"", 0};
