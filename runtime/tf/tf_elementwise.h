@@ -29,7 +29,9 @@ typedef enum tf_formula {
   TF_XDIVY,
   TF_XLOGY,
   TF_XLOG1PY,
-  TF_RIGHT_SHIFT
+  TF_RIGHT_SHIFT,
+  TF_TO_BOOL,
+  TF_NDTRI
 } tf_formula_t;
 
 typedef enum tf_special {

@@ -306,7 +306,7 @@ static hr_status_t solve(tf_op_t *op, expr_t a, expr_t y, expr_t *out) {
 
 /* variant 0: MatrixInverse, 1: MatrixSolve */
 hr_status_t tf_lower_matrix_solve(tf_op_t *op) {
-  expr_t a = tf_in(op, 0), y = op->row->variant ? tf_in(op, 1) : NULL, x;
+  expr_t a = tf_in(op, 0), y = op->row->variant ? tf_in(op, 1) : NULL, x = NULL;
   HR_TRY(check_matrix(op, a, true));
   if (op->row->variant) HR_TRY(check_matrix(op, y, false));
   HR_TRY(solve(op, a, y, &x));

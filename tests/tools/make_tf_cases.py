@@ -16,6 +16,7 @@ import tensorflow as tf
 tf1 = tf.compat.v1
 random = np.random.default_rng(7)
 CASES = {}
+COMPILED = set()  # cases of operations that only XLA has
 
 
 def case(*inputs):
@@ -54,8 +55,11 @@ def write(name, folder):
     # extract_sub_graph sorts nodes as they were made: results keep their order.
     unused = {f.op.name for f in feeds} - {n.name for n in definition.node}
     assert not unused, "inputs that no result uses: %s" % unused
-    with tf1.Session(graph=graph) as session:
-        values = session.run(results, dict(zip(feeds, inputs)))
+    if name in COMPILED:
+        values = [v.numpy() for v in tf.function(lambda *x: flatten(function(*x)), jit_compile=True)(*inputs)]
+    else:
+        with tf1.Session(graph=graph) as session:
+            values = session.run(results, dict(zip(feeds, inputs)))
     with open(os.path.join(folder, name + ".pb"), "wb") as file:
         file.write(definition.SerializeToString(deterministic=True))
     arrays = {"in%d" % i: x for i, x in enumerate(inputs)}
@@ -342,6 +346,65 @@ def searches(i, x, image, v, lengths):
             raw.DataFormatDimMap(x=i), raw.DataFormatVecPermute(x=tf.reshape(i[0, :4], [4]))]
 
 
+@case(f32(3, 4, 5), f32(3, 5, 2), s32(2, 3, low=0, high=4), f32(6))
+def xla_operations(x, y, i, v):
+    from tensorflow.compiler.tf2xla.ops import gen_xla_ops as xla
+    from tensorflow.compiler.xla import xla_data_pb2
+    dims = xla_data_pb2.DotDimensionNumbers(lhs_batch_dimensions=[0], rhs_batch_dimensions=[0],
+                                            lhs_contracting_dimensions=[2], rhs_contracting_dimensions=[1])
+    gather = xla_data_pb2.GatherDimensionNumbers(offset_dims=[1, 2], collapsed_slice_dims=[1], start_index_map=[0, 1],
+                                                 index_vector_dim=1)
+    scatter = xla_data_pb2.ScatterDimensionNumbers(update_window_dims=[1], inserted_window_dims=[0, 1],
+                                                   scatter_dims_to_operand_dims=[0, 1], index_vector_dim=1)
+
+    def scalars(function, *types):
+        return tf.function(function).get_concrete_function(*[tf.TensorSpec([], t) for t in types])
+    add = scalars(lambda a, b: a + b, tf.float32, tf.float32)
+    ge = scalars(lambda a, b: a >= b, tf.float32, tf.float32)
+    pair = scalars(lambda a, b, c, d: (a + c, b * d), *[tf.float32] * 4)
+    greater = scalars(lambda a, b, c, d: a > b, *[tf.float32] * 4)
+    keys, values = xla.xla_key_value_sort(v, v * 2)
+    helped = xla.xla_broadcast_helper(x, v[:4], [1])
+    return [xla.xla_dot(x, y, dims.SerializeToString(), b""), xla.xla_dot_v2(x, y, dims.SerializeToString(), b"", tf.float32),
+            xla.xla_gather(x, i[:, :2] % 3, [2, 1, 5], gather.SerializeToString(), False),
+            xla.xla_scatter(x, i[:, :2] % 3, x[:2, 0], add, scatter.SerializeToString(), False),
+            xla.xla_dynamic_slice(x, i[0] % 2, [2, 3, 1]), xla.xla_dynamic_update_slice(x, x[:1, :2, :2], i[1]),
+            xla.xla_pad(x, 1.5, [1, 0, -1], [0, 2, 0], [0, 1, 0]), xla.xla_reduce(x, 0.0, [0, 2], add),
+            xla.xla_variadic_reduce_v2([x, x], [0.0, 1.0], [1], pair),
+            xla.xla_reduce_window(x, 0.0, [1, 2, 2], [1, 1, 2], [1, 1, 1], [1, 2, 1], [[0, 0], [1, 0], [0, 1]], add),
+            xla.xla_select_and_scatter(x, [1, 2, 2], [1, 2, 2], [[0, 0], [0, 0], [0, 0]], x[:, :2, :2], 0.0, ge, add),
+            xla.xla_sort(x), keys, values, xla.xla_variadic_sort([x, -x], 1, greater, True),
+            xla.xla_einsum(x, y, "abc,acd->bad"), helped[0] + helped[1], xla.xla_optimization_barrier([x, y])]
+
+
+COMPILED.add("xla_operations")
+
+
+@case(f32(3, 5), f32(3, 5), f32(2, 4, 4, 2), f32(5, 6))
+def rounding(x, y, image, edges):
+    raw, results = tf.raw_ops, []
+    low, high = [-1.0, -0.5, -2.0, -1.5, 0.0], [1.0, 0.7, 1.0, 2.0, 1.5]
+    for bits, narrow in [(8, False), (4, True)]:
+        kind = {"num_bits": bits, "narrow_range": narrow}
+        results += [raw.FakeQuantWithMinMaxArgs(inputs=x, min=-1.3, max=1.1, **kind),
+                    raw.FakeQuantWithMinMaxVars(inputs=x, min=-1.3, max=1.1, **kind),
+                    raw.FakeQuantWithMinMaxVarsPerChannel(inputs=x, min=low, max=high, **kind),
+                    raw.FakeQuantWithMinMaxArgsGradient(gradients=y, inputs=x, min=-1.3, max=1.1, **kind),
+                    list(raw.FakeQuantWithMinMaxVarsGradient(gradients=y, inputs=x, min=-1.3, max=1.1, **kind)),
+                    list(raw.FakeQuantWithMinMaxVarsPerChannelGradient(gradients=y, inputs=x, min=low, max=high, **kind))]
+    for signed, given, mode in [(True, False, "HALF_TO_EVEN"), (True, True, "HALF_UP"), (False, True, "HALF_TO_EVEN")]:
+        kind = {"signed_input": signed, "range_given": given, "input_min": 0.0 if not signed else -1.0, "input_max": 1.2}
+        results += [raw.QuantizeAndDequantizeV2(input=x, num_bits=5, round_mode=mode, **kind),
+                    raw.QuantizeAndDequantizeV3(input=x, num_bits=4, **kind),
+                    raw.QuantizeAndDequantizeV4(input=x, num_bits=6, round_mode=mode, **kind)]
+    blocks = raw.SpaceToBatch(input=image, paddings=[[0, 0], [1, 1]], block_size=2)
+    results += [blocks, raw.BatchToSpace(input=blocks, crops=[[0, 0], [1, 1]], block_size=2), tf.math.ndtri(tf.sigmoid(x)),
+                tf.math.nextafter(tf.cast(x, tf.float64), tf.cast(y, tf.float64)), tf.math.nextafter(x * 0, y), raw.ToBool(input=x[0, 0])]
+    for mode in ["REFLECT", "SYMMETRIC"]:
+        results += [raw.MirrorPadGrad(input=edges, paddings=[[1, 1], [0, 2]], mode=mode)]
+    return results + [raw.TensorStridedSliceUpdate(input=x, begin=[1, 4], end=[3, 1], strides=[1, -1], value=y[:2, :3])]
+
+
 class Optimizers(tf.Module):
     """Each optimiser's step on variables of its own; results are the variables afterwards."""
     STEPS = {
@@ -423,6 +486,48 @@ def write_saved_model(folder):
     print("adam", losses)
 
 
+def keras_models():
+    """Small Keras models with random weights, and an input of each."""
+    import keras
+    from keras import layers
+    keras.utils.set_random_seed(3)
+    x = keras.Input((8, 8, 3))
+    y = layers.Conv2D(6, 3, strides=2, padding="same", use_bias=False)(x)
+    y = layers.ReLU(max_value=6)(layers.BatchNormalization()(y))
+    z = layers.BatchNormalization()(layers.DepthwiseConv2D(3, padding="same")(y))
+    z = layers.Activation("swish")(z)
+    gate = layers.Dense(6, activation="sigmoid")(layers.GlobalAveragePooling2D(keepdims=True)(z))
+    y = layers.UpSampling2D(2, interpolation="bilinear")(layers.Add()([y, layers.Multiply()([z, gate])]))
+    yield "keras_convolutions", keras.Model(x, layers.Dense(3, activation="softmax")(layers.GlobalMaxPooling2D()(y))), f32(2, 8, 8, 3)
+    x = keras.Input((6,), dtype="int32")
+    y = layers.Embedding(20, 8)(x) + layers.Embedding(6, 8)(tf.range(6)[None])
+    for causal in [False, True]:
+        a = layers.LayerNormalization()(y)
+        y = y + layers.MultiHeadAttention(2, 4)(a, a, use_causal_mask=causal)
+        y = y + layers.Dense(8)(layers.Dense(16, activation="gelu")(layers.LayerNormalization()(y)))
+    yield "keras_attention", keras.Model(x, layers.Dense(20)(y)), s32(2, 6, low=0, high=20)
+    x = keras.Input((5, 4))
+    y = layers.Bidirectional(layers.LSTM(3, return_sequences=True))(x)
+    yield "keras_recurrent", keras.Model(x, layers.Dense(2)(layers.GRU(4)(y))), f32(2, 5, 4)
+
+
+def write_keras_models(folder, names):
+    """Frozen graphs of the models: variables are constants."""
+    from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2 as freeze
+    for name, model, x in keras_models():
+        for weight in model.weights:
+            if "moving" in weight.path or "gamma" in weight.path:
+                weight.assign(random.uniform(0.5, 1.5, weight.shape))
+        if names and name not in names:
+            continue
+        function = tf.function(lambda in0: model(in0, training=False))
+        frozen = freeze(function.get_concrete_function(tf.TensorSpec(x.shape, x.dtype, "in0")), lower_control_flow=False)
+        with open(os.path.join(folder, name + ".pb"), "wb") as file:
+            file.write(frozen.graph.as_graph_def().SerializeToString(deterministic=True))
+        np.savez(os.path.join(folder, name + ".npz"), in0=x, out0=model(x).numpy())
+        print(name, len(frozen.graph.as_graph_def().node), "nodes")
+
+
 def write_optimizers(folder):
     """FOLDER/optimizers: a SavedModel whose signature changes its variables and returns them."""
     path = os.path.join(folder, "optimizers")
@@ -447,6 +552,8 @@ def main():
         write_saved_model(folder)
     if not names or "optimizers" in names:
         write_optimizers(folder)
+    if not names or any(name.startswith("keras") for name in names):
+        write_keras_models(folder, names)
 
 
 main()
