@@ -23,14 +23,14 @@
 #include "stablehlo/stablehlo.h"
 
 /* In the order of --to's words. */
-typedef enum form { TO_HLO, TO_DOT, TO_MLIR, TO_MLIRBC, TO_PB, TO_PYTHON } form_t;
+typedef enum form { TO_HLO, TO_DOT, TO_MLIR, TO_MLIRBC, TO_PB, TO_PYTHON, TO_JSON } form_t;
 
 static const struct ending {
   const char *ending;
   form_t form;
 } endings[] = {{".hlo", TO_HLO},   {".txt", TO_HLO},   {".dot", TO_DOT}, {".gv", TO_DOT},
                {".mlir", TO_MLIR}, {".bc", TO_MLIRBC}, {".pb", TO_PB},   {".mlirbc", TO_MLIRBC},
-               {".py", TO_PYTHON}, {NULL, TO_HLO}};
+               {".py", TO_PYTHON}, {".json", TO_JSON}, {NULL, TO_HLO}};
 
 /* --to, else by the ending of the output; a name without an ending is HLO text. */
 static hr_status_t target_form(const hr_options_t *options, form_t *out_form) {
@@ -189,11 +189,22 @@ static hr_status_t write_python(const hr_options_t *options, const char *path, h
   return st;
 }
 
+/* Arguments and results of a TensorFlow graph. */
+static hr_status_t write_json(const hr_options_t *options, const char *path, hr_buffer_t *bytes) {
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
+  hr_status_t st = read_graph_json(path, bytes, &text);
+  if (!st) st = write_text(options, &text);
+  hr_strbuf_deinit(&text);
+  return st;
+}
+
 /* MLIR's forms go from tree to tree, others through the IR. */
 static hr_status_t convert_bytes(const hr_options_t *options, form_t form, const char *path,
                                  hr_buffer_t *bytes) {
   mlir_module_t *tree = NULL;
   if (form == TO_PYTHON) return write_python(options, path, bytes);
+  if (form == TO_JSON) return write_json(options, path, bytes);
   if (form == TO_MLIR || form == TO_MLIRBC) HR_TRY(read_tree(path, bytes, &tree));
   /* An artifact of CHLO ops that only the IR's importer expands. */
   bool expands = tree && hr_option_text(options, HR_OPTION_TARGET_VERSION) && vhlo_find_chlo(tree);

@@ -14,6 +14,7 @@
 #include "transport/core/transport.h"
 
 #define MAX_DEVICES 1024
+#define END_MS 2000 /* how long executions may still run when the client ends */
 
 const char *const pjrt_memory_kind_names[PJRT_MEMORY_KINDS] = {"device", "pinned_host",
                                                                "unpinned_host"};
@@ -147,9 +148,25 @@ hr_status_t pjrt_client_create(pjrt_client_create_args_t *args) {
 
 bool pjrt_client_is_forked(const pjrt_client_t *client) { return client->pid != getpid(); }
 
+/* Executions get a while to end; then those of this process alone are cancelled. Other processes
+ * may need what this one still computes. */
+static void end_executions(pjrt_client_t *client) {
+  bool is_free = false;
+  for (int waited_ms = 0; !is_free && waited_ms < END_MS; waited_ms++) {
+    is_free = true;
+    for (int i = 0; i < client->local_count; i++)
+      is_free &= pjrt_stream_is_free(&client->local_list[i]->stream);
+    if (!is_free) usleep(1000);
+  }
+  for (pjrt_world_t *world = client->worlds; world && !is_free; world = world->next)
+    for (int i = 0; i < world->local_count && world->local_count == world->count; i++)
+      hlorun_client_cancel(world->clients[i], "the client ends");
+}
+
 hr_status_t pjrt_client_destroy(pjrt_object_args_t *args) {
   pjrt_client_t *client = args->object;
   if (!client || pjrt_client_is_forked(client)) return NULL;
+  end_executions(client);
   for (int id = 0; id < client->device_count; id++)
     pjrt_stream_deinit(&client->devices[id].stream, false);
   pjrt_worlds_destroy(client);

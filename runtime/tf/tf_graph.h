@@ -28,6 +28,7 @@ typedef struct tf_node {
   int input_count; /* data inputs, which come first */
   int control_count;
   tf_input_t *inputs;
+  int *waits_for;           /* nodes of all inputs */
   proto_list_t input_names; /* as written; resolved into `inputs` */
   int attr_count;
   tf_named_attr_t *attrs;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "tf/tensor_bundle.h"
+#include "tf/tf_describe.h"
 #include "tf/tf_ops.h"
 #include "tf/tf_select.h"
 
@@ -134,6 +135,7 @@ typedef struct tf_file {
   tf_graph_t graph;
   tensor_bundle_t bundle;
   xla_restore_t restore;
+  hr_strbuf_t *json; /* NULL: no description is wanted */
 } tf_file_t;
 
 /* Text becomes bytes in the module's arena, as names and constants point into them. */
@@ -293,11 +295,14 @@ static hr_status_t select_and_compile(tf_file_t *file) {
   if (file->restore.bundle && writes) HR_TRY(select_written(file, &selection));
   HR_TRY(compile(file, &selection, file->module, &result));
   HR_TRY(alias_updates(file, &result));
+  if (file->json) tf_describe(&selection, &result, file->json);
   return keep_defaults(file, &result);
 }
 
-hr_status_t tf_read_module(hlo_module_t *module, const tf_read_options_t *options) {
-  tf_file_t file = {.module = module, .arena = &module->arena, .options = options};
+hr_status_t tf_read_described(hlo_module_t *module, const tf_read_options_t *options,
+                              hr_strbuf_t *out_json) {
+  tf_file_t file = {
+      .module = module, .arena = &module->arena, .options = options, .json = out_json};
   hr_str_t *bytes;
   HR_TRY(hr_arena_str(&module->arena, HR_STR("tf_graph"), &module->name));
   HR_TRY(HR_NEW(&module->arena, &bytes));
@@ -306,4 +311,8 @@ hr_status_t tf_read_module(hlo_module_t *module, const tf_read_options_t *option
   tensor_bundle_close(&file.bundle);
   tf_graph_deinit(&file.graph);
   return hr_status_note(st, "while reading a TensorFlow graph");
+}
+
+hr_status_t tf_read_module(hlo_module_t *module, const tf_read_options_t *options) {
+  return tf_read_described(module, options, NULL);
 }

@@ -26,5 +26,8 @@ typedef struct tf_read_options {
  * are constants, and module->parameter_values has the values of the others. Inputs and outputs of a
  * signature are in the order of their names. `options` may be NULL. */
 hr_status_t tf_read_module(hlo_module_t *module, const tf_read_options_t *options);
+/* The same; appends what became of arguments and results, as JSON (tf_describe.h). */
+hr_status_t tf_read_described(hlo_module_t *module, const tf_read_options_t *options,
+                              hr_strbuf_t *out_json);
 
 #endif

@@ -119,10 +119,17 @@ static hr_status_t check_options(const tf_read_options_t *options,
   return NULL;
 }
 
+static void add_fetch(selection_t *s, tf_input_t fetch, hr_str_t name) {
+  int k = s->signature.fetch_count++;
+  s->fetches[k] = fetch;
+  s->fetch_names[k] = name;
+}
+
 static hr_status_t grow(selection_t *s, int more) {
   s->capacity = s->graph->main.node_count + more;
   HR_TRY(HR_NEW_ARRAY(s->arena, s->capacity, &s->feeds));
   HR_TRY(HR_NEW_ARRAY(s->arena, s->capacity, &s->fetches));
+  HR_TRY(HR_NEW_ARRAY(s->arena, s->capacity, &s->fetch_names));
   HR_TRY(HR_NEW_ARRAY(s->arena, s->capacity, &s->variables));
   HR_TRY(HR_NEW_ARRAY(s->arena, 2 * s->capacity, &s->arguments));
   s->signature.feeds = s->feeds;
@@ -135,8 +142,11 @@ static hr_status_t select_named(selection_t *s, const tf_named_signature_t *name
                                 const tf_read_options_t *options) {
   HR_TRY(grow(s, named->input_count + named->output_count));
   HR_TRY(check_options(options, named));
-  for (int i = 0; i < named->output_count; i++)
-    HR_TRY(resolve_name(s, named->outputs[i].tensor, &s->fetches[s->signature.fetch_count++]));
+  for (int i = 0; i < named->output_count; i++) {
+    tf_input_t fetch;
+    HR_TRY(resolve_name(s, named->outputs[i].tensor, &fetch));
+    add_fetch(s, fetch, named->outputs[i].key);
+  }
   for (int i = 0; i < named->input_count; i++)
     HR_TRY(add_named_feed(s, &named->inputs[i], options));
   if (!named->output_count) return hr_error(HR_INVALID, "the signature has no outputs");
@@ -186,7 +196,7 @@ static hr_status_t fetch_sinks(selection_t *s) {
     bool is_sink = !used[i];
     for (size_t k = 0; k < sizeof dull / sizeof *dull; k++)
       is_sink &= !hr_str_is(body->nodes[i].op, dull[k]);
-    if (is_sink) s->fetches[s->signature.fetch_count++] = (tf_input_t){i, 0};
+    if (is_sink) add_fetch(s, (tf_input_t){i, 0}, body->nodes[i].name);
   }
   return s->signature.fetch_count ? NULL : hr_error(HR_INVALID, "the graph computes nothing");
 }
@@ -232,7 +242,9 @@ static hr_status_t select_tensors(selection_t *s, const tf_read_options_t *optio
   HR_TRY(grow(s, fetches + (options ? options->feed_count : 0)));
   for (int i = 0; i < fetches; i++) {
     hr_str_t name = hr_str_from(options->fetches[i]);
-    HR_TRY(resolve_name(s, name, &s->fetches[s->signature.fetch_count++]));
+    tf_input_t fetch;
+    HR_TRY(resolve_name(s, name, &fetch));
+    add_fetch(s, fetch, name);
   }
   if (!fetches) HR_TRY(fetch_sinks(s));
   HR_TRY(feed_options(s, options));

@@ -16,6 +16,7 @@ typedef struct tf_selection {
   xla_graph_signature_t signature;
   tf_input_t *feeds;
   tf_input_t *fetches;
+  hr_str_t *fetch_names; /* in the signature or config, or of the node */
   hr_str_t *variables;
   xla_argument_t *arguments; /* feeds, then variables */
   int argument_count;

@@ -162,6 +162,7 @@ static hr_status_t finish(compilation_t *c, int count, tf_value_t *values, exprs
 static void free_compiler(tf_compiler_t *compiler) {
   hr_map_deinit(&compiler->reducers);
   hr_map_deinit(&compiler->evaluated);
+  hr_map_deinit(&compiler->waits);
   HR_VEC_FREE(&compiler->completed);
   HR_VEC_FREE(&compiler->resources);
 }
@@ -229,6 +230,7 @@ static hr_status_t begin(compilation_t *c, const tf_graph_t *graph, const char *
   c->compiler.arena = &module->arena;
   hr_map_init(&c->compiler.reducers);
   hr_map_init(&c->compiler.evaluated);
+  hr_map_init(&c->compiler.waits);
   HR_TRY(tf_computation_begin(&c->compiler, name, &c->builder));
   return build_arguments(c);
 }

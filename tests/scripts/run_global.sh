@@ -54,6 +54,22 @@ expect_exit "--explain-sharding of collectives" 0 "$hlorun" -n 4 --mesh data=2,m
   --sharding 'in0=-,model;in1=model,-;out0=-,-' --explain-sharding "$work/plain.mlir"
 expect_text "the report has the collective" 'sends 320 bytes: all-reduce of f32[8,10] among 2'
 expect_text "the report has the sum" '1 collective, by which a process sends 320 bytes'
+expect_exit "--explain-sharding=json" 0 "$hlorun" --mesh data=2,model=2 --sharding 'in0=-,model;in1=model,-;out0=-,-' \
+  --explain-sharding=json --output "$work/report.json" "$work/plain.mlir"
+if command -v python3 >/dev/null; then
+  python3 - "$work/report.json" >"$work/out" 2>&1 <<'SCRIPT' && pass || fail "the report as JSON" "$work/out"
+import json, sys
+report = json.load(open(sys.argv[1]))
+assert report["bytes"] == 320 and len(report["collectives"]) == 1 and not report["whole"], report
+only = report["collectives"][0]
+assert (only["collective"], only["shape"], only["group"], only["line"]) == ("all-reduce", "f32[8,10]", 2, 4), only
+cut = [value["sharding"] for value in report["values"] if value["origin"] == "option"]
+assert len(cut) == 3 and cut[0] == '<@mesh, [{}, {"model"}]>', cut
+SCRIPT
+else
+  skip "python3 is not there"
+fi
+expect_exit "--explain-sharding=xml" 2 "$hlorun" --mesh data=2 --explain-sharding=xml "$work/plain.mlir"
 
 # Training by options alone: carried values, parts of a batch that is fed, checkpoints that go on on another mesh. The
 # program has no annotations; six steps of one process are what the others are compared with.
@@ -256,6 +272,24 @@ for run in 'interleaved.mlir 6' 'interleaved.mlir 3' 'interleaved.mlir 2' 'lists
   expect_exit "$file on 1" 0 "$hlorun" -n 1 --random-inputs --quiet --output "$work/one.npz" "$work/$file"
   expect_exit "$file on $processes" 0 "$hlorun" -n "$processes" --random-inputs --quiet --expect "$work/one.npz" "$work/$file"
 done
+
+# What is to run on one device: one partition calls, the others get its results.
+cat >"$work/once.hlo" <<'PROGRAM'
+HloModule once, num_partitions=4
+
+ENTRY main {
+  x = f32[8,6] parameter(0), sharding={devices=[4,1]<=[4]}
+  c = f32[8,6] custom-call(x), custom_call_target="LayoutConstraint", custom_call_has_side_effect=true, sharding={maximal device=2}
+  ROOT r = f32[8,6] negate(c), sharding={devices=[2,2]<=[4]}
+}
+PROGRAM
+expect_exit "a call on one device, one process" 0 "$hlorun" -n 1 --random-inputs --quiet --output "$work/one.npz" "$work/once.hlo"
+for engine in compiled reference; do
+  expect_exit "a call on one device, $engine" 0 "$hlorun" -n 4 --engine $engine --random-inputs --quiet \
+    --expect "$work/one.npz" "$work/once.hlo"
+done
+"$hlorun" -n 4 --stop-after partition "$work/once.hlo" >"$work/out" 2>&1
+expect_text "a call on one device is in a branch" 'true_computation=%on_device, false_computation=%elsewhere'
 
 # All forms of sdy in text, as bytecode, portable artifact, HLO and proto.
 program=$source_dir/tests/partition/forms.mlir

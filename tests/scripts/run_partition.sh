@@ -58,6 +58,18 @@ expect_exit "heads are summed" 0 "$hlorun" -n 8 --mesh model=8 --sharding 'in0=-
 expect_text "heads are summed" "1 collective,"
 expect_text "heads are summed" "all-reduce of f32[4,64,128] among 8"
 
+# The memory of planning one process's part does not grow with the number of processes.
+python3 - "$hlorun" "$source_dir/examples/gpt/global.mlir" >"$work/out" 2>&1 <<'SCRIPT' && pass || fail "memory" "$work/out"
+import resource, subprocess, sys
+peaks = []
+for size in 8, 4096:
+    subprocess.run([sys.argv[1], "--mesh", f"data={size}", "--sharding", "in60=data", "--carry", "1-60:0-59",
+                    "--stop-after", "plan", sys.argv[2]], stdout=subprocess.DEVNULL, check=True)
+    peaks.append(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+print(peaks)  # KiB, the largest so far
+assert peaks[1] < 1.1 * peaks[0] + 2048, peaks
+SCRIPT
+
 # refuse NAME MESSAGE INSTRUCTION: a program of which the partitioner cannot do the instruction on x, f32[8] in 4 parts.
 refuse() {
   cat >"$work/refused.hlo" <<PROGRAM

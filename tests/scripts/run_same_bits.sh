@@ -41,6 +41,29 @@ products() {
   binary batches T[12,50,60] dot T[12,50,70] T[12,70,60] \
     'lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}'
 }
+sparse() {
+  parameter T[300,700]; local values=$last
+  parameter T[700,90]; local x=$last
+  parameter T[300,90]; local y=$last
+  body+="  step = s32[] constant(37)
+  every = s32[] constant(61)
+  none = s32[] constant(0)
+  mask_row = s32[300,700] iota(), iota_dimension=0
+  column_of = s32[300,700] iota(), iota_dimension=1
+  steps = s32[300,700] broadcast(step), dimensions={}
+  far = s32[300,700] multiply(mask_row, steps)
+  mask_at = s32[300,700] add(far, column_of)
+  everies = s32[300,700] broadcast(every), dimensions={}
+  rest = s32[300,700] remainder(mask_at, everies)
+  nones = s32[300,700] broadcast(none), dimensions={}
+  hit = pred[300,700] compare(rest, nones), direction=EQ
+  zeros = T[300,700] broadcast(zero), dimensions={}
+  mask = T[300,700] select(hit, $values, zeros)
+  masked = T[300,90] dot(mask, $x), lhs_contracting_dims={1}, rhs_contracting_dims={0}"$'\n'
+  result sparse T[300,90] "dot(mask, $x), lhs_contracting_dims={1}, rhs_contracting_dims={0}"
+  result sparse_turned T[700,90] "dot(mask, $y), lhs_contracting_dims={0}, rhs_contracting_dims={0}"
+  result sparse_finished T[300,90] "tanh(masked)"
+}
 ragged() {
   parameter T[600,96]; local x=$last
   parameter T[600,80]; local y=$last
@@ -186,7 +209,7 @@ same_bits() { # NAME
 }
 
 for type in f32 f64 bf16 f16; do
-  program "arithmetic_$type" $type products ragged reductions totals scatters convolutions
+  program "arithmetic_$type" $type products sparse ragged reductions totals scatters convolutions
   same_bits "arithmetic_$type"
 done
 program products_c64 c64 products reductions totals scatters convolutions transforms

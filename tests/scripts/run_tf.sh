@@ -55,17 +55,26 @@ for engine in reference compiled; do
   if [ $code -eq 0 ]; then pass; else fail "SavedModel, $engine engine: exit code $code" "$work/out"; fi
 done
 "$hlorun" --signature step --feed x='f32[5,4]' --feed y='f32[5,3]' --steps 5 --input "$model/step.npz" \
-  --output "$work/trained.npz" "$model" >"$work/out" 2>&1
-"$hlorun" --signature step --feed x='f32[5,4]' --feed y='f32[5,3]' --steps 5 --input "$model/step.npz" \
   --expect "$model/step.npz" "$model/saved_model.pb" >"$work/out" 2>&1
 code=$?
 if [ $code -eq 0 ]; then pass; else fail "five steps of Adam: exit code $code" "$work/out"; fi
+for engine in reference compiled; do
+  "$hlorun" --engine="$engine" --input "$cases/optimizers/step.npz" --expect "$cases/optimizers/step.npz" "$cases/optimizers" \
+    >"$work/out" 2>&1
+  code=$?
+  if [ $code -eq 0 ]; then pass; else fail "optimisers, $engine engine: exit code $code" "$work/out"; fi
+done
 "$hlorun" --signature nothing "$model" >"$work/out" 2>&1
 code=$?
 if [ $code -eq 2 ] && grep -q 'serving_default' "$work/out" && grep -q 'step' "$work/out"; then pass
 else fail "an unknown signature: exit code $code" "$work/out"; fi
 "$hlorun" "$model" >"$work/out" 2>&1
 if grep -q 'give it as --feed x=' "$work/out"; then pass; else fail "an unknown batch" "$work/out"; fi
+
+"$hlorun" convert --to json --signature step --feed x='f32[5,4]' --feed y='f32[5,3]' "$model" >"$work/out" 2>&1
+if grep -q '"input_mapping": \[0, 1, 2, 3, 4, 5\]' "$work/out" && grep -q '"name": "loss", "shape": "f32\[\]", "result": 0' "$work/out" &&
+  grep -q '"name": "w", .*"input_index": 2, "result": 1, "modified": true' "$work/out"
+then pass; else fail "convert --to json" "$work/out"; fi
 
 cat >"$work/config.pbtxt" <<'TEXT'
 feed { id { node_name: "x" } shape { dim { size: 2 } } }

@@ -3,8 +3,10 @@
  *
  * Partition: whole matrices of the batch if there are enough of them for the workers, else each
  * matrix is divided (gemm_partition_choose). A constant b is packed once where it is used for few
- * rows. Epilogues run on finished rows or columns while they are cached, if that costs the
- * partition little (ROWS_COST, COLUMNS_COST). */
+ * rows. A left matrix of few elements that are not zero is multiplied by dot_sparse.h. Epilogues
+ * run on finished rows or columns while they are cached, if that costs the partition little
+ * (ROWS_COST, COLUMNS_COST). */
+#include "ops/kernels/dot/dot_sparse.h"
 #include "ops/kernels/dot/native_dot.h"
 
 #include <math.h>
@@ -20,6 +22,7 @@ typedef struct dot_gemm {
   gemm_partition_t partition; /* partition of one product among the workers */
   dot_conversion_t a, b;
   bool narrowed, by_matrices;
+  bool may_be_sparse; /* the left matrix is looked at before it is multiplied */
   int workers;
   int64_t grain; /* in matrices */
   size_t sums_at, space_at, space_bytes;
@@ -89,6 +92,7 @@ static hr_status_t run_gemm(const op_native_run_t *run, const dot_strategy_t *st
     gemm_job_t job = matrix_job(&r, i);
     dot_finish_t finish = {r.epilogue, i * job.m};
     job.finish_context = &finish;
+    if (plan->may_be_sparse && dot_sparse_run(workers, &job)) continue;
     gemm_run(workers, &job, &plan->partition, r.space);
   }
   if (plan->narrowed) native_narrow(run->workers, &p->types, r.c, p->batch * p->m * p->n, out[0]);
@@ -207,6 +211,7 @@ hr_status_t dot_prepare_gemm(const op_native_target_t *target, const dot_problem
   plan->job = dot_gemm_job(problem);
   HR_TRY(pack_constant(target, problem, &plan->job));
   plan_partition(target, plan);
+  plan->may_be_sparse = problem->batch == 1 && !plan->by_matrices && dot_sparse_suits(&plan->job);
   plan_scratch(plan, out);
   plan_parts(target, plan, out);
   out->plan = plan;

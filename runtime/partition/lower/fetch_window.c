@@ -182,6 +182,15 @@ static hlo_instr_t *dilated_window(spmd_lower_t *lower, const spmd_window_t *w) 
                                  w->width);
 }
 
+/* A window over a dimension without elements is all fill. */
+static hlo_instr_t *empty_window(spmd_lower_t *lower, const spmd_window_t *w) {
+  spmd_emit_t *emit = &lower->emit;
+  const hlo_shape_t *shape = spmd_emit_resized(emit, w->x, w->d, w->width);
+  hlo_instr_t *fill = w->fill ? w->fill : hlo_build_number(&emit->b, 0, w->x->shape->dtype);
+  return shape ? hlo_build_broadcast(&emit->b, fill, shape, (hr_ints_t){NULL, 0}) : NULL;
+}
+
 hlo_instr_t *spmd_emit_window(spmd_lower_t *lower, const spmd_window_t *window) {
+  if (window->x && !window->x->shape->dims[window->d]) return empty_window(lower, window);
   return window->dilation > 1 ? dilated_window(lower, window) : dense_window(lower, window);
 }

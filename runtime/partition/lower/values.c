@@ -155,6 +155,7 @@ bool spmd_is_recipe(const spmd_lower_t *lower, const hlo_instr_t *instr) {
   if (!moves && (!hlo_op_is(instr->op, OP_ELEMENTWISE) || instr->operand_count > 3)) return false;
   if (!hlo_shape_is_array(instr->shape) || !instr->shape->rank || !instr->operand_count)
     return false;
+  if (!hlo_shape_elements(instr->shape)) return false; /* has no rule by which to make it anew */
   for (int k = 0; k < instr->operand_count; k++) {
     const spmd_local_t *operand = spmd_operand(lower, instr, k);
     bool whole = instr->op == HLO_BROADCAST && operand->forms &&
