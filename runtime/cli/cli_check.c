@@ -24,6 +24,7 @@ typedef HR_VEC(loaded_t) programs_t;
 
 /* --- reading --- */
 
+/* The first constant whose value the printer left out as "{...}"; NULL: none. */
 static const hlo_instr_t *find_elided(const hlo_module_t *module) {
   for (size_t c = 0; c < module->computations.count; c++) {
     const hlo_computation_t *computation = module->computations.data[c];
@@ -35,6 +36,7 @@ static const hlo_instr_t *find_elided(const hlo_module_t *module) {
   return NULL;
 }
 
+/* The line that says what was read, and a warning if a constant has no value. */
 static void describe(hr_strbuf_t *text, const char *path, const hlo_module_t *module) {
   size_t instructions = 0;
   for (size_t c = 0; c < module->computations.count; c++)
@@ -53,6 +55,7 @@ static void describe(hr_strbuf_t *text, const char *path, const hlo_module_t *mo
                      path, elided->line, elided->column, HR_STR_ARGS(elided->name));
 }
 
+/* A function that nothing calls cannot spoil a run: its failure is a warning on standard error. */
 static void warn_of_function(void *context, hr_str_t function, hr_status_t status) {
   (void)context;
   fprintf(stderr, "warning: @%.*s, which nothing calls, is not valid:\n", HR_STR_ARGS(function));
@@ -82,6 +85,7 @@ static hr_status_t read_and_verify(loaded_t *program) {
   return st;
 }
 
+/* Reads, verifies and prints one line about the program. */
 static hr_status_t load(loaded_t *program) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
@@ -92,6 +96,7 @@ static hr_status_t load(loaded_t *program) {
   return st;
 }
 
+/* Digits in [from, end), below 2^31 - 1. */
 static bool parse_rank(const char *from, const char *end, uint64_t *out_rank) {
   char digits[24];
   size_t size = (size_t)(end - from);
@@ -120,11 +125,13 @@ static hr_status_t parse_program(const char *text, programs_t *programs) {
   return hr_error(HR_USAGE, "--program %s: want RANKS=FILE, such as 0-3,6=a.hlo", text);
 }
 
+/* Order of first ranks. */
 static int compare_programs(const void *a, const void *b) {
   uint64_t x = ((const loaded_t *)a)->first_rank, y = ((const loaded_t *)b)->first_rank;
   return (x > y) - (x < y);
 }
 
+/* Programs by --program RANKS=FILE, or as operands, where the position is the rank; not both. */
 static hr_status_t list_programs(const hr_options_t *options, programs_t *programs) {
   size_t from = 0;
   for (const hr_option_given_t *given; (given = hr_option_next(options, HR_OPTION_PROGRAM, &from));)
@@ -140,6 +147,7 @@ static hr_status_t list_programs(const hr_options_t *options, programs_t *progra
   return NULL;
 }
 
+/* A file among the first `count` programs; modules are shared by path. Cost: linear. */
 static const loaded_t *find_loaded(const programs_t *programs, size_t count, const char *path) {
   for (size_t i = 0; i < count; i++)
     if (strcmp(programs->data[i].path, path) == 0) return &programs->data[i];
@@ -170,6 +178,7 @@ typedef struct reach { /* the largest ids that a program names */
   int64_t replica, partition;
 } reach_t;
 
+/* Raises *most to the greatest id in the lists. */
 static void reach_list(const hlo_int_lists_t *lists, int64_t *most) {
   for (int64_t g = 0; lists && g < lists->count; g++)
     for (int64_t i = 0; i < lists->lists[g].count; i++)
@@ -193,11 +202,15 @@ static reach_t reach_of(const hlo_module_t *module) {
   return reach;
 }
 
+/* Whether the grid has `world` places, without overflow. */
 static bool fits_grid(int64_t replicas, int64_t partitions, int64_t world) {
   int64_t product;
   return !__builtin_mul_overflow(replicas, partitions, &product) && product == world;
 }
 
+/* Replicas and partitions: those of the options, else of the first program. With ranks given,
+ * their number decides. Programs that name no grid get the smallest one that has all ids in
+ * them. */
 static hr_status_t choose_grid(const hr_options_t *options, programs_t *programs,
                                check_options_t *check) {
   const hlo_module_t *module = programs->data[0].module;
@@ -231,6 +244,7 @@ static hr_status_t choose_grid(const hr_options_t *options, programs_t *programs
 
 /* --- pictures and repairs --- */
 
+/* The form of the drawing by the ending of its name. */
 static hr_status_t graph_form(const char *path, check_graph_form_t *out_form) {
   static const char *const endings[] = {
       [CHECK_GRAPH_DOT] = ".dot", [CHECK_GRAPH_SVG] = ".svg", [CHECK_GRAPH_HTML] = ".html"};
@@ -243,11 +257,13 @@ static hr_status_t graph_form(const char *path, check_graph_form_t *out_form) {
   return hr_error(HR_USAGE, "--graph %s: want a name that ends in .dot, .svg or .html", path);
 }
 
+/* Writes a whole file; a text that ran out of memory is reported here. */
 static hr_status_t write_text(const char *path, const hr_strbuf_t *text) {
   HR_TRY(hr_strbuf_finish(text));
   return hr_file_write_all(path, text->data, text->size);
 }
 
+/* Draws the result to the file of --graph, if the option is given. */
 static hr_status_t draw(const hr_options_t *options, const check_result_t *result) {
   const char *path = hr_option_text(options, HR_OPTION_GRAPH);
   check_graph_form_t form = CHECK_GRAPH_DOT;
@@ -261,6 +277,7 @@ static hr_status_t draw(const hr_options_t *options, const check_result_t *resul
   return st;
 }
 
+/* One line: what to move where, and which orders then complete. */
 static void suggest(hr_strbuf_t *text, const programs_t *programs, const check_fix_t *fix) {
   hr_strbuf_printf(text, "suggestion: move %%%.*s of %s before %%%.*s: then %s\n",
                    HR_STR_ARGS(fix->moved->name), programs->data[fix->program].path,
@@ -268,6 +285,8 @@ static void suggest(hr_strbuf_t *text, const programs_t *programs, const check_f
                    fix->all_orders ? "all orders complete" : "the planned order completes");
 }
 
+/* Writes all programs to the folder under their own names, so that the folder can be checked as it
+ * is; only one has a moved instruction. */
 static hr_status_t write_fixed(hr_arena_t *arena, const char *folder, const programs_t *programs,
                                const check_program_t *list, const check_fix_t *fix) {
   HR_TRY(hr_folder_make(folder));
@@ -288,6 +307,8 @@ static hr_status_t write_fixed(hr_arena_t *arena, const char *folder, const prog
   return NULL;
 }
 
+/* Looks for a single move that ends the deadlock. The suggestion is printed in any case, files are
+ * written with --fix only. */
 static hr_status_t repair(hr_arena_t *arena, const hr_options_t *options,
                           const programs_t *programs, const check_program_t *list,
                           const check_options_t *check, const check_result_t *result) {
@@ -309,6 +330,7 @@ static hr_status_t repair(hr_arena_t *arena, const hr_options_t *options,
 
 /* --- the command --- */
 
+/* Prints the verdict and its reasons to standard output. */
 static hr_status_t report(const check_result_t *result) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
@@ -327,6 +349,8 @@ static hr_status_t partition(const hr_options_t *options, programs_t *programs) 
   return several ? NULL : spmd_run(programs->data[0].module, &spmd);
 }
 
+/* One world: proves the schedule of all programs together, then suggests a repair and draws.
+ * DISAGREE if the verdict is not sound. */
 static hr_status_t prove(hr_arena_t *arena, const hr_options_t *options, programs_t *programs) {
   check_options_t check = {.any_order = hr_option_is_given(options, HR_OPTION_ANY_ORDER)};
   check_program_t *list;
@@ -362,6 +386,8 @@ static bool are_separate(const hr_options_t *options, const programs_t *programs
   return false;
 }
 
+/* Programs of worlds of their own: each is proved by itself. The first failure is the result;
+ * later ones have been printed. */
 static hr_status_t prove_each(hr_arena_t *arena, const hr_options_t *options,
                               const programs_t *programs) {
   hr_status_t first = NULL;
@@ -379,6 +405,8 @@ static hr_status_t prove_each(hr_arena_t *arena, const hr_options_t *options,
   return first;
 }
 
+/* The name of the drawing is checked before programs are read, since a proof may take long.
+ * Modules shared by path are destroyed once. */
 hr_status_t cli_check(const cli_arguments_t *arguments) {
   const hr_options_t *options = &arguments->options;
   programs_t programs = {0};

@@ -68,6 +68,8 @@ static hr_status_t has_part(const cli_checkpoint_t *checkpoint, const npz_t *npz
   return found && *out_has ? has_sizes(npz, param, &part, out_has) : NULL;
 }
 
+/* Whether the file says of every carried array where its part lies; the first without ends the
+ * search. */
 hr_status_t cli_checkpoint_has_parts(const cli_checkpoint_t *checkpoint, const npz_t *npz,
                                      bool *out_has) {
   *out_has = true;
@@ -119,6 +121,8 @@ static hr_status_t check_box(const assembly_t *assembly, const char *path, const
                          assembly->param, assembly->param);
 }
 
+/* Copies what one partition's file has of an array into this process's part of it. A file without
+ * a part's place is read in a world of one partition only. */
 static hr_status_t take_from(assembly_t *assembly, const npz_t *npz, const char *path,
                              int partition, int partitions) {
   int64_t whole[HLO_MAX_RANK] = {0};
@@ -150,6 +154,8 @@ static hr_status_t take_from(assembly_t *assembly, const npz_t *npz, const char 
   return st;
 }
 
+/* Makes an empty array for each carried parameter and room for the places of all partitions'
+ * parts. */
 static hr_status_t begin(const cli_checkpoint_t *checkpoint, int partitions, hr_arena_t *arena,
                          assembly_t *assemblies) {
   const cli_signature_t *signature = checkpoint->from.signature;
@@ -166,6 +172,7 @@ static hr_status_t begin(const cli_checkpoint_t *checkpoint, int partitions, hr_
   return NULL;
 }
 
+/* Takes the parts of all carried arrays from the file of one partition, which is opened once. */
 static hr_status_t read_file(const cli_checkpoint_t *checkpoint, const char *step_path,
                              int partition, int partitions, hr_arena_t *arena,
                              assembly_t *assemblies) {
@@ -182,6 +189,7 @@ static hr_status_t read_file(const cli_checkpoint_t *checkpoint, const char *ste
   return st;
 }
 
+/* As many elements must have been copied as the part has: fewer mean a gap. */
 static hr_status_t finish(const cli_checkpoint_t *checkpoint, const char *step_path,
                           assembly_t *assemblies, hlo_value_t **values) {
   size_t count = checkpoint->from.carry->count;

@@ -24,9 +24,9 @@ typedef enum read_kind {
   READ_CLOSE_BRACE,
   READ_OPEN_PAREN,
   READ_CLOSE_PAREN,
-  READ_ARROW,
+  READ_ARROW,   /* -> */
   READ_AT_MOST, /* <= */
-  READ_DOTS,
+  READ_DOTS,    /* ... */
   READ_QUESTION,
   READ_INT,
   READ_FLOAT,  /* with a point or an exponent, nan, -nan, -inf */
@@ -35,7 +35,7 @@ typedef enum read_kind {
   READ_PADS,   /* 1_1x0_2 */
   READ_NAME,   /* %x, or x: */
   READ_ATTR,   /* x= */
-  READ_TYPE,
+  READ_TYPE,   /* f32 */
   READ_KEYWORD,
   READ_WORD,
   READ_STRING
@@ -60,12 +60,12 @@ typedef struct read_token {
 } read_token_t;
 
 typedef struct read_lexer {
-  const hr_source_t *source;
+  const hr_source_t *source; /* borrowed; its name stands in messages */
   const char *text;
-  size_t size, at; /* `at` is where the token after the current one starts */
-  read_token_t token;
-  hr_arena_t *arena; /* for unescaped strings */
-  hr_map_t words;    /* type names and keywords */
+  size_t size, at;    /* `at` is where the token after the current one starts */
+  read_token_t token; /* current token */
+  hr_arena_t *arena;  /* for unescaped strings */
+  hr_map_t words;     /* type names and keywords */
   /* Last position asked for: the next one is counted from here. */
   size_t line_start;
   uint32_t line;

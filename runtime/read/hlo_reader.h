@@ -24,7 +24,7 @@ typedef struct read_attr {
 
 /* A computation under construction, with the names that its instructions have. */
 typedef struct read_scope {
-  struct read_scope *outer;
+  struct read_scope *outer; /* scope of the computation around it; NULL: none */
   hlo_computation_t *computation;
   hr_map_t names;
   size_t anonymous_from; /* in the reader's `anonymous` stack */
@@ -35,22 +35,22 @@ typedef struct read_scope {
 typedef struct read_hlo {
   read_lexer_t lexer;
   hlo_module_t *module;
-  hr_arena_t *arena;     /* arena of the module */
-  hr_map_t computations; /* by name */
-  hr_map_t groups;       /* replica groups by their text, so that equal ones are expanded once */
-  read_scope_t *scope;
-  int depth;
+  hr_arena_t *arena;       /* arena of the module */
+  hr_map_t computations;   /* by name */
+  hr_map_t groups;         /* replica groups by their text, so that equal ones are expanded once */
+  read_scope_t *scope;     /* computation that is being read, the innermost one */
+  int depth;               /* levels of recursion, at most READ_DEPTH_MAX */
   bool single;             /* the text is one instruction: unknown operands become parameters */
   int64_t devices_made;    /* entries of expanded replica groups */
   int64_t parameter_slots; /* in all computations */
   int64_t inferred_nodes;  /* nodes of tuple shapes that the text does not write out */
 
-  HR_VEC(int64_t) ints;
-  HR_VEC(hlo_instr_t *) instrs;
-  HR_VEC(hlo_computation_t *) called;
-  HR_VEC(read_attr_t) attrs;
-  HR_VEC(const hlo_shape_t *) shapes;
-  HR_VEC(hlo_name_value_t) pairs;
+  HR_VEC(int64_t) ints;                  /* numbers of lists in brackets or braces */
+  HR_VEC(hlo_instr_t *) instrs;          /* operands */
+  HR_VEC(hlo_computation_t *) called;    /* computations that attributes name */
+  HR_VEC(read_attr_t) attrs;             /* attributes in the order of the text */
+  HR_VEC(const hlo_shape_t *) shapes;    /* elements of tuple shapes */
+  HR_VEC(hlo_name_value_t) pairs;        /* frontend attributes */
   HR_VEC(const void *) nodes;            /* shardings, origins and other trees */
   HR_VEC(hlo_instr_t *) anonymous;       /* nested operands, named when their computation ends */
   HR_VEC(hlo_computation_t *) generated; /* computations without a name in the text */

@@ -13,22 +13,22 @@
 
 /* The bytes of a section or an entry that are still to be taken. */
 typedef struct bytecode_cursor {
-  const uint8_t *at, *end;
+  const uint8_t *at, *end; /* next byte, and the byte after the last */
 } bytecode_cursor_t;
 
 /* An attribute or a type of the file's tables. */
 typedef struct bytecode_entry {
-  const uint8_t *bytes;
-  size_t size;
-  const void *value; /* mlir_attr_t or mlir_type_t; NULL until it is decoded */
-  uint32_t dialect;
-  uint32_t weight; /* nodes in it, counting shared ones each time */
+  const uint8_t *bytes; /* encoded form, in the file */
+  size_t size;          /* length of the encoded form in bytes */
+  const void *value;    /* mlir_attr_t or mlir_type_t; NULL until it is decoded */
+  uint32_t dialect;     /* number in the reader's dialects */
+  uint32_t weight;      /* nodes in it, counting shared ones each time */
   bool binary, is_decoding;
 } bytecode_entry_t;
 
 /* All attributes or all types of the file, by their numbers. */
 typedef struct bytecode_table {
-  bytecode_entry_t *entries;
+  bytecode_entry_t *entries; /* indexed by the numbers that the file uses */
   size_t count;
 } bytecode_table_t;
 
@@ -42,7 +42,7 @@ typedef struct bytecode_op_name {
 
 /* A blob outside of the attributes, which dense_resource attributes refer to by its number. */
 typedef struct bytecode_resource {
-  hr_str_t key;
+  hr_str_t key;         /* name by which the text form refers to it */
   const uint8_t *bytes; /* NULL: no blob in the file */
   size_t size;
 } bytecode_resource_t;
@@ -63,13 +63,13 @@ typedef struct bytecode_blob {
 /* State of reading one file; it lives on the stack of mlir_read_bytecode. */
 typedef struct bytecode_reader {
   mlir_module_t *module;
-  hr_arena_t *arena; /* arena of the module */
-  const uint8_t *start, *end;
-  uint64_t version;
-  bytecode_cursor_t sections[BYTECODE_SECTION_COUNT];
-  hr_str_t *strings;
+  hr_arena_t *arena;          /* arena of the module */
+  const uint8_t *start, *end; /* the whole file */
+  uint64_t version;           /* version of the bytecode, not of a dialect */
+  bytecode_cursor_t sections[BYTECODE_SECTION_COUNT]; /* contents by section id */
+  hr_str_t *strings;                                  /* string table; texts point into the file */
   size_t string_count;
-  hr_str_t *dialects;
+  hr_str_t *dialects; /* names of dialects by number */
   size_t dialect_count;
   HR_VEC(bytecode_op_name_t) op_names;
   bytecode_table_t attrs, types;

@@ -12,9 +12,9 @@
 
 /* An encoded attribute, type, or blob of properties. */
 typedef struct bytecode_written {
-  uint32_t dialect;
-  bool binary;
-  hr_str_t bytes;
+  uint32_t dialect; /* number of the dialect that encodes it */
+  bool binary;      /* encoded by fields; else the printed text */
+  hr_str_t bytes;   /* encoded form, in the writer's arena */
 } bytecode_written_t;
 
 /* Encoded items by number, and numbers plus 1 by bytes and by address. */
@@ -33,11 +33,11 @@ typedef struct bytecode_name {
 /* State of writing one module; texts and encoded items live in its arena. */
 typedef struct bytecode_writer {
   const mlir_module_t *module;
-  hr_arena_t arena; /* lives as long as the writer */
-  int version;      /* version of the bytecode */
-  int vhlo;         /* version of VHLO as in vhlo.def; 0: plain */
-  HR_VEC(hr_str_t) strings;
-  hr_map_t string_numbers;
+  hr_arena_t arena;          /* lives as long as the writer */
+  int version;               /* version of the bytecode */
+  int vhlo;                  /* version of VHLO as in vhlo.def; 0: plain */
+  HR_VEC(hr_str_t) strings;  /* string table, by number */
+  hr_map_t string_numbers;   /* numbers plus 1 by text */
   HR_VEC(uint32_t) dialects; /* their names among the strings */
   HR_VEC(bytecode_name_t) op_names;
   hr_map_t op_numbers;
