@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "cli/cli_sandbox.h"
 #include "cli/cli_agree.h"
+#include "cli/cli_bundle.h"
 #include "ops/query/replica_groups.h"
 #include "ops/rules/verify.h"
 #include "partition/program.h"
@@ -59,14 +60,25 @@ static void warn_of_function(void *context, hr_str_t function, hr_status_t statu
 }
 
 /* The program, and functions of its file that nothing calls. */
-static hr_status_t read_and_verify(loaded_t *program) {
+static hr_status_t read_and_verify_file(const char *path, hlo_module_t **out_module) {
   hr_buffer_t *bytes;
-  HR_TRY(hr_buffer_map_file(program->path, &bytes));
-  hr_status_t st = read_module(program->path, bytes, &program->module);
-  if (!st) st = hlo_verify(program->module);
+  HR_TRY(hr_buffer_map_file(path, &bytes));
+  hr_status_t st = read_module(path, bytes, out_module);
+  if (!st) st = hlo_verify(*out_module);
   const stablehlo_doubts_t doubts = {.report = warn_of_function};
-  if (!st) st = read_verify_functions(program->path, bytes, &doubts);
+  if (!st) st = read_verify_functions(path, bytes, &doubts);
   hr_buffer_release(bytes);
+  return st;
+}
+
+/* A folder stands for the program in it. */
+static hr_status_t read_and_verify(loaded_t *program) {
+  hr_arena_t arena;
+  const char *inner;
+  hr_arena_init(&arena);
+  hr_status_t st = cli_bundle_program(&arena, program->path, &inner);
+  if (!st) st = read_and_verify_file(inner ? inner : program->path, &program->module);
+  hr_arena_deinit(&arena);
   return st;
 }
 
@@ -356,7 +368,8 @@ static hr_status_t prove_each(hr_arena_t *arena, const hr_options_t *options,
   for (size_t i = 0; i < programs->count; i++) {
     loaded_t one = programs->data[i];
     programs_t alone = {.data = &one, .count = 1, .capacity = 1};
-    one.first_rank = one.last_rank = 0;
+    one.first_rank = 0;
+    one.last_rank = 0;
     hr_status_t st = cli_report_now(prove(arena, options, &alone));
     if (first)
       hr_status_release(st);

@@ -8,9 +8,10 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "cli/cli.h"
-#include "cli/cli_sandbox.h"
+#include "cli/cli_bundle.h"
 #include "cli/cli_endings.h"
 #include "cli/cli_python.h"
+#include "cli/cli_sandbox.h"
 #include "ir/print.h"
 #include "mlir/bytecode/bytecode.h"
 #include "mlir/text/mlir_print.h"
@@ -22,14 +23,14 @@
 #include "stablehlo/stablehlo.h"
 
 /* In the order of --to's words. */
-typedef enum form { TO_HLO, TO_DOT, TO_MLIR, TO_MLIRBC, TO_PB, TO_PYTHON } form_t;
+typedef enum form { TO_HLO, TO_DOT, TO_MLIR, TO_MLIRBC, TO_PB, TO_PYTHON, TO_JSON } form_t;
 
 static const struct ending {
   const char *ending;
   form_t form;
 } endings[] = {{".hlo", TO_HLO},   {".txt", TO_HLO},   {".dot", TO_DOT}, {".gv", TO_DOT},
                {".mlir", TO_MLIR}, {".bc", TO_MLIRBC}, {".pb", TO_PB},   {".mlirbc", TO_MLIRBC},
-               {".py", TO_PYTHON}, {NULL, TO_HLO}};
+               {".py", TO_PYTHON}, {".json", TO_JSON}, {NULL, TO_HLO}};
 
 /* --to, else by the ending of the output; a name without an ending is HLO text. */
 static hr_status_t target_form(const hr_options_t *options, form_t *out_form) {
@@ -188,11 +189,22 @@ static hr_status_t write_python(const hr_options_t *options, const char *path, h
   return st;
 }
 
+/* Arguments and results of a TensorFlow graph. */
+static hr_status_t write_json(const hr_options_t *options, const char *path, hr_buffer_t *bytes) {
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
+  hr_status_t st = read_graph_json(path, bytes, &text);
+  if (!st) st = write_text(options, &text);
+  hr_strbuf_deinit(&text);
+  return st;
+}
+
 /* MLIR's forms go from tree to tree, others through the IR. */
 static hr_status_t convert_bytes(const hr_options_t *options, form_t form, const char *path,
                                  hr_buffer_t *bytes) {
   mlir_module_t *tree = NULL;
   if (form == TO_PYTHON) return write_python(options, path, bytes);
+  if (form == TO_JSON) return write_json(options, path, bytes);
   if (form == TO_MLIR || form == TO_MLIRBC) HR_TRY(read_tree(path, bytes, &tree));
   /* An artifact of CHLO ops that only the IR's importer expands. */
   bool expands = tree && hr_option_text(options, HR_OPTION_TARGET_VERSION) && vhlo_find_chlo(tree);
@@ -206,10 +218,24 @@ static hr_status_t convert_bytes(const hr_options_t *options, form_t form, const
   return st;
 }
 
+/* A folder stands for the program in it. */
+static hr_status_t convert_file(const hr_options_t *options, form_t form, const char *path) {
+  hr_arena_t arena;
+  hr_buffer_t *bytes = NULL;
+  const char *inner;
+  hr_arena_init(&arena);
+  hr_status_t st = cli_bundle_program(&arena, path, &inner);
+  if (!st && inner) path = inner;
+  if (!st) st = hr_buffer_map_file(path, &bytes);
+  if (!st) st = convert_bytes(options, form, path, bytes);
+  hr_buffer_release(bytes);
+  hr_arena_deinit(&arena);
+  return st;
+}
+
 /* One program at a time; the form is known before the file is read. */
 hr_status_t cli_convert(const cli_arguments_t *arguments) {
   const hr_options_t *options = &arguments->options;
-  hr_buffer_t *bytes;
   hr_mem_any_machine(true); /* nothing runs here */
   if (options->operands.count != 1)
     return hr_error(HR_USAGE, "convert takes one program, found %zu; see hlorun convert --help",
@@ -220,8 +246,5 @@ hr_status_t cli_convert(const cli_arguments_t *arguments) {
   if (hr_option_text(options, HR_OPTION_TARGET_VERSION) && form != TO_MLIRBC)
     return hr_error(HR_USAGE, "--target-version is of --to=mlirbc alone");
   HR_TRY(cli_sandbox_enter(options));
-  HR_TRY(hr_buffer_map_file(path, &bytes));
-  hr_status_t st = convert_bytes(options, form, path, bytes);
-  hr_buffer_release(bytes);
-  return st;
+  return convert_file(options, form, path);
 }

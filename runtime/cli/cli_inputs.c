@@ -42,7 +42,7 @@ static hr_status_t check_names(const array_file_t *file, int param_count, int ra
     snprintf(text, sizeof text, "%.*s", HR_STR_ARGS(array_file_name(file, i)));
     int named = sscanf(text, "in%d@%d", &k, &of_rank);
     if (named == 2 && of_rank != rank)
-      continue; /* of another process, whose program may be another */
+      continue; /* for another process, whose program may be another */
     if (named >= 1 && (k < 0 || k >= param_count))
       return hr_error(HR_USAGE, "%s has %s, the program has %d parameters", file->path, text,
                       param_count);
@@ -253,6 +253,23 @@ static bool needs_value(const cli_signature_t *signature, const cli_feed_t *feed
   return !values[k] && hlo_shape_is_array(signature->params[k]) && !cli_feed_has(feed, k);
 }
 
+/* Values that the program itself has for parameters, such as variables of a SavedModel. The program
+ * is read again, as it is rare that a graph has any. */
+static hr_status_t fill_own(const char *program_path, const cli_signature_t *signature,
+                            const cli_feed_t *feed, hlo_value_t **values) {
+  hlo_module_t *module = NULL;
+  bool is_missing = false;
+  for (int k = 0; k < signature->param_count; k++)
+    is_missing |= needs_value(signature, feed, values, k);
+  if (!is_missing || !read_saw_graph()) return NULL;
+  HR_TRY(read_module_file(program_path, &module));
+  for (int k = 0; k < signature->param_count && k < module->parameter_value_count; k++)
+    if (needs_value(signature, feed, values, k) && module->parameter_values[k])
+      values[k] = hlo_value_retain(module->parameter_values[k]);
+  hlo_module_destroy(module);
+  return NULL;
+}
+
 /* The program is read again, to keep values that index within their arrays. */
 static hr_status_t fill_random(uint64_t seed, const char *program_path,
                                const cli_signature_t *signature, const cli_feed_t *feed, int rank,
@@ -294,11 +311,12 @@ hr_status_t cli_inputs_check(const cli_signature_t *signature, const cli_feed_t 
                      hlo_shape_text(signature->whole_params[k], shape));
   }
   hr_status_t st = NULL;
-  if (missing) {
-    st = hr_error(HR_USAGE, "parameter%s %s%s %s no value; give --input, --feed or --random-inputs",
-                  missing > 1 ? "s" : "", names.data ? names.data : "",
-                  missing > NAMED_MAX ? ", ..." : "", missing > 1 ? "have" : "has");
-  }
+  if (missing > NAMED_MAX) hr_strbuf_add_str(&names, ", ...");
+  const char *noun = missing > 1 ? "parameters" : "parameter";
+  const char *verb = missing > 1 ? "have" : "has";
+  if (missing)
+    st = hr_error(HR_USAGE, "%s %s %s no value; give --input, --feed or --random-inputs", noun,
+                  names.data ? names.data : "", verb);
   hr_strbuf_deinit(&names);
   return st;
 }
@@ -310,6 +328,7 @@ hr_status_t cli_inputs_load(const hr_options_t *options, const char *program_pat
   HR_TRY(cli_bundle_inputs(program_path, signature, values));
   HR_TRY(take_given(options, signature, rank, values));
   HR_TRY(cli_inputs_from_snapshot(program_path, signature, values));
+  HR_TRY(fill_own(program_path, signature, feed, values));
   if (hr_option_is_given(options, HR_OPTION_RANDOM_INPUTS)) {
     uint64_t seed = hr_option_int(options, HR_OPTION_RANDOM_INPUTS, 0);
     HR_TRY(fill_random(seed, program_path, signature, feed, rank, values));

@@ -22,6 +22,7 @@
 #include "cli/cli_sandbox.h"
 #include "cli/cli_signals.h"
 #include "cli/cli_stop.h"
+#include "cli/cli_tf.h"
 #include "cli/cli_trace.h"
 #include "transport/core/transport.h"
 
@@ -174,6 +175,7 @@ static hr_status_t prepare(cli_run_t *run) {
   const hr_options_t *options = run->options;
   HR_TRY(cli_signature_init(&run->signature, run->program));
   HR_TRY(make_lists(run));
+  HR_TRY(cli_tf_carry(options, run->path, &run->carry));
   HR_TRY(cli_carry_check(&run->carry, &run->signature));
   HR_TRY(cli_feed_create(options, &run->signature, run->rank,
                          hlorun_program_num_replicas(run->program),

@@ -109,6 +109,8 @@ struct hlo_module {
   HR_VEC(hlo_computation_t *) computations; /* callees before callers */
   hlo_computation_t *entry;
   HR_VEC(hlo_value_t *) values; /* literals that instructions borrow */
+  int parameter_value_count;
+  hlo_value_t **parameter_values; /* a checkpoint's, unless others are given; among `values` */
 
   bool is_scheduled;
   bool alias_passthrough_params;
@@ -123,7 +125,7 @@ struct hlo_module {
   const bool *propagate_output;
   int64_t replica_count, num_partitions; /* 1 when not given */
   hlo_name_values_t frontend_attributes;
-  /* Sharding per flattened result, from pass_lower_manual_sharding; NULL: results are whole. */
+  /* Sharding per flattened result, by the partitioner; NULL: results are whole. */
   const hlo_sharding_t *const *result_shardings;
   bool was_global; /* the partitioner made it: parameters and results are parts of global arrays */
   const hlo_stack_frames_t *stack_frames; /* NULL: none */

@@ -66,6 +66,7 @@ typedef struct spmd_options {
   const int (*carried)[2];
   int carried_count;
   hr_strbuf_t *explain;      /* receives the report of --explain-sharding; NULL: none */
+  bool explain_json;         /* the report is one JSON object */
   bool stop_after_propagate; /* the module keeps its global shapes and gets the shardings */
 } spmd_options_t;
 

@@ -123,6 +123,19 @@ static hr_status_t read_source(hlo_module_t *module) {
   return read_hlo(module, text);
 }
 
+hr_status_t read_graph_json(const char *path, hr_buffer_t *bytes, hr_strbuf_t *out_text) {
+  hlo_module_t *module;
+  hr_str_t text = {hr_buffer_data(bytes), hr_buffer_size(bytes)};
+  if (!tf_is_graph(text))
+    return hr_error(HR_USAGE, "%s: --to=json is of TensorFlow graphs alone", path);
+  HR_TRY(hlo_module_create(HR_STR("module"), &module));
+  module->source_buffer = hr_buffer_retain(bytes);
+  module->source = source_of(path, bytes);
+  hr_status_t st = tf_read_described(module, graph_options, out_text);
+  hlo_module_destroy(module);
+  return st;
+}
+
 /* On failure the module is destroyed here; on success it retains `bytes`. */
 hr_status_t read_module(const char *path, hr_buffer_t *bytes, hlo_module_t **out_module) {
   hlo_module_t *module;

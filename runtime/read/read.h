@@ -38,6 +38,9 @@ extern const stablehlo_readers_t read_stablehlo_pieces;
  * those of the graph. The options are borrowed. Thread: before others read. */
 struct tf_read_options;
 void read_set_graph_options(const struct tf_read_options *options);
+/* What became of the arguments and results of a TensorFlow graph, as JSON. Errors: USAGE for other
+ * programs; as read_module. */
+hr_status_t read_graph_json(const char *path, hr_buffer_t *bytes, hr_strbuf_t *out_text);
 /* Whether a TensorFlow graph has been read in this process. */
 bool read_saw_graph(void);
 

@@ -9,14 +9,15 @@
  * A branch or body returns its results and the slots of all resources. */
 #include <string.h>
 
-#include "tf/tf_lower.h"
+#include "tf/tf_control.h"
 
 /* --- packing --- */
 
 typedef struct packing {
   int count;
   const tf_value_t *values;
-  int *slots; /* by value; -1: not packed */
+  int *slots;  /* by value; -1: not packed */
+  int *counts; /* slot of a list's count; -1: it has none */
   int slot_count;
   expr_t *instrs; /* by slot */
 } packing_t;
@@ -35,10 +36,12 @@ static hr_status_t pack_values(tf_op_t *op, int count, const tf_value_t *values,
                                packing_t *packing) {
   *packing = (packing_t){.count = count, .values = values};
   HR_TRY(HR_NEW_ARRAY(op->arena, count, &packing->slots));
-  HR_TRY(HR_NEW_ARRAY(op->arena, count, &packing->instrs));
+  HR_TRY(HR_NEW_ARRAY(op->arena, count, &packing->counts));
+  HR_TRY(HR_NEW_ARRAY(op->arena, 2 * count, &packing->instrs));
   for (int i = 0; i < count; i++) {
     tf_value_t value = values[i];
     packing->slots[i] = -1;
+    packing->counts[i] = -1;
     if (value.kind == TF_VALUE_NONE || value.kind == TF_VALUE_STRINGS || keep[i]) continue;
     if (value.kind == TF_VALUE_RESOURCE) packing->slots[i] = resource_slot(packing, i);
     if (packing->slots[i] >= 0) continue;
@@ -49,6 +52,9 @@ static hr_status_t pack_values(tf_op_t *op, int count, const tf_value_t *values,
                            : tf_unsupported(op, "a list without elements or sizes");
     packing->slots[i] = packing->slot_count;
     packing->instrs[packing->slot_count++] = instr;
+    if (value.kind != TF_VALUE_LIST || !value.count) continue;
+    packing->counts[i] = packing->slot_count;
+    packing->instrs[packing->slot_count++] = value.count;
   }
   return NULL;
 }
@@ -60,8 +66,11 @@ static hr_status_t unpack_values(tf_op_t *op, hlo_builder_t *b, const packing_t 
   for (int i = 0; i < packing->count; i++) {
     int slot = packing->slots[i];
     out_values[i] = packing->values[i];
+    out_values[i].live = NULL;
     out_values[i].instr = slot < 0 ? NULL : hlo_build_element(b, tuple, slot);
     if (slot >= 0) out_values[i].constant = NULL;
+    if (packing->counts[i] >= 0)
+      out_values[i].count = hlo_build_element(b, tuple, packing->counts[i]);
     if (packing->values[i].kind != TF_VALUE_RESOURCE) continue;
     int first = i;
     for (int k = 0; k < i; k++)
@@ -259,33 +268,31 @@ static bool is_invariant(const tf_body_t *body, int k) {
 
 /* Executes the body once on values without loop state, to learn the shapes of lists that are empty
  * when the loop starts. What it builds is dropped. */
-static hr_status_t find_list_shapes(tf_op_t *op, const tf_body_t *body, int count,
-                                    tf_value_t *values) {
+static hr_status_t find_list_shapes(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values) {
   tf_value_t *inside, *results;
   hlo_builder_t b;
-  HR_TRY(HR_NEW_ARRAY(op->arena, count, &inside));
-  HR_TRY(HR_NEW_ARRAY(op->arena, body->ret_count, &results));
+  HR_TRY(HR_NEW_ARRAY(op->arena, loop->count, &inside));
+  HR_TRY(HR_NEW_ARRAY(op->arena, loop->count, &results));
   HR_TRY(tf_computation_begin(op->scope->compiler, "trial", &b));
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; i < loop->count; i++) {
     tf_value_t value = values[i];
     expr_t instr = tf_value_instr(op->scope->compiler, op->b, &value);
     inside[i] = values[i];
-    if (!instr) continue;
-    expr_t zero = hlo_shape_is_array(instr->shape)
-                      ? tf_fill(&b, 0, instr->shape->dtype, instr->shape->rank, instr->shape->dims)
-                      : NULL;
-    /* Not a constant for the trial: sizes must not depend on it. */
-    inside[i].instr = zero;
+    if (!instr || (values[i].constant && loop->keep[i])) continue;
+    /* A parameter, as sizes must not depend on the state. */
+    expr_t unknown = hlo_build_parameter(&b, i, instr->shape);
+    inside[i].instr = unknown;
+    inside[i].constant = NULL;
     if (values[i].kind == TF_VALUE_RESOURCE) {
       HR_TRY(HR_NEW(op->arena, &inside[i].resource));
       *inside[i].resource = *values[i].resource;
-      inside[i].resource->value = zero;
+      inside[i].resource->value = unknown;
       inside[i].instr = NULL;
     }
   }
   HR_TRY(hlo_builder_finish(op->b));
-  HR_TRY(tf_execute_function(op->scope->compiler, &b, body, count, inside, results));
-  for (int i = 0; i < count; i++) {
+  HR_TRY(loop->body(loop->context, op, &b, inside, results));
+  for (int i = 0; i < loop->count; i++) {
     if (values[i].kind != TF_VALUE_LIST || values[i].instr || !results[i].instr) continue;
     const hlo_shape_t *shape = results[i].instr->shape;
     values[i].instr = tf_fill(op->b, 0, shape->dtype, shape->rank, shape->dims);
@@ -316,28 +323,29 @@ static hr_status_t next_state(tf_op_t *op, hlo_builder_t *b, const packing_t *pa
                       hlo_shape_text(packing->instrs[slot]->shape, before),
                       hlo_shape_text(next->shape, after));
     out_state[slot] = next;
+    if (packing->counts[i] >= 0) out_state[packing->counts[i]] = results[i].count;
   }
   return NULL;
 }
 
-static hr_status_t build_loop_body(tf_op_t *op, const tf_body_t *body, const packing_t *packing,
-                                   const hlo_shape_t *shape, tf_value_t *out_results,
-                                   hlo_computation_t **out_computation) {
+static hr_status_t build_loop_body(tf_op_t *op, const tf_loop_t *loop, const packing_t *packing,
+                                   const hlo_shape_t *shape, hlo_computation_t **out_computation) {
   hlo_builder_t b;
-  tf_value_t *inside;
+  tf_value_t *inside, *results;
   expr_t *state;
   HR_TRY(HR_NEW_ARRAY(op->arena, packing->count, &inside));
+  HR_TRY(HR_NEW_ARRAY(op->arena, packing->count, &results));
   HR_TRY(HR_NEW_ARRAY(op->arena, packing->slot_count, &state));
   HR_TRY(tf_computation_begin(op->scope->compiler, "loop_body", &b));
   HR_TRY(unpack_values(op, &b, packing, hlo_build_parameter(&b, 0, shape), inside));
-  HR_TRY(tf_execute_function(op->scope->compiler, &b, body, packing->count, inside, out_results));
-  HR_TRY(next_state(op, &b, packing, inside, out_results, state));
+  HR_TRY(loop->body(loop->context, op, &b, inside, results));
+  HR_TRY(next_state(op, &b, packing, inside, results, state));
   *out_computation = b.computation;
   return tf_computation_end(op->scope->compiler, &b,
                             hlo_build_tuple(&b, packing->slot_count, state));
 }
 
-static hr_status_t build_loop_condition(tf_op_t *op, const tf_body_t *cond,
+static hr_status_t build_loop_condition(tf_op_t *op, const tf_loop_t *loop,
                                         const packing_t *packing, const hlo_shape_t *shape,
                                         hlo_computation_t **out_computation) {
   hlo_builder_t b;
@@ -345,8 +353,7 @@ static hr_status_t build_loop_condition(tf_op_t *op, const tf_body_t *cond,
   HR_TRY(HR_NEW_ARRAY(op->arena, packing->count, &inside));
   HR_TRY(tf_computation_begin(op->scope->compiler, "loop_condition", &b));
   HR_TRY(unpack_values(op, &b, packing, hlo_build_parameter(&b, 0, shape), inside));
-  if (cond->ret_count != 1) return tf_error(op, "the condition has %d results", cond->ret_count);
-  HR_TRY(tf_execute_function(op->scope->compiler, &b, cond, packing->count, inside, &result));
+  HR_TRY(loop->condition(loop->context, op, &b, inside, &result));
   expr_t pred = tf_value_instr(op->scope->compiler, &b, &result);
   if (pred && pred->shape->dtype != HR_PRED)
     pred = e_ne(&b, pred, hlo_build_number_like(&b, 0, pred));
@@ -355,47 +362,81 @@ static hr_status_t build_loop_condition(tf_op_t *op, const tf_body_t *cond,
 }
 
 /* Values after the loop: elements of the state, or the constants that never changed. */
-static hr_status_t set_loop_results(tf_op_t *op, const packing_t *packing, expr_t state) {
-  HR_TRY(tf_need_outputs(op, packing->count));
+static hr_status_t set_loop_results(const packing_t *packing, expr_t state, hlo_builder_t *b,
+                                    tf_value_t *out_values) {
   for (int i = 0; i < packing->count; i++) {
     int slot = packing->slots[i];
-    op->outputs[i] = packing->values[i];
+    out_values[i] = packing->values[i];
     if (slot < 0) continue;
-    expr_t element = hlo_build_element(op->b, state, slot);
+    expr_t element = hlo_build_element(b, state, slot);
     if (packing->values[i].kind == TF_VALUE_RESOURCE) {
       packing->values[i].resource->value = element;
     } else {
-      op->outputs[i].instr = element;
-      op->outputs[i].constant = NULL;
+      out_values[i].instr = element;
+      out_values[i].constant = NULL;
+      if (packing->counts[i] >= 0)
+        out_values[i].count = hlo_build_element(b, state, packing->counts[i]);
     }
   }
-  return hlo_builder_finish(op->b);
+  return hlo_builder_finish(b);
 }
 
-hr_status_t tf_lower_while(tf_op_t *op) {
-  const tf_body_t *cond, *body;
+hr_status_t tf_build_loop(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values,
+                          tf_value_t *out_values) {
   packing_t packing;
   const hlo_shape_t *shape;
-  tf_value_t *values, *results;
-  bool *keep;
-  int count;
   hlo_computation_t *called[2];
-  HR_TRY(function_of_attr(op, "cond", &cond));
-  HR_TRY(function_of_attr(op, "body", &body));
-  HR_TRY(input_values(op, 0, &count, &values));
-  if (body->ret_count != count)
-    return tf_error(op, "the body has %d results, want %d", body->ret_count, count);
-  HR_TRY(HR_NEW_ARRAY(op->arena, count, &keep));
-  HR_TRY(HR_NEW_ARRAY(op->arena, count, &results));
-  for (int i = 0; i < count; i++) keep[i] = values[i].constant && is_invariant(body, i);
-  if (has_empty_list(count, values)) HR_TRY(find_list_shapes(op, body, count, values));
-  HR_TRY(pack_values(op, count, values, keep, &packing));
+  if (has_empty_list(loop->count, values)) HR_TRY(find_list_shapes(op, loop, values));
+  HR_TRY(pack_values(op, loop->count, values, loop->keep, &packing));
   HR_TRY(tuple_shape(op, &packing, &shape));
-  HR_TRY(build_loop_condition(op, cond, &packing, shape, &called[0]));
-  HR_TRY(build_loop_body(op, body, &packing, shape, results, &called[1]));
+  HR_TRY(build_loop_condition(op, loop, &packing, shape, &called[0]));
+  HR_TRY(build_loop_body(op, loop, &packing, shape, &called[1]));
   expr_t init = hlo_build_tuple(op->b, packing.slot_count, packing.instrs);
   hlo_attr_t attrs[] = {hlo_attr_of_called(HLO_ATTR_CONDITION, 1),
                         hlo_attr_of_called(HLO_ATTR_BODY, 1)};
   expr_t state = hlo_build(op->b, HLO_WHILE, shape, 1, &init, 2, attrs, 2, called);
-  return set_loop_results(op, &packing, state);
+  return set_loop_results(&packing, state, op->b, out_values);
+}
+
+/* Functions of a While operation. */
+typedef struct while_functions {
+  const tf_body_t *cond, *body;
+} while_functions_t;
+
+static hr_status_t run_condition(void *context, tf_op_t *op, hlo_builder_t *b,
+                                 const tf_value_t *inside, tf_value_t *out_pred) {
+  const while_functions_t *functions = context;
+  return tf_execute_function(op->scope->compiler, b, functions->cond, functions->cond->arg_count,
+                             inside, out_pred);
+}
+
+static hr_status_t run_body(void *context, tf_op_t *op, hlo_builder_t *b, const tf_value_t *inside,
+                            tf_value_t *out_results) {
+  const while_functions_t *functions = context;
+  return tf_execute_function(op->scope->compiler, b, functions->body, functions->body->arg_count,
+                             inside, out_results);
+}
+
+hr_status_t tf_lower_while(tf_op_t *op) {
+  while_functions_t functions;
+  tf_value_t *values;
+  bool *keep;
+  int count;
+  HR_TRY(function_of_attr(op, "cond", &functions.cond));
+  HR_TRY(function_of_attr(op, "body", &functions.body));
+  HR_TRY(input_values(op, 0, &count, &values));
+  if (functions.cond->ret_count != 1)
+    return tf_error(op, "the condition has %d results", functions.cond->ret_count);
+  if (functions.body->ret_count != count || functions.body->arg_count != count ||
+      functions.cond->arg_count != count)
+    return tf_error(op, "condition and body do not take %d values", count);
+  HR_TRY(HR_NEW_ARRAY(op->arena, count, &keep));
+  for (int i = 0; i < count; i++) keep[i] = values[i].constant && is_invariant(functions.body, i);
+  tf_loop_t loop = {.count = count,
+                    .keep = keep,
+                    .context = &functions,
+                    .condition = run_condition,
+                    .body = run_body};
+  HR_TRY(tf_need_outputs(op, count));
+  return tf_build_loop(op, &loop, values, op->outputs);
 }

@@ -43,6 +43,13 @@ static expr_t conjugate(hlo_builder_t *b, expr_t x) {
                           e_neg(b, hlo_build_unary(b, HLO_IMAG, x)));
 }
 
+/* The quantile of the normal distribution, by the inverse of the error function. */
+static expr_t ndtri(hlo_builder_t *b, expr_t x) {
+  expr_t at = e_sub(b, e_mul(b, x, e_number(b, 2, x)), e_number(b, 1, x));
+  expr_t y = at ? f_in_wide_type(b, formula_erf_inv, 1, &at) : NULL;
+  return y ? e_mul(b, y, e_number(b, 1.4142135623730950488, y)) : NULL;
+}
+
 static expr_t unary_formula(hlo_builder_t *b, int which, expr_t x) {
   switch ((tf_formula_t)which) {
     case TF_SQUARE:
@@ -74,6 +81,10 @@ static expr_t unary_formula(hlo_builder_t *b, int which, expr_t x) {
       return conjugate(b, x);
     case TF_ANGLE:
       return angle(b, x);
+    case TF_TO_BOOL:
+      return e_ne(b, x, e_number(b, 0, x));
+    case TF_NDTRI:
+      return ndtri(b, x);
     default:
       return NULL;
   }
@@ -271,7 +282,11 @@ hr_status_t tf_lower_approximate_equal(tf_op_t *op) {
 hr_status_t tf_lower_add_n(tf_op_t *op) {
   expr_t sum = tf_in(op, 0);
   for (int k = 1; k < op->input_count; k++) sum = e_add(op->b, sum, tf_in(op, k));
-  return tf_out(op, 0, sum);
+  HR_TRY(tf_out(op, 0, sum));
+  if (op->inputs[0]->kind != TF_VALUE_LIST) return NULL;
+  op->outputs[0] = *op->inputs[0]; /* the flows of gradients */
+  op->outputs[0].instr = sum;
+  return NULL;
 }
 
 /* --- types and choices --- */
@@ -378,4 +393,35 @@ hr_status_t tf_lower_fake_quant(tf_op_t *op) {
   expr_t steps = e_mul(b, e_sub(b, clamped, nudged_min), e_number(b, 1.0f / scale, x));
   expr_t rounded = e_floor(b, e_add(b, steps, e_number(b, 0.5, x)));
   return tf_out(op, 0, e_add(b, e_mul(b, rounded, e_number(b, scale, x)), nudged_min));
+}
+
+/* Set bits of each number, as u8. */
+hr_status_t tf_lower_popcount(tf_op_t *op) {
+  expr_t x = hlo_build_unary(op->b, HLO_POPCNT, tf_in(op, 0));
+  return tf_out(op, 0, x ? hlo_build_convert(op->b, x, HR_U8) : NULL);
+}
+
+static expr_t same_bits(hlo_builder_t *b, expr_t x, hr_dtype_t dtype) {
+  const hlo_shape_t *shape = x ? tf_shape(b, dtype, x->shape->rank, x->shape->dims) : NULL;
+  return shape ? hlo_build(b, HLO_BITCAST_CONVERT, shape, 1, &x, 0, NULL, 0, NULL) : NULL;
+}
+
+/* The neighbouring number of x towards y. */
+hr_status_t tf_lower_next_after(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  expr_t x, y;
+  if (!take_pair(op, &x, &y)) return hlo_builder_finish(b);
+  hr_dtype_t dtype = x->shape->dtype;
+  if (dtype != HR_F64 && dtype != HR_F32) return tf_unsupported(op, "this type");
+  expr_t bits = same_bits(b, x, dtype == HR_F64 ? HR_S64 : HR_S32);
+  if (!bits) return hlo_builder_finish(b);
+  expr_t one = e_number(b, 1, bits), zero = e_number(b, 0, x);
+  expr_t away = e_eq(b, e_gt(b, y, x), e_gt(b, x, zero));
+  expr_t moved = e_select(b, away, e_add(b, bits, one), e_sub(b, bits, one));
+  expr_t least = same_bits(b, one, dtype);
+  expr_t from_zero = e_select(b, e_gt(b, y, zero), least, e_neg(b, least));
+  expr_t result = e_select(b, e_eq(b, x, zero), from_zero, same_bits(b, moved, dtype));
+  result = e_select(b, e_eq(b, x, y), y, result);
+  expr_t is_nan = e_or(b, e_ne(b, x, x), e_ne(b, y, y));
+  return tf_out(op, 0, e_select(b, is_nan, e_add(b, x, y), result));
 }

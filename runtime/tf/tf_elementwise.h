@@ -1,4 +1,4 @@
-/* Variants of the elementwise formulas in tf_ops.def. */
+/* Variants of elementwise formulas and of random numbers in tf_ops.def. */
 #ifndef TF_ELEMENTWISE_H
 #define TF_ELEMENTWISE_H
 
@@ -29,7 +29,9 @@ typedef enum tf_formula {
   TF_XDIVY,
   TF_XLOGY,
   TF_XLOG1PY,
-  TF_RIGHT_SHIFT
+  TF_RIGHT_SHIFT,
+  TF_TO_BOOL,
+  TF_NDTRI
 } tf_formula_t;
 
 typedef enum tf_special {
@@ -41,5 +43,13 @@ typedef enum tf_special {
   TF_POLYGAMMA,
   TF_I1E
 } tf_special_t;
+
+typedef enum tf_random_kind {
+  TF_RANDOM_UNIFORM,
+  TF_RANDOM_NORMAL,
+  TF_RANDOM_TRUNCATED,
+  TF_RANDOM_INT,
+  TF_RANDOM_FULL_INT
+} tf_random_kind_t;
 
 #endif

@@ -208,13 +208,17 @@ hr_status_t tf_out_ints(tf_op_t *op, int k, hr_dtype_t dtype, bool scalar, int64
 /* --- nodes --- */
 
 static hr_status_t gather_inputs(tf_scope_t *scope, tf_op_t *op) {
-  static tf_value_t nothing;
+  static tf_value_t nothing, dead = {.live = &tf_dead};
   const tf_node_t *node = op->node;
   op->input_count = node->input_count;
   HR_TRY(HR_NEW_ARRAY(op->arena, node->input_count, &op->inputs));
   for (int k = 0; k < node->input_count; k++) {
     tf_input_t input = node->inputs[k];
     op->inputs[k] = &nothing;
+    if (scope->live[input.node] == &tf_dead) {
+      op->inputs[k] = &dead;
+      continue;
+    }
     if (input.index >= scope->output_counts[input.node])
       return tf_error(op, "input %d is output %d of %.*s, which has %d", k, input.index,
                       HR_STR_ARGS(scope->body->nodes[input.node].name),
@@ -243,13 +247,35 @@ static hr_status_t lower_node(tf_op_t *op) {
   return hlo_builder_finish(op->b);
 }
 
+/* The node exists if all its inputs do, of data and control; a Merge needs one of them. */
+static hr_status_t find_live(tf_op_t *op) {
+  const tf_node_t *node = op->node;
+  if (hr_str_is(node->op, "Merge") || hr_str_is(node->op, "RefMerge")) return NULL;
+  for (int k = 0; k < op->input_count; k++)
+    HR_TRY(tf_live_both(op->arena, op->live, op->inputs[k]->live, &op->live));
+  for (int k = node->input_count; k < node->input_count + node->control_count; k++)
+    HR_TRY(tf_live_both(op->arena, op->live, op->scope->live[node->inputs[k].node], &op->live));
+  return NULL;
+}
+
+/* Switch and Merge set their outputs' conditions themselves. */
+static void set_live(tf_op_t *op) {
+  bool own = op->row && (op->row->lower == tf_lower_switch || op->row->lower == tf_lower_merge);
+  for (int k = 0; k < op->output_count && !own; k++) op->outputs[k].live = op->live;
+}
+
 static hr_status_t execute_node(tf_scope_t *scope, int index) {
   const tf_node_t *node = &scope->body->nodes[index];
   tf_op_t op = {.scope = scope, .b = scope->builder, .arena = scope->compiler->arena, .node = node};
-  hr_status_t st = gather_inputs(scope, &op);
-  if (!st) st = lower_node(&op);
+  bool leaves = hr_str_is(node->op, "Exit") || hr_str_is(node->op, "RefExit");
+  if (leaves && scope->outputs[index]) return NULL; /* with another Exit of its frame */
+  hr_status_t st = leaves ? NULL : gather_inputs(scope, &op);
+  if (!st && !leaves) st = find_live(&op);
+  if (!st && op.live != &tf_dead) st = lower_node(&op);
   if (!st) st = hlo_builder_finish(op.b);
   if (!st && !op.outputs) st = HR_NEW(op.arena, &op.outputs);
+  scope->live[index] = op.live;
+  if (!st) set_live(&op);
   if (st)
     return hr_status_note(st, "in node %.*s (%.*s)", HR_STR_ARGS(node->name),
                           HR_STR_ARGS(node->op));
@@ -272,9 +298,11 @@ static hr_status_t execute_from(tf_scope_t *scope, int root, uint8_t *state, wal
   state[root] = 1;
   while (height) {
     walk_entry_t *top = &stack[height - 1];
-    const tf_node_t *node = &scope->body->nodes[top->node];
-    if (top->next < node->input_count + node->control_count) {
-      int input = node->inputs[top->next++].node;
+    const int *nodes;
+    int count;
+    HR_TRY(tf_dependencies(scope, top->node, &count, &nodes));
+    if (top->next < count) {
+      int input = nodes[top->next++];
       if (state[input] == 1)
         return hr_error(HR_UNSUPPORTED, "a cycle of nodes through %.*s",
                         HR_STR_ARGS(scope->body->nodes[input].name));
@@ -334,6 +362,7 @@ hr_status_t tf_execute(tf_compiler_t *compiler, hlo_builder_t *builder,
   HR_TRY(HR_NEW_ARRAY(compiler->arena, body->node_count + 1, &stack));
   HR_TRY(HR_NEW_ARRAY(compiler->arena, body->node_count, &scope.outputs));
   HR_TRY(HR_NEW_ARRAY(compiler->arena, body->node_count, &scope.output_counts));
+  HR_TRY(HR_NEW_ARRAY(compiler->arena, body->node_count, &scope.live));
   for (int i = 0; i < execution->arg_count; i++)
     HR_TRY(feed_output(&scope, (tf_input_t){i, 0}, &execution->args[i], state));
   for (int i = 0; i < execution->fed_count; i++)

@@ -121,6 +121,8 @@ static hr_status_t resolve_inputs(const tf_graph_t *graph, const tf_body_t *body
       if (st) return hr_status_note(st, "in an input of node %.*s", HR_STR_ARGS(node->name));
       *(control ? &node->control_count : &node->input_count) += 1;
     }
+  HR_TRY(HR_NEW_ARRAY(graph->arena, names.count, &node->waits_for));
+  for (int64_t i = 0; i < names.count; i++) node->waits_for[i] = node->inputs[i].node;
   return NULL;
 }
 

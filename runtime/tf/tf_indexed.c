@@ -57,9 +57,8 @@ static hr_status_t overwrite_reducer(tf_op_t *op, hr_dtype_t dtype, hlo_computat
   return tf_computation_end(op->scope->compiler, &inner, update);
 }
 
-/* Updates [indices dims..., x dims after depth] into x. COPY overwrites. */
-static hr_status_t scatter_nd(tf_op_t *op, expr_t x, expr_t indices, expr_t updates,
-                              hlo_opcode_t combine) {
+hr_status_t tf_scatter_nd(tf_op_t *op, expr_t x, expr_t indices, expr_t updates,
+                          hlo_opcode_t combine, expr_t *out_x) {
   hlo_builder_t *b = op->b;
   hlo_computation_t *reducer;
   int64_t windows[HLO_MAX_RANK], places[HLO_MAX_RANK];
@@ -84,7 +83,15 @@ static hr_status_t scatter_nd(tf_op_t *op, expr_t x, expr_t indices, expr_t upda
                         hlo_attr_of_int(HLO_ATTR_INDEX_VECTOR_DIM, last),
                         hlo_attr_of_called(HLO_ATTR_TO_APPLY, 1)};
   expr_t operands[] = {x, indices, updates};
-  return tf_out(op, 0, hlo_build(b, HLO_SCATTER, x->shape, 3, operands, 5, attrs, 1, &reducer));
+  *out_x = hlo_build(b, HLO_SCATTER, x->shape, 3, operands, 5, attrs, 1, &reducer);
+  return hlo_builder_finish(b);
+}
+
+static hr_status_t scatter_nd(tf_op_t *op, expr_t x, expr_t indices, expr_t updates,
+                              hlo_opcode_t combine) {
+  expr_t result = NULL;
+  HR_TRY(tf_scatter_nd(op, x, indices, updates, combine, &result));
+  return tf_out(op, 0, result);
 }
 
 hr_status_t tf_lower_scatter_nd(tf_op_t *op) {

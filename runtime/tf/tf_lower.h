@@ -29,9 +29,21 @@ typedef enum tf_value_kind {
   TF_VALUE_LIST /* TensorList: elements stacked along dimension 0 */
 } tf_value_kind_t;
 
+/* When a value of a graph with Switch and Merge exists: all of these conditions hold. NULL: always.
+ * Everything is computed anyway, and Merge selects; writes to variables are selected, too. */
+typedef struct tf_live {
+  const struct tf_live *rest;
+  expr_t pred; /* a scalar */
+  bool wanted;
+} tf_live_t;
+
+/* What is never computed: the branch that a compile-time condition does not take. */
+extern const tf_live_t tf_dead;
+
 /* An expression on an edge of the graph. */
 typedef struct tf_value {
   tf_value_kind_t kind;
+  const tf_live_t *live;
   expr_t instr;          /* ARRAY: NULL until a constant is needed as an instruction; LIST: array */
   hlo_value_t *constant; /* ARRAY: value known at compile time; owned by the module */
   proto_list_t strings;
@@ -40,6 +52,7 @@ typedef struct tf_value {
   expr_t count;          /* elements in use, an s32 scalar; NULL: all of them */
   int64_t list_size;     /* capacity, -1: unknown */
   hr_dtype_t list_dtype; /* element type */
+  bool list_adds;        /* writing an element adds to it: a gradient */
 } tf_value_t;
 
 typedef struct tf_compiler {
@@ -48,9 +61,11 @@ typedef struct tf_compiler {
   hr_arena_t *arena;
   hr_map_t reducers;                     /* computations of two scalars by opcode and type */
   hr_map_t evaluated;                    /* compile-time values by instruction */
+  hr_map_t waits;                        /* nodes that an Exit waits for, by the Exit node */
   HR_VEC(hlo_computation_t *) completed; /* in the order of their ends: callees first */
   HR_VEC(tf_resource_t *) resources;     /* variables of the graph */
   int depth;                             /* nested functions */
+  struct tensor_bundle *bundle;          /* checkpoint for RestoreV2; NULL: none */
 } tf_compiler_t;
 
 /* One body in execution. Functions are executed in the scope's computation, inlined. */
@@ -60,6 +75,7 @@ typedef struct tf_scope {
   const tf_body_t *body;
   tf_value_t **outputs; /* by node; NULL: not executed */
   int *output_counts;
+  const tf_live_t **live; /* by node */
   const tf_value_t *args; /* values of the body's arguments */
 } tf_scope_t;
 
@@ -69,6 +85,7 @@ struct tf_op {
   hr_arena_t *arena;
   const tf_node_t *node;
   const tf_op_row_t *row;
+  const tf_live_t *live; /* of the node; Switch and Merge give their outputs others */
   int input_count;
   tf_value_t **inputs; /* outputs of other nodes; constants get their instruction when needed */
   int output_count;
@@ -135,6 +152,24 @@ expr_t tf_dynamic_update(hlo_builder_t *b, expr_t x, expr_t update, expr_t const
 expr_t tf_gather_rows(hlo_builder_t *b, expr_t x, expr_t indices, int axis, int batch_dims);
 /* Normalises a possibly negative axis. Errors: INVALID. */
 hr_status_t tf_axis(tf_op_t *op, int64_t axis, int rank, int *out_axis);
+
+/* --- variables (tf_state.c), scatters (tf_indexed.c) --- */
+hr_status_t tf_resource_of(tf_op_t *op, int k, tf_resource_t **out_resource);
+/* Gives a variable a value, as output 0 it gives the variable. Errors: INVALID for another shape.
+ */
+hr_status_t tf_set_variable(tf_op_t *op, tf_resource_t *resource, expr_t value);
+/* x with updates [indices dims..., x dims after depth]; COPY overwrites, others combine. */
+hr_status_t tf_scatter_nd(tf_op_t *op, expr_t x, expr_t indices, expr_t updates,
+                          hlo_opcode_t combine, expr_t *out_x);
+
+/* --- Switch, Merge and the frames of loops (tf_frames.c) --- */
+/* Both hold. */
+hr_status_t tf_live_both(hr_arena_t *arena, const tf_live_t *x, const tf_live_t *y,
+                         const tf_live_t **out_live);
+/* The conjunction as a scalar; NULL if there is no condition. */
+expr_t tf_live_pred(hlo_builder_t *b, const tf_live_t *live);
+/* Nodes that node `index` waits for; for Exit these are all Enter nodes of its frame. */
+hr_status_t tf_dependencies(tf_scope_t *scope, int index, int *out_count, const int **out_nodes);
 
 /* --- execution (tf_execute.c) --- */
 /* Executes a body in the computation of `builder`: all that the outputs need. */

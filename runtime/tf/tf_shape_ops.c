@@ -464,6 +464,34 @@ hr_status_t tf_lower_strided_slice_grad(tf_op_t *op) {
   return tf_out(op, 0, tf_pad(op->b, x, zero, low, high, gaps));
 }
 
+/* x with the places of a strided slice replaced. variant 0: TensorStridedSliceUpdate; 1:
+ * ResourceStridedSliceAssign. Strides are 1 or -1. inputs: x, begin, end, strides, value. */
+hr_status_t tf_lower_strided_update(tf_op_t *op) {
+  strided_t s;
+  int64_t dims[HLO_MAX_RANK], reversed[HLO_MAX_RANK];
+  expr_t starts[HLO_MAX_RANK];
+  int count = 0;
+  tf_resource_t *resource = NULL;
+  expr_t x = tf_in(op, 0), value = tf_in(op, 4);
+  if (!x || !value) return hlo_builder_finish(op->b);
+  if (op->row->variant) HR_TRY(tf_resource_of(op, 0, &resource));
+  HR_TRY(resolve_strided(op, 1, x->shape->rank, x->shape->dims, &s));
+  for (int d = 0; d < s.rank; d++) {
+    strided_dim_t dim = s.dims[d];
+    bool backward = dim.stride < 0;
+    if (dim.stride != 1 && dim.stride != -1 && dim.count > 1)
+      return tf_unsupported(op, "a stride of %ld", (long)dim.stride);
+    if (backward) reversed[count++] = d;
+    dims[d] = dim.count;
+    starts[d] = tf_scalar_int(op->b, backward ? dim.begin - dim.count + 1 : dim.begin, HR_S32);
+  }
+  value = tf_broadcast(op->b, value, s.result_rank, s.result);
+  value = tf_reshape(op->b, value, s.rank, dims);
+  HR_TRY(tf_reverse(op, value, count, reversed, &value));
+  x = value ? tf_dynamic_update(op->b, x, value, starts) : NULL;
+  return resource ? tf_set_variable(op, resource, x) : tf_out(op, 0, x);
+}
+
 /* --- padding --- */
 
 static hr_status_t read_paddings(tf_op_t *op, int rank, int64_t *low, int64_t *high) {
@@ -507,6 +535,37 @@ hr_status_t tf_lower_mirror_pad(tf_op_t *op) {
     parts[count++] = x;
     if (high[d]) parts[count++] = tf_slice_dim(op->b, mirrored, (int)d, skip, skip + high[d]);
     x = tf_concat(op->b, count, parts, (int)d);
+    if (!x) return hlo_builder_finish(op->b);
+  }
+  return tf_out(op, 0, x);
+}
+
+/* Gradient of a mirrored edge: what lies in the edges is reversed and added to what it mirrors. */
+hr_status_t tf_lower_mirror_pad_grad(tf_op_t *op) {
+  int64_t low[HLO_MAX_RANK], high[HLO_MAX_RANK];
+  hr_str_t mode;
+  expr_t x = tf_in(op, 0);
+  if (!x) return hlo_builder_finish(op->b);
+  HR_TRY(tf_attr_str(op->arena, op->node, "mode", "REFLECT", &mode));
+  HR_TRY(read_paddings(op, x->shape->rank, low, high));
+  int64_t skip = hr_str_is(mode, "REFLECT") ? 1 : 0;
+  for (int64_t d = 0; d < x->shape->rank; d++) {
+    int64_t total = x->shape->dims[d], size = total - low[d] - high[d];
+    if (low[d] < 0 || high[d] < 0 || low[d] + skip > size || high[d] + skip > size)
+      return tf_error(op, "padding beyond the array");
+    expr_t sum = tf_slice_dim(op->b, x, (int)d, low[d], low[d] + size);
+    for (int side = 0; side < 2; side++) {
+      int64_t before[HLO_MAX_RANK] = {0}, after[HLO_MAX_RANK] = {0};
+      int64_t width = side ? high[d] : low[d];
+      expr_t edge = tf_slice_dim(op->b, x, (int)d, side ? total - width : 0, side ? total : width);
+      if (!width || !edge) continue;
+      HR_TRY(tf_reverse(op, edge, 1, &d, &edge));
+      before[d] = side ? size - skip - width : skip;
+      after[d] = size - width - before[d];
+      edge = tf_pad(op->b, edge, tf_scalar(op->b, 0, x->shape->dtype), before, after, NULL);
+      sum = e_add(op->b, sum, edge);
+    }
+    x = sum;
     if (!x) return hlo_builder_finish(op->b);
   }
   return tf_out(op, 0, x);
@@ -664,6 +723,20 @@ hr_status_t tf_lower_depth_space(tf_op_t *op) {
   return tf_out(op, 0, first ? tf_transpose(op->b, x, to_first) : x);
 }
 
+/* Block sizes and edges: inputs 1 and 2; variant 1: one block size as an attribute for two spatial
+ * dimensions, and edges as input 1. */
+static hr_status_t read_blocks(tf_op_t *op, hr_ints_t *out_block, hr_ints_t *out_edges) {
+  int64_t size;
+  if (!op->row->variant) {
+    HR_TRY(tf_const_ints(op, 1, out_block));
+    return tf_const_ints(op, 2, out_edges);
+  }
+  HR_TRY(tf_attr_int(op->arena, op->node, "block_size", 2, &size));
+  int64_t both[] = {size, size};
+  HR_TRY(hr_arena_ints(op->arena, both, 2, out_block));
+  return tf_const_ints(op, 1, out_edges);
+}
+
 /* SpaceToBatchND: pad, cut each spatial dimension into blocks, blocks in front of the batch. */
 hr_status_t tf_lower_space_to_batch(tf_op_t *op) {
   hr_ints_t block, paddings;
@@ -671,8 +744,7 @@ hr_status_t tf_lower_space_to_batch(tf_op_t *op) {
   int64_t split[HLO_MAX_RANK], order[HLO_MAX_RANK], joined[HLO_MAX_RANK];
   expr_t x = tf_in(op, 0);
   if (!x) return hlo_builder_finish(op->b);
-  HR_TRY(tf_const_ints(op, 1, &block));
-  HR_TRY(tf_const_ints(op, 2, &paddings));
+  HR_TRY(read_blocks(op, &block, &paddings));
   int m = (int)block.count, rank = x->shape->rank, at = 0;
   if (paddings.count != 2 * m || m + 1 > rank || rank + m > HLO_MAX_RANK)
     return tf_error(op, "%d blocks", m);
@@ -711,8 +783,7 @@ hr_status_t tf_lower_batch_to_space(tf_op_t *op) {
   int64_t starts[HLO_MAX_RANK] = {0}, limits[HLO_MAX_RANK];
   expr_t x = tf_in(op, 0);
   if (!x) return hlo_builder_finish(op->b);
-  HR_TRY(tf_const_ints(op, 1, &block));
-  HR_TRY(tf_const_ints(op, 2, &crops));
+  HR_TRY(read_blocks(op, &block, &crops));
   int m = (int)block.count, rank = x->shape->rank, at = 0;
   int64_t batch = x->shape->dims[0];
   if (crops.count != 2 * m || m + 1 > rank || rank + m > HLO_MAX_RANK)

@@ -4,6 +4,7 @@
  * dimension counts the elements; its elements must have one static shape. */
 #include <string.h>
 
+#include "tf/tensor_bundle.h"
 #include "tf/tf_lower.h"
 
 /* --- variables --- */
@@ -32,7 +33,7 @@ hr_status_t tf_lower_var_handle(tf_op_t *op) {
   return NULL;
 }
 
-static hr_status_t resource_of(tf_op_t *op, int k, tf_resource_t **out_resource) {
+hr_status_t tf_resource_of(tf_op_t *op, int k, tf_resource_t **out_resource) {
   if (k >= op->input_count || op->inputs[k]->kind != TF_VALUE_RESOURCE)
     return tf_error(op, "input %d is no variable", k);
   *out_resource = op->inputs[k]->resource;
@@ -43,18 +44,24 @@ hr_status_t tf_lower_read_variable(tf_op_t *op) { return tf_out(op, 0, tf_in(op,
 
 hr_status_t tf_lower_is_initialized(tf_op_t *op) {
   tf_resource_t *resource;
-  HR_TRY(resource_of(op, 0, &resource));
+  HR_TRY(tf_resource_of(op, 0, &resource));
   int64_t known = resource->value != NULL;
   return tf_out_ints(op, 0, HR_PRED, true, 1, &known);
 }
 
 /* Reference variables return themselves. */
-static hr_status_t set_variable(tf_op_t *op, tf_resource_t *resource, expr_t value) {
+hr_status_t tf_set_variable(tf_op_t *op, tf_resource_t *resource, expr_t value) {
   if (value && resource->value && !hlo_shape_equal(value->shape, resource->value->shape)) {
     char found[HLO_SHAPE_TEXT], want[HLO_SHAPE_TEXT];
     return tf_error(op, "variable %.*s gets %s, want %s", HR_STR_ARGS(resource->name),
                     hlo_shape_text(value->shape, found),
                     hlo_shape_text(resource->value->shape, want));
+  }
+  /* In a branch that is not taken it keeps its value. */
+  if (value && resource->value && op->live) {
+    expr_t pred = tf_live_pred(op->b, op->live);
+    pred = tf_broadcast(op->b, pred, value->shape->rank, value->shape->dims);
+    value = e_select(op->b, pred, value, resource->value);
   }
   if (value) resource->value = value;
   HR_TRY(tf_need_outputs(op, 1));
@@ -65,11 +72,11 @@ static hr_status_t set_variable(tf_op_t *op, tf_resource_t *resource, expr_t val
 /* variant: HLO_COPY assigns, HLO_ADD and HLO_SUBTRACT update. */
 hr_status_t tf_lower_assign(tf_op_t *op) {
   tf_resource_t *resource;
-  HR_TRY(resource_of(op, 0, &resource));
+  HR_TRY(tf_resource_of(op, 0, &resource));
   expr_t value = tf_in(op, 1);
   if (op->row->variant != HLO_COPY)
     value = hlo_build_binary(op->b, (hlo_opcode_t)op->row->variant, tf_in(op, 0), value);
-  return set_variable(op, resource, value);
+  return tf_set_variable(op, resource, value);
 }
 
 hr_status_t tf_lower_variable_shape(tf_op_t *op) {
@@ -84,112 +91,62 @@ hr_status_t tf_lower_resource_gather(tf_op_t *op) {
   return tf_out(op, 0, tf_gather_rows(op->b, tf_in(op, 0), tf_in(op, 1), 0, 0));
 }
 
-/* --- optimisers --- */
+/* Name i of a constant of strings; a constant that is shorter repeats its last. */
+static hr_str_t string_at(const tf_value_t *value, int i) {
+  int64_t count = value->strings.count;
+  if (value->kind != TF_VALUE_STRINGS || !count) return (hr_str_t){0};
+  return value->strings.items[i < count ? i : count - 1];
+}
 
-/* Variables v[0..count) in front of the scalars and the gradient. */
-static hr_status_t take_variables(tf_op_t *op, int count, tf_resource_t **v) {
-  for (int i = 0; i < count; i++) {
-    HR_TRY(resource_of(op, i, &v[i]));
-    if (!v[i]->value) return tf_error(op, "variable %d has no value", i);
+/* inputs: prefix, tensor names, slices. Tensors of strings have no value. */
+hr_status_t tf_lower_restore(tf_op_t *op) {
+  tensor_bundle_t *bundle = op->scope->compiler->bundle;
+  hr_ints_t types;
+  if (!bundle || op->input_count < 3) return tf_error(op, "there is no checkpoint to restore from");
+  HR_TRY(tf_attr_types(op->arena, op->node, "dtypes", &types));
+  HR_TRY(tf_need_outputs(op, (int)types.count));
+  for (int i = 0; i < (int)types.count; i++) {
+    hlo_value_t *value;
+    if (string_at(op->inputs[2], i).size) return tf_unsupported(op, "a slice of a tensor");
+    HR_TRY(tensor_bundle_read(bundle, string_at(op->inputs[1], i), &value));
+    if (value)
+      HR_TRY(tf_out_value(op, i, value));
+    else
+      op->outputs[i] = (tf_value_t){.kind = TF_VALUE_STRINGS};
   }
   return NULL;
 }
 
-/* Input k as a scalar spread over the shape of the first variable. */
-static expr_t spread(tf_op_t *op, int k) {
-  const hlo_shape_t *shape = tf_in_shape(op, 0);
-  return tf_broadcast(op->b, tf_in(op, k), shape->rank, shape->dims);
-}
-
-/* v -= alpha * delta */
-hr_status_t tf_lower_apply_gradient_descent(tf_op_t *op) {
-  tf_resource_t *v;
-  HR_TRY(take_variables(op, 1, &v));
-  expr_t step = e_mul(op->b, tf_in(op, 2), spread(op, 1));
-  return set_variable(op, v, e_sub(op->b, v->value, step));
-}
-
-/* variant 1: ResourceApplyKerasMomentum, whose accumulator holds -lr * gradient. */
-hr_status_t tf_lower_apply_momentum(tf_op_t *op) {
-  tf_resource_t *v[2];
+/* Rows of a variable, by indices of any shape. variant: how updates combine; COPY overwrites. */
+hr_status_t tf_lower_resource_scatter(tf_op_t *op) {
   hlo_builder_t *b = op->b;
-  bool nesterov;
-  HR_TRY(tf_attr_bool(op->arena, op->node, "use_nesterov", false, &nesterov));
-  HR_TRY(take_variables(op, 2, v));
-  expr_t rate = spread(op, 2);
-  expr_t gradient = tf_in(op, 3);
-  expr_t momentum = spread(op, 4);
-  expr_t scaled = e_mul(b, rate, gradient);
-  expr_t accumulated = e_mul(b, v[1]->value, momentum);
-  if (op->row->variant) {
-    accumulated = e_sub(b, accumulated, scaled);
-    expr_t step = nesterov ? e_sub(b, e_mul(b, accumulated, momentum), scaled) : accumulated;
-    HR_TRY(set_variable(op, v[1], accumulated));
-    return set_variable(op, v[0], e_add(b, v[0]->value, step));
-  }
-  accumulated = e_add(b, accumulated, gradient);
-  expr_t step = e_mul(b, rate, accumulated);
-  if (nesterov) step = e_add(b, scaled, e_mul(b, e_mul(b, accumulated, momentum), rate));
-  HR_TRY(set_variable(op, v[1], accumulated));
-  return set_variable(op, v[0], e_sub(b, v[0]->value, step));
+  tf_resource_t *resource;
+  int64_t wide[HLO_MAX_RANK], dims[HLO_MAX_RANK];
+  expr_t x = tf_in(op, 0), indices = tf_in(op, 1), updates = tf_in(op, 2), changed;
+  HR_TRY(tf_resource_of(op, 0, &resource));
+  if (!x || !indices || !updates) return hlo_builder_finish(b);
+  int rank = indices->shape->rank, all = rank + x->shape->rank - 1;
+  if (!x->shape->rank || all > HLO_MAX_RANK || rank >= HLO_MAX_RANK)
+    return tf_error(op, "indices of %d dimensions", rank);
+  for (int d = 0; d < rank; d++) wide[d] = indices->shape->dims[d];
+  wide[rank] = 1;
+  for (int d = 0; d < all; d++)
+    dims[d] = d < rank ? indices->shape->dims[d] : x->shape->dims[d - rank + 1];
+  if (!updates->shape->rank) updates = tf_broadcast(b, updates, all, dims);
+  HR_TRY(tf_scatter_nd(op, x, tf_reshape(b, indices, rank + 1, wide), updates,
+                       (hlo_opcode_t)op->row->variant, &changed));
+  HR_TRY(tf_set_variable(op, resource, changed));
+  return NULL;
 }
 
-/* inputs: var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad */
-hr_status_t tf_lower_apply_adam(tf_op_t *op) {
-  tf_resource_t *v[3];
-  hlo_builder_t *b = op->b;
-  bool nesterov;
-  HR_TRY(tf_attr_bool(op->arena, op->node, "use_nesterov", false, &nesterov));
-  HR_TRY(take_variables(op, 3, v));
-  expr_t beta1_power = spread(op, 3);
-  expr_t beta2_power = spread(op, 4);
-  expr_t beta1 = spread(op, 6);
-  expr_t beta2 = spread(op, 7);
-  expr_t gradient = tf_in(op, 9);
-  expr_t one = e_number(b, 1, gradient);
-  expr_t rate = e_div(b, e_mul(b, spread(op, 5), e_sqrt(b, e_sub(b, one, beta2_power))),
-                      e_sub(b, one, beta1_power));
-  expr_t m = e_add(b, v[1]->value, e_mul(b, e_sub(b, gradient, v[1]->value), e_sub(b, one, beta1)));
-  expr_t squares = e_sub(b, e_mul(b, gradient, gradient), v[2]->value);
-  expr_t second = e_add(b, v[2]->value, e_mul(b, squares, e_sub(b, one, beta2)));
-  expr_t numerator = m;
-  if (nesterov) numerator = e_add(b, e_mul(b, m, beta1), e_mul(b, e_sub(b, one, beta1), gradient));
-  expr_t step = e_div(b, e_mul(b, numerator, rate), e_add(b, e_sqrt(b, second), spread(op, 8)));
-  HR_TRY(set_variable(op, v[1], m));
-  HR_TRY(set_variable(op, v[2], second));
-  return set_variable(op, v[0], e_sub(b, v[0]->value, step));
-}
-
-/* inputs: var, accum, lr, [epsilon,] grad; variant: number of the gradient's input */
-hr_status_t tf_lower_apply_adagrad(tf_op_t *op) {
-  tf_resource_t *v[2];
-  hlo_builder_t *b = op->b;
-  int at = op->row->variant;
-  HR_TRY(take_variables(op, 2, v));
-  expr_t gradient = tf_in(op, at);
-  expr_t sum = e_add(b, v[1]->value, e_mul(b, gradient, gradient));
-  expr_t root = e_sqrt(b, sum);
-  if (at == 4) root = e_add(b, root, spread(op, 3));
-  HR_TRY(set_variable(op, v[1], sum));
-  return set_variable(op, v[0],
-                      e_sub(b, v[0]->value, e_div(b, e_mul(b, spread(op, 2), gradient), root)));
-}
-
-/* inputs: var, ms, mom, lr, rho, momentum, epsilon, grad */
-hr_status_t tf_lower_apply_rms_prop(tf_op_t *op) {
-  tf_resource_t *v[3];
-  hlo_builder_t *b = op->b;
-  HR_TRY(take_variables(op, 3, v));
-  expr_t gradient = tf_in(op, 7);
-  expr_t one = e_number(b, 1, gradient);
-  expr_t squares = e_sub(b, e_mul(b, gradient, gradient), v[1]->value);
-  expr_t mean = e_add(b, v[1]->value, e_mul(b, squares, e_sub(b, one, spread(op, 4))));
-  expr_t scaled =
-      e_div(b, e_mul(b, spread(op, 3), gradient), e_sqrt(b, e_add(b, mean, spread(op, 6))));
-  expr_t momentum = e_add(b, e_mul(b, v[2]->value, spread(op, 5)), scaled);
-  HR_TRY(set_variable(op, v[1], mean));
-  HR_TRY(set_variable(op, v[2], momentum));
-  return set_variable(op, v[0], e_sub(b, v[0]->value, momentum));
+/* Elements of a variable, by indices whose last dimension addresses it. */
+hr_status_t tf_lower_resource_scatter_nd(tf_op_t *op) {
+  tf_resource_t *resource;
+  expr_t changed;
+  HR_TRY(tf_resource_of(op, 0, &resource));
+  HR_TRY(tf_scatter_nd(op, tf_in(op, 0), tf_in(op, 1), tf_in(op, 2), (hlo_opcode_t)op->row->variant,
+                       &changed));
+  return tf_set_variable(op, resource, changed);
 }
 
 /* --- lists --- */

@@ -16,6 +16,7 @@ import tensorflow as tf
 tf1 = tf.compat.v1
 random = np.random.default_rng(7)
 CASES = {}
+COMPILED = set()  # cases of operations that only XLA has
 
 
 def case(*inputs):
@@ -38,6 +39,11 @@ def flatten(results):
     return [tf.convert_to_tensor(r) for r in tf.nest.flatten(results)]
 
 
+def pull_back(y, inputs):
+    """Gradients with respect to the inputs, where y's is its cosine."""
+    return tf.gradients(y, inputs, grad_ys=tf.cos(y))
+
+
 def write(name, folder):
     function, inputs = CASES[name]
     graph = tf.Graph()
@@ -49,8 +55,11 @@ def write(name, folder):
     # extract_sub_graph sorts nodes as they were made: results keep their order.
     unused = {f.op.name for f in feeds} - {n.name for n in definition.node}
     assert not unused, "inputs that no result uses: %s" % unused
-    with tf1.Session(graph=graph) as session:
-        values = session.run(results, dict(zip(feeds, inputs)))
+    if name in COMPILED:
+        values = [v.numpy() for v in tf.function(lambda *x: flatten(function(*x)), jit_compile=True)(*inputs)]
+    else:
+        with tf1.Session(graph=graph) as session:
+            values = session.run(results, dict(zip(feeds, inputs)))
     with open(os.path.join(folder, name + ".pb"), "wb") as file:
         file.write(definition.SerializeToString(deterministic=True))
     arrays = {"in%d" % i: x for i, x in enumerate(inputs)}
@@ -211,11 +220,340 @@ def calls(x):
     return outer(x)
 
 
+@case(f32(2, 7, 6, 4), f32(3, 2, 4, 6), f32(3, 3, 4, 2), f32(2, 3, 3, 2, 2), f32(2, 2, 2, 2, 3))
+def convolution_gradients(x, k, d, v, w):
+    losses = [tf.nn.conv2d(x, k, 1, "SAME"), tf.nn.conv2d(x, k, [1, 2, 3, 1], "SAME"),
+              tf.nn.conv2d(x, k, 2, "VALID"), tf.nn.conv2d(x, k, 1, "VALID", dilations=2),
+              tf.nn.conv2d(x, k, 1, [[0, 0], [1, 2], [0, 1], [0, 0]]), tf.nn.conv2d(x, k[:, :, :2], 1, "SAME")]
+    results = [g for y in losses for g in pull_back(y, [x, k])]
+    for y in [tf.nn.depthwise_conv2d(x, d, [1, 1, 1, 1], "SAME"), tf.nn.depthwise_conv2d(x, d, [1, 2, 2, 1], "VALID")]:
+        results += pull_back(y, [x, d])
+    results += pull_back(tf.nn.conv3d(v, w, [1, 1, 2, 1, 1], "SAME"), [v, w])
+    for y in [tf.nn.max_pool2d(x, 3, 2, "SAME"), tf.nn.avg_pool2d(x, 3, 2, "SAME"), tf.nn.avg_pool2d(x, 2, 2, "VALID")]:
+        results += pull_back(y, [x])
+    results += pull_back(tf.nn.avg_pool3d(v, 2, 1, "VALID"), [v])
+    return results + [tf.raw_ops.MaxPoolV2(input=x, ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="VALID")]
+
+
+@case(f32(2, 5, 4, 3, low=0, high=1))
+def images(x):
+    raw, results = tf.raw_ops, []
+    for size in [[7, 9], [3, 2], [10, 4]]:
+        for aligned, half in [(False, True), (False, False), (True, False)]:
+            kind = {"align_corners": aligned, "half_pixel_centers": half}
+            results += [raw.ResizeBilinear(images=x, size=size, **kind),
+                        raw.ResizeNearestNeighbor(images=x, size=size, **kind)]
+            results += pull_back(results[-2], [x])
+            results += pull_back(results[-2], [x])
+    return results + [tf.image.rgb_to_hsv(x), tf.image.hsv_to_rgb(x), tf.image.adjust_contrast(x, 0.6),
+                      raw.AdjustSaturation(images=x, scale=1.4), raw.AdjustHue(images=x, delta=0.3)]
+
+
+@case(np.array([7, 11], np.int32), np.array([-3, 1 << 40], np.int64))
+def random_numbers(s, t):
+    raw, results = tf.raw_ops, []
+    for seed in [s, t]:
+        for dtype in [tf.float32, tf.float64, tf.float16, tf.bfloat16]:
+            results += [raw.StatelessRandomUniform(shape=[3, 5], seed=seed, dtype=dtype)]
+        results += [raw.StatelessRandomNormal(shape=[3, 5], seed=seed, dtype=tf.float32),
+                    raw.StatelessRandomNormal(shape=[7], seed=seed, dtype=tf.float64)]
+        for dtype in [tf.int32, tf.int64]:
+            results += [raw.StatelessRandomUniformInt(shape=[9], seed=seed, minval=tf.constant(-5, dtype),
+                                                      maxval=tf.constant(1000, dtype))]
+        results += [raw.StatelessRandomUniformFullInt(shape=[9], seed=seed, dtype=d) for d in
+                    [tf.int32, tf.int64, tf.uint32, tf.uint64]]
+        key, counter = raw.StatelessRandomGetKeyCounter(seed=seed)
+        results += [key, counter, raw.StatelessRandomUniformV2(shape=[2, 3], key=key, counter=counter, alg=1),
+                    raw.StatelessRandomNormalV2(shape=[2, 3], key=key, counter=counter, alg=1)]
+    return results
+
+
+@case(f32(2, 6, 8), f32(2, 3, 4, 6))
+def transforms(x, y):
+    c = tf.complex(x, x[:, ::-1])
+    results = [tf.signal.fft(c), tf.signal.ifft(c), tf.signal.fft2d(c), tf.signal.ifft2d(c),
+               tf.signal.rfft(x), tf.signal.rfft(x, [5]), tf.signal.rfft(x, [11]), tf.signal.rfft2d(x),
+               tf.signal.irfft(c), tf.signal.irfft(c, [9]), tf.signal.irfft2d(c), tf.signal.rfft3d(y),
+               tf.signal.fft3d(tf.complex(y, 2 * y)), tf.signal.ifft3d(tf.complex(y, 2 * y)),
+               tf.signal.irfft3d(tf.complex(y, 2 * y))]
+    return [part for z in results for part in ([tf.math.real(z), tf.math.imag(z)] if z.dtype.is_complex else [z])]
+
+
+@case(f32(2, 4, 4), f32(2, 4, 3), f32(2, 5, 3))
+def matrices(a, y, tall):
+    spd = tf.matmul(a, a, transpose_b=True) + 3 * tf.eye(4)
+    q, r = tf.linalg.qr(tall)
+    full, upper = tf.linalg.qr(tall, full_matrices=True)
+    raw = tf.raw_ops
+    return [tf.linalg.cholesky(spd), tf.linalg.triangular_solve(spd, y), tf.linalg.inv(spd), tf.linalg.inv(spd, adjoint=True),
+            tf.linalg.triangular_solve(spd, y, lower=False, adjoint=True), tf.linalg.solve(spd, y),
+            tf.linalg.solve(a, y, adjoint=True), tf.matmul(q, r), tf.abs(r), tf.matmul(full, upper),
+            raw.TridiagonalMatMul(superdiag=a[:, :1], maindiag=a[:, 1:2], subdiag=a[:, 2:3], rhs=y)]
+
+
+def legacy(function):
+    """The function with Switch, Merge, Enter and Exit instead of If and While."""
+    def wrapped(*args):
+        tf1.disable_control_flow_v2()
+        try:
+            return function(*args)
+        finally:
+            tf1.enable_control_flow_v2()
+    wrapped.__name__ = function.__name__
+    return wrapped
+
+
+@case(f32(3), np.int32(4), f32(5, 2, 3))
+@legacy
+def frames(x, n, sequence):
+    def outer(i, y):
+        _, inner = tf1.while_loop(lambda j, z: j < i, lambda j, z: (j + 1, z * 0.5 + x), [0, y])
+        return i + 1, tf1.cond(tf.reduce_sum(inner) > 1, lambda: inner - 1, lambda: inner * 2 + 1)
+    nested = tf1.while_loop(lambda i, y: i < n, outer, [0, x])
+    shaped = tf1.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, tf.reshape(y, [3]) + x), [0, tf.zeros([3])])
+    chosen = tf1.cond(tf.reduce_sum(x) > 0, lambda: [x * 2, tf.constant([1.0])], lambda: [x - 1, tf.constant([2.0])])
+    known = tf1.cond(tf.constant(True), lambda: x + 1, lambda: tf.reshape(x, [3, 1])[:, 0])
+    inside = tf1.cond(n > 9, lambda: tf1.while_loop(lambda i: i < n, lambda i: i + 1, [0]), lambda: n * 2)
+    deep = tf1.cond(n > 1, lambda: tf1.cond(n > 3, lambda: x + 3, lambda: x + 1), lambda: x)
+    source = tf.TensorArray(tf.float32, 5, clear_after_read=False).unstack(sequence)
+
+    def step(i, state, out):
+        state = tf.tanh(state + source.read(i))
+        return i + 1, state, out.write(i, state)
+    _, last, out = tf1.while_loop(lambda i, s, a: i < 5, step, [0, tf.zeros([2, 3]), tf.TensorArray(tf.float32, 5, clear_after_read=False)])
+    parts = tf.TensorArray(tf.float32, 3).split(sequence[0, 0] * 2, [1, 1, 1])
+    return [nested, shaped, chosen, known, inside, deep, last, out.stack(), out.gather([3, 1]), out.concat(), parts.stack(),
+            pull_back(source.gather([2, 0, 2]), [sequence])]
+
+
+@case(s32(2, 6, low=0, high=4), f32(2, 6), f32(2, 5, 4, 2), f32(3, 3), np.array([2, 5], np.int32))
+def searches(i, x, image, v, lengths):
+    raw, s = tf.raw_ops, tf.sort(x, axis=1)
+    return [raw.Bincount(arr=i, size=5, weights=x), raw.Bincount(arr=i, size=3, weights=tf.zeros([0], tf.int32)),
+            raw.DenseBincount(input=i, size=4, weights=x, binary_output=False),
+            raw.DenseBincount(input=i, size=5, weights=tf.zeros([0]), binary_output=True),
+            raw.LowerBound(sorted_inputs=s, values=s[:, ::2]), raw.UpperBound(sorted_inputs=s, values=s[:, ::2] + 0.1),
+            raw.Bucketize(input=x, boundaries=[-1.0, 0.0, 0.5]), raw.InTopKV2(predictions=x, targets=i[:, 0], k=2),
+            tf.reverse_sequence(x, lengths, seq_axis=1, batch_axis=0),
+            tf.reverse_sequence(image, [1, 3, 4, 0], seq_axis=1, batch_axis=2),
+            tf.dynamic_stitch([[0, 3], [[2], [1]]], [v[:2], tf.reshape(v[1:], [2, 1, 3])]),
+            raw.SparseToDense(sparse_indices=[[0, 1], [2, 0]], output_shape=[3, 2], sparse_values=x[0, :2], default_value=9.0),
+            raw.PopulationCount(x=i),
+            tf.linalg.set_diag(v, x[0, :3]), raw.Diag(diagonal=v), raw.DiagPart(input=v), tf.linalg.cross(v, v[::-1]),
+            raw.ExtractImagePatches(images=image, ksizes=[1, 2, 3, 1], strides=[1, 2, 1, 1], rates=[1, 1, 1, 1], padding="SAME"),
+            raw.ExtractImagePatches(images=image, ksizes=[1, 2, 2, 1], strides=[1, 1, 1, 1], rates=[1, 2, 1, 1], padding="VALID"),
+            tf.nn.lrn(image, 1, 0.5, 0.3, 0.7), pull_back(tf.nn.lrn(image, 1, 0.5, 0.3, 0.7), [image]),
+            raw.DataFormatDimMap(x=i), raw.DataFormatVecPermute(x=tf.reshape(i[0, :4], [4]))]
+
+
+@case(f32(3, 4, 5), f32(3, 5, 2), s32(2, 3, low=0, high=4), f32(6))
+def xla_operations(x, y, i, v):
+    from tensorflow.compiler.tf2xla.ops import gen_xla_ops as xla
+    from tensorflow.compiler.xla import xla_data_pb2
+    dims = xla_data_pb2.DotDimensionNumbers(lhs_batch_dimensions=[0], rhs_batch_dimensions=[0],
+                                            lhs_contracting_dimensions=[2], rhs_contracting_dimensions=[1])
+    gather = xla_data_pb2.GatherDimensionNumbers(offset_dims=[1, 2], collapsed_slice_dims=[1], start_index_map=[0, 1],
+                                                 index_vector_dim=1)
+    scatter = xla_data_pb2.ScatterDimensionNumbers(update_window_dims=[1], inserted_window_dims=[0, 1],
+                                                   scatter_dims_to_operand_dims=[0, 1], index_vector_dim=1)
+
+    def scalars(function, *types):
+        return tf.function(function).get_concrete_function(*[tf.TensorSpec([], t) for t in types])
+    add = scalars(lambda a, b: a + b, tf.float32, tf.float32)
+    ge = scalars(lambda a, b: a >= b, tf.float32, tf.float32)
+    pair = scalars(lambda a, b, c, d: (a + c, b * d), *[tf.float32] * 4)
+    greater = scalars(lambda a, b, c, d: a > b, *[tf.float32] * 4)
+    keys, values = xla.xla_key_value_sort(v, v * 2)
+    helped = xla.xla_broadcast_helper(x, v[:4], [1])
+    return [xla.xla_dot(x, y, dims.SerializeToString(), b""), xla.xla_dot_v2(x, y, dims.SerializeToString(), b"", tf.float32),
+            xla.xla_gather(x, i[:, :2] % 3, [2, 1, 5], gather.SerializeToString(), False),
+            xla.xla_scatter(x, i[:, :2] % 3, x[:2, 0], add, scatter.SerializeToString(), False),
+            xla.xla_dynamic_slice(x, i[0] % 2, [2, 3, 1]), xla.xla_dynamic_update_slice(x, x[:1, :2, :2], i[1]),
+            xla.xla_pad(x, 1.5, [1, 0, -1], [0, 2, 0], [0, 1, 0]), xla.xla_reduce(x, 0.0, [0, 2], add),
+            xla.xla_variadic_reduce_v2([x, x], [0.0, 1.0], [1], pair),
+            xla.xla_reduce_window(x, 0.0, [1, 2, 2], [1, 1, 2], [1, 1, 1], [1, 2, 1], [[0, 0], [1, 0], [0, 1]], add),
+            xla.xla_select_and_scatter(x, [1, 2, 2], [1, 2, 2], [[0, 0], [0, 0], [0, 0]], x[:, :2, :2], 0.0, ge, add),
+            xla.xla_sort(x), keys, values, xla.xla_variadic_sort([x, -x], 1, greater, True),
+            xla.xla_einsum(x, y, "abc,acd->bad"), helped[0] + helped[1], xla.xla_optimization_barrier([x, y])]
+
+
+COMPILED.add("xla_operations")
+
+
+@case(f32(3, 5), f32(3, 5), f32(2, 4, 4, 2), f32(5, 6))
+def rounding(x, y, image, edges):
+    raw, results = tf.raw_ops, []
+    low, high = [-1.0, -0.5, -2.0, -1.5, 0.0], [1.0, 0.7, 1.0, 2.0, 1.5]
+    for bits, narrow in [(8, False), (4, True)]:
+        kind = {"num_bits": bits, "narrow_range": narrow}
+        results += [raw.FakeQuantWithMinMaxArgs(inputs=x, min=-1.3, max=1.1, **kind),
+                    raw.FakeQuantWithMinMaxVars(inputs=x, min=-1.3, max=1.1, **kind),
+                    raw.FakeQuantWithMinMaxVarsPerChannel(inputs=x, min=low, max=high, **kind),
+                    raw.FakeQuantWithMinMaxArgsGradient(gradients=y, inputs=x, min=-1.3, max=1.1, **kind),
+                    list(raw.FakeQuantWithMinMaxVarsGradient(gradients=y, inputs=x, min=-1.3, max=1.1, **kind)),
+                    list(raw.FakeQuantWithMinMaxVarsPerChannelGradient(gradients=y, inputs=x, min=low, max=high, **kind))]
+    for signed, given, mode in [(True, False, "HALF_TO_EVEN"), (True, True, "HALF_UP"), (False, True, "HALF_TO_EVEN")]:
+        kind = {"signed_input": signed, "range_given": given, "input_min": 0.0 if not signed else -1.0, "input_max": 1.2}
+        results += [raw.QuantizeAndDequantizeV2(input=x, num_bits=5, round_mode=mode, **kind),
+                    raw.QuantizeAndDequantizeV3(input=x, num_bits=4, **kind),
+                    raw.QuantizeAndDequantizeV4(input=x, num_bits=6, round_mode=mode, **kind)]
+    blocks = raw.SpaceToBatch(input=image, paddings=[[0, 0], [1, 1]], block_size=2)
+    results += [blocks, raw.BatchToSpace(input=blocks, crops=[[0, 0], [1, 1]], block_size=2), tf.math.ndtri(tf.sigmoid(x)),
+                tf.math.nextafter(tf.cast(x, tf.float64), tf.cast(y, tf.float64)), tf.math.nextafter(x * 0, y), raw.ToBool(input=x[0, 0])]
+    for mode in ["REFLECT", "SYMMETRIC"]:
+        results += [raw.MirrorPadGrad(input=edges, paddings=[[1, 1], [0, 2]], mode=mode)]
+    return results + [raw.TensorStridedSliceUpdate(input=x, begin=[1, 4], end=[3, 1], strides=[1, -1], value=y[:2, :3])]
+
+
+class Optimizers(tf.Module):
+    """Each optimiser's step on variables of its own; results are the variables afterwards."""
+    STEPS = {
+        "AdaMax": (["var", "m", "v"], dict(beta1_power=0.9, lr=0.1, beta1=0.9, beta2=0.99, epsilon=1e-6)),
+        "Adadelta": (["var", "accum", "accum_update"], dict(lr=0.1, rho=0.9, epsilon=1e-4)),
+        "AdagradDA": (["var", "gradient_accumulator", "gradient_squared_accumulator"],
+                      dict(lr=0.1, l1=0.1, l2=0.2, global_step=3)),
+        "AddSign": (["var", "m"], dict(lr=0.1, alpha=1.0, sign_decay=0.5, beta=0.9)),
+        "PowerSign": (["var", "m"], dict(lr=0.1, logbase=1.0, sign_decay=0.5, beta=0.9)),
+        "CenteredRMSProp": (["var", "mg", "ms", "mom"], dict(lr=0.1, rho=0.9, momentum=0.5, epsilon=0.9)),
+        "RMSProp": (["var", "ms", "mom"], dict(lr=0.1, rho=0.9, momentum=0.5, epsilon=1e-3)),
+        "Ftrl": (["var", "accum", "linear"], dict(lr=0.1, l1=0.1, l2=0.2, lr_power=-0.5)),
+        "FtrlV2": (["var", "accum", "linear"], dict(lr=0.1, l1=0.1, l2=0.2, l2_shrinkage=0.1, lr_power=-0.5)),
+        "ProximalGradientDescent": (["var"], dict(alpha=0.1, l1=0.1, l2=0.2)),
+        "ProximalAdagrad": (["var", "accum"], dict(lr=0.1, l1=0.1, l2=0.2)),
+        "Momentum": (["var", "accum"], dict(lr=0.1, momentum=0.9, use_nesterov=True)),
+        "KerasMomentum": (["var", "accum"], dict(lr=0.1, momentum=0.9, use_nesterov=True)),
+        "Adagrad": (["var", "accum"], dict(lr=0.1)),
+        "AdagradV2": (["var", "accum"], dict(lr=0.1, epsilon=1e-3)),
+        "GradientDescent": (["var"], dict(alpha=0.1)),
+    }
+
+    def __init__(self):
+        self.slots = {name: [tf.Variable(np.abs(f32(2, 3)) + 0.1, name="%s_%s" % (name, n)) for n in names]
+                      for name, (names, _) in self.STEPS.items()}
+        self.rows = [tf.Variable(f32(4, 2), name="rows%d" % i) for i in range(10)]
+
+    @tf.function(input_signature=[tf.TensorSpec([2, 3], tf.float32, "g"), tf.TensorSpec([3], tf.int32, "i"),
+                                  tf.TensorSpec([3, 2], tf.float32, "u")])
+    def step(self, g, i, u):
+        for name, (names, constants) in self.STEPS.items():
+            gradient = "delta" if name == "ProximalGradientDescent" or name == "GradientDescent" else "grad"
+            getattr(tf.raw_ops, "ResourceApply" + name)(
+                **{n: v.handle for n, v in zip(names, self.slots[name])}, **constants, **{gradient: g})
+        kinds = ["Add", "Sub", "Mul", "Div", "Max", "Min", "Update"]
+        for kind, v in zip(kinds, self.rows):
+            getattr(tf.raw_ops, "ResourceScatter" + kind)(resource=v.handle, indices=i, updates=u)
+        for kind, v in zip(["Add", "Sub", "Update"], self.rows[7:]):
+            getattr(tf.raw_ops, "ResourceScatterNd" + kind)(ref=v.handle, indices=i[:, None], updates=u)
+        return {"%02d" % k: tf.identity(v) for k, v in enumerate(tf.nest.flatten([self.slots, self.rows]))}
+
+
+class Adam(tf.Module):
+    """A dense layer: a prediction, and a step of training."""
+    def __init__(self):
+        self.w = tf.Variable(f32(4, 3), name="w")
+        self.m = tf.Variable(tf.zeros([4, 3]), name="m")
+        self.v = tf.Variable(tf.zeros([4, 3]), name="v")
+        self.t = tf.Variable(0.0, name="t")
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 4], tf.float32, "x"),
+                                  tf.TensorSpec([None, 3], tf.float32, "y")])
+    def step(self, x, y):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((x @ self.w - y) ** 2)
+        self.t.assign_add(1.0)
+        tf.raw_ops.ResourceApplyAdam(
+            var=self.w.handle, m=self.m.handle, v=self.v.handle, beta1_power=0.9 ** self.t,
+            beta2_power=0.999 ** self.t, lr=0.1, beta1=0.9, beta2=0.999, epsilon=1e-7,
+            grad=tape.gradient(loss, self.w))
+        return {"loss": loss}
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 4], tf.float32, "x")])
+    def predict(self, x):
+        return {"y": x @ self.w}
+
+
+def write_saved_model(folder):
+    """FOLDER/adam: a SavedModel with predict.npz, a call of its first signature, and the losses of five steps."""
+    path = os.path.join(folder, "adam")
+    model, x, y = Adam(), f32(5, 4), f32(5, 3)
+    tf.saved_model.save(model, path, signatures={"serving_default": model.predict, "step": model.step},
+                        options=tf.saved_model.SaveOptions(save_debug_info=False))
+    os.remove(os.path.join(path, "fingerprint.pb"))
+    os.rmdir(os.path.join(path, "assets"))
+    np.savez(os.path.join(path, "predict.npz"), in0=x, out0=model.predict(x)["y"].numpy())
+    losses = [float(model.step(x, y)["loss"]) for _ in range(5)]
+    np.savez(os.path.join(path, "step.npz"), in0=x, in1=y, out0=np.float32(losses[-1]))
+    print("adam", losses)
+
+
+def keras_models():
+    """Small Keras models with random weights, and an input of each."""
+    import keras
+    from keras import layers
+    keras.utils.set_random_seed(3)
+    x = keras.Input((8, 8, 3))
+    y = layers.Conv2D(6, 3, strides=2, padding="same", use_bias=False)(x)
+    y = layers.ReLU(max_value=6)(layers.BatchNormalization()(y))
+    z = layers.BatchNormalization()(layers.DepthwiseConv2D(3, padding="same")(y))
+    z = layers.Activation("swish")(z)
+    gate = layers.Dense(6, activation="sigmoid")(layers.GlobalAveragePooling2D(keepdims=True)(z))
+    y = layers.UpSampling2D(2, interpolation="bilinear")(layers.Add()([y, layers.Multiply()([z, gate])]))
+    yield "keras_convolutions", keras.Model(x, layers.Dense(3, activation="softmax")(layers.GlobalMaxPooling2D()(y))), f32(2, 8, 8, 3)
+    x = keras.Input((6,), dtype="int32")
+    y = layers.Embedding(20, 8)(x) + layers.Embedding(6, 8)(tf.range(6)[None])
+    for causal in [False, True]:
+        a = layers.LayerNormalization()(y)
+        y = y + layers.MultiHeadAttention(2, 4)(a, a, use_causal_mask=causal)
+        y = y + layers.Dense(8)(layers.Dense(16, activation="gelu")(layers.LayerNormalization()(y)))
+    yield "keras_attention", keras.Model(x, layers.Dense(20)(y)), s32(2, 6, low=0, high=20)
+    x = keras.Input((5, 4))
+    y = layers.Bidirectional(layers.LSTM(3, return_sequences=True))(x)
+    yield "keras_recurrent", keras.Model(x, layers.Dense(2)(layers.GRU(4)(y))), f32(2, 5, 4)
+
+
+def write_keras_models(folder, names):
+    """Frozen graphs of the models: variables are constants."""
+    from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2 as freeze
+    for name, model, x in keras_models():
+        for weight in model.weights:
+            if "moving" in weight.path or "gamma" in weight.path:
+                weight.assign(random.uniform(0.5, 1.5, weight.shape))
+        if names and name not in names:
+            continue
+        function = tf.function(lambda in0: model(in0, training=False))
+        frozen = freeze(function.get_concrete_function(tf.TensorSpec(x.shape, x.dtype, "in0")), lower_control_flow=False)
+        with open(os.path.join(folder, name + ".pb"), "wb") as file:
+            file.write(frozen.graph.as_graph_def().SerializeToString(deterministic=True))
+        np.savez(os.path.join(folder, name + ".npz"), in0=x, out0=model(x).numpy())
+        print(name, len(frozen.graph.as_graph_def().node), "nodes")
+
+
+def write_optimizers(folder):
+    """FOLDER/optimizers: a SavedModel whose signature changes its variables and returns them."""
+    path = os.path.join(folder, "optimizers")
+    model, g, i, u = Optimizers(), f32(2, 3), np.array([2, 0, 3], np.int32), f32(3, 2)
+    tf.saved_model.save(model, path, signatures={"step": model.step},
+                        options=tf.saved_model.SaveOptions(save_debug_info=False))
+    os.remove(os.path.join(path, "fingerprint.pb"))
+    os.rmdir(os.path.join(path, "assets"))
+    results = model.step(g, i, u)
+    arrays = {"out%d" % k: results[name].numpy() for k, name in enumerate(sorted(results))}
+    np.savez(os.path.join(path, "step.npz"), in0=g, in1=i, in2=u, **arrays)
+    print("optimizers", len(results), "variables")
+
+
 def main():
     tf1.enable_control_flow_v2()
     folder, names = sys.argv[1], sys.argv[2:]
     for name in names or CASES:
-        write(name, folder)
+        if name in CASES:
+            write(name, folder)
+    if not names or "adam" in names:
+        write_saved_model(folder)
+    if not names or "optimizers" in names:
+        write_optimizers(folder)
+    if not names or any(name.startswith("keras") for name in names):
+        write_keras_models(folder, names)
 
 
 main()

@@ -22,7 +22,7 @@ struct ffi_future {
   ffi_error_t *error;
 };
 
-/* Of malloc: handlers may drop them whenever they like. */
+/* Errors come from malloc: handlers may drop them whenever they like. */
 static ffi_error_t *make_error(int code, const char *message) {
   size_t size = strlen(message) + 1;
   ffi_error_t *error = malloc(sizeof *error + size);
@@ -143,6 +143,7 @@ static ffi_error_t *device_ordinal(void *args_) {
   return NULL;
 }
 
+/* Waits for the handler's result; nobody else holds the future then, and it is freed. */
 ffi_error_t *custom_ffi_await(ffi_future_t *future) {
   if (!future) return NULL;
   pthread_mutex_lock(&future->mutex);
@@ -155,6 +156,8 @@ ffi_error_t *custom_ffi_await(ffi_future_t *future) {
   return error;
 }
 
+/* Codes are absl's (3 invalid argument, 12 unimplemented, ...); unlisted ones become internal
+ * errors. */
 hr_status_t custom_ffi_status(ffi_error_t *error, const char *target) {
   static const hr_code_t codes[] = {
       [1] = HR_CANCELLED, [3] = HR_USAGE,        [4] = HR_DEADLINE,

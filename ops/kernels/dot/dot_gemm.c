@@ -3,8 +3,10 @@
  *
  * Partition: whole matrices of the batch if there are enough of them for the workers, else each
  * matrix is divided (gemm_partition_choose). A constant b is packed once where it is used for few
- * rows. Epilogues run on finished rows or columns while they are cached, if that costs the
- * partition little (ROWS_COST, COLUMNS_COST). */
+ * rows. A left matrix of few elements that are not zero is multiplied by dot_sparse.h. Epilogues
+ * run on finished rows or columns while they are cached, if that costs the partition little
+ * (ROWS_COST, COLUMNS_COST). */
+#include "ops/kernels/dot/dot_sparse.h"
 #include "ops/kernels/dot/native_dot.h"
 
 #include <math.h>
@@ -20,6 +22,7 @@ typedef struct dot_gemm {
   gemm_partition_t partition; /* partition of one product among the workers */
   dot_conversion_t a, b;
   bool narrowed, by_matrices;
+  bool may_be_sparse; /* the left matrix is looked at before it is multiplied */
   int workers;
   int64_t grain; /* in matrices */
   size_t sums_at, space_at, space_bytes;
@@ -89,12 +92,14 @@ static hr_status_t run_gemm(const op_native_run_t *run, const dot_strategy_t *st
     gemm_job_t job = matrix_job(&r, i);
     dot_finish_t finish = {r.epilogue, i * job.m};
     job.finish_context = &finish;
+    if (plan->may_be_sparse && dot_sparse_run(workers, &job)) continue;
     gemm_run(workers, &job, &plan->partition, r.space);
   }
   if (plan->narrowed) native_narrow(run->workers, &p->types, r.c, p->batch * p->m * p->n, out[0]);
   return NULL;
 }
 
+/* Widened operands, sums to be narrowed, and the blocks of the product. */
 static void plan_scratch(dot_gemm_t *plan, op_native_step_t *out) {
   const dot_problem_t *p = plan->problem;
   size_t total = 0, workers = (size_t)plan->workers;
@@ -143,6 +148,7 @@ gemm_job_t dot_gemm_job(const dot_problem_t *p) {
                       .b_row = p->b.row_step,
                       .b_col = p->b.col_step,
                       .c_row = p->n,
+                      .whole_depth = p->batch > 1,
                       .a_rows = p->a.rows,
                       .a_cols = p->a.cols,
                       .b_rows = p->b.rows,
@@ -180,7 +186,7 @@ static void plan_parts(const op_native_target_t *target, const dot_gemm_t *plan,
                        op_native_step_t *out) {
   const dot_problem_t *p = plan->problem;
   gemm_job_t by_rows = plan->job;
-  if (plan->narrowed || p->types.is_complex) return;
+  if (plan->narrowed || p->types.is_complex || gemm_depth_parts(&plan->job) > 1) return;
   by_rows.finish = finish_part;
   double most = plan->by_matrices ? INFINITY : plan->partition.cost;
   bool whole_rows = gemm_partition_choose(&by_rows, target->workers).cost <= ROWS_COST * most;
@@ -193,6 +199,7 @@ static void plan_parts(const op_native_target_t *target, const dot_gemm_t *plan,
   out->parts.fuse = fuse_epilogue;
 }
 
+/* Takes all types that gemm.h has, so it declines integers only. */
 hr_status_t dot_prepare_gemm(const op_native_target_t *target, const dot_problem_t *problem,
                              op_native_step_t *out) {
   dot_gemm_t *plan;
@@ -204,6 +211,7 @@ hr_status_t dot_prepare_gemm(const op_native_target_t *target, const dot_problem
   plan->job = dot_gemm_job(problem);
   HR_TRY(pack_constant(target, problem, &plan->job));
   plan_partition(target, plan);
+  plan->may_be_sparse = problem->batch == 1 && !plan->by_matrices && dot_sparse_suits(&plan->job);
   plan_scratch(plan, out);
   plan_parts(target, plan, out);
   out->plan = plan;

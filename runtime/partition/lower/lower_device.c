@@ -1,5 +1,5 @@
 /* Calls that one device does for all: JAX's callbacks, whose sharding names the device that calls
- * Python. Operands are whole; then
+ * Python, and custom calls with effects and without a rule. Operands are whole; then
  *
  *   conditional(partition-id == device) { the call } { zeros }
  *
@@ -9,13 +9,37 @@
  * the results. Not handled: calls inside of manual computations, which are made by every partition.
  */
 #include "partition/lower/lower.h"
+#include "passes/lib/pass_rewrite.h"
+
+/* The device that an annotation names; -1: none does. */
+static int64_t named_device(const spmd_computation_t *here, const hlo_instr_t *instr) {
+  int count = hlo_shape_leaf_count(instr->shape);
+  if (here->callers && here->callers[instr->id]) return here->callers[instr->id] - 1;
+  for (int i = 0; i < count && here->values && here->values[instr->id]; i++) {
+    const spmd_sharding_t *sharding = here->values[instr->id][i].sharding;
+    if (sharding && sharding->device >= 0) return sharding->device;
+  }
+  return -1;
+}
+
+/* Has it an effect that nobody says how to divide? */
+static bool acts_as_whole(const spmd_lower_t *lower, const hlo_instr_t *instr) {
+  const spmd_rule_t *rule = NULL;
+  if (!pass_has_effect(instr) || spmd_calls_with_parts(instr)) return false;
+  hr_status_t st = spmd_rule_create(lower->arena, instr, &rule);
+  bool divides = st || rule; /* a rule that does not fit is reported when it is used */
+  hr_status_release(st);
+  return !divides;
+}
 
 int64_t spmd_only_device(const spmd_lower_t *lower, const hlo_instr_t *instr) {
   const spmd_computation_t *all = lower->shared->program->computations;
   const spmd_computation_t *here = &all[instr->parent->id];
-  if (instr->op != HLO_CUSTOM_CALL || here->manual_axes.count || !here->callers) return -1;
-  int64_t device = here->callers[instr->id] - 1;
-  return device < lower->mesh->device_count ? device : -1;
+  if (instr->op != HLO_CUSTOM_CALL || here->manual_axes.count) return -1;
+  int64_t device = named_device(here, instr);
+  if (device < 0 && !acts_as_whole(lower, instr)) return -1;
+  bool is_there = device >= 0 && device < lower->mesh->device_count;
+  return is_there ? device : spmd_mesh_device(lower->mesh, 0);
 }
 
 bool spmd_calls_with_parts(const hlo_instr_t *instr) {

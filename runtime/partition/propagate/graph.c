@@ -1,16 +1,16 @@
 /* Building of the graph: one recursive walk from the entry through the bodies of control flow, each
  * of which has one caller. Edges come behind the bodies that they are about. Cost: linear. */
-#include "partition/propagate/graph.h"
+#include "partition/propagate/graph_build.h"
 
 #include <string.h>
 
-static spmd_value_t *values_of(const prop_graph_t *graph, const hlo_instr_t *instr) {
+spmd_value_t *prop_values_of(const prop_graph_t *graph, const hlo_instr_t *instr) {
   return graph->program->computations[instr->parent->id].values[instr->id];
 }
 
 static hr_status_t add_node(prop_graph_t *graph, const hlo_instr_t *instr, int leaf,
                             const hlo_shape_t *shape, int *out_node) {
-  spmd_value_t *value = &values_of(graph, instr)[leaf];
+  spmd_value_t *value = &prop_values_of(graph, instr)[leaf];
   *out_node = -1;
   if (!hlo_shape_is_array(shape) || !shape->rank) return NULL;
   *out_node = (int)graph->nodes.count;
@@ -23,26 +23,26 @@ static hr_status_t add_node(prop_graph_t *graph, const hlo_instr_t *instr, int l
   return NULL;
 }
 
-static hr_status_t add_op(prop_graph_t *graph, prop_op_t op) {
+hr_status_t prop_add_op(prop_graph_t *graph, prop_op_t op) {
   HR_VEC_PUSH(&graph->ops, op);
   return NULL;
 }
 
-static int *nodes_of(const prop_graph_t *graph, const hlo_instr_t *instr) {
+int *prop_nodes_of(const prop_graph_t *graph, const hlo_instr_t *instr) {
   return graph->map[instr->parent->id][instr->id];
 }
 
 /* New nodes for all leaves of the instruction. */
-static hr_status_t add_leaves(prop_graph_t *graph, const hlo_instr_t *instr) {
-  int *nodes = nodes_of(graph, instr);
+hr_status_t prop_add_leaves(prop_graph_t *graph, const hlo_instr_t *instr) {
+  int *nodes = prop_nodes_of(graph, instr);
   for (int leaf = 0; leaf < hlo_shape_leaf_count(instr->shape); leaf++)
     HR_TRY(add_node(graph, instr, leaf, hlo_shape_leaf(instr->shape, leaf), &nodes[leaf]));
   return NULL;
 }
 
 /* The rule of an identity with several sources: all tensors alike. */
-static hr_status_t identity_rule(hr_arena_t *arena, const hlo_shape_t *shape, int sources,
-                                 const spmd_rule_t **out_rule) {
+hr_status_t prop_identity_rule(hr_arena_t *arena, const hlo_shape_t *shape, int sources,
+                               const spmd_rule_t **out_rule) {
   spmd_rule_t *rule;
   spmd_factor_t *factors;
   spmd_dim_factors_t *dims;
@@ -83,8 +83,8 @@ static hr_status_t add_edge(prop_graph_t *graph, const hlo_instr_t *instr, int s
   memcpy(tensors, sources, (size_t)source_count * sizeof *tensors);
   tensors[source_count] = target;
   op.tensors = tensors;
-  HR_TRY(identity_rule(graph->arena, graph->nodes.data[target].shape, source_count, &op.rule));
-  return add_op(graph, op);
+  HR_TRY(prop_identity_rule(graph->arena, graph->nodes.data[target].shape, source_count, &op.rule));
+  return prop_add_op(graph, op);
 }
 
 /* --- instructions --- */
@@ -100,9 +100,9 @@ static int first_leaf(const hlo_shape_t *tuple, int64_t index) {
 }
 
 static void alias_tuple(prop_graph_t *graph, const hlo_instr_t *instr) {
-  int *nodes = nodes_of(graph, instr), next = 0;
+  int *nodes = prop_nodes_of(graph, instr), next = 0;
   for (int k = 0; k < instr->operand_count; k++) {
-    const int *from = nodes_of(graph, instr->operands[k]);
+    const int *from = prop_nodes_of(graph, instr->operands[k]);
     int count = hlo_shape_leaf_count(instr->operands[k]->shape);
     for (int leaf = 0; leaf < count; leaf++) nodes[next++] = from[leaf];
   }
@@ -111,16 +111,16 @@ static void alias_tuple(prop_graph_t *graph, const hlo_instr_t *instr) {
 static void alias_element(prop_graph_t *graph, const hlo_instr_t *instr) {
   const hlo_instr_t *tuple = instr->operands[0];
   int first = first_leaf(tuple->shape, hlo_attr_int(instr, HLO_ATTR_INDEX));
-  memcpy(nodes_of(graph, instr), nodes_of(graph, tuple) + first,
+  memcpy(prop_nodes_of(graph, instr), prop_nodes_of(graph, tuple) + first,
          (size_t)hlo_shape_leaf_count(instr->shape) * sizeof(int));
 }
 
 static hr_status_t build_while(prop_graph_t *graph, const hlo_instr_t *instr) {
-  const int *args[] = {nodes_of(graph, instr)};
-  HR_TRY(add_leaves(graph, instr));
+  const int *args[] = {prop_nodes_of(graph, instr)};
+  HR_TRY(prop_add_leaves(graph, instr));
   for (int k = 0; k < instr->called_count; k++) HR_TRY(build_body(graph, instr->called[k], args));
-  const int *init = nodes_of(graph, instr->operands[0]),
-            *next = nodes_of(graph, instr->called[1]->root);
+  const int *init = prop_nodes_of(graph, instr->operands[0]),
+            *next = prop_nodes_of(graph, instr->called[1]->root);
   for (int leaf = 0; leaf < hlo_shape_leaf_count(instr->shape); leaf++)
     HR_TRY(add_edge(graph, instr, 2, (int[]){init[leaf], next[leaf]}, args[0][leaf], PROP_EDGE));
   return NULL;
@@ -129,15 +129,15 @@ static hr_status_t build_while(prop_graph_t *graph, const hlo_instr_t *instr) {
 static hr_status_t build_conditional(prop_graph_t *graph, const hlo_instr_t *instr) {
   int *sources;
   HR_TRY(HR_NEW_ARRAY(graph->arena, instr->called_count + 1, &sources));
-  HR_TRY(add_leaves(graph, instr));
+  HR_TRY(prop_add_leaves(graph, instr));
   for (int k = 0; k < instr->called_count; k++) {
-    const int *args[] = {nodes_of(graph, instr->operands[k + 1])};
+    const int *args[] = {prop_nodes_of(graph, instr->operands[k + 1])};
     HR_TRY(build_body(graph, instr->called[k], args));
   }
   for (int leaf = 0; leaf < hlo_shape_leaf_count(instr->shape); leaf++) {
     for (int k = 0; k < instr->called_count; k++)
-      sources[k] = nodes_of(graph, instr->called[k]->root)[leaf];
-    HR_TRY(add_edge(graph, instr, instr->called_count, sources, nodes_of(graph, instr)[leaf],
+      sources[k] = prop_nodes_of(graph, instr->called[k]->root)[leaf];
+    HR_TRY(add_edge(graph, instr, instr->called_count, sources, prop_nodes_of(graph, instr)[leaf],
                     PROP_EDGE));
   }
   return NULL;
@@ -147,88 +147,19 @@ static hr_status_t build_conditional(prop_graph_t *graph, const hlo_instr_t *ins
 static hr_status_t build_call(prop_graph_t *graph, const hlo_instr_t *instr) {
   const int **args;
   HR_TRY(HR_NEW_ARRAY(graph->arena, instr->operand_count + 1, &args));
-  for (int k = 0; k < instr->operand_count; k++) args[k] = nodes_of(graph, instr->operands[k]);
+  for (int k = 0; k < instr->operand_count; k++) args[k] = prop_nodes_of(graph, instr->operands[k]);
   HR_TRY(build_body(graph, instr->called[0], args));
-  memcpy(nodes_of(graph, instr), nodes_of(graph, instr->called[0]->root),
+  memcpy(prop_nodes_of(graph, instr), prop_nodes_of(graph, instr->called[0]->root),
          (size_t)hlo_shape_leaf_count(instr->shape) * sizeof(int));
   return NULL;
 }
 
 /* Each leaf by itself: optimization barriers. */
 static hr_status_t build_identities(prop_graph_t *graph, const hlo_instr_t *instr) {
-  HR_TRY(add_leaves(graph, instr));
+  HR_TRY(prop_add_leaves(graph, instr));
   for (int leaf = 0; leaf < hlo_shape_leaf_count(instr->shape); leaf++)
-    HR_TRY(add_edge(graph, instr, 1, &nodes_of(graph, instr->operands[0])[leaf],
-                    nodes_of(graph, instr)[leaf], PROP_EDGE));
-  return NULL;
-}
-
-/* Splits the shardings at the boundary: the manual axes come first in each dimension. Inside, a
- * value that is unreduced over manual axes is just what the device has. */
-static hr_status_t split_manual(prop_graph_t *graph, const spmd_sharding_t *outer,
-                                spmd_axes_t manual, const spmd_sharding_t **out_inner,
-                                spmd_axes_t **out_manual) {
-  spmd_sharding_t *inner;
-  spmd_dim_t *dims;
-  HR_TRY(HR_NEW(graph->arena, &inner));
-  HR_TRY(HR_NEW_ARRAY(graph->arena, outer->rank, &dims));
-  HR_TRY(HR_NEW_ARRAY(graph->arena, outer->rank, out_manual));
-  *inner = *outer;
-  inner->dims = dims;
-  for (int d = 0; d < outer->rank; d++) {
-    dims[d] = outer->dims[d];
-    HR_TRY(spmd_axes_subtract(graph->arena, outer->dims[d].axes, manual, &dims[d].axes));
-    HR_TRY(spmd_axes_subtract(graph->arena, outer->dims[d].axes, dims[d].axes, &(*out_manual)[d]));
-  }
-  HR_TRY(spmd_axes_subtract(graph->arena, outer->replicated, manual, &inner->replicated));
-  HR_TRY(spmd_axes_subtract(graph->arena, outer->unreduced, manual, &inner->unreduced));
-  *out_inner = inner;
-  return NULL;
-}
-
-static hr_status_t own_manual_axes(const prop_graph_t *graph, const hlo_instr_t *marker,
-                                   spmd_axes_t *out_axes);
-
-/* The boundary op of one value: outside -> inside, or inside -> outside. */
-static hr_status_t add_boundary(prop_graph_t *graph, const hlo_instr_t *marker, int from, int to,
-                                bool enters, const spmd_axes_t *manual,
-                                spmd_axes_t manual_unreduced) {
-  int inner = enters ? to : from;
-  int *tensors;
-  if (from < 0 || to < 0) return NULL;
-  prop_op_t op = {.instr = marker,
-                  .kind = PROP_EDGE,
-                  .is_pointwise = true,
-                  .forward = true,
-                  .backward = true,
-                  .outer = enters ? 0 : 1,
-                  .manual = manual,
-                  .manual_unreduced = manual_unreduced};
-  HR_TRY(HR_NEW_ARRAY(graph->arena, 2, &tensors));
-  tensors[0] = from;
-  tensors[1] = to;
-  op.tensors = tensors;
-  HR_TRY(identity_rule(graph->arena, graph->nodes.data[inner].shape, 1, &op.rule));
-  return add_op(graph, op);
-}
-
-static hr_status_t build_boundary(prop_graph_t *graph, const hlo_instr_t *marker, bool enters) {
-  spmd_axes_t axes;
-  HR_TRY(own_manual_axes(graph, marker, &axes));
-  HR_TRY(add_leaves(graph, marker));
-  for (int k = 0; k < marker->operand_count; k++) {
-    const spmd_sharding_t *said = values_of(graph, marker)[k].sharding, *inner = NULL;
-    int from = nodes_of(graph, marker->operands[k])[0], to = nodes_of(graph, marker)[k];
-    spmd_axes_t *manual, unreduced;
-    if (to < 0) continue;
-    if (!said)
-      HR_TRY(spmd_sharding_replicated(graph->arena, graph->program->mesh,
-                                      marker->operands[k]->shape->rank, &said));
-    HR_TRY(split_manual(graph, said, axes, &inner, &manual));
-    if (enters) graph->nodes.data[to].said = inner;
-    HR_TRY(spmd_axes_subtract(graph->arena, said->unreduced, inner->unreduced, &unreduced));
-    HR_TRY(add_boundary(graph, marker, from, to, enters, manual, unreduced));
-  }
+    HR_TRY(add_edge(graph, instr, 1, &prop_nodes_of(graph, instr->operands[0])[leaf],
+                    prop_nodes_of(graph, instr)[leaf], PROP_EDGE));
   return NULL;
 }
 
@@ -266,7 +197,7 @@ static int barrier_directions(const hlo_instr_t *instr) {
 static hr_status_t build_op(prop_graph_t *graph, const hlo_instr_t *instr) {
   prop_op_t op = {.instr = instr, .outer = -1};
   int *tensors, count = instr->operand_count, directions = barrier_directions(instr);
-  HR_TRY(add_leaves(graph, instr));
+  HR_TRY(prop_add_leaves(graph, instr));
   HR_TRY(spmd_rule_create(graph->arena, instr, &op.rule));
   if (!op.rule) return NULL;
   op.kind = class_of(instr);
@@ -275,11 +206,11 @@ static hr_status_t build_op(prop_graph_t *graph, const hlo_instr_t *instr) {
   op.is_pointwise =
       op.kind == PROP_ELEMENTWISE && instr->op != HLO_RESHAPE && instr->op != HLO_TRANSPOSE;
   HR_TRY(HR_NEW_ARRAY(graph->arena, prop_tensor_count(&op), &tensors));
-  for (int k = 0; k < count; k++) tensors[k] = nodes_of(graph, instr->operands[k])[0];
+  for (int k = 0; k < count; k++) tensors[k] = prop_nodes_of(graph, instr->operands[k])[0];
   for (int leaf = 0; leaf < op.rule->result_count; leaf++)
-    tensors[count + leaf] = nodes_of(graph, instr)[leaf];
+    tensors[count + leaf] = prop_nodes_of(graph, instr)[leaf];
   op.tensors = tensors;
-  return add_op(graph, op);
+  return prop_add_op(graph, op);
 }
 
 static hr_status_t build_instr(prop_graph_t *graph, const hlo_instr_t *instr) {
@@ -302,8 +233,8 @@ static hr_status_t build_instr(prop_graph_t *graph, const hlo_instr_t *instr) {
     default:
       break;
   }
-  if (marker == SPMD_ENTER_MANUAL) return build_boundary(graph, instr, true);
-  if (marker == SPMD_LEAVE_MANUAL) return build_boundary(graph, instr, false);
+  if (marker == SPMD_ENTER_MANUAL) return prop_build_boundary(graph, instr, true);
+  if (marker == SPMD_LEAVE_MANUAL) return prop_build_boundary(graph, instr, false);
   return build_op(graph, instr);
 }
 
@@ -323,31 +254,6 @@ static hr_status_t build_body(prop_graph_t *graph, const hlo_computation_t *body
     else
       memcpy(map[i], args[hlo_parameter_number(instr)], (size_t)count * sizeof(int));
   }
-  return NULL;
-}
-
-/* The manual axes of a marker: those of the body next to it that its surroundings do not have. */
-static hr_status_t own_manual_axes(const prop_graph_t *graph, const hlo_instr_t *marker,
-                                   spmd_axes_t *out_axes) {
-  const hlo_computation_t *around = marker->parent;
-  const spmd_computation_t *computations = graph->program->computations;
-  for (size_t i = 0; i < around->instrs.count; i++) {
-    const hlo_instr_t *call = around->instrs.data[i];
-    bool is_next = false;
-    if (call->op != HLO_CALL) continue;
-    for (int k = 0; k < call->operand_count; k++) {
-      const hlo_instr_t *operand = call->operands[k];
-      is_next |= operand == marker || (operand->operand_count && operand->operands[0] == marker);
-    }
-    for (int k = 0; k < marker->operand_count; k++) {
-      const hlo_instr_t *operand = marker->operands[k];
-      is_next |= operand == call || (operand->operand_count && operand->operands[0] == call);
-    }
-    if (is_next)
-      return spmd_axes_subtract(graph->arena, computations[call->called[0]->id].manual_axes,
-                                computations[around->id].manual_axes, out_axes);
-  }
-  *out_axes = (spmd_axes_t){0, NULL};
   return NULL;
 }
 
@@ -420,7 +326,7 @@ static hr_status_t enter_group(prop_graph_t *graph, group_heads_t *heads,
   int64_t number;
   if (!group_of(instr, &id, &number)) return NULL;
   const hlo_instr_t *member = number < 0 ? instr->operands[0] : instr;
-  int node = nodes_of(graph, member)[0];
+  int node = prop_nodes_of(graph, member)[0];
   if (node < 0) return NULL;
   for (size_t h = 0; h < heads->count; h++)
     if (heads->data[h].number == number && hr_str_equal(heads->data[h].id, id)) {
@@ -469,7 +375,7 @@ static void join_carried(prop_graph_t *graph) {
     const int *pair = graph->program->carried[i];
     const hlo_instr_t *param = find_param(entry, pair[1], &leaf);
     if (!param || pair[0] >= results) continue;
-    int from = nodes_of(graph, entry->root)[pair[0]], to = nodes_of(graph, param)[leaf];
+    int from = prop_nodes_of(graph, entry->root)[pair[0]], to = prop_nodes_of(graph, param)[leaf];
     if (from < 0 || to < 0) continue;
     const prop_node_t *result = &graph->nodes.data[from], *next = &graph->nodes.data[to];
     bool differs = result->said && next->said && !spmd_sharding_equal(result->said, next->said);

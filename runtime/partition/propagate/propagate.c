@@ -41,14 +41,20 @@ static bool is_closed(const spmd_sharding_t *sharding) {
   return true;
 }
 
-/* Does another constraint of the node want something else? */
+/* What a constraint, or a way into a manual computation, wants of its operand; NULL: nothing. */
+static const spmd_sharding_t *wanted_by(const prop_graph_t *graph, const prop_op_t *op) {
+  if (op->outer == 0) return op->said;
+  if (spmd_marker_of(op->instr) != SPMD_CONSTRAINT) return NULL;
+  return graph->nodes.data[op->tensors[1]].said;
+}
+
+/* Does another use of the node want something else? */
 static bool is_contested(const prop_graph_t *graph, const prop_node_t *node,
                          const spmd_sharding_t *wanted) {
   for (int i = 0; i < node->op_count; i++) {
     const prop_op_t *op = &graph->ops.data[node->ops[i]];
-    bool constrains = spmd_marker_of(op->instr) == SPMD_CONSTRAINT;
-    if (!constrains || op->tensors[0] != (int)(node - graph->nodes.data)) continue;
-    const spmd_sharding_t *said = graph->nodes.data[op->tensors[1]].said;
+    if (op->tensors[0] != (int)(node - graph->nodes.data)) continue;
+    const spmd_sharding_t *said = wanted_by(graph, op);
     if (said && !spmd_sharding_equal(said, wanted)) return true;
   }
   return false;
@@ -58,10 +64,9 @@ static bool is_contested(const prop_graph_t *graph, const prop_node_t *node,
 static void apply_constraints(prop_graph_t *graph) {
   for (size_t i = 0; i < graph->ops.count; i++) {
     const prop_op_t *op = &graph->ops.data[i];
-    bool constrains = spmd_marker_of(op->instr) == SPMD_CONSTRAINT;
-    if (!constrains || op->tensors[0] < 0) continue;
+    if (!prop_tensor_count(op) || op->tensors[0] < 0) continue;
+    const spmd_sharding_t *wanted = wanted_by(graph, op);
     prop_node_t *operand = &graph->nodes.data[op->tensors[0]];
-    const spmd_sharding_t *wanted = graph->nodes.data[op->tensors[1]].said;
     if (operand->said || !wanted || is_maximal(wanted) || !is_closed(wanted)) continue;
     if (is_contested(graph, operand, wanted)) continue;
     operand->said = wanted;

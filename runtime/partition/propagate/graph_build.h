@@ -1,0 +1,21 @@
+/* What the files that build the graph share. */
+#ifndef HR_PARTITION_GRAPH_BUILD_H
+#define HR_PARTITION_GRAPH_BUILD_H
+
+#include "partition/propagate/graph.h"
+
+/* By leaf. */
+spmd_value_t *prop_values_of(const prop_graph_t *graph, const hlo_instr_t *instr);
+int *prop_nodes_of(const prop_graph_t *graph, const hlo_instr_t *instr);
+/* Errors of all: NO_MEMORY. */
+hr_status_t prop_add_op(prop_graph_t *graph, prop_op_t op);
+/* New nodes for all leaves of the instruction. */
+hr_status_t prop_add_leaves(prop_graph_t *graph, const hlo_instr_t *instr);
+/* The rule of an identity with several sources: all tensors alike. */
+hr_status_t prop_identity_rule(hr_arena_t *arena, const hlo_shape_t *shape, int sources,
+                               const spmd_rule_t **out_rule);
+/* The edges of a marker into or out of a manual computation. Errors: INVALID if its shardings do
+ * not lead from the global shapes to the local ones. */
+hr_status_t prop_build_boundary(prop_graph_t *graph, const hlo_instr_t *marker, bool enters);
+
+#endif

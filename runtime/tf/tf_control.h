@@ -1,0 +1,23 @@
+/* Loops as HLO: how While operations and the frames of TensorFlow 1 build one. */
+#ifndef TF_CONTROL_H
+#define TF_CONTROL_H
+
+#include "tf/tf_lower.h"
+
+/* `count` values go round; `inside` holds them in the computation of the builder. */
+typedef struct tf_loop {
+  int count;
+  const bool *keep; /* by value: it is a constant that no iteration changes */
+  void *context;
+  hr_status_t (*condition)(void *context, tf_op_t *op, hlo_builder_t *b, const tf_value_t *inside,
+                           tf_value_t *out_pred);
+  hr_status_t (*body)(void *context, tf_op_t *op, hlo_builder_t *b, const tf_value_t *inside,
+                      tf_value_t *out_results);
+} tf_loop_t;
+
+/* `values`: the state before; *out_values: after. Lists without shapes get those of the first
+ * iteration. Errors: INVALID if a value changes its shape. */
+hr_status_t tf_build_loop(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values,
+                          tf_value_t *out_values);
+
+#endif

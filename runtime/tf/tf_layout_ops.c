@@ -1,0 +1,260 @@
+/* Diagonals of whole tensors, vectors of three, patches of images, local response normalisation,
+ * and vectors that describe data formats. */
+#include <string.h>
+
+#include "tf/tf_window.h"
+
+/* Matrices whose main diagonal is replaced; the V2 and V3 forms for the main diagonal. */
+hr_status_t tf_lower_matrix_set_diag(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  int64_t column[HLO_MAX_RANK], low[HLO_MAX_RANK] = {0}, high[HLO_MAX_RANK] = {0};
+  expr_t x = tf_in(op, 0), diagonal = tf_in(op, 1);
+  if (!x || !diagonal) return hlo_builder_finish(b);
+  int rank = x->shape->rank;
+  if (rank < 2 || diagonal->shape->rank != rank - 1)
+    return tf_error(op, "the diagonal does not fit");
+  if (op->input_count > 2) {
+    hr_ints_t k;
+    HR_TRY(tf_const_ints(op, 2, &k));
+    for (int64_t i = 0; i < k.count; i++)
+      if (k.data[i]) return tf_unsupported(op, "a diagonal other than the main one");
+  }
+  high[rank - 2] = x->shape->dims[rank - 2] - diagonal->shape->dims[rank - 2];
+  diagonal = tf_pad(b, diagonal, tf_scalar(b, 0, x->shape->dtype), low, high, NULL);
+  for (int d = 0; d < rank; d++) column[d] = d == rank - 1 ? 1 : x->shape->dims[d];
+  diagonal = tf_broadcast(b, tf_reshape(b, diagonal, rank, column), rank, x->shape->dims);
+  expr_t row = tf_iota(b, HR_S32, rank, x->shape->dims, rank - 2);
+  expr_t place = tf_iota(b, HR_S32, rank, x->shape->dims, rank - 1);
+  return tf_out(op, 0, e_select(b, e_eq(b, row, place), diagonal, x));
+}
+
+static expr_t square_mask(hlo_builder_t *b, int64_t size) {
+  int64_t dims[] = {size, size};
+  return e_eq(b, tf_iota(b, HR_S32, 2, dims, 0), tf_iota(b, HR_S32, 2, dims, 1));
+}
+
+/* Sizes [d..., d...] with x where both halves of the index agree, 0 elsewhere. */
+hr_status_t tf_lower_diag(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  int64_t dims[HLO_MAX_RANK];
+  expr_t x = tf_in(op, 0);
+  if (!x) return hlo_builder_finish(b);
+  int rank = x->shape->rank;
+  int64_t size = hlo_shape_elements(x->shape), column[] = {size, 1}, wide[] = {size, size};
+  if (2 * rank > HLO_MAX_RANK) return tf_error(op, "too many dimensions");
+  for (int d = 0; d < 2 * rank; d++) dims[d] = x->shape->dims[d % rank];
+  expr_t spread = tf_broadcast(b, tf_reshape(b, x, 2, column), 2, wide);
+  if (!spread) return hlo_builder_finish(b);
+  expr_t result = e_select(b, square_mask(b, size), spread, e_number(b, 0, spread));
+  return tf_out(op, 0, tf_reshape(b, result, 2 * rank, dims));
+}
+
+hr_status_t tf_lower_diag_part(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  int64_t size = 1, dim = 1;
+  expr_t x = tf_in(op, 0);
+  if (!x) return hlo_builder_finish(b);
+  int rank = x->shape->rank / 2;
+  for (int d = 0; d < rank; d++) {
+    if (x->shape->rank % 2 || x->shape->dims[d] != x->shape->dims[d + rank])
+      return tf_error(op, "the two halves of the sizes differ");
+    size *= x->shape->dims[d];
+  }
+  int64_t square[] = {size, size};
+  expr_t flat = tf_reshape(b, x, 2, square);
+  if (!flat) return hlo_builder_finish(b);
+  expr_t masked = e_select(b, square_mask(b, size), flat, e_number(b, 0, flat));
+  expr_t sum = tf_reduce(op, HLO_ADD, masked, 1, &dim, false);
+  return tf_out(op, 0, tf_reshape(b, sum, rank, x->shape->dims));
+}
+
+/* Products of vectors along the last dimension of 3. */
+hr_status_t tf_lower_cross(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  expr_t x = tf_in(op, 0), y = tf_in(op, 1), parts[3];
+  if (!x || !y) return hlo_builder_finish(b);
+  int last = x->shape->rank - 1;
+  if (last < 0 || x->shape->dims[last] != 3 || !hlo_shape_equal(x->shape, y->shape))
+    return tf_error(op, "want two arrays of vectors of 3");
+  for (int i = 0; i < 3; i++) {
+    int j = (i + 1) % 3, k = (i + 2) % 3;
+    parts[i] =
+        e_sub(b, e_mul(b, tf_slice_dim(b, x, last, j, j + 1), tf_slice_dim(b, y, last, k, k + 1)),
+              e_mul(b, tf_slice_dim(b, x, last, k, k + 1), tf_slice_dim(b, y, last, j, j + 1)));
+    if (!parts[i]) return hlo_builder_finish(b);
+  }
+  return tf_out(op, 0, tf_concat(b, 3, parts, last));
+}
+
+/* --- images --- */
+
+static hr_status_t window_list(tf_op_t *op, const char *name, int64_t out[2]) {
+  hr_ints_t list;
+  HR_TRY(tf_attr_ints(op->arena, op->node, name, &list));
+  if (list.count != 4 || list.data[0] != 1 || list.data[3] != 1 || list.data[1] < 1 ||
+      list.data[2] < 1 || list.data[1] > 4096 || list.data[2] > 4096)
+    return tf_error(op, "attribute %s is not [1, rows, columns, 1]", name);
+  out[0] = list.data[1];
+  out[1] = list.data[2];
+  return NULL;
+}
+
+/* Patches [batch, rows, columns, height width channels]: a strided slice for each place in them. */
+hr_status_t tf_lower_image_patches(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  int64_t size[2], stride[2], rate[2], low[4] = {0}, high[4] = {0}, results[2];
+  hr_str_t padding;
+  expr_t x = tf_in(op, 0), *parts;
+  if (!x) return hlo_builder_finish(b);
+  if (x->shape->rank != 4) return tf_error(op, "an image of %d dimensions", x->shape->rank);
+  HR_TRY(window_list(op, "ksizes", size));
+  HR_TRY(window_list(op, "strides", stride));
+  HR_TRY(window_list(op, "rates", rate));
+  HR_TRY(tf_attr_str(op->arena, op->node, "padding", "VALID", &padding));
+  for (int s = 0; s < 2; s++) {
+    int64_t reach = (size[s] - 1) * rate[s] + 1, from = x->shape->dims[s + 1];
+    bool same = hr_str_is(padding, "SAME");
+    results[s] = same ? (from + stride[s] - 1) / stride[s] : (from - reach + stride[s]) / stride[s];
+    if (results[s] < 1) return tf_error(op, "a patch is larger than the image");
+    int64_t more = (results[s] - 1) * stride[s] + reach - from;
+    low[s + 1] = same && more > 0 ? more / 2 : 0;
+    high[s + 1] = same && more > 0 ? more - more / 2 : 0;
+  }
+  x = tf_pad(b, x, tf_scalar(b, 0, x->shape->dtype), low, high, NULL);
+  HR_TRY(HR_NEW_ARRAY(op->arena, size[0] * size[1], &parts));
+  for (int64_t i = 0; i < size[0] * size[1] && x; i++) {
+    int64_t at[] = {i / size[1] * rate[0], i % size[1] * rate[1]};
+    int64_t starts[] = {0, at[0], at[1], 0}, steps[] = {1, stride[0], stride[1], 1};
+    int64_t limits[] = {x->shape->dims[0], at[0] + (results[0] - 1) * stride[0] + 1,
+                        at[1] + (results[1] - 1) * stride[1] + 1, x->shape->dims[3]};
+    parts[i] = tf_slice(b, x, starts, limits, steps);
+    if (!parts[i]) return hlo_builder_finish(b);
+  }
+  return tf_out(op, 0, x ? tf_concat(b, (int)(size[0] * size[1]), parts, 3) : NULL);
+}
+
+typedef struct response {
+  int64_t radius;
+  double bias, alpha, beta;
+} response_t;
+
+static hr_status_t read_response(tf_op_t *op, response_t *out) {
+  HR_TRY(tf_attr_int(op->arena, op->node, "depth_radius", 5, &out->radius));
+  HR_TRY(tf_attr_float(op->arena, op->node, "bias", 1, &out->bias));
+  HR_TRY(tf_attr_float(op->arena, op->node, "alpha", 1, &out->alpha));
+  return tf_attr_float(op->arena, op->node, "beta", 0.5, &out->beta);
+}
+
+/* Sums over neighbouring channels. */
+static expr_t sum_channels(tf_op_t *op, const response_t *r, expr_t x) {
+  hlo_window_dim_t dims[4];
+  if (!x) return NULL;
+  for (int d = 0; d < 4; d++)
+    dims[d] = (hlo_window_dim_t){.size = 1, .stride = 1, .base_dilation = 1, .window_dilation = 1};
+  dims[3].size = 2 * r->radius + 1;
+  dims[3].pad_low = r->radius;
+  dims[3].pad_high = r->radius;
+  return tf_reduce_window(op, HLO_ADD, x, tf_scalar(op->b, 0, x->shape->dtype), dims);
+}
+
+static expr_t response_norm(tf_op_t *op, const response_t *r, expr_t x) {
+  hlo_builder_t *b = op->b;
+  expr_t sum = sum_channels(op, r, e_mul(b, x, x));
+  if (!sum) return NULL;
+  return e_add(b, e_number(b, r->bias, sum), e_mul(b, e_number(b, r->alpha, sum), sum));
+}
+
+/* x / (bias + alpha sum of squares)^beta */
+hr_status_t tf_lower_lrn(tf_op_t *op) {
+  response_t r;
+  expr_t x = tf_in(op, 0);
+  HR_TRY(read_response(op, &r));
+  if (!x) return hlo_builder_finish(op->b);
+  if (x->shape->rank != 4 || r.radius < 0) return tf_error(op, "want four dimensions");
+  expr_t norm = response_norm(op, &r, x);
+  return tf_out(op, 0,
+                norm ? e_mul(op->b, x, e_pow(op->b, norm, e_number(op->b, -r.beta, norm))) : NULL);
+}
+
+/* inputs: dy, x, y */
+hr_status_t tf_lower_lrn_grad(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  response_t r;
+  expr_t dy = tf_in(op, 0), x = tf_in(op, 1), y = tf_in(op, 2);
+  HR_TRY(read_response(op, &r));
+  if (!dy || !x || !y) return hlo_builder_finish(b);
+  if (x->shape->rank != 4 || r.radius < 0) return tf_error(op, "want four dimensions");
+  expr_t norm = response_norm(op, &r, x);
+  if (!norm) return hlo_builder_finish(b);
+  expr_t direct = e_mul(b, dy, e_pow(b, norm, e_number(b, -r.beta, norm)));
+  expr_t shared = sum_channels(op, &r, e_div(b, e_mul(b, y, dy), norm));
+  expr_t factor = e_mul(b, e_number(b, -2 * r.alpha * r.beta, x), x);
+  return tf_out(op, 0, e_add(b, direct, e_mul(b, factor, shared)));
+}
+
+/* --- data formats --- */
+
+static hr_status_t format_places(tf_op_t *op, int64_t *places, int *out_count) {
+  hr_str_t from, to;
+  HR_TRY(tf_attr_str(op->arena, op->node, "src_format", "NHWC", &from));
+  HR_TRY(tf_attr_str(op->arena, op->node, "dst_format", "NCHW", &to));
+  if (from.size != to.size || from.size < 1 || from.size > 5)
+    return tf_error(op, "formats of different sizes");
+  *out_count = (int)from.size;
+  for (size_t i = 0; i < from.size; i++) {
+    const char *at = memchr(to.data, from.data[i], to.size);
+    if (!at) return tf_error(op, "formats of different letters");
+    places[i] = at - to.data;
+  }
+  return NULL;
+}
+
+/* Each dimension number of one format as that of the other. */
+hr_status_t tf_lower_format_dim_map(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  int64_t places[5];
+  int count;
+  expr_t x = tf_in(op, 0), result = NULL;
+  HR_TRY(format_places(op, places, &count));
+  if (!x) return hlo_builder_finish(b);
+  for (int i = 0; i < count; i++) {
+    expr_t hit = e_or(b, e_eq(b, x, e_number(b, i, x)), e_eq(b, x, e_number(b, i - count, x)));
+    expr_t place = e_number(b, (double)places[i], x);
+    result = result ? e_select(b, hit, place, result) : place;
+  }
+  return tf_out(op, 0, result);
+}
+
+/* Entries [n], or rows [n, 2], in the order of the other format; n may leave out N and C. */
+hr_status_t tf_lower_format_permute(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  int64_t places[5];
+  int count, kept = 0;
+  expr_t x = tf_in(op, 0), parts[5] = {NULL};
+  HR_TRY(format_places(op, places, &count));
+  if (!x) return hlo_builder_finish(b);
+  if (x->shape->rank < 1 || x->shape->dims[0] != count)
+    return tf_unsupported(op, "vectors without all dimensions");
+  for (int i = 0; i < count; i++) parts[places[i]] = tf_slice_dim(b, x, 0, i, i + 1);
+  for (int i = 0; i < count; i++) kept += parts[i] != NULL;
+  return kept == count ? tf_out(op, 0, tf_concat(b, count, parts, 0)) : hlo_builder_finish(b);
+}
+
+/* Zeros of the wanted sizes; variant 1, FakeParam: by the attribute shape. */
+hr_status_t tf_lower_empty(tf_op_t *op) {
+  int64_t dims[HLO_MAX_RANK];
+  hr_dtype_t dtype;
+  hr_ints_t sizes;
+  int rank;
+  HR_TRY(tf_attr_dtype(op->arena, op->node, "dtype", &dtype));
+  if (dtype == HR_TUPLE) return tf_unsupported(op, "an array without numbers");
+  if (op->row->variant) {
+    HR_TRY(tf_attr_shape(op->arena, op->node, "shape", &rank, dims));
+    for (int d = 0; d < rank; d++)
+      if (dims[d] < 0) return tf_unsupported(op, "unknown sizes");
+    if (rank < 0) return tf_unsupported(op, "an unknown rank");
+    return tf_out(op, 0, tf_fill(op->b, 0, dtype, rank, dims));
+  }
+  HR_TRY(tf_const_ints(op, 0, &sizes));
+  return tf_out(op, 0, tf_fill(op->b, 0, dtype, (int)sizes.count, sizes.data));
+}

@@ -1,0 +1,164 @@
+/* Rounding to few levels: fake quantisation with its gradients, and quantisation and back in
+ * floats. The range of fake quantisation is nudged so that 0 is one of the levels. */
+#include <float.h>
+#include <math.h>
+
+#include "tf/tf_lower.h"
+
+/* Range and step of fake quantisation, arrays of the input's shape. */
+typedef struct levels {
+  expr_t low, high, scale;
+} levels_t;
+
+static hr_status_t read_bits(tf_op_t *op, double *out_low, double *out_high) {
+  int64_t bits;
+  bool narrow;
+  HR_TRY(tf_attr_int(op->arena, op->node, "num_bits", 8, &bits));
+  HR_TRY(tf_attr_bool(op->arena, op->node, "narrow_range", false, &narrow));
+  if (bits < 2 || bits > 16) return tf_error(op, "%ld bits, want 2 to 16", (long)bits);
+  *out_low = narrow ? 1 : 0;
+  *out_high = (double)((1 << bits) - 1);
+  return NULL;
+}
+
+/* The zero point is the nearest level to where 0 falls, within the levels. */
+static hr_status_t nudge(tf_op_t *op, expr_t low, expr_t high, levels_t *out) {
+  hlo_builder_t *b = op->b;
+  double first, last;
+  HR_TRY(read_bits(op, &first, &last));
+  if (!low || !high) return hlo_builder_finish(b);
+  expr_t smallest = e_number(b, first, low), largest = e_number(b, last, low);
+  out->scale = e_div(b, e_sub(b, high, low), e_number(b, last - first, low));
+  expr_t from_min = e_sub(b, smallest, e_div(b, low, out->scale));
+  expr_t rounded = from_min ? hlo_build_unary(b, HLO_ROUND_NEAREST_AFZ, from_min) : NULL;
+  expr_t zero = e_select(b, e_lt(b, from_min, smallest), smallest, rounded);
+  zero = e_select(b, e_gt(b, from_min, largest), largest, zero);
+  out->low = e_mul(b, e_sub(b, smallest, zero), out->scale);
+  out->high = e_mul(b, e_sub(b, largest, zero), out->scale);
+  return hlo_builder_finish(b);
+}
+
+/* Levels from two inputs (scalars, or vectors along the last dimension), or from the attributes min
+ * and max if `first` is -1. */
+static hr_status_t find_levels(tf_op_t *op, int first, expr_t x, levels_t *out) {
+  hlo_builder_t *b = op->b;
+  double low = -6, high = 6;
+  levels_t own = {NULL, NULL, NULL};
+  expr_t bounds[2];
+  if (first < 0) {
+    HR_TRY(tf_attr_float(op->arena, op->node, "min", -6, &low));
+    HR_TRY(tf_attr_float(op->arena, op->node, "max", 6, &high));
+  }
+  bounds[0] = first < 0 ? tf_scalar(b, low, x->shape->dtype) : tf_in(op, first);
+  bounds[1] = first < 0 ? tf_scalar(b, high, x->shape->dtype) : tf_in(op, first + 1);
+  HR_TRY(nudge(op, bounds[0], bounds[1], &own));
+  out->low = tf_broadcast(b, own.low, x->shape->rank, x->shape->dims);
+  out->high = tf_broadcast(b, own.high, x->shape->rank, x->shape->dims);
+  out->scale = tf_broadcast(b, own.scale, x->shape->rank, x->shape->dims);
+  return hlo_builder_finish(b);
+}
+
+/* inputs: x, min and max along the last dimension */
+hr_status_t tf_lower_fake_quant_channels(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  levels_t l;
+  expr_t x = tf_in(op, 0);
+  if (!x) return hlo_builder_finish(b);
+  HR_TRY(find_levels(op, 1, x, &l));
+  expr_t clamped = e_max(b, e_min(b, x, l.high), l.low);
+  expr_t inverse = e_div(b, e_number(b, 1, x), l.scale);
+  expr_t steps = e_mul(b, e_sub(b, clamped, l.low), inverse);
+  expr_t level = e_floor(b, e_add(b, steps, e_number(b, 0.5, x)));
+  return tf_out(op, 0, e_add(b, e_mul(b, level, l.scale), l.low));
+}
+
+/* Sum over all dimensions, or all but the last. */
+static expr_t sum_outside(tf_op_t *op, expr_t x, bool by_channel) {
+  int64_t dims[HLO_MAX_RANK];
+  int count = x ? x->shape->rank - by_channel : 0;
+  for (int d = 0; d < count; d++) dims[d] = d;
+  return tf_reduce(op, HLO_ADD, x, count, dims, false);
+}
+
+/* inputs: gradients, x[, min, max]. Outputs: what lies between the bounds; for the bounds, sums of
+ * what lies outside. variant 0: bounds are attributes; 1: scalars; 2: by channel. */
+hr_status_t tf_lower_fake_quant_grad(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  levels_t l;
+  int variant = op->row->variant;
+  expr_t gradient = tf_in(op, 0), x = tf_in(op, 1);
+  if (!x || !gradient) return hlo_builder_finish(b);
+  HR_TRY(find_levels(op, variant ? 2 : -1, x, &l));
+  expr_t zero = e_number(b, 0, gradient), below = e_lt(b, x, l.low), above = e_gt(b, x, l.high);
+  expr_t inside = e_and(b, e_ge(b, x, l.low), e_le(b, x, l.high));
+  HR_TRY(tf_out(op, 0, e_select(b, inside, gradient, zero)));
+  if (!variant) return NULL;
+  bool by_channel = variant == 2;
+  HR_TRY(tf_out(op, 1, sum_outside(op, e_select(b, below, gradient, zero), by_channel)));
+  return tf_out(op, 2, sum_outside(op, e_select(b, above, gradient, zero), by_channel));
+}
+
+/* --- quantise and back --- */
+
+typedef struct quantize {
+  bool is_signed, range_given, narrow, half_up;
+  int64_t bits, axis;
+} quantize_t;
+
+static hr_status_t read_quantize(tf_op_t *op, quantize_t *q) {
+  hr_str_t mode;
+  HR_TRY(tf_attr_bool(op->arena, op->node, "signed_input", true, &q->is_signed));
+  HR_TRY(tf_attr_bool(op->arena, op->node, "range_given", op->row->variant, &q->range_given));
+  HR_TRY(tf_attr_bool(op->arena, op->node, "narrow_range", false, &q->narrow));
+  HR_TRY(tf_attr_int(op->arena, op->node, "num_bits", 8, &q->bits));
+  HR_TRY(tf_attr_int(op->arena, op->node, "axis", -1, &q->axis));
+  HR_TRY(tf_attr_str(op->arena, op->node, "round_mode", "HALF_TO_EVEN", &mode));
+  if (op->row->variant) HR_TRY(tf_const_int(op, 3, &q->bits)); /* V3 */
+  q->half_up = hr_str_is(mode, "HALF_UP");
+  if (q->bits < 1 || q->bits > 62) return tf_error(op, "%ld bits", (long)q->bits);
+  return NULL;
+}
+
+/* A bound over the shape of x: an input, or the extreme of x, by position along the axis. */
+static expr_t range_bound(tf_op_t *op, const quantize_t *q, expr_t x, int k, hlo_opcode_t extreme) {
+  int64_t dims[HLO_MAX_RANK], wide[HLO_MAX_RANK];
+  int count = 0, rank = x->shape->rank;
+  expr_t bound = q->range_given ? tf_in(op, k) : NULL;
+  for (int d = 0; d < rank; d++) {
+    if (d != q->axis) dims[count++] = d;
+    wide[d] = d == q->axis ? x->shape->dims[d] : 1;
+  }
+  if (!q->range_given) bound = tf_reduce(op, extreme, x, count, dims, true);
+  if (q->range_given && q->axis >= 0) bound = tf_reshape(op->b, bound, rank, wide);
+  return tf_broadcast(op->b, bound, rank, x->shape->dims);
+}
+
+/* inputs: x, min, max[, bits]. variant 1: V3, whose bits are an input. */
+hr_status_t tf_lower_quantize_and_dequantize(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  quantize_t q;
+  expr_t x = tf_in(op, 0);
+  HR_TRY(read_quantize(op, &q));
+  if (!x) return hlo_builder_finish(b);
+  if (q.axis >= x->shape->rank) return tf_error(op, "axis %ld", (long)q.axis);
+  expr_t low = range_bound(op, &q, x, 1, HLO_MINIMUM);
+  expr_t high = range_bound(op, &q, x, 2, HLO_MAXIMUM);
+  if (!low || !high) return hlo_builder_finish(b);
+  double least = q.is_signed ? -ldexp(1, (int)q.bits - 1) + q.narrow : 0;
+  double most = q.is_signed ? ldexp(1, (int)q.bits - 1) - 1 : ldexp(1, (int)q.bits) - 1;
+  expr_t none = e_number(b, FLT_MAX, x), zero = e_number(b, 0, x);
+  expr_t first = e_number(b, least, x), last = e_number(b, most, x);
+  expr_t by_low = e_select(b, e_gt(b, e_mul(b, first, low), zero), e_div(b, first, low), none);
+  expr_t by_high = e_select(b, e_gt(b, e_mul(b, last, high), zero), e_div(b, last, high), none);
+  expr_t is_low = e_lt(b, by_low, by_high);
+  expr_t scale = e_select(b, is_low, by_low, by_high);
+  expr_t step = e_select(b, is_low, e_div(b, low, first), e_div(b, high, last));
+  expr_t top = e_select(b, is_low, e_mul(b, last, step), high);
+  expr_t bottom = e_select(b, is_low, low, e_mul(b, first, step));
+  if (q.range_given) x = e_max(b, e_min(b, x, top), bottom);
+  expr_t level = e_mul(b, x, scale);
+  if (!level) return hlo_builder_finish(b);
+  level = q.half_up ? e_floor(b, e_add(b, level, e_number(b, 0.5, level)))
+                    : hlo_build_unary(b, HLO_ROUND_NEAREST_EVEN, level);
+  return tf_out(op, 0, e_mul(b, level, step));
+}

@@ -1,0 +1,349 @@
+/* Random numbers. The stateless operations give TensorFlow's bits on CPUs: blocks of Philox 4x32
+ * with 10 rounds, of which the low bits become the fraction of a float.
+ *
+ *   seed[2] --mix--> key, counter[2] --rng-bit-generator--> u32 ... --> distribution
+ *
+ * The stateful operations draw from hlorun's own generator, as their numbers are not determined by
+ * the program. Truncated normals invert the distribution function instead of TensorFlow's rejection
+ * and so have other values. ThreeFry (algorithm 2) takes the same way with its own blocks. */
+#include <math.h>
+
+#include "stablehlo/import/import_formula.h"
+#include "tf/tf_elementwise.h"
+#include "tf/tf_lower.h"
+
+enum { ALG_PHILOX = 1, ALG_THREEFRY = 2, ALG_AUTO = 3 };
+
+/* --- Philox of one block, for seeds --- */
+
+typedef struct words {
+  expr_t w[4];
+} words_t;
+
+static expr_t u32(hlo_builder_t *b, uint32_t number) {
+  return tf_scalar_int(b, (int64_t)number, HR_U32);
+}
+
+/* Both halves of a product of 32 bits. */
+static void multiply_wide(hlo_builder_t *b, expr_t x, uint32_t y, expr_t *high, expr_t *low) {
+  expr_t wide = e_mul(b, hlo_build_convert(b, x, HR_U64), tf_scalar_int(b, (int64_t)y, HR_U64));
+  expr_t top = hlo_build_binary(b, HLO_SHIFT_RIGHT_LOGICAL, wide, tf_scalar_int(b, 32, HR_U64));
+  *high = hlo_build_convert(b, top, HR_U32);
+  *low = hlo_build_convert(b, wide, HR_U32);
+}
+
+static expr_t e_xor(hlo_builder_t *b, expr_t x, expr_t y) {
+  return hlo_build_binary(b, HLO_XOR, x, y);
+}
+
+static words_t philox(hlo_builder_t *b, words_t counter, uint32_t key0, uint32_t key1) {
+  for (int round = 0; round < 10; round++) {
+    expr_t high0, low0, high1, low1;
+    multiply_wide(b, counter.w[0], 0xd2511f53u, &high0, &low0);
+    multiply_wide(b, counter.w[2], 0xcd9e8d57u, &high1, &low1);
+    counter = (words_t){{e_xor(b, e_xor(b, high1, counter.w[1]), u32(b, key0)), low1,
+                         e_xor(b, e_xor(b, high0, counter.w[3]), u32(b, key1)), low0}};
+    key0 += 0x9e3779b9u;
+    key1 += 0xbb67ae85u;
+  }
+  return counter;
+}
+
+static expr_t join_words(hlo_builder_t *b, expr_t low, expr_t high) {
+  expr_t top = hlo_build_binary(b, HLO_SHIFT_LEFT, hlo_build_convert(b, high, HR_U64),
+                                tf_scalar_int(b, 32, HR_U64));
+  return e_or(b, hlo_build_convert(b, low, HR_U64), top);
+}
+
+static expr_t element_of(hlo_builder_t *b, expr_t list, int64_t i) {
+  return tf_reshape(b, tf_slice_dim(b, list, 0, i, i + 1), 0, NULL);
+}
+
+/* Key (u64) and the upper half of the counter (u64) of a seed of two integers. */
+static hr_status_t mix_seed(tf_op_t *op, int k, expr_t *out_key, expr_t *out_counter) {
+  hlo_builder_t *b = op->b;
+  words_t counter;
+  expr_t seed = tf_in(op, k);
+  if (!seed) return hlo_builder_finish(b);
+  if (seed->shape->rank != 1 || seed->shape->dims[0] != 2)
+    return tf_error(op, "the seed is not two integers");
+  expr_t wide = hlo_build_convert(b, hlo_build_convert(b, seed, HR_S64), HR_U64);
+  for (int i = 0; i < 2; i++) {
+    expr_t part = element_of(b, wide, i);
+    counter.w[2 * i] = hlo_build_convert(b, part, HR_U32);
+    counter.w[2 * i + 1] = hlo_build_convert(
+        b, hlo_build_binary(b, HLO_SHIFT_RIGHT_LOGICAL, part, tf_scalar_int(b, 32, HR_U64)),
+        HR_U32);
+  }
+  words_t mixed = philox(b, counter, 0x3ec8f720u, 0x02461e29u);
+  *out_key = join_words(b, mixed.w[0], mixed.w[1]);
+  *out_counter = join_words(b, mixed.w[2], mixed.w[3]);
+  return hlo_builder_finish(b);
+}
+
+static expr_t as_list(hlo_builder_t *b, expr_t scalar) {
+  int64_t one = 1;
+  return tf_reshape(b, scalar, 1, &one);
+}
+
+static expr_t pair_list(hlo_builder_t *b, expr_t low, expr_t high) {
+  expr_t parts[] = {as_list(b, low), as_list(b, high)};
+  return parts[0] && parts[1] ? tf_concat(b, 2, parts, 0) : NULL;
+}
+
+/* outputs: key, counter; variant 1: and the algorithm */
+hr_status_t tf_lower_key_counter(tf_op_t *op) {
+  expr_t key, counter;
+  int64_t algorithm = ALG_PHILOX;
+  HR_TRY(mix_seed(op, 0, &key, &counter));
+  HR_TRY(tf_out(op, 0, as_list(op->b, key)));
+  HR_TRY(tf_out(op, 1, pair_list(op->b, tf_scalar_int(op->b, 0, HR_U64), counter)));
+  return op->row->variant ? tf_out_ints(op, 2, HR_S32, true, 1, &algorithm) : NULL;
+}
+
+hr_status_t tf_lower_random_algorithm(tf_op_t *op) {
+  int64_t algorithm = ALG_PHILOX;
+  return tf_out_ints(op, 0, HR_S32, true, 1, &algorithm);
+}
+
+/* --- streams of bits --- */
+
+/* A source of random words: key and counter, and the shape that is wanted. */
+typedef struct stream {
+  expr_t state; /* u64[3], or u64[2] of ThreeFry */
+  bool threefry;
+  int rank;
+  int64_t dims[HLO_MAX_RANK];
+  int64_t count; /* elements */
+} stream_t;
+
+static hr_status_t read_sizes(tf_op_t *op, stream_t *out) {
+  hr_ints_t sizes;
+  HR_TRY(tf_const_ints(op, 0, &sizes));
+  if (sizes.count > HLO_MAX_RANK) return tf_error(op, "%ld dimensions", (long)sizes.count);
+  out->rank = (int)sizes.count;
+  out->count = 1;
+  for (int d = 0; d < out->rank; d++) {
+    out->dims[d] = sizes.data[d];
+    if (sizes.data[d] < 0 || __builtin_mul_overflow(out->count, sizes.data[d], &out->count))
+      return tf_error(op, "the size %ld", (long)sizes.data[d]);
+  }
+  return NULL;
+}
+
+/* inputs: shape, seed (V1); shape, key, counter, algorithm (V2). `more`: inputs after these. */
+static hr_status_t open_stream(tf_op_t *op, int more, stream_t *out) {
+  hlo_builder_t *b = op->b;
+  expr_t key, counter;
+  *out = (stream_t){.threefry = false};
+  HR_TRY(read_sizes(op, out));
+  if (op->input_count - more >= 4) {
+    int64_t algorithm;
+    HR_TRY(tf_const_int(op, 3, &algorithm));
+    out->threefry = algorithm == ALG_THREEFRY;
+    if (algorithm < ALG_PHILOX || algorithm > ALG_AUTO)
+      return tf_unsupported(op, "algorithm %ld of random numbers", (long)algorithm);
+    key = tf_in(op, 1);
+    counter = tf_in(op, 2);
+    if (counter && out->threefry) counter = tf_slice_dim(b, counter, 0, 0, 1);
+  } else {
+    expr_t high;
+    HR_TRY(mix_seed(op, 1, &key, &high));
+    key = as_list(b, key);
+    counter = pair_list(b, tf_scalar_int(b, 0, HR_U64), high);
+  }
+  if (!key || !counter) return hlo_builder_finish(b);
+  expr_t parts[] = {key, counter};
+  out->state = tf_concat(b, 2, parts, 0);
+  return hlo_builder_finish(b);
+}
+
+/* u32[count], whole blocks first. */
+static expr_t take_words(tf_op_t *op, const stream_t *stream, int64_t count) {
+  hlo_builder_t *b = op->b;
+  const hlo_shape_t *shapes[2], *pair;
+  int64_t padded = (count + 3) / 4 * 4;
+  if (!stream->state) return NULL;
+  shapes[0] = stream->state->shape;
+  shapes[1] = tf_shape(b, HR_U32, 1, &padded);
+  if (!shapes[1] || hlo_shape_tuple(op->arena, 2, shapes, &pair)) return NULL;
+  hlo_attr_t attr =
+      hlo_attr_of_int(HLO_ATTR_RNG_ALGORITHM,
+                      stream->threefry ? HLO_RNG_ALGORITHM_THREE_FRY : HLO_RNG_ALGORITHM_PHILOX);
+  expr_t drawn = hlo_build(b, HLO_RNG_BIT_GENERATOR, pair, 1, &stream->state, 1, &attr, 0, NULL);
+  return tf_slice_dim(b, hlo_build_element(b, drawn, 1), 0, 0, count);
+}
+
+/* u64[count] of pairs of words, low ones first. */
+static expr_t take_wide(tf_op_t *op, const stream_t *stream, int64_t count) {
+  hlo_builder_t *b = op->b;
+  int64_t dims[] = {count, 2};
+  expr_t words = tf_reshape(b, take_words(op, stream, 2 * count), 2, dims);
+  expr_t low = tf_reshape(b, tf_slice_dim(b, words, 1, 0, 1), 1, &count);
+  expr_t high = tf_reshape(b, tf_slice_dim(b, words, 1, 1, 2), 1, &count);
+  if (!low || !high) return NULL;
+  expr_t shift = e_number(b, 32, hlo_build_convert(b, high, HR_U64));
+  return e_or(b, hlo_build_convert(b, low, HR_U64),
+              hlo_build_binary(b, HLO_SHIFT_LEFT, hlo_build_convert(b, high, HR_U64), shift));
+}
+
+static expr_t bitcast(hlo_builder_t *b, expr_t x, hr_dtype_t dtype) {
+  const hlo_shape_t *shape = x ? tf_shape(b, dtype, x->shape->rank, x->shape->dims) : NULL;
+  return shape ? hlo_build(b, HLO_BITCAST_CONVERT, shape, 1, &x, 0, NULL, 0, NULL) : NULL;
+}
+
+/* Integers with the exponent of 1 and random fraction bits, as floats within [1, 2), minus 1. */
+static expr_t fraction(hlo_builder_t *b, expr_t bits, uint64_t mask, uint64_t one,
+                       hr_dtype_t dtype) {
+  if (!bits) return NULL;
+  hr_dtype_t type = bits->shape->dtype;
+  expr_t low =
+      tf_broadcast(b, tf_scalar_int(b, (int64_t)mask, type), bits->shape->rank, bits->shape->dims);
+  expr_t exponent =
+      tf_broadcast(b, tf_scalar_int(b, (int64_t)one, type), bits->shape->rank, bits->shape->dims);
+  expr_t x = bitcast(b, e_or(b, e_and(b, bits, low), exponent), dtype);
+  return x ? e_sub(b, x, e_number(b, 1, x)) : NULL;
+}
+
+/* f64: the high 20 bits of the fraction are the low ones of the first word. */
+static expr_t uniform_f64(tf_op_t *op, const stream_t *stream, int64_t count) {
+  hlo_builder_t *b = op->b;
+  expr_t wide = take_wide(op, stream, count);
+  if (!wide) return NULL;
+  expr_t half = e_number(b, 32, wide);
+  expr_t turned = e_or(b, hlo_build_binary(b, HLO_SHIFT_LEFT, wide, half),
+                       hlo_build_binary(b, HLO_SHIFT_RIGHT_LOGICAL, wide, half));
+  return fraction(b, turned, (UINT64_C(1) << 52) - 1, UINT64_C(1023) << 52, HR_F64);
+}
+
+/* Uniform numbers within [0, 1), in one dimension. */
+static expr_t uniform(tf_op_t *op, const stream_t *stream, hr_dtype_t dtype, int64_t count) {
+  hlo_builder_t *b = op->b;
+  if (dtype == HR_F64) return uniform_f64(op, stream, count);
+  expr_t words = take_words(op, stream, count);
+  if (!words) return NULL;
+  if (dtype == HR_F32) return fraction(b, words, 0x7fffff, UINT64_C(127) << 23, dtype);
+  words = hlo_build_convert(b, words, HR_U16);
+  return dtype == HR_F16 ? fraction(b, words, 0x3ff, 15 << 10, dtype)
+                         : fraction(b, words, 0x7f, 127 << 7, dtype);
+}
+
+/* Box-Muller: a pair of uniform numbers gives the sine and the cosine of one angle. */
+static expr_t normal(tf_op_t *op, const stream_t *stream, hr_dtype_t dtype) {
+  hlo_builder_t *b = op->b;
+  hr_dtype_t wide = dtype == HR_F64 ? HR_F64 : HR_F32;
+  int64_t pairs = (stream->count + 1) / 2, dims[] = {pairs, 2}, all = 2 * pairs;
+  expr_t u = tf_reshape(b, uniform(op, stream, wide, all), 2, dims);
+  expr_t first = tf_slice_dim(b, u, 1, 0, 1), second = tf_slice_dim(b, u, 1, 1, 2);
+  if (!first || !second) return NULL;
+  first = e_max(b, first, e_number(b, 1.0e-7f, first));
+  expr_t angle = e_mul(b, second, e_number(b, 2 * M_PI, second));
+  expr_t radius = e_sqrt(b, e_mul(b, e_log(b, first), e_number(b, -2, first)));
+  expr_t both[] = {e_mul(b, hlo_build_unary(b, HLO_SINE, angle), radius),
+                   e_mul(b, hlo_build_unary(b, HLO_COSINE, angle), radius)};
+  if (!both[0] || !both[1]) return NULL;
+  expr_t x = tf_slice_dim(b, tf_reshape(b, tf_concat(b, 2, both, 1), 1, &all), 0, 0, stream->count);
+  return x && dtype != wide ? hlo_build_convert(b, x, dtype) : x;
+}
+
+/* Normal numbers within two standard deviations: the inverse of the distribution function. */
+static expr_t truncate_uniform(hlo_builder_t *b, expr_t u) {
+  if (!u) return NULL;
+  double bound = erf(2 / sqrt(2.0));
+  expr_t tiny = e_number(b, 1e-7, u);
+  expr_t at = e_mul(b, e_sub(b, e_mul(b, e_max(b, u, tiny), e_number(b, 2, u)), e_number(b, 1, u)),
+                    e_number(b, bound, u));
+  expr_t x = f_in_wide_type(b, formula_erf_inv, 1, &at);
+  return x ? e_mul(b, x, e_number(b, sqrt(2.0), x)) : NULL;
+}
+
+/* Integers within [low, high): the remainder of random bits. */
+static expr_t integers(tf_op_t *op, const stream_t *stream, int first) {
+  hlo_builder_t *b = op->b;
+  expr_t low = tf_in(op, first), high = tf_in(op, first + 1);
+  if (!low || !high) return NULL;
+  hr_dtype_t dtype = low->shape->dtype;
+  bool wide = hr_dtype_bytes(dtype) == 8;
+  hr_dtype_t bits = wide ? HR_U64 : HR_U32;
+  expr_t x = wide ? take_wide(op, stream, stream->count) : take_words(op, stream, stream->count);
+  expr_t range = hlo_build_convert(b, e_sub(b, high, low), bits);
+  x = e_rem(b, x, tf_broadcast(b, range, 1, &stream->count));
+  expr_t start = tf_broadcast(b, hlo_build_convert(b, low, bits), 1, &stream->count);
+  return hlo_build_convert(b, e_add(b, x, start), dtype);
+}
+
+/* variant: tf_random_kind_t */
+hr_status_t tf_lower_stateless_random(tf_op_t *op) {
+  stream_t stream;
+  hr_dtype_t dtype;
+  expr_t x = NULL;
+  tf_random_kind_t kind = (tf_random_kind_t)op->row->variant;
+  HR_TRY(open_stream(op, kind == TF_RANDOM_INT ? 2 : 0, &stream));
+  HR_TRY(tf_attr_dtype(op->arena, op->node, "dtype", &dtype));
+  if (dtype == HR_TUPLE) dtype = kind == TF_RANDOM_FULL_INT ? HR_U64 : HR_F32;
+  if (kind == TF_RANDOM_UNIFORM) x = uniform(op, &stream, dtype, stream.count);
+  if (kind == TF_RANDOM_NORMAL) x = normal(op, &stream, dtype);
+  if (kind == TF_RANDOM_TRUNCATED)
+    x = truncate_uniform(op->b, uniform(op, &stream, dtype, stream.count));
+  if (kind == TF_RANDOM_INT) x = integers(op, &stream, op->input_count - 2);
+  if (kind == TF_RANDOM_FULL_INT) {
+    x = hr_dtype_bytes(dtype) == 8 ? take_wide(op, &stream, stream.count)
+                                   : take_words(op, &stream, stream.count);
+    if (x) x = hlo_build_convert(op->b, x, dtype);
+  }
+  return tf_out(op, 0, tf_reshape(op->b, x, stream.rank, stream.dims));
+}
+
+/* --- generators that are variables --- */
+
+/* inputs: variable, algorithm, delta. Gives the state and moves the counter by 256 delta. */
+hr_status_t tf_lower_rng_skip(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  if (op->input_count < 3 || op->inputs[0]->kind != TF_VALUE_RESOURCE)
+    return tf_error(op, "input 0 is no variable");
+  tf_resource_t *resource = op->inputs[0]->resource;
+  expr_t state = tf_in(op, 0), delta = tf_in(op, 2);
+  if (!state || !delta) return hlo_builder_finish(b);
+  if (state->shape->rank != 1 || state->shape->dims[0] < 3)
+    return tf_error(op, "the state of a generator has fewer than 3 numbers");
+  hr_dtype_t dtype = state->shape->dtype;
+  expr_t step = e_mul(b, hlo_build_convert(b, delta, HR_U64), tf_scalar_int(b, 256, HR_U64));
+  expr_t low = hlo_build_convert(b, element_of(b, state, 0), HR_U64);
+  expr_t high = hlo_build_convert(b, element_of(b, state, 1), HR_U64);
+  expr_t next = e_add(b, low, tf_reshape(b, step, 0, NULL));
+  expr_t carry = hlo_build_convert(b, e_lt(b, next, low), HR_U64);
+  expr_t counter = pair_list(b, next, e_add(b, high, carry));
+  if (!counter) return hlo_builder_finish(b);
+  expr_t parts[] = {hlo_build_convert(b, counter, dtype),
+                    tf_slice_dim(b, state, 0, 2, state->shape->dims[0])};
+  if (!op->row->variant) HR_TRY(tf_out(op, 0, state));
+  resource->value = tf_concat(b, 2, parts, 0);
+  return hlo_builder_finish(b);
+}
+
+/* --- numbers of no fixed sequence --- */
+
+static expr_t draw(tf_op_t *op, hlo_enum_DISTRIBUTION_t distribution, expr_t low, expr_t high,
+                   const stream_t *sizes) {
+  hlo_attr_t attr = hlo_attr_of_int(HLO_ATTR_DISTRIBUTION, distribution);
+  expr_t operands[] = {low, high};
+  const hlo_shape_t *shape =
+      low ? tf_shape(op->b, low->shape->dtype, sizes->rank, sizes->dims) : NULL;
+  return shape ? hlo_build(op->b, HLO_RNG, shape, 2, operands, 1, &attr, 0, NULL) : NULL;
+}
+
+/* inputs: shape, and for integers low and high; variant: tf_random_kind_t */
+hr_status_t tf_lower_random(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  stream_t sizes = {.rank = 0};
+  hr_dtype_t dtype;
+  HR_TRY(read_sizes(op, &sizes));
+  HR_TRY(tf_attr_dtype(op->arena, op->node, "dtype", &dtype));
+  if (dtype == HR_TUPLE) dtype = HR_F32;
+  if (op->row->variant == TF_RANDOM_INT)
+    return tf_out(op, 0, draw(op, HLO_DISTRIBUTION_UNIFORM, tf_in(op, 1), tf_in(op, 2), &sizes));
+  hlo_enum_DISTRIBUTION_t distribution =
+      op->row->variant == TF_RANDOM_NORMAL ? HLO_DISTRIBUTION_NORMAL : HLO_DISTRIBUTION_UNIFORM;
+  expr_t x = draw(op, distribution, tf_scalar(b, 0, dtype), tf_scalar(b, 1, dtype), &sizes);
+  return tf_out(op, 0, op->row->variant == TF_RANDOM_TRUNCATED ? truncate_uniform(b, x) : x);
+}

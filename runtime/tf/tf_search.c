@@ -1,0 +1,192 @@
+/* Counting, searching and stitching: histograms, sorted bounds, sequences that are reversed in
+ * part, pieces that indices put together. */
+#include <math.h>
+#include <string.h>
+
+#include "tf/tf_lower.h"
+
+/* --- counting --- */
+
+/* inputs: numbers, how many bins, weights (none: ones). variant 0: Bincount of any shape; 1:
+ * DenseBincount, by row if there are two dimensions. Numbers outside are left out. */
+hr_status_t tf_lower_bincount(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  int64_t bins;
+  bool binary = false;
+  hr_dtype_t dtype;
+  expr_t x = tf_in(op, 0), weights = tf_in(op, 2);
+  if (!x || !weights) return hlo_builder_finish(b);
+  HR_TRY(tf_const_int(op, 1, &bins));
+  if (bins < 0) return tf_error(op, "%ld bins", (long)bins);
+  if (op->row->variant) HR_TRY(tf_attr_bool(op->arena, op->node, "binary_output", false, &binary));
+  dtype = weights->shape->dtype;
+  bool by_row = op->row->variant && x->shape->rank == 2;
+  int64_t rows = by_row ? x->shape->dims[0] : 1;
+  int64_t each = rows ? hlo_shape_elements(x->shape) / rows : 0;
+  int64_t flat[] = {rows, each, 1}, wide[] = {rows, each, bins}, result[] = {rows, bins};
+  expr_t number = tf_broadcast(b, tf_reshape(b, x, 3, flat), 3, wide);
+  expr_t bin = tf_iota(b, x->shape->dtype, 3, wide, 2);
+  expr_t hit = e_eq(b, number, bin);
+  if (!hit) return hlo_builder_finish(b);
+  expr_t counted = hlo_build_convert(b, hit, dtype);
+  int64_t total = rows * each;
+  if (hlo_shape_elements(weights->shape) == total && total > 0 && !binary)
+    counted = e_mul(b, counted, tf_broadcast(b, tf_reshape(b, weights, 3, flat), 3, wide));
+  int64_t dim = 1;
+  expr_t sum = tf_reduce(op, binary ? HLO_MAXIMUM : HLO_ADD, counted, 1, &dim, false);
+  return tf_out(op, 0, by_row ? tf_reshape(b, sum, 2, result) : tf_reshape(b, sum, 1, &bins));
+}
+
+/* inputs: sorted [batch, n], values [batch, m]. The first place that a value could take (variant 0)
+ * or the last (1): how many elements are less, or not greater. */
+hr_status_t tf_lower_bound(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  hr_dtype_t dtype;
+  expr_t sorted = tf_in(op, 0), values = tf_in(op, 1);
+  if (!sorted || !values) return hlo_builder_finish(b);
+  if (sorted->shape->rank != 2 || values->shape->rank != 2)
+    return tf_error(op, "want two dimensions of both");
+  HR_TRY(tf_attr_dtype(op->arena, op->node, "out_type", &dtype));
+  if (dtype == HR_TUPLE) dtype = HR_S32;
+  int64_t n = sorted->shape->dims[1], m = values->shape->dims[1], rows = values->shape->dims[0];
+  int64_t in[] = {rows, 1, n}, of[] = {rows, m, 1}, wide[] = {rows, m, n};
+  expr_t x = tf_broadcast(b, tf_reshape(b, sorted, 3, in), 3, wide);
+  expr_t y = tf_broadcast(b, tf_reshape(b, values, 3, of), 3, wide);
+  expr_t before = op->row->variant ? e_le(b, x, y) : e_lt(b, x, y);
+  int64_t dim = 2;
+  expr_t ones = before ? hlo_build_convert(b, before, dtype) : NULL;
+  return tf_out(op, 0, tf_reduce(op, HLO_ADD, ones, 1, &dim, false));
+}
+
+/* How many boundaries are not greater than each number. */
+hr_status_t tf_lower_bucketize(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  tf_attr_proto_t attr;
+  tf_list_proto_t list;
+  bool found;
+  expr_t x = tf_in(op, 0);
+  if (!x) return hlo_builder_finish(b);
+  HR_TRY(tf_attr_find(op->arena, op->node, "boundaries", &attr, &found));
+  HR_TRY(TF_DECODE(op->arena, list, attr.list, &list));
+  expr_t wide = x->shape->dtype == HR_F64 ? x : hlo_build_convert(b, x, HR_F32);
+  expr_t sum = tf_fill(b, 0, HR_S32, x->shape->rank, x->shape->dims);
+  for (int64_t i = 0; i < list.f.count; i++)
+    for (size_t at = 0; at + 4 <= list.f.items[i].size && wide; at += 4) {
+      float bound;
+      memcpy(&bound, list.f.items[i].data + at, sizeof bound);
+      expr_t reached = e_ge(b, wide, e_number(b, bound, wide));
+      sum = e_add(b, sum, reached ? hlo_build_convert(b, reached, HR_S32) : NULL);
+    }
+  return tf_out(op, 0, sum);
+}
+
+/* inputs: predictions [n, classes], targets [n], k. Whether fewer than k classes have a greater
+ * value than the target's; a value that is not finite is in no top. */
+hr_status_t tf_lower_in_top_k(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  expr_t x = tf_in(op, 0), targets = tf_in(op, 1), k = tf_in(op, 2);
+  if (!x || !targets || !k) return hlo_builder_finish(b);
+  if (x->shape->rank != 2) return tf_error(op, "predictions of %d dimensions", x->shape->rank);
+  int64_t column[] = {x->shape->dims[0], 1}, dim = 1;
+  expr_t target = tf_broadcast(b, tf_reshape(b, targets, 2, column), 2, x->shape->dims);
+  expr_t class = tf_iota(b, targets->shape->dtype, 2, x->shape->dims, 1);
+  expr_t mine = e_select(b, e_eq(b, target, class), x, e_number(b, 0, x));
+  expr_t own = tf_reduce(op, HLO_ADD, mine, 1, &dim, true);
+  expr_t finite = own ? hlo_build_unary(b, HLO_IS_FINITE, own) : NULL;
+  expr_t above = e_gt(b, x, tf_broadcast(b, own, 2, x->shape->dims));
+  expr_t ones = above ? hlo_build_convert(b, above, k->shape->dtype) : NULL;
+  expr_t count = tf_reduce(op, HLO_ADD, ones, 1, &dim, false);
+  if (!count || !finite) return hlo_builder_finish(b);
+  expr_t inside = e_lt(b, count, tf_broadcast(b, k, 1, count->shape->dims));
+  return tf_out(op, 0, e_and(b, inside, tf_reshape(b, finite, 1, count->shape->dims)));
+}
+
+/* --- sequences --- */
+
+/* inputs: x, lengths along batch_dim. The first elements along seq_dim in the opposite order. */
+hr_status_t tf_lower_reverse_sequence(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  int64_t seq, batch, order[HLO_MAX_RANK], back[HLO_MAX_RANK];
+  int s, n, at = 2;
+  expr_t x = tf_in(op, 0), lengths = tf_in(op, 1);
+  if (!x || !lengths) return hlo_builder_finish(b);
+  HR_TRY(tf_attr_int(op->arena, op->node, "seq_dim", 0, &seq));
+  HR_TRY(tf_attr_int(op->arena, op->node, "batch_dim", 0, &batch));
+  HR_TRY(tf_axis(op, seq, x->shape->rank, &s));
+  HR_TRY(tf_axis(op, batch, x->shape->rank, &n));
+  if (s == n) return tf_error(op, "seq_dim and batch_dim are the same");
+  order[0] = n;
+  order[1] = s;
+  for (int d = 0; d < x->shape->rank; d++)
+    if (d != s && d != n) order[at++] = d;
+  for (int d = 0; d < x->shape->rank; d++) back[order[d]] = d;
+  int64_t dims[] = {x->shape->dims[n], x->shape->dims[s]}, column[] = {x->shape->dims[n], 1};
+  hr_dtype_t dtype = lengths->shape->dtype;
+  expr_t length = tf_broadcast(b, tf_reshape(b, lengths, 2, column), 2, dims);
+  expr_t place = tf_iota(b, dtype, 2, dims, 1);
+  if (!length || !place) return hlo_builder_finish(b);
+  expr_t turned = e_sub(b, e_sub(b, length, e_number(b, 1, length)), place);
+  expr_t index = e_select(b, e_lt(b, place, length), turned, place);
+  expr_t moved = tf_gather_rows(b, tf_transpose(b, x, order), index, 1, 1);
+  return tf_out(op, 0, tf_transpose(b, moved, back));
+}
+
+/* --- stitching --- */
+
+/* inputs: n lists of indices, n arrays of rows. Row indices[i] of the result is row i; later ones
+ * win. Indices must be known, as the size follows from them. */
+hr_status_t tf_lower_dynamic_stitch(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  int count = op->input_count / 2, row_rank = 0;
+  int64_t dims[HLO_MAX_RANK], rows = 0;
+  const expr_t *from;
+  expr_t *chosen;
+  for (int k = 0; k < count; k++) {
+    hr_ints_t indices;
+    HR_TRY(tf_const_ints(op, k, &indices));
+    for (int64_t i = 0; i < indices.count; i++) {
+      if (indices.data[i] < 0 || indices.data[i] > (1 << 24))
+        return tf_error(op, "the index %ld", (long)indices.data[i]);
+      if (indices.data[i] >= rows) rows = indices.data[i] + 1;
+    }
+  }
+  HR_TRY(HR_NEW_ARRAY(op->arena, rows, &chosen));
+  for (int k = 0; k < count; k++) {
+    hr_ints_t indices;
+    HR_TRY(tf_const_ints(op, k, &indices));
+    const hlo_shape_t *lists = tf_in_shape(op, k);
+    expr_t x = tf_in(op, count + k);
+    if (!x) return hlo_builder_finish(b);
+    row_rank = x->shape->rank - lists->rank;
+    if (row_rank < 0 || row_rank + 1 > HLO_MAX_RANK)
+      return tf_error(op, "array %d does not fit", k);
+    dims[0] = indices.count;
+    for (int d = 0; d < row_rank; d++) dims[d + 1] = x->shape->dims[lists->rank + d];
+    x = tf_reshape(b, x, row_rank + 1, dims);
+    for (int64_t i = 0; i < indices.count; i++)
+      chosen[indices.data[i]] = tf_slice_dim(b, x, 0, i, i + 1);
+  }
+  from = chosen;
+  for (int64_t i = 0; i < rows; i++)
+    if (!from[i])
+      return b->status ? hlo_builder_finish(b) : tf_unsupported(op, "rows that no index names");
+  if (!rows) return tf_unsupported(op, "a result without rows");
+  return tf_out(op, 0, tf_concat(b, (int)rows, chosen, 0));
+}
+
+/* inputs: indices, sizes, values, default */
+hr_status_t tf_lower_sparse_to_dense(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  hr_ints_t sizes;
+  expr_t indices = tf_in(op, 0), values = tf_in(op, 2), result;
+  HR_TRY(tf_const_ints(op, 1, &sizes));
+  if (!indices || !values) return hlo_builder_finish(b);
+  expr_t start = tf_broadcast(b, tf_in(op, 3), (int)sizes.count, sizes.data);
+  if (indices->shape->rank > 2)
+    return tf_error(op, "indices of %d dimensions", indices->shape->rank);
+  int64_t count = indices->shape->rank ? indices->shape->dims[0] : 1;
+  int64_t wide[] = {count, indices->shape->rank == 2 ? indices->shape->dims[1] : 1};
+  values = tf_broadcast(b, values, 1, &count);
+  HR_TRY(tf_scatter_nd(op, start, tf_reshape(b, indices, 2, wide), values, HLO_COPY, &result));
+  return tf_out(op, 0, result);
+}

@@ -1,0 +1,279 @@
+/* TensorArrays of TensorFlow 1, and the rest of TensorLists. The flow value of a TensorArray, which
+ * every operation takes and gives, is the list itself; its handle says nothing. A gradient array
+ * starts as zeros and adds what is written, so that sums of flows are sums of arrays. */
+#include <string.h>
+
+#include "tf/tf_lower.h"
+
+static hr_status_t put_list(tf_op_t *op, int k, const tf_value_t *list) {
+  HR_TRY(tf_need_outputs(op, k + 1));
+  op->outputs[k] = *list;
+  op->outputs[k].kind = TF_VALUE_LIST;
+  return hlo_builder_finish(op->b);
+}
+
+static hr_status_t take_list(tf_op_t *op, int k, tf_value_t *out_list) {
+  if (k >= op->input_count || op->inputs[k]->kind != TF_VALUE_LIST)
+    return tf_error(op, "input %d is no array of tensors", k);
+  *out_list = *op->inputs[k];
+  return NULL;
+}
+
+static hr_status_t check_filled(tf_op_t *op, const tf_value_t *list) {
+  if (list->instr) return NULL;
+  return tf_unsupported(op, "an array of tensors whose elements have no known shape");
+}
+
+static hr_status_t take_filled(tf_op_t *op, int k, tf_value_t *out_list) {
+  HR_TRY(take_list(op, k, out_list));
+  return check_filled(op, out_list);
+}
+
+/* The array behind handle and flow. The first use of a gradient's handle gets the flow of the array
+ * itself, which stands for zeros then. */
+static hr_status_t take_flow(tf_op_t *op, int handle, int flow, tf_value_t *out_list) {
+  HR_TRY(take_list(op, flow, out_list));
+  bool is_gradient = op->inputs[handle]->list_adds;
+  if (!is_gradient || out_list->list_adds) return NULL;
+  out_list->list_adds = true;
+  if (!out_list->instr) return NULL;
+  const hlo_shape_t *shape = out_list->instr->shape;
+  out_list->instr = tf_fill(op->b, 0, out_list->list_dtype, shape->rank, shape->dims);
+  return hlo_builder_finish(op->b);
+}
+
+/* Zeros of a list's elements, if all sizes are known. */
+static void fill_zeros(tf_op_t *op, tf_value_t *list, int rank, const int64_t *dims) {
+  int64_t sizes[HLO_MAX_RANK];
+  if (list->list_size < 0 || rank < 0 || rank + 1 > HLO_MAX_RANK) return;
+  sizes[0] = list->list_size;
+  for (int d = 0; d < rank; d++) {
+    if (dims[d] < 0) return;
+    sizes[d + 1] = dims[d];
+  }
+  list->instr = tf_fill(op->b, 0, list->list_dtype, rank + 1, sizes);
+}
+
+static void element_starts(tf_op_t *op, expr_t index, int rank, expr_t *starts) {
+  for (int d = 0; d < rank; d++) starts[d] = d ? tf_scalar_int(op->b, 0, HR_S32) : index;
+}
+
+static expr_t read_element(tf_op_t *op, const tf_value_t *list, expr_t index) {
+  expr_t starts[HLO_MAX_RANK];
+  int64_t sizes[HLO_MAX_RANK];
+  const hlo_shape_t *shape = list->instr->shape;
+  if (index && index->shape->dtype != HR_S32) index = hlo_build_convert(op->b, index, HR_S32);
+  element_starts(op, index, shape->rank, starts);
+  for (int d = 0; d < shape->rank; d++) sizes[d] = d ? shape->dims[d] : 1;
+  expr_t row = tf_dynamic_slice(op->b, list->instr, starts, sizes);
+  return tf_reshape(op->b, row, shape->rank - 1, shape->dims + 1);
+}
+
+/* Replaces element `index`, or adds to it. */
+static hr_status_t write_element(tf_op_t *op, tf_value_t *list, expr_t index, expr_t item) {
+  expr_t starts[HLO_MAX_RANK];
+  int64_t sizes[HLO_MAX_RANK] = {1};
+  if (!item || !index) return hlo_builder_finish(op->b);
+  if (item->shape->rank >= HLO_MAX_RANK) return tf_error(op, "too many dimensions");
+  if (!list->instr) fill_zeros(op, list, item->shape->rank, item->shape->dims);
+  if (!list->instr) return tf_unsupported(op, "an array of tensors whose length is not known");
+  if (list->list_adds) item = e_add(op->b, item, read_element(op, list, index));
+  if (!item) return hlo_builder_finish(op->b);
+  for (int d = 0; d < item->shape->rank; d++) sizes[d + 1] = item->shape->dims[d];
+  element_starts(op, index, list->instr->shape->rank, starts);
+  expr_t row = tf_reshape(op->b, item, item->shape->rank + 1, sizes);
+  list->instr = tf_dynamic_update(op->b, list->instr, row, starts);
+  return hlo_builder_finish(op->b);
+}
+
+/* --- TensorArrays --- */
+
+static hr_status_t put_handle_and_flow(tf_op_t *op, const tf_value_t *list) {
+  HR_TRY(put_list(op, 1, list));
+  op->outputs[0] = (tf_value_t){.kind = TF_VALUE_STRINGS};
+  return NULL;
+}
+
+/* outputs: handle, flow */
+hr_status_t tf_lower_array(tf_op_t *op) {
+  tf_value_t list = {.kind = TF_VALUE_LIST};
+  int64_t dims[HLO_MAX_RANK];
+  int rank;
+  HR_TRY(tf_attr_dtype(op->arena, op->node, "dtype", &list.list_dtype));
+  HR_TRY(tf_attr_shape(op->arena, op->node, "element_shape", &rank, dims));
+  HR_TRY(tf_const_int(op, 0, &list.list_size));
+  if (list.list_size < 0) return tf_error(op, "an array of %ld tensors", (long)list.list_size);
+  if (list.list_dtype == HR_TUPLE) return tf_unsupported(op, "an array of tensors without numbers");
+  fill_zeros(op, &list, rank, dims);
+  return put_handle_and_flow(op, &list);
+}
+
+/* inputs: handle, index, value, flow */
+hr_status_t tf_lower_array_write(tf_op_t *op) {
+  tf_value_t list;
+  expr_t index = tf_in(op, 1);
+  HR_TRY(take_flow(op, 0, 3, &list));
+  HR_TRY(write_element(op, &list, index, tf_in(op, 2)));
+  return put_list(op, 0, &list);
+}
+
+/* inputs: handle, index, flow */
+hr_status_t tf_lower_array_read(tf_op_t *op) {
+  tf_value_t list;
+  HR_TRY(take_flow(op, 0, 2, &list));
+  HR_TRY(check_filled(op, &list));
+  return tf_out(op, 0, read_element(op, &list, tf_in(op, 1)));
+}
+
+/* inputs: handle, indices, flow; variant 1, TensorListGather: list, indices, element shape */
+hr_status_t tf_lower_array_gather(tf_op_t *op) {
+  tf_value_t list;
+  HR_TRY(op->row->variant ? take_list(op, 0, &list) : take_flow(op, 0, 2, &list));
+  HR_TRY(check_filled(op, &list));
+  return tf_out(op, 0, tf_gather_rows(op->b, list.instr, tf_in(op, 1), 0, 0));
+}
+
+/* Whether indices are 0, 1, 2, ... for all elements. */
+static bool is_range(const hlo_value_t *indices, int64_t size) {
+  if (!indices || indices->count != size) return false;
+  for (int64_t i = 0; i < size; i++)
+    if (hlo_value_int_at(indices, i) != i) return false;
+  return true;
+}
+
+/* inputs: handle, indices, values, flow */
+hr_status_t tf_lower_array_scatter(tf_op_t *op) {
+  tf_value_t list;
+  hlo_value_t *indices;
+  expr_t values = tf_in(op, 2), places = tf_in(op, 1);
+  HR_TRY(take_flow(op, 0, 3, &list));
+  HR_TRY(tf_const_if_known(op, 1, &indices));
+  if (!values || !places) return hlo_builder_finish(op->b);
+  if (!values->shape->rank) return tf_error(op, "values without a first dimension");
+  if (is_range(indices, list.list_size) && values->shape->dims[0] == list.list_size) {
+    bool adds = list.list_adds && list.instr;
+    list.instr = adds ? e_add(op->b, list.instr, values) : values;
+    return put_list(op, 0, &list);
+  }
+  if (places->shape->rank != 1)
+    return tf_error(op, "indices of %d dimensions", places->shape->rank);
+  for (int64_t i = 0; i < places->shape->dims[0] && i < values->shape->dims[0]; i++) {
+    expr_t at = tf_reshape(op->b, tf_slice_dim(op->b, places, 0, i, i + 1), 0, NULL);
+    expr_t item = tf_reshape(op->b, tf_slice_dim(op->b, values, 0, i, i + 1),
+                             values->shape->rank - 1, values->shape->dims + 1);
+    HR_TRY(write_element(op, &list, at, item));
+  }
+  return put_list(op, 0, &list);
+}
+
+hr_status_t tf_lower_array_size(tf_op_t *op) {
+  tf_value_t list;
+  HR_TRY(take_list(op, 1, &list));
+  return tf_out_ints(op, 0, HR_S32, true, 1, &list.list_size);
+}
+
+/* Elements one after another along their first dimension; outputs: value, lengths. inputs: handle,
+ * flow; variant 1, TensorListConcatV2: list. */
+hr_status_t tf_lower_array_concat(tf_op_t *op) {
+  tf_value_t list;
+  int64_t *lengths;
+  HR_TRY(op->row->variant ? take_list(op, 0, &list) : take_flow(op, 0, 1, &list));
+  HR_TRY(check_filled(op, &list));
+  const hlo_shape_t *shape = list.instr->shape;
+  if (shape->rank < 2) return tf_error(op, "elements without a first dimension");
+  HR_TRY(HR_NEW_ARRAY(op->arena, shape->dims[0], &lengths));
+  for (int64_t i = 0; i < shape->dims[0]; i++) lengths[i] = shape->dims[1];
+  int64_t dims[HLO_MAX_RANK];
+  dims[0] = shape->dims[0] * shape->dims[1];
+  for (int d = 2; d < shape->rank; d++) dims[d - 1] = shape->dims[d];
+  HR_TRY(tf_out(op, 0, tf_reshape(op->b, list.instr, shape->rank - 1, dims)));
+  return tf_out_ints(op, 1, HR_S64, false, shape->dims[0], lengths);
+}
+
+/* Equal parts of the first dimension. inputs: handle, value, lengths, flow; variant 1,
+ * TensorListSplit: value, element shape, lengths. */
+hr_status_t tf_lower_array_split(tf_op_t *op) {
+  tf_value_t list = {.kind = TF_VALUE_LIST};
+  hr_ints_t lengths;
+  bool own = op->row->variant;
+  int64_t dims[HLO_MAX_RANK];
+  expr_t value = tf_in(op, own ? 0 : 1);
+  HR_TRY(tf_const_ints(op, 2, &lengths));
+  if (!value) return hlo_builder_finish(op->b);
+  if (!own) HR_TRY(take_flow(op, 0, 3, &list));
+  for (int64_t i = 1; i < lengths.count; i++)
+    if (lengths.data[i] != lengths.data[0]) return tf_unsupported(op, "parts of unequal lengths");
+  if (!lengths.count || !value->shape->rank || value->shape->rank >= HLO_MAX_RANK ||
+      lengths.data[0] * lengths.count != value->shape->dims[0])
+    return tf_error(op, "the lengths do not fit the value");
+  dims[0] = lengths.count;
+  dims[1] = lengths.data[0];
+  for (int d = 1; d < value->shape->rank; d++) dims[d + 1] = value->shape->dims[d];
+  expr_t parts = tf_reshape(op->b, value, value->shape->rank + 1, dims);
+  bool adds = list.list_adds && list.instr;
+  list.instr = adds ? e_add(op->b, list.instr, parts) : parts;
+  list.list_size = lengths.count;
+  list.list_dtype = value->shape->dtype;
+  return put_list(op, 0, &list);
+}
+
+/* inputs: handle, flow; outputs: handle, flow of the gradient. The flow may still be that of the
+ * array itself: take_flow makes zeros of it. */
+hr_status_t tf_lower_array_grad(tf_op_t *op) {
+  tf_value_t list;
+  HR_TRY(take_list(op, 1, &list));
+  HR_TRY(put_list(op, 1, &list));
+  op->outputs[0] = (tf_value_t){.kind = TF_VALUE_STRINGS, .list_adds = true};
+  return NULL;
+}
+
+/* --- TensorLists that grow --- */
+
+/* inputs: element shape, most elements */
+hr_status_t tf_lower_list_empty(tf_op_t *op) {
+  tf_value_t list = {.kind = TF_VALUE_LIST};
+  hr_ints_t dims;
+  hlo_value_t *shape;
+  HR_TRY(tf_attr_dtype(op->arena, op->node, "element_dtype", &list.list_dtype));
+  HR_TRY(tf_const_int(op, 1, &list.list_size));
+  HR_TRY(tf_const(op, 0, &shape));
+  HR_TRY(tf_const_ints(op, 0, &dims));
+  if (list.list_dtype == HR_TUPLE) return tf_unsupported(op, "a list of tensors without numbers");
+  if (list.list_size < 0) return tf_unsupported(op, "a list that may grow without bound");
+  list.count = tf_scalar_int(op->b, 0, HR_S32);
+  fill_zeros(op, &list, shape->rank ? (int)dims.count : -1, dims.data);
+  return put_list(op, 0, &list);
+}
+
+static expr_t count_of(tf_op_t *op, const tf_value_t *list) {
+  return list->count ? list->count : tf_scalar_int(op->b, list->list_size, HR_S32);
+}
+
+/* inputs: list, element */
+hr_status_t tf_lower_list_push(tf_op_t *op) {
+  tf_value_t list;
+  HR_TRY(take_list(op, 0, &list));
+  expr_t count = count_of(op, &list);
+  list.list_adds = false;
+  HR_TRY(write_element(op, &list, count, tf_in(op, 1)));
+  list.count = e_add(op->b, count, tf_scalar_int(op->b, 1, HR_S32));
+  return put_list(op, 0, &list);
+}
+
+/* outputs: list, element */
+hr_status_t tf_lower_list_pop(tf_op_t *op) {
+  tf_value_t list;
+  HR_TRY(take_filled(op, 0, &list));
+  list.count = e_sub(op->b, count_of(op, &list), tf_scalar_int(op->b, 1, HR_S32));
+  HR_TRY(put_list(op, 0, &list));
+  return tf_out(op, 1, read_element(op, &list, list.count));
+}
+
+hr_status_t tf_lower_list_element_shape(tf_op_t *op) {
+  tf_value_t list;
+  hr_dtype_t dtype;
+  HR_TRY(take_filled(op, 0, &list));
+  HR_TRY(tf_attr_dtype(op->arena, op->node, "shape_type", &dtype));
+  return tf_out_ints(op, 0, dtype == HR_TUPLE ? HR_S32 : dtype, false, list.instr->shape->rank - 1,
+                     list.instr->shape->dims + 1);
+}
