@@ -7,6 +7,7 @@
 #include "pjrt/pjrt_api.h"
 #include "pjrt/pjrt_executable.h"
 #include "proto/hlo_proto.h"
+#include "proto/proto_wire.h"
 
 /* Names of instructions are unique in a computation; XLA wants them unique in the module. */
 static hr_status_t rename_instrs(hlo_module_t *module) {
@@ -23,12 +24,42 @@ static hr_status_t rename_instrs(hlo_module_t *module) {
   return NULL;
 }
 
-static hr_status_t write_partition(hlo_module_t *module, hr_arena_t *arena, hr_str_t *out_bytes) {
+enum { SPMD_OUTPUT_SHARDING = 12, SPMD_PARAMETER_SHARDINGS = 14 }; /* fields of HloModuleProto */
+enum { KIND_TUPLE = 2 };                                           /* OpSharding.Type */
+
+/* How parameters and results lie: JAX before the extension for shardings reads it here. A second
+ * piece of the module's message is merged with the first by whoever reads it. */
+static void add_shardings(hr_strbuf_t *text, const pjrt_executable_t *executable) {
+  size_t module = proto_open(text, PROTO_wrapper_hlo_module);
+  size_t all = proto_open(text, SPMD_OUTPUT_SHARDING);
+  if (executable->result_count != 1) proto_put_int(text, PROTO_sharding_type, KIND_TUPLE);
+  for (int r = 0; r < executable->result_count; r++) {
+    hr_str_t one = {executable->result_shardings[r], executable->result_sharding_sizes[r]};
+    if (executable->result_count == 1)
+      hr_strbuf_add(text, one.data, one.size);
+    else
+      proto_put_item(text, PROTO_sharding_tuple_shardings, one);
+  }
+  proto_close(text, all);
+  for (int p = 0; p < executable->param_count; p++)
+    proto_put_item(text, SPMD_PARAMETER_SHARDINGS,
+                   (hr_str_t){executable->param_shardings[p], executable->param_sharding_sizes[p]});
+  proto_close(text, module);
+}
+
+static hr_status_t write_partition(hlo_module_t *module, pjrt_executable_t *executable) {
   hr_buffer_t *proto = NULL;
+  hr_strbuf_t text;
   HR_TRY(rename_instrs(module));
   HR_TRY(write_hlo_proto(module, HLO_PROTO_WITH_CONFIG, &proto));
-  hr_status_t st =
-      hr_arena_str(arena, (hr_str_t){hr_buffer_data(proto), hr_buffer_size(proto)}, out_bytes);
+  hr_strbuf_init(&text);
+  hr_strbuf_add(&text, hr_buffer_data(proto), hr_buffer_size(proto));
+  add_shardings(&text, executable);
+  hr_status_t st = hr_strbuf_finish(&text);
+  if (!st)
+    st = hr_arena_str(&executable->arena, (hr_str_t){text.data, text.size},
+                      &executable->partitioned);
+  hr_strbuf_deinit(&text);
   hr_buffer_release(proto);
   return st;
 }
@@ -40,7 +71,7 @@ static hr_status_t keep_partitioned(pjrt_executable_t *executable) {
   hlo_module_t *module = NULL;
   HR_TRY(hr_buffer_wrap((void *)code.data, code.size, false, NULL, NULL, &bytes));
   hr_status_t st = compiler_read_partition("<jax>", bytes, &options, &module);
-  if (!st) st = write_partition(module, &executable->arena, &executable->partitioned);
+  if (!st) st = write_partition(module, executable);
   hlo_module_destroy(module);
   hr_buffer_release(bytes);
   return st;
