@@ -18,6 +18,7 @@ typedef struct spmd_factor {
   int64_t size;
   spmd_factor_kind_t kind;
   bool blocked; /* never propagated */
+  bool even;    /* cut into equal parts only, as the groups of a convolution are */
 } spmd_factor_t;
 
 typedef struct spmd_dim_factors {

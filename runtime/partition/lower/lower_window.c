@@ -210,11 +210,13 @@ typedef struct conv_place { /* where a factor goes: a dimension per tensor, -1: 
   int64_t size;
   spmd_factor_kind_t kind;
   int64_t dims[3];
+  bool even; /* cut into equal parts only */
 } conv_place_t;
 
 static hr_status_t place_factor(spmd_rule_maker_t *maker, const conv_place_t *place) {
   if (place->size == 1) return NULL;
   int factor = spmd_rule_factor(maker, place->size, place->kind);
+  maker->factors[factor].even = place->even;
   for (int t = 0; t < 3; t++)
     if (place->dims[t] >= 0) HR_TRY(spmd_rule_place(maker, t, (int)place->dims[t], factor));
   return NULL;
@@ -230,13 +232,17 @@ hr_status_t spmd_rule_convolution(spmd_lower_t *lower, const hlo_instr_t *instr,
   spmd_rule_maker_t maker;
   HR_TRY(spmd_rule_begin(lower->arena, instr, 8 + 2 * l->spatial_rank, &maker));
   const conv_place_t places[] = {
-      {batches, SPMD_PASS_THROUGH, {l->lhs_batch, l->rhs_output_feature, l->out_feature}},
-      {lhs[l->lhs_batch] / batches, SPMD_PASS_THROUGH, {l->lhs_batch, -1, l->out_batch}},
-      {groups, SPMD_PASS_THROUGH, {l->lhs_feature, l->rhs_output_feature, l->out_feature}},
-      {rhs[l->rhs_input_feature], SPMD_REDUCTION, {l->lhs_feature, l->rhs_input_feature, -1}},
+      {batches, SPMD_PASS_THROUGH, {l->lhs_batch, l->rhs_output_feature, l->out_feature}, true},
+      {lhs[l->lhs_batch] / batches, SPMD_PASS_THROUGH, {l->lhs_batch, -1, l->out_batch}, false},
+      {groups, SPMD_PASS_THROUGH, {l->lhs_feature, l->rhs_output_feature, l->out_feature}, true},
+      {rhs[l->rhs_input_feature],
+       SPMD_REDUCTION,
+       {l->lhs_feature, l->rhs_input_feature, -1},
+       false},
       {rhs[l->rhs_output_feature] / (groups * batches),
        SPMD_PASS_THROUGH,
-       {-1, l->rhs_output_feature, l->out_feature}},
+       {-1, l->rhs_output_feature, l->out_feature},
+       false},
   };
   for (size_t i = 0; i < sizeof places / sizeof *places; i++)
     HR_TRY(place_factor(&maker, &places[i]));

@@ -74,7 +74,8 @@ static bool dim_axes(spmd_lower_t *lower, const spmd_rule_t *rule, const spmd_di
   for (int i = 0; i < dim->count; i++) {
     int f = dim->factors[i];
     int64_t parts = spmd_axes_parts(axes[f]), size = rule->factors[f].size;
-    if (parts > 1 && (!full || (dim->count > 1 && size % parts))) return false;
+    bool even = dim->count > 1 || rule->factors[f].even;
+    if (parts > 1 && (!full || (even && size % parts))) return false;
     full &= parts == size;
     if (parts > 1 && spmd_emit_failed(&lower->emit,
                                       spmd_axes_concat(lower->arena, *out_axes, axes[f], out_axes)))

@@ -54,7 +54,7 @@ hr_status_t prop_identity_rule(hr_arena_t *arena, const hlo_shape_t *shape, int 
   HR_TRY(HR_NEW_ARRAY(arena, shape->rank, &numbers));
   HR_TRY(HR_NEW_ARRAY(arena, sources + 1, &tensors));
   for (int d = 0; d < shape->rank; d++) {
-    factors[d] = (spmd_factor_t){shape->dims[d], SPMD_PASS_THROUGH, false};
+    factors[d] = (spmd_factor_t){.size = shape->dims[d], .kind = SPMD_PASS_THROUGH};
     numbers[d] = d;
     dims[d] = (spmd_dim_factors_t){1, &numbers[d]};
   }

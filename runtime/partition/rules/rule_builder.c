@@ -46,10 +46,10 @@ static int add(rule_builder_t *builder, spmd_factor_t factor) {
 }
 
 int rule_add(rule_builder_t *builder, int64_t size, spmd_factor_kind_t kind) {
-  return add(builder, (spmd_factor_t){size, kind, false});
+  return add(builder, (spmd_factor_t){.size = size, .kind = kind});
 }
 int rule_add_blocked(rule_builder_t *builder, int64_t size, spmd_factor_kind_t kind) {
-  return add(builder, (spmd_factor_t){size, kind, true});
+  return add(builder, (spmd_factor_t){.size = size, .kind = kind, .blocked = true});
 }
 
 void rule_place(rule_builder_t *builder, int tensor, int dim, int factor) {
