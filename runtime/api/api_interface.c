@@ -167,6 +167,17 @@ static void count_code(const jit_t *jit, hlorun_program_figures_t *figures) {
   figures->code_bytes = counts.code_bytes;
 }
 
+/* What the program asks of its surroundings. */
+static void count_uses(const hlo_module_t *module, hlorun_program_figures_t *figures) {
+  for (size_t c = 0; c < module->computations.count; c++)
+    for (size_t i = 0; i < module->computations.data[c]->instrs.count; i++) {
+      hlo_opcode_t op = module->computations.data[c]->instrs.data[i]->op;
+      figures->infeeds += op == HLO_INFEED;
+      figures->outfeeds += op == HLO_OUTFEED;
+      figures->random_ops += hlo_op_is(op, OP_RANDOM);
+    }
+}
+
 void hlorun_program_get_figures(const hlorun_program_t *program,
                                 hlorun_program_figures_t *out_figures) {
   if (!out_figures) return;
@@ -182,6 +193,7 @@ void hlorun_program_get_figures(const hlorun_program_t *program,
                                             .plan_s = compiled->plan_s + copies.plan_s,
                                             .code_s = compiled->code_s + copies.code_s,
                                             .copies = (uint64_t)copies.made};
+  if (compiled->plan) count_uses(compiled->plan->module, out_figures);
   if (copies.last) compiled = copies.last;
   out_figures->arena_bytes = compiled->flat ? compiled->flat->arena_bytes : 0;
   if (compiled->flat) count_steps(compiled->flat, out_figures);

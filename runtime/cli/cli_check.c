@@ -7,8 +7,11 @@
 #include "check/check.h"
 #include "cli/cli.h"
 #include "cli/cli_agree.h"
+#include "cli/cli_bundle.h"
+#include "cli/cli_uses.h"
 #include "ops/query/replica_groups.h"
 #include "ops/rules/verify.h"
+#include "partition/program.h"
 #include "read/read.h"
 
 typedef struct loaded { /* a program and its ranks */
@@ -354,6 +357,27 @@ static hr_status_t prove_each(hr_arena_t *arena, const hr_options_t *options,
   return first;
 }
 
+/* With --mesh and --sharding what is proved is the program of one of its processes. */
+static hr_status_t cut_by_options(const hr_options_t *options, const programs_t *programs) {
+  spmd_options_t spmd = {.device_count = (int64_t)hr_option_int(options, HR_OPTION_PROCESSES, 0),
+                         .mesh = hr_option_text(options, HR_OPTION_MESH),
+                         .sharding = hr_option_text(options, HR_OPTION_SHARDING)};
+  for (size_t i = 0; (spmd.mesh || spmd.sharding) && i < programs->count; i++)
+    if (!find_loaded(programs, i, programs->data[i].path))
+      HR_TRY(spmd_run(programs->data[i].module, &spmd));
+  return NULL;
+}
+
+/* Folders stand for the programs in them. */
+static hr_status_t find_files(hr_arena_t *arena, programs_t *programs) {
+  for (size_t i = 0; i < programs->count; i++) {
+    const char *program;
+    HR_TRY(cli_bundle_program(arena, programs->data[i].path, &program));
+    if (program) programs->data[i].path = program;
+  }
+  return NULL;
+}
+
 hr_status_t cli_check(const cli_arguments_t *arguments) {
   const hr_options_t *options = &arguments->options;
   programs_t programs = {0};
@@ -362,9 +386,12 @@ hr_status_t cli_check(const cli_arguments_t *arguments) {
   hr_arena_init(&arena);
   hr_mem_any_machine(true); /* nothing runs here */
   hr_status_t st = list_programs(options, &programs);
+  if (!st) st = find_files(&arena, &programs);
   if (!st && hr_option_text(options, HR_OPTION_GRAPH))
     st = graph_form(hr_option_text(options, HR_OPTION_GRAPH), &form);
   if (!st) st = load_all(&programs);
+  if (!st) st = cli_uses_check_graph(options, programs.data[0].path);
+  if (!st) st = cut_by_options(options, &programs);
   if (!st && are_separate(options, &programs))
     st = prove_each(&arena, options, &programs);
   else if (!st)

@@ -22,6 +22,7 @@
 #include "cli/cli_signals.h"
 #include "cli/cli_stop.h"
 #include "cli/cli_trace.h"
+#include "cli/cli_uses.h"
 #include "transport/core/transport.h"
 
 /* --- before anything runs --- */
@@ -80,6 +81,15 @@ hr_status_t cli_client_options(const hr_options_t *options,
     out_options->engine = engines[hr_option_int(options, HR_OPTION_ENGINE, 0)];
   out_options->seed = hr_option_int(options, HR_OPTION_SEED, 0);
   return NULL;
+}
+
+/* More threads than cores are taken, and seldom wanted. */
+static void note_threads(const hr_options_t *options) {
+  int threads = (int)hr_option_int(options, HR_OPTION_THREADS, 0);
+  int cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
+  if (threads > cores)
+    hr_log(HR_LOG_CLI, HR_LOG_INFO, "--threads %d: this machine has %d cores, which they share",
+           threads, cores);
 }
 
 /* -n 1 means no peers, even where a launcher has started several. */
@@ -165,10 +175,20 @@ static hr_status_t decide_steps(cli_run_t *run) {
   return NULL;
 }
 
+/* Of several programs, each may have a use for what others do not. */
+static hr_status_t check_uses(const cli_run_t *run) {
+  if (cli_programs_are_several(run->options)) return NULL;
+  HR_TRY(cli_uses_check_graph(run->options, run->path));
+  if (run->rank == 0) cli_uses_warn_of_program(run->options, run->program, run->world);
+  return NULL;
+}
+
 /* What can be wrong is found here, before the first step. */
 static hr_status_t prepare(cli_run_t *run) {
   const hr_options_t *options = run->options;
+  HR_TRY(check_uses(run));
   HR_TRY(cli_signature_init(&run->signature, run->program));
+  HR_TRY(cli_bundle_name_params(run->path, &run->signature));
   HR_TRY(make_lists(run));
   HR_TRY(cli_carry_from_options(options, &run->signature, &run->carry));
   int partitions = hlorun_program_num_partitions(run->program);
@@ -243,6 +263,10 @@ static hr_status_t run_steps(cli_run_t *run, bool last_repeat) {
 /* Up to the steps failures are agreed upon; in them they cannot be. */
 static hr_status_t run_all(cli_run_t *run) {
   HR_TRY(open_client(run));
+  if (run->rank == 0) {
+    cli_uses_warn(HR_COMMAND_RUN, run->options);
+    note_threads(run->options);
+  }
   HR_TRY(load_program(run));
   HR_TRY(cli_agree(run->client, prepare(run)));
   HR_TRY(cli_agree(run->client, resume(run)));

@@ -13,6 +13,7 @@ typedef struct cli_signature {
   int param_count, result_count;
   const hlo_shape_t **params, **results;
   const char **param_names;
+  const int *positions; /* number K of arr_K for each parameter, -1: none; NULL: its own number */
   const hlorun_program_t *program;
 } cli_signature_t;
 

@@ -77,6 +77,49 @@ expect_exit "stats of a copy" 0 "$hlorun" --engine compiled --input '0=f32[3]{1,
 grep -q '"copies": 1,' stats.json && pass || fail "--stats does not count copies for sizes" stats.json
 grep -q '"generated_steps": 1,' stats.json && pass || fail "--stats does not count the steps of the copy" stats.json
 
+# --- options without an effect: refused, or a warning ---
+while read -r code arguments; do
+  expect_exit "$arguments" "$code" "$hlorun" $arguments
+  expect_text "$arguments" "$(case $code in 0) echo "has no effect:" ;; *) echo "error: " ;; esac)"
+done <<'END'
+2 --rtol 1 -i 0=1 twice.hlo
+2 --atol 1 -i 0=1 twice.hlo
+2 --ulp 1 -i 0=1 twice.hlo
+2 --batch-dim 1 -i 0=1 twice.hlo
+2 --global-batch 1 -i 0=1 twice.hlo
+2 --no-shuffle -i 0=1 twice.hlo
+2 --random-inputs --wild-inputs twice.hlo
+2 -q -v -i 0=1 twice.hlo
+2 --fetch y -i 0=1 twice.hlo
+2 --feed x:0 -i 0=1 twice.hlo
+2 --sharding nonsense -i 0=1 twice.hlo
+2 --stop-after read -o x.npz twice.hlo
+2 check --fetch y twice.hlo
+2 check --feed x:0=f32[2] twice.hlo
+2 check --sharding nonsense twice.hlo
+2 convert --fetch y twice.hlo
+2 convert --feed x:0 --to mlir twice.hlo
+2 convert --style long --to dot twice.hlo
+2 schedule gen gpipe --iterations 3
+2 schedule gen halo --chunks 3
+2 schedule gen gpipe --ranks 3 --stages 4
+2 schedule to-hlo --stages 3 x
+2 test --rtol 1 --ulp 2 .
+0 --verify-comm -i 0=1 twice.hlo
+0 --output-shards -i 0=1 twice.hlo
+0 --outfeed file:fed -i 0=1 twice.hlo
+0 --seed 4 -i 0=1 twice.hlo
+0 --carry 0:0 -i 0=1 twice.hlo
+0 --engine reference --threads 2 -i 0=1 twice.hlo
+0 --engine reference --cache none -i 0=1 twice.hlo
+0 --stop-after read --steps 3 twice.hlo
+0 --explain-sharding --trace t.json twice.hlo
+END
+expect_exit "a warning and --quiet" 0 "$hlorun" --quiet --carry 0:0 -i 0=1 twice.hlo
+if [ -s "$work/out" ]; then fail "--quiet warns" "$work/out"; else pass; fi
+HLORUN_LOG=info expect_exit "more threads than cores" 0 "$hlorun" --threads 9999 -i 0=1 twice.hlo
+expect_text "more threads than cores" "--threads 9999: this machine has"
+
 # --- what people read ---
 # has_not NAME TEXT: the last command's output must not hold this text.
 has_not() {
@@ -85,7 +128,7 @@ has_not() {
 expect_exit "figures" 0 "$hlorun" -v --input '0=f32[3]{1,2,3}' --repeat 2000 twice.hlo
 grep -qE '  [0-9,]+,[0-9]{3} steps/s' "$work/out" && pass || fail "no thousands in the rate" "$work/out"
 grep -qE 'best [0-9.]+ (ns|us|ms)' "$work/out" && pass || fail "no unit in a time" "$work/out"
-expect_exit "--quiet" 0 "$hlorun" --quiet -v --input '0=f32[3]{1,2,3}' --steps 3 --carry 0:0 twice.hlo
+expect_exit "--quiet" 0 "$hlorun" --quiet --input '0=f32[3]{1,2,3}' --steps 3 --carry 0:0 twice.hlo
 has_not "--quiet" "out0"
 sed 's/add(x, x)/subtract(x, x)/' twice.hlo >zero.hlo
 expect_exit "nan" 0 "$hlorun" --input '0=f32[3]{inf,-inf,1}' zero.hlo && expect_text "nan" "{nan, nan, 0}"

@@ -130,6 +130,14 @@ for name, list_ in (("good", places), ("outside", [dict(places[0], name="../x")]
 open("x.npy", "wb").write(npy(3, 4))
 END
 expect_exit "a folder of torch_xla" 0 "$hlorun" -i x.npy good && expect_text "a folder of torch_xla" "out0 = f32[2] {103, 208}"
+for command in check "convert --to hlo" "--stop-after verify"; do
+  expect_exit "$command of a folder of torch_xla" 0 "$hlorun" $command good
+done
+python3 -c 'import zipfile; zipfile.ZipFile("arr.npz", "w").write("x.npy", "arr_0.npy")'
+expect_exit "its first input by position" 0 "$hlorun" -i arr.npz good && expect_text "its first input" "{103, 208}"
+expect_exit "its inputs and weights by name" 0 "$hlorun" -i input0=1 -i fc.weight=2 good
+expect_text "its inputs and weights by name" "{102, 202}"
+expect_exit "an input without a value" 2 "$hlorun" good && expect_text "an input without a value" "1 (input0: f32[2])"
 expect_exit "the program in it" 0 "$hlorun" -i 1=1 good/functions/forward.mlir && expect_text "the program in it" "{101, 202}"
 expect_exit "another weight" 0 "$hlorun" -i 0=0 -i 1=1 good && expect_text "another weight" "{100, 200}"
 expect_exit "a weight outside of the folder" 3 "$hlorun" -i x.npy outside

@@ -71,8 +71,8 @@ static bool is_sdy(const hlo_module_t *module, const findings_t *found) {
 bool spmd_is_global(const hlo_module_t *module, const spmd_options_t *options) {
   findings_t found = look_at_all(module);
   if (found.manual) return true;
-  if (options->device_count == 1) return false;
   if (options->mesh || options->sharding) return true;
+  if (options->device_count == 1) return false;
   if (is_partitioned(module)) return false;
   if (is_sdy(module, &found))
     return found.sdy_cut ||
