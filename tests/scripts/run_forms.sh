@@ -105,6 +105,12 @@ expect_exit "a snapshot whose argument does not fit" 2 "$hlorun" short.pb
 expect_text "a snapshot whose argument does not fit" "parameter 1 (b: f32[3]) has no value"
 expect_exit "a damaged snapshot" 3 "$hlorun" broken.pb
 
+# --- a folder that torch_xla 2.9 wrote ---
+expect_exit "torch_xla's own folder" 0 "$hlorun" -i 'input0=f32[2]{3,4}' "$forms/bundle"
+expect_text "torch_xla's own folder" "out0 = f32[2] {103, 208}"
+expect_exit "its weights by name" 0 "$hlorun" -i input0=1 -i fc.weight=2 "$forms/bundle"
+expect_text "its weights by name" "out0 = f32[2] {102, 202}"
+
 # --- folders of torch_xla: weights and constants by their places, inputs by the caller ---
 python3 - <<'END'
 import json, os, struct
