@@ -390,7 +390,7 @@ hr_status_t cli_check(const cli_arguments_t *arguments) {
   if (!st && hr_option_text(options, HR_OPTION_GRAPH))
     st = graph_form(hr_option_text(options, HR_OPTION_GRAPH), &form);
   if (!st) st = load_all(&programs);
-  if (!st) st = cli_uses_check_graph(options, programs.data[0].path);
+  if (!st) st = cli_uses_check_read(options, programs.data[0].path);
   if (!st) st = cut_by_options(options, &programs);
   if (!st && are_separate(options, &programs))
     st = prove_each(&arena, options, &programs);

@@ -166,7 +166,7 @@ static hr_status_t convert_through_ir(const hr_options_t *options, form_t form, 
                                       hr_buffer_t *bytes) {
   hlo_module_t *module;
   HR_TRY(read_module(path, bytes, &module));
-  hr_status_t st = cli_uses_check_graph(options, path);
+  hr_status_t st = cli_uses_check_read(options, path);
   if (!st) st = hlo_verify(module);
   bool is_mlir = form == TO_MLIR || form == TO_MLIRBC;
   if (!st)
@@ -182,7 +182,7 @@ static hr_status_t write_python(const hr_options_t *options, const char *path, h
   hr_strbuf_t text;
   HR_TRY(read_module(path, bytes, &module));
   hr_strbuf_init(&text);
-  hr_status_t st = cli_uses_check_graph(options, path);
+  hr_status_t st = cli_uses_check_read(options, path);
   if (!st) st = read_tree(path, bytes, &tree);
   if (!st) cli_python_print(&text, module, tree);
   if (!st) st = write_text(options, &text);
@@ -205,7 +205,7 @@ static hr_status_t convert_bytes(const hr_options_t *options, form_t form, const
     tree = NULL;
   }
   if (!tree) return convert_through_ir(options, form, path, bytes);
-  hr_status_t st = cli_uses_check_graph(options, path);
+  hr_status_t st = cli_uses_check_read(options, path);
   if (!st) st = write_tree(options, form, tree, is_long(options, false));
   mlir_module_destroy(tree);
   return st;

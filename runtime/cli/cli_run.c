@@ -178,7 +178,7 @@ static hr_status_t decide_steps(cli_run_t *run) {
 /* Of several programs, each may have a use for what others do not. */
 static hr_status_t check_uses(const cli_run_t *run) {
   if (cli_programs_are_several(run->options)) return NULL;
-  HR_TRY(cli_uses_check_graph(run->options, run->path));
+  HR_TRY(cli_uses_check_read(run->options, run->path));
   if (run->rank == 0) cli_uses_warn_of_program(run->options, run->program, run->world);
   return NULL;
 }

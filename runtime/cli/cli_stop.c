@@ -166,7 +166,7 @@ static hr_status_t stop(const hr_options_t *options, const char *stage, const ch
   hlo_module_t *module = NULL;
   HR_TRY(hr_buffer_map_file(path, &bytes));
   hr_status_t st = read_module(path, bytes, &module);
-  if (!st) st = cli_uses_check_graph(options, path);
+  if (!st) st = cli_uses_check_read(options, path);
   if (!st && hr_option_is_given(options, HR_OPTION_EXPLAIN_SHARDING))
     st = explain_sharding(options, module);
   else if (!st)

@@ -142,13 +142,32 @@ void cli_uses_warn_of_program(const hr_options_t *options, const hlorun_program_
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (rows[i].is_idle && hr_option_is_given(options, rows[i].id))
       warn(options, rows[i].id, rows[i].why);
+  if (hr_option_is_given(options, HR_OPTION_QUIET)) return;
+  if (read_platform_was_asked() && !hr_option_is_given(options, HR_OPTION_PLATFORM))
+    fputs(
+        "warning: the program is for several platforms and does not name them: the code of the "
+        "first runs; --platform N takes another\n",
+        stderr);
+  bool hides_results = figures.cut_params && !figures.cut_results && world > 1;
+  if (hides_results && !hr_option_is_given(options, HR_OPTION_EXPECT))
+    fputs(
+        "warning: the program does not say how its results are cut: rank 0's are shown; --mesh "
+        "x=2,y=2 --sharding 'out0=x,y;out1=-' puts the parts together\n",
+        stderr);
 }
 
-/* --- graphs --- */
+/* --- what was read --- */
 
-hr_status_t cli_uses_check_graph(const hr_options_t *options, const char *program) {
+hr_status_t cli_uses_choose_platform(const hr_options_t *options) {
+  uint64_t number = hr_option_int(options, HR_OPTION_PLATFORM, 0);
+  if (number > INT16_MAX)
+    return hr_error(HR_USAGE, "--platform %llu: there are not so many", (unsigned long long)number);
+  if (hr_option_is_given(options, HR_OPTION_PLATFORM)) read_set_platform((int)number);
+  return NULL;
+}
+
+static hr_status_t check_graph(const hr_options_t *options, const char *program) {
   size_t from = 0;
-  if (read_saw_graph()) return NULL;
   const char *fetch = hr_option_text(options, HR_OPTION_FETCH);
   if (fetch)
     return hr_error(HR_USAGE, "--fetch %s: %s is no TensorFlow graph; results are out0, out1, ...",
@@ -158,5 +177,12 @@ hr_status_t cli_uses_check_graph(const hr_options_t *options, const char *progra
       return hr_error(HR_USAGE,
                       "--feed %s: %s is no TensorFlow graph; want K=FILE.npy or K=FILE.npz:NAME",
                       given->text, program);
+  return NULL;
+}
+
+hr_status_t cli_uses_check_read(const hr_options_t *options, const char *program) {
+  if (!read_saw_graph()) HR_TRY(check_graph(options, program));
+  if (hr_option_is_given(options, HR_OPTION_PLATFORM) && !read_platform_was_asked())
+    return hr_error(HR_USAGE, "--platform: %s is for one platform, or names them", program);
   return NULL;
 }

@@ -18,8 +18,11 @@ void cli_uses_warn(hr_command_t command, const hr_options_t *options);
 void cli_uses_warn_of_program(const hr_options_t *options, const hlorun_program_t *program,
                               int world);
 
-/* Refuses --fetch, and --feed of tensors, once the program has been read and is no TensorFlow
- * graph. Errors: USAGE. */
-hr_status_t cli_uses_check_graph(const hr_options_t *options, const char *program);
+/* --platform is for all programs that are read from now on. Errors: USAGE. */
+hr_status_t cli_uses_choose_platform(const hr_options_t *options);
+
+/* Refuses what the program that was read cannot take: --fetch, and --feed of tensors, unless it is
+ * a TensorFlow graph, --platform if it is for one, or names them. Errors: USAGE. */
+hr_status_t cli_uses_check_read(const hr_options_t *options, const char *program);
 
 #endif

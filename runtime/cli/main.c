@@ -212,6 +212,7 @@ static hr_status_t dispatch(int argc, char **argv) {
   hr_status_t st =
       hr_options_parse(command->command, arguments.argc, arguments.argv, &arguments.options);
   if (!st) st = cli_uses_check(command->command, &arguments.options);
+  if (!st) st = cli_uses_choose_platform(&arguments.options);
   if (!st) st = cli_tf_choose(&arguments.options);
   if (!st) st = run_command(command, &arguments);
   hr_options_deinit(&arguments.options);

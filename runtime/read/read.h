@@ -38,6 +38,11 @@ extern const stablehlo_readers_t read_stablehlo_pieces;
  * those of the graph. The options are borrowed. Thread: before others read. */
 struct tf_read_options;
 void read_set_graph_options(const struct tf_read_options *options);
+/* Which platform's code is taken of programs that are read from now on, are for several platforms,
+ * and do not name them; -1: the first. Thread: before others read. */
+void read_set_platform(int index);
+/* Whether such a program has been read in this process. */
+bool read_platform_was_asked(void);
 /* Whether a TensorFlow graph has been read in this process. */
 bool read_saw_graph(void);
 

@@ -56,7 +56,7 @@ static findings_t look_at_all(const hlo_module_t *module) {
   return found;
 }
 
-static bool is_partitioned(const hlo_module_t *module) {
+bool spmd_is_partitioned(const hlo_module_t *module) {
   static const char suffix[] = "_spmd";
   hr_str_t name = module->entry->name;
   size_t size = sizeof suffix - 1;
@@ -73,7 +73,7 @@ bool spmd_is_global(const hlo_module_t *module, const spmd_options_t *options) {
   if (found.manual) return true;
   if (options->mesh || options->sharding) return true;
   if (options->device_count == 1) return false;
-  if (is_partitioned(module)) return false;
+  if (spmd_is_partitioned(module)) return false;
   if (is_sdy(module, &found))
     return found.sdy_cut ||
            text_has(module_attribute(module, "xla.sdy.tuple_args_shardings"), "{\"");
@@ -350,37 +350,22 @@ static hr_status_t find_output(const reader_t *reader, int64_t number,
   return NULL;
 }
 
-/* "in0=data,model" */
-static hr_status_t read_assignment(reader_t *reader, hr_str_t text) {
-  const char *equals = memchr(text.data, '=', text.size);
-  spmd_scan_t scan = spmd_scan(text, "option --sharding");
+static hr_status_t read_assignment(reader_t *reader, const spmd_option_t *option) {
   const hlo_instr_t *instr;
   const spmd_sharding_t *sharding;
-  int64_t number = -1;
   int leaf;
-  bool is_input = spmd_scan_take(&scan, "in");
-  bool known = is_input || spmd_scan_take(&scan, "out");
-  if (known) hr_status_release(spmd_scan_number(&scan, &number));
-  if (!equals || number < 0 || scan.at != equals)
-    return hr_error(HR_USAGE,
-                    "option --sharding: \"%.*s\", want inN=AXES or outN=AXES, such as "
-                    "in0=data,model",
-                    HR_STR_ARGS(text));
-  HR_TRY((is_input ? find_input : find_output)(reader, number, &instr, &leaf));
-  hr_str_t list = {equals + 1, (size_t)(text.data + text.size - equals - 1)};
+  HR_TRY((option->is_input ? find_input : find_output)(reader, option->number, &instr, &leaf));
   int rank = hlo_shape_leaf(instr->shape, leaf)->rank;
-  HR_TRY(spmd_read_option_sharding(&reader->meshes, list, rank, &sharding));
+  HR_TRY(spmd_read_option_sharding(&reader->meshes, option->list, rank, &sharding));
   return set_value(reader, instr, leaf, sharding, SPMD_FROM_USER);
 }
 
 static hr_status_t read_options(reader_t *reader) {
   hr_str_t text = hr_str_from(reader->options->sharding);
   while (text.size) {
-    const char *end = memchr(text.data, ';', text.size);
-    size_t size = end ? (size_t)(end - text.data) : text.size;
-    if (size) HR_TRY(read_assignment(reader, (hr_str_t){text.data, size}));
-    if (!end) return NULL;
-    text = (hr_str_t){end + 1, text.size - size - 1};
+    spmd_option_t option;
+    HR_TRY(spmd_next_option(&text, &option));
+    HR_TRY(read_assignment(reader, &option));
   }
   return NULL;
 }
