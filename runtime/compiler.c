@@ -249,7 +249,9 @@ static double lap_s(double *since_s) {
 static hr_status_t partition(hlo_module_t *module, const compiler_options_t *options) {
   spmd_options_t spmd = {.device_count = options->part ? 0 : options->world_size,
                          .mesh = options->mesh,
-                         .sharding = options->sharding};
+                         .sharding = options->sharding,
+                         .carried = options->carried,
+                         .carried_count = options->carried_count};
   return spmd_run(module, &spmd);
 }
 

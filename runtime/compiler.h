@@ -1,7 +1,8 @@
 /* The compiler: from the bytes of a file to a program that is ready to run. Start reading hlorun
  * here.
  *
- *   read -> verify -> partition -> grid -> passes -> plan -> deadlock proof -> flat plan -> generated code */
+ *   read -> verify -> partition -> grid -> passes -> plan -> deadlock proof -> flat plan ->
+ * generated code */
 #ifndef HLORUN_COMPILER_H
 #define HLORUN_COMPILER_H
 
@@ -28,8 +29,10 @@ typedef struct compiler_options {
   /* Actual shapes of the flattened arguments (NULL for tokens), to compile a specialization of a
    * program that pass_can_specialise accepts; NULL: the program as it is. */
   const hlo_shape_t *const *actual;
-  const char *dump_dir; /* folder for dumps of each stage; NULL: none */
+  const char *dump_dir;        /* folder for dumps of each stage; NULL: none */
   const char *mesh, *sharding; /* --mesh and --sharding; NULL: the program's own */
+  const int (*carried)[2];     /* as in spmd_options_t */
+  int carried_count;
 } compiler_options_t;
 
 typedef struct compiled_program {

@@ -170,6 +170,10 @@ typedef struct hlorun_program_options {
   /* Global programs: a mesh for one that names none ("data=4,model=2"), and how parameters and
    * results are cut ("in0=data,model;out0=-,data"). NULL: as the program says. */
   const char *mesh, *sharding;
+  /* Global programs: pairs of a flattened result and the flattened parameter that it becomes in the
+   * next execution, which are cut alike. NULL: none. */
+  const int (*carried)[2];
+  int carried_count;
 } hlorun_program_options_t;
 /* Sets struct_size and all defaults. */
 void hlorun_program_options_init(hlorun_program_options_t *options);

@@ -5,6 +5,7 @@
     python examples/gpt/export.py        # writes the files beside it
 
 train.hlo     one step of a data-parallel job: forward, backward, the mean of the gradients over all processes, update
+global.mlir   the same step as one device would do it, on a batch of 16, for --mesh and --sharding
 init.npz      what the first step starts from: weights, then the two moments of their gradients
 windows.npy   text.txt as numbers of characters, in overlapping windows of TIME + 1
 
@@ -21,6 +22,7 @@ from jax.sharding import PartitionSpec
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CHARACTERS, WIDTH, HEADS, LAYERS, TIME, BATCH = 64, 32, 2, 3, 32, 8
+GLOBAL_BATCH = 16
 LEARNING_RATE, BETA1, BETA2, EPSILON = 3e-3, 0.9, 0.99, 1e-8
 
 jax.config.update("jax_use_shardy_partitioner", False)  # plain all-reduces, no custom calls around them
@@ -47,7 +49,7 @@ def normalise(x, scale):
 
 def attend(x, block):
     def heads(z):
-        return z.reshape(BATCH, TIME, HEADS, WIDTH // HEADS).transpose(0, 2, 1, 3)
+        return z.reshape(-1, TIME, HEADS, WIDTH // HEADS).transpose(0, 2, 1, 3)
 
     q, k, v = map(heads, jnp.split(x @ block["qkv"], 3, -1))
     past = jnp.tril(jnp.ones((TIME, TIME), bool))
@@ -63,17 +65,26 @@ def loss_of(weights, windows):
         x = x + attend(normalise(x, block["scale1"]), block)
         x = x + jax.nn.gelu(normalise(x, block["scale2"]) @ block["up"]) @ block["down"]
     logs = jax.nn.log_softmax(x @ weights["characters"].T)
-    return -jnp.sum(logs * one_hot[:, 1:]) / (BATCH * TIME)
+    return -jnp.sum(logs * one_hot[:, 1:]) / (windows.shape[0] * TIME)
+
+
+def update(weights, means, squares, gradients):
+    means = jax.tree.map(lambda m, g: BETA1 * m + (1 - BETA1) * g, means, gradients)
+    squares = jax.tree.map(lambda v, g: BETA2 * v + (1 - BETA2) * g * g, squares, gradients)
+    weights = jax.tree.map(lambda w, m, v: w - LEARNING_RATE * m / (jnp.sqrt(v) + EPSILON), weights, means, squares)
+    return weights, means, squares
 
 
 def train_step(weights, means, squares, windows):
     loss, gradients = jax.value_and_grad(loss_of)(weights, windows)
     processes = jax.lax.psum(jnp.float32(1) + 0 * loss, "replicas")
     gradients = jax.tree.map(lambda g: jax.lax.psum(g, "replicas") / processes, gradients)
-    means = jax.tree.map(lambda m, g: BETA1 * m + (1 - BETA1) * g, means, gradients)
-    squares = jax.tree.map(lambda v, g: BETA2 * v + (1 - BETA2) * g * g, squares, gradients)
-    weights = jax.tree.map(lambda w, m, v: w - LEARNING_RATE * m / (jnp.sqrt(v) + EPSILON), weights, means, squares)
-    return jax.lax.psum(loss, "replicas") / processes, weights, means, squares
+    return jax.lax.psum(loss, "replicas") / processes, *update(weights, means, squares, gradients)
+
+
+def global_step(weights, means, squares, windows):
+    loss, gradients = jax.value_and_grad(loss_of)(weights, windows)
+    return loss, *update(weights, means, squares, gradients)
 
 
 def any_replicas(text):
@@ -108,6 +119,8 @@ def main():
     text = any_replicas(jax.jit(mapped).lower(weights, zeros, zeros, windows[:BATCH]).as_text("hlo"))
     with open(os.path.join(HERE, "train.hlo"), "w", encoding="utf-8") as file:
         file.write(text.rstrip("\n") + "\n")
+    with open(os.path.join(HERE, "global.mlir"), "w", encoding="utf-8") as file:
+        file.write(jax.jit(global_step).lower(weights, zeros, zeros, windows[:GLOBAL_BATCH]).as_text())
 
 
 if __name__ == "__main__":

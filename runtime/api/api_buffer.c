@@ -1,5 +1,8 @@
 /* Statuses and buffers of the embedding API: thin wrappers over base/status.h and ir/value.h that
- * validate their arguments. */
+ * validate their arguments. A buffer is a reference-counted array of the IR (hlo_value_t); its
+ * bytes are its own, or the caller's with a function that is called when the last reference goes.
+ * Getters accept NULL. Thread: any; a buffer that is being written must not be shared. Source of
+ * the contract: runtime/hlorun.h. */
 #include <string.h>
 
 #include "api_check.h"
@@ -14,7 +17,7 @@ char *hlorun_status_format(hlorun_status_t status) { return hr_status_format(sta
 void hlorun_status_release(hlorun_status_t status) { hr_status_release(status); }
 const char *hlorun_version(void) { return PACKAGE_VERSION; }
 
-/* Sizes that no array has are USAGE; those that no memory has are NO_MEMORY, later. */
+/* Sizes that no array has are USAGE; those that no memory has fail later with NO_MEMORY. */
 static hr_status_t check_shape(int rank, const int64_t *dims) {
   if (rank < 0 || rank > HLO_MAX_RANK)
     return hr_error(HR_USAGE, "hlorun_buffer_create: rank %d, want 0 to %d", rank, HLO_MAX_RANK);
@@ -28,7 +31,8 @@ static hr_status_t check_shape(int rank, const int64_t *dims) {
   return NULL;
 }
 
-/* Bytes that are borrowed are read where they are, an element at a time or more. */
+/* Borrowed bytes are read where they are, whole elements at a time: they must be aligned for their
+ * scalar. */
 static hr_status_t check_data(hr_dtype_t type, int64_t count, const void *data, bool is_borrowed) {
   size_t alignment = hr_dtype_bytes(hr_dtype_real(type));
   if (count && !data)
@@ -47,7 +51,7 @@ static hr_status_t find_type(const char *dtype, hr_dtype_t *out_type) {
   return hr_error(HR_USAGE, "unknown element type %s", dtype);
 }
 
-/* A buffer of its own with the caller's bytes. */
+/* A buffer with a copy of the caller's bytes. */
 static hr_status_t copy_array(hr_dtype_t type, int rank, const int64_t *dims, const void *data,
                               hlorun_buffer_t **out_buffer) {
   HR_TRY(hlo_value_array(type, rank, dims, out_buffer));
@@ -84,6 +88,7 @@ const char *hlorun_buffer_dtype(const hlorun_buffer_t *buffer) {
   return buffer ? hr_dtype_name(buffer->dtype) : NULL;
 }
 int hlorun_buffer_rank(const hlorun_buffer_t *buffer) { return buffer ? buffer->rank : 0; }
+/* The sizes live as long as the buffer. */
 const int64_t *hlorun_buffer_dims(const hlorun_buffer_t *buffer) {
   return buffer ? buffer->dims : NULL;
 }

@@ -1,10 +1,13 @@
-/* Clients of the embedding API: creation, cancellation, progress watchdog, and transfers of the
- * caller.
- *
- * Order: everything that uses the endpoint takes a ticket and is served in order (a fair lock),
- *        so that concurrent calls reach the transport in the same order on all ranks.
- * Watchdog: poll_cancel compares the step counter with the last poll; after timeout_s without a
- *           step the wait fails, with the wait-for report. A wait of a minute is warned of. */
+/* Clients of the embedding API: creation, cancellation, the watchdog of progress, and transfers of
+ * the caller.
+ * Order:    everything that uses the endpoint takes a ticket and is served in order (a fair lock),
+ * so that
+ *           concurrent calls reach the transport in the same order on all ranks.
+ * Watchdog: poll_cancel compares the counter of steps with that of the last poll; after timeout_s
+ * without a step
+ *           the wait fails, with a report of who waits for whom. A wait of a minute
+ * (HLORUN_WATCHDOG) is warned of. Without a limit the clock is read at one of CLOCK_POLLS polls
+ * only. Threads:  one client in a process of its own, or one for each thread of a local world. */
 #include "api_client.h"
 
 #include <limits.h>
@@ -30,7 +33,8 @@ void hlorun_client_options_init(hlorun_client_options_t *options) {
   if (options) *options = (hlorun_client_options_t){.struct_size = sizeof *options};
 }
 
-/* Warns of a wait that lasts, at twice the length each time. */
+/* Warns of a wait that lasts, at twice the length each time. A poll of a computation ends the
+ * wait. */
 static hr_status_t warn_of_stall(hlorun_client_t *client, bool is_wait, double now) {
   if (!is_wait || client->waiting_since_s == 0) {
     client->waiting_since_s = is_wait ? now : 0;
@@ -65,7 +69,7 @@ static hr_status_t poll_cancel(hlorun_client_t *client, bool often) {
   return exec_wait_cancel(&client->comm, now - client->steps_seen_s);
 }
 
-/* HLORUN_WATCHDOG, of processes with peers. */
+/* Seconds of a wait that is warned of, from HLORUN_WATCHDOG; 0 for a process without peers. */
 static double choose_stall_s(const tp_endpoint_t *endpoint) {
   const char *text = getenv("HLORUN_WATCHDOG");
   char *end;
@@ -85,7 +89,7 @@ static hr_status_t open_endpoint(hlorun_world_t world, tp_endpoint_t **out_endpo
   return tp_single_open(out_endpoint);
 }
 
-/* The ring of trace events, whose first span counts whole executions. */
+/* The ring of trace events; its first span counts whole executions. */
 static hr_status_t open_trace(hlorun_client_t *client) {
   if (!client->options.trace) return NULL;
   HR_TRY(hr_trace_create(client->options.trace_events ? client->options.trace_events : TRACE_EVENTS,
@@ -96,7 +100,7 @@ static hr_status_t open_trace(hlorun_client_t *client) {
 static const topo_bind_t binds[] = {TOPO_BIND_CORE, TOPO_BIND_NUMA, TOPO_BIND_NONE};
 
 /* Takes the endpoint over if it succeeds. The trace must exist before the pool and the groups,
- * which note times only with one. */
+ * which note times only if there is one. */
 static hr_status_t create_client(const hlorun_client_options_t *options, tp_endpoint_t *endpoint,
                                  hlorun_client_t **out_client) {
   void *memory;
@@ -149,7 +153,7 @@ static hr_status_t option_error(const char *name, long long found, long long min
                   maximum);
 }
 
-/* Ranges of all numbers, so that nothing below has to check them again. */
+/* Checks all numbers, so that nothing below has to check them again. */
 static hr_status_t check_options(const hlorun_client_options_t *options) {
   const struct {
     const char *name;
@@ -189,7 +193,8 @@ hlorun_status_t hlorun_client_create(const hlorun_client_options_t *options,
   return st;
 }
 
-/* *out_value NULL: no memory is shared with peers, and the buffer stays where it is. */
+/* A copy in memory that peers reach; *out_value NULL: no memory is shared, and the buffer stays
+ * where it is. */
 static hr_status_t share_array(hlorun_client_t *client, hlo_value_t *value,
                                hlo_value_t **out_value) {
   hr_buffer_t *bytes = NULL;
@@ -202,8 +207,8 @@ static hr_status_t share_array(hlorun_client_t *client, hlo_value_t *value,
   return st;
 }
 
-/* Moves a buffer to memory that peers of the machine reach, so that collectives read it without
- * a copy. Nothing is done where it already lies there, or where there is none. */
+/* Moves a buffer to memory that peers of the machine reach, so that collectives read it without a
+ * copy. Nothing is done where it lies there already, or where there is none. */
 hlorun_status_t hlorun_buffer_share(hlorun_client_t *client, hlorun_buffer_t **buffer) {
   hlo_value_t *shared;
   API_NOT_NULL(client);
@@ -246,7 +251,8 @@ void api_client_retain(hlorun_client_t *client) {
   __atomic_fetch_add(&client->references, 1, __ATOMIC_RELAXED);
 }
 
-/* The last reference closes the endpoint; a nonzero exit code tells peers that this rank failed. */
+/* The last reference closes the endpoint; an exit code other than 0 tells peers that this rank
+ * failed. */
 void hlorun_client_release(hlorun_client_t *client, int exit_code) {
   if (!client || __atomic_fetch_sub(&client->references, 1, __ATOMIC_ACQ_REL) != 1) return;
   worker_pool_deinit(&client->pool);
@@ -266,6 +272,7 @@ int hlorun_client_world_size(const hlorun_client_t *client) {
   return client ? client->endpoint->world_size : 0;
 }
 
+/* The first reason stays; programs see it at their next poll. Thread: any. */
 void hlorun_client_cancel(hlorun_client_t *client, const char *reason) {
   if (!client) return;
   pthread_mutex_lock(&client->mutex);
@@ -277,6 +284,7 @@ void hlorun_client_cancel(hlorun_client_t *client, const char *reason) {
   pthread_mutex_unlock(&client->mutex);
 }
 
+/* With peers there is no way back: they have seen transfers that were never completed. */
 hlorun_status_t hlorun_client_resume(hlorun_client_t *client) {
   API_NOT_NULL(client);
   if (client->endpoint->world_size > 1)
@@ -291,7 +299,8 @@ hlorun_status_t hlorun_client_resume(hlorun_client_t *client) {
   return NULL;
 }
 
-/* Prints what this rank does or waits for, and asks all ranks for the same. */
+/* Prints what this rank does or waits for, and asks all ranks for the same. Not safe in a signal
+ * handler. */
 void hlorun_client_print_state(hlorun_client_t *client) {
   char text[512];
   if (!client) return;
@@ -300,8 +309,7 @@ void hlorun_client_print_state(hlorun_client_t *client) {
   exec_wait_query(&client->comm);
 }
 
-/* Tickets give the order in which callers use the endpoint; peers must take theirs in the same
- * order. */
+/* Tickets are numbers in the order of the calls; peers must take theirs in the same order. */
 uint64_t api_client_take_ticket(hlorun_client_t *client) {
   pthread_mutex_lock(&client->mutex);
   uint64_t ticket = client->next_ticket++;

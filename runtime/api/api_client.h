@@ -26,7 +26,7 @@ struct hlorun_client {
   pthread_mutex_t mutex;
   pthread_cond_t ticket_released;
   uint64_t next_ticket, now_serving;
-  _Atomic(pthread_t) holder; /* of the lock, while depth is not 0 */
+  _Atomic(pthread_t) holder; /* thread that has the lock, while depth is not 0 */
   atomic_int depth;          /* how often the holder has it: a function of the caller, called by a
                                 program, may run another program */
   /* Watchdog of waits and loops: when the step counter last moved. */

@@ -1,6 +1,11 @@
 /* Executions: arguments are validated and flattened, the client's fair lock is taken, and the
- *             compiled engine, a specialization or the reference engine runs. Asynchronous
- *             executions take their ticket in the caller and run on a thread of their own. */
+ * compiled engine, a specialization or the reference engine runs.
+ *   hlorun_execute         check -> lock -> run -> end transfers -> unlock
+ *   hlorun_execute_start   check -> take a ticket -> thread: wait for it -> run -> unlock
+ *   hlorun_execution_wait  join the thread, move the results to the caller
+ * Tickets are taken in the caller's thread, so that executions reach the transport in the order of
+ * the calls. The compiled engine borrows its arguments; the others consume references. A donated
+ * argument is the program's from the call on, whether it succeeds or not. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +25,7 @@ struct hlorun_execution {
   hr_status_t status;
 };
 
-/* USAGE with the parameter's number, name and shape. */
+/* USAGE with the parameter's number, name and shape, and what was given. */
 static hr_status_t argument_error(const hlorun_program_t *program, int index,
                                   const hlo_value_t *arg) {
   char text[HLO_SHAPE_TEXT];
@@ -48,7 +53,8 @@ static hr_status_t check_arguments(const hlorun_program_t *program, hlorun_buffe
   return NULL;
 }
 
-/* One value per entry parameter out of the flattened arguments, whose references are taken over. */
+/* A value for each parameter of the entry out of the leaves, whose references are consumed, on
+ * errors too. */
 static hr_status_t assemble_parameters(const hlorun_program_t *program, hlorun_buffer_t **leaves,
                                        hlo_value_t **params) {
   const hlo_module_t *module = program->compiled.module;
@@ -66,14 +72,15 @@ static hr_status_t assemble_parameters(const hlorun_program_t *program, hlorun_b
   return st;
 }
 
-/* What the program started and did not wait for ends with it. */
+/* Ends transfers that the program started and did not wait for; failures are joined to `st`. */
 static hr_status_t end_transfers(hlorun_program_t *program, hr_status_t st) {
   st = exec_verify_end(program->verify, st);
   st = exec_channels_end(program->channels, st);
   return exec_verify_match(program->verify, st);
 }
 
-/* Runs on the compiled engine, with the lock held. Borrows arguments that are not donated. */
+/* With the lock held. Arguments that are not donated are borrowed. After a failure no result is
+ * left. */
 static hr_status_t run_compiled(hlorun_program_t *program, exec_compiled_t *fast,
                                 hlorun_buffer_t *const *args, const bool *donate,
                                 hlorun_buffer_t **results) {
@@ -87,7 +94,7 @@ static hr_status_t run_compiled(hlorun_program_t *program, exec_compiled_t *fast
   return st;
 }
 
-/* Runs on the reference engine, with the lock held. Consumes the references in `leaves`. */
+/* With the lock held. Consumes the references in `leaves`. */
 static hr_status_t run_reference(hlorun_program_t *program, hlorun_buffer_t **leaves,
                                  hlorun_buffer_t **results) {
   void *memory;
@@ -114,12 +121,13 @@ static hr_status_t run_reference(hlorun_program_t *program, hlorun_buffer_t **le
   return NULL;
 }
 
+/* A span of the trace for the whole execution. */
 static void note_execution(const hlorun_client_t *client, uint64_t begin_ns) {
   if (client->trace) hr_trace_add(client->trace, client->executions, begin_ns);
 }
 
-/* A program has one set of intermediate values: a function that it calls may run other programs,
- * but not itself. With the lock held. */
+/* With the lock held. A program has one set of intermediate values: a function that it calls may
+ * run other programs, but not itself. */
 static hr_status_t enter(hlorun_program_t *program) {
   if (program->is_running)
     return hr_error(HR_UNSUPPORTED, "program %.*s runs itself, in a function that it calls",
@@ -128,7 +136,8 @@ static hr_status_t enter(hlorun_program_t *program) {
   return NULL;
 }
 
-/* Runs with the lock held. Consumes the references in `leaves`. */
+/* With the lock held, after enter(). The engine is chosen by the sizes of the arguments if there
+ * are specializations. */
 static hr_status_t run_entered(hlorun_program_t *program, hlorun_buffer_t **leaves,
                                hlorun_buffer_t **results) {
   uint64_t begin_ns = hr_clock_ns();
@@ -142,6 +151,7 @@ static hr_status_t run_entered(hlorun_program_t *program, hlorun_buffer_t **leav
   return st;
 }
 
+/* enter() and run_entered(); the references in `leaves` are consumed in any case. */
 static hr_status_t run_program(hlorun_program_t *program, hlorun_buffer_t **leaves,
                                hlorun_buffer_t **results) {
   hr_status_t st = enter(program);
@@ -150,7 +160,7 @@ static hr_status_t run_program(hlorun_program_t *program, hlorun_buffer_t **leav
   return st;
 }
 
-/* References of the arguments for one execution: moved where donated. */
+/* A list of references for one execution: the caller's where donated, else new ones. */
 static hr_status_t retain_arguments(hlorun_program_t *program, hlorun_buffer_t *const *args,
                                     const bool *donate, hlorun_buffer_t ***out_leaves) {
   HR_TRY(check_arguments(program, args));
@@ -169,8 +179,7 @@ static hr_status_t retain_arguments(hlorun_program_t *program, hlorun_buffer_t *
   return NULL;
 }
 
-/* Compiled programs borrow their arguments; specializations and the reference engine consume
- * references to them. */
+/* The compiled engine is called without a list of references, which keeps small programs fast. */
 hlorun_status_t hlorun_execute(hlorun_program_t *program, hlorun_buffer_t *const *args,
                                const bool *donate, hlorun_buffer_t **results) {
   hlorun_buffer_t **leaves;
@@ -211,8 +220,7 @@ static void *execution_thread(void *context) {
   return NULL;
 }
 
-/* If no thread can be started the ticket is served at once, else later callers would wait for
- * ever. */
+/* Without a thread the ticket is served at once, or later callers would wait for ever. */
 static hr_status_t start_thread(hlorun_execution_t *execution) {
   execution->ticket = api_client_take_ticket(execution->program->client);
   if (!pthread_create(&execution->thread, NULL, execution_thread, execution)) return NULL;
@@ -268,6 +276,7 @@ hlorun_status_t hlorun_execution_await(hlorun_execution_t *execution, hlorun_buf
   return st;
 }
 
+/* Waits for the thread: the execution's buffers are its own until then. */
 void hlorun_execution_release(hlorun_execution_t *execution) {
   if (!execution) return;
   if (!execution->joined) pthread_join(execution->thread, NULL);

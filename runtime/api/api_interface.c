@@ -1,11 +1,14 @@
-/* Interface of a loaded program: flattened parameters and results, shards, statistics. */
+/* Interface of a loaded program: flattened parameters and results with their names and shapes, the
+ * part of a global array that a rank holds, and figures of the compilation. Tuples are flattened
+ * to their leaves, in order; indices out of range give NULL, 0 or false. Thread: any, as nothing
+ * here changes after loading. */
 #include <string.h>
 
 #include "api_program.h"
 #include "ir/print.h"
 #include "ir/shard.h"
 
-/* A shape as HLO text in the arena. */
+/* A shape as HLO text without layout, in the arena. */
 static hr_status_t shape_string(hr_arena_t *arena, const hlo_shape_t *shape,
                                 const char **out_string) {
   hr_strbuf_t text;
@@ -17,8 +20,7 @@ static hr_status_t shape_string(hr_arena_t *arena, const hlo_shape_t *shape,
   return st;
 }
 
-/* Flattens parameters and results into leaves: names (all leaves of a tuple have that of the
- * parameter), shapes as text. */
+/* All leaves of a tuple have the parameter's name. */
 hr_status_t api_program_describe(hlorun_program_t *program) {
   const hlo_module_t *module = program->compiled.module;
   hr_arena_t *arena = &program->compiled.plan->arena;
@@ -57,6 +59,7 @@ int hlorun_program_result_count(const hlorun_program_t *program) {
   return program ? program->result_count : 0;
 }
 
+/* Whether parameter `index` exists; false for NULL. */
 static bool has_param(const hlorun_program_t *program, int index) {
   return program && index >= 0 && index < program->param_count;
 }
@@ -73,8 +76,7 @@ const char *hlorun_program_result_shape(const hlorun_program_t *program, int ind
   return has_result(program, index) ? program->result_shapes[index] : NULL;
 }
 
-/* The sharding that a program of several partitions, which XLA has partitioned and printed, has on
- * its root. */
+/* The sharding on the root of a program that XLA has partitioned and printed; NULL: none. */
 static const hlo_sharding_t *sharding_of_root(const hlo_module_t *module, int index) {
   const hlo_extra_t *extra = module->entry->root->extra;
   const hlo_sharding_t *sharding = extra ? extra->sharding : NULL;
@@ -83,8 +85,8 @@ static const hlo_sharding_t *sharding_of_root(const hlo_module_t *module, int in
   return index < sharding->element_count ? sharding->elements[index] : NULL;
 }
 
-/* Leaf `index` of the parameters or results, and its sharding (NULL: not cut). Shardings of
- * programs without manual computations say how XLA has cut what is already local. */
+/* Leaf `index` of the parameters or results, and its sharding (NULL: not cut). In programs of one
+ * partition without manual computations shardings say how XLA has cut what is local already. */
 static const hlo_shape_t *find_leaf(const hlo_module_t *module, bool is_result, int index,
                                     const hlo_sharding_t **out_sharding) {
   bool is_manual = module->result_shardings != NULL, is_cut = module->num_partitions > 1;
@@ -119,6 +121,8 @@ bool hlorun_program_shard(const hlorun_program_t *program, bool is_result, int i
   return fits;
 }
 
+/* For programs that were partitioned here: sizes of the global array, and where the part of
+ * `process` begins. */
 bool hlorun_program_part(const hlorun_program_t *program, bool is_result, int index, int process,
                          int64_t *out_dims, int64_t *out_starts) {
   static const hlo_sharding_t whole = {.kind = HLO_TILE_KIND_REPLICATED};
@@ -139,7 +143,7 @@ bool hlorun_program_part(const hlorun_program_t *program, bool is_result, int in
   return fits;
 }
 
-/* Steps by the engine that computes them; loops and views are none. */
+/* Steps by what computes them; loops, branches and views are not counted. */
 static void count_steps(const flat_plan_t *flat, hlorun_program_figures_t *figures) {
   for (int s = 0; s < flat->step_count; s++) switch (flat->steps[s].kind) {
       case FLAT_NATIVE:
@@ -159,6 +163,7 @@ static void count_steps(const flat_plan_t *flat, hlorun_program_figures_t *figur
     }
 }
 
+/* What the code generator made or found in its cache. */
 static void count_code(const jit_t *jit, hlorun_program_figures_t *figures) {
   jit_counts_t counts = jit_counts(jit);
   figures->code_kernels = (uint64_t)counts.kernels;
@@ -194,6 +199,8 @@ static void count_cuts(const hlorun_program_t *program, hlorun_program_figures_t
     }
 }
 
+/* Times are sums over the program and its specializations, sizes those of the last one that was
+ * made. */
 void hlorun_program_get_figures(const hlorun_program_t *program,
                                 hlorun_program_figures_t *out_figures) {
   if (!out_figures) return;

@@ -1,7 +1,9 @@
 /* Loading: compile, describe the interface, agree with peers (plan_consensus or, for mpmd,
- *          group_consensus and a joint proof), connect channels, feeds, verification and probes,
- *          and create the machine. Release is in reverse order and accepts a program that failed
- *          half-way. */
+ * group_consensus and a joint proof), connect channels, feeds, verification and probes, and create
+ * the machine.
+ *   bytes -> compile_traced -> api_program_describe -> connect_peers -> equip -> program
+ * Release is in reverse order and accepts a program that failed half-way. Programs that are loaded
+ * for all clients of a local world share what the first rank has compiled (share_compiled). */
 #include "api_program.h"
 
 #include <stdlib.h>
@@ -28,6 +30,8 @@ static hr_status_t agree_with_peers(hlorun_program_t *program) {
   return plan_consensus(&program->client->comm, lines, count);
 }
 
+/* Collective in a world of several processes: all of them load the same program, or their parts of
+ * it. */
 static hr_status_t connect_peers(hlorun_program_t *program, bool mpmd, bool unproved) {
   hlorun_client_t *client = program->client;
   exec_channels_options_t options = {
@@ -43,9 +47,11 @@ static hr_status_t connect_peers(hlorun_program_t *program, bool mpmd, bool unpr
   return st;
 }
 
-/* Signature of exec_machine_options_t.attach_comm. */
+/* Signature of exec_machine_options_t.attach_comm; verification comes last, as it wraps what is
+ * there. */
 static hr_status_t attach_peers(op_env_t *env, void *context) {
   hlorun_program_t *program = context;
+  tp_flip_begin();
   exec_channels_attach(env, program->channels);
   exec_feeds_attach(env, program->feeds);
   HR_TRY(exec_comm_attach(env, &program->client->comm));
@@ -53,6 +59,7 @@ static hr_status_t attach_peers(op_env_t *env, void *context) {
   return NULL;
 }
 
+/* The deadlock detector belongs to the client: programs take turns on its endpoint. */
 static hr_status_t make_verify(hlorun_program_t *program) {
   hlorun_client_t *client = program->client;
   if (!client->watch) HR_TRY(exec_watch_create(&client->comm, &client->watch));
@@ -60,15 +67,18 @@ static hr_status_t make_verify(hlorun_program_t *program) {
                                    .comm = &client->comm,
                                    .channels = program->channels,
                                    .watch = client->watch};
+  if (client->comm.groups) tp_groups_check_messages(client->comm.groups);
   return exec_verify_create(&options, &program->verify);
 }
 
-/* HLORUN_CHECK=1; "memory" is of base/fence.h. */
+/* HLORUN_CHECK=1: each result is compared with the reference engine. "memory" is another check
+ * (base/fence.h). */
 static bool is_checking(void) {
   const char *text = getenv("HLORUN_CHECK");
   return text && *text && strcmp(text, "0") != 0 && !hr_fence_is_on();
 }
 
+/* What both engines share with the client: rank, seed, cancellation, progress, trace. */
 static exec_machine_options_t machine_options(hlorun_program_t *program) {
   hlorun_client_t *client = program->client;
   return (exec_machine_options_t){.rank = client->endpoint->rank,
@@ -94,8 +104,8 @@ static hr_status_t create_compiled_machine(void *context, const compiled_program
   return exec_compiled_create(compiled->flat, &options, out_machine);
 }
 
-/* The compiled engine where there is a flat plan, else the reference engine; traced by step in
- * that case. */
+/* The compiled engine if there is a flat plan, else the reference engine, which is traced step by
+ * step. */
 static hr_status_t make_machine(hlorun_program_t *program) {
   exec_machine_options_t options = machine_options(program);
   options.trace_steps = true;
@@ -104,7 +114,8 @@ static hr_status_t make_machine(hlorun_program_t *program) {
   return exec_machine_create(program->compiled.plan, &options, &program->machine);
 }
 
-/* Specializations for dynamic sizes; not with verify_comm, which follows the program's own plan. */
+/* Compiled copies for the actual sizes of dynamic arguments; not with verify_comm, which follows
+ * the program's own plan. */
 static hr_status_t create_specializations(hlorun_program_t *program, const char *name,
                                           hr_buffer_t *bytes, const compiler_options_t *compiler) {
   specializations_options_t options = {.name = name,
@@ -122,7 +133,7 @@ static hr_status_t start_workers(void *pool, hr_workers_t **out_workers) {
   return worker_pool_start(pool, out_workers);
 }
 
-/* The stages follow each other without a gap. */
+/* Stages of loading as spans of the timeline, which follow each other without a gap. */
 static hr_status_t trace_loading(hr_trace_t *trace, const compiled_program_t *compiled,
                                  uint64_t begin_ns) {
   const char *const names[] = {"read", "passes", "plan", "code"};
@@ -135,7 +146,7 @@ static hr_status_t trace_loading(hr_trace_t *trace, const compiled_program_t *co
   return NULL;
 }
 
-/* What workers do meanwhile is making code. */
+/* Workers that are busy meanwhile are making code, and are shown as such. */
 static hr_status_t compile_traced(hlorun_program_t *program, const char *name, hr_buffer_t *bytes,
                                   const compiler_options_t *compiler) {
   hr_trace_t *trace = program->client->trace;
@@ -163,6 +174,7 @@ static hr_status_t open_probe_files(hlorun_program_t *program,
                                &program->probe_files);
 }
 
+/* What the compiler must know of client and world. */
 static compiler_options_t compiler_options(const hlorun_program_t *program,
                                            const hlorun_program_options_t *options) {
   return (compiler_options_t){
@@ -178,12 +190,15 @@ static compiler_options_t compiler_options(const hlorun_program_t *program,
       .probe = find_probe(options),
       .mesh = options->mesh,
       .sharding = options->sharding,
+      .carried = options->carried,
+      .carried_count = options->carried_count,
       .workers_context = &program->client->pool,
       .may_open_early =
           program->client->options.threads != 1 && program->client->endpoint->world_size == 1};
 }
 
-/* Everything that a program has of its own, after compilation. */
+/* What a program has of its own after compilation: verification, feeds, probes, specializations,
+ * machine. */
 static hr_status_t equip(hlorun_program_t *program, const char *name, hr_buffer_t *bytes,
                          const hlorun_program_options_t *options) {
   compiler_options_t compiler = compiler_options(program, options);
@@ -198,6 +213,7 @@ static hr_status_t equip(hlorun_program_t *program, const char *name, hr_buffer_
   return make_machine(program);
 }
 
+/* The stages in order; the caller releases the program if one fails. */
 static hr_status_t load_into(hlorun_program_t *program, const char *name, hr_buffer_t *bytes,
                              const hlorun_program_options_t *options) {
   compiler_options_t compiler = compiler_options(program, options);
@@ -236,7 +252,7 @@ static hr_status_t load_program(hlorun_client_t *client, const char *name, hr_bu
   return st;
 }
 
-/* Takes over what the first rank's program has compiled. Its schedule is that of all ranks. */
+/* Takes over what the first rank's program has compiled; its schedule is that of all ranks. */
 static hr_status_t share_compiled(hlorun_program_t *program, hlorun_program_t *owner) {
   program->owner = owner;
   __atomic_fetch_add(&owner->references, 1, __ATOMIC_RELAXED);
@@ -250,6 +266,7 @@ static hr_status_t share_compiled(hlorun_program_t *program, hlorun_program_t *o
   return NULL;
 }
 
+/* A local world needs no consensus: all ranks have the same bytes. */
 static hr_status_t load_for_rank(hlorun_client_t *client, const char *name, hr_buffer_t *bytes,
                                  const hlorun_program_options_t *options, hlorun_program_t *owner,
                                  hlorun_program_t **out_program) {
@@ -274,6 +291,7 @@ static hr_status_t load_for_rank(hlorun_client_t *client, const char *name, hr_b
   return st;
 }
 
+/* The clients must be all ranks of one local world, in order. */
 static hr_status_t check_local(hlorun_client_t *const *clients, int count,
                                const hlorun_program_options_t *options) {
   HR_TRY(check_options(options));

@@ -1,9 +1,11 @@
-/* The timeline and the table of kernels of a client that traces. */
+/* The timeline and the table of kernels of a client that traces. Both take the client's lock,
+ * since the ring of events is written by executions. hlorun_client_trace is collective: all ranks
+ * call it, and their clocks are compared. Texts are the caller's, for free(). */
 #include "api_check.h"
 #include "api_client.h"
 #include "observe/trace_merge.h"
 
-/* The caller's free() takes it. */
+/* Gives the text to the caller, whose free() takes it; an empty one is NULL. */
 static hr_status_t return_text(hr_status_t st, hr_strbuf_t *text, char **out_text) {
   if (!st) st = hr_strbuf_finish(text);
   if (!st && text->size)
@@ -13,6 +15,7 @@ static hr_status_t return_text(hr_status_t st, hr_strbuf_t *text, char **out_tex
   return st;
 }
 
+/* USAGE unless the client was created with `trace`. */
 static hr_status_t check_traces(const hlorun_client_t *client) {
   return client->trace ? NULL
                        : hr_error(HR_USAGE, "the client does not trace: set its option `trace`");
@@ -32,6 +35,7 @@ hlorun_status_t hlorun_client_trace(hlorun_client_t *client, char **out_json) {
   return return_text(st, &text, out_json);
 }
 
+/* This rank's events only, without its peers. */
 hlorun_status_t hlorun_client_trace_alone(hlorun_client_t *client, char **out_json) {
   hr_strbuf_t text;
   API_NOT_NULL(client);
@@ -52,6 +56,7 @@ uint64_t hlorun_client_trace_dropped(const hlorun_client_t *client) {
 typedef hr_status_t explain_fn(hr_strbuf_t *text, const hr_trace_t *trace,
                                const machine_peak_t *peak);
 
+/* Measures the machine's peaks first, with which the kernels' times are compared. */
 static hr_status_t explain_as(hlorun_client_t *client, explain_fn *explain, char **out_text) {
   hr_strbuf_t text;
   hr_workers_t *workers = NULL;

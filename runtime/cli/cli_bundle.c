@@ -39,6 +39,17 @@ static hr_status_t find_meta(hr_arena_t *arena, const char *folder, const char *
   return st;
 }
 
+/* A SavedModel of TensorFlow is its file; *out_path is NULL if the folder is none. */
+static hr_status_t find_saved_model(hr_arena_t *arena, const char *folder, const char **out_path) {
+  static const char *const names[] = {"saved_model.pb", "saved_model.pbtxt"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    HR_TRY(hr_arena_printf(arena, out_path, "%s/%s", folder, names[i]));
+    if (is_file(*out_path)) return NULL;
+  }
+  *out_path = NULL;
+  return NULL;
+}
+
 /* Bytecode is smaller and has no printed constants: it comes first. */
 hr_status_t cli_bundle_program(hr_arena_t *arena, const char *path, const char **out_path) {
   static const char *const endings[] = {".bytecode", ".mlirbc", ".mlir"};
@@ -46,6 +57,8 @@ hr_status_t cli_bundle_program(hr_arena_t *arena, const char *path, const char *
   const char *meta;
   *out_path = NULL;
   if (stat(path, &info) || !S_ISDIR(info.st_mode)) return NULL;
+  HR_TRY(find_saved_model(arena, path, out_path));
+  if (*out_path) return NULL;
   HR_TRY(find_meta(arena, path, &meta));
   for (size_t i = 0; meta && i < sizeof endings / sizeof *endings; i++) {
     HR_TRY(hr_arena_printf(arena, out_path, "%.*s%s", (int)(strlen(meta) - strlen(META)), meta,
@@ -142,7 +155,7 @@ static hr_status_t take_array(const char *path, const cli_signature_t *signature
                               hlo_value_t **slot) {
   npy_t npy;
   HR_TRY(npy_open(path, &npy));
-  hr_status_t st = cli_value_from_npy(path, &npy, &(cli_arg_t){signature, false, k}, slot);
+  hr_status_t st = cli_value_from_npy(path, &npy, &(cli_arg_t){signature, false, k, false}, slot);
   npy_deinit(&npy);
   return st;
 }

@@ -9,15 +9,15 @@
 typedef struct cli_carried {
   int out, in;
 } cli_carried_t;
+_Static_assert(sizeof(cli_carried_t) == sizeof(int[2]), "pairs of hlorun_program_options_t");
 
 typedef HR_VEC(cli_carried_t) cli_carry_t;
 
 /* Adds what "0:1,3-5:0-2" says. Errors: USAGE with the entry: no numbers, unequal ranges. */
 hr_status_t cli_carry_parse(const char *text, cli_carry_t *carry);
-/* All --carry options, checked against the program: numbers in range, equal shapes, no parameter
- * twice. */
-hr_status_t cli_carry_from_options(const hr_options_t *options, const cli_signature_t *signature,
-                                   cli_carry_t *carry);
+/* All --carry options. Errors: as cli_carry_parse. */
+hr_status_t cli_carry_from_options(const hr_options_t *options, cli_carry_t *carry);
+/* Errors: USAGE for numbers out of range, different shapes, a parameter twice. */
 hr_status_t cli_carry_check(const cli_carry_t *carry, const cli_signature_t *signature);
 
 #endif

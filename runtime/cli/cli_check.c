@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "check/check.h"
 #include "cli/cli.h"
+#include "cli/cli_sandbox.h"
 #include "cli/cli_agree.h"
 #include "cli/cli_bundle.h"
 #include "cli/cli_uses.h"
@@ -60,14 +61,25 @@ static void warn_of_function(void *context, hr_str_t function, hr_status_t statu
 }
 
 /* The program, and functions of its file that nothing calls. */
-static hr_status_t read_and_verify(loaded_t *program) {
+static hr_status_t read_and_verify_file(const char *path, hlo_module_t **out_module) {
   hr_buffer_t *bytes;
-  HR_TRY(hr_buffer_map_file(program->path, &bytes));
-  hr_status_t st = read_module(program->path, bytes, &program->module);
-  if (!st) st = hlo_verify(program->module);
+  HR_TRY(hr_buffer_map_file(path, &bytes));
+  hr_status_t st = read_module(path, bytes, out_module);
+  if (!st) st = hlo_verify(*out_module);
   const stablehlo_doubts_t doubts = {.report = warn_of_function};
-  if (!st) st = read_verify_functions(program->path, bytes, &doubts);
+  if (!st) st = read_verify_functions(path, bytes, &doubts);
   hr_buffer_release(bytes);
+  return st;
+}
+
+/* A folder stands for the program in it. */
+static hr_status_t read_and_verify(loaded_t *program) {
+  hr_arena_t arena;
+  const char *inner;
+  hr_arena_init(&arena);
+  hr_status_t st = cli_bundle_program(&arena, program->path, &inner);
+  if (!st) st = read_and_verify_file(inner ? inner : program->path, &program->module);
+  hr_arena_deinit(&arena);
   return st;
 }
 
@@ -307,12 +319,22 @@ static hr_status_t report(const check_result_t *result) {
   return st;
 }
 
+/* A global program is proved as what each process runs of it. */
+static hr_status_t partition(const hr_options_t *options, programs_t *programs) {
+  spmd_options_t spmd = {.device_count = (int64_t)hr_option_int(options, HR_OPTION_PROCESSES, 0),
+                         .mesh = hr_option_text(options, HR_OPTION_MESH),
+                         .sharding = hr_option_text(options, HR_OPTION_SHARDING)};
+  bool several = programs->count > 1 || hr_option_is_given(options, HR_OPTION_PROGRAM);
+  return several ? NULL : spmd_run(programs->data[0].module, &spmd);
+}
+
 static hr_status_t prove(hr_arena_t *arena, const hr_options_t *options, programs_t *programs) {
   check_options_t check = {.any_order = hr_option_is_given(options, HR_OPTION_ANY_ORDER)};
   check_program_t *list;
   check_result_t *result;
   uint64_t buffered = hr_option_int(options, HR_OPTION_BUFFERED, 0);
   check.buffered = buffered > UINT32_MAX ? UINT32_MAX : (uint32_t)buffered;
+  HR_TRY(partition(options, programs));
   HR_TRY(choose_grid(options, programs, &check));
   HR_TRY(HR_NEW_ARRAY(arena, programs->count, &list));
   for (size_t i = 0; i < programs->count; i++) {
@@ -357,27 +379,6 @@ static hr_status_t prove_each(hr_arena_t *arena, const hr_options_t *options,
   return first;
 }
 
-/* With --mesh and --sharding what is proved is the program of one of its processes. */
-static hr_status_t cut_by_options(const hr_options_t *options, const programs_t *programs) {
-  spmd_options_t spmd = {.device_count = (int64_t)hr_option_int(options, HR_OPTION_PROCESSES, 0),
-                         .mesh = hr_option_text(options, HR_OPTION_MESH),
-                         .sharding = hr_option_text(options, HR_OPTION_SHARDING)};
-  for (size_t i = 0; (spmd.mesh || spmd.sharding) && i < programs->count; i++)
-    if (!find_loaded(programs, i, programs->data[i].path))
-      HR_TRY(spmd_run(programs->data[i].module, &spmd));
-  return NULL;
-}
-
-/* Folders stand for the programs in them. */
-static hr_status_t find_files(hr_arena_t *arena, programs_t *programs) {
-  for (size_t i = 0; i < programs->count; i++) {
-    const char *program;
-    HR_TRY(cli_bundle_program(arena, programs->data[i].path, &program));
-    if (program) programs->data[i].path = program;
-  }
-  return NULL;
-}
-
 hr_status_t cli_check(const cli_arguments_t *arguments) {
   const hr_options_t *options = &arguments->options;
   programs_t programs = {0};
@@ -385,13 +386,12 @@ hr_status_t cli_check(const cli_arguments_t *arguments) {
   hr_arena_t arena;
   hr_arena_init(&arena);
   hr_mem_any_machine(true); /* nothing runs here */
-  hr_status_t st = list_programs(options, &programs);
-  if (!st) st = find_files(&arena, &programs);
+  hr_status_t st = cli_sandbox_enter(options);
+  if (!st) st = list_programs(options, &programs);
   if (!st && hr_option_text(options, HR_OPTION_GRAPH))
     st = graph_form(hr_option_text(options, HR_OPTION_GRAPH), &form);
   if (!st) st = load_all(&programs);
   if (!st) st = cli_uses_check_read(options, programs.data[0].path);
-  if (!st) st = cut_by_options(options, &programs);
   if (!st && are_separate(options, &programs))
     st = prove_each(&arena, options, &programs);
   else if (!st)

@@ -17,10 +17,14 @@
 #include "base/vec.h"
 #include "cli/cli_checkpoint.h"
 #include "cli/cli_manifest.h"
+#include "io/npy.h"
 #include "transport/core/event_loop.h"
 
 #define CLI_TORN "torn-"
 #define CLI_REPLACED "replaced-"
+/* Array in3.part beside in3, of global programs: s64[2,rank], the sizes of the whole and the starts
+ * of the part. */
+#define CLI_PART ".part"
 
 /* A checkpoint that counts for --keep once it is known to be whole. */
 typedef struct cli_retained {
@@ -60,6 +64,17 @@ hr_status_t cli_checkpoint_put_aside(const cli_checkpoint_t *checkpoint, const c
                                      const char *prefix, cli_name_t out_aside);
 /* The same to torn-, and says so. `why` is released; NULL: said before. */
 void cli_checkpoint_put_torn(const cli_checkpoint_t *checkpoint, const char *name, hr_status_t why);
+
+/* Reads carried global arrays that were cut in another way, or were whole: this process's parts of
+ * them, from the files of all partitions of the first replica. `values` by parameter: those carried
+ * are replaced. Cost: opens every file, copies what overlaps. Errors: USAGE for a checkpoint that
+ * does not say what its arrays are parts of; INVALID; NO_MEMORY. */
+hr_status_t cli_checkpoint_assemble(const cli_checkpoint_t *checkpoint, const char *step_path,
+                                    const cli_manifest_t *manifest, hr_arena_t *arena,
+                                    hlo_value_t **values);
+/* Are the arrays of this file the parts that this process wants? */
+hr_status_t cli_checkpoint_has_parts(const cli_checkpoint_t *checkpoint, const npz_t *npz,
+                                     bool *out_has);
 
 /* On a worker thread: this process's part; on rank 0 all of it. */
 hr_status_t cli_checkpoint_write(cli_checkpoint_t *checkpoint);

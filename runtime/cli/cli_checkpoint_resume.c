@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "cli/cli_agree.h"
 #include "cli/cli_checkpoint_parts.h"
+#include "cli/cli_part.h"
 
 typedef struct candidate {
   uint64_t step, began;
@@ -103,24 +104,38 @@ static hr_status_t list_candidates(resume_t *resume) {
 
 /* --- which of them is whole --- */
 
-/* The rank of the old grid whose values this process takes. */
+static bool replicas_agree(const cli_manifest_t *manifest) {
+  int partitions = manifest->num_partitions;
+  for (int r = partitions; r < manifest->num_replicas * partitions; r++)
+    if (manifest->sums[r].values_hash != manifest->sums[r % partitions].values_hash) return false;
+  return true;
+}
+
+/* May what the partitions have be put together? A single process has whole arrays. */
+static bool takes_any_parts(const cli_checkpoint_t *checkpoint) {
+  cli_part_t part;
+  if (checkpoint->num_partitions == 1) return true;
+  cli_arg_t slot = {checkpoint->from.signature, false, checkpoint->from.carry->data[0].in, false};
+  cli_part_of(&slot, checkpoint->rank, &part);
+  return part.is_cut;
+}
+
+/* The rank of the old grid whose values this process takes; with another number of partitions, the
+ * first of its replica. */
 static hr_status_t find_old_rank(const cli_checkpoint_t *checkpoint, const cli_manifest_t *manifest,
                                  int *out_rank) {
   int partitions = checkpoint->num_partitions, replica = checkpoint->rank / partitions;
-  int partition = checkpoint->rank % partitions;
-  if (manifest->num_partitions != partitions)
+  bool other_mesh = manifest->num_partitions != partitions;
+  if (other_mesh && !takes_any_parts(checkpoint))
     return hr_error(HR_USAGE, "the checkpoint is of %d partitions, the program has %d",
                     manifest->num_partitions, partitions);
-  bool same = true;
-  for (int r = 1; r < manifest->num_replicas; r++)
-    same = same && manifest->sums[r * partitions + partition].values_hash ==
-                       manifest->sums[partition].values_hash;
-  if (manifest->num_replicas != checkpoint->num_replicas && !same)
+  if (manifest->num_replicas != checkpoint->num_replicas && !replicas_agree(manifest))
     return hr_error(
         HR_USAGE,
         "the replicas of the checkpoint hold different values: go on with %d of them, not %d",
         manifest->num_replicas, checkpoint->num_replicas);
-  *out_rank = replica % manifest->num_replicas * partitions + partition;
+  *out_rank = replica % manifest->num_replicas * manifest->num_partitions;
+  if (!other_mesh) *out_rank += checkpoint->rank % partitions;
   return NULL;
 }
 
@@ -206,7 +221,7 @@ static hr_status_t read_value(const cli_checkpoint_t *checkpoint, const npz_t *n
   char name[32];
   npy_t npy;
   hlo_value_t *value;
-  cli_arg_t slot = {checkpoint->from.signature, false, param};
+  cli_arg_t slot = {checkpoint->from.signature, false, param, true};
   snprintf(name, sizeof name, "in%d", param);
   HR_TRY(find_array(npz, path, name, &npy));
   hr_status_t st = cli_value_from_npy(name, &npy, &slot, &value);
@@ -232,7 +247,10 @@ static hr_status_t read_state(const cli_checkpoint_t *checkpoint, const npz_t *n
 }
 
 static bool is_carried(const cli_checkpoint_t *checkpoint, hr_str_t name) {
+  const size_t ending = sizeof CLI_PART - 1;
   char carried[32];
+  if (name.size > ending && !memcmp(name.data + name.size - ending, CLI_PART, ending))
+    name.size -= ending;
   for (size_t i = 0; i < checkpoint->from.carry->count; i++) {
     snprintf(carried, sizeof carried, "in%d", checkpoint->from.carry->data[i].in);
     if (hr_str_is(name, carried)) return true;
@@ -250,19 +268,32 @@ static void warn_of_unused(const cli_checkpoint_t *checkpoint, const npz_t *npz,
   }
 }
 
+/* From its own file where the mesh is the same. */
+static hr_status_t read_carried(const resume_t *resume, const npz_t *npz, const char *step_path,
+                                const char *path, hlo_value_t **values) {
+  const cli_checkpoint_t *checkpoint = resume->checkpoint;
+  bool same_mesh = resume->manifest.num_partitions == checkpoint->num_partitions;
+  if (same_mesh) HR_TRY(cli_checkpoint_has_parts(checkpoint, npz, &same_mesh));
+  if (!same_mesh)
+    return cli_checkpoint_assemble(checkpoint, step_path, &resume->manifest, resume->arena, values);
+  for (size_t i = 0; i < checkpoint->from.carry->count; i++)
+    HR_TRY(read_value(checkpoint, npz, path, checkpoint->from.carry->data[i].in, values));
+  return NULL;
+}
+
 static hr_status_t read_values(resume_t *resume, hlo_value_t **values) {
   const cli_checkpoint_t *checkpoint = resume->checkpoint;
   char step[CLI_STEP_NAME], file[CLI_STEP_NAME];
-  const char *path;
+  const char *folder, *path;
   npz_t npz;
   int rank;
   HR_TRY(find_old_rank(checkpoint, &resume->manifest, &rank));
   cli_step_name(step, resume->manifest.step);
   cli_rank_file(file, rank);
-  HR_TRY(hr_arena_printf(resume->arena, &path, "%s/%s/%s", checkpoint->folder.path, step, file));
+  HR_TRY(hr_arena_printf(resume->arena, &folder, "%s/%s", checkpoint->folder.path, step));
+  HR_TRY(hr_arena_printf(resume->arena, &path, "%s/%s", folder, file));
   hr_status_t st = npz_open_bytes(path, resume->bytes, &npz);
-  for (size_t i = 0; i < checkpoint->from.carry->count && !st; i++)
-    st = read_value(checkpoint, &npz, path, checkpoint->from.carry->data[i].in, values);
+  if (!st) st = read_carried(resume, &npz, folder, path, values);
   if (!st) st = read_state(checkpoint, &npz, path);
   if (!st) warn_of_unused(checkpoint, &npz, path);
   npz_deinit(&npz);

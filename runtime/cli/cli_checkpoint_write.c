@@ -6,10 +6,27 @@
 
 #include "base/map.h"
 #include "cli/cli_checkpoint_parts.h"
+#include "cli/cli_part.h"
 
 #define PATIENCE_S 120 /* seconds until the files of other processes must appear */
 
 /* --- a worker writes this process's part --- */
+
+/* Of a global array: its sizes and where this process's part begins, so that it can be put together
+ * on another mesh. */
+static hr_status_t add_part(const cli_checkpoint_t *checkpoint, zip_writer_t *writer, int param) {
+  char name[40];
+  int64_t numbers[2 * HLO_MAX_RANK];
+  cli_part_t part;
+  cli_part_of(&(cli_arg_t){checkpoint->from.signature, false, param, false}, checkpoint->rank,
+              &part);
+  if (!part.is_cut) return NULL;
+  size_t bytes = (size_t)part.rank * sizeof *numbers;
+  memcpy(numbers, part.whole, bytes);
+  memcpy(numbers + part.rank, part.starts, bytes);
+  snprintf(name, sizeof name, "in%d" CLI_PART, param);
+  return npz_add(writer, name, HR_S64, 2, (int64_t[]){2, part.rank}, numbers, 2 * bytes);
+}
 
 static hr_status_t add_arrays(const cli_checkpoint_t *checkpoint, zip_writer_t *writer,
                               uint64_t *out_hash) {
@@ -21,6 +38,7 @@ static hr_status_t add_arrays(const cli_checkpoint_t *checkpoint, zip_writer_t *
     *out_hash = hr_hash_bytes(value->data, hlo_value_bytes(value), *out_hash + 1);
     HR_TRY(npz_add(writer, name, value->dtype, value->rank, value->dims, value->data,
                    hlo_value_bytes(value)));
+    HR_TRY(add_part(checkpoint, writer, checkpoint->from.carry->data[i].in));
   }
   const hlo_value_t *state = checkpoint->state;
   return npz_add(writer, "state", state->dtype, state->rank, state->dims, state->data,

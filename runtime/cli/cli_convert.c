@@ -8,10 +8,10 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "cli/cli.h"
-#include "cli/cli_agree.h"
 #include "cli/cli_bundle.h"
 #include "cli/cli_endings.h"
 #include "cli/cli_python.h"
+#include "cli/cli_sandbox.h"
 #include "cli/cli_uses.h"
 #include "ir/print.h"
 #include "mlir/bytecode/bytecode.h"
@@ -225,13 +225,12 @@ static hr_status_t check_form(const hr_options_t *options, form_t form) {
 static hr_status_t convert_file(const hr_options_t *options, form_t form, const char *path) {
   hr_arena_t arena;
   hr_buffer_t *bytes = NULL;
-  const char *program;
+  const char *inner;
   hr_arena_init(&arena);
-  hr_status_t st = cli_bundle_program(&arena, path, &program);
-  if (!st && program) path = program;
+  hr_status_t st = cli_bundle_program(&arena, path, &inner);
+  if (!st && inner) path = inner;
   if (!st) st = hr_buffer_map_file(path, &bytes);
-  /* A position in a status is quoted when it is printed, while the path is there. */
-  if (!st) st = cli_report_now(convert_bytes(options, form, path, bytes));
+  if (!st) st = convert_bytes(options, form, path, bytes);
   hr_buffer_release(bytes);
   hr_arena_deinit(&arena);
   return st;
@@ -247,5 +246,6 @@ hr_status_t cli_convert(const cli_arguments_t *arguments) {
   form_t form;
   HR_TRY(target_form(options, &form));
   HR_TRY(check_form(options, form));
+  HR_TRY(cli_sandbox_enter(options));
   return convert_file(options, form, options->operands.data[0]);
 }

@@ -17,6 +17,7 @@
 static char path[PATH_MAX]; /* of the file that this process made */
 static int file = -1;
 static bool unlinks;
+static int kept = -1; /* the launcher's file, opened beforehand; -1: not */
 
 void cli_exit_code_open(bool has_name) {
   const char *folder = getenv("TMPDIR");
@@ -31,14 +32,21 @@ void cli_exit_code_open(bool has_name) {
   if (file >= 0) setenv(VARIABLE, path, 1);
 }
 
-void cli_exit_code_report(int exit_code) {
+/* -1: there is none, as on another host. */
+static int open_launchers_file(void) {
   const char *where = getenv(VARIABLE);
+  return where ? open(where, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
+}
+
+void cli_exit_code_keep(void) { kept = open_launchers_file(); }
+
+void cli_exit_code_report(int exit_code) {
   char digit = (char)('0' + exit_code);
-  if (!where || exit_code < 1 || exit_code > MOST_CODE) return;
-  int fd = open(where, O_WRONLY | O_APPEND | O_CLOEXEC); /* not there on another host */
+  if (exit_code < 1 || exit_code > MOST_CODE) return;
+  int fd = kept >= 0 ? kept : open_launchers_file();
   if (fd < 0) return;
-  if (write(fd, &digit, 1) != 1) fprintf(stderr, "hlorun: cannot write %s\n", where);
-  close(fd);
+  if (write(fd, &digit, 1) != 1) fprintf(stderr, "hlorun: cannot report the exit code\n");
+  if (fd != kept) close(fd);
 }
 
 int cli_exit_code_read(void) {

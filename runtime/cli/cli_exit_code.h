@@ -10,6 +10,9 @@
  * goes on as mpirun says. `has_name`: processes on this machine may not be children of this one,
  * who can do without. */
 void cli_exit_code_open(bool has_name);
+/* In a process that runs the program: opens the file that the launcher made, for a report after
+ * files can no longer be opened. */
+void cli_exit_code_keep(void);
 /* By a process that is about to end with a failure of its own. Does nothing if -n did not start it.
  */
 void cli_exit_code_report(int exit_code);

@@ -6,21 +6,23 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "cli/cli_part.h"
 #include "cli/cli_random.h"
 #include "cli/cli_tf.h"
 #include "transport/core/event_loop.h"
 
 typedef struct fed_param {
   int param;
-  const char *label; /* text of the option, for messages */
-  const hlo_shape_t *shape;
-  hlo_value_t *set; /* whole data set, mapped from the file if possible */
+  const char *label;        /* text of the option, for messages */
+  const hlo_shape_t *shape; /* as fed: of global programs the whole array */
+  cli_part_t part;          /* what this process has of it */
+  hlo_value_t *set;         /* whole data set, mapped from the file if possible */
 } fed_param_t;
 
 struct cli_feed {
   hr_arena_t arena;
   HR_VEC(fed_param_t) params;
-  int batch_dim, replica, num_replicas;
+  int batch_dim, rank, replica, num_replicas;
   int64_t examples, batch;
   int64_t global_batch; /* of --global-batch; 0: not given */
   bool shuffle;
@@ -68,7 +70,7 @@ static hr_status_t parse_feed(const char *text, const cli_signature_t *signature
                     signature->param_count);
   if (cli_feed_has(feed, (int)param))
     return hr_error(HR_USAGE, "--feed: parameter %ld is fed twice", param);
-  *fed = (fed_param_t){.param = (int)param, .label = text, .shape = signature->params[param]};
+  *fed = (fed_param_t){.param = (int)param, .label = text, .shape = signature->whole_params[param]};
   char shape[HLO_SHAPE_TEXT];
   if (!hlo_shape_is_array(fed->shape) || feed->batch_dim >= fed->shape->rank)
     return hr_error(HR_USAGE, "--feed: parameter %ld is %s: it has no dimension %d to feed along",
@@ -112,6 +114,7 @@ static hr_status_t add_param(cli_feed_t *feed, const char *text, const cli_signa
   if (!st) st = hlo_value_rows_from_npy(&npy, fed.shape->dtype, &fed.set);
   npy_deinit(&npy);
   HR_TRY(st);
+  cli_part_of(&(cli_arg_t){signature, false, fed.param, false}, feed->rank, &fed.part);
   HR_VEC_PUSH(&feed->params, fed);
   int64_t examples = fed.set->dims[feed->batch_dim], batch;
   HR_TRY(find_batch(feed, &fed, &batch));
@@ -139,8 +142,8 @@ static hr_status_t fill_feed(cli_feed_t *feed, const hr_options_t *options,
   return HR_NEW_ARRAY(&feed->arena, feed->examples, &feed->order);
 }
 
-hr_status_t cli_feed_create(const hr_options_t *options, const cli_signature_t *signature,
-                            int replica, int num_replicas, cli_feed_t **out_feed) {
+hr_status_t cli_feed_create(const hr_options_t *options, const cli_signature_t *signature, int rank,
+                            int num_replicas, int num_partitions, cli_feed_t **out_feed) {
   *out_feed = NULL;
   if (!cli_tf_has_data_feed(options)) return NULL;
   void *memory;
@@ -149,7 +152,8 @@ hr_status_t cli_feed_create(const hr_options_t *options, const cli_signature_t *
   hr_arena_init(&feed->arena);
   feed->batch_dim = (int)hr_option_int(options, HR_OPTION_BATCH_DIM, 0);
   feed->global_batch = (int64_t)hr_option_int(options, HR_OPTION_GLOBAL_BATCH, 0);
-  feed->replica = replica;
+  feed->rank = rank;
+  feed->replica = rank / num_partitions;
   feed->num_replicas = num_replicas;
   feed->shuffle = !hr_option_is_given(options, HR_OPTION_NO_SHUFFLE);
   feed->seed = hr_option_int(options, HR_OPTION_SEED, 0);
@@ -189,25 +193,24 @@ static void make_order(cli_feed_t *feed, uint64_t epoch) {
   feed->has_order = true;
 }
 
-/* Copies one row (the dimensions inside the batch dimension) per example and per index of the outer
- * dimensions. */
+/* Copies this process's box of each example that is in its part of the batch. */
 static hr_status_t gather(const cli_feed_t *feed, const fed_param_t *fed, const int64_t *chosen,
                           hlo_value_t **out_value) {
-  int64_t dims[HLO_MAX_RANK];
-  for (int d = 0; d < fed->shape->rank; d++)
-    dims[d] = d == feed->batch_dim ? feed->batch : fed->shape->dims[d];
-  HR_TRY(hlo_value_array(fed->shape->dtype, fed->shape->rank, dims, out_value));
-  size_t row = hr_dtype_bytes(fed->shape->dtype);
-  int64_t outer = 1;
-  for (int d = 0; d < fed->shape->rank; d++) {
-    if (d < feed->batch_dim) outer *= fed->shape->dims[d];
-    if (d > feed->batch_dim) row *= (size_t)fed->shape->dims[d];
+  int64_t sizes[HLO_MAX_RANK], to_at[HLO_MAX_RANK] = {0}, from_at[HLO_MAX_RANK] = {0};
+  int rank = fed->shape->rank, batch_dim = feed->batch_dim;
+  memcpy(sizes, fed->part.sizes, (size_t)rank * sizeof *sizes);
+  if (!fed->part.is_cut) sizes[batch_dim] = feed->batch;
+  HR_TRY(hlo_value_array(fed->shape->dtype, rank, sizes, out_value));
+  int64_t count = sizes[batch_dim], first = fed->part.starts[batch_dim];
+  memcpy(from_at, fed->part.starts, (size_t)rank * sizeof *from_at);
+  sizes[batch_dim] = 1;
+  for (int64_t b = 0; b < count; b++) {
+    to_at[batch_dim] = b;
+    from_at[batch_dim] = chosen[first + b];
+    cli_box_copy(rank, sizes, hr_dtype_bytes(fed->shape->dtype), (*out_value)->data,
+                 (cli_box_side_t){(*out_value)->dims, to_at}, fed->set->data,
+                 (cli_box_side_t){fed->set->dims, from_at});
   }
-  char *to = (*out_value)->data;
-  const char *from = fed->set->data;
-  for (int64_t o = 0; o < outer; o++)
-    for (int64_t b = 0; b < feed->batch; b++, to += row)
-      memcpy(to, from + (size_t)(o * feed->examples + chosen[b]) * row, row);
   return NULL;
 }
 

@@ -1,11 +1,12 @@
 /* --feed: parameters that stream from data sets. The set has the parameter's shape but for the
  * batch dimension, along which its N examples lie. A step takes `batch` examples for each replica:
  * replica r of step s gets examples (s * replicas + r) * batch ... of the epoch's order, so the
- * replicas' parts are disjoint and partitions of a replica see the same. The order is a shuffle by
- * (seed, epoch), the same for all fed parameters, so that images keep their labels; the last
- * examples that fill no whole step are left out of the epoch. The files are mapped: a step copies
- * the rows that it needs and nothing else. The next step's rows are gathered while the program
- * runs. */
+ * replicas' parts are disjoint and partitions of a replica see the same; of a program that was
+ * partitioned from a global one, each process gets its part of the whole batch. The order is a
+ * shuffle by (seed, epoch), the same for all fed parameters, so that images keep their labels; the
+ * last examples that fill no whole step are left out of the epoch. The files are mapped: a step
+ * copies the rows that it needs and nothing else. The next step's rows are gathered while the
+ * program runs. */
 #ifndef CLI_FEED_H
 #define CLI_FEED_H
 
@@ -18,8 +19,8 @@ typedef struct cli_feed cli_feed_t;
  * size is a bound. *out_feed is NULL if nothing is fed. Errors: USAGE for unequal example counts,
  * too few examples, shapes that differ.
  */
-hr_status_t cli_feed_create(const hr_options_t *options, const cli_signature_t *signature,
-                            int replica, int num_replicas, cli_feed_t **out_feed);
+hr_status_t cli_feed_create(const hr_options_t *options, const cli_signature_t *signature, int rank,
+                            int num_replicas, int num_partitions, cli_feed_t **out_feed);
 void cli_feed_destroy(cli_feed_t *feed);              /* accepts NULL */
 bool cli_feed_has(const cli_feed_t *feed, int param); /* accepts NULL */
 uint64_t cli_feed_steps_per_epoch(const cli_feed_t *feed);

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "cli/cli_part.h"
 #include "cli/cli_random.h"
 #include "ir/shape.h"
 
@@ -32,49 +33,24 @@ static bool is_first_holder(const gatherer_t *gatherer, int k, int rank, int pro
   return true;
 }
 
-/* Copies rows of the last dimension. */
 static void place(hlo_value_t *whole, const int64_t *starts, const hlo_value_t *part) {
-  int64_t index[HLO_MAX_RANK] = {0}, each = (int64_t)hr_dtype_bytes(part->dtype);
-  int last = part->rank - 1;
-  int64_t row = part->rank ? part->dims[last] : 1;
-  const char *from = part->data;
-  for (int64_t done = 0; done < part->count; done += row) {
-    int64_t offset = 0;
-    for (int d = 0; d < part->rank; d++) offset = offset * whole->dims[d] + starts[d] + index[d];
-    memcpy((char *)whole->data + offset * each, from + done * each, (size_t)(row * each));
-    for (int d = last - 1; d >= 0 && ++index[d] == part->dims[d]; d--) index[d] = 0;
-  }
-}
-
-/* The other way round. */
-static void cut(hlo_value_t *part, const int64_t *starts, const hlo_value_t *whole) {
-  int64_t index[HLO_MAX_RANK] = {0}, each = (int64_t)hr_dtype_bytes(part->dtype);
-  int last = part->rank - 1;
-  int64_t row = part->rank ? part->dims[last] : 1;
-  char *to = part->data;
-  for (int64_t done = 0; done < part->count; done += row) {
-    int64_t offset = 0;
-    for (int d = 0; d < part->rank; d++) offset = offset * whole->dims[d] + starts[d] + index[d];
-    memcpy(to + done * each, (const char *)whole->data + offset * each, (size_t)(row * each));
-    for (int d = last - 1; d >= 0 && ++index[d] == part->dims[d]; d--) index[d] = 0;
-  }
+  static const int64_t zeros[HLO_MAX_RANK];
+  cli_box_copy(part->rank, part->dims, hr_dtype_bytes(part->dtype), whole->data,
+               (cli_box_side_t){whole->dims, starts}, part->data,
+               (cli_box_side_t){part->dims, zeros});
 }
 
 hr_status_t cli_global_random(const cli_signature_t *signature, int k, int rank, uint64_t seed,
                               int64_t bound, hlo_value_t **out_value) {
-  int64_t dims[HLO_MAX_RANK], starts[HLO_MAX_RANK];
   const hlo_shape_t *local = signature->params[k];
-  if (!hlorun_program_part(signature->program, false, k, rank, dims, starts))
-    return cli_random_value(local, seed, k, bound, out_value);
+  cli_part_t cut;
+  cli_part_of(&(cli_arg_t){signature, false, k, false}, rank, &cut);
+  if (!cut.is_cut) return cli_random_value(local, seed, k, bound, out_value);
   hlo_shape_t shape = *local;
-  hlo_value_t *whole, *part;
-  shape.dims = dims;
+  hlo_value_t *whole;
+  shape.dims = cut.whole;
   HR_TRY(cli_random_value(&shape, seed, k, bound, &whole));
-  hr_status_t st = hlo_value_array(local->dtype, local->rank, local->dims, &part);
-  if (!st) {
-    cut(part, starts, whole);
-    *out_value = part;
-  }
+  hr_status_t st = cli_part_cut(&cut, whole, out_value);
   hlo_value_release(whole);
   return st;
 }

@@ -89,24 +89,23 @@ static bool is_read_once(const char *path) {
   return strcmp(path, "-") == 0 || stat(path, &info) || !S_ISREG(info.st_mode);
 }
 
-/* Devices of "data=4,model=2"; 0: damaged, which the run reports. */
-static int64_t mesh_size(const char *text) {
-  int64_t size = 1;
-  for (const char *at = strchr(text, '='); at; at = strchr(at + 1, '=')) {
-    int64_t one = strtoll(at + 1, NULL, 10);
-    if (one < 1 || one > INT16_MAX || size > INT16_MAX) return 0;
-    size *= one;
+/* The product of the sizes in "data=4,model=2"; 1 for what is no mesh, which the run reports. */
+static int world_of_mesh(const char *mesh) {
+  int64_t world = 1;
+  for (const char *at = strchr(mesh, '='); at; at = strchr(at + 1, '=')) {
+    long size = strtol(at + 1, NULL, 10);
+    if (size < 1 || size > INT16_MAX || world * size > INT16_MAX) return 1;
+    world *= size;
   }
-  return size;
+  return (int)world;
 }
 
 /* Several programs on the command line say nothing: they want -n. */
 int cli_grid_world(const hr_options_t *options) {
   if (hr_option_is_given(options, HR_OPTION_PROGRAM)) return cli_programs_last_rank(options) + 1;
-  const char *mesh = hr_option_text(options, HR_OPTION_MESH);
-  int64_t devices = mesh ? mesh_size(mesh) : 0;
-  if (devices > 1 && devices <= INT16_MAX && options->operands.count == 1) return (int)devices;
   if (options->operands.count != 1 || is_read_once(options->operands.data[0])) return 1;
+  const char *mesh = hr_option_text(options, HR_OPTION_MESH);
+  if (mesh) return world_of_mesh(mesh);
   cli_grid_t grid = cli_grid_of_file(options->operands.data[0]);
   int64_t world = (int64_t)grid.replicas * grid.partitions;
   return world <= INT16_MAX ? (int)world : 1;

@@ -11,6 +11,7 @@
 #include "cli/cli_index_bounds.h"
 #include "cli/cli_input_text.h"
 #include "cli/cli_global.h"
+#include "cli/cli_part.h"
 #include "cli/cli_random.h"
 #include "cli/cli_snapshot.h"
 #include "read/read.h"
@@ -57,7 +58,7 @@ static hr_status_t move_arrays(const array_file_t *file, const cli_signature_t *
   for (int k = 0; k < signature->param_count; k++) {
     hlo_value_t *value;
     if (!hlo_shape_is_array(signature->params[k])) continue;
-    HR_TRY(cli_value_from_file(file, &(cli_arg_t){signature, false, k}, rank, &value));
+    HR_TRY(cli_value_from_file(file, &(cli_arg_t){signature, false, k, false}, rank, &value));
     if (!value) continue;
     replace_value(&values[k], value);
     ++*out_found;
@@ -99,7 +100,8 @@ static hr_status_t take_single_array(const array_file_t *file, const cli_signatu
   int k = only_array(signature, values);
   hlo_value_t *value;
   if (k < 0) return whose_array(file, signature, values);
-  HR_TRY(cli_value_from_npy(file->path, &file->single, &(cli_arg_t){signature, false, k}, &value));
+  HR_TRY(cli_value_from_npy(file->path, &file->single, &(cli_arg_t){signature, false, k, false},
+                            &value));
   replace_value(&values[k], value);
   return NULL;
 }
@@ -130,12 +132,24 @@ static hr_status_t nothing_fits(const array_file_t *file, const cli_signature_t 
   return st;
 }
 
+/* Processes that read parts of global arrays do not read all of an archive for its check sums: each
+ * compares a share of them. */
+static void share_checks(array_file_t *file, const cli_signature_t *signature, int rank) {
+  cli_part_t part = {.is_cut = false};
+  for (int k = 0; k < signature->param_count && !part.is_cut; k++)
+    cli_part_of(&(cli_arg_t){signature, false, k, false}, rank, &part);
+  if (file->form != ARRAY_FILE_NPZ || !part.is_cut) return;
+  file->npz.zip.shares = (size_t)hlorun_program_num_partitions(signature->program);
+  file->npz.zip.share = (size_t)rank % file->npz.zip.shares;
+}
+
 /* The form is known by the first bytes. */
 hr_status_t cli_inputs_from_file(const char *path, const cli_signature_t *signature, int rank,
                                  hlo_value_t **values, int *out_found) {
   array_file_t file;
   *out_found = 0;
   hr_status_t st = array_file_open(path, &file);
+  if (!st) share_checks(&file, signature, rank);
   if (!st && file.form == ARRAY_FILE_NPY)
     st = take_single_array(&file, signature, values);
   else if (!st)
@@ -149,10 +163,22 @@ hr_status_t cli_inputs_from_file(const char *path, const cli_signature_t *signat
 
 /* --- one parameter --- */
 
+/* Of a value for a parameter of a global program: the part that this process has. */
+static hr_status_t keep_part(const cli_signature_t *signature, int k, int rank,
+                             hlo_value_t **value) {
+  hlo_value_t *whole = *value;
+  cli_part_t part;
+  cli_part_of(&(cli_arg_t){signature, false, k, false}, rank, &part);
+  if (!part.is_cut) return NULL;
+  hr_status_t st = cli_part_cut(&part, whole, value);
+  hlo_value_release(whole);
+  return st;
+}
+
 /* K=FILE.npy, K=FILE.npz:NAME or K=LITERAL; `rest` is what follows the '='. */
 static hr_status_t take_single(const char *text, int k, const char *rest,
-                               const cli_signature_t *signature, hlo_value_t **values) {
-  const hlo_shape_t *shape = signature->params[k];
+                               const cli_signature_t *signature, int rank, hlo_value_t **values) {
+  const hlo_shape_t *shape = signature->whole_params[k];
   char found[HLO_SHAPE_TEXT], label[64];
   hlo_value_t *value;
   if (*rest == '@') rest++;
@@ -163,11 +189,13 @@ static hr_status_t take_single(const char *text, int k, const char *rest,
   if (cli_npy_is_named(rest)) {
     npy_t npy;
     HR_TRY(cli_npy_open(rest, &npy));
-    hr_status_t st = cli_value_from_npy(rest, &npy, &(cli_arg_t){signature, false, k}, &value);
+    hr_status_t st =
+        cli_value_from_npy(rest, &npy, &(cli_arg_t){signature, false, k, false}, &value);
     npy_deinit(&npy);
     HR_TRY(hr_status_note(st, "while reading parameter %d", k));
   } else {
     HR_TRY(cli_input_from_text(label, rest, shape, &value));
+    HR_TRY(keep_part(signature, k, rank, &value));
   }
   replace_value(&values[k], value);
   return NULL;
@@ -218,7 +246,7 @@ static hr_status_t take_given(const hr_options_t *options, const cli_signature_t
     const char *rest;
     HR_TRY(find_param(given->text, signature, &k, &rest));
     if (k >= 0)
-      HR_TRY(take_single(given->text, k, rest, signature, values));
+      HR_TRY(take_single(given->text, k, rest, signature, rank, values));
     else
       HR_TRY(cli_inputs_from_file(given->text, signature, rank, values, &found));
   }
@@ -231,6 +259,23 @@ static hr_status_t take_given(const hr_options_t *options, const cli_signature_t
 static bool needs_value(const cli_signature_t *signature, const cli_feed_t *feed,
                         hlo_value_t *const *values, int k) {
   return !values[k] && hlo_shape_is_array(signature->params[k]) && !cli_feed_has(feed, k);
+}
+
+/* Values that the program itself has for parameters, such as variables of a SavedModel. The program
+ * is read again, as it is rare that a graph has any. */
+static hr_status_t fill_own(const char *program_path, const cli_signature_t *signature,
+                            const cli_feed_t *feed, hlo_value_t **values) {
+  hlo_module_t *module = NULL;
+  bool is_missing = false;
+  for (int k = 0; k < signature->param_count; k++)
+    is_missing |= needs_value(signature, feed, values, k);
+  if (!is_missing || !read_saw_graph()) return NULL;
+  HR_TRY(read_module_file(program_path, &module));
+  for (int k = 0; k < signature->param_count && k < module->parameter_value_count; k++)
+    if (needs_value(signature, feed, values, k) && module->parameter_values[k])
+      values[k] = hlo_value_retain(module->parameter_values[k]);
+  hlo_module_destroy(module);
+  return NULL;
 }
 
 /* The program is read again, to keep values that index within their arrays. */
@@ -271,7 +316,7 @@ hr_status_t cli_inputs_check(const cli_signature_t *signature, const cli_feed_t 
     char shape[HLO_SHAPE_TEXT];
     if (!needs_value(signature, feed, values, k) || missing++ >= NAMED_MAX) continue;
     hr_strbuf_printf(&names, "%s%d (%s: %s)", missing > 1 ? ", " : "", k, signature->param_names[k],
-                     hlo_shape_text(signature->params[k], shape));
+                     hlo_shape_text(signature->whole_params[k], shape));
   }
   hr_status_t st = NULL;
   if (missing) {
@@ -290,6 +335,7 @@ hr_status_t cli_inputs_load(const hr_options_t *options, const char *program_pat
   HR_TRY(cli_bundle_inputs(program_path, signature, values));
   HR_TRY(take_given(options, signature, rank, values));
   HR_TRY(cli_inputs_from_snapshot(program_path, signature, values));
+  HR_TRY(fill_own(program_path, signature, feed, values));
   if (hr_option_is_given(options, HR_OPTION_RANDOM_INPUTS)) {
     uint64_t seed = hr_option_int(options, HR_OPTION_RANDOM_INPUTS, 0);
     HR_TRY(fill_random(seed, program_path, signature, feed, rank, values));

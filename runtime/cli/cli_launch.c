@@ -17,7 +17,9 @@
 #include "cli/cli_agree.h"
 #include "cli/cli_exit_code.h"
 #include "cli/cli_grid.h"
+#include "cli/cli_hosts.h"
 #include "cli/cli_launch_local.h"
+#include "cli/cli_restart.h"
 #include "transport/core/transport.h"
 
 #define EXIT_NOT_STARTED 5
@@ -27,27 +29,20 @@
 
 /* --- how many --- */
 
-static hr_status_t bad_hosts(const char *hosts) {
-  return hr_error(HR_USAGE, "--hosts %s: want HOST or HOST:N, with commas between them", hosts);
+static hr_status_t count_slots(const char *text, int *out_slots) {
+  hr_arena_t arena;
+  cli_hosts_t hosts = {0};
+  hr_arena_init(&arena);
+  hr_status_t st = cli_hosts_parse(&arena, text, &hosts);
+  hr_arena_deinit(&arena);
+  *out_slots = hosts.slots;
+  return st;
 }
 
-/* The slots of "a:8,b", where a host without a number has one. */
-static hr_status_t count_slots(const char *hosts, int *out_slots) {
-  int64_t slots = 0;
-  for (const char *at = hosts;; at++) {
-    size_t size = strcspn(at, ","), name = strcspn(at, ":,");
-    uint64_t count = 1;
-    char digits[12] = "1";
-    if (name < size) snprintf(digits, sizeof digits, "%.*s", (int)(size - name - 1), at + name + 1);
-    if (!name || *at == '-' || !hr_parse_u64(digits, &count) || !count || count > INT16_MAX)
-      return bad_hosts(hosts);
-    slots += (int64_t)count;
-    at += size;
-    if (!*at) break;
-  }
-  if (slots > INT16_MAX) return bad_hosts(hosts);
-  *out_slots = (int)slots;
-  return NULL;
+/* As many as the program names; a program that is not trusted is not read outside of the sandbox.
+ */
+static int default_processes(const hr_options_t *options) {
+  return hr_option_is_given(options, HR_OPTION_SANDBOX) ? 1 : cli_grid_world(options);
 }
 
 /* -n, else all slots of the hosts, else what the program names. */
@@ -59,7 +54,7 @@ static hr_status_t count_processes(const hr_options_t *options, int *out_process
   if (given)
     *out_processes = (int)given->integer;
   else
-    *out_processes = hosts ? slots : cli_grid_world(options);
+    *out_processes = hosts ? slots : default_processes(options);
   return NULL;
 }
 
@@ -68,7 +63,8 @@ hr_status_t cli_launch_needed(const hr_options_t *options, int *out_processes) {
   const hr_option_given_t *given = hr_option_find(options, HR_OPTION_PROCESSES);
   int world = tp_launcher_world_size(), wanted;
   *out_processes = 0;
-  if (world > 0 && given && (int)given->integer != world)
+  bool is_elastic = hr_option_is_given(options, HR_OPTION_ELASTIC) && cli_restart_is_run();
+  if (world > 0 && given && (int)given->integer != world && !is_elastic)
     return hr_error(HR_USAGE, "-n %d, but the launcher started %d processes; leave -n out",
                     (int)given->integer, world);
   if (world > 0) return NULL;
@@ -323,6 +319,10 @@ static hr_status_t launch_by_mpirun(int processes, const char *hosts, int argc, 
   if (has_folder) remove_session_folder(folder);
   hr_arena_deinit(&arena);
   return st;
+}
+
+void cli_launch_end(void) {
+  if (launched_pid > 0) kill(launched_pid, SIGTERM);
 }
 
 /* One of the two launchers ran, at most. */

@@ -22,6 +22,8 @@ hr_status_t cli_launch_command(hr_arena_t *arena, int processes, int argument_co
  * processes, and waits for them. They end with this one. Their failures have been reported by them.
  * `hosts`: of --hosts, NULL: this machine, or where mpirun puts them. */
 hr_status_t cli_launch_run(int processes, const char *hosts, int argc, char *const *argv);
+/* Ends the run that mpirun has under way, as SIGTERM to mpirun does. Thread: any. */
+void cli_launch_end(void);
 /* The signal that ended such a run; 0: none. */
 int cli_launch_interrupted(void);
 

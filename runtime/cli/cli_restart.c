@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "cli/cli_agree.h"
+#include "cli/cli_elastic.h"
 #include "cli/cli_launch.h"
 #include "cli/cli_launch_local.h"
 #include "cli/cli_limits.h"
@@ -25,6 +26,8 @@
 #define EXIT_PEER 5 /* exit codes after which a run is started again */
 #define EXIT_STALL 6
 
+bool cli_restart_is_run(void) { return getenv(NUMBER_VARIABLE) != NULL; }
+
 int cli_restart_number(void) {
   const char *text = getenv(NUMBER_VARIABLE);
   return text ? atoi(text) : 0;
@@ -32,6 +35,9 @@ int cli_restart_number(void) {
 
 hr_status_t cli_restart_is_wanted(const hr_options_t *options, bool *out_wanted) {
   *out_wanted = false;
+  if (hr_option_is_given(options, HR_OPTION_ELASTIC) &&
+      !hr_option_is_given(options, HR_OPTION_MAX_RESTARTS))
+    return hr_error(HR_USAGE, "--elastic starts the run again: give --max-restarts");
   if (!hr_option_is_given(options, HR_OPTION_MAX_RESTARTS)) return NULL;
   if (!hr_option_is_given(options, HR_OPTION_CHECKPOINT))
     return hr_error(HR_USAGE, "--max-restarts goes on from checkpoints: give --checkpoint");
@@ -74,17 +80,22 @@ static hr_status_t find_own_checkpoint(const char *path, uint64_t since_ns, hr_a
   return st;
 }
 
-/* The words of the first run, with --resume after the command's name. */
-static hr_status_t resuming_words(hr_arena_t *arena, const cli_arguments_t *arguments,
-                                  int *out_argc, char ***out_argv) {
+/* The words of the first run, with --resume and the number of replicas (NULL: as it was) after the
+ * command's name. */
+static hr_status_t words_of_run(hr_arena_t *arena, const cli_arguments_t *arguments, bool resumes,
+                                const char *replicas, int *out_argc, char ***out_argv) {
   int skip = arguments->all_argc - arguments->argc, count = 0;
   char **words;
-  HR_TRY(HR_NEW_ARRAY(arena, arguments->all_argc + 1, &words));
+  HR_TRY(HR_NEW_ARRAY(arena, arguments->all_argc + 3, &words));
   for (int i = 0; i < skip; i++) words[count++] = arguments->all_argv[i];
-  words[count++] = "--resume";
+  if (resumes) words[count++] = "--resume";
+  if (replicas) {
+    words[count++] = "--num-replicas";
+    words[count++] = (char *)replicas;
+  }
   for (int i = skip; i < arguments->all_argc; i++) {
-    bool is_left_out = !strcmp(arguments->all_argv[i], "--overwrite") ||
-                       !strcmp(arguments->all_argv[i], "--resume");
+    bool is_left_out = resumes && (!strcmp(arguments->all_argv[i], "--overwrite") ||
+                                   !strcmp(arguments->all_argv[i], "--resume"));
     if (!is_left_out) words[count++] = arguments->all_argv[i];
   }
   *out_argc = count;
@@ -96,9 +107,11 @@ static hr_status_t resuming_words(hr_arena_t *arena, const cli_arguments_t *argu
 
 typedef struct restarts {
   const cli_arguments_t *arguments;
+  cli_elastic_t *elastic; /* NULL: the grid stays as it is */
   int processes;
   uint64_t began_ns;
   uint64_t most, done;
+  bool resumes; /* it has run before */
   double pause_s;
 } restarts_t;
 
@@ -107,17 +120,21 @@ static hr_status_t start(const restarts_t *r, hr_arena_t *arena) {
   const hr_options_t *options = &arguments->options;
   int argc = arguments->all_argc;
   char **argv = (char **)arguments->all_argv, number[24];
-  bool resumes = r->done > 0;
+  bool resumes = r->resumes;
   if (resumes && hr_option_is_given(options, HR_OPTION_OVERWRITE))
     HR_TRY(find_own_checkpoint(hr_option_text(options, HR_OPTION_CHECKPOINT), r->began_ns, arena,
                                &resumes));
-  if (resumes) HR_TRY(resuming_words(arena, arguments, &argc, &argv));
+  cli_elastic_share_t share = {hr_option_text(options, HR_OPTION_HOSTS), r->processes, NULL};
+  if (r->elastic) HR_TRY(cli_elastic_begin(r->elastic, arena, &share));
+  hr_status_t st = NULL;
+  if (resumes || share.replicas)
+    st = words_of_run(arena, arguments, resumes, share.replicas, &argc, &argv);
   snprintf(number, sizeof number, "%d", (int)r->done);
   setenv(NUMBER_VARIABLE, number, 1);
-  hr_status_t st =
-      r->processes > 1
-          ? cli_launch_run(r->processes, hr_option_text(options, HR_OPTION_HOSTS), argc, argv)
-          : cli_launch_locally(1, argc, argv);
+  if (!st && (r->processes > 1 || r->elastic))
+    st = cli_launch_run(share.processes, share.hosts, argc, argv);
+  else if (!st)
+    st = cli_launch_locally(1, argc, argv);
   unsetenv(NUMBER_VARIABLE);
   return st;
 }
@@ -144,21 +161,38 @@ static bool may_pass(hr_status_t st) {
          !cli_limits_is_over() && (code == EXIT_PEER || code == EXIT_STALL);
 }
 
+/* The loop: until the run succeeds, fails for good, or has been started often enough. A run that
+ * was ended because it can have more hosts does not count. */
+static hr_status_t run_again_and_again(restarts_t *r) {
+  for (;;) {
+    hr_arena_t arena;
+    hr_arena_init(&arena);
+    double from_s = hr_clock_s();
+    hr_status_t st = start(r, &arena);
+    hr_arena_deinit(&arena);
+    bool grew = r->elastic && cli_elastic_end(r->elastic);
+    r->resumes = true;
+    if (st && grew && !cli_launch_interrupted()) {
+      hr_status_release(st);
+      continue;
+    }
+    if (!may_pass(st) || r->done == r->most) return st;
+    r->done++;
+    announce(r, st, hr_clock_s() - from_s);
+    hr_status_release(st);
+  }
+}
+
 hr_status_t cli_restart_run(const cli_arguments_t *arguments, int processes) {
   restarts_t r = {.arguments = arguments,
                   .processes = processes,
                   .began_ns = hr_clock_realtime_ns(),
                   .most = hr_option_int(&arguments->options, HR_OPTION_MAX_RESTARTS, 0),
                   .pause_s = FIRST_PAUSE_S};
-  for (;;) {
-    hr_arena_t arena;
-    hr_arena_init(&arena);
-    double from_s = hr_clock_s();
-    hr_status_t st = start(&r, &arena);
-    hr_arena_deinit(&arena);
-    if (!may_pass(st) || r.done == r.most) return st;
-    r.done++;
-    announce(&r, st, hr_clock_s() - from_s);
-    hr_status_release(st);
-  }
+  hr_arena_t arena;
+  hr_arena_init(&arena);
+  hr_status_t st = cli_elastic_create(&arena, &arguments->options, &r.elastic);
+  if (!st) st = run_again_and_again(&r);
+  hr_arena_deinit(&arena);
+  return st;
 }

@@ -14,6 +14,8 @@ hr_status_t cli_restart_is_wanted(const hr_options_t *options, bool *out_wanted)
  * Errors: those of the last run. */
 hr_status_t cli_restart_run(const cli_arguments_t *arguments, int processes);
 
+/* Is this a process of such a run? */
+bool cli_restart_is_run(void);
 /* In a process of such a run: how often it was started again. */
 int cli_restart_number(void);
 

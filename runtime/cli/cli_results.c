@@ -112,8 +112,8 @@ static hr_status_t compare_one(const cli_expectation_t *expectation, int k,
                                const cli_signature_t *signature, const hlo_value_t *result,
                                hr_strbuf_t *text, int *bad) {
   hlo_value_t *want;
-  HR_TRY(cli_value_from_file(expectation->file, &(cli_arg_t){signature, true, k}, expectation->rank,
-                             &want));
+  HR_TRY(cli_value_from_file(expectation->file, &(cli_arg_t){signature, true, k, false},
+                             expectation->rank, &want));
   if (!want) return NULL;
   hlo_difference_t difference = {0};
   bool same_dims = hlo_value_same_dims(result, want);

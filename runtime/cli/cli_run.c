@@ -19,8 +19,10 @@
 #include "cli/cli_programs.h"
 #include "cli/cli_restart.h"
 #include "cli/cli_run_parts.h"
+#include "cli/cli_sandbox.h"
 #include "cli/cli_signals.h"
 #include "cli/cli_stop.h"
+#include "cli/cli_tf.h"
 #include "cli/cli_trace.h"
 #include "cli/cli_uses.h"
 #include "transport/core/transport.h"
@@ -99,6 +101,7 @@ static hr_status_t open_client(cli_run_t *run) {
   HR_TRY(cli_trace_options(run->options, &options));
   if (hr_option_int(run->options, HR_OPTION_PROCESSES, 0) == 1) options.world = HLORUN_WORLD_SINGLE;
   HR_TRY(hlorun_client_create(&options, &run->client));
+  HR_TRY(cli_sandbox_close(run->options));
   run->rank = hlorun_client_rank(run->client);
   run->world = hlorun_client_world_size(run->client);
   hr_status_t st = cli_signals_watch(run->client);
@@ -134,6 +137,8 @@ static hr_status_t load_program(cli_run_t *run) {
   options.probe = hr_option_text(run->options, HR_OPTION_PROBE);
   options.mesh = hr_option_text(run->options, HR_OPTION_MESH);
   options.sharding = hr_option_text(run->options, HR_OPTION_SHARDING);
+  options.carried = (const int(*)[2])run->carry.data;
+  options.carried_count = (int)run->carry.count;
   options.probe_dir = hr_option_text(run->options, HR_OPTION_DUMP);
   options.infeed = hr_option_text(run->options, HR_OPTION_INFEED);
   options.outfeed = hr_option_text(run->options, HR_OPTION_OUTFEED);
@@ -190,10 +195,11 @@ static hr_status_t prepare(cli_run_t *run) {
   HR_TRY(cli_signature_init(&run->signature, run->program));
   HR_TRY(cli_bundle_name_params(run->path, &run->signature));
   HR_TRY(make_lists(run));
-  HR_TRY(cli_carry_from_options(options, &run->signature, &run->carry));
-  int partitions = hlorun_program_num_partitions(run->program);
-  HR_TRY(cli_feed_create(options, &run->signature, run->rank / partitions,
-                         hlorun_program_num_replicas(run->program), &run->feed));
+  HR_TRY(cli_tf_carry(options, run->path, &run->carry));
+  HR_TRY(cli_carry_check(&run->carry, &run->signature));
+  HR_TRY(cli_feed_create(options, &run->signature, run->rank,
+                         hlorun_program_num_replicas(run->program),
+                         hlorun_program_num_partitions(run->program), &run->feed));
   HR_TRY(decide_steps(run));
   HR_TRY(cli_progress_init(&run->progress, options, &run->signature, run->steps * run->repeats,
                            run->rank == 0));
@@ -267,6 +273,7 @@ static hr_status_t run_all(cli_run_t *run) {
     cli_uses_warn(HR_COMMAND_RUN, run->options);
     note_threads(run->options);
   }
+  HR_TRY(cli_agree(run->client, cli_carry_from_options(run->options, &run->carry)));
   HR_TRY(load_program(run));
   HR_TRY(cli_agree(run->client, prepare(run)));
   HR_TRY(cli_agree(run->client, resume(run)));
@@ -313,6 +320,7 @@ hr_status_t cli_run(const cli_arguments_t *arguments) {
     return cli_launch_run(processes, hr_option_text(options, HR_OPTION_HOSTS), arguments->all_argc,
                           arguments->all_argv);
   HR_TRY(cli_log_dir_open(options, tp_launcher_world_size() > 0 ? tp_launcher_rank() : 0));
+  HR_TRY(cli_sandbox_open(options));
   HR_TRY(cli_limits_apply(options));
   cli_run_t run = {.options = options};
   hr_status_t st = run_all(&run);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/cli_part.h"
+
 /* One size: "3", "<=3" or "?"; ends at "," or "]". */
 static bool parse_size(const char **at, int64_t *out_size, bool *out_dynamic) {
   *out_dynamic = **at == '<' || **at == '?';
@@ -42,6 +44,27 @@ hr_status_t cli_shape_parse(hr_arena_t *arena, const char *text, const hlo_shape
   return hlo_shape_array_dynamic(arena, dtype, rank, dims, dynamic, out_shape);
 }
 
+/* The shape of the whole that `local` is a part of. */
+static hr_status_t whole_shape(cli_signature_t *signature, bool is_result, int k,
+                               const hlo_shape_t *local, const hlo_shape_t **out_whole) {
+  cli_part_t part;
+  *out_whole = local;
+  if (!hlo_shape_is_array(local)) return NULL;
+  cli_part_of(&(cli_arg_t){signature, is_result, k, false}, 0, &part);
+  if (!part.is_cut) return NULL;
+  return hlo_shape_array(&signature->arena, local->dtype, local->rank, part.whole, out_whole);
+}
+
+static hr_status_t find_wholes(cli_signature_t *signature) {
+  HR_TRY(HR_NEW_ARRAY(&signature->arena, signature->param_count, &signature->whole_params));
+  HR_TRY(HR_NEW_ARRAY(&signature->arena, signature->result_count, &signature->whole_results));
+  for (int k = 0; k < signature->param_count; k++)
+    HR_TRY(whole_shape(signature, false, k, signature->params[k], &signature->whole_params[k]));
+  for (int k = 0; k < signature->result_count; k++)
+    HR_TRY(whole_shape(signature, true, k, signature->results[k], &signature->whole_results[k]));
+  return NULL;
+}
+
 /* Shapes are parsed from the API's text, so that the command needs no other access. */
 hr_status_t cli_signature_init(cli_signature_t *signature, const hlorun_program_t *program) {
   *signature = (cli_signature_t){.param_count = hlorun_program_param_count(program),
@@ -58,7 +81,7 @@ hr_status_t cli_signature_init(cli_signature_t *signature, const hlorun_program_
   }
   for (int k = 0; k < signature->result_count; k++)
     HR_TRY(cli_shape_parse(arena, hlorun_program_result_shape(program, k), &signature->results[k]));
-  return NULL;
+  return find_wholes(signature);
 }
 
 void cli_signature_deinit(cli_signature_t *signature) { hr_arena_deinit(&signature->arena); }
@@ -158,28 +181,17 @@ static bool dims_fit(const npy_t *npy, const hlo_shape_t *want) {
   return true;
 }
 
-/* Copies the part of `whole` that starts at `starts` and has the slot's sizes. */
-static hr_status_t cut_value(const hlo_value_t *whole, const int64_t *starts,
-                             const hlo_shape_t *want, hlo_value_t **out_value) {
-  int64_t index[HLO_MAX_RANK] = {0}, each = (int64_t)hr_dtype_bytes(want->dtype);
-  HR_TRY(hlo_value_array(want->dtype, want->rank, want->dims, out_value));
-  int64_t row = want->rank ? want->dims[want->rank - 1] : 1;
-  char *to = (*out_value)->data;
-  for (int64_t done = 0; done < (*out_value)->count; done += row) {
-    int64_t at = 0;
-    for (int d = 0; d < want->rank; d++) at = at * whole->dims[d] + starts[d] + index[d];
-    memcpy(to + done * each, (const char *)whole->data + at * each, (size_t)(row * each));
-    for (int d = want->rank - 2; d >= 0 && ++index[d] == want->dims[d]; d--) index[d] = 0;
-  }
-  return NULL;
-}
-
 /* The whole is mapped, the part is copied. */
 static hr_status_t cut_npy(const npy_t *npy, const int64_t *starts, const hlo_shape_t *want,
                            hlo_value_t **out_value) {
+  cli_part_t part = {.rank = want->rank};
   hlo_value_t *whole;
-  HR_TRY(hlo_value_from_npy(npy, want->dtype, &whole));
-  hr_status_t st = cut_value(whole, starts, want, out_value);
+  size_t bytes = (size_t)want->rank * sizeof(int64_t);
+  memcpy(part.whole, npy->dims, bytes);
+  memcpy(part.starts, starts, bytes);
+  memcpy(part.sizes, want->dims, bytes);
+  HR_TRY(hlo_value_rows_from_npy(npy, want->dtype, &whole));
+  hr_status_t st = cli_part_cut(&part, whole, out_value);
   hlo_value_release(whole);
   return st;
 }
@@ -196,20 +208,30 @@ static hr_status_t does_not_fit(const char *name, const npy_t *npy, const hlo_sh
                         want->dtype == HR_PRED ? "bool_" : type);
 }
 
-/* Equal sizes first: a part is looked for only where they differ. */
+static bool has_sizes(const npy_t *npy, const hlo_shape_t *shape) {
+  size_t bytes = (size_t)shape->rank * sizeof(int64_t);
+  return npy->rank == shape->rank && !memcmp(npy->dims, shape->dims, bytes);
+}
+
+/* Equal sizes first: a part is looked for only where they differ. Of a global program the sizes of
+ * the whole decide, or a part could pass for it. */
 hr_status_t cli_value_from_npy(const char *name, const npy_t *npy, const cli_arg_t *slot,
                                hlo_value_t **out_value) {
   const cli_signature_t *signature = slot->interface;
   const hlo_shape_t *want =
       slot->is_result ? signature->results[slot->index] : signature->params[slot->index];
+  const hlo_shape_t *whole = slot->is_result ? signature->whole_results[slot->index]
+                                             : signature->whole_params[slot->index];
   int64_t starts[HLO_MAX_RANK];
+  if (whole != want && !slot->is_part && !has_sizes(npy, whole))
+    return does_not_fit(name, npy, whole);
   if (npy_is(npy, want->dtype) && dims_fit(npy, want))
     return hlo_value_from_npy(npy, want->dtype, out_value);
   if (npy_is(npy, want->dtype) && signature->program &&
       hlorun_program_shard(signature->program, slot->is_result, slot->index, npy->rank, npy->dims,
                            starts))
     return cut_npy(npy, starts, want, out_value);
-  return does_not_fit(name, npy, want);
+  return does_not_fit(name, npy, whole);
 }
 
 /* The member that is meant for this slot on this rank; "" of a file with one array is no name. */
@@ -243,7 +265,9 @@ hr_status_t cli_value_from_file(const array_file_t *file, const cli_arg_t *slot,
   HR_TRY(find_member(file, slot, rank, name, &found, &npy));
   if (!found) return NULL;
   snprintf(label, sizeof label, "%s of %s", name, file->path);
-  hr_status_t st = cli_value_from_npy(label, &npy, slot, out_value);
+  cli_arg_t meant = *slot;
+  meant.is_part |= strchr(name, '@') != NULL;
+  hr_status_t st = cli_value_from_npy(label, &npy, &meant, out_value);
   npy_deinit(&npy);
   return st;
 }

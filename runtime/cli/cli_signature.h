@@ -14,6 +14,8 @@ typedef struct cli_signature {
   const hlo_shape_t **params, **results;
   const char **param_names;
   const int *positions; /* number K of arr_K for each parameter, -1: none; NULL: its own number */
+  /* Of the whole arrays, where the program was partitioned from a global one; else as above. */
+  const hlo_shape_t **whole_params, **whole_results;
   const hlorun_program_t *program;
 } cli_signature_t;
 
@@ -22,6 +24,7 @@ typedef struct cli_arg {
   const cli_signature_t *interface;
   bool is_result;
   int index;
+  bool is_part; /* of an array for it: this process's part alone is meant, not the whole */
 } cli_arg_t;
 
 /* Deinit also after a failure. */
@@ -42,7 +45,9 @@ hr_status_t cli_npy_open(const char *file, npy_t *out_npy);
 bool cli_npy_is_named(const char *text); /* does it look like either? */
 
 /* The array for a slot: of its shape, or this process's part of a global array if the program cuts
- * it. `name`: where it came from, for messages: "in3 of data.npz". */
+ * it. A program that was partitioned from a global one takes whole arrays, unless slot->is_part.
+ * `name`: where it came from, for messages: "in3 of data.npz". Errors: USAGE for another type or
+ * other sizes. */
 hr_status_t cli_value_from_npy(const char *name, const npy_t *npy, const cli_arg_t *slot,
                                hlo_value_t **out_value);
 /* Member in<k>@<rank> (or out<k>@<rank>) if the file has it, else in<k>; else, of parameters, the

@@ -9,7 +9,9 @@
 #include "cli/cli.h"
 #include "cli/cli_agree.h"
 #include "cli/cli_bundle.h"
+#include "cli/cli_carry.h"
 #include "cli/cli_endings.h"
+#include "cli/cli_sandbox.h"
 #include "cli/cli_uses.h"
 #include "compiler.h"
 #include "ir/print.h"
@@ -86,13 +88,22 @@ static hr_status_t print_module(const hr_options_t *options, const hlo_module_t 
 
 static bool is_word(const char *stage, const char *word) { return strcmp(stage, word) == 0; }
 
-/* As many processes as the mesh wants, unless the options say. */
-static hr_status_t partition(const hr_options_t *options, const char *stage, hlo_module_t *module) {
+/* As many processes as the mesh wants, unless the options say. `explain`: NULL, or for the report.
+ */
+static hr_status_t partition(const hr_options_t *options, const char *stage, hr_strbuf_t *explain,
+                             hlo_module_t *module) {
+  cli_carry_t carry = {0};
+  hr_status_t st = cli_carry_from_options(options, &carry);
   spmd_options_t spmd = {.device_count = hr_option_int(options, HR_OPTION_PROCESSES, 0),
                          .mesh = hr_option_text(options, HR_OPTION_MESH),
                          .sharding = hr_option_text(options, HR_OPTION_SHARDING),
-                         .stop_after_propagate = is_word(stage, "propagate")};
-  return spmd_run(module, &spmd);
+                         .carried = (const int(*)[2])carry.data,
+                         .carried_count = (int)carry.count,
+                         .explain = explain,
+                         .stop_after_propagate = stage && is_word(stage, "propagate")};
+  if (!st) st = spmd_run(module, &spmd);
+  HR_VEC_FREE(&carry);
+  return st;
 }
 
 /* --explain-sharding: the report instead of the program; what propagation alone decided if it is
@@ -100,14 +111,9 @@ static hr_status_t partition(const hr_options_t *options, const char *stage, hlo
 static hr_status_t explain_sharding(const hr_options_t *options, hlo_module_t *module) {
   const char *stage = hr_option_text(options, HR_OPTION_STOP_AFTER);
   hr_strbuf_t text;
-  spmd_options_t spmd = {.device_count = hr_option_int(options, HR_OPTION_PROCESSES, 0),
-                         .mesh = hr_option_text(options, HR_OPTION_MESH),
-                         .sharding = hr_option_text(options, HR_OPTION_SHARDING),
-                         .explain = &text,
-                         .stop_after_propagate = stage && is_word(stage, "propagate")};
   hr_strbuf_init(&text);
   hr_status_t st = hlo_verify(module);
-  if (!st) st = spmd_run(module, &spmd);
+  if (!st) st = partition(options, stage, &text, module);
   if (!st) st = write_text(options, &text);
   hr_strbuf_deinit(&text);
   return st;
@@ -121,7 +127,7 @@ static hr_status_t run_stages(const hr_options_t *options, const char *stage,
   if (is_word(stage, "read")) return print_module(options, module);
   HR_TRY(hlo_verify(module));
   if (is_word(stage, "verify")) return print_module(options, module);
-  HR_TRY(partition(options, stage, module));
+  HR_TRY(partition(options, stage, NULL, module));
   if (is_word(stage, "propagate") || is_word(stage, "partition") ||
       is_word(stage, "lower_manual_sharding") || is_word(stage, "localise"))
     return print_module(options, module);
@@ -164,6 +170,7 @@ static hr_status_t check_output(const hr_options_t *options, const char *option)
 static hr_status_t stop(const hr_options_t *options, const char *stage, const char *path) {
   hr_buffer_t *bytes;
   hlo_module_t *module = NULL;
+  HR_TRY(cli_sandbox_enter(options));
   HR_TRY(hr_buffer_map_file(path, &bytes));
   hr_status_t st = read_module(path, bytes, &module);
   if (!st) st = cli_uses_check_read(options, path);

@@ -39,8 +39,31 @@ hr_status_t cli_tf_choose(const hr_options_t *options) {
     if (cli_tf_names_tensor(given->text)) HR_VEC_PUSH(&chosen.feeds, given->text);
   for (size_t from = 0; (given = hr_option_next(options, HR_OPTION_FETCH, &from));)
     HR_VEC_PUSH(&chosen.fetches, given->text);
-  chosen.options = (tf_read_options_t){(int)chosen.feeds.count, chosen.feeds.data,
-                                       (int)chosen.fetches.count, chosen.fetches.data};
+  chosen.options = (tf_read_options_t){(int)chosen.feeds.count,
+                                       chosen.feeds.data,
+                                       (int)chosen.fetches.count,
+                                       chosen.fetches.data,
+                                       hr_option_text(options, HR_OPTION_SIGNATURE),
+                                       hr_option_text(options, HR_OPTION_CONFIG)};
   read_set_graph_options(&chosen.options);
   return NULL;
+}
+
+hr_status_t cli_tf_carry(const hr_options_t *options, const char *path, cli_carry_t *carry) {
+  hlo_module_t *module;
+  bool steps =
+      hr_option_is_given(options, HR_OPTION_STEPS) || hr_option_is_given(options, HR_OPTION_EPOCHS);
+  if (!steps || carry->count || !read_saw_graph()) return NULL;
+  HR_TRY(read_module_file(path, &module));
+  hr_status_t st = NULL;
+  const hlo_aliasing_t *aliasing = &module->input_output_alias;
+  for (int64_t i = 0; i < aliasing->count && !st; i++) {
+    const hlo_alias_t *alias = &aliasing->aliases[i];
+    if (alias->output_index.count != 1) continue;
+    cli_carried_t pair = {(int)alias->output_index.data[0], (int)alias->operand};
+    st = HR_VEC_RESERVE(carry, carry->count + 1);
+    if (!st) carry->data[carry->count++] = pair;
+  }
+  hlo_module_destroy(module);
+  return st;
 }

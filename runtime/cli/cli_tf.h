@@ -3,6 +3,7 @@
 #define CLI_TF_H
 
 #include "base/options.h"
+#include "cli/cli_carry.h"
 
 /* Whether the text of --feed names a tensor, rather than the number of a parameter. */
 bool cli_tf_names_tensor(const char *text);
@@ -12,6 +13,8 @@ bool cli_tf_feed_is_named(const char *text);
 /* Makes these feeds and fetches those of all graphs that are read from now on. Call it once, before
  * anything is read; the options must live as long as graphs are read. Errors: NO_MEMORY. */
 hr_status_t cli_tf_choose(const hr_options_t *options);
+/* Without --carry, the variables that a graph of `path` updates are carried from step to step. */
+hr_status_t cli_tf_carry(const hr_options_t *options, const char *path, cli_carry_t *carry);
 /* Whether some --feed is a data set for a parameter. */
 bool cli_tf_has_data_feed(const hr_options_t *options);
 

@@ -122,8 +122,11 @@ static hr_status_t apply_fault(const char *text) {
     hr_mem_fail_at(n);
   else if (strncmp(text, "delay:", 6) == 0 && hr_parse_u64(text + 6, &n) && n <= MAX_DELAY_MS)
     tp_delay_starts((uint32_t)n);
+  else if (strncmp(text, "flip:", 5) == 0 && hr_parse_u64(text + 5, &n))
+    tp_flip_message(n);
   else
-    return hr_error(HR_USAGE, "HLORUN_FAULT: found '%s', want alloc:N, or delay:MS of at most %d",
+    return hr_error(HR_USAGE,
+                    "HLORUN_FAULT: found '%s', want alloc:N, delay:MS of at most %d, or flip:N",
                     text, MAX_DELAY_MS);
   return NULL;
 }

@@ -26,6 +26,9 @@ typedef struct zip {
   hr_map_t by_name;
   size_t count;
   zip_member_t *members; /* in the directory's order */
+  /* Several readers of one file may share the comparing of stored members' check sums: this one
+   * looks at members with number % shares == share. 0 shares: at all. */
+  size_t share, shares;
 } zip_t;
 
 /* Reads the directory. Deinit also after a failure. */

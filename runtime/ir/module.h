@@ -109,6 +109,10 @@ struct hlo_module {
   HR_VEC(hlo_computation_t *) computations; /* callees before callers */
   hlo_computation_t *entry;
   HR_VEC(hlo_value_t *) values; /* literals that instructions borrow */
+  /* Values that parameters of the entry have if nobody gives others, such as a checkpoint's; NULL:
+   * none. They are among `values`. */
+  int parameter_value_count;
+  hlo_value_t **parameter_values;
 
   bool is_scheduled;
   bool alias_passthrough_params;
@@ -123,7 +127,7 @@ struct hlo_module {
   const bool *propagate_output;
   int64_t replica_count, num_partitions; /* 1 when not given */
   hlo_name_values_t frontend_attributes;
-  /* Sharding per flattened result, from pass_lower_manual_sharding; NULL: results are whole. */
+  /* Sharding per flattened result, by the partitioner; NULL: results are whole. */
   const hlo_sharding_t *const *result_shardings;
   bool was_global; /* the partitioner made it: parameters and results are parts of global arrays */
   bool asks_platform; /* exported for several platforms that its form does not name */

@@ -1,6 +1,8 @@
 /* The MLIR tree: modules, equality of types and attributes, and errors about ops. Everything lives
- * in the module's arena save growing lists and blobs. Equality is structural and recursive; the
- * depth is bounded by the readers (MLIR_MAX_DEPTH). */
+ * in the module's arena but the lists that grow (ops of a block, blocks of a region) and blobs.
+ * Equality is structural and recursive, since types and attributes are not uniqued as in MLIR; the
+ * depth is bounded by the readers (MLIR_MAX_DEPTH, BYTECODE_MAX_DEPTH), the cost by the smaller
+ * tree. */
 #include "mlir/mlir.h"
 
 #include <stdio.h>
@@ -35,6 +37,7 @@ void mlir_module_destroy(mlir_module_t *module) {
   hr_free(module);
 }
 
+/* Linear: ops have few attributes, and StableHLO's largest structure has nine fields. */
 static const mlir_attr_t *find_named(const mlir_named_attr_t *list, int count, hr_str_t name) {
   for (int i = 0; i < count; i++)
     if (hr_str_equal(list[i].name, name)) return list[i].value;
@@ -50,6 +53,7 @@ const mlir_attr_t *mlir_op_attr(const mlir_op_t *op, const char *name) {
   return mlir_op_attr_named(op, hr_str_from(name));
 }
 
+/* Inherent attributes hide discardable ones of the same name. */
 const mlir_attr_t *mlir_op_attr_named(const mlir_op_t *op, hr_str_t name) {
   const mlir_attr_t *attr = find_named(op->attrs, op->attr_count, name);
   return attr ? attr : find_named(op->extras, op->extra_count, name);
@@ -61,6 +65,7 @@ static bool types_equal(int count, const mlir_type_t *const *a, const mlir_type_
   return true;
 }
 
+/* Lists of no numbers may be NULL, which memcmp must not get. */
 static bool same_numbers(int count, const int64_t *a, const int64_t *b) {
   return count == 0 || memcmp(a, b, (size_t)count * sizeof *a) == 0;
 }
@@ -79,6 +84,7 @@ static bool quants_equal(const mlir_quant_t *a, const mlir_quant_t *b) {
          same_numbers(a->block_count, a->block_sizes, b->block_sizes);
 }
 
+/* Members that a kind does not use are zero in both types, so that all of them can be compared. */
 bool mlir_type_equal(const mlir_type_t *a, const mlir_type_t *b) {
   if (a == b) return true;
   if (!a || !b || a->kind != b->kind || a->width != b->width || a->signedness != b->signedness ||
@@ -111,7 +117,9 @@ static size_t data_bytes(const mlir_attr_t *attr) {
   return attr->data ? (size_t)attr->element_count * mlir_element_bytes(element) : 0;
 }
 
-/* Elements are compared as bytes. */
+/* Elements are compared as bytes, so that NaNs with the same bits are equal and zeros of different
+ * sign are not. A splat and the same elements written out differ here; readers make splats of
+ * all. */
 bool mlir_attr_equal(const mlir_attr_t *a, const mlir_attr_t *b) {
   if (a == b) return true;
   if (!a || !b || a->kind != b->kind || a->integer != b->integer || a->bits != b->bits ||
@@ -167,12 +175,14 @@ hr_status_t mlir_region_add_block(mlir_module_t *module, mlir_region_t *region,
   return NULL;
 }
 
+/* The op keeps a pointer to its block, which is how ops find the function around them. */
 hr_status_t mlir_block_add_op(mlir_block_t *block, mlir_op_t *op) {
   HR_VEC_PUSH(&block->ops, op);
   op->parent = block;
   return NULL;
 }
 
+/* A failure to format the message still gives an error of the right code and place. */
 hr_status_t mlir_error_from(const char *file, int line, const mlir_module_t *module,
                             const mlir_op_t *op, const char *format, ...) {
   va_list args;

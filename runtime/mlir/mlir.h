@@ -41,7 +41,9 @@ typedef enum mlir_type_kind {
 
 typedef enum mlir_signedness { MLIR_SIGNLESS, MLIR_SIGNED, MLIR_UNSIGNED } mlir_signedness_t;
 
-/* Per tensor (one scale), per axis (axis >= 0), or per block (sub-channel: block_count > 0). */
+/* Parameters of a quantised type: value = scale * (stored - zero_point). One scale for the tensor
+ * (axis -1), one for each index of a dimension (axis >= 0), or one for each block of several
+ * dimensions (sub-channel: block_count > 0). Source: MLIR, quant dialect. */
 typedef struct mlir_quant {
   enum { MLIR_QUANT_UNIFORM, MLIR_QUANT_ANY, MLIR_QUANT_CALIBRATED } form;
   const mlir_type_t *storage;

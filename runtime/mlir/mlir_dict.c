@@ -1,7 +1,12 @@
 /* Parser of MLIR attribute dictionaries in backend_config texts. It is independent of the MLIR
- * reader, as the IR's users below mlir/ need no tree: values are a small variant type. Recursive
- * descent over the characters, to a depth of MAX_DEPTH; strings and lists are copied to the arena,
- * other texts point into the input. */
+ * reader, as the IR's users below mlir/ need no tree: values are a small variant type.
+ *   dict  ::= "{" (entry ("," entry)*)? "}"        entry ::= name ("=" value)?
+ *   value ::= bare (":" type)?
+ *   bare  ::= string | dict | "[" value,* "]" | "dense<" nested ">" | "array<" type (":" value,*)?
+ * ">" | number | "true" | "false" | "unit" | any balanced text Recursive descent over the
+ * characters, to a depth of MAX_DEPTH, linear in the text. Strings and lists are copied to the
+ * arena, other texts point into the input. Symbols, types and attributes of dialects are kept as
+ * text (DICT_OTHER). */
 #include "mlir/mlir_dict.h"
 
 #include <errno.h>
@@ -25,6 +30,7 @@ typedef HR_VEC(dict_value_t) values_t;
 
 static hr_status_t parse_value(parser_t *p, dict_value_t *value);
 
+/* Shows at most 20 bytes of what was found; the position is a byte offset in the dictionary. */
 static hr_status_t expected_error(const parser_t *p, const char *what) {
   int rest = p->end - p->at > 20 ? 20 : (int)(p->end - p->at);
   return hr_error(HR_INVALID, "attribute dictionary: found '%.*s' at byte %ld, want %s", rest,
@@ -36,11 +42,13 @@ static void skip_space(parser_t *p) {
     p->at++;
 }
 
+/* Looks at the next character that is no blank without taking it. */
 static bool next_is(parser_t *p, char c) {
   skip_space(p);
   return p->at < p->end && *p->at == c;
 }
 
+/* Takes `word` if it comes next, after blanks; it may be the beginning of a longer word. */
 static bool accept(parser_t *p, const char *word) {
   size_t size = strlen(word);
   skip_space(p);
@@ -197,7 +205,8 @@ static hr_status_t parse_dict(parser_t *p, dict_value_t *value) {
   return st;
 }
 
-/* A number: decimal or hexadecimal (the bits, if the type says that it is a float). */
+/* A number as the characters of a word and the signs of exponents; hexadecimal digits are kept as
+ * an integer until the type says that they are the bits of a float (apply_type). */
 static hr_status_t parse_number(parser_t *p, dict_value_t *value) {
   char digits[64], *rest;
   skip_space(p);
@@ -224,7 +233,8 @@ static hr_status_t parse_number(parser_t *p, dict_value_t *value) {
   return NULL;
 }
 
-/* Reinterprets a number by the type after its colon: bits of a float, sign of an integer. */
+/* Reads an integer again as the bits of a float if its type begins with 'f' or 'b' (f32, f64,
+ * bf16): "0x7FC00000 : f32" is a NaN. Widths other than 32 and 64 keep the decimal value. */
 static void apply_type(dict_value_t *value) {
   union {
     uint64_t u;
@@ -282,6 +292,7 @@ static hr_status_t parse_bare(parser_t *p, dict_value_t *value) {
   return value->text.size ? NULL : expected_error(p, "a value");
 }
 
+/* A value and its type, which follows a colon and is kept as text. */
 static hr_status_t parse_value(parser_t *p, dict_value_t *value) {
   HR_TRY(parse_bare(p, value));
   if (!accept(p, ":")) return NULL;
@@ -307,6 +318,7 @@ hr_status_t mlir_dict_parse(hr_arena_t *arena, hr_str_t text, const dict_value_t
   return NULL;
 }
 
+/* Entries may repeat a name in malformed texts; the first one counts. */
 const dict_value_t *mlir_dict_find(const dict_value_t *dict, const char *name) {
   for (int i = 0; dict && i < dict->count; i++)
     if (hr_str_is(dict->items[i].name, name)) return &dict->items[i];

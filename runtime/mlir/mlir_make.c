@@ -1,5 +1,6 @@
-/* Makers of attributes in an arena. Lists are copied; strings are borrowed and must live as long.
- * Dictionaries are sorted by name, structures keep the order of printing. */
+/* Makers of attributes in an arena, for parsers and the exporter. Lists are copied; strings, types
+ * and items are borrowed and must live as long as the arena. Dictionaries are sorted by name, as
+ * equality and lookup of duplicates expect; structures keep the order in which they print. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +37,7 @@ hr_status_t mlir_make_integer(hr_arena_t *arena, int64_t value, const mlir_type_
   return NULL;
 }
 
+/* An attribute of type i64, which MLIR prints without its type in arrays. */
 hr_status_t mlir_make_i64(hr_arena_t *arena, int64_t value, const mlir_attr_t **out_attr) {
   static const mlir_type_t i64 = {.kind = MLIR_TYPE_INTEGER, .width = 64};
   return mlir_make_integer(arena, value, &i64, out_attr);
@@ -78,7 +80,7 @@ hr_status_t mlir_make_array(hr_arena_t *arena, int count, const mlir_attr_t *con
   return NULL;
 }
 
-/* array<i64: ...> */
+/* array<i64: ...>, which StableHLO has for dimensions, sizes and strides. */
 hr_status_t mlir_make_ints(hr_arena_t *arena, int64_t count, const int64_t *values,
                            const mlir_attr_t **out_attr) {
   static const mlir_type_t i64 = {.kind = MLIR_TYPE_INTEGER, .width = 64};
@@ -93,7 +95,7 @@ hr_status_t mlir_make_ints(hr_arena_t *arena, int64_t count, const int64_t *valu
   return NULL;
 }
 
-/* #dialect<enum_name word> */
+/* #dialect<enum_name word>. The three texts are borrowed. */
 hr_status_t mlir_make_enum(hr_arena_t *arena, const char *dialect, const char *enum_name,
                            hr_str_t word, const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
@@ -105,6 +107,7 @@ hr_status_t mlir_make_enum(hr_arena_t *arena, const char *dialect, const char *e
   return NULL;
 }
 
+/* Order of bytes; of two names that begin alike the shorter one is first. */
 static int compare_names(const void *a, const void *b) {
   const mlir_named_attr_t *left = a;
   const mlir_named_attr_t *right = b;
@@ -114,6 +117,7 @@ static int compare_names(const void *a, const void *b) {
                : (left->name.size > right->name.size) - (left->name.size < right->name.size);
 }
 
+/* Sorts the copy, so that the caller's list keeps its order. */
 static hr_status_t copy_fields(hr_arena_t *arena, mlir_attr_t *attr, int count,
                                const mlir_named_attr_t *fields) {
   void *copy;

@@ -8,8 +8,10 @@
 #define PREFIX "mhlo."
 #define PREFIX_BYTES (sizeof PREFIX - 1)
 
+/* Ops of mhlo that StableHLO left to CHLO. Source: StableHLO's mhlo-to-stablehlo conversion. */
 static const char *const in_chlo[] = {"acos", "acosh", "asin", "asinh",  "atanh",
                                       "cosh", "erf",   "sinh", "erf_inv"};
+/* Ops of mhlo without a counterpart: their meaning is XLA's, after its own passes. */
 static const char *const alone[] = {"add_dependency",
                                     "async_done",
                                     "async_start",
@@ -27,14 +29,14 @@ static const char *const alone[] = {"add_dependency",
                                     "trace",
                                     "xla.rng_get_and_update_state"};
 
-/* Names are compared whole. */
+/* Compares whole names; the lists are short and asked for mhlo's ops only. */
 static bool is_one_of(const char *const *names, size_t count, hr_str_t name) {
   for (size_t i = 0; i < count; i++)
     if (strlen(names[i]) == name.size && memcmp(names[i], name.data, name.size) == 0) return true;
   return false;
 }
 
-/* Gives what follows the prefix. */
+/* True for "mhlo.x", with *out_rest = "x", which points into `name`. */
 static bool is_mhlo(hr_str_t name, hr_str_t *out_rest) {
   if (name.size <= PREFIX_BYTES || memcmp(name.data, PREFIX, PREFIX_BYTES) != 0) return false;
   *out_rest = (hr_str_t){name.data + PREFIX_BYTES, name.size - PREFIX_BYTES};

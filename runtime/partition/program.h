@@ -50,14 +50,20 @@ typedef struct spmd_program {
   const spmd_sharding_t *const *param_shardings;  /* shardings of the entry's parameter leaves,
                                                      final */
   const spmd_sharding_t *const *result_shardings; /* shardings of the entry's result leaves */
+  const int (*carried)[2];                        /* as in spmd_options_t */
+  int carried_count;
   const struct spmd_report
       *report; /* report of spmd_partition (lower/report.h); NULL: not partitioned */
 } spmd_program_t;
 
 typedef struct spmd_options {
-  int64_t device_count;      /* processes of the world */
-  const char *mesh;          /* --mesh "data=4,model=2"; NULL: the program's */
-  const char *sharding;      /* --sharding "in0=data,model;out0=..."; NULL: the program's */
+  int64_t device_count; /* processes of the world */
+  const char *mesh;     /* --mesh "data=4,model=2"; NULL: the program's */
+  const char *sharding; /* --sharding "in0=data,model;out0=..."; NULL: the program's */
+  /* Pairs of a result and the parameter that it becomes in the next step (--carry): they are tied
+   * as a sharding group is, and the result is cut as the parameter is. */
+  const int (*carried)[2];
+  int carried_count;
   hr_strbuf_t *explain;      /* receives the report of --explain-sharding; NULL: none */
   bool stop_after_propagate; /* the module keeps its global shapes and gets the shardings */
 } spmd_options_t;

@@ -112,8 +112,8 @@ static hr_status_t read_precision(proto_reader_t *p, const proto_draft_t *draft,
   return NULL;
 }
 
-/* Reads an attribute by its row; a message is decoded again for each of its attributes, which
- * are few. *out_present stays true for required kinds. */
+/* Reads an attribute by its row. A message that has several attributes is decoded again for each
+ * of them; they are few. *out_present stays true for required kinds. */
 static hr_status_t read_plain_attr(proto_reader_t *p, const proto_draft_t *draft,
                                    const attr_field_t *field, hlo_attr_t *attr, bool *out_present) {
   const hlo_attr_info_t *info = &hlo_attr_table[attr->key];
@@ -162,7 +162,7 @@ static hr_status_t read_plain_attr(proto_reader_t *p, const proto_draft_t *draft
   return info->kind == HLO_KIND_ENUM ? check_enum((hlo_attr_key_t)attr->key, attr->integer) : NULL;
 }
 
-/* Attributes that are stored as the only entry of `dimensions`. */
+/* Attributes that are stored as the only entry of `dimensions`; absent if they are the default. */
 static hr_status_t read_dimension_attr(proto_reader_t *p, const proto_draft_t *draft,
                                        hlo_attr_t *attr, bool *out_present) {
   hr_ints_t dims;
@@ -175,6 +175,7 @@ static hr_status_t read_dimension_attr(proto_reader_t *p, const proto_draft_t *d
 /* xla_data.proto, TriState. */
 enum { TRI_STATE_TRUE = 1, TRI_STATE_FALSE = 2 };
 
+/* The literal of an attribute, not of a constant; its shape is its own. */
 static hr_status_t read_literal_attr(proto_reader_t *p, const proto_draft_t *draft,
                                      hlo_attr_t *attr) {
   const hlo_shape_t *shape;
@@ -217,28 +218,11 @@ static hr_status_t read_called(proto_draft_t *draft, hlo_attr_t *attr, hlo_instr
   return NULL;
 }
 
-/* Reads any attribute; *out_present is false if the proto does not have it. */
-static hr_status_t read_attr(proto_reader_t *p, proto_draft_t *draft, hlo_attr_t *attr,
-                             hlo_instr_def_t *def, bool *out_present) {
+/* Reads an attribute that is a message of its own, or a list of them. */
+static hr_status_t read_message_attr(proto_reader_t *p, proto_draft_t *draft, hlo_attr_t *attr,
+                                     bool *out_present) {
   const proto_instr_t *in = &draft->in;
-  const attr_field_t *field = find_attr_field(draft->op, (hlo_attr_key_t)attr->key);
-  *out_present = true;
-  if (field) return read_plain_attr(p, draft, field, attr, out_present);
   switch (hlo_attr_table[attr->key].kind) {
-    case HLO_KIND_INT:
-      return read_dimension_attr(p, draft, attr, out_present);
-    case HLO_KIND_BOOL: /* is_associative */
-      attr->flag = in->is_associative == TRI_STATE_TRUE;
-      *out_present = in->is_associative == TRI_STATE_TRUE || in->is_associative == TRI_STATE_FALSE;
-      return NULL;
-    case HLO_KIND_COMPUTATION:
-    case HLO_KIND_COMPUTATIONS:
-      return read_called(draft, attr, def, out_present);
-    case HLO_KIND_INT_LISTS:
-      if (attr->key == HLO_ATTR_SOURCE_TARGET_PAIRS)
-        return proto_read_pairs_of_ids(p, in->source_target_pairs, &attr->lists);
-      *out_present = in->dynamic_slice_sizes.count > 0;
-      return *out_present ? proto_read_slice_lists(p, draft, &attr->lists) : NULL;
     case HLO_KIND_SHAPE:
       *out_present = in->outfeed_shape.count > 0;
       return *out_present ? proto_read_shape(p, in->outfeed_shape, &attr->shape) : NULL;
@@ -278,8 +262,35 @@ static hr_status_t read_attr(proto_reader_t *p, proto_draft_t *draft, hlo_attr_t
   }
 }
 
-/* Whether absence means 0: proto3 does not write zeros. Required lists of lists and messages, in
- * contrast, can be missing. */
+/* Reads any attribute; *out_present is false if the proto does not have it. */
+static hr_status_t read_attr(proto_reader_t *p, proto_draft_t *draft, hlo_attr_t *attr,
+                             hlo_instr_def_t *def, bool *out_present) {
+  const proto_instr_t *in = &draft->in;
+  const attr_field_t *field = find_attr_field(draft->op, (hlo_attr_key_t)attr->key);
+  *out_present = true;
+  if (field) return read_plain_attr(p, draft, field, attr, out_present);
+  switch (hlo_attr_table[attr->key].kind) {
+    case HLO_KIND_INT:
+      return read_dimension_attr(p, draft, attr, out_present);
+    case HLO_KIND_BOOL: /* is_associative */
+      attr->flag = in->is_associative == TRI_STATE_TRUE;
+      *out_present = in->is_associative == TRI_STATE_TRUE || in->is_associative == TRI_STATE_FALSE;
+      return NULL;
+    case HLO_KIND_COMPUTATION:
+    case HLO_KIND_COMPUTATIONS:
+      return read_called(draft, attr, def, out_present);
+    case HLO_KIND_INT_LISTS:
+      if (attr->key == HLO_ATTR_SOURCE_TARGET_PAIRS)
+        return proto_read_pairs_of_ids(p, in->source_target_pairs, &attr->lists);
+      *out_present = in->dynamic_slice_sizes.count > 0;
+      return *out_present ? proto_read_slice_lists(p, draft, &attr->lists) : NULL;
+    default:
+      return read_message_attr(p, draft, attr, out_present);
+  }
+}
+
+/* Whether an absent field stands for 0 or "": proto3 does not write them. Lists of lists and
+ * messages of required attributes, in contrast, can be missing. */
 static bool may_be_zero(hlo_attr_key_t key) {
   switch (hlo_attr_table[key].kind) {
     case HLO_KIND_BOOL:
@@ -354,6 +365,7 @@ static void write_plain_attr(hr_strbuf_t *out, const hlo_instr_t *instr,
   }
 }
 
+/* Whether the op's row in ops.def lists the attribute. */
 static bool op_has_attr(const hlo_op_info_t *op, hlo_attr_key_t key) {
   for (int i = 0; i < op->attr_count; i++)
     if (op->attrs[i].key == key) return true;
@@ -369,12 +381,14 @@ static void write_message_fields(hr_strbuf_t *out, const hlo_instr_t *instr, siz
       write_plain_attr(out, instr, &attr_fields[i]);
 }
 
+/* First of the consecutive rows of a message; there is one for each number that callers ask for. */
 static size_t first_row_of_message(uint32_t part_number) {
   size_t i = 0;
   while (attr_fields[i].part_number != part_number) i++;
   return i;
 }
 
+/* A message in a message: the numbers of the dot are inside of those of the ragged dot. */
 static void write_ragged_dot(hr_strbuf_t *out, const hlo_instr_t *instr) {
   size_t opened = proto_open(out, PROTO_instr_ragged_dot);
   size_t dot = proto_open(out, PROTO_ragged_dot_dot_dimension_numbers);
@@ -432,6 +446,7 @@ static void write_other_attr(hr_strbuf_t *out, const hlo_attr_t *attr) {
   }
 }
 
+/* Plain fields of the instruction in the op's order, then messages, then called computations. */
 void proto_write_attrs(hr_strbuf_t *out, const hlo_instr_t *instr) {
   const hlo_op_info_t *op = &hlo_op_table[instr->op];
   for (int i = 0; i < op->attr_count; i++) {

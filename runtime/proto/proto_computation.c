@@ -1,9 +1,10 @@
 /* Reading of computations and instructions, and the marking of asynchronous ops.
  * Instructions refer to operands, and computations to callees, by ids that must have been defined
- * before; so a file in a wrong order or with a cycle is refused rather than repaired. A draft
- * gathers the parts of one instruction before it is created; its scratch memory is released after
- * each one. Names are made unique and fit for HLO text, as XLA makes them.
- * Cost: one hash look-up per operand. */
+ * before: a file in a wrong order or with a cycle is refused rather than repaired. Ids are
+ * computation << 32 | position in current files, numbers through the module in old ones. A draft
+ * (proto_draft_t) gathers the parts of one instruction before it is created; its scratch memory is
+ * released after each one. Names are made unique and fit for HLO text, as XLA makes them. Cost:
+ * one hash look-up for each operand. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 
 /* Names ---------------------------------------------------------------------------------------- */
 
+/* HLO text: names begin with a letter or '_'. */
 static bool is_name_start(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
@@ -66,6 +68,7 @@ static const struct {
     {"generate-token", HLO_AFTER_ALL, NULL},
 };
 
+/* The opcode by its name in HLO text, or by a name of old files. */
 static hr_status_t find_opcode(proto_draft_t *draft) {
   hr_str_t name = draft->in.opcode;
   if (hlo_op_from_name(name, &draft->op)) return NULL;
@@ -78,7 +81,7 @@ static hr_status_t find_opcode(proto_draft_t *draft) {
   return PROTO_ERROR("unknown opcode '%.*s'", HR_STR_ARGS(name));
 }
 
-/* Resolves operand ids; negative table counts mean "at least". */
+/* Operands by their ids. A negative count -1 - n in the table means at least n. */
 static hr_status_t find_operands(proto_reader_t *p, proto_draft_t *draft) {
   hr_ints_t ids;
   int want = hlo_op_table[draft->op].operands;
@@ -98,7 +101,7 @@ static hr_status_t find_operands(proto_reader_t *p, proto_draft_t *draft) {
                      bound, limit);
 }
 
-/* Resolves called computations, which must have been read before. */
+/* Called computations, which must have been read before. */
 static hr_status_t find_called(proto_reader_t *p, proto_draft_t *draft) {
   hr_ints_t ids;
   HR_TRY(proto_ints(&p->scratch, draft->in.called_computation_ids, &ids));
@@ -131,7 +134,7 @@ static hr_status_t read_constant(proto_reader_t *p, proto_draft_t *draft) {
                      hlo_shape_text(draft->shape, want));
 }
 
-/* Checks a parameter number. Numbers without gaps are below the size of the file, which bounds the
+/* Parameter numbers have no gaps, so that they are below the size of the file: this bounds the
  * list of parameters that a hostile number could ask for. */
 static hr_status_t check_parameter(proto_reader_t *p, const proto_draft_t *draft,
                                    const hlo_computation_t *computation) {
@@ -239,6 +242,7 @@ static hr_status_t apply_schedule(proto_reader_t *p, hlo_computation_t *computat
   return NULL;
 }
 
+/* Instructions, root, and the order of the schedule if there is one. */
 static hr_status_t read_body(proto_reader_t *p, hlo_computation_t *computation,
                              const proto_computation_t *in, const hr_ints_t *schedule) {
   HR_TRY(read_instrs(p, computation, in->instructions));
@@ -249,6 +253,7 @@ static hr_status_t read_body(proto_reader_t *p, hlo_computation_t *computation,
   return schedule->count ? apply_schedule(p, computation, schedule) : NULL;
 }
 
+/* The computation is entered by its id last, so that it cannot call itself. */
 hr_status_t proto_read_computation(proto_reader_t *p, const proto_computation_t *in,
                                    const hr_ints_t *schedule) {
   hlo_computation_t *computation;
@@ -269,8 +274,8 @@ hr_status_t proto_read_computation(proto_reader_t *p, const proto_computation_t 
 
 /* Async operations ----------------------------------------------------------------------------- */
 
-/* Whether the computation is one op on its parameters in order, which can print as OP-start.
- * OP-start must not be an op of its own. */
+/* Whether the computation is one op on its parameters in order, which HLO text can print as
+ * OP-start. There must be no op of that name. */
 static bool wraps_one_op(const hlo_computation_t *computation) {
   const hlo_instr_t *root = computation->root;
   char name[64];
@@ -291,8 +296,8 @@ static const hlo_instr_t *chain_start(const hlo_instr_t *instr) {
   return instr->op == HLO_ASYNC_START ? instr : NULL;
 }
 
-/* Sets async_sugar where the short notation loses nothing: one caller, a body of one op, tuple
- * shapes as async-start has them. */
+/* Sets async_sugar where the short notation loses nothing: one caller, a body of one op, and the
+ * tuple shapes that async-start has. Updates and dones follow their start. */
 static void mark_async(hlo_instr_t *instr, const int *callers) {
   bool async =
       instr->op == HLO_ASYNC_START || instr->op == HLO_ASYNC_UPDATE || instr->op == HLO_ASYNC_DONE;
@@ -321,6 +326,7 @@ static void count_callers(const hlo_computation_t *computation, int *callers) {
   }
 }
 
+/* The entry counts as called, since it must print by itself. */
 hr_status_t proto_mark_async(proto_reader_t *p) {
   const hlo_module_t *module = p->module;
   int *callers;

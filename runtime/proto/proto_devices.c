@@ -31,6 +31,7 @@ static void write_permutation(hr_strbuf_t *out, uint32_t number, hr_ints_t dims,
 
 /* Meshes --------------------------------------------------------------------------------------- */
 
+/* Names and sizes; an axis has at least one device. */
 static hr_status_t read_mesh_axes(proto_reader_t *p, proto_list_t list, hlo_mesh_t *mesh) {
   hlo_mesh_axis_t *axes;
   HR_TRY(HR_NEW_ARRAY(p->arena, list.count, &axes));
@@ -100,6 +101,7 @@ static hr_status_t read_axis(proto_reader_t *p, const hr_str_t *bytes, const hlo
                      (long)part.pre_size, (long)part.size, (long)whole);
 }
 
+/* References to axes of a mesh, whole or in part. */
 static hr_status_t read_axes(proto_reader_t *p, proto_list_t list, const hlo_mesh_t *mesh,
                              hlo_axes_t *out_axes) {
   hlo_axis_ref_t *refs;
@@ -127,6 +129,7 @@ static void write_axes(hr_strbuf_t *out, uint32_t number, hlo_axes_t axes) {
 
 /* Replica groups ------------------------------------------------------------------------------- */
 
+/* Groups as lists of ids. */
 static hr_status_t read_group_lists(proto_reader_t *p, proto_list_t list, hlo_groups_t *groups) {
   hr_ints_t *lists;
   HR_TRY(HR_NEW_ARRAY(p->arena, list.count, &lists));
@@ -139,6 +142,7 @@ static hr_status_t read_group_lists(proto_reader_t *p, proto_list_t list, hlo_gr
   return NULL;
 }
 
+/* [groups, size]<=[dims]T(permutation): the list is expanded later. */
 static hr_status_t read_iota_groups(proto_reader_t *p, proto_list_t pieces, hlo_groups_t *groups) {
   proto_iota_device_list_t in;
   hlo_iota_t iota;
@@ -276,6 +280,7 @@ static bool lists_all_axes(hlo_axes_t axes, const hlo_mesh_t *mesh) {
   return true;
 }
 
+/* Axes that shard each dimension, and whether propagation may add more. */
 static hr_status_t read_named_dims(proto_reader_t *p, proto_list_t list, hlo_sharding_t *s) {
   hlo_sharding_dim_t *dims;
   HR_TRY(HR_NEW_ARRAY(p->arena, list.count, &dims));
@@ -311,6 +316,7 @@ static void classify_named(hlo_sharding_t *s) {
   }
 }
 
+/* The kind is not in the proto; it follows from the rest (classify_named). */
 static hr_status_t read_named(proto_reader_t *p, proto_list_t pieces, hlo_sharding_t *s) {
   proto_named_sharding_t in;
   s->named = true;

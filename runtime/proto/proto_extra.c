@@ -67,7 +67,7 @@ void proto_write_metadata(hr_strbuf_t *out, uint32_t number, const hlo_metadata_
 
 /* Frontend attributes -------------------------------------------------------------------------- */
 
-/* Byte order, shorter first. */
+/* Order of bytes; of two names that begin alike the shorter one is first. */
 static int compare_names(const void *a, const void *b) {
   hr_str_t x = ((const hlo_name_value_t *)a)->name;
   hr_str_t y = ((const hlo_name_value_t *)b)->name;
@@ -105,7 +105,7 @@ void proto_write_pairs(hr_strbuf_t *out, uint32_t number, const hlo_name_values_
 
 /* Statistics ----------------------------------------------------------------------------------- */
 
-/* Reads statistics; an empty message means none. */
+/* An empty message, which XLA writes, means none. */
 static hr_status_t read_statistics(proto_reader_t *p, proto_list_t pieces,
                                    const hlo_statistics_t **out_statistics) {
   proto_statistics_t in;
@@ -157,6 +157,7 @@ typedef struct origin_walk {
   int depth;
 } origin_walk_t;
 
+/* Order in which a walk over the shape meets the leaves. */
 static int compare_paths(const void *a, const void *b) {
   hr_ints_t x = ((const origin_leaf_t *)a)->path;
   hr_ints_t y = ((const origin_leaf_t *)b)->path;
@@ -165,6 +166,7 @@ static int compare_paths(const void *a, const void *b) {
   return (x.count > y.count) - (x.count < y.count);
 }
 
+/* A path, and the instruction and its path that the leaf comes from, if it is known. */
 static hr_status_t read_origin_leaf(proto_reader_t *p, const hr_str_t *bytes, origin_leaf_t *leaf) {
   proto_original_element_t in;
   proto_original_array_t array;
@@ -247,6 +249,7 @@ static void write_origin_leaf(hr_strbuf_t *out, const hlo_origin_t *leaf, hr_int
   proto_close(out, opened);
 }
 
+/* A leaf for each path, in the order of the walk. */
 static void write_origin_tree(hr_strbuf_t *out, const hlo_origin_t *origin, int64_t *path,
                               int depth) {
   if (!origin->is_tuple) {
@@ -281,7 +284,7 @@ hlo_instr_t *proto_find_instr(proto_reader_t *p, int64_t id) {
   return instr ? instr : hr_map_get(&p->instrs, (hr_str_t){(const char *)&id, 4});
 }
 
-/* Control predecessors must precede the instruction, like operands. */
+/* Control predecessors must precede the instruction, as operands do. */
 static hr_status_t read_control(proto_reader_t *p, proto_list_t list, hlo_extra_t *extra) {
   hr_ints_t ids;
   HR_TRY(proto_ints(&p->scratch, list, &ids));
@@ -315,6 +318,7 @@ static hr_status_t expand_sharding(proto_reader_t *p, const hlo_shape_t *shape,
   return NULL;
 }
 
+/* Metadata of which every field is empty is none. */
 static hr_status_t read_extra_metadata(proto_reader_t *p, proto_list_t pieces, hlo_extra_t *extra) {
   hlo_metadata_t metadata, *copy;
   HR_TRY(proto_read_metadata(p, pieces, &metadata));
@@ -330,6 +334,7 @@ static hr_status_t read_extra_metadata(proto_reader_t *p, proto_list_t pieces, h
   return NULL;
 }
 
+/* The configuration, in the instruction or in the module's pool of payloads. */
 static hr_status_t read_backend_config(proto_reader_t *p, const proto_instr_t *in,
                                        hlo_extra_t *extra) {
   proto_list_t payload;
@@ -339,7 +344,7 @@ static hr_status_t read_backend_config(proto_reader_t *p, const proto_instr_t *i
   return NULL;
 }
 
-/* Gathers all in a local; the arena gets a copy only if there is anything. */
+/* The arena gets a copy only if there is anything, as most instructions have nothing. */
 hr_status_t proto_read_extra(proto_reader_t *p, const proto_draft_t *draft,
                              const hlo_extra_t **out_extra) {
   const proto_instr_t *in = &draft->in;

@@ -1,8 +1,8 @@
 /* Fields of a module other than its computations: entry layout, aliasing, donors, grid of devices,
  * stack frames, frontend attributes, recovery table, configuration. The grid (replicas and
  * partitions) comes from the device assignment of a bare module, or from HloModuleConfigProto in
- * wrappers. Fields that HLO text has and HloModuleProto has not are written to field numbers that
- * XLA skips (hlo_proto.def). */
+ * wrappers, which overrides it. Fields that HLO text has and HloModuleProto has not are written to
+ * field numbers that XLA skips (hlo_proto.def). */
 #include "ir/print.h"
 #include "proto/proto_read.h"
 
@@ -11,7 +11,7 @@
 /* hlo.proto, Kind of an alias. */
 enum { KIND_MAY_ALIAS = 1, KIND_MUST_ALIAS = 2 };
 
-/* input_output_alias */
+/* input_output_alias: which result takes over the buffer of which parameter. */
 static hr_status_t read_aliases(proto_reader_t *p, proto_list_t pieces,
                                 hlo_aliasing_t *out_aliasing) {
   proto_module_aliases_t in;
@@ -30,7 +30,8 @@ static hr_status_t read_aliases(proto_reader_t *p, proto_list_t pieces,
   return NULL;
 }
 
-/* buffer_donor: parameters whose buffers results may use. */
+/* buffer_donor: parameters whose buffers results may use; the message has the form of the
+ * aliases'. */
 static hr_status_t read_donors(proto_reader_t *p, proto_list_t pieces, hlo_aliasing_t *out_donors) {
   proto_module_aliases_t in;
   hlo_alias_t *donors;
@@ -90,6 +91,7 @@ static hr_status_t read_locations(proto_reader_t *p, proto_list_t list,
   return NULL;
 }
 
+/* Frames refer to locations and to their callers by number, from 1. */
 static hr_status_t read_frames(proto_reader_t *p, proto_list_t list, hlo_stack_frames_t *frames) {
   hlo_stack_frame_t *copies;
   HR_TRY(HR_NEW_ARRAY(p->arena, list.count, &copies));
@@ -169,7 +171,7 @@ static hr_status_t set_grid(hlo_module_t *module, int64_t replicas, int64_t part
   return NULL;
 }
 
-/* Reads the device assignment: the only field of a bare HloModuleProto with the grid. */
+/* The device assignment is the only field of a bare HloModuleProto that tells the grid. */
 static hr_status_t read_assignment(proto_reader_t *p, proto_list_t pieces) {
   proto_device_assignment_t in;
   HR_TRY(PROTO_DECODE(&p->scratch, device_assignment, pieces, &in));
@@ -197,7 +199,7 @@ static void write_assignment(hr_strbuf_t *out, const hlo_module_t *module) {
 
 /* Configuration -------------------------------------------------------------------------------- */
 
-/* entry_computation_layout; ignored if the result is missing. */
+/* The entry's layout; without a result it is ignored. */
 static hr_status_t read_program_shape(proto_reader_t *p, proto_list_t pieces) {
   proto_program_shape_t in;
   hlo_module_t *module = p->module;
@@ -229,7 +231,7 @@ hr_status_t proto_read_config(proto_reader_t *p, proto_list_t pieces) {
   return NULL;
 }
 
-/* Own field: flags of the text's header that HloModuleProto does not have. */
+/* hlorun's own field: flags of the text's header that HloModuleProto does not have. */
 static void write_config(hr_strbuf_t *out, const hlo_module_t *m) {
   if (!m->alias_passthrough_params && !m->propagate_params_count && !m->propagate_output_count)
     return;
@@ -245,6 +247,7 @@ static void write_config(hr_strbuf_t *out, const hlo_module_t *m) {
 /* Recovery table of lost values -----------------------------------------------------------------
  */
 
+/* {"instruction" {path}}, or {} for none. */
 static hr_status_t print_original_array(proto_reader_t *p, proto_list_t pieces, hr_strbuf_t *text) {
   proto_original_array_t in;
   hr_ints_t index;
@@ -307,6 +310,7 @@ hr_status_t proto_read_header(proto_reader_t *p, const proto_module_t *in) {
   return proto_read_config(p, in->config);
 }
 
+/* Parameters, result and names, without layouts of the entry. */
 void proto_write_program_shape(hr_strbuf_t *out, const hlo_computation_t *computation) {
   size_t opened = proto_open(out, PROTO_computation_program_shape);
   for (size_t i = 0; i < computation->params.count; i++)

@@ -52,9 +52,9 @@ static const element_field_t element_fields[HR_DTYPE_COUNT] = {
     ELEMENTS(C128, c128s, false),
 };
 
-/* Moves elements between row-major order and the order of a layout. Elements are enumerated in
- * layout order, the minor-most dimension fastest; `row` is the row-major position, updated by
- * strides. */
+/* Moves elements between row-major order and the order of a layout. Elements are enumerated in the
+ * layout's order, the minor-most dimension fastest; `row` is the row-major position, kept up to
+ * date by strides. O(count). */
 static void permute_elements(const hlo_value_t *value, hr_ints_t order, const char *from, char *to,
                              bool to_rows) {
   int64_t strides[HLO_MAX_RANK], at[HLO_MAX_RANK] = {0}, row = 0;
@@ -76,7 +76,7 @@ static void permute_elements(const hlo_value_t *value, hr_ints_t order, const ch
   }
 }
 
-/* Whether the layout is anything but {rank-1, ..., 0}. */
+/* Whether the layout is another than row-major, {rank-1, ..., 0}. */
 static bool is_permuted(const hlo_shape_t *shape) {
   if (!shape || !shape->layout) return false;
   hr_ints_t order = shape->layout->minor_to_major;
@@ -98,6 +98,7 @@ static void sign_extend_narrow(hr_dtype_t dtype, uint8_t *bytes, int64_t count) 
   }
 }
 
+/* Elements in packed pieces; a piece holds whole varints. The count has been checked. */
 static hr_status_t decode_varints(proto_list_t list, hr_dtype_t dtype, char *to) {
   size_t element_bytes = hr_dtype_bytes(dtype);
   for (int64_t i = 0; i < list.count; i++) {
@@ -115,6 +116,7 @@ static hr_status_t decode_varints(proto_list_t list, hr_dtype_t dtype, char *to)
   return NULL;
 }
 
+/* Varints, or bytes as they are in memory, in one or several pieces. */
 static hr_status_t decode_elements(proto_list_t list, bool varints, const hlo_value_t *value) {
   char *to = value->data;
   if (varints) return decode_varints(list, value->dtype, to);
@@ -197,6 +199,7 @@ static hr_status_t read_any(proto_reader_t *p, const proto_literal_t *in, const 
   return PROTO_ERROR("a literal of type %s, which has no values", hr_dtype_name(shape->dtype));
 }
 
+/* The value becomes the module's, and is released with it. */
 hr_status_t proto_read_literal(proto_reader_t *p, proto_list_t pieces,
                                const hlo_shape_t **out_shape, hlo_value_t **out_value) {
   proto_literal_t in;
@@ -230,7 +233,8 @@ static void write_value_shape(hr_strbuf_t *out, uint32_t number, const hlo_value
   proto_close(out, opened);
 }
 
-/* Signed 32-bit numbers are sign-extended to 64 bits, as protobuf encodes int32. */
+/* 32-bit signed numbers are sign-extended to 64 bits, as protobuf encodes int32; narrow types have
+ * their high bits cleared. */
 static void put_elements(hr_strbuf_t *out, const hlo_value_t *value, const char *data) {
   const element_field_t *field = &element_fields[value->dtype];
   size_t element_bytes = hr_dtype_bytes(value->dtype);
@@ -253,6 +257,8 @@ static void put_elements(hr_strbuf_t *out, const hlo_value_t *value, const char 
   proto_close(out, opened);
 }
 
+/* Elements in the order of the shape's layout. A failed allocation is noted in `out`, which is
+ * checked at the end. */
 static void write_elements(hr_strbuf_t *out, const hlo_value_t *value, const hlo_shape_t *shape) {
   void *ordered = NULL;
   if (!value->count) return;

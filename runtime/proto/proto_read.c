@@ -15,6 +15,7 @@
 
 /* Recognition ---------------------------------------------------------------------------- */
 
+/* A byte that no text has. */
 static bool is_control(char c) { return (unsigned char)c < ' ' && !strchr("\t\n\v\f\r", c); }
 
 /* All forms begin with field 1, or with 2 or 3 when a module has no name. The tag of field 1 is a
@@ -73,7 +74,7 @@ static hr_status_t read_schedules(proto_reader_t *p, proto_list_t pieces, hr_map
   return NULL;
 }
 
-/* Scratch memory is released after each computation. */
+/* Callees come first in the file. Scratch memory is released after each computation. */
 static hr_status_t read_computations(proto_reader_t *p, proto_list_t list,
                                      const hr_map_t *schedules) {
   static const hr_ints_t none;
@@ -88,7 +89,7 @@ static hr_status_t read_computations(proto_reader_t *p, proto_list_t list,
   return NULL;
 }
 
-/* Finds the entry by its id; old files have only its name. */
+/* The entry by its id; old files have only its name, and files of a certain age both. */
 static hr_status_t find_entry(proto_reader_t *p, const proto_module_t *in) {
   int64_t id = in->entry_computation_id.value;
   hlo_module_t *module = p->module;
@@ -142,7 +143,7 @@ static hr_status_t read_module(proto_reader_t *p, proto_list_t pieces) {
   return st ? st : proto_mark_async(p);
 }
 
-/* Decodes field 1 up to twice to find the depth of the module. */
+/* Decodes field 1 up to twice to find at which depth the module is. */
 static hr_status_t read_any_form(proto_reader_t *p) {
   const hr_source_t *source = &p->module->source;
   hr_str_t bytes = {source->text, source->size_bytes};
@@ -161,6 +162,7 @@ static hr_status_t read_any_form(proto_reader_t *p) {
   return read_wrapper_config(p, &wrapper);
 }
 
+/* Frees maps and scratch memory; the module keeps its arena. */
 static void deinit_reader(proto_reader_t *p) {
   hr_map_deinit(&p->computations);
   hr_map_deinit(&p->computation_names);

@@ -12,6 +12,7 @@ static const uint8_t dtypes[256] = {
 #undef DTYPE
 };
 
+/* The element type by XLA's number. */
 static hr_status_t find_dtype(int64_t number, hr_dtype_t *out_dtype) {
   if (number < 0 || number > 255 || !dtypes[number])
     return PROTO_ERROR("element type %ld, which is none that is known", (long)number);
@@ -21,6 +22,7 @@ static hr_status_t find_dtype(int64_t number, hr_dtype_t *out_dtype) {
 
 /* Layouts -------------------------------------------------------------------------------------- */
 
+/* Tilings of the layout, outermost first. */
 static hr_status_t read_tiles(proto_reader_t *p, proto_list_t list, hlo_layout_t *layout) {
   hlo_tile_t *tiles;
   HR_TRY(HR_NEW_ARRAY(p->arena, list.count, &tiles));
@@ -34,6 +36,7 @@ static hr_status_t read_tiles(proto_reader_t *p, proto_list_t list, hlo_layout_t
   return NULL;
 }
 
+/* Dimensions that are split over memories, with the indices where. */
 static hr_status_t read_splits(proto_reader_t *p, proto_list_t list, hlo_layout_t *layout) {
   hlo_split_t *splits;
   HR_TRY(HR_NEW_ARRAY(p->arena, list.count, &splits));
@@ -71,6 +74,7 @@ static hr_status_t read_levels(proto_reader_t *p, const proto_layout_t *in, hr_s
   return NULL;
 }
 
+/* 0 means no type. */
 static hr_status_t read_type_name(int64_t number, hr_str_t *out_name) {
   hr_dtype_t dtype;
   if (!number) return NULL;
@@ -79,6 +83,7 @@ static hr_status_t read_type_name(int64_t number, hr_str_t *out_name) {
   return NULL;
 }
 
+/* A layout lists each dimension once. */
 static hr_status_t check_order(hr_ints_t order, int rank) {
   if (order.count == rank && hlo_is_permutation(order)) return NULL;
   return PROTO_ERROR("a layout does not list each of its %d dimensions once", rank);

@@ -1,15 +1,19 @@
 /* Attributes that are messages of their own, both directions: windows, convolution labels,
- * padding, slices, lists of lists, aliasing, domains, sparsity, accuracy. Ranks are limited to
- * HLO_MAX_RANK and roles of dimensions checked, as verifier and printers index by them. */
+ * padding, slices, lists of lists, aliasing, domains, sparsity, accuracy. A reader decodes the
+ * message and checks what verifier and printers index by: ranks (HLO_MAX_RANK) and the roles of
+ * dimensions. A writer writes the instruction's field; proto3 leaves zeros out, so that reading
+ * gives the same values again. */
 #include "proto/proto_parts.h"
 
 /* Windows -------------------------------------------------------------------------------------- */
 
+/* `what` is for the message. */
 static hr_status_t check_rank(const char *what, int64_t rank) {
   if (rank <= HLO_MAX_RANK) return NULL;
   return PROTO_ERROR("%s of %ld dimensions, want at most %d", what, (long)rank, HLO_MAX_RANK);
 }
 
+/* One entry for each dimension of the window, in order. */
 hr_status_t proto_read_window(proto_reader_t *p, proto_list_t pieces,
                               const hlo_window_t **out_window) {
   proto_window_t in;
@@ -78,7 +82,8 @@ static hr_status_t check_labels_side(const hlo_shape_t *shape, int64_t first, in
   return NULL;
 }
 
-/* Operand shapes give the ranks; -1 is an absent batch or feature dimension. */
+/* Roles of dimensions; -1 is an absent batch or feature dimension. Operand shapes give the
+ * ranks. */
 hr_status_t proto_read_labels(proto_reader_t *p, const proto_draft_t *draft,
                               const hlo_dim_labels_t **out_labels) {
   proto_convolution_t in;
@@ -132,6 +137,7 @@ static void write_labels(hr_strbuf_t *out, const hlo_dim_labels_t *l) {
 
 /* Padding and slices --------------------------------------------------------------------------- */
 
+/* One entry for each dimension: before, after, between elements. */
 hr_status_t proto_read_padding(proto_reader_t *p, proto_list_t pieces,
                                const hlo_padding_t **out_padding) {
   proto_padding_t in;
@@ -192,6 +198,7 @@ static void write_slice(hr_strbuf_t *out, const hlo_slice_t *slice) {
 
 /* Lists of lists ------------------------------------------------------------------------------- */
 
+/* The lists live in the arena already. */
 static hr_status_t copy_int_lists(proto_reader_t *p, int64_t count, const hr_ints_t *lists,
                                   const hlo_int_lists_t **out_lists) {
   hlo_int_lists_t *copy;
@@ -201,7 +208,7 @@ static hr_status_t copy_int_lists(proto_reader_t *p, int64_t count, const hr_int
   return NULL;
 }
 
-/* source_target_pairs */
+/* source_target_pairs: two ids each. */
 hr_status_t proto_read_pairs_of_ids(proto_reader_t *p, proto_list_t list,
                                     const hlo_int_lists_t **out_lists) {
   hr_ints_t *lists;
@@ -263,6 +270,7 @@ static void write_slice_lists(hr_strbuf_t *out, const hlo_int_lists_t *lists) {
 
 /* Aliasing ------------------------------------------------------------------------------------- */
 
+/* Results that share their buffer with an operand, by paths into tuples. */
 hr_status_t proto_read_aliasing(proto_reader_t *p, proto_list_t list,
                                 const hlo_aliasing_t **out_aliasing) {
   hlo_aliasing_t *aliasing;
@@ -295,7 +303,8 @@ static void write_aliasing(hr_strbuf_t *out, const hlo_aliasing_t *aliasing) {
 /* Domains, sparsity, accuracy
  * ------------------------------------------------------------------------------------- */
 
-/* Domains are of kind "sharding" unless the own field domain_kind has another. */
+/* Domains are of the kind "sharding" unless the field domain_kind, which is hlorun's own, says
+ * another. */
 hr_status_t proto_read_domain(proto_reader_t *p, const proto_instr_t *in,
                               const hlo_domain_t **out_domain) {
   hlo_domain_t *domain;
@@ -313,6 +322,7 @@ static void write_domain(hr_strbuf_t *out, const hlo_domain_t *domain) {
     proto_put_bytes(out, PROTO_instr_domain_kind, domain->kind);
 }
 
+/* An absent side of a sparse product has no message. */
 static hr_status_t read_sparsity_side(proto_reader_t *p, proto_list_t pieces,
                                       hlo_sparsity_side_t *side) {
   proto_sparsity_side_t in;
@@ -351,9 +361,10 @@ static void write_sparsity(hr_strbuf_t *out, const hlo_sparsity_t *sparsity) {
   proto_close(out, opened);
 }
 
+/* xla_data.proto, ResultAccuracy.Mode; DEFAULT is 0. */
 #define MODE_HIGHEST 1
 
-/* *out_accuracy is NULL for the default accuracy. */
+/* *out_accuracy is NULL for the default accuracy, which XLA may write out. */
 hr_status_t proto_read_accuracy(proto_reader_t *p, proto_list_t pieces,
                                 const hlo_result_accuracy_t **out_accuracy) {
   proto_result_accuracy_t in;
@@ -384,14 +395,14 @@ static void write_accuracy(hr_strbuf_t *out, const hlo_result_accuracy_t *accura
   proto_close(out, opened);
 }
 
-/* Operand layouts; a flag of its own marks their presence, as the list may be empty. */
+/* Operand layouts. The flag says that there are constraints, as the list of shapes may be empty. */
 static void write_constraints(hr_strbuf_t *out, const hlo_shapes_t *shapes) {
   proto_put_int(out, PROTO_instr_constrain_layout, 1);
   for (int i = 0; i < shapes->count; i++)
     proto_write_shape(out, PROTO_instr_operand_shapes_with_layout, shapes->shapes[i]);
 }
 
-/* Kinds with plain values are rows of proto_attrs.def. */
+/* By kind; kinds with plain values are rows of proto_attrs.def. */
 void proto_write_value(hr_strbuf_t *out, const hlo_attr_t *attr) {
   switch (hlo_attr_table[attr->key].kind) {
     case HLO_KIND_INT_LISTS:

@@ -6,7 +6,7 @@
 
 typedef struct export_file {
   hr_str_t bytecode;  /* within the file */
-  int platform_index; /* of cpu among the platforms it is for; 0 if it is for one */
+  int platform_index; /* number of cpu among its platforms; 0 if it is for one */
   bool has_cpu;       /* is cpu one of them? */
   hr_str_t platform;  /* the first one */
 } export_file_t;

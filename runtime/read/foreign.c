@@ -75,18 +75,19 @@ static const struct kind {
     {"%PDF", 4, 0, NULL, "a PDF document", {FROM_JAX}},
 };
 
-/* Archives have their list of members at the end. */
+/* Whether a file has the row's magic and word. Archives have their list of members at the end,
+ * hence the search from both sides. */
 static bool fits(const struct kind *kind, hr_str_t bytes) {
   size_t searched = bytes.size < LOOKED_AT ? bytes.size : LOOKED_AT;
   if (bytes.size < kind->offset + kind->magic_bytes) return false;
   if (memcmp(bytes.data + kind->offset, kind->magic, kind->magic_bytes) != 0) return false;
   if (!kind->word) return true;
-  const char *tail = bytes.data + bytes.size - searched; /* of zips: the directory */
+  const char *tail = bytes.data + bytes.size - searched; /* directory of a zip archive */
   size_t size = strlen(kind->word);
   return memmem(bytes.data, searched, kind->word, size) || memmem(tail, searched, kind->word, size);
 }
 
-/* The "{" of safetensors is one byte: the length before it must fit, too. */
+/* The "{" of a safetensors file is a single byte: the length before it must fit the file, too. */
 static bool is_length(const struct kind *kind, hr_str_t bytes) {
   uint64_t length = 0;
   if (kind->offset != 8) return true;

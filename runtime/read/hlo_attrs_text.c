@@ -1,6 +1,6 @@
-/* HLO text of op attributes: a dispatch on the kind of the attribute (attrs.def). Names are looked
- * up in the op's row first, then among attributes of any op, those of asynchronous ops, and those
- * of old versions. */
+/* HLO text of op attributes: a dispatch on the kind of the attribute (attrs.def). A name is looked
+ * up in the op's row first (op_attrs.def), then among attributes that any op may have
+ * (hlo_extra_text.c), those of asynchronous ops, and those of old versions (hlo_legacy.c). */
 #include <string.h>
 
 #include "read/hlo_reader.h"
@@ -8,7 +8,7 @@
 /* Attributes of instructions: which ones an op takes is op_attrs.def, of what kind they are is
  * attrs.def. */
 
-/* Computations are pushed on r->called. */
+/* One computation, or several in braces, pushed on r->called. */
 static hr_status_t read_called(read_hlo_t *r, bool several, int64_t *out_count) {
   read_lexer_t *l = &r->lexer;
   size_t from = r->called.count;
@@ -24,7 +24,7 @@ static hr_status_t read_called(read_hlo_t *r, bool several, int64_t *out_count) 
   return several ? read_expect(l, READ_CLOSE_BRACE) : NULL;
 }
 
-/* "EQ, NE or LT": the words of an enumeration. */
+/* "EQ, NE, LT": the words of an enumeration, for messages. */
 static void list_words(const hlo_enum_info_t *info, char *into, size_t size) {
   size_t used = 0;
   for (int i = 0; i < info->count && used < size; i++)
@@ -65,6 +65,7 @@ static hr_status_t read_enums(read_hlo_t *r, hlo_attr_key_t key, hr_ints_t *out_
   return NULL;
 }
 
+/* {shape, shape} */
 static hr_status_t read_shapes(read_hlo_t *r, const hlo_shapes_t **out_shapes) {
   hlo_shapes_t *shapes;
   HR_TRY(HR_NEW(r->arena, &shapes));
@@ -127,13 +128,14 @@ hr_status_t read_attr_value(read_hlo_t *r, hlo_attr_key_t key, hlo_attr_kind_t k
   return NULL;
 }
 
+/* The draft's attribute of this key; NULL: not given so far. */
 read_attr_t *read_find_attr(read_hlo_t *r, const read_draft_t *draft, hlo_attr_key_t key) {
   for (size_t i = draft->attrs_from; i < r->attrs.count; i++)
     if (r->attrs.data[i].attr.key == key) return &r->attrs.data[i];
   return NULL;
 }
 
-/* One of the op's own attributes; its name is the current token. */
+/* An attribute of the op's row; its name is the current token. */
 static hr_status_t read_op_attr(read_hlo_t *r, read_draft_t *draft, hr_str_t name,
                                 bool *out_found) {
   const hlo_op_info_t *op = &hlo_op_table[draft->op];
@@ -162,7 +164,7 @@ static hr_status_t read_async_thread(read_hlo_t *r, read_draft_t *draft, hr_str_
   return read_string(&r->lexer, &draft->thread);
 }
 
-/* Lists the attributes that the op has. */
+/* The error lists the attributes that the op takes. */
 static READ_OP_FRAME hr_status_t unknown_attr(read_hlo_t *r, const read_draft_t *draft) {
   char list[1024] = "";
   size_t used = 0;

@@ -30,7 +30,7 @@ static hr_status_t read_metadata_value(read_hlo_t *r, hr_str_t key, hlo_metadata
       {"deduplicated_name", &m->deduplicated_name, NULL},
       {"scheduling_name", &m->scheduling_name, NULL},
   };
-  hr_str_t payload; /* of a tool; says nothing here */
+  hr_str_t payload; /* a tool's own; has no meaning here */
   *out_known = true;
   if (hr_str_is(key, "metadata_payload")) {
     HR_TRY(read_advance(&r->lexer));

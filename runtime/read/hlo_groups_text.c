@@ -1,6 +1,9 @@
-/* HLO text of meshes and replica groups: lists {{0,1},{2,3}}, iota notation [2,2]<=[4]T(0) and
- * mesh axes mesh['x'=2] {'x'}. Short texts can name many devices: equal texts are expanded once,
- * and the total is limited. */
+/* HLO text of meshes and replica groups:
+ *   groups ::= "{" ("{" int,* "}"),* "}" | "[" groups "," members "]" "<=" iota | mesh axes
+ *   iota   ::= "[" int,* "]" ("T(" int,* ")")?
+ *   mesh   ::= "mesh[" ("'" name "'=" int),* "]" ("," "device_ids=(" (int,* | iota) ")")? |
+ * "maximal_mesh[...]" axes   ::= "{" ("'" name "'" (":(" pre ")" size)?),* "}" Short texts can name
+ * many devices: equal texts are expanded once, and the total is limited. */
 #include <string.h>
 
 #include "read/hlo_reader.h"
@@ -93,7 +96,7 @@ hr_status_t read_mesh(read_hlo_t *r, hlo_mesh_t *out_mesh, bool *out_comma) {
   return read_accept(l, READ_COMMA, out_comma);
 }
 
-/* An axis by its name, or by its number written as a string. */
+/* An axis by its name, or by its number as text. */
 static hr_status_t find_axis(read_lexer_t *l, const hlo_mesh_t *mesh, int *out_axis) {
   hr_str_t name = l->token.text;
   for (int a = 0; a < mesh->axis_count; a++)
@@ -193,7 +196,7 @@ static hr_status_t read_mesh_groups(read_hlo_t *r, hlo_groups_t *groups) {
   return NULL;
 }
 
-/* Expands, unless the same text was met before: a short text can name many devices. */
+/* Expands the groups, unless the same text was met before. The sum of all expansions is limited. */
 static hr_status_t share_groups(read_hlo_t *r, hr_str_t text, size_t at, hlo_groups_t *groups,
                                 const hlo_groups_t **out_groups) {
   const hlo_groups_t *known = hr_map_get(&r->groups, text);

@@ -62,6 +62,7 @@ static hr_status_t read_bools(read_hlo_t *r, int *out_count, const bool **out_fl
   return NULL;
 }
 
+/* The text between braces, which HLO does not look into. */
 static hr_status_t read_raw_braces(read_hlo_t *r, hr_str_t *out_text) {
   if (!read_is(&r->lexer, READ_OPEN_BRACE)) return read_want(&r->lexer, "'{'");
   HR_TRY(read_braces(&r->lexer, out_text));
@@ -69,6 +70,7 @@ static hr_status_t read_raw_braces(read_hlo_t *r, hr_str_t *out_text) {
   return NULL;
 }
 
+/* Number of replicas or partitions. */
 static hr_status_t read_count(read_hlo_t *r, int64_t *out_count) {
   if (read_is(&r->lexer, READ_INT) &&
       ((int64_t)r->lexer.token.bits < 1 || (int64_t)r->lexer.token.bits > HLO_MAX_DEVICES))
@@ -136,7 +138,7 @@ static const struct {
 };
 #define HEADER_COUNT (sizeof headers / sizeof *headers)
 
-/* The current token is what follows a comma. */
+/* One attribute; `seen` has a bit for each row of `headers`. */
 static hr_status_t read_header_attr(read_hlo_t *r, unsigned *seen) {
   read_lexer_t *l = &r->lexer;
   size_t name = 0, used = 0;
@@ -178,7 +180,7 @@ hr_status_t read_header(read_hlo_t *r) {
 
 /* Stack frames --------------------------------------------------------------------------------- */
 
-/* Number and string per line; only the order counts. */
+/* A line for each entry: number and string. Numbers are not looked at: lines are in order. */
 static hr_status_t read_name_table(read_hlo_t *r, read_keyword_t keyword, const char *title,
                                    int *out_count, const hr_str_t **out_names) {
   read_lexer_t *l = &r->lexer;
@@ -232,7 +234,7 @@ static hr_status_t read_records(read_hlo_t *r, read_keyword_t keyword, const cha
   return NULL;
 }
 
-/* Six numbers each. */
+/* Six numbers for each location. */
 static hr_status_t read_locations(read_hlo_t *r, hlo_stack_frames_t *frames) {
   static const char *const keys[] = {"file_name_id", "function_name_id", "line",
                                      "end_line",     "column",           "end_column"};

@@ -1,8 +1,11 @@
-/* HLO text of instructions: [ROOT] NAME = SHAPE OPCODE(OPERANDS), ATTRIBUTES.
- * A draft collects the parts; operands, attributes and called computations are on the reader's
- * stacks, from the draft's marks up. Operands may be instructions themselves (nested form of old
- * texts); their frames are kept small (READ_OP_FRAME). Unknown opcodes are reported with the
- * nearest known one. */
+/* HLO text of instructions:
+ *   instruction ::= "ROOT"? name "=" shape? opcode "(" operands ")" ("," attribute)*
+ *   operand     ::= shape? (name ("#" int)* | opcode "(" operands ")")
+ *   attribute   ::= key "=" value                  the keys of an op are its row in op_attrs.def
+ * A draft (read_draft_t) collects the parts; operands, attributes and called computations are on
+ * the reader's stacks, from the draft's marks up. Operands may be instructions themselves (nested
+ * form of old texts); frames of that recursion are kept small (READ_OP_FRAME). Shapes that the
+ * text leaves out are inferred. Unknown opcodes are reported with the nearest known one. */
 #include <string.h>
 
 #include "ops/rules/build_rules.h"
@@ -11,6 +14,7 @@
 
 /* Instructions: NAME = SHAPE OPCODE(OPERANDS), ATTRIBUTES. */
 
+/* Counts one level; INVALID beyond READ_DEPTH_MAX. */
 hr_status_t read_deeper(read_hlo_t *r, const char *what) {
   if (++r->depth <= READ_DEPTH_MAX) return NULL;
   return READ_ERROR_AT(&r->lexer, r->lexer.token.at, "%s nested more than %d deep", what,
@@ -28,7 +32,7 @@ static int64_t count_nodes(const hlo_shape_t *shape, int64_t limit, int depth) {
   return count;
 }
 
-/* Shapes share elements, so that their nodes are counted rather than their memory. */
+/* Such shapes share elements, so that their nodes are counted rather than their memory. */
 hr_status_t read_charge_tuple(read_hlo_t *r, size_t at, const hlo_shape_t *shape) {
   if (!hlo_shape_is_tuple(shape)) return NULL;
   int64_t limit = 65536 + 16 * (int64_t)r->lexer.size - r->inferred_nodes;
@@ -39,7 +43,7 @@ hr_status_t read_charge_tuple(read_hlo_t *r, size_t at, const hlo_shape_t *shape
                                         "the tuple that is meant is far larger than the program");
 }
 
-/* A list by number is bounded by the size of the text. */
+/* A number without gaps is below the size of the text, which bounds the list of parameters. */
 static hr_status_t check_parameter(read_hlo_t *r, const read_draft_t *draft) {
   read_attr_t *attr = read_find_attr(r, draft, HLO_ATTR_PARAMETER_NUMBER);
   int64_t number = attr->attr.integer;
@@ -55,14 +59,16 @@ static hr_status_t check_parameter(read_hlo_t *r, const read_draft_t *draft) {
   return NULL;
 }
 
-/* Negative counts of the op table mean "at least". */
+/* A negative count -1 - n in the op's row means at least n. */
 static hr_status_t check_operand_count(read_hlo_t *r, const read_draft_t *draft) {
-  int want = hlo_op_table[draft->op].operands;
+  int row = hlo_op_table[draft->op].operands;
   int found = (int)(r->instrs.count - draft->operands_from);
-  if (want >= 0 ? found == want : found >= -1 - want) return NULL;
+  bool is_minimum = row < 0;
+  int want = is_minimum ? -1 - row : row;
+  if (is_minimum ? found >= want : found == want) return NULL;
   return READ_ERROR_AT(&r->lexer, draft->op_at, "%s has %d operand%s, want %s%d",
                        hlo_op_name(draft->op), found, found == 1 ? "" : "s",
-                       want < 0 ? "at least " : "", want < 0 ? -1 - want : want);
+                       is_minimum ? "at least " : "", want);
 }
 
 /* Puts the attributes into the op's order, and the computations into theirs. */
@@ -107,7 +113,7 @@ static hr_status_t expand_sharding(read_hlo_t *r, const hlo_instr_t *instr, hlo_
   return NULL;
 }
 
-/* Instructions without names wait for the end of the scope. */
+/* Instructions without names wait for the end of the scope, when all written names are known. */
 static hr_status_t register_name(read_hlo_t *r, const read_draft_t *draft, hlo_instr_t *instr) {
   if (!draft->name.size) {
     HR_VEC_PUSH(&r->anonymous, instr);
@@ -198,7 +204,8 @@ READ_OP_FRAME hr_status_t read_append_simple(read_hlo_t *r, const read_draft_t *
 
 /* Opcodes -------------------------------------------------------------------------------------- */
 
-/* Edit distance, given up beyond the length of the names. */
+/* Edit distance (Levenshtein) by a single row, O(a b); 63 for names that are longer than any
+ * opcode. */
 static int distance(hr_str_t a, const char *b) {
   int row[64];
   int size = (int)strlen(b);
@@ -230,12 +237,13 @@ static READ_OP_FRAME hr_status_t unknown_opcode(read_hlo_t *r) {
     best_distance = d;
   }
   bool near = best_distance <= 2 + (int)name.size / 4;
-  return READ_ERROR_AT(&r->lexer, r->lexer.token.at, "unknown opcode '%.*s'%s%s%s",
-                       HR_STR_ARGS(name), near ? "; did you mean '" : "",
-                       near ? hlo_op_name((hlo_opcode_t)best) : "", near ? "'?" : "");
+  if (!near)
+    return READ_ERROR_AT(&r->lexer, r->lexer.token.at, "unknown opcode '%.*s'", HR_STR_ARGS(name));
+  return READ_ERROR_AT(&r->lexer, r->lexer.token.at, "unknown opcode '%.*s'; did you mean '%s'?",
+                       HR_STR_ARGS(name), hlo_op_name((hlo_opcode_t)best));
 }
 
-/* Present opcodes, OP-start and the like, then those of old versions. */
+/* An opcode of today; OP-start, OP-update and OP-done; one of old versions. */
 static hr_status_t read_opcode(read_hlo_t *r, read_draft_t *draft) {
   read_lexer_t *l = &r->lexer;
   if (!read_is(l, READ_WORD))
@@ -255,7 +263,7 @@ static hr_status_t read_opcode(read_hlo_t *r, read_draft_t *draft) {
 
 /* Operands ------------------------------------------------------------------------------------- */
 
-/* Is the current word the opcode of a nested instruction? */
+/* Whether the current word is the opcode of a nested instruction. */
 static bool at_nested(const read_hlo_t *r) {
   return read_is(&r->lexer, READ_WORD) && read_peek(&r->lexer) == '(';
 }
@@ -263,6 +271,7 @@ static bool at_nested(const read_hlo_t *r) {
 static hr_status_t read_instruction_body(read_hlo_t *r, read_draft_t *draft, bool nested,
                                          hlo_instr_t **out_instr);
 
+/* An operand that is an instruction has no attributes of its own. */
 static hr_status_t read_nested(read_hlo_t *r, const hlo_shape_t *shape, hlo_instr_t **out_instr) {
   read_draft_t draft = {.shape = shape, .pos = read_pos(&r->lexer, r->lexer.token.at)};
   HR_TRY(read_deeper(r, "operands"));
@@ -306,6 +315,7 @@ static hr_status_t read_operand_name(read_hlo_t *r, const hlo_shape_t *shape,
   return read_advance(l);
 }
 
+/* The error for an operand whose written shape is not its own. */
 static READ_OP_FRAME hr_status_t other_shape(read_hlo_t *r, size_t at, const hlo_shape_t *shape,
                                              const hlo_instr_t *operand) {
   char found[HLO_SHAPE_TEXT], want[HLO_SHAPE_TEXT];
@@ -368,6 +378,7 @@ static hr_status_t read_operand(read_hlo_t *r) {
   return NULL;
 }
 
+/* The one entry between the parentheses of a parameter. */
 static hr_status_t read_parameter_number(read_hlo_t *r) {
   hlo_attr_t number = {.key = HLO_ATTR_PARAMETER_NUMBER};
   HR_TRY(read_int(&r->lexer, &number.integer));
@@ -388,7 +399,7 @@ static hr_status_t read_constant(read_hlo_t *r, read_draft_t *draft) {
   return read_literal_text(r, &draft->shape, &draft->literal);
 }
 
-/* Operands in parentheses; constants and parameters have their own contents. */
+/* What stands in parentheses: operands, but for constants and parameters. */
 static hr_status_t read_operands(read_hlo_t *r, read_draft_t *draft) {
   read_lexer_t *l = &r->lexer;
   HR_TRY(read_expect(l, READ_OPEN_PAREN));
@@ -408,7 +419,7 @@ static hr_status_t read_operands(read_hlo_t *r, read_draft_t *draft) {
   return read_expect(l, READ_CLOSE_PAREN);
 }
 
-/* A conditional has the branches that its index's type asks for. */
+/* A conditional has two named branches for a pred, a list of branches for an index. */
 static hr_status_t check_conditional(read_hlo_t *r, const read_draft_t *draft) {
   if (draft->op != HLO_CONDITIONAL || r->instrs.count == draft->operands_from) return NULL;
   bool pred = r->instrs.data[draft->operands_from]->shape->dtype == HR_PRED;
@@ -421,7 +432,7 @@ static hr_status_t check_conditional(read_hlo_t *r, const read_draft_t *draft) {
                        pred ? "true_computation= and false_computation=" : "branch_computations=");
 }
 
-/* From the opcode on. */
+/* From the opcode on; the stacks end as high as they began. */
 static hr_status_t read_instruction_body(read_hlo_t *r, read_draft_t *draft, bool nested,
                                          hlo_instr_t **out_instr) {
   draft->operands_from = r->instrs.count;
@@ -449,7 +460,7 @@ hr_status_t read_rhs(read_hlo_t *r, read_draft_t *draft, hlo_instr_t **out_instr
   return read_instruction_body(r, draft, false, out_instr);
 }
 
-/* A root is marked once per computation. */
+/* One instruction of a body. A computation has at most one ROOT. */
 hr_status_t read_instruction(read_hlo_t *r) {
   read_lexer_t *l = &r->lexer;
   bool root = read_is_keyword(l, READ_KEYWORD_ROOT);

@@ -11,6 +11,8 @@ typedef hr_status_t (*modernize_op_fn)(read_hlo_t *r, read_draft_t *draft);
 /* Converts the value of an old attribute into the present one. */
 typedef hr_status_t (*modernize_attr_fn)(read_hlo_t *r, size_t at, hlo_attr_t *attr);
 
+/* A row OLD_OP: an opcode of old versions, what it is today, and a comparison's direction (-1:
+ * none). */
 typedef struct read_old_op {
   const char *text;
   hlo_opcode_t op;
@@ -18,6 +20,7 @@ typedef struct read_old_op {
   modernize_op_fn modernize;
 } read_old_op_t;
 
+/* A row OLD_ATTR: an attribute that an op had, and the one that it is today. */
 typedef struct old_attr {
   hlo_opcode_t op;
   const char *text;
@@ -37,6 +40,7 @@ static hr_status_t op_drop_operands(read_hlo_t *r, read_draft_t *draft) {
   return hlo_shape_tuple(r->arena, 0, NULL, &draft->shape);
 }
 
+/* host-compute was an op of its own; today it is a custom call. */
 static hr_status_t op_name_target(read_hlo_t *r, read_draft_t *draft) {
   (void)draft;
   hlo_attr_t target = {.key = HLO_ATTR_CUSTOM_CALL_TARGET, .text = HR_STR("host-compute")};
@@ -116,6 +120,7 @@ const read_old_op_t *read_old_op_find(hr_str_t name, hlo_opcode_t *out_op) {
   return NULL;
 }
 
+/* Linear search: only names that no attribute has today come here. */
 static const old_attr_t *find_old_attr(hlo_opcode_t op, hr_str_t name) {
   for (size_t i = 0; i < sizeof old_attrs / sizeof *old_attrs; i++)
     if ((old_attrs[i].op == op || old_attrs[i].op == HLO_OPCODE_COUNT) &&
@@ -176,7 +181,7 @@ static hr_status_t select_elements(read_hlo_t *r, const read_draft_t *at, hlo_in
   return NULL;
 }
 
-/* The last instruction of an expansion takes the name that the text gave to the whole. */
+/* The last instruction of an expansion has the name that the text gave to the whole. */
 static hr_status_t rename_last(read_hlo_t *r, const read_draft_t *draft, hlo_instr_t *instr) {
   if (!draft->name.size) return NULL;
   void *old;
@@ -200,8 +205,7 @@ static hr_status_t select_tuples(read_hlo_t *r, read_draft_t *draft, hlo_instr_t
   return rename_last(r, draft, *out_instr);
 }
 
-/* One rank-1 vector of start indices becomes a scalar per dimension. The vector is operand number
- * `at`. */
+/* A vector of start indices, operand number `at`, becomes a scalar for each dimension. */
 static hr_status_t split_starts(read_hlo_t *r, read_draft_t *draft, size_t at) {
   hlo_instr_t *vector = r->instrs.data[draft->operands_from + at];
   int64_t count = vector->shape->dims[0];

@@ -1,9 +1,13 @@
 /* Lexer of HLO text. Every byte has a class (blank, start and part of words, digit) in a table of
- * 256. Most tokens are found by their first byte; the difficult ones are numbers, which may be
- * integers, floats, sizes (3x3), padding (1_1x0_2) or dimension labels (0b1f_...), tried in that
- * order by their longest match.
- * Words are looked up once in a map of keywords and element types. Positions are offsets; lines
- * are counted on demand. */
+ * 256, so that most tokens are found by their first byte. The difficult ones are numbers, tried in
+ * this order:
+ *   labels ::= side "_" side "->" side        side ::= [bf?0-9]{2,}, of the kernel [io?0-9]{2,}
+ *   sizes  ::= digits ("x" digits)+           pads ::= pad ("x" pad)*     pad ::= int "_" int ("_"
+ * int)? float  ::= "-"? digits? "." digits? exponent? | digits exponent | "-"? ("inf" | "nan"
+ * payload?) int    ::= "-"? digits Words are looked up once in a map of keywords and element types.
+ * "name:" and "name=" are one token each. Positions are offsets; lines are counted on demand, from
+ * the last position asked for. Programs that were cut out of logs carry prefixes at the start of
+ * their lines, which are blanks here. */
 #include "read/hlo_lexer.h"
 
 #include <stdarg.h>
@@ -32,6 +36,7 @@ static const unsigned char classes[256] = {
 };
 static inline bool is(char c, int class_) { return classes[(unsigned char)c] & class_; }
 
+/* 0 behind the end: no token contains it. */
 static char byte_at(const read_lexer_t *l, size_t at) { return at < l->size ? l->text[at] : 0; }
 
 /* Words are stored as their number plus one: types first, then keywords. */
@@ -79,7 +84,7 @@ hr_pos_t read_pos(read_lexer_t *l, size_t offset) {
   return (hr_pos_t){l->source, l->line, (uint32_t)(offset - l->line_start) + 1};
 }
 
-/* "found X" for the current token. */
+/* The current token as messages quote it, cut to QUOTED_TOKEN_MAX characters. */
 static void token_text(const read_lexer_t *l, char *into, size_t size) {
   const read_token_t *t = &l->token;
   size_t length = t->end - t->at;
@@ -107,12 +112,12 @@ hr_status_t read_want(read_lexer_t *l, const char *format, ...) {
 
 /* Blanks --------------------------------------------------------------------------------------- */
 
-/* Length of a log prefix such as "I0521 12:04:45.883483 1509 service.cc:186] ", which programs cut
- * out of logs carry at the start of each line. */
+/* Length of a log prefix such as "I0521 12:04:45.883483 1509 service.cc:186] "; 0 if there is
+ * none. A letter for the severity, the date, the time, and a place that ends with "]". */
 static size_t match_log_prefix(const char *text, size_t size) {
   size_t at = 1, digits = 0;
   if (size < 20 || !memchr("IWEF", text[0], 4)) return 0;
-  while (at < size && is(text[at], DIGIT)) at++, digits++;
+  for (; at < size && is(text[at], DIGIT); at++) digits++;
   if (digits < 4 || at >= size || text[at] != ' ') return 0;
   while (at < size && (is(text[at], DIGIT) || memchr(" :.", text[at], 3))) at++;
   const char *bracket = memchr(text + at, ']', size - at < 200 ? size - at : 200);
@@ -136,7 +141,7 @@ static hr_status_t skip_comment(read_lexer_t *l, size_t *at) {
   return NULL;
 }
 
-/* The fast path is a single blank. */
+/* Blanks, comments and log prefixes. The usual case is a single blank. */
 hr_status_t read_skip_blanks(read_lexer_t *l, size_t *at) {
   if (*at == 0) *at += match_log_prefix(l->text, l->size);
   for (;;) {
@@ -153,6 +158,7 @@ hr_status_t read_skip_blanks(read_lexer_t *l, size_t *at) {
   }
 }
 
+/* Does not change the lexer: a failure within a comment is reported by the next read_advance. */
 char read_peek(const read_lexer_t *l) {
   size_t at = l->at;
   hr_status_t st = read_skip_blanks((read_lexer_t *)l, &at);
@@ -162,12 +168,15 @@ char read_peek(const read_lexer_t *l) {
 
 /* Numbers -------------------------------------------------------------------------------------- */
 
+/* Each match_... gives the length of its pattern at the beginning of the text; 0: it is something
+ * else. */
 static size_t match_digits(const char *text, size_t size) {
   size_t at = 0;
   while (at < size && is(text[at], DIGIT)) at++;
   return at;
 }
 
+/* "-"? digits */
 static size_t match_signed_digits(const char *text, size_t size) {
   size_t sign = size && text[0] == '-';
   size_t digits = match_digits(text + sign, size - sign);
@@ -181,7 +190,10 @@ size_t read_match_float(const char *text, size_t size) {
   size_t fraction = 0;
   at += whole;
   bool point = at < size && text[at] == '.';
-  if (point) at++, fraction = match_digits(text + at, size - at), at += fraction;
+  if (point) {
+    fraction = match_digits(text + at + 1, size - at - 1);
+    at += 1 + fraction;
+  }
   if (!whole && !fraction) return 0;
   if (at < size && (text[at] == 'e' || text[at] == 'E')) {
     size_t sign = at + 1 < size && (text[at + 1] == '+' || text[at + 1] == '-');
@@ -191,6 +203,7 @@ size_t read_match_float(const char *text, size_t size) {
   return point ? at : 0;
 }
 
+/* Two or more characters of the set or digits: one side of dimension labels. */
 static size_t match_set(const char *text, size_t size, const char *set) {
   size_t at = 0;
   while (at < size && (is(text[at], DIGIT) || (text[at] && strchr(set, text[at])))) at++;
@@ -209,6 +222,7 @@ static size_t match_labels(const char *text, size_t size) {
   return part ? at + 2 + part : 0;
 }
 
+/* digits ("x" digits)+; a single number is an INT. */
 static size_t match_sizes(const char *text, size_t size) {
   size_t at = match_digits(text, size);
   size_t first = at;
@@ -230,6 +244,7 @@ static size_t match_pad(const char *text, size_t size) {
   return at;
 }
 
+/* pad ("x" pad)* */
 static size_t match_pads(const char *text, size_t size) {
   size_t at = match_pad(text, size);
   size_t part;
@@ -238,7 +253,7 @@ static size_t match_pads(const char *text, size_t size) {
   return at;
 }
 
-/* "(0x7)" after nan, if it is there. */
+/* Length of "(0x7)", which may follow nan: the bits of its mantissa. 0: there is none. */
 static size_t match_payload(const char *text, size_t size) {
   size_t at = 3;
   if (size < 5 || memcmp(text, "(0x", 3) != 0) return 0;
@@ -246,10 +261,17 @@ static size_t match_payload(const char *text, size_t size) {
   return at > 3 && at < size && text[at] == ')' ? at + 1 : 0;
 }
 
+/* A token of `length` bytes from the current position. */
 static void set_token(read_lexer_t *l, read_kind_t kind, size_t length) {
   l->token.kind = kind;
   l->token.text = (hr_str_t){l->text + l->token.at, length};
   l->at = l->token.at + length;
+}
+
+/* A token that needs nothing more than its kind and length. */
+static hr_status_t take_token(read_lexer_t *l, read_kind_t kind, size_t length) {
+  set_token(l, kind, length);
+  return NULL;
 }
 
 /* Value of an INT token; digits beyond 2^64 wrap, for types whose range the parser checks. */
@@ -268,7 +290,8 @@ static hr_status_t set_int(read_lexer_t *l, size_t length) {
   return NULL;
 }
 
-/* Longest match of labels, sizes, padding, float, integer. */
+/* An integer that nothing but a number could go on; else the patterns in turn; else what else
+ * begins with a digit, '-' or '?'. */
 static hr_status_t lex_number(read_lexer_t *l) {
   const char *text = l->text + l->at;
   size_t size = l->size - l->at;
@@ -289,15 +312,16 @@ static hr_status_t lex_number(read_lexer_t *l) {
     return NULL;
   }
   if (length) return set_int(l, length);
-  if (size >= 4 && !memcmp(text, "-inf", 4)) return set_token(l, READ_FLOAT, 4), NULL;
+  if (size >= 4 && !memcmp(text, "-inf", 4)) return take_token(l, READ_FLOAT, 4);
   if (size >= 4 && !memcmp(text, "-nan", 4))
-    return set_token(l, READ_FLOAT, 4 + match_payload(text + 4, size - 4)), NULL;
-  if (*text == '?') return set_token(l, READ_QUESTION, 1), NULL;
+    return take_token(l, READ_FLOAT, 4 + match_payload(text + 4, size - 4));
+  if (*text == '?') return take_token(l, READ_QUESTION, 1);
   return READ_ERROR_AT(l, l->at, "found '%c', which starts no number here", *text);
 }
 
 /* Words and strings ---------------------------------------------------------------------------- */
 
+/* Letters, digits, '_', '-' and '.'. */
 static size_t word_length(const read_lexer_t *l, size_t at) {
   size_t end = at;
   while (end < l->size && is(l->text[end], WORD_PART)) end++;
@@ -317,7 +341,7 @@ static hr_status_t lex_percent(read_lexer_t *l) {
   return NULL;
 }
 
-/* Types, keywords and nan, none of which contain '-' or '.'. */
+/* Words that are element types, keywords or nan. None of them contains '-' or '.'. */
 static void classify_word(read_lexer_t *l) {
   hr_str_t text = l->token.text;
   if (text.size < 2 || text.size > LONGEST_RESERVED) return;
@@ -344,7 +368,7 @@ static hr_status_t lex_word(read_lexer_t *l) {
   }
   if (next == '>' || next == '?') {
     size_t labels = match_labels(l->text + l->at, l->size - l->at);
-    if (labels) return set_token(l, READ_LABELS, labels), NULL;
+    if (labels) return take_token(l, READ_LABELS, labels);
     if (l->text[l->at + length - 1] == '-') length--; /* the arrow is a token of its own */
   }
   set_token(l, READ_WORD, length);
@@ -352,15 +376,19 @@ static hr_status_t lex_word(read_lexer_t *l) {
   return NULL;
 }
 
+/* 0 to 15, or -1. */
 static int hex_digit(char c) {
-  return c >= '0' && c <= '9'   ? c - '0'
-         : c >= 'a' && c <= 'f' ? c - 'a' + 10
-         : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                : -1;
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
+/* A code point up to 0x10ffff in 1 to 4 bytes. */
 static char *add_utf8(char *to, uint32_t code) {
-  if (code < 0x80) return *to++ = (char)code, to;
+  if (code < 0x80) {
+    *to++ = (char)code;
+    return to;
+  }
   int more = code < 0x800 ? 1 : 2;
   if (code >= 0x10000) more = 3;
   *to++ = (char)((0xff00 >> (more + 1) & 0xff) | (code >> (6 * more)));
@@ -373,8 +401,11 @@ static char *add_utf8(char *to, uint32_t code) {
 static bool unescape_one(const char **from, const char *end, char **to) {
   static const char plain[] = "a\ab\bf\fn\nr\rt\tv\v\\\\?\?''\"\"";
   char c = *(*from)++;
-  for (const char *pair = plain; *pair; pair += 2)
-    if (*pair == c) return *(*to)++ = pair[1], true;
+  for (const char *pair = plain; *pair; pair += 2) {
+    if (*pair != c) continue;
+    *(*to)++ = pair[1];
+    return true;
+  }
   uint32_t code = 0;
   int limit = c == 'x' ? 2 : 3; /* digits */
   if (c == 'u') limit = 4;
@@ -420,7 +451,7 @@ static hr_status_t unescape(read_lexer_t *l, hr_str_t raw, hr_str_t *out_text) {
   return NULL;
 }
 
-/* Either quotation mark; unescaped only if there is a backslash. */
+/* Between quotation marks of either kind. A string without a backslash is not copied. */
 static hr_status_t lex_string(read_lexer_t *l) {
   char quote = l->text[l->at];
   size_t end = l->at + 1;
@@ -439,23 +470,22 @@ static hr_status_t lex_string(read_lexer_t *l) {
 
 /* Tokens --------------------------------------------------------------------------------------- */
 
-/* Punctuation of one to three characters. */
+/* Punctuation of one to three characters, and errors for every other byte. */
 static hr_status_t lex_sign(read_lexer_t *l) {
   static const char signs[] = ",:=*#+~[]{}()"; /* in the order of read_kind_t */
   char c = l->text[l->at];
   char next = byte_at(l, l->at + 1);
   const char *sign = c ? strchr(signs, c) : NULL;
-  if (sign) return set_token(l, (read_kind_t)(READ_COMMA + (sign - signs)), 1), NULL;
-  if (c == '<' && next == '=') return set_token(l, READ_AT_MOST, 2), NULL;
-  if (c == '.' && next == '.' && byte_at(l, l->at + 2) == '.')
-    return set_token(l, READ_DOTS, 3), NULL;
-  if (c == '-' && next == '>') return set_token(l, READ_ARROW, 2), NULL;
+  if (sign) return take_token(l, (read_kind_t)(READ_COMMA + (sign - signs)), 1);
+  if (c == '<' && next == '=') return take_token(l, READ_AT_MOST, 2);
+  if (c == '.' && next == '.' && byte_at(l, l->at + 2) == '.') return take_token(l, READ_DOTS, 3);
+  if (c == '-' && next == '>') return take_token(l, READ_ARROW, 2);
   if (c >= ' ' && c < 127)
     return READ_ERROR_AT(l, l->at, "found '%c', which starts nothing here", c);
   return READ_ERROR_AT(l, l->at, "found byte 0x%02x, which no program contains", (unsigned char)c);
 }
 
-/* The first byte decides. */
+/* The first byte after the blanks decides. */
 hr_status_t read_advance(read_lexer_t *l) {
   HR_TRY(read_skip_blanks(l, &l->at));
   l->token.at = l->at;
@@ -478,6 +508,7 @@ hr_status_t read_advance(read_lexer_t *l) {
   return st;
 }
 
+/* Used after bytes that were read without the lexer. */
 hr_status_t read_resume(read_lexer_t *l, size_t offset) {
   l->at = offset;
   return read_advance(l);
@@ -552,7 +583,8 @@ hr_status_t read_string(read_lexer_t *l, hr_str_t *out_text) {
   return read_advance(l);
 }
 
-/* A balanced dictionary with its braces; braces in strings do not count. */
+/* The text of a balanced dictionary with its braces; braces in strings do not count. The bytes are
+ * not tokens of HLO: they may be JSON or MLIR. */
 hr_status_t read_braces(read_lexer_t *l, hr_str_t *out_text) {
   size_t start = l->token.at;
   size_t at = start;

@@ -1,8 +1,11 @@
 /* HLO text of literals, read from the bytes rather than from tokens, as they may be most of a
- * program. Elements are stored as they come, row-major, and the braces are checked against the
- * shape on the way; commas between elements are optional. "{...}" is an elided literal. A text
- * that is too short for its shape is only checked, so that no allocation exceeds what the text
- * justifies. */
+ * program.
+ *   literal ::= "(" literal,* ")" | rows | element         rows ::= "{" (rows | element)* "}" |
+ * "{...}" element ::= "true" | "false" | int | float | "(" float "," float ")"      commas between
+ * are optional Elements are stored as they come, row-major, and the braces are checked against the
+ * shape on the way. "{...}" is an elided literal. A text that is too short for its shape is only
+ * checked, so that no allocation exceeds what the text justifies: an element takes at least a byte.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -20,6 +23,7 @@ typedef struct literal {
   bool elided;
 } literal_t;
 
+/* An error at the current byte, which becomes a token for the message. */
 static hr_status_t expected_here(literal_t *p, const char *want) {
   HR_TRY(read_resume(&p->r->lexer, p->at));
   return read_want(&p->r->lexer, "%s", want);
@@ -46,7 +50,7 @@ static inline hr_status_t skip_commas(literal_t *p) {
 
 static inline char peek_byte(const literal_t *p) { return p->at < p->end ? p->text[p->at] : 0; }
 
-/* A word that no letter or digit follows. */
+/* Takes a word unless more letters or digits follow. */
 static bool accept_word(literal_t *p, const char *word) {
   size_t size = strlen(word);
   if (p->end - p->at < size || memcmp(p->text + p->at, word, size) != 0) return false;
@@ -58,6 +62,7 @@ static bool accept_word(literal_t *p, const char *word) {
   return true;
 }
 
+/* Nothing where the text is only checked. */
 static void store_bits(literal_t *p, uint64_t bits, size_t bytes) {
   if (!p->data) return;
   memcpy(p->data, &bits, bytes); /* little-endian: the low bytes come first */
@@ -66,7 +71,7 @@ static void store_bits(literal_t *p, uint64_t bits, size_t bytes) {
 
 /* Integers ------------------------------------------------------------------------------------- */
 
-/* Range of the type; the magnitude of the smallest signed number is one larger. */
+/* Whether a number is in the type's range; u64 takes negative ones, too, as XLA does. */
 static bool integer_fits(hr_dtype_t type, bool negative, uint64_t magnitude) {
   int bits = hr_dtype_table[type].bits;
   if (bits == 64) return !negative || magnitude <= UINT64_C(1) << 63; /* u64 too, as in XLA */
@@ -113,7 +118,7 @@ static hr_status_t read_pred(literal_t *p) {
 
 /* Floats --------------------------------------------------------------------------------------- */
 
-/* nan(0x7): the mantissa, raw. Only types with infinities have several NaNs. */
+/* "(0x7)" after nan: the bits of the mantissa. Only types with infinities have several NaNs. */
 static hr_status_t read_payload(literal_t *p, hr_dtype_t type, uint64_t *out_bits) {
   const hr_float_format_t *f = hr_float_format(type);
   size_t start = p->at;
@@ -219,6 +224,7 @@ static hr_status_t read_element(literal_t *p) {
 
 /* Arrays --------------------------------------------------------------------------------------- */
 
+/* The braces of a dimension hold as many elements as the shape says. */
 static hr_status_t check_count(literal_t *p, int depth, int64_t count) {
   int64_t want = p->shape->dims[depth];
   if (count == want) return NULL;
@@ -226,7 +232,7 @@ static hr_status_t check_count(literal_t *p, int depth, int64_t count) {
                        (long)want);
 }
 
-/* The opening brace of dimension `depth` is passed; passes the closing one. Recurses at most
+/* From after the opening brace of dimension `depth` to after its closing one. Recurses at most
  * HLO_MAX_RANK deep. */
 static hr_status_t read_rows(literal_t *p, int depth) {
   int64_t count = 0;
@@ -295,6 +301,7 @@ static hr_status_t read_scalar_for_array(literal_t *p, hlo_value_t **out_value) 
   return NULL;
 }
 
+/* Whether a scalar stands where an array is wanted. */
 static bool begins_number(char c) { return (c >= '0' && c <= '9') || c == '-' || c == '.'; }
 
 /* An element takes at least a byte of the text: a shape of more elements than bytes are left cannot
@@ -421,6 +428,7 @@ static hr_status_t read_typed(read_hlo_t *r, hlo_value_t **out_value) {
                     : READ_ERROR_AT(&r->lexer, at, "found an elided literal, want all elements");
 }
 
+/* The value becomes the module's. */
 hr_status_t read_typed_literal(read_hlo_t *r, hlo_value_t **out_value) {
   hlo_value_t *value;
   HR_TRY(read_typed(r, &value));

@@ -1,15 +1,19 @@
 /* HLO text at the level of modules and computations, names, and short texts that stand alone
  * (literals, shapes, shardings).
- * Forms: a module with a header, computations without one, or a single instruction. Computations
- * may be nested in braces; they are ordered callees first when the module ends. Instructions and
- * computations without names get theirs at the end of their scope, when all written names are
- * known. */
+ *   text        ::= "HloModule" name header stack-frames? computation+ | computation+ | instruction
+ *   computation ::= "ENTRY"? name signature? body ("," "execution_thread=" string)?
+ *   signature   ::= "(" (name ":" shape),* ")" "->" shape
+ *   body        ::= "{" instruction+ "}"
+ * A body may also stand in place of a computation's name; computations are ordered callees first
+ * when the module ends. Instructions and computations without names get theirs at the end of their
+ * scope, when all written names are known. Recursive descent, to a depth of READ_DEPTH_MAX; memory
+ * in proportion to the text. */
 #include <string.h>
 
 #include "read/hlo_reader.h"
 #include "read/read.h"
 
-/* Element types and keywords are reserved, with or without %. */
+/* Element types and keywords are reserved; with '%' only element types are. */
 hr_status_t read_name(read_hlo_t *r, const char *want, hr_str_t *out_name) {
   read_lexer_t *l = &r->lexer;
   hr_str_t name = l->token.text;
@@ -28,6 +32,7 @@ hr_status_t read_name(read_hlo_t *r, const char *want, hr_str_t *out_name) {
 
 /* Scopes --------------------------------------------------------------------------------------- */
 
+/* The scope is the caller's; names are looked up in the innermost one only, as in HLO. */
 hr_status_t read_scope_open(read_hlo_t *r, read_scope_t *scope, hlo_computation_t *computation) {
   *scope = (read_scope_t){
       .outer = r->scope, .computation = computation, .anonymous_from = r->anonymous.count};
@@ -48,6 +53,7 @@ static hr_status_t name_instruction(read_hlo_t *r, hlo_instr_t *instr, uint32_t 
   return NULL;
 }
 
+/* A search for each op goes on where it ended, hence the list of counters. */
 static READ_OP_FRAME hr_status_t name_anonymous(read_hlo_t *r) {
   uint32_t next[HLO_OPCODE_COUNT] = {0};
   for (size_t i = r->scope->anonymous_from; i < r->anonymous.count; i++) {
@@ -70,7 +76,7 @@ hr_status_t read_scope_close(read_hlo_t *r, read_scope_t *scope) {
 
 /* Computations --------------------------------------------------------------------------------- */
 
-/* Parameter numbers must be without gaps. */
+/* Parameter numbers have no gaps. */
 static hr_status_t check_params(read_hlo_t *r, const hlo_computation_t *computation, size_t at) {
   for (size_t i = 0; i < computation->params.count; i++)
     if (!computation->params.data[i])
@@ -103,7 +109,7 @@ static hr_status_t read_body(read_hlo_t *r, hlo_computation_t *computation) {
   return read_expect(&r->lexer, READ_CLOSE_BRACE);
 }
 
-/* The name is settled in name_generated. */
+/* The name is a base, which name_generated numbers. */
 hr_status_t read_generate_computation(read_hlo_t *r, const char *name,
                                       hlo_computation_t **out_computation) {
   hr_pos_t pos = read_pos(&r->lexer, r->lexer.token.at);
@@ -147,7 +153,7 @@ static hr_status_t read_signature(read_hlo_t *r, const hlo_shape_t **out_result)
   return read_shape(r, out_result);
 }
 
-/* The signature may omit layouts. */
+/* The signature may leave out layouts. */
 static READ_OP_FRAME hr_status_t check_result(read_hlo_t *r, const hlo_computation_t *computation,
                                               const hlo_shape_t *result, size_t at) {
   char found[HLO_SHAPE_TEXT], want[HLO_SHAPE_TEXT];
@@ -205,6 +211,7 @@ static hr_status_t read_computation(read_hlo_t *r) {
 
 /* Files ---------------------------------------------------------------------------------------- */
 
+/* Without ENTRY the last computation is the entry. */
 static hr_status_t read_computations(read_hlo_t *r) {
   do HR_TRY(read_computation(r));
   while (!read_is(&r->lexer, READ_END));
@@ -245,8 +252,8 @@ static hr_status_t read_with_header(read_hlo_t *r) {
   return read_computations(r);
 }
 
-/* Without a header, a computation starts with ENTRY, NAME { or NAME (...) ->; the latter looks like
- * an operation without a shape, unless its name is no opcode. */
+/* Whether a text without a header starts with a computation: ENTRY, NAME {, or NAME (...) -> ...,
+ * which looks like an operation without a shape unless its name is no opcode. */
 static bool at_computation(const read_hlo_t *r) {
   const read_lexer_t *l = &r->lexer;
   hlo_opcode_t op;
@@ -258,6 +265,7 @@ static bool at_computation(const read_hlo_t *r) {
           !read_is_word(l, "b"));
 }
 
+/* The module is named after its entry. */
 static hr_status_t read_headerless(read_hlo_t *r) {
   const char *name;
   HR_TRY(read_computations(r));
@@ -299,7 +307,7 @@ static hr_status_t name_generated(read_hlo_t *r) {
   return NULL;
 }
 
-/* Computations inside others began after them, but are called by them. */
+/* Computations that stand inside others began after them, but are called by them. */
 static void order_computations(read_hlo_t *r) {
   for (size_t i = 0; i < r->completed.count; i++) {
     r->module->computations.data[i] = r->completed.data[i];
@@ -348,8 +356,8 @@ hr_status_t read_hlo_text(hlo_module_t *module) {
   return st;
 }
 
-/* f32[2]{1,2}: unlike in programs, braces right after a shape are the literal, unless more of them
- * follow. */
+/* f32[2]{1,2}: in texts of the command line braces right after a shape are the literal, unless
+ * more of them follow. */
 static hr_status_t read_written_array(read_hlo_t *r, hlo_value_t **out_value) {
   read_lexer_t *l = &r->lexer;
   const hlo_shape_t *shape;
@@ -366,7 +374,7 @@ static hr_status_t read_written_array(read_hlo_t *r, hlo_value_t **out_value) {
   return layout ? read_typed_literal(r, out_value) : read_literal_text(r, &shape, out_value);
 }
 
-/* A literal with its shape, or of the wanted shape. */
+/* A literal with its shape, or without one if the wanted shape says it. */
 static hr_status_t read_literal_alone(read_hlo_t *r, const hlo_shape_t *want,
                                       hlo_value_t **out_value) {
   read_lexer_t *l = &r->lexer;
@@ -406,6 +414,7 @@ hr_status_t read_literal(const char *text, const hlo_shape_t *want, hlo_value_t 
 /* Texts that stand alone ------------------------------------------------------------------------
  */
 
+/* What a text that stands alone is, and where its value goes. */
 typedef struct piece {
   hlo_opcode_t op;
   stablehlo_frontend_attrs_t *note;

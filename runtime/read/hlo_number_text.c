@@ -1,6 +1,7 @@
-/* Decimal numbers as values of narrow float types, rounded once. strtod rounds to f64, and
- * rounding that again to a narrower type would err for numbers near the middle of two values;
- * there the decimal digits are compared with the exact middle. */
+/* Decimal numbers as values of narrow float types, rounded once. strtod rounds to f64; rounding
+ * that again to a narrower type is wrong only where the double lies exactly between two values of
+ * the type while the decimal does not. There the double is first moved one step towards the
+ * decimal, whose digits are compared with those of the double. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,12 +49,13 @@ static decimal_t parse_decimal(const char *text, size_t size) {
   return d;
 }
 
+/* The next digit, past the point; -1 at the end. */
 static int next_digit(decimal_t *d) {
   while (d->at < d->end && *d->at == '.') d->at++;
   return d->at < d->end ? *d->at++ - '0' : -1;
 }
 
-/* The sign of decimal - value, digit by digit: a double has at most 767 of them. Rarely needed. */
+/* The sign of decimal - value, digit by digit; a double has at most 767 digits. Rarely needed. */
 static int side_of(const char *text, size_t size, double value) {
   char digits[800];
   int written = hr_snprintf(digits, sizeof digits, "%.770e", fabs(value));
@@ -65,11 +67,14 @@ static int side_of(const char *text, size_t size, double value) {
     int x = next_digit(&a);
     int y = next_digit(&b);
     if (x < 0 && y < 0) return 0;
-    if ((x < 0 ? 0 : x) != (y < 0 ? 0 : y)) return x < y ? -sign : sign;
+    if (x < 0) x = 0; /* digits that are not written */
+    if (y < 0) y = 0;
+    if (x != y) return x < y ? -sign : sign;
   }
 }
 
-/* Does the double lie exactly between two values of the type? */
+/* Whether the double lies exactly between two values of the type: its mantissa, cut to the type's,
+ * leaves exactly one half. */
 static bool is_between(const hr_float_format_t *f, double value) {
   if (fabs(value) <
       ldexp(1.0, 1 - f->bias)) { /* subnormal in the type: count in its smallest steps */

@@ -1,10 +1,13 @@
-/* HLO text of shapes and layouts: f32[2,<=8]{1,0:T(8,128)}, tuples in parentheses, b(...) buffers.
- * Layouts that equal the default are dropped. A brace after a shape may start a literal or a body
- * instead of a layout; the token after the brace decides. */
+/* HLO text of shapes and layouts:
+ *   shape  ::= type "[" ("<="? int | "?"),* "]" layout? | "(" shape,* ")" | "b(" shape ")" |
+ * "token[]" layout ::= "{" int,* (":" part*)? "}"       part ::= D() T() L() #() *() E() S() SC()
+ * P() M(), in this order Layouts that equal the default are dropped. A brace after a shape may
+ * start a literal or a body instead of a layout; the token after the brace decides. */
 #include <string.h>
 
 #include "read/hlo_reader.h"
 
+/* Whether the current token starts a shape; "b" is a buffer only right before '('. */
 bool read_at_shape(const read_hlo_t *r) {
   const read_lexer_t *l = &r->lexer;
   return read_is(l, READ_TYPE) || read_is(l, READ_OPEN_PAREN) ||
@@ -68,6 +71,7 @@ static hr_status_t read_raw_parens(read_hlo_t *r, hr_str_t *out_text) {
   return read_resume(l, (size_t)(close - l->text) + 1);
 }
 
+/* (int) */
 static hr_status_t read_one_int(read_hlo_t *r, int64_t *out_value) {
   HR_TRY(read_expect(&r->lexer, READ_OPEN_PAREN));
   HR_TRY(read_int(&r->lexer, out_value));

@@ -1,13 +1,17 @@
-/* HLO text of shardings: {replicated}, {maximal device=0}, {devices=[2,2]<=[4]
- * last_tile_dims={manual}}, named ones over a mesh, tuples of them, and the trailing shard_as,
- * shard_like and metadata. Numbers of tiles and devices are checked here. */
+/* HLO text of shardings:
+ *   sharding ::= "{" sharding,* "}" | "{" word* "}" | "{" mesh ("," dims)? ("," key "=" axes)* "}"
+ *   word     ::= "replicated" | "manual" | "maximal" | "unreduced" | "device=" int | "devices="
+ * tiles | "last_tile_dims={" kind,* "}" | "last_tile_dim_replicate" | "shard_as" int | "shard_like"
+ * int | "metadata=" ... tiles    ::= "[" int,* "]" (int,* | "<=[" int,* "]" ("T(" int,* ")")?) A
+ * tuple has a sharding for each leaf. The number of tiles must be that of the devices, which is
+ * checked here. */
 #include <string.h>
 
 #include "read/hlo_reader.h"
 
 /* Tiled shardings ------------------------------------------------------------------------------ */
 
-/* Explicit list after the tile dimensions. */
+/* The devices in the order of the tiles. */
 static hr_status_t read_device_list(read_hlo_t *r, hlo_sharding_t *s) {
   read_lexer_t *l = &r->lexer;
   size_t from = r->ints.count;
@@ -108,7 +112,7 @@ static hr_status_t read_sharding_attr(read_hlo_t *r, hlo_sharding_t *s) {
   return kinds ? read_last_tile_kinds(r, s) : read_sharding_metadata(r, s);
 }
 
-/* A word without a value. */
+/* A word without "=": a kind, or a flag. */
 static hr_status_t read_sharding_word(read_hlo_t *r, hlo_sharding_t *s, bool *kind_seen) {
   read_lexer_t *l = &r->lexer;
   read_keyword_t word = l->token.keyword;

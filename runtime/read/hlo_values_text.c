@@ -88,7 +88,7 @@ static hr_status_t read_sizes(read_hlo_t *r, int64_t sizes[HLO_MAX_RANK], int *o
   return read_want(l, "sizes of at most %d dimensions", HLO_MAX_RANK);
 }
 
-/* One integer at *text, which is known to be there. */
+/* The integer at *text, which the lexer has matched; false if it does not fit 64 bits. */
 static bool parse_pad(const char **text, const char *end, int64_t *out_value) {
   bool negative = **text == '-';
   bool fits = true;
@@ -128,6 +128,7 @@ static hr_status_t read_pads(read_hlo_t *r, hlo_padding_dim_t pads[HLO_MAX_RANK]
   return read_advance(l);
 }
 
+/* A window while its parts are read; those that are not given keep their defaults. */
 typedef struct window_parts {
   hlo_window_dim_t dims[HLO_MAX_RANK];
   int rank;      /* -1: not known yet */
@@ -218,7 +219,7 @@ hr_status_t read_window(read_hlo_t *r, const hlo_window_t **out_window) {
   return NULL;
 }
 
-/* A single low_high is rank 1. */
+/* low_high[_interior] for each dimension; a single one is rank 1. */
 hr_status_t read_padding(read_hlo_t *r, const hlo_padding_t **out_padding) {
   hlo_padding_dim_t pads[HLO_MAX_RANK];
   hlo_padding_t *padding;
@@ -235,12 +236,14 @@ hr_status_t read_padding(read_hlo_t *r, const hlo_padding_t **out_padding) {
 
 /* Dimension labels ----------------------------------------------------------------------------- */
 
-/* One side: position = dimension, character = role. roles[0] and roles[1] are the
- * dimensions of the two names. */
+/* One side of dimension labels: the position of a character is its dimension, the character its
+ * role. roles[0] and roles[1] are the dimensions of the two letters in `role_names`, -1 if they
+ * are absent. */
 static bool parse_side(const char *text, int rank, const char *role_names, int64_t roles[2],
                        int64_t spatial[10], int *out_spatial, uint32_t *out_unused) {
   unsigned seen = 0;
-  roles[0] = roles[1] = -1;
+  roles[0] = -1;
+  roles[1] = -1;
   *out_unused = 0;
   for (int d = 0; d < rank; d++) {
     const char *role = strchr(role_names, text[d]);
@@ -259,7 +262,7 @@ static bool parse_side(const char *text, int rank, const char *role_names, int64
   return seen == (1u << *out_spatial) - 1; /* digits 0 to n-1 */
 }
 
-/* All sides must have the same spatial digits. */
+/* b01f_01io->b01f; all sides have the same digits, from 0 on. */
 hr_status_t read_labels(read_hlo_t *r, const hlo_dim_labels_t **out_labels) {
   read_lexer_t *l = &r->lexer;
   if (!read_is(l, READ_LABELS)) return read_want(l, "labels such as b01f_01io->b01f");
@@ -385,7 +388,7 @@ hr_status_t read_aliasing(read_hlo_t *r, const hlo_aliasing_t **out_aliasing) {
 /* Domains, sparsity, accuracy
  * ------------------------------------------------------------------------------------- */
 
-/* Passes NAME= of this name, or fails. */
+/* Takes "key=", or fails. */
 static hr_status_t expect_key(read_lexer_t *l, const char *key) {
   if (!read_is(l, READ_ATTR) || !hr_str_is(l->token.text, key)) return read_want(l, "%s=", key);
   return read_advance(l);

@@ -74,6 +74,18 @@ hr_status_t tf_attr_ints(hr_arena_t *arena, const tf_node_t *node, const char *n
   return proto_ints(arena, list.i, out_ints);
 }
 
+hr_status_t tf_attr_types(hr_arena_t *arena, const tf_node_t *node, const char *name,
+                          hr_ints_t *out_types) {
+  tf_attr_proto_t attr;
+  tf_list_proto_t list;
+  bool found;
+  *out_types = (hr_ints_t){0};
+  HR_TRY(tf_attr_find(arena, node, name, &attr, &found));
+  if (!found) return NULL;
+  HR_TRY(TF_DECODE(arena, list, attr.list, &list));
+  return proto_ints(arena, list.type, out_types);
+}
+
 static hr_status_t function_name(hr_arena_t *arena, proto_list_t pieces, hr_str_t *out_name) {
   tf_name_attrs_proto_t func;
   HR_TRY(TF_DECODE(arena, name_attrs, pieces, &func));

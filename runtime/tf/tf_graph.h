@@ -83,6 +83,9 @@ hr_status_t tf_attr_dtype(hr_arena_t *arena, const tf_node_t *node, const char *
                           hr_dtype_t *out_dtype);
 hr_status_t tf_attr_ints(hr_arena_t *arena, const tf_node_t *node, const char *name,
                          hr_ints_t *out_ints);
+/* Numbers of DataType. */
+hr_status_t tf_attr_types(hr_arena_t *arena, const tf_node_t *node, const char *name,
+                          hr_ints_t *out_types);
 /* Name of a function-valued attribute; empty if absent. */
 hr_status_t tf_attr_function(hr_arena_t *arena, const tf_node_t *node, const char *name,
                              hr_str_t *out_name);

@@ -51,6 +51,7 @@ typedef struct tf_compiler {
   HR_VEC(hlo_computation_t *) completed; /* in the order of their ends: callees first */
   HR_VEC(tf_resource_t *) resources;     /* variables of the graph */
   int depth;                             /* nested functions */
+  struct tensor_bundle *bundle;          /* checkpoint for RestoreV2; NULL: none */
 } tf_compiler_t;
 
 /* One body in execution. Functions are executed in the scope's computation, inlined. */

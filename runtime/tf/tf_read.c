@@ -1,13 +1,17 @@
-/* From the bytes of a GraphDef to a module: decode, decide what is fed and fetched, compile.
- * A graph has no result list of its own, so that sinks of the graph are its results by default. */
+/* From the bytes of a GraphDef, a MetaGraphDef or a SavedModel to a module: decode, decide what is
+ * fed and fetched, compile. The folder of a SavedModel is that of its file; variables come from the
+ * tensor bundle in it, by executing the graph's own restore operation. Those that the program
+ * writes become parameters with these values, all others are constants. */
 #include "tf/tf_read.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "tf/tensor_bundle.h"
 #include "tf/tf_ops.h"
-#include "tf/xla_compiler.h"
+#include "tf/tf_select.h"
 
 /* --- recognition --- */
 
@@ -56,220 +60,250 @@ static bool skip_word(const char **at, const char *end, const char *word) {
   return true;
 }
 
-/* "node { name:" or "node { op:", after comments. */
-static bool is_text_graph(hr_str_t bytes) {
-  const char *at = bytes.data, *end = at + bytes.size;
+/* After comments. */
+static const char *skip_comments(const char *at, const char *end) {
   while (skip_word(&at, end, "#")) {
     const char *newline = memchr(at, '\n', (size_t)(end - at));
     at = newline ? newline : end;
   }
+  return at;
+}
+
+/* "node { name:" or "node { op:" */
+static bool is_text_graph(hr_str_t bytes) {
+  const char *end = bytes.data + bytes.size;
+  const char *at = skip_comments(bytes.data, end);
   if (!skip_word(&at, end, "node")) return false;
   skip_word(&at, end, ":");
   if (!skip_word(&at, end, "{")) return false;
   return (skip_word(&at, end, "name") || skip_word(&at, end, "op")) && skip_word(&at, end, ":");
 }
 
-bool tf_is_graph(hr_str_t bytes) {
-  return bytes.size && (is_text_graph(bytes) || is_binary_graph(bytes));
+static bool starts_with(hr_str_t bytes, const char *word) {
+  const char *end = bytes.data + bytes.size;
+  const char *at = skip_comments(bytes.data, end);
+  return skip_word(&at, end, word);
 }
 
-/* --- feeds and fetches --- */
+/* Field 1 is a number and field 2 a message, as in no other program. */
+static bool is_binary_saved_model(hr_str_t bytes) {
+  return bytes.size > 3 && bytes.data[0] == (1 << 3) && (unsigned char)bytes.data[1] < 0x80 &&
+         bytes.data[2] == (2 << 3 | 2);
+}
 
-typedef struct selection {
+/* Field 1 is a message, field 2 a graph, where an HloModuleProto has two names. */
+static bool is_binary_meta_graph(hr_str_t bytes) {
+  const char *at = bytes.data, *end = at + bytes.size;
+  uint64_t tag, size;
+  if (!proto_take_varint(&at, end, &tag) || tag != (1 << 3 | 2)) return false;
+  if (!proto_take_varint(&at, end, &size) || size > (size_t)(end - at)) return false;
+  at += size;
+  if (!proto_take_varint(&at, end, &tag) || tag != (2 << 3 | 2)) return false;
+  if (!proto_take_varint(&at, end, &size) || size > (size_t)(end - at)) return false;
+  return is_binary_graph((hr_str_t){at, size});
+}
+
+typedef enum graph_form { NO_GRAPH, GRAPH_DEF, META_GRAPH, SAVED_MODEL } graph_form_t;
+
+static graph_form_t form_of(hr_str_t bytes, bool *out_text) {
+  *out_text = true;
+  if (!bytes.size) return NO_GRAPH;
+  if (is_text_graph(bytes)) return GRAPH_DEF;
+  if (starts_with(bytes, "meta_info_def")) return META_GRAPH;
+  if (starts_with(bytes, "saved_model_schema_version") || starts_with(bytes, "meta_graphs"))
+    return SAVED_MODEL;
+  *out_text = false;
+  if (is_binary_graph(bytes)) return GRAPH_DEF;
+  if (is_binary_saved_model(bytes)) return SAVED_MODEL;
+  return is_binary_meta_graph(bytes) ? META_GRAPH : NO_GRAPH;
+}
+
+bool tf_is_graph(hr_str_t bytes) {
+  bool is_text;
+  return form_of(bytes, &is_text) != NO_GRAPH;
+}
+
+/* --- the parts of a file --- */
+
+typedef struct tf_file {
   hlo_module_t *module;
   hr_arena_t *arena;
+  const tf_read_options_t *options;
+  graph_form_t form;
+  tf_meta_graph_proto_t meta; /* META_GRAPH, SAVED_MODEL */
   tf_graph_t graph;
-  xla_graph_signature_t signature;
-  tf_input_t *feeds;
-  tf_input_t *fetches;
-  hr_str_t *variables;
-  xla_argument_t *arguments; /* feeds, then variables */
-  int argument_count;
-} selection_t;
-
-/* Text up to '=', resolved; what follows goes to *out_rest, NULL if nothing does. */
-static hr_status_t resolve_name(const selection_t *s, const char *text, tf_input_t *out_input,
-                                const char **out_rest) {
-  const char *equals = strchr(text, '=');
-  size_t size = equals ? (size_t)(equals - text) : strlen(text);
-  *out_rest = equals ? equals + 1 : NULL;
-  hr_status_t st = tf_body_resolve(&s->graph.main, (hr_str_t){text, size}, out_input);
-  if (!st && out_input->index < 0) st = hr_error(HR_USAGE, "%s is a control input", text);
-  return st;
-}
-
-/* "f32[2,3]" */
-static hr_status_t parse_shape(const selection_t *s, const char *text,
-                               const hlo_shape_t **out_shape) {
-  int64_t dims[HLO_MAX_RANK];
-  int rank = 0;
-  hr_dtype_t dtype;
-  const char *open = strchr(text, '[');
-  if (!open || !hr_dtype_from_name((hr_str_t){text, (size_t)(open - text)}, &dtype))
-    return hr_error(HR_USAGE, "found %s, want a shape such as f32[2,3]", text);
-  for (const char *at = open + 1; *at && *at != ']' && rank < HLO_MAX_RANK;) {
-    char *stop;
-    dims[rank++] = strtoll(at, &stop, 10);
-    if (stop == at || dims[rank - 1] < 0)
-      return hr_error(HR_USAGE, "found %s, want a shape such as f32[2,3]", text);
-    at = *stop == ',' ? stop + 1 : stop;
-  }
-  return hlo_shape_array(s->arena, dtype, rank, dims, out_shape);
-}
-
-/* Shape of a placeholder or variable by its attributes. */
-static hr_status_t declared_shape(const selection_t *s, const tf_node_t *node,
-                                  const hlo_shape_t **out_shape) {
-  int64_t dims[HLO_MAX_RANK];
-  int rank;
-  hr_dtype_t dtype;
-  HR_TRY(tf_attr_dtype(s->arena, node, "dtype", &dtype));
-  HR_TRY(tf_attr_shape(s->arena, node, "shape", &rank, dims));
-  bool known = rank >= 0 && dtype != HR_TUPLE;
-  for (int d = 0; d < rank; d++) known &= dims[d] >= 0;
-  if (!known)
-    return hr_error(HR_USAGE,
-                    "the shape of %.*s is not known: give it as --feed %.*s:0=f32[2,3], with its "
-                    "type and sizes",
-                    HR_STR_ARGS(node->name), HR_STR_ARGS(node->name));
-  return hlo_shape_array(s->arena, dtype, rank, dims, out_shape);
-}
-
-static hr_status_t add_feed(selection_t *s, tf_input_t feed, const char *shape) {
-  int k = s->signature.feed_count++;
-  const tf_node_t *node = &s->graph.main.nodes[feed.node];
-  xla_argument_t *argument = &s->arguments[s->argument_count++];
-  s->feeds[k] = feed;
-  argument->kind = XLA_ARGUMENT_PARAMETER;
-  argument->name = node->name;
-  return shape ? parse_shape(s, shape, &argument->shape)
-               : declared_shape(s, node, &argument->shape);
-}
-
-/* Marks nodes that the fetches need; the walk stops at fed nodes. */
-static hr_status_t mark_needed(const selection_t *s, const bool *is_fed, bool *needed) {
-  const tf_body_t *body = &s->graph.main;
-  int *stack;
-  int height = 0;
-  HR_TRY(HR_NEW_ARRAY(s->arena, body->node_count + 1, &stack));
-  for (int i = 0; i < s->signature.fetch_count; i++) {
-    int node = s->fetches[i].node;
-    if (!needed[node]) stack[height++] = node;
-    needed[node] = true;
-  }
-  while (height) {
-    int index = stack[--height];
-    const tf_node_t *node = &body->nodes[index];
-    for (int k = 0; !is_fed[index] && k < node->input_count + node->control_count; k++) {
-      int input = node->inputs[k].node;
-      if (!needed[input]) stack[height++] = input;
-      needed[input] = true;
-    }
-  }
-  return NULL;
-}
-
-static hr_status_t add_fetches(selection_t *s, const tf_read_options_t *options) {
-  const tf_body_t *body = &s->graph.main;
-  bool *used;
-  HR_TRY(HR_NEW_ARRAY(s->arena, body->node_count, &used));
-  for (int i = 0; options && i < options->fetch_count; i++) {
-    const char *rest;
-    HR_TRY(resolve_name(s, options->fetches[i], &s->fetches[s->signature.fetch_count++], &rest));
-  }
-  if (s->signature.fetch_count) return NULL;
-  for (int i = 0; i < body->node_count; i++)
-    for (int k = 0; k < body->nodes[i].input_count + body->nodes[i].control_count; k++)
-      used[body->nodes[i].inputs[k].node] = true;
-  for (int i = 0; i < body->node_count; i++) {
-    hr_str_t op = body->nodes[i].op;
-    bool is_sink = !used[i] && !hr_str_is(op, "NoOp") && !hr_str_is(op, "Placeholder") &&
-                   !hr_str_is(op, "Const") && !hr_str_is(op, "Assert");
-    if (is_sink) s->fetches[s->signature.fetch_count++] = (tf_input_t){i, 0};
-  }
-  return s->signature.fetch_count ? NULL : hr_error(HR_INVALID, "the graph computes nothing");
-}
-
-static bool is_variable(const tf_node_t *node) {
-  return hr_str_is(node->op, "VarHandleOp") || hr_str_is(node->op, "VariableV2");
-}
-
-static hr_status_t add_variable(selection_t *s, const tf_node_t *node) {
-  hr_str_t name;
-  HR_TRY(tf_attr_str(s->arena, node, "shared_name", "", &name));
-  if (!name.size) name = node->name;
-  for (int i = 0; i < s->signature.variable_count; i++)
-    if (hr_str_equal(s->variables[i], name)) return NULL;
-  s->variables[s->signature.variable_count++] = name;
-  xla_argument_t *argument = &s->arguments[s->argument_count++];
-  argument->kind = XLA_ARGUMENT_RESOURCE;
-  argument->name = name;
-  argument->initialized = true;
-  return declared_shape(s, node, &argument->shape);
-}
-
-static hr_status_t add_feeds(selection_t *s, const tf_read_options_t *options) {
-  const tf_body_t *body = &s->graph.main;
-  bool *is_fed, *needed;
-  HR_TRY(HR_NEW_ARRAY(s->arena, body->node_count, &is_fed));
-  HR_TRY(HR_NEW_ARRAY(s->arena, body->node_count, &needed));
-  for (int i = 0; options && i < options->feed_count; i++) {
-    tf_input_t feed;
-    const char *shape;
-    HR_TRY(resolve_name(s, options->feeds[i], &feed, &shape));
-    if (is_fed[feed.node]) return hr_error(HR_USAGE, "%s is fed twice", options->feeds[i]);
-    is_fed[feed.node] = true;
-    HR_TRY(add_feed(s, feed, shape));
-  }
-  HR_TRY(mark_needed(s, is_fed, needed));
-  for (int i = 0; i < body->node_count; i++) {
-    hr_str_t op = body->nodes[i].op;
-    bool is_placeholder = hr_str_is(op, "Placeholder") || hr_str_is(op, "PlaceholderV2");
-    if (needed[i] && is_placeholder && !is_fed[i]) HR_TRY(add_feed(s, (tf_input_t){i, 0}, NULL));
-  }
-  for (int i = 0; i < body->node_count; i++)
-    if (needed[i] && is_variable(&body->nodes[i])) HR_TRY(add_variable(s, &body->nodes[i]));
-  return NULL;
-}
-
-static hr_status_t select_and_compile(selection_t *s, const tf_read_options_t *options) {
-  int nodes = s->graph.main.node_count;
-  int given = options ? options->feed_count + options->fetch_count : 0;
-  xla_compile_options_t compile = {.use_tuple_arg = false};
-  xla_compilation_result_t result;
-  HR_TRY(HR_NEW_ARRAY(s->arena, nodes + given, &s->feeds));
-  HR_TRY(HR_NEW_ARRAY(s->arena, nodes + given, &s->fetches));
-  HR_TRY(HR_NEW_ARRAY(s->arena, nodes + given, &s->variables));
-  HR_TRY(HR_NEW_ARRAY(s->arena, 2 * nodes + given, &s->arguments));
-  HR_TRY(add_fetches(s, options));
-  HR_TRY(add_feeds(s, options));
-  s->signature.feeds = s->feeds;
-  s->signature.fetches = s->fetches;
-  s->signature.variables = s->variables;
-  return xla_compile_graph(&s->graph, &s->signature, s->argument_count, s->arguments, &compile,
-                           s->module, &result);
-}
+  tensor_bundle_t bundle;
+  xla_restore_t restore;
+} tf_file_t;
 
 /* Text becomes bytes in the module's arena, as names and constants point into them. */
-static hr_status_t graph_bytes(hlo_module_t *module, hr_str_t *out_bytes) {
-  hr_str_t bytes = {module->source.text, module->source.size_bytes};
-  *out_bytes = bytes;
-  if (!is_text_graph(bytes)) return NULL;
+static hr_status_t file_bytes(tf_file_t *file, hr_str_t *out_bytes) {
+  static const tf_message_id_t messages[] = {[GRAPH_DEF] = TF_MESSAGE_graph,
+                                             [META_GRAPH] = TF_MESSAGE_meta_graph,
+                                             [SAVED_MODEL] = TF_MESSAGE_saved_model};
+  const hr_source_t *source = &file->module->source;
+  hr_str_t bytes = {source->text, source->size_bytes};
   hr_strbuf_t text;
+  bool is_text;
+  file->form = form_of(bytes, &is_text);
+  *out_bytes = bytes;
+  if (!is_text) return NULL;
   hr_strbuf_init(&text);
-  hr_status_t st = tf_text_to_bytes(module->source.path, bytes, TF_MESSAGE_graph, &text);
-  if (!st) st = hr_arena_str(&module->arena, (hr_str_t){text.data, text.size}, out_bytes);
+  hr_status_t st = tf_text_to_bytes(source->path, bytes, messages[file->form], &text);
+  if (!st) st = hr_arena_str(file->arena, (hr_str_t){text.data, text.size}, out_bytes);
   hr_strbuf_deinit(&text);
   return st;
 }
 
+static hr_status_t has_tag(tf_file_t *file, const tf_meta_graph_proto_t *meta, const char *tag,
+                           bool *out_has) {
+  tf_meta_info_proto_t info;
+  *out_has = false;
+  HR_TRY(TF_DECODE(file->arena, meta_info, meta->meta_info_def, &info));
+  for (int64_t i = 0; i < info.tags.count; i++) *out_has |= hr_str_is(info.tags.items[i], tag);
+  return NULL;
+}
+
+/* The graph for serving, or the first. */
+static hr_status_t choose_meta_graph(tf_file_t *file, hr_str_t bytes) {
+  tf_saved_model_proto_t model;
+  HR_TRY(TF_DECODE(file->arena, saved_model, proto_piece(&bytes), &model));
+  if (!model.meta_graphs.count) return hr_error(HR_INVALID, "the SavedModel has no graph");
+  for (int64_t i = 0; i <= model.meta_graphs.count; i++) {
+    bool serves;
+    const hr_str_t *piece = &model.meta_graphs.items[i % model.meta_graphs.count];
+    HR_TRY(TF_DECODE(file->arena, meta_graph, proto_piece(piece), &file->meta));
+    HR_TRY(has_tag(file, &file->meta, "serve", &serves));
+    if (serves) return NULL;
+  }
+  return NULL;
+}
+
+/* PREFIX of the checkpoint beside saved_model.pb; *out_prefix is NULL if there is none. */
+static hr_status_t bundle_prefix(tf_file_t *file, const char **out_prefix) {
+  const char *path = file->module->source.path;
+  const char *slash = strrchr(path, '/');
+  const char *index;
+  int folder = slash ? (int)(slash - path) + 1 : 0;
+  HR_TRY(hr_arena_printf(file->arena, out_prefix, "%.*svariables/variables", folder, path));
+  HR_TRY(hr_arena_printf(file->arena, &index, "%s.index", *out_prefix));
+  if (access(index, F_OK)) *out_prefix = NULL;
+  return NULL;
+}
+
+/* The operation that restores variables, if the model has one and a checkpoint. */
+static hr_status_t find_restore(tf_file_t *file) {
+  tf_saver_proto_t saver;
+  const char *prefix;
+  if (file->form != SAVED_MODEL || !file->meta.saver_def.count) return NULL;
+  HR_TRY(TF_DECODE(file->arena, saver, file->meta.saver_def, &saver));
+  if (!saver.restore_op_name.size) return NULL;
+  HR_TRY(bundle_prefix(file, &prefix));
+  if (!prefix) return NULL;
+  HR_TRY(tensor_bundle_open(file->arena, prefix, &file->bundle));
+  tf_input_t node;
+  HR_TRY(tf_body_resolve(&file->graph.main, saver.restore_op_name, &node));
+  HR_TRY(tf_body_resolve(&file->graph.main, saver.filename_tensor_name, &file->restore.filename));
+  file->restore.node = node.node;
+  file->restore.bundle = &file->bundle;
+  return NULL;
+}
+
+static hr_status_t open_file(tf_file_t *file, hr_str_t *bytes) {
+  proto_list_t pieces;
+  HR_TRY(file_bytes(file, bytes));
+  pieces = proto_piece(bytes);
+  if (file->form == SAVED_MODEL) HR_TRY(choose_meta_graph(file, *bytes));
+  if (file->form == META_GRAPH)
+    HR_TRY(TF_DECODE(file->arena, meta_graph, proto_piece(bytes), &file->meta));
+  if (file->form != GRAPH_DEF) pieces = file->meta.graph_def;
+  return tf_graph_read(file->arena, pieces, &file->graph);
+}
+
+/* --- compilation --- */
+
+static hr_status_t compile(tf_file_t *file, const tf_selection_t *selection, hlo_module_t *module,
+                           xla_compilation_result_t *out_result) {
+  xla_compile_options_t compile = {.use_tuple_arg = false};
+  xla_graph_signature_t signature = selection->signature;
+  signature.restore = file->restore.bundle ? &file->restore : NULL;
+  return xla_compile_graph(&file->graph, &signature, selection->argument_count,
+                           selection->arguments, &compile, module, out_result);
+}
+
+/* Compiles once into a module that is dropped, to learn which variables the program writes; these
+ * become arguments. */
+static hr_status_t select_written(tf_file_t *file, tf_selection_t *selection) {
+  hlo_module_t *trial;
+  xla_compilation_result_t result;
+  HR_TRY(hlo_module_create(HR_STR("trial"), &trial));
+  trial->source = file->module->source;
+  hr_status_t st = compile(file, selection, trial, &result);
+  for (int i = 0; !st && i < result.written_count; i++) {
+    const hlo_shape_t *shape = result.written[i].shape, *copy;
+    st = hlo_shape_array(file->arena, shape->dtype, shape->rank, shape->dims, &copy);
+    if (!st) st = tf_select_variable(selection, result.written[i].name, copy);
+  }
+  hlo_module_destroy(trial);
+  return st;
+}
+
+/* Values of the checkpoint for parameters that are variables. */
+static hr_status_t keep_defaults(tf_file_t *file, const xla_compilation_result_t *result) {
+  hlo_module_t *module = file->module;
+  HR_TRY(HR_NEW_ARRAY(file->arena, result->parameter_count, &module->parameter_values));
+  module->parameter_value_count = result->parameter_count;
+  for (int p = 0; p < result->parameter_count; p++)
+    module->parameter_values[p] = result->initial_values[p];
+  return NULL;
+}
+
+static int parameter_of(const xla_compilation_result_t *result, int argument) {
+  for (int p = 0; p < result->parameter_count; p++)
+    if (result->input_mapping[p] == argument) return p;
+  return -1;
+}
+
+/* The new value of a variable may take the place of the old one; a run of several steps carries it.
+ */
+static hr_status_t alias_updates(tf_file_t *file, const xla_compilation_result_t *result) {
+  hlo_alias_t *aliases;
+  int count = 0;
+  HR_TRY(HR_NEW_ARRAY(file->arena, result->update_count, &aliases));
+  for (int k = 0; k < result->update_count; k++) {
+    int64_t place = result->output_count + k;
+    int param = parameter_of(result, result->updates[k].input_index);
+    if (param < 0) continue;
+    HR_TRY(hr_arena_ints(file->arena, &place, 1, &aliases[count].output_index));
+    aliases[count++].operand = param;
+  }
+  file->module->input_output_alias = (hlo_aliasing_t){count, aliases};
+  return NULL;
+}
+
+static hr_status_t select_and_compile(tf_file_t *file) {
+  tf_selection_t selection;
+  xla_compilation_result_t result;
+  bool writes;
+  const tf_meta_graph_proto_t *meta = file->form == GRAPH_DEF ? NULL : &file->meta;
+  HR_TRY(find_restore(file));
+  HR_TRY(tf_select_begin(file->arena, &file->graph, meta, file->options, &selection));
+  if (!file->restore.bundle) HR_TRY(tf_select_variables(&selection));
+  HR_TRY(xla_writes_variables(&file->graph, &selection.signature, &writes));
+  if (file->restore.bundle && writes) HR_TRY(select_written(file, &selection));
+  HR_TRY(compile(file, &selection, file->module, &result));
+  HR_TRY(alias_updates(file, &result));
+  return keep_defaults(file, &result);
+}
+
 hr_status_t tf_read_module(hlo_module_t *module, const tf_read_options_t *options) {
-  selection_t s = {.module = module, .arena = &module->arena};
-  hr_str_t bytes;
-  HR_TRY(graph_bytes(module, &bytes));
+  tf_file_t file = {.module = module, .arena = &module->arena, .options = options};
+  hr_str_t *bytes;
   HR_TRY(hr_arena_str(&module->arena, HR_STR("tf_graph"), &module->name));
-  hr_status_t st = tf_graph_read(s.arena, proto_piece(&bytes), &s.graph);
-  if (!st) st = select_and_compile(&s, options);
-  tf_graph_deinit(&s.graph);
+  HR_TRY(HR_NEW(&module->arena, &bytes));
+  hr_status_t st = open_file(&file, bytes);
+  if (!st) st = select_and_compile(&file);
+  tensor_bundle_close(&file.bundle);
+  tf_graph_deinit(&file.graph);
   return hr_status_note(st, "while reading a TensorFlow graph");
 }

@@ -4,6 +4,7 @@
  * dimension counts the elements; its elements must have one static shape. */
 #include <string.h>
 
+#include "tf/tensor_bundle.h"
 #include "tf/tf_lower.h"
 
 /* --- variables --- */
@@ -82,6 +83,32 @@ hr_status_t tf_lower_variable_shape(tf_op_t *op) {
 
 hr_status_t tf_lower_resource_gather(tf_op_t *op) {
   return tf_out(op, 0, tf_gather_rows(op->b, tf_in(op, 0), tf_in(op, 1), 0, 0));
+}
+
+/* Name i of a constant of strings; a constant that is shorter repeats its last. */
+static hr_str_t string_at(const tf_value_t *value, int i) {
+  int64_t count = value->strings.count;
+  if (value->kind != TF_VALUE_STRINGS || !count) return (hr_str_t){0};
+  return value->strings.items[i < count ? i : count - 1];
+}
+
+/* inputs: prefix, tensor names, slices. Tensors of strings have no value. */
+hr_status_t tf_lower_restore(tf_op_t *op) {
+  tensor_bundle_t *bundle = op->scope->compiler->bundle;
+  hr_ints_t types;
+  if (!bundle || op->input_count < 3) return tf_error(op, "there is no checkpoint to restore from");
+  HR_TRY(tf_attr_types(op->arena, op->node, "dtypes", &types));
+  HR_TRY(tf_need_outputs(op, (int)types.count));
+  for (int i = 0; i < (int)types.count; i++) {
+    hlo_value_t *value;
+    if (string_at(op->inputs[2], i).size) return tf_unsupported(op, "a slice of a tensor");
+    HR_TRY(tensor_bundle_read(bundle, string_at(op->inputs[1], i), &value));
+    if (value)
+      HR_TRY(tf_out_value(op, i, value));
+    else
+      op->outputs[i] = (tf_value_t){.kind = TF_VALUE_STRINGS};
+  }
+  return NULL;
 }
 
 /* --- optimisers --- */

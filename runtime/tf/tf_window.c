@@ -1,19 +1,13 @@
 /* Convolutions and pooling over two or three spatial dimensions, with data formats NHWC, NCHW,
  * NDHWC and NCDHW. Padding is VALID, SAME (TensorFlow's: the odd element goes to the end) or
- * EXPLICIT. Not here: gradients of convolutions. */
+ * EXPLICIT. Gradients are in tf_window_grad.c. */
+#include "tf/tf_window.h"
+
 #include <math.h>
 
-#include "tf/tf_lower.h"
+typedef tf_layout_t layout_t;
 
-typedef struct layout {
-  int rank;
-  int batch;
-  int feature;
-  int spatial_count;
-  int64_t spatial[HLO_MAX_RANK];
-} layout_t;
-
-static hr_status_t read_layout(tf_op_t *op, int rank, layout_t *out) {
+hr_status_t tf_window_layout(tf_op_t *op, int rank, layout_t *out) {
   hr_str_t format;
   HR_TRY(tf_attr_str(op->arena, op->node, "data_format", rank == 5 ? "NDHWC" : "NHWC", &format));
   bool first = format.size > 1 && format.data[1] == 'C';
@@ -50,12 +44,12 @@ static hr_status_t attr_list(tf_op_t *op, const char *name, int rank, int64_t ou
 }
 
 /* Padding of one spatial dimension, EXPLICIT ones from explicit_paddings. */
-static hr_status_t make_window(tf_op_t *op, const layout_t *layout, const hlo_shape_t *shape,
-                               const int64_t *sizes, hlo_window_dim_t *out) {
-  int64_t strides[HLO_MAX_RANK], dilations[HLO_MAX_RANK];
+static hr_status_t make_window(tf_op_t *op, const layout_t *layout, const int64_t *input_dims,
+                               const int64_t *sizes, const int64_t *strides,
+                               hlo_window_dim_t *out) {
+  int64_t dilations[HLO_MAX_RANK];
   hr_str_t padding;
   hr_ints_t explicit;
-  HR_TRY(attr_list(op, "strides", layout->rank, strides));
   HR_TRY(attr_list(op, "dilations", layout->rank, dilations));
   HR_TRY(tf_attr_str(op->arena, op->node, "padding", "VALID", &padding));
   HR_TRY(tf_attr_ints(op->arena, op->node, "explicit_paddings", &explicit));
@@ -65,12 +59,19 @@ static hr_status_t make_window(tf_op_t *op, const layout_t *layout, const hlo_sh
   for (int s = 0; s < layout->spatial_count; s++) {
     int64_t d = layout->spatial[s];
     out[s] =
-        window_dim(shape->dims[d], sizes[s], strides[d], dilations[d], hr_str_is(padding, "SAME"));
+        window_dim(input_dims[d], sizes[s], strides[d], dilations[d], hr_str_is(padding, "SAME"));
     if (!is_explicit) continue;
     out[s].pad_low = explicit.data[2 * d];
     out[s].pad_high = explicit.data[2 * d + 1];
   }
   return NULL;
+}
+
+hr_status_t tf_window_make(tf_op_t *op, const layout_t *layout, const int64_t *input_dims,
+                           const int64_t *sizes, hlo_window_dim_t *out) {
+  int64_t strides[HLO_MAX_RANK];
+  HR_TRY(attr_list(op, "strides", layout->rank, strides));
+  return make_window(op, layout, input_dims, sizes, strides, out);
 }
 
 static hr_status_t build_convolution(tf_op_t *op, const layout_t *layout, expr_t x, expr_t kernel,
@@ -114,9 +115,9 @@ hr_status_t tf_lower_convolution(tf_op_t *op) {
   hlo_window_dim_t dims[HLO_MAX_RANK];
   expr_t x = tf_in(op, 0), kernel = tf_in(op, 1);
   if (!x || !kernel) return hlo_builder_finish(op->b);
-  HR_TRY(read_layout(op, x->shape->rank, &layout));
+  HR_TRY(tf_window_layout(op, x->shape->rank, &layout));
   if (kernel->shape->rank != layout.rank) return tf_error(op, "a kernel of another rank");
-  HR_TRY(make_window(op, &layout, x->shape, kernel->shape->dims, dims));
+  HR_TRY(tf_window_make(op, &layout, x->shape->dims, kernel->shape->dims, dims));
   int count = layout.spatial_count;
   int64_t features = x->shape->dims[layout.feature];
   int64_t in = kernel->shape->dims[count];
@@ -135,13 +136,31 @@ hr_status_t tf_lower_convolution(tf_op_t *op) {
 
 /* --- pooling --- */
 
-static hr_status_t pool_window(tf_op_t *op, const layout_t *layout, const hlo_shape_t *shape,
-                               hlo_window_dim_t *out) {
-  int64_t sizes[HLO_MAX_RANK], window[HLO_MAX_RANK];
+/* Entries of a list that is an attribute, or an input of the V2 forms. */
+static hr_status_t pool_list(tf_op_t *op, const char *name, int input, int rank,
+                             int64_t out[HLO_MAX_RANK]) {
+  hr_ints_t list;
+  if (input < 0) return attr_list(op, name, rank, out);
+  HR_TRY(tf_const_ints(op, input, &list));
+  if (list.count != rank) return tf_error(op, "%s has %ld entries", name, (long)list.count);
+  for (int d = 0; d < rank; d++) {
+    out[d] = list.data[d];
+    if (out[d] < 1) return tf_error(op, "%s has the entry %ld", name, (long)out[d]);
+  }
+  return NULL;
+}
+
+hr_status_t tf_window_pool(tf_op_t *op, const layout_t *layout, const int64_t *input_dims,
+                           int sizes_input, hlo_window_dim_t *out) {
+  int64_t sizes[HLO_MAX_RANK], strides[HLO_MAX_RANK], window[HLO_MAX_RANK];
   hlo_window_dim_t spatial[HLO_MAX_RANK];
-  HR_TRY(attr_list(op, "ksize", layout->rank, sizes));
+  int strides_input = sizes_input < 0 ? -1 : sizes_input + 1;
+  HR_TRY(pool_list(op, "ksize", sizes_input, layout->rank, sizes));
+  HR_TRY(pool_list(op, "strides", strides_input, layout->rank, strides));
+  if (sizes[layout->batch] != 1 || sizes[layout->feature] != 1)
+    return tf_unsupported(op, "pooling over examples or channels");
   for (int s = 0; s < layout->spatial_count; s++) window[s] = sizes[layout->spatial[s]];
-  HR_TRY(make_window(op, layout, shape, window, spatial));
+  HR_TRY(make_window(op, layout, input_dims, window, strides, spatial));
   for (int d = 0; d < layout->rank; d++)
     out[d] = (hlo_window_dim_t){.size = 1, .stride = 1, .base_dilation = 1, .window_dilation = 1};
   for (int s = 0; s < layout->spatial_count; s++) out[layout->spatial[s]] = spatial[s];
@@ -155,8 +174,8 @@ hr_status_t tf_lower_pool(tf_op_t *op) {
   hlo_window_dim_t dims[HLO_MAX_RANK];
   expr_t x = tf_in(op, 0);
   if (!x) return hlo_builder_finish(b);
-  HR_TRY(read_layout(op, x->shape->rank, &layout));
-  HR_TRY(pool_window(op, &layout, x->shape, dims));
+  HR_TRY(tf_window_layout(op, x->shape->rank, &layout));
+  HR_TRY(tf_window_pool(op, &layout, x->shape->dims, op->input_count > 1 ? 1 : -1, dims));
   hlo_opcode_t scalar_op = (hlo_opcode_t)op->row->variant;
   hr_dtype_t dtype = x->shape->dtype;
   expr_t result = tf_reduce_window(op, scalar_op, x, tf_identity_value(b, scalar_op, dtype), dims);
@@ -177,8 +196,8 @@ hr_status_t tf_lower_max_pool_grad(tf_op_t *op) {
   expr_t x = tf_in(op, 0), dy = tf_in(op, 2);
   if (!x || !dy) return hlo_builder_finish(op->b);
   hr_dtype_t dtype = x->shape->dtype;
-  HR_TRY(read_layout(op, x->shape->rank, &layout));
-  HR_TRY(pool_window(op, &layout, x->shape, dims));
+  HR_TRY(tf_window_layout(op, x->shape->rank, &layout));
+  HR_TRY(tf_window_pool(op, &layout, x->shape->dims, op->input_count > 3 ? 3 : -1, dims));
   HR_TRY(HR_NEW(op->arena, &window));
   HR_TRY(hr_arena_copy(op->arena, dims, (size_t)layout.rank * sizeof *dims, &copy));
   *window = (hlo_window_t){layout.rank, copy};

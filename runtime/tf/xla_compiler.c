@@ -63,6 +63,7 @@ static hr_status_t build_arguments(compilation_t *c) {
   HR_TRY(HR_NEW_ARRAY(c->compiler.arena, c->argument_count, &c->values));
   HR_TRY(HR_NEW_ARRAY(c->compiler.arena, c->argument_count, &params));
   HR_TRY(map_parameters(c));
+  HR_TRY(HR_NEW_ARRAY(c->compiler.arena, c->result.parameter_count, &c->result.initial_values));
   HR_TRY(make_parameters(c, params));
   for (int i = 0; i < c->argument_count; i++) {
     const xla_argument_t *argument = &c->arguments[i];
@@ -165,6 +166,49 @@ static void free_compiler(tf_compiler_t *compiler) {
   HR_VEC_FREE(&compiler->resources);
 }
 
+/* Executes the restore operation. Variables that are no arguments keep the checkpoint's values; for
+ * arguments they are the parameters' initial values. */
+static hr_status_t restore_variables(compilation_t *c, const tf_graph_t *graph,
+                                     const xla_restore_t *restore) {
+  tf_compiler_t *compiler = &c->compiler;
+  tf_value_t name = {.kind = TF_VALUE_STRINGS};
+  compiler->bundle = restore->bundle;
+  tf_execution_t execution = {.body = &graph->main,
+                              .fed_count = 1,
+                              .fed = &restore->filename,
+                              .fed_values = &name,
+                              .target_count = 1,
+                              .targets = &restore->node};
+  HR_TRY(tf_execute(compiler, &c->builder, &execution, NULL));
+  for (size_t i = 0; i < compiler->resources.count; i++) {
+    tf_resource_t *resource = compiler->resources.data[i];
+    if (resource->argument < 0) resource->initial = resource->value;
+  }
+  for (int p = 0; p < c->result.parameter_count; p++) {
+    tf_value_t *value = &c->values[c->result.input_mapping[p]];
+    if (value->kind != TF_VALUE_RESOURCE) continue;
+    tf_resource_t *resource = value->resource;
+    if (resource->value != resource->initial)
+      HR_TRY(tf_evaluate(compiler, resource->value, &c->result.initial_values[p]));
+    resource->value = resource->initial;
+  }
+  return NULL;
+}
+
+/* Restored variables that are written although they are no arguments. */
+static hr_status_t list_written(compilation_t *c) {
+  tf_compiler_t *compiler = &c->compiler;
+  HR_TRY(HR_NEW_ARRAY(compiler->arena, compiler->resources.count, &c->result.written));
+  for (size_t i = 0; i < compiler->resources.count; i++) {
+    const tf_resource_t *resource = compiler->resources.data[i];
+    if (resource->argument >= 0 || !resource->initial || resource->value == resource->initial)
+      continue;
+    c->result.written[c->result.written_count++] =
+        (xla_written_variable_t){resource->name, resource->initial->shape};
+  }
+  return NULL;
+}
+
 static hr_status_t run(compilation_t *c, const tf_execution_t *execution,
                        xla_compilation_result_t *out_result) {
   tf_value_t *values;
@@ -172,6 +216,7 @@ static hr_status_t run(compilation_t *c, const tf_execution_t *execution,
   hr_status_t st = HR_NEW_ARRAY(c->compiler.arena, execution->wanted_count, &values);
   if (!st) st = tf_execute(&c->compiler, &c->builder, execution, values);
   if (!st) st = finish(c, execution->wanted_count, values, &results);
+  if (!st) st = list_written(c);
   HR_VEC_FREE(&results);
   if (!st) *out_result = c->result;
   return st;
@@ -228,6 +273,7 @@ hr_status_t xla_compile_graph(const tf_graph_t *graph, const xla_graph_signature
                               .wanted = signature->fetches,
                               .target_count = signature->target_count,
                               .targets = signature->targets};
+  if (!st && signature->restore) st = restore_variables(&c, graph, signature->restore);
   if (!st) st = run(&c, &execution, out_result);
   free_compiler(&c.compiler);
   return st;

@@ -48,6 +48,11 @@ typedef struct xla_resource_update {
   bool modified; /* the value can differ from the initial one */
 } xla_resource_update_t;
 
+typedef struct xla_written_variable {
+  hr_str_t name;
+  const hlo_shape_t *shape;
+} xla_written_variable_t;
+
 typedef struct xla_compilation_result {
   int parameter_count;
   int *input_mapping; /* argument of each parameter */
@@ -55,8 +60,18 @@ typedef struct xla_compilation_result {
   xla_output_t *outputs; /* one per result of the function */
   int update_count;
   xla_resource_update_t *updates; /* in the order of the results after the outputs */
+  hlo_value_t **initial_values;   /* by parameter, from a checkpoint; NULL: none */
+  int written_count;
+  xla_written_variable_t *written; /* restored variables that are no arguments, but are written */
   hlo_computation_t *computation;
 } xla_compilation_result_t;
+
+/* The operation of a graph that gives variables their values from a checkpoint. */
+typedef struct xla_restore {
+  int node;
+  tf_input_t filename; /* tensor of the checkpoint's name, which is not looked at */
+  struct tensor_bundle *bundle;
+} xla_restore_t;
 
 /* A tensor of the main graph that is fed or fetched, for xla_compile_graph. */
 typedef struct xla_graph_signature {
@@ -67,7 +82,8 @@ typedef struct xla_graph_signature {
   int variable_count;
   const hr_str_t *variables; /* argument feed_count + k is the variable of this name */
   int target_count;
-  const int *targets; /* nodes that must run although nothing of them is fetched */
+  const int *targets;           /* nodes that must run although nothing of them is fetched */
+  const xla_restore_t *restore; /* executed first; NULL: none */
 } xla_graph_signature_t;
 
 /* Compiles the main graph, or a function whose arguments are in order. The module gets the
@@ -85,5 +101,8 @@ hr_status_t xla_compile_function(const tf_graph_t *graph, const tf_body_t *funct
  * Errors: UNSUPPORTED with every such operation and the names of its nodes. */
 hr_status_t xla_validate(const tf_graph_t *graph, const tf_body_t *body, int count,
                          const tf_input_t *needed, const bool *is_fed);
+/* Whether an operation that the fetches need writes a variable. */
+hr_status_t xla_writes_variables(const tf_graph_t *graph, const xla_graph_signature_t *signature,
+                                 bool *out_writes);
 
 #endif

@@ -20,7 +20,7 @@ typedef struct validation {
   hr_arena_t arena;
   hr_map_t visited; /* functions by name */
   HR_VEC(unsupported_op_t) ops;
-  int depth;
+  bool writes; /* some operation writes a variable */
 } validation_t;
 
 static hr_status_t add_unsupported(validation_t *v, const tf_node_t *node) {
@@ -61,7 +61,20 @@ static hr_status_t visit_attrs(validation_t *v, const tf_node_t *node) {
   return NULL;
 }
 
+static bool has_prefix(hr_str_t text, const char *prefix) {
+  size_t size = strlen(prefix);
+  return text.size >= size && !memcmp(text.data, prefix, size);
+}
+
+static bool writes_variable(hr_str_t op) {
+  return has_prefix(op, "Assign") || has_prefix(op, "ResourceApply") ||
+         has_prefix(op, "ResourceScatter") || has_prefix(op, "ResourceStridedSliceAssign") ||
+         has_prefix(op, "Apply") || has_prefix(op, "Rng") || has_prefix(op, "StatefulUniform") ||
+         has_prefix(op, "StatefulStandard") || has_prefix(op, "StatefulTruncated");
+}
+
 static hr_status_t visit_node(validation_t *v, const tf_node_t *node) {
+  v->writes |= writes_variable(node->op);
   if (tf_graph_function(v->graph, node->op)) return visit_function(v, node->op);
   if (!tf_op_find(node->op) && !hr_str_is(node->op, "_Arg")) HR_TRY(add_unsupported(v, node));
   return visit_attrs(v, node);
@@ -132,6 +145,22 @@ hr_status_t xla_validate(const tf_graph_t *graph, const tf_body_t *body, int cou
   hr_map_init(&v.visited);
   hr_status_t st = visit_body(&v, body, count, needed, is_fed);
   if (!st && v.ops.count) st = report(&v);
+  HR_VEC_FREE(&v.ops);
+  hr_map_deinit(&v.visited);
+  hr_arena_deinit(&v.arena);
+  return st;
+}
+
+hr_status_t xla_writes_variables(const tf_graph_t *graph, const xla_graph_signature_t *signature,
+                                 bool *out_writes) {
+  validation_t v = {.graph = graph};
+  bool *is_fed;
+  hr_arena_init(&v.arena);
+  hr_map_init(&v.visited);
+  hr_status_t st = HR_NEW_ARRAY(&v.arena, graph->main.node_count, &is_fed);
+  for (int i = 0; !st && i < signature->feed_count; i++) is_fed[signature->feeds[i].node] = true;
+  if (!st) st = visit_body(&v, &graph->main, signature->fetch_count, signature->fetches, is_fed);
+  *out_writes = v.writes;
   HR_VEC_FREE(&v.ops);
   hr_map_deinit(&v.visited);
   hr_arena_deinit(&v.arena);

@@ -258,4 +258,49 @@ expect_nobody "a process is stopped"
 goes_wrong "the network is cut" 6 cut_link b
 expect_text "the network is cut" "waits for"
 expect_no_rank "the network is cut"
+
+# --- hosts that come and go ---
+
+# The remote shell does not reach a host for which there is a file away-HOST.
+printf '#!/bin/sh\n[ ! -e "%s/away-$1" ] || exit 255\nexec "%s/rsh" "$@"\n' "$work" "$work" >rsh_of_present
+chmod +x rsh_of_present
+unset OMPI_MCA_orte_default_hostfile
+ip link set "${wire}b" up
+write_sum slow 3 0.2501
+elastic=(--hosts a,b,c --elastic 2:3 --max-restarts 3 --carry 0:0 --input '0=f32[3]{1,2,3}' --steps 40000 --every 200)
+
+# start_elastic NAME: $run is its process; what it says goes to NAME.out.
+start_elastic() {
+  OMPI_MCA_plm_rsh_agent=$work/rsh_of_present "$on" a "$hlorun" "${elastic[@]}" --checkpoint "$1" --overwrite slow.hlo \
+    >"$1.out" 2>&1 &
+  run=$!
+}
+says() {
+  grep -qF -e "$2" "$1.out"
+}
+expect_says() {
+  if eventually says "$1" "$2"; then pass; else fail "$1: want the text: $2" "$1.out"; fi
+}
+touch away-c
+start_elastic comes
+expect_says comes "2 processes on a:1,b:1 (not there: c)"
+eventually test -e comes/step-000000000200
+rm away-c
+expect_says comes "hosts are back"
+expect_says comes "3 processes on a:1,b:1,c:1"
+touch away-b
+ip netns pids "$NETNS_PREFIX-b" | xargs -r kill -KILL
+expect_says comes "2 processes on a:1,c:1 (not there: b)"
+expect_says comes "restart 1 of 3"
+touch away-c
+ip netns pids "$NETNS_PREFIX-c" | xargs -r kill -KILL
+expect_says comes "waiting for hosts: found 1 processes, want at least 2 (not there: b, c)"
+rm away-b
+expect_says comes "2 processes on a:1,b:1 (not there: c)"
+kill -TERM "$run"
+wait "$run"
+rm -f away-*
+expect_exit "elastic without hosts" 2 "$hlorun" --elastic 2:3 --max-restarts 1 --checkpoint comes slow.hlo
+expect_exit "elastic without restarts" 2 "$hlorun" --elastic 2:3 --hosts a,b slow.hlo
+expect_exit "an elastic range" 2 "$hlorun" --elastic 3:2 --hosts a,b --max-restarts 1 --checkpoint comes slow.hlo
 finish

@@ -5,7 +5,7 @@ set -u
 . "$(dirname "$0")/common.sh"
 
 cases=$source_dir/tests/cases/tf
-count=$(find "$cases" -name '*.pb' | wc -l)
+count=$(find "$cases" -maxdepth 1 -name '*.pb' | wc -l)
 for engine in reference compiled; do
   timeout -k 5 300 "$hlorun" test --engine="$engine" "$cases"/*.pb >"$work/out" 2>&1 </dev/null
   if [ "$(tail -n 1 "$work/out")" = "$count passed, 0 failed" ]; then passed=$((passed + count))
@@ -40,11 +40,53 @@ if cmp -s "$work/out" "$work/want"; then pass; else fail "three steps" "$work/ou
 
 "$hlorun" --fetch y:0 --input '0={1,2}' "$work/step.pbtxt" >"$work/out" 2>&1
 code=$?
-if [ $code -ne 0 ] && grep -q 'shape of x is not known.*--feed x:0=' "$work/out"; then pass
+if [ $code -ne 0 ] && grep -q 'shape of x:0 is not known.*--feed x:0=' "$work/out"; then pass
 else fail "a placeholder of unknown shape: exit code $code" "$work/out"; fi
 
 "$hlorun" convert --feed 'x=f32[2]' --fetch y "$work/step.pbtxt" >"$work/out" 2>&1
 if grep -q 'multiply' "$work/out"; then pass; else fail "convert" "$work/out"; fi
+
+# A SavedModel: signatures, variables of the checkpoint as constants, and as parameters that steps carry.
+model=$cases/adam
+for engine in reference compiled; do
+  "$hlorun" --engine="$engine" --feed x='f32[5,4]' --input "$model/predict.npz" --expect "$model/predict.npz" "$model" \
+    >"$work/out" 2>&1
+  code=$?
+  if [ $code -eq 0 ]; then pass; else fail "SavedModel, $engine engine: exit code $code" "$work/out"; fi
+done
+"$hlorun" --signature step --feed x='f32[5,4]' --feed y='f32[5,3]' --steps 5 --input "$model/step.npz" \
+  --output "$work/trained.npz" "$model" >"$work/out" 2>&1
+"$hlorun" --signature step --feed x='f32[5,4]' --feed y='f32[5,3]' --steps 5 --input "$model/step.npz" \
+  --expect "$model/step.npz" "$model/saved_model.pb" >"$work/out" 2>&1
+code=$?
+if [ $code -eq 0 ]; then pass; else fail "five steps of Adam: exit code $code" "$work/out"; fi
+"$hlorun" --signature nothing "$model" >"$work/out" 2>&1
+code=$?
+if [ $code -eq 2 ] && grep -q 'serving_default' "$work/out" && grep -q 'step' "$work/out"; then pass
+else fail "an unknown signature: exit code $code" "$work/out"; fi
+"$hlorun" "$model" >"$work/out" 2>&1
+if grep -q 'give it as --feed x=' "$work/out"; then pass; else fail "an unknown batch" "$work/out"; fi
+
+cat >"$work/config.pbtxt" <<'TEXT'
+feed { id { node_name: "x" } shape { dim { size: 2 } } }
+fetch { id { node_name: "y" } name: "product" }
+TEXT
+"$hlorun" --config "$work/config.pbtxt" --input '0={1,2}' --input '1={3,4}' "$work/step.pbtxt" >"$work/out" 2>&1
+if grep -q '^out0 = f32\[2\] {3, 8}$' "$work/out"; then pass; else fail "a config" "$work/out"; fi
+
+# Damaged checkpoints: each byte of the index and of the model in turn, some of them.
+damage() { # FILE OFFSET
+  rm -rf "$work/model"
+  cp -r "$model" "$work/model"
+  printf '\377' | dd of="$work/model/$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
+  timeout -k 5 30 "$hlorun" --feed x='f32[5,4]' --input "$model/predict.npz" "$work/model" >"$work/out" 2>&1
+  code=$?
+  if [ $code -lt 100 ]; then pass; else fail "$1, byte $2: exit code $code" "$work/out"; fi
+}
+for at in 0 1 7 40 100 150 200 250 300 310 320 330 340; do damage variables/variables.index $at; done
+for at in 0 2 5 30 300 1000 5000 10000 15000 20000; do damage saved_model.pb $at; done
+damage variables/variables.data-00000-of-00001 20
+if [ $code -eq 3 ] && grep -q 'check sum' "$work/out"; then pass; else fail "a wrong check sum: $code" "$work/out"; fi
 
 # All unsupported operations in one message.
 cat >"$work/strange.pbtxt" <<'TEXT'

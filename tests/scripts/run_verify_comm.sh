@@ -327,4 +327,37 @@ for ((i = 0; i < ${#kinds[@]}; i++)); do
     if grep -qE '[0-9]{9}' "$work/out"; then fail "ways $i and $j: a size that is none" "$work/out"; else pass; fi
   done
 done
+
+# Damaged messages: a bit of message N is inverted. With check sums each N that the run gets to ends it with exit code 5;
+# check sums change no bit of the results.
+cat >"$work/damage.hlo" <<'HLO'
+HloModule damage, replica_count=3
+
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] add(a, b)
+}
+
+ENTRY main {
+  x = f32[100] parameter(0)
+  total = f32[100] all-reduce(x), replica_groups={}, to_apply=sum
+  moved = f32[100] collective-permute(total), source_target_pairs={{0,1},{1,2},{2,0}}
+  all = f32[300] all-gather(moved), replica_groups={}, dimensions={0}
+  ROOT last = f32[300] negate(all)
+}
+HLO
+damaged=0
+for ((n = 1; n <= 30; n++)); do
+  HLORUN_FAULT=flip:$n "$hlorun" -n 3 --verify-comm --random-inputs "$work/damage.hlo" >"$work/out" 2>&1
+  code=$?
+  [ $code -ne 0 ] || break
+  [ $code -eq 5 ] && grep -q 'a message of .* bytes from rank . is damaged' "$work/out" || break
+  damaged=$((damaged + 1))
+done
+if [ $code -eq 0 ] && [ $damaged -ge 8 ]; then pass; else fail "damaged messages, the $n-th" "$work/out"; fi
+expect_exit "no damage" 0 "$hlorun" -n 3 --verify-comm --random-inputs --output "$work/sound.npz" "$work/damage.hlo"
+expect_exit "check sums change no bit" 0 "$hlorun" -n 3 --random-inputs --rtol 0 --atol 0 \
+  --expect "$work/sound.npz" "$work/damage.hlo"
+expect_exit "wrong fault" 2 env HLORUN_FAULT=flip:x "$hlorun" -n 3 --random-inputs "$work/damage.hlo"
 finish

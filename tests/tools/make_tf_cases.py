@@ -211,11 +211,53 @@ def calls(x):
     return outer(x)
 
 
+class Adam(tf.Module):
+    """A dense layer: a prediction, and a step of training."""
+    def __init__(self):
+        self.w = tf.Variable(f32(4, 3), name="w")
+        self.m = tf.Variable(tf.zeros([4, 3]), name="m")
+        self.v = tf.Variable(tf.zeros([4, 3]), name="v")
+        self.t = tf.Variable(0.0, name="t")
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 4], tf.float32, "x"),
+                                  tf.TensorSpec([None, 3], tf.float32, "y")])
+    def step(self, x, y):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((x @ self.w - y) ** 2)
+        self.t.assign_add(1.0)
+        tf.raw_ops.ResourceApplyAdam(
+            var=self.w.handle, m=self.m.handle, v=self.v.handle, beta1_power=0.9 ** self.t,
+            beta2_power=0.999 ** self.t, lr=0.1, beta1=0.9, beta2=0.999, epsilon=1e-7,
+            grad=tape.gradient(loss, self.w))
+        return {"loss": loss}
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 4], tf.float32, "x")])
+    def predict(self, x):
+        return {"y": x @ self.w}
+
+
+def write_saved_model(folder):
+    """FOLDER/adam: a SavedModel with predict.npz, a call of its first signature, and the losses of five steps."""
+    path = os.path.join(folder, "adam")
+    model, x, y = Adam(), f32(5, 4), f32(5, 3)
+    tf.saved_model.save(model, path, signatures={"serving_default": model.predict, "step": model.step},
+                        options=tf.saved_model.SaveOptions(save_debug_info=False))
+    os.remove(os.path.join(path, "fingerprint.pb"))
+    os.rmdir(os.path.join(path, "assets"))
+    np.savez(os.path.join(path, "predict.npz"), in0=x, out0=model.predict(x)["y"].numpy())
+    losses = [float(model.step(x, y)["loss"]) for _ in range(5)]
+    np.savez(os.path.join(path, "step.npz"), in0=x, in1=y, out0=np.float32(losses[-1]))
+    print("adam", losses)
+
+
 def main():
     tf1.enable_control_flow_v2()
     folder, names = sys.argv[1], sys.argv[2:]
     for name in names or CASES:
-        write(name, folder)
+        if name in CASES:
+            write(name, folder)
+    if not names or "adam" in names:
+        write_saved_model(folder)
 
 
 main()

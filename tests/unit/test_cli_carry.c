@@ -15,6 +15,8 @@ static void make_interface(cli_signature_t *interface, int params, const char *c
     CHECK_OK(cli_shape_parse(&interface->arena, param_shapes[k], &interface->params[k]));
   for (int k = 0; k < results; k++)
     CHECK_OK(cli_shape_parse(&interface->arena, result_shapes[k], &interface->results[k]));
+  interface->whole_params = interface->params;
+  interface->whole_results = interface->results;
 }
 
 static void test_ranges(void) {

@@ -40,6 +40,7 @@ static void make_interface(cli_signature_t *interface, const char *images, const
   CHECK_OK(HR_NEW_ARRAY(&interface->arena, 2, &interface->params));
   CHECK_OK(cli_shape_parse(&interface->arena, images, &interface->params[0]));
   CHECK_OK(cli_shape_parse(&interface->arena, labels, &interface->params[1]));
+  interface->whole_params = interface->params;
 }
 
 static hr_status_t create(const char *path, const cli_signature_t *interface, int replica,
@@ -50,7 +51,7 @@ static hr_status_t create(const char *path, const cli_signature_t *interface, in
   char *const words[] = {images, labels, "--seed=3"};
   hr_options_t options;
   hr_status_t st = hr_options_parse(HR_COMMAND_RUN, 3, words, &options);
-  if (!st) st = cli_feed_create(&options, interface, replica, replicas, out_feed);
+  if (!st) st = cli_feed_create(&options, interface, replica, replicas, 1, out_feed);
   hr_options_deinit(&options);
   return st;
 }

@@ -103,7 +103,8 @@ typedef struct scope {
 
 static scope_t scope_of(const tp_group_t *group) {
   return (scope_t){group->owner, group->size, group->machines > 1 ? group->machines : 1,
-                   group->shm && group->size <= TP_SHM_MEMBERS, tp_group_spans_machines(group)};
+                   group->shm && group->size <= TP_SHM_MEMBERS && !group->owner->checks_messages,
+                   tp_group_spans_machines(group)};
 }
 
 /* Of a permute. Measured costs are those of permutes of all ranks at once. */
@@ -293,7 +294,7 @@ static hr_status_t start_direction(tp_request_t *request, int64_t stream, bool s
   if (!block->size_bytes) return NULL;
   int sender = sends ? self : peer;
   int receiver = sends ? peer : self;
-  HR_TRY(tp_shm_pipe_of(groups, sender, receiver, stream, &pipe));
+  if (!groups->checks_messages) HR_TRY(tp_shm_pipe_of(groups, sender, receiver, stream, &pipe));
   scope_t scope = scope_of_pair(groups, pipe != NULL);
   tp_choice_t *choice = &groups->permute_choices[sends];
   HR_TRY(renew_choice(choice, TP_PERMUTE, &scope, block->size_bytes, false,

@@ -128,6 +128,8 @@ hr_status_t tp_groups_of(tp_endpoint_t *endpoint, tp_groups_t **out_groups) {
   return st;
 }
 
+void tp_groups_check_messages(tp_groups_t *groups) { groups->checks_messages = true; }
+
 void tp_close(tp_endpoint_t *endpoint, bool failed, int exit_code) {
   if (!endpoint) return;
   endpoint->exit_code = exit_code;

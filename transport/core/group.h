@@ -71,6 +71,7 @@ struct tp_groups {
   uint64_t progress_count;      /* events of any transfer: messages arrived, steps done */
   bool is_polling;              /* no caller waits: step functions do not spin */
   bool notes_times;             /* record tp_completion_t.over_ns */
+  bool checks_messages;         /* a check sum follows every message (tp_groups_check_messages) */
   tp_request_t *free_requests;  /* pool */
   tp_request_t *active;         /* not freed yet; any wait advances all of them */
 
@@ -98,6 +99,11 @@ static inline bool tp_group_spans_machines(const tp_group_t *group) {
 
 /* The groups of an endpoint; created, collectively over the world, by the first call. */
 hr_status_t tp_groups_of(tp_endpoint_t *endpoint, tp_groups_t **out_groups);
+
+/* From now on a check sum follows every message, and transfers within a machine go by messages
+ * instead of through common memory. The results keep their bits. All ranks call it at the same
+ * place of their order of transfers. A damaged message fails its transfer (UNAVAILABLE). */
+void tp_groups_check_messages(tp_groups_t *groups);
 
 /* Finds or creates a group. Not collective. `stream`: transfers of one stream start in the same
  * order on all members; those of different streams (channel ids of instructions) need not. Errors:

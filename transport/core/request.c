@@ -153,23 +153,65 @@ static tp_endpoint_t *endpoint_to(const tp_request_t *request, int rank) {
 typedef hr_status_t (*send_fn)(tp_endpoint_t *endpoint, int to, uint32_t tag, const void *data,
                                size_t size_bytes, tp_message_t **out_message);
 
+static bool has_check_sum(const tp_request_t *request, size_t size_bytes) {
+  return request->groups->checks_messages && size_bytes;
+}
+
+/* Sends the check sum of the message before it, with the same tag: the two match in order. */
+static hr_status_t post_sum_send(tp_request_t *request, tp_endpoint_t *endpoint, int rank,
+                                 const void *data, size_t size_bytes) {
+  tp_posted_t posted = {.endpoint = endpoint, .part = -1};
+  HR_TRY(reserve_posted(request));
+  HR_TRY(tp_message_sum_new(rank, data, size_bytes, &posted.check));
+  posted.check->sum = tp_message_sum(data, size_bytes);
+  hr_status_t st = endpoint->vtable->send(endpoint, rank, request->tag, &posted.check->sum,
+                                          sizeof posted.check->sum, &posted.message);
+  if (st)
+    hr_free(posted.check);
+  else
+    request->rounds.posted[request->rounds.posted_count++] = posted;
+  return st;
+}
+
+/* Receives the check sum of the message before it; `part` has arrived when both have. */
+static hr_status_t post_sum_recv(tp_request_t *request, tp_endpoint_t *endpoint, int rank,
+                                 const void *data, size_t size_bytes, int part) {
+  tp_posted_t posted = {.endpoint = endpoint, .part = part};
+  HR_TRY(reserve_posted(request));
+  HR_TRY(tp_message_sum_new(rank, data, size_bytes, &posted.check));
+  posted.check->is_received = true;
+  hr_status_t st = endpoint->vtable->recv(endpoint, rank, request->tag, &posted.check->sum,
+                                          sizeof posted.check->sum, &posted.message);
+  if (st)
+    hr_free(posted.check);
+  else
+    request->rounds.posted[request->rounds.posted_count++] = posted;
+  return st;
+}
+
 static hr_status_t post_send(tp_request_t *request, tp_endpoint_t *endpoint, send_fn send, int rank,
                              const void *data, size_t size_bytes) {
-  tp_message_t *message;
+  tp_posted_t posted = {.endpoint = endpoint, .part = -1};
   HR_TRY(reserve_posted(request));
-  HR_TRY(send(endpoint, rank, request->tag, data, size_bytes, &message));
-  request->rounds.posted[request->rounds.posted_count++] = (tp_posted_t){endpoint, message, -1};
-  return NULL;
+  HR_TRY(send(endpoint, rank, request->tag, data, size_bytes, &posted.message));
+  request->rounds.posted[request->rounds.posted_count++] = posted;
+  if (!has_check_sum(request, size_bytes)) return NULL;
+  return post_sum_send(request, endpoint, rank, data, size_bytes);
 }
 
 static hr_status_t post_recv(tp_request_t *request, int rank, void *data, size_t size_bytes,
                              int part) {
-  tp_endpoint_t *endpoint = endpoint_to(request, rank);
-  tp_message_t *message;
+  bool checks = has_check_sum(request, size_bytes);
+  tp_posted_t posted = {.endpoint = endpoint_to(request, rank),
+                        .part = checks ? -1 : part,
+                        .received = data,
+                        .size_bytes = size_bytes};
   HR_TRY(reserve_posted(request));
-  HR_TRY(endpoint->vtable->recv(endpoint, rank, request->tag, data, size_bytes, &message));
-  request->rounds.posted[request->rounds.posted_count++] = (tp_posted_t){endpoint, message, part};
-  return NULL;
+  HR_TRY(posted.endpoint->vtable->recv(posted.endpoint, rank, request->tag, data, size_bytes,
+                                       &posted.message));
+  request->rounds.posted[request->rounds.posted_count++] = posted;
+  if (!checks) return NULL;
+  return post_sum_recv(request, posted.endpoint, rank, data, size_bytes, part);
 }
 
 hr_status_t tp_request_send_to(tp_request_t *request, int rank, const void *data,
@@ -203,6 +245,12 @@ hr_status_t tp_request_recv(tp_request_t *request, int member, void *data, size_
   return tp_request_recv_from(request, request->group->ranks[member], data, size_bytes, part);
 }
 
+/* A message has arrived: a payload that the fault may damage, or a check sum. */
+static hr_status_t take_message(const tp_posted_t *posted) {
+  if (posted->received) tp_flip_received(posted->received, posted->size_bytes);
+  return posted->check ? tp_message_sum_compare(posted->check) : NULL;
+}
+
 /* Awaits the messages of this round in order; *out_done: all have arrived. */
 static hr_status_t test_round(tp_request_t *request, bool *out_done) {
   while (request->rounds.awaited < request->rounds.posted_count) {
@@ -215,6 +263,8 @@ static hr_status_t test_round(tp_request_t *request, bool *out_done) {
     }
     request->rounds.awaited++;
     request->groups->progress_count++;
+    if (!st) st = take_message(posted);
+    hr_free(posted->check);
     HR_TRY(st);
     if (posted->part >= 0 && request->hooks.arrived)
       HR_TRY(request->hooks.arrived(request, posted->part));
@@ -245,6 +295,7 @@ static void cancel_messages(tp_request_t *request) {
   for (int i = request->rounds.awaited; i < request->rounds.posted_count; i++) {
     tp_posted_t *posted = &request->rounds.posted[i];
     posted->endpoint->vtable->cancel(posted->endpoint, posted->message);
+    hr_free(posted->check);
   }
   request->rounds.awaited = request->rounds.posted_count = 0;
   tp_shm_cancel(request);

@@ -6,6 +6,7 @@
 #define TP_REQUEST_H
 
 #include "transport/core/collective.h"
+#include "transport/core/message_sum.h"
 #include "transport/shm/shm.h"
 
 /* Tags, from the top: what kind of transfer, which group, how many transfers the group has done. */
@@ -21,7 +22,10 @@
 typedef struct tp_posted {
   tp_endpoint_t *endpoint; /* that carries the message */
   tp_message_t *message;
-  int part; /* argument of hooks.arrived; -1: it is not called */
+  int part;                /* argument of hooks.arrived; -1: it is not called */
+  void *received;          /* destination of the payload; NULL: a send, or a check sum */
+  size_t size_bytes;       /* size of the payload */
+  tp_message_sum_t *check; /* check sum that this message carries, owned; NULL: a payload */
 } tp_posted_t;
 
 /* Room for `count` times `each` bytes; what was there is lost. */

@@ -103,6 +103,11 @@ hr_status_t tp_algorithms_check_environment(void);
  * 0: no delays. */
 void tp_delay_starts(uint32_t most_ms);
 
+/* For tests: inverts one bit of the n-th message with a payload that this process receives after
+ * tp_flip_begin, which is called when the first program is loaded. 0: none. */
+void tp_flip_message(uint64_t n);
+void tp_flip_begin(void);
+
 /* Ends an endpoint and what belongs to it; accepts NULL. `failed` as in tp_vtable_t; the job then
  * ends with exit_code. */
 void tp_close(tp_endpoint_t *endpoint, bool failed, int exit_code);

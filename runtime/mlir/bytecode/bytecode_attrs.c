@@ -1,4 +1,6 @@
-/* Attributes of the builtin dialect, and the pieces that other dialects share with it. */
+/* Attributes of the builtin dialect, and the pieces that other dialects share with it. Elements of
+ * tensors and resources are used where they lie in the file if their alignment allows it, so that
+ * models of gigabytes are not copied; all else is copied to the arena. */
 #include <string.h>
 
 #include "mlir/bytecode/bytecode_reader.h"
@@ -19,7 +21,8 @@ hr_status_t bytecode_unknown_attr(bytecode_reader_t *reader, bytecode_cursor_t *
 
 /* --- numbers --- */
 
-/* The pattern of a number of `width` bits: one byte up to 8 bits, else svar. */
+/* The bits of a number of `width` bits: one byte up to 8 bits, else a signed number, whose high
+ * bits are cut off. */
 static hr_status_t take_pattern(bytecode_reader_t *reader, bytecode_cursor_t *cursor, int width,
                                 uint64_t *out_bits) {
   uint8_t byte = 0;
@@ -36,7 +39,7 @@ static hr_status_t take_pattern(bytecode_reader_t *reader, bytecode_cursor_t *cu
   return NULL;
 }
 
-/* type, then the pattern. i1 becomes a bool; signed types are sign-extended. */
+/* Type, then the bits. i1 becomes a bool; all but unsigned types are extended by their sign. */
 hr_status_t bytecode_take_integer(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                   const mlir_attr_t **out_attr) {
   const mlir_type_t *type;
@@ -53,7 +56,7 @@ hr_status_t bytecode_take_integer(bytecode_reader_t *reader, bytecode_cursor_t *
   return mlir_make_integer(reader->arena, (int64_t)bits, type, out_attr);
 }
 
-/* type, then the pattern; `number` is set for types with arithmetic here. */
+/* Type, then the bits; `number` stays 0 for types without arithmetic here (tf32, f80, f128). */
 hr_status_t bytecode_take_float(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                 const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
@@ -70,13 +73,15 @@ hr_status_t bytecode_take_float(bytecode_reader_t *reader, bytecode_cursor_t *cu
 
 /* --- elements --- */
 
+/* The scalar that elements are made of: parts of complex ones, storage of quantised ones. */
 static const mlir_type_t *scalar_of(const mlir_type_t *element) {
   if (element->kind == MLIR_TYPE_COMPLEX) return scalar_of(element->element);
   return element->kind == MLIR_TYPE_QUANT ? element->quant->storage : element;
 }
 
-/* Whether the bytes of the file can be elements of the tree without a copy: whole bytes per
- * element, aligned for their type. */
+/* Whether the bytes of the file can be elements of the tree without a copy: a power of two of
+ * whole bytes for each scalar, aligned for it, and no narrow integers, whose high bits must be
+ * set. */
 static bool usable_in_place(const mlir_type_t *element, const uint8_t *bytes) {
   const mlir_type_t *scalar = scalar_of(element);
   size_t size = mlir_element_bytes(scalar);
@@ -84,7 +89,8 @@ static bool usable_in_place(const mlir_type_t *element, const uint8_t *bytes) {
   return !narrow && size && (size & (size - 1)) == 0 && ((uintptr_t)bytes & (size - 1)) == 0;
 }
 
-/* Elements of a tensor: those of the file where they can be used, else a copy. */
+/* Elements of a tensor: those of the file where they can be used and are all there, else a copy
+ * (splats, packed i1, narrow types). */
 static hr_status_t set_dense(bytecode_reader_t *reader, const bytecode_cursor_t *bytes,
                              mlir_attr_t *attr) {
   const mlir_type_t *type = attr->type;
@@ -104,6 +110,7 @@ static hr_status_t set_dense(bytecode_reader_t *reader, const bytecode_cursor_t 
   return NULL;
 }
 
+/* The type of elements: a tensor or a vector. */
 static hr_status_t take_elements_type(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                       mlir_attr_t *attr) {
   HR_TRY(bytecode_take_type(reader, cursor, &attr->type));
@@ -124,7 +131,7 @@ hr_status_t bytecode_take_dense(bytecode_reader_t *reader, bytecode_cursor_t *cu
   return NULL;
 }
 
-/* type, then the index of a resource, which may have no blob. */
+/* Type, then the number of a resource. Its blob may be missing, as in text. */
 static hr_status_t take_resource(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                  const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
@@ -166,7 +173,7 @@ static hr_status_t take_dense_array(bytecode_reader_t *reader, bytecode_cursor_t
   return NULL;
 }
 
-/* Elements that are strings have no place in the tree; they are skipped and named. */
+/* Elements that are strings have no place in the tree: the entry is skipped and named. */
 static hr_status_t take_dense_strings(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                       const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
@@ -212,7 +219,7 @@ hr_status_t bytecode_take_array(bytecode_reader_t *reader, bytecode_cursor_t *cu
   return NULL;
 }
 
-/* Names are string attributes; the dictionary is sorted here. */
+/* Names are string attributes; entries may come in any order and are sorted here. */
 hr_status_t bytecode_take_dict(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                const mlir_attr_t **out_attr) {
   int count;
@@ -231,7 +238,7 @@ hr_status_t bytecode_take_dict(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return NULL;
 }
 
-/* A string, with a type if `typed`. */
+/* A string, and a type if `typed`; the type none is the same as no type. */
 hr_status_t bytecode_take_string_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                       bool typed, const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
@@ -243,7 +250,7 @@ hr_status_t bytecode_take_string_attr(bytecode_reader_t *reader, bytecode_cursor
   return NULL;
 }
 
-/* A root and nested references, each an attribute. */
+/* The root's name, and nested references, each an attribute of its own, if `nested`. */
 static hr_status_t take_symbol(bytecode_reader_t *reader, bytecode_cursor_t *cursor, bool nested,
                                const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
@@ -261,6 +268,7 @@ static hr_status_t take_symbol(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return NULL;
 }
 
+/* A type as an attribute. */
 hr_status_t bytecode_take_type_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                     const mlir_attr_t **out_attr) {
   const mlir_type_t *type;
@@ -268,6 +276,7 @@ hr_status_t bytecode_take_type_attr(bytecode_reader_t *reader, bytecode_cursor_t
   return mlir_make_type_attr(reader->arena, type, out_attr);
 }
 
+/* distinct[n]<attribute>: the attribute alone; identity has no meaning in the tree. */
 static hr_status_t take_distinct(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                  const mlir_attr_t **out_attr) {
   return bytecode_take_attr(reader, cursor, out_attr);
@@ -277,45 +286,45 @@ static hr_status_t take_distinct(bytecode_reader_t *reader, bytecode_cursor_t *c
 hr_status_t bytecode_builtin_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                   uint64_t code, const mlir_attr_t **out_attr) {
   switch (code) {
-    case 0:
+    case BUILTIN_ATTR_ARRAY:
       return bytecode_take_array(reader, cursor, out_attr);
-    case 1:
+    case BUILTIN_ATTR_DICT:
       return bytecode_take_dict(reader, cursor, out_attr);
-    case 2:
+    case BUILTIN_ATTR_STRING:
       return bytecode_take_string_attr(reader, cursor, false, out_attr);
-    case 3:
+    case BUILTIN_ATTR_TYPED_STRING:
       return bytecode_take_string_attr(reader, cursor, true, out_attr);
-    case 4:
+    case BUILTIN_ATTR_SYMBOL:
       return take_symbol(reader, cursor, false, out_attr);
-    case 5:
+    case BUILTIN_ATTR_NESTED_SYMBOL:
       return take_symbol(reader, cursor, true, out_attr);
-    case 6:
+    case BUILTIN_ATTR_TYPE:
       return bytecode_take_type_attr(reader, cursor, out_attr);
-    case 7:
+    case BUILTIN_ATTR_UNIT:
       return mlir_make_unit(reader->arena, out_attr);
-    case 8:
+    case BUILTIN_ATTR_INTEGER:
       return bytecode_take_integer(reader, cursor, out_attr);
-    case 9:
+    case BUILTIN_ATTR_FLOAT:
       return bytecode_take_float(reader, cursor, out_attr);
-    case 10:
-    case 11:
-    case 12:
-    case 13:
-    case 14:
-    case 15:
-    case 22:
+    case BUILTIN_ATTR_CALL_SITE_LOC:
+    case BUILTIN_ATTR_FILE_LOC:
+    case BUILTIN_ATTR_FUSED_LOC:
+    case BUILTIN_ATTR_FUSED_METADATA_LOC:
+    case BUILTIN_ATTR_NAME_LOC:
+    case BUILTIN_ATTR_UNKNOWN_LOC:
+    case BUILTIN_ATTR_FILE_RANGE_LOC:
       return bytecode_take_location(reader, cursor, code, out_attr);
-    case 16:
+    case BUILTIN_ATTR_RESOURCE:
       return take_resource(reader, cursor, out_attr);
-    case 17:
+    case BUILTIN_ATTR_DENSE_ARRAY:
       return take_dense_array(reader, cursor, out_attr);
-    case 18:
+    case BUILTIN_ATTR_DENSE:
       return bytecode_take_dense(reader, cursor, out_attr);
-    case 19:
+    case BUILTIN_ATTR_DENSE_STRINGS:
       return take_dense_strings(reader, cursor, out_attr);
-    case 20:
+    case BUILTIN_ATTR_SPARSE:
       return take_sparse(reader, cursor, out_attr);
-    case 21:
+    case BUILTIN_ATTR_DISTINCT:
       return take_distinct(reader, cursor, out_attr);
     default:
       return bytecode_unknown_attr(reader, cursor, code);

@@ -1,5 +1,6 @@
 /* Bytes, numbers and sections of bytecode. Every size is checked against what is left before it is
- * used. */
+ * used, and counts are bounded by the bytes left, since every item takes at least one: files may
+ * be hostile. Copies that a file may ask for repeatedly are charged to a budget. */
 #include <limits.h>
 #include <stdarg.h>
 #include <string.h>
@@ -7,7 +8,7 @@
 #include "mlir/bytecode/bytecode_reader.h"
 #include "base/decimal.h"
 
-/* Adds the byte offset to the message. */
+/* Messages name the offset of the byte in the file. */
 hr_status_t bytecode_error_from(const char *file, int line, const bytecode_reader_t *reader,
                                 const uint8_t *at, const char *format, ...) {
   char message[512];
@@ -31,9 +32,9 @@ hr_status_t bytecode_take_byte(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return NULL;
 }
 
-/* The zeros below the lowest one of the first byte count the bytes that follow; eight zeros mean 8
- * bytes as they are.
- */
+/* The zeros below the lowest one of the first byte count the bytes that follow: xxxxxxx1 is 7
+ * bits, xxxxxx10 with a byte more 14 bits, and so on; eight zeros mean 8 bytes as they are.
+ * Little-endian. */
 hr_status_t bytecode_take_var(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                               uint64_t *out_value) {
   if (cursor->at == cursor->end) return too_short(reader, cursor);
@@ -46,12 +47,16 @@ hr_status_t bytecode_take_var(bytecode_reader_t *reader, bytecode_cursor_t *curs
   uint64_t value = 0;
   size_t size = first ? (size_t)__builtin_ctz(first) + 1 : 9;
   if (bytecode_left(cursor) < size) return too_short(reader, cursor);
-  memcpy(&value, cursor->at + (first ? 0 : 1), first ? size : 8);
+  if (first)
+    memcpy(&value, cursor->at, size);
+  else
+    memcpy(&value, cursor->at + 1, 8);
   *out_value = first ? value >> size : value;
   cursor->at += size;
   return NULL;
 }
 
+/* Zigzag: even numbers are positive, odd ones negative. */
 hr_status_t bytecode_take_svar(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                int64_t *out_value) {
   uint64_t zigzag;
@@ -60,6 +65,7 @@ hr_status_t bytecode_take_svar(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return NULL;
 }
 
+/* The bits of a double as a signed number. */
 hr_status_t bytecode_take_f64(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                               double *out_value) {
   int64_t bits;
@@ -95,7 +101,7 @@ hr_status_t bytecode_take_blob(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return bytecode_take_bytes(reader, cursor, size, out_bytes);
 }
 
-/* Alignment is of the offset in the file. */
+/* The alignment is that of the offset in the file; padding bytes have no fixed value here. */
 hr_status_t bytecode_take_padding(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                   uint64_t alignment) {
   if (!alignment || (alignment & (alignment - 1)) || alignment > 1u << 30)
@@ -107,7 +113,7 @@ hr_status_t bytecode_take_padding(bytecode_reader_t *reader, bytecode_cursor_t *
   return bytecode_take_bytes(reader, cursor, padding, &skipped);
 }
 
-/* id and alignment flag, length, padding, bytes. */
+/* Bit 7 of the id says that an alignment and padding follow the length. */
 hr_status_t bytecode_take_section(bytecode_reader_t *reader, bytecode_cursor_t *cursor, int *out_id,
                                   bytecode_cursor_t *out_section) {
   uint8_t id;
@@ -124,7 +130,7 @@ hr_status_t bytecode_take_section(bytecode_reader_t *reader, bytecode_cursor_t *
   return bytecode_take_bytes(reader, cursor, size, out_section);
 }
 
-/* Index into the string table. */
+/* An index into the table of strings; the text points into the file. */
 hr_status_t bytecode_take_string(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                  hr_str_t *out_string) {
   uint64_t index;
@@ -159,6 +165,7 @@ hr_status_t bytecode_charge(bytecode_reader_t *reader, uint64_t amount) {
   return NULL;
 }
 
+/* One level deeper; INVALID beyond BYTECODE_MAX_DEPTH, which bounds the stack. */
 hr_status_t bytecode_enter(bytecode_reader_t *reader, const bytecode_cursor_t *cursor) {
   if (++reader->depth <= BYTECODE_MAX_DEPTH) return NULL;
   return bytecode_error(reader, cursor, "nested more than %d levels deep", BYTECODE_MAX_DEPTH);

@@ -1,4 +1,6 @@
-/* Tables of the bytecode format. */
+/* Tables of the bytecode format: the rows of bytecode_attrs.def and bytecode_ops.def as arrays,
+ * and their lookup by name. The tables are small (8 enumerations, some 20 structures, 18 floats);
+ * lookups are linear, once for each entry of a file's table. */
 #include "mlir/bytecode/bytecode_format.h"
 
 #include <string.h>
@@ -40,12 +42,14 @@ const bytecode_op_row_t bytecode_op_rows[] = {
 };
 const int bytecode_op_row_count = (int)(sizeof bytecode_op_rows / sizeof *bytecode_op_rows);
 
+/* NULL: no dialect here has an enumeration of this name. */
 const bytecode_enum_t *bytecode_enum_named(hr_str_t name) {
   for (int i = 0; i < bytecode_enum_count; i++)
     if (hr_str_is(name, bytecode_enums[i].name)) return &bytecode_enums[i];
   return NULL;
 }
 
+/* A mnemonic may have an encoding in StableHLO and another in VHLO. */
 const bytecode_struct_t *bytecode_struct_named(const char *dialect, hr_str_t mnemonic) {
   for (int i = 0; i < bytecode_struct_count; i++)
     if (!strcmp(dialect, bytecode_structs[i].dialect) &&
@@ -54,7 +58,7 @@ const bytecode_struct_t *bytecode_struct_named(const char *dialect, hr_str_t mne
   return NULL;
 }
 
-/* A trailing "?" marks an optional attribute. */
+/* A list is "a b? c": names separated by blanks; '?' marks an attribute that may be absent. */
 bool bytecode_next_attr(const char **list, hr_str_t *out_name, bool *out_optional) {
   while (**list == ' ') (*list)++;
   size_t size = strcspn(*list, " ");

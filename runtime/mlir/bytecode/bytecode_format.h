@@ -1,5 +1,13 @@
-/* The bytecode format, for reader and writer: numbers of sections and masks, and the tables of
- * attributes, types and operations. Source: MLIR bytecode format. */
+/* The bytecode format, for reader and writer: numbers of sections and masks, codes of entries, and
+ * the tables of attributes, types and operations.
+ *   file     ::= "ML\xEFR" version:var producer:cstring section*
+ *   section  ::= id:byte (bit 7: alignment) length:var (alignment:var padding)? bytes
+ *   var      ::= 1 to 9 bytes; n zeros below the lowest one of the first byte mean n bytes more
+ *   svar     ::= var of the number in zigzag: 0, -1, 1, -2, ... are 0, 1, 2, 3, ...
+ *   entry    ::= code:var fields, in the encoding of the entry's dialect; or text with a NUL
+ * Versions: 1 versions of dialects, 2 isolated regions as sections, 3 orders of uses, 4 locations
+ * of block arguments may be left out, 5 properties, 6 segment sizes among the properties. Source:
+ * MLIR bytecode format; StableHLO, bytecode.md. */
 #ifndef MLIR_BYTECODE_FORMAT_H
 #define MLIR_BYTECODE_FORMAT_H
 
@@ -7,6 +15,7 @@
 
 #define BYTECODE_VERSION 6 /* the newest that is known */
 
+/* Numbers of the sections. Offsets and the bytes that they point into are two sections each. */
 typedef enum bytecode_section {
   BYTECODE_STRINGS,
   BYTECODE_DIALECTS,
@@ -31,6 +40,68 @@ enum {
   BYTECODE_OP_PROPERTIES = 0x40
 };
 
+/* --- codes of entries: the first varint of an attribute or a type, by its dialect --- */
+
+/* Attributes of builtin. Source: BuiltinDialectBytecode.td; the writer has no locations but as
+ * text. */
+enum {
+  BUILTIN_ATTR_ARRAY = 0,
+  BUILTIN_ATTR_DICT = 1,
+  BUILTIN_ATTR_STRING = 2,
+  BUILTIN_ATTR_TYPED_STRING = 3,
+  BUILTIN_ATTR_SYMBOL = 4,
+  BUILTIN_ATTR_NESTED_SYMBOL = 5,
+  BUILTIN_ATTR_TYPE = 6,
+  BUILTIN_ATTR_UNIT = 7,
+  BUILTIN_ATTR_INTEGER = 8,
+  BUILTIN_ATTR_FLOAT = 9,
+  BUILTIN_ATTR_CALL_SITE_LOC = 10,
+  BUILTIN_ATTR_FILE_LOC = 11,
+  BUILTIN_ATTR_FUSED_LOC = 12,
+  BUILTIN_ATTR_FUSED_METADATA_LOC = 13,
+  BUILTIN_ATTR_NAME_LOC = 14,
+  BUILTIN_ATTR_UNKNOWN_LOC = 15,
+  BUILTIN_ATTR_RESOURCE = 16,
+  BUILTIN_ATTR_DENSE_ARRAY = 17,
+  BUILTIN_ATTR_DENSE = 18,
+  BUILTIN_ATTR_DENSE_STRINGS = 19,
+  BUILTIN_ATTR_SPARSE = 20,
+  BUILTIN_ATTR_DISTINCT = 21,
+  BUILTIN_ATTR_FILE_RANGE_LOC = 22
+};
+
+/* Types of builtin; 3 to 8 and 21 on are floats (bytecode_attrs.def). Source: as above. */
+enum {
+  BUILTIN_TYPE_INTEGER = 0,
+  BUILTIN_TYPE_INDEX = 1,
+  BUILTIN_TYPE_FUNCTION = 2,
+  BUILTIN_TYPE_COMPLEX = 9,
+  BUILTIN_TYPE_MEMREF = 10,
+  BUILTIN_TYPE_MEMREF_SPACE = 11,
+  BUILTIN_TYPE_NONE = 12,
+  BUILTIN_TYPE_TENSOR = 13,
+  BUILTIN_TYPE_TENSOR_ENCODED = 14,
+  BUILTIN_TYPE_TUPLE = 15,
+  BUILTIN_TYPE_UNRANKED_MEMREF = 16,
+  BUILTIN_TYPE_UNRANKED_MEMREF_SPACE = 17,
+  BUILTIN_TYPE_UNRANKED_TENSOR = 18,
+  BUILTIN_TYPE_VECTOR = 19,
+  BUILTIN_TYPE_SCALABLE_VECTOR = 20
+};
+
+/* Types of quant. Source: QuantDialectBytecode.td. */
+enum {
+  QUANT_TYPE_ANY = 1,
+  QUANT_TYPE_ANY_EXPRESSED = 2,
+  QUANT_TYPE_CALIBRATED = 3,
+  QUANT_TYPE_UNIFORM = 4,
+  QUANT_TYPE_UNIFORM_AXIS = 5,
+  QUANT_TYPE_UNIFORM_BLOCKS = 6
+};
+
+/* Types of StableHLO. Source: StablehloBytecode.cpp. */
+enum { STABLEHLO_TYPE_TOKEN = 0, STABLEHLO_TYPE_FUTURE = 1 };
+
 /* --- enumerations and structures (bytecode_attrs.def) --- */
 typedef struct bytecode_enum {
   const char *name;
@@ -38,6 +109,7 @@ typedef struct bytecode_enum {
   const char *words[8];                     /* by number; NULL: the number is not used */
 } bytecode_enum_t;
 
+/* How a field is encoded; see the file's head for var and svar. */
 typedef enum bytecode_field_kind {
   BYTECODE_INT,      /* svar */
   BYTECODE_INTS,     /* list of svar */
@@ -56,6 +128,7 @@ typedef struct bytecode_field {
   bytecode_field_kind_t kind;
 } bytecode_field_t;
 
+/* A row of STRUCT: a structure's fields in wire order, without names on the wire. */
 typedef struct bytecode_struct {
   const char *dialect; /* whose encoding this is: "stablehlo" or "vhlo" */
   int code;

@@ -1,7 +1,12 @@
 /* Operations, blocks and regions of bytecode.
- * Values have numbers: within a region all arguments and results of its blocks in order, those of
- * nested regions not counted; a nested region continues after all values of the region around it,
- * an isolated one starts at 0 again. */
+ *   ops    ::= block, with one op, the module
+ *   block  ::= count << 1 | has_args, args?, op*
+ *   op     ::= name:var mask:byte location attrs? properties? results? operands? successors?
+ * orders? regions?                             each '?' by a bit of the mask regions ::= count << 1
+ * | isolated, region*      region ::= blocks:var (values:var block*)? Values have numbers: within a
+ * region all arguments and results of its blocks in order, those of nested regions not counted; a
+ * nested region continues after all values of the region around it, an isolated one starts at 0
+ * again. Uses before definitions wait in a list (pending). */
 #include <string.h>
 
 #include "mlir/bytecode/bytecode_reader.h"
@@ -26,6 +31,7 @@ static hr_status_t read_ops(bytecode_reader_t *reader, bytecode_cursor_t *cursor
 
 /* --- values --- */
 
+/* Gives the next number of the region to a value. */
 static hr_status_t define_value(bytecode_reader_t *reader, const bytecode_cursor_t *cursor,
                                 value_scope_t *scope, mlir_value_t *value) {
   if (scope->next == scope->end)
@@ -34,7 +40,8 @@ static hr_status_t define_value(bytecode_reader_t *reader, const bytecode_cursor
   return NULL;
 }
 
-/* A number below the values of the scope; one that is not yet defined stays pending. */
+/* A number below the end of the visible values; a value that is not defined yet leaves the use
+ * pending. */
 static hr_status_t read_operand(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                 value_scope_t *scope, mlir_value_t **slot) {
   uint64_t number;
@@ -47,7 +54,8 @@ static hr_status_t read_operand(bytecode_reader_t *reader, bytecode_cursor_t *cu
   return NULL;
 }
 
-/* Fills in the uses that waited for the values from `first` on, which end with their region. */
+/* Fills in the uses, from entry `from` of the list on, that waited for values of the region that
+ * ends: numbers from `first` on. The others move up and wait on. */
 static hr_status_t resolve_pending(bytecode_reader_t *reader, const bytecode_cursor_t *cursor,
                                    value_scope_t *scope, size_t from, size_t first) {
   size_t remaining = from;
@@ -83,7 +91,7 @@ static hr_status_t skip_use_orders(bytecode_reader_t *reader, bytecode_cursor_t 
   return NULL;
 }
 
-/* Type, and a location. Since version 4 one number has both. */
+/* Type and location; since version 4 one number has the type and whether a location follows. */
 static hr_status_t read_arg(bytecode_reader_t *reader, bytecode_cursor_t *cursor, mlir_value_t *arg,
                             const mlir_attr_t **out_location) {
   uint64_t header;
@@ -120,8 +128,9 @@ static hr_status_t read_block(bytecode_reader_t *reader, bytecode_cursor_t *curs
   return read_ops(reader, cursor, scope, block, header >> 1);
 }
 
-/* Reserves the region's values after the visible ones. Every value takes a byte somewhere,
- * so all regions together cannot have more than the file has bytes. */
+/* Reserves the region's numbers after the visible ones. The count is charged to the budget: every
+ * value takes a byte somewhere, so that all regions together have no more values than the file has
+ * bytes. */
 static hr_status_t open_values(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                value_scope_t *scope) {
   int count;
@@ -134,8 +143,8 @@ static hr_status_t open_values(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return NULL;
 }
 
-/* Blocks exist before their ops are read, as successors refer to them. Values of the region end
- * with it. */
+/* All blocks exist before their ops are read, as successors refer to them. The region's numbers
+ * are free again when it ends. */
 static hr_status_t read_blocks(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                value_scope_t *scope, mlir_region_t *region, int count) {
   size_t first = scope->values.count;
@@ -149,7 +158,7 @@ static hr_status_t read_blocks(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return NULL;
 }
 
-/* The numbers of the region around it continue afterwards. */
+/* The numbers of the region around it continue afterwards where they stopped. */
 static hr_status_t read_region(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                value_scope_t *scope, mlir_region_t *region) {
   int blocks;
@@ -165,6 +174,7 @@ static hr_status_t read_region(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return NULL;
 }
 
+/* Regions that see nothing of the values around them: a scope of their own. */
 static hr_status_t read_isolated(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                  mlir_op_t *op) {
   value_scope_t scope = {0};
@@ -244,8 +254,8 @@ static hr_status_t read_successors(bytecode_reader_t *reader, bytecode_cursor_t 
   return NULL;
 }
 
-/* Casts between a type of VHLO and the one it stands for: the tree has only the latter, so the
- * value is the same. */
+/* Casts between a type of VHLO and the one that it stands for: the tree has only the latter, so
+ * that the result is the operand. A cast whose operand is pending is kept. */
 static bool is_identity(const mlir_op_t *op) {
   if (!hr_str_is(op->name, "builtin.unrealized_conversion_cast") ||
       op->operand_count != op->result_count)
@@ -263,8 +273,10 @@ static hr_status_t define_results(bytecode_reader_t *reader, const bytecode_curs
   return NULL;
 }
 
-/* Inherent attributes of sdy ops are texts without the name of their kind, as the text form has
- * them. */
+static hr_str_t skip_char(hr_str_t text) { return (hr_str_t){text.data + 1, text.size - 1}; }
+
+/* Inherent attributes of sdy ops become strings without the name of their kind, as the parser of
+ * text has them: "#sdy.mesh<["x"=2]>" is "["x"=2]". */
 static hr_status_t strip_sdy_mnemonics(bytecode_reader_t *reader, mlir_op_t *op) {
   mlir_named_attr_t *attrs;
   HR_TRY(bytecode_charge(reader, (uint64_t)op->attr_count));
@@ -273,13 +285,13 @@ static hr_status_t strip_sdy_mnemonics(bytecode_reader_t *reader, mlir_op_t *op)
     attrs[i] = op->attrs[i];
     hr_str_t text = attrs[i].value->text;
     if (attrs[i].value->kind != MLIR_ATTR_OPAQUE || text.size < 2) continue;
-    while (text.size > 1 && *text.data != '<') text.data++, text.size--;
+    while (text.size > 1 && *text.data != '<') text = skip_char(text);
     text = (hr_str_t){text.data + 1, text.size > 2 ? text.size - 2 : 0};
     bool is_list = hr_str_is(attrs[i].name, "manual_axes") ||
                    hr_str_is(attrs[i].name, "in_shardings") ||
                    hr_str_is(attrs[i].name, "out_shardings");
     while (is_list && text.size > 2 && !strchr("[{", *text.data))
-      text.data++, text.size--; /* #sdy<manual_axes{...}> */
+      text = skip_char(text); /* #sdy<manual_axes{...}> */
     if (is_list && text.size >= 2) text = (hr_str_t){text.data + 1, text.size - 2};
     HR_TRY(mlir_make_string(reader->arena, text, &attrs[i].value));
   }
@@ -287,7 +299,8 @@ static hr_status_t strip_sdy_mnemonics(bytecode_reader_t *reader, mlir_op_t *op)
   return NULL;
 }
 
-/* Name, location, attributes. */
+/* Name, mask, location, and attributes from properties and dictionary. An op of VHLO must have its
+ * attributes in one of them. */
 static hr_status_t read_head(bytecode_reader_t *reader, bytecode_cursor_t *cursor, mlir_op_t *op,
                              uint8_t *out_mask) {
   uint64_t index;
@@ -334,7 +347,7 @@ static hr_status_t read_op(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
   return mask & BYTECODE_OP_REGIONS ? read_regions(reader, cursor, scope, op) : NULL;
 }
 
-/* Casts that are identities are dropped. */
+/* Casts that are identities leave no op behind. */
 static hr_status_t read_ops(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                             value_scope_t *scope, mlir_block_t *block, uint64_t count) {
   if (count > bytecode_left(cursor))
@@ -350,7 +363,7 @@ static hr_status_t read_ops(bytecode_reader_t *reader, bytecode_cursor_t *cursor
   return NULL;
 }
 
-/* A block without header that holds one op, the module. */
+/* The section is a block without arguments that holds one op, the module: its header is 1 << 1. */
 hr_status_t bytecode_read_ir(bytecode_reader_t *reader) {
   bytecode_cursor_t *cursor = &reader->sections[BYTECODE_IR];
   value_scope_t scope = {0};

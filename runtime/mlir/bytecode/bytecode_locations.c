@@ -1,10 +1,14 @@
-/* Locations: the tree keeps their text, as it stands between the parentheses of loc(...). */
+/* Locations: the tree keeps their text, as it stands between the parentheses of loc(...).
+ * Locations refer to others, so that texts can double with each level: a text is cut to its
+ * innermost place beyond LOCATION_MAX, and copies are charged to the file's budget; when it is
+ * used up, locations are "unknown" rather than an error. */
 #include "mlir/bytecode/bytecode_reader.h"
 #include "mlir/text/mlir_print.h"
 
 #define LOCATION_MAX 512 /* bytes of text; longer ones are cut to their innermost place */
 
-/* Stores the text of a location, within the budget. */
+/* Stores the text; the budget pays for a sixteenth of it, as most locations are shared by many
+ * ops. */
 static hr_status_t make_location(bytecode_reader_t *reader, const hr_strbuf_t *text,
                                  const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
@@ -22,12 +26,13 @@ static hr_status_t make_location(bytecode_reader_t *reader, const hr_strbuf_t *t
   return NULL;
 }
 
+/* A name as a string in quotation marks; too long a one is left out. */
 static void add_quoted(hr_strbuf_t *text, hr_str_t string) {
   const mlir_attr_t attr = {.kind = MLIR_ATTR_STRING, .text = string};
   if (string.size <= LOCATION_MAX) mlir_print_attr(text, &attr);
 }
 
-/* callee at caller; the callee alone where both are too long */
+/* callsite(callee at caller); the callee alone where both together are too long. */
 static hr_status_t print_call_site(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                    hr_strbuf_t *text) {
   const mlir_attr_t *callee, *caller;
@@ -41,7 +46,8 @@ static hr_status_t print_call_site(bytecode_reader_t *reader, bytecode_cursor_t 
   return NULL;
 }
 
-/* "file":line:column, or a range: up to four numbers */
+/* "file":line:column, or a range of up to four numbers: line, column, " to " line, column. The row
+ * of separators is that of the number of numbers. */
 static hr_status_t print_file_range(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                     bool is_range, hr_strbuf_t *text) {
   static const char *const separators[5][4] = {
@@ -60,7 +66,7 @@ static hr_status_t print_file_range(bytecode_reader_t *reader, bytecode_cursor_t
   return NULL;
 }
 
-/* fused[...]: the parts, separated by commas. */
+/* fused[...]: the parts, separated by commas, up to LOCATION_MAX; metadata is dropped. */
 static hr_status_t print_fused(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                bool has_metadata, hr_strbuf_t *text) {
   int count;
@@ -89,29 +95,29 @@ static hr_status_t print_name_location(bytecode_reader_t *reader, bytecode_curso
   return NULL;
 }
 
-/* By code: call site, file range, fused, named, unknown. */
+/* By the code of builtin; BUILTIN_ATTR_UNKNOWN_LOC has no fields. */
 hr_status_t bytecode_take_location(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                    uint64_t code, const mlir_attr_t **out_attr) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
   hr_status_t st = NULL;
   switch (code) {
-    case 10:
+    case BUILTIN_ATTR_CALL_SITE_LOC:
       st = print_call_site(reader, cursor, &text);
       break;
-    case 11:
+    case BUILTIN_ATTR_FILE_LOC:
       st = print_file_range(reader, cursor, false, &text);
       break;
-    case 12:
+    case BUILTIN_ATTR_FUSED_LOC:
       st = print_fused(reader, cursor, false, &text);
       break;
-    case 13:
+    case BUILTIN_ATTR_FUSED_METADATA_LOC:
       st = print_fused(reader, cursor, true, &text);
       break;
-    case 14:
+    case BUILTIN_ATTR_NAME_LOC:
       st = print_name_location(reader, cursor, &text);
       break;
-    case 22:
+    case BUILTIN_ATTR_FILE_RANGE_LOC:
       st = print_file_range(reader, cursor, true, &text);
       break;
     default:

@@ -1,4 +1,7 @@
-/* Attributes of operations: property blobs, which have no names in them, and dictionaries. */
+/* Attributes of operations. Since version 5 inherent ones are in blobs of properties, which have
+ * no names in them: the op's row says the order (vhlo.def, bytecode_ops.def). An op whose
+ * properties have changed over time has several rows, told apart by the number of entries. Before
+ * version 5 all attributes are in the dictionary. */
 #include <string.h>
 
 #include "mlir/bytecode/bytecode_reader.h"
@@ -8,6 +11,7 @@
 
 /* --- VHLO: every attribute is there --- */
 
+/* VHLO writes every attribute of the row. */
 static hr_status_t decode_vhlo(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                const vhlo_row_t *row, bytecode_attrs_t *attrs) {
   const mlir_attr_t *given[ATTRS_MAX];
@@ -18,6 +22,7 @@ static hr_status_t decode_vhlo(bytecode_reader_t *reader, bytecode_cursor_t *cur
 
 /* --- the operations of bytecode_ops.def --- */
 
+/* Number of names in a row's list. */
 static int list_length(const char *list) {
   int count = 0;
   hr_str_t name;
@@ -26,7 +31,7 @@ static int list_length(const char *list) {
   return count;
 }
 
-/* Number of numbers in the blob: one for each attribute. */
+/* The entries of a blob without segments: each is one number. */
 static hr_status_t count_numbers(bytecode_reader_t *reader, bytecode_cursor_t cursor,
                                  int *out_count) {
   uint64_t number;
@@ -35,7 +40,8 @@ static hr_status_t count_numbers(bytecode_reader_t *reader, bytecode_cursor_t cu
   return NULL;
 }
 
-/* The row of this op whose list is as long as the blob; ops with segments have only one. */
+/* The row of this op that has as many attributes as the blob has entries; ops with segments have
+ * one row. */
 static hr_status_t choose_row(bytecode_reader_t *reader, const bytecode_cursor_t *cursor,
                               const bytecode_op_name_t *name, const bytecode_op_row_t **out_row) {
   int count;
@@ -52,7 +58,7 @@ static hr_status_t choose_row(bytecode_reader_t *reader, const bytecode_cursor_t
                         HR_STR_ARGS(name->name), count);
 }
 
-/* An attribute; optional ones have a presence bit in the index. */
+/* A number of an attribute; optional ones have a presence bit below it. */
 static hr_status_t take_row_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                  bool optional, const mlir_attr_t **out_attr) {
   uint64_t index;
@@ -62,7 +68,8 @@ static hr_status_t take_row_attr(bytecode_reader_t *reader, bytecode_cursor_t *c
   return bytecode_attr_at(reader, cursor, optional ? index >> 1 : index, out_attr);
 }
 
-/* operandSegmentSizes: as they are, or where most are 0 as pairs of a place and a size. */
+/* operandSegmentSizes: as they are; or, where most are 0, as numbers that hold an index in their
+ * lowest `bits` bits and the size above. */
 static hr_status_t take_segments(bytecode_reader_t *reader, bytecode_cursor_t *cursor, int count,
                                  const mlir_attr_t **out_attr) {
   static const mlir_type_t i32 = {.kind = MLIR_TYPE_INTEGER, .width = 32};
@@ -120,7 +127,7 @@ static hr_status_t decode_row(bytecode_reader_t *reader, bytecode_cursor_t *curs
   return NULL;
 }
 
-/* An op that its writer did not know has one attribute: a dictionary. */
+/* An op that its writer did not know has one entry: a dictionary. */
 static hr_status_t decode_unregistered(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                        bytecode_attrs_t *attrs) {
   const mlir_attr_t *dict;
@@ -145,7 +152,8 @@ static hr_status_t decode_blob(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return decode_row(reader, cursor, row, attrs);
 }
 
-/* Blobs that ops share are decoded once. */
+/* Blobs that ops share are decoded once, for the op name that asked last. Each decoding is charged
+ * to the budget, as ops of different names could take turns. */
 hr_status_t bytecode_take_properties(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                      const bytecode_op_name_t *name, mlir_op_t *op) {
   uint64_t index;
@@ -171,7 +179,7 @@ hr_status_t bytecode_take_properties(bytecode_reader_t *reader, bytecode_cursor_
 
 /* --- dictionaries --- */
 
-/* In files without properties the attributes of VHLO are in the dictionary too. */
+/* The dictionary's entries that the row names are the op's own, the others discardable. */
 static hr_status_t add_vhlo_dict(bytecode_reader_t *reader, const vhlo_row_t *row,
                                  const mlir_attr_t *dict, mlir_op_t *op) {
   const mlir_attr_t *given[ATTRS_MAX];
@@ -189,13 +197,15 @@ static hr_status_t add_vhlo_dict(bytecode_reader_t *reader, const vhlo_row_t *ro
   return vhlo_upgrade_attrs(reader->module, reader->arena, row, given, &op->attr_count, &op->attrs);
 }
 
+/* Whether a name without a dot is among them. */
 static bool has_plain_names(const mlir_attr_t *dict) {
   for (int i = 0; i < dict->count; i++)
     if (!memchr(dict->fields[i].name.data, '.', dict->fields[i].name.size)) return true;
   return false;
 }
 
-/* Names with a dot belong to other dialects and are discardable. */
+/* Names with a dot belong to other dialects and are discardable. For ops of other dialects than
+ * VHLO, names without a dot are inherent. */
 hr_status_t bytecode_add_dict(bytecode_reader_t *reader, const bytecode_cursor_t *cursor,
                               const bytecode_op_name_t *name, const mlir_attr_t *dict,
                               mlir_op_t *op) {

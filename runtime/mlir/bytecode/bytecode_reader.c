@@ -1,4 +1,6 @@
-/* A file of bytecode: its header and sections, in the order in which they need each other. */
+/* A file of bytecode: its header and sections, which are read in the order in which they need each
+ * other: strings; dialects and op names; offsets of attributes and types; resources; properties;
+ * the operations last, which decode attributes and types as they meet them. */
 #include "mlir/bytecode/bytecode_reader.h"
 
 #include <stdio.h>
@@ -12,7 +14,8 @@ bool mlir_is_bytecode(const void *bytes, size_t size) {
   return size >= sizeof magic && !memcmp(bytes, magic, sizeof magic);
 }
 
-/* "StableHLO_v1.2.3" names the version of a portable artifact. */
+/* The producer's name ends with a NUL. "StableHLO_v1.2.3" names the version of a portable
+ * artifact. */
 static hr_status_t read_producer(bytecode_reader_t *reader, bytecode_cursor_t *cursor) {
   const uint8_t *end = memchr(cursor->at, 0, bytecode_left(cursor));
   long major, minor, patch;
@@ -37,7 +40,7 @@ static hr_status_t read_header(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return read_producer(reader, cursor);
 }
 
-/* Sections may come in any order; each at most once. */
+/* Sections may come in any order, each at most once; five of them must be there. */
 static hr_status_t find_sections(bytecode_reader_t *reader, bytecode_cursor_t *cursor) {
   static const bytecode_section_t required[] = {
       BYTECODE_STRINGS, BYTECODE_DIALECTS, BYTECODE_ATTR_TYPES, BYTECODE_ATTR_OFFSETS, BYTECODE_IR};
@@ -67,7 +70,7 @@ static hr_status_t read_file(bytecode_reader_t *reader) {
   return bytecode_read_ir(reader);
 }
 
-/* The budget for copies is a multiple of the size of the file. */
+/* The budget for copies is a multiple of the size of the file, with some room for small files. */
 hr_status_t mlir_read_bytecode(mlir_module_t *module) {
   const uint8_t *start = (const uint8_t *)module->source.text;
   bytecode_reader_t reader = {.module = module,

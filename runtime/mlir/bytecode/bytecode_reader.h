@@ -1,5 +1,7 @@
-/* The reader of bytecode: state and pieces, shared by its files.
- * Attributes and types are decoded on first use and cached in their table. */
+/* The reader of bytecode: state and pieces, shared by its files. A cursor is a range of bytes that
+ * is taken from its beginning; every taker checks the range and fails with the byte's offset.
+ * Names and elements point into the file, all else lives in the module's arena. Attributes and
+ * types are decoded on first use and cached in their table. */
 #ifndef MLIR_BYTECODE_READER_H
 #define MLIR_BYTECODE_READER_H
 
@@ -9,6 +11,7 @@
 
 #define BYTECODE_MAX_DEPTH 500 /* nesting of attributes, types and regions */
 
+/* The bytes of a section or an entry that are still to be taken. */
 typedef struct bytecode_cursor {
   const uint8_t *at, *end;
 } bytecode_cursor_t;
@@ -23,11 +26,13 @@ typedef struct bytecode_entry {
   bool binary, is_decoding;
 } bytecode_entry_t;
 
+/* All attributes or all types of the file, by their numbers. */
 typedef struct bytecode_table {
   bytecode_entry_t *entries;
   size_t count;
 } bytecode_table_t;
 
+/* An entry of the table of op names, with what its attributes are decoded by. */
 typedef struct bytecode_op_name {
   hr_str_t name; /* with its dialect */
   bool registered;
@@ -35,6 +40,7 @@ typedef struct bytecode_op_name {
   const bytecode_op_row_t *row; /* first row of its properties; NULL: not known */
 } bytecode_op_name_t;
 
+/* A blob outside of the attributes, which dense_resource attributes refer to by its number. */
 typedef struct bytecode_resource {
   hr_str_t key;
   const uint8_t *bytes; /* NULL: no blob in the file */
@@ -48,11 +54,13 @@ typedef struct bytecode_attrs {
   const mlir_named_attr_t *attrs, *extras;
 } bytecode_attrs_t;
 
+/* The properties of one or several ops. */
 typedef struct bytecode_blob {
   bytecode_cursor_t bytes;
   bytecode_attrs_t decoded; /* for the op that asked last */
 } bytecode_blob_t;
 
+/* State of reading one file; it lives on the stack of mlir_read_bytecode. */
 typedef struct bytecode_reader {
   mlir_module_t *module;
   hr_arena_t *arena; /* arena of the module */
@@ -94,11 +102,13 @@ hr_status_t bytecode_take_f64(bytecode_reader_t *reader, bytecode_cursor_t *curs
 /* A number of items of at least one byte each, hence at most the number of bytes left. */
 hr_status_t bytecode_take_count(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                 int *out_count);
+/* `size` bytes as a cursor of their own. */
 hr_status_t bytecode_take_bytes(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t size,
                                 bytecode_cursor_t *out_bytes);
 /* var length and as many bytes. */
 hr_status_t bytecode_take_blob(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                bytecode_cursor_t *out_bytes);
+/* Skips to the next offset in the file that is a multiple of `alignment`, a power of two. */
 hr_status_t bytecode_take_padding(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                   uint64_t alignment);
 hr_status_t bytecode_take_section(bytecode_reader_t *reader, bytecode_cursor_t *cursor, int *out_id,
@@ -107,7 +117,9 @@ hr_status_t bytecode_take_string(bytecode_reader_t *reader, bytecode_cursor_t *c
                                  hr_str_t *out_string);
 hr_status_t bytecode_take_ints(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                hr_ints_t *out_ints);
+/* Takes `amount` from the budget. Errors: INVALID when it is used up. */
 hr_status_t bytecode_charge(bytecode_reader_t *reader, uint64_t amount);
+/* One level deeper; every successful call is followed by one of bytecode_leave. */
 hr_status_t bytecode_enter(bytecode_reader_t *reader, const bytecode_cursor_t *cursor);
 void bytecode_leave(bytecode_reader_t *reader);
 

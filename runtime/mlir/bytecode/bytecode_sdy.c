@@ -1,5 +1,8 @@
 /* Attributes of the sdy dialect: the tree keeps them as text, "#sdy.sharding<@mesh, [{"x"}, {}]>".
- */
+ * Entries refer to each other, and an entry's text contains those of its parts without their
+ * mnemonics:
+ *   axis_ref "x":(1)2, dimension_sharding {"x", ?}p1, sharding @mesh, [dims], replicated={axes}
+ * Texts are bounded (TEXT_MAX) and charged to the budget. Source: Shardy's bytecode.cc (codes). */
 #include <string.h>
 
 #include "mlir/bytecode/bytecode_reader.h"
@@ -7,7 +10,7 @@
 
 #define TEXT_MAX 65536 /* bytes of one attribute: entries repeat each other's text */
 
-/* What is between the brackets of an attribute that was printed here. */
+/* The text between the angle brackets of an attribute that was printed here. */
 static hr_str_t body_of(const mlir_attr_t *attr) {
   const char *open =
       attr->kind == MLIR_ATTR_OPAQUE ? memchr(attr->text.data, '<', attr->text.size) : NULL;
@@ -25,7 +28,7 @@ static void add_quoted(hr_strbuf_t *text, hr_str_t string) {
   mlir_print_attr(text, &attr);
 }
 
-/* list of attributes, their bodies between brackets: "[", "]" or "{", "}" */
+/* A list of entries, their bodies between two brackets; `angled` puts each into angle brackets. */
 static hr_status_t add_list(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                             const char *brackets, bool angled, hr_strbuf_t *text, int *out_count) {
   const mlir_attr_t **items;
@@ -44,7 +47,7 @@ static hr_status_t add_list(bytecode_reader_t *reader, bytecode_cursor_t *cursor
   return NULL;
 }
 
-/* name=value of a mesh axis, or its name alone */
+/* "x"=2 */
 static hr_status_t print_mesh_axis(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                    hr_strbuf_t *text) {
   hr_str_t name;
@@ -56,7 +59,7 @@ static hr_status_t print_mesh_axis(bytecode_reader_t *reader, bytecode_cursor_t 
   return NULL;
 }
 
-/* <["x"=2, ...], device_ids=[...]> */
+/* ["x"=2, ...], device_ids=[...]; the ids if the entry lists any. */
 static hr_status_t print_mesh(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                               hr_strbuf_t *text) {
   int count;
@@ -69,7 +72,7 @@ static hr_status_t print_mesh(bytecode_reader_t *reader, bytecode_cursor_t *curs
   return NULL;
 }
 
-/* :(pre_size)size */
+/* (pre_size)size */
 static hr_status_t print_sub_axis(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                   hr_strbuf_t *text) {
   int64_t pre, size;
@@ -95,7 +98,7 @@ static hr_status_t print_axis_ref(bytecode_reader_t *reader, bytecode_cursor_t *
   return NULL;
 }
 
-/* {axes, ?}pN */
+/* {axes, ?}pN: '?' for a dimension that propagation may shard further, pN for its priority. */
 static hr_status_t print_dimension(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                    hr_strbuf_t *text) {
   int count;
@@ -169,6 +172,7 @@ static void add_factor(hr_strbuf_t *text, int64_t factor) {
     hr_strbuf_printf(text, "z_%ld", (long)(factor - ('z' - 'i')));
 }
 
+/* The factors of one dimension, one after another: "ij" is a dimension that two factors make up. */
 static hr_status_t print_factors(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                  hr_strbuf_t *text) {
   hr_ints_t factors;
@@ -177,7 +181,7 @@ static hr_status_t print_factors(bytecode_reader_t *reader, bytecode_cursor_t *c
   return NULL;
 }
 
-/* Factors of one kind; nothing if there are none. */
+/* " label={i, j}"; nothing for no factors. */
 static hr_status_t add_factor_list(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                    const char *label, hr_strbuf_t *text) {
   hr_ints_t factors;
@@ -193,7 +197,8 @@ static hr_status_t add_factor_list(bytecode_reader_t *reader, bytecode_cursor_t 
   return NULL;
 }
 
-/* Factors of an op's sharding rule. */
+/* ([i, j], [j, k])->([i, k]) {i=8, j=2, k=4} reduction={j}: the factors of operands and results,
+ * their sizes, and lists of special factors. */
 static hr_status_t print_rule(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                               hr_strbuf_t *text) {
   static const char *const labels[] = {"reduction", "need_replication", "permutation",
@@ -230,7 +235,7 @@ static hr_status_t print_param(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return NULL;
 }
 
-/* Attributes of the dialect as text without their mnemonic. */
+/* By the code: what stands between "#sdy.name<" and ">". */
 static hr_status_t print_body(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t code,
                               hr_strbuf_t *text) {
   int count;

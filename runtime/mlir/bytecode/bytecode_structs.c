@@ -1,11 +1,11 @@
-/* Enumerations and structures, by the rows of bytecode_attrs.def, and the attributes of VHLO, which
- * become their StableHLO counterparts. */
+/* Enumerations and structures, by the rows of bytecode_attrs.def, and the attributes of VHLO,
+ * which become their StableHLO counterparts (their names and defaults change in vhlo_upgrade.c). */
 #include <string.h>
 
 #include "mlir/bytecode/bytecode_reader.h"
 #include "mlir/text/mlir_parser.h"
 
-/* The number of an enumeration; unused numbers are errors. */
+/* The number of a word; a number without one is an error. */
 static hr_status_t bytecode_take_enum(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                       const char *dialect, const bytecode_enum_t *row,
                                       const mlir_attr_t **out_attr) {
@@ -18,7 +18,7 @@ static hr_status_t bytecode_take_enum(bytecode_reader_t *reader, bytecode_cursor
                         out_attr);
 }
 
-/* A double as the bits of a signed varint. */
+/* A double by its bits. */
 static hr_status_t take_f64_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                  const mlir_attr_t **out_attr) {
   static const mlir_type_t f64 = {.kind = MLIR_TYPE_FLOAT, .name = {"f64", 3}};
@@ -32,6 +32,7 @@ static hr_status_t take_f64_attr(bytecode_reader_t *reader, bytecode_cursor_t *c
   return NULL;
 }
 
+/* A signed number as an i64 attribute. */
 static hr_status_t take_int_field(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                   const mlir_attr_t **out_attr) {
   int64_t value;
@@ -39,6 +40,7 @@ static hr_status_t take_int_field(bytecode_reader_t *reader, bytecode_cursor_t *
   return mlir_make_i64(reader->arena, value, out_attr);
 }
 
+/* A byte; any but 0 is true. */
 static hr_status_t take_bool_field(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                    const mlir_attr_t **out_attr) {
   uint8_t byte;
@@ -46,6 +48,7 @@ static hr_status_t take_bool_field(bytecode_reader_t *reader, bytecode_cursor_t 
   return mlir_make_bool(reader->arena, byte != 0, out_attr);
 }
 
+/* A list of signed numbers as array<i64>. */
 static hr_status_t take_ints_field(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                    const mlir_attr_t **out_attr) {
   hr_ints_t ints;
@@ -53,7 +56,7 @@ static hr_status_t take_ints_field(bytecode_reader_t *reader, bytecode_cursor_t 
   return mlir_make_ints(reader->arena, ints.count, ints.data, out_attr);
 }
 
-/* Absent (0), or 1 and an attribute. */
+/* 0, or 1 and an attribute; *out_attr is NULL for the former. */
 static hr_status_t take_maybe_field(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                     const mlir_attr_t **out_attr) {
   uint64_t present;
@@ -89,7 +92,9 @@ static hr_status_t take_field(bytecode_reader_t *reader, bytecode_cursor_t *curs
   return NULL;
 }
 
-/* Fields in wire order; old writers omit trailing new ones. */
+/* Fields in wire order. A field that came later (NEW_INTS) is skipped for old writers and left out
+ * where it is empty, so that all versions give the same attribute. The last field must end the
+ * entry. */
 static hr_status_t take_fields(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                const bytecode_struct_t *row, bool with_new,
                                const mlir_attr_t **out_attr) {
@@ -108,13 +113,15 @@ static hr_status_t take_fields(bytecode_reader_t *reader, bytecode_cursor_t *cur
                                : NULL;
 }
 
+/* Whether older writers of this structure knew fewer fields. */
 static bool has_new_fields(const bytecode_struct_t *row) {
   for (const bytecode_field_t *field = row->fields; field->name; field++)
     if (field->kind == BYTECODE_NEW_INTS) return true;
   return false;
 }
 
-/* Old writers leave out the fields that came later: if those do not fit, the others may. */
+/* Whether a writer knew the new fields is not said: they are tried first, and if the entry then
+ * does not fit its size, it is read without them. */
 static hr_status_t bytecode_take_struct(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                         const bytecode_struct_t *row,
                                         const mlir_attr_t **out_attr) {
@@ -126,7 +133,7 @@ static hr_status_t bytecode_take_struct(bytecode_reader_t *reader, bytecode_curs
   return take_fields(reader, cursor, row, false, out_attr);
 }
 
-/* Structure by dialect and code. */
+/* The row by dialect and code. */
 static hr_status_t take_struct_of(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                   const char *dialect, uint64_t code,
                                   const mlir_attr_t **out_attr) {
@@ -136,6 +143,7 @@ static hr_status_t take_struct_of(bytecode_reader_t *reader, bytecode_cursor_t *
   return bytecode_unknown_attr(reader, cursor, code);
 }
 
+/* Codes of enumerations and structures are from one series in each dialect. */
 hr_status_t bytecode_stablehlo_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                     uint64_t code, const mlir_attr_t **out_attr) {
   for (int i = 0; i < bytecode_enum_count; i++)
@@ -144,6 +152,7 @@ hr_status_t bytecode_stablehlo_attr(bytecode_reader_t *reader, bytecode_cursor_t
   return take_struct_of(reader, cursor, "stablehlo", code, out_attr);
 }
 
+/* CHLO's structures have no encoding here; writers use text for them. */
 hr_status_t bytecode_chlo_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t code,
                                const mlir_attr_t **out_attr) {
   for (int i = 0; i < bytecode_enum_count; i++)
@@ -154,6 +163,7 @@ hr_status_t bytecode_chlo_attr(bytecode_reader_t *reader, bytecode_cursor_t *cur
 
 /* --- VHLO --- */
 
+/* VHLO has a bool of its own, where builtin has an i1. */
 static hr_status_t take_vhlo_bool(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                   const mlir_attr_t **out_attr) {
   uint64_t value;
@@ -161,7 +171,7 @@ static hr_status_t take_vhlo_bool(bytecode_reader_t *reader, bytecode_cursor_t *
   return mlir_make_bool(reader->arena, value != 0, out_attr);
 }
 
-/* The interface of a custom call, which StableHLO has as a number of 32 bits. */
+/* The interface of a custom call: an enumeration in VHLO, a number of 32 bits in StableHLO. */
 static hr_status_t take_api_version(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                     const mlir_attr_t **out_attr) {
   static const mlir_type_t i32 = {.kind = MLIR_TYPE_INTEGER, .width = 32};
@@ -173,7 +183,7 @@ static hr_status_t take_api_version(bytecode_reader_t *reader, bytecode_cursor_t
   return mlir_make_integer(reader->arena, (int64_t)value, &i32, out_attr);
 }
 
-/* Attributes that VHLO shares with builtin, then enumerations and structures. */
+/* VHLO's own codes: enumerations, counterparts of builtin's attributes, then structures. */
 hr_status_t bytecode_vhlo_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t code,
                                const mlir_attr_t **out_attr) {
   for (int i = 0; i < bytecode_enum_count; i++)

@@ -1,5 +1,10 @@
-/* Strings, dialects, names of operations, and where attributes, types, resources and properties
- * lie. */
+/* The tables of a file: strings, dialects and names of operations, and where attributes, types,
+ * resources and properties lie. Nothing is decoded here: entries keep a pointer and a size.
+ *   strings    ::= count, (size)* of the last string first, (bytes NUL)*
+ *   dialects   ::= count, (name version-section?)*, ops:var, (dialect, count, (op name)*)*
+ *   offsets    ::= attributes:var types:var, (dialect, count, (size << 1 | is_binary)*)*
+ *   resources  ::= externals:var, (key group)*, (dialect group)*    group ::= count, (key size
+ * kind)* properties ::= count, (size bytes)* */
 #include <string.h>
 
 #include "mlir/mlir_mhlo.h"
@@ -7,7 +12,7 @@
 
 #define NAME_MAX_BYTES 200 /* name of a dialect or an operation; full names are copied */
 
-/* var count; lengths, the last string's first; then the strings, each with its NUL. */
+/* Sizes include the NUL, and are listed from the last string to the first. */
 hr_status_t bytecode_read_strings(bytecode_reader_t *reader) {
   bytecode_cursor_t *cursor = &reader->sections[BYTECODE_STRINGS];
   bytecode_cursor_t text;
@@ -42,7 +47,8 @@ static hr_status_t take_dialect_index(bytecode_reader_t *reader, bytecode_cursor
   return NULL;
 }
 
-/* A string whose index may carry a flag in its lowest bit. */
+/* A string's index, with a flag in its lowest bit if `flagged`. Long names are refused, since full
+ * names ("dialect.name") are copied. */
 static hr_status_t take_name(bytecode_reader_t *reader, bytecode_cursor_t *cursor, bool flagged,
                              bool *out_flag, hr_str_t *out_name) {
   uint64_t index;
@@ -55,13 +61,15 @@ static hr_status_t take_name(bytecode_reader_t *reader, bytecode_cursor_t *curso
   return NULL;
 }
 
+/* First row of an op's properties; NULL: none are known. */
 static const bytecode_op_row_t *find_row(hr_str_t name) {
   for (int i = 0; i < bytecode_op_row_count; i++)
     if (hr_str_is(name, bytecode_op_rows[i].name)) return &bytecode_op_rows[i];
   return NULL;
 }
 
-/* dialect.name; VHLO names get their StableHLO row. */
+/* "dialect.name"; since version 5 a flag tells whether the writer knew the op. An op of VHLO gets
+ * its row of vhlo.def, another one its first row of bytecode_ops.def. */
 static hr_status_t read_op_name(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                 hr_str_t dialect) {
   bytecode_op_name_t op = {.registered = true};
@@ -81,7 +89,7 @@ static hr_status_t read_op_name(bytecode_reader_t *reader, bytecode_cursor_t *cu
   return NULL;
 }
 
-/* The name may be followed by a section with a version, which is skipped. */
+/* Since version 1 a flag says that a section with the dialect's version follows; it is skipped. */
 static hr_status_t read_dialect(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                 hr_str_t *out_name) {
   bool has_version;
@@ -95,7 +103,7 @@ static hr_status_t read_dialect(bytecode_reader_t *reader, bytecode_cursor_t *cu
              : bytecode_error(reader, cursor, "want the version of a dialect");
 }
 
-/* Dialects, then op names grouped by dialect. */
+/* Dialects, then names of ops in groups of one dialect, to the end of the section. */
 hr_status_t bytecode_read_dialects(bytecode_reader_t *reader) {
   bytecode_cursor_t *cursor = &reader->sections[BYTECODE_DIALECTS];
   int count;
@@ -116,7 +124,8 @@ hr_status_t bytecode_read_dialects(bytecode_reader_t *reader) {
 
 /* --- attributes and types --- */
 
-/* Groups of (dialect, count, sizes) until the table is full. */
+/* Groups of one dialect until the table is full. The entries' bytes follow each other in another
+ * section, whose cursor goes on from attributes to types. */
 static hr_status_t read_table(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                               bytecode_table_t *table) {
   bytecode_cursor_t *data = &reader->sections[BYTECODE_ATTR_TYPES];
@@ -140,7 +149,8 @@ static hr_status_t read_table(bytecode_reader_t *reader, bytecode_cursor_t *curs
   return NULL;
 }
 
-/* Sizes of attributes and types, grouped by dialect; offsets are their sums. */
+/* The numbers of attributes and types, then their sizes; offsets are the sums of the sizes
+ * before. */
 hr_status_t bytecode_read_offsets(bytecode_reader_t *reader) {
   bytecode_cursor_t *cursor = &reader->sections[BYTECODE_ATTR_OFFSETS];
   int attrs, types;
@@ -156,7 +166,7 @@ hr_status_t bytecode_read_offsets(bytecode_reader_t *reader) {
 
 /* --- resources --- */
 
-/* var alignment, var size, padding, the bytes. */
+/* Alignment and size, padding, then the bytes, which are used in place. */
 static hr_status_t take_resource_blob(bytecode_reader_t *reader, bytecode_cursor_t data,
                                       bytecode_resource_t *resource) {
   uint64_t alignment, size;
@@ -170,8 +180,9 @@ static hr_status_t take_resource_blob(bytecode_reader_t *reader, bytecode_cursor
   return NULL;
 }
 
-/* var count and as many of (key, size, kind); `keep` those of dialects, which attributes refer to.
- */
+/* A group of resources: key, size and kind (0: a blob). All are skipped in the section of the
+ * bytes; those of dialects are kept (`keep`), as dense_resource attributes refer to them by
+ * number. */
 static hr_status_t read_resource_group(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                        bool keep) {
   bytecode_cursor_t *data = &reader->sections[BYTECODE_RESOURCES];
@@ -192,7 +203,8 @@ static hr_status_t read_resource_group(bytecode_reader_t *reader, bytecode_curso
   return NULL;
 }
 
-/* External groups first, then groups of dialects, whose sections are skipped if unknown. */
+/* External groups come first and are passed over, as no attribute refers to them; then those of
+ * dialects. */
 hr_status_t bytecode_read_resources(bytecode_reader_t *reader) {
   bytecode_cursor_t *cursor = &reader->sections[BYTECODE_RESOURCE_OFFSETS];
   int externals;
@@ -213,7 +225,7 @@ hr_status_t bytecode_read_resources(bytecode_reader_t *reader) {
 
 /* --- properties --- */
 
-/* Property blobs stay encoded until an op asks for them. */
+/* Property blobs stay encoded until an op asks for them (bytecode_properties.c). */
 hr_status_t bytecode_read_blobs(bytecode_reader_t *reader) {
   bytecode_cursor_t *cursor = &reader->sections[BYTECODE_PROPERTIES];
   int count;

@@ -1,6 +1,8 @@
-/* Types of the builtin, quant, StableHLO and VHLO dialects, by the codes of their encodings.
- * VHLO's types become their StableHLO and builtin counterparts. Types are decoded once per entry
- * of the table (bytecode_values.c). */
+/* Types of the builtin, quant, StableHLO and VHLO dialects, by the codes of their encodings
+ * (bytecode_format.h, vhlo.h, floats in bytecode_attrs.def). VHLO's types become their StableHLO
+ * and builtin counterparts. Each function takes the fields after the code; types within types are
+ * decoded once for each entry of the table (bytecode_values.c). What the rest of the reader relies
+ * on is checked here: ranks, elements that are numbers, storage of quantised types. */
 #include <string.h>
 
 #include "mlir/bytecode/bytecode_reader.h"
@@ -13,6 +15,7 @@ static hr_status_t bytecode_new_type(bytecode_reader_t *reader, mlir_type_kind_t
   return NULL;
 }
 
+/* A type without fields. */
 static hr_status_t plain_type(bytecode_reader_t *reader, mlir_type_kind_t kind,
                               const mlir_type_t **out_type) {
   mlir_type_t *type;
@@ -21,7 +24,7 @@ static hr_status_t plain_type(bytecode_reader_t *reader, mlir_type_kind_t kind,
   return NULL;
 }
 
-/* Float type by name; INVALID for a name that is none. */
+/* A float of a name from the table. */
 static hr_status_t float_type(bytecode_reader_t *reader, const char *name,
                               const mlir_type_t **out_type) {
   mlir_type_t *type;
@@ -36,7 +39,7 @@ static hr_status_t unknown_type(bytecode_reader_t *reader, bytecode_cursor_t *cu
   return bytecode_error(reader, cursor, "the type of code %lu is not known", (unsigned long)code);
 }
 
-/* Sizes as signed varints; INT64_MIN is an unknown size. */
+/* Sizes as signed numbers; HR_UNBOUNDED is an unknown size on the wire, too. */
 static hr_status_t take_dims(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                              mlir_type_t *type) {
   hr_ints_t dims;
@@ -51,7 +54,7 @@ static hr_status_t take_dims(bytecode_reader_t *reader, bytecode_cursor_t *curso
   return NULL;
 }
 
-/* Can a tensor have elements of this type? */
+/* Whether a tensor can have elements of this type. */
 static bool is_element(const mlir_type_t *type) {
   switch (type->kind) {
     case MLIR_TYPE_INTEGER:
@@ -67,6 +70,7 @@ static bool is_element(const mlir_type_t *type) {
   }
 }
 
+/* An element type, checked. */
 static hr_status_t take_element(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                 mlir_type_t *type) {
   HR_TRY(bytecode_take_type(reader, cursor, &type->element));
@@ -75,14 +79,14 @@ static hr_status_t take_element(bytecode_reader_t *reader, bytecode_cursor_t *cu
              : bytecode_error(reader, cursor, "elements of a type that has none");
 }
 
-/* A list of svar sizes, then the element type. */
+/* Sizes, then the element type. */
 static hr_status_t bytecode_take_shape(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                        mlir_type_t *type) {
   HR_TRY(take_dims(reader, cursor, type));
   return take_element(reader, cursor, type);
 }
 
-/* Width and signedness in one number. */
+/* Width and signedness in one number: width << 2 | signedness, 0 to 2 as in `signs`. */
 static hr_status_t take_integer_type(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                      const mlir_type_t **out_type) {
   static const mlir_signedness_t signs[] = {MLIR_SIGNLESS, MLIR_SIGNED, MLIR_UNSIGNED};
@@ -94,6 +98,7 @@ static hr_status_t take_integer_type(bytecode_reader_t *reader, bytecode_cursor_
   return mlir_make_integer_type(reader->arena, (int)(bits >> 2), signs[bits & 3], out_type);
 }
 
+/* Types of inputs, then those of results. */
 static hr_status_t take_function(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                  const mlir_type_t **out_type) {
   mlir_type_t *type;
@@ -114,6 +119,7 @@ static hr_status_t take_list(bytecode_reader_t *reader, bytecode_cursor_t *curso
   return NULL;
 }
 
+/* The type of both parts. */
 static hr_status_t take_complex(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                 const mlir_type_t **out_type) {
   mlir_type_t *type;
@@ -125,7 +131,7 @@ static hr_status_t take_complex(bytecode_reader_t *reader, bytecode_cursor_t *cu
   return NULL;
 }
 
-/* Dimensions and element, with an encoding if flagged. */
+/* Encoding if there is one, sizes, element type. */
 static hr_status_t take_tensor(bytecode_reader_t *reader, bytecode_cursor_t *cursor, bool encoded,
                                const mlir_type_t **out_type) {
   mlir_type_t *type;
@@ -136,6 +142,7 @@ static hr_status_t take_tensor(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return NULL;
 }
 
+/* The element type alone. */
 static hr_status_t take_unranked(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                  const mlir_type_t **out_type) {
   mlir_type_t *type;
@@ -145,7 +152,8 @@ static hr_status_t take_unranked(bytecode_reader_t *reader, bytecode_cursor_t *c
   return NULL;
 }
 
-/* The layout is left out where it says nothing: the identity. */
+/* Memory space, shape and layout, each if the code says so. The layout is kept where it is
+ * "strided": the others are affine maps, mostly the identity, which the tree leaves out. */
 static hr_status_t take_memref(bytecode_reader_t *reader, bytecode_cursor_t *cursor, bool spaced,
                                bool unranked, const mlir_type_t **out_type) {
   mlir_type_t *type;
@@ -165,7 +173,7 @@ static hr_status_t take_memref(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return NULL;
 }
 
-/* Scalable dimensions are a list of flags. */
+/* Flags for scalable dimensions, a byte each, if the code says so; then the shape. */
 static hr_status_t take_vector(bytecode_reader_t *reader, bytecode_cursor_t *cursor, bool scalable,
                                const mlir_type_t **out_type) {
   mlir_type_t *type;
@@ -191,35 +199,35 @@ hr_status_t bytecode_builtin_type(bytecode_reader_t *reader, bytecode_cursor_t *
     if ((int64_t)code == bytecode_floats[i].builtin_code)
       return float_type(reader, bytecode_floats[i].name, out_type);
   switch (code) {
-    case 0:
+    case BUILTIN_TYPE_INTEGER:
       return take_integer_type(reader, cursor, out_type);
-    case 1:
+    case BUILTIN_TYPE_INDEX:
       return plain_type(reader, MLIR_TYPE_INDEX, out_type);
-    case 2:
+    case BUILTIN_TYPE_FUNCTION:
       return take_function(reader, cursor, out_type);
-    case 9:
+    case BUILTIN_TYPE_COMPLEX:
       return take_complex(reader, cursor, out_type);
-    case 10:
+    case BUILTIN_TYPE_MEMREF:
       return take_memref(reader, cursor, false, false, out_type);
-    case 11:
+    case BUILTIN_TYPE_MEMREF_SPACE:
       return take_memref(reader, cursor, true, false, out_type);
-    case 12:
+    case BUILTIN_TYPE_NONE:
       return plain_type(reader, MLIR_TYPE_NONE, out_type);
-    case 13:
+    case BUILTIN_TYPE_TENSOR:
       return take_tensor(reader, cursor, false, out_type);
-    case 14:
+    case BUILTIN_TYPE_TENSOR_ENCODED:
       return take_tensor(reader, cursor, true, out_type);
-    case 15:
+    case BUILTIN_TYPE_TUPLE:
       return take_list(reader, cursor, MLIR_TYPE_TUPLE, out_type);
-    case 16:
+    case BUILTIN_TYPE_UNRANKED_MEMREF:
       return take_memref(reader, cursor, false, true, out_type);
-    case 17:
+    case BUILTIN_TYPE_UNRANKED_MEMREF_SPACE:
       return take_memref(reader, cursor, true, true, out_type);
-    case 18:
+    case BUILTIN_TYPE_UNRANKED_TENSOR:
       return take_unranked(reader, cursor, out_type);
-    case 19:
+    case BUILTIN_TYPE_VECTOR:
       return take_vector(reader, cursor, false, out_type);
-    case 20:
+    case BUILTIN_TYPE_SCALABLE_VECTOR:
       return take_vector(reader, cursor, true, out_type);
     default:
       return unknown_type(reader, cursor, code);
@@ -228,14 +236,15 @@ hr_status_t bytecode_builtin_type(bytecode_reader_t *reader, bytecode_cursor_t *
 
 hr_status_t bytecode_stablehlo_type(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                     uint64_t code, const mlir_type_t **out_type) {
-  if (code == 0) return plain_type(reader, MLIR_TYPE_TOKEN, out_type);
-  if (code == 1) return take_list(reader, cursor, MLIR_TYPE_FUTURE, out_type);
+  if (code == STABLEHLO_TYPE_TOKEN) return plain_type(reader, MLIR_TYPE_TOKEN, out_type);
+  if (code == STABLEHLO_TYPE_FUTURE) return take_list(reader, cursor, MLIR_TYPE_FUTURE, out_type);
   return unknown_type(reader, cursor, code);
 }
 
 /* --- quantised types --- */
 
-/* flags, storage */
+/* Flags (bit 0: signed) and the storage type, which is signless on the wire. Unsigned storage
+ * becomes an unsigned type, as in the text form. */
 static hr_status_t take_storage(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                 mlir_quant_t *quant) {
   uint64_t flags;
@@ -250,12 +259,14 @@ static hr_status_t take_storage(bytecode_reader_t *reader, bytecode_cursor_t *cu
   return mlir_make_integer_type(reader->arena, quant->storage->width, sign, &quant->storage);
 }
 
+/* Smallest and largest stored value. */
 static hr_status_t take_range(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                               mlir_quant_t *quant) {
   HR_TRY(bytecode_take_svar(reader, cursor, &quant->min));
   return bytecode_take_svar(reader, cursor, &quant->max);
 }
 
+/* The float type that a quantised value stands for. */
 static hr_status_t take_expressed(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                   mlir_quant_t *quant) {
   HR_TRY(bytecode_take_type(reader, cursor, &quant->expressed));
@@ -264,7 +275,7 @@ static hr_status_t take_expressed(bytecode_reader_t *reader, bytecode_cursor_t *
              : bytecode_error(reader, cursor, "a quantised type that expresses no float");
 }
 
-/* Storage type and range with signedness in the flags. */
+/* A quantised type without values; `axis` is -1 until one is read. */
 static hr_status_t new_quant(bytecode_reader_t *reader, int form, mlir_quant_t **out_quant,
                              const mlir_type_t **out_type) {
   mlir_type_t *type;
@@ -277,7 +288,7 @@ static hr_status_t new_quant(bytecode_reader_t *reader, int form, mlir_quant_t *
   return NULL;
 }
 
-/* Scale and zero point. */
+/* Scale and zero point of a type per tensor. */
 static hr_status_t take_one_scale(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                   mlir_quant_t *quant) {
   double *scale;
@@ -292,7 +303,7 @@ static hr_status_t take_one_scale(bytecode_reader_t *reader, bytecode_cursor_t *
   return NULL;
 }
 
-/* list of scales, list of zero points */
+/* Scales, then as many zero points, of a type per axis. */
 static hr_status_t take_scales(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                mlir_quant_t *quant) {
   double *scales;
@@ -315,7 +326,8 @@ static hr_status_t take_scales(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return NULL;
 }
 
-/* Per-tensor, per-axis and sub-channel forms differ in their lists. */
+/* Per tensor: scale, zero point, range. Per axis: axis, range, scales, zero points. Both begin
+ * with storage and expressed type, in quant and in VHLO alike. */
 static hr_status_t bytecode_take_uniform(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                          bool per_axis, const mlir_type_t **out_type) {
   mlir_quant_t *quant;
@@ -335,7 +347,8 @@ static hr_status_t bytecode_take_uniform(bytecode_reader_t *reader, bytecode_cur
   return take_scales(reader, cursor, quant);
 }
 
-/* Sub-channels: axes and block sizes, then scales and zero points as elements. */
+/* Sub-channels: axes and block sizes, then scales and zero points as dense attributes of one
+ * shape. Zero points are extended by their sign from the width that they are stored with. */
 static hr_status_t take_blocks(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                mlir_quant_t *quant) {
   hr_ints_t axes, sizes;
@@ -383,22 +396,22 @@ hr_status_t bytecode_quant_type(bytecode_reader_t *reader, bytecode_cursor_t *cu
                                 const mlir_type_t **out_type) {
   mlir_quant_t *quant;
   switch (code) {
-    case 1:
-    case 2:
+    case QUANT_TYPE_ANY:
+    case QUANT_TYPE_ANY_EXPRESSED:
       HR_TRY(new_quant(reader, MLIR_QUANT_ANY, &quant, out_type));
       HR_TRY(take_storage(reader, cursor, quant));
-      if (code == 2) HR_TRY(take_expressed(reader, cursor, quant));
+      if (code == QUANT_TYPE_ANY_EXPRESSED) HR_TRY(take_expressed(reader, cursor, quant));
       return take_range(reader, cursor, quant);
-    case 3:
+    case QUANT_TYPE_CALIBRATED:
       HR_TRY(new_quant(reader, MLIR_QUANT_CALIBRATED, &quant, out_type));
       HR_TRY(take_expressed(reader, cursor, quant));
       HR_TRY(bytecode_take_f64(reader, cursor, &quant->calibrated_min));
       return bytecode_take_f64(reader, cursor, &quant->calibrated_max);
-    case 4:
+    case QUANT_TYPE_UNIFORM:
       return bytecode_take_uniform(reader, cursor, false, out_type);
-    case 5:
+    case QUANT_TYPE_UNIFORM_AXIS:
       return bytecode_take_uniform(reader, cursor, true, out_type);
-    case 6:
+    case QUANT_TYPE_UNIFORM_BLOCKS:
       HR_TRY(new_quant(reader, MLIR_QUANT_UNIFORM, &quant, out_type));
       HR_TRY(take_storage(reader, cursor, quant));
       HR_TRY(take_expressed(reader, cursor, quant));
@@ -421,7 +434,7 @@ static hr_status_t vhlo_integer(bytecode_reader_t *reader, uint64_t code,
                                 out_type);
 }
 
-/* Element and dimensions. */
+/* VHLO's memref: sizes and element type, no layout. */
 static hr_status_t take_buffer(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                const mlir_type_t **out_type) {
   mlir_type_t *type;

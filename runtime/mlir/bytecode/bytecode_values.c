@@ -1,6 +1,10 @@
-/* Attributes and types of the file's tables: found by index, decoded once.
- * An entry may hold others; The number of its nodes, shared ones counted each time, is
- * bounded: a small file could otherwise describe a tree of exponential size. */
+/* Attributes and types of the file's tables: found by index, decoded once, by the function of
+ * their dialect or by the parser of text.
+ * An entry may refer to others, and to the same one several times. The tree shares what it
+ * decodes, but printers and comparisons walk it, so that a small file could describe a walk of
+ * exponential length: (a a), with a = (b b), b = (c c), ... Hence each entry has a weight, its
+ * nodes with shared ones counted each time, which is bounded by the size of the file; an entry
+ * that holds itself is refused. */
 #include <string.h>
 
 #include "mlir/bytecode/bytecode_reader.h"
@@ -22,7 +26,8 @@ static const struct {
 
 /* --- entries as text --- */
 
-/* Checks that the whole text was parsed, and finds elements in resources by their names. */
+/* The whole text must have been parsed. An attribute that names a resource finds its elements
+ * here. */
 static hr_status_t finish_text(bytecode_reader_t *reader, mlir_parser_t *parser) {
   if (mlir_peek(parser)->kind != MLIR_TOKEN_END)
     return mlir_expected(parser, "the end of the text");
@@ -38,7 +43,7 @@ static hr_status_t finish_text(bytecode_reader_t *reader, mlir_parser_t *parser)
   return NULL;
 }
 
-/* An entry in the notation of MLIR text, as unknown dialects have it. */
+/* An entry in the notation of MLIR text, which writers use for dialects without an encoding. */
 static hr_status_t parse_text(bytecode_reader_t *reader, const bytecode_entry_t *entry,
                               bool is_type, const void **out_value) {
   mlir_parser_t parser = {.module = reader->module, .arena = reader->arena};
@@ -64,7 +69,7 @@ static hr_status_t parse_text(bytecode_reader_t *reader, const bytecode_entry_t 
 
 /* --- entries as bytes --- */
 
-/* Decodes by the dialect's function, which must use up all bytes. */
+/* Decodes by the dialect's function, which must use up all bytes of the entry. */
 static hr_status_t decode_binary(bytecode_reader_t *reader, const bytecode_entry_t *entry,
                                  bool is_type, const void **out_value) {
   bytecode_cursor_t cursor = {entry->bytes, entry->bytes + entry->size};
@@ -87,8 +92,7 @@ static hr_status_t decode_binary(bytecode_reader_t *reader, const bytecode_entry
                         HR_STR_ARGS(dialect));
 }
 
-/* Decodes an entry. Its weight counts the nodes inside it; entries that contain themselves are
- * refused. */
+/* Decodes an entry and weighs it: the entries that it takes add their weights to reader->weight. */
 static hr_status_t decode(bytecode_reader_t *reader, bytecode_entry_t *entry, bool is_type) {
   const bytecode_cursor_t cursor = {entry->bytes, entry->bytes + entry->size};
   uint32_t outer = reader->weight;
@@ -106,12 +110,13 @@ static hr_status_t decode(bytecode_reader_t *reader, bytecode_entry_t *entry, bo
   return st;
 }
 
-/* Whether an entry has more nodes than a file of this size needs. */
+/* Whether an entry has more nodes than the file has bytes, with some room for small files. */
 static bool too_heavy(const bytecode_reader_t *reader, uint64_t weight) {
   return weight > (1 << 16) + (uint64_t)(reader->end - reader->start) || weight > 1u << 30;
 }
 
-/* Entry by index, decoded on first use. */
+/* An entry by its index, decoded on first use. Its weight counts for the entry that asks, if
+ * any. */
 static hr_status_t entry_at(bytecode_reader_t *reader, const bytecode_table_t *table, bool is_type,
                             const bytecode_cursor_t *cursor, uint64_t index,
                             const void **out_value) {

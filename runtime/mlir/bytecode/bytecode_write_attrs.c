@@ -1,4 +1,7 @@
-/* Attributes as bytes. What they hold is numbered first, so that equal ones have equal bytes. */
+/* Attributes as bytes, in the encoding of their own dialects or in that of VHLO. What an attribute
+ * holds is numbered before it, so that equal ones have equal bytes and share a number. Attributes
+ * without an encoding here (affine maps, sdy's, sparse elements, locations, CHLO's structures) are
+ * written as text. */
 #include <string.h>
 
 #include "mlir/bytecode/bytecode_writer.h"
@@ -7,6 +10,7 @@
 
 #define MAX_DEPTH 1000
 
+/* Count, then the number of each attribute. */
 static hr_status_t put_attrs(bytecode_writer_t *writer, hr_strbuf_t *text, int count,
                              const mlir_attr_t *const *items, bool in_vhlo) {
   bytecode_put_var(text, (uint64_t)count);
@@ -22,7 +26,7 @@ hr_status_t bytecode_put_attr(bytecode_writer_t *writer, hr_strbuf_t *text, cons
   return NULL;
 }
 
-/* Encodings by text are not binary: dialects decode them by their parsers. */
+/* Entries of text are not binary and end with a NUL; readers parse them. */
 hr_status_t bytecode_number_text(bytecode_writer_t *writer, bytecode_numbers_t *numbers,
                                  hr_str_t dialect, const hr_strbuf_t *text, uint32_t *out_number) {
   uint32_t number;
@@ -38,6 +42,7 @@ hr_status_t bytecode_number_text(bytecode_writer_t *writer, bytecode_numbers_t *
 
 /* --- numbers and elements --- */
 
+/* The bits of a number: a byte up to 8 bits, else a signed number. */
 static void put_pattern(hr_strbuf_t *text, int width, uint64_t bits) {
   if (width < 64) bits &= (UINT64_C(1) << width) - 1;
   if (width <= 8)
@@ -49,6 +54,7 @@ static void put_pattern(hr_strbuf_t *text, int width, uint64_t bits) {
 static const mlir_type_t i1 = {.kind = MLIR_TYPE_INTEGER, .width = 1};
 static const mlir_type_t i64 = {.kind = MLIR_TYPE_INTEGER, .width = 64};
 
+/* Type and bits; an integer without a type is an i64. */
 static hr_status_t put_integer(bytecode_writer_t *writer, hr_strbuf_t *text,
                                const mlir_attr_t *attr, bool in_vhlo) {
   const mlir_type_t *given = attr->type ? attr->type : &i64;
@@ -58,6 +64,7 @@ static hr_status_t put_integer(bytecode_writer_t *writer, hr_strbuf_t *text,
   return NULL;
 }
 
+/* Type and bits, which are exact for all types. */
 static hr_status_t put_float(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_attr_t *attr,
                              bool in_vhlo) {
   HR_TRY(bytecode_put_type(writer, text, attr->type, in_vhlo));
@@ -65,12 +72,13 @@ static hr_status_t put_float(bytecode_writer_t *writer, hr_strbuf_t *text, const
   return NULL;
 }
 
+/* The scalar that elements are made of: parts of complex ones, storage of quantised ones. */
 static const mlir_type_t *scalar_of(const mlir_type_t *element) {
   if (element->kind == MLIR_TYPE_COMPLEX) return scalar_of(element->element);
   return element->kind == MLIR_TYPE_QUANT ? element->quant->storage : element;
 }
 
-/* Truth values as bits, lowest first; a splat as a whole byte. */
+/* Truth values as bits, lowest first; a splat as one byte 0xff or 0. */
 static void put_bools(hr_strbuf_t *text, const mlir_attr_t *attr) {
   const uint8_t *values = attr->data;
   int64_t count = attr->element_count;
@@ -88,8 +96,8 @@ static void put_bools(hr_strbuf_t *text, const mlir_attr_t *attr) {
   }
 }
 
-/* Equal truth values are a splat to every reader: as bits, one byte of them could be taken for
- * something else. */
+/* Equal truth values are written as a splat: as bits, a single byte of them could be read as
+ * one. */
 static bool bools_alike(const mlir_attr_t *attr) {
   const uint8_t *values = attr->data;
   for (int64_t i = 1; i < attr->element_count; i++)
@@ -97,7 +105,7 @@ static bool bools_alike(const mlir_attr_t *attr) {
   return attr->element_count > 0;
 }
 
-/* Elements as stored; i1 is packed by MLIR only in splats. */
+/* Elements as they are stored; i1 as bits, other narrow integers with their high bits cleared. */
 static void put_elements(hr_strbuf_t *text, const mlir_attr_t *attr, const mlir_type_t *element) {
   const mlir_type_t *scalar = scalar_of(element);
   bool narrow = scalar->kind == MLIR_TYPE_INTEGER && scalar->width < 8;
@@ -117,7 +125,7 @@ static void put_elements(hr_strbuf_t *text, const mlir_attr_t *attr, const mlir_
     bytecode_put_byte(text, ((const uint8_t *)attr->data)[i] & ((1u << scalar->width) - 1));
 }
 
-/* Type, size, elements. */
+/* Type, size, elements. A resource without its blob has no elements to write. */
 static hr_status_t put_dense(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_attr_t *attr,
                              bool in_vhlo) {
   if (!attr->data && attr->element_count)
@@ -128,7 +136,7 @@ static hr_status_t put_dense(bytecode_writer_t *writer, hr_strbuf_t *text, const
   return NULL;
 }
 
-/* A list: array<T> in builtin, a tensor of one dimension in VHLO. */
+/* A list: array<T> in builtin, a tensor of one dimension in VHLO, where i1 is packed. */
 static hr_status_t put_dense_array(bytecode_writer_t *writer, hr_strbuf_t *text,
                                    const mlir_attr_t *attr, bool in_vhlo) {
   const mlir_type_t *type;
@@ -140,7 +148,7 @@ static hr_status_t put_dense_array(bytecode_writer_t *writer, hr_strbuf_t *text,
     return NULL;
   }
   size_t size = (size_t)attr->element_count * mlir_element_bytes(attr->type);
-  bytecode_put_var(text, 17);
+  bytecode_put_var(text, BUILTIN_ATTR_DENSE_ARRAY);
   HR_TRY(bytecode_put_type(writer, text, attr->type, false));
   bytecode_put_var(text, (uint64_t)attr->element_count);
   bytecode_put_var(text, size);
@@ -150,6 +158,7 @@ static hr_status_t put_dense_array(bytecode_writer_t *writer, hr_strbuf_t *text,
 
 /* --- lists and names --- */
 
+/* A name as the number of a string attribute. */
 static hr_status_t put_name(bytecode_writer_t *writer, hr_strbuf_t *text, hr_str_t name,
                             bool in_vhlo) {
   const mlir_attr_t *attr;
@@ -157,7 +166,7 @@ static hr_status_t put_name(bytecode_writer_t *writer, hr_strbuf_t *text, hr_str
   return bytecode_put_attr(writer, text, attr, in_vhlo);
 }
 
-/* Fields of a structure in wire order; absent ones are empty. */
+/* The entries of a dictionary: count, then name and value of each. Names are attributes as well. */
 static hr_status_t put_fields(bytecode_writer_t *writer, hr_strbuf_t *text, int count,
                               const mlir_named_attr_t *fields, bool names_in_vhlo, bool in_vhlo) {
   bytecode_put_var(text, (uint64_t)count);
@@ -168,6 +177,7 @@ static hr_status_t put_fields(bytecode_writer_t *writer, hr_strbuf_t *text, int 
   return NULL;
 }
 
+/* The number of a string in the table of strings. */
 static hr_status_t put_string(bytecode_writer_t *writer, hr_strbuf_t *text, hr_str_t string) {
   uint32_t number;
   HR_TRY(bytecode_number_string(writer, string, &number));
@@ -175,10 +185,10 @@ static hr_status_t put_string(bytecode_writer_t *writer, hr_strbuf_t *text, hr_s
   return NULL;
 }
 
-/* Root and nested references as attributes. */
+/* The root's name; nested references follow as symbols of their own. */
 static hr_status_t put_symbol(bytecode_writer_t *writer, hr_strbuf_t *text,
                               const mlir_attr_t *attr) {
-  bytecode_put_var(text, attr->count ? 5 : 4);
+  bytecode_put_var(text, attr->count ? BUILTIN_ATTR_NESTED_SYMBOL : BUILTIN_ATTR_SYMBOL);
   HR_TRY(put_name(writer, text, attr->text, false));
   if (!attr->count) return NULL;
   bytecode_put_var(text, (uint64_t)attr->count);
@@ -192,7 +202,7 @@ static hr_status_t put_symbol(bytecode_writer_t *writer, hr_strbuf_t *text,
 
 /* --- enumerations and structures --- */
 
-/* Number of the word in its enumeration. */
+/* The enumeration's code in the dialect, then the number of the word. */
 static hr_status_t put_enum(hr_strbuf_t *text, const mlir_attr_t *attr, bool in_vhlo) {
   const bytecode_enum_t *row = bytecode_enum_named(attr->enum_name);
   if (!row)
@@ -210,7 +220,8 @@ static hr_status_t put_enum(hr_strbuf_t *text, const mlir_attr_t *attr, bool in_
   return hr_error(HR_INVALID, "%s %.*s does not exist", row->name, HR_STR_ARGS(attr->text));
 }
 
-/* Code and fields of a structure. */
+/* A field that is an attribute. Only `mode` of #stablehlo.result_accuracy may be absent:
+ * DEFAULT. */
 static hr_status_t put_struct_attr(bytecode_writer_t *writer, hr_strbuf_t *text,
                                    const bytecode_struct_t *row, const bytecode_field_t *field,
                                    const mlir_attr_t *value, bool in_vhlo) {
@@ -223,7 +234,7 @@ static hr_status_t put_struct_attr(bytecode_writer_t *writer, hr_strbuf_t *text,
   return bytecode_put_attr(writer, text, mode, in_vhlo);
 }
 
-/* Fields that are left out are 0 or empty. */
+/* A field in the encoding of its kind; what a structure leaves out is 0 or empty. */
 static hr_status_t put_field(bytecode_writer_t *writer, hr_strbuf_t *text,
                              const bytecode_struct_t *row, const bytecode_field_t *field,
                              const mlir_attr_t *value, bool in_vhlo) {
@@ -236,7 +247,10 @@ static hr_status_t put_field(bytecode_writer_t *writer, hr_strbuf_t *text,
       if (value && (value->kind != MLIR_ATTR_DENSE_ARRAY || mlir_element_bytes(value->type) != 8))
         return hr_error(HR_INVALID, "the field %s of #stablehlo.%s is no list of integers",
                         field->name, row->mnemonic);
-      bytecode_put_ints(text, value ? value->element_count : 0, value ? value->data : NULL);
+      if (value)
+        bytecode_put_ints(text, value->element_count, value->data);
+      else
+        bytecode_put_ints(text, 0, NULL);
       return NULL;
     case BYTECODE_TYPE:
       if (!value || value->kind != MLIR_ATTR_TYPE)
@@ -262,6 +276,7 @@ static hr_status_t put_field(bytecode_writer_t *writer, hr_strbuf_t *text,
   return NULL;
 }
 
+/* Code, then the fields in wire order. */
 static hr_status_t put_struct(bytecode_writer_t *writer, hr_strbuf_t *text,
                               const bytecode_struct_t *row, const mlir_attr_t *attr, bool in_vhlo) {
   bytecode_put_var(text, (uint64_t)row->code);
@@ -272,46 +287,46 @@ static hr_status_t put_struct(bytecode_writer_t *writer, hr_strbuf_t *text,
 
 /* --- attributes --- */
 
-/* Encoding of the builtin dialect. */
+/* Encoding of builtin. */
 static hr_status_t put_builtin_attr(bytecode_writer_t *writer, hr_strbuf_t *text,
                                     const mlir_attr_t *attr) {
   switch (attr->kind) {
     case MLIR_ATTR_UNIT:
-      bytecode_put_var(text, 7);
+      bytecode_put_var(text, BUILTIN_ATTR_UNIT);
       return NULL;
     case MLIR_ATTR_BOOL:
     case MLIR_ATTR_INTEGER:
-      bytecode_put_var(text, 8);
+      bytecode_put_var(text, BUILTIN_ATTR_INTEGER);
       return put_integer(writer, text, attr, false);
     case MLIR_ATTR_FLOAT:
-      bytecode_put_var(text, 9);
+      bytecode_put_var(text, BUILTIN_ATTR_FLOAT);
       return put_float(writer, text, attr, false);
     case MLIR_ATTR_STRING:
-      bytecode_put_var(text, attr->type ? 3 : 2);
+      bytecode_put_var(text, attr->type ? BUILTIN_ATTR_TYPED_STRING : BUILTIN_ATTR_STRING);
       HR_TRY(put_string(writer, text, attr->text));
       return attr->type ? bytecode_put_type(writer, text, attr->type, false) : NULL;
     case MLIR_ATTR_ARRAY:
-      bytecode_put_var(text, 0);
+      bytecode_put_var(text, BUILTIN_ATTR_ARRAY);
       return put_attrs(writer, text, attr->count, attr->items, false);
     case MLIR_ATTR_DICT:
-      bytecode_put_var(text, 1);
+      bytecode_put_var(text, BUILTIN_ATTR_DICT);
       return put_fields(writer, text, attr->count, attr->fields, false, false);
     case MLIR_ATTR_SYMBOL:
       return put_symbol(writer, text, attr);
     case MLIR_ATTR_TYPE:
-      bytecode_put_var(text, 6);
+      bytecode_put_var(text, BUILTIN_ATTR_TYPE);
       return bytecode_put_type(writer, text, attr->type, false);
     case MLIR_ATTR_DENSE_ARRAY:
       return put_dense_array(writer, text, attr, false);
     case MLIR_ATTR_DENSE:
-      bytecode_put_var(text, 18);
+      bytecode_put_var(text, BUILTIN_ATTR_DENSE);
       return put_dense(writer, text, attr, false);
     default:
       return hr_error(HR_UNSUPPORTED, "an attribute that bytecode has no encoding for");
   }
 }
 
-/* Encoding of VHLO, which has codes of its own. */
+/* Encoding of VHLO. It has no units and no symbols: they are true and strings. */
 static hr_status_t put_vhlo_attr(bytecode_writer_t *writer, hr_strbuf_t *text,
                                  const mlir_attr_t *attr) {
   switch (attr->kind) {
@@ -345,7 +360,7 @@ static hr_status_t put_vhlo_attr(bytecode_writer_t *writer, hr_strbuf_t *text,
       bytecode_put_var(text, VHLO_ATTR_TENSOR);
       return put_dense(writer, text, attr, true);
     case MLIR_ATTR_ENUM:
-      if (writer->vhlo < 122 && hr_str_is(attr->text, "WEAKORDER"))
+      if (writer->vhlo < VHLO_SINCE_WEAK_ORDER && hr_str_is(attr->text, "WEAKORDER"))
         return hr_error(HR_UNSUPPORTED, "comparison_type WEAKORDER in VHLO before version 1.22");
       return put_enum(text, attr, true);
     default:
@@ -353,7 +368,7 @@ static hr_status_t put_vhlo_attr(bytecode_writer_t *writer, hr_strbuf_t *text,
   }
 }
 
-/* Attributes that only their text can say, and the dialect that the text belongs to. */
+/* Whether an attribute has an encoding as text only, and the dialect that the text belongs to. */
 static bool is_attr_text(const mlir_attr_t *attr, bool in_vhlo, hr_str_t *out_dialect) {
   bool bare = attr->kind == MLIR_ATTR_OPAQUE && attr->text.size && attr->text.data[0] == '#';
   *out_dialect = HR_STR("builtin");
@@ -366,13 +381,13 @@ static bool is_attr_text(const mlir_attr_t *attr, bool in_vhlo, hr_str_t *out_di
          attr->kind == MLIR_ATTR_SPARSE || no_blob || hr_str_is(*out_dialect, "chlo");
 }
 
-/* Binary encoding if there is one, else text. */
+/* Binary encoding if there is one, else text, which VHLO allows since FOREIGN_OPS. */
 static hr_status_t encode_attr(bytecode_writer_t *writer, const mlir_attr_t *attr, bool in_vhlo,
                                hr_strbuf_t *text, uint32_t *out_number) {
   hr_str_t dialect;
   uint32_t number;
   if (is_attr_text(attr, in_vhlo, &dialect)) {
-    if (in_vhlo && writer->vhlo < 111)
+    if (in_vhlo && writer->vhlo < VHLO_SINCE_FOREIGN_OPS)
       return hr_error(HR_UNSUPPORTED, "attributes of the dialect %.*s in VHLO before version 1.11",
                       HR_STR_ARGS(dialect));
     mlir_print_attr(text, attr);
@@ -398,7 +413,7 @@ static hr_status_t encode_attr(bytecode_writer_t *writer, const mlir_attr_t *att
   return bytecode_number_bytes(writer, &writer->attrs, number, true, text, out_number);
 }
 
-/* Numbers are cached by address, then by bytes. */
+/* The number of an attribute, which is encoded if neither its address nor its bytes are known. */
 hr_status_t bytecode_number_attr(bytecode_writer_t *writer, const mlir_attr_t *attr, bool in_vhlo,
                                  uint32_t *out_number) {
   hr_strbuf_t text;
@@ -413,14 +428,14 @@ hr_status_t bytecode_number_attr(bytecode_writer_t *writer, const mlir_attr_t *a
   return st;
 }
 
-/* Number of the enumeration value for api_version. */
+/* The interface of a custom call: a number in StableHLO, an enumeration in VHLO. */
 hr_status_t bytecode_number_api(bytecode_writer_t *writer, const mlir_attr_t *attr,
                                 uint32_t *out_number) {
   hr_strbuf_t text;
   uint32_t dialect;
   if (attr->integer < 0 || attr->integer > 4)
     return hr_error(HR_INVALID, "the interface %ld of custom calls", (long)attr->integer);
-  if (attr->integer == 4 && writer->vhlo < 103)
+  if (attr->integer == 4 && writer->vhlo < VHLO_SINCE_API_TYPED)
     return hr_error(HR_UNSUPPORTED, "the interface 4 of custom calls in VHLO before version 1.3");
   HR_TRY(bytecode_number_dialect(writer, HR_STR("vhlo"), &dialect));
   hr_strbuf_init(&text);
@@ -431,14 +446,14 @@ hr_status_t bytecode_number_api(bytecode_writer_t *writer, const mlir_attr_t *at
   return st;
 }
 
-/* Used for frontend attributes in portable artifacts. */
+/* A dictionary of builtin with values of VHLO, as discardable attributes of VHLO's ops are. */
 hr_status_t bytecode_number_mixed_dict(bytecode_writer_t *writer, int count,
                                        const mlir_named_attr_t *fields, uint32_t *out_number) {
   hr_strbuf_t text;
   uint32_t dialect;
   HR_TRY(bytecode_number_dialect(writer, HR_STR("builtin"), &dialect));
   hr_strbuf_init(&text);
-  bytecode_put_var(&text, 1);
+  bytecode_put_var(&text, BUILTIN_ATTR_DICT);
   hr_status_t st = put_fields(writer, &text, count, fields, false, true);
   if (!st) st = bytecode_number_bytes(writer, &writer->attrs, dialect, true, &text, out_number);
   hr_strbuf_deinit(&text);

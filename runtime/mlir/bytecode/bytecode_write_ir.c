@@ -1,5 +1,8 @@
-/* Operations, blocks and regions as bytes. mlir_value_t.mapped holds a value's number while its
- * region is written. */
+/* Operations, blocks and regions as bytes; the grammar is in bytecode_ir.c. mlir_value_t.mapped
+ * holds a value's number plus 1 while its region is written. All values of a region are numbered
+ * when it begins, so that uses before definitions need no special care. Types of the operands of
+ * VHLO's ops are VHLO's, those of foreign ops builtin's: casts stand between them
+ * (vhlo_casts.c). */
 #include <string.h>
 
 #include "mlir/bytecode/bytecode_writer.h"
@@ -23,6 +26,7 @@ static hr_status_t write_regions(bytecode_writer_t *writer, hr_strbuf_t *text, c
 
 /* --- names --- */
 
+/* First row of the op's properties; NULL: none are known. */
 static const bytecode_op_row_t *find_row(hr_str_t name) {
   for (int i = 0; i < bytecode_op_row_count; i++)
     if (hr_str_is(name, bytecode_op_rows[i].name)) return &bytecode_op_rows[i];
@@ -40,7 +44,7 @@ static bool lists_attr(const bytecode_op_row_t *row, hr_str_t name) {
          (row->result_segments && hr_str_is(name, "resultSegmentSizes"));
 }
 
-/* The first row of the op that has room for all its attributes; the first of all if none has. */
+/* The first row of the op that lists all its attributes; the first of all if none does. */
 static const bytecode_op_row_t *choose_row(const mlir_op_t *op) {
   const bytecode_op_row_t *first = find_row(op->name);
   const bytecode_op_row_t *end = bytecode_op_rows + bytecode_op_row_count;
@@ -53,7 +57,8 @@ static const bytecode_op_row_t *choose_row(const mlir_op_t *op) {
   return first;
 }
 
-/* Number of the op's name among those of its dialect. */
+/* The number of the op's name. A name counts as registered if its properties can be decoded by a
+ * row, or if there are none to decode. */
 static hr_status_t number_op(bytecode_writer_t *writer, const mlir_op_t *op, op_form_t *form) {
   const char *key;
   bytecode_name_t name;
@@ -66,7 +71,10 @@ static hr_status_t number_op(bytecode_writer_t *writer, const mlir_op_t *op, op_
   hr_str_t dialect = {op->name.data, dot ? (size_t)(dot - op->name.data) : 0};
   hr_str_t rest = {op->name.data + dialect.size + (dot != NULL),
                    op->name.size - dialect.size - (dot != NULL)};
-  if (form->vhlo) dialect = HR_STR("vhlo"), rest = hr_str_from(form->vhlo->wire_name);
+  if (form->vhlo) {
+    dialect = HR_STR("vhlo");
+    rest = hr_str_from(form->vhlo->wire_name);
+  }
   bool own =
       hr_str_is(dialect, "stablehlo") || hr_str_is(dialect, "chlo") || hr_str_is(dialect, "func");
   name.registered = form->vhlo || form->row || own || !op->attr_count;
@@ -93,7 +101,8 @@ static hr_status_t put_vhlo_properties(bytecode_writer_t *writer, const mlir_op_
   return NULL;
 }
 
-/* Inherent attributes of sdy ops lost the name of their kind when they were read. */
+/* Inherent attributes of sdy ops lost the name of their kind when they were read; it is put
+ * back. */
 static hr_status_t name_sdy(bytecode_writer_t *writer, hr_str_t name, const mlir_attr_t *value,
                             const mlir_attr_t **out_attr) {
   static const struct {
@@ -121,7 +130,7 @@ static hr_status_t name_sdy(bytecode_writer_t *writer, hr_str_t name, const mlir
   return NULL;
 }
 
-/* Sizes as they are, without the pairs that a writer may use where most are 0. */
+/* Sizes one by one, without the pairs that a writer may use where most are 0. */
 static hr_status_t put_segments(hr_strbuf_t *text, const mlir_op_t *op, const char *name,
                                 int count) {
   const mlir_attr_t *sizes = mlir_op_attr(op, name);
@@ -136,7 +145,7 @@ static hr_status_t put_segments(hr_strbuf_t *text, const mlir_op_t *op, const ch
   return NULL;
 }
 
-/* Attributes in the order of the row, then segments. Optional ones have a presence bit. */
+/* Attributes in the order of the row, optional ones with a presence bit, then the segments. */
 static hr_status_t put_row_properties(bytecode_writer_t *writer, hr_strbuf_t *blob,
                                       const mlir_op_t *op, const bytecode_op_row_t *row) {
   const char *list = row->attrs;
@@ -161,7 +170,7 @@ static hr_status_t put_row_properties(bytecode_writer_t *writer, hr_strbuf_t *bl
                               : NULL;
 }
 
-/* Ops whose properties are not known: a dictionary, as of ops that are not registered. */
+/* The properties of an op without a row: a dictionary, as unregistered ops have it. */
 static hr_status_t put_dict_properties(bytecode_writer_t *writer, hr_strbuf_t *blob,
                                        const mlir_op_t *op) {
   const mlir_attr_t *dict;
@@ -187,7 +196,7 @@ static hr_status_t number_blob(bytecode_writer_t *writer, const mlir_op_t *op, o
   return st;
 }
 
-/* Before properties everything is in the dictionary, VHLO's attributes by name. */
+/* Before version 5 the attributes of VHLO are in the dictionary by their names. */
 static hr_status_t number_old_dict(bytecode_writer_t *writer, const mlir_op_t *op,
                                    op_form_t *form) {
   mlir_named_attr_t *fields;
@@ -209,7 +218,7 @@ static hr_status_t number_old_dict(bytecode_writer_t *writer, const mlir_op_t *o
   return count ? bytecode_number_mixed_dict(writer, count, dict->fields, &form->dict) : NULL;
 }
 
-/* Extra attributes; before properties the op's own as well. */
+/* Discardable attributes; before version 5 the inherent ones as well. */
 static hr_status_t number_plain_dict(bytecode_writer_t *writer, const mlir_op_t *op,
                                      op_form_t *form) {
   bool all = writer->version < 5;
@@ -227,18 +236,21 @@ static hr_status_t number_plain_dict(bytecode_writer_t *writer, const mlir_op_t 
                     : bytecode_number_attr(writer, dict, false, &form->dict);
 }
 
+/* UNSUPPORTED: the op came with a later version of VHLO. */
 static hr_status_t refuse_op(const bytecode_writer_t *writer, const mlir_op_t *op) {
   return hr_error(HR_UNSUPPORTED, "%.*s has no form in version %d.%d of VHLO",
                   HR_STR_ARGS(op->name), writer->vhlo / 100, writer->vhlo % 100);
 }
 
-/* Ops of other dialects stand in artifacts as they are since 1.11, between casts; see vhlo_casts.c.
- */
+/* Chooses the op's form: its row of VHLO, or the op as it is. Foreign ops may stand in artifacts
+ * since FOREIGN_OPS. An op of VHLO without attributes is checked for those that its version
+ * lacks. */
 static hr_status_t find_form(bytecode_writer_t *writer, const mlir_op_t *op, op_form_t *form) {
   *form = (op_form_t){0};
   if (writer->vhlo && !hr_str_is(op->name, "builtin.module")) {
     form->vhlo = vhlo_find_for(op->name, writer->vhlo);
-    bool foreign = writer->vhlo >= 111 && (vhlo_is_foreign(op) || hr_str_is(op->name, VHLO_CAST));
+    bool foreign = writer->vhlo >= VHLO_SINCE_FOREIGN_OPS &&
+                   (vhlo_is_foreign(op) || hr_str_is(op->name, VHLO_CAST));
     if (!form->vhlo && !foreign) return refuse_op(writer, op);
   }
   if (!form->vhlo) form->row = choose_row(op);
@@ -257,6 +269,7 @@ static hr_status_t find_form(bytecode_writer_t *writer, const mlir_op_t *op, op_
 
 /* --- locations --- */
 
+/* Locations are builtin's attributes and written as text; what is none is unknown. */
 static hr_status_t put_location(bytecode_writer_t *writer, hr_strbuf_t *text,
                                 const mlir_attr_t *location) {
   static const mlir_attr_t unknown = {.kind = MLIR_ATTR_LOCATION, .text = {"unknown", 7}};
@@ -278,6 +291,7 @@ static hr_status_t put_operands(hr_strbuf_t *text, const mlir_op_t *op) {
   return NULL;
 }
 
+/* The types of the results; their numbers follow from their order. */
 static hr_status_t put_results(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_op_t *op,
                                bool in_vhlo) {
   bytecode_put_var(text, (uint64_t)op->result_count);
@@ -321,7 +335,7 @@ static hr_status_t write_op(bytecode_writer_t *writer, hr_strbuf_t *text, const 
 
 /* --- regions --- */
 
-/* Numbers all values of a region before its ops are written. */
+/* Numbers all values of the region from `first` on; gives the next number. */
 static size_t number_values(mlir_region_t *region, size_t first) {
   size_t next = first;
   for (size_t b = 0; b < region->blocks.count; b++) {
@@ -334,7 +348,7 @@ static size_t number_values(mlir_region_t *region, size_t first) {
   return next;
 }
 
-/* Types of the block arguments. */
+/* Type and, before version 4, location of each argument; no orders of uses. */
 static hr_status_t put_args(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_block_t *block,
                             bool in_vhlo) {
   bytecode_put_var(text, (uint64_t)block->arg_count);
@@ -348,7 +362,7 @@ static hr_status_t put_args(bytecode_writer_t *writer, hr_strbuf_t *text, const 
   return NULL;
 }
 
-/* Numbers continue after those of the region around it; isolated regions start at 0. */
+/* The numbers of a nested region continue after those around it; isolated regions start at 0. */
 static hr_status_t write_region(bytecode_writer_t *writer, hr_strbuf_t *text, mlir_region_t *region,
                                 size_t first, bool in_vhlo) {
   bytecode_put_var(text, region->blocks.count);
@@ -365,6 +379,7 @@ static hr_status_t write_region(bytecode_writer_t *writer, hr_strbuf_t *text, ml
   return NULL;
 }
 
+/* Regions of one op begin with the same number. */
 static hr_status_t write_all_regions(bytecode_writer_t *writer, hr_strbuf_t *text,
                                      const mlir_op_t *op, size_t next, bool in_vhlo) {
   for (int i = 0; i < op->region_count; i++)
@@ -396,6 +411,7 @@ static hr_status_t write_regions(bytecode_writer_t *writer, hr_strbuf_t *text, c
   return st;
 }
 
+/* The header of a block with one op and no arguments. */
 hr_status_t bytecode_write_ir(bytecode_writer_t *writer, hr_strbuf_t *text) {
   bytecode_put_var(text, 2); /* one op, no arguments */
   return write_op(writer, text, writer->module->op, 0);

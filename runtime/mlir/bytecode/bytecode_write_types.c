@@ -1,4 +1,7 @@
-/* Types as bytes, in the encoding of their own dialects or in that of VHLO. */
+/* Types as bytes, in the encoding of their own dialects or in that of VHLO. The codes are in
+ * bytecode_format.h and vhlo.h. A type is numbered after the types that it holds, so that equal
+ * types have equal bytes and share a number. Types without an encoding (opaque ones, quantised
+ * ones of sub-channels) are written as text. */
 #include "mlir/bytecode/bytecode_writer.h"
 #include "mlir/text/mlir_print.h"
 
@@ -12,6 +15,7 @@ hr_status_t bytecode_put_type(bytecode_writer_t *writer, hr_strbuf_t *text, cons
   return NULL;
 }
 
+/* Count, then the number of each type. */
 static hr_status_t put_types(bytecode_writer_t *writer, hr_strbuf_t *text, int count,
                              const mlir_type_t *const *items, bool in_vhlo) {
   bytecode_put_var(text, (uint64_t)count);
@@ -19,7 +23,7 @@ static hr_status_t put_types(bytecode_writer_t *writer, hr_strbuf_t *text, int c
   return NULL;
 }
 
-/* UNSUPPORTED: the version of VHLO has no such type. */
+/* The error for a type that this version of VHLO does not have: UNSUPPORTED. */
 static hr_status_t refused_type(bytecode_writer_t *writer, const mlir_type_t *type) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
@@ -30,15 +34,17 @@ static hr_status_t refused_type(bytecode_writer_t *writer, const mlir_type_t *ty
   return st;
 }
 
+/* Row of a float type; NULL: it is not a float that bytecode knows. */
 static const bytecode_float_t *find_float(hr_str_t name) {
   for (int i = 0; i < bytecode_float_count; i++)
     if (hr_str_is(name, bytecode_floats[i].name)) return &bytecode_floats[i];
   return NULL;
 }
 
+/* Bit 0: storage is signed. */
 static int type_flags(const mlir_quant_t *quant) { return quant->storage_signed ? 1 : 0; }
 
-/* Storage of a quantised type with its range and flags. */
+/* Flags and storage type. On the wire storage is signless and the flag says how to read it. */
 static hr_status_t put_storage(bytecode_writer_t *writer, hr_strbuf_t *text,
                                const mlir_quant_t *quant, bool in_vhlo) {
   /* Storage is signless in quant's types; its flag says how to read it. */
@@ -50,6 +56,7 @@ static hr_status_t put_storage(bytecode_writer_t *writer, hr_strbuf_t *text,
   return bytecode_put_type(writer, text, storage, in_vhlo);
 }
 
+/* Smallest and largest stored value. */
 static void put_range(hr_strbuf_t *text, const mlir_quant_t *quant) {
   bytecode_put_svar(text, quant->min);
   bytecode_put_svar(text, quant->max);
@@ -74,40 +81,42 @@ static hr_status_t put_uniform(bytecode_writer_t *writer, hr_strbuf_t *text,
   return NULL;
 }
 
-/* Per-tensor and per-axis forms; sub-channel ones go as text. */
+/* The forms of quant but for sub-channels, which go as text (is_type_text). */
 static hr_status_t put_quant(bytecode_writer_t *writer, hr_strbuf_t *text,
                              const mlir_quant_t *quant) {
   switch (quant->form) {
     case MLIR_QUANT_ANY:
-      bytecode_put_var(text, quant->expressed ? 2 : 1);
+      bytecode_put_var(text, quant->expressed ? QUANT_TYPE_ANY_EXPRESSED : QUANT_TYPE_ANY);
       HR_TRY(put_storage(writer, text, quant, false));
       if (quant->expressed) HR_TRY(bytecode_put_type(writer, text, quant->expressed, false));
       put_range(text, quant);
       return NULL;
     case MLIR_QUANT_CALIBRATED:
-      bytecode_put_var(text, 3);
+      bytecode_put_var(text, QUANT_TYPE_CALIBRATED);
       HR_TRY(bytecode_put_type(writer, text, quant->expressed, false));
       bytecode_put_f64(text, quant->calibrated_min);
       bytecode_put_f64(text, quant->calibrated_max);
       return NULL;
     default:
-      bytecode_put_var(text, quant->axis < 0 ? 4 : 5);
+      bytecode_put_var(text, quant->axis < 0 ? QUANT_TYPE_UNIFORM : QUANT_TYPE_UNIFORM_AXIS);
       return put_uniform(writer, text, quant, false);
   }
 }
 
+/* Sizes, then the element type; for tensors, vectors and memrefs. */
 static hr_status_t put_shape(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_type_t *type,
                              bool in_vhlo) {
   bytecode_put_ints(text, type->rank, type->dims);
   return bytecode_put_type(writer, text, type->element, in_vhlo);
 }
 
-/* A memref's layout is an attribute; the usual one is the identity, which only text can say. */
+/* Space, shape and layout. The usual layout is the identity map, which has an encoding as text
+ * only. */
 static hr_status_t put_memref(bytecode_writer_t *writer, hr_strbuf_t *text,
                               const mlir_type_t *type) {
   hr_strbuf_t map;
   uint32_t number;
-  bytecode_put_var(text, type->space ? 11 : 10);
+  bytecode_put_var(text, type->space ? BUILTIN_TYPE_MEMREF_SPACE : BUILTIN_TYPE_MEMREF);
   if (type->space) HR_TRY(bytecode_put_attr(writer, text, type->space, false));
   HR_TRY(put_shape(writer, text, type, false));
   if (type->encoding) return bytecode_put_attr(writer, text, type->encoding, false);
@@ -126,7 +135,7 @@ static hr_status_t put_memref(bytecode_writer_t *writer, hr_strbuf_t *text,
 /* Scalable dimensions have a code of their own. */
 static hr_status_t put_vector(bytecode_writer_t *writer, hr_strbuf_t *text,
                               const mlir_type_t *type) {
-  bytecode_put_var(text, type->scalable ? 20 : 19);
+  bytecode_put_var(text, type->scalable ? BUILTIN_TYPE_SCALABLE_VECTOR : BUILTIN_TYPE_VECTOR);
   if (type->scalable) {
     bytecode_put_var(text, (uint64_t)type->rank);
     for (int d = 0; d < type->rank; d++) bytecode_put_byte(text, type->scalable[d]);
@@ -140,7 +149,7 @@ static hr_status_t put_builtin_type(bytecode_writer_t *writer, hr_strbuf_t *text
   const bytecode_float_t *row;
   switch (type->kind) {
     case MLIR_TYPE_INTEGER:
-      bytecode_put_var(text, 0);
+      bytecode_put_var(text, BUILTIN_TYPE_INTEGER);
       bytecode_put_var(text, (uint64_t)type->width << 2 | (uint64_t)type->signedness);
       return NULL;
     case MLIR_TYPE_FLOAT:
@@ -149,114 +158,109 @@ static hr_status_t put_builtin_type(bytecode_writer_t *writer, hr_strbuf_t *text
       bytecode_put_var(text, (uint64_t)row->builtin_code);
       return NULL;
     case MLIR_TYPE_INDEX:
-      bytecode_put_var(text, 1);
+      bytecode_put_var(text, BUILTIN_TYPE_INDEX);
       return NULL;
     case MLIR_TYPE_NONE:
-      bytecode_put_var(text, 12);
+      bytecode_put_var(text, BUILTIN_TYPE_NONE);
       return NULL;
     case MLIR_TYPE_COMPLEX:
-      bytecode_put_var(text, 9);
+      bytecode_put_var(text, BUILTIN_TYPE_COMPLEX);
       return bytecode_put_type(writer, text, type->element, false);
     case MLIR_TYPE_FUNCTION:
-      bytecode_put_var(text, 2);
+      bytecode_put_var(text, BUILTIN_TYPE_FUNCTION);
       HR_TRY(put_types(writer, text, type->input_count, type->inputs, false));
       return put_types(writer, text, type->result_count, type->results, false);
     case MLIR_TYPE_TENSOR:
-      bytecode_put_var(text, type->encoding ? 14 : 13);
+      bytecode_put_var(text, type->encoding ? BUILTIN_TYPE_TENSOR_ENCODED : BUILTIN_TYPE_TENSOR);
       if (type->encoding) HR_TRY(bytecode_put_attr(writer, text, type->encoding, false));
       return put_shape(writer, text, type, false);
     case MLIR_TYPE_UNRANKED_TENSOR:
-      bytecode_put_var(text, 18);
+      bytecode_put_var(text, BUILTIN_TYPE_UNRANKED_TENSOR);
       return bytecode_put_type(writer, text, type->element, false);
     case MLIR_TYPE_MEMREF:
       return put_memref(writer, text, type);
     case MLIR_TYPE_VECTOR:
       return put_vector(writer, text, type);
     case MLIR_TYPE_TUPLE:
-      bytecode_put_var(text, 15);
+      bytecode_put_var(text, BUILTIN_TYPE_TUPLE);
       return put_types(writer, text, type->result_count, type->results, false);
-    case MLIR_TYPE_FUTURE:
-      bytecode_put_var(text, 1);
-      return put_types(writer, text, type->result_count, type->results, false);
-    case MLIR_TYPE_TOKEN:
-      bytecode_put_var(text, 0);
-      return NULL;
-    case MLIR_TYPE_QUANT:
-      return put_quant(writer, text, type->quant);
-    case MLIR_TYPE_OPAQUE:
-      break;
+    default:
+      return refused_type(writer, type);
   }
-  return refused_type(writer, type);
 }
 
-/* Encoding of VHLO, if the version has the type. */
-static hr_status_t put_vhlo_type(bytecode_writer_t *writer, hr_strbuf_t *text,
-                                 const mlir_type_t *type) {
-  const bytecode_float_t *row = type->kind == MLIR_TYPE_FLOAT ? find_float(type->name) : NULL;
-  int code = -1;
-  int since = VHLO_OLDEST;
+/* Encoding of the dialect that owns the type: quant, StableHLO or builtin. */
+static hr_status_t put_dialect_type(bytecode_writer_t *writer, hr_strbuf_t *text,
+                                    const mlir_type_t *type) {
+  switch (type->kind) {
+    case MLIR_TYPE_TOKEN:
+      bytecode_put_var(text, STABLEHLO_TYPE_TOKEN);
+      return NULL;
+    case MLIR_TYPE_FUTURE:
+      bytecode_put_var(text, STABLEHLO_TYPE_FUTURE);
+      return put_types(writer, text, type->result_count, type->results, false);
+    case MLIR_TYPE_QUANT:
+      return put_quant(writer, text, type->quant);
+    default:
+      return put_builtin_type(writer, text, type);
+  }
+}
+
+/* Code of the type among VHLO's; -1: no version of VHLO has it. `row`: its row if it is a float. */
+static int vhlo_type_code(const mlir_type_t *type, const bytecode_float_t *row) {
+  bool is_plain_memref = !type->encoding && !type->space;
   switch (type->kind) {
     case MLIR_TYPE_INTEGER:
-      code = vhlo_integer_code(type->width, type->signedness == MLIR_UNSIGNED);
-      break;
+      return vhlo_integer_code(type->width, type->signedness == MLIR_UNSIGNED);
     case MLIR_TYPE_FLOAT:
-      code = row ? row->vhlo_code : -1;
-      break;
+      return row ? row->vhlo_code : -1;
     case MLIR_TYPE_INDEX:
-      code = VHLO_TYPE_INDEX;
-      break;
+      return VHLO_TYPE_INDEX;
     case MLIR_TYPE_NONE:
-      code = VHLO_TYPE_NONE;
-      break;
+      return VHLO_TYPE_NONE;
     case MLIR_TYPE_COMPLEX:
-      code = VHLO_TYPE_COMPLEX;
-      break;
+      return VHLO_TYPE_COMPLEX;
     case MLIR_TYPE_FUNCTION:
-      code = VHLO_TYPE_FUNCTION;
-      break;
+      return VHLO_TYPE_FUNCTION;
     case MLIR_TYPE_TENSOR:
-      code = type->encoding ? VHLO_TYPE_TENSOR_ENCODED : VHLO_TYPE_TENSOR;
-      break;
+      return type->encoding ? VHLO_TYPE_TENSOR_ENCODED : VHLO_TYPE_TENSOR;
     case MLIR_TYPE_UNRANKED_TENSOR:
-      code = VHLO_TYPE_UNRANKED;
-      break;
+      return VHLO_TYPE_UNRANKED;
     case MLIR_TYPE_MEMREF:
-      code = type->encoding || type->space ? -1 : VHLO_TYPE_BUFFER;
-      break;
+      return is_plain_memref ? VHLO_TYPE_BUFFER : -1;
     case MLIR_TYPE_TUPLE:
-      code = VHLO_TYPE_TUPLE;
-      break;
+      return VHLO_TYPE_TUPLE;
     case MLIR_TYPE_FUTURE:
-      code = VHLO_TYPE_FUTURE;
-      break;
+      return VHLO_TYPE_FUTURE;
     case MLIR_TYPE_TOKEN:
-      code = VHLO_TYPE_TOKEN;
-      break;
+      return VHLO_TYPE_TOKEN;
     case MLIR_TYPE_QUANT:
-      if (type->quant->form == MLIR_QUANT_UNIFORM && !type->quant->block_count)
-        code = type->quant->axis < 0 ? VHLO_TYPE_QUANT : VHLO_TYPE_QUANT_AXIS;
-      break;
+      if (type->quant->form != MLIR_QUANT_UNIFORM || type->quant->block_count) return -1;
+      return type->quant->axis < 0 ? VHLO_TYPE_QUANT : VHLO_TYPE_QUANT_AXIS;
     case MLIR_TYPE_OPAQUE:
-      code = hr_str_is(type->name, "shape.witness") ? VHLO_TYPE_WITNESS : -1;
-      break;
+      return hr_str_is(type->name, "shape.witness") ? VHLO_TYPE_WITNESS : -1;
     case MLIR_TYPE_VECTOR:
-      break;
+      return -1;
   }
-  if (code >= 0) since = row ? row->since : vhlo_type_since(code);
-  if (code < 0 || writer->vhlo < since) return refused_type(writer, type);
-  bytecode_put_var(text, (uint64_t)code);
+  return -1;
+}
+
+/* What follows the code in VHLO's encoding: element, dimensions, lists of types. */
+static hr_status_t put_vhlo_fields(bytecode_writer_t *writer, hr_strbuf_t *text,
+                                   const mlir_type_t *type) {
   switch (type->kind) {
     case MLIR_TYPE_COMPLEX:
     case MLIR_TYPE_UNRANKED_TENSOR:
       return bytecode_put_type(writer, text, type->element, true);
     case MLIR_TYPE_FUNCTION:
-      HR_TRY(put_types(writer, text, type->input_count, type->inputs, true)); /* fall through */
+      HR_TRY(put_types(writer, text, type->input_count, type->inputs, true));
+      return put_types(writer, text, type->result_count, type->results, true);
     case MLIR_TYPE_TUPLE:
     case MLIR_TYPE_FUTURE:
       return put_types(writer, text, type->result_count, type->results, true);
     case MLIR_TYPE_TENSOR:
-      if (type->encoding)
-        HR_TRY(bytecode_put_attr(writer, text, type->encoding, true)); /* fall through */
+      if (type->encoding) HR_TRY(bytecode_put_attr(writer, text, type->encoding, true));
+      return put_shape(writer, text, type, true);
     case MLIR_TYPE_MEMREF:
       return put_shape(writer, text, type, true);
     case MLIR_TYPE_QUANT:
@@ -266,18 +270,31 @@ static hr_status_t put_vhlo_type(bytecode_writer_t *writer, hr_strbuf_t *text,
   }
 }
 
-/* The dialect whose encoding a type has outside of VHLO. */
+/* Encoding of VHLO. Errors: UNSUPPORTED if the version that is written does not have the type. */
+static hr_status_t put_vhlo_type(bytecode_writer_t *writer, hr_strbuf_t *text,
+                                 const mlir_type_t *type) {
+  const bytecode_float_t *row = type->kind == MLIR_TYPE_FLOAT ? find_float(type->name) : NULL;
+  int code = vhlo_type_code(type, row);
+  if (code < 0) return refused_type(writer, type);
+  int since = row ? row->since : vhlo_type_since(code);
+  if (writer->vhlo < since) return refused_type(writer, type);
+  bytecode_put_var(text, (uint64_t)code);
+  return put_vhlo_fields(writer, text, type);
+}
+
+/* The dialect whose encoding a type has outside of VHLO; that of put_dialect_type. */
 static hr_str_t type_dialect(const mlir_type_t *type) {
   if (type->kind == MLIR_TYPE_TOKEN || type->kind == MLIR_TYPE_FUTURE) return HR_STR("stablehlo");
   return type->kind == MLIR_TYPE_QUANT ? HR_STR("quant") : HR_STR("builtin");
 }
 
+/* Types that have no binary encoding. */
 static bool is_type_text(const mlir_type_t *type) {
   return type->kind == MLIR_TYPE_OPAQUE ||
          (type->kind == MLIR_TYPE_QUANT && type->quant->block_count);
 }
 
-/* Binary encoding if there is one, else text. */
+/* Binary encoding if there is one, else text. VHLO has a type of its own for !shape.witness. */
 static hr_status_t encode_type(bytecode_writer_t *writer, const mlir_type_t *type, bool in_vhlo,
                                hr_strbuf_t *text, uint32_t *out_number) {
   uint32_t dialect;
@@ -289,12 +306,12 @@ static hr_status_t encode_type(bytecode_writer_t *writer, const mlir_type_t *typ
         type->kind == MLIR_TYPE_QUANT ? HR_STR("quant") : bytecode_dialect_of(type->name);
     return bytecode_number_text(writer, &writer->types, owner, text, out_number);
   }
-  HR_TRY(in_vhlo ? put_vhlo_type(writer, text, type) : put_builtin_type(writer, text, type));
+  HR_TRY(in_vhlo ? put_vhlo_type(writer, text, type) : put_dialect_type(writer, text, type));
   HR_TRY(bytecode_number_dialect(writer, in_vhlo ? HR_STR("vhlo") : type_dialect(type), &dialect));
   return bytecode_number_bytes(writer, &writer->types, dialect, true, text, out_number);
 }
 
-/* Numbers are cached by address, then by bytes. */
+/* The number of a type, which is encoded if neither its address nor its bytes are known. */
 hr_status_t bytecode_number_type(bytecode_writer_t *writer, const mlir_type_t *type, bool in_vhlo,
                                  uint32_t *out_number) {
   hr_strbuf_t text;

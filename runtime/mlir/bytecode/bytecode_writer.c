@@ -1,5 +1,7 @@
-/* A file of bytecode: the operations are written first, which numbers all they need, then the
- * tables around them. */
+/* A file of bytecode: the operations are written first, which numbers all the strings, attributes,
+ * types and blobs that they need, then the tables around them. Equal things get one number: they
+ * are found by their address, which is cheap and catches most, and then by their bytes. Sections
+ * are built in buffers of their own and concatenated. */
 #include "mlir/bytecode/bytecode_writer.h"
 
 #include <string.h>
@@ -21,6 +23,7 @@ void bytecode_put_var(hr_strbuf_t *text, uint64_t value) {
   hr_strbuf_add(text, (const char *)&bits, (size_t)size);
 }
 
+/* Zigzag, as bytecode_take_svar reads it. */
 void bytecode_put_svar(hr_strbuf_t *text, int64_t value) {
   bytecode_put_var(text, (uint64_t)value << 1 ^ (uint64_t)(value >> 63));
 }
@@ -75,7 +78,8 @@ hr_status_t bytecode_number_dialect(bytecode_writer_t *writer, hr_str_t name,
   return NULL;
 }
 
-/* The key of equal things: dialect and form, then the bytes. */
+/* The key is the dialect, the form (binary or text) and the bytes. It is built in the arena, which
+ * is rewound if the bytes are known. */
 hr_status_t bytecode_number_bytes(bytecode_writer_t *writer, bytecode_numbers_t *numbers,
                                   uint32_t dialect, bool binary, const hr_strbuf_t *bytes,
                                   uint32_t *out_number) {
@@ -100,6 +104,7 @@ hr_status_t bytecode_number_bytes(bytecode_writer_t *writer, bytecode_numbers_t 
   return NULL;
 }
 
+/* An object may have two encodings, its dialect's and VHLO's. */
 typedef struct address_key {
   const void *address;
   uint64_t in_vhlo;
@@ -113,7 +118,8 @@ bool bytecode_find_number(const bytecode_numbers_t *numbers, const void *address
   return known != NULL;
 }
 
-/* Caches the number of an object by its address. */
+/* Remembers the number of an object by its address; the tree does not change while it is
+ * written. */
 hr_status_t bytecode_cache_number(bytecode_writer_t *writer, bytecode_numbers_t *numbers,
                                   const void *address, bool in_vhlo, uint32_t number) {
   address_key_t *key;
@@ -131,7 +137,7 @@ static void put_section(hr_strbuf_t *file, bytecode_section_t id, const hr_strbu
   hr_strbuf_add(file, section->data ? section->data : "", section->size);
 }
 
-/* Dialects with flags, then op names grouped by dialect. */
+/* Dialects with a flag each (no version follows), then names of ops in groups of one dialect. */
 static void put_dialects(const bytecode_writer_t *writer, hr_strbuf_t *text) {
   bytecode_put_var(text, writer->dialects.count);
   for (size_t i = 0; i < writer->dialects.count; i++)
@@ -150,7 +156,7 @@ static void put_dialects(const bytecode_writer_t *writer, hr_strbuf_t *text) {
   }
 }
 
-/* Groups of one dialect: sizes into `offsets`, the bytes themselves into `data`. */
+/* Groups of neighbours of one dialect: sizes go into `offsets`, the bytes into `data`. */
 static void put_table(const bytecode_numbers_t *numbers, hr_strbuf_t *offsets, hr_strbuf_t *data) {
   const bytecode_written_t *items = numbers->items.data;
   for (size_t i = 0, end; i < numbers->items.count; i = end) {
@@ -164,6 +170,7 @@ static void put_table(const bytecode_numbers_t *numbers, hr_strbuf_t *offsets, h
   }
 }
 
+/* Sizes from the last string to the first, then the strings with their NULs. */
 static void put_strings(const bytecode_writer_t *writer, hr_strbuf_t *text) {
   bytecode_put_var(text, writer->strings.count);
   for (size_t i = writer->strings.count; i-- > 0;)
@@ -182,7 +189,7 @@ static void put_blobs(const bytecode_writer_t *writer, hr_strbuf_t *text) {
   }
 }
 
-/* Magic number, version, producer; readers of VHLO take the version from the producer. */
+/* Readers take the version of VHLO from the producer's name. */
 static void put_header(const bytecode_writer_t *writer, const mlir_write_options_t *options,
                        const int64_t version[3], hr_strbuf_t *file) {
   hr_strbuf_add(file, "ML\xefR", 4);
@@ -197,7 +204,7 @@ static void put_header(const bytecode_writer_t *writer, const mlir_write_options
 
 enum { DIALECTS, OFFSETS, DATA, IR, STRINGS, BLOBS, SECTIONS };
 
-/* The IR is written first, as it fills all tables. */
+/* The IR first, as it fills all tables. Properties are a section since version 5. */
 static hr_status_t write_sections(bytecode_writer_t *writer, hr_strbuf_t sections[SECTIONS],
                                   hr_strbuf_t *file) {
   static const bytecode_section_t ids[SECTIONS] = {BYTECODE_DIALECTS,   BYTECODE_ATTR_OFFSETS,
@@ -218,14 +225,14 @@ static hr_status_t write_sections(bytecode_writer_t *writer, hr_strbuf_t section
   return hr_strbuf_finish(file);
 }
 
-/* Versions of VHLO came with versions of the bytecode. */
+/* Version of the bytecode for a version of VHLO; the newest for plain modules (0). */
 static int bytecode_version_of(int vhlo) {
-  return !vhlo       ? BYTECODE_VERSION
-         : vhlo < 10 ? 0
-         : vhlo < 12 ? 1
-         : vhlo < 14 ? 3
-         : vhlo < 15 ? 4
-                     : BYTECODE_VERSION;
+  int version = BYTECODE_VERSION;
+#define VHLO_BYTECODE(since, bytecode) \
+  if (vhlo >= (since)) version = bytecode;
+#include "mlir/vhlo/vhlo.def"
+#undef VHLO_BYTECODE
+  return version;
 }
 
 /* Checks the version of VHLO, and finds that of the bytecode. */
@@ -237,12 +244,12 @@ static hr_status_t choose_version(const mlir_write_options_t *options, bytecode_
     memcpy(out_version, newest, sizeof newest);
   int64_t major = out_version[0];
   int64_t minor = out_version[1];
-  bool exists = (major == 0 && minor >= VHLO_OLDEST && minor <= 20) ||
-                (major == 1 && minor >= 0 && minor <= VHLO_NEWEST % 100);
+  bool exists = vhlo_is_version(major, minor);
   if (options->portable && (!exists || out_version[2] < 0))
-    return hr_error(
-        HR_INVALID, "version %ld.%ld.%ld of VHLO, want 0.9.0 to 0.20.0 or 1.0.0 to %d.%d.0",
-        (long)major, (long)minor, (long)out_version[2], VHLO_NEWEST / 100, VHLO_NEWEST % 100);
+    return hr_error(HR_INVALID,
+                    "version %ld.%ld.%ld of VHLO, want 0.%d.0 to 0.%d.0 or 1.0.0 to %d.%d.0",
+                    (long)major, (long)minor, (long)out_version[2], VHLO_OLDEST, VHLO_LAST_0,
+                    VHLO_NEWEST / 100, VHLO_NEWEST % 100);
   writer->vhlo = options->portable ? (int)(100 * major + minor) : 0;
   writer->version = bytecode_version_of(writer->vhlo);
   return NULL;
@@ -254,7 +261,7 @@ static void free_numbers(bytecode_numbers_t *numbers) {
   hr_map_deinit(&numbers->by_address);
 }
 
-/* Frees maps and lists; texts are in the arena. */
+/* Frees maps and lists; what they point to is in the arena. */
 static void free_writer(bytecode_writer_t *writer) {
   HR_VEC_FREE(&writer->strings);
   HR_VEC_FREE(&writer->dialects);

@@ -30,6 +30,7 @@ typedef struct bytecode_name {
   bool registered;
 } bytecode_name_t;
 
+/* State of writing one module; texts and encoded items live in its arena. */
 typedef struct bytecode_writer {
   const mlir_module_t *module;
   hr_arena_t arena; /* lives as long as the writer */
@@ -72,6 +73,7 @@ hr_status_t bytecode_number_type(bytecode_writer_t *writer, const mlir_type_t *t
                                  uint32_t *out_number);
 hr_status_t bytecode_number_attr(bytecode_writer_t *writer, const mlir_attr_t *attr, bool in_vhlo,
                                  uint32_t *out_number);
+/* The number of an attribute or type, which is encoded if it is new. */
 hr_status_t bytecode_put_type(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_type_t *type,
                               bool in_vhlo);
 hr_status_t bytecode_put_attr(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_attr_t *attr,

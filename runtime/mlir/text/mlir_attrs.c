@@ -1,14 +1,20 @@
-/* Attributes of MLIR text: numbers, strings, symbols, arrays, dictionaries, types, and words such
- * as affine_map<...>, which are stored as text. Elements are in mlir_dense.c, dialect attributes
- * in mlir_dialect_attrs.c. Recursive descent with one token of lookahead; the depth is bounded by
- * mlir_enter. */
+/* Attributes of MLIR text:
+ *   attr  ::= number (":" type)? | string (":" type)? | symbol | "[" attr,* "]" | dict | type
+ *           | "unit" | "true" | "false" | "#" dialect-attr | elements | "loc(" ... ")" | opaque
+ *   dict  ::= "{" (name ("=" attr)?),* "}"          symbol ::= @name ("::" @name)*
+ * Elements are in mlir_dense.c, dialect attributes in mlir_dialect_attrs.c, locations in
+ * mlir_locations.c; affine maps and the like stay text. The first token decides, so that nothing
+ * is read twice. Recursive descent; the depth is bounded by mlir_enter. Lists grow outside the
+ * arena and are copied when their length is known. Source: MLIR language reference,
+ * "Attributes". */
 #include <stdlib.h>
 #include <string.h>
 
 #include "mlir/text/mlir_parser.h"
 #include "base/decimal.h"
 
-/* "-"? integer or float, with an optional ": type". */
+/* "-"? integer or float, with an optional ": type". An integer before a float type is its bit
+ * pattern; without a type integers are i64, floats f64. */
 static hr_status_t parse_number(mlir_parser_t *parser, const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
   bool negative, typed;
@@ -37,8 +43,8 @@ static hr_status_t parse_number(mlir_parser_t *parser, const mlir_attr_t **out_a
   return mlir_finish_float(parser->arena, token.kind == MLIR_TOKEN_INTEGER, digits, negative, attr);
 }
 
-/* Value and pattern of a FLOAT attribute; an integer token is the pattern in hexadecimal. No type
- * means f64. */
+/* `number` is decoded from the bits again, so that it is rounded to its type and prints as
+ * stored. */
 hr_status_t mlir_finish_float(hr_arena_t *arena, bool is_pattern, const char *digits, bool negative,
                               mlir_attr_t *attr) {
   if (!attr->type) {
@@ -61,7 +67,7 @@ hr_status_t mlir_finish_float(hr_arena_t *arena, bool is_pattern, const char *di
   return NULL;
 }
 
-/* Searches the element types by MLIR name. */
+/* Looks the float's name up among the element types, by their MLIR names. */
 bool mlir_float_dtype(const mlir_type_t *type, hr_dtype_t *out_dtype) {
   for (int dtype = 0; dtype < HR_TUPLE; dtype++) {
     if (!hr_dtype_is_float((hr_dtype_t)dtype) ||
@@ -86,7 +92,7 @@ static hr_status_t parse_string(mlir_parser_t *parser, const mlir_attr_t **out_a
   return NULL;
 }
 
-/* Items up to "]"; the list grows outside the arena. */
+/* Items up to "]", whose "[" is taken. */
 static hr_status_t parse_array_items(mlir_parser_t *parser, const mlir_attr_t **out_attr) {
   HR_VEC(const mlir_attr_t *) items = {0};
   hr_status_t st = NULL;
@@ -137,7 +143,7 @@ static hr_status_t parse_entry(mlir_parser_t *parser, mlir_named_attr_t *out_ent
                    : mlir_make_unit(parser->arena, &out_entry->value);
 }
 
-/* Fields are sorted: duplicates are neighbours. */
+/* Fields are sorted, so that duplicates are neighbours. */
 static hr_status_t check_unique(mlir_parser_t *parser, const mlir_attr_t *dict) {
   for (int i = 1; i < dict->count; i++) {
     if (!hr_str_equal(dict->fields[i].name, dict->fields[i - 1].name)) continue;
@@ -223,7 +229,8 @@ static hr_status_t parse_distinct(mlir_parser_t *parser, const mlir_attr_t **out
 
 typedef hr_status_t (*attr_parser_fn)(mlir_parser_t *, const mlir_attr_t **);
 
-/* Parser of an attribute that begins with a word; NULL: the word is no attribute. */
+/* Parser of an attribute that begins with this word; NULL: a type may begin with it, or nothing
+ * does. */
 static attr_parser_fn find_word_parser(const mlir_parser_t *parser) {
   static const struct {
     const char *word;
@@ -255,7 +262,7 @@ static hr_status_t parse_word_attr(mlir_parser_t *parser, const mlir_attr_t **ou
   return mlir_make_type_attr(parser->arena, type, out_attr);
 }
 
-/* Chooses by the first token. */
+/* The first token decides: its kind, and for punctuation its character. */
 static hr_status_t parse_any_attr(mlir_parser_t *parser, const mlir_attr_t **out_attr) {
   const mlir_type_t *type;
   switch (mlir_peek(parser)->kind) {
@@ -294,6 +301,7 @@ static hr_status_t parse_any_attr(mlir_parser_t *parser, const mlir_attr_t **out
   }
 }
 
+/* One level of nesting for each attribute in another. */
 hr_status_t mlir_parse_attr(mlir_parser_t *parser, const mlir_attr_t **out_attr) {
   HR_TRY(mlir_enter(parser));
   hr_status_t st = parse_any_attr(parser, out_attr);

@@ -27,7 +27,7 @@ static void multiply(big_t *big, uint32_t factor) {
   if (carry) big->words[big->count++] = (uint32_t)carry;
 }
 
-/* Divides by ten and gives the remainder. */
+/* Divides in place and returns the remainder, the last decimal digit; O(words). */
 static int divide_by_ten(big_t *big) {
   uint64_t rest = 0;
   for (int i = big->count - 1; i >= 0; i--) {
@@ -39,11 +39,13 @@ static int divide_by_ten(big_t *big) {
   return (int)rest;
 }
 
+/* Position of the highest bit that is set, from 1; 0 for zero. */
 static int bit_count(const big_t *big) {
   return big->count ? 32 * big->count - __builtin_clz(big->words[big->count - 1]) : 0;
 }
 
-/* value = N * 10^power */
+/* value = N * 10^power. A negative binary exponent is traded for factors of 5: m * 2^-e = m * 5^e
+ * * 10^-e. N has at most 53 bits times 5^1074, hence MAX_WORDS. */
 static void make_big(double value, big_t *big, int *out_power) {
   int exponent;
   uint64_t odd = (uint64_t)ldexp(frexp(value, &exponent), 53);

@@ -1,6 +1,13 @@
 /* Elements: dense<...>, dense_resource<...>, sparse<...>, array<...>, and blobs.
- * A list is read twice: once over its characters to find the type after it, once to convert its
- * elements. */
+ *   dense    ::= "dense<" (element | nested | "\"0x" hex "\"")? "> :" type
+ *   nested   ::= "[" nested,* "]"            element ::= number | "(" number "," number ")"
+ *   array    ::= "array<" type (":" number,*)? ">"
+ *   resource ::= "dense_resource<" key "> :" type      its blob is in {-# ... #-} at the file's end
+ * The type of a dense literal follows its elements but says how to read them: the parser looks for
+ * the closing '>', reads the type, and goes back, which reads the characters twice. Elements are
+ * stored as the IR has them: row-major, a byte for types below 8 bits, i1 as bytes 0 and 1. Lists
+ * of equal elements become splats, so that attributes that mean the same compare equal. Counts are
+ * checked against the length of the text before memory is allocated for them. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +15,7 @@
 #include "base/decimal.h"
 #include "mlir/text/mlir_parser.h"
 
+/* State of reading one literal's numbers into `to`. */
 typedef struct element_reader {
   mlir_parser_t *parser;
   const mlir_type_t *element; /* element type of the tensor */
@@ -22,7 +30,8 @@ static const mlir_type_t *scalar_of(const mlir_type_t *element) {
   return element->kind == MLIR_TYPE_QUANT ? element->quant->storage : element;
 }
 
-/* Checks that the scalars have a size of 1, 2, 4 or 8 bytes and a float type known here. */
+/* Prepares a reader. The scalars must have 1, 2, 4 or 8 bytes, and be of a float type that has
+ * arithmetic here if they are floats (not tf32, f80, f128). */
 static hr_status_t start_elements(mlir_parser_t *parser, const mlir_type_t *element,
                                   element_reader_t *reader) {
   *reader = (element_reader_t){.parser = parser, .element = element};
@@ -36,12 +45,14 @@ static hr_status_t start_elements(mlir_parser_t *parser, const mlir_type_t *elem
              : mlir_expected(parser, "elements of 1 to 64 bits");
 }
 
+/* Little-endian machine assumed: the low bytes of `bits` are the scalar. */
 static void store_scalar(element_reader_t *reader, uint64_t bits) {
   memcpy(reader->to, &bits, reader->part_bytes);
   reader->to += reader->part_bytes;
 }
 
-/* A decimal number, or a bit pattern in hexadecimal. */
+/* A number with a point, or a bit pattern in hexadecimal; plain integers are refused, as in
+ * MLIR. */
 static hr_status_t read_float(element_reader_t *reader, const mlir_token_t *token, bool negative) {
   char digits[32];
   if (token->kind == MLIR_TOKEN_FLOAT) {
@@ -58,7 +69,7 @@ static hr_status_t read_float(element_reader_t *reader, const mlir_token_t *toke
   return NULL;
 }
 
-/* Does the number fit `width` bits? Signless types take both readings: 128 : i8 is -128. */
+/* Whether a number fits its type. Signless types take both readings: 128 : i8 is -128. */
 static bool fits_width(uint64_t magnitude, bool negative, const mlir_type_t *type) {
   uint64_t limit = type->width >= 64 ? UINT64_MAX : (UINT64_C(1) << type->width) - 1;
   if (negative) return magnitude <= limit / 2 + 1 && type->signedness != MLIR_UNSIGNED;
@@ -117,7 +128,7 @@ static hr_status_t read_element(element_reader_t *reader) {
   return mlir_take(reader->parser, ')');
 }
 
-/* Nested brackets that must match the shape. */
+/* Brackets as deep as the rank, with as many entries as the sizes say. */
 static hr_status_t read_nested(element_reader_t *reader, const mlir_type_t *type, int level) {
   if (level == type->rank) return read_element(reader);
   HR_TRY(mlir_take(reader->parser, '['));
@@ -130,7 +141,7 @@ static hr_status_t read_nested(element_reader_t *reader, const mlir_type_t *type
 
 /* --- shapes of elements --- */
 
-/* Number of elements of a static tensor type. */
+/* Number of elements of a static tensor or vector type, checked for overflow. */
 static hr_status_t element_total(mlir_parser_t *parser, const mlir_type_t *type,
                                  int64_t *out_count) {
   bool has_elements = type && (type->kind == MLIR_TYPE_TENSOR || type->kind == MLIR_TYPE_VECTOR);
@@ -148,7 +159,8 @@ static bool is_i1(const mlir_type_t *element) {
   return element->kind == MLIR_TYPE_INTEGER && element->width == 1;
 }
 
-/* Allocates the elements of an attribute: one for a splat. */
+/* Allocates `count` elements, one of them for a splat; a byte more, as copies of nothing need an
+ * address. */
 static hr_status_t set_elements(hr_arena_t *arena, mlir_attr_t *attr, int64_t count, bool splat,
                                 void **out_data) {
   size_t bytes;
@@ -160,13 +172,16 @@ static hr_status_t set_elements(hr_arena_t *arena, mlir_attr_t *attr, int64_t co
   return NULL;
 }
 
+/* Compares as bytes: NaNs with equal bits are alike, 0 and -0 are not. */
 static bool all_alike(const char *data, int64_t count, size_t each) {
   for (int64_t i = 1; i < count; i++)
     if (memcmp(data, data + (size_t)i * each, each)) return false;
   return true;
 }
 
-/* i1 comes as one byte a value, as bits (lowest first), or as one byte for a splat. */
+/* i1 comes as one byte for each value, as bits (lowest first), or as one byte for a splat. A byte
+ * alone that is 0xff or 0 is a splat even for up to 8 values, whose bits are then the same either
+ * way. */
 static void unpack_bools(const unsigned char *from, size_t size, int64_t count, unsigned char *to) {
   bool whole = size == (size_t)count;
   bool all = size == 1 && count > 1 && (from[0] == 0xff || from[0] == 0 || count > 8);
@@ -176,7 +191,7 @@ static void unpack_bools(const unsigned char *from, size_t size, int64_t count, 
   }
 }
 
-/* Equal elements are one element: attributes that say the same compare equal. */
+/* Equal elements become one, as attributes that mean the same must compare equal. */
 static void make_splat(mlir_attr_t *attr, int64_t count) {
   if (attr->splat || count < 2 ||
       !all_alike(attr->data, count, mlir_element_bytes(attr->type->element)))
@@ -185,7 +200,8 @@ static void make_splat(mlir_attr_t *attr, int64_t count) {
   attr->element_count = 1;
 }
 
-/* Narrow elements come with their high bits masked: signed ones are extended again. */
+/* Blobs have the unused high bits of narrow elements masked; signed ones are sign-extended to a
+ * byte, as the IR stores them. i1 stays 0 or 1. */
 static void extend_narrow(const mlir_type_t *scalar, char *data, int64_t count) {
   if (scalar->kind != MLIR_TYPE_INTEGER || scalar->width >= 8 || scalar->width == 1) return;
   int unused = 8 - scalar->width;
@@ -196,7 +212,8 @@ static void extend_narrow(const mlir_type_t *scalar, char *data, int64_t count) 
   }
 }
 
-/* Elements of i1 may be packed eight to a byte, or a byte each; the size decides. */
+/* Elements of i1 may be packed eight to a byte, a byte each, or one byte for all; the size
+ * decides. Other types have all elements, or one for a splat. */
 hr_status_t mlir_dense_from_bytes(hr_arena_t *arena, const mlir_type_t *type, const void *bytes,
                                   size_t size, mlir_attr_t *attr) {
   const mlir_type_t *element = type->element;
@@ -211,10 +228,11 @@ hr_status_t mlir_dense_from_bytes(hr_arena_t *arena, const mlir_type_t *type, co
   if (is_i1(element) && size <= (size_t)count && size >= 1) {
     if (size != (size_t)count && size != ((size_t)count + 7) / 8 && size != 1)
       return hr_error(HR_INVALID, "%zu bytes for %ld values of i1", size, (long)count);
-    HR_TRY(set_elements(arena, attr, size == 1 ? (count > 8 ? 1 : count) : count,
-                        size == 1 && count > 8, &data));
-    unpack_bools(bytes, size, size == 1 && count > 8 ? 1 : count, data);
-    if (attr->splat) *(unsigned char *)data = *(const unsigned char *)bytes != 0;
+    bool is_splat = size == 1 && count > 8;
+    int64_t stored = is_splat ? 1 : count;
+    HR_TRY(set_elements(arena, attr, stored, is_splat, &data));
+    unpack_bools(bytes, size, stored, data);
+    if (is_splat) *(unsigned char *)data = *(const unsigned char *)bytes != 0;
     make_splat(attr, count);
     return NULL;
   }
@@ -241,7 +259,8 @@ static const uint8_t hex_digits[256] = {
     ['f'] = HEX(15), ['A'] = HEX(10), ['B'] = HEX(11), ['C'] = HEX(12), ['D'] = HEX(13),
     ['E'] = HEX(14), ['F'] = HEX(15)};
 
-/* "0x..." blob: pairs of digits through a table. */
+/* A blob "0x..." through a table; all digits are checked together at the end, which keeps the loop
+ * free of branches: weights of models are megabytes of them. */
 static hr_status_t decode_hex(mlir_parser_t *parser, hr_str_t text, unsigned char **out_bytes,
                               size_t *out_size) {
   if (text.size < 2 || text.data[0] != '0' || text.data[1] != 'x' || text.size % 2)
@@ -266,7 +285,8 @@ static hr_status_t decode_hex(mlir_parser_t *parser, hr_str_t text, unsigned cha
 
 /* --- dense<...> --- */
 
-/* The '>' that ends a dense literal; it has no other '>' outside of strings. */
+/* The '>' that ends a dense literal. Elements hold no other '>' but in strings, which have no
+ * escapes here; the end of the file if there is none. */
 static const char *find_close(const mlir_lexer_t *lexer, const char *at) {
   for (; at < lexer->end && *at != '>'; at++)
     if (*at == '"') {
@@ -276,6 +296,7 @@ static const char *find_close(const mlir_lexer_t *lexer, const char *at) {
   return at;
 }
 
+/* The literal is one string of hexadecimal digits. */
 static hr_status_t read_hex_elements(mlir_parser_t *parser, mlir_attr_t *attr) {
   unsigned char *bytes;
   size_t size;
@@ -284,14 +305,16 @@ static hr_status_t read_hex_elements(mlir_parser_t *parser, mlir_attr_t *attr) {
   return mlir_lexer_next(&parser->lexer);
 }
 
-/* The value of a splat of no elements. */
+/* A tensor without elements may still be written as a splat; its value is read and dropped. */
 static hr_status_t read_unused_element(element_reader_t *reader) {
   _Alignas(16) char bytes[32];
   reader->to = bytes;
   return read_element(reader);
 }
 
-/* What is between the brackets, now that the type is known. `room` is the length of that text. */
+/* What is between the brackets, now that the type is known. `room` is the length of that text: a
+ * list needs at least a character for each element, so that a hostile type cannot ask for more
+ * memory. */
 static hr_status_t read_dense_body(mlir_parser_t *parser, mlir_attr_t *attr, size_t room) {
   int64_t count;
   void *data;
@@ -340,7 +363,7 @@ hr_status_t mlir_parse_dense(mlir_parser_t *parser, const mlir_attr_t **out_attr
 
 /* --- array<...> --- */
 
-/* array<T: ...>; i1 takes a byte each. */
+/* array<T: ...>; i1 takes a byte each. There are no splats. */
 hr_status_t mlir_parse_dense_array(mlir_parser_t *parser, const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
   element_reader_t reader;
@@ -395,7 +418,7 @@ hr_status_t mlir_parse_dense_resource(mlir_parser_t *parser, const mlir_attr_t *
   return NULL;
 }
 
-/* key: "0x..." of the resource section: 4 bytes of alignment, then the data. */
+/* key: "0x...": the blob is kept as text and decoded when an attribute asks for it. */
 static hr_status_t parse_resource(mlir_parser_t *parser, bool keep) {
   const mlir_token_t *token = mlir_peek(parser);
   if (token->kind != MLIR_TOKEN_WORD && token->kind != MLIR_TOKEN_STRING)
@@ -443,8 +466,8 @@ hr_status_t mlir_parse_resources(mlir_parser_t *parser) {
   return mlir_take_kind(parser, MLIR_TOKEN_RESOURCES_END, "'#-}'", NULL);
 }
 
-/* A blob is 4 bytes of alignment and the data. A key without blob leaves the attribute without
- * data. */
+/* A blob is 4 bytes of alignment and the data. An attribute whose key has no blob stays without
+ * data, which the importer refuses. */
 hr_status_t mlir_finish_resources(mlir_parser_t *parser) {
   for (size_t i = 0; i < parser->unresolved.count; i++) {
     mlir_attr_t *attr = parser->unresolved.data[i];

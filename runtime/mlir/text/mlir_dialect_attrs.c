@@ -1,7 +1,11 @@
-/* Attributes of dialects: "#alias", "#stablehlo<precision HIGH>", "#stablehlo.dot<field = value,
- * ...>", and whatever else starts with '#', which is kept as text. Structures become named fields;
- * lists of integers in them become array<i64>, words true and false booleans, types type
- * attributes. */
+/* Attributes of dialects, which begin with '#':
+ *   attr   ::= "#" alias | "#" dialect "<" mnemonic (word | "<" fields ">") ">"
+ *            | "#" dialect "." mnemonic "<" (fields | word | own) ">" | "#" anything
+ *   fields ::= (name "=" value),*
+ *   own    ::= conv "[b, 0, f]x[0, i, o]->[b, 0, f]" | bounds "4, ?"
+ * Only StableHLO's, CHLO's and MHLO's are taken apart: a word is an enumeration, fields a
+ * structure (MLIR_ATTR_ENUM, MLIR_ATTR_STRUCT). In fields, lists of integers become array<i64>.
+ * All others, those of sdy among them, are kept as text, which the partitioner reads. */
 #include <string.h>
 
 #include "mlir/text/mlir_parser.h"
@@ -13,7 +17,7 @@ static hr_status_t add_field(field_list_t *fields, hr_str_t name, const mlir_att
   return NULL;
 }
 
-/* First letter of a list of names; 0: the list is empty. */
+/* The first character after the '[' that is the current token; 0: the current token is none. */
 static char first_in_list(const mlir_parser_t *parser) {
   if (!mlir_at(parser, '[')) return 0;
   const char *at = mlir_peek(parser)->start + 1;
@@ -21,6 +25,7 @@ static char first_in_list(const mlir_parser_t *parser) {
   return at < parser->lexer.end ? *at : 0;
 }
 
+/* A list of integers, or an empty list, which structures have for dimensions only. */
 static bool at_int_list(const mlir_parser_t *parser) {
   char first = first_in_list(parser);
   return first == ']' || first == '-' || (first >= '0' && first <= '9');
@@ -63,7 +68,7 @@ done:
   return st;
 }
 
-/* Value of a structure's field, by the kind of the field. */
+/* The name decides for axes and sub-axes, the first character of the value for the others. */
 static hr_status_t parse_field_value(mlir_parser_t *parser, hr_str_t name,
                                      const mlir_attr_t **out_attr) {
   if (hr_str_is(name, "sub_axis_info")) return parse_sub_axis(parser, out_attr);
@@ -74,7 +79,8 @@ static hr_status_t parse_field_value(mlir_parser_t *parser, hr_str_t name,
                              : mlir_parse_attr(parser, out_attr);
 }
 
-/* "field = value, ..." in any order; a trailing comma is tolerated. */
+/* "field = value, ..." in any order; MLIR's printers leave a trailing comma where the last field
+ * is a default. */
 static hr_status_t parse_fields(mlir_parser_t *parser, field_list_t *fields) {
   for (bool more = !mlir_at(parser, '>'); more && !mlir_at(parser, '>');) {
     hr_str_t name;
@@ -90,13 +96,14 @@ static hr_status_t parse_fields(mlir_parser_t *parser, field_list_t *fields) {
 
 /* --- convolution dimension numbers: [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f] --- */
 
-/* One bracket: the positions of its two labels and of the spatial dimensions in their numbered
- * order. */
+/* One bracket such as [b, 0, 1, f]: the positions of its two labels, and those of the spatial
+ * dimensions in the order of their numbers. Each label and each number occurs once. */
 static hr_status_t parse_conv_side(mlir_parser_t *parser, char first, char second,
                                    int64_t *out_first, int64_t *out_second,
                                    const mlir_attr_t **out_spatial) {
   int64_t spatial[HR_MAX_RANK], count = 0, position = 0;
-  *out_first = *out_second = -1;
+  *out_first = -1;
+  *out_second = -1;
   for (int d = 0; d < HR_MAX_RANK; d++) spatial[d] = -1;
   HR_TRY(mlir_take(parser, '['));
   for (bool more = !mlir_at(parser, ']'); more; position++) {
@@ -131,7 +138,8 @@ static hr_status_t add_integer(mlir_parser_t *parser, field_list_t *fields, cons
   return add_field(fields, hr_str_from(name), attr);
 }
 
-/* Each bracket gives the positions of two labels and of the spatial dimensions. */
+/* [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]: input, kernel and output, as nine fields. The lexer
+ * reads "x[" as part of a word, and is restarted after the 'x'. */
 hr_status_t mlir_parse_conv_dims(mlir_parser_t *parser, const mlir_attr_t **out_attr) {
   int64_t first, second;
   const mlir_attr_t *spatial;
@@ -185,6 +193,7 @@ static hr_status_t parse_bounds(mlir_parser_t *parser, char close, const mlir_at
                           out_attr);
 }
 
+/* The older spelling of bounds: #stablehlo.type_extensions<bounds = [4, ?]>. */
 static hr_status_t parse_type_extensions(mlir_parser_t *parser, const mlir_attr_t **out_attr) {
   HR_TRY(mlir_take_word(parser, "bounds"));
   HR_TRY(mlir_take(parser, '='));
@@ -195,7 +204,9 @@ static hr_status_t parse_type_extensions(mlir_parser_t *parser, const mlir_attr_
 
 /* --- structures and enumerations --- */
 
-/* Fields "name = value" in any order. */
+/* What follows '<': a notation of its own for three mnemonics, a single word for an enumeration in
+ * the spelling of structures ("#stablehlo.precision<HIGH>"), else fields. "raw" before fields is
+ * skipped. */
 static hr_status_t parse_struct_body(mlir_parser_t *parser, hr_str_t dialect, hr_str_t mnemonic,
                                      const mlir_attr_t **out_attr) {
   if (hr_str_is(mnemonic, "bounds")) return parse_bounds(parser, '>', out_attr);
@@ -223,7 +234,8 @@ static hr_status_t parse_struct_body(mlir_parser_t *parser, hr_str_t dialect, hr
   return st;
 }
 
-/* "#dialect<mnemonic VALUE>" or "#dialect<mnemonic<fields>>" behind its '<'. */
+/* "#dialect<mnemonic VALUE>" or "#dialect<mnemonic<fields>>", from the token after the first
+ * '<'. */
 static hr_status_t parse_wrapped(mlir_parser_t *parser, hr_str_t dialect,
                                  const mlir_attr_t **out_attr) {
   hr_str_t mnemonic, word;
@@ -241,7 +253,7 @@ static hr_status_t parse_wrapped(mlir_parser_t *parser, hr_str_t dialect,
   return mlir_make_enum(parser->arena, owner, name, word, out_attr);
 }
 
-/* "#dialect.name" or "#dialect.name<...>". */
+/* "#dialect.name" or "#dialect.name<...>" as it is written. #complex.number has a type after it. */
 static hr_status_t keep_as_text(mlir_parser_t *parser, hr_str_t name,
                                 const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
@@ -264,7 +276,8 @@ static hr_status_t keep_as_text(mlir_parser_t *parser, hr_str_t name,
   return typed ? mlir_parse_type(parser, &attr->type) : NULL;
 }
 
-/* Enumerations, structures and aliases; anything else is stored as text. */
+/* A name without a dot and without '<' can only be an alias, defined before its use unless it is a
+ * location's. */
 hr_status_t mlir_parse_dialect_attr(mlir_parser_t *parser, const mlir_attr_t **out_attr) {
   hr_str_t name;
   HR_TRY(mlir_take_kind(parser, MLIR_TOKEN_HASH, "an attribute", &name));

@@ -24,6 +24,7 @@ hr_status_t mlir_form_add_attr(mlir_form_state_t *state, const char *name,
 hr_status_t mlir_form_add_integer(mlir_form_state_t *state, const char *name, int64_t value,
                                   int width);
 hr_status_t mlir_form_take_dict(mlir_form_state_t *state);
+/* One operand; it is resolved when the op is finished. */
 hr_status_t mlir_form_take_one_use(mlir_form_state_t *state);
 /* Operands, attributes and results once everything is known. */
 hr_status_t mlir_form_finish(mlir_form_state_t *state, int result_count,
@@ -42,8 +43,10 @@ hr_status_t mlir_form_finish_list(mlir_form_state_t *state);
 hr_status_t mlir_form_take_enum(mlir_form_state_t *state, const char *names);
 /* A string without a type of its own: a ':' after it starts the op's types. */
 hr_status_t mlir_form_take_text(mlir_form_state_t *state, const char *name);
+/* An integer as an attribute of `width` bits. */
 hr_status_t mlir_form_take_width(mlir_form_state_t *state, const char *name, int width);
 
+/* A region "{ ... }" whose entry block has these arguments; the caller lists it in the op. */
 hr_status_t mlir_form_new_region(mlir_form_state_t *state, bool isolated, int arg_count,
                                  const mlir_arg_t *args, mlir_region_t **out_region);
 

@@ -1,5 +1,10 @@
-/* Pretty forms of ops. Most are rows of mlir_forms.def, read by one small interpreter; the others
- * have a function each (mlir_forms_special.def). */
+/* Pretty forms of ops. Most are rows of mlir_forms.def, whose format a small interpreter reads
+ * item by item (take_format) and the printer writes again (mlir_print_ops.c), so that both sides
+ * agree; the others have a function each (mlir_forms_special.def). An op's form is found by its
+ * name in a map that the first op of a file fills.
+ * All forms end alike: operands are resolved, attributes sorted into inherent and discardable
+ * ones, results made, and written operand types compared with those of the values
+ * (mlir_form_finish). */
 #include <ctype.h>
 #include <string.h>
 
@@ -36,6 +41,7 @@ hr_status_t mlir_form_add_attr(mlir_form_state_t *state, const char *name,
   return NULL;
 }
 
+/* An integer attribute of iN, as mlir_forms.def's i64:x and i32:x. */
 hr_status_t mlir_form_add_integer(mlir_form_state_t *state, const char *name, int64_t value,
                                   int width) {
   const mlir_type_t *type;
@@ -45,6 +51,7 @@ hr_status_t mlir_form_add_integer(mlir_form_state_t *state, const char *name, in
   return mlir_form_add_attr(state, name, attr);
 }
 
+/* The attribute dictionary, if there is one. */
 hr_status_t mlir_form_take_dict(mlir_form_state_t *state) {
   return mlir_at(state->parser, '{') ? mlir_parse_dict(state->parser, &state->dict) : NULL;
 }
@@ -67,7 +74,8 @@ hr_status_t mlir_form_finish(mlir_form_state_t *state, int result_count,
   return mlir_set_results(state->parser, state->op, result_count, results);
 }
 
-/* ": (A, B) -> C" */
+/* ": (A, B) -> C". The number of operands must be the type's, or its types could not be
+ * compared. */
 hr_status_t mlir_form_finish_function(mlir_form_state_t *state) {
   HR_TRY(mlir_take(state->parser, ':'));
   HR_TRY(mlir_parse_function_type(state->parser, &state->type));
@@ -78,7 +86,7 @@ hr_status_t mlir_form_finish_function(mlir_form_state_t *state) {
   return mlir_check_operand_types(state->parser, state->op, state->type);
 }
 
-/* One type stands for all operands. */
+/* The types written for the operands: one for each, or one that stands for all. */
 hr_status_t mlir_form_check_operands(mlir_form_state_t *state, size_t count,
                                      const mlir_type_t *const *types) {
   mlir_op_t *op = state->op;
@@ -90,7 +98,7 @@ hr_status_t mlir_form_check_operands(mlir_form_state_t *state, size_t count,
   return NULL;
 }
 
-/* ": T" or a function type */
+/* ": T" for operands and result alike, or a function type where they differ. */
 hr_status_t mlir_form_finish_same(mlir_form_state_t *state) {
   HR_TRY(mlir_take(state->parser, ':'));
   if (mlir_at(state->parser, '(')) {
@@ -103,14 +111,15 @@ hr_status_t mlir_form_finish_same(mlir_form_state_t *state) {
   return mlir_form_check_operands(state, 1, &state->type);
 }
 
+/* ": T" is the result's type; how the operands' follow from it is the op's business. */
 hr_status_t mlir_form_finish_result(mlir_form_state_t *state) {
   HR_TRY(mlir_take(state->parser, ':'));
   HR_TRY(mlir_parse_type(state->parser, &state->type));
   return mlir_form_finish(state, 1, &state->type);
 }
 
-/* ": T, T" for each operand; the results are the same for ops that pass them on, none for those
- * that only look. */
+/* ": T, T" for each operand. The op has no results, but for optimization_barrier, whose results
+ * are its operands. */
 hr_status_t mlir_form_finish_list(mlir_form_state_t *state) {
   HR_VEC(const mlir_type_t *) types = {0};
   bool more;
@@ -131,7 +140,7 @@ done:
   return st;
 }
 
-/* Result types after "->", in parentheses if there are several. */
+/* Result types after "->", in parentheses if there are several; at most MAX_ARROW_RESULTS. */
 static hr_status_t take_arrow_results(mlir_form_state_t *state, const mlir_type_t **results,
                                       int *out_count) {
   bool list, more = true;
@@ -163,10 +172,8 @@ static hr_status_t finish_arrow(mlir_form_state_t *state) {
     if (type_count < MAX_ARROW_OPERANDS) types[type_count] = state->type;
   }
   bool has_arrow = mlir_peek(parser)->kind == MLIR_TOKEN_ARROW;
-  {
-    results[0] = state->type;
-    count = 1;
-  }
+  results[0] = state->type;
+  count = 1;
   if (has_arrow) HR_TRY(mlir_lexer_next(&parser->lexer));
   if (has_arrow) HR_TRY(take_arrow_results(state, results, &count));
   HR_TRY(mlir_form_finish(state, count, results));
@@ -193,7 +200,7 @@ static hr_status_t finish_types(mlir_form_state_t *state, mlir_form_types_t type
 
 /* --- the interpreter of formats --- */
 
-/* "enum_name,attribute" or one name for both. */
+/* A word of an enumeration. `names` is "enumeration:attribute", as in the item "enum:k:x". */
 hr_status_t mlir_form_take_enum(mlir_form_state_t *state, const char *names) {
   const char *colon = strchr(names, ':');
   hr_str_t word;
@@ -205,6 +212,7 @@ hr_status_t mlir_form_take_enum(mlir_form_state_t *state, const char *names) {
   return mlir_form_add_attr(state, colon + 1, attr);
 }
 
+/* @name as a symbol attribute. */
 static hr_status_t take_symbol(mlir_form_state_t *state, const char *name) {
   hr_str_t symbol;
   const mlir_attr_t *attr;
@@ -232,7 +240,8 @@ static bool has_prefix(const char *item, const char *prefix) {
   return strncmp(item, prefix, strlen(prefix)) == 0;
 }
 
-/* An item "kind:name" of a format: the kind decides how the attribute is read. */
+/* An item "kind:name" of a format: the kind decides how the attribute is read; bool and unknown
+ * kinds are read as any attribute. */
 static hr_status_t take_attr_item(mlir_form_state_t *state, const char *item) {
   const mlir_attr_t *attr;
   const char *name = strchr(item, ':') + 1;
@@ -248,6 +257,7 @@ static hr_status_t take_attr_item(mlir_form_state_t *state, const char *item) {
   return mlir_form_add_attr(state, name, attr);
 }
 
+/* "%", "%*", "A", an attribute, else a word or a character that must stand there. */
 static hr_status_t take_item(mlir_form_state_t *state, const char *item) {
   if (!strcmp(item, "%")) return mlir_form_take_one_use(state);
   if (!strcmp(item, "%*")) return mlir_parse_uses(state->parser, &state->uses);
@@ -257,7 +267,7 @@ static hr_status_t take_item(mlir_form_state_t *state, const char *item) {
   return is_word ? mlir_take_word(state->parser, item) : mlir_take(state->parser, item[0]);
 }
 
-/* Items that are too long for the buffer do not occur in the table. */
+/* Also false for an item that does not fit `item`, which the table does not have. */
 bool mlir_form_next_item(const char **format, char item[MLIR_FORM_ITEM]) {
   while (**format == ' ') (*format)++;
   size_t size = strcspn(*format, " ");
@@ -268,8 +278,8 @@ bool mlir_form_next_item(const char **format, char item[MLIR_FORM_ITEM]) {
   return true;
 }
 
-/* Reads an op by its format. "[ ... ]" is optional: it is skipped if the text does not begin
- * with its first item. */
+/* Reads an op by its format. An optional part "[ ... ]" is skipped if the text does not begin with
+ * the first character of its first item. */
 static hr_status_t take_format(mlir_form_state_t *state, const char *format) {
   char item[MLIR_FORM_ITEM];
   while (mlir_form_next_item(&format, item)) {
@@ -297,6 +307,7 @@ static const struct {
 #undef SPECIAL
 };
 
+/* Source: the trait IsolatedFromAbove in the dialects' definitions. */
 bool mlir_op_is_isolated(hr_str_t name) {
   static const char *const isolated[] = {"builtin.module", "func.func", "sdy.manual_computation",
                                          "sdy.named_computation", "stablehlo.async_start"};
@@ -308,8 +319,7 @@ bool mlir_op_is_isolated(hr_str_t name) {
 #define CUSTOM_COUNT (sizeof custom_forms / sizeof *custom_forms)
 #define ROW_COUNT (sizeof form_rows / sizeof *form_rows)
 
-/* The parser's map holds 1 + the index of a custom form, or CUSTOM_COUNT more than that for a row.
- */
+/* The map's values are 1 + the index of a custom form, or CUSTOM_COUNT more than that for a row. */
 static hr_status_t list_forms(hr_map_t *forms) {
   for (uintptr_t i = 0; i < CUSTOM_COUNT; i++)
     HR_TRY(hr_map_put(forms, hr_str_from(custom_forms[i].op), (void *)(i + 1), NULL));
@@ -318,7 +328,7 @@ static hr_status_t list_forms(hr_map_t *forms) {
   return NULL;
 }
 
-/* A form of its own, a row of the table, or the check dialect, whose ops share one form. */
+/* A form of its own, a row of the table, or the check dialect, all of whose ops share one form. */
 static hr_status_t parse_form(mlir_form_state_t *state) {
   hr_str_t name = state->op->name;
   hr_map_t *forms = &state->parser->forms;
@@ -338,6 +348,7 @@ static hr_status_t parse_form(mlir_form_state_t *state) {
                     HR_STR_ARGS(name));
 }
 
+/* The lists of the state grow outside the arena and end here, on errors too. */
 hr_status_t mlir_parse_pretty_op(mlir_parser_t *parser, mlir_op_t *op) {
   mlir_form_state_t state = {.parser = parser, .op = op};
   hr_status_t st = parse_form(&state);

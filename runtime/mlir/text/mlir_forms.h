@@ -6,6 +6,7 @@
 
 #define MLIR_FORM_ITEM 64 /* bytes of an item of a format, with its NUL */
 
+/* What stands after ':'; mlir_forms.def describes each. */
 typedef enum mlir_form_types {
   MLIR_FORM_SAME,
   MLIR_FORM_FN,
@@ -14,6 +15,7 @@ typedef enum mlir_form_types {
   MLIR_FORM_ARROW
 } mlir_form_types_t;
 
+/* A row of mlir_forms.def. */
 typedef struct mlir_form {
   const char *op, *format;
   mlir_form_types_t types;

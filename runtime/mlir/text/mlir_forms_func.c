@@ -1,6 +1,14 @@
-/* Pretty forms of functions, modules and the sdy dialect. */
+/* Pretty forms of functions, modules and the larger ops of sdy:
+ *   func   ::= visibility? @name "(" parameters ")" ("->" results)? ("attributes" dict)? region?
+ *   parameters ::= ((%name ":")? type dict? location?),*
+ *   module ::= @name? ("attributes" dict)? region
+ *   mesh   ::= @name "=" "<" text ">"        manual ::= "(" operands ")" shardings* "(" parameters
+ * ")" ... A signature becomes the attributes function_type, arg_attrs and res_attrs. Shardings and
+ * axes are kept as text, which the partitioner reads. */
 #include "mlir/text/mlir_form_parser.h"
 
+/* Parameters and results while they are read; the lists of attributes are as long as those beside
+ * them. */
 typedef struct signature {
   HR_VEC(mlir_arg_t) args;
   HR_VEC(const mlir_attr_t *) arg_attrs;
@@ -17,12 +25,13 @@ static void free_signature(signature_t *signature) {
   HR_VEC_FREE(&signature->result_attrs);
 }
 
+/* The dictionary, or an empty one: lists of them have an entry for each parameter. */
 static hr_status_t take_optional_dict(mlir_parser_t *parser, const mlir_attr_t **out_dict) {
   return mlir_at(parser, '{') ? mlir_parse_dict(parser, out_dict)
                               : mlir_make_dict(parser->arena, 0, NULL, out_dict);
 }
 
-/* (%arg0: T {attrs} loc(..), ...), or only types for a declaration */
+/* (%arg0: T {attrs} loc(..), ...); a declaration has types without names. */
 static hr_status_t take_parameters(mlir_parser_t *parser, signature_t *signature) {
   HR_TRY(mlir_take(parser, '('));
   for (bool more = !mlir_at(parser, ')'); more;) {
@@ -43,7 +52,8 @@ static hr_status_t take_parameters(mlir_parser_t *parser, signature_t *signature
   return mlir_take(parser, ')');
 }
 
-/* -> T, or -> (T {attrs}, ...); nothing for a function without results. */
+/* -> T, or -> (T {attrs}, ...); nothing for a function without results. Only the form in
+ * parentheses may have attributes: a '{' after a bare type begins the body. */
 static hr_status_t take_function_results(mlir_parser_t *parser, signature_t *signature) {
   if (mlir_peek(parser)->kind != MLIR_TOKEN_ARROW) return NULL;
   HR_TRY(mlir_lexer_next(&parser->lexer));
@@ -71,7 +81,7 @@ static bool any_attrs(const mlir_attr_t *const *dicts, size_t count) {
   return false;
 }
 
-/* Sets function_type, and arg_attrs and res_attrs if any dictionary is not empty. */
+/* Sets function_type, and arg_attrs and res_attrs if any dictionary of theirs is not empty. */
 static hr_status_t add_signature(mlir_form_state_t *state, const signature_t *signature) {
   hr_arena_t *arena = state->parser->arena;
   mlir_type_t *type;
@@ -123,7 +133,7 @@ static hr_status_t take_visibility(mlir_form_state_t *state) {
   return mlir_form_add_attr(state, "sym_visibility", attr);
 }
 
-/* Where the arguments come from, for the body's block. */
+/* Gives the body's block the locations of its arguments; a declaration has no block. */
 static hr_status_t place_arguments(mlir_parser_t *parser, const signature_t *signature,
                                    mlir_region_t *region) {
   void *locations;
@@ -136,7 +146,9 @@ static hr_status_t place_arguments(mlir_parser_t *parser, const signature_t *sig
   return NULL;
 }
 
-/* func.func visibility @name(parameters) -> results attributes {..} {body} */
+/* func.func visibility @name(parameters) -> results attributes {..} {body}. The attributes are
+ * finished before the body is read, so that a declaration and a definition differ in their region
+ * only. */
 static hr_status_t parse_func_with(mlir_form_state_t *state, signature_t *signature) {
   mlir_parser_t *parser = state->parser;
   bool attributes;
@@ -158,6 +170,7 @@ static hr_status_t parse_func_with(mlir_form_state_t *state, signature_t *signat
   return mlir_set_regions(parser, state->op, 1, &region);
 }
 
+/* The signature's lists are freed here, on errors too. */
 hr_status_t mlir_form_parse_func(mlir_form_state_t *state) {
   signature_t signature = {0};
   hr_status_t st = parse_func_with(state, &signature);
@@ -192,8 +205,7 @@ hr_status_t mlir_form_parse_sdy_mesh(mlir_form_state_t *state) {
   return mlir_form_finish(state, 0, NULL);
 }
 
-/* "name=[<...>, ...]" or "name={...}" of sdy.manual_computation: kept as the text between the
- * brackets. */
+/* "name=[<...>, ...]" or "name={...}" of a manual computation: the text between the brackets. */
 static hr_status_t take_sdy_text(mlir_form_state_t *state, const char *name) {
   mlir_parser_t *parser = state->parser;
   const mlir_attr_t *attr;
@@ -216,7 +228,7 @@ static hr_status_t take_sdy_text(mlir_form_state_t *state, const char *name) {
   return mlir_form_add_attr(state, name, attr);
 }
 
-/* Shardings and axes are stored as text, which the importer hands on. */
+/* The region's arguments have local types, hence it is isolated and names them itself. */
 static hr_status_t parse_sdy_manual_with(mlir_form_state_t *state, signature_t *signature) {
   mlir_parser_t *parser = state->parser;
   mlir_region_t *region;
@@ -243,6 +255,7 @@ hr_status_t mlir_form_parse_sdy_manual(mlir_form_state_t *state) {
   return st;
 }
 
+/* Like a manual computation, with a name, and shardings that may be absent. */
 static hr_status_t parse_sdy_named_with(mlir_form_state_t *state, signature_t *signature) {
   mlir_parser_t *parser = state->parser;
   mlir_region_t *region;

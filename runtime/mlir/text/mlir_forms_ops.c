@@ -1,9 +1,13 @@
-/* Pretty forms of single ops: constants, slices, comparisons, products, convolutions, calls. */
+/* Pretty forms of single ops: constants, slices, comparisons, products, convolutions, calls. Each
+ * function reads the text after the op's name, as the comment above it shows, and ends with one of
+ * the mlir_form_finish functions. Lists that have at most a rank's entries are on the stack.
+ * Source: StableHLO's assembly formats (AssemblyFormat.cpp, StablehloOps.td). */
 #include "mlir/text/mlir_form_parser.h"
 
 #include <string.h>
 
-/* {attrs} dense<...> : T, or () {value = ...} : () -> T */
+/* {attrs} dense<...> : T, or () <{value = ...}> : () -> T, where the result's type may differ from
+ * the value's (quantised constants). */
 hr_status_t mlir_form_parse_constant(mlir_form_state_t *state) {
   const mlir_attr_t *value;
   if (mlir_at(state->parser, '(')) {
@@ -22,7 +26,7 @@ hr_status_t mlir_form_parse_constant(mlir_form_state_t *state) {
   return mlir_form_finish(state, 1, &value->type);
 }
 
-/* %x [0:4:2, 1:3] */
+/* %x [0:4:2, 1:3]: start, limit and stride of each dimension; a stride of 1 is left out. */
 hr_status_t mlir_form_parse_slice(mlir_form_state_t *state) {
   int64_t starts[HR_MAX_RANK], limits[HR_MAX_RANK], strides[HR_MAX_RANK];
   int rank = 0;
@@ -65,7 +69,8 @@ hr_status_t mlir_form_parse_compare(mlir_form_state_t *state) {
   return mlir_form_finish_function(state);
 }
 
-/* %p, %a, %b : predicate, T    or a function type */
+/* %p, %a, %b : predicate, T; or a function type, where the types of %a, %b and the result
+ * differ. */
 hr_status_t mlir_form_parse_select(mlir_form_state_t *state) {
   HR_TRY(mlir_parse_uses(state->parser, &state->uses));
   HR_TRY(mlir_form_take_dict(state));
@@ -84,7 +89,7 @@ hr_status_t mlir_form_parse_select(mlir_form_state_t *state) {
   return mlir_form_check_operands(state, 3, types);
 }
 
-/* %x, format = e5m10 */
+/* %x, format = e5m10: bits of exponent and mantissa in one word. */
 hr_status_t mlir_form_parse_reduce_precision(mlir_form_state_t *state) {
   hr_str_t format;
   int exponent = 0;
@@ -104,7 +109,7 @@ hr_status_t mlir_form_parse_reduce_precision(mlir_form_state_t *state) {
   return mlir_form_finish_same(state);
 }
 
-/* %t[0] */
+/* %t[0]: the index of an element. */
 hr_status_t mlir_form_parse_get_tuple_element(mlir_form_state_t *state) {
   HR_TRY(mlir_form_take_one_use(state));
   HR_TRY(mlir_take(state->parser, '['));
@@ -114,7 +119,8 @@ hr_status_t mlir_form_parse_get_tuple_element(mlir_form_state_t *state) {
   return mlir_form_finish_function(state);
 }
 
-/* [HIGH, DEFAULT] as an array of #stablehlo<precision ...> */
+/* [HIGH, DEFAULT] as an array of #stablehlo<precision ...>; an op has one for each of two
+ * operands. */
 static hr_status_t take_precision(mlir_form_state_t *state) {
   const mlir_attr_t *items[8], *array;
   int count = 0;
@@ -132,7 +138,7 @@ static hr_status_t take_precision(mlir_form_state_t *state) {
   return mlir_form_add_attr(state, "precision_config", array);
 }
 
-/* <lhs_precision_type = tf32, ...> */
+/* <lhs_precision_type = tf32, ...>: the fields of #stablehlo.dot_algorithm, in any order. */
 static hr_status_t take_algorithm(mlir_form_state_t *state) {
   mlir_named_attr_t fields[8];
   const mlir_attr_t *algorithm;
@@ -152,7 +158,7 @@ static hr_status_t take_algorithm(mlir_form_state_t *state) {
   return mlir_form_add_attr(state, "algorithm", algorithm);
 }
 
-/* "= [..] x [..]" into two fields */
+/* "= [..] x [..]" into two fields, left and right operand. */
 static hr_status_t take_dims_pair(mlir_form_state_t *state, mlir_named_attr_t *left,
                                   mlir_named_attr_t *right) {
   HR_TRY(mlir_take(state->parser, '='));
@@ -162,7 +168,8 @@ static hr_status_t take_dims_pair(mlir_form_state_t *state, mlir_named_attr_t *l
 }
 
 /* %a, %b, batching_dims = [..] x [..], contracting_dims = [..] x [..], precision = [..], algorithm
- * = <..> */
+ * = <..>. The parts may stand in any order; dimensions that are not given are empty.
+ * stablehlo.dot, which has no dimension numbers, shares the form. */
 hr_status_t mlir_form_parse_dot_general(mlir_form_state_t *state) {
   mlir_named_attr_t dims[4] = {{HR_STR("lhs_batching_dimensions"), NULL},
                                {HR_STR("rhs_batching_dimensions"), NULL},
@@ -197,7 +204,7 @@ hr_status_t mlir_form_parse_dot_general(mlir_form_state_t *state) {
   return mlir_form_finish_function(state);
 }
 
-/* [[0, 1], [2, 3]] as a dense tensor<Nx2xi64> */
+/* [[0, 1], [2, 3]] as a dense tensor<Nx2xi64>: padding before and after each dimension. */
 static hr_status_t take_pairs(mlir_form_state_t *state, const mlir_attr_t **out_attr) {
   const mlir_type_t *i64, *type;
   mlir_attr_t *attr;
@@ -251,7 +258,8 @@ static hr_status_t take_bools(mlir_form_state_t *state, const mlir_attr_t **out_
   return mlir_make_integer_type(state->parser->arena, 1, MLIR_SIGNLESS, &attr->type);
 }
 
-/* One part of a convolution's window: stride, pad, lhs_dilate, rhs_dilate or reverse. */
+/* One part of a convolution's window, and the attribute that it is: stride, pad, lhs_dilate,
+ * rhs_dilate or reverse. */
 static hr_status_t take_window_part(mlir_form_state_t *state) {
   hr_str_t word;
   const mlir_attr_t *attr;
@@ -314,13 +322,15 @@ hr_status_t mlir_form_parse_custom_call(mlir_form_state_t *state) {
   return mlir_form_finish_function(state);
 }
 
+/* The op owns the region once mlir_set_regions has listed it. */
 hr_status_t mlir_form_new_region(mlir_form_state_t *state, bool isolated, int arg_count,
                                  const mlir_arg_t *args, mlir_region_t **out_region) {
   HR_TRY(HR_NEW(state->parser->arena, out_region));
   return mlir_parse_region(state->parser, *out_region, isolated, arg_count, args);
 }
 
-/* "name" %a, %b ({...}, {...}) {attrs} : types */
+/* "name" %a, %b ({...}, {...}) {attrs} : types. The decomposition is a symbol among the
+ * attributes. */
 hr_status_t mlir_form_parse_composite(mlir_form_state_t *state) {
   const mlir_attr_t *name;
   HR_TRY(mlir_parse_attr(state->parser, &name));

@@ -1,7 +1,12 @@
-/* Pretty forms of ops with regions: reduce, while, scan, and the returns that end regions. */
+/* Pretty forms of ops with regions: reduce, while, scan, and the returns that end regions.
+ *   reduce ::= ("(" %x "init:" %i ")"),* ("applies" op)? "across dimensions =" [d,*] dict?
+ *              ":" type (("reducer" "(" %a ":" T, %b ":" T ")"*) region)?
+ *   while  ::= "(" (%name "=" %init),* ")" (":" types)? ("attributes" dict)? "cond" region "do"
+ * region The arguments of the regions are named by the op's own syntax, not by labels of blocks. */
 #include "mlir/text/mlir_form_parser.h"
 
-/* Builds "^bb(%a: T, %b: T): %r = op %a, %b : T; return %r" for "applies op". */
+/* Builds the body that "applies op" stands for: ^bb(%a: T, %b: T): %r = op %a, %b : T; return %r,
+ * where T is a scalar of the operand's element type. Its ops have the place of the reduce. */
 static hr_status_t build_applied_body(mlir_form_state_t *state, hr_str_t op_name,
                                       const mlir_type_t *element) {
   mlir_parser_t *parser = state->parser;
@@ -35,7 +40,7 @@ static hr_status_t build_applied_body(mlir_form_state_t *state, hr_str_t op_name
   return mlir_set_regions(parser, state->op, 1, &region);
 }
 
-/* "(%a: T, %b: T)" with optional locations */
+/* "(%a: T, %b: T)": an accumulator and an input. Their locations are read and dropped. */
 static hr_status_t take_arg_pair(mlir_form_state_t *state, mlir_arg_t pair[2]) {
   HR_TRY(mlir_take(state->parser, '('));
   for (int i = 0; i < 2; i++) {
@@ -81,7 +86,7 @@ static hr_status_t take_reduce_operands(mlir_form_state_t *state, mlir_uses_t *i
   return NULL;
 }
 
-/* With "applies op" the body is built here. */
+/* With "applies op" the body is built here; the element type is that of the first operand. */
 static hr_status_t parse_reduce_with(mlir_form_state_t *state, mlir_uses_t *inits) {
   bool applies;
   hr_str_t applied = {0};
@@ -111,6 +116,7 @@ hr_status_t mlir_form_parse_reduce(mlir_form_state_t *state) {
   return st;
 }
 
+/* Names of a loop's values, which both of its regions use for their arguments. */
 typedef HR_VEC(hr_str_t) names_t;
 
 /* (%name = %init, ...) */
@@ -127,7 +133,7 @@ static hr_status_t take_loop_state(mlir_form_state_t *state, names_t *names) {
   return mlir_take(state->parser, ')');
 }
 
-/* Both regions have the loop state as arguments. */
+/* Both regions have the loop's values as arguments, of the types that are written once. */
 static hr_status_t parse_while_with(mlir_form_state_t *state, names_t *names) {
   mlir_parser_t *parser = state->parser;
   mlir_arg_t *args;
@@ -162,7 +168,7 @@ hr_status_t mlir_form_parse_while(mlir_form_state_t *state) {
   return st;
 }
 
-/* %a, %b : T, T    or nothing */
+/* %a, %b : T, T; or nothing. One type cannot stand for several values here, as it can elsewhere. */
 hr_status_t mlir_form_parse_return(mlir_form_state_t *state) {
   HR_TRY(mlir_parse_uses(state->parser, &state->uses));
   HR_TRY(mlir_form_take_dict(state));
@@ -172,6 +178,7 @@ hr_status_t mlir_form_parse_return(mlir_form_state_t *state) {
                     state->type_count);
 }
 
+/* The numbers of inputs and carries, as MLIR stores groups of operands or results. */
 static hr_status_t add_segments(mlir_form_state_t *state, const char *name, size_t first,
                                 size_t second) {
   const mlir_attr_t *sizes;
@@ -180,7 +187,8 @@ static hr_status_t add_segments(mlir_form_state_t *state, const char *name, size
   return mlir_form_add_attr(state, name, sizes);
 }
 
-/* chlo.scan (%in...) inits (%init...) dimension=0 attributes {attrs} {body} : (T...) -> (R...) */
+/* chlo.scan (%in...) inits (%init...) dimension=0 attributes {attrs} {body} : (T...) -> (R...).
+ * The last results are the carries, as many as there are inits. */
 hr_status_t mlir_form_parse_scan(mlir_form_state_t *state) {
   mlir_parser_t *parser = state->parser;
   mlir_region_t *region;

@@ -3,13 +3,14 @@
 #include "mlir/text/mlir_form_parser.h"
 #include "mlir/text/mlir_parser.h"
 
+/* A string attribute for the text of a sharding or of axes. */
 static hr_status_t add_text(mlir_form_state_t *state, const char *name, hr_str_t text) {
   const mlir_attr_t *attr;
   HR_TRY(mlir_make_string(state->parser->arena, text, &attr));
   return mlir_form_add_attr(state, name, attr);
 }
 
-/* The tokens of a bracketed list, brackets included. */
+/* The text of a bracketed list, brackets included; other brackets in it need not balance. */
 static hr_status_t take_bracketed(mlir_parser_t *parser, char open, char close, hr_str_t *out) {
   if (!mlir_at(parser, open)) return mlir_expected(parser, open == '[' ? "'['" : "'{'");
   const char *start = mlir_peek(parser)->start, *stop = start;
@@ -25,7 +26,7 @@ static hr_status_t take_bracketed(mlir_parser_t *parser, char open, char close, 
   return NULL;
 }
 
-/* name=<...>, if it is there */
+/* name=<...>, if it is there; the text between the angle brackets. */
 static hr_status_t take_sharding(mlir_form_state_t *state, const char *name) {
   bool there;
   hr_str_t text;
@@ -46,7 +47,7 @@ hr_status_t mlir_form_parse_sdy_group(mlir_form_state_t *state) {
   return mlir_form_finish_list(state);
 }
 
-/* sdy.propagation_barrier %x allowed_direction=FORWARD : T */
+/* sdy.propagation_barrier %x allowed_direction=FORWARD : T. The attribute is the word's number. */
 hr_status_t mlir_form_parse_sdy_barrier(mlir_form_state_t *state) {
   static const char *const words[] = {"NONE", "FORWARD", "BACKWARD", "BOTH"};
   bool there = false;
@@ -71,7 +72,7 @@ hr_status_t mlir_form_parse_sdy_edge(mlir_form_state_t *state) {
 }
 
 /* sdy.all_gather [{}, {"d"}] %x out_sharding=<@mesh, [{}, {}]> : T, and its kin with {"m"} or
- * without a list */
+ * without a list. A list after the operand is read and dropped: out_sharding says the result. */
 hr_status_t mlir_form_parse_sdy_collective(mlir_form_state_t *state) {
   mlir_parser_t *parser = state->parser;
   hr_str_t list = {NULL, 0};

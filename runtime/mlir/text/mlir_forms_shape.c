@@ -1,10 +1,12 @@
-/* Pretty forms of the check, shape, arith and tensor dialects. */
+/* Pretty forms of the check, shape, arith and tensor dialects, as StableHLO's own tests and
+ * programs of dynamic sizes use them. Where the text leaves out a result's type, it follows from
+ * the op: a witness, an index, an element. */
 #include "mlir/text/mlir_form_parser.h"
 
 #include <string.h>
 
-/* A number of a check op may have a type after ':', which also starts the types of the op: the
- * next characters decide. */
+/* A number of a check op may have a type after ':', which also starts the types of the op: only "
+ * f64" and " ui64" right after it are the number's, and are read and dropped. */
 static hr_status_t take_plain_number(mlir_form_state_t *state, const char *name) {
   mlir_parser_t *parser = state->parser;
   mlir_attr_t *attr;
@@ -34,8 +36,8 @@ static hr_status_t take_plain_number(mlir_form_state_t *state, const char *name)
   return mlir_form_add_attr(state, name, attr);
 }
 
-/* "%a, %b, name = number, ... {attrs} : T, T, tolerance = ..." of the check dialect; constants
- * stand as attributes. */
+/* "%a, %b, name = number, ... {attrs} : T, T" of the check dialect. A constant among the operands
+ * is the attribute `value`; probe_id is a string. */
 hr_status_t mlir_form_parse_check(mlir_form_state_t *state) {
   mlir_parser_t *parser = state->parser;
   const mlir_attr_t *value;
@@ -74,7 +76,7 @@ hr_status_t mlir_form_parse_const_shape(mlir_form_state_t *state) {
   return mlir_form_finish_result(state);
 }
 
-/* arith.index_cast %a : T to U, tensor.cast */
+/* arith.index_cast %a : T to U, and tensor.cast; the operand's type is not compared. */
 hr_status_t mlir_form_parse_cast(mlir_form_state_t *state) {
   HR_TRY(mlir_form_take_one_use(state));
   HR_TRY(mlir_form_take_dict(state));
@@ -87,7 +89,7 @@ hr_status_t mlir_form_parse_cast(mlir_form_state_t *state) {
 
 /* --- shape and tensor: types of results that the text leaves out --- */
 
-/* Finishes an op with one result of an opaque type, which the text leaves out. */
+/* Finishes an op with one result of a type that the text leaves out; `name` is for opaque ones. */
 static hr_status_t finish_as(mlir_form_state_t *state, mlir_type_kind_t kind, const char *name) {
   mlir_type_t *type;
   HR_TRY(HR_NEW(state->parser->arena, &type));
@@ -97,7 +99,8 @@ static hr_status_t finish_as(mlir_form_state_t *state, mlir_type_kind_t kind, co
   return mlir_form_finish(state, 1, &result);
 }
 
-/* : T, T after operands whose types do not matter here */
+/* {attrs} : T, T after operands. The types are read and not compared; state->type is the last
+ * one. */
 static hr_status_t skip_types(mlir_form_state_t *state) {
   bool more;
   HR_TRY(mlir_form_take_dict(state));
@@ -136,7 +139,8 @@ hr_status_t mlir_form_parse_const_witness(mlir_form_state_t *state) {
   return finish_as(state, MLIR_TYPE_OPAQUE, "shape.witness");
 }
 
-/* shape.assuming %w -> (T, U) { ... shape.assuming_yield %a, %b : T, U } */
+/* shape.assuming %w -> (T, U) { ... shape.assuming_yield %a, %b : T, U }; without "->" no
+ * results. */
 hr_status_t mlir_form_parse_assuming(mlir_form_state_t *state) {
   const mlir_type_t *results[16];
   int count = 0;
@@ -168,7 +172,7 @@ hr_status_t mlir_form_parse_tensor_dim(mlir_form_state_t *state) {
   return finish_as(state, MLIR_TYPE_INDEX, "");
 }
 
-/* tensor.extract %x[%i, %j] : T */
+/* tensor.extract %x[%i, %j] : T; the result is an element of T. */
 hr_status_t mlir_form_parse_tensor_extract(mlir_form_state_t *state) {
   HR_TRY(mlir_form_take_one_use(state));
   HR_TRY(mlir_take(state->parser, '['));

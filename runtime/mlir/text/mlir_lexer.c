@@ -37,6 +37,7 @@ hr_pos_t mlir_lexer_pos(mlir_lexer_t *lexer) {
   return (hr_pos_t){lexer->source, lexer->line, (uint32_t)(at - lexer->line_start) + 1};
 }
 
+/* The place is the token's start, or the current byte where no token has begun. */
 static hr_status_t lex_error(mlir_lexer_t *lexer, const char *message) {
   hr_pos_t pos = mlir_lexer_pos(lexer);
   return hr_error_at(HR_INVALID, &pos, "%s", message);
@@ -63,6 +64,7 @@ static inline bool is_word_char(char c) {
          c == '$' || c == '.';
 }
 
+/* 0 to 15, or -1 for a character that is no hexadecimal digit. */
 static int hex_value(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -92,7 +94,8 @@ static int unescape(const char *at, const char *end, char *out) {
   return 2;
 }
 
-/* Reads a string from after its opening quote. A string without escapes is not copied. */
+/* Reads a string from after its opening quote. One without escapes is not copied: the token points
+ * into the source. A string may not hold a line break. */
 static hr_status_t lex_string(mlir_lexer_t *lexer, hr_str_t *out_text) {
   const char *start = lexer->at;
   const char *at = start;
@@ -129,7 +132,8 @@ static hr_status_t lex_string(mlir_lexer_t *lexer, hr_str_t *out_text) {
   return NULL;
 }
 
-/* Name after a sigil: digits alone, or letters, digits and $ . _ - */
+/* A name after its sigil: digits alone ("%0"), or letters, digits and $ . _ - ("%arg0", "#loc-1").
+ * A name that starts with a digit ends at the first other character, so that "%0x" is %0 and x. */
 static hr_status_t lex_suffix(mlir_lexer_t *lexer, mlir_token_kind_t kind) {
   const char *start = ++lexer->at;
   while (lexer->at < lexer->end && (is_word_char(*lexer->at) || *lexer->at == '-')) {
@@ -144,6 +148,7 @@ static hr_status_t lex_suffix(mlir_lexer_t *lexer, mlir_token_kind_t kind) {
   return NULL;
 }
 
+/* @name or @"any text". */
 static hr_status_t lex_symbol(mlir_lexer_t *lexer) {
   if (lexer->at + 1 >= lexer->end || lexer->at[1] != '"')
     return lex_suffix(lexer, MLIR_TOKEN_SYMBOL);
@@ -152,11 +157,13 @@ static hr_status_t lex_symbol(mlir_lexer_t *lexer) {
   return lex_string(lexer, &lexer->token.text);
 }
 
+/* Decimal digits only. */
 static void skip_digits(mlir_lexer_t *lexer) {
   while (lexer->at < lexer->end && isdigit((unsigned char)*lexer->at)) lexer->at++;
 }
 
-/* digits, 0xHEX, or digits '.' digits? exponent?: a float needs its point. */
+/* INTEGER ::= digits | "0x" hex+    FLOAT ::= digits "." digits* ([eE] [+-]? digits)? A float
+ * needs its point. "0x" before a non-digit is the integer 0, as in the shape "0x3xf32". */
 static void lex_number(mlir_lexer_t *lexer) {
   const char *start = lexer->at;
   lexer->token.kind = MLIR_TOKEN_INTEGER;
@@ -182,7 +189,7 @@ static void lex_number(mlir_lexer_t *lexer) {
   lexer->token.text = (hr_str_t){start, (size_t)(lexer->at - start)};
 }
 
-/* `text` has at least two characters. */
+/* `text` has two or three characters. */
 static bool starts_with(const mlir_lexer_t *lexer, const char *text) {
   if (lexer->end - lexer->at < 2 || lexer->at[0] != text[0] || lexer->at[1] != text[1])
     return false;
@@ -226,7 +233,7 @@ static hr_status_t lex_punct(mlir_lexer_t *lexer) {
   return NULL;
 }
 
-/* A token starts after blanks; its kind follows from the first character. */
+/* The first character after the blanks decides the kind; words and names are ASCII. */
 hr_status_t mlir_lexer_next(mlir_lexer_t *lexer) {
   skip_blanks(lexer);
   lexer->token = (mlir_token_t){.kind = MLIR_TOKEN_END, .start = lexer->at};

@@ -1,6 +1,10 @@
-/* Locations: the tree keeps their text, as it stands between the parentheses of loc(...). Aliases,
- * which most files write after everything else, are inserted at the end; each is written out once
- * and shared by the ops that name it. */
+/* Locations: the tree keeps their text, as it stands between the parentheses of loc(...).
+ *   %0 = stablehlo.add %a, %b : tensor<f32> loc(#loc2)      an alias, defined at the file's end
+ *   #loc1 = loc("model.py":12:3)
+ *   #loc2 = loc("add"(#loc1))                               aliases refer to aliases
+ * Each alias is written out once, to loc("add"("model.py":12:3)), and shared by the ops that name
+ * it. Chains of call sites double with each level when they are written out: a text beyond
+ * LOCATION_MAX keeps the innermost place, so that the cost stays linear in the file. */
 #include <string.h>
 
 #include "mlir/text/mlir_parser.h"
@@ -10,6 +14,7 @@
 
 static hr_status_t finish_text(mlir_parser_t *parser, hr_str_t *text, int depth);
 
+/* Characters of the name after '#'. */
 static bool is_alias_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
          c == '.' || c == '$' || c == '-';
@@ -17,8 +22,8 @@ static bool is_alias_char(char c) {
 
 /* --- reading --- */
 
-/* "loc" is 0, "loc12" is 12; false for other names. Numbers are no greater than the text is long.
- */
+/* "loc" is 0, "loc12" is 12; false for other names, and for leading zeros. A number beyond the
+ * length of the text is refused, since the table of aliases is indexed by it. */
 static bool alias_number(const mlir_parser_t *parser, hr_str_t name, size_t *out_number) {
   size_t number = 0;
   if (name.size < 3 || memcmp(name.data, "loc", 3)) return false;
@@ -31,12 +36,14 @@ static bool alias_number(const mlir_parser_t *parser, hr_str_t name, size_t *out
   return true;
 }
 
+/* Only names such as "loc" and "loc12", which MLIR's printer makes up, are resolved late. */
 bool mlir_is_location_alias(const mlir_parser_t *parser, hr_str_t name) {
   size_t number;
   return alias_number(parser, name, &number);
 }
 
-/* A location that ops share, of an alias that may be defined later. */
+/* The attribute that all ops share which name this alias; its text is "unknown" until it is
+ * defined. */
 static hr_status_t shared_location(mlir_parser_t *parser, mlir_location_alias_t *alias,
                                    mlir_attr_t **out_location) {
   if (!alias->attr) {
@@ -48,7 +55,7 @@ static hr_status_t shared_location(mlir_parser_t *parser, mlir_location_alias_t 
   return NULL;
 }
 
-/* The alias of a number; NULL if there is none so far. */
+/* The table's entry for a name; NULL if the name has no number or none as high was met. */
 static mlir_location_alias_t *numbered_alias(mlir_parser_t *parser, hr_str_t name) {
   size_t number;
   bool seen = alias_number(parser, name, &number) && number < parser->location_aliases.count;
@@ -62,6 +69,7 @@ hr_status_t mlir_find_alias(mlir_parser_t *parser, hr_str_t name, const mlir_att
   return NULL;
 }
 
+/* Extends the table up to `number`; entries that no file line defines stay empty. */
 static hr_status_t new_alias(mlir_parser_t *parser, size_t number,
                              mlir_location_alias_t **out_alias) {
   while (parser->location_aliases.count <= number)
@@ -107,7 +115,7 @@ hr_status_t mlir_parse_location(mlir_parser_t *parser, const mlir_attr_t **out_a
   return NULL;
 }
 
-/* Ops that named the alias before get its text now. */
+/* Ops that named the alias before its definition get its text now. */
 hr_status_t mlir_define_location(mlir_parser_t *parser, hr_str_t name) {
   size_t number = 0;
   mlir_location_alias_t *alias;
@@ -120,7 +128,7 @@ hr_status_t mlir_define_location(mlir_parser_t *parser, hr_str_t name) {
 
 /* --- aliases --- */
 
-/* Bytes up to the next '#' that is not in a string. */
+/* Bytes before the next '#' that is not in a string. */
 static size_t plain_part(hr_str_t text) {
   bool quoted = false;
   if (!text.size || !memchr(text.data, '#', text.size)) return text.size;
@@ -151,8 +159,9 @@ static hr_status_t alias_text(mlir_parser_t *parser, hr_str_t at, int depth, siz
   return NULL;
 }
 
-/* Replaces the aliases in a text. *out_whole is false if it names anything but locations (metadata
- * of other tools), which drops the location. */
+/* Copies `from` with its aliases replaced. *out_whole is false if one of them is no location
+ * (metadata of other tools), which drops the whole location; *out_first is the first alias's
+ * text. */
 static hr_status_t write_out(mlir_parser_t *parser, hr_str_t from, int depth, hr_strbuf_t *text,
                              hr_str_t *out_first, bool *out_whole) {
   *out_whole = true;
@@ -171,8 +180,8 @@ static hr_status_t write_out(mlir_parser_t *parser, hr_str_t from, int depth, hr
   return hr_strbuf_finish(text);
 }
 
-/* Replaces the aliases. A chain of calls that becomes too long is cut down to the place that was
- * called. */
+/* Replaces the aliases in a location's text. Meanwhile the text is "unknown", which is also what
+ * an alias that leads back to itself finds. */
 static hr_status_t finish_text(mlir_parser_t *parser, hr_str_t *location, int depth) {
   hr_str_t first = {"", 0};
   hr_str_t from = *location;
@@ -192,7 +201,7 @@ static hr_status_t finish_text(mlir_parser_t *parser, hr_str_t *location, int de
   return st;
 }
 
-/* An op that names nothing but an alias shares the alias's location. */
+/* An op that names nothing but an alias shares the alias's location instead of a copy. */
 static hr_status_t finish_op(mlir_parser_t *parser, mlir_op_t *op) {
   if (!op->location || op->location->kind != MLIR_ATTR_LOCATION || !op->location->text.size)
     return NULL;
@@ -204,6 +213,7 @@ static hr_status_t finish_op(mlir_parser_t *parser, mlir_op_t *op) {
   return finish_text(parser, &((mlir_attr_t *)op->location)->text, 0);
 }
 
+/* Called once, when all aliases of the file are known. */
 hr_status_t mlir_finish_locations(mlir_parser_t *parser) {
   const mlir_module_t *module = parser->module;
   for (size_t b = 0; b < module->all_blocks.count; b++)

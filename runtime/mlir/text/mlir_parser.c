@@ -1,235 +1,26 @@
-/* Parser of MLIR text: modules, operations, regions, blocks and value names. Types, attributes and
- * pretty forms have files of their own. Recursive descent with one token of lookahead; nesting is
- * bounded by MLIR_MAX_DEPTH.
- * Names are resolved in scopes, one per region; a scope sees those around it unless its op is
- * isolated. A use before its definition leaves a pending slot, filled in when the region ends,
- * which block order and graph regions need. */
+/* Parser of MLIR text: modules, operations, regions and blocks. Tokens are taken in mlir_take.c,
+ * value names resolved in mlir_scope.c; types, attributes and pretty forms have files of their own.
+ * Recursive descent with one token of lookahead; nesting is bounded by MLIR_MAX_DEPTH.
+ *
+ *   file    ::= (alias | resources | op)*
+ *   op      ::= results? ("name" generic | name pretty) location?
+ *   region  ::= "{" op* (label op*)* "}"
+ *   label   ::= ^name ("(" (%name ":" type location?)* ")")? ":"
+ *
+ * Source: MLIR language reference, "Operations", "Blocks", "Regions". Every byte is read once,
+ * dense literals twice (mlir_dense.c). */
 #include "mlir/mlir_mhlo.h"
 #include "mlir/text/mlir_parser.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "mlir/mlir_ops.h"
 #include "mlir/text/mlir_print.h"
+#include "mlir/text/mlir_scope.h"
 
-/* --- tokens --- */
-
-/* The current token in quotes, cut to 40 bytes. */
-static const char *describe_token(const mlir_parser_t *parser, char into[64]) {
-  const mlir_token_t *token = mlir_peek(parser);
-  const mlir_lexer_t *lexer = &parser->lexer;
-  if (token->kind == MLIR_TOKEN_END) return "the end of the file";
-  size_t size = (size_t)(lexer->at - token->start);
-  snprintf(into, 64, "'%.*s%s'", (int)(size < 40 ? size : 40), token->start,
-           size < 40 ? "" : "...");
-  return into;
-}
-
-hr_status_t mlir_expected(mlir_parser_t *parser, const char *wanted) {
-  char found[64];
-  hr_pos_t pos = mlir_lexer_pos(&parser->lexer);
-  return hr_error_at(HR_INVALID, &pos, "found %s, want %s", describe_token(parser, found), wanted);
-}
-
-hr_status_t mlir_take(mlir_parser_t *parser, char punct) {
-  if (mlir_at(parser, punct)) return mlir_lexer_next(&parser->lexer);
-  char wanted[4] = {'\'', punct, '\'', 0};
-  return mlir_expected(parser, wanted);
-}
-
-hr_status_t mlir_take_word(mlir_parser_t *parser, const char *word) {
-  return mlir_at_word(parser, word) ? mlir_lexer_next(&parser->lexer) : mlir_expected(parser, word);
-}
-
-hr_status_t mlir_take_kind(mlir_parser_t *parser, mlir_token_kind_t kind, const char *wanted,
-                           hr_str_t *out_text) {
-  if (mlir_peek(parser)->kind != kind) return mlir_expected(parser, wanted);
-  if (out_text) *out_text = mlir_peek(parser)->text;
-  return mlir_lexer_next(&parser->lexer);
-}
-
-hr_status_t mlir_take_if(mlir_parser_t *parser, char punct, bool *out_taken) {
-  *out_taken = mlir_at(parser, punct);
-  return *out_taken ? mlir_lexer_next(&parser->lexer) : NULL;
-}
-
-hr_status_t mlir_take_word_if(mlir_parser_t *parser, const char *word, bool *out_taken) {
-  *out_taken = mlir_at_word(parser, word);
-  return *out_taken ? mlir_lexer_next(&parser->lexer) : NULL;
-}
-
-hr_status_t mlir_enter(mlir_parser_t *parser) {
-  return ++parser->depth > MLIR_MAX_DEPTH
-             ? mlir_expected(parser, "less nesting (at most 1000 levels)")
-             : NULL;
-}
-
-void mlir_leave(mlir_parser_t *parser) { parser->depth--; }
-
-/* Decimal and hexadecimal, within 64 bits. */
-hr_status_t mlir_take_integer(mlir_parser_t *parser, int64_t *out_value) {
-  bool negative;
-  char digits[32];
-  HR_TRY(mlir_take_if(parser, '-', &negative));
-  const mlir_token_t *token = mlir_peek(parser);
-  if (token->kind != MLIR_TOKEN_INTEGER || token->text.size >= sizeof digits)
-    return mlir_expected(parser, "an integer");
-  memcpy(digits, token->text.data, token->text.size);
-  digits[token->text.size] = 0;
-  errno = 0;
-  uint64_t magnitude = strtoull(digits, NULL, 0);
-  if (errno || (negative && magnitude > UINT64_C(1) << 63))
-    return mlir_expected(parser, "an integer of 64 bits");
-  *out_value = (int64_t)(negative ? 0 - magnitude : magnitude);
-  return mlir_lexer_next(&parser->lexer);
-}
-
-/* Counts angle brackets; other tokens pass. */
-hr_status_t mlir_take_balanced(mlir_parser_t *parser, hr_str_t *out_text) {
-  if (!mlir_at(parser, '<')) return mlir_expected(parser, "'<'");
-  const char *start = mlir_peek(parser)->start + 1;
-  const char *stop = start;
-  int depth = 0;
-  do {
-    if (mlir_peek(parser)->kind == MLIR_TOKEN_END) return mlir_expected(parser, "'>'");
-    depth += mlir_at(parser, '<') - mlir_at(parser, '>');
-    stop = mlir_peek(parser)->start;
-    HR_TRY(mlir_lexer_next(&parser->lexer));
-  } while (depth);
-  *out_text = (hr_str_t){start, (size_t)(stop - start)};
-  return NULL;
-}
-
-/* --- value names --- */
-
-/* A value name and its values. Uses before the definition wait in a list of slots. */
-typedef struct mlir_name {
-  hr_str_t name;
-  mlir_value_t *values; /* NULL: not defined yet */
-  int count;
-} mlir_name_t;
-
-typedef struct pending_use {
-  mlir_name_t *name;
-  int number;
-  mlir_value_t **slot;
-  hr_pos_t pos;
-} pending_use_t;
-
-struct mlir_scope {
-  mlir_scope_t *outer; /* visible from here; NULL at isolated regions */
-  hr_map_t names;
-  HR_VEC(pending_use_t) pending;
-};
-
-static mlir_name_t *find_name(const mlir_scope_t *scope, hr_str_t name) {
-  for (; scope; scope = scope->outer) {
-    mlir_name_t *found = hr_map_get(&scope->names, name);
-    if (found) return found;
-  }
-  return NULL;
-}
-
-static hr_status_t declare_name(mlir_parser_t *parser, hr_str_t name, mlir_name_t **out_name) {
-  HR_TRY(HR_NEW(parser->arena, out_name));
-  (*out_name)->name = name;
-  return hr_map_put(&parser->scope->names, name, *out_name, NULL);
-}
-
-/* Defines a name for `count` values; a name can be defined once in a region. */
-static hr_status_t mlir_define_values(mlir_parser_t *parser, hr_str_t name, mlir_value_t *values,
-                                      int count) {
-  mlir_name_t *known = hr_map_get(&parser->scope->names, name);
-  if (known && known->values) {
-    hr_pos_t pos = mlir_lexer_pos(&parser->lexer);
-    return hr_error_at(HR_INVALID, &pos, "%%%.*s is defined twice", HR_STR_ARGS(name));
-  }
-  if (!known) HR_TRY(declare_name(parser, name, &known));
-  known->values = values;
-  known->count = count;
-  for (int i = 0; i < count; i++) values[i].name = name;
-  return NULL;
-}
-
-/* Fills a slot whose name has been defined. */
-static hr_status_t fill_use(const pending_use_t *use) {
-  if (!use->name->values)
-    return hr_error_at(HR_INVALID, &use->pos, "%%%.*s is not defined",
-                       HR_STR_ARGS(use->name->name));
-  if (use->number >= use->name->count)
-    return hr_error_at(HR_INVALID, &use->pos, "%%%.*s#%d: it has %d results",
-                       HR_STR_ARGS(use->name->name), use->number, use->name->count);
-  *use->slot = &use->name->values[use->number];
-  return NULL;
-}
-
-/* Sets the slots of uses: now, or at the end of the region for values that are defined later. */
-static hr_status_t mlir_resolve_uses(mlir_parser_t *parser, const mlir_use_t *uses, int count,
-                                     mlir_value_t **slots) {
-  for (int i = 0; i < count; i++) {
-    mlir_name_t *name = find_name(parser->scope, uses[i].name);
-    if (!name) HR_TRY(declare_name(parser, uses[i].name, &name));
-    pending_use_t use = {name, uses[i].number, &slots[i], uses[i].pos};
-    if (name->values)
-      HR_TRY(fill_use(&use));
-    else
-      HR_VEC_PUSH(&parser->scope->pending, use);
-  }
-  return NULL;
-}
-
-hr_status_t mlir_parse_use(mlir_parser_t *parser, mlir_use_t *out_use) {
-  bool numbered;
-  int64_t number = 0;
-  *out_use = (mlir_use_t){.pos = mlir_lexer_pos(&parser->lexer)};
-  HR_TRY(mlir_take_kind(parser, MLIR_TOKEN_VALUE, "a value such as %0", &out_use->name));
-  HR_TRY(mlir_take_if(parser, '#', &numbered));
-  if (numbered) HR_TRY(mlir_take_integer(parser, &number));
-  if (number < 0 || number > INT32_MAX) return mlir_expected(parser, "the number of a result");
-  out_use->number = (int)number;
-  return NULL;
-}
-
-hr_status_t mlir_parse_uses(mlir_parser_t *parser, mlir_uses_t *uses) {
-  for (bool more = mlir_peek(parser)->kind == MLIR_TOKEN_VALUE; more;) {
-    mlir_use_t use;
-    HR_TRY(mlir_parse_use(parser, &use));
-    HR_VEC_PUSH(uses, use);
-    bool comma = mlir_at(parser, ',');
-    if (!comma) break;
-    /* In "%a, %b, dim = 0" the last comma belongs to what follows. */
-    const char *at = parser->lexer.at;
-    while (at < parser->lexer.end && (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r'))
-      at++;
-    more = at < parser->lexer.end && *at == '%';
-    if (more) HR_TRY(mlir_lexer_next(&parser->lexer));
-  }
-  return NULL;
-}
+#define MAX_RESULTS 1000000 /* results that one name may stand for: "%a:1000000" */
 
 /* --- regions --- */
-
-/* A scope ends when its region does: names that nobody defined move out, where the enclosing region
- * may still define them, or are errors at an isolated region. */
-static hr_status_t close_scope(mlir_parser_t *parser, mlir_scope_t *scope) {
-  hr_status_t st = NULL;
-  for (size_t i = 0; i < scope->pending.count && !st; i++) {
-    pending_use_t use = scope->pending.data[i];
-    if (use.name->values || !scope->outer) {
-      st = fill_use(&use);
-      continue;
-    }
-    mlir_name_t *outside = find_name(scope->outer, use.name->name);
-    parser->scope = scope->outer;
-    if (!outside) st = declare_name(parser, use.name->name, &outside);
-    use.name = outside;
-    if (!st) st = HR_VEC_RESERVE(&scope->outer->pending, scope->outer->pending.count + 1);
-    if (!st) scope->outer->pending.data[scope->outer->pending.count++] = use;
-  }
-  return st;
-}
 
 /* (%a: T loc(..), ...) */
 static hr_status_t parse_block_args(mlir_parser_t *parser, mlir_block_t *block) {
@@ -253,17 +44,19 @@ done:
   return st;
 }
 
+/* Arguments without names are made by forms such as "applies op"; nothing can name them. */
 hr_status_t mlir_add_block_args(mlir_parser_t *parser, mlir_block_t *block, int count,
                                 const mlir_arg_t *args) {
   HR_TRY(HR_NEW_ARRAY(parser->arena, count, &block->args));
   block->arg_count = count;
   for (int i = 0; i < count; i++) {
     block->args[i] = (mlir_value_t){.type = args[i].type, .block = block, .index = i};
-    if (args[i].name.size) HR_TRY(mlir_define_values(parser, args[i].name, &block->args[i], 1));
+    if (args[i].name.size) HR_TRY(mlir_scope_define(parser, args[i].name, &block->args[i], 1));
   }
   return NULL;
 }
 
+/* Ops up to the end of the region or the next label. */
 static hr_status_t parse_block_ops(mlir_parser_t *parser, mlir_block_t *block) {
   while (!mlir_at(parser, '}') && mlir_peek(parser)->kind != MLIR_TOKEN_BLOCK) {
     mlir_op_t *op;
@@ -291,7 +84,9 @@ static hr_status_t parse_labelled_blocks(mlir_parser_t *parser, mlir_region_t *r
   return NULL;
 }
 
-/* An entry block, with or without a label, and labelled blocks. */
+/* An entry block, with or without a label, and labelled blocks. Arguments that the op's own syntax
+ * gives (functions, loops) belong to the entry block, which then has no label: the first label
+ * starts another block. */
 static hr_status_t parse_region_body(mlir_parser_t *parser, mlir_region_t *region, int arg_count,
                                      const mlir_arg_t *args) {
   HR_TRY(mlir_take(parser, '{'));
@@ -305,7 +100,8 @@ static hr_status_t parse_region_body(mlir_parser_t *parser, mlir_region_t *regio
   return mlir_take(parser, '}');
 }
 
-/* The scope lives on the stack while its region is parsed. */
+/* The scope lives on the stack while its region is parsed; names of an isolated region do not see
+ * those around it. */
 hr_status_t mlir_parse_region(mlir_parser_t *parser, mlir_region_t *region, bool isolated,
                               int arg_count, const mlir_arg_t *args) {
   mlir_scope_t scope = {.outer = isolated ? NULL : parser->scope};
@@ -313,7 +109,7 @@ hr_status_t mlir_parse_region(mlir_parser_t *parser, mlir_region_t *region, bool
   HR_TRY(mlir_enter(parser));
   parser->scope = &scope;
   hr_status_t st = parse_region_body(parser, region, arg_count, args);
-  if (!st) st = close_scope(parser, &scope);
+  if (!st) st = mlir_scope_close(parser, &scope);
   parser->scope = before;
   hr_map_deinit(&scope.names);
   HR_VEC_FREE(&scope.pending);
@@ -340,7 +136,7 @@ static hr_status_t parse_result_names(mlir_parser_t *parser, result_names_t *nam
     HR_TRY(mlir_take_kind(parser, MLIR_TOKEN_VALUE, "a result", &name.name));
     HR_TRY(mlir_take_if(parser, ':', &counted));
     if (counted) HR_TRY(mlir_take_integer(parser, &count));
-    if (count < 1 || count > 1000000) return mlir_expected(parser, "1 to 1000000 results");
+    if (count < 1 || count > MAX_RESULTS) return mlir_expected(parser, "1 to 1000000 results");
     name.count = (int)count;
     HR_VEC_PUSH(names, name);
     HR_TRY(mlir_take_if(parser, ',', &more));
@@ -355,7 +151,7 @@ static hr_status_t name_results(mlir_parser_t *parser, const result_names_t *nam
     result_name_t name = names->data[i];
     if (named + name.count > op->result_count)
       return mlir_error(parser->module, op, "it has %d results, more are named", op->result_count);
-    HR_TRY(mlir_define_values(parser, name.name, op->results + named, name.count));
+    HR_TRY(mlir_scope_define(parser, name.name, op->results + named, name.count));
     named += name.count;
   }
   if (names->count && named != op->result_count)
@@ -374,10 +170,12 @@ hr_status_t mlir_set_results(mlir_parser_t *parser, mlir_op_t *op, int count,
   return NULL;
 }
 
+/* Operands may stay NULL until their names are defined; nobody reads them before the region
+ * ends. */
 hr_status_t mlir_set_operands(mlir_parser_t *parser, mlir_op_t *op, const mlir_uses_t *uses) {
   op->operand_count = (int)uses->count;
   HR_TRY(HR_NEW_ARRAY(parser->arena, op->operand_count, &op->operands));
-  return mlir_resolve_uses(parser, uses->data, op->operand_count, op->operands);
+  return mlir_scope_resolve(parser, uses->data, op->operand_count, op->operands);
 }
 
 /* Names the operand's type and the written one. */
@@ -395,6 +193,7 @@ static hr_status_t operand_type_error(mlir_parser_t *parser, const mlir_op_t *op
   return st;
 }
 
+/* An operand that is not defined yet cannot be checked here; the importer infers types anyway. */
 hr_status_t mlir_check_operand_type(mlir_parser_t *parser, const mlir_op_t *op, int k,
                                     const mlir_type_t *written) {
   bool fits = !op->operands[k] || mlir_type_equal(op->operands[k]->type, written);
@@ -408,6 +207,8 @@ hr_status_t mlir_check_operand_types(mlir_parser_t *parser, const mlir_op_t *op,
   return NULL;
 }
 
+/* Before properties existed, inherent attributes stood in the dictionary: names without a dot are
+ * the op's own wherever they are written. */
 hr_status_t mlir_set_attrs(mlir_parser_t *parser, mlir_op_t *op, const mlir_attr_t *properties,
                            const mlir_attr_t *dict) {
   int total = (properties ? properties->count : 0);
@@ -453,6 +254,7 @@ done:
   return st;
 }
 
+/* Copies the list, which callers keep on their stacks. */
 hr_status_t mlir_set_regions(mlir_parser_t *parser, mlir_op_t *op, int count,
                              mlir_region_t *const *regions) {
   void *copy;
@@ -497,7 +299,7 @@ done:
   return st;
 }
 
-/* A bare word: in functions "return" and "call" are func's, at the top "module" is builtin's. */
+/* Op names that MLIR prints without their dialect: return and call of func, module of builtin. */
 static hr_str_t full_name(hr_str_t word) {
   if (hr_str_is(word, "return") || hr_str_is(word, "call"))
     return hr_str_is(word, "call") ? HR_STR("func.call") : HR_STR("func.return");
@@ -599,7 +401,7 @@ hr_status_t mlir_parse_module(mlir_module_t *module) {
   mlir_parser_t parser = {.module = module, .arena = &module->arena, .scope = &scope};
   mlir_lexer_init(&parser.lexer, &module->source, &module->arena);
   hr_status_t st = parse_file(&parser);
-  if (!st) st = close_scope(&parser, &scope);
+  if (!st) st = mlir_scope_close(&parser, &scope);
   hr_map_deinit(&scope.names);
   HR_VEC_FREE(&scope.pending);
   hr_map_deinit(&parser.forms);

@@ -9,13 +9,15 @@
 
 #define MLIR_MAX_DEPTH 1000 /* nesting of regions, attributes and types */
 
-typedef struct mlir_scope mlir_scope_t; /* value names of a region, see mlir_parser.c */
+typedef struct mlir_scope mlir_scope_t; /* value names of a region, see mlir_scope.h */
 
+/* A location with a name; ops that name it before its definition share `attr` already. */
 typedef struct mlir_location_alias {
   hr_str_t text;     /* empty: not defined yet */
   mlir_attr_t *attr; /* for ops that name it; NULL: none so far */
 } mlir_location_alias_t;
 
+/* State of parsing one text, of a module or of an entry of bytecode. */
 typedef struct mlir_parser {
   mlir_module_t *module;
   hr_arena_t *arena; /* arena of the module */
@@ -29,7 +31,7 @@ typedef struct mlir_parser {
   hr_map_t forms; /* pretty forms by op name, see mlir_forms.c */
 } mlir_parser_t;
 
-/* --- tokens --- */
+/* --- tokens (mlir_take.c) --- */
 static inline const mlir_token_t *mlir_peek(const mlir_parser_t *parser) {
   return &parser->lexer.token;
 }
@@ -41,6 +43,8 @@ static inline bool mlir_at_word(const mlir_parser_t *parser, const char *word) {
 }
 /* Fails with the current token as what was found. */
 hr_status_t mlir_expected(mlir_parser_t *parser, const char *wanted);
+/* Each takes the current token if it is the wanted one; else INVALID with both. Those with `_if`
+ * tell whether they did. */
 hr_status_t mlir_take(mlir_parser_t *parser, char punct);
 hr_status_t mlir_take_word(mlir_parser_t *parser, const char *word);
 hr_status_t mlir_take_kind(mlir_parser_t *parser, mlir_token_kind_t kind, const char *wanted,

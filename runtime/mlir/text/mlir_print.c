@@ -1,5 +1,6 @@
-/* Attributes as MLIR text that reads back the same. Long lists of elements print as a hexadecimal
- * blob, as MLIR's own printer does; structures leave out fields with default values. */
+/* Attributes as MLIR text that reads back the same. Dense attributes of more than LIST_LIMIT
+ * elements print as a hexadecimal blob, as MLIR's own printer does; structures leave out fields
+ * with default values; numbers in arrays leave out the types i64 and f64. */
 #include "mlir/text/mlir_print.h"
 
 #include <math.h>
@@ -16,13 +17,14 @@ static const mlir_type_t *scalar_of(const mlir_type_t *element) {
   return element->kind == MLIR_TYPE_QUANT ? element->quant->storage : element;
 }
 
+/* `bytes` is at most 8; the machine is little-endian. */
 static uint64_t load_bits(const char *at, size_t bytes) {
   uint64_t bits = 0;
   memcpy(&bits, at, bytes);
   return bits;
 }
 
-/* A scalar of a blob, sign-extended unless its type is unsigned. */
+/* An element in memory: floats by their bits, integers extended by their sign unless unsigned. */
 static void print_scalar(hr_strbuf_t *text, const mlir_type_t *scalar, const char *at) {
   size_t bytes = mlir_element_bytes(scalar);
   uint64_t bits = load_bits(at, bytes);
@@ -51,7 +53,7 @@ static void print_element(hr_strbuf_t *text, const mlir_type_t *element, const c
   hr_strbuf_add_char(text, ')');
 }
 
-/* Nested brackets of a tensor; *at moves on by element. */
+/* Brackets as deep as the rank; *at moves on by one element each. */
 static void print_nested(hr_strbuf_t *text, const mlir_attr_t *attr, int level, const char **at) {
   const mlir_type_t *type = attr->type;
   if (level == type->rank) {
@@ -67,7 +69,7 @@ static void print_nested(hr_strbuf_t *text, const mlir_attr_t *attr, int level, 
   hr_strbuf_add_char(text, ']');
 }
 
-/* Narrow elements with their unused bits cleared, as blobs have them. */
+/* Elements as they lie in memory, narrow ones with their unused bits cleared. */
 static void print_blob(hr_strbuf_t *text, const mlir_attr_t *attr) {
   const mlir_type_t *scalar = scalar_of(attr->type->element);
   const unsigned char *bytes = attr->data;
@@ -84,7 +86,7 @@ static void print_blob(hr_strbuf_t *text, const mlir_attr_t *attr) {
   hr_strbuf_add_char(text, '"');
 }
 
-/* A splat prints one element; a resource its key. */
+/* A splat prints one element, an attribute without data the key of its resource. */
 static void print_dense(hr_strbuf_t *text, const mlir_attr_t *attr) {
   if (!attr->data) {
     hr_strbuf_add_str(text, "dense_resource<");
@@ -123,6 +125,7 @@ void mlir_print_entry(hr_strbuf_t *text, const mlir_named_attr_t *entry) {
   mlir_print_attr(text, entry->value);
 }
 
+/* {name = value, ...} of a dictionary. */
 static void print_fields(hr_strbuf_t *text, const mlir_attr_t *attr) {
   hr_strbuf_add_char(text, '{');
   for (int i = 0; i < attr->count; i++) {
@@ -188,7 +191,8 @@ static void print_bounds(hr_strbuf_t *text, const mlir_attr_t *attr) {
   }
 }
 
-/* Structures leave out empty lists, and zeros where only some fields are usual. */
+/* Five structures print only what differs from 0 and from an empty list, as their parsers assume
+ * these. */
 static bool is_left_out(const mlir_attr_t *attr, const mlir_attr_t *value) {
   static const char *const sparse[] = {"dot", "gather", "scatter", "ragged_dot", "result_accuracy"};
   bool lists = value->kind == MLIR_ATTR_DENSE_ARRAY && !value->element_count;
@@ -200,7 +204,7 @@ static bool is_left_out(const mlir_attr_t *attr, const mlir_attr_t *value) {
   return false;
 }
 
-/* Fields of structures print without types. */
+/* Values inside of structures print without their types, which the structure knows. */
 static void print_field_value(hr_strbuf_t *text, const mlir_attr_t *value) {
   if (value->kind == MLIR_ATTR_DENSE_ARRAY && value->type->width == 64) {
     mlir_print_ints(text, value);
@@ -218,6 +222,7 @@ static void print_field_value(hr_strbuf_t *text, const mlir_attr_t *value) {
 
 static void print_struct_fields(hr_strbuf_t *text, const mlir_attr_t *attr);
 
+/* An array, not empty, of structures that all have this mnemonic. */
 static bool is_list_of(const mlir_attr_t *attr, const char *name) {
   bool is = attr->kind == MLIR_ATTR_ARRAY && attr->count;
   for (int i = 0; is && i < attr->count; i++)
@@ -225,7 +230,8 @@ static bool is_list_of(const mlir_attr_t *attr, const char *name) {
   return is;
 }
 
-/* axes=[<name = "x", size = 2>, ...], device_ids=dense<...> */
+/* axes=[<name = "x", size = 2>, ...], device_ids=dense<...>; '=' without blanks, as MLIR prints
+ * it. */
 static void print_mesh(hr_strbuf_t *text, const mlir_attr_t *attr) {
   for (int i = 0; i < attr->count; i++) {
     const mlir_attr_t *value = attr->fields[i].value;
@@ -243,7 +249,7 @@ static void print_mesh(hr_strbuf_t *text, const mlir_attr_t *attr) {
   }
 }
 
-/* Three structures have a notation of their own. */
+/* Fields as "name = value"; conv, mesh and bounds have notations of their own. */
 static void print_struct_fields(hr_strbuf_t *text, const mlir_attr_t *attr) {
   if (hr_str_is(attr->text, "conv")) {
     mlir_print_conv_dims(text, attr);
@@ -262,13 +268,15 @@ static void print_struct_fields(hr_strbuf_t *text, const mlir_attr_t *attr) {
   }
 }
 
+/* #dialect.mnemonic<fields> */
 static void print_struct(hr_strbuf_t *text, const mlir_attr_t *attr) {
   hr_strbuf_printf(text, "#%.*s.%.*s<", HR_STR_ARGS(attr->dialect), HR_STR_ARGS(attr->text));
   print_struct_fields(text, attr);
   hr_strbuf_add_char(text, '>');
 }
 
-/* "5 : i32" or "5"; an i1 needs no type. */
+/* "5 : i32"; i1 prints as true or false and needs no type, nor does an item with the default
+ * type. */
 static void print_number(hr_strbuf_t *text, const mlir_attr_t *attr, bool typed) {
   if (attr->kind == MLIR_ATTR_FLOAT)
     mlir_print_float(text, attr->type, attr->number, attr->bits);
@@ -280,8 +288,9 @@ static void print_number(hr_strbuf_t *text, const mlir_attr_t *attr, bool typed)
   mlir_print_type(text, attr->type);
 }
 
-/* Is it a number that says its type by default, as the items of an array may: i64 and f64 but for
- * hexadecimal ones? */
+/* Whether a number's type is the one that its text has in an array: i64 for integers, f64 for
+ * floats with a point (NaNs and infinities print as hexadecimal patterns, which would read as
+ * integers). */
 static bool has_default_type(const mlir_attr_t *attr) {
   const mlir_type_t *type = attr->type;
   if (!type) return false;
@@ -291,7 +300,7 @@ static bool has_default_type(const mlir_attr_t *attr) {
   return attr->kind == MLIR_ATTR_FLOAT && hr_str_is(type->name, "f64") && isfinite(attr->number);
 }
 
-/* Numbers of the default types leave them out. */
+/* Items of an array; numbers of the default types leave their types out. */
 static void print_items(hr_strbuf_t *text, const mlir_attr_t *attr) {
   hr_strbuf_add_char(text, '[');
   for (int i = 0; i < attr->count; i++) {
@@ -324,6 +333,14 @@ static void print_enum(hr_strbuf_t *text, const mlir_attr_t *attr) {
                    HR_STR_ARGS(attr->dialect), HR_STR_ARGS(name), HR_STR_ARGS(attr->text));
 }
 
+/* "text", or "text" : type. */
+static void print_string_attr(hr_strbuf_t *text, const mlir_attr_t *attr) {
+  mlir_print_string(text, attr->text);
+  if (!attr->type) return;
+  hr_strbuf_add_str(text, " : ");
+  mlir_print_type(text, attr->type);
+}
+
 /* By kind; opaque attributes print as they were read. */
 void mlir_print_attr(hr_strbuf_t *text, const mlir_attr_t *attr) {
   switch (attr->kind) {
@@ -338,10 +355,7 @@ void mlir_print_attr(hr_strbuf_t *text, const mlir_attr_t *attr) {
       print_number(text, attr, true);
       break;
     case MLIR_ATTR_STRING:
-      mlir_print_string(text, attr->text);
-      if (!attr->type) break;
-      hr_strbuf_add_str(text, " : ");
-      mlir_print_type(text, attr->type);
+      print_string_attr(text, attr);
       break;
     case MLIR_ATTR_ARRAY:
       print_items(text, attr);

@@ -1,8 +1,12 @@
-/* Forms of ops without regions, and which form an op has. */
+/* Forms of ops without regions that no row of mlir_forms.def can express, and which form an op
+ * has. A form has two functions: `fits` tells whether the form can say the op at all (attributes
+ * of the kinds that it writes, enough operands), `print` writes it. What does not fit prints in
+ * the generic form, so that every tree has a text. */
 #include "mlir/text/mlir_print_forms.h"
 
 static bool is_enum(const mlir_attr_t *attr) { return attr && attr->kind == MLIR_ATTR_ENUM; }
 
+/* The word of an enumeration, or any attribute's text. */
 static void print_word(op_printer_t *printer, const mlir_attr_t *attr) {
   hr_strbuf_add(printer->text, attr->text.data, attr->text.size);
 }
@@ -14,7 +18,7 @@ static bool constant_fits(const mlir_op_t *op) {
   return value && value->type && op->result_count == 1;
 }
 
-/* A type other than the value's (quantized constants) is written out. */
+/* A result type other than the value's (quantised constants) needs the form with "() <{...}>". */
 static void print_constant(op_printer_t *printer, const mlir_op_t *op) {
   const mlir_attr_t *value = mlir_op_attr(op, "value");
   mlir_print_op_name(printer, op);
@@ -57,7 +61,7 @@ static bool select_fits(const mlir_op_t *op) {
   return op->operand_count == 3 && op->result_count == 1;
 }
 
-/* Two types if the values have the type of the result, else the function type. */
+/* "predicate, T" if the values have the type of the result, else the function type. */
 static void print_select(op_printer_t *printer, const mlir_op_t *op) {
   const mlir_type_t *type = op->results[0].type;
   bool alike =
@@ -75,7 +79,7 @@ static void print_select(op_printer_t *printer, const mlir_op_t *op) {
   mlir_print_type(printer->text, type);
 }
 
-/* All three lists must have one entry per dimension. */
+/* The three lists must have one entry for each dimension. */
 static bool slice_fits(const mlir_op_t *op) {
   const mlir_attr_t *starts = mlir_op_attr(op, "start_indices");
   const mlir_attr_t *limits = mlir_op_attr(op, "limit_indices");
@@ -139,7 +143,7 @@ static void print_get_tuple_element(op_printer_t *printer, const mlir_op_t *op) 
 
 /* --- products --- */
 
-/* " name = [..] x [..]" */
+/* ", name = [..] x [..]"; a list that is absent prints as an empty one. */
 static void print_pair(op_printer_t *printer, const char *name, const mlir_attr_t *left,
                        const mlir_attr_t *right) {
   static const mlir_attr_t none = {.kind = MLIR_ATTR_DENSE_ARRAY};
@@ -149,7 +153,7 @@ static void print_pair(op_printer_t *printer, const char *name, const mlir_attr_
   mlir_print_ints(printer->text, right ? right : &none);
 }
 
-/* precision = [A, B]; omitted when all are DEFAULT. */
+/* ", precision = [A, B]"; nothing for no precisions. */
 static void print_precision(op_printer_t *printer, const mlir_attr_t *config) {
   if (!config || !config->count) return;
   form_add(printer, ", precision = [");
@@ -160,7 +164,7 @@ static void print_precision(op_printer_t *printer, const mlir_attr_t *config) {
   form_add(printer, "]");
 }
 
-/* The structure without its "#stablehlo.dot_algorithm". */
+/* ", algorithm = <...>": the structure's text without its "#stablehlo.dot_algorithm". */
 static void print_algorithm(op_printer_t *printer, const mlir_attr_t *algorithm) {
   hr_strbuf_t whole;
   if (!algorithm) return;
@@ -190,7 +194,7 @@ static bool dot_general_fits(const mlir_op_t *op) {
          (!algorithm || algorithm->kind == MLIR_ATTR_STRUCT);
 }
 
-/* batching_dims, contracting_dims, precision, algorithm */
+/* stablehlo.dot and stablehlo.dot_general, which alone has dimension numbers. */
 static void print_dot(op_printer_t *printer, const mlir_op_t *op) {
   const mlir_attr_t *numbers = mlir_op_attr(op, "dot_dimension_numbers");
   hr_strbuf_printf(printer->text, "%.*s ", HR_STR_ARGS(op->name));
@@ -211,6 +215,7 @@ static void print_dot(op_printer_t *printer, const mlir_op_t *op) {
   mlir_print_function_type(printer, op);
 }
 
+/* tensor<Nx2xi64>, as padding is. */
 static bool is_pairs(const mlir_attr_t *attr) {
   return attr->kind == MLIR_ATTR_DENSE && attr->data && attr->type->rank == 2 &&
          attr->type->dims[1] == 2 && mlir_element_bytes(attr->type->element) == 8;
@@ -220,6 +225,7 @@ static bool is_flags(const mlir_attr_t *attr) {
   return attr->kind == MLIR_ATTR_DENSE_ARRAY && attr->type->width == 1;
 }
 
+/* Whether a part of the window is absent or of the kind that its notation can say. */
 static bool window_part_fits(const mlir_op_t *op, const char *name) {
   const mlir_attr_t *attr = mlir_op_attr(op, name);
   if (!attr) return true;
@@ -242,7 +248,7 @@ static bool convolution_fits(const mlir_op_t *op) {
   return op->operand_count == 2 && numbers && numbers->kind == MLIR_ATTR_STRUCT;
 }
 
-/* One list of the window; padding as pairs. */
+/* A list of integers, of pairs, or of true and false. Splat pairs repeat their one number. */
 static void print_window_part(op_printer_t *printer, const mlir_attr_t *attr) {
   const int64_t *numbers = attr->data;
   const uint8_t *flags = attr->data;
@@ -264,7 +270,7 @@ static void print_window_part(op_printer_t *printer, const mlir_attr_t *attr) {
   form_add(printer, "]");
 }
 
-/* dim_numbers, window = {..}, then the remaining attributes. */
+/* (%a, %b) dim_numbers = ..., window = {parts that are there}, then the remaining attributes. */
 static void print_convolution(op_printer_t *printer, const mlir_op_t *op) {
   bool any = false;
   form_add(printer, "stablehlo.convolution(");
@@ -374,6 +380,7 @@ static const print_form_t plain_forms[] = {
     {.op = NULL},
 };
 
+/* Linear: tables have some fifteen rows, and most ops are in none. */
 static const print_form_t *find_form(const print_form_t *forms, hr_str_t op) {
   for (; forms->op; forms++)
     if (hr_str_is(op, forms->op)) return forms;

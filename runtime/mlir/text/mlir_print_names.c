@@ -1,8 +1,10 @@
-/* Names of values as MLIR's own printer chooses them. All values of a region are named before those
- * of the regions inside it, which go on counting where it stopped; sister regions count alike. Some
- * ops suggest names ("%cst"); one that is taken gets a number behind it, and these numbers are one
- * series for all names. A name is one number in mlir_value_t.mapped: its base and, if there
- * is one, the number after it. */
+/* Names of values as MLIR's own printer chooses them, so that texts can be compared. All values of
+ * a region are named before those of the regions inside it, which go on counting where it stopped;
+ * sister regions count alike:
+ *   %0 = op ({ %1 = ... }, { %1 = ... })      the regions of one op both start at 1
+ * Some ops suggest names ("%cst"); one that is taken gets a number behind it ("%cst_0"), and these
+ * numbers are one series for all names. A name is one number in mlir_value_t.mapped: its base and,
+ * if there is one, the number after it. Two passes over the tree, no memory of its own. */
 #include "mlir/text/mlir_op_printer.h"
 
 typedef enum base_name {
@@ -30,15 +32,18 @@ static const char *const base_texts[BASE_COUNT] = {
     "cst",     "grad_offset", "grad_operand", "grad_scale", "indices", "input",
     "iterArg", "output",      "output_state", "values"};
 
+/* Counters of one region; nested regions start from a copy. */
 typedef struct name_counts {
   int64_t values, args, conflicts;
   uint32_t taken; /* bases that a value has without a number, as bits */
 } name_counts_t;
 
+/* Encodes base and number (-1: none) in one nonzero pointer; print_name decodes it. */
 static void set_name(mlir_value_t *value, base_name_t base, int64_t number) {
   value->mapped = (void *)(uintptr_t)(1 + (uint64_t)base + BASE_COUNT * (uint64_t)(number + 1));
 }
 
+/* The base alone if it is free, else with the next number of the conflicts. */
 static void suggest_name(name_counts_t *counts, mlir_value_t *value, base_name_t base) {
   bool taken = counts->taken >> base & 1;
   set_name(value, base, taken ? counts->conflicts++ : -1);
@@ -51,6 +56,7 @@ static const mlir_type_t *element_of(const mlir_type_t *type) {
   return type->element ? type->element : type;
 }
 
+/* %c for integers and indices, %cst for all other constants. */
 static base_name_t constant_name(const mlir_op_t *op) {
   const mlir_type_t *element = element_of(op->results[0].type);
   return element->kind == MLIR_TYPE_INTEGER || element->kind == MLIR_TYPE_INDEX ? BASE_C : BASE_CST;
@@ -78,6 +84,7 @@ static base_name_t result_name(const mlir_op_t *op, int index) {
   return BASE_NONE;
 }
 
+/* Segments are i32 in MLIR, i64 in texts that were read here. */
 int64_t mlir_first_segment(const mlir_op_t *op, const char *name) {
   const mlir_attr_t *sizes = mlir_op_attr(op, name);
   if (!sizes || sizes->kind != MLIR_ATTR_DENSE_ARRAY || !sizes->element_count) return 0;
@@ -86,6 +93,7 @@ int64_t mlir_first_segment(const mlir_op_t *op, const char *name) {
                                     : 0;
 }
 
+/* Names that an op gives the arguments of its regions; BASE_NONE: %argN. */
 static base_name_t arg_name(const mlir_op_t *op, int index) {
   if (hr_str_is(op->name, "stablehlo.while")) return BASE_ITER_ARG;
   bool scans = hr_str_is(op->name, "chlo.scan");
@@ -107,7 +115,8 @@ static void name_results(name_counts_t *counts, mlir_op_t *op) {
   }
 }
 
-/* Arguments are %argN within their function. */
+/* Arguments of an entry block are %argN or what the op suggests; those of other blocks count with
+ * the results. */
 static void name_args(name_counts_t *counts, mlir_block_t *block, bool is_entry) {
   const mlir_op_t *parent = block->parent->parent;
   for (int i = 0; i < block->arg_count; i++) {
@@ -120,7 +129,7 @@ static void name_args(name_counts_t *counts, mlir_block_t *block, bool is_entry)
   }
 }
 
-/* Numbers continue in nested regions; isolated ones start again. */
+/* `counts` is a copy: what a region counts does not concern its sisters. */
 static void name_region(const mlir_region_t *region, name_counts_t counts) {
   for (size_t b = 0; b < region->blocks.count; b++) {
     mlir_block_t *block = region->blocks.data[b];

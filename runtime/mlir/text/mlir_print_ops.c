@@ -1,6 +1,9 @@
 /* Operations and modules as text, as MLIR's own printer writes them: the forms of mlir_forms.def
- * where an op has a row there, those of mlir_print_forms.c, and everything else in the generic
- * form, which always reads back. */
+ * where an op has a row there, those of mlir_print_forms.c and mlir_print_regions.c, and
+ * everything else in the generic form, which always reads back:
+ *   %0:2 = "dialect.op"(%a, %b)[^bb1] <{inherent}> ({region}, {region}) {extra} : (A, B) -> (C, D)
+ * Values are named beforehand (mlir_print_names.c). Linear in the text but for successors, whose
+ * blocks are searched in their region. */
 #include <string.h>
 
 #include "mlir/text/mlir_op_printer.h"
@@ -12,11 +15,13 @@ void mlir_print_uses(op_printer_t *printer, int count, mlir_value_t *const *valu
   }
 }
 
+/* Two blanks for each region around the op. */
 void mlir_start_line(op_printer_t *printer) {
   hr_strbuf_add_char(printer->text, '\n');
   for (int i = 0; i < printer->indent; i++) hr_strbuf_add_str(printer->text, "  ");
 }
 
+/* The dialect func is left out inside of functions: "return %0". */
 void mlir_print_op_name(op_printer_t *printer, const mlir_op_t *op) {
   const mlir_op_t *parent = op->parent && op->parent->parent ? op->parent->parent->parent : NULL;
   bool in_function = parent && hr_str_is(parent->name, "func.func") && op->name.size > 5 &&
@@ -27,18 +32,20 @@ void mlir_print_op_name(op_printer_t *printer, const mlir_op_t *op) {
 
 /* --- attributes --- */
 
+/* Whether the form has printed this attribute already. */
 static bool is_shown(const printed_name_t *printed_name, hr_str_t name) {
   for (int i = 0; i < printed_name->count; i++)
     if (hr_str_is(name, printed_name->names[i])) return true;
   return false;
 }
 
+/* Order of bytes, as names of attributes are sorted. */
 static bool comes_first(hr_str_t a, hr_str_t b) {
   int order = memcmp(a.data, b.data, a.size < b.size ? a.size : b.size);
   return order ? order < 0 : a.size < b.size;
 }
 
-/* Defaults that pretty forms leave out. */
+/* Attributes that pretty forms leave out since their parsers assume the value. */
 static bool is_default(const mlir_op_t *op, const mlir_named_attr_t *entry) {
   const mlir_attr_t *value = entry->value;
   if (hr_str_is(entry->name, "result_accuracy")) {
@@ -59,7 +66,7 @@ static bool is_default(const mlir_op_t *op, const mlir_named_attr_t *entry) {
                           hr_str_is(entry->name, "lower") && !value->integer);
 }
 
-/* Inherent and discardable attributes are both sorted, and print as one sorted list. */
+/* Inherent and discardable attributes are both sorted, and merge into one sorted dictionary. */
 void mlir_print_rest(op_printer_t *printer, const mlir_op_t *op, const printed_name_t *printed_name,
                      const char *before) {
   bool any = false;
@@ -103,13 +110,14 @@ void mlir_print_function_type(op_printer_t *printer, const mlir_op_t *op) {
   mlir_print_result_types(printer, op);
 }
 
+/* All operands have the type of the one result. */
 static bool all_alike(const mlir_op_t *op) {
   for (int i = 0; i < op->operand_count; i++)
     if (!mlir_type_equal(op->operands[i]->type, op->results[0].type)) return false;
   return op->result_count == 1;
 }
 
-/* Types as the row of the form wants them. */
+/* Types as the row of the form wants them; SAME and RESULT fall back to a function type. */
 static void print_form_types(op_printer_t *printer, const mlir_op_t *op, mlir_form_types_t types) {
   switch (types) {
     case MLIR_FORM_LIST:
@@ -141,8 +149,10 @@ static bool has_prefix(const char *item, const char *prefix) {
   return strncmp(item, prefix, strlen(prefix)) == 0;
 }
 
+/* "kind:name"; the comma and other single characters are none. */
 static bool is_attr_item(const char *item) { return item[1] && strchr(item, ':'); }
 
+/* "enum:kind:name" has two colons: the name follows the last one. */
 static const char *attr_of_item(const char *item) { return strrchr(item, ':') + 1; }
 
 /* An attribute as its item of the format prints it. */
@@ -168,7 +178,8 @@ static bool item_fits(const char *item, const mlir_attr_t *attr) {
   return true;
 }
 
-/* Can the form say the op? All its attributes must be there, in the kinds that it writes. */
+/* Whether the form can say the op: all attributes that it names are there, in the kinds that it
+ * writes, or in an optional part; it has as many operands as single '%'; and no regions. */
 static bool form_fits(const mlir_form_t *form, const mlir_op_t *op) {
   char item[MLIR_FORM_ITEM];
   bool optional = false, list = false;
@@ -187,7 +198,8 @@ static bool form_fits(const mlir_form_t *form, const mlir_op_t *op) {
          (typed || op->result_count == 1);
 }
 
-/* Is the optional part that starts here to be printed? */
+/* The optional part that starts here prints if its attribute is there; a `lower` of Cholesky that
+ * is false does not count. */
 static bool is_optional_shown(const mlir_op_t *op, const char *format) {
   char item[MLIR_FORM_ITEM];
   while (mlir_form_next_item(&format, item) && !is_attr_item(item)) continue;
@@ -197,7 +209,8 @@ static bool is_optional_shown(const mlir_op_t *op, const char *format) {
   return attr && !is_false;
 }
 
-/* The items of a format; an optional part prints if its attribute is there. */
+/* The items of a format, with a blank before each but after '(' and before commas and
+ * parentheses. */
 static void print_items(op_printer_t *printer, const mlir_form_t *form, const mlir_op_t *op) {
   char item[MLIR_FORM_ITEM], names[4][MLIR_FORM_ITEM];
   printed_name_t printed_name = {.count = 0};
@@ -262,7 +275,8 @@ static void print_block_label(op_printer_t *printer, const mlir_block_t *block, 
   hr_strbuf_add_str(printer->text, block->arg_count ? "):" : ":");
 }
 
-/* { blocks } */
+/* The blocks between braces. An entry block whose arguments the op's own syntax names has no
+ * label. */
 void mlir_print_region(op_printer_t *printer, const mlir_region_t *region, bool named_args) {
   hr_strbuf_add_char(printer->text, '{');
   for (size_t b = 0; b < region->blocks.count; b++) {
@@ -276,6 +290,7 @@ void mlir_print_region(op_printer_t *printer, const mlir_region_t *region, bool 
 
 /* --- the generic form --- */
 
+/* The block's place in its region; it is always in it. */
 static size_t block_number(const mlir_block_t *block) {
   size_t number = 0;
   while (block->parent->blocks.data[number] != block) number++;
@@ -288,7 +303,7 @@ static void print_successors(op_printer_t *printer, const mlir_op_t *op) {
   if (op->successor_count) hr_strbuf_add_char(printer->text, ']');
 }
 
-/* Operands or types, separated by commas. */
+/* Attributes between `open` and `close`; nothing for none. */
 static void print_list(op_printer_t *printer, int count, const mlir_named_attr_t *attrs,
                        const char *open, const char *close) {
   for (int i = 0; i < count; i++) {
@@ -324,6 +339,7 @@ static void print_any_form(op_printer_t *printer, const mlir_op_t *op) {
     mlir_print_op_generic(printer, op);
 }
 
+/* Unknown locations do not print. */
 static bool has_source_loc(const mlir_attr_t *location) {
   return location && location->kind == MLIR_ATTR_LOCATION && !hr_str_is(location->text, "unknown");
 }
@@ -336,6 +352,7 @@ void mlir_print_op(op_printer_t *printer, const mlir_op_t *op) {
   mlir_print_attr(printer->text, op->location);
 }
 
+/* mlir_value_t.mapped holds the names meanwhile and is cleared for the next user of the tree. */
 static void print_module(op_printer_t *printer, const mlir_module_t *module) {
   mlir_name_values(module->op);
   mlir_print_op(printer, module->op);

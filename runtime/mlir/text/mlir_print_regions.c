@@ -1,21 +1,26 @@
-/* Forms of ops with regions: loops and reductions, functions and modules, manual computations. */
+/* Forms of ops with regions: loops and reductions, functions and modules, manual computations of
+ * sdy. Each form has a function that tells whether it can say the op, as in mlir_print_forms.c;
+ * the table is at the end of the file. */
 #include "mlir/text/mlir_print_forms.h"
 
 /* --- reduce, while, scan --- */
 
+/* As many inits as inputs, and one block with an accumulator and an input for each. */
 static bool reduce_fits(const mlir_op_t *op) {
   return op->operand_count && op->operand_count % 2 == 0 &&
          form_is_ints(mlir_op_attr(op, "dimensions")) && form_has_block(op, 0) &&
          op->regions[0]->blocks.data[0]->arg_count == op->operand_count;
 }
 
+/* tensor<T> of this element type. */
 static bool is_scalar_of(const mlir_type_t *type, const mlir_type_t *element) {
   return type->kind == MLIR_TYPE_TENSOR && type->rank == 0 &&
          mlir_type_equal(type->element, element);
 }
 
-/* The one op of a body that only applies it to its two arguments and returns the result; NULL if
- * the body does more. */
+/* The op of a body that "applies op" can say: it only applies one of seven StableHLO ops to its
+ * two scalar arguments, in their order, and returns the result; NULL if the body does anything
+ * else. */
 static const mlir_op_t *applied_op(const mlir_op_t *op) {
   static const char *const names[] = {"add", "and", "maximum", "minimum", "multiply", "or", "xor"};
   const mlir_block_t *block = op->regions[0]->blocks.data[0];
@@ -43,7 +48,8 @@ static void print_argument(op_printer_t *printer, const mlir_value_t *arg) {
   mlir_print_type(printer->text, arg->type);
 }
 
-/* reducer(%acc: T, %x: T) ... {body} */
+/* reducer(%acc: T, %x: T) ... {body}: the block's arguments are accumulators first, then inputs;
+ * the form has them in pairs. */
 static void print_reducer(op_printer_t *printer, const mlir_op_t *op) {
   const mlir_block_t *block = op->regions[0]->blocks.data[0];
   int pairs = block->arg_count / 2;
@@ -82,8 +88,8 @@ static void print_reduce(op_printer_t *printer, const mlir_op_t *op) {
   if (!applied) print_reducer(printer, op);
 }
 
-/* The form names each type of the state once; sizes that only some of them leave open want the
- * generic form. */
+/* The form names each type of the state once: operands, both regions' arguments and results must
+ * have it. A loop whose sizes become known in only some of them prints in the generic form. */
 static bool while_fits(const mlir_op_t *op) {
   if (!form_has_block(op, 0) || !form_has_block(op, 1) || op->region_count != 2 ||
       op->result_count != op->operand_count)
@@ -102,7 +108,7 @@ static bool while_fits(const mlir_op_t *op) {
   return true;
 }
 
-/* The arguments of both regions go by the same names. */
+/* The arguments of both regions print under the names of the condition's. */
 static void print_while(op_printer_t *printer, const mlir_op_t *op) {
   const mlir_block_t *condition = op->regions[0]->blocks.data[0];
   form_add(printer, "stablehlo.while(");
@@ -123,6 +129,7 @@ static void print_while(op_printer_t *printer, const mlir_op_t *op) {
   mlir_print_region(printer, op->regions[1], true);
 }
 
+/* The operands are inputs, then inits; the segment sizes say where the inits begin. */
 static bool scan_fits(const mlir_op_t *op) {
   const mlir_attr_t *dimension = mlir_op_attr(op, "dimension");
   int64_t inputs = mlir_first_segment(op, "operandSegmentSizes");
@@ -159,13 +166,14 @@ static void print_return(op_printer_t *printer, const mlir_op_t *op) {
 
 /* --- functions and modules --- */
 
+/* The dictionary of one argument or result, if it is not empty. */
 static void print_dict_of(op_printer_t *printer, const mlir_attr_t *dicts, int index) {
   if (!dicts || index >= dicts->count || !dicts->items[index]->count) return;
   form_add(printer, " ");
   mlir_print_attr(printer->text, dicts->items[index]);
 }
 
-/* Parentheses unless there is one result without attributes. */
+/* No parentheses for a single result without attributes. */
 static void print_function_results(op_printer_t *printer, const mlir_type_t *type,
                                    const mlir_attr_t *attrs) {
   bool bare = type->result_count == 1 && !(attrs && attrs->count && attrs->items[0]->count);
@@ -179,7 +187,7 @@ static void print_function_results(op_printer_t *printer, const mlir_type_t *typ
   if (!bare) form_add(printer, ")");
 }
 
-/* A declaration has types only. */
+/* Names and types of the body's arguments; a declaration has types only. */
 static void print_parameters(op_printer_t *printer, const mlir_op_t *op, const mlir_type_t *type) {
   bool has_body = op->region_count && op->regions[0]->blocks.count;
   const mlir_block_t *block = has_body ? op->regions[0]->blocks.data[0] : NULL;
@@ -194,7 +202,7 @@ static void print_parameters(op_printer_t *printer, const mlir_op_t *op, const m
   }
 }
 
-/* The type attribute must agree with the entry block. */
+/* The entry block must have as many arguments as the function's type. */
 static bool func_fits(const mlir_op_t *op) {
   const mlir_attr_t *type = mlir_op_attr(op, "function_type");
   if (!type || type->kind != MLIR_ATTR_TYPE || type->type->kind != MLIR_TYPE_FUNCTION ||
@@ -250,6 +258,7 @@ static void print_mesh(op_printer_t *printer, const mlir_op_t *op) {
   mlir_print_rest(printer, op, &(printed_name_t){{"sym_name", "mesh"}, 2}, " ");
 }
 
+/* Shardings that were read from text are strings; others print in the generic form. */
 static bool sharded_fits(const mlir_op_t *op) {
   return op->operand_count == 1 && op->result_count == 1 && form_has_string(op, "sharding");
 }
@@ -270,7 +279,7 @@ static bool manual_fits(const mlir_op_t *op) {
          form_has_string(op, "out_shardings") && form_has_string(op, "manual_axes");
 }
 
-/* sdy.manual_computation with shardings and axes as stored. */
+/* sdy.manual_computation with shardings and axes as they were read. */
 static void print_manual(op_printer_t *printer, const mlir_op_t *op) {
   const mlir_block_t *block = op->regions[0]->blocks.data[0];
   form_add(printer, "sdy.manual_computation(");

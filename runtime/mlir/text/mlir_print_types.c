@@ -1,5 +1,6 @@
-/* Names, strings, numbers and types as MLIR text, in the notation of MLIR's own printer: floats
- * have six digits if that reads back, all digits otherwise, or their bit pattern. */
+/* Names, strings, numbers and types as MLIR text, in the notation of MLIR's own printer. A float
+ * prints as the first of these that reads back with the same bits: six digits with an exponent,
+ * all the digits that its type may need (9, f64: 17), its bit pattern in hexadecimal. */
 #include "mlir/text/mlir_print.h"
 
 #include <ctype.h>
@@ -25,7 +26,8 @@ bool mlir_is_bare(hr_str_t name) {
   return true;
 }
 
-/* Escapes are two hexadecimal digits, but for the backslash. */
+/* Backslashes are doubled; quotation marks and bytes that do not print are two hexadecimal
+ * digits. */
 void mlir_print_string(hr_strbuf_t *text, hr_str_t string) {
   hr_strbuf_add_char(text, '"');
   for (size_t i = 0; i < string.size; i++) {
@@ -59,7 +61,7 @@ void mlir_print_symbol(hr_strbuf_t *text, const mlir_attr_t *attr) {
 
 /* --- numbers --- */
 
-/* Six digits, with an exponent: "1.500000e+00". */
+/* Six digits with an exponent: "1.500000e+00". */
 static void scientific_digits(double value, char into[64]) {
   char digits[MLIR_DECIMAL_DIGITS];
   int power;
@@ -68,8 +70,9 @@ static void scientific_digits(double value, char into[64]) {
            digits + 1, 7 - count, "000000", power < 0 ? '-' : '+', abs(power));
 }
 
-/* As many digits as the type may need, without an exponent for numbers that are not too small;
- * false if that shows no point, and would read as an integer. */
+/* Up to `wanted` digits, with an exponent only where more than MAX_PADDING zeros would be needed.
+ * False, with nothing printed, for a whole number that would print without a point: it would read
+ * as an integer. */
 static bool print_all_digits(hr_strbuf_t *text, double value, int wanted) {
   char digits[MLIR_DECIMAL_DIGITS];
   int power;
@@ -91,8 +94,7 @@ static bool print_all_digits(hr_strbuf_t *text, double value, int wanted) {
   return true;
 }
 
-/* A float with six digits if that reads back, else with all its digits if they have a point, else
- * its pattern. */
+/* The three notations of the file's head in turn; NaNs and infinities have a pattern only. */
 void mlir_print_float(hr_strbuf_t *text, const mlir_type_t *type, double value, uint64_t bits) {
   hr_dtype_t dtype = HR_F64;
   char digits[64];
@@ -157,7 +159,7 @@ static void print_types(hr_strbuf_t *text, int count, const mlir_type_t *const *
   }
 }
 
-/* One result needs no parentheses unless it is a function. */
+/* A single result needs no parentheses unless it is a function itself. */
 static void print_function(hr_strbuf_t *text, const mlir_type_t *type) {
   bool bare = type->result_count == 1 && type->results[0]->kind != MLIR_TYPE_FUNCTION;
   hr_strbuf_add_char(text, '(');
@@ -167,12 +169,13 @@ static void print_function(hr_strbuf_t *text, const mlir_type_t *type) {
   if (!bare) hr_strbuf_add_char(text, ')');
 }
 
+/* Scales and ranges of quantised types are f64. */
 static void print_double(hr_strbuf_t *text, double value) {
   static const mlir_type_t f64 = {.kind = MLIR_TYPE_FLOAT, .name = {"f64", 3}};
   mlir_print_float(text, &f64, value, hr_float_encode(HR_F64, value));
 }
 
-/* Storage type; the range prints if it is not the whole type. */
+/* i8 or u8; the range follows if it is not the whole type's. */
 static void print_storage(hr_strbuf_t *text, const mlir_quant_t *quant) {
   int width = quant->storage->width;
   int64_t low = quant->storage_signed ? -(INT64_C(1) << (width - 1)) : 0;
@@ -183,6 +186,7 @@ static void print_storage(hr_strbuf_t *text, const mlir_quant_t *quant) {
     hr_strbuf_printf(text, "<%ld:%ld>", (long)quant->min, (long)quant->max);
 }
 
+/* scale, or scale:zero_point. */
 static void print_scale(hr_strbuf_t *text, const mlir_quant_t *quant, int i) {
   print_double(text, quant->scales[i]);
   if (quant->zero_points[i]) hr_strbuf_printf(text, ":%ld", (long)quant->zero_points[i]);
@@ -218,7 +222,7 @@ static void print_uniform(hr_strbuf_t *text, const mlir_quant_t *quant) {
   hr_strbuf_add_char(text, '>');
 }
 
-/* The three forms of quantised types. */
+/* The three forms: uniform, any (storage known, scales not), calibrated (range of values only). */
 static void print_quant(hr_strbuf_t *text, const mlir_quant_t *quant) {
   switch (quant->form) {
     case MLIR_QUANT_UNIFORM:
@@ -245,6 +249,7 @@ static void print_quant(hr_strbuf_t *text, const mlir_quant_t *quant) {
   hr_strbuf_add_char(text, '>');
 }
 
+/* Opaque types print as they were read. */
 void mlir_print_type(hr_strbuf_t *text, const mlir_type_t *type) {
   static const char *const signs[] = {"i", "si", "ui"};
   switch (type->kind) {

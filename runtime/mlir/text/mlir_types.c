@@ -1,13 +1,19 @@
-/* Types of MLIR text: integers, floats, containers, functions, quantised and dialect types.
- * Dimensions are read character by character through restarts of the lexer. Types are not uniqued:
- * equality is structural (mlir_type_equal). */
+/* Types of MLIR text:
+ *   type   ::= integer | float | "index" | "none" | container | function | "!" dialect-type
+ *   shaped ::= ("tensor" | "memref" | "vector") "<" dims type ("," attribute)* ">"
+ *   dims   ::= ("*x" | (size "x")*)          size ::= integer | "?" | "[" integer "]"
+ *   function ::= "(" types ")" "->" (type | "(" types ")")
+ *   quant  ::= "!quant.uniform<" storage ":" type (":" axis | ":" blocks)? "," scales ">"
+ * Dimensions are glued to what follows them ("4x?x5xf32"), so the lexer is restarted after each
+ * 'x'. Types are not uniqued: equality is structural (mlir_type_equal). Source: MLIR language
+ * reference, "Builtin Types"; quant dialect. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "mlir/text/mlir_parser.h"
 #include "base/decimal.h"
 
-/* No caching: types are small and the arena is freed whole. */
+/* Types are small and the arena is freed whole, so that equal ones are made again. */
 hr_status_t mlir_make_integer_type(hr_arena_t *arena, int width, mlir_signedness_t sign,
                                    const mlir_type_t **out_type) {
   mlir_type_t *type;
@@ -19,7 +25,7 @@ hr_status_t mlir_make_integer_type(hr_arena_t *arena, int width, mlir_signedness
   return NULL;
 }
 
-/* Without encoding. */
+/* A ranked tensor without encoding; `dims` is copied. */
 hr_status_t mlir_make_tensor_type(hr_arena_t *arena, const mlir_type_t *element, int rank,
                                   const int64_t *dims, const mlir_type_t **out_type) {
   mlir_type_t *type;
@@ -34,7 +40,8 @@ hr_status_t mlir_make_tensor_type(hr_arena_t *arena, const mlir_type_t *element,
   return NULL;
 }
 
-/* iN, siN, uiN with N up to 64. */
+/* Whether a word is iN, siN or uiN; N from 1 to 64, without limits on leading zeros but its
+ * length. */
 static bool integer_word(hr_str_t word, int *out_width, mlir_signedness_t *out_sign) {
   const char *at = word.data;
   const char *end = at + word.size;
@@ -57,13 +64,15 @@ static const struct {
                   {"tuple", MLIR_TYPE_TUPLE},     {"index", MLIR_TYPE_INDEX},
                   {"none", MLIR_TYPE_NONE}};
 
+/* Index among the words that start a type other than a number; -1: the word is none of them. */
 static int find_container(hr_str_t word) {
   for (int i = 0; i < (int)(sizeof containers / sizeof *containers); i++)
     if (hr_str_is(word, containers[i].word)) return i;
   return -1;
 }
 
-/* Whether the current token can start a type. */
+/* Whether the current token can start a type; a word is looked up among integers, floats,
+ * containers. */
 bool mlir_at_type(const mlir_parser_t *parser) {
   const mlir_token_t *token = mlir_peek(parser);
   int width;
@@ -83,7 +92,7 @@ static hr_status_t take_x(mlir_parser_t *parser) {
   return mlir_lexer_restart_at(&parser->lexer, token->start + 1);
 }
 
-/* A size; "0x3" is 0 and then x3. */
+/* A size below 2^63. The lexer takes "0x3" for a hexadecimal number: here it is 0 and then x3. */
 static hr_status_t take_size(mlir_parser_t *parser, int64_t *out_size) {
   const mlir_token_t *token = mlir_peek(parser);
   if (token->text.size > 1 && token->text.data[0] == '0' && token->text.data[1] == 'x') {
@@ -107,12 +116,14 @@ static hr_status_t parse_dim(mlir_parser_t *parser, int64_t *out_size, bool *out
   return take_x(parser);
 }
 
+/* Whether a dimension comes next, not yet the element type. */
 static bool at_dim(const mlir_parser_t *parser) {
   return mlir_peek(parser)->kind == MLIR_TOKEN_INTEGER || mlir_at(parser, '?') ||
          mlir_at(parser, '[');
 }
 
-/* Dimensions up to the element type; at most HR_MAX_RANK. */
+/* Dimensions up to the element type, at most HR_MAX_RANK. `scalable` stays NULL without scalable
+ * ones. */
 static hr_status_t parse_dims(mlir_parser_t *parser, mlir_type_t *type) {
   int64_t dims[HR_MAX_RANK];
   bool scalable[HR_MAX_RANK], any_scalable = false;
@@ -130,8 +141,8 @@ static hr_status_t parse_dims(mlir_parser_t *parser, mlir_type_t *type) {
   return NULL;
 }
 
-/* tensor<2x?xf32, encoding>, memref<4xf32, layout, space>, vector<4xf32>; '<' is the current token.
- */
+/* tensor<2x?xf32, encoding>, memref<4xf32, layout, space>, vector<4xf32>, from the '<'. Ranks of
+ * an unranked memref are not told apart from rank 0. */
 static hr_status_t parse_shaped(mlir_parser_t *parser, mlir_type_t *type) {
   bool more, unranked;
   HR_TRY(mlir_take(parser, '<'));
@@ -201,7 +212,7 @@ hr_status_t mlir_parse_function_type(mlir_parser_t *parser, const mlir_type_t **
 
 /* --- quantised types --- */
 
-/* A float or integer, possibly negative. */
+/* A float or an integer of less than 64 characters, possibly negative. */
 static hr_status_t take_number(mlir_parser_t *parser, double *out_number) {
   bool negative;
   HR_TRY(mlir_take_if(parser, '-', &negative));
@@ -216,7 +227,7 @@ static hr_status_t take_number(mlir_parser_t *parser, double *out_number) {
   return mlir_lexer_next(&parser->lexer);
 }
 
-/* i8, u8, ui8, with an optional <min:max>. */
+/* i8, u8 or ui8, with an optional <min:max>; without it the range of the whole integer type. */
 static hr_status_t parse_storage(mlir_parser_t *parser, mlir_quant_t *quant) {
   hr_str_t word;
   int width = 0;
@@ -240,6 +251,7 @@ static hr_status_t parse_storage(mlir_parser_t *parser, mlir_quant_t *quant) {
   return mlir_take(parser, '>');
 }
 
+/* Scales and zero points in the order of the text, outside the arena while they grow. */
 typedef struct scale_list {
   HR_VEC(double) scales;
   HR_VEC(int64_t) zeros;
@@ -258,7 +270,9 @@ static hr_status_t parse_scale(mlir_parser_t *parser, scale_list_t *list) {
   return NULL;
 }
 
-/* A scale, or nested lists of them, one level per block dimension. */
+/* A scale, or nested lists of them, one level for each dimension of blocks. dims[level] is the
+ * length of the last list at a level, rank the depth of the nesting; lists of different lengths
+ * are not noticed. */
 static hr_status_t parse_scales(mlir_parser_t *parser, int level, int64_t *dims, int *rank,
                                 scale_list_t *list) {
   if (!mlir_at(parser, '{')) return parse_scale(parser, list);
@@ -274,7 +288,7 @@ static hr_status_t parse_scales(mlir_parser_t *parser, int level, int64_t *dims,
   return mlir_take(parser, '}');
 }
 
-/* {0:1, 1:32}: the sub-channel form's axis and block sizes. */
+/* {0:1, 1:32}: axes and block sizes of the sub-channel form. */
 static hr_status_t parse_blocks(mlir_parser_t *parser, mlir_quant_t *quant) {
   int64_t axes[HR_MAX_RANK], sizes[HR_MAX_RANK];
   HR_TRY(mlir_take(parser, '{'));
@@ -329,6 +343,7 @@ static hr_status_t parse_calibrated(mlir_parser_t *parser, mlir_quant_t *quant) 
   return mlir_take(parser, '>');
 }
 
+/* !quant.any: storage, range and, if it is known, the type that is expressed. */
 static hr_status_t parse_any(mlir_parser_t *parser, mlir_quant_t *quant) {
   bool expressed;
   HR_TRY(parse_storage(parser, quant));
@@ -363,7 +378,8 @@ static hr_status_t parse_quant(mlir_parser_t *parser, hr_str_t form, mlir_type_t
 
 /* --- dialect types --- */
 
-/* An alias, a type of a known dialect, or an opaque type as text. */
+/* An alias, a type of a known dialect, or an opaque type, which keeps its text. A bare name
+ * without a dot can only be an alias, and aliases are defined before they are used. */
 static hr_status_t parse_bang(mlir_parser_t *parser, const mlir_type_t **out_type) {
   hr_str_t name;
   mlir_type_t *type;
@@ -401,7 +417,7 @@ static hr_status_t parse_bang(mlir_parser_t *parser, const mlir_type_t **out_typ
   return NULL;
 }
 
-/* Types with parameters in angle brackets. */
+/* A type that begins with a word of `containers`, from the token after it. */
 static hr_status_t parse_container(mlir_parser_t *parser, mlir_type_kind_t kind,
                                    mlir_type_t *type) {
   type->kind = kind;
@@ -422,7 +438,7 @@ static hr_status_t parse_container(mlir_parser_t *parser, mlir_type_kind_t kind,
   }
 }
 
-/* An integer, a container, else a float by name. */
+/* An integer, a container, else a float by its name. */
 static hr_status_t parse_word_type(mlir_parser_t *parser, const mlir_type_t **out_type) {
   hr_str_t word;
   int width;
@@ -441,7 +457,8 @@ static hr_status_t parse_word_type(mlir_parser_t *parser, const mlir_type_t **ou
   return NULL;
 }
 
-/* Nesting is bounded by mlir_enter. */
+/* Types nest in each other (tuples, functions, tensors of complex numbers); mlir_enter bounds the
+ * depth. */
 hr_status_t mlir_parse_type(mlir_parser_t *parser, const mlir_type_t **out_type) {
   HR_TRY(mlir_enter(parser));
   hr_status_t st;

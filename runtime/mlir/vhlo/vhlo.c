@@ -1,10 +1,12 @@
-/* VHLO becomes StableHLO: names, lists, structures, and attributes that only repeat a default. */
+/* The tables of VHLO: operations by their names on the wire and in StableHLO, codes of types, names
+ * of structures. An op changes its form over the versions of the format; each form is a row with
+ * the range of versions that have it, and the rows of one op do not overlap. Lookups are linear:
+ * the table has some 170 rows, and a file names each op once in its own table of names.
+ * Attributes are converted by vhlo_upgrade.c and vhlo_downgrade.c.
+ * Source: StableHLO, vhlo.md and VhloOps.td (names, versions), VhloBytecode.cpp (codes). */
 #include "mlir/vhlo/vhlo.h"
 
 #include <string.h>
-
-#include "mlir/bytecode/bytecode_format.h"
-#include "mlir/text/mlir_parser.h"
 
 #define NOW 9999 /* no version yet is without it */
 #define A(name, how) {#name, VHLO_##how},
@@ -23,6 +25,19 @@ const vhlo_row_t vhlo_rows[] = {
 #undef A
 const int vhlo_row_count = (int)(sizeof vhlo_rows / sizeof *vhlo_rows);
 
+/* Whether major.minor is a version of the format that is known here. */
+bool vhlo_is_version(int64_t major, int64_t minor) {
+  static const struct {
+    int first, last;
+  } minors[] = {
+#define VHLO_MINORS(major, first, last) [major] = {first, last},
+#include "mlir/vhlo/vhlo.def"
+#undef VHLO_MINORS
+  };
+  bool known = major >= 0 && major < (int64_t)(sizeof minors / sizeof *minors);
+  return known && minor >= minors[major].first && minor <= minors[major].last;
+}
+
 const vhlo_row_t *vhlo_find(hr_str_t wire_name) {
   for (int i = 0; i < vhlo_row_count; i++)
     if (hr_str_is(wire_name, vhlo_rows[i].wire_name)) return &vhlo_rows[i];
@@ -31,11 +46,9 @@ const vhlo_row_t *vhlo_find(hr_str_t wire_name) {
 
 /* Rows of one op have disjoint ranges of versions. */
 const vhlo_row_t *vhlo_find_for(hr_str_t name, int version) {
-  const char *wanted = hr_str_is(name, "func.func")     ? "stablehlo.func"
-                       : hr_str_is(name, "func.call")   ? "stablehlo.call"
-                       : hr_str_is(name, "func.return") ? "stablehlo.return"
-                                                        : NULL;
-  if (wanted) name = hr_str_from(wanted);
+  if (hr_str_is(name, "func.func")) name = HR_STR("stablehlo.func");
+  if (hr_str_is(name, "func.call")) name = HR_STR("stablehlo.call");
+  if (hr_str_is(name, "func.return")) name = HR_STR("stablehlo.return");
   for (int i = 0; i < vhlo_row_count; i++)
     if (hr_str_is(name, vhlo_rows[i].stablehlo_name) && vhlo_rows[i].since <= version &&
         version <= vhlo_rows[i].until)
@@ -55,14 +68,15 @@ hr_str_t vhlo_upgrade_name(const vhlo_row_t *row, const mlir_op_t *parent) {
 
 /* --- types --- */
 
+/* Codes of the integer types on the wire; signless types of StableHLO are VHLO's signed ones. */
 static const struct {
   int code, width;
   bool is_unsigned;
-} integers[] = {{0, 1, false},   {10, 4, false}, {11, 8, false}, {12, 16, false}, {13, 32, false},
-                {14, 64, false}, {15, 4, true},  {16, 8, true},  {17, 16, true},  {18, 32, true},
-                {19, 64, true},  {31, 2, false}, {32, 2, true}};
+} integers[] = {{0, 1, false},           {10, 4, false},  {11, 8, false}, {12, 16, false},
+                {13, 32, false},         {14, 64, false}, {15, 4, true},  {16, 8, true},
+                {17, 16, true},          {18, 32, true},  {19, 64, true}, {VHLO_TYPE_SI2, 2, false},
+                {VHLO_TYPE_UI2, 2, true}};
 
-/* Codes of integers come in pairs of signless and unsigned, by width. */
 bool vhlo_integer_type(uint64_t code, int *out_width, bool *out_unsigned) {
   for (size_t i = 0; i < sizeof integers / sizeof *integers; i++) {
     if ((uint64_t)integers[i].code != code) continue;
@@ -84,12 +98,12 @@ int vhlo_integer_code(int width, bool is_unsigned) {
 int vhlo_type_since(int code) {
   static const struct {
     int code, since;
-  } later[] = {{31, 102},
-               {32, 102},
-               {VHLO_TYPE_QUANT_AXIS, 18},
-               {VHLO_TYPE_NONE, 106},
-               {VHLO_TYPE_BUFFER, 113},
-               {VHLO_TYPE_FUTURE, 115}};
+  } later[] = {{VHLO_TYPE_SI2, VHLO_SINCE_INT2},
+               {VHLO_TYPE_UI2, VHLO_SINCE_INT2},
+               {VHLO_TYPE_QUANT_AXIS, VHLO_SINCE_QUANT_AXIS},
+               {VHLO_TYPE_NONE, VHLO_SINCE_NONE_TYPE},
+               {VHLO_TYPE_BUFFER, VHLO_SINCE_BUFFER},
+               {VHLO_TYPE_FUTURE, VHLO_SINCE_FUTURE}};
   for (size_t i = 0; i < sizeof later / sizeof *later; i++)
     if (later[i].code == code) return later[i].since;
   return VHLO_OLDEST;
@@ -125,378 +139,4 @@ const char *vhlo_struct_mnemonic(vhlo_how_t how) {
     default:
       return "dot_algorithm";
   }
-}
-
-/* --- attributes --- */
-
-typedef struct upgrade {
-  const mlir_module_t *module;
-  hr_arena_t *arena;
-  const vhlo_row_t *row;
-  const mlir_attr_t *const *given;
-  mlir_named_attr_t attrs[24];
-  int count;
-} upgrade_t;
-
-static hr_status_t wrong(upgrade_t *up, const char *name, const char *wanted) {
-  return mlir_error(up->module, NULL, "vhlo.%s: its attribute %s is not %s", up->row->wire_name,
-                    name, wanted);
-}
-
-static void add(upgrade_t *up, const char *name, const mlir_attr_t *value) {
-  up->attrs[up->count++] = (mlir_named_attr_t){hr_str_from(name), value};
-}
-
-static const mlir_attr_t *given_named(const upgrade_t *up, const char *name) {
-  for (int i = 0; i < up->row->attr_count; i++)
-    if (!strcmp(up->row->attrs[i].name, name)) return up->given[i];
-  return NULL;
-}
-
-/* Number of elements, those of splats counted out; -1: not elements of a list. */
-static int64_t list_length(const mlir_attr_t *attr) {
-  bool is_list = attr->kind == MLIR_ATTR_DENSE && attr->type->rank == 1 && attr->data &&
-                 attr->type->dims[0] >= 0;
-  return is_list ? attr->type->dims[0] : -1;
-}
-
-/* Elements of 64 bits as array<i64>. */
-static hr_status_t make_ints(upgrade_t *up, const char *name, const mlir_attr_t *attr,
-                             const mlir_attr_t **out_attr) {
-  int64_t count = list_length(attr);
-  int64_t *values;
-  if (attr->kind == MLIR_ATTR_DENSE_ARRAY) {
-    *out_attr = attr;
-    return NULL;
-  }
-  bool fits = count >= 0 && attr->type->element->kind == MLIR_TYPE_INTEGER &&
-              attr->type->element->width == 64;
-  if (!fits || (attr->splat && count > 1024)) return wrong(up, name, "a list of 64-bit integers");
-  HR_TRY(HR_NEW_ARRAY(up->arena, count, &values));
-  for (int64_t i = 0; i < count; i++)
-    values[i] = ((const int64_t *)attr->data)[attr->splat ? 0 : i];
-  return mlir_make_ints(up->arena, count, values, out_attr);
-}
-
-/* Elements of i1 as array<i1>. */
-static hr_status_t make_bools(upgrade_t *up, const char *name, const mlir_attr_t *attr,
-                              const mlir_attr_t **out_attr) {
-  int64_t count = list_length(attr);
-  mlir_attr_t *list;
-  uint8_t *values;
-  bool fits = count >= 0 && attr->type->element->kind == MLIR_TYPE_INTEGER &&
-              attr->type->element->width == 1;
-  if (!fits || (attr->splat && count > 1024)) return wrong(up, name, "a list of truth values");
-  HR_TRY(HR_NEW(up->arena, &list));
-  HR_TRY(HR_NEW_ARRAY(up->arena, count, &values));
-  for (int64_t i = 0; i < count; i++)
-    values[i] = ((const uint8_t *)attr->data)[attr->splat ? 0 : i];
-  *list = (mlir_attr_t){.kind = MLIR_ATTR_DENSE_ARRAY,
-                        .type = attr->type->element,
-                        .data = values,
-                        .element_count = count};
-  *out_attr = list;
-  return NULL;
-}
-
-static bool all_are(const mlir_attr_t *ints, int64_t value) {
-  for (int64_t i = 0; i < ints->element_count; i++)
-    if (((const int64_t *)ints->data)[i] != value) return false;
-  return true;
-}
-
-/* Are all bytes of the elements 0? */
-static bool all_zero(const mlir_attr_t *attr) {
-  const mlir_type_t *element = attr->kind == MLIR_ATTR_DENSE ? attr->type->element : attr->type;
-  size_t size = (size_t)attr->element_count * mlir_element_bytes(element);
-  const char *bytes = attr->data;
-  for (size_t i = 0; i < size; i++)
-    if (bytes[i]) return false;
-  return true;
-}
-
-/* Lists that equal their default are left out. */
-static hr_status_t add_ints(upgrade_t *up, const vhlo_attr_t *attr, const mlir_attr_t *value) {
-  const mlir_attr_t *ints;
-  HR_TRY(make_ints(up, attr->name, value, &ints));
-  bool absent = attr->how == VHLO_INTS_NONE ? !ints->element_count
-                                            : attr->how == VHLO_INTS_ONES && all_are(ints, 1);
-  if (!absent) add(up, attr->name, ints);
-  return NULL;
-}
-
-static hr_status_t add_bools(upgrade_t *up, const vhlo_attr_t *attr, const mlir_attr_t *value) {
-  const mlir_attr_t *bools = NULL;
-  HR_TRY(make_bools(up, attr->name, value, &bools));
-  if (!all_zero(bools)) add(up, attr->name, bools);
-  return NULL;
-}
-
-/* Replica groups as axes of a mesh; VHLO names the mesh by a string. */
-static hr_status_t add_mesh_axes(upgrade_t *up, const vhlo_attr_t *attr, const mlir_attr_t *value) {
-  const mlir_attr_t *mesh = mlir_attr_field(value, "mesh");
-  const mlir_attr_t *axes = mlir_attr_field(value, "axes");
-  const mlir_attr_t *groups;
-  if (!mesh || !axes) return wrong(up, attr->name, "a list of elements");
-  if (mesh->kind == MLIR_ATTR_STRING) HR_TRY(mlir_make_symbol(up->arena, mesh->text, &mesh));
-  const mlir_named_attr_t fields[] = {{HR_STR("mesh"), mesh}, {HR_STR("axes"), axes}};
-  HR_TRY(mlir_make_struct(up->arena, HR_STR("stablehlo"), value->text, 2, fields, &groups));
-  add(up, attr->name, groups);
-  return NULL;
-}
-
-/* Elements that equal their default are left out. */
-static hr_status_t add_dense(upgrade_t *up, const vhlo_attr_t *attr, const mlir_attr_t *value) {
-  if (attr->how == VHLO_DENSE && value->kind == MLIR_ATTR_STRUCT)
-    return add_mesh_axes(up, attr, value);
-  if (value->kind != MLIR_ATTR_DENSE) return wrong(up, attr->name, "a list of elements");
-  bool absent = (attr->how == VHLO_DENSE_ZERO && all_zero(value)) ||
-                (attr->how == VHLO_DENSE_NONE && !value->element_count);
-  if (!absent) add(up, attr->name, value);
-  return NULL;
-}
-
-static hr_status_t add_bool(upgrade_t *up, const vhlo_attr_t *attr, const mlir_attr_t *value) {
-  if (value->kind != MLIR_ATTR_BOOL) return wrong(up, attr->name, "true or false");
-  if (!value->integer) return NULL;
-  if (attr->how == VHLO_FLAG) HR_TRY(mlir_make_unit(up->arena, &value));
-  add(up, attr->name, value);
-  return NULL;
-}
-
-static hr_status_t add_number(upgrade_t *up, const vhlo_attr_t *attr, const mlir_attr_t *value) {
-  if (value->kind != MLIR_ATTR_INTEGER) return wrong(up, attr->name, "an integer");
-  int64_t fallback = attr->how == VHLO_MINUS_ONE ? -1 : 1;
-  if (attr->how == VHLO_ZERO) fallback = 0;
-  if (value->integer != fallback) add(up, attr->name, value);
-  return NULL;
-}
-
-static hr_status_t add_symbol(upgrade_t *up, const vhlo_attr_t *attr, const mlir_attr_t *value) {
-  const mlir_attr_t *symbol;
-  if (value->kind != MLIR_ATTR_STRING) return wrong(up, attr->name, "a string");
-  HR_TRY(mlir_make_symbol(up->arena, value->text, &symbol));
-  add(up, attr->name, symbol);
-  return NULL;
-}
-
-/* Strings become symbol references. */
-static hr_status_t add_symbols(upgrade_t *up, const vhlo_attr_t *attr, const mlir_attr_t *value) {
-  const mlir_attr_t **items, *array;
-  if (value->kind != MLIR_ATTR_ARRAY) return wrong(up, attr->name, "an array");
-  if (!value->count) return NULL;
-  HR_TRY(HR_NEW_ARRAY(up->arena, value->count, &items));
-  for (int i = 0; i < value->count; i++) {
-    if (value->items[i]->kind != MLIR_ATTR_STRING)
-      return wrong(up, attr->name, "an array of strings");
-    HR_TRY(mlir_make_symbol(up->arena, value->items[i]->text, &items[i]));
-  }
-  HR_TRY(mlir_make_array(up->arena, value->count, items, &array));
-  add(up, attr->name, array);
-  return NULL;
-}
-
-/* Is the attribute of the kind that `how` speaks of? */
-static bool has_kind(vhlo_how_t how, const mlir_attr_t *value) {
-  switch (how) {
-    case VHLO_TEXT:
-    case VHLO_TEXT_NONE:
-      return value->kind == MLIR_ATTR_STRING;
-    case VHLO_LIST_NONE:
-    case VHLO_LAYOUTS:
-    case VHLO_PRECISION:
-      return value->kind == MLIR_ATTR_ARRAY;
-    case VHLO_DICT_NONE:
-      return value->kind == MLIR_ATTR_DICT;
-    case VHLO_CONFIG:
-      return value->kind == MLIR_ATTR_STRING || value->kind == MLIR_ATTR_DICT;
-    case VHLO_ACCURACY:
-      return value->kind == MLIR_ATTR_STRUCT;
-    case VHLO_NOTYPE:
-      return value->kind == MLIR_ATTR_ENUM;
-    default:
-      return true;
-  }
-}
-
-/* Empty strings, arrays and dictionaries stand for absence. */
-static bool is_empty(const mlir_attr_t *value) {
-  switch (value->kind) {
-    case MLIR_ATTR_STRING:
-      return !value->text.size;
-    case MLIR_ATTR_ARRAY:
-    case MLIR_ATTR_DICT:
-      return !value->count;
-    default:
-      return false;
-  }
-}
-
-static bool is_word(const mlir_attr_t *value, const char *word) {
-  return value->kind == MLIR_ATTR_ENUM && hr_str_is(value->text, word);
-}
-
-static bool all_default(const mlir_attr_t *value) {
-  for (int i = 0; value->kind == MLIR_ATTR_ARRAY && i < value->count; i++)
-    if (!is_word(value->items[i], "DEFAULT")) return false;
-  return true;
-}
-
-static bool is_default_accuracy(const mlir_attr_t *value) {
-  const mlir_attr_t *atol = mlir_attr_field(value, "atol");
-  const mlir_attr_t *rtol = mlir_attr_field(value, "rtol");
-  const mlir_attr_t *ulps = mlir_attr_field(value, "ulps");
-  const mlir_attr_t *mode = mlir_attr_field(value, "mode");
-  return atol && rtol && ulps && mode && atol->number == 0 && rtol->number == 0 &&
-         ulps->integer == 0 && is_word(mode, "DEFAULT");
-}
-
-/* Handle and type of a channel. */
-static hr_status_t add_channel(upgrade_t *up, const vhlo_attr_t *attr, const mlir_attr_t *value) {
-  const mlir_attr_t *type = given_named(up, "channel_type");
-  const mlir_attr_t *channel;
-  if (value->kind != MLIR_ATTR_INTEGER || (type && type->kind != MLIR_ATTR_INTEGER))
-    return wrong(up, attr->name, "an integer");
-  if (attr->how == VHLO_CHANNEL && !value->integer) return NULL;
-  if (!type) HR_TRY(mlir_make_i64(up->arena, 0, &type));
-  const mlir_named_attr_t fields[] = {{HR_STR("handle"), value}, {HR_STR("type"), type}};
-  HR_TRY(mlir_make_struct(up->arena, HR_STR("stablehlo"), HR_STR("channel_handle"), 2, fields,
-                          &channel));
-  add(up, "channel_handle", channel);
-  return NULL;
-}
-
-static bool is_none_type(const mlir_attr_t *value) {
-  return value && value->kind == MLIR_ATTR_TYPE && value->type->kind == MLIR_TYPE_NONE;
-}
-
-/* A field of a structure, in the form that its kind wants. */
-static hr_status_t struct_field(upgrade_t *up, const bytecode_field_t *field,
-                                const mlir_attr_t *value, const mlir_attr_t **out_value) {
-  *out_value = value;
-  switch (field->kind) {
-    case BYTECODE_INTS:
-    case BYTECODE_NEW_INTS:
-      return make_ints(up, field->name, value, out_value);
-    case BYTECODE_INT:
-      return value->kind == MLIR_ATTR_INTEGER ? NULL : wrong(up, field->name, "an integer");
-    case BYTECODE_TYPE:
-      return value->kind == MLIR_ATTR_TYPE ? NULL : wrong(up, field->name, "a type");
-    default:
-      return value->kind == MLIR_ATTR_BOOL ? NULL : wrong(up, field->name, "true or false");
-  }
-}
-
-/* The structure whose first field in wire order this is; it takes in the others too. */
-static hr_status_t add_struct(upgrade_t *up, const vhlo_attr_t *attr) {
-  const char *mnemonic = vhlo_struct_mnemonic(attr->how);
-  const char *name = vhlo_struct_attr(attr->how, HR_STR("op"));
-  const bytecode_struct_t *row = bytecode_struct_named("stablehlo", hr_str_from(mnemonic));
-  mlir_named_attr_t fields[sizeof row->fields / sizeof *row->fields];
-  const mlir_attr_t *value;
-  int count = 0;
-  for (int i = 0; i < up->count; i++)
-    if (hr_str_is(up->attrs[i].name, name)) return NULL;
-  if (attr->how == VHLO_ALGORITHM && is_none_type(given_named(up, "lhs_component_count")))
-    return NULL;
-  for (const bytecode_field_t *field = row->fields; field->name; field++) {
-    const mlir_attr_t *given = given_named(up, field->name);
-    if (!given) continue;
-    HR_TRY(struct_field(up, field, given, &value));
-    bool no_batching = field->kind == BYTECODE_NEW_INTS && !value->element_count;
-    if (!no_batching) fields[count++] = (mlir_named_attr_t){hr_str_from(field->name), value};
-  }
-  HR_TRY(mlir_make_struct(up->arena, HR_STR("stablehlo"), hr_str_from(mnemonic), count, fields,
-                          &value));
-  add(up, name, value);
-  return NULL;
-}
-
-/* Layouts are given for operands and results together. */
-static bool layouts_absent(const upgrade_t *up) {
-  const mlir_attr_t *operands = given_named(up, "operand_layouts");
-  const mlir_attr_t *results = given_named(up, "result_layouts");
-  return operands && results && is_empty(operands) && is_empty(results);
-}
-
-/* One attribute from VHLO to StableHLO, by the kind in vhlo.def. */
-static hr_status_t upgrade_one(upgrade_t *up, const vhlo_attr_t *attr, const mlir_attr_t *value) {
-  bool absent = false;
-  if (!has_kind(attr->how, value)) return wrong(up, attr->name, "of the right kind");
-  switch (attr->how) {
-    case VHLO_INTS:
-    case VHLO_INTS_NONE:
-    case VHLO_INTS_ONES:
-      return add_ints(up, attr, value);
-    case VHLO_BOOLS_FALSE:
-      return add_bools(up, attr, value);
-    case VHLO_DENSE:
-    case VHLO_DENSE_ZERO:
-    case VHLO_DENSE_NONE:
-      return add_dense(up, attr, value);
-    case VHLO_FLAG:
-    case VHLO_BOOL_FALSE:
-      return add_bool(up, attr, value);
-    case VHLO_ZERO:
-    case VHLO_MINUS_ONE:
-    case VHLO_API:
-      return add_number(up, attr, value);
-    case VHLO_SYMBOL:
-      return add_symbol(up, attr, value);
-    case VHLO_SYMBOLS:
-      return add_symbols(up, attr, value);
-    case VHLO_CHANNEL:
-    case VHLO_CHANNEL_ALWAYS:
-      return add_channel(up, attr, value);
-    case VHLO_DOT:
-    case VHLO_GATHER:
-    case VHLO_SCATTER:
-    case VHLO_CONV:
-    case VHLO_ALGORITHM:
-      return add_struct(up, attr);
-    case VHLO_IGNORED:
-    case VHLO_CHANNEL_TYPE:
-      return NULL;
-    case VHLO_TEXT_NONE:
-    case VHLO_LIST_NONE:
-    case VHLO_DICT_NONE:
-    case VHLO_CONFIG:
-      absent = is_empty(value);
-      break;
-    case VHLO_PRECISION:
-      absent = all_default(value);
-      break;
-    case VHLO_ACCURACY:
-      absent = is_default_accuracy(value);
-      break;
-    case VHLO_NOTYPE:
-      absent = is_word(value, "NOTYPE");
-      break;
-    case VHLO_LAYOUTS:
-      absent = layouts_absent(up);
-      break;
-    case VHLO_TEXT:
-    case VHLO_SAME:
-      break;
-  }
-  if (!absent) add(up, attr->name, value);
-  return NULL;
-}
-
-/* VHLO has all attributes; those with default values are dropped. */
-hr_status_t vhlo_upgrade_attrs(const mlir_module_t *module, hr_arena_t *arena,
-                               const vhlo_row_t *row, const mlir_attr_t *const *given,
-                               int *out_count, const mlir_named_attr_t **out_attrs) {
-  upgrade_t up = {.module = module, .arena = arena, .row = row, .given = given};
-  const mlir_attr_t *sorted;
-  for (int i = 0; i < row->attr_count; i++) {
-    if (!given[i])
-      return mlir_error(module, NULL, "vhlo.%s: its attribute %s is missing", row->wire_name,
-                        row->attrs[i].name);
-    HR_TRY(upgrade_one(&up, &row->attrs[i], given[i]));
-  }
-  HR_TRY(mlir_make_dict(up.arena, up.count, up.attrs, &sorted));
-  *out_count = up.count;
-  *out_attrs = sorted->fields;
-  return NULL;
 }

@@ -6,8 +6,24 @@
 
 #include "mlir/mlir.h"
 
-#define VHLO_NEWEST 122 /* versions that are known, as in vhlo.def */
-#define VHLO_OLDEST 9
+/* Versions: VHLO_FIRST_m and VHLO_LAST_m for each major number m, VHLO_SINCE_x for each feature x.
+ * The rows are in vhlo.def, in ascending order, so that the last enumerator is the newest. */
+enum {
+#define VHLO_MINORS(major, first, last) \
+  VHLO_FIRST_##major = 100 * (major) + (first), VHLO_LAST_##major = 100 * (major) + (last),
+#include "mlir/vhlo/vhlo.def"
+#undef VHLO_MINORS
+  VHLO_AFTER_NEWEST,
+  VHLO_NEWEST = VHLO_AFTER_NEWEST - 1,
+  VHLO_OLDEST = VHLO_FIRST_0
+};
+enum {
+#define VHLO_FEATURE(name, since) VHLO_SINCE_##name = since,
+#include "mlir/vhlo/vhlo.def"
+#undef VHLO_FEATURE
+};
+bool vhlo_is_version(int64_t major, int64_t minor);
+
 #define VHLO_CAST "builtin.unrealized_conversion_cast"
 
 /* How an attribute of VHLO appears in StableHLO; see vhlo.def. */
@@ -47,11 +63,13 @@ typedef enum vhlo_how {
   VHLO_ALGORITHM
 } vhlo_how_t;
 
+/* A column entry of vhlo.def: an attribute of a VHLO op in wire order. */
 typedef struct vhlo_attr {
   const char *name; /* NULL ends a list */
   vhlo_how_t how;
 } vhlo_attr_t;
 
+/* A form of an op: its rows differ in version, and `since` to `until` do not overlap. */
 typedef struct vhlo_row {
   const char *wire_name;      /* "add_v1" */
   const char *stablehlo_name; /* "stablehlo.add" */
@@ -86,6 +104,8 @@ enum {
   VHLO_TYPE_UNRANKED = 25,
   VHLO_TYPE_WITNESS = 26,
   VHLO_TYPE_QUANT_AXIS = 30,
+  VHLO_TYPE_SI2 = 31,
+  VHLO_TYPE_UI2 = 32,
   VHLO_TYPE_NONE = 33,
   VHLO_TYPE_BUFFER = 41,
   VHLO_TYPE_FUTURE = 42

@@ -22,6 +22,7 @@ static bool has_custom_call(hr_str_t name) {
   return false;
 }
 
+/* Ops that vhlo_replace_chlo can convert in place. */
 static bool has_portable_form(hr_str_t name) {
   return has_custom_call(name) || hr_str_is(name, "chlo.tan") || hr_str_is(name, "chlo.atan");
 }
@@ -36,6 +37,7 @@ const mlir_op_t *vhlo_find_chlo(const mlir_module_t *module) {
   return NULL;
 }
 
+/* A dictionary's sorted fields as the list of an op. */
 static hr_status_t set_attrs(mlir_named_attr_t **into, hr_arena_t *arena, int count,
                              const mlir_named_attr_t *fields) {
   const mlir_attr_t *dict;
@@ -44,7 +46,7 @@ static hr_status_t set_attrs(mlir_named_attr_t **into, hr_arena_t *arena, int co
   return NULL;
 }
 
-/* {k = 2 : i64, largest = true} of top_k, {} of the others. */
+/* {k = 2 : i64, largest = true} for top_k, {} for the others. */
 static hr_status_t call_attributes(hr_arena_t *arena, const mlir_op_t *op,
                                    const mlir_attr_t **out_dict) {
   mlir_named_attr_t fields[2] = {{HR_STR("k"), mlir_op_attr(op, "k")}, {HR_STR("largest"), NULL}};
@@ -53,7 +55,8 @@ static hr_status_t call_attributes(hr_arena_t *arena, const mlir_op_t *op,
   return mlir_make_dict(arena, 2, fields, out_dict);
 }
 
-/* Renames the op in place; operands and results stay. */
+/* Turns the op into a custom call in place; operands and results stay, discardable attributes
+ * too. */
 static hr_status_t make_call(hr_arena_t *arena, mlir_op_t *op) {
   mlir_named_attr_t target_attr = {HR_STR("call_target_name"), NULL};
   mlir_named_attr_t *extras;
@@ -80,8 +83,8 @@ static hr_status_t make_call(hr_arena_t *arena, mlir_op_t *op) {
   return NULL;
 }
 
-/* dense<1> of the operand's type: its bytes are those of the element, which complex types follow
- * with a zero. */
+/* dense<1> of the operand's type. The splat's bytes are those of the real part; the imaginary part
+ * of a complex element stays zero. */
 static hr_status_t make_one(hr_arena_t *arena, const mlir_type_t *type,
                             const mlir_attr_t **out_attr) {
   const mlir_type_t *element = type->element;
@@ -102,7 +105,8 @@ static hr_status_t make_one(hr_arena_t *arena, const mlir_type_t *type,
   return NULL;
 }
 
-/* Puts the constant in front of op number `at` of its block. */
+/* atan(x) as atan2(x, 1), with the constant in front of op number `at` of its block. A dynamic
+ * size has no constant: UNSUPPORTED. */
 static hr_status_t make_atan2(hr_arena_t *arena, mlir_block_t *block, size_t at) {
   mlir_op_t *op = block->ops.data[at];
   mlir_op_t *one;
@@ -136,7 +140,7 @@ static hr_status_t make_atan2(hr_arena_t *arena, mlir_block_t *block, size_t at)
   return NULL;
 }
 
-/* An inserted constant moves the op on by one. */
+/* make_atan2 inserts a constant at i, which moves the op to i + 1. */
 hr_status_t vhlo_replace_chlo(mlir_module_t *module) {
   for (size_t b = 0; b < module->all_blocks.count; b++)
     for (size_t i = 0; i < module->all_blocks.data[b]->ops.count; i++) {

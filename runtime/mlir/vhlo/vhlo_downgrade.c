@@ -1,10 +1,16 @@
-/* StableHLO as VHLO: every attribute is written, so that absent ones get their defaults. */
+/* Attributes of StableHLO as VHLO has them, the inverse of vhlo_upgrade.c: every attribute of the
+ * row is written, so that absent ones get their defaults and fields of structures become
+ * attributes.
+ * An old version may lack attributes of the newest form of an op. They must then be absent or
+ * default in the program, as a reader of the old form takes them to be: check_new_attrs compares
+ * what the op would write with what an op without attributes would write. */
 #include <string.h>
 
 #include "mlir/bytecode/bytecode_format.h"
 #include "mlir/text/mlir_parser.h"
 #include "mlir/vhlo/vhlo.h"
 
+/* The op that is converted, and the version of VHLO that is written. */
 typedef struct downgrade {
   const mlir_module_t *module;
   hr_arena_t *arena;
@@ -12,7 +18,8 @@ typedef struct downgrade {
   int version;
 } downgrade_t;
 
-/* Spatial dimensions of a convolution, dimensions of a window. */
+/* Number of window dimensions, for defaults of one entry each: the spatial dimensions of a
+ * convolution, the window_dimensions of a reduction, else the rank of the first operand. */
 static int64_t window_rank(const mlir_op_t *op) {
   const mlir_attr_t *spatial =
       mlir_attr_field(mlir_op_attr(op, "dimension_numbers"), "input_spatial_dimensions");
@@ -26,6 +33,7 @@ static int64_t window_rank(const mlir_op_t *op) {
   return type ? type->rank : 0;
 }
 
+/* array<i64> of `count` times `value`. */
 static hr_status_t repeated(downgrade_t *down, int64_t count, int64_t value,
                             const mlir_attr_t **out_attr) {
   int64_t *values;
@@ -48,7 +56,7 @@ static hr_status_t no_reversal(downgrade_t *down, const mlir_attr_t **out_attr) 
   return NULL;
 }
 
-/* Zeros as tensor<Nx2xi64>. */
+/* Zeros as tensor<Nx2xi64>: low and high padding of each window dimension. */
 static hr_status_t no_padding(downgrade_t *down, const mlir_attr_t **out_attr) {
   static const mlir_type_t i64 = {.kind = MLIR_TYPE_INTEGER, .width = 64};
   const int64_t dims[2] = {window_rank(down->op), 2};
@@ -65,6 +73,7 @@ static hr_status_t no_padding(downgrade_t *down, const mlir_attr_t **out_attr) {
   return NULL;
 }
 
+/* One precision for each of the two operands. */
 static hr_status_t default_precision(downgrade_t *down, const mlir_attr_t **out_attr) {
   const mlir_attr_t *items[2];
   for (int i = 0; i < 2; i++)
@@ -72,7 +81,7 @@ static hr_status_t default_precision(downgrade_t *down, const mlir_attr_t **out_
   return mlir_make_array(down->arena, 2, items, out_attr);
 }
 
-/* The structure without fields: the writer fills in zeros. */
+/* Only the mode is given here: the writer puts 0 for the numbers that a structure leaves out. */
 static hr_status_t default_accuracy(downgrade_t *down, const mlir_attr_t **out_attr) {
   mlir_named_attr_t mode = {HR_STR("mode"), NULL};
   HR_TRY(mlir_make_enum(down->arena, "stablehlo", "result_accuracy_mode", HR_STR("DEFAULT"),
@@ -81,7 +90,7 @@ static hr_status_t default_accuracy(downgrade_t *down, const mlir_attr_t **out_a
                           out_attr);
 }
 
-/* backend_config is a dictionary for the newest interface, a string for others. */
+/* backend_config is a dictionary for interface 4 of custom calls, a string for the others. */
 static hr_status_t default_config(downgrade_t *down, const mlir_attr_t **out_attr) {
   const mlir_attr_t *api = mlir_op_attr(down->op, "api_version");
   bool typed = api && api->kind == MLIR_ATTR_INTEGER && api->integer == 4;
@@ -101,12 +110,13 @@ static hr_status_t channel_field(downgrade_t *down, const char *field,
   return *out_attr ? NULL : mlir_make_i64(down->arena, 0, out_attr);
 }
 
+/* The type by which VHLO says that a dot has no algorithm. */
 static hr_status_t none_type(downgrade_t *down, const mlir_attr_t **out_attr) {
   static const mlir_type_t none = {.kind = MLIR_TYPE_NONE};
   return mlir_make_type_attr(down->arena, &none, out_attr);
 }
 
-/* A field of a structure; absent ones are 0 or empty. */
+/* A field of a structure; one that StableHLO leaves out is 0, or an empty list. */
 static hr_status_t struct_field(downgrade_t *down, const vhlo_attr_t *attr,
                                 const mlir_attr_t **out_attr) {
   const mlir_attr_t *whole = mlir_op_attr(down->op, vhlo_struct_attr(attr->how, down->op->name));
@@ -167,7 +177,8 @@ static hr_status_t default_for(downgrade_t *down, const vhlo_attr_t *attr,
   }
 }
 
-/* One attribute from StableHLO to VHLO. */
+/* The value that VHLO stores for one attribute of the row: the op's own, in VHLO's form, or the
+ * default. */
 static hr_status_t downgrade_one(downgrade_t *down, const vhlo_attr_t *attr,
                                  const mlir_attr_t **out_attr) {
   switch (attr->how) {
@@ -190,7 +201,7 @@ static hr_status_t downgrade_one(downgrade_t *down, const vhlo_attr_t *attr,
   *out_attr = mlir_op_attr(down->op, attr->name);
   if (!*out_attr) return default_for(down, attr, out_attr);
   bool is_mesh = attr->how == VHLO_DENSE && (*out_attr)->kind == MLIR_ATTR_STRUCT;
-  if (is_mesh && down->version < 116)
+  if (is_mesh && down->version < VHLO_SINCE_MESH_AXES)
     return mlir_error(down->module, down->op,
                       "replica groups by the axes of a mesh need version 1.16 of VHLO or newer");
   bool is_flag = (attr->how == VHLO_FLAG || attr->how == VHLO_BOOL_FALSE) &&
@@ -198,6 +209,7 @@ static hr_status_t downgrade_one(downgrade_t *down, const vhlo_attr_t *attr,
   return is_flag ? mlir_make_bool(down->arena, true, out_attr) : NULL;
 }
 
+/* The row of the same op with the highest version. */
 static const vhlo_row_t *newest_row(const vhlo_row_t *row) {
   for (int i = 0; i < vhlo_row_count; i++)
     if (!strcmp(vhlo_rows[i].stablehlo_name, row->stablehlo_name) &&
@@ -206,7 +218,8 @@ static const vhlo_row_t *newest_row(const vhlo_row_t *row) {
   return row;
 }
 
-/* Attributes that only the newest form has must be default, as older forms imply the defaults. */
+/* Attributes that only the newest form has must be what the old form implies; see the file's
+ * head. */
 static hr_status_t check_new_attrs(downgrade_t *down, const vhlo_row_t *row,
                                    const vhlo_row_t *newest) {
   for (int i = 0; i < newest->attr_count; i++) {
@@ -246,7 +259,8 @@ static bool is_f8(const mlir_attr_t *type) {
 static hr_status_t check_algorithm(int version, const mlir_op_t *op) {
   const mlir_attr_t *algorithm = mlir_op_attr(op, "algorithm");
   const mlir_attr_t *steps = mlir_attr_field(algorithm, "num_primitive_operations");
-  if (version >= 121 || !steps || steps->kind != MLIR_ATTR_INTEGER || steps->integer < 2)
+  if (version >= VHLO_SINCE_F8_STEPS || !steps || steps->kind != MLIR_ATTR_INTEGER ||
+      steps->integer < 2)
     return NULL;
   if (!is_f8(mlir_attr_field(algorithm, "lhs_precision_type"))) return NULL;
   return hr_error(HR_UNSUPPORTED,

@@ -363,12 +363,21 @@ static hr_status_t check_devices(const spmd_meshes_t *meshes,
   return NULL;
 }
 
+/* Of one device: manual computations have a mesh, even if it divides nothing. */
+static hr_status_t empty_mesh(spmd_meshes_t *meshes) {
+  spmd_mesh_t *mesh;
+  HR_TRY(HR_NEW(meshes->arena, &mesh));
+  *mesh = (spmd_mesh_t){.name = HR_STR("mesh"), .device_count = 1};
+  meshes->mesh = mesh;
+  return NULL;
+}
+
 hr_status_t spmd_meshes_join(spmd_meshes_t *meshes, int64_t device_count, bool is_fixed) {
   const spmd_mesh_source_t *largest, *only = only_mesh(meshes);
   spmd_mesh_t *mesh = NULL;
   cuts_t cuts = {0};
   HR_TRY(check_devices(meshes, &largest));
-  if (!largest) return NULL;
+  if (!largest) return is_fixed ? empty_mesh(meshes) : NULL;
   int64_t devices = largest->device_count;
   bool shrinks = device_count && device_count != devices;
   if (shrinks && (is_fixed || devices % device_count))

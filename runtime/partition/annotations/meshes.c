@@ -95,6 +95,15 @@ static hr_status_t read_ids(spmd_scan_t *scan, axis_list_t *list) {
   return NULL;
 }
 
+static hr_status_t check_names(hr_str_t name, const axis_list_t *list) {
+  for (size_t a = 0; a < list->names.count; a++)
+    for (size_t b = 0; b < a; b++)
+      if (hr_str_equal(list->names.data[a], list->names.data[b]))
+        return hr_error(HR_INVALID, "mesh @%.*s has two axes \"%.*s\"", HR_STR_ARGS(name),
+                        HR_STR_ARGS(list->names.data[a]));
+  return NULL;
+}
+
 static hr_status_t add_list(spmd_meshes_t *meshes, hr_str_t name, const axis_list_t *list) {
   spmd_mesh_source_t source = {.name = name, .axis_count = (int)list->names.count, .device = -1};
   void *names, *sizes, *ids;
@@ -102,6 +111,7 @@ static hr_status_t add_list(spmd_meshes_t *meshes, hr_str_t name, const axis_lis
   if (count > SPMD_MAX_AXES)
     return hr_error(HR_INVALID, "mesh @%.*s has %zu axes, want at most %d", HR_STR_ARGS(name),
                     count, SPMD_MAX_AXES);
+  HR_TRY(check_names(name, list));
   HR_TRY(hr_arena_copy(meshes->arena, list->names.data, count * sizeof(hr_str_t), &names));
   HR_TRY(hr_arena_copy(meshes->arena, list->sizes.data, count * sizeof(int64_t), &sizes));
   source.axis_names = names;

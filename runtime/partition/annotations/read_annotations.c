@@ -131,6 +131,23 @@ static hr_status_t grids_of(reader_t *reader, hlo_instr_t *instr) {
   return instr->extra && instr->extra->sharding ? add_grids(reader, instr->extra->sharding) : NULL;
 }
 
+/* Manual parts without any tile grid are over all partitions. */
+static hr_status_t add_world(reader_t *reader) {
+  static const hr_str_t axis = {"partition", 9};
+  static const int64_t whole = 1;
+  spmd_mesh_source_t source = {.name = HR_STR("partitions"), .axis_count = 1, .device = -1};
+  int64_t *size;
+  for (size_t i = 0; i < reader->meshes.sources.count; i++)
+    if (reader->meshes.sources.data[i].device_count > 1) return NULL;
+  HR_TRY(HR_NEW(reader->meshes.arena, &size));
+  *size = reader->module->num_partitions > 1 ? reader->module->num_partitions : whole;
+  source.axis_names = &axis;
+  source.axis_sizes = size;
+  source.device_count = *size;
+  HR_VEC_PUSH(&reader->meshes.sources, source);
+  return NULL;
+}
+
 static hr_status_t read_meshes(reader_t *reader, bool is_fixed) {
   hr_str_t text = module_attribute(reader->module, "xla.sdy.meshes");
   if (reader->ignored) {
@@ -140,6 +157,7 @@ static hr_status_t read_meshes(reader_t *reader, bool is_fixed) {
     HR_TRY(for_each(reader, inline_meshes_of));
   } else {
     HR_TRY(for_each(reader, grids_of));
+    if (is_fixed) HR_TRY(add_world(reader));
   }
   HR_TRY(spmd_meshes_join(&reader->meshes, reader->options->device_count, is_fixed));
   reader->program->mesh = reader->meshes.mesh;
@@ -198,11 +216,26 @@ static hr_status_t read_sdy(reader_t *reader, const hlo_instr_t *instr) {
   return NULL;
 }
 
-/* "unspecified_dims=[0,1]" of a constraint's configuration. */
+static bool is_border(const hlo_instr_t *instr) {
+  spmd_marker_t marker = spmd_marker_of(instr);
+  return marker == SPMD_ENTER_MANUAL || marker == SPMD_LEAVE_MANUAL;
+}
+
+static hr_status_t all_dims(reader_t *reader, hr_ints_t *out_dims) {
+  int64_t *dims;
+  HR_TRY(HR_NEW_ARRAY(reader->program->arena, HLO_MAX_RANK, &dims));
+  for (int d = 0; d < HLO_MAX_RANK; d++) dims[d] = d;
+  *out_dims = (hr_ints_t){dims, HLO_MAX_RANK};
+  return NULL;
+}
+
+/* "unspecified_dims=[0,1]" of a constraint's configuration; all of a border where only some axes
+ * are manual. */
 static hr_status_t open_dims_of(reader_t *reader, const hlo_instr_t *instr, hr_ints_t *out_dims) {
   int64_t *dims, count = 0;
   *out_dims = (hr_ints_t){NULL, 0};
   hr_str_t text = instr->extra ? instr->extra->backend_config : (hr_str_t){"", 0};
+  if (is_border(instr)) return text.size ? all_dims(reader, out_dims) : NULL;
   const char *at = text.size ? memmem(text.data, text.size, "unspecified_dims=[", 18) : NULL;
   if (spmd_marker_of(instr) != SPMD_CONSTRAINT || !at) return NULL;
   spmd_scan_t scan = {at + 18, text.data + text.size, "backend_config"};
@@ -217,12 +250,13 @@ static hr_status_t open_dims_of(reader_t *reader, const hlo_instr_t *instr, hr_i
 
 static hr_status_t read_gspmd(reader_t *reader, const hlo_instr_t *instr) {
   const hlo_sharding_t *all = instr->extra ? instr->extra->sharding : NULL;
-  int count = hlo_shape_leaf_count(instr->shape);
+  int count = annotated_count(instr);
   hr_ints_t open;
+  if (instr->op == HLO_CALL) return NULL; /* a manual part, whose sharding says which axes */
   if (!all || (all->kind == HLO_TILE_KIND_TUPLE && all->element_count != count)) return NULL;
   HR_TRY(open_dims_of(reader, instr, &open));
   for (int leaf = 0; leaf < count; leaf++) {
-    const hlo_shape_t *shape = hlo_shape_leaf(instr->shape, leaf);
+    const hlo_shape_t *shape = annotated_shape(instr, leaf);
     const hlo_sharding_t *one = all->kind == HLO_TILE_KIND_TUPLE ? all->elements[leaf] : all;
     const spmd_sharding_t *sharding;
     spmd_axes_t manual = {0, NULL};
@@ -252,15 +286,29 @@ static const hlo_instr_t *marker_of_call(const hlo_instr_t *call) {
   return NULL;
 }
 
+/* Of a GSPMD part: all axes, or those of the tile dimensions that are manual; without those around
+ * it. */
+static hr_status_t gspmd_manual_axes(reader_t *reader, const hlo_instr_t *call, spmd_axes_t around,
+                                     spmd_axes_t *out_axes) {
+  const hlo_sharding_t *sharding = call->extra ? call->extra->sharding : NULL;
+  spmd_axes_t axes = {0, NULL};
+  if (sharding && sharding->kind == HLO_TILE_KIND_OTHER)
+    HR_TRY(spmd_read_manual_tiles(&reader->meshes, sharding, &axes));
+  else
+    HR_TRY(spmd_mesh_axes(reader->program->arena, reader->meshes.mesh, &axes));
+  return spmd_axes_subtract(reader->program->arena, axes, around, out_axes);
+}
+
 /* Bodies of control flow have the manual axes around them; a manual body has its own, too. */
 static hr_status_t pass_manual_axes(reader_t *reader, const hlo_instr_t *instr) {
   spmd_computation_t *computations = reader->program->computations;
   spmd_axes_t axes = computations[instr->parent->id].manual_axes, own = {0, NULL};
   const hlo_instr_t *marker = instr->op == HLO_CALL ? marker_of_call(instr) : NULL;
   if (instr->op != HLO_CALL && instr->op != HLO_WHILE && instr->op != HLO_CONDITIONAL) return NULL;
-  if (marker)
+  if (marker && reader->sdy)
     HR_TRY(spmd_read_manual_axes(&reader->meshes,
                                  hlo_frontend_attribute(marker, "xla.sdy.manual_axes"), &own));
+  if (instr->op == HLO_CALL && !reader->sdy) HR_TRY(gspmd_manual_axes(reader, instr, axes, &own));
   if (spmd_axes_overlap(axes, own))
     return hr_error(HR_INVALID, "a manual computation inside another one of the same axes");
   HR_TRY(spmd_axes_concat(reader->program->arena, axes, own, &axes));
@@ -271,11 +319,6 @@ static hr_status_t pass_manual_axes(reader_t *reader, const hlo_instr_t *instr) 
 }
 
 static hr_status_t read_instr(reader_t *reader, hlo_instr_t *instr) {
-  spmd_marker_t marker = spmd_marker_of(instr);
-  if (marker == SPMD_FULL_TO_SHARD || marker == SPMD_SHARD_TO_FULL)
-    return hlo_unsupported(instr,
-                           "a manual part of a GSPMD program is not supported, want Shardy's form: "
-                           "export it with jax_use_shardy_partitioner");
   HR_TRY(pass_manual_axes(reader, instr));
   if (reader->ignored) return NULL;
   return reader->sdy ? read_sdy(reader, instr) : read_gspmd(reader, instr);
@@ -357,7 +400,13 @@ static hr_status_t read_assignment(reader_t *reader, const spmd_option_t *option
   HR_TRY((option->is_input ? find_input : find_output)(reader, option->number, &instr, &leaf));
   int rank = hlo_shape_leaf(instr->shape, leaf)->rank;
   HR_TRY(spmd_read_option_sharding(&reader->meshes, option->list, rank, &sharding));
-  return set_value(reader, instr, leaf, sharding, SPMD_FROM_USER);
+  hr_status_t st = set_value(reader, instr, leaf, sharding, SPMD_FROM_USER);
+  if (hr_status_code(st) != HR_INVALID) return st;
+  hr_status_t usage = hr_error(HR_USAGE, "option --sharding: \"%s%ld=%.*s\": %s",
+                               option->is_input ? "in" : "out", (long)option->number,
+                               HR_STR_ARGS(option->list), hr_status_message(st));
+  hr_status_release(st);
+  return usage;
 }
 
 static hr_status_t read_options(reader_t *reader) {
@@ -411,7 +460,10 @@ static hr_status_t read_all(reader_t *reader) {
 
 hr_status_t spmd_read_annotations(hlo_module_t *module, const spmd_options_t *options,
                                   spmd_program_t *out_program) {
-  *out_program = (spmd_program_t){.module = module, .arena = &module->arena};
+  *out_program = (spmd_program_t){.module = module,
+                                  .arena = &module->arena,
+                                  .carried = options->carried,
+                                  .carried_count = options->carried_count};
   reader_t reader = {.module = module,
                      .options = options,
                      .program = out_program,

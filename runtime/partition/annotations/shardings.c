@@ -308,6 +308,25 @@ hr_status_t spmd_read_hlo_sharding(spmd_meshes_t *meshes, const hlo_sharding_t *
   return NULL;
 }
 
+hr_status_t spmd_read_manual_tiles(spmd_meshes_t *meshes, const hlo_sharding_t *sharding,
+                                   spmd_axes_t *out_axes) {
+  int index;
+  *out_axes = (spmd_axes_t){0, NULL};
+  HR_TRY(spmd_meshes_add_hlo(meshes, sharding, &index));
+  if (index < 0) return NULL;
+  const spmd_mesh_source_t *source = &meshes->sources.data[index];
+  if (sharding->named) HR_TRY(named_axes(meshes, source, sharding->manual_axes, out_axes));
+  int first = source->axis_count - (int)sharding->last_tile_kinds.count;
+  for (int64_t k = 0; k < sharding->last_tile_kinds.count && !sharding->named; k++) {
+    spmd_axes_t image;
+    int t = first + (int)k;
+    if (t < 0 || sharding->last_tile_kinds.data[k] != HLO_TILE_KIND_MANUAL) continue;
+    HR_TRY(spmd_meshes_image(meshes, source, t, 1, source->axis_sizes[t], &image));
+    HR_TRY(spmd_axes_concat(meshes->arena, *out_axes, image, out_axes));
+  }
+  return spmd_axes_sort(meshes->arena, *out_axes, out_axes);
+}
+
 /* --- options --- */
 
 /* One dimension: names joined by '+', or '-', '' for none; '?' leaves it open. */
@@ -323,6 +342,10 @@ static hr_status_t read_option_dim(const spmd_meshes_t *meshes, spmd_scan_t *sca
       if (hr_str_equal(meshes->mesh->axis_names[a], name)) axis = a;
     int source = axis < 0 ? spmd_meshes_find(meshes, HR_STR("mesh")) : -1;
     bool has_size_1 = source >= 0 && axis_named(&meshes->sources.data[source], name) >= 0;
+    if (axis < 0 && !has_size_1 && !meshes->sources.count)
+      return hr_error(
+          HR_USAGE, "option --sharding: \"%.*s\" of a program without a mesh: give one with --mesh",
+          HR_STR_ARGS(name));
     if (axis < 0 && !has_size_1)
       return hr_error(HR_USAGE, "option --sharding: the mesh has no axis \"%.*s\"",
                       HR_STR_ARGS(name));

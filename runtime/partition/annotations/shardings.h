@@ -24,6 +24,9 @@ hr_status_t spmd_read_manual_axes(const spmd_meshes_t *meshes, hr_str_t text,
 hr_status_t spmd_read_hlo_sharding(spmd_meshes_t *meshes, const hlo_sharding_t *sharding, int rank,
                                    hr_ints_t open_dims, const spmd_sharding_t **out_sharding,
                                    spmd_axes_t *out_manual);
+/* The manual axes alone, of a sharding for values of any rank. Errors: INVALID. */
+hr_status_t spmd_read_manual_tiles(spmd_meshes_t *meshes, const hlo_sharding_t *sharding,
+                                   spmd_axes_t *out_axes);
 /* One part of --sharding, in0=data,model;out0=... */
 typedef struct spmd_option {
   bool is_input;

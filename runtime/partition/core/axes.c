@@ -5,6 +5,15 @@
  * Not handled: two sub-axes of one axis whose sizes do not nest ((1)2 and (3)2 of 6). */
 #include "partition/core/axes.h"
 
+hr_status_t spmd_mesh_axes(hr_arena_t *arena, const spmd_mesh_t *mesh, spmd_axes_t *out_axes) {
+  spmd_axis_t *items;
+  int count = mesh ? mesh->axis_count : 0;
+  HR_TRY(HR_NEW_ARRAY(arena, count + 1, &items));
+  for (int a = 0; a < count; a++) items[a] = spmd_whole_axis(mesh, a);
+  *out_axes = (spmd_axes_t){count, items};
+  return NULL;
+}
+
 bool spmd_axis_equal(spmd_axis_t a, spmd_axis_t b) {
   return a.axis == b.axis && a.pre == b.pre && a.size == b.size;
 }

@@ -38,6 +38,8 @@ typedef struct spmd_axes {
 static inline spmd_axis_t spmd_whole_axis(const spmd_mesh_t *mesh, int k) {
   return (spmd_axis_t){k, 1, mesh->axis_sizes[k]};
 }
+/* All axes of the mesh; none for NULL. Errors: NO_MEMORY. */
+hr_status_t spmd_mesh_axes(hr_arena_t *arena, const spmd_mesh_t *mesh, spmd_axes_t *out_axes);
 bool spmd_axis_equal(spmd_axis_t a, spmd_axis_t b);
 /* True if some device coordinate belongs to both. */
 bool spmd_axis_overlaps(spmd_axis_t a, spmd_axis_t b);

@@ -191,7 +191,7 @@ static hr_status_t own_manual_axes(const prop_graph_t *graph, const hlo_instr_t 
 
 /* The boundary op of one value: outside -> inside, or inside -> outside. */
 static hr_status_t add_boundary(prop_graph_t *graph, const hlo_instr_t *marker, int from, int to,
-                                bool enters, const spmd_axes_t *manual,
+                                bool enters, const spmd_sharding_t *said, const spmd_axes_t *manual,
                                 spmd_axes_t manual_unreduced) {
   int inner = enters ? to : from;
   int *tensors;
@@ -203,6 +203,7 @@ static hr_status_t add_boundary(prop_graph_t *graph, const hlo_instr_t *marker, 
                   .backward = true,
                   .outer = enters ? 0 : 1,
                   .manual = manual,
+                  .said = said,
                   .manual_unreduced = manual_unreduced};
   HR_TRY(HR_NEW_ARRAY(graph->arena, 2, &tensors));
   tensors[0] = from;
@@ -227,7 +228,7 @@ static hr_status_t build_boundary(prop_graph_t *graph, const hlo_instr_t *marker
     HR_TRY(split_manual(graph, said, axes, &inner, &manual));
     if (enters) graph->nodes.data[to].said = inner;
     HR_TRY(spmd_axes_subtract(graph->arena, said->unreduced, inner->unreduced, &unreduced));
-    HR_TRY(add_boundary(graph, marker, from, to, enters, manual, unreduced));
+    HR_TRY(add_boundary(graph, marker, from, to, enters, said, manual, unreduced));
   }
   return NULL;
 }
@@ -449,13 +450,43 @@ static hr_status_t find_groups(prop_graph_t *graph) {
   return st;
 }
 
+/* The parameter that has flattened number `number`, and its leaf; NULL: there are fewer. */
+static const hlo_instr_t *find_param(const hlo_computation_t *entry, int number, int *out_leaf) {
+  for (size_t k = 0; k < entry->params.count; k++) {
+    int count = hlo_shape_leaf_count(entry->params.data[k]->shape);
+    *out_leaf = number;
+    if (number < count) return entry->params.data[k];
+    number -= count;
+  }
+  return NULL;
+}
+
+/* Results that become parameters of the next step are in a group with them, unless the program
+ * wants different shardings of both. */
+static void join_carried(prop_graph_t *graph) {
+  const hlo_computation_t *entry = graph->program->module->entry;
+  int results = hlo_shape_leaf_count(entry->root->shape), leaf;
+  for (int i = 0; i < graph->program->carried_count; i++) {
+    const int *pair = graph->program->carried[i];
+    const hlo_instr_t *param = find_param(entry, pair[1], &leaf);
+    if (!param || pair[0] >= results) continue;
+    int from = nodes_of(graph, entry->root)[pair[0]], to = nodes_of(graph, param)[leaf];
+    if (from < 0 || to < 0) continue;
+    const prop_node_t *result = &graph->nodes.data[from], *next = &graph->nodes.data[to];
+    bool differs = result->said && next->said && !spmd_sharding_equal(result->said, next->said);
+    if (!differs && hlo_shape_equal(result->shape, next->shape)) join_groups(graph, from, to);
+  }
+}
+
 hr_status_t prop_graph_build(spmd_program_t *program, prop_graph_t *graph) {
   *graph = (prop_graph_t){.program = program, .arena = program->arena};
   HR_TRY(HR_NEW_ARRAY(graph->arena, program->module->computations.count, &graph->map));
   HR_TRY(build_body(graph, program->module->entry, NULL));
   HR_TRY(find_uses(graph));
   find_single_uses(graph);
-  return find_groups(graph);
+  HR_TRY(find_groups(graph));
+  join_carried(graph);
+  return NULL;
 }
 
 void prop_graph_deinit(prop_graph_t *graph) {

@@ -41,14 +41,20 @@ static bool is_closed(const spmd_sharding_t *sharding) {
   return true;
 }
 
-/* Does another constraint of the node want something else? */
+/* What a constraint, or a way into a manual computation, wants of its operand; NULL: nothing. */
+static const spmd_sharding_t *wanted_by(const prop_graph_t *graph, const prop_op_t *op) {
+  if (op->outer == 0) return op->said;
+  if (spmd_marker_of(op->instr) != SPMD_CONSTRAINT) return NULL;
+  return graph->nodes.data[op->tensors[1]].said;
+}
+
+/* Does another use of the node want something else? */
 static bool is_contested(const prop_graph_t *graph, const prop_node_t *node,
                          const spmd_sharding_t *wanted) {
   for (int i = 0; i < node->op_count; i++) {
     const prop_op_t *op = &graph->ops.data[node->ops[i]];
-    bool constrains = spmd_marker_of(op->instr) == SPMD_CONSTRAINT;
-    if (!constrains || op->tensors[0] != (int)(node - graph->nodes.data)) continue;
-    const spmd_sharding_t *said = graph->nodes.data[op->tensors[1]].said;
+    if (op->tensors[0] != (int)(node - graph->nodes.data)) continue;
+    const spmd_sharding_t *said = wanted_by(graph, op);
     if (said && !spmd_sharding_equal(said, wanted)) return true;
   }
   return false;
@@ -58,10 +64,9 @@ static bool is_contested(const prop_graph_t *graph, const prop_node_t *node,
 static void apply_constraints(prop_graph_t *graph) {
   for (size_t i = 0; i < graph->ops.count; i++) {
     const prop_op_t *op = &graph->ops.data[i];
-    bool constrains = spmd_marker_of(op->instr) == SPMD_CONSTRAINT;
-    if (!constrains || op->tensors[0] < 0) continue;
+    if (!prop_tensor_count(op) || op->tensors[0] < 0) continue;
+    const spmd_sharding_t *wanted = wanted_by(graph, op);
     prop_node_t *operand = &graph->nodes.data[op->tensors[0]];
-    const spmd_sharding_t *wanted = graph->nodes.data[op->tensors[1]].said;
     if (operand->said || !wanted || is_maximal(wanted) || !is_closed(wanted)) continue;
     if (is_contested(graph, operand, wanted)) continue;
     operand->said = wanted;
@@ -293,6 +298,15 @@ static hr_status_t store_boundaries(prop_graph_t *graph) {
   return NULL;
 }
 
+/* What is carried to the next step is cut as it enters that one. */
+static void match_carried(const spmd_program_t *program, int param_count, int result_count,
+                          const spmd_sharding_t *const *params, const spmd_sharding_t **results) {
+  for (int i = 0; i < program->carried_count; i++) {
+    const int *pair = program->carried[i];
+    if (pair[0] < result_count && pair[1] < param_count) results[pair[0]] = params[pair[1]];
+  }
+}
+
 static hr_status_t store_entry(prop_graph_t *graph) {
   spmd_program_t *program = graph->program;
   const hlo_computation_t *entry = program->module->entry;
@@ -308,6 +322,7 @@ static hr_status_t store_entry(prop_graph_t *graph) {
     for (int leaf = 0; leaf < hlo_shape_leaf_count(entry->params.data[k]->shape); leaf++)
       params[count++] = values[entry->params.data[k]->id][leaf].sharding;
   for (int leaf = 0; leaf < leaves; leaf++) results[leaf] = values[entry->root->id][leaf].sharding;
+  match_carried(program, count, leaves, params, results);
   program->param_shardings = params;
   program->result_shardings = results;
   return NULL;

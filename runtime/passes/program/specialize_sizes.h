@@ -6,7 +6,7 @@
 
 /* Is it worth a try: do parameters of the entry have dynamic sizes, and is all else such that a
  * copy of the program for some sizes says the same to its peers, and keeps nothing from run to run?
- * Of the program as pass_lower_manual_sharding leaves it. */
+ * Of the program as the partitioner leaves it. */
 bool pass_can_specialise(const hlo_module_t *module);
 
 /* Gives parameters the shapes of their arguments, everything else the shapes that follow, and makes

@@ -1,10 +1,12 @@
-/* Makers of attributes whose failures stick, and attributes that several ops have: precision,
- * sharding, frontend attributes, rows of export.def. */
+/* Makers of attributes whose failures stick: after the first one they all give NULL, which
+ * export_add ignores, so that callers need no checks. Also attributes that several ops have:
+ * precision, sharding, frontend attributes, and the rows of export.def. */
 #include <ctype.h>
 #include <string.h>
 
 #include "stablehlo/export/export.h"
 
+/* An attribute that is NULL is left out. */
 void export_add(exporter_t *exporter, export_attrs_t *attrs, const char *name,
                 const mlir_attr_t *value) {
   if (!exporter->status && value)
@@ -64,7 +66,7 @@ static const mlir_attr_t *make_unit(exporter_t *exporter) {
   return attr;
 }
 
-/* A float attribute of type f32, rounded. */
+/* The number is rounded to f32, so that value and bits agree. */
 static const mlir_attr_t *make_f32(exporter_t *exporter, double value) {
   static const mlir_type_t f32 = {.kind = MLIR_TYPE_FLOAT, .name = {"f32", 3}};
   mlir_attr_t *attr = export_alloc(exporter, 1, sizeof *attr);
@@ -78,11 +80,12 @@ static const mlir_attr_t *make_f32(exporter_t *exporter, double value) {
 
 /* --- elements --- */
 
+/* Compares the elements with those one further on: all are equal if these are. */
 static bool all_alike(const char *data, int64_t count, size_t each) {
   return count > 1 && memcmp(data, data + each, (size_t)(count - 1) * each) == 0;
 }
 
-/* Elements that are used where they lie: the tree keeps their buffer. */
+/* The elements stay where they are: the tree keeps a reference to their buffer. */
 const mlir_attr_t *export_elements(exporter_t *exporter, const hlo_value_t *value) {
   const mlir_type_t *type = export_tensor(exporter, value->dtype, value->rank, value->dims);
   mlir_attr_t *attr = export_alloc(exporter, 1, sizeof *attr);
@@ -99,7 +102,7 @@ const mlir_attr_t *export_elements(exporter_t *exporter, const hlo_value_t *valu
   return attr;
 }
 
-/* i64 elements, row-major. */
+/* A dense matrix of i64, row-major. */
 const mlir_attr_t *export_matrix(exporter_t *exporter, int64_t rows, int64_t columns,
                                  const int64_t *values) {
   int64_t dims[2] = {rows, columns};
@@ -120,7 +123,7 @@ const mlir_attr_t *export_matrix(exporter_t *exporter, int64_t rows, int64_t col
 
 /* --- attributes in text form --- */
 
-/* Anything that is not one whole attribute gives NULL without a failure. */
+/* Text as an attribute; NULL, and no failure, for what is not one whole attribute. */
 const mlir_attr_t *export_parsed(exporter_t *exporter, hr_str_t text) {
   if (exporter->status) return NULL;
   text = export_text(exporter, text);
@@ -141,7 +144,8 @@ const mlir_attr_t *export_parsed(exporter_t *exporter, hr_str_t text) {
 
 /* --- attributes of rows --- */
 
-/* The word of an enumeration's value as StableHLO spells it; empty if it has none. */
+/* The word of an enumeration's value: upper case, without the prefix "rng_" of HLO; "" if it has
+ * none. */
 static hr_str_t export_word(exporter_t *exporter, hlo_enum_id_t id, int64_t value) {
   const char *text =
       value >= 0 && value < hlo_enum_table[id].count ? hlo_enum_table[id].texts[value] : "";
@@ -152,6 +156,7 @@ static hr_str_t export_word(exporter_t *exporter, hlo_enum_id_t id, int64_t valu
   return word;
 }
 
+/* Left out where StableHLO has no word. */
 static const mlir_attr_t *enum_of_row(exporter_t *exporter, const hlo_instr_t *instr,
                                       const export_attr_row_t *row) {
   hr_str_t word =
@@ -159,6 +164,7 @@ static const mlir_attr_t *enum_of_row(exporter_t *exporter, const hlo_instr_t *i
   return word.size ? export_enum(exporter, row->enum_name, word) : NULL;
 }
 
+/* The only entry of `dimensions`. */
 static const mlir_attr_t *dimension_of(exporter_t *exporter, const hlo_instr_t *instr) {
   hr_ints_t dims = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
   if (dims.count == 1) return export_integer(exporter, dims.data[0], 64);
@@ -166,7 +172,8 @@ static const mlir_attr_t *dimension_of(exporter_t *exporter, const hlo_instr_t *
   return NULL;
 }
 
-/* Attribute by its row: kind, name, key. */
+/* The attribute that a row describes, from the instruction's attribute of the row's key; NULL:
+ * left out. */
 static const mlir_attr_t *attr_of_row(exporter_t *exporter, const hlo_instr_t *instr,
                                       const export_attr_row_t *row) {
   hr_ints_t ints;

@@ -1,8 +1,9 @@
-/* Collectives. Groups become dense matrices of ids, short rows padded with -1; no groups mean one
- * group of all. The mode follows from channel and use_global_device_ids, as in XLA. */
+/* Collectives. Groups become dense matrices of ids, short rows filled up with -1; no groups mean
+ * one group of all. The mode follows from channel and use_global_device_ids, as in XLA. Results
+ * whose order XLA and StableHLO define differently are reordered (export_differences.c). */
 #include "stablehlo/export/export.h"
 
-/* Rows of ids, short ones padded with -1; no groups at all mean one group of all. */
+/* A row for each list, short ones filled up with -1. */
 static const mlir_attr_t *matrix_of(exporter_t *exporter, const hlo_int_lists_t *lists) {
   int64_t width = 0, *values;
   for (int64_t g = 0; g < lists->count; g++)
@@ -15,7 +16,7 @@ static const mlir_attr_t *matrix_of(exporter_t *exporter, const hlo_int_lists_t 
   return export_matrix(exporter, lists->count, width, values);
 }
 
-/* channel_handle with its type. */
+/* channel_handle of type 1 (device to device), for channels above 0. */
 static void add_channel(exporter_t *exporter, const hlo_instr_t *instr, export_attrs_t *attrs) {
   int64_t channel = hlo_attr_int(instr, HLO_ATTR_CHANNEL_ID);
   export_attrs_t fields = {.count = 0};
@@ -26,7 +27,7 @@ static void add_channel(exporter_t *exporter, const hlo_instr_t *instr, export_a
              export_struct(exporter, "stablehlo", "channel_handle", &fields));
 }
 
-/* replica_groups of the instruction. */
+/* Channel, replica_groups and use_global_device_ids: who takes part. */
 static void add_groups(exporter_t *exporter, const hlo_instr_t *instr, export_attrs_t *attrs) {
   static const hlo_int_lists_t none = {0, NULL};
   const hlo_groups_t *groups = hlo_attr_groups(instr);
@@ -39,7 +40,8 @@ static void add_groups(exporter_t *exporter, const hlo_instr_t *instr, export_at
   export_add(exporter, attrs, "use_global_device_ids", unit);
 }
 
-/* What the finished collective gives: starts of some name their operands too. */
+/* Shape of what the collective gives when it is done: the starts of two have their operands in the
+ * shape. */
 static const hlo_shape_t *result_shape(const hlo_instr_t *instr) {
   bool pairs = instr->op == HLO_ALL_GATHER_START || instr->op == HLO_COLLECTIVE_PERMUTE_START;
   return pairs && hlo_shape_is_tuple(instr->shape) && instr->shape->element_count > 1
@@ -47,13 +49,14 @@ static const hlo_shape_t *result_shape(const hlo_instr_t *instr) {
              : instr->shape;
 }
 
+/* The region of a reduction, if the op has one. */
 static void add_body(export_frame_t *frame, const hlo_instr_t *instr, mlir_op_t *op) {
   if (!instr->called_count) return;
   export_alloc_regions(frame, op, 1);
   export_region(frame, op, 0, instr->called[0], NULL);
 }
 
-/* Single operand, or a tuple of several. */
+/* One op for all operands; its results are the leaves of the result. */
 void export_collective(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   exporter_t *exporter = frame->exporter;
   export_attrs_t attrs = {.count = 0};
@@ -67,11 +70,12 @@ void export_collective(export_frame_t *frame, const hlo_instr_t *instr, const ex
   add_body(frame, instr, op);
 }
 
+/* Shape of result k. */
 static const hlo_shape_t *leaf_shape(const hlo_shape_t *shape, int k) {
   return hlo_shape_is_tuple(shape) ? shape->elements[k] : shape;
 }
 
-/* The members in the order that HLO has. */
+/* Puts the members' chunks into the order that HLO has. */
 static void order_gathered(export_frame_t *frame, const hlo_instr_t *instr) {
   export_values_t results = frame->values[instr->id];
   const hlo_shape_t *shape = result_shape(instr);
@@ -123,7 +127,7 @@ void export_reduce_scatter(export_frame_t *frame, const hlo_instr_t *instr,
 void export_collective_permute(export_frame_t *frame, const hlo_instr_t *instr,
                                const export_row_t *row) {
   const hlo_int_lists_t *pairs = hlo_attr_lists(instr, HLO_ATTR_SOURCE_TARGET_PAIRS);
-  static const hlo_int_lists_t none = {0, NULL};
+  bool is_empty = !pairs || !pairs->count;
   int64_t no_values = 0;
   export_attrs_t attrs = {.count = 0};
   if (hlo_attr_has(instr, HLO_ATTR_PERMUTE_SLICE_SIZES) &&
@@ -131,8 +135,8 @@ void export_collective_permute(export_frame_t *frame, const hlo_instr_t *instr,
     return;
   add_channel(frame->exporter, instr, &attrs);
   export_add(frame->exporter, &attrs, "source_target_pairs",
-             pairs && pairs->count ? matrix_of(frame->exporter, pairs ? pairs : &none)
-                                   : export_matrix(frame->exporter, 0, 2, &no_values));
+             is_empty ? export_matrix(frame->exporter, 0, 2, &no_values)
+                      : matrix_of(frame->exporter, pairs));
   export_each(frame, instr, row, &attrs);
 }
 
@@ -161,7 +165,7 @@ static mlir_value_t *take_slice(export_frame_t *frame, mlir_value_t *x, hr_dtype
                         rank - 1, dims + 1);
 }
 
-/* The operands, which are alike, as one array with a new first dimension. */
+/* The operands, which have one shape, as one array with a new first dimension. */
 static mlir_value_t *join_operands(export_frame_t *frame, const hlo_instr_t *instr) {
   exporter_t *exporter = frame->exporter;
   const hlo_shape_t *part = instr->operands[0]->shape;
@@ -177,8 +181,8 @@ static mlir_value_t *join_operands(export_frame_t *frame, const hlo_instr_t *ins
                       export_tensor(exporter, part->dtype, part->rank + 1, dims), &attrs);
 }
 
-/* Operand i goes to member i: the operands become slices of one array, which is exchanged and taken
- * apart again. */
+/* HLO's form with a list: operand i goes to member i. The operands become one array, which is
+ * exchanged along its first dimension and taken apart again. */
 static void export_listed_all_to_all(export_frame_t *frame, const hlo_instr_t *instr,
                                      const export_row_t *row, export_attrs_t *attrs) {
   exporter_t *exporter = frame->exporter;
@@ -197,7 +201,7 @@ static void export_listed_all_to_all(export_frame_t *frame, const hlo_instr_t *i
   export_set(frame, instr, (export_values_t){count, results});
 }
 
-/* Members of a group: of the first one listed, else all of the grid that take part. */
+/* Members of a group: of the first one listed, else all processes of the mode. */
 static int64_t group_size(const exporter_t *exporter, const hlo_instr_t *instr) {
   const hlo_groups_t *groups = hlo_attr_groups(instr);
   if (groups && groups->groups.count) return groups->groups.lists[0].count;
@@ -205,7 +209,7 @@ static int64_t group_size(const exporter_t *exporter, const hlo_instr_t *instr) 
                                                       : exporter->from->replica_count;
 }
 
-/* split and concat dimensions are the same in HLO. */
+/* HLO splits and concatenates along one dimension; without one it exchanges a list of operands. */
 void export_all_to_all(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   exporter_t *exporter = frame->exporter;
   hr_ints_t dims = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
@@ -222,7 +226,7 @@ void export_all_to_all(export_frame_t *frame, const hlo_instr_t *instr, const ex
   export_plain_op(frame, instr, row, &attrs);
 }
 
-/* As JAX writes it: a custom call whose configuration lists the groups. */
+/* A custom call whose configuration lists the groups, as JAX writes it. */
 void export_ragged_all_to_all(export_frame_t *frame, const hlo_instr_t *instr,
                               const export_row_t *row) {
   static const hlo_int_lists_t none = {0, NULL};

@@ -4,7 +4,7 @@
 
 #include "stablehlo/export/export.h"
 
-/* A list of integers as a field of a structure. */
+/* An attribute of the instruction as a field of a structure. */
 static void add_ints(exporter_t *exporter, export_attrs_t *fields, const char *name,
                      const hlo_instr_t *instr, hlo_attr_key_t key) {
   hr_ints_t ints = hlo_attr_ints(instr, key);
@@ -17,6 +17,7 @@ static void add_int(exporter_t *exporter, export_attrs_t *fields, const char *na
 
 /* --- products --- */
 
+/* Batching and contracting dimensions of both operands. */
 static void add_product_dims(exporter_t *exporter, export_attrs_t *fields,
                              const hlo_instr_t *instr) {
   add_ints(exporter, fields, "lhs_batching_dimensions", instr, HLO_ATTR_LHS_BATCH_DIMS);
@@ -25,7 +26,7 @@ static void add_product_dims(exporter_t *exporter, export_attrs_t *fields,
   add_ints(exporter, fields, "rhs_contracting_dimensions", instr, HLO_ATTR_RHS_CONTRACTING_DIMS);
 }
 
-/* A type as attribute of the algorithm. */
+/* A float type as a field of the algorithm. */
 static void add_type(exporter_t *exporter, export_attrs_t *fields, const char *name,
                      hr_str_t word) {
   mlir_type_t *type = export_alloc(exporter, 1, sizeof *type);
@@ -36,7 +37,8 @@ static void add_type(exporter_t *exporter, export_attrs_t *fields, const char *n
   export_add(exporter, fields, name, attr);
 }
 
-/* The word behind the first '_' of "dot_tf32_tf32_f32_x3"; moves behind it. */
+/* The word behind the '_' at *at, up to the next one, to which *at moves:
+ * "dot_tf32_tf32_f32_x3". */
 static hr_str_t next_word(const char **at) {
   const char *start = *at + 1;
   const char *stop = strchr(start, '_');
@@ -45,7 +47,8 @@ static hr_str_t next_word(const char **at) {
   return (hr_str_t){start, (size_t)(stop - start)};
 }
 
-/* "dot_LHS_RHS_SUM[_xPRODUCTS]"; for "dot_any_f8_any_f8_f32" the types are the operands'. */
+/* HLO names an algorithm "dot_LHS_RHS_SUM[_xPRODUCTS | _fast_accum]"; for "dot_any_f8_any_f8_f32"
+ * the types are the operands'. */
 static const mlir_attr_t *algorithm_of(exporter_t *exporter, const hlo_instr_t *instr) {
   const char *text =
       hlo_enum_table[HLO_ENUM_DOT_ALGORITHM].texts[hlo_attr_enum(instr, HLO_ATTR_ALGORITHM)];
@@ -71,12 +74,13 @@ static const mlir_attr_t *algorithm_of(exporter_t *exporter, const hlo_instr_t *
   return export_struct(exporter, "stablehlo", "dot_algorithm", &fields);
 }
 
+/* An algorithm takes the place of precisions. */
 bool export_dot_algorithm(const hlo_instr_t *instr) {
   return instr->op == HLO_DOT &&
          hlo_attr_enum(instr, HLO_ATTR_ALGORITHM) != HLO_DOT_ALGORITHM_UNSET;
 }
 
-/* Dimension numbers, precision, algorithm. */
+/* Dimension numbers, and an algorithm or precisions. */
 void export_dot(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   export_attrs_t attrs = {.count = 0};
   export_attrs_t dims = {.count = 0};
@@ -90,7 +94,8 @@ void export_dot(export_frame_t *frame, const hlo_instr_t *instr, const export_ro
   export_plain_op(frame, instr, row, &attrs);
 }
 
-/* Dimension numbers of all three modes. */
+/* Dimension numbers of chlo.ragged_dot: those of a dot, the ragged one, and the groups of the
+ * right operand. */
 void export_ragged_dot(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   export_attrs_t attrs = {.count = 0};
   export_attrs_t dims = {.count = 0};
@@ -118,7 +123,7 @@ typedef enum window_part {
   WINDOW_REVERSAL
 } window_part_t;
 
-/* One list of the window. */
+/* One part of one dimension's window. */
 static int64_t window_value(const hlo_window_dim_t *dim, window_part_t part) {
   switch (part) {
     case WINDOW_SIZE:
@@ -135,7 +140,7 @@ static int64_t window_value(const hlo_window_dim_t *dim, window_part_t part) {
   return 0;
 }
 
-/* array<i1: ...> */
+/* A list of truth values as array<i1>. */
 static const mlir_attr_t *flags_of(exporter_t *exporter, int count, const int64_t *values) {
   static const mlir_type_t i1 = {.kind = MLIR_TYPE_INTEGER, .width = 1};
   mlir_attr_t *attr = export_alloc(exporter, 1, sizeof *attr);
@@ -147,7 +152,8 @@ static const mlir_attr_t *flags_of(exporter_t *exporter, int count, const int64_
   return attr;
 }
 
-/* Left out if all entries are default. */
+/* A part of the window as a list. An op without a name for the part must have the usual value in
+ * it. */
 static void add_window_part(export_frame_t *frame, const hlo_instr_t *instr, export_attrs_t *attrs,
                             const hlo_window_t *window, window_part_t part, const char *name) {
   int64_t values[HLO_MAX_RANK];
@@ -164,7 +170,7 @@ static void add_window_part(export_frame_t *frame, const hlo_instr_t *instr, exp
                                      : export_ints(frame->exporter, window->rank, values));
 }
 
-/* Strides, padding, dilations, reversal. */
+/* All parts of the window, and the padding as pairs; missing windows have rank 0. */
 static void add_window(export_frame_t *frame, const hlo_instr_t *instr, export_attrs_t *attrs,
                        const window_names_t *names) {
   static const hlo_window_t none = {0, NULL};
@@ -184,7 +190,7 @@ static void add_window(export_frame_t *frame, const hlo_instr_t *instr, export_a
              export_matrix(frame->exporter, window->rank, 2, padding));
 }
 
-/* Structure conv from the dimension labels. */
+/* #stablehlo.conv<...> from the dimension labels. */
 static const mlir_attr_t *conv_dims(exporter_t *exporter, const hlo_dim_labels_t *labels) {
   export_attrs_t fields = {.count = 0};
   add_int(exporter, &fields, "input_batch_dimension", labels->lhs_batch);
@@ -202,14 +208,14 @@ static const mlir_attr_t *conv_dims(exporter_t *exporter, const hlo_dim_labels_t
   return export_struct(exporter, "stablehlo", "conv", &fields);
 }
 
-/* StableHLO's convolutions name every dimension. */
+/* Whether the labels give a role to every dimension, as StableHLO's convolutions must. */
 static bool names_all(const hlo_dim_labels_t *labels) {
   return !labels->lhs_unused && !labels->rhs_unused && !labels->out_unused &&
          labels->lhs_batch >= 0 && labels->lhs_feature >= 0 && labels->rhs_input_feature >= 0 &&
          labels->rhs_output_feature >= 0 && labels->out_batch >= 0 && labels->out_feature >= 0;
 }
 
-/* Labels, window, group counts. */
+/* Window, dimension numbers, group counts (by the row) and precision. */
 void export_convolution(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   static const window_names_t names = {NULL, "window_strides", "lhs_dilation", "rhs_dilation",
                                        "window_reversal"};
@@ -228,7 +234,7 @@ void export_convolution(export_frame_t *frame, const hlo_instr_t *instr, const e
   export_plain_op(frame, instr, row, &attrs);
 }
 
-/* reduce_window and select_and_scatter. */
+/* reduce_window and select_and_scatter: window and a region for each computation. */
 static void export_windowed(export_frame_t *frame, const hlo_instr_t *instr,
                             const export_row_t *row, const window_names_t *names) {
   export_attrs_t attrs = {.count = 0};
@@ -253,7 +259,7 @@ void export_select_and_scatter(export_frame_t *frame, const hlo_instr_t *instr,
 
 /* --- gather and scatter --- */
 
-/* Lists of dimension numbers and slice sizes. */
+/* Dimension numbers as a structure; slice sizes and the flag are in the row. */
 void export_gather(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   exporter_t *exporter = frame->exporter;
   export_attrs_t attrs = {.count = 0};
@@ -270,7 +276,7 @@ void export_gather(export_frame_t *frame, const hlo_instr_t *instr, const export
   export_plain_op(frame, instr, row, &attrs);
 }
 
-/* As gather, with the update computation. */
+/* As export_gather, with the region that combines updates. */
 void export_scatter(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   exporter_t *exporter = frame->exporter;
   export_attrs_t attrs = {.count = 0};

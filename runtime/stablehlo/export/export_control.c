@@ -13,7 +13,7 @@ void export_body(export_frame_t *frame, const hlo_instr_t *instr, const export_r
   for (int r = 0; r < instr->called_count; r++) export_region(frame, op, r, instr->called[r], NULL);
 }
 
-/* HLO may leave out that it maps along all dimensions. */
+/* All dimensions are written out, which HLO may leave out. */
 void export_map(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   int64_t dims[HLO_MAX_RANK];
   export_attrs_t attrs = {.count = 0};
@@ -38,7 +38,7 @@ static const mlir_attr_t *sizes_of(exporter_t *exporter, int first, int second) 
   return attr;
 }
 
-/* chlo.scan with its segments. */
+/* chlo.scan with the numbers of inputs and carries, as its segments say them. */
 void export_scan(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   int carries = (int)hlo_attr_int(instr, HLO_ATTR_NUM_CARRIES);
   int results = hlo_shape_leaf_count(instr->shape);
@@ -52,7 +52,8 @@ void export_scan(export_frame_t *frame, const hlo_instr_t *instr, const export_r
   export_region(frame, op, 0, instr->called[0], NULL);
 }
 
-/* Fusions, and what an asynchronous start runs, are written where they are called. */
+/* Fusions, and what an asynchronous start runs, are written into the block where they are
+ * called. */
 void export_inlined(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   (void)row;
   export_values_t operands = export_operands(frame, instr);
@@ -60,7 +61,7 @@ void export_inlined(export_frame_t *frame, const hlo_instr_t *instr, const expor
              export_computation(frame->exporter, instr->called[0], frame->block, &operands));
 }
 
-/* The branches take no arguments: they use the operands as they are. */
+/* Branches take no arguments in StableHLO: the operands' values are used inside as they are. */
 void export_conditional(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   mlir_value_t *choice = export_operand(frame, instr, 0);
   bool is_pred = instr->operands[0]->shape->dtype == HR_PRED;
@@ -77,7 +78,7 @@ void export_conditional(export_frame_t *frame, const hlo_instr_t *instr, const e
 
 /* --- calls --- */
 
-/* A composite's name, attributes and version travel as frontend attributes. */
+/* HLO keeps a composite's name, attributes and version as frontend attributes, text each. */
 static void export_composite(export_frame_t *frame, const hlo_instr_t *instr, hr_str_t callee) {
   static const export_attr_row_t none = {.kind = EXPORT_END};
   exporter_t *exporter = frame->exporter;
@@ -100,7 +101,7 @@ static void export_composite(export_frame_t *frame, const hlo_instr_t *instr, hr
   export_plain_op(frame, instr, &row, &attrs);
 }
 
-/* Functions are made once per computation. */
+/* func.call of the computation's function, or a composite with it as its decomposition. */
 void export_call(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   exporter_t *exporter = frame->exporter;
   hr_str_t callee = export_function_name(exporter, instr->called[0]);
@@ -115,7 +116,8 @@ void export_call(export_frame_t *frame, const hlo_instr_t *instr, const export_r
 
 /* --- channels: StableHLO's send and recv are start and done in one --- */
 
-/* channel_handle with its type. */
+/* channel_handle with its type: 1 from device to device, `host_type` (2 out, 3 in) with the
+ * host. */
 static void add_channel(exporter_t *exporter, const hlo_instr_t *instr, int64_t host_type,
                         export_attrs_t *attrs) {
   export_attrs_t fields = {.count = 0};
@@ -130,6 +132,7 @@ static void add_channel(exporter_t *exporter, const hlo_instr_t *instr, int64_t 
   export_add(exporter, attrs, "is_host_transfer", host);
 }
 
+/* Whether a later instruction of this opcode has `instr` as its first operand. */
 static bool has_user(const hlo_instr_t *instr, hlo_opcode_t op) {
   const hlo_computation_t *computation = instr->parent;
   for (size_t i = instr->id + 1; i < computation->instrs.count; i++)
@@ -138,7 +141,7 @@ static bool has_user(const hlo_instr_t *instr, hlo_opcode_t op) {
   return false;
 }
 
-/* Sends where it starts. The start stands for the token that its done gives. */
+/* StableHLO's send is written where HLO's starts; its token stands for that of the send-done. */
 void export_send(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   export_attrs_t attrs = {.count = 0};
   const mlir_type_t *token = export_type(frame->exporter, hlo_shape_scalar(HR_TOKEN));
@@ -151,6 +154,7 @@ void export_send(export_frame_t *frame, const hlo_instr_t *instr, const export_r
                    export_value(frame, row->name, operands.count, operands.items, token, &attrs));
 }
 
+/* Whether the operand is the start itself; fails otherwise. */
 static bool is_start(export_frame_t *frame, const hlo_instr_t *instr, hlo_opcode_t op) {
   return instr->operands[0]->op == op ||
          !export_error(frame, instr, "StableHLO has no %s apart from its start",
@@ -161,8 +165,8 @@ void export_send_done(export_frame_t *frame, const hlo_instr_t *instr, const exp
   if (is_start(frame, instr, HLO_SEND)) export_identity(frame, instr, row);
 }
 
-/* Receives where it is done, so that sends between the two are under way before; the start stands
- * for its token. */
+/* StableHLO's recv is written where HLO's is done, so that sends in between have started;
+ * meanwhile the start is its token. */
 void export_recv(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   if (!has_user(instr, HLO_RECV_DONE) &&
       export_error(frame, instr, "StableHLO has no recv without its recv-done here"))
@@ -179,7 +183,7 @@ void export_recv_done(export_frame_t *frame, const hlo_instr_t *instr, const exp
 
 /* --- custom calls --- */
 
-/* Leaves back into the tuple that the callee wants. */
+/* Leaves put together as the tuple that a custom call takes. */
 static mlir_value_t *make_tuple(export_frame_t *frame, const hlo_shape_t *shape,
                                 mlir_value_t **leaves) {
   if (!hlo_shape_is_tuple(shape)) return leaves[0];
@@ -194,7 +198,7 @@ static mlir_value_t *make_tuple(export_frame_t *frame, const hlo_shape_t *shape,
                   : NULL;
 }
 
-/* A result taken apart into `leaves`; gives how many they are. */
+/* Takes a tuple apart into `leaves`; gives their number. */
 static int take_apart(export_frame_t *frame, const hlo_shape_t *shape, mlir_value_t *value,
                       mlir_value_t **leaves) {
   int at = 0;
@@ -212,7 +216,7 @@ static int take_apart(export_frame_t *frame, const hlo_shape_t *shape, mlir_valu
   return at;
 }
 
-/* dense<[1, 0]> : tensor<2xindex> */
+/* A layout as dense<[1, 0]> : tensor<2xindex>, the default one where the shape has none. */
 static const mlir_attr_t *layout_of(exporter_t *exporter, const hlo_shape_t *shape) {
   static const mlir_type_t index_type = {.kind = MLIR_TYPE_INDEX};
   int64_t order[HLO_MAX_RANK];
@@ -229,6 +233,7 @@ static const mlir_attr_t *layout_of(exporter_t *exporter, const hlo_shape_t *sha
   return attr;
 }
 
+/* Layouts of all operands or all results. */
 static void add_layouts(exporter_t *exporter, const char *name, int count,
                         const hlo_shape_t *const *shapes, export_attrs_t *attrs) {
   const mlir_attr_t **layouts = export_alloc(exporter, (size_t)count, sizeof *layouts);
@@ -255,7 +260,7 @@ static void add_aliases(exporter_t *exporter, const hlo_instr_t *instr, export_a
     export_add(exporter, attrs, "output_operand_aliases", export_array(exporter, count, items));
 }
 
-/* The typed interface wants a dictionary, the others a string. */
+/* The typed interface takes a dictionary, all others a string. */
 static void add_backend_config(export_frame_t *frame, const hlo_instr_t *instr,
                                export_attrs_t *attrs) {
   exporter_t *exporter = frame->exporter;
@@ -277,7 +282,7 @@ const char *const export_target_attrs[] = {"called_computations", "error_message
                                            "rng_algorithm"};
 const size_t export_target_attr_count = sizeof export_target_attrs / sizeof *export_target_attrs;
 
-/* Attributes that HLO stores as frontend attributes. */
+/* Attributes of some targets, which HLO keeps as frontend attributes (export_target_attrs). */
 static void add_target_attrs(exporter_t *exporter, const hlo_instr_t *instr,
                              export_attrs_t *attrs) {
   for (size_t i = 0; i < export_target_attr_count; i++) {
@@ -303,7 +308,7 @@ static void add_called(exporter_t *exporter, const hlo_instr_t *instr, export_at
                export_array(exporter, instr->called_count, symbols));
 }
 
-/* Types of the results: the top level of a tuple dissolves. */
+/* Types of the results: the elements of a tuple, whose own elements stay tuples. */
 static export_types_t call_results(exporter_t *exporter, const hlo_shape_t *shape,
                                    const hlo_shape_t *const **out_shapes) {
   bool is_tuple = hlo_shape_is_tuple(shape);
@@ -318,7 +323,7 @@ static export_types_t call_results(exporter_t *exporter, const hlo_shape_t *shap
   return types;
 }
 
-/* Tuple results of custom calls are split. */
+/* The leaves of the op's results, which may be tuples. */
 static void set_call_results(export_frame_t *frame, const hlo_instr_t *instr, mlir_op_t *op,
                              const hlo_shape_t *const *shapes) {
   int count = hlo_shape_leaf_count(instr->shape);
@@ -329,7 +334,7 @@ static void set_call_results(export_frame_t *frame, const hlo_instr_t *instr, ml
   export_set(frame, instr, (export_values_t){at, leaves});
 }
 
-/* Configuration as dictionary or string by the API version. */
+/* Operands that are tuples are put together; layouts are written if HLO constrains them. */
 void export_custom_call(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   exporter_t *exporter = frame->exporter;
   const hlo_attr_t *constraints = hlo_attr_find(instr, HLO_ATTR_OPERAND_LAYOUT_CONSTRAINTS);

@@ -1,10 +1,10 @@
 /* HLO instructions that XLA defines otherwise than StableHLO defines the operation of the same
- * name: they are spelt out, as import_differences.c, which lists them, does for the opposite
- * direction. */
+ * name. They are written out as operations on which both agree; import_differences.c, which lists
+ * them, does the same for the opposite direction. */
 #include "ops/rules/constraint.h"
 #include "stablehlo/export/export.h"
 
-/* An op on one value whose result has the shape of `like` and another element type. */
+/* An op on one value; its result has the shape of `like` and another element type. */
 static mlir_value_t *export_as(export_frame_t *frame, const char *name, mlir_value_t *x,
                                const hlo_shape_t *like, hr_dtype_t dtype) {
   const hlo_shape_t *shape;
@@ -14,7 +14,7 @@ static mlir_value_t *export_as(export_frame_t *frame, const char *name, mlir_val
   return export_value(frame, name, 1, &x, export_type(exporter, shape), NULL);
 }
 
-/* Complex to pred: either part differs from zero. */
+/* Complex to pred: true if either part is not zero. */
 void export_convert(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   hr_dtype_t from = instr->operands[0]->shape->dtype;
   if (instr->shape->dtype != HR_PRED || !hr_dtype_is_complex(from)) {
@@ -38,7 +38,7 @@ mlir_value_t *export_bytes_of_preds(export_frame_t *frame, mlir_value_t *x,
   return export_as(frame, "stablehlo.convert", x, preds, HR_U8);
 }
 
-/* Beside types of 8 bits and more a pred is a byte: it becomes one, or is made of one. */
+/* Beside types of 8 bits and more a pred is a byte in HLO: it is converted to one, or from one. */
 void export_bitcast_convert(export_frame_t *frame, const hlo_instr_t *instr,
                             const export_row_t *row) {
   const hlo_shape_t *from = instr->operands[0]->shape;
@@ -61,7 +61,7 @@ void export_bitcast_convert(export_frame_t *frame, const hlo_instr_t *instr,
   export_set_value(frame, instr, x);
 }
 
-/* Without bits of mantissa a NaN stays one. */
+/* Without bits of mantissa StableHLO makes a NaN infinite; HLO's stays one, by a select. */
 void export_reduce_precision(export_frame_t *frame, const hlo_instr_t *instr,
                              const export_row_t *row) {
   exporter_t *exporter = frame->exporter;
@@ -86,7 +86,7 @@ void export_reduce_precision(export_frame_t *frame, const hlo_instr_t *instr,
 
 /* --- order of a collective's members --- */
 
-/* outer x inner chunks of x along a dimension as inner x outer ones. */
+/* The outer x inner chunks of x along a dimension, reordered as inner x outer ones. */
 static mlir_value_t *swap_chunks(export_frame_t *frame, mlir_value_t *x, const hlo_shape_t *shape,
                                  int64_t dimension, int64_t outer, int64_t inner) {
   exporter_t *exporter = frame->exporter;
@@ -110,8 +110,8 @@ static mlir_value_t *swap_chunks(export_frame_t *frame, mlir_value_t *x, const h
   return export_reshape(frame, x, shape->rank, shape->dims);
 }
 
-/* Partitions of the grid, where `members` processes of cross_replica_and_partition take part; 1 in
- * other modes. */
+/* Partitions of the grid in which `members` processes take part by the mode
+ * cross_replica_and_partition; 1 in other modes. */
 static int64_t partitions_of(const hlo_instr_t *instr, int64_t members) {
   const hlo_groups_t *groups = hlo_attr_groups(instr);
   int64_t partitions = instr->parent->module->num_partitions;
@@ -123,7 +123,7 @@ static int64_t partitions_of(const hlo_instr_t *instr, int64_t members) {
   return partitions > 0 && members % partitions == 0 ? partitions : 1;
 }
 
-/* Transposes the member dimensions, as the importer does in reverse. */
+/* Reorders a collective's chunks, as import_order_members does in reverse. */
 mlir_value_t *export_order_members(export_frame_t *frame, const hlo_instr_t *instr,
                                    const export_chunks_t *chunks, mlir_value_t *x) {
   hr_ints_t dimensions = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);

@@ -14,7 +14,7 @@
 #include "mlir/text/mlir_print.h"
 #include "stablehlo/export/export.h"
 
-/* The text as an attribute; NULL if it is empty. Ends the text. */
+/* The text as a string attribute, NULL if it is empty; frees the text. */
 static const mlir_attr_t *finish_text(exporter_t *exporter, hr_strbuf_t *text) {
   const mlir_attr_t *attr = NULL;
   export_keep(exporter, hr_strbuf_finish(text));
@@ -31,16 +31,17 @@ static void print_quoted(hr_strbuf_t *text, hr_str_t string) {
   mlir_print_attr(text, &attr);
 }
 
-/* MLIR has 32 bits for each number. */
+/* MLIR has 32 bits for a line or column. */
 static bool is_number(int64_t number) { return number >= 0 && number <= INT32_MAX; }
 
+/* Whether MLIR can say the place: a file and numbers that fit. */
 static bool has_source_loc(const hlo_metadata_t *m) {
   bool numbers = is_number(m->source_line) && is_number(m->source_column) &&
                  is_number(m->source_end_line) && is_number(m->source_end_column);
   return m->source_file.size && numbers;
 }
 
-/* "file":3:4, and where the place has an end " to 5:6" */
+/* "file":3:4, and " to 5:6" where the place has an end. */
 static void print_source_loc(hr_strbuf_t *text, const hlo_metadata_t *m) {
   print_quoted(text, m->source_file);
   hr_strbuf_printf(text, ":%ld:%ld", (long)m->source_line, (long)m->source_column);
@@ -54,6 +55,7 @@ static void print_source_loc(hr_strbuf_t *text, const hlo_metadata_t *m) {
 /* A name that ends with ':' would be taken for a type. */
 static bool is_plain_name(hr_str_t name) { return name.size && name.data[name.size - 1] != ':'; }
 
+/* "name"("file":3:4), or one of the two. */
 static void print_name_and_source_loc(hr_strbuf_t *text, const hlo_metadata_t *m) {
   bool named = is_plain_name(m->op_name);
   bool placed = has_source_loc(m);
@@ -63,7 +65,8 @@ static void print_name_and_source_loc(hr_strbuf_t *text, const hlo_metadata_t *m
   if (named && placed) hr_strbuf_add_char(text, ')');
 }
 
-/* "op_name"("file":line:column), with the op's type as a name that ends with ":". */
+/* As above; the op's type comes first, as a name that ends with ':', and makes the location a
+ * fused one. */
 static void print_location(exporter_t *exporter, hr_strbuf_t *text, const hlo_metadata_t *m) {
   const char *type = NULL;
   if (!m->op_type.size) {
@@ -80,7 +83,8 @@ static void print_location(exporter_t *exporter, hr_strbuf_t *text, const hlo_me
   hr_strbuf_add_char(text, ']');
 }
 
-/* Neighbouring instructions often have the same metadata: the last location is reused. */
+/* The location of an instruction from its metadata; NULL: none. Neighbours often share their
+ * metadata, so that the last location is kept. */
 const mlir_attr_t *export_location(exporter_t *exporter, const hlo_instr_t *instr) {
   const hlo_metadata_t *metadata = instr && instr->extra ? instr->extra->metadata : NULL;
   hr_strbuf_t text;
@@ -95,7 +99,7 @@ const mlir_attr_t *export_location(exporter_t *exporter, const hlo_instr_t *inst
   return attr;
 }
 
-/* What a location does not say of the metadata. */
+/* The metadata without what print_location says. */
 static hlo_metadata_t unsaid_metadata(const hlo_metadata_t *m) {
   hlo_metadata_t left = *m;
   left.op_type = (hr_str_t){"", 0};
@@ -112,7 +116,7 @@ static hlo_metadata_t unsaid_metadata(const hlo_metadata_t *m) {
 
 /* --- instructions --- */
 
-/* Whether the op cannot express this attribute. */
+/* Whether StableHLO's op cannot express this attribute. */
 static bool needs_frontend_attr(const hlo_instr_t *instr, hlo_attr_key_t key) {
   const hlo_groups_t *groups = hlo_attr_groups(instr);
   switch (key) {
@@ -141,7 +145,7 @@ static bool needs_frontend_attr(const hlo_instr_t *instr, hlo_attr_key_t key) {
   }
 }
 
-/* Attributes and extras that the op itself does not say, ", name=value" each. */
+/* ", name=value" for each attribute that the op itself does not express. */
 static void print_unsaid(hr_strbuf_t *text, const hlo_instr_t *instr) {
   for (int i = 0; i < instr->attr_count; i++)
     if (needs_frontend_attr(instr, (hlo_attr_key_t)instr->attrs[i].key))
@@ -155,7 +159,7 @@ static void print_unsaid(hr_strbuf_t *text, const hlo_instr_t *instr) {
   hlo_print_frontend_attrs(text, &extra);
 }
 
-/* hlo.instruction: opcode and attributes. */
+/* hlo.instruction, unless there is nothing but the opcode. */
 static void add_instruction(exporter_t *exporter, const hlo_instr_t *instr, export_attrs_t *attrs) {
   hr_strbuf_t text;
   size_t opcode = strlen(hlo_op_name(instr->op));
@@ -166,6 +170,7 @@ static void add_instruction(exporter_t *exporter, const hlo_instr_t *instr, expo
   export_add(exporter, attrs, "hlo.instruction", finish_text(exporter, &text));
 }
 
+/* Whether some array in the shape has a layout that is not the default. */
 static bool has_layout(const hlo_shape_t *shape) {
   if (!hlo_shape_is_tuple(shape)) return !hlo_layout_is_default(shape->layout);
   for (int i = 0; i < shape->element_count; i++)
@@ -173,6 +178,7 @@ static bool has_layout(const hlo_shape_t *shape) {
   return false;
 }
 
+/* hlo.shape, if the layout is not the default. */
 static void add_shape(exporter_t *exporter, const hlo_instr_t *instr, export_attrs_t *attrs) {
   hr_strbuf_t text;
   if (!has_layout(instr->shape)) return;
@@ -181,7 +187,7 @@ static void add_shape(exporter_t *exporter, const hlo_instr_t *instr, export_att
   export_add(exporter, attrs, "hlo.shape", finish_text(exporter, &text));
 }
 
-/* hlo.name and hlo.after. */
+/* hlo.name of an instruction that others must follow, hlo.after of one that must follow others. */
 static void add_order(exporter_t *exporter, const hlo_instr_t *instr, bool is_awaited,
                       export_attrs_t *attrs) {
   hr_strbuf_t text;
@@ -202,7 +208,7 @@ void export_frontend_attrs(exporter_t *exporter, const hlo_instr_t *instr, bool 
   add_order(exporter, instr, is_awaited, attrs);
 }
 
-/* Marks control predecessors, which must have a name. */
+/* Marks the control predecessors of a computation's instructions; NULL: there are none. */
 hr_status_t export_find_awaited(exporter_t *exporter, const hlo_computation_t *computation,
                                 bool **out_awaited) {
   *out_awaited = NULL;
@@ -219,7 +225,7 @@ hr_status_t export_find_awaited(exporter_t *exporter, const hlo_computation_t *c
 
 /* --- the module --- */
 
-/* Tuples dissolve: parameter and result numbers become those of their leaves. */
+/* Aliases by leaves: numbers of parameters and results become those of arguments and results. */
 static void flatten_aliases(exporter_t *exporter, const hlo_module_t *from,
                             hlo_aliasing_t *aliasing) {
   hlo_alias_t *list = export_alloc(exporter, (size_t)aliasing->count, sizeof *list);
@@ -235,14 +241,14 @@ static void flatten_aliases(exporter_t *exporter, const hlo_module_t *from,
   aliasing->aliases = list;
 }
 
-/* may-alias is what tf.aliasing_output means. */
+/* Whether an alias says more than tf.aliasing_output, which means may-alias. */
 static bool needs_aliases(const hlo_module_t *from) {
   for (int i = 0; i < from->input_output_alias.count; i++)
     if (from->input_output_alias.aliases[i].must) return true;
   return false;
 }
 
-/* Shapes of all leaves with layouts. */
+/* Lists the shape's leaves; gives their number. */
 static int add_leaves(const hlo_shape_t *shape, const hlo_shape_t **leaves) {
   int count = 0;
   if (!hlo_shape_is_tuple(shape)) {
@@ -254,7 +260,7 @@ static int add_leaves(const hlo_shape_t *shape, const hlo_shape_t **leaves) {
   return count;
 }
 
-/* Entry layout with dissolved tuples. */
+/* The entry's layout with a shape for each leaf. */
 static void flatten_layouts(exporter_t *exporter, const hlo_module_t *from, hlo_module_t *to) {
   int count = 0;
   int results = hlo_shape_leaf_count(from->entry_result);
@@ -272,6 +278,7 @@ static void flatten_layouts(exporter_t *exporter, const hlo_module_t *from, hlo_
   to->entry_result = results == 1 ? leaves[0] : tuple;
 }
 
+/* Whether the entry's layout is not the default. */
 static bool needs_layouts(const hlo_module_t *from) {
   bool needs = from->has_entry_layout && has_layout(from->entry_result);
   for (int i = 0; from->has_entry_layout && i < from->entry_params.count; i++)
@@ -279,7 +286,7 @@ static bool needs_layouts(const hlo_module_t *from) {
   return needs;
 }
 
-/* Attributes of the header that differ from the default. */
+/* hlo.module says what differs from the default in the header, after tuples have dissolved. */
 void export_module_frontend_attrs(exporter_t *exporter, export_attrs_t *attrs) {
   const hlo_module_t *from = exporter->from;
   hlo_module_t said = *from; /* never destroyed: the printer reads the fields that are set here */

@@ -1,4 +1,7 @@
-/* Computations, functions and the module. */
+/* Computations, functions and the module. The entry becomes @main; a computation that a call names
+ * becomes a private function, made once, after the one that calls it; all others are written where
+ * they are called, as regions or inlined. Tuples dissolve: parameters and results are their
+ * leaves. Inlining repeats computations, hence the limits EXPORT_MAX_DEPTH and EXPORT_MAX_OPS. */
 #include "base/log.h"
 #include "stablehlo/export/export.h"
 
@@ -36,7 +39,7 @@ static const struct {
 
 /* --- instructions --- */
 
-/* The op's name: the row's, or the one that ops.def gives. */
+/* The row's name, or "stablehlo." and the name in ops.def; NULL: StableHLO has no such op. */
 static const char *op_name(exporter_t *exporter, hlo_opcode_t op) {
   const char *name = table[op].name;
   if (!name && hlo_op_table[op].stablehlo_name[0])
@@ -45,8 +48,8 @@ static const char *op_name(exporter_t *exporter, hlo_opcode_t op) {
   return name;
 }
 
-/* The op of a recv-done stands for both halves: attributes of the recv (pairs of ranks) belong
- * to it too. */
+/* StableHLO has one recv where HLO has recv and recv-done: what belongs to the first (pairs of
+ * ranks, sharding, metadata) goes to the op of the second. */
 static const hlo_extra_t *both_halves(exporter_t *exporter, const hlo_instr_t *instr) {
   const hlo_instr_t *start = instr->op == HLO_RECV_DONE ? instr->operands[0] : NULL;
   if (!start || start->op != HLO_RECV || !start->extra) return instr->extra;
@@ -60,8 +63,8 @@ static const hlo_extra_t *both_halves(exporter_t *exporter, const hlo_instr_t *i
   return extra;
 }
 
-/* Sharding and the like go to the last op that the instruction made; none, and they are left out.
- */
+/* Attributes of the instruction go to the last op that it made. An instruction that made none
+ * loses them; if they order it after others, that is counted and told at the end. */
 static void attach_extra(export_frame_t *frame, const hlo_instr_t *instr, size_t ops_before) {
   exporter_t *exporter = frame->exporter;
   export_attrs_t attrs = {.count = 0};
@@ -78,7 +81,8 @@ static void attach_extra(export_frame_t *frame, const hlo_instr_t *instr, size_t
     export_add_to_op(frame->exporter, frame->block->ops.data[frame->block->ops.count - 1], &attrs);
 }
 
-/* By the row of the opcode; ops without a row are UNSUPPORTED. */
+/* By the row of its opcode. Attributes of an inlined call belong to none of the ops that it
+ * made. */
 static void export_instr(export_frame_t *frame, const hlo_instr_t *instr) {
   exporter_t *exporter = frame->exporter;
   export_row_t row = {op_name(exporter, instr->op), table[instr->op].export,
@@ -95,7 +99,7 @@ static void export_instr(export_frame_t *frame, const hlo_instr_t *instr) {
   attach_extra(frame, instr, row.export == export_inlined ? frame->block->ops.count : ops_before);
 }
 
-/* Parameters take consecutive arguments, one per leaf. */
+/* Parameters take consecutive arguments, one for each leaf. */
 static void set_parameters(export_frame_t *frame, const hlo_computation_t *computation,
                            const export_values_t *args) {
   int at = 0;
@@ -111,7 +115,8 @@ static void set_parameters(export_frame_t *frame, const hlo_computation_t *compu
   }
 }
 
-/* Instructions in order; the terminator returns the leaves of the root. */
+/* Writes the instructions into `block` and gives the leaves of the root; `args` are those of the
+ * parameters. */
 export_values_t export_computation(exporter_t *exporter, const hlo_computation_t *computation,
                                    mlir_block_t *block, const export_values_t *args) {
   export_frame_t frame = {exporter, block, NULL, NULL};
@@ -134,7 +139,7 @@ export_values_t export_computation(exporter_t *exporter, const hlo_computation_t
 
 /* --- regions --- */
 
-/* Regions of an op, not yet filled in. */
+/* Makes the op's regions, empty ones; export_region fills them in. */
 void export_alloc_regions(export_frame_t *frame, mlir_op_t *op, int count) {
   mlir_region_t **regions =
       op ? export_alloc(frame->exporter, (size_t)count, sizeof *regions) : NULL;
@@ -147,7 +152,7 @@ void export_alloc_regions(export_frame_t *frame, mlir_op_t *op, int count) {
   op->region_count = count;
 }
 
-/* Arguments of a block: a leaf of the parameters each. */
+/* Gives the block an argument for each leaf of the parameters. */
 static export_values_t add_arguments(exporter_t *exporter, mlir_block_t *block,
                                      const hlo_computation_t *computation) {
   int count = 0, at = 0;
@@ -166,6 +171,7 @@ static export_values_t add_arguments(exporter_t *exporter, mlir_block_t *block,
   return (export_values_t){block->arg_count, items};
 }
 
+/* Terminators have no location. */
 static void add_return(exporter_t *exporter, mlir_block_t *block, const char *name,
                        export_values_t values) {
   export_frame_t frame = {exporter, block, NULL, NULL};
@@ -173,7 +179,8 @@ static void add_return(exporter_t *exporter, mlir_block_t *block, const char *na
   if (op) op->location = NULL;
 }
 
-/* Inlines a computation with its leaves as arguments. */
+/* Writes a computation into region `index`: with arguments of its own, or with `args` as its
+ * parameters. */
 void export_region(export_frame_t *frame, mlir_op_t *op, int index,
                    const hlo_computation_t *computation, const export_values_t *args) {
   exporter_t *exporter = frame->exporter;
@@ -188,7 +195,7 @@ void export_region(export_frame_t *frame, mlir_op_t *op, int index,
 
 /* --- functions --- */
 
-/* A name that no function has; entry's is "main". */
+/* A name that no function has yet: `wanted`, or with a number. */
 static hr_str_t new_symbol(exporter_t *exporter, hr_str_t wanted) {
   hr_str_t name = export_text(exporter, wanted);
   for (int i = 0; !exporter->status && hr_map_get(&exporter->symbols, name); i++) {
@@ -207,7 +214,7 @@ static hr_status_t push_pending(exporter_t *exporter, const hlo_computation_t *c
   return NULL;
 }
 
-/* A function for each computation that is called by name; made later. */
+/* The name of a computation's function, which is made later. */
 hr_str_t export_function_name(exporter_t *exporter, const hlo_computation_t *computation) {
   if (exporter->status) return (hr_str_t){"", 0};
   if (!exporter->names[computation->id].size) {
@@ -217,7 +224,7 @@ hr_str_t export_function_name(exporter_t *exporter, const hlo_computation_t *com
   return exporter->names[computation->id];
 }
 
-/* Which argument the first leaf of a parameter's part is; -1: there is no such part. */
+/* Which leaf of a shape the part at `index` begins with; -1: there is no such part. */
 int export_leaf_at(const hlo_shape_t *shape, hr_ints_t index) {
   int leaf = 0;
   for (int64_t i = 0; i < index.count; i++) {
@@ -229,7 +236,7 @@ int export_leaf_at(const hlo_shape_t *shape, hr_ints_t index) {
   return leaf;
 }
 
-/* Number of the argument for a leaf of a parameter. */
+/* Number of the argument that an alias of a parameter means; -1: there is none. */
 int export_argument_of(const hlo_computation_t *entry, const hlo_alias_t *alias) {
   int argument = 0;
   if (alias->operand < 0 || (size_t)alias->operand >= entry->params.count) return -1;
@@ -239,7 +246,7 @@ int export_argument_of(const hlo_computation_t *entry, const hlo_alias_t *alias)
   return leaf < 0 ? -1 : argument + leaf;
 }
 
-/* tf.aliasing_output and jax.buffer_donor. */
+/* tf.aliasing_output names the result of an alias, jax.buffer_donor is a donation without one. */
 static void add_donations(exporter_t *exporter, const hlo_computation_t *entry, int argument,
                           export_attrs_t *attrs) {
   const hlo_aliasing_t *aliasing = &exporter->from->input_output_alias;
@@ -259,7 +266,7 @@ static void add_donations(exporter_t *exporter, const hlo_computation_t *entry, 
   }
 }
 
-/* parameter_replication: an entry for each leaf, or one for all. */
+/* parameter_replication of one leaf. */
 static void add_replication(exporter_t *exporter, const hlo_extra_t *extra, int leaf,
                             export_attrs_t *attrs) {
   const mlir_attr_t *flag = NULL;
@@ -268,7 +275,7 @@ static void add_replication(exporter_t *exporter, const hlo_extra_t *extra, int 
   export_add(exporter, attrs, "mhlo.parameter_replication", export_array(exporter, 1, &flag));
 }
 
-/* The part of a sharding that is a leaf's. */
+/* The part of the instruction's sharding that belongs to one leaf; NULL: none. */
 static const hlo_sharding_t *leaf_sharding(const hlo_instr_t *instr, int leaf) {
   const hlo_sharding_t *sharding = instr->extra ? instr->extra->sharding : NULL;
   if (!sharding || sharding->kind != HLO_TILE_KIND_TUPLE) return sharding;
@@ -282,7 +289,7 @@ static const mlir_attr_t *dict_of(exporter_t *exporter, const export_attrs_t *at
   return dict;
 }
 
-/* arg_attrs or res_attrs, if any is not empty. */
+/* arg_attrs or res_attrs, an entry for each value, if any of them is not empty. */
 static void add_dicts(exporter_t *exporter, const char *name, int count,
                       const mlir_attr_t *const *dicts, export_attrs_t *attrs) {
   for (int i = 0; !exporter->status && i < count; i++)
@@ -292,7 +299,7 @@ static void add_dicts(exporter_t *exporter, const char *name, int count,
     }
 }
 
-/* Notes are those of a whole parameter: the leaves of a tuple go without the shape. */
+/* hlo.* attributes speak of the whole parameter: those of a tuple that dissolved are left out. */
 static void add_parameter_extra(exporter_t *exporter, const hlo_instr_t *param, int leaves,
                                 export_attrs_t *attrs) {
   static const hlo_name_values_t none;
@@ -302,7 +309,7 @@ static void add_parameter_extra(exporter_t *exporter, const hlo_instr_t *param, 
                   attrs);
 }
 
-/* Shardings, frontend attributes and donations. */
+/* Shardings, replication, frontend attributes and donations of each argument. */
 static void add_argument_attrs(exporter_t *exporter, const hlo_computation_t *function, int count,
                                export_attrs_t *attrs) {
   const mlir_attr_t **dicts = export_alloc(exporter, (size_t)count, sizeof *dicts);
@@ -337,7 +344,7 @@ static void add_result_attrs(exporter_t *exporter, const hlo_computation_t *func
   add_dicts(exporter, "res_attrs", count, dicts, attrs);
 }
 
-/* Leaves of parameters and root. */
+/* Types of the arguments and of the results' leaves. */
 static const mlir_attr_t *function_type(exporter_t *exporter, const mlir_block_t *block,
                                         export_types_t results) {
   mlir_type_t *type = export_alloc(exporter, 1, sizeof *type);
@@ -372,7 +379,7 @@ static void set_function_attrs(exporter_t *exporter, mlir_op_t *op,
   op->attr_count = dict->count;
 }
 
-/* The entry is public main, others private. */
+/* The op is made before its body: ops of the body need their parent. */
 static void export_function(exporter_t *exporter, const hlo_computation_t *function) {
   export_frame_t top = {exporter, exporter->top, NULL, NULL};
   mlir_block_t *block;
@@ -389,7 +396,7 @@ static void export_function(exporter_t *exporter, const hlo_computation_t *funct
 
 /* --- the module --- */
 
-/* Counts of replicas and partitions, frontend attributes. */
+/* Name, sizes of the grid, frontend attributes and what hlo.module says. */
 static void set_module_attrs(exporter_t *exporter, mlir_op_t *op) {
   const hlo_module_t *from = exporter->from;
   export_attrs_t attrs = {.count = 0};
@@ -414,7 +421,7 @@ static void set_source(exporter_t *exporter) {
         export_text(exporter, hr_str_from(exporter->from->source.path)).data;
 }
 
-/* Functions that calls make pending follow the entry. */
+/* The entry first; calls make functions pending, which follow in the order of their first call. */
 static void export_module(exporter_t *exporter) {
   mlir_op_t *op = export_alloc(exporter, 1, sizeof *op);
   exporter->names =
@@ -435,7 +442,8 @@ static void export_module(exporter_t *exporter) {
     export_function(exporter, exporter->pending.data[i]);
 }
 
-/* On failure the tree is destroyed. */
+/* Says once how many control dependencies were lost. The caller destroys the tree, after a failure
+ * too. */
 hr_status_t stablehlo_export(const hlo_module_t *from, mlir_module_t *to) {
   exporter_t exporter = {.from = from, .to = to, .arena = &to->arena};
   export_module(&exporter);

@@ -14,7 +14,7 @@ void export_tuple(export_frame_t *frame, const hlo_instr_t *instr, const export_
   export_set(frame, instr, export_operands(frame, instr));
 }
 
-/* Selects the leaves of one element. */
+/* The leaves of one element. A start whose leaves have no form cannot be taken apart. */
 void export_get_tuple_element(export_frame_t *frame, const hlo_instr_t *instr,
                               const export_row_t *row) {
   (void)row;
@@ -38,7 +38,7 @@ void export_identity(export_frame_t *frame, const hlo_instr_t *instr, const expo
   export_set(frame, instr, export_leaves(frame, instr, 0));
 }
 
-/* The value after a barrier that waits for the token. */
+/* The value behind an optimization_barrier that takes the token, too. */
 void export_add_dependency(export_frame_t *frame, const hlo_instr_t *instr,
                            const export_row_t *row) {
   (void)row;
@@ -52,6 +52,7 @@ void export_add_dependency(export_frame_t *frame, const hlo_instr_t *instr,
   if (!export_failed(frame)) frame->values[instr->id].count = own.count;
 }
 
+/* StableHLO has an op of its own for a token that waits for nothing. */
 void export_after_all(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   export_row_t creation = *row;
   if (!instr->operand_count) creation.name = "stablehlo.create_token";
@@ -60,7 +61,7 @@ void export_after_all(export_frame_t *frame, const hlo_instr_t *instr, const exp
 
 /* --- constants --- */
 
-/* One constant per leaf. */
+/* A constant of one leaf; a token is created. */
 static mlir_value_t *export_leaf_constant(export_frame_t *frame, const hlo_instr_t *instr,
                                           const hlo_value_t *leaf) {
   if (leaf->dtype == HR_TOKEN)
@@ -71,7 +72,7 @@ static mlir_value_t *export_leaf_constant(export_frame_t *frame, const hlo_instr
   return export_constant_of(frame, export_elements(exporter, leaf));
 }
 
-/* Elided literals cannot be exported. */
+/* One constant for each leaf. A literal that was elided ("...") has no elements to write. */
 void export_constant(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   (void)row;
   if (!instr->literal) {
@@ -87,14 +88,14 @@ void export_constant(export_frame_t *frame, const hlo_instr_t *instr, const expo
 
 /* --- bitcast: the bytes as they lie in memory, with other sizes or another type --- */
 
-/* Which dimension is at each place of the memory order, the slowest first. */
+/* The dimensions in the order of memory, the slowest first; row-major without a layout. */
 static void memory_order(const hlo_shape_t *shape, int64_t *order) {
   bool given = shape->layout && shape->layout->minor_to_major.count == shape->rank;
   for (int d = 0; d < shape->rank; d++)
     order[d] = given ? shape->layout->minor_to_major.data[shape->rank - 1 - d] : d;
 }
 
-/* Transpose, or the value itself for the identity. */
+/* A transpose, or x itself for the identity; NULL for NULL. */
 static mlir_value_t *export_transposed(export_frame_t *frame, mlir_value_t *x, hr_dtype_t dtype,
                                        int rank, const int64_t *permutation) {
   int64_t dims[HLO_MAX_RANK];
@@ -112,8 +113,8 @@ static mlir_value_t *export_transposed(export_frame_t *frame, mlir_value_t *x, h
                       export_tensor(frame->exporter, dtype, rank, dims), &attrs);
 }
 
-/* A flat array of one type as a flat array of another: the narrower one gets a dimension of its own
- * for the pieces. */
+/* A flat array of one type as a flat array of another, by bitcast_convert: the narrower type gets
+ * a dimension of its own for the pieces of an element. */
 static mlir_value_t *export_recast(export_frame_t *frame, mlir_value_t *x, hr_dtype_t from,
                                    hr_dtype_t to, int64_t count) {
   int64_t from_bits = hr_dtype_table[from].bits;
@@ -127,7 +128,7 @@ static mlir_value_t *export_recast(export_frame_t *frame, mlir_value_t *x, hr_dt
   return x ? export_value(frame, "stablehlo.bitcast_convert", 1, &x, type, NULL) : NULL;
 }
 
-/* The same; a pred is a byte next to types of 8 bits and more. */
+/* As export_recast; a pred is a byte beside types of 8 bits and more, and goes through u8. */
 static mlir_value_t *export_recast_any(export_frame_t *frame, mlir_value_t *x,
                                        const hlo_shape_t *from_shape, const hlo_shape_t *to_shape,
                                        int64_t count) {
@@ -149,7 +150,8 @@ static mlir_value_t *export_recast_any(export_frame_t *frame, mlir_value_t *x,
                       export_tensor(frame->exporter, HR_PRED, 1, &preds), NULL);
 }
 
-/* Transposes the operand to memory order, changes type and shape there, and transposes back. */
+/* Bytes as they lie in memory: transpose to the order of memory, change type and shape there,
+ * transpose back. */
 void export_bitcast(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   (void)row;
   const hlo_shape_t *from = instr->operands[0]->shape;
@@ -177,7 +179,7 @@ void export_bitcast(export_frame_t *frame, const hlo_instr_t *instr, const expor
 
 /* --- slices and pads --- */
 
-/* One list per field. */
+/* StableHLO has a list for each field. */
 void export_slice(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   const hlo_slice_t *slice = hlo_attr_slice(instr);
   int64_t starts[HLO_MAX_RANK], limits[HLO_MAX_RANK], strides[HLO_MAX_RANK];
@@ -215,7 +217,7 @@ void export_pad(export_frame_t *frame, const hlo_instr_t *instr, const export_ro
   export_plain_op(frame, instr, row, &attrs);
 }
 
-/* The sizes, which HLO gives as scalars or as a vector, are a vector. */
+/* The sizes, which HLO gives as scalars or as a vector, become a vector. */
 void export_dynamic_reshape(export_frame_t *frame, const hlo_instr_t *instr,
                             const export_row_t *row) {
   if (instr->operand_count == 2 && instr->operands[1]->shape->rank == 1) {
@@ -246,7 +248,7 @@ void export_dynamic_reshape(export_frame_t *frame, const hlo_instr_t *instr,
 
 /* --- accuracy, random numbers, top-k --- */
 
-/* A scalar constant of a type. */
+/* An f64 attribute, for tolerances. */
 static const mlir_attr_t *number(exporter_t *exporter, double value) {
   static const mlir_type_t f64 = {.kind = MLIR_TYPE_FLOAT, .name = {"f64", 3}};
   mlir_attr_t *attr = export_alloc(exporter, 1, sizeof *attr);
@@ -280,7 +282,7 @@ void export_accurate(export_frame_t *frame, const hlo_instr_t *instr, const expo
   export_plain_op(frame, instr, row, &attrs);
 }
 
-/* The sizes of the result are an operand. */
+/* The sizes of the result become a constant operand. */
 void export_rng(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   exporter_t *exporter = frame->exporter;
   const int64_t rank = instr->shape->rank;
@@ -297,8 +299,8 @@ void export_rng(export_frame_t *frame, const hlo_instr_t *instr, const export_ro
       export_value(frame, row->name, 3, operands, export_type(exporter, instr->shape), &attrs));
 }
 
-/* chlo.top_k gives the largest; the smallest are asked for as XLA does, by a custom call that names
- * the op. */
+/* chlo.top_k gives the largest elements. The smallest are asked for as XLA does, by a custom
+ * call. */
 void export_topk(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   exporter_t *exporter = frame->exporter;
   const char *text;

@@ -89,7 +89,7 @@ static const mlir_attr_t *bounds_of(exporter_t *exporter, const hlo_shape_t *sha
   return export_struct(exporter, "stablehlo", "bounds", &fields);
 }
 
-/* Tensor without bounds. */
+/* A tensor; dynamic sizes are '?', with their bounds in the encoding. */
 static const mlir_type_t *tensor_of(exporter_t *exporter, const hlo_shape_t *shape) {
   mlir_type_t *type = array_type(exporter, shape->dtype, shape->rank, shape->dims);
   if (!type || !shape->dynamic) return type;
@@ -100,7 +100,7 @@ static const mlir_type_t *tensor_of(exporter_t *exporter, const hlo_shape_t *sha
   return type;
 }
 
-/* Tuple of the elements' types. */
+/* A tuple of the elements' types, for custom calls. */
 static const mlir_type_t *tuple_of(exporter_t *exporter, const hlo_shape_t *shape) {
   mlir_type_t *type = new_type(exporter, MLIR_TYPE_TUPLE);
   const mlir_type_t **elements =
@@ -113,7 +113,7 @@ static const mlir_type_t *tuple_of(exporter_t *exporter, const hlo_shape_t *shap
   return type;
 }
 
-/* A buffer is a memory reference. */
+/* A buffer of one array is a memref. */
 static const mlir_type_t *buffer_of(exporter_t *exporter, const hlo_shape_t *shape) {
   const mlir_type_t *tensor =
       shape->element_count == 1 ? export_type(exporter, shape->elements[0]) : NULL;
@@ -124,7 +124,7 @@ static const mlir_type_t *buffer_of(exporter_t *exporter, const hlo_shape_t *sha
   return type;
 }
 
-/* By kind of the shape. */
+/* The type of a shape, by its element type. */
 const mlir_type_t *export_type(exporter_t *exporter, const hlo_shape_t *shape) {
   if (exporter->status) return NULL;
   switch (shape->dtype) {

@@ -3,8 +3,10 @@
  * the caller. */
 #include <string.h>
 
+#include "mlir/text/mlir_print.h"
 #include "stablehlo/import/import.h"
 
+/* An integer or a bool; false for NULL. */
 static bool is_number(const mlir_attr_t *attr) {
   return attr && (attr->kind == MLIR_ATTR_INTEGER || attr->kind == MLIR_ATTR_BOOL);
 }
@@ -14,6 +16,7 @@ int64_t import_int(const mlir_op_t *op, const char *name, int64_t fallback) {
   return is_number(attr) ? attr->integer : fallback;
 }
 
+/* A unit is true. */
 bool import_bool(const mlir_op_t *op, const char *name, bool fallback) {
   const mlir_attr_t *attr = mlir_op_attr(op, name);
   if (!attr) return fallback;
@@ -25,13 +28,14 @@ double import_float(const mlir_op_t *op, const char *name, double fallback) {
   return attr && attr->kind == MLIR_ATTR_FLOAT ? attr->number : fallback;
 }
 
+/* A string's text or a symbol's root name; "" for anything else. */
 hr_str_t import_str(const mlir_op_t *op, const char *name) {
   const mlir_attr_t *attr = mlir_op_attr(op, name);
   bool has_text = attr && (attr->kind == MLIR_ATTR_STRING || attr->kind == MLIR_ATTR_SYMBOL);
   return has_text ? attr->text : (hr_str_t){"", 0};
 }
 
-/* Type of the integers in a list of elements; NULL if they are none, or are missing. */
+/* Type of the integers in a list of elements; NULL if they are no integers or have no data. */
 static const mlir_type_t *integers_of(const mlir_attr_t *attr) {
   if (attr->kind != MLIR_ATTR_DENSE && attr->kind != MLIR_ATTR_DENSE_ARRAY) return NULL;
   const mlir_type_t *element = attr->kind == MLIR_ATTR_DENSE ? attr->type->element : attr->type;
@@ -42,7 +46,7 @@ static const mlir_type_t *integers_of(const mlir_attr_t *attr) {
              : NULL;
 }
 
-/* Integer element of a dense attribute; a splat has one. */
+/* Element `index`, extended by its sign unless it is an i1. */
 static int64_t element_at(const mlir_attr_t *attr, const mlir_type_t *element, int64_t index) {
   size_t each = mlir_element_bytes(element);
   const char *at = (const char *)attr->data + (attr->splat ? 0 : (size_t)index * each);
@@ -58,6 +62,7 @@ static int64_t element_at(const mlir_attr_t *attr, const mlir_type_t *element, i
   }
 }
 
+/* Number of elements, splats written out. */
 static int64_t element_total(const mlir_attr_t *attr) {
   if (!attr->splat) return attr->element_count;
   int64_t total = 1;
@@ -65,7 +70,8 @@ static int64_t element_total(const mlir_attr_t *attr) {
   return total;
 }
 
-/* Integers of an attribute in any of the three spellings. */
+/* Integers of an attribute in any of the three spellings; at most 2^24, as splats may claim any
+ * number. */
 hr_status_t import_ints_of(import_scope_t *scope, const mlir_attr_t *attr, hr_ints_t *out_ints) {
   const mlir_type_t *elements = integers_of(attr);
   bool listed = attr->kind == MLIR_ATTR_ARRAY;
@@ -97,6 +103,7 @@ hr_status_t import_ints(import_scope_t *scope, const mlir_op_t *op, const char *
   return NULL;
 }
 
+/* Old files write lists of one dimension as dense elements, and hostile ones matrices. */
 hr_status_t import_list(import_scope_t *scope, const mlir_op_t *op, const char *name, int64_t count,
                         int64_t fallback, hr_ints_t *out_ints) {
   const mlir_attr_t *attr = mlir_op_attr(op, name);
@@ -105,6 +112,7 @@ hr_status_t import_list(import_scope_t *scope, const mlir_op_t *op, const char *
   return import_ints(scope, op, name, count, fallback, out_ints);
 }
 
+/* Structures leave out empty lists. */
 hr_status_t import_field_ints(import_scope_t *scope, const mlir_op_t *op, const char *attr,
                               const char *field, hr_ints_t *out_ints) {
   const mlir_attr_t *value = mlir_attr_field(mlir_op_attr(op, attr), field);
@@ -117,7 +125,7 @@ int64_t import_field_int(const mlir_op_t *op, const char *attr, const char *fiel
   return is_number(value) ? value->integer : 0;
 }
 
-/* Compares the word with those of enums.def, case and prefix aside. */
+/* Looks "prefix" + word up in ops/table/enums.def. */
 hr_status_t import_enum(import_scope_t *scope, const mlir_op_t *op, const char *name,
                         hlo_enum_id_t id, const char *prefix, int *out_value) {
   const mlir_attr_t *attr = mlir_op_attr(op, name);
@@ -151,7 +159,7 @@ hr_status_t import_add_field_ints(import_scope_t *scope, import_attrs_t *attrs, 
   return NULL;
 }
 
-/* precision_config, unless it says DEFAULT throughout. */
+/* precision_config, unless it says DEFAULT for every operand. */
 hr_status_t import_add_precision(import_scope_t *scope, import_attrs_t *attrs,
                                  const mlir_op_t *op) {
   const mlir_attr_t *config = mlir_op_attr(op, "precision_config");
@@ -175,7 +183,7 @@ hr_status_t import_add_precision(import_scope_t *scope, import_attrs_t *attrs,
   return NULL;
 }
 
-/* Text or bytes, by the reader that the caller of the importer gave. */
+/* HLO's text or bytes of an OpSharding, by the reader that the caller of the importer gave. */
 hr_status_t import_sharding(importer_t *importer, const mlir_op_t *op, const mlir_attr_t *attr,
                             const hlo_sharding_t **out_sharding) {
   *out_sharding = NULL;
@@ -194,6 +202,8 @@ const mlir_attr_t *import_value_attr(const mlir_op_t *function, const char *list
   return has_one ? mlir_attr_field(attrs->items[index], name) : NULL;
 }
 
+/* A copy of the instruction's attributes that may be changed: instructions of one op share
+ * theirs. */
 hr_status_t import_op_extra(importer_t *importer, hlo_instr_t *instr, hlo_extra_t **out_extra) {
   HR_TRY(HR_NEW(importer->arena, out_extra));
   if (instr->extra) **out_extra = *instr->extra;
@@ -201,7 +211,8 @@ hr_status_t import_op_extra(importer_t *importer, hlo_instr_t *instr, hlo_extra_
   return NULL;
 }
 
-/* Gathers into a local; the arena gets a copy only if there is anything. */
+/* Metadata, sharding, frontend attributes and sdy's attributes of an op; NULL if it has none of
+ * them. */
 hr_status_t import_extra(import_scope_t *scope, const mlir_op_t *op, const hlo_extra_t **out_extra,
                          import_frontend_attrs_t *out_note) {
   const mlir_attr_t *frontend = mlir_op_attr(op, "mhlo.frontend_attributes");
@@ -224,4 +235,26 @@ hr_status_t import_extra(import_scope_t *scope, const mlir_op_t *op, const hlo_e
   if (has_sdy) HR_TRY(import_sdy_attrs(scope->importer, op, &extra->frontend_attributes));
   *out_extra = extra;
   return NULL;
+}
+
+/* --- frontend attributes --- */
+
+/* Order of bytes, in which frontend attributes are sorted; of two names that begin alike the
+ * shorter one is first. */
+bool import_comes_before(hr_str_t a, hr_str_t b) {
+  int order = memcmp(a.data, b.data, a.size < b.size ? a.size : b.size);
+  return order ? order < 0 : a.size < b.size;
+}
+
+/* An attribute as the text that HLO keeps: a string is bare, anything else is written out again. */
+hr_status_t import_attr_text(import_scope_t *scope, const mlir_attr_t *attr, hr_str_t *out_text) {
+  hr_strbuf_t text;
+  if (attr->kind == MLIR_ATTR_STRING)
+    return hr_arena_str(scope->importer->arena, attr->text, out_text);
+  hr_strbuf_init(&text);
+  mlir_print_attr(&text, attr);
+  hr_status_t st = hr_strbuf_finish(&text);
+  if (!st) st = hr_arena_str(scope->importer->arena, (hr_str_t){text.data, text.size}, out_text);
+  hr_strbuf_deinit(&text);
+  return st;
 }

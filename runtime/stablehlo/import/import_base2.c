@@ -1,5 +1,6 @@
-/* exp2 and log2, which HLO has no ops for. Real numbers narrower than f64 are computed there and
- * rounded once. */
+/* exp2 and log2, which HLO has no ops for: 2^x is power(2, x) for real numbers and exp(x ln 2) for
+ * complex ones, log2(x) is log(x) / ln 2. Real numbers narrower than f64 are computed there and
+ * rounded once, so that powers of two come out exact. */
 #include <math.h>
 
 #include "stablehlo/import/import_formula.h"
@@ -13,6 +14,7 @@ static expr_t scale(formula_t *f, expr_t z, double factor) {
   return f_complex(f, f_mul_number(f, f_real(f, z), factor), f_mul_number(f, f_imag(f, z), factor));
 }
 
+/* pow is exact where the result is a power of two; exp(x ln 2) would not be. */
 static expr_t formula_exp2(formula_t *f, expr_t x) {
   if (hr_dtype_is_complex(x->shape->dtype)) return f_exp(f, scale(f, x, LN_2));
   return f_pow(f, f_number(f, 2, x), x);
@@ -20,7 +22,7 @@ static expr_t formula_exp2(formula_t *f, expr_t x) {
 
 static expr_t formula_log2(formula_t *f, expr_t x) { return scale(f, f_log(f, x), LOG2_E); }
 
-/* exp2(x) = exp(x ln 2), log2(x) = log(x) / ln 2, in f64. */
+/* Applies the formula in f64 for real operands, in their own type for complex ones. */
 static hr_status_t import_base2(import_scope_t *scope, mlir_op_t *op,
                                 expr_t (*formula)(formula_t *f, expr_t x)) {
   formula_t *f = &scope->builder;

@@ -1,12 +1,14 @@
-/* The test dialects: check ops, and those of the interpreter. They become custom calls of the same
- * names, with their attributes in backend_config. */
+/* The test dialects: check ops, which compare values, and ops of StableHLO's interpreter. They
+ * become custom calls of the same names, with their attributes in backend_config, that kernels of
+ * ops/kernels/custom run. In programs with checks, results that the specification leaves to the
+ * implementation are those of its interpreter. */
 #include <math.h>
 #include <string.h>
 
 #include "ir/print.h"
 #include "stablehlo/import/import_formula.h"
 
-/* Searches bodies of functions only. */
+/* Searches bodies of functions, not the regions of ops inside them. */
 bool import_has_checks(const mlir_block_t *block) {
   static const char prefix[] = "check.";
   for (size_t i = 0; i < block->ops.count; i++) {
@@ -38,7 +40,8 @@ hr_status_t import_divide(import_scope_t *scope, mlir_op_t *op, const import_row
   return import_set_results(scope, op, f_select(f, undefined, f_number(f, 0, x), result));
 }
 
-/* A custom call without a result unless `shape` says one. config: backend_config, or NULL. */
+/* A custom call of `target` with a side effect; `shape` NULL: an empty tuple. `config` is its
+ * backend_config, NULL for none. The extra attributes of the op are copied. */
 static hr_status_t build_call(import_scope_t *scope, const char *target, const char *config,
                               const hlo_shape_t *shape, int operand_count,
                               hlo_instr_t *const *operands, int called_count,
@@ -93,7 +96,7 @@ hr_status_t import_check(import_scope_t *scope, mlir_op_t *op, const import_row_
                     0, NULL, &call);
 }
 
-/* check.expect_serialized_eq and interpreter.probe: the id of a probe. */
+/* check.expect_serialized_eq and interpreter.probe: id of a probe and number of its execution. */
 hr_status_t import_probe(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   hlo_instr_t *x = import_operand(op, 0);
   hlo_instr_t *call;
@@ -113,6 +116,7 @@ hr_status_t import_probe(import_scope_t *scope, mlir_op_t *op, const import_row_
   return NULL;
 }
 
+/* interpreter.print: a call that only looks at its operand. */
 hr_status_t import_print(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   hlo_instr_t *x = import_operand(op, 0);
   hlo_instr_t *call;
@@ -121,6 +125,7 @@ hr_status_t import_print(import_scope_t *scope, mlir_op_t *op, const import_row_
 
 /* --- interpreter.run_parallel {programs = [[@a, @b], [@c, @d]], infeed = [@f]} --- */
 
+/* A grid of programs in row-major order, then the functions of the infeed. */
 typedef struct parallel {
   int replicas, partitions, called_count;
   hlo_computation_t **called;
@@ -138,7 +143,7 @@ static hr_status_t add_called(import_scope_t *scope, const mlir_op_t *op, const 
   return NULL;
 }
 
-/* A grid of functions, one row per replica, and functions that give the infeed. */
+/* Rows of the grid are replicas, its columns partitions; all rows have the same length. */
 static hr_status_t read_parallel(import_scope_t *scope, const mlir_op_t *op, parallel_t *parallel) {
   const mlir_attr_t *programs = mlir_op_attr(op, "programs");
   const mlir_attr_t *infeed = mlir_op_attr(op, "infeed");

@@ -9,6 +9,7 @@
 
 /* --- broadcasting --- */
 
+/* The joint shape of operands that broadcast. */
 typedef struct joint {
   int rank;
   int64_t dims[HLO_MAX_RANK];
@@ -16,13 +17,14 @@ typedef struct joint {
   hlo_instr_t *sizes; /* sizes at run time; NULL: all are static */
 } joint_t;
 
-/* Where dimension d of an operand goes: as broadcast_dimensions say for operands of lower rank,
- * else to the right. */
+/* Dimension of the joint shape that dimension d of an operand is: as broadcast_dimensions say for
+ * an operand of lower rank, else aligned to the right. */
 static int64_t position_of(const hlo_shape_t *shape, int rank, hr_ints_t map, int d) {
   return map.count == shape->rank && shape->rank < rank ? map.data[d] : rank - shape->rank + d;
 }
 
-/* Joint shape of two operands by NumPy's rules; unknown sizes are computed at run time. */
+/* Joins one operand's shape into the joint one: a size of 1 gives way to any other, others must
+ * agree; sizes that are known only at run time are taken as they come. */
 static hr_status_t join_broadcast_shapes(import_scope_t *scope, const mlir_op_t *op,
                                          const hlo_shape_t *shape, hr_ints_t map, joint_t *joint) {
   char text[HLO_SHAPE_TEXT];
@@ -63,7 +65,7 @@ static hr_status_t broadcast_one(import_scope_t *scope, const mlir_op_t *op, con
   return import_broadcast_to(scope, op, *x, to, (hr_ints_t){positions, from->rank}, x);
 }
 
-/* Sizes of 1 may show only at run time: then the joint sizes are computed. */
+/* Dynamic sizes may turn out to be 1: then the joint sizes are computed at run time. */
 static hr_status_t join_actual(import_scope_t *scope, const mlir_op_t *op,
                                hlo_instr_t *const *operands, hr_ints_t map, joint_t *joint) {
   int64_t positions[HLO_MAX_RANK];
@@ -100,6 +102,7 @@ static hr_status_t broadcast_operands(import_scope_t *scope, const mlir_op_t *op
   return NULL;
 }
 
+/* A binary or ternary op whose operands broadcast; the rest is HLO's op of the row. */
 hr_status_t import_chlo_elementwise(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   hlo_instr_t **operands;
   HR_TRY(broadcast_operands(scope, op, &operands));
@@ -121,7 +124,7 @@ hr_status_t import_chlo_compare(import_scope_t *scope, mlir_op_t *op, const impo
 
 /* --- special functions --- */
 
-/* Special function by a formula; narrow types are computed in f32. */
+/* A special function by its formula; types narrower than f32 are computed in f32. */
 static hr_status_t import_special(import_scope_t *scope, mlir_op_t *op, formula_fn formula) {
   hlo_instr_t **operands;
   HR_TRY(broadcast_operands(scope, op, &operands));
@@ -148,9 +151,7 @@ SPECIAL(zeta)
 
 /* --- small expansions --- */
 
-/* (e^x + e^-x) / 2 and (e^x - e^-x) / 2 as XLA writes them for real numbers, so that results agree
- * with its: halved in the exponent, where nothing overflows early, and for small x by expm1, where
- * nothing cancels. */
+/* exp(x) / 2 without overflow before the quotient does: the half is in the exponent. */
 static expr_t half_exp(formula_t *f, expr_t x) { return f_exp(f, f_add_number(f, x, log(0.5))); }
 
 static expr_t formula_cosh(formula_t *f, expr_t const *x) {
@@ -170,7 +171,7 @@ hr_status_t import_hyperbolic(import_scope_t *scope, mlir_op_t *op, const import
   return import_special(scope, op, row->op == HLO_COSH ? formula_cosh : formula_sinh);
 }
 
-/* Real numbers are their own conjugates. */
+/* The conjugate; of a real number, itself. */
 hr_status_t import_conj(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   formula_t *f = &scope->builder;
@@ -180,8 +181,8 @@ hr_status_t import_conj(import_scope_t *scope, mlir_op_t *op, const import_row_t
                             is_complex ? f_complex(f, f_real(f, z), f_neg(f, f_imag(f, z))) : z);
 }
 
-/* Square of complex numbers x + iy: (x - y)(x + y) + 2xyi. Where |x| = |y| the real part is 0 even
- * if the sum overflows. */
+/* For z = x + iy: (x - y)(x + y) + 2xyi. Where |x| = |y| the real part is 0 even if x + y
+ * overflows. */
 hr_status_t import_square(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   formula_t *f = &scope->builder;
@@ -227,7 +228,9 @@ static expr_t as_type(formula_t *f, expr_t x, hr_dtype_t dtype) {
   return hlo_build(f, HLO_BITCAST_CONVERT, shape, 1, &x, 0, NULL, 0, NULL);
 }
 
-/* Adds or subtracts 1 from the bits; from 0 the step is to the smallest number of the sign of y. */
+/* Numbers of one sign are ordered as their bits: away from 0 the next one has bits + 1, towards 0
+ * bits - 1. From 0 the step is to the smallest number with the sign of y; equal numbers give y;
+ * NaN gives NaN. */
 static expr_t next_after(formula_t *f, expr_t x, expr_t y, hr_dtype_t bits_type) {
   expr_t x_bits = as_type(f, x, bits_type);
   expr_t y_bits = as_type(f, y, bits_type);
@@ -245,7 +248,7 @@ static expr_t next_after(formula_t *f, expr_t x, expr_t y, hr_dtype_t bits_type)
   return f_select(f, f_or(f, f_ne(f, x, x), f_ne(f, y, y)), f_number(f, NAN, x), moved);
 }
 
-/* The step is made on the bits as an unsigned integer. */
+/* The bits are an unsigned integer of the same width; types below 8 bits have none. */
 hr_status_t import_next_after(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   hlo_instr_t **operands;
@@ -270,6 +273,7 @@ static bool complex_number(hr_str_t text, double *re, double *im) {
   return at && sscanf(at, "< : %*s %lf , %lf", re, im) == 2;
 }
 
+/* A number of any spelling as a scalar constant; integers of 64 bits keep them all. */
 static hlo_instr_t *parse_scalar(import_scope_t *scope, const mlir_attr_t *attr, hr_dtype_t dtype) {
   formula_t *f = &scope->builder;
   double re = 0, im = 0;
@@ -290,7 +294,7 @@ static hlo_instr_t *parse_scalar(import_scope_t *scope, const mlir_attr_t *attr,
   return NULL;
 }
 
-/* A constant broadcast to the operand's shape. */
+/* A constant of the operand's shape, whose sizes may be dynamic. */
 hr_status_t import_constant_like(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   const mlir_attr_t *attr = mlir_op_attr(op, "value");
@@ -310,7 +314,7 @@ hr_status_t import_constant_like(import_scope_t *scope, mlir_op_t *op, const imp
 
 /* --- ops of HLO by another form --- */
 
-/* HLO has the op; values and indices are a tuple. */
+/* HLO's topk gives values and indices as a tuple. */
 static hr_status_t build_top_k(import_scope_t *scope, mlir_op_t *op, int64_t k, bool largest) {
   hlo_instr_t *x = import_operand(op, 0);
   import_attrs_t attrs = {.count = 0};
@@ -324,14 +328,15 @@ static hr_status_t build_top_k(import_scope_t *scope, mlir_op_t *op, int64_t k, 
       hlo_build(&scope->builder, HLO_TOPK, NULL, 1, &x, attrs.count, attrs.items, 0, NULL));
 }
 
+/* chlo.top_k takes the largest values. */
 hr_status_t import_top_k(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   return build_top_k(scope, op, import_int(op, "k", -1), true);
 }
 
-/* Custom calls that portable artifacts have for CHLO, and that XLA reads as ops:
- *   stablehlo.custom_call @mhlo.erf(%x) {mhlo.attributes = {}, mhlo.version = 1 : i64}
- * Of others the name is left to those who run the call. */
+/* Row of the CHLO op that a custom call of a portable artifact stands for; NULL: none. vhlo_chlo.c
+ * writes such calls:  stablehlo.custom_call @mhlo.erf(%x) {mhlo.attributes = {}, mhlo.version = 1
+ * : i64} */
 static const import_row_t *row_of_call(const import_scope_t *scope, const mlir_op_t *op) {
   static const char *const names[] = {"acos", "acosh", "asin", "asinh", "atanh",
                                       "cosh", "erf",   "sinh", "tan"};
@@ -346,7 +351,7 @@ static const import_row_t *row_of_call(const import_scope_t *scope, const mlir_o
   return NULL;
 }
 
-/* The custom calls that JAX writes in portable artifacts. */
+/* Expands the calls that vhlo_chlo.c and JAX write; mhlo.topk has its k among the attributes. */
 hr_status_t import_mhlo_call(import_scope_t *scope, mlir_op_t *op, bool *out_done) {
   const mlir_attr_t *config = mlir_op_attr(op, "mhlo.attributes");
   const mlir_attr_t *k = mlir_attr_field(config, "k");
@@ -385,7 +390,7 @@ hr_status_t import_ragged_dot(import_scope_t *scope, mlir_op_t *op, const import
       hlo_build(&scope->builder, row->op, shape, 3, operands, attrs.count, attrs.items, 0, NULL));
 }
 
-/* chlo.scan (inputs) inits (carries): the same bodies and order as in HLO. */
+/* chlo.scan (inputs) inits (carries) has the bodies and the order of HLO's scan. */
 hr_status_t import_scan(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   hlo_instr_t **operands;
   hlo_computation_t *body;

@@ -4,7 +4,7 @@
 #include "stablehlo/import/import.h"
 #include "stablehlo/import/mesh_groups.h"
 
-/* Rows of a dense matrix of ids; -1 pads short rows. */
+/* Rows of a matrix of ids are groups; -1 fills up rows of shorter groups. */
 static hr_status_t groups_of_rows(import_scope_t *scope, const mlir_op_t *op,
                                   const mlir_attr_t *attr, hlo_groups_t *groups) {
   hr_ints_t ids;
@@ -24,7 +24,7 @@ static hr_status_t groups_of_rows(import_scope_t *scope, const mlir_op_t *op,
   return NULL;
 }
 
-/* Mesh axes stay axes where HLO can write them. */
+/* Mesh axes stay axes where HLO can write them; other meshes become lists (mesh_groups.c). */
 static hr_status_t groups_of_mesh(import_scope_t *scope, const mlir_op_t *op,
                                   const mlir_attr_t *attr, hlo_groups_t *groups) {
   hr_status_t st =
@@ -35,7 +35,7 @@ static hr_status_t groups_of_mesh(import_scope_t *scope, const mlir_op_t *op,
   return placed;
 }
 
-/* replica_groups and the flags that belong to it. */
+/* replica_groups in either form; none for all processes. */
 static hr_status_t add_groups(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op,
                               const mlir_attr_t *attr) {
   hlo_groups_t *groups;
@@ -52,7 +52,8 @@ static hr_status_t add_groups(import_scope_t *scope, import_attrs_t *attrs, cons
   return NULL;
 }
 
-/* Attributes that all collectives have. */
+/* Channel, groups and the flag for global ids: together they say who takes part
+ * (ops/query/replica_groups.h). */
 static hr_status_t start_collective(import_scope_t *scope, import_attrs_t *attrs,
                                     const mlir_op_t *op, bool with_groups) {
   int64_t channel = import_field_int(op, "channel_handle", "handle");
@@ -63,7 +64,7 @@ static hr_status_t start_collective(import_scope_t *scope, import_attrs_t *attrs
   return NULL;
 }
 
-/* One op, or several operands as a tuple. */
+/* One instruction; its region, if it has one, becomes the computation of the reduction. */
 static hr_status_t build_collective(import_scope_t *scope, mlir_op_t *op, const import_row_t *row,
                                     import_attrs_t *attrs, hlo_instr_t *const *operands,
                                     bool with_body) {
@@ -90,7 +91,7 @@ static void add_dimension(import_scope_t *scope, import_attrs_t *attrs, int64_t 
   import_add(attrs, hlo_attr_of_ints(&scope->builder, HLO_ATTR_DIMENSIONS, 1, &dimension));
 }
 
-/* The order of members follows the mode. */
+/* The order of the members' chunks in the results follows StableHLO (import_differences.c). */
 hr_status_t import_all_gather(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   import_attrs_t attrs = {.count = 0};
   HR_TRY(start_collective(scope, &attrs, op, true));
@@ -112,7 +113,7 @@ hr_status_t import_all_reduce(import_scope_t *scope, mlir_op_t *op, const import
   return finish_collective(scope, op, row, &attrs, true);
 }
 
-/* As all_gather, in reverse. */
+/* The order of the members' chunks in the operands follows StableHLO: the reverse of all_gather. */
 hr_status_t import_reduce_scatter(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   import_attrs_t attrs = {.count = 0};
   HR_TRY(start_collective(scope, &attrs, op, true));
@@ -161,7 +162,7 @@ hr_status_t import_ragged_all_to_all(import_scope_t *scope, mlir_op_t *op) {
   return finish_collective(scope, op, &row, &attrs, false);
 }
 
-/* Pairs of source and target. */
+/* Pairs of source and target, as rows of two. */
 hr_status_t import_collective_permute(import_scope_t *scope, mlir_op_t *op,
                                       const import_row_t *row) {
   const mlir_attr_t *pairs = mlir_op_attr(op, "source_target_pairs");
@@ -178,8 +179,7 @@ hr_status_t import_collective_permute(import_scope_t *scope, mlir_op_t *op,
   return finish_collective(scope, op, row, &attrs, false);
 }
 
-/* Splitting along one and concatenating along another dimension: HLO knows one dimension, so the
- * received chunks are moved by slices and a concatenation when the two differ. */
+/* `count` chunks of x along `split` are put one after another along `concat`. */
 static hr_status_t move_chunks(import_scope_t *scope, hlo_instr_t *x, int64_t split, int64_t concat,
                                int64_t count, hlo_instr_t **out_moved) {
   hlo_instr_t **parts;
@@ -228,7 +228,7 @@ static hr_status_t check_all_to_all(import_scope_t *scope, const mlir_op_t *op,
   return NULL;
 }
 
-/* HLO has no split_count: it is the size of the groups. */
+/* HLO has no split_count: it is the size of the groups, and must be equal to it. */
 static hr_status_t check_split_count(import_scope_t *scope, const mlir_op_t *op,
                                      const import_attrs_t *attrs, int64_t count) {
   for (int i = 0; i < attrs->count; i++) {
@@ -243,8 +243,8 @@ static hr_status_t check_split_count(import_scope_t *scope, const mlir_op_t *op,
   return NULL;
 }
 
-/* HLO splits and concatenates along one dimension; with another one the received chunks are
- * moved. */
+/* HLO splits and concatenates along one dimension. Where StableHLO names two, the exchange is made
+ * along split_dimension and the received chunks are moved to concat_dimension. */
 hr_status_t import_all_to_all(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   int64_t split = import_int(op, "split_dimension", 0);
   int64_t concat = import_int(op, "concat_dimension", 0);
@@ -267,7 +267,7 @@ hr_status_t import_all_to_all(import_scope_t *scope, mlir_op_t *op, const import
   return hlo_builder_finish(&scope->builder);
 }
 
-/* all_reduce with a sum that it does not spell out. */
+/* mhlo's all_reduce whose sum is not spelled out; the computation is made here. */
 hr_status_t import_cross_replica_sum(import_scope_t *scope, mlir_op_t *op,
                                      const import_row_t *row) {
   hlo_instr_t *x = import_operand(op, 0);

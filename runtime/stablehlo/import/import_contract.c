@@ -3,7 +3,7 @@
  * filled in, as HLO has all of them. */
 #include "stablehlo/import/import.h"
 
-/* One instruction with all operands and called computations. */
+/* One instruction with all operands, attributes and called computations. */
 static hr_status_t build_from_operands(import_scope_t *scope, mlir_op_t *op, hlo_opcode_t hlo_op,
                                        const import_attrs_t *attrs, int called_count,
                                        hlo_computation_t **called) {
@@ -16,8 +16,8 @@ static hr_status_t build_from_operands(import_scope_t *scope, mlir_op_t *op, hlo
                                       attrs->count, attrs->items, called_count, called));
 }
 
-/* dot_general C21 to C24: no precisions, how many parts the sides are cut into, and how many
- * products are made. */
+/* dot_general C21 to C24: numbers of parts and products are positive, and no precisions stand
+ * beside them. */
 static hr_status_t check_algorithm(const import_scope_t *scope, const mlir_op_t *op,
                                    const mlir_attr_t *algorithm) {
   static const struct {
@@ -39,8 +39,8 @@ static hr_status_t check_algorithm(const import_scope_t *scope, const mlir_op_t 
   return NULL;
 }
 
-/* Algorithm of a dot by its multiplication and accumulation types. Those without a name in HLO are
- * left to the engine, which is at least as precise. */
+/* HLO's name of the algorithm, made from its types: dot_bf16_bf16_f32_x3. One without a name in
+ * HLO is left to the engine, which is at least as precise. */
 static hr_status_t add_algorithm(import_scope_t *scope, import_attrs_t *attrs,
                                  const mlir_op_t *op) {
   const mlir_attr_t *algorithm = mlir_op_attr(op, "algorithm");
@@ -85,7 +85,7 @@ hr_status_t import_dot_general(import_scope_t *scope, mlir_op_t *op, const impor
   return build_from_operands(scope, op, row->op, &attrs, 0, NULL);
 }
 
-/* dot contracts the last dimension of the left with the first of the right operand. */
+/* dot contracts the last dimension of the left operand with the first of the right one. */
 hr_status_t import_dot(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   int64_t last = import_operand(op, 0)->shape->rank - 1;
   int64_t first = 0;
@@ -104,7 +104,7 @@ typedef struct window_fields {
   hr_ints_t size, stride, padding, base_dilation, window_dilation, reversal; /* padding: pairs */
 } window_fields_t;
 
-/* Window of the given rank; absent lists have their defaults. */
+/* HLO's window; all lists have the rank of the window, padding twice that. */
 static hr_status_t make_window(import_scope_t *scope, const mlir_op_t *op,
                                const window_fields_t *fields, hlo_attr_t *out_attr) {
   int64_t rank = fields->size.count;
@@ -129,7 +129,7 @@ static hr_status_t make_window(import_scope_t *scope, const mlir_op_t *op,
   return NULL;
 }
 
-/* Dimension labels from #stablehlo.conv<...>. */
+/* Positions of batch, features and spatial dimensions from #stablehlo.conv<...>. */
 static hr_status_t dim_labels(import_scope_t *scope, const mlir_op_t *op,
                               hlo_dim_labels_t **out_labels) {
   static const char *const numbers = "dimension_numbers";
@@ -157,7 +157,8 @@ static hr_status_t dim_labels(import_scope_t *scope, const mlir_op_t *op,
   return NULL;
 }
 
-/* The window's size is the kernel's. */
+/* A convolution's window has the sizes of the kernel's spatial dimensions; one that is unknown
+ * counts 1 until it is known (import_dynamic.c). */
 static hr_status_t kernel_window(import_scope_t *scope, const mlir_op_t *op,
                                  const hlo_dim_labels_t *labels, const hr_ints_t *padding,
                                  hlo_attr_t *out_attr) {
@@ -184,7 +185,8 @@ static hr_status_t kernel_window(import_scope_t *scope, const mlir_op_t *op,
   return make_window(scope, op, &fields, out_attr);
 }
 
-/* Labels, window, group counts. */
+/* Window, labels, group counts and precision; shared with the dynamic op, whose padding is an
+ * operand. */
 hr_status_t import_convolution_numbers(import_scope_t *scope, import_attrs_t *attrs,
                                        const mlir_op_t *op, const hr_ints_t *padding) {
   hlo_dim_labels_t *labels;
@@ -206,7 +208,7 @@ hr_status_t import_convolution(import_scope_t *scope, mlir_op_t *op, const impor
   return build_from_operands(scope, op, row->op, &attrs, 0, NULL);
 }
 
-/* Window of reduce_window and select_and_scatter. */
+/* Window of reduce_window and select_and_scatter, with a size for each dimension of the operand. */
 static hr_status_t named_window(import_scope_t *scope, const mlir_op_t *op, hlo_attr_t *out_attr) {
   int64_t rank = import_operand(op, 0)->shape->rank;
   window_fields_t fields;
@@ -254,11 +256,12 @@ hr_status_t import_reduce(import_scope_t *scope, mlir_op_t *op, const import_row
   return build_from_operands(scope, op, row->op, &attrs, 1, &body);
 }
 
+/* The attributes of a map are those of a reduce. */
 hr_status_t import_map(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   return import_reduce(scope, op, row);
 }
 
-/* Dimension -1 is the last. */
+/* Dimension -1 is the last one. */
 hr_status_t import_sort(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   hlo_computation_t *body;
   int64_t dimension = import_int(op, "dimension", -1);
@@ -271,7 +274,8 @@ hr_status_t import_sort(import_scope_t *scope, mlir_op_t *op, const import_row_t
   return build_from_operands(scope, op, row->op, &attrs, 1, &body);
 }
 
-/* Lists of the structure and slice sizes. */
+/* Lists of the structure, index_vector_dim and the flag; slice sizes are an attribute or an
+ * operand. */
 hr_status_t import_gather_numbers(import_scope_t *scope, import_attrs_t *attrs,
                                   const mlir_op_t *op) {
   static const char *const numbers = "dimension_numbers";

@@ -13,7 +13,7 @@
 
 #include "stablehlo/import/import_formula.h"
 
-/* Complex to i1 compares the real part with 0. */
+/* Complex to i1 compares the real part alone with 0. */
 hr_status_t import_convert(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   const hlo_shape_t *shape;
   formula_t *f = &scope->builder;
@@ -24,7 +24,7 @@ hr_status_t import_convert(import_scope_t *scope, mlir_op_t *op, const import_ro
   return import_set_results(scope, op, hlo_build_convert(f, f_real(f, x), HR_PRED));
 }
 
-/* Elements of u1 are a bit each in HLO too. */
+/* An i1 goes through u1, which is a bit in HLO, too. */
 hr_status_t import_bitcast_convert(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   const hlo_shape_t *shape, *bits;
   formula_t *f = &scope->builder;
@@ -39,7 +39,7 @@ hr_status_t import_bitcast_convert(import_scope_t *scope, mlir_op_t *op, const i
   return import_set_results(scope, op, to == HR_PRED ? hlo_build_convert(f, x, HR_PRED) : x);
 }
 
-/* Only formats without mantissa bits differ. */
+/* Only formats without mantissa bits differ: they have no NaN, which becomes infinity. */
 hr_status_t import_reduce_precision(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   int64_t exponent = import_int(op, "exponent_bits", 0);
   int64_t mantissa = import_int(op, "mantissa_bits", 0);
@@ -67,8 +67,8 @@ static bool has_attr(const import_attrs_t *attrs, hlo_attr_key_t key) {
   return false;
 }
 
-/* Partitions of the grid, where `members` processes of cross_replica_and_partition take part; 1 in
- * other modes. */
+/* Partitions of the grid in which `members` processes take part by the mode
+ * cross_replica_and_partition (a channel, no global ids); 1 in other modes. */
 static int64_t partitions_of(const import_scope_t *scope, const import_attrs_t *attrs,
                              int64_t members) {
   const hlo_groups_t *groups = groups_of(attrs);
@@ -81,7 +81,7 @@ static int64_t partitions_of(const import_scope_t *scope, const import_attrs_t *
   return partitions > 0 && members % partitions == 0 ? partitions : 1;
 }
 
-/* outer x inner chunks of x along a dimension as inner x outer ones. */
+/* The outer x inner chunks of x along a dimension, reordered as inner x outer ones. */
 static hlo_instr_t *swap_chunks(import_scope_t *scope, hlo_instr_t *x, int64_t dimension,
                                 int64_t outer, int64_t inner) {
   int64_t dims[HLO_MAX_RANK], order[HLO_MAX_RANK];
@@ -105,7 +105,8 @@ static hlo_instr_t *swap_chunks(import_scope_t *scope, hlo_instr_t *x, int64_t d
   return hlo_build_reshape(b, x, shape);
 }
 
-/* Reshape, transpose of the two member dimensions, reshape back. */
+/* Number of chunks and their grid follow from the sizes; nothing to do where one side of it is
+ * 1. */
 hr_status_t import_order_members(import_scope_t *scope, const import_attrs_t *attrs,
                                  const member_chunks_t *chunks, hlo_instr_t **x) {
   hlo_instr_t *whole = *x;

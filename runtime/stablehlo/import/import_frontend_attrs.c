@@ -1,12 +1,14 @@
 /* Frontend attributes "hlo.*": HLO attributes that the exporter stored because StableHLO has none
- * for them; see export_frontend_attrs.c. Values are HLO text, read by the readers that the caller
- * gave. Attributes that contradict the program, which another tool may have changed, are ignored.
- */
+ * for them (export_frontend_attrs.c). Values are HLO text, read by the readers that the caller
+ * gave. What contradicts the program, which another tool may have changed meanwhile, is ignored.
+ *   hlo.instruction = "all-reduce, constrain_layout=true"     hlo.shape = "f32[2,3]{0,1}"
+ *   hlo.name = "add.7", hlo.after = "add.5,add.6"             names for control dependencies
+ *   hlo.module, hlo.stack_frames                              of the module */
 #include <string.h>
 
 #include "stablehlo/import/import.h"
 
-/* "all-reduce, constrain_layout=true" */
+/* "opcode, attributes": the opcode says which of the op's instructions is meant. */
 static hr_status_t read_instruction(importer_t *importer, hr_str_t text,
                                     import_frontend_attrs_t *note) {
   const char *comma = text.size ? memchr(text.data, ',', text.size) : NULL;
@@ -21,7 +23,7 @@ static hr_status_t read_instruction(importer_t *importer, hr_str_t text,
   return NULL;
 }
 
-/* True if the attribute is a note. */
+/* Reads one attribute into `note`; *out_taken is false for a name that is not the exporter's. */
 static hr_status_t take_note(importer_t *importer, hr_str_t name, hr_str_t text,
                              import_frontend_attrs_t *note, bool *out_taken) {
   *out_taken = true;
@@ -34,7 +36,7 @@ static hr_status_t take_note(importer_t *importer, hr_str_t name, hr_str_t text,
   return NULL;
 }
 
-/* Names that begin with "hlo." are the exporter's. */
+/* Names that begin with "hlo." are the exporter's, all others the program's. */
 hr_status_t import_sort_frontend_attrs(importer_t *importer, const mlir_attr_t *dict,
                                        hlo_name_values_t *out_own,
                                        import_frontend_attrs_t *out_note) {
@@ -59,7 +61,7 @@ hr_status_t import_sort_frontend_attrs(importer_t *importer, const mlir_attr_t *
   return NULL;
 }
 
-/* Adds metadata that a location cannot express. */
+/* Metadata of the note replaces what was read from the location. */
 static void merge_metadata(const hlo_metadata_t *noted, hlo_metadata_t *into) {
   if (noted->op_type.size) into->op_type = noted->op_type;
   if (noted->op_name.size) into->op_name = noted->op_name;
@@ -74,7 +76,8 @@ static void merge_metadata(const hlo_metadata_t *noted, hlo_metadata_t *into) {
   into->scheduling_name = noted->scheduling_name;
 }
 
-/* Metadata, statistics and configuration are added unless present. */
+/* Statistics, origin and configuration of the note replace the op's; metadata is merged into a
+ * copy. */
 hr_status_t import_frontend_attrs_extra(importer_t *importer, const import_frontend_attrs_t *note,
                                         hlo_extra_t *extra) {
   const hlo_extra_t *said = &note->parsed.extra;
@@ -92,7 +95,8 @@ hr_status_t import_frontend_attrs_extra(importer_t *importer, const import_front
 
 /* --- the op's instruction --- */
 
-/* Last instruction of the op's kind among those that were made for it. */
+/* The last instruction of this opcode among those made from number `first` on; without an opcode
+ * the last one that is no element of a tuple. */
 static hlo_instr_t *find_instr(const hlo_computation_t *computation, hlo_opcode_t op,
                                size_t first) {
   for (size_t i = computation->instrs.count; i-- > first;) {
@@ -103,7 +107,8 @@ static hlo_instr_t *find_instr(const hlo_computation_t *computation, hlo_opcode_
   return NULL;
 }
 
-/* Groups are only taken over if they mean the same. */
+/* Whether two lists of replica groups are the same; those of the note may have a shorter
+ * spelling. */
 static bool same_groups(const hlo_groups_t *a, const hlo_groups_t *b) {
   bool same = a->groups.count == b->groups.count;
   for (int64_t g = 0; same && g < a->groups.count; g++) {
@@ -115,14 +120,14 @@ static bool same_groups(const hlo_groups_t *a, const hlo_groups_t *b) {
   return same;
 }
 
-/* Replica groups are noted in a shorter spelling than the op's own. */
+/* Takes over the note's spelling of replica groups if it means the same. */
 static void replace_groups(const hlo_attr_t *noted, hlo_attr_t *own) {
   if (noted->key == HLO_ATTR_REPLICA_GROUPS && own->key == HLO_ATTR_REPLICA_GROUPS &&
       same_groups(noted->groups, own->groups))
     own->groups = noted->groups;
 }
 
-/* Replaces the attributes of the instruction that the text also has. */
+/* Adds the note's attributes that the instruction does not have. */
 static hr_status_t add_attrs(importer_t *importer, const stablehlo_frontend_attrs_t *said,
                              hlo_instr_t *instr) {
   hlo_attr_t *attrs;
@@ -138,6 +143,7 @@ static hr_status_t add_attrs(importer_t *importer, const stablehlo_frontend_attr
   return NULL;
 }
 
+/* Key of an instruction by computation and exported name. */
 static hr_status_t source_loc_key(const import_scope_t *scope, hr_str_t name, hr_str_t *out_key) {
   const char *key;
   HR_TRY(hr_arena_printf(scope->importer->arena, &key, "%p/%.*s",
@@ -146,7 +152,8 @@ static hr_status_t source_loc_key(const import_scope_t *scope, hr_str_t name, hr
   return NULL;
 }
 
-/* Control predecessors are imported before the instructions that name them. */
+/* Control predecessors by name; they precede the instructions that name them, others are
+ * ignored. */
 static hr_status_t add_predecessors(import_scope_t *scope, hr_str_t names, hlo_instr_t *instr) {
   hlo_extra_t *extra;
   int count = 1;
@@ -166,7 +173,7 @@ static hr_status_t add_predecessors(import_scope_t *scope, hr_str_t names, hlo_i
   return NULL;
 }
 
-/* Layout and attributes of the instruction itself. */
+/* Attributes, layout and control dependencies of the op's instruction. */
 hr_status_t import_frontend_attrs_instr(import_scope_t *scope, const import_frontend_attrs_t *note,
                                         size_t first) {
   hr_str_t key;
@@ -182,7 +189,7 @@ hr_status_t import_frontend_attrs_instr(import_scope_t *scope, const import_fron
 
 /* --- the module --- */
 
-/* Ignored unless it fits the entry's parameters and result. */
+/* The layout of the entry counts only if it fits its parameters and result. */
 static hr_status_t check_entry_layout(hlo_module_t *module) {
   bool fits = module->entry_params.count == (int)module->entry->params.count &&
               hlo_shape_compatible(module->entry_result, module->entry->root->shape);
@@ -193,6 +200,7 @@ static hr_status_t check_entry_layout(hlo_module_t *module) {
   return NULL;
 }
 
+/* Reads one attribute of the module if it is a string. */
 static hr_status_t read_module_note(importer_t *importer, const mlir_attr_t *note,
                                     hr_status_t (*read)(hlo_module_t *module, hr_str_t text)) {
   if (!note || note->kind != MLIR_ATTR_STRING) return NULL;

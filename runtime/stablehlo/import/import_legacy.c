@@ -1,6 +1,9 @@
 /* Ops without a single HLO counterpart: Einstein sums, torch_index_select, and asynchronous
- * collectives. An Einstein sum becomes a dot of its batch, contracted and free labels, reductions
- * of labels that occur in one operand only, and a transpose. */
+ * collectives.
+ * An Einstein sum "ij,jk->ik" becomes: sums over labels that only one operand has; a dot, whose
+ * batch labels all three terms have and whose contracted labels both operands but not the result;
+ * a transpose to the result's order. The product has the order batch, free labels of the left,
+ * free labels of the right. */
 #include <string.h>
 
 #include "stablehlo/import/import.h"
@@ -9,6 +12,7 @@
 
 #define ELLIPSIS_LABEL 128 /* labels 128, 129, ... stand for the dimensions of "..." */
 
+/* The labels of a term: a character for each dimension, or a number from ELLIPSIS_LABEL on. */
 typedef struct labels {
   int count;
   int of[HLO_MAX_RANK]; /* by dimension */
@@ -20,7 +24,7 @@ static int position_of(const labels_t *labels, int label) {
   return -1;
 }
 
-/* Labels of one term, up to ',' or '-' or the end. "..." takes `hidden` dimensions. */
+/* Labels of one term, up to ',' or '-' or the end. "..." stands for `hidden` dimensions. */
 static hr_status_t take_term(import_scope_t *scope, const mlir_op_t *op, const char **at,
                              const char *end, int hidden, labels_t *out_labels) {
   *out_labels = (labels_t){.count = 0};
@@ -39,7 +43,8 @@ static hr_status_t take_term(import_scope_t *scope, const mlir_op_t *op, const c
   return NULL;
 }
 
-/* How many dimensions "..." of a term stands for, given the operand's rank. */
+/* Number of dimensions that "..." of a term stands for, given the operand's rank; 0 without
+ * "...". */
 static int hidden_dims(const char *at, const char *end, int rank) {
   bool dots = false;
   for (; at < end && *at != ',' && *at != '-'; at++) {
@@ -49,7 +54,7 @@ static int hidden_dims(const char *at, const char *end, int rank) {
   return dots && rank > 0 ? rank : 0;
 }
 
-/* Computation x + y of a type. */
+/* A computation x + y of a type. */
 static hr_status_t sum_computation(import_scope_t *scope, const mlir_op_t *op, hr_dtype_t dtype,
                                    hlo_computation_t **out_sum) {
   const char *name;
@@ -91,8 +96,7 @@ typedef struct product_dims {
   labels_t result; /* labels of the product: batch, free ones of the left, of the right */
 } product_dims_t;
 
-/* Shared labels are batch labels if the result has them, else contracted; free ones keep their
- * order. */
+/* Sorts the labels into batch, contracted and free ones; free ones keep their order. */
 static void sort_labels(const labels_t *lhs, const labels_t *rhs, const labels_t *out,
                         product_dims_t *dims) {
   *dims = (product_dims_t){.batch_count = 0};
@@ -111,7 +115,7 @@ static void sort_labels(const labels_t *lhs, const labels_t *rhs, const labels_t
     if (position_of(lhs, rhs->of[d]) < 0) dims->result.of[dims->result.count++] = rhs->of[d];
 }
 
-/* dot_general: batch, free of the left, free of the right. */
+/* A dot; its result has batch dimensions, free ones of the left, free ones of the right. */
 static hlo_instr_t *build_product(import_scope_t *scope, hlo_instr_t *lhs, hlo_instr_t *rhs,
                                   const product_dims_t *dims) {
   hlo_builder_t *builder = &scope->builder;
@@ -125,7 +129,7 @@ static hlo_instr_t *build_product(import_scope_t *scope, hlo_instr_t *lhs, hlo_i
   return hlo_build(builder, HLO_DOT, NULL, 2, (hlo_instr_t *[]){lhs, rhs}, 4, attrs, 0, NULL);
 }
 
-/* Puts the dimensions labelled `have` into the order of `want`. */
+/* Transposes x from the order `have` to the order `want`, which must have the same labels. */
 static hr_status_t reorder(import_scope_t *scope, mlir_op_t *op, hlo_instr_t *x,
                            const labels_t *have, const labels_t *want) {
   int64_t order[HLO_MAX_RANK];
@@ -140,7 +144,8 @@ static hr_status_t reorder(import_scope_t *scope, mlir_op_t *op, hlo_instr_t *x,
       scope, op, hlo_build(&scope->builder, HLO_TRANSPOSE, NULL, 1, &x, 1, &attr, 0, NULL));
 }
 
-/* Products of integers may be wider than their factors. */
+/* Converts an operand to the result's type: products of integers may be wider than their
+ * factors. */
 static hr_status_t as_result(import_scope_t *scope, const mlir_op_t *op, hlo_instr_t **x) {
   const hlo_shape_t *shape, *wide;
   HR_TRY(import_result_shape(scope, op, 0, &shape));
@@ -151,7 +156,8 @@ static hr_status_t as_result(import_scope_t *scope, const mlir_op_t *op, hlo_ins
   return scope->builder.status ? hlo_builder_finish(&scope->builder) : NULL;
 }
 
-/* Hidden dimensions ("...") have labels of their own, counted from the longer operand. */
+/* Terms, sums, product and transpose of one or two operands. "..." is as long as the longer
+ * operand needs. */
 static hr_status_t einsum(import_scope_t *scope, mlir_op_t *op, int operand_count) {
   hr_str_t config = import_str(op, "einsum_config");
   const char *at = config.data;
@@ -194,7 +200,8 @@ hr_status_t import_einsum(import_scope_t *scope, mlir_op_t *op, const import_row
 
 /* --- torch_index_select: rows of `operand` along dim, chosen by `index`, batch by batch --- */
 
-/* A gather of rows along `dim`; batch dimensions are explicit. */
+/* Rows of `operand` along `dim`, chosen by `index`, for each index of the leading batch
+ * dimensions: a gather. */
 hr_status_t import_torch_index_select(import_scope_t *scope, mlir_op_t *op,
                                       const import_row_t *row) {
   hlo_instr_t *operands[2] = {import_operand(op, 0), import_operand(op, 1)};
@@ -231,7 +238,7 @@ hr_status_t import_torch_index_select(import_scope_t *scope, mlir_op_t *op,
 
 /* --- asynchronous collectives --- */
 
-/* ((operands), result): the state that async-start gives. */
+/* The state of async-start is ((operands), result). */
 hr_status_t import_async_start(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   hlo_computation_t *body;
   hlo_instr_t **operands;

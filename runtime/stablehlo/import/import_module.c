@@ -1,208 +1,21 @@
-/* Functions, blocks and the module. The entry function is imported first, callees when they are
- * called; recursion is refused, as HLO has none. Ops are looked up in stablehlo.def by name;
- * operand counts and types are checked before an op's function runs, so that the functions need
- * not. */
+/* Functions and the module. The entry function is imported first, callees when they are called, so
+ * that HLO lists callees before their callers; recursion is refused, as HLO has none. Blocks and
+ * ops are in import_block.c.
+ *
+ * Verification imports every function, those that nobody calls too, each as the entry of a module
+ * that is thrown away: O(functions), as callees that were reached are not imported again on their
+ * own. */
 #include <ctype.h>
-#include <limits.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "ir/sharding.h"
-#include "mlir/bytecode/bytecode_format.h"
-#include "mlir/mlir_mhlo.h"
 #include "ops/rules/verify.h"
-#include "stablehlo/import/import_quant.h"
-
-#define MAX_DEPTH 2000 /* nesting of regions and calls of functions: the importer recurses */
-
-#define SAME INT_MIN
-#define ANY OP_OPERANDS_ANY
-#define AT_LEAST(n) OP_OPERANDS_AT_LEAST(n)
-static const import_row_t rows[] = {
-#define IMPORT(name, op, operands, function) {name, HLO_##op, operands, function},
-#include "stablehlo/stablehlo.def"
-#undef IMPORT
-};
-
-#define ROWS (sizeof rows / sizeof *rows)
-
-/* The attributes of a row's op, as bytecode lists them; empty if it has none, or lists none. */
-static const char *attrs_of_row(const char *name) {
-  const char *attrs = "";
-  for (int i = 0; i < bytecode_op_row_count; i++)
-    if (!strcmp(bytecode_op_rows[i].name, name)) attrs = bytecode_op_rows[i].attrs;
-  return attrs;
-}
-
-/* Those that are never absent must be there. */
-static hr_status_t check_attrs(import_scope_t *scope, const mlir_op_t *op,
-                               const import_row_t *row) {
-  const char **attrs = &scope->importer->attrs[row - rows];
-  hr_str_t name;
-  bool optional;
-  if (!*attrs) *attrs = attrs_of_row(row->name);
-  for (const char *at = *attrs; bytecode_next_attr(&at, &name, &optional);)
-    if (!optional && !mlir_op_attr_named(op, name))
-      return import_error(scope, op, "the attribute %.*s is missing", HR_STR_ARGS(name));
-  return NULL;
-}
-
-/* Number of operands; negative counts mean "at least". */
-static hr_status_t check_operands(import_scope_t *scope, const mlir_op_t *op,
-                                  const import_row_t *row) {
-  int wanted = row->operands == SAME ? hlo_op_table[row->op].operands : row->operands;
-  bool right = wanted < 0 ? op->operand_count >= -1 - wanted : op->operand_count == wanted;
-  if (!right)
-    return import_error(scope, op, "%d operands, want %s%d", op->operand_count,
-                        wanted < 0 ? "at least " : "", wanted < 0 ? -1 - wanted : wanted);
-  for (int k = 0; k < op->operand_count; k++)
-    if (!op->operands[k]->mapped)
-      return import_error(scope, op, "operand %d is not defined before it", k);
-  return NULL;
-}
-
-/* Labels of the rules about results whose ops the verifier does not see as they were written. */
-static const char *result_label(const mlir_op_t *op) {
-  if (hr_str_is(op->name, "stablehlo.all_to_all")) return " (all_to_all C9)";
-  return hr_str_is(op->name, "stablehlo.constant") ? " (constant C1)" : "";
-}
-
-/* Compares a declared type with the shape of the instruction. Types without a counterpart in HLO
- * are not compared. */
-static hr_status_t check_type(import_scope_t *scope, const mlir_op_t *op, const char *what,
-                              int index, const mlir_type_t *declared, const hlo_instr_t *given) {
-  const hlo_shape_t *shape;
-  char text[2][HLO_SHAPE_TEXT];
-  /* Shapes, witnesses and futures have no type in HLO. */
-  if (declared->kind == MLIR_TYPE_OPAQUE || declared->kind == MLIR_TYPE_FUTURE) return NULL;
-  HR_TRY(import_shape(scope->importer, declared, &shape));
-  if (!given || hlo_shape_compatible(shape, given->shape)) return NULL;
-  return import_error(scope, op, "%s %d is declared as %s, want %s%s", what, index,
-                      hlo_shape_text(shape, text[0]), hlo_shape_text(given->shape, text[1]),
-                      result_label(op));
-}
-
-/* The verifier sees what HLO gives; the types that the program declares for it must be the same. */
-static hr_status_t check_results(import_scope_t *scope, const mlir_op_t *op) {
-  for (int i = 0; i < op->result_count; i++)
-    HR_TRY(check_type(scope, op, "result", i, op->results[i].type, op->results[i].mapped));
-  return NULL;
-}
-
-/* Verifies, imports, and attaches metadata and attributes to the instructions that were made. */
-static hr_status_t import_op(import_scope_t *scope, mlir_op_t *op) {
-  const import_row_t *row = hr_map_get(&scope->importer->rows, op->name);
-  if (!row && mlir_mhlo_is_alone(op->name)) return import_error(scope, op, MLIR_MHLO_ALONE);
-  if (!row) return import_error(scope, op, "this operation is not known");
-  HR_TRY(check_operands(scope, op, row));
-  HR_TRY(check_attrs(scope, op, row));
-  scope->builder.line = op->line;
-  scope->builder.column = op->column;
-  scope->importer->at = op;
-  import_frontend_attrs_t note;
-  size_t first = scope->builder.computation->instrs.count;
-  HR_TRY(import_verify(scope, op));
-  HR_TRY(import_extra(scope, op, &scope->builder.extra, &note));
-  HR_TRY(import_is_quantised(op) ? import_quantised(scope, op, row) : row->import(scope, op, row));
-  scope->importer->at = op; /* ops of its regions were in between */
-  HR_TRY(import_frontend_attrs_instr(scope, &note, first));
-  return check_results(scope, op);
-}
-
-static bool is_terminator(const mlir_op_t *op) {
-  return hr_str_is(op->name, "stablehlo.return") || hr_str_is(op->name, "func.return") ||
-         hr_str_is(op->name, "sdy.return") || hr_str_is(op->name, "shape.assuming_yield");
-}
-
-/* Ops in order; the terminator is returned. */
-hr_status_t import_block(import_scope_t *scope, mlir_block_t *block, mlir_op_t **out_terminator) {
-  if (++scope->importer->depth > MAX_DEPTH)
-    return mlir_error(scope->importer->from, block->parent->parent,
-                      "calls and regions nest deeper than %d", MAX_DEPTH);
-  for (size_t i = 0; i < block->ops.count; i++) {
-    mlir_op_t *op = block->ops.data[i];
-    if (is_terminator(op)) {
-      scope->importer->depth--;
-      *out_terminator = op;
-      if (op->result_count) return import_error(scope, op, "it has results, want none");
-      if (i + 1 == block->ops.count) return NULL;
-      return import_error(scope, op, "more operations follow the one that returns");
-    }
-    HR_TRY(import_op(scope, op));
-  }
-  return mlir_error(scope->importer->from, block->parent->parent,
-                    "a region does not end with a return");
-}
-
-/* A name as HLO text has them, which no computation has yet. */
-static hr_status_t computation_name(importer_t *importer, hr_str_t wanted, hr_str_t *out_name) {
-  hr_str_t clean;
-  HR_TRY(hr_arena_str(importer->arena, wanted.size ? wanted : HR_STR("_"), &clean));
-  for (size_t i = 0; i < clean.size; i++) {
-    unsigned char c = (unsigned char)clean.data[i];
-    bool fits = isalpha(c) || c == '_' || (i && (isdigit(c) || c == '.' || c == '-'));
-    if (!fits) ((char *)clean.data)[i] = '_';
-  }
-  *out_name = clean;
-  for (int i = 1; hr_map_get(&importer->names, *out_name); i++) {
-    const char *numbered;
-    HR_TRY(hr_arena_printf(importer->arena, &numbered, "%.*s.%d", HR_STR_ARGS(clean), i));
-    *out_name = hr_str_from(numbered);
-  }
-  return hr_map_put(&importer->names, *out_name, importer, NULL);
-}
-
-/* Names of computations are made unique. */
-hr_status_t import_scope_new(importer_t *importer, hr_str_t wanted, const mlir_op_t *op,
-                             import_scope_t *scope) {
-  hlo_computation_t *computation;
-  hr_str_t name;
-  HR_TRY(computation_name(importer, wanted, &name));
-  HR_TRY(hlo_computation_add(importer->module, name, &computation));
-  *scope = (import_scope_t){importer, hlo_builder_at(computation, op->line, op->column)};
-  computation->line = op->line;
-  computation->column = op->column;
-  return NULL;
-}
-
-/* Computations are listed callees first, and get their place when they are complete. */
-static void move_to_end(hlo_module_t *module, hlo_computation_t *computation) {
-  size_t last = module->computations.count - 1;
-  for (size_t i = computation->id; i < last; i++) {
-    module->computations.data[i] = module->computations.data[i + 1];
-    module->computations.data[i]->id = (uint32_t)i;
-  }
-  module->computations.data[last] = computation;
-  computation->id = (uint32_t)last;
-}
-
-hr_status_t import_scope_close(import_scope_t *scope, hlo_instr_t *root) {
-  HR_TRY(hlo_builder_finish(&scope->builder));
-  scope->builder.computation->root = root;
-  move_to_end(scope->importer->module, scope->builder.computation);
-  return NULL;
-}
-
-/* A tuple unless there is one value and `bare`. */
-hlo_instr_t *import_returned(import_scope_t *scope, const mlir_op_t *terminator, bool bare) {
-  hlo_instr_t **operands;
-  scope->builder.status =
-      scope->builder.status ? scope->builder.status : import_operands(scope, terminator, &operands);
-  if (scope->builder.status) return NULL;
-  if (bare && terminator->operand_count == 1) return operands[0];
-  scope->builder.extra = NULL; /* that of the last op */
-  return hlo_build_tuple(&scope->builder, terminator->operand_count, operands);
-}
+#include "stablehlo/import/import.h"
 
 /* --- functions --- */
 
-mlir_block_t *import_block_of(const mlir_op_t *op, int region) {
-  bool has_body = region < op->region_count && op->regions[region]->blocks.count == 1;
-  return has_body ? op->regions[region]->blocks.data[0] : NULL;
-}
-
-/* Types are in the arena as they were written, equal ones more than once: they are compared by what
- * they mean. */
+/* Types are not uniqued: equal ones are compared by the shapes that they mean. */
 static hr_status_t check_same_type(import_scope_t *scope, const mlir_op_t *op, const char *what,
                                    int index, const mlir_type_t *declared,
                                    const mlir_type_t *given) {
@@ -217,12 +30,13 @@ static hr_status_t check_same_type(import_scope_t *scope, const mlir_op_t *op, c
                       hlo_shape_text(shapes[1], text[0]), hlo_shape_text(shapes[0], text[1]));
 }
 
+/* The function's type; NULL if it has none. */
 static const mlir_type_t *function_type(const mlir_op_t *function) {
   const mlir_attr_t *attr = mlir_op_attr(function, "function_type");
   return attr && attr->type && attr->type->kind == MLIR_TYPE_FUNCTION ? attr->type : NULL;
 }
 
-/* The generic form writes a function's arguments twice. */
+/* The generic form writes a function's arguments twice: in its type and on its block. */
 static hr_status_t check_arguments(import_scope_t *scope, const mlir_op_t *function,
                                    const mlir_block_t *block) {
   const mlir_type_t *type = function_type(function);
@@ -236,7 +50,7 @@ static hr_status_t check_arguments(import_scope_t *scope, const mlir_op_t *funct
   return NULL;
 }
 
-/* What a function returns against its type. */
+/* Compares what a function returns with its type. */
 static hr_status_t check_returned(import_scope_t *scope, const mlir_op_t *function,
                                   const mlir_op_t *terminator) {
   const mlir_type_t *type = function_type(function);
@@ -250,8 +64,8 @@ static hr_status_t check_returned(import_scope_t *scope, const mlir_op_t *functi
   return NULL;
 }
 
-/* The results' own shardings, on the tuple that returns them or on the one result, which keeps one
- * it has. */
+/* mhlo.sharding of the results goes to the root: to the tuple that returns them, with "replicated"
+ * where a result has none, or to the one result, which keeps a sharding of its own. */
 static hr_status_t import_result_shardings(importer_t *importer, const mlir_op_t *function,
                                            int count, hlo_instr_t *root) {
   static const hlo_sharding_t replicated = {.kind = HLO_TILE_KIND_REPLICATED};
@@ -285,15 +99,15 @@ static bool is_platform_index(const mlir_op_t *function, int index) {
          hr_str_is(constant->text, "_platform_index");
 }
 
-/* Arguments of the entry before this one that are no parameters. */
+/* Arguments of the entry before number `index` that become no parameters. */
 static int hidden_before(const mlir_op_t *entry, int index) {
   int count = 0;
   for (int i = 0; i < index; i++) count += is_platform_index(entry, i);
   return count;
 }
 
-/* Names a parameter as its location does, "params['w']" as params__w__.1, with the number that it
- * has already; what it says in full is its metadata's op_name. */
+/* Names a parameter as its location does: "params['w']" gives params__w__.1, with the number that
+ * the builder chose. The full text becomes its op_name. */
 static hr_status_t name_parameter(importer_t *importer, const mlir_attr_t *location,
                                   hlo_instr_t *param) {
   const hlo_metadata_t *metadata;
@@ -315,6 +129,7 @@ static hr_status_t name_parameter(importer_t *importer, const mlir_attr_t *locat
   return NULL;
 }
 
+/* A platform index becomes the number of the platform that hlorun is (cpu), not a parameter. */
 static hr_status_t import_arguments(importer_t *importer, const mlir_op_t *function,
                                     mlir_block_t *block, import_scope_t *scope) {
   bool is_entry = function == importer->entry;
@@ -339,7 +154,7 @@ static hr_status_t import_arguments(importer_t *importer, const mlir_op_t *funct
   return NULL;
 }
 
-/* As import_returned, with the marks of results that have shardings. */
+/* As import_returned with `bare`, with marks on results that have shardings of sdy. */
 static hlo_instr_t *function_returned(import_scope_t *scope, const mlir_op_t *function,
                                       const mlir_op_t *terminator) {
   hlo_instr_t **values;
@@ -353,7 +168,7 @@ static hlo_instr_t *function_returned(import_scope_t *scope, const mlir_op_t *fu
   return hlo_build_tuple(&scope->builder, terminator->operand_count, values);
 }
 
-/* Parameters, body, result; attributes of arguments and results. */
+/* Arguments become parameters; the body and its terminator follow. */
 static hr_status_t import_function(importer_t *importer, import_function_t *function,
                                    hr_str_t name) {
   mlir_block_t *block = import_block_of(function->op, 0);
@@ -378,7 +193,8 @@ static hr_status_t import_function(importer_t *importer, import_function_t *func
   return NULL;
 }
 
-/* A call of a function that is being imported is recursion. */
+/* Imports the callee when it is called for the first time. A function that is being imported then
+ * is recursive, which import_function refuses. */
 hr_status_t import_function_named(import_scope_t *scope, const mlir_op_t *op, hr_str_t name,
                                   hlo_computation_t **out_computation) {
   import_function_t *function = hr_map_get(&scope->importer->functions, name);
@@ -389,12 +205,6 @@ hr_status_t import_function_named(import_scope_t *scope, const mlir_op_t *op, hr
 }
 
 /* --- the module --- */
-
-static hr_status_t fill_rows(importer_t *importer) {
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    HR_TRY(hr_map_put(&importer->rows, hr_str_from(rows[i].name), (void *)&rows[i], NULL));
-  return NULL;
-}
 
 static bool is_function(const mlir_op_t *op) { return hr_str_is(op->name, "func.func"); }
 
@@ -415,13 +225,15 @@ static hr_status_t list_functions(importer_t *importer, const mlir_block_t *bloc
   return NULL;
 }
 
+/* Files of declarations only have nothing to verify. */
 static bool has_bodies(const mlir_block_t *block) {
   for (size_t i = 0; block && i < block->ops.count; i++)
     if (is_function(block->ops.data[i]) && import_block_of(block->ops.data[i], 0)) return true;
   return false;
 }
 
-/* Entry function: @main, or the first public one, or the only one; with a body if possible. */
+/* @main; else the only function; else the first public one. Functions without bodies count only if
+ * no function has one. */
 static const mlir_op_t *find_entry(const mlir_block_t *block) {
   const mlir_op_t *only = NULL, *first_public = NULL;
   bool bodies = has_bodies(block);
@@ -437,8 +249,9 @@ static const mlir_op_t *find_entry(const mlir_block_t *block) {
   return count == 1 ? only : first_public;
 }
 
-/* Donations: tf.aliasing_output names the result that takes over an argument, jax.buffer_donor
- * leaves the choice open. */
+/* Donated arguments: tf.aliasing_output names the result that takes the buffer over,
+ * jax.buffer_donor leaves the choice open. Numbers are those of parameters, hidden arguments left
+ * out. */
 static hr_status_t import_donations(importer_t *importer, const mlir_op_t *entry) {
   const mlir_attr_t *args = mlir_op_attr(entry, "arg_attrs");
   const mlir_type_t *type =
@@ -466,7 +279,7 @@ static hr_status_t import_donations(importer_t *importer, const mlir_op_t *entry
   return NULL;
 }
 
-/* Attributes of the module that go where HLO has them. */
+/* Name, frontend attributes and the sizes of the grid. */
 static hr_status_t import_header(importer_t *importer, const mlir_op_t *op) {
   hlo_module_t *module = importer->module;
   hr_str_t name = import_str(op, "sym_name");
@@ -481,7 +294,7 @@ static hr_status_t import_header(importer_t *importer, const mlir_op_t *op) {
   return NULL;
 }
 
-/* Entry first. */
+/* The entry by its name, which may have been imported as a callee already. */
 static hr_status_t import_named(importer_t *importer, const mlir_op_t *op,
                                 hlo_computation_t **out_computation) {
   hr_str_t name = import_str(op, "sym_name");
@@ -499,8 +312,7 @@ static hr_status_t import_module(importer_t *importer, const mlir_op_t *entry) {
   if (!entry) return mlir_error(importer->from, op, "no function to run: want @main");
   importer->entry = entry;
   importer->is_interpreted = import_has_checks(block);
-  HR_TRY(fill_rows(importer));
-  HR_TRY(HR_NEW_ARRAY(importer->arena, ROWS, &importer->attrs));
+  HR_TRY(import_list_rows(importer));
   HR_TRY(list_functions(importer, block));
   HR_TRY(import_meshes(importer, block));
   HR_TRY(import_header(importer, op));
@@ -509,14 +321,15 @@ static hr_status_t import_module(importer_t *importer, const mlir_op_t *entry) {
   return import_module_frontend_attrs(importer, op);
 }
 
-/* Is the function one that was imported? */
+/* Whether the function was reached and imported. */
 static bool is_imported(const importer_t *importer, const mlir_op_t *function) {
   const import_function_t *known =
       hr_map_get(&importer->functions, import_str(function, "sym_name"));
   return known && known->computation;
 }
 
-/* out_reached, by position in the module's block: functions that the entry calls, if not NULL. */
+/* Imports `entry` and what it calls. out_reached[i], unless NULL, becomes true for each of these
+ * functions, i being its position in the module's block. */
 static hr_status_t import_from(const mlir_module_t *from, const mlir_op_t *entry,
                                const stablehlo_readers_t *readers, hlo_module_t *module,
                                bool *out_reached) {
@@ -545,7 +358,7 @@ hr_status_t stablehlo_import(const mlir_module_t *from, const stablehlo_readers_
 
 /* --- verification --- */
 
-/* Functions in the order of the file. */
+/* Imports an entry into a module that is verified and thrown away. */
 static hr_status_t verify_from(const mlir_module_t *from, const mlir_op_t *entry,
                                const stablehlo_readers_t *readers, bool *out_reached) {
   hlo_module_t *module;
@@ -557,8 +370,8 @@ static hr_status_t verify_from(const mlir_module_t *from, const mlir_op_t *entry
   return st;
 }
 
-/* What StableHLO's own verifier leaves open, so that artifacts of functions that nobody runs may
- * have it: labels of rules, and the name of a mesh that another module has. */
+/* Failures that StableHLO's own verifier does not report, so that artifacts of functions that
+ * nobody runs may have them: three rules by their labels, and meshes that another module has. */
 static bool is_left_open(hr_status_t status) {
   static const char *const rules[] = {"(all_gather C6)", "(compare C3)", "(rng_bit_generator I2)",
                                       "there is no mesh @"};
@@ -569,7 +382,8 @@ static bool is_left_open(hr_status_t status) {
   return false;
 }
 
-/* Imports functions that have not been reached, callers before their callees. */
+/* Functions that the entry does not reach, in the order of the file; each reaches others. A
+ * failure that is left open goes to `doubts`, any other ends the verification. */
 static hr_status_t verify_unreached(const mlir_module_t *from, const stablehlo_readers_t *readers,
                                     const stablehlo_doubts_t *doubts, bool *reached) {
   const mlir_block_t *block = import_block_of(from->op, 0);

@@ -1,4 +1,6 @@
-/* Ops that are the same in HLO, and ops that differ in the form of their attributes only. */
+/* Ops that are the same in HLO, and ops that differ in the form of their attributes only: HLO has
+ * pairs or triples for each dimension where StableHLO has several lists, and lists where StableHLO
+ * has one number. */
 #include "stablehlo/import/import.h"
 
 /* One instruction with the op's operands, the given attributes and the declared result. */
@@ -18,7 +20,7 @@ static double number_of(const mlir_attr_t *dict, const char *name) {
   return attr && attr->kind == MLIR_ATTR_FLOAT ? attr->number : 0;
 }
 
-/* result_accuracy, unless it asks for the default. */
+/* result_accuracy, unless its mode is the default. */
 static hr_status_t add_accuracy(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op) {
   const mlir_attr_t *given = mlir_op_attr(op, "result_accuracy");
   const mlir_attr_t *mode = mlir_attr_field(given, "mode");
@@ -40,14 +42,14 @@ hr_status_t import_plain(import_scope_t *scope, mlir_op_t *op, const import_row_
   return import_with(scope, op, row, &attrs);
 }
 
-/* ui8 for i8? Signless stands for both. */
+/* Whether a literal is unsigned and its type is not. Signless literals fit both. */
 static bool is_other_sign(const mlir_type_t *given, const mlir_type_t *wanted) {
   if (!given || given->kind != MLIR_TYPE_INTEGER || wanted->kind != MLIR_TYPE_INTEGER) return false;
   return given->signedness == MLIR_UNSIGNED && wanted->signedness != MLIR_UNSIGNED;
 }
 
-/* The elements may spell an unsigned storage type as signless; other differences of sign are
- * errors (constant C1). */
+/* A constant of a quantised type has elements of the storage type, which the attribute may spell
+ * as signless for an unsigned one; other differences of sign are errors (constant C1). */
 hr_status_t import_constant(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   hlo_value_t *value;
@@ -88,7 +90,7 @@ hr_status_t import_reverse(import_scope_t *scope, mlir_op_t *op, const import_ro
   return import_with(scope, op, row, &attrs);
 }
 
-/* One dimension as the list that HLO writes. */
+/* One dimension as the list that HLO has. */
 static hlo_attr_t dimension_list(import_scope_t *scope, int64_t dimension) {
   return hlo_attr_of_ints(&scope->builder, HLO_ATTR_DIMENSIONS, 1, &dimension);
 }
@@ -103,7 +105,7 @@ hr_status_t import_dimension(import_scope_t *scope, mlir_op_t *op, const import_
   return import_concatenate(scope, op, row);
 }
 
-/* StableHLO has a list each of starts, limits and strides. */
+/* StableHLO has lists of starts, limits and strides, HLO a triple for each dimension. */
 hr_status_t import_slice(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   hr_ints_t starts, limits, strides;
   hlo_slice_dim_t *dims;
@@ -124,7 +126,7 @@ hr_status_t import_slice(import_scope_t *scope, mlir_op_t *op, const import_row_
   return import_with(scope, op, row, &attrs);
 }
 
-/* StableHLO has a list each of low, high and interior padding. */
+/* StableHLO has lists of low, high and interior padding, HLO a triple for each dimension. */
 hr_status_t import_pad(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   hr_ints_t low, high, interior;
   hlo_padding_dim_t *dims;
@@ -150,7 +152,8 @@ hr_status_t import_dynamic_slice(import_scope_t *scope, mlir_op_t *op, const imp
   return import_with(scope, op, row, &attrs);
 }
 
-/* HLO's broadcast does not repeat dimensions of size 1: they are reshaped away first. */
+/* Broadcasts x to `shape`, dimension d of x being map[d] of it. HLO does not stretch dimensions of
+ * size 1, which StableHLO allows: they are reshaped away before. */
 hr_status_t import_broadcast_to(import_scope_t *scope, const mlir_op_t *op, hlo_instr_t *x,
                                 const hlo_shape_t *shape, hr_ints_t map, hlo_instr_t **out_x) {
   const hlo_shape_t *squeezed;
@@ -194,7 +197,7 @@ hr_status_t import_broadcast_in_dim(import_scope_t *scope, mlir_op_t *op, const 
   return import_set_results(scope, op, x);
 }
 
-/* broadcast puts new dimensions in front. */
+/* broadcast puts new dimensions in front; broadcast_sizes must be those of the result. */
 hr_status_t import_broadcast(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   hlo_instr_t *x = import_operand(op, 0);
@@ -217,7 +220,7 @@ hr_status_t import_broadcast(import_scope_t *scope, mlir_op_t *op, const import_
       scope, op, hlo_build_broadcast(&scope->builder, x, shape, (hr_ints_t){map, x->shape->rank}));
 }
 
-/* Direction and type. */
+/* Direction, and the type unless it is NOTYPE. */
 hr_status_t import_add_compare(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op) {
   int direction, type;
   HR_TRY(import_enum(scope, op, "comparison_direction", HLO_ENUM_DIRECTION, "", &direction));
@@ -293,7 +296,7 @@ hr_status_t import_batch_norm(import_scope_t *scope, mlir_op_t *op, const import
   return import_with(scope, op, row, &attrs);
 }
 
-/* rng(a, b, shape): the shape is the result's. */
+/* rng(a, b, shape): the sizes are those of the result; the operand that says them is not needed. */
 hr_status_t import_rng(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   int distribution;
   const hlo_shape_t *shape;
@@ -311,7 +314,7 @@ hr_status_t import_rng(import_scope_t *scope, mlir_op_t *op, const import_row_t 
       hlo_build(&scope->builder, row->op, shape, 2, operands, attrs.count, attrs.items, 0, NULL));
 }
 
-/* State and bits as a tuple. */
+/* Two results, state and bits, which HLO has as a tuple. */
 hr_status_t import_rng_bit_generator(import_scope_t *scope, mlir_op_t *op,
                                      const import_row_t *row) {
   int algorithm;

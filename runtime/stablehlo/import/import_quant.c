@@ -1,7 +1,10 @@
-/* Quantised values are arrays of their storage type: scale and zero point exist in types only. Ops
- * on them are expanded: dequantise operands, compute in the expressed type, quantise the result
- * (round to nearest even, clamp to the storage range).
- * Source: StableHLO spec, "Quantization". */
+/* Quantised values are arrays of their storage type: scale and zero point exist in types only,
+ * with value = (stored - zero_point) * scale. Ops on them are expanded by their class (quant.def):
+ *   move        the op on stored values: it only moves them
+ *   dequantize  operands to the expressed type, the op, result to stored values
+ *   contract    products and sums of (stored - zero_point) in integers, which is exact; then scales
+ * Stored values are round(clamp(x / scale + zero_point)), to nearest even. After the importer
+ * nothing knows of quantisation. Source: StableHLO spec, "Quantization". */
 #include "stablehlo/import/import_quant.h"
 
 #include <string.h>
@@ -19,6 +22,7 @@ const mlir_quant_t *import_quant_of(const mlir_type_t *type) {
   return type->kind == MLIR_TYPE_QUANT ? type->quant : NULL;
 }
 
+/* Whether an operand or a result has a quantised type. */
 bool import_is_quantised(const mlir_op_t *op) {
   for (int k = 0; k < op->operand_count; k++)
     if (import_quant_of(op->operands[k]->type)) return true;
@@ -29,8 +33,8 @@ bool import_is_quantised(const mlir_op_t *op) {
 
 /* --- representations --- */
 
-/* Which of the scales of a block-wise quantisation belongs to the element at a place: they have as
- * many levels as the array has dimensions, of which those without blocks count 1. */
+/* Which of the scales of a block-wise quantisation belongs to the element at `place`. The list of
+ * scales has a level for each dimension; a dimension without blocks has one entry. */
 static int64_t scale_index(const mlir_quant_t *quant, const int64_t *place) {
   int64_t index = 0;
   for (int d = 0; d < quant->scale_rank; d++) {
@@ -48,7 +52,8 @@ static double zero_at(const mlir_quant_t *quant, int64_t index) {
   return (double)quant->zero_points[index];
 }
 
-/* One parameter for each element of a block-wise quantised array of static sizes. */
+/* A parameter (scale or zero point) for each element of a block-wise quantised array of static
+ * sizes, f64. */
 static hlo_instr_t *blocks_of(import_scope_t *scope, const mlir_quant_t *quant,
                               const hlo_shape_t *shape, parameter_fn parameter) {
   hlo_builder_t *b = &scope->builder;
@@ -63,7 +68,8 @@ static hlo_instr_t *blocks_of(import_scope_t *scope, const mlir_quant_t *quant,
   return hlo_build_constant(b, value);
 }
 
-/* A parameter of x's quantisation, as an array like x of x's type. */
+/* A parameter of x's quantisation as an array of x's shape and type: a number, a list along the
+ * axis, or an array. */
 static hlo_instr_t *parameter_like(import_scope_t *scope, const mlir_quant_t *quant, hlo_instr_t *x,
                                    parameter_fn parameter) {
   hlo_builder_t *b = &scope->builder;
@@ -86,7 +92,7 @@ static bool has_zero_points(const mlir_quant_t *quant) {
   return false;
 }
 
-/* Storage values minus zero points, in a type where nothing overflows. */
+/* Stored values minus zero points in `wide`, where nothing overflows. */
 static hlo_instr_t *centred(import_scope_t *scope, hlo_instr_t *x, const mlir_quant_t *quant,
                             hr_dtype_t wide) {
   hlo_builder_t *b = &scope->builder;
@@ -96,6 +102,7 @@ static hlo_instr_t *centred(import_scope_t *scope, hlo_instr_t *x, const mlir_qu
              : y;
 }
 
+/* Differences of stored values of up to 16 bits fit into 32. */
 static hr_dtype_t wide_dtype(const mlir_quant_t *quant) {
   return quant->storage->width > 16 ? HR_S64 : HR_S32;
 }
@@ -131,7 +138,7 @@ static hr_status_t quantize(import_scope_t *scope, hlo_instr_t *x, const mlir_qu
 
 /* --- shadows: an op as it would be on plain numbers --- */
 
-/* The type with another element type. */
+/* A tensor type with another element type; a type without elements is replaced. */
 static hr_status_t retyped(import_scope_t *scope, const mlir_type_t *type,
                            const mlir_type_t *element, const mlir_type_t **out_type) {
   mlir_type_t *copy;
@@ -144,8 +151,8 @@ static hr_status_t retyped(import_scope_t *scope, const mlir_type_t *type,
   return NULL;
 }
 
-/* A copy of the op with operands and results of its own, for import functions to read and fill in.
- */
+/* A copy of the op with operands and results of its own: import functions read their types and
+ * instructions and fill in the results, without touching the tree. */
 static hr_status_t shadow_of(import_scope_t *scope, const mlir_op_t *op, mlir_op_t **out_shadow) {
   mlir_value_t *values;
   mlir_op_t *shadow;
@@ -195,8 +202,7 @@ static hr_status_t import_dequantized(import_scope_t *scope, mlir_op_t *op,
 
 /* --- contractions --- */
 
-/* The operands' scales multiplied: one number, or one for each index along the result's axis, as a
- * quantisation. */
+/* The operands' scales multiplied: one number, or one for each index along `axis` of the result. */
 static hr_status_t joint_scales(import_scope_t *scope, const mlir_quant_t *lhs,
                                 const mlir_quant_t *rhs, int64_t axis, mlir_quant_t *out_joint) {
   double *scales;
@@ -208,7 +214,8 @@ static hr_status_t joint_scales(import_scope_t *scope, const mlir_quant_t *lhs,
   return NULL;
 }
 
-/* Sums of products of centred integers are exact; only then come scales and rounding. */
+/* Sums of products of centred integers in 32 or 64 bits are exact; only then come scales and
+ * rounding. */
 static hr_status_t import_contracted(import_scope_t *scope, mlir_op_t *op,
                                      const import_row_t *row) {
   const mlir_quant_t *result = import_quant_of(op->results[0].type);
@@ -247,7 +254,7 @@ static const import_quant_rule_t *find_rule(hr_str_t name) {
   return NULL;
 }
 
-/* From floats, or from another quantised type. */
+/* From floats, or from another quantised type by way of floats. */
 hr_status_t import_uniform_quantize(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   const mlir_quant_t *from = import_quant_of(op->operands[0]->type);
@@ -270,7 +277,8 @@ hr_status_t import_uniform_dequantize(import_scope_t *scope, mlir_op_t *op,
   return import_set_results(scope, op, x);
 }
 
-/* Any other op: dequantised operands, the op, quantised result. */
+/* By the rule of the op's name; an op without a rule takes no quantised values. A contraction of
+ * floats by quantised weights is dequantised. */
 hr_status_t import_quantised(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   const import_quant_rule_t *rule = find_rule(op->name);
   if (!rule) return import_error(scope, op, "it takes no quantised values");

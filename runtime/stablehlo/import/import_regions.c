@@ -122,6 +122,7 @@ static hlo_instr_t *returned_with_captures(import_scope_t *body, const mlir_op_t
   for (int k = 0; k < terminator->operand_count; k++) elements[k] = import_operand(terminator, k);
   for (size_t i = 0; i < captured->count; i++)
     elements[terminator->operand_count + (int)i] = captured->data[i]->mapped;
+  body->builder.extra = NULL; /* that of the last op */
   return hlo_build_tuple(&body->builder, count, elements);
 }
 

@@ -1,0 +1,219 @@
+/* Blocks and their ops. Each op is looked up in stablehlo.def by name; operand counts, the
+ * attributes that must be there and StableHLO's own rules are checked before the row's function
+ * runs, so that the functions need not; afterwards the result types that the program declares are
+ * compared with the shapes that HLO infers. A block's instructions go to the builder of its scope
+ * (import_scope_t). */
+#include <ctype.h>
+#include <limits.h>
+#include <string.h>
+
+#include "mlir/bytecode/bytecode_format.h"
+#include "mlir/mlir_mhlo.h"
+#include "stablehlo/import/import_quant.h"
+
+#define MAX_DEPTH 2000 /* nesting of regions and calls of functions: the importer recurses */
+
+#define SAME INT_MIN
+#define ANY OP_OPERANDS_ANY
+#define AT_LEAST(n) OP_OPERANDS_AT_LEAST(n)
+static const import_row_t rows[] = {
+#define IMPORT(name, op, operands, function) {name, HLO_##op, operands, function},
+#include "stablehlo/stablehlo.def"
+#undef IMPORT
+};
+
+#define ROWS (sizeof rows / sizeof *rows)
+
+/* The attributes of a row's op in bytecode's table; "" if it has no row there. An op with several
+ * rows (versions) counts with its last one. */
+static const char *attrs_of_row(const char *name) {
+  const char *attrs = "";
+  for (int i = 0; i < bytecode_op_row_count; i++)
+    if (!strcmp(bytecode_op_rows[i].name, name)) attrs = bytecode_op_rows[i].attrs;
+  return attrs;
+}
+
+/* Attributes that bytecode never leaves out must be there. The list is looked up once for each
+ * row. */
+static hr_status_t check_attrs(import_scope_t *scope, const mlir_op_t *op,
+                               const import_row_t *row) {
+  const char **attrs = &scope->importer->attrs[row - rows];
+  hr_str_t name;
+  bool optional;
+  if (!*attrs) *attrs = attrs_of_row(row->name);
+  for (const char *at = *attrs; bytecode_next_attr(&at, &name, &optional);)
+    if (!optional && !mlir_op_attr_named(op, name))
+      return import_error(scope, op, "the attribute %.*s is missing", HR_STR_ARGS(name));
+  return NULL;
+}
+
+/* Compares the number of operands with the row's; a negative count -1 - n means at least n. All
+ * must be defined, which order of blocks alone does not ensure. */
+static hr_status_t check_operands(import_scope_t *scope, const mlir_op_t *op,
+                                  const import_row_t *row) {
+  int wanted = row->operands == SAME ? hlo_op_table[row->op].operands : row->operands;
+  bool is_minimum = wanted < 0;
+  int count = is_minimum ? -1 - wanted : wanted;
+  bool right = is_minimum ? op->operand_count >= count : op->operand_count == count;
+  if (!right)
+    return import_error(scope, op, "%d operands, want %s%d", op->operand_count,
+                        is_minimum ? "at least " : "", count);
+  for (int k = 0; k < op->operand_count; k++)
+    if (!op->operands[k]->mapped)
+      return import_error(scope, op, "operand %d is not defined before it", k);
+  return NULL;
+}
+
+/* Label of the rule that a wrong result type breaks, for ops whose own verification cannot see
+ * it. */
+static const char *result_label(const mlir_op_t *op) {
+  if (hr_str_is(op->name, "stablehlo.all_to_all")) return " (all_to_all C9)";
+  return hr_str_is(op->name, "stablehlo.constant") ? " (constant C1)" : "";
+}
+
+/* Compares a declared type with the shape of the instruction. Opaque types and futures have no
+ * counterpart in HLO and are not compared. */
+static hr_status_t check_type(import_scope_t *scope, const mlir_op_t *op, const char *what,
+                              int index, const mlir_type_t *declared, const hlo_instr_t *given) {
+  const hlo_shape_t *shape;
+  char text[2][HLO_SHAPE_TEXT];
+  /* Shapes, witnesses and futures have no type in HLO. */
+  if (declared->kind == MLIR_TYPE_OPAQUE || declared->kind == MLIR_TYPE_FUTURE) return NULL;
+  HR_TRY(import_shape(scope->importer, declared, &shape));
+  if (!given || hlo_shape_compatible(shape, given->shape)) return NULL;
+  return import_error(scope, op, "%s %d is declared as %s, want %s%s", what, index,
+                      hlo_shape_text(shape, text[0]), hlo_shape_text(given->shape, text[1]),
+                      result_label(op));
+}
+
+/* The verifier of HLO sees the inferred shapes only; the types that the program declares must be
+ * theirs. */
+static hr_status_t check_results(import_scope_t *scope, const mlir_op_t *op) {
+  for (int i = 0; i < op->result_count; i++)
+    HR_TRY(check_type(scope, op, "result", i, op->results[i].type, op->results[i].mapped));
+  return NULL;
+}
+
+/* The checks, the row's function, then attributes of frontends on the instructions that were
+ * made. */
+static hr_status_t import_op(import_scope_t *scope, mlir_op_t *op) {
+  const import_row_t *row = hr_map_get(&scope->importer->rows, op->name);
+  if (!row && mlir_mhlo_is_alone(op->name)) return import_error(scope, op, MLIR_MHLO_ALONE);
+  if (!row) return import_error(scope, op, "this operation is not known");
+  HR_TRY(check_operands(scope, op, row));
+  HR_TRY(check_attrs(scope, op, row));
+  scope->builder.line = op->line;
+  scope->builder.column = op->column;
+  scope->importer->at = op;
+  import_frontend_attrs_t note;
+  size_t first = scope->builder.computation->instrs.count;
+  HR_TRY(import_verify(scope, op));
+  HR_TRY(import_extra(scope, op, &scope->builder.extra, &note));
+  HR_TRY(import_is_quantised(op) ? import_quantised(scope, op, row) : row->import(scope, op, row));
+  scope->importer->at = op; /* ops of its regions were in between */
+  HR_TRY(import_frontend_attrs_instr(scope, &note, first));
+  return check_results(scope, op);
+}
+
+/* The ops that end blocks of the dialects that are imported. */
+static bool is_terminator(const mlir_op_t *op) {
+  return hr_str_is(op->name, "stablehlo.return") || hr_str_is(op->name, "func.return") ||
+         hr_str_is(op->name, "sdy.return") || hr_str_is(op->name, "shape.assuming_yield");
+}
+
+/* Ops in order; the terminator is returned and not imported. */
+hr_status_t import_block(import_scope_t *scope, mlir_block_t *block, mlir_op_t **out_terminator) {
+  if (++scope->importer->depth > MAX_DEPTH)
+    return mlir_error(scope->importer->from, block->parent->parent,
+                      "calls and regions nest deeper than %d", MAX_DEPTH);
+  for (size_t i = 0; i < block->ops.count; i++) {
+    mlir_op_t *op = block->ops.data[i];
+    if (is_terminator(op)) {
+      scope->importer->depth--;
+      *out_terminator = op;
+      if (op->result_count) return import_error(scope, op, "it has results, want none");
+      if (i + 1 == block->ops.count) return NULL;
+      return import_error(scope, op, "more operations follow the one that returns");
+    }
+    HR_TRY(import_op(scope, op));
+  }
+  return mlir_error(scope->importer->from, block->parent->parent,
+                    "a region does not end with a return");
+}
+
+/* A name as HLO text has them, with other characters replaced by '_', and a number if it is
+ * taken. */
+static hr_status_t computation_name(importer_t *importer, hr_str_t wanted, hr_str_t *out_name) {
+  hr_str_t clean;
+  HR_TRY(hr_arena_str(importer->arena, wanted.size ? wanted : HR_STR("_"), &clean));
+  for (size_t i = 0; i < clean.size; i++) {
+    unsigned char c = (unsigned char)clean.data[i];
+    bool fits = isalpha(c) || c == '_' || (i && (isdigit(c) || c == '.' || c == '-'));
+    if (!fits) ((char *)clean.data)[i] = '_';
+  }
+  *out_name = clean;
+  for (int i = 1; hr_map_get(&importer->names, *out_name); i++) {
+    const char *numbered;
+    HR_TRY(hr_arena_printf(importer->arena, &numbered, "%.*s.%d", HR_STR_ARGS(clean), i));
+    *out_name = hr_str_from(numbered);
+  }
+  return hr_map_put(&importer->names, *out_name, importer, NULL);
+}
+
+/* Names of computations are made unique. */
+hr_status_t import_scope_new(importer_t *importer, hr_str_t wanted, const mlir_op_t *op,
+                             import_scope_t *scope) {
+  hlo_computation_t *computation;
+  hr_str_t name;
+  HR_TRY(computation_name(importer, wanted, &name));
+  HR_TRY(hlo_computation_add(importer->module, name, &computation));
+  *scope = (import_scope_t){importer, hlo_builder_at(computation, op->line, op->column)};
+  computation->line = op->line;
+  computation->column = op->column;
+  return NULL;
+}
+
+/* Computations are listed callees first: each moves to the end when it is complete.
+ * O(computations). */
+static void move_to_end(hlo_module_t *module, hlo_computation_t *computation) {
+  size_t last = module->computations.count - 1;
+  for (size_t i = computation->id; i < last; i++) {
+    module->computations.data[i] = module->computations.data[i + 1];
+    module->computations.data[i]->id = (uint32_t)i;
+  }
+  module->computations.data[last] = computation;
+  computation->id = (uint32_t)last;
+}
+
+/* The root is part of the computation already. */
+hr_status_t import_scope_close(import_scope_t *scope, hlo_instr_t *root) {
+  HR_TRY(hlo_builder_finish(&scope->builder));
+  scope->builder.computation->root = root;
+  move_to_end(scope->importer->module, scope->builder.computation);
+  return NULL;
+}
+
+/* The values of the terminator as a tuple, or as they are if there is one and `bare`. NULL after a
+ * failure, which is in the builder. */
+hlo_instr_t *import_returned(import_scope_t *scope, const mlir_op_t *terminator, bool bare) {
+  hlo_instr_t **operands;
+  scope->builder.status =
+      scope->builder.status ? scope->builder.status : import_operands(scope, terminator, &operands);
+  if (scope->builder.status) return NULL;
+  if (bare && terminator->operand_count == 1) return operands[0];
+  scope->builder.extra = NULL; /* that of the last op */
+  return hlo_build_tuple(&scope->builder, terminator->operand_count, operands);
+}
+
+/* The one block of a region; NULL if it has none, or several, which HLO cannot express. */
+mlir_block_t *import_block_of(const mlir_op_t *op, int region) {
+  bool has_body = region < op->region_count && op->regions[region]->blocks.count == 1;
+  return has_body ? op->regions[region]->blocks.data[0] : NULL;
+}
+
+/* Makes the map of op names to rows, and room for what bytecode says of their attributes. */
+hr_status_t import_list_rows(importer_t *importer) {
+  for (size_t i = 0; i < ROWS; i++)
+    HR_TRY(hr_map_put(&importer->rows, hr_str_from(rows[i].name), (void *)&rows[i], NULL));
+  return HR_NEW_ARRAY(importer->arena, ROWS, &importer->attrs);
+}

@@ -1,0 +1,243 @@
+/* The index file is a table of LevelDB: blocks of sorted entries whose keys share prefixes, an
+ * index block of the blocks, and a footer of 48 bytes:
+ *
+ *   block: entry ... restart ... count   type (1 byte)   check sum (4)
+ *   entry: shared, unshared, value size (varints)   key[shared..]   value
+ *
+ * All entries are read once into a map, as every one of them is wanted in the usual case.
+ * Cost: linear in the index; a tensor's bytes are copied and their check sum is compared. Not
+ * handled: compressed blocks, tensors stored in slices. */
+#include "tf/tensor_bundle.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tf/crc32c.h"
+#include "tf/tf_graph.h"
+
+#define FOOTER_BYTES 48
+#define TRAILER_BYTES 5 /* type and check sum behind a block */
+#define TABLE_MAGIC UINT64_C(0xdb4775248b80fb57)
+#define KEY_MAX 4096 /* bytes of a name */
+#define SHARDS_MAX 100000
+
+typedef struct block {
+  hr_str_t entries; /* without the restarts */
+} block_t;
+
+static uint32_t little_u32(const char *at) {
+  uint32_t value;
+  memcpy(&value, at, sizeof value);
+  return value;
+}
+
+static hr_status_t damaged(const tensor_bundle_t *bundle, const char *what) {
+  return hr_error(HR_INVALID, "%s.index: %s", bundle->prefix, what);
+}
+
+/* Offset and size, two varints. */
+static bool take_handle(const char **at, const char *end, uint64_t *out_offset,
+                        uint64_t *out_size) {
+  return proto_take_varint(at, end, out_offset) && proto_take_varint(at, end, out_size);
+}
+
+static hr_status_t open_block(const tensor_bundle_t *bundle, uint64_t offset, uint64_t size,
+                              block_t *out_block) {
+  const char *data = hr_buffer_data(bundle->index);
+  size_t total = hr_buffer_size(bundle->index);
+  if (offset > total || size > total - offset || total - offset - size < TRAILER_BYTES || size < 4)
+    return damaged(bundle, "a block lies outside the file");
+  const char *at = data + offset;
+  if (at[size] != 0)
+    return hr_error(HR_UNSUPPORTED, "%s.index: a block of compression %d, want none",
+                    bundle->prefix, at[size]);
+  if (crc32c_masked(crc32c(at, size + 1)) != little_u32(at + size + 1))
+    return damaged(bundle, "the check sum of a block is wrong");
+  uint64_t restarts = little_u32(at + size - 4);
+  if (restarts > (size - 4) / 4) return damaged(bundle, "a block has more restarts than bytes");
+  out_block->entries = (hr_str_t){at, size - 4 - 4 * restarts};
+  return NULL;
+}
+
+typedef struct entry {
+  char key[KEY_MAX];
+  size_t key_size;
+  hr_str_t value;
+} entry_t;
+
+/* The next entry of a block; its key continues that of the one before. */
+static hr_status_t take_entry(const tensor_bundle_t *bundle, const char **at, const char *end,
+                              entry_t *entry) {
+  uint64_t shared, rest, size;
+  bool whole = proto_take_varint(at, end, &shared) && proto_take_varint(at, end, &rest) &&
+               proto_take_varint(at, end, &size);
+  if (!whole || shared > entry->key_size || rest > (uint64_t)(end - *at) ||
+      size > (uint64_t)(end - *at) - rest)
+    return damaged(bundle, "an entry is damaged or cut short");
+  if (shared + rest > KEY_MAX) return damaged(bundle, "a name is too long");
+  memcpy(entry->key + shared, *at, rest);
+  entry->key_size = shared + rest;
+  entry->value = (hr_str_t){*at + rest, size};
+  *at += rest + size;
+  return NULL;
+}
+
+static hr_status_t keep_entry(tensor_bundle_t *bundle, const entry_t *entry) {
+  hr_str_t key, *value;
+  void *old;
+  HR_TRY(hr_arena_str(bundle->arena, (hr_str_t){entry->key, entry->key_size}, &key));
+  HR_TRY(HR_NEW(bundle->arena, &value));
+  *value = entry->value;
+  bundle->entry_count++;
+  return hr_map_put(&bundle->entries, key, value, &old);
+}
+
+static hr_status_t read_data_block(tensor_bundle_t *bundle, hr_str_t handle) {
+  const char *at = handle.data;
+  uint64_t offset, size;
+  block_t block;
+  entry_t entry = {.key_size = 0};
+  if (!take_handle(&at, handle.data + handle.size, &offset, &size))
+    return damaged(bundle, "the index block is damaged");
+  HR_TRY(open_block(bundle, offset, size, &block));
+  const char *end = block.entries.data + block.entries.size;
+  for (const char *from = block.entries.data; from < end;) {
+    HR_TRY(take_entry(bundle, &from, end, &entry));
+    HR_TRY(keep_entry(bundle, &entry));
+  }
+  return NULL;
+}
+
+static hr_status_t read_table(tensor_bundle_t *bundle) {
+  const char *data = hr_buffer_data(bundle->index);
+  size_t total = hr_buffer_size(bundle->index);
+  uint64_t offset, size, magic;
+  block_t index;
+  entry_t entry = {.key_size = 0};
+  if (total < FOOTER_BYTES) return damaged(bundle, "the file is too short for a table");
+  memcpy(&magic, data + total - sizeof magic, sizeof magic);
+  if (magic != TABLE_MAGIC) return damaged(bundle, "the file does not end as a table does");
+  const char *at = data + total - FOOTER_BYTES;
+  const char *end = data + total - sizeof magic;
+  if (!take_handle(&at, end, &offset, &size) || !take_handle(&at, end, &offset, &size))
+    return damaged(bundle, "the footer is damaged");
+  HR_TRY(open_block(bundle, offset, size, &index));
+  const char *last = index.entries.data + index.entries.size;
+  for (const char *from = index.entries.data; from < last;) {
+    HR_TRY(take_entry(bundle, &from, last, &entry));
+    HR_TRY(read_data_block(bundle, entry.value));
+  }
+  return NULL;
+}
+
+/* The entry without a name says how many files there are. */
+static hr_status_t read_header(tensor_bundle_t *bundle) {
+  tf_bundle_header_proto_t header;
+  const hr_str_t *bytes = hr_map_get(&bundle->entries, (hr_str_t){"", 0});
+  if (!bytes) return damaged(bundle, "there is no header");
+  HR_TRY(TF_DECODE(bundle->arena, bundle_header, proto_piece(bytes), &header));
+  if (header.endianness)
+    return hr_error(HR_UNSUPPORTED, "%s.index: tensors are big-endian", bundle->prefix);
+  if (header.num_shards < 1 || header.num_shards > SHARDS_MAX)
+    return damaged(bundle, "the number of files is wrong");
+  bundle->shard_count = (int)header.num_shards;
+  return HR_NEW_ARRAY(bundle->arena, bundle->shard_count, &bundle->shards);
+}
+
+hr_status_t tensor_bundle_open(hr_arena_t *arena, const char *prefix, tensor_bundle_t *out_bundle) {
+  const char *path;
+  tensor_bundle_t bundle = {.arena = arena};
+  HR_TRY(hr_arena_cstr(arena, hr_str_from(prefix), &bundle.prefix));
+  HR_TRY(hr_arena_printf(arena, &path, "%s.index", prefix));
+  HR_TRY(hr_buffer_map_file(path, &bundle.index));
+  hr_map_init(&bundle.entries);
+  hr_status_t st = read_table(&bundle);
+  if (!st) st = read_header(&bundle);
+  if (st)
+    tensor_bundle_close(&bundle);
+  else
+    *out_bundle = bundle;
+  return st;
+}
+
+void tensor_bundle_close(tensor_bundle_t *bundle) {
+  if (!bundle->index) return;
+  for (int i = 0; bundle->shards && i < bundle->shard_count; i++)
+    hr_buffer_release(bundle->shards[i]);
+  hr_map_deinit(&bundle->entries);
+  hr_buffer_release(bundle->index);
+  *bundle = (tensor_bundle_t){0};
+}
+
+/* --- tensors --- */
+
+static hr_status_t open_shard(tensor_bundle_t *bundle, int64_t number, hr_buffer_t **out_bytes) {
+  const char *path;
+  if (number < 0 || number >= bundle->shard_count)
+    return hr_error(HR_INVALID, "file %ld of %d", (long)number, bundle->shard_count);
+  if (!bundle->shards[number]) {
+    HR_TRY(hr_arena_printf(bundle->arena, &path, "%s.data-%05d-of-%05d", bundle->prefix,
+                           (int)number, bundle->shard_count));
+    HR_TRY(hr_buffer_map_file(path, &bundle->shards[number]));
+  }
+  *out_bytes = bundle->shards[number];
+  return NULL;
+}
+
+static hr_status_t copy_tensor(const tf_bundle_entry_proto_t *entry, const hr_buffer_t *bytes,
+                               hlo_value_t *value) {
+  uint64_t size = (uint64_t)entry->size, offset = (uint64_t)entry->offset;
+  size_t total = hr_buffer_size(bytes);
+  if (size != hlo_value_bytes(value))
+    return hr_error(HR_INVALID, "%lu bytes are stored, want %zu", (unsigned long)size,
+                    hlo_value_bytes(value));
+  if (offset > total || size > total - offset)
+    return hr_error(HR_INVALID, "bytes %lu to %lu of a file of %zu", (unsigned long)offset,
+                    (unsigned long)(offset + size), total);
+  if (size) memcpy(value->data, (const char *)hr_buffer_data(bytes) + offset, size);
+  if (entry->crc32c.count != 1 || entry->crc32c.items[0].size != 4)
+    return hr_error(HR_INVALID, "there is no check sum");
+  if (crc32c_masked(crc32c(value->data, size)) != little_u32(entry->crc32c.items[0].data))
+    return hr_error(HR_INVALID, "the check sum is wrong");
+  return NULL;
+}
+
+static hr_status_t read_entry(tensor_bundle_t *bundle, const hr_str_t *bytes,
+                              hlo_value_t **out_value) {
+  tf_bundle_entry_proto_t entry;
+  hr_dtype_t dtype;
+  hr_buffer_t *file;
+  hlo_value_t *value;
+  int rank;
+  int64_t dims[HLO_MAX_RANK];
+  const hlo_shape_t *shape;
+  *out_value = NULL;
+  HR_TRY(TF_DECODE(bundle->arena, bundle_entry, proto_piece(bytes), &entry));
+  HR_TRY(tf_dtype(entry.dtype, &dtype));
+  if (dtype == HR_TUPLE) return NULL;
+  if (entry.slices.count) return hr_error(HR_UNSUPPORTED, "the tensor is stored in slices");
+  HR_TRY(tf_read_shape(bundle->arena, entry.shape, &rank, dims));
+  if (rank < 0) return hr_error(HR_INVALID, "the rank is not known");
+  HR_TRY(hlo_shape_array(bundle->arena, dtype, rank, dims, &shape));
+  HR_TRY(open_shard(bundle, entry.shard_id, &file));
+  if ((uint64_t)entry.size > hr_buffer_size(file))
+    return hr_error(HR_INVALID, "%lu bytes of a file of %zu", (unsigned long)entry.size,
+                    hr_buffer_size(file));
+  if ((uint64_t)hlo_shape_elements(shape) * hr_dtype_bytes(dtype) != (uint64_t)entry.size)
+    return hr_error(HR_INVALID, "%ld bytes do not fit the shape", (long)entry.size);
+  HR_TRY(hlo_value_array(dtype, rank, dims, &value));
+  hr_status_t st = copy_tensor(&entry, file, value);
+  if (st)
+    hlo_value_release(value);
+  else
+    *out_value = value;
+  return st;
+}
+
+hr_status_t tensor_bundle_read(tensor_bundle_t *bundle, hr_str_t name, hlo_value_t **out_value) {
+  const hr_str_t *bytes = name.size ? hr_map_get(&bundle->entries, name) : NULL;
+  if (!bytes)
+    return hr_error(HR_INVALID, "%s has no tensor %.*s", bundle->prefix, HR_STR_ARGS(name));
+  hr_status_t st = read_entry(bundle, bytes, out_value);
+  return hr_status_note(st, "in tensor %.*s of %s", HR_STR_ARGS(name), bundle->prefix);
+}

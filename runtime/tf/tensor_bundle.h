@@ -1,0 +1,30 @@
+/* TensorFlow's checkpoints (tensor bundles): PREFIX.index, a sorted table of names, and
+ * PREFIX.data-00000-of-00001, ..., the bytes of the tensors.
+ * Owner:  names and entries live in the bundle; values are the caller's.
+ * Errors: UNAVAILABLE (a file cannot be read), INVALID with the file: damaged, check sums, bounds;
+ *         UNSUPPORTED: compressed tables, big-endian bytes, sliced tensors.
+ * Thread: one at a time; files of data are opened as they are needed.
+ * Source: tensor_bundle.proto and the table format of LevelDB. */
+#ifndef TF_TENSOR_BUNDLE_H
+#define TF_TENSOR_BUNDLE_H
+
+#include "base/map.h"
+#include "ir/value.h"
+
+typedef struct tensor_bundle {
+  hr_arena_t *arena;
+  const char *prefix;
+  hr_buffer_t *index;
+  int shard_count;
+  hr_buffer_t **shards; /* by number; NULL until one is needed */
+  hr_map_t entries;     /* encoded BundleEntryProto (hr_str_t) by name */
+  int entry_count;
+} tensor_bundle_t;
+
+hr_status_t tensor_bundle_open(hr_arena_t *arena, const char *prefix, tensor_bundle_t *out_bundle);
+void tensor_bundle_close(tensor_bundle_t *bundle); /* accepts one that is all zero */
+/* The value of a tensor of numbers; *out_value is NULL for strings, variants and resources.
+ * Errors: also INVALID if there is no such tensor. */
+hr_status_t tensor_bundle_read(tensor_bundle_t *bundle, hr_str_t name, hlo_value_t **out_value);
+
+#endif

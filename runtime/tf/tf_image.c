@@ -1,0 +1,261 @@
+/* Images [batch, height, width, channels]: resizing and colours.
+ * Bilinear resizing is separable: a matrix of weights with at most two per row for each of height
+ * and width; its gradient multiplies by the transposes. Nearest neighbours are gathers. */
+#include <math.h>
+
+#include "tf/tf_lower.h"
+
+/* --- resizing --- */
+
+typedef struct resize {
+  bool align_corners;
+  bool half_pixels;
+} resize_t;
+
+static hr_status_t read_resize(tf_op_t *op, resize_t *out) {
+  HR_TRY(tf_attr_bool(op->arena, op->node, "align_corners", false, &out->align_corners));
+  return tf_attr_bool(op->arena, op->node, "half_pixel_centers", false, &out->half_pixels);
+}
+
+/* Distance of two results in the source, in f32 as TensorFlow computes it. */
+static float scale_of(const resize_t *resize, int64_t from, int64_t to) {
+  bool aligned = resize->align_corners && to > 1;
+  return aligned ? (float)(from - 1) / (float)(to - 1) : (float)from / (float)to;
+}
+
+/* Position in the source of result i. */
+static float source_of(const resize_t *resize, float scale, int64_t i) {
+  return resize->half_pixels ? ((float)i + 0.5f) * scale - 0.5f : (float)i * scale;
+}
+
+static int64_t within(int64_t i, int64_t size) {
+  if (i < 0) return 0;
+  return i < size ? i : size - 1;
+}
+
+static int64_t nearest_of(const resize_t *resize, float scale, int64_t i, int64_t size) {
+  float at = resize->half_pixels ? ((float)i + 0.5f) * scale : (float)i * scale;
+  return within((int64_t)(resize->align_corners ? roundf(at) : floorf(at)), size);
+}
+
+/* Weights [to, from] of bilinear or nearest sampling along one dimension. */
+static hr_status_t make_weights(tf_op_t *op, const resize_t *resize, bool nearest, int64_t from,
+                                int64_t to, expr_t *out) {
+  hlo_value_t *value;
+  int64_t dims[] = {to, from};
+  HR_TRY(hlo_value_array(HR_F32, 2, dims, &value));
+  hlo_value_clear(value);
+  float *weights = value->data;
+  float scale = scale_of(resize, from, to);
+  for (int64_t i = 0; i < to; i++) {
+    float at = source_of(resize, scale, i);
+    int64_t low = within((int64_t)floorf(at), from), high = within((int64_t)ceilf(at), from);
+    float share = at - floorf(at);
+    if (nearest) {
+      weights[i * from + nearest_of(resize, scale, i, from)] = 1;
+      continue;
+    }
+    weights[i * from + low] += 1 - share;
+    weights[i * from + high] += share;
+  }
+  *out = hlo_build_constant(op->b, value);
+  return NULL;
+}
+
+/* Dimension d of x, an image, multiplied by a matrix [to, from], or by its transpose. */
+static expr_t multiply_along(hlo_builder_t *b, expr_t x, int d, expr_t weights, bool transposed) {
+  static const int64_t back[2][4] = {{1, 0, 2, 3}, {1, 2, 0, 3}};
+  int64_t of_weights = transposed ? 0 : 1, of_image = d;
+  expr_t y = tf_dot(b, weights, x, 0, NULL, NULL, 1, &of_weights, &of_image);
+  return tf_transpose(b, y, back[d - 1]);
+}
+
+static hr_status_t check_image(tf_op_t *op, expr_t x) {
+  if (x && x->shape->rank != 4) return tf_error(op, "an image of %d dimensions", x->shape->rank);
+  return hlo_builder_finish(op->b);
+}
+
+static hr_status_t new_sizes(tf_op_t *op, hr_ints_t *out) {
+  HR_TRY(tf_const_ints(op, 1, out));
+  if (out->count != 2 || out->data[0] < 1 || out->data[1] < 1)
+    return tf_error(op, "the new sizes are not two positive numbers");
+  return NULL;
+}
+
+/* inputs: images, the new height and width. Results are f32. */
+hr_status_t tf_lower_resize_bilinear(tf_op_t *op) {
+  resize_t resize;
+  hr_ints_t sizes;
+  expr_t x = tf_in(op, 0);
+  HR_TRY(check_image(op, x));
+  HR_TRY(read_resize(op, &resize));
+  HR_TRY(new_sizes(op, &sizes));
+  if (x->shape->dims[1] < 1 || x->shape->dims[2] < 1) return tf_error(op, "an empty image");
+  if (x->shape->dtype != HR_F32) x = hlo_build_convert(op->b, x, HR_F32);
+  for (int d = 1; d <= 2 && x; d++) {
+    expr_t weights;
+    if (x->shape->dims[d] == sizes.data[d - 1]) continue;
+    HR_TRY(make_weights(op, &resize, false, x->shape->dims[d], sizes.data[d - 1], &weights));
+    x = multiply_along(op->b, x, d, weights, false);
+  }
+  return tf_out(op, 0, x);
+}
+
+/* inputs: gradient, original image or (variant 1, nearest) its height and width */
+hr_status_t tf_lower_resize_grad(tf_op_t *op) {
+  resize_t resize;
+  hr_ints_t sizes;
+  int64_t original[2];
+  bool nearest = op->row->variant;
+  expr_t dy = tf_in(op, 0);
+  HR_TRY(check_image(op, dy));
+  HR_TRY(read_resize(op, &resize));
+  if (nearest) HR_TRY(new_sizes(op, &sizes));
+  const hlo_shape_t *shape = nearest ? NULL : tf_in_shape(op, 1);
+  HR_TRY(hlo_builder_finish(op->b));
+  if (shape && shape->rank != 4) return tf_error(op, "an image of %d dimensions", shape->rank);
+  hr_dtype_t dtype = dy->shape->dtype;
+  if (dtype != HR_F32) dy = hlo_build_convert(op->b, dy, HR_F32);
+  for (int d = 1; d <= 2 && dy; d++) {
+    expr_t weights;
+    original[d - 1] = nearest ? sizes.data[d - 1] : shape->dims[d];
+    if (original[d - 1] < 1) return tf_error(op, "an empty image");
+    HR_TRY(make_weights(op, &resize, nearest, original[d - 1], dy->shape->dims[d], &weights));
+    dy = multiply_along(op->b, dy, d, weights, true);
+  }
+  if (shape) dtype = shape->dtype;
+  return tf_out(op, 0, dy && dtype != HR_F32 ? hlo_build_convert(op->b, dy, dtype) : dy);
+}
+
+hr_status_t tf_lower_resize_nearest(tf_op_t *op) {
+  resize_t resize;
+  hr_ints_t sizes;
+  expr_t x = tf_in(op, 0);
+  HR_TRY(check_image(op, x));
+  HR_TRY(read_resize(op, &resize));
+  HR_TRY(new_sizes(op, &sizes));
+  if (x->shape->dims[1] < 1 || x->shape->dims[2] < 1) return tf_error(op, "an empty image");
+  for (int d = 1; d <= 2 && x; d++) {
+    hlo_value_t *value;
+    int64_t from = x->shape->dims[d], to = sizes.data[d - 1];
+    float scale = scale_of(&resize, from, to);
+    if (from == to) continue;
+    HR_TRY(hlo_value_array(HR_S32, 1, &to, &value));
+    for (int64_t i = 0; i < to; i++)
+      ((int32_t *)value->data)[i] = (int32_t)nearest_of(&resize, scale, i, from);
+    x = tf_gather_rows(op->b, x, hlo_build_constant(op->b, value), d, 0);
+  }
+  return tf_out(op, 0, x);
+}
+
+/* --- colours --- */
+
+/* Channels of an image, each with a last dimension of 1. */
+typedef struct colour {
+  expr_t c[3];
+} colour_t;
+
+static hr_status_t take_colour(tf_op_t *op, expr_t x, colour_t *out) {
+  if (!x) return hlo_builder_finish(op->b);
+  int last = x->shape->rank - 1;
+  if (last < 0 || x->shape->dims[last] != 3) return tf_error(op, "the last dimension is not 3");
+  for (int i = 0; i < 3; i++) out->c[i] = tf_slice_dim(op->b, x, last, i, i + 1);
+  return hlo_builder_finish(op->b);
+}
+
+static expr_t join_colour(hlo_builder_t *b, colour_t *colour) {
+  if (!colour->c[0] || !colour->c[1] || !colour->c[2]) return NULL;
+  return tf_concat(b, 3, colour->c, colour->c[0]->shape->rank - 1);
+}
+
+static expr_t clip_unit(hlo_builder_t *b, expr_t x) {
+  return e_min(b, e_max(b, x, e_number(b, 0, x)), e_number(b, 1, x));
+}
+
+/* Hue within [0, 1), saturation, value. */
+static colour_t to_hsv(hlo_builder_t *b, const colour_t *rgb) {
+  expr_t red = rgb->c[0], green = rgb->c[1], blue = rgb->c[2];
+  expr_t zero = e_number(b, 0, red);
+  expr_t value = e_max(b, red, e_max(b, green, blue));
+  expr_t range = e_sub(b, value, e_min(b, red, e_min(b, green, blue)));
+  expr_t some = e_gt(b, value, zero);
+  expr_t saturation = e_select(b, some, e_div(b, range, value), zero);
+  expr_t norm = e_div(b, e_number(b, 1.0 / 6, red), range);
+  expr_t by_red = e_mul(b, norm, e_sub(b, green, blue));
+  expr_t by_green = e_add(b, e_mul(b, norm, e_sub(b, blue, red)), e_number(b, 2.0 / 6, red));
+  expr_t by_blue = e_add(b, e_mul(b, norm, e_sub(b, red, green)), e_number(b, 4.0 / 6, red));
+  expr_t hue = e_select(b, e_eq(b, green, value), by_green, by_blue);
+  hue = e_select(b, e_eq(b, red, value), by_red, hue);
+  hue = e_select(b, e_gt(b, range, zero), hue, zero);
+  hue = e_select(b, e_lt(b, hue, zero), e_add(b, hue, e_number(b, 1, hue)), hue);
+  return (colour_t){{hue, saturation, value}};
+}
+
+/* 2 - |hue - at|, within [0, 1]. */
+static expr_t hue_ramp(hlo_builder_t *b, expr_t hue, double at) {
+  expr_t distance = e_abs(b, e_sub(b, hue, e_number(b, at, hue)));
+  return clip_unit(b, e_sub(b, e_number(b, 2, hue), distance));
+}
+
+static colour_t to_rgb(hlo_builder_t *b, const colour_t *hsv) {
+  expr_t hue = e_mul(b, hsv->c[0], e_number(b, 6, hsv->c[0]));
+  expr_t one = e_number(b, 1, hue);
+  expr_t away = e_sub(b, e_abs(b, e_sub(b, hue, e_number(b, 3, hue))), one);
+  expr_t ramps[] = {clip_unit(b, away), hue_ramp(b, hue, 2), hue_ramp(b, hue, 4)};
+  colour_t rgb;
+  expr_t rest = e_sub(b, one, hsv->c[1]);
+  for (int i = 0; i < 3; i++)
+    rgb.c[i] = e_mul(b, e_add(b, rest, e_mul(b, hsv->c[1], ramps[i])), hsv->c[2]);
+  return rgb;
+}
+
+/* variant 1: HSVToRGB */
+hr_status_t tf_lower_colour(tf_op_t *op) {
+  colour_t in, out;
+  HR_TRY(take_colour(op, tf_in(op, 0), &in));
+  out = op->row->variant ? to_rgb(op->b, &in) : to_hsv(op->b, &in);
+  return tf_out(op, 0, join_colour(op->b, &out));
+}
+
+/* A scalar over the shape of x, in its type. */
+static expr_t scalar_like(tf_op_t *op, int k, expr_t x) {
+  expr_t s = tf_in(op, k);
+  if (!s || !x) return NULL;
+  if (s->shape->dtype != x->shape->dtype) s = hlo_build_convert(op->b, s, x->shape->dtype);
+  return tf_broadcast(op->b, s, x->shape->rank, x->shape->dims);
+}
+
+/* variant 0: AdjustSaturation multiplies; 1: AdjustHue adds, and the hue wraps. */
+hr_status_t tf_lower_adjust_colour(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  colour_t in, hsv, out;
+  expr_t x = tf_in(op, 0);
+  HR_TRY(take_colour(op, x, &in));
+  hsv = to_hsv(b, &in);
+  int which = op->row->variant ? 0 : 1;
+  expr_t amount = scalar_like(op, 1, hsv.c[which]);
+  if (op->row->variant) {
+    expr_t hue = e_add(b, hsv.c[0], amount);
+    hsv.c[0] = e_sub(b, hue, e_floor(b, hue));
+  } else {
+    hsv.c[1] = clip_unit(b, e_mul(b, hsv.c[1], amount));
+  }
+  out = to_rgb(b, &hsv);
+  return tf_out(op, 0, join_colour(b, &out));
+}
+
+/* Distance of each channel from its mean over height and width, times a factor. */
+hr_status_t tf_lower_adjust_contrast(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  expr_t x = tf_in(op, 0);
+  if (!x) return hlo_builder_finish(b);
+  int rank = x->shape->rank;
+  if (rank < 3) return tf_error(op, "an image of %d dimensions", rank);
+  int64_t dims[] = {rank - 3, rank - 2};
+  double count = (double)(x->shape->dims[rank - 3] * x->shape->dims[rank - 2]);
+  expr_t sum = tf_reduce(op, HLO_ADD, x, 2, dims, true);
+  if (!sum) return hlo_builder_finish(b);
+  expr_t mean = tf_broadcast(b, e_div(b, sum, e_number(b, count, sum)), rank, x->shape->dims);
+  expr_t away = e_mul(b, e_sub(b, x, mean), scalar_like(op, 1, x));
+  return tf_out(op, 0, e_add(b, away, mean));
+}

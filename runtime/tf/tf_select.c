@@ -1,0 +1,295 @@
+/* Feeds, fetches and variables of a graph. A graph has no result list of its own, so that sinks of
+ * the graph are its results if neither options nor a signature say otherwise. */
+#include "tf/tf_select.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tf/tf_signature.h"
+
+typedef tf_selection_t selection_t;
+
+/* --- names and shapes --- */
+
+static size_t name_size(const char *text) { return strcspn(text, "="); }
+
+/* What follows '='; NULL if nothing does. */
+static const char *shape_text(const char *text) {
+  const char *equals = strchr(text, '=');
+  return equals ? equals + 1 : NULL;
+}
+
+static hr_status_t resolve_name(const selection_t *s, hr_str_t name, tf_input_t *out_input) {
+  HR_TRY(tf_body_resolve(&s->graph->main, name, out_input));
+  if (out_input->index >= 0) return NULL;
+  return hr_error(HR_USAGE, "%.*s is a control input", HR_STR_ARGS(name));
+}
+
+/* "f32[2,3]" */
+static hr_status_t parse_shape(const selection_t *s, const char *text,
+                               const hlo_shape_t **out_shape) {
+  int64_t dims[HLO_MAX_RANK];
+  int rank = 0;
+  hr_dtype_t dtype;
+  const char *open = strchr(text, '[');
+  if (!open || !hr_dtype_from_name((hr_str_t){text, (size_t)(open - text)}, &dtype))
+    return hr_error(HR_USAGE, "found %s, want a shape such as f32[2,3]", text);
+  for (const char *at = open + 1; *at && *at != ']' && rank < HLO_MAX_RANK;) {
+    char *stop;
+    dims[rank++] = strtoll(at, &stop, 10);
+    if (stop == at || dims[rank - 1] < 0)
+      return hr_error(HR_USAGE, "found %s, want a shape such as f32[2,3]", text);
+    at = *stop == ',' ? stop + 1 : stop;
+  }
+  return hlo_shape_array(s->arena, dtype, rank, dims, out_shape);
+}
+
+/* A shape of which all is known; `name` is for the message otherwise. */
+static hr_status_t known_shape(const selection_t *s, hr_str_t name, hr_dtype_t dtype, int rank,
+                               const int64_t *dims, const hlo_shape_t **out_shape) {
+  bool known = rank >= 0 && dtype != HR_TUPLE;
+  for (int d = 0; d < rank; d++) known &= dims[d] >= 0;
+  if (known) return hlo_shape_array(s->arena, dtype, rank, dims, out_shape);
+  return hr_error(HR_USAGE,
+                  "the shape of %.*s is not known: give it as --feed %.*s=f32[2,3], with its "
+                  "type and sizes",
+                  HR_STR_ARGS(name), HR_STR_ARGS(name));
+}
+
+/* Shape of a placeholder or variable by its attributes. */
+static hr_status_t declared_shape(const selection_t *s, const tf_node_t *node,
+                                  const hlo_shape_t **out_shape) {
+  int64_t dims[HLO_MAX_RANK];
+  const char *name;
+  int rank;
+  hr_dtype_t dtype;
+  HR_TRY(tf_attr_dtype(s->arena, node, "dtype", &dtype));
+  HR_TRY(tf_attr_shape(s->arena, node, "shape", &rank, dims));
+  HR_TRY(hr_arena_printf(s->arena, &name, "%.*s:0", HR_STR_ARGS(node->name)));
+  return known_shape(s, hr_str_from(name), dtype, rank, dims, out_shape);
+}
+
+static xla_argument_t *add_feed(selection_t *s, tf_input_t feed, hr_str_t name) {
+  xla_argument_t *argument = &s->arguments[s->argument_count++];
+  s->feeds[s->signature.feed_count++] = feed;
+  argument->kind = XLA_ARGUMENT_PARAMETER;
+  argument->name = name;
+  return argument;
+}
+
+/* --- named inputs and outputs --- */
+
+/* The option for an input: by its name in the signature, or by its tensor. */
+static const char *option_of(const tf_read_options_t *options, const tf_named_tensor_t *input) {
+  for (int i = 0; options && i < options->feed_count; i++) {
+    const char *text = options->feeds[i];
+    hr_str_t name = {text, name_size(text)};
+    size_t colon = input->tensor.size > 2 ? input->tensor.size - 2 : 0;
+    bool is_first = colon && !memcmp(input->tensor.data + colon, ":0", 2);
+    if (hr_str_equal(name, input->key) || hr_str_equal(name, input->tensor)) return text;
+    if (is_first && hr_str_equal(name, (hr_str_t){input->tensor.data, colon})) return text;
+  }
+  return NULL;
+}
+
+static hr_status_t add_named_feed(selection_t *s, const tf_named_tensor_t *input,
+                                  const tf_read_options_t *options) {
+  tf_input_t feed;
+  HR_TRY(resolve_name(s, input->tensor, &feed));
+  const tf_node_t *node = &s->graph->main.nodes[feed.node];
+  xla_argument_t *argument = add_feed(s, feed, input->key);
+  const char *option = option_of(options, input);
+  const char *shape = option ? shape_text(option) : NULL;
+  hr_dtype_t dtype = input->dtype;
+  if (shape) return parse_shape(s, shape, &argument->shape);
+  if (dtype == HR_TUPLE) HR_TRY(tf_attr_dtype(s->arena, node, "dtype", &dtype));
+  return known_shape(s, input->key, dtype, input->rank, input->dims, &argument->shape);
+}
+
+/* Options that name no input of the signature. */
+static hr_status_t check_options(const tf_read_options_t *options,
+                                 const tf_named_signature_t *named) {
+  for (int i = 0; options && i < options->feed_count; i++) {
+    bool found = false;
+    for (int k = 0; k < named->input_count; k++)
+      found |= option_of(options, &named->inputs[k]) == options->feeds[i];
+    if (!found)
+      return hr_error(HR_USAGE, "--feed %s: the signature has no such input", options->feeds[i]);
+  }
+  return NULL;
+}
+
+static hr_status_t grow(selection_t *s, int more) {
+  s->capacity = s->graph->main.node_count + more;
+  HR_TRY(HR_NEW_ARRAY(s->arena, s->capacity, &s->feeds));
+  HR_TRY(HR_NEW_ARRAY(s->arena, s->capacity, &s->fetches));
+  HR_TRY(HR_NEW_ARRAY(s->arena, s->capacity, &s->variables));
+  HR_TRY(HR_NEW_ARRAY(s->arena, 2 * s->capacity, &s->arguments));
+  s->signature.feeds = s->feeds;
+  s->signature.fetches = s->fetches;
+  s->signature.variables = s->variables;
+  return NULL;
+}
+
+static hr_status_t select_named(selection_t *s, const tf_named_signature_t *named,
+                                const tf_read_options_t *options) {
+  HR_TRY(grow(s, named->input_count + named->output_count));
+  HR_TRY(check_options(options, named));
+  for (int i = 0; i < named->output_count; i++)
+    HR_TRY(resolve_name(s, named->outputs[i].tensor, &s->fetches[s->signature.fetch_count++]));
+  for (int i = 0; i < named->input_count; i++)
+    HR_TRY(add_named_feed(s, &named->inputs[i], options));
+  if (!named->output_count) return hr_error(HR_INVALID, "the signature has no outputs");
+  return NULL;
+}
+
+/* --- the graph alone --- */
+
+/* Marks nodes that the fetches need; the walk stops at fed nodes. */
+static hr_status_t mark_needed(const selection_t *s, bool **out_needed) {
+  const tf_body_t *body = &s->graph->main;
+  int *stack;
+  bool *is_fed, *needed;
+  int height = 0;
+  HR_TRY(HR_NEW_ARRAY(s->arena, body->node_count + 1, &stack));
+  HR_TRY(HR_NEW_ARRAY(s->arena, body->node_count, &is_fed));
+  HR_TRY(HR_NEW_ARRAY(s->arena, body->node_count, &needed));
+  for (int i = 0; i < s->signature.feed_count; i++) is_fed[s->feeds[i].node] = true;
+  for (int i = 0; i < s->signature.fetch_count; i++) {
+    int node = s->fetches[i].node;
+    if (!needed[node]) stack[height++] = node;
+    needed[node] = true;
+  }
+  while (height) {
+    int index = stack[--height];
+    const tf_node_t *node = &body->nodes[index];
+    for (int k = 0; !is_fed[index] && k < node->input_count + node->control_count; k++) {
+      int input = node->inputs[k].node;
+      if (!needed[input]) stack[height++] = input;
+      needed[input] = true;
+    }
+  }
+  *out_needed = needed;
+  return NULL;
+}
+
+/* Nodes that no other node uses, but for those without a value of interest. */
+static hr_status_t fetch_sinks(selection_t *s) {
+  static const char *const dull[] = {"NoOp", "Placeholder", "Const", "Assert"};
+  const tf_body_t *body = &s->graph->main;
+  bool *used;
+  HR_TRY(HR_NEW_ARRAY(s->arena, body->node_count, &used));
+  for (int i = 0; i < body->node_count; i++)
+    for (int k = 0; k < body->nodes[i].input_count + body->nodes[i].control_count; k++)
+      used[body->nodes[i].inputs[k].node] = true;
+  for (int i = 0; i < body->node_count; i++) {
+    bool is_sink = !used[i];
+    for (size_t k = 0; k < sizeof dull / sizeof *dull; k++)
+      is_sink &= !hr_str_is(body->nodes[i].op, dull[k]);
+    if (is_sink) s->fetches[s->signature.fetch_count++] = (tf_input_t){i, 0};
+  }
+  return s->signature.fetch_count ? NULL : hr_error(HR_INVALID, "the graph computes nothing");
+}
+
+static hr_status_t feed_options(selection_t *s, const tf_read_options_t *options) {
+  for (int i = 0; options && i < options->feed_count; i++) {
+    const char *text = options->feeds[i];
+    const char *shape = shape_text(text);
+    tf_input_t feed;
+    HR_TRY(resolve_name(s, (hr_str_t){text, name_size(text)}, &feed));
+    for (int k = 0; k < s->signature.feed_count; k++)
+      if (s->feeds[k].node == feed.node) return hr_error(HR_USAGE, "%s is fed twice", text);
+    const tf_node_t *node = &s->graph->main.nodes[feed.node];
+    xla_argument_t *argument = add_feed(s, feed, node->name);
+    HR_TRY(shape ? parse_shape(s, shape, &argument->shape)
+                 : declared_shape(s, node, &argument->shape));
+  }
+  return NULL;
+}
+
+static bool is_placeholder(const tf_node_t *node) {
+  return hr_str_is(node->op, "Placeholder") || hr_str_is(node->op, "PlaceholderV2");
+}
+
+/* Placeholders that the fetches need and nobody feeds become feeds, in the order of the nodes. */
+static hr_status_t feed_placeholders(selection_t *s) {
+  const tf_body_t *body = &s->graph->main;
+  bool *needed;
+  int given = s->signature.feed_count;
+  HR_TRY(mark_needed(s, &needed));
+  for (int i = 0; i < body->node_count; i++) {
+    bool is_fed = false;
+    for (int k = 0; k < given; k++) is_fed |= s->feeds[k].node == i;
+    if (!needed[i] || is_fed || !is_placeholder(&body->nodes[i])) continue;
+    xla_argument_t *argument = add_feed(s, (tf_input_t){i, 0}, body->nodes[i].name);
+    HR_TRY(declared_shape(s, &body->nodes[i], &argument->shape));
+  }
+  return NULL;
+}
+
+static hr_status_t select_tensors(selection_t *s, const tf_read_options_t *options) {
+  int fetches = options ? options->fetch_count : 0;
+  HR_TRY(grow(s, fetches + (options ? options->feed_count : 0)));
+  for (int i = 0; i < fetches; i++) {
+    hr_str_t name = hr_str_from(options->fetches[i]);
+    HR_TRY(resolve_name(s, name, &s->fetches[s->signature.fetch_count++]));
+  }
+  if (!fetches) HR_TRY(fetch_sinks(s));
+  HR_TRY(feed_options(s, options));
+  return feed_placeholders(s);
+}
+
+hr_status_t tf_select_begin(hr_arena_t *arena, const tf_graph_t *graph,
+                            const tf_meta_graph_proto_t *meta, const tf_read_options_t *options,
+                            tf_selection_t *out_selection) {
+  tf_named_signature_t named;
+  tf_selection_t *s = out_selection;
+  const char *signature = options ? options->signature : NULL;
+  bool found = false;
+  *s = (tf_selection_t){.arena = arena, .graph = graph, .meta = meta};
+  if (options && options->config) {
+    HR_TRY(tf_config_read(arena, options->config, &named));
+    return select_named(s, &named, options);
+  }
+  if (signature && !meta)
+    return hr_error(HR_USAGE, "--signature %s: a GraphDef has no signatures", signature);
+  bool by_tensor = options && options->fetch_count && !signature;
+  if (meta && !by_tensor) HR_TRY(tf_signature_read(arena, meta, signature, &named, &found));
+  return found ? select_named(s, &named, options) : select_tensors(s, options);
+}
+
+/* --- variables --- */
+
+static bool is_variable(const tf_node_t *node) {
+  return hr_str_is(node->op, "VarHandleOp") || hr_str_is(node->op, "VariableV2");
+}
+
+hr_status_t tf_select_variable(tf_selection_t *s, hr_str_t name, const hlo_shape_t *shape) {
+  for (int i = 0; i < s->signature.variable_count; i++)
+    if (hr_str_equal(s->variables[i], name)) return NULL;
+  if (s->signature.variable_count >= s->capacity)
+    return hr_error(HR_INVALID, "there are more variables than nodes");
+  s->variables[s->signature.variable_count++] = name;
+  xla_argument_t *argument = &s->arguments[s->argument_count++];
+  argument->kind = XLA_ARGUMENT_RESOURCE;
+  argument->name = name;
+  argument->initialized = true;
+  argument->shape = shape;
+  return NULL;
+}
+
+hr_status_t tf_select_variables(tf_selection_t *s) {
+  const tf_body_t *body = &s->graph->main;
+  bool *needed;
+  HR_TRY(mark_needed(s, &needed));
+  for (int i = 0; i < body->node_count; i++) {
+    const tf_node_t *node = &body->nodes[i];
+    const hlo_shape_t *shape;
+    hr_str_t name;
+    if (!needed[i] || !is_variable(node)) continue;
+    HR_TRY(tf_attr_str(s->arena, node, "shared_name", "", &name));
+    HR_TRY(declared_shape(s, node, &shape));
+    HR_TRY(tf_select_variable(s, name.size ? name : node->name, shape));
+  }
+  return NULL;
+}

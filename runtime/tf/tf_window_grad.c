@@ -1,0 +1,209 @@
+/* Gradients of convolutions and of average pooling, each as a convolution or a window sum.
+ *
+ *   input:  dy with holes of the stride, convolved with the reversed kernel
+ *   kernel: the input convolved with dy as kernel; examples are what is summed over
+ *
+ * A depthwise kernel [h, w, c, m] is one of c groups, [h, w, 1, c m]. */
+#include <string.h>
+
+#include "tf/tf_window.h"
+
+typedef struct conv_grad {
+  tf_layout_t layout;
+  int count;                    /* spatial dimensions */
+  int64_t input[HLO_MAX_RANK];  /* sizes of the input */
+  int64_t kernel[HLO_MAX_RANK]; /* sizes of the kernel, of the grouped form */
+  int64_t groups;
+  hlo_window_dim_t window[HLO_MAX_RANK]; /* of the forward convolution */
+} conv_grad_t;
+
+/* variant 1: depthwise. `dims`: sizes of the kernel as the operation has it. */
+static hr_status_t begin(tf_op_t *op, int rank, const int64_t *input, const int64_t *dims,
+                         conv_grad_t *g) {
+  HR_TRY(tf_window_layout(op, rank, &g->layout));
+  g->count = g->layout.spatial_count;
+  for (int d = 0; d < rank; d++) {
+    g->input[d] = input[d];
+    g->kernel[d] = dims[d];
+  }
+  int64_t features = input[g->layout.feature];
+  if (op->row->variant) {
+    g->kernel[g->count + 1] *= g->kernel[g->count];
+    g->kernel[g->count] = 1;
+  }
+  int64_t in = g->kernel[g->count];
+  if (in < 1 || features % in || g->kernel[g->count + 1] % (features / in))
+    return tf_error(op, "%ld features in groups of %ld", (long)features, (long)in);
+  g->groups = features / in;
+  return tf_window_make(op, &g->layout, g->input, g->kernel, g->window);
+}
+
+static hr_status_t convolve(tf_op_t *op, const conv_grad_t *g, expr_t x, expr_t y,
+                            const hlo_window_dim_t *dims, const hlo_dim_labels_t *labels,
+                            hlo_attr_key_t groups_key, expr_t *out) {
+  hlo_window_t *window;
+  hlo_dim_labels_t *kept;
+  void *copy;
+  HR_TRY(HR_NEW(op->arena, &window));
+  HR_TRY(HR_NEW(op->arena, &kept));
+  HR_TRY(hr_arena_copy(op->arena, dims, (size_t)g->count * sizeof *dims, &copy));
+  *window = (hlo_window_t){g->count, copy};
+  *kept = *labels;
+  hlo_attr_t attrs[] = {{.key = HLO_ATTR_WINDOW, .window = window},
+                        {.key = HLO_ATTR_DIM_LABELS, .labels = kept},
+                        hlo_attr_of_int(groups_key, g->groups)};
+  expr_t operands[] = {x, y};
+  *out = hlo_build(op->b, HLO_CONVOLUTION, NULL, 2, operands, 3, attrs, 0, NULL);
+  return NULL;
+}
+
+static hr_status_t spatial_lists(tf_op_t *op, const conv_grad_t *g, const int64_t **out_array,
+                                 const int64_t **out_kernel) {
+  int64_t places[HLO_MAX_RANK];
+  hr_ints_t array, kernel;
+  for (int s = 0; s < g->count; s++) places[s] = s;
+  HR_TRY(hr_arena_ints(op->arena, g->layout.spatial, g->count, &array));
+  HR_TRY(hr_arena_ints(op->arena, places, g->count, &kernel));
+  *out_array = array.data;
+  *out_kernel = kernel.data;
+  return NULL;
+}
+
+/* [k.., in/g, g, out/g] -> [k.., in, out/g]: what was summed over becomes the result, by group. */
+static expr_t exchange_groups(hlo_builder_t *b, const conv_grad_t *g, expr_t kernel) {
+  int64_t split[HLO_MAX_RANK], joined[HLO_MAX_RANK], order[HLO_MAX_RANK];
+  int n = g->count;
+  int64_t in = g->kernel[n], out = g->kernel[n + 1] / g->groups;
+  for (int s = 0; s < n; s++) {
+    split[s] = g->kernel[s];
+    joined[s] = g->kernel[s];
+    order[s] = s;
+  }
+  split[n] = in;
+  split[n + 1] = g->groups;
+  split[n + 2] = out;
+  order[n] = n + 1;
+  order[n + 1] = n;
+  order[n + 2] = n + 2;
+  joined[n] = in * g->groups;
+  joined[n + 1] = out;
+  return tf_reshape(b, tf_transpose(b, tf_reshape(b, kernel, n + 3, split), order), n + 2, joined);
+}
+
+/* inputs: sizes of the input, kernel, dy */
+hr_status_t tf_lower_conv_input_grad(tf_op_t *op) {
+  conv_grad_t g;
+  hr_ints_t sizes;
+  int64_t dims[HLO_MAX_RANK];
+  hlo_window_dim_t window[HLO_MAX_RANK];
+  hlo_dim_labels_t labels;
+  int at = 0;
+  expr_t kernel = tf_in(op, 1), dy = tf_in(op, 2), dx;
+  HR_TRY(tf_const_ints(op, 0, &sizes));
+  if (!kernel || !dy) return hlo_builder_finish(op->b);
+  int rank = dy->shape->rank;
+  if (kernel->shape->rank != rank) return tf_error(op, "a kernel of another rank");
+  HR_TRY(tf_window_layout(op, rank, &g.layout));
+  if (sizes.count != rank && sizes.count != rank - 2)
+    return tf_error(op, "%ld sizes of the input", (long)sizes.count);
+  memcpy(dims, dy->shape->dims, (size_t)rank * sizeof *dims);
+  if (sizes.count == rank) memcpy(dims, sizes.data, (size_t)rank * sizeof *dims);
+  for (int s = 0; sizes.count != rank && s < rank - 2; s++)
+    dims[g.layout.spatial[s]] = sizes.data[at++];
+  if (sizes.count != rank) dims[g.layout.feature] = kernel->shape->dims[rank - 2];
+  HR_TRY(begin(op, rank, dims, kernel->shape->dims, &g));
+  for (int s = 0; s < g.count; s++) {
+    hlo_window_dim_t w = g.window[s];
+    int64_t reach = (w.size - 1) * w.window_dilation;
+    int64_t wide = (dy->shape->dims[g.layout.spatial[s]] - 1) * w.stride + 1;
+    int64_t low = reach - w.pad_low;
+    int64_t high = g.input[g.layout.spatial[s]] + reach - wide - low;
+    window[s] = (hlo_window_dim_t){w.size, 1, low, high, w.stride, w.window_dilation, true};
+  }
+  labels = (hlo_dim_labels_t){.spatial_rank = g.count,
+                              .lhs_rank = rank,
+                              .rhs_rank = rank,
+                              .out_rank = rank,
+                              .lhs_batch = g.layout.batch,
+                              .lhs_feature = g.layout.feature,
+                              .rhs_input_feature = g.count + 1,
+                              .rhs_output_feature = g.count,
+                              .out_batch = g.layout.batch,
+                              .out_feature = g.layout.feature};
+  HR_TRY(spatial_lists(op, &g, &labels.lhs_spatial, &labels.rhs_spatial));
+  labels.out_spatial = labels.lhs_spatial;
+  kernel = exchange_groups(op->b, &g, tf_reshape(op->b, kernel, rank, g.kernel));
+  HR_TRY(convolve(op, &g, dy, kernel, window, &labels, HLO_ATTR_FEATURE_GROUP_COUNT, &dx));
+  return tf_out(op, 0, dx);
+}
+
+/* inputs: input, sizes of the kernel, dy */
+hr_status_t tf_lower_conv_filter_grad(tf_op_t *op) {
+  conv_grad_t g;
+  hr_ints_t sizes;
+  hlo_window_dim_t window[HLO_MAX_RANK];
+  hlo_dim_labels_t labels;
+  expr_t x = tf_in(op, 0), dy = tf_in(op, 2), dw;
+  HR_TRY(tf_const_ints(op, 1, &sizes));
+  if (!x || !dy) return hlo_builder_finish(op->b);
+  int rank = x->shape->rank;
+  if (dy->shape->rank != rank || sizes.count != rank)
+    return tf_error(op, "the sizes of the kernel do not fit %d dimensions", rank);
+  HR_TRY(begin(op, rank, x->shape->dims, sizes.data, &g));
+  for (int s = 0; s < g.count; s++) {
+    hlo_window_dim_t w = g.window[s];
+    int64_t d = g.layout.spatial[s];
+    int64_t needed = (dy->shape->dims[d] - 1) * w.stride + 1 + (w.size - 1) * w.window_dilation;
+    window[s] = (hlo_window_dim_t){.size = dy->shape->dims[d],
+                                   .stride = w.window_dilation,
+                                   .pad_low = w.pad_low,
+                                   .pad_high = needed - x->shape->dims[d] - w.pad_low,
+                                   .base_dilation = 1,
+                                   .window_dilation = w.stride};
+  }
+  labels = (hlo_dim_labels_t){.spatial_rank = g.count,
+                              .lhs_rank = rank,
+                              .rhs_rank = rank,
+                              .out_rank = rank,
+                              .lhs_batch = g.layout.feature,
+                              .lhs_feature = g.layout.batch,
+                              .rhs_input_feature = g.layout.batch,
+                              .rhs_output_feature = g.layout.feature,
+                              .out_batch = g.count,
+                              .out_feature = g.count + 1};
+  HR_TRY(spatial_lists(op, &g, &labels.lhs_spatial, &labels.out_spatial));
+  labels.rhs_spatial = labels.lhs_spatial;
+  HR_TRY(convolve(op, &g, x, dy, window, &labels, HLO_ATTR_BATCH_GROUP_COUNT, &dw));
+  return tf_out(op, 0, tf_reshape(op->b, dw, rank, sizes.data));
+}
+
+/* inputs: sizes of the input, dy. Each element of dy is shared by the elements that were averaged,
+ * which are those inside the array. */
+hr_status_t tf_lower_avg_pool_grad(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  tf_layout_t layout;
+  hr_ints_t sizes;
+  hlo_window_dim_t dims[HLO_MAX_RANK];
+  int64_t low[HLO_MAX_RANK], high[HLO_MAX_RANK], gaps[HLO_MAX_RANK];
+  expr_t dy = tf_in(op, 1);
+  HR_TRY(tf_const_ints(op, 0, &sizes));
+  if (!dy) return hlo_builder_finish(b);
+  int rank = dy->shape->rank;
+  hr_dtype_t dtype = dy->shape->dtype;
+  if (sizes.count != rank) return tf_error(op, "%ld sizes", (long)sizes.count);
+  HR_TRY(tf_window_layout(op, rank, &layout));
+  HR_TRY(tf_window_pool(op, &layout, sizes.data, -1, dims));
+  expr_t zero = tf_scalar(b, 0, dtype);
+  expr_t ones = tf_fill(b, 1, dtype, rank, sizes.data);
+  expr_t shared = e_div(b, dy, tf_reduce_window(op, HLO_ADD, ones, zero, dims));
+  for (int d = 0; d < rank; d++) {
+    int64_t wide = (dy->shape->dims[d] - 1) * dims[d].stride + 1;
+    low[d] = dims[d].size - 1 - dims[d].pad_low;
+    high[d] = sizes.data[d] + dims[d].size - 1 - wide - low[d];
+    gaps[d] = dims[d].stride - 1;
+    dims[d] = (hlo_window_dim_t){
+        .size = dims[d].size, .stride = 1, .base_dilation = 1, .window_dilation = 1};
+  }
+  expr_t spread = tf_pad(b, shared, zero, low, high, gaps);
+  return tf_out(op, 0, tf_reduce_window(op, HLO_ADD, spread, zero, dims));
+}
