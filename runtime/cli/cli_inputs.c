@@ -106,10 +106,13 @@ static hr_status_t take_single_array(const array_file_t *file, const cli_signatu
   return NULL;
 }
 
-/* "0 (a), 1 (b), ...": numbers and names, for messages. */
+/* "0 (a: f32[2]), 1 (b: token), ...": numbers, names and shapes, for messages. */
 static void add_params(hr_strbuf_t *text, const cli_signature_t *signature) {
-  for (int k = 0; k < signature->param_count && k < NAMED_MAX; k++)
-    hr_strbuf_printf(text, "%s%d (%s)", k ? ", " : "", k, signature->param_names[k]);
+  for (int k = 0; k < signature->param_count && k < NAMED_MAX; k++) {
+    char shape[HLO_SHAPE_TEXT];
+    hr_strbuf_printf(text, "%s%d (%s: %s)", k ? ", " : "", k, signature->param_names[k],
+                     hlo_shape_text(signature->params[k], shape));
+  }
   if (signature->param_count > NAMED_MAX) hr_strbuf_add_str(text, ", ...");
 }
 

@@ -333,6 +333,7 @@ hr_status_t cli_run(const cli_arguments_t *arguments) {
   run.desynchronized |= cli_agree_failed();
   if (run.desynchronized && hr_status_code(st) != HR_CANCELLED)
     cli_exit_code_report(hr_status_exit_code(st));
-  release_run(&run, run.desynchronized ? hr_status_exit_code(st) : 0);
+  int code = cli_signals_exit_code(hr_status_exit_code(st));
+  release_run(&run, run.desynchronized ? code : 0);
   return st;
 }

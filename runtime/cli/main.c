@@ -234,5 +234,5 @@ int main(int argc, char **argv) {
   int launched = cli_launch_interrupted(), tested = cli_case_runner_caught();
   cli_signals_end_by(launched ? launched : cli_signals_caught());
   cli_signals_end_by(tested);
-  return code;
+  return cli_signals_exit_code(code);
 }

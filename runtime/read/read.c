@@ -12,6 +12,7 @@
 #include "read/export_file.h"
 #include "read/foreign.h"
 #include "read/hlo_reader.h"
+#include "read/mixed_types.h"
 #include "read/open_sizes.h"
 #include "stablehlo/stablehlo.h"
 #include "tf/tf_read.h"
@@ -109,6 +110,7 @@ static hr_status_t read_mlir(hlo_module_t *module, int platform_index,
 /* HLO, which may declare sizes static that vary. */
 static hr_status_t read_hlo(hlo_module_t *module, hr_str_t text) {
   HR_TRY(hlo_proto_is(text) ? read_hlo_proto(module) : read_hlo_text(module));
+  HR_TRY(read_unify_types(module));
   return read_open_sizes(module);
 }
 

@@ -120,6 +120,21 @@ if [ -s "$work/out" ]; then fail "--quiet warns" "$work/out"; else pass; fi
 HLORUN_LOG=info expect_exit "more threads than cores" 0 "$hlorun" --threads 9999 -i 0=1 twice.hlo
 expect_text "more threads than cores" "--threads 9999: this machine has"
 
+# --- a signal under a foreign launcher, which sees exit codes ---
+cat >endless.hlo <<'END'
+HloModule endless
+c { s = s32[] parameter(0) z = s32[] constant(-1) ROOT r = pred[] compare(s, z), direction=NE }
+b { s = s32[] parameter(0) o = s32[] constant(1) t = s32[] constant(1000000) n = s32[] add(s, o) ROOT r = s32[] remainder(n, t) }
+ENTRY e { z = s32[] constant(0) ROOT w = s32[] while(z), condition=c, body=b }
+END
+OMPI_COMM_WORLD_SIZE=1 OMPI_COMM_WORLD_RANK=0 HLORUN_LOG=info "$hlorun" -n 1 endless.hlo >endless.out 2>&1 </dev/null &
+interrupted=$!
+eventually grep -q "info: loaded" endless.out
+kill -TERM $interrupted
+wait $interrupted
+got=$?
+[ $got -eq 143 ] && pass || fail "SIGTERM under a launcher: exit code $got, want 143" endless.out
+
 # --- what people read ---
 # has_not NAME TEXT: the last command's output must not hold this text.
 has_not() {
@@ -141,7 +156,7 @@ expect_exit "--explain of another form" 2 "$hlorun" --random-inputs --explain=ya
 expect_exit "--trace, compressed" 0 "$hlorun" --random-inputs --trace t.json.gz twice.hlo
 gzip -dc t.json.gz | grep -q traceEvents && pass || fail "--trace t.json.gz is no gzip file of JSON"
 expect_exit "--trace, unknown ending" 2 "$hlorun" --random-inputs --trace t.html twice.hlo
-expect_text "--trace, unknown ending" ".json or .json.gz"
+expect_text "--trace, unknown ending" ".json, .json.gz or .svg"
 # Sizes are compared with this machine's memory by what runs.
 write_program wide '  x = f32[70368744177664] parameter(0)
   ROOT y = f32[70368744177664] negate(x)'
@@ -220,7 +235,7 @@ refused() { # INPUT TEXT
 refused others.npz "it has weights, bias"
 refused wide.npz "save it with .astype(np.float32)"
 refused x=named.npz:y "has no array y; it has x"
-refused y=one.npy "the program has 0 (x)"
+refused y=one.npy "the program has 0 (x: f32[3])"
 refused '0=2xf32=1 2' "sizes or the type"
 refused '0=3xf32=1 2' "found 2 elements, want 3"
 refused '0=3xf32=1 2 3 4' "too many elements"
