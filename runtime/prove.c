@@ -100,7 +100,8 @@ static hr_status_t collect_programs(prover_t *prover) {
   HR_TRY(HR_NEW_ARRAY(&prover->arena, prover->world, &prover->programs));
   for (int r = 0; r < prover->world; r++) {
     const hlo_module_t **module = &prover->programs[r].module;
-    prover->programs[r].first_rank = prover->programs[r].last_rank = r;
+    prover->programs[r].first_rank = r;
+    prover->programs[r].last_rank = r;
     if (!r)
       *module = prover->plan->module;
     else if (prover->first[r] == r)

@@ -33,6 +33,10 @@ typedef struct op_native_epilogue {
   const void *context;
 } op_native_epilogue_t;
 
+/* Parts into which the terms of a long sum are divided, at most: a number of its own and not that
+ * of the workers, so that results have the same bits with any number of workers. */
+enum { NATIVE_SUM_PARTS = 8 };
+
 /* For whom plans are made. */
 typedef struct op_native_target {
   hr_arena_t *arena; /* plans live in it; freed with the program */

@@ -29,6 +29,8 @@
 
 /* --- chains of starts and block points --- */
 
+/* Puts a start into the chain of what it counts for: a region's barrier, a collective, or the ends
+ * of a channel (a permutation has two). */
 static hr_status_t add_start(check_cycle_search_t *search, int rank, uint32_t at) {
   const check_event_t *event = &search->orders[rank].trace->events.data[at];
   uint32_t *number = &search->numbers[rank][at - search->ranges[rank].begin];
@@ -49,11 +51,13 @@ static hr_status_t add_start(check_cycle_search_t *search, int rank, uint32_t at
   return NULL;
 }
 
+/* A region is one event here: what lies inside is passed over. */
 static uint32_t next_event(const comm_trace_t *trace, uint32_t at) {
   const check_event_t *event = &trace->events.data[at];
   return event->kind == CHECK_REGION ? trace->regions.data[event->start].end : at + 1;
 }
 
+/* *out_exact false: too many sets of starts, beyond a hundredth of the search limit. */
 static hr_status_t find_block_points(check_cycle_search_t *search, int rank, bool *out_exact) {
   check_range_t range = search->ranges[rank];
   const comm_trace_t *trace = search->result->of[rank];
@@ -68,6 +72,8 @@ static hr_status_t find_block_points(check_cycle_search_t *search, int rank, boo
 
 /* --- dependencies --- */
 
+/* The memory of find_last_event, per trace and not per rank, as ranks share traces; 0: not looked
+ * up. */
 static hr_status_t last_events_of_trace(check_cycle_search_t *search, const comm_trace_t *trace,
                                         uint32_t **out_events) {
   const comm_trace_t **key;
@@ -100,6 +106,8 @@ static hr_status_t find_last_event(check_cycle_search_t *search, int rank,
   return NULL;
 }
 
+/* The current node waits for start `need` of a chain of `rank`; 0: for nothing. A chain that is
+ * missing (NULL) is one that the rank never starts. */
 static hr_status_t add_dependency(check_cycle_search_t *search, int rank, const void *match,
                                   int side, uint32_t need) {
   if (!need) return NULL;
@@ -133,6 +141,8 @@ static hr_status_t add_region_dependencies(check_cycle_search_t *search, int ran
   return NULL;
 }
 
+/* What a block point waits for: at a region or collective the same instance in all others, at a
+ * channel the start of the other end. */
 static hr_status_t add_dependencies(check_cycle_search_t *search, int rank,
                                     const check_block_point_t *point) {
   const check_event_t *event = &search->orders[rank].trace->events.data[point->event];
@@ -151,6 +161,7 @@ static hr_status_t add_dependencies(check_cycle_search_t *search, int rank,
   return NULL;
 }
 
+/* The nodes of one rank and their edges; nodes of a rank are neighbours. */
 static hr_status_t add_nodes(check_cycle_search_t *search, int rank) {
   const check_orders_t *orders = &search->orders[rank];
   search->first_node[rank] = search->nodes.count;
@@ -197,6 +208,7 @@ static hr_status_t report_unproved_region(check_result_t *result, const check_wa
   return check_add_problem(result, CHECK_UNPROVED, problem);
 }
 
+/* Turns the path into waits for the report, each process waiting for the next. */
 static hr_status_t record_cycle(check_cycle_search_t *search) {
   check_result_t *result = search->result;
   for (size_t i = 0; i < search->path.count; i++) {
@@ -218,6 +230,7 @@ static hr_status_t record_cycle(check_cycle_search_t *search) {
   return NULL;
 }
 
+/* Unproved, not unsound: the planned order has been proved all the same. */
 static hr_status_t report_search_limit(check_result_t *result) {
   check_problem_t problem = {"search limit: too many orders to examine all of them", NULL, NULL, -1,
                              -1};
@@ -245,6 +258,7 @@ static hr_status_t check_reordered_starts(check_cycle_search_t *search, int rank
 
 /* --- the decision --- */
 
+/* Orders of all processes first: an edge needs the chains of both. */
 static hr_status_t build_wait_graph(check_cycle_search_t *search, bool *out_exact) {
   int world = search->result->world;
   HR_TRY(HR_NEW_ARRAY(&search->arena, world, &search->orders));
@@ -261,6 +275,7 @@ static hr_status_t build_wait_graph(check_cycle_search_t *search, bool *out_exac
   return NULL;
 }
 
+/* Builds, searches, and records a cycle or the limit; misuse that was found on the way is kept. */
 static hr_status_t decide(check_cycle_search_t *search) {
   check_search_outcome_t outcome;
   bool exact;

@@ -35,7 +35,8 @@ static hr_status_t find_channel(check_matching_t *matching, int64_t channel, uin
   if (entry) return NULL;
   HR_TRY(HR_NEW(&matching->arena, &entry));
   entry->key = key;
-  entry->waiting[0] = entry->waiting[1] = CHECK_NOBODY;
+  entry->waiting[0] = CHECK_NOBODY;
+  entry->waiting[1] = CHECK_NOBODY;
   HR_VEC_PUSH(&matching->all_channels, entry);
   *out_channel = entry;
   return hr_map_put(&matching->channels, (hr_str_t){(const char *)&entry->key, sizeof entry->key},

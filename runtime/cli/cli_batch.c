@@ -114,7 +114,7 @@ typedef struct launch {
   const size_t *chosen; /* this launch's cases; records count from its start */
   size_t count;
   char report[512];
-  size_t read_bytes;   /* of the report */
+  size_t read_bytes;   /* bytes of the report read so far */
   size_t record_count; /* records read */
   bool last_failed;
   bool *done; /* by position in `chosen` */

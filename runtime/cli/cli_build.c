@@ -181,9 +181,11 @@ hr_status_t cli_check_build(void) {
   for (size_t i = 0; i < PART_COUNT; i++) {
     version_t version;
     bool found = parts[i].find(version);
-    hr_strbuf_printf(&text, "[%c] %-7s %-28s %s%s%s\n", found ? 'x' : ' ', parts[i].name,
-                     found ? version : "missing", parts[i].purpose,
-                     found ? "" : "; without it: ", found ? "" : parts[i].missing);
+    if (found)
+      hr_strbuf_printf(&text, "[x] %-7s %-28s %s\n", parts[i].name, version, parts[i].purpose);
+    else
+      hr_strbuf_printf(&text, "[ ] %-7s %-28s %s; without it: %s\n", parts[i].name, "missing",
+                       parts[i].purpose, parts[i].missing);
   }
   return print_and_free(&text);
 }

@@ -12,7 +12,7 @@
 
 typedef struct cli_case {
   const char *program, *arrays; /* paths; arrays NULL: the program checks itself */
-  int replicas, partitions;     /* of a directive; 0: those of the program */
+  int replicas, partitions;     /* numbers in a directive; 0: those of the program */
   int world;                    /* processes */
   const char *wrong;            /* what is wrong with its directives; NULL: nothing */
   hlo_tolerance_t tolerance;    /* tolerances of directives */

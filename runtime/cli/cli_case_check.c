@@ -100,7 +100,8 @@ static hr_status_t want_refused(const cli_case_t *one, hr_str_t piece, hr_status
   if (st) return NULL;
   hr_str_t text = piece;
   const char *found = memmem(piece.data, piece.size, "expected-error", strlen("expected-error"));
-  text.data = found, text.size = (size_t)(piece.data + piece.size - found);
+  text.data = found;
+  text.size = (size_t)(piece.data + piece.size - found);
   const char *newline = memchr(text.data, '\n', text.size);
   if (newline) text.size = (size_t)(newline - text.data);
   return hr_error(HR_MISMATCH, "%s: a program passes that should not: %.*s", one->program,

@@ -11,7 +11,7 @@ typedef hr_status_t (*cli_outcome_fn)(void *context, size_t index, cli_case_resu
 
 typedef struct cli_case_runner_options {
   int jobs;
-  double timeout_s; /* of each case */
+  double timeout_s; /* limit of each case */
   hlorun_client_options_t client;
   hlo_tolerance_t tolerance;
   bool is_wild; /* cli_case_run_wild with this seed */

@@ -369,7 +369,8 @@ static hr_status_t prove_each(hr_arena_t *arena, const hr_options_t *options,
   for (size_t i = 0; i < programs->count; i++) {
     loaded_t one = programs->data[i];
     programs_t alone = {.data = &one, .count = 1, .capacity = 1};
-    one.first_rank = one.last_rank = 0;
+    one.first_rank = 0;
+    one.last_rank = 0;
     hr_status_t st = cli_report_now(prove(arena, options, &alone));
     if (first)
       hr_status_release(st);

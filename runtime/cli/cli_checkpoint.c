@@ -30,6 +30,7 @@ static void write_behind(void *context) {
 
 /* --- steps --- */
 
+/* Drops what was being written. */
 static void release_values(cli_checkpoint_t *checkpoint) {
   for (size_t i = 0; checkpoint->values && i < checkpoint->from.carry->count; i++) {
     hlo_value_release(checkpoint->values[i]);
@@ -39,6 +40,7 @@ static void release_values(cli_checkpoint_t *checkpoint) {
   checkpoint->state = NULL;
 }
 
+/* Waits for the write under way, and returns how it went; nothing to wait for is no error. */
 hr_status_t cli_checkpoint_finish(cli_checkpoint_t *checkpoint) {
   if (!checkpoint || !checkpoint->work) return NULL;
   tp_work_wait(checkpoint->work);
@@ -49,6 +51,9 @@ hr_status_t cli_checkpoint_finish(cli_checkpoint_t *checkpoint) {
   return st;
 }
 
+/* Called after every step; steps_done counts from the start of the training. A write that is still
+ * under way is waited for, so that one at most holds values. Retained results cannot be
+ * overwritten by the steps that follow. */
 hr_status_t cli_checkpoint_step(cli_checkpoint_t *checkpoint, uint64_t steps_done,
                                 hlo_value_t *const *results) {
   if (!checkpoint || steps_done % checkpoint->every) return NULL;
@@ -85,6 +90,7 @@ static hr_status_t lock_folder(cli_checkpoint_t *checkpoint) {
   return NULL;
 }
 
+/* Names of the folder begin with what they are (cli_checkpoint_parts.h). */
 static bool has_prefix(const char *name, const char *prefix) {
   return !strncmp(name, prefix, strlen(prefix));
 }
@@ -138,6 +144,8 @@ static void restore_replaced(const cli_checkpoint_t *checkpoint, const char **na
   }
 }
 
+/* Rank 0, once, before the first step. Half-written files are removed only when the folder is this
+ * run's to use. */
 static hr_status_t clean_folder(const cli_checkpoint_t *checkpoint) {
   const hr_options_t *options = checkpoint->from.options;
   bool anew = !hr_option_is_given(options, HR_OPTION_RESUME) &&
@@ -157,6 +165,7 @@ static hr_status_t clean_folder(const cli_checkpoint_t *checkpoint) {
 
 /* --- life --- */
 
+/* Options that contradict each other, or leave nothing to keep. */
 static hr_status_t check_usage(const cli_checkpoint_options_t *options) {
   if (!options->carry->count)
     return hr_error(HR_USAGE, "--checkpoint keeps what --carry carries, and nothing is carried");
@@ -168,6 +177,7 @@ static hr_status_t check_usage(const cli_checkpoint_options_t *options) {
   return NULL;
 }
 
+/* Rank 0 owns the folder: it locks and cleans; the others only write their files into it. */
 static hr_status_t set_up(cli_checkpoint_t *checkpoint) {
   void *values;
   HR_TRY(check_usage(&checkpoint->from));
@@ -192,6 +202,7 @@ static hr_status_t check_unused(const hr_options_t *options) {
   return NULL;
 }
 
+/* *out_checkpoint NULL: none is wanted. */
 hr_status_t cli_checkpoint_create(const cli_checkpoint_options_t *options,
                                   cli_checkpoint_t **out_checkpoint) {
   *out_checkpoint = NULL;
@@ -201,7 +212,8 @@ hr_status_t cli_checkpoint_create(const cli_checkpoint_options_t *options,
   HR_TRY(hr_alloc_zeroed(sizeof(cli_checkpoint_t), &memory));
   cli_checkpoint_t *checkpoint = memory;
   checkpoint->from = *options;
-  checkpoint->lock = checkpoint->folder.fd = -1;
+  checkpoint->lock = -1;
+  checkpoint->folder.fd = -1;
   checkpoint->every = hr_option_int(options->options, HR_OPTION_EVERY, EVERY);
   checkpoint->keep = hr_option_int(options->options, HR_OPTION_KEEP, KEEP);
   checkpoint->replaces = hr_option_is_given(options->options, HR_OPTION_OVERWRITE);
@@ -217,6 +229,7 @@ hr_status_t cli_checkpoint_create(const cli_checkpoint_options_t *options,
   return st;
 }
 
+/* `stop` lets a write under way end early; it leaves a half, which the next run removes. */
 void cli_checkpoint_destroy(cli_checkpoint_t *checkpoint) {
   if (!checkpoint) return;
   atomic_store(&checkpoint->stop, true);

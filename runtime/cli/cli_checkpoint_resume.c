@@ -22,8 +22,8 @@ typedef struct resume {
   hr_arena_t *arena;
   candidate_t *candidates; /* rank 0's, the oldest first */
   int count, aside;        /* checkpoints, and those that were put aside before */
-  cli_manifest_t manifest; /* of the one that is tried, or was found */
-  hr_buffer_t *bytes;      /* of the file in it that this process reads */
+  cli_manifest_t manifest; /* manifest of the one that is tried, or was found */
+  hr_buffer_t *bytes;      /* content of the file in it that this process reads */
 } resume_t;
 
 static hlorun_client_t *client_of(const resume_t *resume) {

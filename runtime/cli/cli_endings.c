@@ -14,8 +14,10 @@ static hr_status_t unknown_ending(const char *option, const char *path,
                                   const char *const *endings) {
   hr_strbuf_t list;
   hr_strbuf_init(&list);
-  for (size_t i = 0; endings[i]; i++)
-    hr_strbuf_printf(&list, "%s%s", i ? (endings[i + 1] ? ", " : " or ") : "", endings[i]);
+  for (size_t i = 0; endings[i]; i++) {
+    if (i) hr_strbuf_add_str(&list, endings[i + 1] ? ", " : " or ");
+    hr_strbuf_add_str(&list, endings[i]);
+  }
   hr_status_t st = hr_error(HR_USAGE, "--%s %s: want a name that ends in %s", option, path,
                             list.data ? list.data : "one of its endings");
   hr_strbuf_deinit(&list);
@@ -26,8 +28,10 @@ static hr_status_t unknown_ending(const char *option, const char *path,
 hr_status_t cli_check_ending(const hr_options_t *options, hr_option_id_t id,
                              const char *const *endings) {
   const char *path = hr_option_text(options, id);
-  const char *slash = path ? strrchr(path, '/') : NULL, *name = slash ? slash + 1 : path;
-  const char *dot = name && *name ? strrchr(name + 1, '.') : NULL;
+  if (!path) return NULL;
+  const char *slash = strrchr(path, '/');
+  const char *name = slash ? slash + 1 : path;
+  const char *dot = *name ? strrchr(name + 1, '.') : NULL;
   if (!dot) return NULL;
   for (size_t i = 0; endings[i]; i++)
     if (cli_ends_with(path, endings[i])) return NULL;

@@ -14,7 +14,7 @@
 #define VARIABLE "HLORUN_VERDICT"
 #define MOST_CODE 9 /* a digit each */
 
-static char path[PATH_MAX]; /* of the file that this process made */
+static char path[PATH_MAX]; /* name of the file that this process made */
 static int file = -1;
 static bool unlinks;
 static int kept = -1; /* the launcher's file, opened beforehand; -1: not */

@@ -24,7 +24,7 @@ struct cli_feed {
   HR_VEC(fed_param_t) params;
   int batch_dim, rank, replica, num_replicas;
   int64_t examples, batch;
-  int64_t global_batch; /* of --global-batch; 0: not given */
+  int64_t global_batch; /* value of --global-batch; 0: not given */
   bool shuffle;
   uint64_t seed;
   uint64_t epoch; /* epoch of `order` */

@@ -10,12 +10,12 @@
 #define CLI_IDENTITY_SHOWN 12 /* digits that are enough in messages */
 
 typedef struct cli_identity {
-  char name[64]; /* of the module, printable and without spaces: other bytes as %XX; long ones cut;
-                    never empty */
+  char name[64]; /* name of the module, printable and without spaces: other bytes as %XX; long ones
+                    cut; never empty */
   char digest[HR_DIGEST_TEXT];
 } cli_identity_t;
 
-/* Of a program file. Errors: as read_module_file, hlo_verify. */
+/* Reads a program file and identifies it. Errors: as read_module_file, hlo_verify. */
 hr_status_t cli_identity_of(const char *path, cli_identity_t *out_identity);
 
 #endif

@@ -169,7 +169,54 @@ static bool is_integer_convert(const hlo_instr_t *instr) {
          hr_dtype_is_integer(instr->operands[0]->shape->dtype);
 }
 
+/* The operands whose elements are among the instruction's: [*first, *end). None where the rule of
+ * the op is another one. */
+static void find_copied_operands(const hlo_instr_t *instr, int *first, int *end) {
+  *first = 0;
+  *end = 0;
+  switch (instr->op) {
+    case HLO_COPY:
+    case HLO_BITCAST:
+    case HLO_RESHAPE:
+    case HLO_TRANSPOSE:
+    case HLO_BROADCAST:
+    case HLO_REVERSE:
+    case HLO_SLICE:
+    case HLO_DYNAMIC_SLICE:
+    case HLO_OPT_BARRIER:
+    case HLO_ALL_GATHER:
+    case HLO_ALL_TO_ALL:
+    case HLO_COLLECTIVE_PERMUTE:
+      *end = 1;
+      break;
+    case HLO_DYNAMIC_UPDATE_SLICE:
+      *end = 2;
+      break;
+    case HLO_CONVERT:
+      if (is_integer_convert(instr)) *end = 1;
+      break;
+    case HLO_CONCATENATE:
+    case HLO_PAD:
+      *end = instr->operand_count;
+      break;
+    case HLO_SELECT:
+      *first = 1;
+      *end = 3;
+      break;
+    case HLO_CLAMP: /* low, value, high: an index is the middle one */
+      *first = 1;
+      *end = 2;
+      break;
+    default:
+      break;
+  }
+}
+
+/* Passes the bounds of an instruction's result on to its operands, and what the op asks of its
+ * indices besides. */
 static void propagate_instr(bounds_t *bounds, const hlo_instr_t *instr) {
+  int first, end;
+  find_copied_operands(instr, &first, &end);
   switch (instr->op) {
     case HLO_TUPLE:
       visit_tuple(bounds, instr);
@@ -188,34 +235,6 @@ static void propagate_instr(bounds_t *bounds, const hlo_instr_t *instr) {
     case HLO_CONDITIONAL:
       visit_conditional(bounds, instr);
       break;
-    case HLO_CONVERT:
-      if (is_integer_convert(instr)) copy_leaf_bounds(bounds, instr->operands[0], instr);
-      break;
-    case HLO_COPY:
-    case HLO_BITCAST:
-    case HLO_RESHAPE:
-    case HLO_TRANSPOSE:
-    case HLO_BROADCAST:
-    case HLO_REVERSE:
-    case HLO_SLICE:
-    case HLO_OPT_BARRIER:
-    case HLO_ALL_GATHER:
-    case HLO_ALL_TO_ALL:
-    case HLO_COLLECTIVE_PERMUTE:
-      copy_leaf_bounds(bounds, instr->operands[0], instr);
-      break;
-    case HLO_CONCATENATE:
-    case HLO_PAD:
-      for (int k = 0; k < instr->operand_count; k++)
-        copy_leaf_bounds(bounds, instr->operands[k], instr);
-      break;
-    case HLO_SELECT:
-      copy_leaf_bounds(bounds, instr->operands[1], instr);
-      copy_leaf_bounds(bounds, instr->operands[2], instr);
-      break;
-    case HLO_CLAMP:
-      copy_leaf_bounds(bounds, instr->operands[1], instr);
-      break;
     case HLO_COMPARE:
       visit_compare(bounds, instr);
       break;
@@ -227,16 +246,14 @@ static void propagate_instr(bounds_t *bounds, const hlo_instr_t *instr) {
       break;
     case HLO_DYNAMIC_SLICE:
       bound_starts(bounds, instr, 1, hlo_attr_ints(instr, HLO_ATTR_DYNAMIC_SLICE_SIZES).data);
-      copy_leaf_bounds(bounds, instr->operands[0], instr);
       break;
     case HLO_DYNAMIC_UPDATE_SLICE:
       bound_starts(bounds, instr, 2, instr->operands[1]->shape->dims);
-      copy_leaf_bounds(bounds, instr->operands[0], instr);
-      copy_leaf_bounds(bounds, instr->operands[1], instr);
       break;
     default:
       break;
   }
+  for (int k = first; k < end; k++) copy_leaf_bounds(bounds, instr->operands[k], instr);
 }
 
 static void run_round(bounds_t *bounds, const hlo_module_t *module) {

@@ -42,7 +42,7 @@ static hr_status_t check_names(const array_file_t *file, int param_count, int ra
     snprintf(text, sizeof text, "%.*s", HR_STR_ARGS(array_file_name(file, i)));
     int named = sscanf(text, "in%d@%d", &k, &of_rank);
     if (named == 2 && of_rank != rank)
-      continue; /* of another process, whose program may be another */
+      continue; /* for another process, whose program may be another */
     if (named >= 1 && (k < 0 || k >= param_count))
       return hr_error(HR_USAGE, "%s has %s, the program has %d parameters", file->path, text,
                       param_count);
@@ -322,11 +322,12 @@ hr_status_t cli_inputs_check(const cli_signature_t *signature, const cli_feed_t 
                      hlo_shape_text(signature->whole_params[k], shape));
   }
   hr_status_t st = NULL;
-  if (missing) {
-    st = hr_error(HR_USAGE, "parameter%s %s%s %s no value; give --input, --feed or --random-inputs",
-                  missing > 1 ? "s" : "", names.data ? names.data : "",
-                  missing > NAMED_MAX ? ", ..." : "", missing > 1 ? "have" : "has");
-  }
+  if (missing > NAMED_MAX) hr_strbuf_add_str(&names, ", ...");
+  const char *noun = missing > 1 ? "parameters" : "parameter";
+  const char *verb = missing > 1 ? "have" : "has";
+  if (missing)
+    st = hr_error(HR_USAGE, "%s %s %s no value; give --input, --feed or --random-inputs", noun,
+                  names.data ? names.data : "", verb);
   hr_strbuf_deinit(&names);
   return st;
 }

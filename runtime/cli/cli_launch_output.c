@@ -77,7 +77,8 @@ hr_status_t cli_launch_output_create(int processes, cli_launch_output_t **out_ou
   raise_limit(processes);
   for (int rank = 0; rank < processes; rank++) {
     stream_t *stream = &output->streams[rank];
-    stream->read_fd = stream->write_fd = -1;
+    stream->read_fd = -1;
+    stream->write_fd = -1;
     hr_strbuf_init(&stream->held);
     if (rank) open_pipe(stream);
   }
@@ -161,7 +162,8 @@ static void show_equal(cli_launch_output_t *output, int rank, size_t size) {
     last = other;
   }
   add_range(&ranks, first, last);
-  snprintf(mark, sizeof mark, "[rank%s %.80s] ", shared ? "s" : "", ranks.data ? ranks.data : "?");
+  snprintf(mark, sizeof mark, shared ? "[ranks %.80s] " : "[rank %.80s] ",
+           ranks.data ? ranks.data : "?");
   show_lines(stream, size, rank, mark);
   drop(stream, size);
   hr_strbuf_deinit(&ranks);

@@ -24,7 +24,7 @@
 #define END_VARIABLE "HLORUN_TIME_END"
 #define EXIT_TIME 6
 #define NS_PER_S 1e9
-#define LONGEST_S 1e9 /* of --max-time: some thirty years */
+#define LONGEST_S 1e9 /* largest --max-time: some thirty years */
 
 /* "512M": bytes, with a binary unit. */
 static bool parse_bytes(const char *text, uint64_t *out_bytes) {

@@ -28,7 +28,7 @@ typedef struct cli_manifest {
                      version */
   int num_replicas, num_partitions;
   cli_sum_t *sums;    /* indexed by rank */
-  uint64_t text_hash; /* of the manifest: equal in all processes that see the same one */
+  uint64_t text_hash; /* hash of the manifest: equal in all processes that see the same one */
 } cli_manifest_t;
 
 #define CLI_STEP_NAME 32

@@ -23,10 +23,12 @@ double cli_plot_y(const cli_plot_axes_t *axes, double y) {
 /* Steps of 1, 2 or 5 read well. */
 void cli_plot_ticks(double low, double high, int wanted, double *out_first, double *out_step) {
   double rough = (high - low) / wanted, power = pow(10, floor(log10(rough))),
-         scaled = rough / power;
-  double step = power * (scaled <= 1 ? 1 : scaled <= 2 ? 2 : scaled <= 5 ? 5 : 10);
-  *out_first = ceil(low / step - 1e-9) * step;
-  *out_step = step;
+         scaled = rough / power, factor = 10;
+  if (scaled <= 5) factor = 5;
+  if (scaled <= 2) factor = 2;
+  if (scaled <= 1) factor = 1;
+  *out_step = power * factor;
+  *out_first = ceil(low / *out_step - 1e-9) * *out_step; /* 1e-9: a tick at `low` itself stays */
 }
 
 /* A flat curve gets room above and below. */

@@ -72,8 +72,12 @@ static void draw(cli_canvas_t *canvas, const char *name, const cli_series_t *ser
   draw_x_ticks(canvas, &axes);
   cli_canvas_line(canvas, LEFT, TOP, LEFT, HEIGHT - BOTTOM, 1, GREY);
   cli_canvas_line(canvas, LEFT, HEIGHT - BOTTOM, WIDTH - RIGHT, HEIGHT - BOTTOM, 1, GREY);
-  draw_curve(canvas, &axes, series, 0, is_smoothed ? 1 : 1.5, is_smoothed ? PALE_BLUE : BLUE);
-  if (is_smoothed) draw_curve(canvas, &axes, series, 1 + points / SMOOTHING, 1.8, BLUE);
+  if (is_smoothed) {
+    draw_curve(canvas, &axes, series, 0, 1, PALE_BLUE);
+    draw_curve(canvas, &axes, series, 1 + points / SMOOTHING, 1.8, BLUE);
+  } else {
+    draw_curve(canvas, &axes, series, 0, 1.5, BLUE);
+  }
 }
 
 hr_status_t cli_plot_png(const char *path, const char *name, const cli_series_t *series) {

@@ -9,7 +9,8 @@
 static bool read_range(const char **at, long *out_first, long *out_last) {
   char *end;
   if (**at < '0' || **at > '9') return false;
-  *out_first = *out_last = strtol(*at, &end, 10);
+  *out_first = strtol(*at, &end, 10);
+  *out_last = *out_first;
   if (*end == '-') {
     if (end[1] < '0' || end[1] > '9') return false;
     *out_last = strtol(end + 1, &end, 10);
@@ -75,6 +76,16 @@ bool cli_programs_are_several(const hr_options_t *options) {
 }
 
 /* Looks at all entries, to find ranks with two programs. */
+static hr_status_t rank_error(const char *given, long rank, int world) {
+  if (world == 1)
+    return hr_error(HR_USAGE,
+                    "--program %s names rank %ld, but there is 1 process: start them with -n",
+                    given, rank);
+  return hr_error(HR_USAGE,
+                  "--program %s names rank %ld, but there are %d processes: start them with -n",
+                  given, rank, world);
+}
+
 static hr_status_t choose_by_option(const hr_options_t *options, int rank, int world,
                                     const char **out_path) {
   size_t from = 0;
@@ -85,10 +96,7 @@ static hr_status_t choose_by_option(const hr_options_t *options, int rank, int w
     bool meant;
     long last;
     HR_TRY(read_program(given->text, rank, &meant, &path, &last));
-    if (last >= world)
-      return hr_error(HR_USAGE,
-                      "--program %s names rank %ld, but there %s %d process%s: start them with -n",
-                      given->text, last, world > 1 ? "are" : "is", world, world > 1 ? "es" : "");
+    if (last >= world) return rank_error(given->text, last, world);
     if (meant && *out_path)
       return hr_error(HR_USAGE, "rank %d has two programs, %s and %s", rank, *out_path, path);
     if (meant) *out_path = path;

@@ -139,7 +139,7 @@ static hr_status_t check_names(const array_file_t *file, int result_count, int r
     if (named < 1) continue;
     ++*out_named;
     if (named == 2 && of_rank != rank)
-      continue; /* of another process, whose program may be another */
+      continue; /* for another process, whose program may be another */
     if (k < 0 || k >= result_count)
       return hr_error(HR_USAGE, "%s has %s, the program has %d results", file->path, text,
                       result_count);

@@ -61,7 +61,7 @@ static hr_status_t compare_results(cli_run_t *run, const char *path) {
   return cli_agree(run->client, hr_status_join(st, reported));
 }
 
-/* Of the first metric: others have other units. */
+/* Draws the first metric: others have other units. */
 static hr_status_t draw_curve(const cli_run_t *run, const char *path) {
   const cli_metric_t *metric = &run->progress.metrics.data[0];
   return cli_plot_write(path, metric->name, &metric->history);
@@ -75,9 +75,11 @@ static void print_summary(const cli_run_t *run) {
   cli_figures_t f = cli_stats_figures(&run->stats);
   int replicas = hlorun_program_num_replicas(run->program);
   int partitions = hlorun_program_num_partitions(run->program);
-  fprintf(stream, "%d process%s as %d replica%s of %d partition%s; loaded in %s\n", run->world,
-          run->world == 1 ? "" : "es", replicas, replicas == 1 ? "" : "s", partitions,
-          partitions == 1 ? "" : "s", cli_figure_time(f.compile_s, load));
+  const char *processes = run->world == 1 ? "process" : "processes";
+  const char *of_replicas = replicas == 1 ? "replica" : "replicas";
+  const char *of_partitions = partitions == 1 ? "partition" : "partitions";
+  fprintf(stream, "%d %s as %d %s of %d %s; loaded in %s\n", run->world, processes, replicas,
+          of_replicas, partitions, of_partitions, cli_figure_time(f.compile_s, load));
   fprintf(stream, "%s execution%s: first %s, best %s, median %s; %s a second; %.1f MiB at most\n",
           cli_figure_count(f.executions, executions), f.executions == 1 ? "" : "s",
           cli_figure_time(f.first_s, first), cli_figure_time(f.best_s, best),

@@ -16,15 +16,15 @@ typedef struct cli_run {
   hlorun_client_t *client;
   hlorun_program_t *program;
   cli_signature_t signature;
-  hr_arena_t arena;      /* of the lists */
+  hr_arena_t arena;      /* owns the lists */
   hlo_value_t **values;  /* parameters at the start */
-  hlo_value_t **args;    /* of the next execution; NULL once donated */
-  hlo_value_t **results; /* of the last one */
+  hlo_value_t **args;    /* parameters of the next execution; NULL once donated */
+  hlo_value_t **results; /* results of the last one */
   bool *donate;          /* parameters that the next step replaces */
   cli_carry_t carry;
   cli_feed_t *feed;
   uint64_t steps, repeats;
-  uint64_t first_step; /* of this run: those before it are in the checkpoint */
+  uint64_t first_step; /* first step of this run: those before it are in the checkpoint */
   cli_checkpoint_t *checkpoint;
   cli_progress_t progress;
   cli_stats_t stats;

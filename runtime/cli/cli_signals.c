@@ -26,7 +26,7 @@ static const int watched[] = {SIGINT, SIGTERM, SIGHUP};
 
 /* Who sent a signal, noted before the event loop's handler of it runs. */
 static struct {
-  struct sigaction loop_action;  /* of the event loop */
+  struct sigaction loop_action;  /* handler of the event loop */
   volatile sig_atomic_t is_ours; /* sent to this process alone, not by its launcher or terminal */
 } senders[NSIG];
 
@@ -35,7 +35,7 @@ static struct {
   tp_source_t *sources[WATCHED_COUNT], *grace, *state_printer;
   hlorun_client_t *client;
   atomic_int caught;
-  int64_t caught_ms; /* of the loop thread */
+  int64_t caught_ms; /* written and read by the loop thread alone */
 } watcher;
 
 /* On the loop thread, whatever the program is doing. */

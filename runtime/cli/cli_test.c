@@ -128,8 +128,9 @@ static void report_passed_over(const test_t *test, bool whole) {
   for (size_t i = 0; i < count && whole; i++)
     fprintf(stderr, "no case: %s: %s\n", list[i].path, list[i].reason);
   if (whole) return;
-  fprintf(stderr, "%zu program%s no case%s, such as %s: %s; --list names all\n", count,
-          count > 1 ? "s are" : " is", count > 1 ? "s" : "", list[0].path, list[0].reason);
+  const char *are_no_cases = count > 1 ? "programs are no cases" : "program is no case";
+  fprintf(stderr, "%zu %s, such as %s: %s; --list names all\n", count, are_no_cases, list[0].path,
+          list[0].reason);
 }
 
 /* Path and number of processes, with a tab between them, for scripts. */

@@ -20,7 +20,7 @@ typedef struct cli_times {
   uint64_t *histogram; /* counts by bucket, of more durations */
 } cli_times_t;
 
-/* Of a cleared struct. */
+/* Adds one duration. A cleared struct is empty. */
 hr_status_t cli_times_add(cli_times_t *times, double seconds);
 double cli_times_median_s(const cli_times_t *times); /* 0 without durations */
 void cli_times_deinit(cli_times_t *times);

@@ -29,10 +29,13 @@ static int external_index(const flat_plan_t *flat, const flat_buffer_t *buffer) 
   }
 }
 
+/* The buffer that holds the reference, with coalesced ones resolved to their root; NULL: none. */
 static const flat_buffer_t *buffer_of(const flat_plan_t *flat, flat_ref_t ref) {
   return ref.buffer < 0 ? NULL : &flat->buffers[flat_root(flat->buffers, ref.buffer)];
 }
 
+/* The address of a reference that is known now: in the arena, in a fence of its own, or in a
+ * literal. NULL for arguments, results and views, which relocations fill. */
 static void *address_of(const exec_compiled_t *machine, flat_ref_t ref) {
   const flat_buffer_t *buffer = buffer_of(machine->flat, ref);
   if (!buffer || external_index(machine->flat, buffer) >= 0) return NULL;
@@ -44,6 +47,7 @@ static void *address_of(const exec_compiled_t *machine, flat_ref_t ref) {
   return base + ref.offset_bytes;
 }
 
+/* A run step owns no memory: its operands and results are its part of the pointer table. */
 static hr_status_t make_step(exec_compiled_t *machine, const flat_step_t *flat, int first_pointer,
                              run_step_t *step) {
   *step =
@@ -70,6 +74,7 @@ static hr_status_t make_step(exec_compiled_t *machine, const flat_step_t *flat, 
 /* Calls `visit` for every entry of the pointer table that refers to an argument or a result. */
 typedef void (*visit_fn)(exec_compiled_t *machine, int external, run_relocation_t relocation);
 
+/* Calls `visit` for the references among `refs` that relocations fill. */
 static void visit_refs(exec_compiled_t *machine, const flat_ref_t *refs, int count,
                        int first_pointer, visit_fn visit) {
   for (int i = 0; i < count; i++) {
@@ -80,6 +85,7 @@ static void visit_refs(exec_compiled_t *machine, const flat_ref_t *refs, int cou
   }
 }
 
+/* Walks the pointer table in the order in which make_steps lays it out. */
 static void visit_relocations(exec_compiled_t *machine, visit_fn visit) {
   int pointer = 0;
   for (int s = 0; s < machine->flat->step_count; s++) {
@@ -90,11 +96,13 @@ static void visit_relocations(exec_compiled_t *machine, visit_fn visit) {
   }
 }
 
+/* First pass: counts, shifted by one, so that sums become starts. */
 static void count_relocation(exec_compiled_t *machine, int external, run_relocation_t relocation) {
   (void)relocation;
   machine->first_relocation[external + 1]++;
 }
 
+/* Second pass: places the entry and advances the start. */
 static void set_relocation(exec_compiled_t *machine, int external, run_relocation_t relocation) {
   machine->relocations[machine->first_relocation[external]++] = relocation;
 }
@@ -126,6 +134,7 @@ static int find_begin(const flat_plan_t *flat, int end) {
   return s;
 }
 
+/* Lays out the pointer table and makes every step. */
 static hr_status_t make_steps(exec_compiled_t *machine) {
   const flat_plan_t *flat = machine->flat;
   size_t pointers = 0;
@@ -142,6 +151,8 @@ static hr_status_t make_steps(exec_compiled_t *machine) {
   return sort_relocations(machine);
 }
 
+/* Finds the instruction of a step only when a report asks for it: a step costs one store
+ * (where.at). */
 static void fill_location(hr_where_t *where) {
   const run_step_t *step = where->at;
   const hlo_instr_t *instr = step && step->flat->source ? step->flat->source->op.instr : NULL;
@@ -155,6 +166,7 @@ static bool is_communication(const hlo_instr_t *instr) {
          op_is_channel_end(instr);
 }
 
+/* Does the plan have steps that communicate? Only then is the arena worth sharing. */
 static bool has_peers(const flat_plan_t *flat) {
   for (int s = 0; s < flat->step_count; s++)
     if (flat->steps[s].kind == FLAT_REFERENCE && flat->steps[s].source &&
@@ -179,6 +191,7 @@ static hr_status_t make_arena(exec_compiled_t *machine) {
 
 /* --- generated code of reducers --- */
 
+/* Runs a reducer's generated code on exactly FLAT_COMBINED elements; `out` may be `a`. */
 static hr_status_t combine_all(const flat_combiner_t *combiner, void *out, const void *a,
                                const void *b) {
   _Alignas(HR_ALIGNMENT) char scratch[FLAT_COMBINER_SCRATCH_BYTES];
@@ -210,12 +223,14 @@ static hr_status_t combine(const void *code, void *out, const void *a, const voi
                      bytes - at);
 }
 
+/* op_env_t.combiner: the generated code of a reducer, by a linear search; run NULL: it has none. */
 static op_combiner_t find_combiner(op_env_t *env, const hlo_computation_t *computation) {
   const flat_combiner_t *combiner = ((const flat_plan_t *)env->combiners)->combiners;
   while (combiner && combiner->computation != computation) combiner = combiner->next;
   return (op_combiner_t){combiner ? combine : NULL, combiner};
 }
 
+/* What the machine owns is released by exec_compiled_destroy, also after an error in here. */
 static hr_status_t set_up(exec_compiled_t *machine) {
   const flat_plan_t *flat = machine->flat;
   HR_TRY(exec_machine_create(flat->plan, &machine->options.machine, &machine->reference));

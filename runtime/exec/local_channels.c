@@ -191,7 +191,8 @@ static const op_channel_ops_t channel_ops = {
 static const op_feed_ops_t feed_ops = {.infeed = read_infeed, .outfeed = write_outfeed};
 
 void local_channels_attach(local_channels_t *channels, op_env_t *env) {
-  env->feeds = env->channels = channels;
+  env->feeds = channels;
+  env->channels = channels;
   env->channel_ops = &channel_ops;
   env->feed_ops = &feed_ops;
 }

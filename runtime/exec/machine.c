@@ -20,7 +20,7 @@
 #include "exec/run_parallel.h"
 #include "observe/probes.h"
 #include "observe/step_trace.h"
-#include "ops/kernels/common/async_pairs.h"
+#include "ops/kernels/common/transfer_list.h"
 #include "ops/kernels/reference/match_sizes.h"
 #include "ops/query/device_assignment.h"
 
@@ -56,10 +56,12 @@ hr_status_t exec_cancel_check(const exec_cancel_t *cancel) {
   return reason ? hr_error(HR_CANCELLED, "%s", reason) : NULL;
 }
 
+/* For kernels that run long: op_engine_ops_t.check_cancelled. */
 static hr_status_t check_cancelled(op_env_t *env) {
   return exec_cancel_check(((exec_machine_t *)env->engine)->options.cancel);
 }
 
+/* Between steps: from time to time the host is asked (Ctrl-C in Python), else the flag is read. */
 hr_status_t exec_poll_cancel(const exec_machine_options_t *options) {
   if (options->interrupted && exec_progress_is_due(options->progress))
     return options->interrupted(options->interrupted_context);
@@ -78,12 +80,14 @@ static bool shares_state(const hlo_instr_t *a, const hlo_instr_t *b) {
   return a == b || (a->op == HLO_RNG_GET_AND_UPDATE_STATE && b->op == a->op);
 }
 
+/* The name under which earlier versions saved every state: computation and instruction. */
 static uint64_t instruction_state_name(const hlo_instr_t *instr) {
   const hr_str_t *names[] = {&instr->parent->name, &instr->name};
   return hr_hash_bytes(names[1]->data, names[1]->size,
                        hr_hash_bytes(names[0]->data, names[0]->size, 5));
 }
 
+/* The name under which a state is saved now; one for all rng-get-and-update-state. */
 static uint64_t state_name(const hlo_instr_t *instr) {
   const char *shared = hlo_op_table[HLO_RNG_GET_AND_UPDATE_STATE].name;
   return instr->op == HLO_RNG_GET_AND_UPDATE_STATE ? hr_hash_bytes(shared, strlen(shared), 5)
@@ -97,6 +101,9 @@ static bool is_saved_state(const saved_state_t *saved, const op_state_t *state) 
           saved->name == instruction_state_name(state->instr));
 }
 
+/* Searches the loaded bytes, a list of headers and states, for this one. States that the program
+ * no longer has are passed over; a state that is missing begins as zeros. A list that is cut short
+ * ends the search. */
 static void restore_state(const exec_machine_t *machine, op_state_t *state) {
   const char *at = machine->loaded ? machine->loaded->data : NULL;
   const char *end = at ? at + machine->loaded->count : NULL;
@@ -109,6 +116,7 @@ static void restore_state(const exec_machine_t *machine, op_state_t *state) {
   }
 }
 
+/* Writes all states as one array of bytes, in the machine's byte order, which is little-endian. */
 hr_status_t exec_machine_save_state(const exec_machine_t *machine, hlo_value_t **out_bytes) {
   int64_t size = 0;
   for (const op_state_t *state = machine->states; state; state = state->next)
@@ -130,6 +138,8 @@ hr_status_t exec_machine_load_state(exec_machine_t *machine, const hlo_value_t *
   return hlo_value_copy(bytes, &machine->loaded);
 }
 
+/* op_engine_ops_t.state: finds an instruction's state or makes it, zeroed or restored. The list is
+ * short: random generators of the program. */
 static hr_status_t find_state(op_env_t *env, const hlo_instr_t *instr, size_t size_bytes,
                               void **out_state) {
   exec_machine_t *machine = env->engine;
@@ -149,6 +159,7 @@ static hr_status_t find_state(op_env_t *env, const hlo_instr_t *instr, size_t si
   return NULL;
 }
 
+/* Values of probed instructions go to files, or to the list that find_probed reads, or both. */
 static hr_status_t record_probe(op_env_t *env, hr_str_t id, bool asked, hlo_value_t *value) {
   exec_machine_t *machine = env->engine;
   if (machine->options.probe_files)
@@ -172,6 +183,7 @@ static hr_status_t check_fits(const hlo_instr_t *instr, const hlo_value_t *value
                    hlo_value_shape_text(value, found), hlo_shape_text(instr->shape, declared));
 }
 
+/* Runs a step on sizes that its operands have this time. */
 static hr_status_t run_sized(exec_machine_t *machine, const plan_step_t *step, hlo_value_t **in,
                              hlo_value_t **out_value) {
   op_step_t actual;
@@ -195,6 +207,8 @@ static hr_status_t run_dynamic(exec_machine_t *machine, const plan_step_t *step,
   return st;
 }
 
+/* Runs the kernel of a step. What is placed on another device is not computed: zeros stand for it.
+ * On an error there is no value to release. */
 static hr_status_t run_kernel(exec_machine_t *machine, const plan_step_t *step, hlo_value_t **in,
                               hlo_value_t **out_value) {
   const hlo_instr_t *instr = step->op.instr;
@@ -227,6 +241,7 @@ static void free_dead_values(const plan_step_t *step, hlo_value_t **in, hlo_valu
   }
 }
 
+/* Notes the step, and the loop it is in, for --progress and the state that SIGUSR1 prints. */
 static hr_status_t run_with_progress(exec_machine_t *machine, const plan_step_t *step,
                                      hlo_value_t **in, hlo_value_t **out_value) {
   exec_progress_t *progress = machine->options.progress;
@@ -255,6 +270,8 @@ static hr_status_t run_fenced(exec_machine_t *machine, const plan_step_t *step, 
   return hr_fence_check();
 }
 
+/* One step: operands from the slots, the kernel, the result into its slot, and the dead values
+ * released, also on an error, so that slots hold live values only. */
 static hr_status_t run_step(exec_machine_t *machine, const plan_step_t *step, hlo_value_t **slots) {
   HR_TRY(exec_poll_cancel(&machine->options));
   exec_machine_note(machine, step->op.instr);
@@ -270,6 +287,7 @@ static hr_status_t run_step(exec_machine_t *machine, const plan_step_t *step, hl
   return st;
 }
 
+/* A span around the step. Within a step that is traced as a whole, nothing more is recorded. */
 static hr_status_t run_traced(exec_machine_t *machine, const plan_body_t *body, int s,
                               hlo_value_t **slots) {
   const plan_step_t *step = &body->steps[s];
@@ -283,6 +301,8 @@ static hr_status_t run_traced(exec_machine_t *machine, const plan_body_t *body, 
   return st;
 }
 
+/* All steps of a computation, in order, with the location for crash reports. Transfers in flight
+ * get a turn between steps. */
 static hr_status_t run_steps(exec_machine_t *machine, const plan_body_t *body,
                              hlo_value_t **slots) {
   hr_where_t where = {.computation = body->computation->name.data};
@@ -303,6 +323,8 @@ static hr_status_t run_steps(exec_machine_t *machine, const plan_body_t *body,
 
 /* --- computations --- */
 
+/* Consumes the arguments, also on an error. Slots that are alive at the end are the root's alone,
+ * so only an error has something to release. */
 static hr_status_t run_body(exec_machine_t *machine, const plan_body_t *body, hlo_value_t **args,
                             hlo_value_t **out_value) {
   void *memory = NULL;
@@ -329,6 +351,7 @@ static hr_status_t run_body(exec_machine_t *machine, const plan_body_t *body, hl
   return st;
 }
 
+/* op_engine_ops_t.call, for ops with computations: while, conditional, call, reducers. */
 static hr_status_t call_computation(op_env_t *env, const hlo_computation_t *computation,
                                     hlo_value_t **args, int arg_count, hlo_value_t **out_value) {
   exec_machine_t *machine = env->engine;
@@ -466,6 +489,7 @@ hr_status_t exec_machine_create(const plan_t *plan, const exec_machine_options_t
   return st;
 }
 
+/* Transfers that are still under way end here. */
 void exec_machine_destroy(exec_machine_t *machine) {
   if (!machine) return;
   exec_probes_clear(&machine->probes);

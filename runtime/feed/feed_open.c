@@ -44,6 +44,7 @@ static hr_status_t failed(const feed_endpoint_t *endpoint, const char *what) {
 
 /* --- specs --- */
 
+/* %r and %p stand for the replica and partition, so that one spec serves all processes. */
 static hr_status_t expand_placeholders(hr_arena_t *arena, const char *spec, int replica,
                                        int partition, const char **out_spec) {
   hr_strbuf_t text;
@@ -61,6 +62,7 @@ static hr_status_t expand_placeholders(hr_arena_t *arena, const char *spec, int 
   return st;
 }
 
+/* KIND:TEXT; the text must not be empty. */
 static hr_status_t read_spec(hr_arena_t *arena, const char *spec, int replica, int partition,
                              feed_endpoint_t *endpoint) {
   HR_TRY(expand_placeholders(arena, spec, replica, partition, &endpoint->spec));
@@ -99,6 +101,7 @@ static hr_status_t listen_unix(feed_endpoint_t *endpoint) {
   return listen(endpoint->listener, 1) ? failed(endpoint, "cannot listen") : NULL;
 }
 
+/* 127.0.0.0/8 or ::1. */
 static bool is_loopback(const struct sockaddr *address) {
   if (address->sa_family == AF_INET)
     return ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr) >> 24 == 127;
@@ -108,6 +111,7 @@ static bool is_loopback(const struct sockaddr *address) {
                  sizeof loopback);
 }
 
+/* An address that other hosts reach wants a secret. */
 static hr_status_t listen_at(feed_endpoint_t *endpoint, const struct addrinfo *address) {
   int yes = 1;
   bool local = is_loopback(address->ai_addr);
@@ -134,6 +138,7 @@ static hr_status_t check_port(const feed_endpoint_t *endpoint, const char *port)
   return hr_error(HR_USAGE, "%s: a port is a number up to %d", endpoint->spec, MAX_PORT);
 }
 
+/* tcp:PORT is 127.0.0.1; of the addresses that a name has, the first is taken. */
 static hr_status_t listen_tcp(hr_arena_t *arena, feed_endpoint_t *endpoint) {
   const char *colon = strrchr(endpoint->text, ':'), *port = colon ? colon + 1 : endpoint->text;
   struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *found = NULL;
@@ -151,12 +156,14 @@ static hr_status_t listen_tcp(hr_arena_t *arena, feed_endpoint_t *endpoint) {
 
 /* --- files and commands --- */
 
+/* Opening a FIFO waits for its other end. */
 static hr_status_t open_path(feed_endpoint_t *endpoint) {
   int flags = endpoint->is_infeed ? O_RDONLY : O_WRONLY | O_CREAT | O_TRUNC;
   endpoint->fd = open(endpoint->text, flags | O_CLOEXEC, 0666);
   return endpoint->fd < 0 ? failed(endpoint, "cannot open") : NULL;
 }
 
+/* The descriptor is this feed's from now on, and closed with it. */
 static hr_status_t open_inherited_fd(feed_endpoint_t *endpoint) {
   char *end;
   long number = strtol(endpoint->text, &end, 10);
@@ -166,6 +173,8 @@ static hr_status_t open_inherited_fd(feed_endpoint_t *endpoint) {
   return NULL;
 }
 
+/* A shell with one end of a pipe as its standard input or output; the ends here are closed on
+ * exec, so that the command sees the end of the stream. */
 static hr_status_t start_command(feed_endpoint_t *endpoint) {
   int pipes[2], theirs = endpoint->is_infeed ? 1 : 0;
   char *const words[] = {"sh", "-c", (char *)endpoint->text, NULL};
@@ -209,6 +218,7 @@ hr_status_t feed_endpoint_open(hr_arena_t *arena, const char *spec, bool is_infe
   return NULL;
 }
 
+/* On the feed's thread: accepts a socket's peer, which may take any time. */
 hr_status_t feed_endpoint_connect(feed_endpoint_t *endpoint, feed_io_t *io) {
   if (endpoint->listener >= 0 && endpoint->fd < 0) {
     HR_TRY(feed_peer_accept(endpoint, io));
@@ -218,6 +228,8 @@ hr_status_t feed_endpoint_connect(feed_endpoint_t *endpoint, feed_io_t *io) {
   return NULL;
 }
 
+/* Collects the command. After a failure it is terminated; a command that feeds an infeed has a
+ * second to notice that nobody reads, since it may write for ever. */
 static hr_status_t await_child(feed_endpoint_t *endpoint, bool in_order) {
   int status = 0;
   pid_t child = endpoint->child;
@@ -248,6 +260,7 @@ hr_status_t feed_endpoint_close(feed_endpoint_t *endpoint, bool in_order) {
     close(endpoint->listener);
     if (endpoint->is_bound) unlink(endpoint->text);
   }
-  endpoint->fd = endpoint->listener = -1;
+  endpoint->fd = -1;
+  endpoint->listener = -1;
   return endpoint->child ? hr_status_join(st, await_child(endpoint, in_order)) : st;
 }

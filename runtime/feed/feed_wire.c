@@ -26,6 +26,7 @@ typedef struct leaf_header {
 
 /* --- bytes --- */
 
+/* The system's error, with the number of the values that came through before. */
 static hr_status_t failed(const feed_io_t *io, const char *what) {
   return hr_error(HR_UNAVAILABLE, "%s: %s after %llu values: %s", io->name, what,
                   (unsigned long long)io->values, strerror(errno));
@@ -39,6 +40,8 @@ static hr_status_t wait_ready(const feed_io_t *io, short events) {
   return fds[1].revents ? hr_error(HR_CANCELLED, "%s: stopped", io->name) : NULL;
 }
 
+/* Reads exactly so many bytes. The end of the stream is an error, unless out_end is given and no
+ * byte was read. */
 hr_status_t feed_read(feed_io_t *io, void *into, size_t size_bytes, bool *out_end) {
   size_t done = 0;
   while (done < size_bytes) {
@@ -58,6 +61,8 @@ hr_status_t feed_read(feed_io_t *io, void *into, size_t size_bytes, bool *out_en
   return NULL;
 }
 
+/* Writes exactly so many bytes, in pieces of at most MAX_IO_BYTES, as Linux passes at most 2 GiB
+ * at once. */
 hr_status_t feed_write(feed_io_t *io, const void *from, size_t size_bytes) {
   for (size_t done = 0; done < size_bytes;) {
     HR_TRY(wait_ready(io, POLLOUT));
@@ -72,6 +77,7 @@ hr_status_t feed_write(feed_io_t *io, const void *from, size_t size_bytes) {
 
 /* --- reading values --- */
 
+/* The number of arrays must be that of some infeed, before a list of them is allocated. */
 static hr_status_t check_header(const feed_io_t *io, const value_header_t *header,
                                 const feed_shapes_t *shapes) {
   if (memcmp(header->magic, VALUE_MAGIC, sizeof header->magic))
@@ -84,6 +90,7 @@ static hr_status_t check_header(const feed_io_t *io, const value_header_t *heade
                   (unsigned long long)io->values + 1, header->leaves);
 }
 
+/* Does such an array fit a leaf of an infeed? Dynamic sizes may be smaller. */
 static bool fits_shape(const hlo_shape_t *want, hr_dtype_t dtype, uint32_t rank,
                        const int64_t *dims) {
   hlo_value_t value = {.dtype = dtype, .rank = (int)rank, .dims = dims};
@@ -100,6 +107,7 @@ static bool is_expected(const feed_shapes_t *shapes, uint32_t leaves, uint32_t k
   return false;
 }
 
+/* Refuses an array before its bytes are read. */
 static hr_status_t unexpected(const feed_io_t *io, uint32_t k, hr_dtype_t dtype, uint32_t rank,
                               const int64_t *dims) {
   char text[HLO_SHAPE_TEXT];
@@ -109,6 +117,7 @@ static hr_status_t unexpected(const feed_io_t *io, uint32_t k, hr_dtype_t dtype,
                   io->name, k, (unsigned long long)io->values + 1, hlo_shape_text(&shape, text));
 }
 
+/* Type name, rank and sizes: 24 bytes and 8 for each dimension. */
 static hr_status_t read_leaf_header(feed_io_t *io, uint32_t k, hr_dtype_t *out_dtype,
                                     uint32_t *out_rank, int64_t dims[HLO_MAX_RANK]) {
   leaf_header_t header;
@@ -137,6 +146,7 @@ static hr_status_t check_bytes(const feed_io_t *io, hlo_value_t *leaf) {
   return NULL;
 }
 
+/* Header, bytes, padding to a multiple of 8. */
 static hr_status_t read_leaf(feed_io_t *io, const feed_shapes_t *shapes, uint32_t leaves,
                              uint32_t k, hlo_value_t **out_leaf) {
   hr_dtype_t dtype;
@@ -153,6 +163,7 @@ static hr_status_t read_leaf(feed_io_t *io, const feed_shapes_t *shapes, uint32_
   return check_bytes(io, *out_leaf);
 }
 
+/* *out_leaves NULL: the stream ended in order, between values. The caller owns the list. */
 hr_status_t feed_read_value(feed_io_t *io, const feed_shapes_t *shapes, hlo_value_t ***out_leaves,
                             int *out_count) {
   value_header_t header;
@@ -180,6 +191,7 @@ hr_status_t feed_read_value(feed_io_t *io, const feed_shapes_t *shapes, hlo_valu
 
 /* --- writing values --- */
 
+/* As read_leaf reads it. */
 static hr_status_t write_leaf(feed_io_t *io, const hlo_value_t *leaf) {
   static const char zeros[8];
   leaf_header_t header = {.rank = (uint32_t)leaf->rank};
@@ -192,6 +204,7 @@ static hr_status_t write_leaf(feed_io_t *io, const hlo_value_t *leaf) {
   return feed_write(io, zeros, -bytes % 8);
 }
 
+/* Tokens have no bytes and are left out of the count. */
 hr_status_t feed_write_value(feed_io_t *io, const hlo_value_t *value) {
   value_header_t header = {VALUE_MAGIC, 0};
   int count = hlo_value_leaf_count(value);

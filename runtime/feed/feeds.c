@@ -50,12 +50,14 @@ static void block_sigpipe(void) {
   pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
+/* From an array file, or from the stream. */
 static hr_status_t next_value(feed_t *feed, feed_item_t *item) {
   if (feed->array.is_open)
     return feed_array_next(&feed->array, &feed->shapes, &item->leaves, &item->count);
   return feed_read_value(&feed->io, &feed->shapes, &item->leaves, &item->count);
 }
 
+/* Reads ahead until the source ends or the program does not take more. */
 static hr_status_t read_values(feed_t *feed) {
   HR_TRY(feed_endpoint_connect(&feed->endpoint, &feed->io));
   for (bool stopped = false; !stopped;) {
@@ -67,15 +69,18 @@ static hr_status_t read_values(feed_t *feed) {
   return NULL;
 }
 
+/* The queue carries how it ended to the program. */
 static void run_infeed(void *context) {
   feed_t *feed = context;
   feed_queue_end(&feed->queue, read_values(feed));
 }
 
+/* To an array file, or to the stream. */
 static hr_status_t put_value(feed_t *feed, const hlo_value_t *value) {
   return feed->list.path ? feed_list_add(&feed->list, value) : feed_write_value(&feed->io, value);
 }
 
+/* Writes until the queue has ended and is empty. */
 static hr_status_t write_values(feed_t *feed) {
   bool ended = false;
   HR_TRY(feed_endpoint_connect(&feed->endpoint, &feed->io));
@@ -89,6 +94,7 @@ static hr_status_t write_values(feed_t *feed) {
   return NULL;
 }
 
+/* Stops the queue at the end, so that a program does not wait for a sink that failed. */
 static void run_outfeed(void *context) {
   feed_t *feed = context;
   block_sigpipe();
@@ -97,11 +103,13 @@ static void run_outfeed(void *context) {
 
 /* --- the program's side --- */
 
+/* Lets a wait for a feed end when the host asks for it (Ctrl-C in Python). */
 static hr_status_t interrupted(void *context) {
   tp_endpoint_t *endpoint = context;
   return endpoint->interrupted ? endpoint->interrupted(endpoint->interrupted_context) : NULL;
 }
 
+/* Makes a value of the infeed's shape from the arrays that came, in order; tokens are made here. */
 static hr_status_t assemble_value(feed_t *feed, const hlo_instr_t *instr, const hlo_shape_t *shape,
                                   feed_item_t *item, hlo_value_t **out_value) {
   char text[HLO_SHAPE_TEXT];
@@ -130,6 +138,7 @@ static hr_status_t assemble_value(feed_t *feed, const hlo_instr_t *instr, const 
   return st;
 }
 
+/* Blocks until the reader thread has a value. */
 static hr_status_t read_infeed(op_env_t *env, const hlo_instr_t *instr, const hlo_shape_t *shape,
                                hlo_value_t **out_value) {
   exec_feeds_t *feeds = env->feeds;
@@ -175,6 +184,7 @@ void exec_feeds_attach(op_env_t *env, exec_feeds_t *feeds) {
 
 /* --- life --- */
 
+/* What the program's infeeds accept: leaves without tokens, one list per instruction. */
 static hr_status_t list_shapes(exec_feeds_t *feeds, feed_shapes_t *shapes) {
   const hlo_module_t *module = feeds->options.plan->module;
   HR_VEC(feed_shape_t) list = {0};
@@ -199,6 +209,7 @@ static hr_status_t list_shapes(exec_feeds_t *feeds, feed_shapes_t *shapes) {
   return st;
 }
 
+/* Opens the endpoint and starts its thread. What fails halfway is closed by exec_feeds_destroy. */
 static hr_status_t open_feed(exec_feeds_t *feeds, feed_t *feed, const char *spec, bool is_infeed) {
   if (!spec) return NULL;
   feed_queue_init(&feed->queue);
@@ -216,6 +227,7 @@ static hr_status_t open_feed(exec_feeds_t *feeds, feed_t *feed, const char *spec
   return tp_loop_work(feeds->loop, is_infeed ? run_infeed : run_outfeed, feed, &feed->work);
 }
 
+/* In order: an outfeed is drained first. Else both threads are woken through stop_fd. */
 static hr_status_t close_feed(feed_t *feed, bool in_order) {
   if (!feed->is_open) return NULL;
   if (!in_order && feed->io.stop_fd >= 0) eventfd_write(feed->io.stop_fd, 1);
@@ -258,6 +270,7 @@ hr_status_t exec_feeds_create(const exec_feeds_options_t *options, exec_feeds_t 
   return st;
 }
 
+/* After the last step: the outfeed's values have been written when this returns. */
 hr_status_t exec_feeds_finish(exec_feeds_t *feeds) {
   return feeds ? close_feed(&feeds->out, true) : NULL;
 }

@@ -13,6 +13,7 @@
 
 #include "ir/print.h"
 
+/* -1: the type's default of that tolerance; no numbers are summed. */
 hlo_tolerance_t hlo_tolerance_default(void) { return (hlo_tolerance_t){-1, -1, -1, 0}; }
 
 /* Default relative tolerance of a type. Types of at most 8 bits get half an ulp: neighbouring
@@ -180,11 +181,13 @@ static void print_index(hr_strbuf_t *text, const hlo_value_t *value, int64_t fla
   hr_strbuf_add_char(text, ']');
 }
 
+/* One element as a literal writes it. */
 static void print_element(hr_strbuf_t *text, const hlo_value_t *value, int64_t i) {
   hlo_print_number(text, value->dtype,
                    (const char *)value->data + (size_t)i * hr_dtype_bytes(value->dtype));
 }
 
+/* "element [1,2]: got 3, want 4 (5 ulp)"; UINT64_MAX: a distance in ulp has no meaning. */
 void hlo_pair_print(hr_strbuf_t *text, const hlo_value_t *got, const hlo_value_t *want,
                     int64_t flat, uint64_t ulp) {
   hr_strbuf_add_str(text, "element ");
@@ -196,6 +199,7 @@ void hlo_pair_print(hr_strbuf_t *text, const hlo_value_t *got, const hlo_value_t
   if (ulp != UINT64_MAX) hr_strbuf_printf(text, " (%llu ulp)", (unsigned long long)ulp);
 }
 
+/* The worst pair, how many are out of tolerance, and the tolerances that were applied. */
 void hlo_difference_print(hr_strbuf_t *text, const hlo_value_t *got, const hlo_value_t *want,
                           const hlo_difference_t *difference) {
   if (difference->worst < 0) {
@@ -209,6 +213,7 @@ void hlo_difference_print(hr_strbuf_t *text, const hlo_value_t *got, const hlo_v
     hr_strbuf_printf(text, " (rtol %.3g, atol %.3g)", difference->rtol, difference->atol);
 }
 
+/* Same rank and sizes; the element types may differ. */
 bool hlo_value_same_dims(const hlo_value_t *a, const hlo_value_t *b) {
   if (a->rank != b->rank) return false;
   for (int d = 0; d < a->rank; d++)

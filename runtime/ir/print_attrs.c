@@ -293,43 +293,49 @@ static bool print_absent(hr_strbuf_t *text, const hlo_instr_t *instr, hlo_attr_k
   return true;
 }
 
-/* Prints a value by its kind. `called` are the computations that the attribute names. */
-static void print_value(hr_strbuf_t *text, const hlo_attr_t *attr, hlo_computation_t *const *called,
-                        hlo_print_style_t style) {
+/* epsilon, the only attribute with a fraction, is an f32 in HLO. */
+static void print_narrow(hr_strbuf_t *text, double number) {
+  float narrow = (float)number;
+  hlo_print_number(text, HR_F32, &narrow);
+}
+
+/* Prints numbers, strings, enums and lists of them. Returns whether the kind is one of these. */
+static bool print_plain_value(hr_strbuf_t *text, const hlo_attr_t *attr) {
   const hlo_attr_info_t *info = &hlo_attr_table[attr->key];
-  switch (info->kind) {
+  switch ((int)info->kind) {
     case HLO_KIND_BOOL:
       hr_strbuf_add_str(text, bool_text(attr->flag));
-      break;
+      return true;
     case HLO_KIND_INT:
       hr_strbuf_add_int(text, attr->integer);
-      break;
-    case HLO_KIND_FLOAT: {
-      float narrow = (float)attr->number; /* epsilon, the only one, is an f32 in HLO */
-      hlo_print_number(text, HR_F32, &narrow);
-      break;
-    }
+      return true;
+    case HLO_KIND_FLOAT:
+      print_narrow(text, attr->number);
+      return true;
     case HLO_KIND_STRING:
       hlo_print_string(text, attr->text);
-      break;
+      return true;
     case HLO_KIND_ENUM:
       hr_strbuf_add_str(text, hlo_enum_table[info->enum_id].texts[attr->integer]);
-      break;
+      return true;
     case HLO_KIND_ENUMS:
       print_enums(text, &hlo_enum_table[info->enum_id], attr->ints);
-      break;
+      return true;
     case HLO_KIND_INTS:
       print_braced_ints(text, attr->ints);
-      break;
+      return true;
     case HLO_KIND_INT_LISTS:
       print_int_lists(text, attr->lists);
-      break;
-    case HLO_KIND_COMPUTATION:
-      print_called(text, called, attr->called_count, false, style);
-      break;
-    case HLO_KIND_COMPUTATIONS:
-      print_called(text, called, attr->called_count, true, style);
-      break;
+      return true;
+    default:
+      return false;
+  }
+}
+
+/* Prints the kinds with a grammar of their own. RESULT_ACCURACY is not among them: it comes after
+ * the metadata (hlo_print_accuracy). */
+static void print_structured_value(hr_strbuf_t *text, const hlo_attr_t *attr) {
+  switch ((int)hlo_attr_table[attr->key].kind) {
     case HLO_KIND_SHAPE:
       hlo_shape_print(text, attr->shape, true);
       break;
@@ -365,9 +371,19 @@ static void print_value(hr_strbuf_t *text, const hlo_attr_t *attr, hlo_computati
     case HLO_KIND_SPARSITY:
       print_sparsity(text, attr->sparsity);
       break;
-    case HLO_KIND_RESULT_ACCURACY:
+    default:
       break;
   }
+}
+
+/* Prints a value by its kind. `called` are the computations that the attribute names. */
+static void print_value(hr_strbuf_t *text, const hlo_attr_t *attr, hlo_computation_t *const *called,
+                        hlo_print_style_t style) {
+  hlo_attr_kind_t kind = hlo_attr_table[attr->key].kind;
+  if (kind == HLO_KIND_COMPUTATION || kind == HLO_KIND_COMPUTATIONS)
+    print_called(text, called, attr->called_count, kind == HLO_KIND_COMPUTATIONS, style);
+  else if (!print_plain_value(text, attr))
+    print_structured_value(text, attr);
 }
 
 /* `called` advances with the attributes that name computations: instr->called is in their order. */

@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 
+/* Has any dimension of any leaf a bound instead of a size? */
 bool hlo_shape_is_dynamic(const hlo_shape_t *shape) {
   for (int d = 0; shape->dynamic && d < shape->rank; d++)
     if (shape->dynamic[d]) return true;
@@ -18,6 +19,7 @@ bool hlo_shape_is_dynamic(const hlo_shape_t *shape) {
   return false;
 }
 
+/* One static shape per element type: never freed, equal by address. */
 const hlo_shape_t *hlo_shape_scalar(hr_dtype_t dtype) {
   static const hlo_shape_t scalars[HR_DTYPE_COUNT] = {
 #define DTYPE(id, ...) [HR_##id] = {.dtype = HR_##id},
@@ -52,11 +54,13 @@ hr_status_t hlo_shape_array_dynamic(hr_arena_t *arena, hr_dtype_t dtype, int ran
   return NULL;
 }
 
+/* The sizes are copied to the arena; scalars come from the static table. */
 hr_status_t hlo_shape_array(hr_arena_t *arena, hr_dtype_t dtype, int rank, const int64_t *dims,
                             const hlo_shape_t **out_shape) {
   return hlo_shape_array_dynamic(arena, dtype, rank, dims, NULL, out_shape);
 }
 
+/* The list is copied, the element shapes are shared. */
 hr_status_t hlo_shape_tuple(hr_arena_t *arena, int count, const hlo_shape_t *const *elements,
                             const hlo_shape_t **out_shape) {
   hlo_shape_t *shape;
@@ -68,6 +72,7 @@ hr_status_t hlo_shape_tuple(hr_arena_t *arena, int count, const hlo_shape_t *con
   return NULL;
 }
 
+/* A shallow copy: dimensions, elements and layout stay shared. */
 static hr_status_t copy_shape(hr_arena_t *arena, const hlo_shape_t *shape, hlo_shape_t **out_copy) {
   HR_TRY(HR_NEW(arena, out_copy));
   **out_copy = *shape;
@@ -121,13 +126,16 @@ static bool shapes_agree(const hlo_shape_t *a, const hlo_shape_t *b, bool allow_
   return true;
 }
 
+/* Same types, sizes and bounds, tuple by tuple; layouts do not count. */
 bool hlo_shape_equal(const hlo_shape_t *a, const hlo_shape_t *b) {
   return shapes_agree(a, b, false);
 }
+/* As equal, but a dynamic dimension goes with any size within its bound. */
 bool hlo_shape_compatible(const hlo_shape_t *a, const hlo_shape_t *b) {
   return shapes_agree(a, b, true);
 }
 
+/* Ranks and sizes alone, with bounds as in hlo_shape_compatible; element types may differ. */
 bool hlo_shape_same_dims(const hlo_shape_t *a, const hlo_shape_t *b) {
   if (a->rank != b->rank) return false;
   for (int d = 0; d < a->rank; d++)
@@ -135,6 +143,7 @@ bool hlo_shape_same_dims(const hlo_shape_t *a, const hlo_shape_t *b) {
   return true;
 }
 
+/* Is the order {n-1, ..., 1, 0}, minor to major: row-major, the default? */
 static bool is_descending(hr_ints_t order) {
   for (int64_t i = 0; i < order.count; i++)
     if (order.data[i] != order.count - 1 - i) return false;
@@ -152,11 +161,13 @@ bool hlo_layout_is_default(const hlo_layout_t *layout) {
   return !layout || (!layout_has_tail(layout) && is_descending(layout->minor_to_major));
 }
 
+/* Empty lists are equal whatever their pointers are. */
 static bool ints_equal(hr_ints_t a, hr_ints_t b) {
   return a.count == b.count &&
          (!a.count || !memcmp(a.data, b.data, (size_t)a.count * sizeof *a.data));
 }
 
+/* The fields behind ":" but for the physical shape, which is not compared. */
 static bool layout_tails_equal(const hlo_layout_t *a, const hlo_layout_t *b) {
   if (a->tile_count != b->tile_count || a->tail_padding_alignment != b->tail_padding_alignment ||
       a->element_bits != b->element_bits || a->memory_space != b->memory_space ||
@@ -199,6 +210,7 @@ hr_status_t hlo_dims_count(int rank, const int64_t *dims, hr_dtype_t dtype, int6
   return NULL;
 }
 
+/* As hlo_dims_count, with the shape named in the error. */
 hr_status_t hlo_shape_count(const hlo_shape_t *shape, int64_t *out_count) {
   hr_status_t st = hlo_dims_count(shape->rank, shape->dims, shape->dtype, out_count);
   char text[HLO_SHAPE_TEXT];
@@ -222,6 +234,7 @@ hr_status_t hlo_shape_bytes(const hlo_shape_t *shape, size_t *out_bytes) {
   return NULL;
 }
 
+/* Arrays, tokens and opaques count one each, an empty tuple none. */
 int hlo_shape_leaf_count(const hlo_shape_t *shape) {
   if (!hlo_shape_is_tuple(shape)) return 1;
   int count = 0;
@@ -312,6 +325,8 @@ static void print_dims(hr_strbuf_t *text, const hlo_shape_t *shape) {
   hr_strbuf_add_char(text, ']');
 }
 
+/* XLA's text: f32[2,3]{1,0}; every fifth element of a tuple is counted, as index=5, in a comment.
+ */
 void hlo_shape_print(hr_strbuf_t *text, const hlo_shape_t *shape, bool with_layout) {
   if (hlo_shape_is_tuple(shape) || shape->dtype == HR_BUFFER) {
     hr_strbuf_add_str(text, shape->dtype == HR_BUFFER ? "b(" : "(");
@@ -339,6 +354,7 @@ const char *hlo_shape_text(const hlo_shape_t *shape, char into[HLO_SHAPE_TEXT]) 
   return into;
 }
 
+/* The shape at a path of tuple indices, such as {1,0}; NULL: there is none. */
 const hlo_shape_t *hlo_shape_at_path(const hlo_shape_t *shape, hr_ints_t path) {
   for (int64_t i = 0; i < path.count; i++) {
     if (!hlo_shape_is_tuple(shape) || path.data[i] < 0 || path.data[i] >= shape->element_count)

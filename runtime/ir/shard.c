@@ -10,6 +10,7 @@ static int64_t axis_stride(const hlo_mesh_t *mesh, int axis) {
   return stride;
 }
 
+/* Shards that an axis or sub-axis makes; a size of 0 stands for the whole axis. */
 static int64_t axis_ref_size(const hlo_mesh_t *mesh, const hlo_axis_ref_t *ref) {
   return ref->size ? ref->size : mesh->axes[ref->axis].size;
 }
@@ -25,6 +26,7 @@ static int64_t axis_coordinate(const hlo_mesh_t *mesh, const hlo_axis_ref_t *ref
 
 /* --- tiled shardings: devices=[2,1,4]<=[8] --- */
 
+/* Is it in GSPMD's form (tile sizes and devices), not in Shardy's (names of axes)? */
 static bool is_tiled(const hlo_sharding_t *sharding) {
   return sharding && !sharding->named && sharding->kind == HLO_TILE_KIND_OTHER;
 }
@@ -75,6 +77,7 @@ static hr_status_t shard_of_tiled(const hlo_sharding_t *sharding, int rank, cons
 
 /* --- named shardings --- */
 
+/* Shards of dimension d: the tile count, or the product of its axes' sizes; 1: not divided. */
 int64_t hlo_shard_parts(const hlo_sharding_t *sharding, int d) {
   int64_t parts = 1;
   if (is_tiled(sharding)) return d < sharding->tile_dims.count ? sharding->tile_dims.data[d] : 1;

@@ -49,6 +49,7 @@ hr_status_t hlo_value_over(hr_dtype_t dtype, int rank, const int64_t *dims, hr_b
   return NULL;
 }
 
+/* A new array with a buffer of its own, not zeroed. */
 hr_status_t hlo_value_array(hr_dtype_t dtype, int rank, const int64_t *dims,
                             hlo_value_t **out_value) {
   int64_t count;
@@ -60,12 +61,14 @@ hr_status_t hlo_value_array(hr_dtype_t dtype, int rank, const int64_t *dims,
   return st;
 }
 
+/* Shares the bytes from the value's start on, under another type or shape; they must be enough. */
 hr_status_t hlo_value_view(hlo_value_t *value, hr_dtype_t dtype, int rank, const int64_t *dims,
                            hlo_value_t **out_value) {
   size_t offset = (size_t)((char *)value->data - (char *)hr_buffer_data(value->buffer));
   return hlo_value_over(dtype, rank, dims, value->buffer, offset, out_value);
 }
 
+/* Retains the elements. */
 hr_status_t hlo_value_tuple(int count, hlo_value_t *const *elements, hlo_value_t **out_value) {
   HR_TRY(allocate_value(HR_TUPLE, 0, count, out_value));
   for (int i = 0; i < count; i++) (*out_value)->elements[i] = hlo_value_retain(elements[i]);
@@ -98,6 +101,7 @@ hr_status_t hlo_value_zeros(const hlo_shape_t *shape, hlo_value_t **out_value) {
   return NULL;
 }
 
+/* Zeroes all leaves in place, also those that others see. */
 void hlo_value_clear(hlo_value_t *value) {
   for (int i = 0; i < value->element_count; i++) hlo_value_clear(value->elements[i]);
   if (value->data && hlo_value_bytes(value)) memset(value->data, 0, hlo_value_bytes(value));
@@ -120,11 +124,13 @@ void hlo_value_release(hlo_value_t *value) {
   hr_free(value);
 }
 
+/* May the holder of this one reference overwrite the bytes? The buffer must have no other view. */
 bool hlo_value_is_exclusive(const hlo_value_t *value) {
   return __atomic_load_n(&value->references, __ATOMIC_ACQUIRE) == 1 && value->buffer &&
          hr_buffer_is_exclusive(value->buffer);
 }
 
+/* Bytes of an array; types narrower than a byte take whole bytes. */
 size_t hlo_value_bytes(const hlo_value_t *value) {
   return (size_t)value->count * hr_dtype_bytes(value->dtype);
 }
@@ -181,6 +187,7 @@ bool hlo_value_equal(const hlo_value_t *a, const hlo_value_t *b) {
   return !a->data || memcmp(a->data, b->data, hlo_value_bytes(a)) == 0;
 }
 
+/* As hlo_shape_leaf_count. */
 int hlo_value_leaf_count(const hlo_value_t *value) {
   if (value->dtype != HR_TUPLE) return 1;
   int count = 0;
@@ -218,11 +225,13 @@ static hr_status_t unflatten_leaves(const hlo_shape_t *shape, hlo_value_t *const
   return st;
 }
 
+/* Builds a value of the shape from as many leaves as it has, which it retains. */
 hr_status_t hlo_value_unflatten(const hlo_shape_t *shape, hlo_value_t *const *leaves,
                                 hlo_value_t **out_value) {
   return unflatten_leaves(shape, &leaves, out_value);
 }
 
+/* An element of an integer type or pred, sign or zero extended. Machines are little-endian. */
 int64_t hlo_value_int_at(const hlo_value_t *value, int64_t index) {
   const char *at = (const char *)value->data + (size_t)index * hr_dtype_bytes(value->dtype);
   bool is_signed = hr_dtype_class(value->dtype) == HR_CLASS_SIGNED;
@@ -252,6 +261,7 @@ static hr_status_t copy_tuple(const hlo_value_t *value, hlo_value_t **out_value)
   return st;
 }
 
+/* A deep copy: no byte is shared. */
 hr_status_t hlo_value_copy(const hlo_value_t *value, hlo_value_t **out_value) {
   if (value->dtype == HR_TOKEN) return hlo_value_token(out_value);
   if (value->dtype == HR_TUPLE) return copy_tuple(value, out_value);

@@ -2,6 +2,8 @@
  * neither copied nor held in memory twice; all else costs one pass over the elements. */
 #include "ir/value_npy.h"
 
+/* In place where the bytes of the file are the array's, aligned or allowed not to be; else
+ * converted. */
 static hr_status_t make_value(const npy_t *npy, hr_dtype_t dtype, bool any_alignment,
                               hlo_value_t **out_value) {
   if (npy_is_direct(npy, dtype, any_alignment))

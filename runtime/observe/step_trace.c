@@ -46,7 +46,7 @@ static const char *why_reference(const flat_step_t *step) {
                                                 : "no code for this form or type";
 }
 
-/* Of two instructions that are done together. */
+/* Names the span of two instructions that are done together. */
 static hr_status_t name_both(hr_trace_t *trace, const flat_step_t *step, hr_trace_span_t *span) {
   const hlo_instr_t *first = step->native.first->op.instr, *second = step->source->op.instr;
   hr_strbuf_t text;

@@ -190,7 +190,8 @@ static hr_status_t answer(exec_graph_t *graph, int deputy, const graph_msg_t *qu
                           double now) {
   if (!graph->is_collecting) {
     graph->asked_s = now;
-    graph->due_s = graph->stalled_s = 0;
+    graph->due_s = 0;
+    graph->stalled_s = 0;
     graph->late_rank = -1;
   }
   return tell_deputy(graph, deputy, NOTE_ANSWER, question->number, 0);

@@ -38,6 +38,7 @@ typedef struct spmd_value {
 /* By instruction of one computation: values[id][leaf]. */
 typedef struct spmd_computation {
   spmd_value_t **values;
+  int64_t *callers;        /* by instruction: 1 + the only device that makes a call; 0: all do */
   spmd_axes_t manual_axes; /* axes of the manual computations around it */
 } spmd_computation_t;
 

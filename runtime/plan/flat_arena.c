@@ -26,10 +26,13 @@ typedef struct space {
 
 /* --- treap of free blocks --- */
 
+/* The treap's order: by size, equal sizes by address, so that the lowest of them is taken. */
 static bool block_less(const block_t *a, const block_t *b) {
   return a->size != b->size ? a->size < b->size : a->offset < b->offset;
 }
 
+/* Merges two treaps of which all nodes of `a` come before those of `b`; the higher priority is the
+ * root. */
 static int merge_trees(space_t *space, int a, int b) {
   if (a < 0 || b < 0) return a < 0 ? b : a;
   block_t *blocks = space->blocks;
@@ -44,7 +47,8 @@ static int merge_trees(space_t *space, int a, int b) {
 /* Splits a treap: nodes less than `key` go to *low, the others to *high. */
 static void split_tree(space_t *space, int tree, const block_t *key, int *low, int *high) {
   if (tree < 0) {
-    *low = *high = -1;
+    *low = -1;
+    *high = -1;
     return;
   }
   block_t *at = &space->blocks[tree];
@@ -57,6 +61,8 @@ static void split_tree(space_t *space, int tree, const block_t *key, int *low, i
   }
 }
 
+/* Makes a block free: a node with a new priority, between the nodes less than it and the others.
+ * The next priority comes from a linear congruential generator. */
 static void insert_free(space_t *space, int block) {
   int low, high;
   block_t *at = &space->blocks[block];
@@ -66,6 +72,7 @@ static void insert_free(space_t *space, int block) {
   space->root = merge_trees(space, merge_trees(space, low, block), high);
 }
 
+/* Takes a free block out of the treap: it is the greatest node less than (size, offset + 1). */
 static void remove_free(space_t *space, int block) {
   int low, high;
   block_t *at = &space->blocks[block], next = {.size = at->size, .offset = at->offset + 1};
@@ -90,6 +97,8 @@ static int find_fit(const space_t *space, size_t size) {
 
 /* --- list of blocks --- */
 
+/* A new block in use, between two neighbours; its record is one of those that joins left over, if
+ * there is one. An allocation makes one block at most, so 2 * count + 1 records are enough. */
 static int add_block(space_t *space, size_t offset, size_t size, int before, int after) {
   int block = space->free_records;
   if (block >= 0)
@@ -137,6 +146,7 @@ static int allocate_block(space_t *space, size_t size) {
   return block;
 }
 
+/* Frees a block and joins it with free neighbours, so that no two free blocks are neighbours. */
 static void free_block(space_t *space, int block) {
   int after = space->blocks[block].after, before = space->blocks[block].before;
   if (after >= 0 && space->blocks[after].is_free) {
@@ -160,6 +170,7 @@ typedef struct sweep {
   int *block_of;
 } sweep_t;
 
+/* Lists the items by the steps at which they start and end. Lists are in the order of items. */
 static hr_status_t init_sweep(hr_arena_t *scratch, const flat_item_t *items, int count,
                               int step_count, sweep_t *sweep) {
   HR_TRY(HR_NEW_ARRAY(scratch, step_count + 1, &sweep->first_start));
@@ -168,8 +179,13 @@ static hr_status_t init_sweep(hr_arena_t *scratch, const flat_item_t *items, int
   HR_TRY(HR_NEW_ARRAY(scratch, count, &sweep->next_end));
   HR_TRY(HR_NEW_ARRAY(scratch, count, &sweep->block_of));
   HR_TRY(HR_NEW_ARRAY(scratch, 2 * (size_t)count + 1, &sweep->space.blocks));
-  sweep->space.root = sweep->space.last = sweep->space.free_records = -1;
-  for (int s = 0; s <= step_count; s++) sweep->first_start[s] = sweep->first_end[s] = -1;
+  sweep->space.root = -1;
+  sweep->space.last = -1;
+  sweep->space.free_records = -1;
+  for (int s = 0; s <= step_count; s++) {
+    sweep->first_start[s] = -1;
+    sweep->first_end[s] = -1;
+  }
   for (int i = count; i-- > 0;) {
     int end = items[i].end < step_count ? items[i].end : step_count;
     sweep->next_start[i] = sweep->first_start[items[i].start];
@@ -180,6 +196,8 @@ static hr_status_t init_sweep(hr_arena_t *scratch, const flat_item_t *items, int
   return NULL;
 }
 
+/* Sizes become multiples of HR_ALIGNMENT, at least one, so that all offsets are aligned. Refused:
+ * sums that size_t cannot hold, so that no offset can overflow. */
 static hr_status_t round_sizes(flat_item_t *items, int count) {
   size_t sum = 0;
   for (int i = 0; i < count; i++) {
@@ -192,6 +210,8 @@ static hr_status_t round_sizes(flat_item_t *items, int count) {
   return NULL;
 }
 
+/* Starts of a step come before its ends: the operands and results of a step never share memory,
+ * unless they are one buffer. */
 hr_status_t flat_assign_offsets(hr_arena_t *scratch, flat_item_t *items, int count, int step_count,
                                 size_t *out_total_bytes) {
   sweep_t sweep = {0};

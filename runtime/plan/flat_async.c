@@ -160,7 +160,8 @@ hr_status_t flat_start_add(flat_builder_t *builder, flat_frame_t *frame, const p
   HR_TRY(flat_leaves_add(builder, done->shape, &step.out));
   HR_TRY(flat_out_buffer_reuse(builder->arena, step.source->op.instr, &step.reuse));
   step.out_count = hlo_shape_leaf_count(done->shape);
-  frame->leaves[done->id] = frame->leaves[instr->id] = step.out;
+  frame->leaves[done->id] = step.out;
+  frame->leaves[instr->id] = step.out;
   return flat_step_add(builder, &step);
 }
 

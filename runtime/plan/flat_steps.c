@@ -20,7 +20,8 @@
 hr_status_t flat_buffer_add(flat_builder_t *builder, flat_storage_t storage, size_t size_bytes,
                             int *out_buffer) {
   flat_buffer_t buffer = {.storage = storage, .size_bytes = size_bytes, .coalesced_into = -1};
-  buffer.start = buffer.end = storage == FLAT_ARENA ? flat_now(builder) : -1;
+  buffer.end = storage == FLAT_ARENA ? flat_now(builder) : -1;
+  buffer.start = buffer.end;
   HR_VEC_PUSH(&builder->buffers, buffer);
   *out_buffer = (int)builder->buffers.count - 1;
   return NULL;

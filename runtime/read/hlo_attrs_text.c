@@ -73,13 +73,11 @@ static hr_status_t read_shapes(read_hlo_t *r, const hlo_shapes_t **out_shapes) {
   return read_shape_list(r, READ_OPEN_BRACE, READ_CLOSE_BRACE, shapes);
 }
 
-/* Reads the value after "name=" by kind; computations go to the `called` stack. */
-hr_status_t read_attr_value(read_hlo_t *r, hlo_attr_key_t key, hlo_attr_kind_t kind,
-                            hlo_attr_t *out_attr) {
+/* Reads a number, a string, an enum, a list of them, or a shape. */
+static hr_status_t read_plain_value(read_hlo_t *r, hlo_attr_key_t key, hlo_attr_kind_t kind,
+                                    hlo_attr_t *out_attr) {
   read_lexer_t *l = &r->lexer;
-  memset(out_attr, 0, sizeof *out_attr);
-  out_attr->key = (uint16_t)key;
-  switch (kind) {
+  switch ((int)kind) {
     case HLO_KIND_BOOL:
       return read_bool(l, &out_attr->flag);
     case HLO_KIND_INT:
@@ -96,14 +94,25 @@ hr_status_t read_attr_value(read_hlo_t *r, hlo_attr_key_t key, hlo_attr_kind_t k
       return read_ints(r, READ_OPEN_BRACE, READ_CLOSE_BRACE, &out_attr->ints);
     case HLO_KIND_INT_LISTS:
       return read_int_lists(r, &out_attr->lists);
-    case HLO_KIND_COMPUTATION:
-      return read_called(r, false, &out_attr->called_count);
-    case HLO_KIND_COMPUTATIONS:
-      return read_called(r, true, &out_attr->called_count);
     case HLO_KIND_SHAPE:
       return read_shape(r, &out_attr->shape);
     case HLO_KIND_SHAPES:
       return read_shapes(r, &out_attr->shapes);
+    default:
+      return NULL;
+  }
+}
+
+/* Reads the value after "name=" by kind; computations go to the `called` stack. */
+hr_status_t read_attr_value(read_hlo_t *r, hlo_attr_key_t key, hlo_attr_kind_t kind,
+                            hlo_attr_t *out_attr) {
+  memset(out_attr, 0, sizeof *out_attr);
+  out_attr->key = (uint16_t)key;
+  switch ((int)kind) {
+    case HLO_KIND_COMPUTATION:
+      return read_called(r, false, &out_attr->called_count);
+    case HLO_KIND_COMPUTATIONS:
+      return read_called(r, true, &out_attr->called_count);
     case HLO_KIND_WINDOW:
       return read_window(r, &out_attr->window);
     case HLO_KIND_DIM_LABELS:
@@ -124,8 +133,9 @@ hr_status_t read_attr_value(read_hlo_t *r, hlo_attr_key_t key, hlo_attr_kind_t k
       return read_sparsity(r, &out_attr->sparsity);
     case HLO_KIND_RESULT_ACCURACY:
       return read_accuracy(r, &out_attr->accuracy);
+    default:
+      return read_plain_value(r, key, kind, out_attr);
   }
-  return NULL;
 }
 
 /* The draft's attribute of this key; NULL: not given so far. */

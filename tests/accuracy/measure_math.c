@@ -113,9 +113,9 @@ static void search_worst(search_t *search, hr_workers_t *workers) {
   for (int i = 1; i < 64; i++)
     note(&search->worst[0], search->worst[i].error, search->worst[i].x, search->worst[i].y);
   const worst_t *worst = &search->worst[0];
+  const char *numbers = is_whole ? "every number" : "17 million";
   printf("| %s | %s | %s | %.3f | %.9g", search->reference->name,
-         search->kernel->is_f64 ? "f64" : "f32", is_whole ? "every number" : "17 million",
-         worst->error, worst->x);
+         search->kernel->is_f64 ? "f64" : "f32", numbers, worst->error, worst->x);
   if (search->reference->of_two_f32) printf(", %.9g", worst->y);
   printf(" |\n");
   fflush(stdout);

@@ -48,7 +48,7 @@ static double run_ns(const math_kernel_t *kernel) {
   return best / COUNT * 1e9;
 }
 
-/* Of this thread alone, so that other load counts little. */
+/* Time of this thread alone, so that other load counts little. */
 static hr_status_t compile_ms(math_kernel_t kernel, double *out_ms) {
   *out_ms = 1e9;
   for (int i = 0; i < COMPILES; i++) {

@@ -147,7 +147,8 @@ static bool peer_product(const onednn_t *lib, const dot_problem_t *p, dnnl_data_
   dnnl_primitive_desc_t desc;
   bool single = p->batch == 1;
   dnnl_dims_t dims[3] = {{p->batch, p->m, p->k}, {p->batch, p->k, p->n}, {p->batch, p->m, p->n}};
-  dnnl_dims_t weights = {single ? p->k : p->batch, single ? p->n : p->k, p->n};
+  dnnl_dims_t weights = {p->batch, p->k, p->n};
+  if (single) memcpy(weights, (dnnl_dims_t){p->k, p->n}, sizeof weights);
   int64_t strides[3][3] = {{p->m * p->k, p->k, 1}, {p->k * p->n, p->n, 1}, {p->m * p->n, p->n, 1}};
   peer->name = any ? "packed" : "plain";
   onednn_array(lib, type, 3 - single, dims[0] + single, strides[0] + single, &a);

@@ -154,7 +154,8 @@ int fuzz_add_function(maker_t *maker, const char *dtype) {
 
 int fuzz_zero_of(maker_t *maker, const char *dtype) {
   int id = maker->next++;
-  const char *zero = strcmp(dtype, "pred") == 0 ? "false" : *dtype == 'c' ? "(0, 0)" : "0";
+  const char *zero = *dtype == 'c' ? "(0, 0)" : "0";
+  if (strcmp(dtype, "pred") == 0) zero = "false";
   hr_strbuf_printf(&maker->body, "  v%d = %s[] constant(%s)\n", id, dtype, zero);
   return id;
 }

@@ -57,8 +57,9 @@ static void end_program(maker_t *maker) {
     if (!fits || fuzz_chance(maker, 3)) continue;
     hr_strbuf_printf(&aliases, "%s{%d}: (%d, {}, may-alias)", width++ ? ", " : "", r++, p);
   }
-  hr_strbuf_printf(&program->text, "HloModule fuzz%s%s%s\n", width ? ", input_output_alias={ " : "",
-                   width ? aliases.data : "", width ? " }" : "");
+  hr_strbuf_add_str(&program->text, "HloModule fuzz");
+  if (width) hr_strbuf_printf(&program->text, ", input_output_alias={ %s }", aliases.data);
+  hr_strbuf_add_char(&program->text, '\n');
   if (maker->functions.size)
     hr_strbuf_add(&program->text, maker->functions.data, maker->functions.size);
   hr_strbuf_printf(&program->text, "ENTRY main {\n%s  ROOT r = (%s) tuple(%s)\n}\n",

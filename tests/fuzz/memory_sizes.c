@@ -117,8 +117,10 @@ void make_dynamic_window(maker_t *maker) {
   if (!fuzz_has_room(maker, 5)) return;
   int64_t sizes[4][PROGRAM_MOST_RANK], padding[PROGRAM_MOST_RANK] = {0};
   for (int d = 0; d < x.rank; d++) {
-    sizes[0][d] = fuzz_within(maker, 1, 3), sizes[1][d] = fuzz_within(maker, 1, 2),
-    sizes[2][d] = sizes[3][d] = 1;
+    sizes[0][d] = fuzz_within(maker, 1, 3);
+    sizes[1][d] = fuzz_within(maker, 1, 2);
+    sizes[2][d] = 1;
+    sizes[3][d] = 1;
     out.dims[d] = x.dims[d] < sizes[0][d] ? 0 : (x.dims[d] - sizes[0][d]) / sizes[1][d] + 1;
   }
   for (int i = 0; i < 4; i++) lists[i] = fuzz_honest_list(maker, sizes[i], x.rank);

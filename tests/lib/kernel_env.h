@@ -58,7 +58,8 @@ static inline void kernel_env_init(kernel_env_t *k) {
   memset(k, 0, sizeof *k);
   hr_arena_init(&k->scratch);
   k->env.scratch = &k->scratch;
-  k->env.num_replicas = k->env.num_partitions = 1;
+  k->env.num_replicas = 1;
+  k->env.num_partitions = 1;
   k->engine_ops = (op_engine_ops_t){.check_cancelled = kernel_not_cancelled};
   k->env.engine_ops = &k->engine_ops;
   hr_status_t st = hlo_module_create(HR_STR("test"), &k->module);

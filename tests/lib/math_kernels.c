@@ -151,7 +151,7 @@ static double special_error(double got, double want) {
   return -1;
 }
 
-/* Of a result that overflows, infinity and the largest number are one unit apart. */
+/* Where a result overflows, infinity and the largest number are one unit apart. */
 double math_error_of_f32(double want, float got) {
   double special = special_error(got, (float)want), most = 0x1.fffffep127;
   if (special >= 0) return special;

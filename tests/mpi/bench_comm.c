@@ -236,7 +236,8 @@ static double sample_memory(const bench_t *bench, size_t contest, int repeats) {
 
 static void compare(bench_t *bench, size_t contest, double seconds) {
   double best[3] = {1e30, 1e30, 1e30}, begin = MPI_Wtime();
-  int repeats = bench->bytes < 65536 ? 100 : bench->bytes < ((size_t)1 << 20) ? 10 : 1, more = 1;
+  int repeats = bench->bytes < ((size_t)1 << 20) ? 10 : 1, more = 1;
+  if (bench->bytes < 65536) repeats = 100;
   memset(bench->private[0], 0, bench -> bytes);
   memset(bench->shared[0], 0, bench->bytes);
   bench->copies = contests[contest].copies;

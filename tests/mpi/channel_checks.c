@@ -126,7 +126,8 @@ static hr_status_t check_all(bench_t *bench) {
   HR_TRY(check_without_reading(bench));
   HR_TRY(check_many(bench));
   HR_TRY(check_meeting(bench));
-  bench->next = bench->before = bench->groups->endpoint->rank;
+  bench->before = bench->groups->endpoint->rank;
+  bench->next = bench->before;
   return check_sizes(bench);
 }
 

@@ -21,7 +21,8 @@ static size_t longest_part(const limit_t *limit) {
  * direction. */
 static void move_part(const limit_t *limit, int rank, int other, int way, size_t start,
                       size_t most) {
-  int receiver = way & GIVES ? other : rank, sender = way & GIVES ? rank : other;
+  int receiver = way & GIVES ? other : rank;
+  int sender = way & GIVES ? rank : other;
   limit_part_t part = limit->part(limit->bytes, limit->ranks, receiver, sender);
   if (part.bytes <= start) return;
   size_t left = part.bytes - start;

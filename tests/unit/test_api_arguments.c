@@ -201,6 +201,9 @@ static void test_traces(void) {
   REFUSED("client is NULL", hlorun_client_trace(NULL, &text));
   REFUSED("client is NULL", hlorun_client_trace_alone(NULL, &text));
   REFUSED("client is NULL", hlorun_client_explain(NULL, &text));
+  REFUSED("client is NULL", hlorun_client_explain_limits(NULL, &text));
+  REFUSED("out_table is NULL", hlorun_client_explain_limits(f.client, NULL));
+  REFUSED("does not trace", hlorun_client_explain_limits(f.client, &text));
   REFUSED("client is NULL", hlorun_client_explain_json(NULL, &text));
   REFUSED("out_json is NULL", hlorun_client_explain_json(f.client, NULL));
   REFUSED("does not trace", hlorun_client_explain_json(f.client, &text));
@@ -267,7 +270,8 @@ static void test_loading(void) {
                  (hlorun_program_options_t){.struct_size = whole, .num_replicas = -1});
   refuse_program("num_partitions is -2",
                  (hlorun_program_options_t){.struct_size = whole, .num_partitions = -2});
-  options.num_replicas = options.num_partitions = INT_MAX;
+  options.num_replicas = INT_MAX;
+  options.num_partitions = INT_MAX;
   REFUSED("grid", hlorun_program_load_bytes(f.client, "x", text, size, &options, &program));
   options = (hlorun_program_options_t){.struct_size = whole, .probe = "("};
   REFUSED("probe", hlorun_program_load_bytes(f.client, "x", text, size, &options, &program));

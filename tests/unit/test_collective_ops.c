@@ -213,7 +213,7 @@ static void floats(void) {
   CHECK_CASES(tests);
 }
 
-static void exchanges(void) {
+static void gathers_and_all_to_alls(void) {
   static const test_case_t tests[] = {
       {2, 1,
        "b = s32[2,1] broadcast(v), dimensions={}\n i = s32[2,1] iota(), iota_dimension=0\n"
@@ -241,6 +241,12 @@ static void exchanges(void) {
        " ROOT o = (s32[1], s32[1], s32[1]) all-to-all(x, y, z), channel_id=1, "
        "replica_groups={{2,0,1}}",
        "102 100 101 | 202 200 201 | 2 0 1"},
+  };
+  CHECK_CASES(tests);
+}
+
+static void broadcasts_and_permutes(void) {
+  static const test_case_t tests[] = {
       {4, 1, "ROOT o = s32[1] collective-broadcast(x), replica_groups={{2,1}}", "0 | 20 | 20 | 0"},
       {3, 1,
        "k = s32[] constant(2)\n ROOT o = s32[1] collective-broadcast(x, k), replica_groups={}, "
@@ -320,7 +326,8 @@ static void bad_groups_are_refused(void) {
 CU_TestInfo suite_collective_ops[] = {{"group modes", group_modes},
                                       {"reductions", reductions},
                                       {"floats", floats},
-                                      {"exchanges", exchanges},
+                                      {"gathers and all-to-alls", gathers_and_all_to_alls},
+                                      {"broadcasts and permutes", broadcasts_and_permutes},
                                       {"ragged", ragged},
                                       {"bad groups are refused", bad_groups_are_refused},
                                       CU_TEST_INFO_NULL};

@@ -8,7 +8,7 @@
 #include "base/map.h"
 #include "tests/lib/unit.h"
 
-/* Of bytes i % 251; Python: hashlib.blake2b(..., digest_size=16). */
+/* Digests of bytes i % 251; Python: hashlib.blake2b(..., digest_size=16). */
 static const struct {
   size_t size_bytes;
   const char *text;

@@ -112,7 +112,8 @@ static int64_t integer_model(hlo_opcode_t op, int64_t a, int64_t b, int bits, bo
     case HLO_MULHI:
       return (a * b) >> bits;
     case HLO_POWER: {
-      if (b < 0) return a == 1 ? 1 : a == -1 ? (b & 1 ? -1 : 1) : 0;
+      if (b < 0 && a == -1) return b & 1 ? -1 : 1;
+      if (b < 0) return a == 1;
       int64_t power = 1;
       for (int64_t i = 0; i < b; i++) power = wrap_to(power * a, bits, is_signed);
       return power;
@@ -152,7 +153,8 @@ static void small_integers(void) {
       unsigned wrong = 0;
       binary(ops[o], types[t], a, b, count, out);
       for (int i = 0; i < count; i++) {
-        int64_t x = is_signed ? a[i] : (uint8_t)a[i], y = is_signed ? b[i] : (uint8_t)b[i];
+        int64_t x = is_signed ? a[i] : (uint8_t)a[i];
+        int64_t y = is_signed ? b[i] : (uint8_t)b[i];
         wrong += out[i] !=
                  (int8_t)wrap_to(integer_model(ops[o], x, y, bits, is_signed), bits, is_signed);
       }
@@ -304,7 +306,8 @@ static void reduce_precision(void) {
   /* In f16 an exponent of 5 bits keeps denormals; their mantissa is cut where that of others is. */
   const uint16_t h[] = {0x0001, 0x0080, 0x0081, 0x03ff, 0x7e00};
   uint16_t half[5];
-  run.types[0] = run.result = HR_F16;
+  run.types[0] = HR_F16;
+  run.result = HR_F16;
   run.in[0] = h;
   run.attrs[1].integer = 2;
   CHECK_OK(try_run(&run, 5, half));
@@ -338,14 +341,16 @@ static void compares(void) {
   /* Payloads of narrow NaNs count; NaN of formats without -0 comes first. */
   const uint8_t narrow[] = {0xff, 0xfe, 0xfc, 0x80, 0x00, 0x7c, 0x7e, 0x7f},
                 fnuz[] = {0x80, 0xff, 0x81, 0x00, 0x7f};
-  run.types[0] = run.types[1] = HR_F8E5M2;
+  run.types[0] = HR_F8E5M2;
+  run.types[1] = HR_F8E5M2;
   run.in[0] = narrow;
   run.in[1] = narrow + 1;
   run.attrs[0].integer = HLO_DIRECTION_LT;
   run.attrs[1].integer = HLO_COMPARISON_TOTALORDER;
   CHECK_OK(try_run(&run, 7, out));
   EXPECT(uint8_t, out, 1, 1, 1, 1, 1, 1, 1);
-  run.types[0] = run.types[1] = HR_F8E5M2FNUZ;
+  run.types[0] = HR_F8E5M2FNUZ;
+  run.types[1] = HR_F8E5M2FNUZ;
   run.in[0] = fnuz;
   run.in[1] = fnuz + 1;
   CHECK_OK(try_run(&run, 4, out));

@@ -465,10 +465,11 @@ static int write_computation(writer_t *writer, int depth, bool counts) {
   if (below(2)) values[count++] = writer->names;
   writer->names++;
   hr_strbuf_printf(&text, "ROOT t = " STATE " tuple(%s", counts ? "j" : "i");
-  for (int leaf = 0; leaf < LEAVES; leaf++)
-    hr_strbuf_printf(
-        &text, ", v%d",
-        below(3) ? values[count - 1 - below(count < 4 ? count : 4)] : values[below(LEAVES)]);
+  for (int leaf = 0; leaf < LEAVES; leaf++) { /* mostly one of the four newest values */
+    int newest = count < 4 ? count : 4;
+    int chosen = below(3) ? count - 1 - below(newest) : below(LEAVES);
+    hr_strbuf_printf(&text, ", v%d", values[chosen]);
+  }
   hr_strbuf_add_str(&text, ") }\n");
   CHECK_OK(hr_strbuf_finish(&text));
   hr_strbuf_add_str(&writer->done, text.data);

@@ -25,11 +25,18 @@ static void check_scalar(hr_dtype_t dtype, const char *text, const char *want) {
   hr_strbuf_deinit(&out);
 }
 
-static void prints_numbers(void) {
-  static const struct {
-    hr_dtype_t dtype;
-    const char *text, *want;
-  } rows[] = {
+typedef struct number_row {
+  hr_dtype_t dtype;
+  const char *text, *want; /* as read, and as printed again */
+} number_row_t;
+
+#define CHECK_NUMBERS(rows)                                  \
+  for (size_t i = 0; i < sizeof(rows) / sizeof *(rows); i++) \
+  check_scalar((rows)[i].dtype, (rows)[i].text, (rows)[i].want)
+
+/* F32 and F64: the shortest text that reads back, NaN's bits besides. */
+static void prints_f32_and_f64(void) {
+  static const number_row_t rows[] = {
       {HR_F32, "0.1", "0.1"},
       {HR_F32, "3.14159274", "3.14159274"},
       {HR_F32, "1000000", "1e+06"},
@@ -53,22 +60,27 @@ static void prints_numbers(void) {
       {HR_F64, "1e22", "1e+22"},
       {HR_F64, "1e23", "1e+23"},
       {HR_F64, "4.9406564584124654e-324", "4.94065645841247e-324"},
-      {HR_F16, "0.1", "0.099976"},
-      {HR_F16, "65519", "65504"},
-      {HR_BF16, "3.141", "3.141"},
-      {HR_F8E4M3FN, "464", "448"},
-      {HR_F8E4M3FN, "inf", "nan"},
-      {HR_F8E4M3FN, "0.3", "0.312"},
-      {HR_F8E5M2, "0.3", "0.31"},
-      {HR_F8E5M2, "-nan(0x3)", "-nan(0x3)"},
-      {HR_F8E3M4, "0.1", "0.0938"},
-      {HR_F8E4M3FNUZ, "-0.0", "0"},
-      {HR_F8E8M0FNU, "3", "4"},
-      {HR_F8E8M0FNU, "1e-30", "7.9e-31"},
-      {HR_F6E2M3FN, "2.3", "2.25"},
-      {HR_F6E3M2FN, "0.0625", "0.062"},
-      {HR_F4E2M1FN, "100", "6"},
-      {HR_F4E2M1FN, "-1.5", "-1.5"},
+  };
+  CHECK_NUMBERS(rows);
+}
+
+/* Narrow floats, also those without infinities, negative zero or zero: the nearest value. */
+static void prints_narrow_floats(void) {
+  static const number_row_t rows[] = {
+      {HR_F16, "0.1", "0.099976"},  {HR_F16, "65519", "65504"},
+      {HR_BF16, "3.141", "3.141"},  {HR_F8E4M3FN, "464", "448"},
+      {HR_F8E4M3FN, "inf", "nan"},  {HR_F8E4M3FN, "0.3", "0.312"},
+      {HR_F8E5M2, "0.3", "0.31"},   {HR_F8E5M2, "-nan(0x3)", "-nan(0x3)"},
+      {HR_F8E3M4, "0.1", "0.0938"}, {HR_F8E4M3FNUZ, "-0.0", "0"},
+      {HR_F8E8M0FNU, "3", "4"},     {HR_F8E8M0FNU, "1e-30", "7.9e-31"},
+      {HR_F6E2M3FN, "2.3", "2.25"}, {HR_F6E3M2FN, "0.0625", "0.062"},
+      {HR_F4E2M1FN, "100", "6"},    {HR_F4E2M1FN, "-1.5", "-1.5"},
+  };
+  CHECK_NUMBERS(rows);
+}
+
+static void prints_integers_and_pairs(void) {
+  static const number_row_t rows[] = {
       {HR_S64, "9223372036854775808", "-9223372036854775808"},
       {HR_U64, "18446744073709551615", "18446744073709551615"},
       {HR_S8, "-128", "-128"},
@@ -80,8 +92,7 @@ static void prints_numbers(void) {
       {HR_C64, "(1, -0)", "(1, -0)"},
       {HR_C128, "(nan,0.1)", "(nan, 0.1)"},
   };
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    check_scalar(rows[i].dtype, rows[i].text, rows[i].want);
+  CHECK_NUMBERS(rows);
 }
 
 /* Each decimal lies just beside the middle of two neighbours, closer than a double can tell. */
@@ -184,7 +195,9 @@ static void refuses_literals(void) {
 }
 
 CU_TestInfo suite_hlo_literal[] = {
-    {"prints numbers", prints_numbers},
+    {"prints f32 and f64", prints_f32_and_f64},
+    {"prints narrow floats", prints_narrow_floats},
+    {"prints integers and pairs", prints_integers_and_pairs},
     {"rounds once", rounds_once},
     {"prints what reads back", prints_what_reads_back},
     {"prints wide floats", prints_wide_floats},

@@ -97,7 +97,8 @@ static void test_shapes_and_literals(void) {
       " i = f32[3] constant({...})\n j = f32[] constant(-nan)\n ROOT t = () tuple()\n}");
 }
 
-static void test_attributes(void) {
+/* Attributes of ops that call nothing, or a sum alone. */
+static void test_plain_attributes(void) {
   survives(
       "HloModule a\n" ADD
       "ENTRY e {\n p = f32[8,8] parameter(0), parameter_replication={true}\n"
@@ -123,6 +124,10 @@ static void test_attributes(void) {
       " bn = (f32[8,8], f32[8], f32[8]) batch-norm-training(p, r, r), epsilon=0.001, "
       "feature_index=1\n"
       " ROOT o = () tuple()\n}");
+}
+
+/* Attributes of control flow, sorts, gathers, fusions and custom calls. */
+static void test_calling_attributes(void) {
   survives(
       "HloModule b\n" ADD
       "lt {\n x = f32[] parameter(0)\n y = f32[] parameter(1)\n"
@@ -396,7 +401,8 @@ static void test_no_memory(void) {
 
 CU_TestInfo suite_hlo_proto[] = {{"header", test_header},
                                  {"shapes and literals", test_shapes_and_literals},
-                                 {"attributes", test_attributes},
+                                 {"plain attributes", test_plain_attributes},
+                                 {"calling attributes", test_calling_attributes},
                                  {"collectives", test_collectives},
                                  {"shardings", test_shardings},
                                  {"extras", test_extras},

@@ -36,7 +36,8 @@ static hr_status_t infer(hlo_opcode_t op, int attr_count, const hlo_attr_t *attr
                        .attr_count = attr_count,
                        .attrs = attrs,
                        .parent = &parent};
-  module.num_partitions = module.replica_count = 1;
+  module.num_partitions = 1;
+  module.replica_count = 1;
   return hlo_infer_shape(&arena, &instr, in, out_shape);
 }
 

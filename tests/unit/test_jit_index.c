@@ -30,6 +30,7 @@ static void complex_arrays(void) {
         rows, columns, type, rows, columns, type, rows, columns, type, rows, columns, type, rows,
         columns, type, rows, columns);
     JIT_CHECK(&driver, text);
+    bool reduces_columns = i % 3;
     snprintf(
         text, sizeof text,
         "HloModule t\nf { x = %s[] parameter(0) y = %s[] parameter(1) ROOT z = %s[] add(x, y) }\n"
@@ -37,7 +38,7 @@ static void complex_arrays(void) {
         "1))\n"
         "ROOT r = %s[%d] reduce(m, k), dimensions={%d}, to_apply=f }\n",
         type, type, type, type, rows, columns, type, rows, columns, type, type,
-        i % 3 ? rows : columns, i % 3 ? 1 : 0);
+        reduces_columns ? rows : columns, reduces_columns);
     JIT_CHECK(&driver, text);
     snprintf(text, sizeof text,
              "HloModule t\nENTRY e { a = %s[%d,%d] parameter(0) b = %s[%d,%d] transpose(a), "

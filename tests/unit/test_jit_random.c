@@ -76,7 +76,8 @@ static void add_elementwise(maker_t *m, int x) {
 
 static void add_moved(maker_t *m, int x) {
   int kind = pick(m, 6), v = begin_value(m, x, false), rank = m->ranks[v], *dims = m->dims[v];
-  int d = rank ? pick(m, rank) : 0, old = rank ? dims[d] : 0;
+  int d = rank ? pick(m, rank) : 0;
+  int old = rank ? dims[d] : 0;
   if (!rank || kind == 0) {
     if (rank < 3)
       m->ranks[v]++, memmove(dims + 1, dims, sizeof(int) * (size_t)rank), dims[0] = 1 + pick(m, 5);
@@ -99,9 +100,13 @@ static void add_moved(maker_t *m, int x) {
     dims[d] = (old - 1 + 1) / 2;
     print_head(m, v);
     hr_strbuf_printf(&m->text, " slice(v%d), slice={", x);
-    for (int i = 0; i < rank; i++)
-      hr_strbuf_printf(&m->text, i == d ? "%s[1:%d:2]" : "%s[0:%d]", i ? ", " : "",
-                       i == d ? old : dims[i]);
+    for (int i = 0; i < rank; i++) {
+      if (i) hr_strbuf_add_str(&m->text, ", ");
+      if (i == d)
+        hr_strbuf_printf(&m->text, "[1:%d:2]", old);
+      else
+        hr_strbuf_printf(&m->text, "[0:%d]", dims[i]);
+    }
     hr_strbuf_printf(&m->text, "}\n");
     dims[d] = old / 2;
   } else if (kind == 4) {
@@ -112,8 +117,10 @@ static void add_moved(maker_t *m, int x) {
     dims[d] = old + 3;
     print_head(m, v);
     hr_strbuf_printf(&m->text, " pad(v%d, v0), padding=", x);
-    for (int i = 0; i < rank; i++)
-      hr_strbuf_printf(&m->text, i == d ? "%s1_2" : "%s0_0", i ? "x" : "");
+    for (int i = 0; i < rank; i++) {
+      if (i) hr_strbuf_add_char(&m->text, 'x');
+      hr_strbuf_add_str(&m->text, i == d ? "1_2" : "0_0");
+    }
     hr_strbuf_printf(&m->text, "\n");
   }
 }
@@ -204,7 +211,7 @@ static bool ends_in(const char *name, const char *ending) {
   return dot && strcmp(dot, ending) == 0;
 }
 
-/* Of the folder's files of LLVM's text. All files are removed with the folder. */
+/* Lines of the folder's files of LLVM's text. All files are removed with the folder. */
 static size_t lines_in(const char *folder) {
   size_t lines = 0;
   char path[512];

@@ -55,7 +55,8 @@ static void solve_back(kernel_env_t *k, bool left, bool lower, bool unit, int tr
   for (int i = 0; i < N; i++)
     for (int j = 0; j < N; j++) {
       bool kept = lower ? i >= j : i <= j;
-      double value = i == j && unit ? 1 : kept ? a[i][j] : 0;
+      double value = kept ? a[i][j] : 0;
+      if (i == j && unit) value = 1;
       *(transpose == HLO_TRANSPOSE_NO_TRANSPOSE ? &t[i][j] : &t[j][i]) = value;
     }
   hlo_value_t *operands[] = {kernel_value(HR_F64, KERNEL_DIMS(N, N), a),

@@ -81,8 +81,10 @@ static const hlo_instr_t *make_conv(native_env_t *env, uint64_t *seed, const con
   draw_dims(seed, c->spatial, lhs), draw_dims(seed, c->spatial, rhs),
       draw_dims(seed, c->spatial, out);
   if (c->is_gradient) {
-    lhs[0] = rhs[1] = rank - 1;
-    lhs[1] = rhs[0] = 0;
+    lhs[0] = rank - 1;
+    rhs[1] = rank - 1;
+    lhs[1] = 0;
+    rhs[0] = 0;
     for (int d = 0; d < c->spatial; d++) lhs[2 + d] = rhs[2 + d] = d + 1;
   }
   CU_ASSERT_PTR_NULL_FATAL(HR_NEW(arena, &labels));
@@ -152,7 +154,8 @@ static conv_case_t draw_case(uint64_t *seed, int kind) {
   int64_t groups = native_pick(seed, 3) ? 1 : 1 + native_pick(seed, 4),
           wide = native_pick(seed, 3) ? 5 : 40;
   c.batch = 1 + native_pick(seed, 5);
-  c.feature_groups = c.batch_groups = 1;
+  c.feature_groups = 1;
+  c.batch_groups = 1;
   c.features = groups * (1 + native_pick(seed, wide)),
   c.out_features = groups * (1 + native_pick(seed, wide));
   if (native_pick(seed, 6) == 0) c.features = c.out_features = groups = 1 + native_pick(seed, 40);
@@ -258,8 +261,8 @@ static void constant_weights(void) {
   native_env_deinit(&env);
 }
 
-/* Of the size where ways are measured, parts are several and gradients are added; channels last and
- * first. */
+/* Cases of the size where ways are measured, parts are several and gradients are added; channels
+ * last and first. */
 static const conv_case_t large_cases[] = {
     {&types[0],
      2,
@@ -558,7 +561,8 @@ static conv_case_t draw_lines(uint64_t *seed, int i) {
   int last = c.spatial - 1;
   c.types = &types[i % 2 ? 0 : 7];
   c.feature_groups = 1;
-  c.batch = i % 3 ? 1 : c.batch, c.features = i % 5 ? 1 : 3,
+  if (i % 3) c.batch = 1;
+  c.features = i % 5 ? 1 : 3;
   c.out_features = 1 + native_pick(seed, 2);
   c.in[last] = 16 + native_pick(seed, last ? 80 : 9000);
   c.window[last].stride = 1;

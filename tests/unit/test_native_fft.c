@@ -7,19 +7,21 @@ static int run_one(native_env_t *env, uint64_t *seed, int type, bool is_double, 
   int64_t dims[5], half[5], *lengths;
   int all = batch_rank + rank;
   void *kept;
-  for (int d = 0; d < all; d++) dims[d] = half[d] = sizes[d];
+  memcpy(dims, sizes, (size_t)all * sizeof *dims);
+  memcpy(half, sizes, (size_t)all * sizeof *half);
   half[all - 1] = sizes[all - 1] / 2 + 1;
-  hr_dtype_t real = is_double ? HR_F64 : HR_F32, complex_ = is_double ? HR_C128 : HR_C64;
+  hr_dtype_t real = is_double ? HR_F64 : HR_F32;
+  hr_dtype_t complex_ = is_double ? HR_C128 : HR_C64;
   bool real_in = type == HLO_FFT_TYPE_RFFT, real_out = type == HLO_FFT_TYPE_IRFFT;
+  hr_dtype_t in_type = real_in ? real : complex_;
+  hr_dtype_t out_type = real_out ? real : complex_;
   CU_ASSERT_PTR_NULL_FATAL(hr_arena_copy(&env->k.module->arena, sizes + batch_rank,
                                          (size_t)rank * sizeof *sizes, &kept));
   lengths = kept;
   hlo_attr_t attrs[] = {KERNEL_INT(FFT_TYPE, type),
                         {.key = HLO_ATTR_FFT_LENGTH, .ints = {lengths, rank}}};
-  const hlo_shape_t *in =
-      kernel_shape(&env->k, real_in ? real : complex_, all, real_out ? half : dims);
-  const hlo_shape_t *out =
-      kernel_shape(&env->k, real_out ? real : complex_, all, real_in ? half : dims);
+  const hlo_shape_t *in = kernel_shape(&env->k, in_type, all, real_out ? half : dims);
+  const hlo_shape_t *out = kernel_shape(&env->k, out_type, all, real_in ? half : dims);
   hlo_instr_t *operand =
       kernel_parameter(&env->k, env->k.entry, (int)env->k.entry->params.count, in);
   const hlo_instr_t *fft =
@@ -38,8 +40,10 @@ static void all_types_and_sizes(void) {
   for (int i = 0; i < 200; i++) {
     int rank = 1 + (int)native_pick(&seed, 3), batch_rank = (int)native_pick(&seed, 3);
     int64_t sizes[5];
-    for (int d = 0; d < 5; d++)
-      sizes[d] = 1 + native_pick(&seed, d < batch_rank ? 5 : rank == 3 ? 20 : 70);
+    for (int d = 0; d < 5; d++) {
+      int most = rank == 3 ? 20 : 70;
+      sizes[d] = 1 + native_pick(&seed, d < batch_rank ? 5 : most);
+    }
     wrong += run_one(&env, &seed, i % 4, native_pick(&seed, 2), rank, batch_rank, sizes);
   }
   CU_ASSERT_EQUAL(wrong, 0);

@@ -93,7 +93,11 @@ static hlo_value_t *choose_starts(const geometry_t *g) {
   static const hr_dtype_t types[] = {HR_S8, HR_U8, HR_S16, HR_S32, HR_U32, HR_S64, HR_U64};
   hlo_value_t *value = kernel_value(types[below(7)], g->index_rank, g->index_dims_all, NULL);
   for (int64_t i = 0; i < value->count; i++) {
-    int64_t index = below(8) ? below(12) : below(4) ? -1 - below(3) : INT64_MIN + below(9);
+    int64_t index;
+    if (below(8))
+      index = below(12);
+    else
+      index = below(4) ? -1 - below(3) : INT64_MIN + below(9);
     memcpy((char *)value->data + (size_t)i * hr_dtype_bytes(value->dtype), &index,
            hr_dtype_bytes(value->dtype));
   }

@@ -87,6 +87,7 @@ static void solves(void) {
   static const char *const transposes[] = {"NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"};
   static const char *const sizes[][3] = {{"[9,9]", "[9,40]", "[40,9]"},
                                          {"[5,12,12]", "[5,12,3]", "[5,3,12]"}};
+  static const char *const flags[] = {"false", "true"};
   char a[32], b[32], what[256];
   for (int form = 0; form < 4 * 2 * 3 * 8; form++) {
     int t = form % 4, s = form / 4 % 2, left = form / 24 % 2;
@@ -94,15 +95,15 @@ static void solves(void) {
     snprintf(b, sizeof b, "%s%s", types[t], sizes[s][left ? 1 : 2]);
     snprintf(what, sizeof what,
              "%s triangular-solve(a, b), left_side=%s, lower=%s, unit_diagonal=%s, transpose_a=%s",
-             b, left ? "true" : "false", form / 48 % 2 ? "true" : "false",
-             form / 96 ? "true" : "false", transposes[form / 8 % 3]);
+             b, flags[left], flags[form / 48 % 2], flags[form / 96], transposes[form / 8 % 3]);
     check(1 + form % 2, a, b, what, form / 96 ? 1 : 40);
   }
 }
 
 static void custom_calls(void) {
   char what[512];
-  static const char *const letters[] = {"76", "85"};
+  static const char *const letters[] = {"76", "85"}; /* 'L' and 'U' */
+  static const int diagonals[] = {'U', 'N'}, transposes[] = {'T', 'N'};
   for (int i = 0; i < 16; i++) {
     snprintf(
         what, sizeof what,
@@ -110,7 +111,7 @@ static void custom_calls(void) {
         "operand_layout_constraints={f32[12,12]{0,1}, f32[12,30]{0,1}}, "
         "api_version=API_VERSION_TYPED_FFI, "
         "backend_config={diag = %d : ui8, side = 76 : ui8, trans_x = %d : ui8, uplo = %s : ui8}",
-        i & 1 ? 78 : 85, i & 2 ? 78 : 84, letters[i / 4 % 2]);
+        diagonals[i % 2], transposes[i / 2 % 2], letters[i / 4 % 2]);
     check(2, "f32[12,12]", "f32[12,30]", what, i & 1 ? 40 : 1);
   }
   for (int i = 0; i < 2; i++) {
@@ -183,12 +184,12 @@ static void eigenvalues(void) {
   for (int i = 0; i < 32; i++) {
     const int *size = sizes[i / 4 % 4];
     int dtype = i % 4, batch = size[0], n = size[1];
-    const char *real = types[dtype % 2];
+    const char *real = types[dtype % 2], *call = i < 16 ? "evd" : "trd";
     if (n > 2 && dtype % 2 == 0)
       continue; /* vectors of neighbouring values differ more than floats should */
     snprintf(shape, sizeof shape, "%s[%d,%d,%d]", types[dtype], batch, n, n);
     snprintf(columns, sizeof columns, "%s{1,2,0}", shape);
-    snprintf(name, sizeof name, dtype < 2 ? "sy%s" : "he%s", i < 16 ? "evd" : "trd");
+    snprintf(name, sizeof name, "%s%s", dtype < 2 ? "sy" : "he", call);
     if (i < 16)
       snprintf(results, sizeof results, "(%s, %s[%d,%d]{1,0}, s32[%d]{0})", columns, real, batch, n,
                batch);

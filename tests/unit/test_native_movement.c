@@ -23,9 +23,11 @@ static void transposes(void) {
   srand(1);
   for (int round = 0; round < 600; round++) {
     int rank = (int)below(6);
-    int64_t dims[6], order[6], most = rank < 3 ? 150 : rank == 3 ? 40 : 12;
+    static const int64_t mosts[] = {150, 150, 150, 40, 12, 12};
+    int64_t dims[6], order[6];
     for (int d = 0; d < rank; d++) {
-      dims[d] = below(40) == 0 ? 0 : 1 + below(below(3) ? most : 4);
+      dims[d] = 0;
+      if (below(40)) dims[d] = 1 + below(below(3) ? mosts[rank] : 4);
       int64_t e = below(d + 1);
       order[d] = order[e];
       order[e] = d;
@@ -56,8 +58,9 @@ static void large_transposes(void) {
 
 /* Random sizes of `rank` dimensions; round by round small and large ones. */
 static void choose_dims(int round, int rank, int64_t *dims) {
-  for (int d = 0; d < rank; d++)
-    dims[d] = below(30) == 0 ? 0 : 1 + below(round % 10 ? 9 : rank > 3 ? 20 : 70);
+  int64_t most = rank > 3 ? 20 : 70;
+  if (round % 10) most = 9;
+  for (int d = 0; d < rank; d++) dims[d] = below(30) == 0 ? 0 : 1 + below(most);
 }
 
 static int check(hlo_opcode_t op, hr_dtype_t dtype, int rank, const int64_t *out_dims, int count,

@@ -206,8 +206,8 @@ static void check_top(hr_dtype_t dtype, int64_t lines, int64_t count, int64_t to
 static void selects(void) {
   srand(5);
   for (int round = 0; round < 200; round++) {
-    int64_t count = rand() % (round % 5 ? 300 : 9000),
-            top = count ? rand() % (round % 3 ? 20 : count) : 0;
+    int64_t count = rand() % (round % 5 ? 300 : 9000), top = 0;
+    if (count) top = rand() % (round % 3 ? 20 : count);
     check_top(types[rand() % TYPES], rand() % 5, count, top > count ? count : top, rand() % 2,
               false);
   }

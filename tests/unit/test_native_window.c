@@ -19,7 +19,9 @@ static hlo_window_dim_t random_window(void) {
 
 static hlo_window_dim_t running(int64_t n, bool reverse) {
   int64_t most = n ? n - 1 : 0;
-  return (hlo_window_dim_t){n ? n : 1, 1, reverse ? 0 : most, reverse ? most : 0, 1, 1, false};
+  hlo_window_dim_t w = {n ? n : 1, 1, most, 0, 1, 1, false};
+  if (reverse) w = (hlo_window_dim_t){n ? n : 1, 1, 0, most, 1, 1, false};
+  return w;
 }
 
 static hlo_value_t *initial(hlo_opcode_t op, hr_dtype_t dtype) {
@@ -38,7 +40,8 @@ static double tolerance(hlo_opcode_t op, hr_dtype_t dtype) {
   if (!hr_dtype_is_float(dtype)) return 0;
   if (op == HLO_MAXIMUM || op == HLO_MINIMUM)
     return 1e-30; /* which of several NaNs it is may differ */
-  return dtype == HR_F64 ? 1e-12 : dtype == HR_F32 ? 1e-5 : 1e-2;
+  if (dtype == HR_F64) return 1e-12;
+  return dtype == HR_F32 ? 1e-5 : 1e-2;
 }
 
 static bool check_windows(hlo_opcode_t op, hr_dtype_t dtype, int rank, const int64_t *dims,
@@ -94,8 +97,9 @@ static void small_windows(void) {
     int rank = 1 + (int)below(4);
     int64_t dims[4];
     hlo_window_dim_t windows[4];
+    int64_t most = round % 8 ? 9 : 40;
     for (int d = 0; d < rank; d++) {
-      dims[d] = below(12) == 0 ? 0 : 1 + below(round % 8 ? 9 : 40);
+      dims[d] = below(12) == 0 ? 0 : 1 + below(most);
       windows[d] = below(3) == 0 ? trivial() : random_window();
     }
     accepted += check_windows(ops[below(4)], types[below(8)], rank, dims, windows);
@@ -163,12 +167,13 @@ static void check_complex(hlo_opcode_t op, hr_dtype_t dtype, const int64_t *size
 
 static void running_totals_of_complex_numbers(void) {
   static const int64_t sizes[][3] = {{3, 50, 1}, {1, 20000, 1}, {5, 33, 70}};
+  static const hlo_opcode_t ops[] = {HLO_ADD, HLO_MULTIPLY};
+  static const hr_dtype_t types_of[] = {HR_C64, HR_C128};
   srand(7);
   for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
     for (int kind = 0; kind < 8; kind++)
       if (!(kind & 1) || sizes[s][1] < 100)
-        check_complex(kind & 1 ? HLO_MULTIPLY : HLO_ADD, kind & 2 ? HR_C128 : HR_C64, sizes[s],
-                      kind & 4);
+        check_complex(ops[kind & 1], types_of[kind / 2 & 1], sizes[s], kind & 4);
 }
 
 /* log(exp(a) + exp(b)) as JAX writes it, less its care for infinities; and the larger key with its
@@ -223,8 +228,9 @@ static void check_running(bool pairs, const int64_t *sizes, bool reverse) {
   native_fill(key, false);
   native_fill(other, false);
   hlo_value_t *one[] = {key, least}, *two[] = {key, other, least, none};
-  CU_ASSERT_TRUE(native_check(&k, pairs ? 0 : 1e-5, HLO_REDUCE_WINDOW,
-                              pairs ? kernel_tuple_shape(&k, 2, parts) : parts[0], pairs ? 4 : 2,
+  const hlo_shape_t *result = pairs ? kernel_tuple_shape(&k, 2, parts) : parts[0];
+  int operands = pairs ? 4 : 2;
+  CU_ASSERT_TRUE(native_check(&k, pairs ? 0 : 1e-5, HLO_REDUCE_WINDOW, result, operands,
                               pairs ? two : one, 1, &attr, 1, &body));
   for (int i = 0; i < 4; i++) hlo_value_release(two[i]);
   kernel_env_deinit(&k);
@@ -267,10 +273,12 @@ static void selects_and_scatters(void) {
     int rank = 1 + (int)below(4);
     int64_t dims[4];
     hlo_window_dim_t windows[4];
+    int64_t most = round % 8 ? 9 : 30;
     for (int d = 0; d < rank; d++) {
-      dims[d] = below(15) == 0 ? 0 : 1 + below(round % 8 ? 9 : 30);
+      dims[d] = below(15) == 0 ? 0 : 1 + below(most);
       windows[d] = below(3) == 0 ? trivial() : random_window();
-      windows[d].base_dilation = windows[d].window_dilation = 1;
+      windows[d].base_dilation = 1;
+      windows[d].window_dilation = 1;
     }
     check_select(directions[below(4)], of[below(5)], rank, dims, windows);
   }

@@ -160,15 +160,18 @@ static spmd_reshard_t swap_problem(void) {
   spmd_reshard_t problem = {.atom_count = 2, .rank = 2, .other_bytes = 4};
   problem.atom_sizes[0] = 4;
   problem.atom_sizes[1] = 2;
-  problem.sizes[0] = problem.sizes[1] = 16;
-  problem.outer[0] = problem.outer[1] = 1;
+  problem.sizes[0] = 16;
+  problem.sizes[1] = 16;
+  problem.outer[0] = 1;
+  problem.outer[1] = 1;
   return problem;
 }
 
 static void test_plan_kinds(void) {
   spmd_plan_t plan;
   spmd_reshard_t problem = swap_problem();
-  problem.from[0] = problem.to[1] = (spmd_list_t){1, {0}};
+  problem.from[0] = (spmd_list_t){1, {0}};
+  problem.to[1] = problem.from[0];
   spmd_reshard_plan(&problem, &plan);
   CU_ASSERT_EQUAL(plan.count, 1);
   CU_ASSERT_EQUAL(plan.steps[0].kind, SPMD_ALL_TO_ALL);

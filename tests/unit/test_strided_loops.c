@@ -79,7 +79,8 @@ static void random_copies(void) {
     loop_dense_strides(rank, dims, bytes, to_strides);
     for (int d = rank - 1; d >= 0; d--) {
       int kind = rand() % 4;
-      from_strides[d] = kind == 0 ? 0 : kind == 1 ? -extent : extent;
+      from_strides[d] = kind ? extent : 0;
+      if (kind == 1) from_strides[d] = -extent;
       if (kind == 1 && dims[d]) start += (dims[d] - 1) * extent;
       if (kind) extent *= dims[d] ? dims[d] + rand() % 2 : 1;
     }

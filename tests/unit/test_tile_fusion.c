@@ -291,10 +291,11 @@ static void test_convolutions(void) {
       {"[3,32,30,31]", "[32,32,3,3]", "[3,32,30,31]",
        "size=3x3 pad=1_1x1_1}, dim_labels=bf01_oi01->bf01", 1},
   };
+  static const int biases[sizeof rows / sizeof *rows] = {40, 64, 32, 32};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     char text[2000], bias[20];
     const char *d = rows[i].d;
-    snprintf(bias, sizeof bias, "[%d]", i == 0 ? 40 : i == 1 ? 64 : 32);
+    snprintf(bias, sizeof bias, "[%d]", biases[i]);
     snprintf(text, sizeof text,
              "HloModule m\n"
              "f { d = f32%s parameter(0) b = f32%s parameter(1) s = f32%s broadcast(b), "

@@ -473,10 +473,15 @@ static void try_spread(unsigned bits, unsigned lanes, unsigned index_bits, bool 
   }
   run_fn run = end(&test);
   CU_ASSERT_PTR_NOT_NULL_FATAL(run);
-  for (unsigned k = 0; k < sizeof in; k++) in[k] = (char)(k * 37 + 11), out[k] = 0;
+  for (unsigned k = 0; k < sizeof in; k++) {
+    in[k] = (char)(k * 37 + 11);
+    out[k] = 0;
+  }
   run(out, in, 0);
   for (unsigned k = 0; k < lanes; k++) {
-    unsigned other = (7 * k + 3) % lanes, to = scatters ? other : k, from = scatters ? k : other;
+    unsigned other = (7 * k + 3) % lanes; /* 7 and 3: each lane is some lane's other */
+    unsigned to = scatters ? other : k;
+    unsigned from = scatters ? k : other;
     int64_t want = has_mask && k % 3 == 0 ? 0 : number_at(in, bits, from);
     CU_ASSERT_EQUAL(number_at(out, bits, to), want);
   }

@@ -64,7 +64,10 @@ static void plan_weight_flip(conv_onednn_t *plan) {
   int rank = conv_onednn_sizes(p, CONV_WEI, sizes);
   int first = rank - p->spatial;
   conv_onednn_strides(p, CONV_WEI, to);
-  for (int d = 0; d < rank; d++) to[d] *= each, from[d] = to[d];
+  for (int d = 0; d < rank; d++) {
+    to[d] *= each;
+    from[d] = to[d];
+  }
   for (int d = 0; d < p->spatial; d++) {
     if (!p->arrays[CONV_WEI].reversed[d] || p->window[d] == 1) continue;
     plan->flip.needed = true;
@@ -90,13 +93,14 @@ static hr_status_t make_parts(const onednn_t *lib, const op_native_target_t *tar
   int64_t units, unit;
   conv_split_t split = conv_onednn_choose_split(plan->problem, target->workers, &units, &unit);
   int64_t blocks = (units + unit - 1) / unit;
-  int64_t count = split == CONV_SPLIT_NONE ? 1 : target->workers;
+  bool adds = split == CONV_SPLIT_BATCH && plan->problem->kind == CONV_WEIGHTS;
+  int64_t count = adds ? NATIVE_SUM_PARTS : target->workers;
+  if (split == CONV_SPLIT_NONE) count = 1;
   if (count > blocks) count = blocks;
   if (count > MAX_PARTS) count = MAX_PARTS;
   HR_TRY(HR_NEW_ARRAY(target->arena, count, &plan->parts));
   plan->part_count = (int)count;
-  plan->adds_gradients =
-      split == CONV_SPLIT_BATCH && plan->problem->kind == CONV_WEIGHTS && count > 1;
+  plan->adds_gradients = adds && count > 1;
   *out_made = true;
   for (int64_t i = 0; i < count && *out_made; i++) {
     int64_t begin = blocks * i / count * unit;
@@ -192,7 +196,9 @@ static bool choose_types(const conv_problem_t *p, bool low_precision, conv_onedn
   if (low_precision) return halves || bytes;
   if (t->is_complex || t->real != HR_F32 || !is_narrow_float(t->lhs) || !is_narrow_float(t->rhs))
     return false;
-  plan->operands[lhs].dtype = plan->operands[rhs].dtype = plan->operands[out].dtype = HR_F32;
+  plan->operands[lhs].dtype = HR_F32;
+  plan->operands[rhs].dtype = HR_F32;
+  plan->operands[out].dtype = HR_F32;
   plan->operands[lhs].widened = t->lhs != HR_F32;
   plan->operands[rhs].widened = t->rhs != HR_F32;
   plan->narrowed = t->out != HR_F32;

@@ -5,7 +5,8 @@
  *   groups         independent arrays
  *   channels       of the result, in multiples of 16, a vector and a half block of oneDNN's layouts
  *
- * Parts are as equal as the units allow. Small problems are not divided. */
+ * Parts are as equal as the units allow. Small problems are not divided. Weight gradients are
+ * divided by their sizes alone: the sums have the same order with any number of workers. */
 #include "ops/kernels/conv/conv_onednn.h"
 
 #define SPLIT_FLOPS 2e5
@@ -49,8 +50,9 @@ conv_problem_t conv_onednn_part_problem(const conv_problem_t *whole, conv_split_
 conv_split_t conv_onednn_choose_split(const conv_problem_t *p, int workers, int64_t *out_units,
                                       int64_t *out_unit) {
   *out_units = *out_unit = 1;
-  if (workers < 2 || p->flops < SPLIT_FLOPS) return CONV_SPLIT_NONE;
   bool adds_gradients = p->kind == CONV_WEIGHTS;
+  if (adds_gradients) workers = NATIVE_SUM_PARTS;
+  if (workers < 2 || p->flops < SPLIT_FLOPS) return CONV_SPLIT_NONE;
   bool cheap = p->arrays[CONV_WEI].count * workers < p->arrays[CONV_DST].count * 2;
   int64_t channels = p->kind == CONV_DATA ? p->in_channels : p->out_channels;
   *out_units = p->batch;

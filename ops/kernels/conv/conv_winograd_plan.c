@@ -7,7 +7,8 @@
 
 #define BLOCK_BYTES (512 << 10) /* points of a block: a part of the second-level cache */
 #define LEAST_UNIT 32           /* tiles of a block, at least: each block reads all weights */
-#define TILE_UNIT 8             /* rows that the products' register tile has */
+#define SUMS_BYTES (4 << 20) /* partial sums of weight gradients, where there are more than two */
+#define TILE_UNIT 8          /* rows that the products' register tile has */
 
 static bool has_type(const matmul_types_t *types) {
   return !types->is_complex && (types->real == HR_F32 || types->real == HR_F64) &&
@@ -41,7 +42,8 @@ static void plan_tiles(winograd_t *plan) {
   plan->tiling.count = p->batch * plan->tiling.rows * plan->tiling.columns;
   int64_t unit = BLOCK_BYTES / (POINTS * (p->in_channels + p->out_channels) * plan->element_bytes);
   if (unit < LEAST_UNIT) unit = LEAST_UNIT;
-  int64_t blocks = hr_workers_balance(hr_div_ceil(plan->tiling.count, unit), plan->workers);
+  int workers = p->kind == CONV_WEIGHTS ? NATIVE_SUM_PARTS : plan->workers;
+  int64_t blocks = hr_workers_balance(hr_div_ceil(plan->tiling.count, unit), workers);
   plan->tiling.unit = hr_div_ceil(hr_div_ceil(plan->tiling.count, blocks), TILE_UNIT) * TILE_UNIT;
   plan->tiling.blocks = hr_div_ceil(plan->tiling.count, plan->tiling.unit);
 }
@@ -50,6 +52,13 @@ static void plan_tiles(winograd_t *plan) {
  * part of a cache. */
 static int64_t line_of(int64_t vectors) {
   return (vectors % MIN_CHANNELS ? vectors : vectors + 1) * MIN_CHANNELS;
+}
+
+/* Parts of the sums over tiles, by the sizes alone: fewer where their memory would be large. */
+static int sum_parts(const winograd_t *plan) {
+  int64_t parts = hr_min(plan->tiling.blocks, NATIVE_SUM_PARTS);
+  int64_t each = POINTS * plan->sums.plane * plan->element_bytes;
+  return (int)hr_min(parts, hr_max(2, SUMS_BYTES / each));
 }
 
 static void plan_product(winograd_t *plan) {
@@ -76,9 +85,8 @@ static void plan_product(winograd_t *plan) {
   plan->job.a_col = plan->tiling.in_line;
   plan->job.b_row = plan->tiling.out_line;
   plan->job.b_col = 1;
-  plan->sums.parts =
-      (int)(plan->tiling.blocks < plan->workers ? plan->tiling.blocks : plan->workers);
   plan->sums.plane = (p->in_channels * plan->tiling.out_line / MIN_CHANNELS | 1) * MIN_CHANNELS;
+  plan->sums.parts = sum_parts(plan);
 }
 
 static void plan_weights(winograd_t *plan) {
@@ -108,7 +116,9 @@ static bool sort_dims(int rank, int64_t *dims, int64_t *strides, int64_t *others
       dims[j] = dims[j - 1];
       strides[j] = strides[j - 1];
       others[j] = others[j - 1];
-      dims[j - 1] = dim, strides[j - 1] = stride, others[j - 1] = other;
+      dims[j - 1] = dim;
+      strides[j - 1] = stride;
+      others[j - 1] = other;
     }
   int64_t size = 1;
   for (int d = rank - 1; d >= 0; size *= dims[d], d--)
@@ -185,7 +195,8 @@ size_t winograd_plan_scratch(winograd_t *plan) {
   plan->scratch.packed_at = scratch_reserve(
       &total, plan->packed || p->kind == CONV_WEIGHTS ? 0 : winograd_packed_bytes(plan));
   if (!plan->by_images) set_ordered(plan, &total);
-  plan->scratch.spaces_at = scratch_reserve(&total, each * (size_t)plan->workers);
+  int spaces = hr_max(plan->workers, plan->sums.parts);
+  plan->scratch.spaces_at = scratch_reserve(&total, each * (size_t)spaces);
   return total;
 }
 

@@ -95,6 +95,7 @@ static hr_status_t run_gemm(const op_native_run_t *run, const dot_strategy_t *st
   return NULL;
 }
 
+/* Widened operands, sums to be narrowed, and the blocks of the product. */
 static void plan_scratch(dot_gemm_t *plan, op_native_step_t *out) {
   const dot_problem_t *p = plan->problem;
   size_t total = 0, workers = (size_t)plan->workers;
@@ -143,6 +144,7 @@ gemm_job_t dot_gemm_job(const dot_problem_t *p) {
                       .b_row = p->b.row_step,
                       .b_col = p->b.col_step,
                       .c_row = p->n,
+                      .whole_depth = p->batch > 1,
                       .a_rows = p->a.rows,
                       .a_cols = p->a.cols,
                       .b_rows = p->b.rows,
@@ -180,7 +182,7 @@ static void plan_parts(const op_native_target_t *target, const dot_gemm_t *plan,
                        op_native_step_t *out) {
   const dot_problem_t *p = plan->problem;
   gemm_job_t by_rows = plan->job;
-  if (plan->narrowed || p->types.is_complex) return;
+  if (plan->narrowed || p->types.is_complex || gemm_depth_parts(&plan->job) > 1) return;
   by_rows.finish = finish_part;
   double most = plan->by_matrices ? INFINITY : plan->partition.cost;
   bool whole_rows = gemm_partition_choose(&by_rows, target->workers).cost <= ROWS_COST * most;
@@ -193,6 +195,7 @@ static void plan_parts(const op_native_target_t *target, const dot_gemm_t *plan,
   out->parts.fuse = fuse_epilogue;
 }
 
+/* Takes all types that gemm.h has, so it declines integers only. */
 hr_status_t dot_prepare_gemm(const op_native_target_t *target, const dot_problem_t *problem,
                              op_native_step_t *out) {
   dot_gemm_t *plan;

@@ -5,19 +5,25 @@
  *   contracting   [r,m] x [r,n] -> [g,m,n]     blocks of rows of each group's result are tasks
  *
  * The work is that of the runs: no row is multiplied with the matrix of another group. Rows outside
- * of all runs give 0. Blocks have a fixed size, so the result does not depend on the number of
- * workers. Not handled, and left to the reference: batches, several free or contracting dimensions,
- * group sizes per batch, integers and complex numbers. */
+ * of all runs give 0. Where the product stands for a masked one (ragged_masked.h), a matrix that is
+ * not finite shows in the first row of its run, so that only matrices without rows are read to find
+ * out; what was found, or a negative size, repeats the product group by group. Blocks have a fixed
+ * size, so the result does not depend on the number of workers. Not handled, and left to the
+ * reference: batches, several free or contracting dimensions, group sizes per batch, integers and
+ * complex numbers. */
 #include <string.h>
 
 #include "base/arith.h"
+#include "ops/kernels/conv/conv_nonfinite.h"
 #include "ops/kernels/dot/native_dot.h"
+#include "ops/kernels/reference/ragged_masked.h"
 
 #define BLOCK_ROWS 192
 
 typedef struct ragged_plan {
-  gemm_job_t job;               /* of a block of rows in all of the terms, without addresses */
+  gemm_job_t job;               /* product of a block of rows over all of k, without addresses */
   bool is_free;                 /* the ragged dimension is free, else contracting */
+  bool masked;                  /* rows are zeros for the groups that they are not in */
   int64_t ragged, groups, rows; /* rows: of the result, of each group if contracting */
   int64_t a_ragged, b_ragged, b_group; /* steps along the ragged dimension and the groups */
   hr_dtype_t sizes;
@@ -33,6 +39,7 @@ typedef struct ragged_task {
   int64_t group, first, rows, start, end;
 } ragged_task_t;
 
+/* One execution: operands widened if they had to be, and the tasks of this call's group sizes. */
 typedef struct ragged_run {
   const ragged_plan_t *plan;
   const char *a, *b;
@@ -40,6 +47,7 @@ typedef struct ragged_run {
   const ragged_task_t *tasks;
 } ragged_run_t;
 
+/* Group sizes are s32, u32, s64 or u64 (is_supported). */
 static int64_t read_size(hr_dtype_t dtype, const void *list, int64_t i) {
   switch (dtype) {
     case HR_S64:
@@ -54,6 +62,8 @@ static int64_t read_size(hr_dtype_t dtype, const void *list, int64_t i) {
 
 static int64_t clip(int64_t value, int64_t high) { return hr_min(hr_max(value, 0), high); }
 
+/* A run without terms (contracting, empty group) gives zeros: the GEMM would not write its
+ * block. */
 static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
   const ragged_run_t *r = context;
   const ragged_plan_t *plan = r->plan;
@@ -106,12 +116,75 @@ static int64_t list_tasks(const ragged_plan_t *plan, const void *sizes, ragged_t
   return last;
 }
 
+/* Converts an operand to the type of the products in scratch memory, and returns the copy. */
 static const void *widen(const op_native_run_t *run, const ragged_plan_t *plan, hr_dtype_t dtype,
                          const void *from, int64_t count, void *to) {
   native_widen(run->workers, &plan->types, dtype, from, count, to);
   return to;
 }
 
+/* --- masked products --- */
+
+/* Rows [start, end) of the next group, which may overlap with the group before. */
+static void next_run(const ragged_plan_t *plan, const void *sizes, ragged_task_t *run,
+                     uint64_t *end) {
+  run->start = clip((int64_t)*end, plan->ragged);
+  *end += (uint64_t)read_size(plan->sizes, sizes, run->group);
+  run->end = clip((int64_t)*end, plan->ragged);
+}
+
+/* Whether a group's matrix has only finite elements, or its size is no size. `given`: the program's
+ * array of matrices. */
+static bool is_plain_group(const op_native_run_t *run, const ragged_run_t *r, const char *given,
+                           const ragged_task_t *task) {
+  const ragged_plan_t *plan = r->plan;
+  int64_t row_bytes = plan->job.n * plan->types.element_bytes;
+  int64_t all = plan->b_count / plan->groups;
+  int64_t bytes = (int64_t)hr_dtype_bytes(plan->types.rhs);
+  if (task->start < task->end)
+    return conv_are_finite(NULL, plan->types.real, r->c + task->start * row_bytes, plan->job.n);
+  if (plan->b_group == all)
+    return conv_are_finite(run->workers, plan->types.rhs, given + task->group * all * bytes, all);
+  return conv_are_finite(run->workers, plan->types.rhs, given, plan->b_count);
+}
+
+static bool are_plain_groups(const op_native_run_t *run, const ragged_run_t *r, const void *sizes,
+                             const char *given) {
+  uint64_t end = 0;
+  for (ragged_task_t task = {0}; task.group < r->plan->groups; task.group++) {
+    next_run(r->plan, sizes, &task, &end);
+    if (read_size(r->plan->sizes, sizes, task.group) < 0 || !is_plain_group(run, r, given, &task))
+      return false;
+  }
+  return true;
+}
+
+/* All groups, one after the other by one worker, zeros included. */
+static void run_masked(const ragged_run_t *r, const void *sizes) {
+  const ragged_plan_t *plan = r->plan;
+  int64_t bytes = plan->types.element_bytes;
+  gemm_job_t job = plan->job;
+  ragged_masked_t masked = {plan->types.real, plan->ragged, job.k, job.n,
+                            job.b_row,        job.b_col,    r->c};
+  uint64_t end = 0;
+  memset(r->c, 0, (size_t)(plan->ragged * job.n * bytes));
+  job.mode = GEMM_ADD;
+  for (int pass = 0; pass < 2; pass++, end = 0)
+    for (ragged_task_t task = {0}; task.group < plan->groups; task.group++) {
+      job.b = r->b + task.group * plan->b_group * bytes;
+      next_run(plan, sizes, &task, &end);
+      if (pass == 1) ragged_masked_multiply_zeros(&masked, job.b, task.start, task.end);
+      for (task.first = task.start; pass == 0 && task.first < task.end; task.first += job.m) {
+        job.m = hr_min(BLOCK_ROWS, task.end - task.first);
+        job.a = r->a + task.first * job.a_row * bytes;
+        job.c = r->c + task.first * job.n * bytes;
+        gemm_run_serial(&job, 0, r->space);
+      }
+    }
+}
+
+/* Group sizes are data, so tasks are listed at every call; scratch memory has room for the most
+ * that any sizes can give (plan_scratch). */
 static hr_status_t run_ragged(const op_native_run_t *run, const void *plan_, void *const *in,
                               void *const *out) {
   const ragged_plan_t *plan = plan_;
@@ -128,9 +201,12 @@ static hr_status_t run_ragged(const op_native_run_t *run, const void *plan_, voi
   if (plan->is_free)
     memset(r.c + covered * row_bytes, 0, (size_t)((plan->ragged - covered) * row_bytes));
   hr_workers_for(native_workers(run, plan->workers), count, 1, run_tasks, &r);
+  if (plan->masked && !are_plain_groups(run, &r, in[2], in[1])) run_masked(&r, in[2]);
   if (plan->narrowed) native_narrow(run->workers, &plan->types, r.c, plan->c_count, out[0]);
   return NULL;
 }
+
+/* --- planning --- */
 
 /* One ragged dimension, one other on each side, and the groups; nothing else. */
 static bool is_supported(const op_step_t *step, const dot_groups_t *g, bool is_free,
@@ -144,7 +220,9 @@ static bool is_supported(const op_step_t *step, const dot_groups_t *g, bool is_f
          g->lhs_free.count == 1 && g->lhs_contracting.count == 1 && g->rhs_free.count == 1;
 }
 
-/* Sizes and strides of the two forms. */
+/* Sizes and strides of the two forms.
+ *   ragged free:         b has the group as a dimension of its own; task.first is a row of a and c.
+ *   ragged contracting:  runs are terms; task.start is the first term, task.first a row of c. */
 static void plan_job(const op_step_t *step, const dot_groups_t *g, int group_dim,
                      ragged_plan_t *plan) {
   const hlo_shape_t *lhs = step->in_shapes[0], *rhs = step->in_shapes[1];
@@ -170,6 +248,7 @@ static void plan_job(const op_step_t *step, const dot_groups_t *g, int group_dim
                            .c_row = rhs->dims[column]};
 }
 
+/* Tasks: a run that ends within a block of rows starts another block, hence one more per group. */
 static hr_status_t plan_scratch(const op_step_t *step, ragged_plan_t *plan,
                                 size_t *out_scratch_bytes) {
   const matmul_types_t *types = &plan->types;
@@ -192,6 +271,7 @@ static hr_status_t plan_scratch(const op_step_t *step, ragged_plan_t *plan,
   return NULL;
 }
 
+/* flops count each row once, whatever its group. */
 static hr_status_t prepare_ragged(const op_native_target_t *target, const op_step_t *step,
                                   op_native_step_t *out) {
   hr_ints_t groups = hlo_attr_ints(step->instr, HLO_ATTR_RHS_GROUP_DIMS);
@@ -202,13 +282,15 @@ static hr_status_t prepare_ragged(const op_native_target_t *target, const op_ste
   if (groups.count > 1 || ragged.count != 1) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
   plan->is_free = groups.count == 1;
+  plan->masked = hlo_attr_bool(step->instr, HLO_ATTR_MASKED);
   plan->workers = target->workers;
   plan->sizes = step->in_shapes[2]->dtype;
   HR_TRY(
       matmul_types_init(step->instr, lhs->dtype, rhs->dtype, step->out_shape->dtype, &plan->types));
   int group_dim = plan->is_free ? (int)groups.data[0] : -1;
   HR_TRY(dot_read_groups(step->instr, lhs, rhs, group_dim, &g));
-  if (!is_supported(step, &g, plan->is_free, &plan->types)) return NULL;
+  if (!is_supported(step, &g, plan->is_free, &plan->types) || (plan->masked && !plan->is_free))
+    return NULL;
   if (ragged.data[0] != (plan->is_free ? g.lhs_free.dims[0] : g.lhs_contracting.dims[0]))
     return NULL;
   plan_job(step, &g, group_dim, plan);

@@ -17,7 +17,7 @@
 #include "ops/kernels/simd/simd_target.h"
 
 #define LONG_BYTES (1 << 20)  /* lines from this size on exceed the L2 cache of a core */
-#define SPLIT_BYTES (1 << 18) /* lines that are shared if there are fewer lines than workers */
+#define SPLIT_BYTES (1 << 18) /* a single line of this size is shared by the workers */
 #define MIN_FACTOR 64         /* smallest n1 that is worth it */
 #define FINE 1024             /* entries of the fine table of roots */
 #define RUN 32                /* elements that share a far factor */
@@ -126,6 +126,7 @@ static void run_rows(void *context, int64_t begin, int64_t end, int worker) {
   }
 }
 
+/* All workers share each line: columns of one line, then its rows. */
 void fft_long_run(const fft_long_t *plan, hr_workers_t *workers, void *scratch, const void *in,
                   void *out) {
   int64_t bytes = plan->kind.length * plan->kind.element_bytes;
@@ -139,9 +140,9 @@ void fft_long_run(const fft_long_t *plan, hr_workers_t *workers, void *scratch, 
 
 /* --- planning --- */
 
-static bool is_long(const op_native_target_t *target, const fft_line_kind_t *kind) {
+static bool is_long(const fft_line_kind_t *kind) {
   int64_t bytes = kind->length * kind->element_bytes;
-  return bytes >= LONG_BYTES || (bytes >= SPLIT_BYTES && kind->line_count < target->workers);
+  return bytes >= LONG_BYTES || (bytes >= SPLIT_BYTES && kind->line_count == 1);
 }
 
 /* The largest factor of `length` that is at most its square root. */
@@ -151,6 +152,7 @@ static int64_t near_sqrt_factor(int64_t length) {
   return factor;
 }
 
+/* root(j) = coarse[j / FINE] * fine[j % FINE]: two short tables instead of one of n entries. */
 static hr_status_t plan_roots(const op_native_target_t *target, fft_long_t *plan) {
   int64_t length = plan->kind.length, coarse = length / FINE + 1;
   double unit_angle =
@@ -189,7 +191,7 @@ hr_status_t fft_long_plan(const op_native_target_t *target, const fftw_library_t
                           const fft_line_kind_t *kind, size_t *out_scratch_bytes,
                           const fft_long_t **out_plan) {
   fft_long_t *plan;
-  if (!is_long(target, kind)) return NULL;
+  if (!is_long(kind)) return NULL;
   int64_t factor = near_sqrt_factor(kind->length);
   if (factor < MIN_FACTOR) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));

@@ -8,8 +8,9 @@
  *   block       rows x depth of A that stay in the second-level cache, BLOCK_BYTES
  *   panel       depth x 2 vectors of B that stay in the first-level cache
  *
- * Only the cost decides, so the partition depends on sizes, types and the number of workers. k is
- * divided only if nothing depends on a row being final early. */
+ * Only the cost decides, so the partition depends on sizes, types and the number of workers; that
+ * of k, which decides the order of sums, on sizes and types alone (gemm_depth_parts). k is divided
+ * only if nothing depends on a row being final early. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT ON
 #else
@@ -186,27 +187,43 @@ static gemm_partition_t make_partition(const gemm_job_t *job, int64_t row_parts,
 }
 
 static bool can_split_k(const gemm_job_t *job) {
-  return !job->fill && !job->packed_b && job->mode == GEMM_SET && !job->finish;
+  return !job->fill && !job->packed_b && job->mode == GEMM_SET && !job->finish && !job->whole_depth;
 }
 
 static bool can_split_columns(const gemm_job_t *job) { return !job->finish || job->finish_unit; }
 
 #define SPLIT_PRODUCTS 1e5 /* products below which one worker is as fast */
+#define SUM_WORKERS 8      /* workers for which k is divided, whatever their number */
+#define SUM_TERMS 512      /* terms of a partial sum, at least */
+#define SUM_GAIN 0.75      /* k is divided where that saves a quarter of the time, at least */
 
-gemm_partition_t gemm_partition_choose(const gemm_job_t *job, int workers) {
-  gemm_partition_t best = make_partition(job, 1, 1, 1);
+/* The cheapest division of rows and columns; that of k is given. */
+static gemm_partition_t choose_blocks(const gemm_job_t *job, int workers, int64_t depths) {
+  gemm_partition_t best = make_partition(job, 1, 1, depths);
   double products = (double)job->m * (double)job->n * (double)job->k;
+  best.cost *= (double)hr_div_ceil(depths, workers);
   if (products * (double)reals_per_element(job) < SPLIT_PRODUCTS) return best;
   for (int rows = 1; rows <= workers; rows++)
-    for (int columns = 1; columns * rows <= workers; columns++)
-      for (int depths = 1; depths * columns * rows <= workers; depths++) {
-        double cost = partition_cost(job, rows, columns, depths);
-        if (cost >= 0.98 * best.cost || (depths > 1 && !can_split_k(job)) ||
-            (columns > 1 && !can_split_columns(job)))
-          continue;
-        best = make_partition(job, rows, columns, depths);
-      }
+    for (int columns = 1; columns * rows <= workers; columns++) {
+      double rounds = (double)hr_div_ceil(rows * columns * depths, workers);
+      double cost = rounds * partition_cost(job, rows, columns, depths);
+      if (cost >= 0.98 * best.cost || (columns > 1 && !can_split_columns(job))) continue;
+      best = make_partition(job, rows, columns, depths);
+      best.cost = cost;
+    }
   return best;
+}
+
+int64_t gemm_depth_parts(const gemm_job_t *job) {
+  if (!can_split_k(job) || job->k < 2 * SUM_TERMS) return 1;
+  double whole = choose_blocks(job, SUM_WORKERS, 1).cost;
+  for (int64_t depths = 2; depths <= SUM_WORKERS && depths * SUM_TERMS <= job->k; depths *= 2)
+    if (choose_blocks(job, SUM_WORKERS, depths).cost <= SUM_GAIN * whole) return depths;
+  return 1;
+}
+
+gemm_partition_t gemm_partition_choose(const gemm_job_t *job, int workers) {
+  return choose_blocks(job, workers, gemm_depth_parts(job));
 }
 
 int64_t gemm_finish_unit(const gemm_job_t *job, int workers, double cost) {

@@ -9,8 +9,8 @@
  *
  * A complex product is a real one (see matmul.h): an element of A is two reals of a row, one of B a
  * block of two rows by two columns. Parts of the result are independent, and every worker packs
- * what it needs. Sums run over k ascending, in depth blocks; where k is divided among workers, the
- * partial sums are added in order. Thread: any. */
+ * what it needs. Sums run over k ascending, in depth blocks; where k is divided, the partial sums
+ * are added in order. Results have the same bits with any number of workers. Thread: any. */
 #ifndef HLO_OPS_GEMM_H
 #define HLO_OPS_GEMM_H
 
@@ -45,6 +45,7 @@ typedef struct gemm_job {
                  int64_t columns);
   const void *finish_context;
   int64_t finish_unit;
+  bool whole_depth; /* k may not be divided */
 } gemm_job_t;
 
 /* Division of a product among workers: rows, columns and, where those are too few, k. */
@@ -61,6 +62,9 @@ static inline bool gemm_has_type(hr_dtype_t dtype) {
   return dtype == HR_F32 || dtype == HR_F64 || dtype == HR_C64 || dtype == HR_C128;
 }
 
+/* Parts into which gemm_run divides k: by sizes and type alone, so that sums have the same order
+ * with any number of workers. Reads what gemm_partition_choose does. */
+int64_t gemm_depth_parts(const gemm_job_t *job);
 /* The cheapest partition for so many workers. Reads sizes and type of the job, and whether it has
  * `fill`, `finish` and `packed_b`. */
 gemm_partition_t gemm_partition_choose(const gemm_job_t *job, int workers);
@@ -92,7 +96,8 @@ static inline int64_t gemm_packed_at(const gemm_panels_t *panels, int64_t row, i
  * `finish`. */
 int64_t gemm_finish_unit(const gemm_job_t *job, int workers, double cost);
 
-/* Computes the whole product on the calling worker; `space` has gemm_space_bytes bytes. */
+/* Computes the whole product on the calling worker, with k undivided; `space` has gemm_space_bytes
+ * bytes. */
 size_t gemm_space_bytes(const gemm_job_t *job);
 void gemm_run_serial(const gemm_job_t *job, int worker, void *space);
 

@@ -48,10 +48,11 @@ typedef struct native_scatter_plan {
   int workers;
   scatter_split_t split;
   int64_t window_elements;
-  bool are_disjoint; /* windows with different starts do not overlap */
-  bool by_elements;  /* rows_job covers one element position of each window */
-  bool by_batches;   /* rows_job covers one batch */
-  bool has_row_loop; /* rows_job has a loop for the op and type */
+  bool has_long_rows; /* columns can be divided among two workers, at least */
+  bool are_disjoint;  /* windows with different starts do not overlap */
+  bool by_elements;   /* rows_job covers one element position of each window */
+  bool by_batches;    /* rows_job covers one batch */
+  bool has_row_loop;  /* rows_job has a loop for the op and type */
   scatter_rows_job_t rows_job;
   size_t copy_bytes;          /* size of a privatised copy */
   int copies;                 /* privatised copies, the result included; 0: none */
@@ -76,7 +77,8 @@ static void combine_dense(const scatter_job_t *job, int64_t count, int64_t to, i
   int64_t steps[2 * MAX_ARRAYS];
   void *outs[MAX_ARRAYS];
   for (int k = 0; k < body->count; k++) {
-    ins[k] = outs[k] = job->to[k] + to * (int64_t)body->bytes[k];
+    outs[k] = job->to[k] + to * (int64_t)body->bytes[k];
+    ins[k] = outs[k];
     ins[body->count + k] = job->from[k] + from * (int64_t)body->bytes[k];
     steps[k] = 1;
     steps[body->count + k] = from_step;
@@ -300,6 +302,7 @@ static void scatter_part(const scatter_job_t *job, int part) {
   }
 }
 
+/* Parts touch disjoint elements, so workers need no locks. */
 static void scatter_parts(void *context, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const scatter_job_t *job = context;
@@ -371,9 +374,10 @@ static void plan_split(native_scatter_plan_t *plan, const hlo_shape_t *operand,
                        const int64_t *sizes) {
   int64_t row_bytes = plan->window.row_count * (int64_t)plan->body.bytes[0];
   int64_t window_bytes = plan->window_elements * (int64_t)plan->body.bytes[0];
+  plan->has_long_rows = plan->window.row_strides[0] == 1 && row_bytes >= 2 * MIN_PART_BYTES &&
+                        rows_may_be_split(&plan->offsets, operand, sizes, plan->window.row_count);
   if (plan->workers == 1 || window_bytes * plan->offsets.count < MIN_BYTES) return;
-  if (plan->window.row_strides[0] == 1 && row_bytes / plan->workers >= MIN_PART_BYTES &&
-      rows_may_be_split(&plan->offsets, operand, sizes, plan->window.row_count))
+  if (plan->has_long_rows && row_bytes / plan->workers >= MIN_PART_BYTES)
     plan->split = SPLIT_COLUMNS;
   else if (window_bytes >= MIN_WINDOW_BYTES && plan->are_disjoint)
     plan->split = SPLIT_OFFSETS;
@@ -476,7 +480,7 @@ static void plan_copies(native_scatter_plan_t *plan) {
   copies = hr_min(copies, max_copies);
   if (!plan->has_row_loop || plan->by_elements || plan->by_batches || plan->overwrite || copies < 2)
     return;
-  if (plan->split == SPLIT_COLUMNS || !may_use_copies(plan->op, plan->body.work)) return;
+  if (plan->has_long_rows || !may_use_copies(plan->op, plan->body.work)) return;
   if (updates * (int64_t)plan->body.bytes[0] < min_bytes) return;
   plan->copies = (int)copies;
   plan->copy_bytes = ((size_t)plan->counts[0] * plan->body.bytes[0] + HR_ALIGNMENT - 1) /

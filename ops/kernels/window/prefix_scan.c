@@ -1,21 +1,23 @@
 /* Parallel prefix sums (scans).
  *
- *   inner = 1   a line is contiguous. Lines are distributed over the workers; fewer lines than
- *               workers are cut into pieces: all pieces are totalled, the totals are scanned, and
- *               then each piece is scanned from its carry. Two reads, one write.
+ *   inner = 1   a line is contiguous. Lines are distributed over the workers; few and long ones are
+ *               cut into pieces: all pieces are totalled, the totals are scanned, and then each
+ *               piece is scanned from its carry. Two reads, one write; one worker takes piece after
+ *               piece, so that the second read is from the cache.
  *   inner > 1   lines are columns of rows: blocks of WINDOW_SCAN_COLUMNS columns are scanned
  *               together, row after row.
  *
- * The number of pieces depends on the number of workers, and so may the last bits of float sums of
- * long single lines; sums of f32 are accumulated in f64. */
+ * Pieces depend on sizes alone, so that sums have the same bits with any number of workers; sums of
+ * f32 are accumulated in f64. */
 #include "ops/kernels/window/prefix_scan.h"
 
 #include "base/arith.h"
 #include "ops/kernels/common/native_copy.h"
+#include "ops/kernels/native.h"
 
 enum {
   GRAIN = 1 << 14,                   /* elements per worker, at least */
-  MIN_PIECE = 1 << 12,               /* elements per piece of a line, at least */
+  PIECE = 1 << 15,                   /* elements per piece of a line */
   SHORT_BYTES = 4 * SCAN_LINES_ALIGN /* lines below this size are scanned without vectors */
 };
 
@@ -38,9 +40,7 @@ void native_scan_plan(native_scan_t *scan, int workers) {
   scan->streams =
       scan->line && scan->outer * scan->count * scan->inner * bytes >= NATIVE_STREAM_BYTES;
   if (scan->inner > 1 || scan->outer == 0) return;
-  int64_t wanted = (workers + scan->outer - 1) / scan->outer, most = scan->count / MIN_PIECE;
-  scan->pieces = hr_min(wanted, most);
-  if (scan->pieces < 1) scan->pieces = 1;
+  if (scan->outer < NATIVE_SUM_PARTS) scan->pieces = hr_max(1, scan->count / PIECE);
 }
 
 size_t native_scan_scratch_bytes(const native_scan_t *scan) {
@@ -116,6 +116,20 @@ static void scan_lines(void *context, int64_t begin, int64_t end, int worker) {
   if (scan->streams) native_stream_end();
 }
 
+/* Piece after piece by one worker, from `begin` to `end`, each totalled and then scanned. */
+static void scan_pieces_in_order(scan_job_t *job, int64_t begin, int64_t end) {
+  for (int64_t p = begin; p < end; p++) {
+    if (p % job->scan->pieces == 0) job->carries[p] = job->init;
+    window_carry_t carry = job->carries[p];
+    if ((p + 1) % job->scan->pieces) {
+      total_pieces(job, p, p + 1, 0);
+      job->carries[p + 1] = job->scan->rows->combine(carry, job->carries[p]);
+    }
+    job->carries[p] = carry;
+    scan_lines(job, p, p + 1, 0);
+  }
+}
+
 /* Consecutive lines of few elements, in one call. */
 static void scan_short_lines(void *context, int64_t begin, int64_t end, int worker) {
   const scan_job_t *job = context;
@@ -156,6 +170,10 @@ void native_scan_run(const native_scan_t *scan, hr_workers_t *workers, void *scr
   }
   if (scan->pieces > 1) {
     job.carries = scratch;
+    if (hr_workers_count(workers) == 1) {
+      scan_pieces_in_order(&job, 0, pieces);
+      return;
+    }
     hr_workers_for(workers, pieces, GRAIN / length + 1, total_pieces, &job);
     scan_carries(&job);
   }

@@ -25,6 +25,7 @@ void check_evaluator_deinit(check_evaluator_t *evaluator) { hr_arena_deinit(&eva
 
 /* --- what is not known --- */
 
+/* A symbol that no other rank or program has; with a single process nothing varies. */
 check_value_t check_private_value(check_evaluator_t *evaluator, const hlo_instr_t *cause,
                                   uint64_t symbol) {
   bool alone = evaluator->num_replicas * evaluator->num_partitions == 1;
@@ -33,6 +34,8 @@ check_value_t check_private_value(check_evaluator_t *evaluator, const hlo_instr_
   return (check_value_t){.kind = CHECK_UNKNOWN, .varies = !alone, .symbol = symbol, .cause = cause};
 }
 
+/* Does the sharding say that all partitions hold this leaf whole? Shardings with names of axes are
+ * not looked into. */
 static bool is_replicated_sharding(const hlo_sharding_t *sharding, int leaf) {
   if (!sharding) return false;
   if (sharding->kind == HLO_TILE_KIND_TUPLE && leaf < sharding->element_count)
@@ -61,6 +64,8 @@ static check_value_t parameter_leaf(check_evaluator_t *evaluator, const hlo_inst
                          .cause = param};
 }
 
+/* Builds the parameter's value leaf by leaf; `leaf` counts in the order of hlo_shape's leaves. Out
+ * of memory gives a private symbol, which is always sound. */
 static check_value_t parameter_tree(check_evaluator_t *evaluator, const hlo_instr_t *param,
                                     const hlo_shape_t *shape, int *leaf) {
   check_value_t value = {.kind = CHECK_UNKNOWN, .cause = param}, *elements;
@@ -80,6 +85,8 @@ check_value_t check_entry_parameter(check_evaluator_t *evaluator, const hlo_inst
   return parameter_tree(evaluator, param, param->shape, &leaf);
 }
 
+/* A symbol of the instruction and its operands' symbols. What is random or has an effect is
+ * private to the rank, even if its operands are equal. */
 static hr_status_t unknown_result(check_evaluator_t *evaluator, const hlo_instr_t *instr,
                                   const check_value_t *in, check_value_t *out_value) {
   bool is_private = hlo_op_is(instr->op, OP_RANDOM) || hlo_op_is(instr->op, OP_EFFECT);
@@ -94,6 +101,8 @@ static hr_status_t unknown_result(check_evaluator_t *evaluator, const hlo_instr_
 
 /* --- scalars of integer types, without kernels --- */
 
+/* Reduces a result modulo 2^bits into the type's range, sign extended if it is signed; pred: 0 or
+ * 1. */
 static int64_t wrap(hr_dtype_t dtype, int64_t value) {
   int bits = hr_dtype_table[dtype].bits;
   if (dtype == HR_PRED) return value != 0;
@@ -104,11 +113,13 @@ static int64_t wrap(hr_dtype_t dtype, int64_t value) {
   return negative ? (int64_t)(low | ~((UINT64_C(1) << bits) - 1)) : (int64_t)low;
 }
 
+/* -1, 0 or 1. */
 static int compare_ints(hr_dtype_t dtype, int64_t a, int64_t b) {
   if (hr_dtype_class(dtype) == HR_CLASS_SIGNED) return (a > b) - (a < b);
   return ((uint64_t)a > (uint64_t)b) - ((uint64_t)a < (uint64_t)b);
 }
 
+/* False: an unknown direction, left to the kernel. */
 static bool compare_scalars(const hlo_instr_t *instr, const check_value_t *in, int64_t *out) {
   int order = compare_ints(in[0].dtype, in[0].integer, in[1].integer);
   switch (hlo_attr_enum(instr, HLO_ATTR_DIRECTION)) {
@@ -179,6 +190,7 @@ static bool scalar_op(const hlo_instr_t *instr, const check_value_t *in, int64_t
   }
 }
 
+/* Computes an integer scalar of known integer operands; false: something else. */
 static bool evaluate_scalar(const hlo_instr_t *instr, const check_value_t *in,
                             check_value_t *out_value) {
   hr_dtype_t dtype = instr->shape->dtype;
@@ -195,6 +207,8 @@ static bool evaluate_scalar(const hlo_instr_t *instr, const check_value_t *in,
 
 /* --- anything else, by the kernels of the reference engine --- */
 
+/* An array of at most MAX_ARRAY_ELEMENTS elements; the product cannot overflow, as it is tested
+ * after each factor. */
 static bool is_small(const hlo_shape_t *shape) {
   int64_t count = 1;
   if (!hlo_shape_is_array(shape) || hlo_shape_is_dynamic(shape)) return false;
@@ -206,6 +220,7 @@ static bool is_small(const hlo_shape_t *shape) {
   return true;
 }
 
+/* Can the reference kernel compute it here? It must be pure, and its operands and result small. */
 static bool has_kernel(const hlo_instr_t *instr) {
   if (!op_is_pure(instr) || instr->op == HLO_CONSTANT || !is_small(instr->shape)) return false;
   for (int k = 0; k < instr->operand_count; k++)
@@ -213,6 +228,8 @@ static bool has_kernel(const hlo_instr_t *instr) {
   return true;
 }
 
+/* The op's step, prepared once per instruction and kept in `plans`, which all walks of a proof
+ * share. */
 static hr_status_t prepare(check_evaluator_t *evaluator, const hlo_instr_t *instr,
                            op_step_t **out_step) {
   op_step_t *step = hr_map_get(evaluator->plans, (hr_str_t){(const char *)&instr, sizeof instr});
@@ -228,6 +245,7 @@ static hr_status_t prepare(check_evaluator_t *evaluator, const hlo_instr_t *inst
   return NULL;
 }
 
+/* Runs the reference kernel on the known operands, converted to arrays. */
 static hr_status_t run_kernel(check_evaluator_t *evaluator, const hlo_instr_t *instr,
                               const check_value_t *in, hlo_value_t **out_array) {
   hr_arena_mark_t mark = hr_arena_mark(&evaluator->scratch);
@@ -259,6 +277,7 @@ static hr_status_t evaluate_known(check_evaluator_t *evaluator, const hlo_instr_
 
 /* --- by op --- */
 
+/* The id of the grid row or column: known, and a reason why the walk holds for this rank alone. */
 static check_value_t rank_id(check_evaluator_t *evaluator, const hlo_instr_t *instr) {
   int id = instr->op == HLO_REPLICA_ID ? evaluator->rank / evaluator->num_partitions
                                        : evaluator->rank % evaluator->num_partitions;
@@ -267,12 +286,14 @@ static check_value_t rank_id(check_evaluator_t *evaluator, const hlo_instr_t *in
   return (check_value_t){.kind = CHECK_INT, .dtype = instr->shape->dtype, .integer = id};
 }
 
+/* A constant without literal (elided in the text) is unknown. */
 static hr_status_t constant_of(check_evaluator_t *evaluator, const hlo_instr_t *instr,
                                check_value_t *out_value) {
   if (!instr->literal) return unknown_result(evaluator, instr, NULL, out_value);
   return check_value_from_array(hlo_value_retain(instr->literal), out_value);
 }
 
+/* A known scalar predicate chooses one value whole, tuples included. */
 static hr_status_t select_of(check_evaluator_t *evaluator, const hlo_instr_t *instr,
                              const check_value_t *in, check_value_t *out_value) {
   if (in[0].kind != CHECK_INT) return unknown_result(evaluator, instr, in, out_value);
@@ -280,6 +301,8 @@ static hr_status_t select_of(check_evaluator_t *evaluator, const hlo_instr_t *in
   return NULL;
 }
 
+/* The order of the tests matters: ops that only move values about come first, as they work on
+ * unknown and tuple values too. */
 hr_status_t check_evaluate(check_evaluator_t *evaluator, const hlo_instr_t *instr,
                            const check_value_t *in, check_value_t *out_value) {
   if (instr->op == HLO_CONSTANT) return constant_of(evaluator, instr, out_value);

@@ -69,6 +69,8 @@ uint64_t check_value_deps(const check_value_t *value) {
   return deps;
 }
 
+/* Tuples are merged element by element. A cause that varies between processes replaces one that
+ * does not, as reports name the reason for a difference. */
 void check_value_blame(check_value_t *into, const check_value_t *from) {
   into->deps |= from->deps;
   if (from->kind == CHECK_TUPLE) {
@@ -81,6 +83,7 @@ void check_value_blame(check_value_t *into, const check_value_t *from) {
   into->varies |= from->varies;
 }
 
+/* An element of an unknown tuple has a symbol of its own, made from the tuple's and the number. */
 check_value_t check_value_element(const check_value_t *value, int k) {
   if (value->kind == CHECK_TUPLE && k < value->tuple->count)
     return check_value_retain(value->tuple->elements[k]);
@@ -90,6 +93,7 @@ check_value_t check_value_element(const check_value_t *value, int k) {
   return element;
 }
 
+/* A tuple is known if all its elements are. */
 bool check_value_is_known(const check_value_t *value) {
   if (value->kind == CHECK_TUPLE) {
     for (int k = 0; k < value->tuple->count; k++)
@@ -110,6 +114,8 @@ hr_status_t check_value_to_array(const check_value_t *value, hlo_value_t **out_a
   return NULL;
 }
 
+/* Scalars become INT, so that most of control flow needs no arrays; tuples and tokens of kernels
+ * are not looked into. */
 hr_status_t check_value_from_array(hlo_value_t *array, check_value_t *out_value) {
   bool scalar = array->rank == 0 && (hr_dtype_is_integer(array->dtype) || array->dtype == HR_PRED);
   if (array->dtype == HR_TUPLE || array->dtype == HR_TOKEN) {

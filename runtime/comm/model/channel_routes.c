@@ -15,6 +15,7 @@
 
 /* --- ends without a named peer --- */
 
+/* By channel; within one the senders come first, then by rank. */
 static int compare_ends(const void *a, const void *b) {
   const exec_channel_endpoint_t *x = a, *y = b;
   if (x->channel != y->channel) return x->channel < y->channel ? -1 : 1;
@@ -31,6 +32,7 @@ static const char *channel_text(int64_t channel, char into[48]) {
   return into;
 }
 
+/* Refuses an end that nothing answers to, at its place in the program. */
 static hr_status_t report_missing_end(const exec_channel_endpoint_t *end) {
   char text[48];
   hr_status_t st = hr_error(
@@ -41,6 +43,7 @@ static hr_status_t report_missing_end(const exec_channel_endpoint_t *end) {
   return hr_status_note(st, "rank %d: %s", end->rank, end->location);
 }
 
+/* Refuses a channel where more than one process may be meant. */
 static hr_status_t report_ambiguous_ends(const exec_channel_endpoint_t *a,
                                          const exec_channel_endpoint_t *b) {
   char text[48];
@@ -83,6 +86,7 @@ static hr_status_t fill_peers(const plan_grid_t *grid, exec_channel_endpoint_t *
   return NULL;
 }
 
+/* Sorts the ends, and gives those of each channel their peers. */
 static hr_status_t fill_all_peers(const plan_grid_t *grid, exec_channel_endpoint_t *ends,
                                   size_t count) {
   if (count) qsort(ends, count, sizeof *ends, compare_ends);
@@ -95,12 +99,15 @@ static hr_status_t fill_all_peers(const plan_grid_t *grid, exec_channel_endpoint
 
 /* --- routes --- */
 
+/* The route that an end belongs to; its peer is known by now. */
 static exec_channel_route_t endpoint_route(const exec_channel_endpoint_t *end) {
   return (exec_channel_route_t){.channel = end->channel,
                                 .from = end->sends ? end->rank : end->peer,
                                 .to = end->sends ? end->peer : end->rank};
 }
 
+/* By pair of processes, then by channel: the channels between two processes are neighbours, and
+ * their place in that order is the route's number. */
 static int compare_routes(const void *a, const void *b) {
   const exec_channel_route_t *x = a, *y = b;
   if (x->from != y->from) return x->from < y->from ? -1 : 1;
@@ -108,6 +115,7 @@ static int compare_routes(const void *a, const void *b) {
   return x->channel < y->channel ? -1 : x->channel > y->channel;
 }
 
+/* Ends of one route are neighbours, senders first. */
 static int compare_by_route(const void *a, const void *b) {
   exec_channel_route_t x = endpoint_route(a), y = endpoint_route(b);
   int order = compare_routes(&x, &y);
@@ -160,6 +168,7 @@ hr_status_t exec_channel_routes_find(hr_arena_t *arena, const plan_grid_t *grid,
   return NULL;
 }
 
+/* Binary search in the list, whose order is compare_routes. */
 const exec_channel_route_t *exec_channel_routes_get(const exec_channel_routes_t *routes,
                                                     int64_t channel, int from, int to) {
   exec_channel_route_t key = {.channel = channel, .from = from, .to = to};

@@ -20,6 +20,7 @@
 
 /* --- communicating computations --- */
 
+/* Transfers with the host (infeeds, outfeeds, host sends) have no peer among the processes. */
 bool check_is_communication(const hlo_instr_t *instr) {
   if (!hlo_op_is(instr->op, OP_COMM)) return false;
   return !hlo_attr_bool(instr, HLO_ATTR_IS_HOST_TRANSFER);
@@ -31,6 +32,8 @@ static bool check_is_transfer_done(const hlo_instr_t *instr) {
          check_is_communication(instr);
 }
 
+/* Does the instruction communicate, or call what does? Callees must have been looked at before. An
+ * async-done does if its start wraps a collective; an update never does. */
 bool check_communicates(const comm_analysis_t *analysis, const hlo_instr_t *instr) {
   if (check_is_communication(instr)) return true;
   if (instr->op == HLO_ASYNC_DONE || instr->op == HLO_ASYNC_UPDATE) {
@@ -43,6 +46,7 @@ bool check_communicates(const comm_analysis_t *analysis, const hlo_instr_t *inst
   return false;
 }
 
+/* One sweep: computations are in the order callees first. */
 static void find_communication(comm_analysis_t *analysis) {
   for (size_t c = 0; c < analysis->module->computations.count; c++) {
     const hlo_computation_t *computation = analysis->module->computations.data[c];
@@ -53,6 +57,8 @@ static void find_communication(comm_analysis_t *analysis) {
 
 /* --- order --- */
 
+/* Orders a computation and what it calls, and numbers its communicating instructions (items).
+ * Computations that control does not reach, such as reducers, keep no order. */
 static hr_status_t plan_body(hr_arena_t *arena, comm_analysis_t *analysis,
                              const hlo_computation_t *computation) {
   check_body_t *body = &analysis->bodies[computation->id];
@@ -76,6 +82,7 @@ typedef struct reach { /* per instruction a bit row: the items it depends on, an
   bool changed;
 } reach_t;
 
+/* row |= row of `from`. */
 static void add_row(reach_t *reach, uint64_t *row, const hlo_instr_t *from) {
   const uint64_t *other = reach->rows + (size_t)from->id * reach->body->row_words;
   for (int w = 0; w < reach->body->row_words; w++) {
@@ -120,6 +127,7 @@ static hr_status_t find_before(hr_arena_t *arena, const hlo_computation_t *compu
   return NULL;
 }
 
+/* Does b depend on a, both items of one computation? Needs the rows of find_before. */
 bool check_is_before(const comm_analysis_t *analysis, const hlo_instr_t *a, const hlo_instr_t *b) {
   const check_body_t *body = &analysis->bodies[b->parent->id];
   int from = body->item[a->id], to = body->item[b->id];
@@ -133,6 +141,7 @@ typedef struct needs {
   bool changed;
 } needs_t;
 
+/* Adds elements (a mask by check_need_bit) of a value that decisions need. */
 static void add_need(needs_t *needs, const hlo_instr_t *instr, uint64_t mask) {
   uint64_t *have = needs->analysis->bodies[instr->parent->id].needs;
   if (!have || !(mask & ~have[instr->id])) return;
@@ -148,6 +157,9 @@ static void need_argument(needs_t *needs, const hlo_computation_t *called, size_
     add_need(needs, argument, have[called->params.data[number]->id]);
 }
 
+/* What is needed of a call is needed of the callees' roots; what is needed of their parameters is
+ * needed of the arguments. Branch c takes operand 1 + c; a selector is needed whole if the result
+ * is, or if a branch communicates. */
 static void propagate_calls(needs_t *needs, const hlo_instr_t *instr, uint64_t mask) {
   bool is_conditional = instr->op == HLO_CONDITIONAL;
   if (instr->op == HLO_ASYNC_START && mask) mask = CHECK_NEED_ALL;
@@ -225,6 +237,9 @@ hr_status_t comm_analysis_init(hr_arena_t *arena, const hlo_module_t *module, bo
 
 /* --- hashes of instructions and computations --- */
 
+/* A hash of op, shape, attributes and literal: equal for instructions that compute the same
+ * function of their operands, in all processes. By their printed text, which lacks the parameter
+ * number. */
 hr_status_t check_instr_hash(const hlo_instr_t *instr, uint64_t *out_hash) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
@@ -238,6 +253,7 @@ hr_status_t check_instr_hash(const hlo_instr_t *instr, uint64_t *out_hash) {
   return st;
 }
 
+/* A hash of the root's expression tree, operands in order; names of instructions do not count. */
 hr_status_t check_computation_hash(const hlo_computation_t *computation, uint64_t *out_hash) {
   hr_arena_t arena;
   uint64_t *hashes;
@@ -246,6 +262,8 @@ hr_status_t check_computation_hash(const hlo_computation_t *computation, uint64_
   for (size_t i = 0; i < computation->instrs.count && !st; i++) {
     const hlo_instr_t *instr = computation->instrs.data[i];
     st = check_instr_hash(instr, &hashes[i]);
+    if (instr->op == HLO_PARAMETER)
+      hashes[i] = check_mix(hashes[i], (uint64_t)hlo_parameter_number(instr));
     for (int k = 0; k < instr->operand_count; k++)
       hashes[i] = check_mix(hashes[i], hashes[instr->operands[k]->id]);
   }

@@ -29,6 +29,7 @@ static void print_shapes(hr_strbuf_t *text, const hlo_instr_t *instr) {
   }
 }
 
+/* "file:line: %name"; one that is too long loses its beginning, as the end says more. */
 void comm_print_source_loc(const hlo_instr_t *instr, char *into, size_t size) {
   const hr_source_t *source = &instr->parent->module->source;
   char text[512];
@@ -52,18 +53,20 @@ hr_status_t comm_signature_of(const hlo_instr_t *instr, uint64_t meaning,
   uint64_t op = is_message(instr) ? (uint64_t)HLO_SEND : (uint64_t)without_start(instr->op);
   const hlo_computation_t *body =
       hlo_op_is(instr->op, OP_HAS_BODY) && instr->called_count ? instr->called[0] : NULL;
+  const char *body_op = body ? hlo_op_name(body->root->op) : "";
+  const char *shapes = text.size ? text.data : "";
   if (!st) {
     out_signature->meaning =
         check_mix(check_mix(op, meaning), hr_hash_bytes(text.data, text.size, 19));
     snprintf(out_signature->what, sizeof out_signature->what, "%s of %s%s%s",
-             hlo_op_name(instr->op), text.size ? text.data : "", body ? " by " : "",
-             body ? hlo_op_name(body->root->op) : "");
+             hlo_op_name(instr->op), shapes, body ? " by " : "", body_op);
     comm_print_source_loc(instr, out_signature->source_loc, sizeof out_signature->source_loc);
   }
   hr_strbuf_deinit(&text);
   return st;
 }
 
+/* Adds a rank's half of the report; the count is shown where there is one. */
 static hr_status_t note(hr_status_t st, int rank, const comm_signature_t *signature) {
   char count[32] = "";
   if (signature->count) snprintf(count, sizeof count, " (%ld)", (long)signature->count);

@@ -18,6 +18,8 @@
 
 /* --- calls --- */
 
+/* Follows a call with the caller's values as arguments. The callee gets a frame only if it
+ * communicates (check_walk_frame). */
 static hr_status_t walk_call(check_invocation_t *in, const hlo_instr_t *instr,
                              check_value_t *out_value) {
   check_value_t *args;
@@ -49,11 +51,14 @@ static hr_status_t walk_async_start(check_invocation_t *in, const hlo_instr_t *i
   return st;
 }
 
+/* Climbs from a done or an update to the async-start that made its state. */
 static const hlo_instr_t *async_start_of(const hlo_instr_t *instr) {
   while (instr->op != HLO_ASYNC_START) instr = instr->operands[0];
   return instr;
 }
 
+/* Follows an instruction that calls computations, or ends what an async-start began, and sets its
+ * value. */
 static hr_status_t walk_control(check_invocation_t *in, const hlo_instr_t *instr) {
   check_value_t *value = &in->values[instr->id];
   switch (instr->op) {
@@ -74,6 +79,8 @@ static hr_status_t walk_control(check_invocation_t *in, const hlo_instr_t *instr
 
 /* --- computations --- */
 
+/* The value of an instruction that neither communicates nor calls: by check_evaluate, of the
+ * operands' values. The list of operands is scratch, released at once. */
 static hr_status_t evaluate(check_invocation_t *in, const hlo_instr_t *instr) {
   check_value_t *operands;
   hr_arena_t *scratch = &in->walk->evaluator.scratch;
@@ -96,6 +103,9 @@ static bool is_elsewhere(check_invocation_t *in, const hlo_instr_t *instr) {
   return device != op_device_of_rank(walk->evaluator.rank, walk->evaluator.num_partitions);
 }
 
+/* Instructions are passed over whose value no decision needs (comm_analysis.c) and that are no
+ * item: most of a program, so that a walk is cheap beside a run. Their values stay UNKNOWN with
+ * symbol 0. `args`: the invocation's arguments; NULL: the entry, whose parameters are symbols. */
 static hr_status_t walk_instr(check_invocation_t *in, const hlo_instr_t *instr,
                               const check_value_t *args) {
   if (is_elsewhere(in, instr)) return NULL;
@@ -113,6 +123,7 @@ static hr_status_t walk_instr(check_invocation_t *in, const hlo_instr_t *instr,
   return evaluate(in, instr);
 }
 
+/* The order is the planned one, in which the engine runs the computation. */
 static hr_status_t walk_instrs(check_invocation_t *in, const hlo_computation_t *computation,
                                const check_value_t *args, check_value_t *out_root) {
   for (int i = 0; i < in->body->count && !in->walk->reason; i++) {
@@ -123,6 +134,8 @@ static hr_status_t walk_instrs(check_invocation_t *in, const hlo_computation_t *
   return NULL;
 }
 
+/* One allocation holds the invocation's values and, after them, the positions of its start
+ * events. */
 hr_status_t check_walk_computation(check_walk_t *walk, const hlo_computation_t *computation,
                                    const check_value_t *args, uint32_t frame,
                                    check_value_t *out_root) {
@@ -149,6 +162,7 @@ hr_status_t check_walk_computation(check_walk_t *walk, const hlo_computation_t *
 
 /* --- the whole --- */
 
+/* Hashes what comm_trace_equal compares; only traces with equal hashes are compared at length. */
 static void hash_trace(comm_trace_t *out) {
   uint64_t hash = hr_hash_bytes(out->events.data, out->events.count * sizeof *out->events.data, 1);
   for (size_t r = 0; r < out->regions.count; r++)
@@ -156,6 +170,7 @@ static void hash_trace(comm_trace_t *out) {
   out->hash = hr_hash_bytes(out->frames.data, out->frames.count * sizeof *out->frames.data, hash);
 }
 
+/* Frame 0 is the entry: it exists even where nothing communicates. */
 static hr_status_t walk_entry(check_walk_t *walk) {
   check_value_t root = {.kind = CHECK_UNKNOWN};
   check_frame_t entry = {.computation = walk->analysis->module->entry};
@@ -181,6 +196,8 @@ static hr_status_t walk_into(check_walk_t *walk, comm_trace_t **out_trace) {
   return st;
 }
 
+/* The entry point: one walk of one process. *out_by_rank tells whether anything depended on the
+ * rank; if not, the trace holds for all ranks of the program, and the caller walks once. */
 hr_status_t check_walk(const comm_analysis_t *analysis, const check_walk_options_t *options,
                        comm_trace_t **out_trace, bool *out_by_rank, const char **out_reason) {
   check_walk_t walk = {.analysis = analysis, .options = *options};
@@ -223,6 +240,7 @@ bool comm_trace_equal(const comm_trace_t *a, const comm_trace_t *b) {
 
 /* --- order --- */
 
+/* Frame 0 is the entry, its depth is 0. */
 static int depth_of(const comm_trace_t *trace, uint32_t frame) {
   int depth = 0;
   for (; frame; frame = trace->frames.data[frame].parent) depth++;
@@ -235,6 +253,7 @@ typedef struct position {
   uint32_t frame, iteration;
 } position_t;
 
+/* One step up the tree of frames: the instruction that called, and in which iteration. */
 static position_t caller_of(const comm_trace_t *trace, position_t at) {
   const check_frame_t *frame = &trace->frames.data[at.frame];
   return (position_t){frame->caller, frame->parent, frame->iteration};

@@ -11,6 +11,8 @@
 
 /* --- regions --- */
 
+/* Begins a region, nested in the open one, with its REGION event. Alternatives: branches, or 1 for
+ * a loop. */
 static hr_status_t open_region(check_invocation_t *in, const hlo_instr_t *instr,
                                uint32_t alternatives, uint32_t *out_region) {
   check_walk_t *walk = in->walk;
@@ -24,6 +26,8 @@ static hr_status_t open_region(check_invocation_t *in, const hlo_instr_t *instr,
   return check_walk_event(in, instr, NULL, CHECK_REGION, *out_region);
 }
 
+/* Ends the innermost region. `decision` gives what to blame in a report if the signatures of two
+ * processes differ; 91 keeps signatures apart from other symbols. */
 static void close_region(check_walk_t *walk, uint32_t number, uint64_t signature,
                          const check_value_t *decision) {
   check_region_t *region = &walk->out->regions.data[number];
@@ -36,6 +40,7 @@ static void close_region(check_walk_t *walk, uint32_t number, uint64_t signature
 
 /* --- conditionals --- */
 
+/* The argument of branch b is operand 1 + b; the frame's iteration is the branch. */
 static hr_status_t walk_branch(check_invocation_t *in, const hlo_instr_t *instr, int branch,
                                check_value_t *out_value) {
   uint32_t frame;
@@ -45,11 +50,13 @@ static hr_status_t walk_branch(check_invocation_t *in, const hlo_instr_t *instr,
                                 frame, out_value);
 }
 
+/* As the op defines it: pred true is branch 0; an index out of range takes the last branch. */
 static int branch_of(const check_value_t *selector, int count) {
   if (selector->dtype == HR_PRED) return selector->integer ? 0 : 1;
   return selector->integer < 0 || selector->integer >= count ? count - 1 : (int)selector->integer;
 }
 
+/* Walks all branches, each closed by REGION_END, and blames every result for the merged value. */
 static hr_status_t follow_branches(check_invocation_t *in, const hlo_instr_t *instr,
                                    bool communicates, uint32_t region, check_value_t *result) {
   for (int branch = 0; branch < instr->called_count; branch++) {
@@ -83,6 +90,7 @@ static hr_status_t walk_undecided(check_invocation_t *in, const hlo_instr_t *ins
   return NULL;
 }
 
+/* A known selector is followed as in a run; all others open a region. */
 hr_status_t check_walk_conditional(check_invocation_t *in, const hlo_instr_t *instr,
                                    check_value_t *out_value) {
   const check_value_t *selector = &in->values[instr->operands[0]->id];
@@ -99,6 +107,8 @@ typedef struct loop {
   uint32_t iteration;
 } loop_t;
 
+/* Walks the condition in a frame of iteration 2 * n, and run_body the body in one of 2 * n + 1, so
+ * that frames of one loop compare in the order of time. */
 static hr_status_t test_condition(loop_t *loop) {
   uint32_t frame;
   HR_TRY(
@@ -160,6 +170,7 @@ static hr_status_t make_placeholders(const loop_t *loop, check_value_t *out_stat
   return st;
 }
 
+/* Elements of the loop state; a state that is no tuple counts as one. */
 static int state_count(const loop_t *loop) {
   return hlo_shape_is_tuple(loop->instr->shape) ? loop->instr->shape->element_count : 1;
 }
@@ -209,6 +220,9 @@ static void merge_state(const loop_t *loop, const check_value_t *state, check_va
   }
 }
 
+/* Walks the body and the condition once on placeholders. `region_deps` collects what decisions of
+ * nested regions depend on, for this loop alone; what they derive from outside goes on to the
+ * enclosing loop. */
 static hr_status_t follow_one_iteration(loop_t *loop, const check_value_t *entered,
                                         const check_value_t *first, check_value_t *decision,
                                         uint64_t *out_signature) {
@@ -250,6 +264,8 @@ static hr_status_t walk_unknown_loop(loop_t *loop) {
   return st;
 }
 
+/* Follows turn by turn while the condition is known. From the first turn in which it is not, the
+ * rest of the loop is one region: known turns before it stay as they are. */
 static hr_status_t follow_iterations(loop_t *loop) {
   check_walk_t *walk = loop->in->walk;
   HR_TRY(test_condition(loop));
@@ -263,6 +279,7 @@ static hr_status_t follow_iterations(loop_t *loop) {
   return walk_unknown_loop(loop);
 }
 
+/* The loop owns its state until it becomes the value. */
 hr_status_t check_walk_while(check_invocation_t *in, const hlo_instr_t *instr,
                              check_value_t *out_value) {
   loop_t loop = {

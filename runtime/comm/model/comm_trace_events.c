@@ -35,6 +35,7 @@ hr_status_t check_walk_start(check_invocation_t *in, const hlo_instr_t *instr,
   return check_walk_event(in, instr, site, kind, 0);
 }
 
+/* Records the end of what `start` began in the same invocation; both events name the same site. */
 hr_status_t check_walk_done(check_invocation_t *in, const hlo_instr_t *instr,
                             const hlo_instr_t *start, check_event_kind_t kind) {
   if (in->walk->reason) return NULL;
@@ -42,6 +43,8 @@ hr_status_t check_walk_done(check_invocation_t *in, const hlo_instr_t *instr,
   return check_walk_event(in, instr, in->walk->out->events.data[position].site, kind, position);
 }
 
+/* A frame for a computation that communicates; CHECK_NO_FRAME for others, whose events cannot
+ * exist. */
 hr_status_t check_walk_frame(check_invocation_t *in, const hlo_computation_t *computation,
                              const hlo_instr_t *caller, uint32_t iteration, uint32_t *out_frame) {
   *out_frame = CHECK_NO_FRAME;
@@ -54,6 +57,8 @@ hr_status_t check_walk_frame(check_invocation_t *in, const hlo_computation_t *co
 
 /* --- results of communication --- */
 
+/* Counts the instances of one key in the walk, from 1. Keys and counters live in the evaluator's
+ * scratch until the walk ends. */
 static hr_status_t count_instance(check_walk_t *walk, uint64_t key, uint64_t *out_count) {
   uint64_t *counter = hr_map_get(&walk->instances, (hr_str_t){(const char *)&key, sizeof key}),
            *stored;
@@ -68,6 +73,8 @@ static hr_status_t count_instance(check_walk_t *walk, uint64_t key, uint64_t *ou
   return NULL;
 }
 
+/* Do all members get the same bytes? A reduce-scatter or an all-to-all gives each its own part; a
+ * broadcast from a dynamic root depends on a value. */
 static bool is_equal_in_all_members(const hlo_instr_t *instr) {
   switch (instr->op) {
     case HLO_ALL_REDUCE:
@@ -107,6 +114,8 @@ hr_status_t check_walk_result(check_invocation_t *in, const hlo_instr_t *instr, 
   return NULL;
 }
 
+/* The start of an all-gather has the value (operands, result); that of other starts is the result,
+ * an unknown value. */
 static hr_status_t start_value(check_invocation_t *in, const hlo_instr_t *instr, bool needed,
                                check_value_t *out_value) {
   check_value_t pair[2] = {{.kind = CHECK_UNKNOWN, .cause = instr}};
@@ -116,6 +125,8 @@ static hr_status_t start_value(check_invocation_t *in, const hlo_instr_t *instr,
   return check_value_tuple(2, pair, out_value);
 }
 
+/* A received value is a symbol of this rank: what the peer sent is not followed through the
+ * message. */
 static hr_status_t received_value(check_invocation_t *in, const hlo_instr_t *instr,
                                   check_value_t *out_value) {
   uint64_t count;
@@ -124,6 +135,8 @@ static hr_status_t received_value(check_invocation_t *in, const hlo_instr_t *ins
   return NULL;
 }
 
+/* A done takes its value out of its start's; a synchronous collective is a start and a done at one
+ * place. */
 static hr_status_t walk_collective(check_invocation_t *in, const hlo_instr_t *instr, bool needed) {
   check_value_t *value = &in->values[instr->id];
   if (hlo_op_is(instr->op, OP_DONE)) {
@@ -148,6 +161,7 @@ static hr_status_t transfer_state(check_invocation_t *in, const hlo_instr_t *ins
   return check_value_tuple(3, parts, &in->values[instr->id]);
 }
 
+/* A send or recv: the start event, and the state that its done will find it by. */
 static hr_status_t walk_transfer(check_invocation_t *in, const hlo_instr_t *instr, bool needed,
                                  check_event_kind_t kind) {
   if (in->walk->reason) return NULL;
@@ -169,6 +183,9 @@ static int64_t named_channel(const hlo_instr_t *instr) {
   return hlo_attr_int(instr, HLO_ATTR_CHANNEL_ID);
 }
 
+/* The done of a send or recv finds its start through the state's value. Refused: a state whose
+ * origin data decide, and a start outside of the innermost region, since a region's alternatives
+ * may run or not. */
 static hr_status_t walk_transfer_done(check_invocation_t *in, const hlo_instr_t *instr,
                                       check_event_kind_t kind) {
   check_walk_t *walk = in->walk;

@@ -40,6 +40,9 @@ typedef struct pairs {
   int *to, *from;
 } pairs_t;
 
+/* The rank that an id means, as seen by `rank`: with PAIR_IDS_REPLICA the process of that replica
+ * in the same partition, with PAIR_IDS_PARTITION that of the same replica. rank = replica *
+ * partitions + partition. */
 static int rank_of_id(const comm_participant_sets_t *sites, pair_ids_t ids, int rank, int64_t id) {
   int partitions = sites->num_partitions;
   if (ids == PAIR_IDS_PROCESS) return (int)id;
@@ -47,11 +50,13 @@ static int rank_of_id(const comm_participant_sets_t *sites, pair_ids_t ids, int 
                                  : rank / partitions * partitions + (int)id;
 }
 
+/* The inverse: the id that `rank` has itself. */
 static int64_t id_of_rank(const comm_participant_sets_t *sites, pair_ids_t ids, int rank) {
   if (ids == PAIR_IDS_PROCESS) return rank;
   return ids == PAIR_IDS_REPLICA ? rank / sites->num_partitions : rank % sites->num_partitions;
 }
 
+/* Ids are in [0, limit). */
 static int64_t id_limit(const comm_participant_sets_t *sites, pair_ids_t ids) {
   if (ids == PAIR_IDS_PROCESS) return sites->world;
   return ids == PAIR_IDS_REPLICA ? sites->num_replicas : sites->num_partitions;
@@ -76,6 +81,8 @@ static hr_status_t check_pair_ids(const comm_participant_sets_t *sites, const hl
   return NULL;
 }
 
+/* Expands pairs of ids to ranks: to[rank] and from[rank], -1: none. Each id is a source once and a
+ * target once at most. */
 static hr_status_t fill_pairs(comm_participant_sets_t *sites, const hlo_instr_t *instr,
                               const hlo_int_lists_t *lists, pair_ids_t ids, pairs_t *pairs) {
   int64_t limit = id_limit(sites, ids), *next, *previous;
@@ -100,6 +107,7 @@ static hr_status_t fill_pairs(comm_participant_sets_t *sites, const hlo_instr_t 
   return NULL;
 }
 
+/* Writes id lists as a key: "0 1 ;2 3 ;". */
 static void print_lists(hr_strbuf_t *text, const hlo_int_lists_t *lists) {
   for (int64_t g = 0; g < lists->count; g++) {
     for (int64_t i = 0; i < lists->lists[g].count; i++)
@@ -117,6 +125,7 @@ static hr_status_t find_list(comm_participant_sets_t *sites, hr_strbuf_t *text, 
   return *out_found ? NULL : hr_arena_str(sites->arena, key, out_key);
 }
 
+/* The site's pairs: those of an earlier equal list and meaning of ids, or expanded now. */
 static hr_status_t find_pairs(comm_participant_sets_t *sites, const hlo_instr_t *instr,
                               const hlo_int_lists_t *lists, pair_ids_t ids,
                               comm_participants_t *site) {
@@ -187,6 +196,8 @@ static pair_ids_t channel_ids(const comm_participant_sets_t *sites, int64_t chan
   return ids;
 }
 
+/* A send or recv: its pairs come from the attribute, or from the frontend attribute in which XLA's
+ * passes leave them. None: the other end has to be found (channel_routes.c). */
 static hr_status_t fill_channel(comm_participant_sets_t *sites, comm_participants_t *site) {
   const hlo_instr_t *instr = site->instr;
   const hlo_int_lists_t *attr = hlo_attr_lists(instr, HLO_ATTR_SOURCE_TARGET_PAIRS);
@@ -207,6 +218,8 @@ static hr_status_t fill_channel(comm_participant_sets_t *sites, comm_participant
 
 static int compare_ranks(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
 
+/* The set of ranks as a group; equal sets share an id, whatever their order. `order` hashes the
+ * order, in which gathers concatenate. */
 static hr_status_t intern_group(comm_participant_sets_t *sites, const op_members_t *members,
                                 const check_group_t **out_group) {
   check_group_t *group, *same;
@@ -224,6 +237,8 @@ static hr_status_t intern_group(comm_participant_sets_t *sites, const op_members
   return NULL;
 }
 
+/* The group of each rank; a group is looked up once, by its first rank, and noted for all its
+ * members. NULL stays for ranks in no group. */
 static hr_status_t fill_groups(comm_participant_sets_t *sites, const hlo_instr_t *instr,
                                const check_group_t **groups) {
   for (int rank = 0; rank < sites->world; rank++) {
@@ -267,6 +282,7 @@ static hr_status_t fill_meaning(comm_participants_t *site) {
   return NULL;
 }
 
+/* The site's groups by rank, interned by text and mode as pairs are. */
 static hr_status_t find_groups(comm_participant_sets_t *sites, comm_participants_t *site) {
   const hlo_groups_t *attr = hlo_attr_groups(site->instr);
   hr_strbuf_t text;
@@ -293,6 +309,7 @@ static hr_status_t find_groups(comm_participant_sets_t *sites, comm_participants
 
 /* --- sites --- */
 
+/* Fills a site by the kind of its instruction: channel end, permutation, or groups. */
 static hr_status_t make_site(comm_participant_sets_t *sites, const hlo_instr_t *instr,
                              comm_participants_t *site) {
   *site =
@@ -307,6 +324,7 @@ static hr_status_t make_site(comm_participant_sets_t *sites, const hlo_instr_t *
                     cross_partition ? PAIR_IDS_PARTITION : PAIR_IDS_REPLICA, site);
 }
 
+/* Sites are made once per instruction and live as long as the sets' arena. */
 hr_status_t comm_participants_of(comm_participant_sets_t *sites, const hlo_instr_t *instr,
                                  const comm_participants_t **out_site) {
   comm_participants_t *site =

@@ -46,7 +46,8 @@ static hr_status_t write_group(desc_writer_t *writer, const hlo_instr_t *instr,
   return NULL;
 }
 
-/* Of the others, only exchanges by groups have members that must all be there. */
+/* Is it an exchange by groups? Only those have members that must all be there; permutes and
+ * messages have peers. */
 static bool has_group(const hlo_instr_t *instr) {
   return hlo_op_is(instr->op, OP_COLLECTIVE) && instr->op != HLO_COLLECTIVE_PERMUTE &&
          instr->op != HLO_COLLECTIVE_PERMUTE_START;

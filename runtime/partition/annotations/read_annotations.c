@@ -40,10 +40,27 @@ typedef struct findings {
   bool manual, sdy_cut, hlo_cut, collective;
 } findings_t;
 
+/* Does Shardy's text of shardings name an axis? Text that is none counts, and is refused when it is
+ * read. */
+static bool names_axis(hr_str_t text) {
+  bool listed = !text.size;
+  for (size_t i = 0; i + 1 < text.size; i++) {
+    listed |= text.data[i] == '[';
+    if (text.data[i] == '{' && text.data[i + 1] != '}' && text.data[i + 1] != '?') return true;
+  }
+  return !listed;
+}
+
+/* A call that is made on one device has a sharding even if it has no result. */
+static bool is_call_of_host(const hlo_instr_t *instr) {
+  return instr->op == HLO_CUSTOM_CALL && spmd_marker_of(instr) == SPMD_NO_MARKER;
+}
+
 static void look_at(const hlo_instr_t *instr, findings_t *found) {
   spmd_marker_t marker = spmd_marker_of(instr);
   found->manual |= marker >= SPMD_ENTER_MANUAL;
-  found->sdy_cut |= text_has(hlo_frontend_attribute(instr, "xla.sdy.sharding"), "{\"");
+  hr_str_t sharding = hlo_frontend_attribute(instr, "xla.sdy.sharding");
+  found->sdy_cut |= names_axis(sharding) || (is_call_of_host(instr) && sharding.size);
   found->hlo_cut |= instr->extra && hlo_cuts(instr->extra->sharding);
   found->collective |= hlo_op_is(instr->op, OP_COLLECTIVE) || instr->op == HLO_PARTITION_ID;
 }
@@ -153,7 +170,7 @@ static hr_status_t read_meshes(reader_t *reader, bool is_fixed) {
   if (reader->ignored) {
     HR_TRY(spmd_meshes_read_option(&reader->meshes, reader->options->mesh));
   } else if (reader->sdy) {
-    if (text.size) HR_TRY(spmd_meshes_read(&reader->meshes, text));
+    if (text.size) HR_TRY(spmd_meshes_read(&reader->meshes, text, &reader->module->source));
     HR_TRY(for_each(reader, inline_meshes_of));
   } else {
     HR_TRY(for_each(reader, grids_of));
@@ -187,10 +204,31 @@ static int annotated_count(const hlo_instr_t *instr) {
                                                     : hlo_shape_leaf_count(instr->shape);
 }
 
+static bool is_border(const hlo_instr_t *instr) {
+  spmd_marker_t marker = spmd_marker_of(instr);
+  return marker == SPMD_ENTER_MANUAL || marker == SPMD_LEAVE_MANUAL;
+}
+
+/* Devices of the program's meshes, of which a smaller world keeps a part. */
+static int64_t largest_mesh(const reader_t *reader) {
+  int64_t count = 1;
+  for (size_t i = 0; i < reader->meshes.sources.count; i++)
+    if (reader->meshes.sources.data[i].device_count > count)
+      count = reader->meshes.sources.data[i].device_count;
+  return count;
+}
+
 static hr_status_t set_value(reader_t *reader, const hlo_instr_t *instr, int leaf,
                              const spmd_sharding_t *sharding, spmd_origin_kind_t origin) {
   const hlo_shape_t *shape = annotated_shape(instr, leaf);
   if (!hlo_shape_is_array(shape) || !sharding) return NULL;
+  if (sharding->is_foreign && is_border(instr))
+    return hlo_unsupported(instr,
+                           "a manual computation on a mesh whose axes interleave with those of "
+                           "another, or whose devices are in another order: want one mesh");
+  if (sharding->device >= largest_mesh(reader) && sharding->mesh)
+    return hlo_error(instr, NULL, "a sharding on device %ld, want one below %ld",
+                     (long)sharding->device, (long)largest_mesh(reader));
   if (sharding->device < 0) {
     HR_TRY(spmd_sharding_check(sharding, shape));
     HR_TRY(drop_empty_dims(reader, shape, &sharding));
@@ -198,6 +236,20 @@ static hr_status_t set_value(reader_t *reader, const hlo_instr_t *instr, int lea
   spmd_value_t *value = &reader->program->computations[instr->parent->id].values[instr->id][leaf];
   *value = (spmd_value_t){sharding, origin, NULL};
   return NULL;
+}
+
+static hr_status_t read_caller(reader_t *reader, const hlo_instr_t *instr, hr_str_t text) {
+  const spmd_sharding_t *sharding;
+  if (hr_str_is(text, "[]") || hr_str_is(text, "#sdy.sharding_per_value<[]>")) return NULL;
+  HR_TRY(spmd_read_shardings(&reader->meshes, text, 1, &sharding));
+  reader->program->computations[instr->parent->id].callers[instr->id] = sharding->device + 1;
+  return NULL;
+}
+
+/* Elements of a tuple carry the attribute of the call that makes it. */
+static bool repeats_operand(const hlo_instr_t *instr, hr_str_t text) {
+  if (instr->op != HLO_GET_TUPLE_ELEMENT || instr->operands[0]->op != HLO_CUSTOM_CALL) return false;
+  return hr_str_equal(text, hlo_frontend_attribute(instr->operands[0], "xla.sdy.sharding"));
 }
 
 static hr_status_t read_sdy(reader_t *reader, const hlo_instr_t *instr) {
@@ -209,16 +261,15 @@ static hr_status_t read_sdy(reader_t *reader, const hlo_instr_t *instr) {
   int count = annotated_count(instr);
   const spmd_sharding_t **shardings;
   if (!text.size || marker == SPMD_GROUP) return NULL;
+  if (repeats_operand(instr, text)) return NULL;
+  if (!count) return is_call_of_host(instr) ? read_caller(reader, instr, text) : NULL;
   HR_TRY(HR_NEW_ARRAY(reader->program->arena, count + 1, &shardings));
   HR_TRY(spmd_read_shardings(&reader->meshes, text, count, shardings));
+  if (is_call_of_host(instr))
+    reader->program->computations[instr->parent->id].callers[instr->id] = shardings[0]->device + 1;
   for (int leaf = 0; leaf < count; leaf++)
     HR_TRY(set_value(reader, instr, leaf, shardings[leaf], SPMD_FROM_PROGRAM));
   return NULL;
-}
-
-static bool is_border(const hlo_instr_t *instr) {
-  spmd_marker_t marker = spmd_marker_of(instr);
-  return marker == SPMD_ENTER_MANUAL || marker == SPMD_LEAVE_MANUAL;
 }
 
 static hr_status_t all_dims(reader_t *reader, hr_ints_t *out_dims) {
@@ -429,6 +480,7 @@ static hr_status_t make_values(reader_t *reader) {
     const hlo_computation_t *computation = module->computations.data[c];
     if (!reader->control[c]) continue;
     HR_TRY(HR_NEW_ARRAY(&module->arena, computation->instrs.count, &computations[c].values));
+    HR_TRY(HR_NEW_ARRAY(&module->arena, computation->instrs.count, &computations[c].callers));
     for (size_t i = 0; i < computation->instrs.count; i++) {
       const hlo_instr_t *instr = computation->instrs.data[i];
       int leaves = hlo_shape_leaf_count(instr->shape), count = annotated_count(instr);

@@ -5,8 +5,9 @@
  *   dot(select(m, x, 0), select(m, y, 0))  over r  ->   ragged-dot(x, y, ends - starts)
  *
  * JAX writes lax.ragged_dot and its gradients so for CPUs. The masked form does the work of all
- * groups for every row, and keeps copies of x. Sums lose terms that are 0 times an element of
- * another group's matrix, which makes a difference only where that is infinite or NaN. */
+ * groups for every row, and keeps copies of x. It also multiplies zeros with w, which makes NaN
+ * where that is not finite: the first form's product is marked as masked, so that its kernels do.
+ */
 #include "passes/lib/pass_match.h"
 #include "passes/passes.h"
 
@@ -104,12 +105,13 @@ static hlo_instr_t *build_ragged(pass_rewrite_t *rewrite, const hlo_instr_t *dot
       hlo_attr_of_ints(builder, HLO_ATTR_LHS_CONTRACTING_DIMS, 1, &contracting[0]),
       hlo_attr_of_ints(builder, HLO_ATTR_RHS_CONTRACTING_DIMS, 1, &contracting[1]),
       hlo_attr_of_ints(builder, HLO_ATTR_LHS_RAGGED_DIMS, 1, &row),
-      hlo_attr_of_ints(builder, HLO_ATTR_RHS_GROUP_DIMS, 1, &group_dim)};
+      hlo_attr_of_ints(builder, HLO_ATTR_RHS_GROUP_DIMS, 1, &group_dim),
+      hlo_attr_of_bool(HLO_ATTR_MASKED, true)};
   if (!operands[0] || !operands[1]) return NULL;
   hlo_instr_t *sizes = hlo_build_binary(builder, HLO_SUBTRACT, mask->ends, mask->starts);
   hlo_instr_t *all[] = {operands[0], operands[1], sizes};
   if (!sizes) return NULL;
-  return hlo_build(builder, HLO_RAGGED_DOT, dot->shape, 3, all, group_dim < 0 ? 3 : 4, attrs, 0,
+  return hlo_build(builder, HLO_RAGGED_DOT, dot->shape, 3, all, group_dim < 0 ? 3 : 5, attrs, 0,
                    NULL);
 }
 
