@@ -33,7 +33,7 @@ static const struct kind {
     {"reference", "#edc948", "reference kernels"},
     {"collective", "#f28e2b", "collectives"},
     {"wait", "#e15759", "waits"},
-    {"copy", "#9c9c9c", "copies and others"},
+    {"copy", "#9c9c9c", "copies"},
 };
 #define KIND_COUNT (sizeof kinds / sizeof *kinds)
 
@@ -62,7 +62,14 @@ static bool read_number(const char *line, const char *end, const char *key, doub
   return true;
 }
 
-/* False: metadata, loading, a whole run, or a worker's share. */
+/* The kinds that fill time by themselves: no loops, runs, stages of loading. */
+static const struct kind *find_kind(const char *name) {
+  for (size_t i = 0; i < KIND_COUNT; i++)
+    if (strcmp(kinds[i].name, name) == 0) return &kinds[i];
+  return NULL;
+}
+
+/* False: metadata, an event of another kind, or a worker's share. */
 static bool read_event(const char *line, const char *end, event_t *out_event) {
   double process, thread;
   if (!memmem(line, (size_t)(end - line), "\"ph\":\"X\"", 8)) return false;
@@ -74,7 +81,7 @@ static bool read_event(const char *line, const char *end, event_t *out_event) {
               read_number(line, end, "\"dur\":", &out_event->took_us);
   if (!fine || process < 0 || process >= ROWS_MAX || thread != 0) return false;
   out_event->process = (int)process;
-  return strcmp(out_event->kind, "loading") != 0 && strcmp(out_event->kind, "run") != 0;
+  return find_kind(out_event->kind) != NULL;
 }
 
 static const char *line_end(const char *line) { return strchrnul(line, '\n'); }
@@ -107,12 +114,6 @@ static double x_of(const drawing_t *drawing, double us) {
   return LEFT + part * (WIDTH - LEFT - RIGHT);
 }
 
-static const char *colour_of(const char *kind) {
-  for (size_t i = 0; i < KIND_COUNT; i++)
-    if (strcmp(kinds[i].name, kind) == 0) return kinds[i].colour;
-  return kinds[KIND_COUNT - 1].colour;
-}
-
 static void add_plain(hr_strbuf_t *text, const char *words) {
   for (; *words; words++) {
     bool is_plain = !strchr("<>&\"", *words) && (unsigned char)*words >= ' ';
@@ -130,7 +131,7 @@ static void draw_event(hr_strbuf_t *text, drawing_t *drawing, const event_t *eve
   if (left + width > *drawn_to) *drawn_to = left + width;
   hr_strbuf_printf(text,
                    "<rect x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"%d\" fill=\"%s\"><title>",
-                   left, TOP + event->process * ROW, width, BAR, colour_of(event->kind));
+                   left, TOP + event->process * ROW, width, BAR, find_kind(event->kind)->colour);
   add_plain(text, event->name);
   hr_strbuf_printf(text, ": %.3f us</title></rect>\n", event->took_us);
 }
@@ -159,9 +160,18 @@ static void draw_legend(hr_strbuf_t *text) {
   }
 }
 
+/* Waits are within collectives, and come over them. */
+static void draw_events(hr_strbuf_t *text, drawing_t *drawing, const char *json, bool waits) {
+  event_t event;
+  memset(drawing->drawn_to, 0, sizeof drawing->drawn_to);
+  for (const char *line = json; *line; line = line_end(line), line += *line == '\n') {
+    if (!read_event(line, line_end(line), &event)) continue;
+    if ((strcmp(event.kind, "wait") == 0) == waits) draw_event(text, drawing, &event);
+  }
+}
+
 void cli_timeline_draw(hr_strbuf_t *text, const char *json) {
   drawing_t drawing = {.rows = 1};
-  event_t event;
   find_ends(&drawing, json);
   int height = TOP + drawing.rows * ROW + 44;
   hr_strbuf_printf(text,
@@ -175,7 +185,7 @@ void cli_timeline_draw(hr_strbuf_t *text, const char *json) {
   for (int row = 0; row < drawing.rows; row++)
     hr_strbuf_printf(text, "<text class=\"row\" x=\"10\" y=\"%d\">rank %d</text>\n",
                      TOP + row * ROW + 15, row);
-  for (const char *line = json; *line; line = line_end(line), line += *line == '\n')
-    if (read_event(line, line_end(line), &event)) draw_event(text, &drawing, &event);
+  draw_events(text, &drawing, json, false);
+  draw_events(text, &drawing, json, true);
   hr_strbuf_add_str(text, "</svg>\n");
 }

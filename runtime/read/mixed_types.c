@@ -25,7 +25,8 @@ static bool is_reduction(const hlo_instr_t *instr) {
 /* Conversions are between types by nature. */
 static bool mixes_nothing(hlo_opcode_t op) {
   return op == HLO_CONVERT || op == HLO_STOCHASTIC_CONVERT || op == HLO_BITCAST_CONVERT ||
-         op == HLO_REDUCE_PRECISION || op == HLO_COMPLEX || op == HLO_REAL || op == HLO_IMAG || op == HLO_ABS;
+         op == HLO_REDUCE_PRECISION || op == HLO_COMPLEX || op == HLO_REAL || op == HLO_IMAG ||
+         op == HLO_ABS;
 }
 
 /* --- types --- */
@@ -55,18 +56,31 @@ static bool find_wide(const hlo_instr_t *instr, hr_dtype_t *out_wide) {
   return mixed;
 }
 
-/* The same of products: operands of one type may give another float, but no integer. */
+/* Integers of a byte or less, which XLA multiplies with floats. */
+static bool is_narrow_integer(const hlo_shape_t *shape) {
+  if (!shape || !hlo_shape_is_array(shape)) return false;
+  bool is_integer = hr_dtype_is_integer(shape->dtype) || shape->dtype == HR_PRED;
+  return is_integer && hr_dtype_bytes(shape->dtype) == 1;
+}
+
+/* What XLA lets products of floats be, after they were computed. */
+static bool is_integer_result(const hlo_shape_t *shape) {
+  return shape && hlo_shape_is_array(shape) &&
+         (hr_dtype_is_integer(shape->dtype) || shape->dtype == HR_PRED);
+}
+
+/* The same of products: operands of one type may give another float, which the rules know. */
 static bool find_wide_product(const hlo_instr_t *instr, hr_dtype_t *out_wide) {
   if (instr->operand_count < 2) return false;
   const hlo_shape_t *a = instr->operands[0]->shape, *b = instr->operands[1]->shape;
-  bool is_float = is_float_array(instr->shape);
-  if (!is_float_array(a) && !is_float_array(b)) return false;
-  if (!a || !b || !instr->shape || (a->dtype == b->dtype && is_float)) return false;
-  if (is_float_array(a) && is_float_array(b))
-    *out_wide = wider(a->dtype, b->dtype);
-  else
-    *out_wide = is_float_array(a) ? a->dtype : b->dtype;
-  if (!is_float) *out_wide = wider(*out_wide, HR_F32);
+  bool float_a = is_float_array(a), float_b = is_float_array(b);
+  if (!(float_a || is_narrow_integer(a)) || !(float_b || is_narrow_integer(b))) return false;
+  if (!float_a && !float_b) return false;
+  bool is_integer = is_integer_result(instr->shape);
+  if (a->dtype == b->dtype && !is_integer) return false;
+  *out_wide = float_a ? a->dtype : b->dtype;
+  if (float_a && float_b) *out_wide = wider(a->dtype, b->dtype);
+  if (is_integer) *out_wide = wider(*out_wide, HR_F32);
   return true;
 }
 
@@ -140,30 +154,46 @@ static hr_status_t unify_product(mixer_t *mixer, hlo_instr_t *instr) {
   if (!find_wide_product(instr, &wide)) return NULL;
   HR_TRY(convert_operand(mixer, instr, 0, wide));
   HR_TRY(convert_operand(mixer, instr, 1, wide));
-  return is_float_array(instr->shape) ? NULL : compute_in(mixer, instr, wide);
+  return is_integer_result(instr->shape) ? compute_in(mixer, instr, wide) : NULL;
 }
 
 /* --- reductions --- */
 
+static bool is_single_tuple(const hlo_shape_t *shape) {
+  return shape && hlo_shape_is_tuple(shape) && shape->element_count == 1;
+}
+
+/* Has another reduction had this done already? The tuple is still there, unused. */
+static bool was_unwrapped(const hlo_computation_t *function) {
+  for (size_t i = 0; i < function->instrs.count; i++) {
+    const hlo_instr_t *instr = function->instrs.data[i];
+    bool is_tuple = instr->op == HLO_TUPLE && instr->operand_count == 1;
+    if (is_tuple && instr->operands[0] == function->root) return true;
+  }
+  return function->root->op == HLO_GET_TUPLE_ELEMENT &&
+         is_single_tuple(function->root->operands[0]->shape);
+}
+
 /* The function of one value gives it in a tuple: it gives the value itself then. */
-static hr_status_t unwrap_function(hlo_computation_t *function) {
+static hr_status_t unwrap_function(hlo_computation_t *function, bool *out_done) {
   hlo_instr_t *root = function->root;
-  bool is_tuple = root && root->shape && hlo_shape_is_tuple(root->shape);
-  if (!is_tuple || root->shape->element_count != 1) return NULL;
+  *out_done = root && was_unwrapped(function);
+  if (*out_done || !root || !is_single_tuple(root->shape)) return NULL;
   hlo_builder_t builder = hlo_builder_at(function, root->line, root->column);
-  bool is_made = root->op == HLO_TUPLE && root->operand_count == 1;
-  hlo_instr_t *value = is_made ? root->operands[0] : hlo_build_element(&builder, root, 0);
+  hlo_instr_t *value =
+      root->op == HLO_TUPLE ? root->operands[0] : hlo_build_element(&builder, root, 0);
   HR_TRY(hlo_builder_finish(&builder));
   function->root = value;
+  *out_done = true;
   return NULL;
 }
 
 static hr_status_t unwrap_reduction(mixer_t *mixer, hlo_instr_t *instr) {
-  const hlo_shape_t *shape = instr->shape;
-  bool is_single = shape && hlo_shape_is_tuple(shape) && shape->element_count == 1;
-  if (!is_single || instr->operand_count != 2 || instr->called_count != 1) return NULL;
-  HR_TRY(unwrap_function(instr->called[0]));
-  return split_off(mixer, instr, shape->elements[0], HLO_TUPLE);
+  bool done;
+  if (!is_single_tuple(instr->shape)) return NULL;
+  if (instr->operand_count != 2 || instr->called_count != 1) return NULL;
+  HR_TRY(unwrap_function(instr->called[0], &done));
+  return done ? split_off(mixer, instr, instr->shape->elements[0], HLO_TUPLE) : NULL;
 }
 
 /* Values are what the function takes, and its value becomes what the program declares. */
