@@ -254,6 +254,11 @@ typedef struct hlorun_program_figures {
   uint64_t code_modules_cached; /* modules loaded from the code cache */
   uint64_t code_bytes;          /* memory of generated code */
   uint64_t copies;              /* specializations compiled so far */
+  uint64_t infeeds;             /* instructions that read the infeed, after optimisation */
+  uint64_t outfeeds;            /* instructions that write the outfeed */
+  uint64_t random_ops;          /* instructions that draw from the client's seed */
+  uint64_t cut_params;          /* parameters that are parts of global arrays */
+  uint64_t cut_results;         /* results that are, as far as the program says */
 } hlorun_program_figures_t;
 void hlorun_program_get_figures(const hlorun_program_t *program,
                                 hlorun_program_figures_t *out_figures);

@@ -172,6 +172,33 @@ static void count_code(const jit_t *jit, hlorun_program_figures_t *figures) {
   figures->code_bytes = counts.code_bytes;
 }
 
+/* What the program asks of its surroundings. */
+static void count_uses(const hlo_module_t *module, hlorun_program_figures_t *figures) {
+  for (size_t c = 0; c < module->computations.count; c++)
+    for (size_t i = 0; i < module->computations.data[c]->instrs.count; i++) {
+      hlo_opcode_t op = module->computations.data[c]->instrs.data[i]->op;
+      figures->infeeds += op == HLO_INFEED;
+      figures->outfeeds += op == HLO_OUTFEED;
+      figures->random_ops += hlo_op_is(op, OP_RANDOM);
+    }
+}
+
+/* Only tiled and named shardings cut. */
+static bool cuts(const hlo_sharding_t *sharding, const hlo_shape_t *shape) {
+  for (int d = 0; sharding && d < shape->rank; d++)
+    if (hlo_shard_parts(sharding, d) > 1) return true;
+  return false;
+}
+
+static void count_cuts(const hlorun_program_t *program, hlorun_program_figures_t *figures) {
+  for (int is_result = 0; is_result < 2; is_result++)
+    for (int k = 0; k < (is_result ? program->result_count : program->param_count); k++) {
+      const hlo_sharding_t *sharding;
+      const hlo_shape_t *shape = find_leaf(program->compiled.module, is_result, k, &sharding);
+      *(is_result ? &figures->cut_results : &figures->cut_params) += cuts(sharding, shape);
+    }
+}
+
 /* Times are sums over the program and its specializations, sizes those of the last one that was
  * made. */
 void hlorun_program_get_figures(const hlorun_program_t *program,
@@ -189,6 +216,8 @@ void hlorun_program_get_figures(const hlorun_program_t *program,
                                             .plan_s = compiled->plan_s + copies.plan_s,
                                             .code_s = compiled->code_s + copies.code_s,
                                             .copies = (uint64_t)copies.made};
+  if (compiled->plan) count_uses(compiled->plan->module, out_figures);
+  if (compiled->plan) count_cuts(program, out_figures);
   if (copies.last) compiled = copies.last;
   out_figures->arena_bytes = compiled->flat ? compiled->flat->arena_bytes : 0;
   if (compiled->flat) count_steps(compiled->flat, out_figures);

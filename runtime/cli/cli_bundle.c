@@ -160,36 +160,65 @@ static hr_status_t take_array(const char *path, const cli_signature_t *signature
   return st;
 }
 
+/* What is done with the place of parameter `k`; `folder` holds data/ and constants/. */
+typedef struct visitor visitor_t;
+struct visitor {
+  const char *folder;
+  cli_signature_t *signature; /* whose names are set, or */
+  const cli_signature_t *given;
+  hlo_value_t **values; /* that are filled in */
+  int *positions;
+  hr_status_t (*visit)(const visitor_t *visitor, const scanner_t *s, int k, const place_t *place);
+};
+
+static hr_status_t take_place(const visitor_t *visitor, const scanner_t *s, int k,
+                              const place_t *place) {
+  char path[4096];
+  HR_TRY(file_of(s, visitor->folder, place, path));
+  if (!*path || visitor->values[k]) return NULL;
+  return take_array(path, visitor->given, k, &visitor->values[k]);
+}
+
+/* Weights have names, inputs of the caller numbers: input0, input1, ... */
+static hr_status_t name_place(const visitor_t *visitor, const scanner_t *s, int k,
+                              const place_t *place) {
+  cli_signature_t *signature = visitor->signature;
+  char path[4096];
+  HR_TRY(file_of(s, visitor->folder, place, path));
+  visitor->positions[k] = *path ? -1 : (int)place->position;
+  if (*place->name)
+    return hr_arena_cstr(&signature->arena, hr_str_from(place->name), &signature->param_names[k]);
+  if (*path) return NULL;
+  return hr_arena_printf(&signature->arena, &signature->param_names[k], "input%ld",
+                         place->position);
+}
+
 /* Places are listed in the order of the program's parameters. */
-static hr_status_t fill(scanner_t *s, const char *folder, const cli_signature_t *signature,
-                        hlo_value_t **values) {
+static hr_status_t visit_all(scanner_t *s, const visitor_t *visitor, int param_count) {
   if (!accept(s, ':') || !accept(s, '[')) return damaged(s, "a list");
   for (int k = 0; !accept(s, ']'); k++) {
     place_t place;
-    char path[4096];
     if (k && !accept(s, ',')) return damaged(s, "','");
     HR_TRY(scan_place(s, &place));
-    HR_TRY(file_of(s, folder, &place, path));
-    if (k >= signature->param_count) return damaged(s, "as many as the program has parameters");
-    if (*path && !values[k]) HR_TRY(take_array(path, signature, k, &values[k]));
+    if (k >= param_count) return damaged(s, "as many as the program has parameters");
+    HR_TRY(visitor->visit(visitor, s, k, &place));
   }
   return NULL;
 }
 
 /* A .meta file without the list says nothing about arguments. */
-static hr_status_t fill_from(const char *meta, const char *folder, hr_buffer_t *bytes,
-                             const cli_signature_t *signature, hlo_value_t **values) {
+static hr_status_t visit_file(const char *meta, hr_buffer_t *bytes, const visitor_t *visitor,
+                              int param_count) {
   static const char key[] = "\"input_locations\"";
   const char *text = hr_buffer_data(bytes);
   size_t size = hr_buffer_size(bytes);
   const char *found = memmem(text, size, key, sizeof key - 1);
   scanner_t s = {meta, found ? found + sizeof key - 1 : text, text + size};
-  return found ? fill(&s, folder, signature, values) : NULL;
+  return found ? visit_all(&s, visitor, param_count) : NULL;
 }
 
-/* Values that are there already stay: an option overrides a weight. */
-hr_status_t cli_bundle_inputs(const char *program_path, const cli_signature_t *signature,
-                              hlo_value_t **values) {
+/* Nothing is done for a program that has no .meta file beside it. */
+static hr_status_t visit_bundle(const char *program_path, visitor_t *visitor, int param_count) {
   char meta[4096], folder[4096];
   hr_buffer_t *bytes;
   const char *dot = strrchr(program_path, '.'), *slash = strrchr(program_path, '/');
@@ -200,8 +229,25 @@ hr_status_t cli_bundle_inputs(const char *program_path, const cli_signature_t *s
   if (!is_file(meta)) return NULL;
   snprintf(folder, sizeof folder, "%.*s/..", slash ? (int)(slash - program_path) : 1,
            slash ? program_path : ".");
+  visitor->folder = folder;
   HR_TRY(hr_buffer_map_file(meta, &bytes));
-  hr_status_t st = fill_from(meta, folder, bytes, signature, values);
+  hr_status_t st = visit_file(meta, bytes, visitor, param_count);
   hr_buffer_release(bytes);
   return st;
+}
+
+/* Values that are there already stay: an option overrides a weight. */
+hr_status_t cli_bundle_inputs(const char *program_path, const cli_signature_t *signature,
+                              hlo_value_t **values) {
+  visitor_t visitor = {.given = signature, .values = values, .visit = take_place};
+  return visit_bundle(program_path, &visitor, signature->param_count);
+}
+
+hr_status_t cli_bundle_name_params(const char *program_path, cli_signature_t *signature) {
+  visitor_t visitor = {.signature = signature, .visit = name_place};
+  HR_TRY(HR_NEW_ARRAY(&signature->arena, signature->param_count, &visitor.positions));
+  for (int k = 0; k < signature->param_count; k++) visitor.positions[k] = k;
+  HR_TRY(visit_bundle(program_path, &visitor, signature->param_count));
+  signature->positions = visitor.positions;
+  return NULL;
 }

@@ -15,4 +15,8 @@ hr_status_t cli_bundle_program(hr_arena_t *arena, const char *path, const char *
 hr_status_t cli_bundle_inputs(const char *program_path, const cli_signature_t *signature,
                               hlo_value_t **values);
 
+/* Names the parameters of such a program: weights as their files, inputs input0, input1, ..., which
+ * take arr_0, arr_1, ... too. Others keep their names. Errors: INVALID for a damaged .meta file. */
+hr_status_t cli_bundle_name_params(const char *program_path, cli_signature_t *signature);
+
 #endif

@@ -9,6 +9,7 @@
 #include "cli/cli_sandbox.h"
 #include "cli/cli_agree.h"
 #include "cli/cli_bundle.h"
+#include "cli/cli_uses.h"
 #include "ops/query/replica_groups.h"
 #include "ops/rules/verify.h"
 #include "partition/program.h"
@@ -419,6 +420,7 @@ hr_status_t cli_check(const cli_arguments_t *arguments) {
   if (!st && hr_option_text(options, HR_OPTION_GRAPH))
     st = graph_form(hr_option_text(options, HR_OPTION_GRAPH), &form);
   if (!st) st = load_all(&programs);
+  if (!st) st = cli_uses_check_read(options, programs.data[0].path);
   if (!st && are_separate(options, &programs))
     st = prove_each(&arena, options, &programs);
   else if (!st)

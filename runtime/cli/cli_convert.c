@@ -12,6 +12,7 @@
 #include "cli/cli_endings.h"
 #include "cli/cli_python.h"
 #include "cli/cli_sandbox.h"
+#include "cli/cli_uses.h"
 #include "ir/print.h"
 #include "mlir/bytecode/bytecode.h"
 #include "mlir/text/mlir_print.h"
@@ -165,7 +166,8 @@ static hr_status_t convert_through_ir(const hr_options_t *options, form_t form, 
                                       hr_buffer_t *bytes) {
   hlo_module_t *module;
   HR_TRY(read_module(path, bytes, &module));
-  hr_status_t st = hlo_verify(module);
+  hr_status_t st = cli_uses_check_read(options, path);
+  if (!st) st = hlo_verify(module);
   bool is_mlir = form == TO_MLIR || form == TO_MLIRBC;
   if (!st)
     st = is_mlir ? export_and_write(options, form, module) : write_module(options, form, module);
@@ -180,7 +182,8 @@ static hr_status_t write_python(const hr_options_t *options, const char *path, h
   hr_strbuf_t text;
   HR_TRY(read_module(path, bytes, &module));
   hr_strbuf_init(&text);
-  hr_status_t st = read_tree(path, bytes, &tree);
+  hr_status_t st = cli_uses_check_read(options, path);
+  if (!st) st = read_tree(path, bytes, &tree);
   if (!st) cli_python_print(&text, module, tree);
   if (!st) st = write_text(options, &text);
   hr_strbuf_deinit(&text);
@@ -213,9 +216,20 @@ static hr_status_t convert_bytes(const hr_options_t *options, form_t form, const
     tree = NULL;
   }
   if (!tree) return convert_through_ir(options, form, path, bytes);
-  hr_status_t st = write_tree(options, form, tree, is_long(options, false));
+  hr_status_t st = cli_uses_check_read(options, path);
+  if (!st) st = write_tree(options, form, tree, is_long(options, false));
   mlir_module_destroy(tree);
   return st;
+}
+
+/* Styles are of text, versions of bytecode. */
+static hr_status_t check_form(const hr_options_t *options, form_t form) {
+  bool is_text = form == TO_HLO || form == TO_MLIR;
+  if (hr_option_is_given(options, HR_OPTION_STYLE) && !is_text)
+    return hr_error(HR_USAGE, "--style is of HLO and MLIR as text alone");
+  if (hr_option_text(options, HR_OPTION_TARGET_VERSION) && form != TO_MLIRBC)
+    return hr_error(HR_USAGE, "--target-version is of --to=mlirbc alone");
+  return NULL;
 }
 
 /* A folder stands for the program in it. */
@@ -240,11 +254,9 @@ hr_status_t cli_convert(const cli_arguments_t *arguments) {
   if (options->operands.count != 1)
     return hr_error(HR_USAGE, "convert takes one program, found %zu; see hlorun convert --help",
                     options->operands.count);
-  const char *path = options->operands.data[0];
   form_t form;
   HR_TRY(target_form(options, &form));
-  if (hr_option_text(options, HR_OPTION_TARGET_VERSION) && form != TO_MLIRBC)
-    return hr_error(HR_USAGE, "--target-version is of --to=mlirbc alone");
+  HR_TRY(check_form(options, form));
   HR_TRY(cli_sandbox_enter(options));
-  return convert_file(options, form, path);
+  return convert_file(options, form, options->operands.data[0]);
 }

@@ -84,24 +84,35 @@ static int only_array(const cli_signature_t *signature, hlo_value_t *const *valu
   return count == 1 ? found : -1;
 }
 
+/* The first without a value stands for all that the array may be meant for. */
+static hr_status_t whose_array(const array_file_t *file, const cli_signature_t *signature,
+                               hlo_value_t *const *values) {
+  int k = 0;
+  while (k + 1 < signature->param_count && values[k]) k++;
+  const char *name = signature->param_count ? signature->param_names[k] : "no parameter";
+  return hr_error(HR_USAGE, "%s is one array: say of which parameter, as --input %d=%s (%s)",
+                  file->path, k, file->path, name);
+}
+
 /* A file of one array says nothing about its place: there must be one place left. */
 static hr_status_t take_single_array(const array_file_t *file, const cli_signature_t *signature,
                                      hlo_value_t **values) {
   int k = only_array(signature, values);
   hlo_value_t *value;
-  if (k < 0)
-    return hr_error(HR_USAGE, "%s is one array: say of which parameter, as --input 0=%s",
-                    file->path, file->path);
+  if (k < 0) return whose_array(file, signature, values);
   HR_TRY(cli_value_from_npy(file->path, &file->single, &(cli_arg_t){signature, false, k, false},
                             &value));
   replace_value(&values[k], value);
   return NULL;
 }
 
-/* "0 (a), 1 (b), ...": numbers and names, for messages. */
+/* "0 (a: f32[2]), 1 (b: token), ...": numbers, names and shapes, for messages. */
 static void add_params(hr_strbuf_t *text, const cli_signature_t *signature) {
-  for (int k = 0; k < signature->param_count && k < NAMED_MAX; k++)
-    hr_strbuf_printf(text, "%s%d (%s)", k ? ", " : "", k, signature->param_names[k]);
+  for (int k = 0; k < signature->param_count && k < NAMED_MAX; k++) {
+    char shape[HLO_SHAPE_TEXT];
+    hr_strbuf_printf(text, "%s%d (%s: %s)", k ? ", " : "", k, signature->param_names[k],
+                     hlo_shape_text(signature->params[k], shape));
+  }
   if (signature->param_count > NAMED_MAX) hr_strbuf_add_str(text, ", ...");
 }
 

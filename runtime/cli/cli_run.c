@@ -24,6 +24,7 @@
 #include "cli/cli_stop.h"
 #include "cli/cli_tf.h"
 #include "cli/cli_trace.h"
+#include "cli/cli_uses.h"
 #include "transport/core/transport.h"
 
 /* --- before anything runs --- */
@@ -82,6 +83,15 @@ hr_status_t cli_client_options(const hr_options_t *options,
     out_options->engine = engines[hr_option_int(options, HR_OPTION_ENGINE, 0)];
   out_options->seed = hr_option_int(options, HR_OPTION_SEED, 0);
   return NULL;
+}
+
+/* More threads than cores are taken, and seldom wanted. */
+static void note_threads(const hr_options_t *options) {
+  int threads = (int)hr_option_int(options, HR_OPTION_THREADS, 0);
+  int cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
+  if (threads > cores)
+    hr_log(HR_LOG_CLI, HR_LOG_INFO, "--threads %d: this machine has %d cores, which they share",
+           threads, cores);
 }
 
 /* -n 1 means no peers, even where a launcher has started several. */
@@ -170,10 +180,20 @@ static hr_status_t decide_steps(cli_run_t *run) {
   return NULL;
 }
 
+/* Of several programs, each may have a use for what others do not. */
+static hr_status_t check_uses(const cli_run_t *run) {
+  if (cli_programs_are_several(run->options)) return NULL;
+  HR_TRY(cli_uses_check_read(run->options, run->path));
+  if (run->rank == 0) cli_uses_warn_of_program(run->options, run->program, run->world);
+  return NULL;
+}
+
 /* What can be wrong is found here, before the first step. */
 static hr_status_t prepare(cli_run_t *run) {
   const hr_options_t *options = run->options;
+  HR_TRY(check_uses(run));
   HR_TRY(cli_signature_init(&run->signature, run->program));
+  HR_TRY(cli_bundle_name_params(run->path, &run->signature));
   HR_TRY(make_lists(run));
   HR_TRY(cli_tf_carry(options, run->path, &run->carry));
   HR_TRY(cli_carry_check(&run->carry, &run->signature));
@@ -249,6 +269,10 @@ static hr_status_t run_steps(cli_run_t *run, bool last_repeat) {
 /* Up to the steps failures are agreed upon; in them they cannot be. */
 static hr_status_t run_all(cli_run_t *run) {
   HR_TRY(open_client(run));
+  if (run->rank == 0) {
+    cli_uses_warn(HR_COMMAND_RUN, run->options);
+    note_threads(run->options);
+  }
   HR_TRY(cli_agree(run->client, cli_carry_from_options(run->options, &run->carry)));
   HR_TRY(load_program(run));
   HR_TRY(cli_agree(run->client, prepare(run)));
@@ -309,6 +333,7 @@ hr_status_t cli_run(const cli_arguments_t *arguments) {
   run.desynchronized |= cli_agree_failed();
   if (run.desynchronized && hr_status_code(st) != HR_CANCELLED)
     cli_exit_code_report(hr_status_exit_code(st));
-  release_run(&run, run.desynchronized ? hr_status_exit_code(st) : 0);
+  int code = cli_signals_exit_code(hr_status_exit_code(st));
+  release_run(&run, run.desynchronized ? code : 0);
   return st;
 }

@@ -98,6 +98,39 @@ static bool names_text(const char *output) {
   return !output || !strcmp(output, "-") || (dot && !strcmp(dot, ".txt"));
 }
 
+/* --- options --- */
+
+/* Is the name one of those that the list has between blanks? */
+static bool is_listed(const char *list, const char *name) {
+  size_t size = strlen(name);
+  for (const char *at = list; (at = strstr(at, name)); at += size) {
+    bool begins = at == list || at[-1] == ' ';
+    if (begins && (at[size] == ' ' || !at[size])) return true;
+  }
+  return false;
+}
+
+/* `pattern` NULL: of a command that takes none of these. */
+static hr_status_t check_options(const hr_options_t *options, const char *pattern) {
+  static const struct {
+    hr_option_id_t id;
+    const char *patterns; /* NULL: all */
+  } rows[] = {{HR_OPTION_STAGES, NULL},
+              {HR_OPTION_RANKS, NULL},
+              {HR_OPTION_MICROBATCHES, "gpipe 1f1b interleaved-1f1b zero-bubble"},
+              {HR_OPTION_CHUNKS, "interleaved-1f1b"},
+              {HR_OPTION_ITERATIONS, "halo"}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    if (!hr_option_is_given(options, rows[i].id)) continue;
+    const char *name = hr_option_name(rows[i].id);
+    if (!pattern) return hr_error(HR_USAGE, "--%s is of schedule gen alone", name);
+    if (rows[i].patterns && !is_listed(rows[i].patterns, pattern))
+      return hr_error(HR_USAGE, "--%s has no effect on %s, only on %s", name, pattern,
+                      rows[i].patterns);
+  }
+  return NULL;
+}
+
 /* --- gen --- */
 
 static hr_status_t generate(const hr_options_t *options) {
@@ -115,6 +148,7 @@ static hr_status_t generate(const hr_options_t *options) {
     return hr_error(HR_USAGE, "want the name of a pattern: hlorun schedule gen 1f1b");
   if (ranks < 1 || ranks > 1 << 16) return hr_error(HR_USAGE, "%d ranks are too many", ranks);
   hr_status_t st = schedule_generate(options->operands.data[1], &wanted, &schedule, &expected);
+  if (!st) st = check_options(options, options->operands.data[1]);
   if (!st && names_text(output)) st = write_schedule(output, &schedule);
   if (!st && !names_text(output)) st = write_programs(output, &schedule);
   if (!st && !names_text(output)) st = write_expected(output, &expected);
@@ -196,6 +230,7 @@ hr_status_t cli_schedule(const cli_arguments_t *arguments) {
   if (!options->operands.count)
     return hr_error(HR_USAGE, "schedule wants gen, to-hlo or from-hlo; see hlorun schedule --help");
   const char *word = options->operands.data[0];
+  if (strcmp(word, "gen")) HR_TRY(check_options(options, NULL));
   for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
     if (!strcmp(word, commands[i].name)) return commands[i].run(options);
   return hr_error(HR_USAGE, "found '%s', want gen, to-hlo or from-hlo; see hlorun schedule --help",

@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@
 #define GRACE_MS 2000
 #define SAME_MS 500
 #define EXIT_INTERRUPTED 5
+#define EXIT_SIGNAL 128 /* shells add the signal's number to it */
 
 static const int watched[] = {SIGINT, SIGTERM, SIGHUP};
 #define WATCHED_COUNT (sizeof watched / sizeof *watched)
@@ -44,7 +46,7 @@ static void end_now(void *context) {
   static const char text[] = "hlorun: interrupted\n";
   if (write(STDERR_FILENO, text, sizeof text - 1) < 0) _exit(EXIT_INTERRUPTED);
   cli_signals_end_by(cli_signals_caught());
-  _exit(EXIT_INTERRUPTED);
+  _exit(cli_signals_exit_code(EXIT_INTERRUPTED));
 }
 
 /* SIGBUS: the end of a mapped file has gone. Nothing but write() is safe here. */
@@ -140,6 +142,14 @@ void cli_signals_end_by(int signal_number) {
   signal(signal_number, SIG_DFL);
   pthread_sigmask(SIG_UNBLOCK, &set, NULL);
   raise(signal_number);
+}
+
+/* The command's own launcher sees the signal itself; mpirun and srun see exit codes. */
+int cli_signals_exit_code(int code) {
+  int caught = cli_signals_caught();
+  bool is_ours = getenv("HLORUN_LAUNCHED") || getenv("HLORUN_VERDICT");
+  if (!caught || is_ours || tp_launcher_world_size() == 0) return code;
+  return EXIT_SIGNAL + caught;
 }
 
 int cli_signals_caught(void) { return atomic_load(&watcher.caught); }

@@ -19,6 +19,9 @@ void cli_signals_unwatch(void);
 /* Ends this process by the signal, unless it is 0 or a launcher watches this process, which takes
  * that for a crash. */
 void cli_signals_end_by(int signal_number);
+/* The exit code of this process: 128 and the signal's number after a signal under mpirun or srun,
+ * else `code`. */
+int cli_signals_exit_code(int code);
 /* The signal that arrived; 0: none. */
 int cli_signals_caught(void);
 /* Was it sent to this process alone? A signal of the terminal, or one that the launcher hands on,

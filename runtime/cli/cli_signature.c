@@ -250,7 +250,8 @@ static hr_status_t find_member(const array_file_t *file, const cli_arg_t *slot, 
     snprintf(name, 64, "%.*s", HR_STR_ARGS(member));
     return array_file_find(file, name, out_found, out_npy);
   }
-  snprintf(name, 64, "arr_%d", slot->index);
+  const int *positions = slot->interface->positions;
+  snprintf(name, 64, "arr_%d", positions ? positions[slot->index] : slot->index);
   return array_file_find(file, name, out_found, out_npy);
 }
 

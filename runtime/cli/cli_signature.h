@@ -13,6 +13,7 @@ typedef struct cli_signature {
   int param_count, result_count;
   const hlo_shape_t **params, **results;
   const char **param_names;
+  const int *positions; /* number K of arr_K for each parameter, -1: none; NULL: its own number */
   /* Of the whole arrays, where the program was partitioned from a global one; else as above. */
   const hlo_shape_t **whole_params, **whole_results;
   const hlorun_program_t *program;

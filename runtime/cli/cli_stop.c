@@ -7,8 +7,12 @@
 #include "base/buffer.h"
 #include "base/file.h"
 #include "cli/cli.h"
+#include "cli/cli_agree.h"
+#include "cli/cli_bundle.h"
 #include "cli/cli_carry.h"
+#include "cli/cli_endings.h"
 #include "cli/cli_sandbox.h"
+#include "cli/cli_uses.h"
 #include "compiler.h"
 #include "ir/print.h"
 #include "ops/rules/verify.h"
@@ -159,26 +163,48 @@ static hr_status_t check_stage(const char *stage) {
   return st;
 }
 
-hr_status_t cli_stop(const hr_options_t *options) {
-  const char *stage = hr_option_text(options, HR_OPTION_STOP_AFTER), *path;
-  bool explains = hr_option_is_given(options, HR_OPTION_EXPLAIN_SHARDING);
+/* Results have other files than programs have. */
+static hr_status_t check_output(const hr_options_t *options, const char *option) {
+  static const char *const arrays[] = {".npz", ".npy", ".safetensors"};
+  const char *output = hr_option_text(options, HR_OPTION_OUTPUT);
+  for (size_t i = 0; output && i < sizeof arrays / sizeof *arrays; i++)
+    if (cli_ends_with(output, arrays[i]))
+      return hr_error(HR_USAGE, "--output %s: --%s writes text, and runs nothing", output, option);
+  return NULL;
+}
+
+static hr_status_t stop(const hr_options_t *options, const char *stage, const char *path) {
   hr_buffer_t *bytes;
   hlo_module_t *module = NULL;
-  if (!explains) HR_TRY(check_stage(stage));
-  cli_choose_variables(options);
-  if (options->operands.count != 1)
-    return hr_error(HR_USAGE, "--%s takes one program, found %zu",
-                    explains ? "explain-sharding" : "stop-after", options->operands.count);
-  path = options->operands.data[0];
   HR_TRY(cli_sandbox_enter(options));
   HR_TRY(hr_buffer_map_file(path, &bytes));
   hr_status_t st = read_module(path, bytes, &module);
-  if (!st && explains)
+  if (!st) st = cli_uses_check_read(options, path);
+  if (!st && hr_option_is_given(options, HR_OPTION_EXPLAIN_SHARDING))
     st = explain_sharding(options, module);
   else if (!st)
     st = is_word(stage, "flat") ? print_flat_plan(options, path, bytes, module)
                                 : run_stages(options, stage, module);
+  st = cli_report_now(st); /* while the text that it quotes is there */
   hlo_module_destroy(module);
   hr_buffer_release(bytes);
+  return st;
+}
+
+hr_status_t cli_stop(const hr_options_t *options) {
+  const char *stage = hr_option_text(options, HR_OPTION_STOP_AFTER), *program;
+  bool explains = hr_option_is_given(options, HR_OPTION_EXPLAIN_SHARDING);
+  const char *option = explains ? "explain-sharding" : "stop-after";
+  hr_arena_t arena;
+  if (!explains) HR_TRY(check_stage(stage));
+  HR_TRY(check_output(options, option));
+  if (options->operands.count != 1)
+    return hr_error(HR_USAGE, "--%s takes one program, found %zu", option, options->operands.count);
+  cli_choose_variables(options);
+  cli_uses_warn(HR_COMMAND_RUN, options);
+  hr_arena_init(&arena);
+  hr_status_t st = cli_bundle_program(&arena, options->operands.data[0], &program);
+  if (!st) st = stop(options, stage, program ? program : options->operands.data[0]);
+  hr_arena_deinit(&arena);
   return st;
 }

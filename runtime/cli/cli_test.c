@@ -8,6 +8,7 @@
 #include "cli/cli_agree.h"
 #include "cli/cli_batch.h"
 #include "cli/cli_launch.h"
+#include "cli/cli_uses.h"
 #include "transport/core/transport.h"
 
 #define TIMEOUT_S 60
@@ -70,8 +71,10 @@ static hr_status_t find_cases(test_t *test) {
         cli_cases_find(&test->arena, options->operands.data[i], &test->cases, &test->passed_over));
   HR_TRY(remove_doubles(&test->cases));
   const char *filter = hr_option_text(options, HR_OPTION_FILTER);
+  size_t all = test->cases.count;
   if (filter) HR_TRY(apply_filter(filter, &test->cases));
   if (test->cases.count) return NULL;
+  if (all) return hr_error(HR_USAGE, "--filter %s leaves none of %zu cases", filter, all);
   hr_status_t st = hr_error(HR_USAGE, "no case was found");
   for (size_t i = 0; i < test->passed_over.count && i < NAMED_MAX; i++)
     st = hr_status_note(st, "%s: %s", test->passed_over.data[i].path,
@@ -273,6 +276,7 @@ static hr_status_t test_all(test_t *test, const cli_arguments_t *arguments) {
   if (report && tp_launcher_world_size() == 0 && atoi(report) > 1)
     return cli_launch_run(atoi(report), NULL, arguments->all_argc, arguments->all_argv);
   HR_TRY(find_cases(test));
+  if (!report) cli_uses_warn(HR_COMMAND_TEST, test->options);
   if (report) return work(test, report + strcspn(report, ":") + 1);
   if (hr_option_is_given(test->options, HR_OPTION_LIST)) return list_cases(test);
   report_passed_over(test, test->verbose);

@@ -16,13 +16,15 @@ static struct {
 } chosen;
 
 /* "3=x.npy" is a data set for parameter 3; "x:0=f32[2]" and "x" are tensors. */
-static bool names_tensor(const char *text) {
+bool cli_tf_names_tensor(const char *text) {
   const char *at = text;
   while (isdigit((unsigned char)*at)) at++;
   return at == text || *at != '=';
 }
 
-bool cli_tf_feed_is_named(const char *text) { return read_saw_graph() && names_tensor(text); }
+bool cli_tf_feed_is_named(const char *text) {
+  return read_saw_graph() && cli_tf_names_tensor(text);
+}
 
 bool cli_tf_has_data_feed(const hr_options_t *options) {
   size_t from = 0;
@@ -34,7 +36,7 @@ bool cli_tf_has_data_feed(const hr_options_t *options) {
 hr_status_t cli_tf_choose(const hr_options_t *options) {
   const hr_option_given_t *given;
   for (size_t from = 0; (given = hr_option_next(options, HR_OPTION_FEED, &from));)
-    if (names_tensor(given->text)) HR_VEC_PUSH(&chosen.feeds, given->text);
+    if (cli_tf_names_tensor(given->text)) HR_VEC_PUSH(&chosen.feeds, given->text);
   for (size_t from = 0; (given = hr_option_next(options, HR_OPTION_FETCH, &from));)
     HR_VEC_PUSH(&chosen.fetches, given->text);
   chosen.options = (tf_read_options_t){(int)chosen.feeds.count,

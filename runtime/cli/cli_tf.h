@@ -5,6 +5,8 @@
 #include "base/options.h"
 #include "cli/cli_carry.h"
 
+/* Whether the text of --feed names a tensor, rather than the number of a parameter. */
+bool cli_tf_names_tensor(const char *text);
 /* Whether a graph was read and the text of --feed names one of its tensors, rather than the number
  * of a parameter. */
 bool cli_tf_feed_is_named(const char *text);

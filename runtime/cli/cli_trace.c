@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "cli/cli_agree.h"
 #include "cli/cli_endings.h"
+#include "cli/cli_timeline.h"
 #include "io/gzip.h"
 
 #define MOST_EVENTS 100000000
@@ -22,7 +23,7 @@ static bool is_gzip(const char *path) { return cli_ends_with(path, ".gz"); }
 
 /* Before the run: a timeline that cannot be written should be known. */
 hr_status_t cli_trace_check(const hr_options_t *options) {
-  static const char *const endings[] = {".json", ".json.gz", NULL};
+  static const char *const endings[] = {".json", ".json.gz", ".svg", NULL};
   const char *form = hr_option_text(options, HR_OPTION_EXPLAIN);
   if (form && *form && !cli_trace_wants_json(options))
     return hr_error(HR_USAGE, "--explain=%s: want --explain or --explain=json", form);
@@ -48,13 +49,33 @@ hr_status_t cli_trace_options(const hr_options_t *options,
   return NULL;
 }
 
+static hr_status_t write_picture(const char *path, const char *json) {
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
+  cli_timeline_draw(&text, json);
+  hr_status_t st = hr_strbuf_finish(&text);
+  if (!st) st = hr_file_write_all(path, text.data, text.size);
+  hr_strbuf_deinit(&text);
+  return st;
+}
+
 /* Takes over the text; NULL on ranks other than 0. */
 static hr_status_t write_timeline(const char *path, char *json) {
+  hr_status_t st;
   if (!json) return NULL;
-  hr_status_t st = is_gzip(path) ? gzip_write_all(path, json, strlen(json))
-                                 : hr_file_write_all(path, json, strlen(json));
+  if (cli_ends_with(path, ".svg"))
+    st = write_picture(path, json);
+  else
+    st = is_gzip(path) ? gzip_write_all(path, json, strlen(json))
+                       : hr_file_write_all(path, json, strlen(json));
   free(json);
   return st;
+}
+
+/* What a file of one rank ends in. */
+static const char *ending_of(const char *path) {
+  if (is_gzip(path)) return ".gz";
+  return cli_ends_with(path, ".svg") ? ".svg" : "";
 }
 
 /* Says so if the timeline is not whole. */
@@ -88,8 +109,7 @@ static hr_status_t write_alone(hlorun_client_t *client, const char *path) {
   char *json, own[4096];
   int rank = hlorun_client_rank(client);
   bool has_peers = hlorun_client_world_size(client) > 1;
-  snprintf(own, sizeof own, has_peers ? "%s.rank%d%s" : "%s", path, rank,
-           is_gzip(path) ? ".gz" : "");
+  snprintf(own, sizeof own, has_peers ? "%s.rank%d%s" : "%s", path, rank, ending_of(path));
   HR_TRY(hlorun_client_trace_alone(client, &json));
   HR_TRY(write_timeline(own, json));
   fprintf(stderr, "--trace: what rank %d did until the failure is in %s\n", rank, own);

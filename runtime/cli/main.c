@@ -17,6 +17,7 @@
 #include "cli/cli_launch.h"
 #include "cli/cli_signals.h"
 #include "cli/cli_tf.h"
+#include "cli/cli_uses.h"
 #include "hlorun.h"
 #include "topo/topo.h"
 #include "transport/core/transport.h"
@@ -213,6 +214,8 @@ static hr_status_t dispatch(int argc, char **argv) {
                                .all_argv = argv + 1};
   hr_status_t st =
       hr_options_parse(command->command, arguments.argc, arguments.argv, &arguments.options);
+  if (!st) st = cli_uses_check(command->command, &arguments.options);
+  if (!st) st = cli_uses_choose_platform(&arguments.options);
   if (!st) st = cli_tf_choose(&arguments.options);
   if (!st) st = run_command(command, &arguments);
   hr_options_deinit(&arguments.options);
@@ -231,5 +234,5 @@ int main(int argc, char **argv) {
   int launched = cli_launch_interrupted(), tested = cli_case_runner_caught();
   cli_signals_end_by(launched ? launched : cli_signals_caught());
   cli_signals_end_by(tested);
-  return code;
+  return cli_signals_exit_code(code);
 }

@@ -128,6 +128,7 @@ struct hlo_module {
   /* Sharding per flattened result, by the partitioner; NULL: results are whole. */
   const hlo_sharding_t *const *result_shardings;
   bool was_global; /* the partitioner made it: parameters and results are parts of global arrays */
+  bool asks_platform; /* exported for several platforms that its form does not name */
   const hlo_stack_frames_t *stack_frames; /* NULL: none */
   hr_str_t origin_recovery_table;         /* text between the braces, as written */
   hr_str_t debug_attributes;

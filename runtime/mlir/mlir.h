@@ -190,7 +190,9 @@ typedef struct mlir_module {
   mlir_op_t *op;                       /* the builtin.module */
   HR_VEC(hr_buffer_t *) buffers;       /* blobs that attributes point into */
   int64_t vhlo_version[3];             /* version of a portable artifact; 0 0 0 otherwise */
-  int platform_index;                  /* cpu's number in a program for several platforms */
+  int platform_index;                  /* the one to take in a program for several platforms; -1:
+                                          the first */
+  bool platform_is_named;              /* its form names the platforms, and this is cpu's number */
   HR_VEC(mlir_block_t *) all_blocks;   /* owners of lists that are not in the arena */
   HR_VEC(mlir_region_t *) all_regions; /* the same, of blocks */
 } mlir_module_t;

@@ -19,6 +19,9 @@ static hr_status_t explain_report(const spmd_options_t *options, const spmd_prog
 
 hr_status_t spmd_run(hlo_module_t *module, const spmd_options_t *options) {
   spmd_program_t program;
+  bool says = options->mesh || options->sharding;
+  if (says && module->num_partitions > 1 && spmd_is_partitioned(module))
+    return spmd_describe_parts(module, options);
   if (!spmd_is_global(module, options)) {
     if (options->device_count == 1) module->num_partitions = 1;
     return NULL;

@@ -73,6 +73,13 @@ typedef struct spmd_options {
 /* True if the module has annotations that cut a value, or the options do. Cost: one pass. */
 bool spmd_is_global(const hlo_module_t *module, const spmd_options_t *options);
 
+/* Has XLA partitioned it already? Known by its schedule or its entry's name. */
+bool spmd_is_partitioned(const hlo_module_t *module);
+/* What --mesh and --sharding say about a program that XLA has partitioned: parameters and results
+ * are parts of global arrays, cut like this; the program stays as it is. All results are named, or
+ * none. Errors: USAGE. */
+hr_status_t spmd_describe_parts(hlo_module_t *module, const spmd_options_t *options);
+
 /* Reads sdy and GSPMD annotations and the options. Errors: INVALID (place, found, wanted), USAGE
  * when the mesh does not fit the world. */
 hr_status_t spmd_read_annotations(hlo_module_t *module, const spmd_options_t *options,

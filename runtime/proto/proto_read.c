@@ -103,6 +103,23 @@ static hr_status_t find_entry(proto_reader_t *p, const proto_module_t *in) {
   return PROTO_ERROR("the module has no entry computation of id %ld", (long)id);
 }
 
+/* XLA's partitioner writes how it has cut the results: one sharding for each leaf of a tuple. */
+static hr_status_t read_result_shardings(proto_reader_t *p, proto_list_t pieces) {
+  hlo_module_t *module = p->module;
+  const hlo_sharding_t *sharding, **leaves;
+  int count = hlo_shape_leaf_count(module->entry->root->shape);
+  if (!pieces.count || module->num_partitions < 2) return NULL;
+  HR_TRY(proto_read_sharding(p, pieces, &sharding));
+  bool is_tuple = sharding->kind == HLO_TILE_KIND_TUPLE;
+  if (is_tuple && sharding->element_count != count)
+    return PROTO_ERROR("shardings of %d results, want %d", sharding->element_count, count);
+  HR_TRY(HR_NEW_ARRAY(&module->arena, count + 1, &leaves));
+  for (int i = 0; i < count; i++) leaves[i] = is_tuple ? sharding->elements[i] : sharding;
+  module->result_shardings = leaves;
+  module->was_global = true;
+  return NULL;
+}
+
 /* The name is made fit for HLO text like all others. */
 static hr_status_t read_module(proto_reader_t *p, proto_list_t pieces) {
   proto_module_t in;
@@ -122,6 +139,7 @@ static hr_status_t read_module(proto_reader_t *p, proto_list_t pieces) {
   if (!st) st = read_computations(p, in.computations, &schedules);
   hr_map_deinit(&schedules);
   if (!st) st = find_entry(p, &in);
+  if (!st) st = read_result_shardings(p, in.output_sharding);
   return st ? st : proto_mark_async(p);
 }
 

@@ -12,6 +12,7 @@
 #include "read/export_file.h"
 #include "read/foreign.h"
 #include "read/hlo_reader.h"
+#include "read/mixed_types.h"
 #include "read/open_sizes.h"
 #include "stablehlo/stablehlo.h"
 #include "tf/tf_read.h"
@@ -60,10 +61,20 @@ static hr_source_t source_of(const char *path, const hr_buffer_t *bytes) {
   return (hr_source_t){path, source.text + mark, source.size_bytes - mark};
 }
 
-/* The module within a file of jax.export, else the source itself. */
+/* State of the process: see read_set_platform. */
+static int chosen_platform = -1;
+static bool platform_was_asked;
+
+void read_set_platform(int index) { chosen_platform = index; }
+
+bool read_platform_was_asked(void) {
+  return __atomic_load_n(&platform_was_asked, __ATOMIC_RELAXED);
+}
+
+/* The module within a file of jax.export, which names its platforms, else the source itself. */
 static hr_source_t unwrap(hr_source_t source, int *out_platform_index) {
   export_file_t file;
-  *out_platform_index = 0;
+  *out_platform_index = -1;
   if (!export_file_read((hr_str_t){source.text, source.size_bytes}, &file)) return source;
   *out_platform_index = file.platform_index;
   return (hr_source_t){source.path, file.bytecode.data, file.bytecode.size};
@@ -86,11 +97,14 @@ static hr_status_t read_mlir(hlo_module_t *module, int platform_index,
                              hr_status_t (*read)(mlir_module_t *)) {
   mlir_module_t *tree;
   HR_TRY(mlir_module_create(&tree));
-  tree->platform_index = platform_index;
+  bool is_named = platform_index >= 0;
+  tree->platform_is_named = is_named;
+  tree->platform_index = is_named ? platform_index : chosen_platform;
   tree->source = module->source;
   tree->source_buffer = hr_buffer_retain(module->source_buffer);
   hr_status_t st = read(tree);
   if (!st) st = stablehlo_import(tree, &read_stablehlo_pieces, module);
+  if (!st && module->asks_platform) __atomic_store_n(&platform_was_asked, true, __ATOMIC_RELAXED);
   mlir_module_destroy(tree);
   return st;
 }
@@ -98,6 +112,7 @@ static hr_status_t read_mlir(hlo_module_t *module, int platform_index,
 /* HLO, which may declare sizes static that vary. */
 static hr_status_t read_hlo(hlo_module_t *module, hr_str_t text) {
   HR_TRY(hlo_proto_is(text) ? read_hlo_proto(module) : read_hlo_text(module));
+  HR_TRY(read_unify_types(module));
   return read_open_sizes(module);
 }
 
@@ -121,7 +136,7 @@ static hr_status_t read_source(hlo_module_t *module) {
     return tf_read_module(module, graph_options);
   }
   HR_TRY(read_foreign(module->source.path, text));
-  if (!hlo_proto_is(text) && is_mlir_text(text)) return read_mlir(module, 0, mlir_parse_module);
+  if (!hlo_proto_is(text) && is_mlir_text(text)) return read_mlir(module, -1, mlir_parse_module);
   return read_hlo(module, text);
 }
 
@@ -161,6 +176,7 @@ static hr_status_t read_tree_into(mlir_module_t *tree, const char *path, hr_buff
   const char *path_copy;
   HR_TRY(hr_arena_cstr(&tree->arena, hr_str_from(path), &path_copy));
   tree->source = unwrap(source_of(path_copy, bytes), &tree->platform_index);
+  tree->platform_is_named = tree->platform_index >= 0;
   tree->source_buffer = hr_buffer_retain(bytes);
   return mlir_is_bytecode(tree->source.text, tree->source.size_bytes) ? mlir_read_bytecode(tree)
                                                                       : mlir_parse_module(tree);

@@ -41,6 +41,11 @@ void read_set_graph_options(const struct tf_read_options *options);
 /* What became of the arguments and results of a TensorFlow graph, as JSON. Errors: USAGE for other
  * programs; as read_module. */
 hr_status_t read_graph_json(const char *path, hr_buffer_t *bytes, hr_strbuf_t *out_text);
+/* Which platform's code is taken of programs that are read from now on, are for several platforms,
+ * and do not name them; -1: the first. Thread: before others read. */
+void read_set_platform(int index);
+/* Whether such a program has been read in this process. */
+bool read_platform_was_asked(void);
 /* Whether a TensorFlow graph has been read in this process. */
 bool read_saw_graph(void);
 

@@ -86,9 +86,10 @@ static bool starts_with(hr_str_t bytes, const char *word) {
   return skip_word(&at, end, word);
 }
 
-/* Field 1 is a number and field 2 a message, as in no other program. */
+/* Field 1 is the number of the only version, and field 2 a message. Models of ONNX have a number
+ * and a name there, of higher versions. */
 static bool is_binary_saved_model(hr_str_t bytes) {
-  return bytes.size > 3 && bytes.data[0] == (1 << 3) && (unsigned char)bytes.data[1] < 0x80 &&
+  return bytes.size > 3 && bytes.data[0] == (1 << 3) && bytes.data[1] == 1 &&
          bytes.data[2] == (2 << 3 | 2);
 }
 

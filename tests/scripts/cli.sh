@@ -77,6 +77,64 @@ expect_exit "stats of a copy" 0 "$hlorun" --engine compiled --input '0=f32[3]{1,
 grep -q '"copies": 1,' stats.json && pass || fail "--stats does not count copies for sizes" stats.json
 grep -q '"generated_steps": 1,' stats.json && pass || fail "--stats does not count the steps of the copy" stats.json
 
+# --- options without an effect: refused, or a warning ---
+while read -r code arguments; do
+  expect_exit "$arguments" "$code" "$hlorun" $arguments
+  expect_text "$arguments" "$(case $code in 0) echo "has no effect:" ;; *) echo "error: " ;; esac)"
+done <<'END'
+2 --rtol 1 -i 0=1 twice.hlo
+2 --atol 1 -i 0=1 twice.hlo
+2 --ulp 1 -i 0=1 twice.hlo
+2 --batch-dim 1 -i 0=1 twice.hlo
+2 --global-batch 1 -i 0=1 twice.hlo
+2 --no-shuffle -i 0=1 twice.hlo
+2 --random-inputs --wild-inputs twice.hlo
+2 -q -v -i 0=1 twice.hlo
+2 --fetch y -i 0=1 twice.hlo
+2 --feed x:0 -i 0=1 twice.hlo
+2 --sharding nonsense -i 0=1 twice.hlo
+2 --stop-after read -o x.npz twice.hlo
+2 check --fetch y twice.hlo
+2 check --feed x:0=f32[2] twice.hlo
+2 check --sharding nonsense twice.hlo
+2 convert --fetch y twice.hlo
+2 convert --feed x:0 --to mlir twice.hlo
+2 convert --style long --to dot twice.hlo
+2 schedule gen gpipe --iterations 3
+2 schedule gen halo --chunks 3
+2 schedule gen gpipe --ranks 3 --stages 4
+2 schedule to-hlo --stages 3 x
+2 test --rtol 1 --ulp 2 .
+0 --verify-comm -i 0=1 twice.hlo
+0 --output-shards -i 0=1 twice.hlo
+0 --outfeed file:fed -i 0=1 twice.hlo
+0 --seed 4 -i 0=1 twice.hlo
+0 --carry 0:0 -i 0=1 twice.hlo
+0 --engine reference --threads 2 -i 0=1 twice.hlo
+0 --engine reference --cache none -i 0=1 twice.hlo
+0 --stop-after read --steps 3 twice.hlo
+0 --explain-sharding --trace t.json twice.hlo
+END
+expect_exit "a warning and --quiet" 0 "$hlorun" --quiet --carry 0:0 -i 0=1 twice.hlo
+if [ -s "$work/out" ]; then fail "--quiet warns" "$work/out"; else pass; fi
+HLORUN_LOG=info expect_exit "more threads than cores" 0 "$hlorun" --threads 9999 -i 0=1 twice.hlo
+expect_text "more threads than cores" "--threads 9999: this machine has"
+
+# --- a signal under a foreign launcher, which sees exit codes ---
+cat >endless.hlo <<'END'
+HloModule endless
+c { s = s32[] parameter(0) z = s32[] constant(-1) ROOT r = pred[] compare(s, z), direction=NE }
+b { s = s32[] parameter(0) o = s32[] constant(1) t = s32[] constant(1000000) n = s32[] add(s, o) ROOT r = s32[] remainder(n, t) }
+ENTRY e { z = s32[] constant(0) ROOT w = s32[] while(z), condition=c, body=b }
+END
+OMPI_COMM_WORLD_SIZE=1 OMPI_COMM_WORLD_RANK=0 HLORUN_LOG=info "$hlorun" -n 1 endless.hlo >endless.out 2>&1 </dev/null &
+interrupted=$!
+eventually grep -q "info: loaded" endless.out
+kill -TERM $interrupted
+wait $interrupted
+got=$?
+[ $got -eq 143 ] && pass || fail "SIGTERM under a launcher: exit code $got, want 143" endless.out
+
 # --- what people read ---
 # has_not NAME TEXT: the last command's output must not hold this text.
 has_not() {
@@ -85,7 +143,7 @@ has_not() {
 expect_exit "figures" 0 "$hlorun" -v --input '0=f32[3]{1,2,3}' --repeat 2000 twice.hlo
 grep -qE '  [0-9,]+,[0-9]{3} steps/s' "$work/out" && pass || fail "no thousands in the rate" "$work/out"
 grep -qE 'best [0-9.]+ (ns|us|ms)' "$work/out" && pass || fail "no unit in a time" "$work/out"
-expect_exit "--quiet" 0 "$hlorun" --quiet -v --input '0=f32[3]{1,2,3}' --steps 3 --carry 0:0 twice.hlo
+expect_exit "--quiet" 0 "$hlorun" --quiet --input '0=f32[3]{1,2,3}' --steps 3 --carry 0:0 twice.hlo
 has_not "--quiet" "out0"
 sed 's/add(x, x)/subtract(x, x)/' twice.hlo >zero.hlo
 expect_exit "nan" 0 "$hlorun" --input '0=f32[3]{inf,-inf,1}' zero.hlo && expect_text "nan" "{nan, nan, 0}"
@@ -101,7 +159,7 @@ expect_exit "--explain of another form" 2 "$hlorun" --random-inputs --explain=ya
 expect_exit "--trace, compressed" 0 "$hlorun" --random-inputs --trace t.json.gz twice.hlo
 gzip -dc t.json.gz | grep -q traceEvents && pass || fail "--trace t.json.gz is no gzip file of JSON"
 expect_exit "--trace, unknown ending" 2 "$hlorun" --random-inputs --trace t.html twice.hlo
-expect_text "--trace, unknown ending" ".json or .json.gz"
+expect_text "--trace, unknown ending" ".json, .json.gz or .svg"
 # Sizes are compared with this machine's memory by what runs.
 write_program wide '  x = f32[70368744177664] parameter(0)
   ROOT y = f32[70368744177664] negate(x)'
@@ -180,7 +238,7 @@ refused() { # INPUT TEXT
 refused others.npz "it has weights, bias"
 refused wide.npz "save it with .astype(np.float32)"
 refused x=named.npz:y "has no array y; it has x"
-refused y=one.npy "the program has 0 (x)"
+refused y=one.npy "the program has 0 (x: f32[3])"
 refused '0=2xf32=1 2' "sizes or the type"
 refused '0=3xf32=1 2' "found 2 elements, want 3"
 refused '0=3xf32=1 2 3 4' "too many elements"

@@ -3,8 +3,8 @@
 # with the code that the block names, and prints the lines that stand below it; pages render without a warning; every
 # option and variable is on a page; what the README calls by a path exists.
 #   Markdown:  ```console exit=N needs=NAME   manual pages: the comment `.\" exit N` before .EX
-# needs=NAME: a command, or a module of JAX_PYTHON (default python3), which is `python` in the block; without it the
-# block is skipped.
+# needs=NAME,...: commands, or modules of JAX_PYTHON (default python3), which is `python` in the block; without one of
+# them the block is skipped.
 # A line below a command must be among those printed, or begin one if it ends in "..."; "..." alone stands for others. Commands run in a copy of examples/.
 set -u
 . "$(dirname "$0")/common.sh"
@@ -18,7 +18,7 @@ export PATH=$work/bin:$PATH HLORUN_MODULE_DIR=${HLORUN_MODULE_DIR:-$build_dir}
 # blocks_of_markdown FILE, blocks_of_page FILE: "@ CODE LINE" before each console block, then its lines.
 blocks_of_markdown() {
   awk '/^```console/ { code = 0; if (match($0, /exit=[0-9]+/)) code = substr($0, RSTART + 5, RLENGTH - 5)
-         need = "-"; if (match($0, /needs=[a-z_]+/)) need = substr($0, RSTART + 6, RLENGTH - 6)
+         need = "-"; if (match($0, /needs=[a-z_,-]+/)) need = substr($0, RSTART + 6, RLENGTH - 6)
          print "@ " code " " NR " " need; inside = 1; next }
        /^```/ { inside = 0 } inside' "$1"
 }
@@ -29,9 +29,13 @@ blocks_of_page() {
        inside { gsub(/\\e/, "\\"); gsub(/\\-/, "-"); print }' "$1"
 }
 
-# Is there such a command, or module of Python? A module is asked for once.
+# Is there each such command, or module of Python? A module is asked for once.
 declare -A is_there
-has() { # NAME
+has() { # NAME,...
+  local name
+  for name in ${1//,/ }; do has_one "$name" || return 1; done
+}
+has_one() { # NAME
   [ "$1" != - ] || return 0
   if [ -z "${is_there[$1]:-}" ]; then
     is_there[$1]=no

@@ -81,6 +81,70 @@ expect_text "a number for an array" "scalar.hlo:3:25: one number for f32[2,2]"
 printf 'HloModule m\nENTRY test {\n  c = u64[] constant(-1)\n  s = u64[] custom-call(c), custom_call_target="ShardBarrierTo"\n  ROOT r = f64[] exponential(f64[] convert(s)), result_accuracy={mode=HIGHEST}, metadata={metadata_payload="a"}\n}\n' >small.hlo
 expect_exit "small things of XLA's text" 0 "$hlorun" small.hlo && expect_text "small things of XLA's text" "out0 = f64[] inf"
 
+# --- floats of several types in one op, and other things that XLA takes; the numbers are XLA's ---
+cat >mixed.hlo <<'END'
+HloModule m
+sum { x = f32[] parameter(0) y = f32[] parameter(1) ROOT z = f32[] add(x, y) }
+one { x.1 = f32[] parameter(0) y.1 = f32[] parameter(1) z.1 = f32[] add(x.1, y.1) ROOT t.1 = (f32[]) tuple(z.1) }
+ENTRY e {
+  a = bf16[3] parameter(0)
+  b = f32[3] parameter(1)
+  m = f32[2,3] parameter(2)
+  n = f32[3,2] parameter(3)
+  p = pred[3,2] parameter(4)
+  zero = f32[] constant(0)
+  added = f32[3] add(a, b)
+  narrow = bf16[3] subtract(a, b)
+  less = pred[3] compare(b, a), direction=LT
+  chosen = f32[3] select(less, a, b)
+  half = f16[3] negate(b)
+  whole = f32[] reduce(a, zero), dimensions={0}, to_apply=sum
+  alone = (f32[2]) reduce(m, zero), dimensions={1}, to_apply=one
+  row = f32[2] get-tuple-element(alone), index=0
+  ints = s32[2,2] dot(m, n), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  any = pred[2,2] dot(m, n), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  masked = f32[2,2] dot(m, p), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  sizes = s32[1] constant({3})
+  end = f32[] constant(1)
+  drawn = f32[3] rng(zero, end, sizes), distribution=rng_uniform
+  below = f32[3] floor(drawn)
+  seed = u64[] custom-call(), custom_call_target="GetRngSeed"
+  again = u64[] custom-call(), custom_call_target="GetRngSeed"
+  same = pred[] compare(seed, again), direction=EQ
+  ROOT r = (f32[3], bf16[3], f32[3], f16[3], f32[], f32[2], s32[2,2], pred[2,2], f32[2,2], f32[3], pred[]) tuple(added, narrow, chosen, half, whole, row, ints, any, masked, below, same)
+}
+END
+for engine in compiled reference; do
+  expect_exit "mixed types, $engine" 0 "$hlorun" --engine $engine -i '0=bf16[3]{1,2,3}' -i '1=f32[3]{0.001,4,1}' \
+    -i '2=f32[2,3]{{0.6,1.5,2.7},{-1.6,0.4,3.2}}' -i '3=f32[3,2]{{1.5,0.6},{2.5,-0.7},{0.5,1.9}}' -i 4=1 mixed.hlo
+  for line in 'out0 = f32[3] {1.001, 6, 4}' 'out1 = bf16[3] {1, -2, 2}' 'out2 = f32[3] {1, 4, 3}' \
+    'out3 = f16[3] {-0.0010004, -4, -1}' 'out4 = f32[] 6' 'out5 = f32[2] {4.8' 'out6 = s32[2,2] {{6, 4}, {0, 4}}' \
+    'out7 = pred[2,2] {{true, true}, {true, true}}' 'out8 = f32[2,2] {{4.8' 'out9 = f32[3] {0, 0, 0}' 'out10 = pred[] false'; do
+    expect_text "mixed types, $engine" "$line"
+  done
+done
+printf 'HloModule m, input_output_alias={ {}: (0, {}, may-alias) }\nENTRY e {\n  a = bf16[4,6] parameter(0)\n  ROOT r = bf16[4,3,2] reshape(a)\n}\n' >shared.hlo
+expect_exit "an alias of another shape and as many bytes" 0 "$hlorun" check shared.hlo
+
+# --- exported for several platforms: MLIR does not name them ---
+cat >platforms.mlir <<'END'
+func.func public @main(%which: tensor<i32> {jax.global_constant = "_platform_index"}, %x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = "stablehlo.case"(%which) ({
+    %1 = stablehlo.negate %x : tensor<2xf32>
+    stablehlo.return %1 : tensor<2xf32>
+  }, {
+    stablehlo.return %x : tensor<2xf32>
+  }) : (tensor<i32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+END
+expect_exit "several platforms" 0 "$hlorun" -i 0=3 platforms.mlir && expect_text "several platforms" "out0 = f32[2] {-3, -3}"
+expect_text "several platforms" "--platform N takes another"
+expect_exit "the second platform" 0 "$hlorun" --platform 1 -i 0=3 platforms.mlir
+expect_text "the second platform" "out0 = f32[2] {3, 3}"
+expect_exit "--platform of another program" 2 "$hlorun" --platform 1 mixed.hlo
+expect_exit "--platform where they are named" 2 "$hlorun" --platform 1 --input "$forms/io.npz" "$forms/several.jax_export"
+
 # --- snapshots have their arguments with them ---
 "$hlorun" convert -o hello.hlo.pb "$source_dir/examples/hello.hlo"
 python3 - <<'END'
@@ -104,6 +168,12 @@ expect_exit "a snapshot, another argument" 0 "$hlorun" -i 1=1 snapshot.pb && exp
 expect_exit "a snapshot whose argument does not fit" 2 "$hlorun" short.pb
 expect_text "a snapshot whose argument does not fit" "parameter 1 (b: f32[3]) has no value"
 expect_exit "a damaged snapshot" 3 "$hlorun" broken.pb
+
+# --- a folder that torch_xla 2.9 wrote ---
+expect_exit "torch_xla's own folder" 0 "$hlorun" -i 'input0=f32[2]{3,4}' "$forms/bundle"
+expect_text "torch_xla's own folder" "out0 = f32[2] {103, 208}"
+expect_exit "its weights by name" 0 "$hlorun" -i input0=1 -i fc.weight=2 "$forms/bundle"
+expect_text "its weights by name" "out0 = f32[2] {102, 202}"
 
 # --- folders of torch_xla: weights and constants by their places, inputs by the caller ---
 python3 - <<'END'
@@ -130,6 +200,14 @@ for name, list_ in (("good", places), ("outside", [dict(places[0], name="../x")]
 open("x.npy", "wb").write(npy(3, 4))
 END
 expect_exit "a folder of torch_xla" 0 "$hlorun" -i x.npy good && expect_text "a folder of torch_xla" "out0 = f32[2] {103, 208}"
+for command in check "convert --to hlo" "--stop-after verify"; do
+  expect_exit "$command of a folder of torch_xla" 0 "$hlorun" $command good
+done
+python3 -c 'import zipfile; zipfile.ZipFile("arr.npz", "w").write("x.npy", "arr_0.npy")'
+expect_exit "its first input by position" 0 "$hlorun" -i arr.npz good && expect_text "its first input" "{103, 208}"
+expect_exit "its inputs and weights by name" 0 "$hlorun" -i input0=1 -i fc.weight=2 good
+expect_text "its inputs and weights by name" "{102, 202}"
+expect_exit "an input without a value" 2 "$hlorun" good && expect_text "an input without a value" "1 (input0: f32[2])"
 expect_exit "the program in it" 0 "$hlorun" -i 1=1 good/functions/forward.mlir && expect_text "the program in it" "{101, 202}"
 expect_exit "another weight" 0 "$hlorun" -i 0=0 -i 1=1 good && expect_text "another weight" "{100, 200}"
 expect_exit "a weight outside of the folder" 3 "$hlorun" -i x.npy outside
@@ -166,6 +244,33 @@ for line in 'out0@3 = s32[2,3] {{18, 19, 20}, {21, 22, 23}}' 'out1@0 = s32[2] {0
   'out1@2 = s32[2] {0, 1}' 'out2@0 = s32[2] {6, 7}' 'out2@3 = s32[2] {0, 1}' 'out3@2 = s32[2] {0, 1}'; do
   grep -qxF "$line" cut.txt && pass || fail "a part is another: $line" cut.txt
 done
+
+# Their results are put together where somebody says how they are cut: the options, or XLA in the proto.
+sed 's/, w, y, z)/, w, z)/; s/(s32.2,3., s32.2., s32.2., s32.2.)/(s32[2,3], s32[2], s32[2])/' cut.hlo >parts.hlo
+wholes='{{0, 1, 2}, {3, 4, 5}, {6, 7, 8}, {9, 10, 11}, {12, 13, 14}, {15, 16, 17}, {18, 19, 20}, {21, 22, 23}}'
+expect_exit "parts" 0 "$hlorun" -i cut.npz parts.hlo && expect_text "parts" "out0 = s32[2,3] {{0, 1, 2}, {3, 4, 5}}"
+expect_text "parts" "does not say how its results are cut"
+expect_exit "parts put together" 0 "$hlorun" -i cut.npz --mesh a=2,b=2 --sharding 'out0=a+b,-;out1=b;out2=-' parts.hlo
+expect_text "parts put together" "out0 = s32[8,3] $wholes" && expect_text "parts put together" "out1 = s32[4] {0, 1, 2, 3}"
+expect_exit "some of the parts" 2 "$hlorun" -i cut.npz --mesh a=2,b=2 --sharding 'out0=a+b' parts.hlo
+expect_text "some of the parts" "nothing about out1"
+expect_exit "parts without a mesh" 2 "$hlorun" -i cut.npz --sharding 'out0=a+b' parts.hlo
+expect_exit "parts of another mesh" 2 "$hlorun" -n 4 -i cut.npz --mesh a=2 --sharding 'out0=a' parts.hlo
+"$hlorun" convert -o parts.pb parts.hlo
+python3 - <<'END'
+tiles = b"\x08\x03\x1a\x02\x04\x01\x4a\x01\x04\x52\x01\x00"
+last = b"\x08\x03\x1a\x02\x02\x02\x30\x01\x4a\x02\x02\x02\x52\x02\x01\x00"
+def field(number, data):
+    return bytes([number << 3 | 2, len(data)]) + data
+tuples = b"\x08\x02" + field(5, tiles) + field(5, last) + field(5, b"")
+open("told.pb", "wb").write(open("parts.pb", "rb").read() + field(12, tuples))
+open("few.pb", "wb").write(open("parts.pb", "rb").read() + field(12, b"\x08\x02" + field(5, tiles)))
+END
+expect_exit "parts of a proto" 0 "$hlorun" -i cut.npz -o whole.txt told.pb
+for line in "out0 = s32[8,3] $wholes" 'out1 = s32[4] {0, 1, 2, 3}' 'out2 = s32[2] {0, 1}'; do
+  grep -qxF "$line" whole.txt && pass || fail "a whole is another: $line" whole.txt
+done
+expect_exit "a proto with too few of them" 3 "$hlorun" -i cut.npz few.pb
 
 # --- callbacks: refused where every run reaches them, else when one does ---
 cat >callback.hlo <<'END'
@@ -233,7 +338,8 @@ foreign a.so '\177ELF' "an executable or a library"
 foreign a.h5 '\211HDF\r\n' "a file of HDF5"
 foreign a.pkl '\200\004\225' "a pickle of Python"
 foreign a.onnx '\010\007\022\007pytorch' "a protocol buffer of another program"
-foreign saved_model.pb '\010\001\022\377' "a SavedModel"
+printf '\010\001\022\377' >saved_model.pb
+expect_exit "a damaged SavedModel" 3 "$hlorun" check saved_model.pb && expect_text "a damaged SavedModel" "SavedModel are damaged"
 foreign a.safetensors '\002\0\0\0\0\0\0\0{}' "a file of arrays"
 expect_text "what to do" "give it with --input"
 finish

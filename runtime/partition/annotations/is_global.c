@@ -62,7 +62,7 @@ spmd_findings_t spmd_look_at_all(const hlo_module_t *module) {
   return found;
 }
 
-static bool is_partitioned(const hlo_module_t *module) {
+bool spmd_is_partitioned(const hlo_module_t *module) {
   static const char suffix[] = "_spmd";
   hr_str_t name = module->entry->name;
   size_t size = sizeof suffix - 1;
@@ -77,9 +77,9 @@ bool spmd_is_sdy(const hlo_module_t *module, const spmd_findings_t *found) {
 bool spmd_is_global(const hlo_module_t *module, const spmd_options_t *options) {
   spmd_findings_t found = spmd_look_at_all(module);
   if (found.manual) return true;
-  if (options->device_count == 1) return false;
   if (options->mesh || options->sharding) return true;
-  if (is_partitioned(module)) return false;
+  if (options->device_count == 1) return false;
+  if (spmd_is_partitioned(module)) return false;
   if (spmd_is_sdy(module, &found))
     return found.sdy_cut ||
            text_has(spmd_module_attribute(module, "xla.sdy.tuple_args_shardings"), "{\"");

@@ -71,30 +71,18 @@ static hr_status_t find_output(const spmd_reader_t *reader, int64_t number,
   return NULL;
 }
 
-/* "in0=data,model" */
-static hr_status_t read_assignment(spmd_reader_t *reader, hr_str_t text) {
-  const char *equals = memchr(text.data, '=', text.size);
-  spmd_scan_t scan = spmd_scan(text, "option --sharding");
+static hr_status_t read_assignment(spmd_reader_t *reader, const spmd_option_t *option) {
   const hlo_instr_t *instr;
   const spmd_sharding_t *sharding;
-  int64_t number = -1;
   int leaf;
-  bool is_input = spmd_scan_take(&scan, "in");
-  bool known = is_input || spmd_scan_take(&scan, "out");
-  if (known) hr_status_release(spmd_scan_number(&scan, &number));
-  if (!equals || number < 0 || scan.at != equals)
-    return hr_error(HR_USAGE,
-                    "option --sharding: \"%.*s\", want inN=AXES or outN=AXES, such as "
-                    "in0=data,model",
-                    HR_STR_ARGS(text));
-  HR_TRY((is_input ? find_input : find_output)(reader, number, &instr, &leaf));
-  hr_str_t list = {equals + 1, (size_t)(text.data + text.size - equals - 1)};
+  HR_TRY((option->is_input ? find_input : find_output)(reader, option->number, &instr, &leaf));
   int rank = hlo_shape_leaf(instr->shape, leaf)->rank;
-  HR_TRY(spmd_read_option_sharding(&reader->meshes, list, rank, &sharding));
+  HR_TRY(spmd_read_option_sharding(&reader->meshes, option->list, rank, &sharding));
   hr_status_t st = spmd_set_value(reader, instr, leaf, sharding, SPMD_FROM_USER);
   if (hr_status_code(st) != HR_INVALID) return st;
-  hr_status_t usage = hr_error(HR_USAGE, "option --sharding: \"%.*s\": %s", HR_STR_ARGS(text),
-                               hr_status_message(st));
+  hr_status_t usage = hr_error(HR_USAGE, "option --sharding: \"%s%ld=%.*s\": %s",
+                               option->is_input ? "in" : "out", (long)option->number,
+                               HR_STR_ARGS(option->list), hr_status_message(st));
   hr_status_release(st);
   return usage;
 }
@@ -102,11 +90,9 @@ static hr_status_t read_assignment(spmd_reader_t *reader, hr_str_t text) {
 hr_status_t spmd_read_options(spmd_reader_t *reader) {
   hr_str_t text = hr_str_from(reader->options->sharding);
   while (text.size) {
-    const char *end = memchr(text.data, ';', text.size);
-    size_t size = end ? (size_t)(end - text.data) : text.size;
-    if (size) HR_TRY(read_assignment(reader, (hr_str_t){text.data, size}));
-    if (!end) return NULL;
-    text = (hr_str_t){end + 1, text.size - size - 1};
+    spmd_option_t option;
+    HR_TRY(spmd_next_option(&text, &option));
+    HR_TRY(read_assignment(reader, &option));
   }
   return NULL;
 }

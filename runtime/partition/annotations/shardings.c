@@ -366,6 +366,26 @@ static hr_status_t read_option_dim(const spmd_meshes_t *meshes, spmd_scan_t *sca
   return NULL;
 }
 
+hr_status_t spmd_next_option(hr_str_t *text, spmd_option_t *out_option) {
+  const char *end = memchr(text->data, ';', text->size);
+  size_t size = end ? (size_t)(end - text->data) : text->size;
+  hr_str_t part = {text->data, size};
+  const char *equals = memchr(part.data, '=', part.size);
+  spmd_scan_t scan = spmd_scan(part, "option --sharding");
+  *out_option = (spmd_option_t){.number = -1};
+  out_option->is_input = spmd_scan_take(&scan, "in");
+  bool known = out_option->is_input || spmd_scan_take(&scan, "out");
+  if (known) hr_status_release(spmd_scan_number(&scan, &out_option->number));
+  if (!equals || out_option->number < 0 || scan.at != equals)
+    return hr_error(HR_USAGE,
+                    "option --sharding: \"%.*s\", want inN=AXES or outN=AXES, such as "
+                    "in0=data,model",
+                    HR_STR_ARGS(part));
+  out_option->list = (hr_str_t){equals + 1, (size_t)(part.data + part.size - equals - 1)};
+  *text = end ? (hr_str_t){end + 1, text->size - size - 1} : (hr_str_t){part.data, 0};
+  return NULL;
+}
+
 hr_status_t spmd_read_option_sharding(const spmd_meshes_t *meshes, hr_str_t text, int rank,
                                       const spmd_sharding_t **out_sharding) {
   spmd_scan_t scan = spmd_scan(text, "option --sharding");

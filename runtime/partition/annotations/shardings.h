@@ -27,7 +27,15 @@ hr_status_t spmd_read_hlo_sharding(spmd_meshes_t *meshes, const hlo_sharding_t *
 /* The manual axes alone, of a sharding for values of any rank. Errors: INVALID. */
 hr_status_t spmd_read_manual_tiles(spmd_meshes_t *meshes, const hlo_sharding_t *sharding,
                                    spmd_axes_t *out_axes);
-/* in0=data,model;out0=... of --sharding: the list for one value, "data,model" or "data+model,-".
+/* One part of --sharding, in0=data,model;out0=... */
+typedef struct spmd_option {
+  bool is_input;
+  int64_t number; /* of the parameter's or result's leaf */
+  hr_str_t list;  /* "data,model" */
+} spmd_option_t;
+/* Takes the first part off the text. Errors: USAGE. */
+hr_status_t spmd_next_option(hr_str_t *text, spmd_option_t *out_option);
+/* The list for one value, "data,model" or "data+model,-".
  * Errors: USAGE. */
 hr_status_t spmd_read_option_sharding(const spmd_meshes_t *meshes, hr_str_t text, int rank,
                                       const spmd_sharding_t **out_sharding);

@@ -139,8 +139,10 @@ static hr_status_t import_arguments(importer_t *importer, const mlir_op_t *funct
     hlo_instr_t *param;
     HR_TRY(import_shape(importer, block->args[i].type, &shape));
     if (is_entry && is_platform_index(function, i)) {
+      int platform = importer->from->platform_index;
+      importer->module->asks_platform = !importer->from->platform_is_named;
       block->args[i].mapped =
-          hlo_build_number(&scope->builder, importer->from->platform_index, shape->dtype);
+          hlo_build_number(&scope->builder, platform < 0 ? 0 : platform, shape->dtype);
       continue;
     }
     param = hlo_build_parameter(&scope->builder, number++, shape);

@@ -1,0 +1,81 @@
+/* Options for programs that XLA has partitioned. Their text says how the parameters are cut, and
+ * nothing about the results; --mesh and --sharding do, so that results are gathered into global
+ * arrays as those of other global programs are. Cost: one sharding for each array that is named. */
+#include <string.h>
+
+#include "partition/annotations/shardings.h"
+
+typedef struct parts {
+  hlo_module_t *module;
+  spmd_meshes_t meshes;
+  const hlo_sharding_t **results; /* by leaf; NULL: not named */
+  int result_count, named_count;
+} parts_t;
+
+static hr_status_t read_list(parts_t *parts, hr_str_t list, const hlo_shape_t *shape,
+                             const hlo_sharding_t **out_sharding) {
+  const spmd_sharding_t *sharding;
+  HR_TRY(spmd_read_option_sharding(&parts->meshes, list, shape->rank, &sharding));
+  return spmd_sharding_to_hlo(&parts->module->arena, sharding, out_sharding);
+}
+
+/* Parameters of XLA's partitioned programs are arrays. */
+static hr_status_t describe_param(parts_t *parts, const spmd_option_t *option) {
+  const hlo_computation_t *entry = parts->module->entry;
+  if (option->number >= (int64_t)entry->params.count)
+    return hr_error(HR_USAGE, "option --sharding: in%ld of a program of %zu inputs",
+                    (long)option->number, entry->params.count);
+  hlo_instr_t *param = entry->params.data[option->number];
+  hlo_extra_t *extra;
+  HR_TRY(HR_NEW(&parts->module->arena, &extra));
+  if (param->extra) *extra = *param->extra;
+  HR_TRY(read_list(parts, option->list, param->shape, &extra->sharding));
+  param->extra = extra;
+  return NULL;
+}
+
+static hr_status_t describe_result(parts_t *parts, const spmd_option_t *option) {
+  const hlo_shape_t *shape = parts->module->entry->root->shape;
+  if (option->number >= parts->result_count)
+    return hr_error(HR_USAGE, "option --sharding: out%ld of a program of %d outputs",
+                    (long)option->number, parts->result_count);
+  const hlo_sharding_t **slot = &parts->results[option->number];
+  parts->named_count += !*slot;
+  return read_list(parts, option->list, hlo_shape_leaf(shape, (int)option->number), slot);
+}
+
+static hr_status_t describe_all(parts_t *parts, const spmd_options_t *options) {
+  hr_str_t text = hr_str_from(options->sharding ? options->sharding : "");
+  HR_TRY(HR_NEW_ARRAY(&parts->module->arena, parts->result_count + 1, &parts->results));
+  while (text.size) {
+    spmd_option_t option;
+    HR_TRY(spmd_next_option(&text, &option));
+    HR_TRY((option.is_input ? describe_param : describe_result)(parts, &option));
+  }
+  for (int i = 0; parts->named_count && i < parts->result_count; i++)
+    if (!parts->results[i])
+      return hr_error(HR_USAGE,
+                      "option --sharding: nothing about out%d of a program that is partitioned "
+                      "already: name all results, or none; out%d=- is whole",
+                      i, i);
+  return NULL;
+}
+
+hr_status_t spmd_describe_parts(hlo_module_t *module, const spmd_options_t *options) {
+  parts_t parts = {.module = module,
+                   .meshes = {.arena = &module->arena},
+                   .result_count = hlo_shape_leaf_count(module->entry->root->shape)};
+  if (!options->mesh)
+    return hr_error(HR_USAGE,
+                    "option --sharding: the program is partitioned already, and its mesh is not in "
+                    "it: give --mesh, such as data=4,model=2");
+  hr_status_t st = spmd_meshes_read_option(&parts.meshes, options->mesh);
+  if (!st) st = spmd_meshes_join(&parts.meshes, module->num_partitions, true);
+  if (!st) st = describe_all(&parts, options);
+  spmd_meshes_deinit(&parts.meshes);
+  HR_TRY(st);
+  if (parts.named_count == 0) return NULL;
+  module->result_shardings = parts.results;
+  module->was_global = true;
+  return NULL;
+}
