@@ -6,9 +6,13 @@
 #include <stdbool.h>
 #include <string.h>
 
+/* The table is indexed by the low byte of the running sum. Entry i is the remainder of the byte
+ * i shifted out of the register, so that one look-up advances the sum by 8 bits. */
 static uint32_t table[256];
 static pthread_once_t table_once = PTHREAD_ONCE_INIT;
 
+/* The constant 0x82f63b78 is the polynomial 0x1edc6f41 with its 32 bits reversed, as the sum
+ * takes the least significant bit of each byte first. */
 static void make_table(void) {
   for (uint32_t i = 0; i < 256; i++) {
     uint32_t crc = i;
@@ -17,6 +21,7 @@ static void make_table(void) {
   }
 }
 
+/* The running sum comes in and goes out without the final complement, which crc32c() applies. */
 static uint32_t crc_by_table(uint32_t crc, const unsigned char *at, size_t size) {
   pthread_once(&table_once, make_table);
   for (size_t i = 0; i < size; i++) crc = (crc >> 8) ^ table[(crc ^ at[i]) & 255];
@@ -24,6 +29,8 @@ static uint32_t crc_by_table(uint32_t crc, const unsigned char *at, size_t size)
 }
 
 #ifdef __x86_64__
+/* SSE 4.2 has an instruction for exactly this polynomial, with the same bit order and without
+ * the complements. memcpy loads the word, as the bytes of a tensor need not be aligned. */
 __attribute__((target("sse4.2"))) static uint32_t crc_by_instruction(uint32_t crc,
                                                                      const unsigned char *at,
                                                                      size_t size) {
@@ -39,6 +46,8 @@ __attribute__((target("sse4.2"))) static uint32_t crc_by_instruction(uint32_t cr
 }
 #endif
 
+/* The register starts as all ones and the result is complemented, as RFC 3720 (iSCSI) defines
+ * CRC-32C: the sum of "123456789" is 0xe3069283. */
 uint32_t crc32c(const void *bytes, size_t size) {
   const unsigned char *at = bytes;
 #ifdef __x86_64__

@@ -15,22 +15,29 @@
 #include "tf/crc32c.h"
 #include "tf/tf_graph.h"
 
+/* The footer holds the handle of the metaindex block, that of the index block, zeros up to 40
+ * bytes, and the magic number as 8 little-endian bytes. Source: table_format.md of LevelDB. */
 #define FOOTER_BYTES 48
 #define TRAILER_BYTES 5 /* type and check sum behind a block */
 #define TABLE_MAGIC UINT64_C(0xdb4775248b80fb57)
 #define KEY_MAX 4096 /* bytes of a name */
 #define SHARDS_MAX 100000
 
+/* A block as open_block finds it. The restarts at its end are offsets of entries with shared =
+ * 0; they serve binary search and are not needed by a reader of all entries. */
 typedef struct block {
   hr_str_t entries; /* without the restarts */
 } block_t;
 
+/* The value of 4 little-endian bytes at any alignment, on a little-endian machine. Damaged files
+ * reach this function only after the bounds were checked. */
 static uint32_t little_u32(const char *at) {
   uint32_t value;
   memcpy(&value, at, sizeof value);
   return value;
 }
 
+/* The error of a file whose bytes contradict the format; the message names the index file. */
 static hr_status_t damaged(const tensor_bundle_t *bundle, const char *what) {
   return hr_error(HR_INVALID, "%s.index: %s", bundle->prefix, what);
 }
@@ -41,6 +48,10 @@ static bool take_handle(const char **at, const char *end, uint64_t *out_offset,
   return proto_take_varint(at, end, out_offset) && proto_take_varint(at, end, out_size);
 }
 
+/* The size of a handle leaves out the trailer of 5 bytes: the compression (0: none, 1: snappy)
+ * and the masked sum of contents and compression byte. The last 4 bytes of the contents count
+ * the restarts, each of 4 bytes. Bounds are compared by subtraction, so that sizes near 2^64
+ * cannot overflow. */
 static hr_status_t open_block(const tensor_bundle_t *bundle, uint64_t offset, uint64_t size,
                               block_t *out_block) {
   const char *data = hr_buffer_data(bundle->index);
@@ -59,13 +70,18 @@ static hr_status_t open_block(const tensor_bundle_t *bundle, uint64_t offset, ui
   return NULL;
 }
 
+/* One entry in the course of a walk over a block. The key is built up in place: entry k+1 keeps
+ * the first `shared` bytes of entry k's key. The value points into the mapped index file. */
 typedef struct entry {
   char key[KEY_MAX];
   size_t key_size;
   hr_str_t value;
 } entry_t;
 
-/* The next entry of a block; its key continues that of the one before. */
+/* The next entry of a block; its key continues that of the one before.
+ * The layout is shared, unshared and value size as varints, then the unshared bytes of the key,
+ * then the value. Each length is checked against what is left of the block before anything is
+ * copied. */
 static hr_status_t take_entry(const tensor_bundle_t *bundle, const char **at, const char *end,
                               entry_t *entry) {
   uint64_t shared, rest, size;
@@ -82,6 +98,8 @@ static hr_status_t take_entry(const tensor_bundle_t *bundle, const char **at, co
   return NULL;
 }
 
+/* The key is copied, as the walk overwrites its buffer; the value is not, as the file stays
+ * mapped. */
 static hr_status_t keep_entry(tensor_bundle_t *bundle, const entry_t *entry) {
   hr_str_t key, *value;
   void *old;
@@ -92,6 +110,8 @@ static hr_status_t keep_entry(tensor_bundle_t *bundle, const entry_t *entry) {
   return hr_map_put(&bundle->entries, key, value, &old);
 }
 
+/* `handle` is the value of an entry of the index block: offset and size of a data block. A walk
+ * begins with an empty key, as the first entry of each block shares nothing. */
 static hr_status_t read_data_block(tensor_bundle_t *bundle, hr_str_t handle) {
   const char *at = handle.data;
   uint64_t offset, size;
@@ -108,6 +128,9 @@ static hr_status_t read_data_block(tensor_bundle_t *bundle, hr_str_t handle) {
   return NULL;
 }
 
+/* The first handle of the footer is that of the metaindex block, which holds filters and is
+ * skipped; the second one overwrites it and is that of the index block. Keys of the index block
+ * separate the data blocks and are not used here. */
 static hr_status_t read_table(tensor_bundle_t *bundle) {
   const char *data = hr_buffer_data(bundle->index);
   size_t total = hr_buffer_size(bundle->index);
@@ -130,7 +153,9 @@ static hr_status_t read_table(tensor_bundle_t *bundle) {
   return NULL;
 }
 
-/* The entry without a name says how many files there are. */
+/* The entry without a name says how many files there are.
+ * Keys are sorted, so that the empty key of BundleHeaderProto comes first in the file.
+ * Endianness 0 is little-endian. The number of shards fixes the names of the data files. */
 static hr_status_t read_header(tensor_bundle_t *bundle) {
   tf_bundle_header_proto_t header;
   const hr_str_t *bytes = hr_map_get(&bundle->entries, (hr_str_t){"", 0});
@@ -144,6 +169,7 @@ static hr_status_t read_header(tensor_bundle_t *bundle) {
   return HR_NEW_ARRAY(bundle->arena, bundle->shard_count, &bundle->shards);
 }
 
+/* The index is read whole and data files are opened later, one at a time, by open_shard. */
 hr_status_t tensor_bundle_open(hr_arena_t *arena, const char *prefix, tensor_bundle_t *out_bundle) {
   const char *path;
   tensor_bundle_t bundle = {.arena = arena};
@@ -160,6 +186,7 @@ hr_status_t tensor_bundle_open(hr_arena_t *arena, const char *prefix, tensor_bun
   return st;
 }
 
+/* `shards` is still NULL when the header was never reached. */
 void tensor_bundle_close(tensor_bundle_t *bundle) {
   if (!bundle->index) return;
   for (int i = 0; bundle->shards && i < bundle->shard_count; i++)
@@ -171,6 +198,8 @@ void tensor_bundle_close(tensor_bundle_t *bundle) {
 
 /* --- tensors --- */
 
+/* Files are named PREFIX.data-00000-of-00001, with the number and the count in 5 digits each. A
+ * file is mapped at most once and stays mapped until the bundle is closed. */
 static hr_status_t open_shard(tensor_bundle_t *bundle, int64_t number, hr_buffer_t **out_bytes) {
   const char *path;
   if (number < 0 || number >= bundle->shard_count)
@@ -184,6 +213,8 @@ static hr_status_t open_shard(tensor_bundle_t *bundle, int64_t number, hr_buffer
   return NULL;
 }
 
+/* The sum of BundleEntryProto.crc32c is a fixed32 in masked form, over the tensor's bytes only.
+ * Bytes are copied as they are: row-major and little-endian, like those of a value. */
 static hr_status_t copy_tensor(const tf_bundle_entry_proto_t *entry, const hr_buffer_t *bytes,
                                hlo_value_t *value) {
   uint64_t size = (uint64_t)entry->size, offset = (uint64_t)entry->offset;
@@ -202,6 +233,8 @@ static hr_status_t copy_tensor(const tf_bundle_entry_proto_t *entry, const hr_bu
   return NULL;
 }
 
+/* The sizes are compared before the value is allocated, so that a damaged shape cannot ask for
+ * more memory than the file has bytes. A value that failed its check is released here. */
 static hr_status_t read_entry(tensor_bundle_t *bundle, const hr_str_t *bytes,
                               hlo_value_t **out_value) {
   tf_bundle_entry_proto_t entry;

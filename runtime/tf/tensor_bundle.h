@@ -13,12 +13,12 @@
 
 typedef struct tensor_bundle {
   hr_arena_t *arena;
-  const char *prefix;
-  hr_buffer_t *index;
+  const char *prefix; /* path without suffix, for messages and names of files */
+  hr_buffer_t *index; /* the mapped index file, which values of `entries` point into */
   int shard_count;
   hr_buffer_t **shards; /* by number; NULL until one is needed */
   hr_map_t entries;     /* encoded BundleEntryProto (hr_str_t) by name */
-  int entry_count;
+  int entry_count;      /* entries of the index, with the header's */
 } tensor_bundle_t;
 
 hr_status_t tensor_bundle_open(hr_arena_t *arena, const char *prefix, tensor_bundle_t *out_bundle);

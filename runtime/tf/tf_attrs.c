@@ -4,6 +4,9 @@
 
 #include "tf/tf_graph.h"
 
+/* Field 2 of an attribute's map entry stays encoded until this function decodes it, as most
+ * nodes have attributes that no lowering asks for. The AttrValue that is found has one of its
+ * oneof fields set; the others read as zero or empty. */
 hr_status_t tf_attr_find(hr_arena_t *arena, const tf_node_t *node, const char *name,
                          tf_attr_proto_t *out_attr, bool *out_found) {
   *out_found = false;
@@ -17,6 +20,7 @@ hr_status_t tf_attr_find(hr_arena_t *arena, const tf_node_t *node, const char *n
   return NULL;
 }
 
+/* Field i (3) of AttrValue: attributes of type int. */
 hr_status_t tf_attr_int(hr_arena_t *arena, const tf_node_t *node, const char *name,
                         int64_t fallback, int64_t *out_value) {
   tf_attr_proto_t attr;
@@ -26,6 +30,8 @@ hr_status_t tf_attr_int(hr_arena_t *arena, const tf_node_t *node, const char *na
   return NULL;
 }
 
+/* Field b (5) of AttrValue. A writer may leave out false, but then the attribute itself is
+ * there. */
 hr_status_t tf_attr_bool(hr_arena_t *arena, const tf_node_t *node, const char *name, bool fallback,
                          bool *out_value) {
   tf_attr_proto_t attr;
@@ -35,6 +41,7 @@ hr_status_t tf_attr_bool(hr_arena_t *arena, const tf_node_t *node, const char *n
   return NULL;
 }
 
+/* Field f (4) of AttrValue, a float; it is widened, so that 0.1f stays the float's value. */
 hr_status_t tf_attr_float(hr_arena_t *arena, const tf_node_t *node, const char *name,
                           double fallback, double *out_value) {
   tf_attr_proto_t attr;
@@ -44,6 +51,8 @@ hr_status_t tf_attr_float(hr_arena_t *arena, const tf_node_t *node, const char *
   return NULL;
 }
 
+/* Field s (2) of AttrValue: bytes, which need not be text. The result points into the graph's
+ * bytes. */
 hr_status_t tf_attr_str(hr_arena_t *arena, const tf_node_t *node, const char *name,
                         const char *fallback, hr_str_t *out_value) {
   tf_attr_proto_t attr;
@@ -53,6 +62,8 @@ hr_status_t tf_attr_str(hr_arena_t *arena, const tf_node_t *node, const char *na
   return NULL;
 }
 
+/* Field type (6) of AttrValue: a number of DataType, such as T, DstT or dtype of most
+ * operations. */
 hr_status_t tf_attr_dtype(hr_arena_t *arena, const tf_node_t *node, const char *name,
                           hr_dtype_t *out_dtype) {
   tf_attr_proto_t attr;
@@ -62,6 +73,8 @@ hr_status_t tf_attr_dtype(hr_arena_t *arena, const tf_node_t *node, const char *
   return found ? tf_dtype(attr.type, out_dtype) : NULL;
 }
 
+/* Field list (1) of AttrValue, its field i (3): strides, ksize, squeeze_dims. Both the packed
+ * and the single encoding are read. */
 hr_status_t tf_attr_ints(hr_arena_t *arena, const tf_node_t *node, const char *name,
                          hr_ints_t *out_ints) {
   tf_attr_proto_t attr;
@@ -74,6 +87,7 @@ hr_status_t tf_attr_ints(hr_arena_t *arena, const tf_node_t *node, const char *n
   return proto_ints(arena, list.i, out_ints);
 }
 
+/* Field list (1) of AttrValue, its field type (6): Tin, Tout and dtypes. */
 hr_status_t tf_attr_types(hr_arena_t *arena, const tf_node_t *node, const char *name,
                           hr_ints_t *out_types) {
   tf_attr_proto_t attr;
@@ -86,6 +100,8 @@ hr_status_t tf_attr_types(hr_arena_t *arena, const tf_node_t *node, const char *
   return proto_ints(arena, list.type, out_types);
 }
 
+/* The name in a NameAttrList. Attributes of the call are not needed: types inside a function
+ * follow from the values that it is executed on. */
 static hr_status_t function_name(hr_arena_t *arena, proto_list_t pieces, hr_str_t *out_name) {
   tf_name_attrs_proto_t func;
   HR_TRY(TF_DECODE(arena, name_attrs, pieces, &func));
@@ -93,6 +109,7 @@ static hr_status_t function_name(hr_arena_t *arena, proto_list_t pieces, hr_str_
   return NULL;
 }
 
+/* Field func (10) of AttrValue: then_branch, cond, body, f, reducer. */
 hr_status_t tf_attr_function(hr_arena_t *arena, const tf_node_t *node, const char *name,
                              hr_str_t *out_name) {
   tf_attr_proto_t attr;
@@ -102,6 +119,7 @@ hr_status_t tf_attr_function(hr_arena_t *arena, const tf_node_t *node, const cha
   return found ? function_name(arena, attr.func, out_name) : NULL;
 }
 
+/* Field list (1) of AttrValue, its field func (9): the branches of Case. */
 hr_status_t tf_attr_functions(hr_arena_t *arena, const tf_node_t *node, const char *name,
                               int *out_count, hr_str_t **out_names) {
   tf_attr_proto_t attr;
@@ -116,6 +134,8 @@ hr_status_t tf_attr_functions(hr_arena_t *arena, const tf_node_t *node, const ch
   return NULL;
 }
 
+/* TensorShapeProto: dim (2) is repeated with size (1), where -1 means unknown; unknown_rank (3)
+ * makes `dim` meaningless. A proto without dimensions is a scalar. */
 hr_status_t tf_read_shape(hr_arena_t *arena, proto_list_t pieces, int *out_rank,
                           int64_t dims[HLO_MAX_RANK]) {
   tf_shape_proto_t shape;
@@ -132,6 +152,7 @@ hr_status_t tf_read_shape(hr_arena_t *arena, proto_list_t pieces, int *out_rank,
   return NULL;
 }
 
+/* Field shape (7) of AttrValue. An attribute without the field counts as an unknown rank. */
 hr_status_t tf_attr_shape(hr_arena_t *arena, const tf_node_t *node, const char *name, int *out_rank,
                           int64_t dims[HLO_MAX_RANK]) {
   tf_attr_proto_t attr;

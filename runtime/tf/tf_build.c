@@ -6,21 +6,26 @@
 
 #include "tf/tf_lower.h"
 
+/* Attributes and shapes live as long as the module that the computation belongs to. */
 static hr_arena_t *arena_of(const hlo_builder_t *b) { return &b->computation->module->arena; }
 
-/* Records a failure; true if there is one. */
+/* Records a failure; true if there is one.
+ * The first failure sticks in the builder, as later ones are usually its consequences. */
 static bool failed(hlo_builder_t *b, hr_status_t status) {
   if (status && b->status) hr_status_release(status);
   if (status && !b->status) b->status = status;
   return b->status != NULL;
 }
 
+/* NULL after a failure, which the builder then has. */
 const hlo_shape_t *tf_shape(hlo_builder_t *b, hr_dtype_t dtype, int rank, const int64_t *dims) {
   const hlo_shape_t *shape = NULL;
   failed(b, hlo_shape_array(arena_of(b), dtype, rank, dims, &shape));
   return shape;
 }
 
+/* The element order is row-major before and after. An array that has these sizes already is
+ * returned as it is, so that lowerings can call this without looking. */
 expr_t tf_reshape(hlo_builder_t *b, expr_t x, int rank, const int64_t *dims) {
   if (!x) return NULL;
   bool same = x->shape->rank == rank;
@@ -30,6 +35,8 @@ expr_t tf_reshape(hlo_builder_t *b, expr_t x, int rank, const int64_t *dims) {
   return shape ? hlo_build_reshape(b, x, shape) : NULL;
 }
 
+/* Dimension d of the result is dimension permutation[d] of x, as TensorFlow and HLO both define
+ * it. The identity permutation builds nothing. */
 expr_t tf_transpose(hlo_builder_t *b, expr_t x, const int64_t *permutation) {
   if (!x) return NULL;
   bool moves = false;
@@ -39,7 +46,9 @@ expr_t tf_transpose(hlo_builder_t *b, expr_t x, const int64_t *permutation) {
   return hlo_build(b, HLO_TRANSPOSE, NULL, 1, &x, 1, &attr, 0, NULL);
 }
 
-/* Right-aligned broadcast: dimensions of size 1 are reshaped away, then repeated. */
+/* Right-aligned broadcast: dimensions of size 1 are reshaped away, then repeated.
+ * HLO's broadcast repeats along new dimensions only. A dimension of size 1 that must grow is
+ * therefore dropped by a reshape first, and `mapped` says where the remaining ones go. */
 expr_t tf_broadcast(hlo_builder_t *b, expr_t x, int rank, const int64_t *dims) {
   if (!x) return NULL;
   int64_t mapped[HLO_MAX_RANK], sizes[HLO_MAX_RANK];
@@ -70,6 +79,8 @@ expr_t tf_broadcast(hlo_builder_t *b, expr_t x, int rank, const int64_t *dims) {
 
 void tf_broadcast_pair(hlo_builder_t *b, expr_t *x, expr_t *y) {
   if (!*x || !*y) return;
+  /* The joint size of a dimension is that of the operand which is not 1. Sizes that contradict
+   * each other are found by tf_broadcast, which names the shape. */
   const hlo_shape_t *xs = (*x)->shape;
   const hlo_shape_t *ys = (*y)->shape;
   int64_t dims[HLO_MAX_RANK];
@@ -85,6 +96,7 @@ void tf_broadcast_pair(hlo_builder_t *b, expr_t *x, expr_t *y) {
   *y = tf_broadcast(b, *y, rank, dims);
 }
 
+/* `limits` are exclusive; `strides` NULL means all 1. A slice of everything is x itself. */
 expr_t tf_slice(hlo_builder_t *b, expr_t x, const int64_t *starts, const int64_t *limits,
                 const int64_t *strides) {
   if (!x) return NULL;
@@ -103,6 +115,7 @@ expr_t tf_slice(hlo_builder_t *b, expr_t x, const int64_t *starts, const int64_t
   return hlo_build(b, HLO_SLICE, NULL, 1, &x, 1, &attr, 0, NULL);
 }
 
+/* All other dimensions are taken whole. */
 expr_t tf_slice_dim(hlo_builder_t *b, expr_t x, int d, int64_t start, int64_t limit) {
   if (!x) return NULL;
   int64_t starts[HLO_MAX_RANK] = {0}, limits[HLO_MAX_RANK];
@@ -112,6 +125,8 @@ expr_t tf_slice_dim(hlo_builder_t *b, expr_t x, int d, int64_t start, int64_t li
   return tf_slice(b, x, starts, limits, NULL);
 }
 
+/* `low` and `high` may be negative and then cut off; `interior` (NULL: none) counts the elements
+ * that are put between neighbours. `fill` is a scalar of x's type. */
 expr_t tf_pad(hlo_builder_t *b, expr_t x, expr_t fill, const int64_t *low, const int64_t *high,
               const int64_t *interior) {
   if (!x) return NULL;
@@ -127,6 +142,7 @@ expr_t tf_pad(hlo_builder_t *b, expr_t x, expr_t fill, const int64_t *low, const
   return hlo_build(b, HLO_PAD, NULL, 2, operands, 1, &attr, 0, NULL);
 }
 
+/* `d` is a dimension that all parts have; a single part is returned as it is. */
 expr_t tf_concat(hlo_builder_t *b, int count, expr_t *x, int d) {
   if (count == 1) return x[0];
   int64_t dim = d;
@@ -134,6 +150,7 @@ expr_t tf_concat(hlo_builder_t *b, int count, expr_t *x, int d) {
   return hlo_build(b, HLO_CONCATENATE, NULL, count, x, 1, &attr, 0, NULL);
 }
 
+/* An array whose elements are their own index along dimension d. */
 expr_t tf_iota(hlo_builder_t *b, hr_dtype_t dtype, int rank, const int64_t *dims, int d) {
   const hlo_shape_t *shape = tf_shape(b, dtype, rank, dims);
   hlo_attr_t attr = hlo_attr_of_int(HLO_ATTR_IOTA_DIMENSION, d);
@@ -144,7 +161,9 @@ expr_t tf_scalar(hlo_builder_t *b, double number, hr_dtype_t dtype) {
   return hlo_build_number(b, number, dtype);
 }
 
-/* Exact for all 64 bits, unlike tf_scalar. */
+/* Exact for all 64 bits, unlike tf_scalar.
+ * A double holds integers exactly up to 2^53 only. The low bytes of the number are the value of
+ * narrower types, on a little-endian machine. */
 expr_t tf_scalar_int(hlo_builder_t *b, int64_t number, hr_dtype_t dtype) {
   hlo_value_t *value;
   if (b->status) return NULL;
@@ -154,12 +173,15 @@ expr_t tf_scalar_int(hlo_builder_t *b, int64_t number, hr_dtype_t dtype) {
   return hlo_build_constant(b, value);
 }
 
+/* A constant scalar and a broadcast, not a constant of the full size: the module stays small. */
 expr_t tf_fill(hlo_builder_t *b, double number, hr_dtype_t dtype, int rank, const int64_t *dims) {
   return tf_broadcast(b, tf_scalar(b, number, dtype), rank, dims);
 }
 
 /* --- reductions --- */
 
+/* One computation per opcode and type is shared by the whole module. The key of the map is its
+ * name, such as "add_f32". */
 hlo_computation_t *tf_reducer(tf_op_t *op, hlo_opcode_t scalar_op, hr_dtype_t dtype) {
   tf_compiler_t *compiler = op->scope->compiler;
   const char *key;
@@ -178,7 +200,8 @@ hlo_computation_t *tf_reducer(tf_op_t *op, hlo_opcode_t scalar_op, hr_dtype_t dt
   return inner.computation;
 }
 
-/* Smallest or largest value of an integer type. */
+/* Smallest or largest value of an integer type.
+ * Two's complement: -2^(n-1) to 2^(n-1) - 1 for signed types, 0 to 2^n - 1 for unsigned ones. */
 static expr_t extreme_integer(hlo_builder_t *b, hr_dtype_t dtype, bool largest) {
   int bits = hr_dtype_table[dtype].bits;
   bool is_signed = hr_dtype_class(dtype) == HR_CLASS_SIGNED;
@@ -188,6 +211,8 @@ static expr_t extreme_integer(hlo_builder_t *b, hr_dtype_t dtype, bool largest) 
   return tf_scalar_int(b, largest ? (int64_t)high : low, dtype);
 }
 
+/* The value e with f(e, x) = x: 0 of sums and OR, 1 of products and AND, the smallest value of
+ * MAXIMUM and the largest of MINIMUM, where bool counts as 0 and 1. */
 expr_t tf_identity_value(hlo_builder_t *b, hlo_opcode_t scalar_op, hr_dtype_t dtype) {
   bool is_extreme = scalar_op == HLO_MAXIMUM || scalar_op == HLO_MINIMUM;
   if (is_extreme && hr_dtype_is_integer(dtype))
@@ -197,6 +222,8 @@ expr_t tf_identity_value(hlo_builder_t *b, hlo_opcode_t scalar_op, hr_dtype_t dt
   return tf_scalar(b, scalar_op == HLO_MULTIPLY || scalar_op == HLO_AND, dtype);
 }
 
+/* `dims` are distinct and non-negative. HLO's reduce drops them; keep_dims brings them back as
+ * sizes of 1. An empty list builds no instruction. */
 expr_t tf_reduce(tf_op_t *op, hlo_opcode_t scalar_op, expr_t x, int count, const int64_t *dims,
                  bool keep_dims) {
   if (!x) return NULL;
@@ -217,6 +244,7 @@ expr_t tf_reduce(tf_op_t *op, hlo_opcode_t scalar_op, expr_t x, int count, const
   return keep_dims ? tf_reshape(b, x, rank, kept) : x;
 }
 
+/* `dims` has one entry per dimension of x and is copied into the arena. */
 expr_t tf_reduce_window(tf_op_t *op, hlo_opcode_t scalar_op, expr_t x, expr_t init,
                         const hlo_window_dim_t *dims) {
   if (!x || !init) return NULL;
@@ -237,6 +265,8 @@ expr_t tf_reduce_window(tf_op_t *op, hlo_opcode_t scalar_op, expr_t x, expr_t in
 
 /* --- products, slices, gathers --- */
 
+/* Result dimensions: batch dimensions, then the free ones of x, then the free ones of y, each in
+ * the order of the operand. All numbers are those of the operand's own dimensions. */
 expr_t tf_dot(hlo_builder_t *b, expr_t x, expr_t y, int batch_count, const int64_t *x_batch,
               const int64_t *y_batch, int contract_count, const int64_t *x_contract,
               const int64_t *y_contract) {
@@ -249,12 +279,15 @@ expr_t tf_dot(hlo_builder_t *b, expr_t x, expr_t y, int batch_count, const int64
   return hlo_build(b, HLO_DOT, NULL, 2, operands, 4, attrs, 0, NULL);
 }
 
+/* The order of the elements is turned around along each of `dims`; none of them gives x itself. */
 hr_status_t tf_reverse(tf_op_t *op, expr_t x, int count, const int64_t *dims, expr_t *out_x) {
   hlo_attr_t attr = hlo_attr_of_ints(op->b, HLO_ATTR_DIMENSIONS, count, dims);
   *out_x = count ? hlo_build(op->b, HLO_REVERSE, NULL, 1, &x, 1, &attr, 0, NULL) : x;
   return NULL;
 }
 
+/* `starts` are scalars known at run time only, one per dimension. XLA moves a start that is too
+ * large back, so that the slice stays inside. */
 expr_t tf_dynamic_slice(hlo_builder_t *b, expr_t x, expr_t const *starts, const int64_t *sizes) {
   if (!x) return NULL;
   expr_t operands[HLO_MAX_RANK + 1] = {x};
@@ -263,6 +296,7 @@ expr_t tf_dynamic_slice(hlo_builder_t *b, expr_t x, expr_t const *starts, const 
   return hlo_build(b, HLO_DYNAMIC_SLICE, NULL, x->shape->rank + 1, operands, 1, &attr, 0, NULL);
 }
 
+/* x with `update` written at `starts`, which are clamped in the same way. */
 expr_t tf_dynamic_update(hlo_builder_t *b, expr_t x, expr_t update, expr_t const *starts) {
   if (!x) return NULL;
   expr_t operands[HLO_MAX_RANK + 2] = {x, update};
@@ -297,6 +331,7 @@ expr_t tf_gather_rows(hlo_builder_t *b, expr_t x, expr_t indices, int axis, int 
   return hlo_build(b, HLO_GATHER, NULL, 2, operands, 7, attrs, 0, NULL);
 }
 
+/* The negative axis -1 is the last dimension, as in NumPy. */
 hr_status_t tf_axis(tf_op_t *op, int64_t axis, int rank, int *out_axis) {
   if (axis < -rank || axis >= rank)
     return tf_error(op, "axis %ld of %d dimensions", (long)axis, rank);

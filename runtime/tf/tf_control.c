@@ -9,10 +9,15 @@
  * A branch or body returns its results and the slots of all resources. */
 #include <string.h>
 
+/* XlaCompiler's XlaIf(cond, inputs) and XlaWhile(input; cond, body) have this meaning: branches
+ * and bodies return the updated values of all resources, so that input and output signatures
+ * agree. */
 #include "tf/tf_control.h"
 
 /* --- packing --- */
 
+/* A resource that appears several times among the values has one slot only: two slots would let
+ * its copies drift apart inside. Strings and values without content have none. */
 typedef struct packing {
   int count;
   const tf_value_t *values;
@@ -22,7 +27,8 @@ typedef struct packing {
   expr_t *instrs; /* by slot */
 } packing_t;
 
-/* Slot of a resource that an earlier value packed already; -1: none. */
+/* Slot of a resource that an earlier value packed already; -1: none. Resources are compared by
+ * identity, as VarHandleOp gives one object per name. */
 static int resource_slot(const packing_t *packing, int index) {
   for (int i = 0; i < index; i++)
     if (packing->values[i].kind == TF_VALUE_RESOURCE &&
@@ -31,7 +37,10 @@ static int resource_slot(const packing_t *packing, int index) {
   return -1;
 }
 
-/* `keep[i]`: value i is a constant that needs no slot. */
+/* `keep[i]`: value i is a constant that needs no slot.
+ * A list of growing length takes two slots in a row, its array and its count, so that `instrs`
+ * has room for two per value. A variable that is not initialised has no slot and stays so
+ * inside. */
 static hr_status_t pack_values(tf_op_t *op, int count, const tf_value_t *values, const bool *keep,
                                packing_t *packing) {
   *packing = (packing_t){.count = count, .values = values};
@@ -60,7 +69,10 @@ static hr_status_t pack_values(tf_op_t *op, int count, const tf_value_t *values,
 }
 
 /* The values inside a computation whose tuple parameter is `tuple`. Resources are copies, which the
- * computation may change. */
+ * computation may change.
+ * `initial` of a copy is the value on entry. The copy is shared by all values that named the
+ * same resource outside. Conditions of existence (`live`) end at the border: the caller of the
+ * computation applies them. */
 static hr_status_t unpack_values(tf_op_t *op, hlo_builder_t *b, const packing_t *packing,
                                  expr_t tuple, tf_value_t *out_values) {
   for (int i = 0; i < packing->count; i++) {
@@ -90,6 +102,7 @@ static hr_status_t unpack_values(tf_op_t *op, hlo_builder_t *b, const packing_t 
   return hlo_builder_finish(b);
 }
 
+/* Parameter shape of all branches, or of condition and body: the slots in order. */
 static hr_status_t tuple_shape(tf_op_t *op, const packing_t *packing,
                                const hlo_shape_t **out_shape) {
   const hlo_shape_t **shapes;
@@ -98,19 +111,22 @@ static hr_status_t tuple_shape(tf_op_t *op, const packing_t *packing,
   return hlo_shape_tuple(op->arena, packing->slot_count, shapes, out_shape);
 }
 
+/* Functions come from the graph's library; a name that is not there is an error of the graph. */
 static hr_status_t find_function(tf_op_t *op, hr_str_t name, const tf_body_t **out_function) {
   *out_function = tf_graph_function(op->scope->compiler->graph, name);
   if (*out_function) return NULL;
   return tf_error(op, "there is no function %.*s", HR_STR_ARGS(name));
 }
 
+/* The function that an attribute of the node names, such as then_branch or body. */
 static hr_status_t function_of_attr(tf_op_t *op, const char *attr, const tf_body_t **out_function) {
   hr_str_t name;
   HR_TRY(tf_attr_function(op->arena, op->node, attr, &name));
   return find_function(op, name, out_function);
 }
 
-/* Values of the inputs from `first` on. */
+/* Values of the inputs from `first` on.
+ * These are copies: packing and trials may change them without touching the edges of the graph. */
 static hr_status_t input_values(tf_op_t *op, int first, int *out_count, tf_value_t **out_values) {
   *out_count = op->input_count - first;
   HR_TRY(HR_NEW_ARRAY(op->arena, *out_count, out_values));
@@ -120,12 +136,15 @@ static hr_status_t input_values(tf_op_t *op, int first, int *out_count, tf_value
 
 /* --- calls --- */
 
+/* The body is executed in the current computation, inlined, so that constants stay constants. */
 static hr_status_t call_function(tf_op_t *op, const tf_body_t *function, int count,
                                  const tf_value_t *values) {
   HR_TRY(tf_need_outputs(op, function->ret_count));
   return tf_execute_function(op->scope->compiler, op->b, function, count, values, op->outputs);
 }
 
+/* PartitionedCall and StatefulPartitionedCall: attribute f is the function, all inputs its
+ * arguments. */
 hr_status_t tf_lower_call(tf_op_t *op) {
   const tf_body_t *function;
   tf_value_t *values;
@@ -137,7 +156,9 @@ hr_status_t tf_lower_call(tf_op_t *op) {
 
 /* --- branches --- */
 
-/* A branch as a computation. Its root: results, then resources in the order of their slots. */
+/* A branch as a computation. Its root: results, then resources in the order of their slots.
+ * Constants among the results become instructions, as another branch may give another value. The
+ * resource slots of all branches agree, since all have the same packing. */
 static hr_status_t build_branch(tf_op_t *op, const tf_body_t *function, const packing_t *packing,
                                 const hlo_shape_t *shape, tf_value_t *out_results,
                                 hlo_computation_t **out_computation) {
@@ -165,7 +186,9 @@ static hr_status_t build_branch(tf_op_t *op, const tf_body_t *function, const pa
   return tf_computation_end(op->scope->compiler, &b, hlo_build_tuple(&b, count, roots));
 }
 
-/* Results and new values of resources from the conditional's tuple. */
+/* Results and new values of resources from the conditional's tuple.
+ * `like` are the results of the last branch and say of which kind each one is; their constants
+ * do not hold for other branches and are dropped. */
 static hr_status_t set_branch_results(tf_op_t *op, const packing_t *packing, expr_t result,
                                       const tf_value_t *like, int ret_count) {
   int count = 0;
@@ -181,6 +204,10 @@ static hr_status_t set_branch_results(tf_op_t *op, const packing_t *packing, exp
   return hlo_builder_finish(op->b);
 }
 
+/* Input 0 is the condition or index, the others are passed to every branch. Constants among
+ * these are the same in all branches and need no slot. A pred selects by true and false
+ * computation; an s32 index by a list of branches, where HLO takes the last branch for an index
+ * outside. */
 static hr_status_t build_conditional(tf_op_t *op, expr_t index, int branch_count,
                                      const tf_body_t *const *functions) {
   packing_t packing;
@@ -213,13 +240,17 @@ static hr_status_t build_conditional(tf_op_t *op, expr_t index, int branch_count
   return set_branch_results(op, &packing, result, results, functions[0]->ret_count);
 }
 
-/* TensorFlow's truth of a scalar: numbers are true unless 0. */
+/* TensorFlow's truth of a scalar: numbers are true unless 0.
+ * If of TensorFlow accepts any scalar type; HLO's conditional wants a pred. */
 static expr_t truth(tf_op_t *op, expr_t x) {
   if (!x || x->shape->dtype == HR_PRED) return x;
   return e_ne(op->b, x, e_number(op->b, 0, x));
 }
 
-/* A branch of a known condition is executed inline. */
+/* A branch of a known condition is executed inline.
+ * Attributes then_branch and else_branch; input 0 is cond. Inlining keeps shapes static that
+ * differ between the branches. A float constant goes the general way, as its truth is not that
+ * of an integer. */
 hr_status_t tf_lower_if(tf_op_t *op) {
   const tf_body_t *functions[2];
   hlo_value_t *known;
@@ -234,6 +265,7 @@ hr_status_t tf_lower_if(tf_op_t *op) {
   return call_function(op, functions[hlo_value_int_at(known, 0) ? 0 : 1], count, values);
 }
 
+/* Input 0 is branch_index, an s32 scalar. An index outside [0, n) selects the last branch. */
 hr_status_t tf_lower_case(tf_op_t *op) {
   hr_str_t *names;
   const tf_body_t **functions;
@@ -254,7 +286,9 @@ hr_status_t tf_lower_case(tf_op_t *op) {
 
 /* --- loops --- */
 
-/* Whether the body returns argument k unchanged, through identities. */
+/* Whether the body returns argument k unchanged, through identities.
+ * Argument k is node k of the body. The number of steps is bounded by the number of nodes, so
+ * that a cycle of identities ends the walk. */
 static bool is_invariant(const tf_body_t *body, int k) {
   tf_input_t at = body->rets[k];
   for (int steps = 0; steps < body->node_count; steps++) {
@@ -267,7 +301,10 @@ static bool is_invariant(const tf_body_t *body, int k) {
 }
 
 /* Executes the body once on values without loop state, to learn the shapes of lists that are empty
- * when the loop starts. What it builds is dropped. */
+ * when the loop starts. What it builds is dropped.
+ * A list reserved without an element shape has no array yet, but a loop's state needs a static
+ * shape. The trial takes the shape of the list after one iteration and starts the loop with
+ * zeros of it. XlaCompiler finds the size of a TensorArray in a loop in the same way. */
 static hr_status_t find_list_shapes(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values) {
   tf_value_t *inside, *results;
   hlo_builder_t b;
@@ -302,13 +339,16 @@ static hr_status_t find_list_shapes(tf_op_t *op, const tf_loop_t *loop, tf_value
   return hlo_builder_finish(op->b);
 }
 
+/* Only then is the trial execution of the body worth its cost. */
 static bool has_empty_list(int count, const tf_value_t *values) {
   for (int i = 0; i < count; i++)
     if (values[i].kind == TF_VALUE_LIST && !values[i].instr) return true;
   return false;
 }
 
-/* New loop state from the body's results; resources by their copies inside. */
+/* New loop state from the body's results; resources by their copies inside.
+ * The invariant of HLO's while: the state has one shape before and after each iteration. Slots
+ * of constants that no iteration changes do not exist. */
 static hr_status_t next_state(tf_op_t *op, hlo_builder_t *b, const packing_t *packing,
                               const tf_value_t *inside, tf_value_t *results, expr_t *out_state) {
   for (int i = 0; i < packing->count; i++) {
@@ -328,6 +368,7 @@ static hr_status_t next_state(tf_op_t *op, hlo_builder_t *b, const packing_t *pa
   return NULL;
 }
 
+/* Computation (state) -> state, a tuple of all slots. */
 static hr_status_t build_loop_body(tf_op_t *op, const tf_loop_t *loop, const packing_t *packing,
                                    const hlo_shape_t *shape, hlo_computation_t **out_computation) {
   hlo_builder_t b;
@@ -345,6 +386,7 @@ static hr_status_t build_loop_body(tf_op_t *op, const tf_loop_t *loop, const pac
                             hlo_build_tuple(&b, packing->slot_count, state));
 }
 
+/* Computation (state) -> pred. It sees copies of the resources; what it writes to them is lost. */
 static hr_status_t build_loop_condition(tf_op_t *op, const tf_loop_t *loop,
                                         const packing_t *packing, const hlo_shape_t *shape,
                                         hlo_computation_t **out_computation) {
@@ -361,7 +403,8 @@ static hr_status_t build_loop_condition(tf_op_t *op, const tf_loop_t *loop,
   return tf_computation_end(op->scope->compiler, &b, pred);
 }
 
-/* Values after the loop: elements of the state, or the constants that never changed. */
+/* Values after the loop: elements of the state, or the constants that never changed.
+ * Resources of the caller get the values that the last iteration gave to their copies. */
 static hr_status_t set_loop_results(const packing_t *packing, expr_t state, hlo_builder_t *b,
                                     tf_value_t *out_values) {
   for (int i = 0; i < packing->count; i++) {
@@ -381,6 +424,7 @@ static hr_status_t set_loop_results(const packing_t *packing, expr_t state, hlo_
   return hlo_builder_finish(b);
 }
 
+/* Condition and body are built after packing, as they need the final shape of the state. */
 hr_status_t tf_build_loop(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values,
                           tf_value_t *out_values) {
   packing_t packing;
@@ -405,6 +449,7 @@ typedef struct while_functions {
 
 static hr_status_t run_condition(void *context, tf_op_t *op, hlo_builder_t *b,
                                  const tf_value_t *inside, tf_value_t *out_pred) {
+  /* All loop values are arguments of the condition; its one result is the predicate. */
   const while_functions_t *functions = context;
   return tf_execute_function(op->scope->compiler, b, functions->cond, functions->cond->arg_count,
                              inside, out_pred);
@@ -417,6 +462,9 @@ static hr_status_t run_body(void *context, tf_op_t *op, hlo_builder_t *b, const 
                              inside, out_results);
 }
 
+/* Attributes cond and body are functions of the same arguments; outputs are the values after the
+ * loop. A constant that the body hands through stays a constant inside, as shapes may depend on
+ * it. */
 hr_status_t tf_lower_while(tf_op_t *op) {
   while_functions_t functions;
   tf_value_t *values;

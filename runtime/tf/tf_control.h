@@ -4,7 +4,9 @@
 
 #include "tf/tf_lower.h"
 
-/* `count` values go round; `inside` holds them in the computation of the builder. */
+/* `count` values go round; `inside` holds them in the computation of the builder.
+ * The two callbacks build instructions at `b`: `condition` gives one predicate, `body` gives the
+ * values of the next iteration in the order of `inside`. `context` is handed through. */
 typedef struct tf_loop {
   int count;
   const bool *keep; /* by value: it is a constant that no iteration changes */

@@ -2,6 +2,8 @@
  * is, which result each fetch is, and which results are new values of variables. */
 #include "tf/tf_describe.h"
 
+/* A JSON string: quotes, backslashes and control characters are escaped, other bytes are UTF-8
+ * of the graph's names and stay. */
 static void put_string(hr_strbuf_t *out, hr_str_t text) {
   hr_strbuf_add_char(out, '"');
   for (size_t i = 0; i < text.size; i++) {
@@ -16,11 +18,13 @@ static void put_string(hr_strbuf_t *out, hr_str_t text) {
   hr_strbuf_add_char(out, '"');
 }
 
+/* The shape in HLO's text form, such as f32[2,3]. */
 static void put_shape(hr_strbuf_t *out, const hlo_shape_t *shape) {
   char text[HLO_SHAPE_TEXT];
   hr_strbuf_printf(out, ", \"shape\": \"%s\"", hlo_shape_text(shape, text));
 }
 
+/* Entry p describes XLA parameter p: a feed, or the initial value of a variable. */
 static void put_parameters(hr_strbuf_t *out, const tf_selection_t *s,
                            const xla_compilation_result_t *result) {
   for (int p = 0; p < result->parameter_count; p++) {
@@ -34,11 +38,14 @@ static void put_parameters(hr_strbuf_t *out, const tf_selection_t *s,
   }
 }
 
+/* input_mapping[p] is the number of the original argument of XLA parameter p. Constants and
+ * variables that are not initialised take no parameter and do not appear. */
 static void put_mapping(hr_strbuf_t *out, const xla_compilation_result_t *result) {
   for (int p = 0; p < result->parameter_count; p++)
     hr_strbuf_printf(out, "%s%d", p ? ", " : "", result->input_mapping[p]);
 }
 
+/* Fetches are the first elements of the result tuple, in the order in which they were asked for. */
 static void put_outputs(hr_strbuf_t *out, const tf_selection_t *s,
                         const xla_compilation_result_t *result) {
   for (int k = 0; k < result->output_count; k++) {
@@ -49,6 +56,8 @@ static void put_outputs(hr_strbuf_t *out, const tf_selection_t *s,
   }
 }
 
+/* Element output_count + k of the result tuple is the new value of the variable that came as
+ * argument input_index. A caller feeds it back to run the next step. */
 static void put_updates(hr_strbuf_t *out, const tf_selection_t *s,
                         const xla_compilation_result_t *result) {
   for (int k = 0; k < result->update_count; k++) {

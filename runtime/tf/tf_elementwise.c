@@ -8,17 +8,22 @@
 
 /* --- one operand --- */
 
+/* Operations that HLO has too: Abs, Exp, Tanh, Sign, Floor and others; the variant is the
+ * opcode. */
 hr_status_t tf_lower_unary(tf_op_t *op) {
   return tf_out(op, 0, hlo_build_unary(op->b, (hlo_opcode_t)op->row->variant, tf_in(op, 0)));
 }
 
-/* Round of integers changes nothing. */
+/* Round of integers changes nothing.
+ * Round and Rint of floats: halves go to the even neighbour. */
 hr_status_t tf_lower_round(tf_op_t *op) {
   expr_t x = tf_in(op, 0);
   bool is_float = x && hr_dtype_is_float(x->shape->dtype);
   return tf_out(op, 0, is_float ? hlo_build_unary(op->b, HLO_ROUND_NEAREST_EVEN, x) : x);
 }
 
+/* Selu(x) = s x for x > 0, else s a (e^x - 1), with s = 1.0507... and s a = 1.7580..., the fixed
+ * constants of Klambauer et al., which keep mean and variance of a network's layers. */
 static expr_t selu(hlo_builder_t *b, expr_t x) {
   expr_t negative = hlo_build_unary(b, HLO_EXPONENTIAL_MINUS_ONE, x);
   negative = e_mul(b, e_number(b, 1.7580993408473768599402175208123, x), negative);
@@ -32,24 +37,28 @@ static expr_t softplus(hlo_builder_t *b, expr_t x) {
   return e_add(b, e_max(b, x, e_number(b, 0, x)), tail);
 }
 
+/* Angle of TensorFlow: atan2(imag, real), in radians within [-pi, pi]. */
 static expr_t angle(hlo_builder_t *b, expr_t x) {
   return hlo_build_binary(b, HLO_ATAN2, hlo_build_unary(b, HLO_IMAG, x),
                           hlo_build_unary(b, HLO_REAL, x));
 }
 
+/* A real array is its own conjugate. */
 static expr_t conjugate(hlo_builder_t *b, expr_t x) {
   if (!x || !hr_dtype_is_complex(x->shape->dtype)) return x;
   return hlo_build_binary(b, HLO_COMPLEX, hlo_build_unary(b, HLO_REAL, x),
                           e_neg(b, hlo_build_unary(b, HLO_IMAG, x)));
 }
 
-/* The quantile of the normal distribution, by the inverse of the error function. */
+/* The quantile of the normal distribution, by the inverse of the error function.
+ * ndtri(p) = sqrt(2) erfinv(2 p - 1). */
 static expr_t ndtri(hlo_builder_t *b, expr_t x) {
   expr_t at = e_sub(b, e_mul(b, x, e_number(b, 2, x)), e_number(b, 1, x));
   expr_t y = at ? f_in_wide_type(b, formula_erf_inv, 1, &at) : NULL;
   return y ? e_mul(b, y, e_number(b, 1.4142135623730950488, y)) : NULL;
 }
 
+/* Constants take the type of x. IsNan is x != x, as NaN alone differs from itself. */
 static expr_t unary_formula(hlo_builder_t *b, int which, expr_t x) {
   switch ((tf_formula_t)which) {
     case TF_SQUARE:
@@ -95,7 +104,8 @@ hr_status_t tf_lower_formula(tf_op_t *op) {
   return tf_out(op, 0, x ? unary_formula(op->b, op->row->variant, x) : NULL);
 }
 
-/* Special functions, in f32 for narrower types. */
+/* Special functions, in f32 for narrower types.
+ * Zeta, Polygamma and others of two operands broadcast like binary operations. */
 hr_status_t tf_lower_special(tf_op_t *op) {
   static const formula_fn formulas[] = {
       [TF_ERFC] = formula_erfc,     [TF_ERFINV] = formula_erf_inv,
@@ -111,7 +121,9 @@ hr_status_t tf_lower_special(tf_op_t *op) {
   return tf_out(op, 0, f_in_wide_type(op->b, formulas[op->row->variant], op->input_count, x));
 }
 
-/* max(x, alpha x) for alpha of at most 1, as TensorFlow defines LeakyRelu. */
+/* max(x, alpha x) for alpha of at most 1, as TensorFlow defines LeakyRelu.
+ * LeakyRelu has input x. LeakyReluGrad (variant 1) has gradients and features: the gradient
+ * passes where the feature is positive and is scaled by alpha elsewhere. */
 hr_status_t tf_lower_leaky_relu(tf_op_t *op) {
   double alpha;
   HR_TRY(tf_attr_float(op->arena, op->node, "alpha", 0.2, &alpha));
@@ -125,6 +137,10 @@ hr_status_t tf_lower_leaky_relu(tf_op_t *op) {
 
 /* --- gradients of activations: inputs as TensorFlow has them --- */
 
+/* ReluGrad and its like have inputs (gradients, features), EluGrad and SeluGrad have (gradients,
+ * outputs), whose sign tells the side. SigmoidGrad, TanhGrad, SqrtGrad, RsqrtGrad and
+ * ReciprocalGrad have (y, dy) and are written in terms of y: dy y (1 - y), dy (1 - y^2), dy / (2
+ * y), -dy y^3 / 2, -dy y^2. */
 hr_status_t tf_lower_activation_gradient(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   expr_t first = tf_in(op, 0);
@@ -132,7 +148,7 @@ hr_status_t tf_lower_activation_gradient(tf_op_t *op) {
   if (!first || !second) return hlo_builder_finish(b);
   expr_t zero = e_number(b, 0, second);
   expr_t one = e_number(b, 1, first);
-  expr_t y = first; /* of gradients given y and dy */
+  expr_t y = first; /* result of the operation, where the gradient takes (y, dy) */
   expr_t result = NULL;
   switch ((tf_formula_t)op->row->variant) {
     case TF_RELU: /* gradient, features */
@@ -180,6 +196,7 @@ hr_status_t tf_lower_activation_gradient(tf_op_t *op) {
 
 /* --- two operands --- */
 
+/* Both operands at their joint shape; false after a failure, which the builder has. */
 static bool take_pair(tf_op_t *op, expr_t *x, expr_t *y) {
   *x = tf_in(op, 0);
   *y = tf_in(op, 1);
@@ -187,12 +204,15 @@ static bool take_pair(tf_op_t *op, expr_t *x, expr_t *y) {
   return *x && *y;
 }
 
+/* Add, Mul, Pow and others; the variant is the opcode. Integer Div and TruncateDiv round to
+ * zero. */
 hr_status_t tf_lower_binary(tf_op_t *op) {
   expr_t x, y;
   if (!take_pair(op, &x, &y)) return hlo_builder_finish(op->b);
   return tf_out(op, 0, hlo_build_binary(op->b, (hlo_opcode_t)op->row->variant, x, y));
 }
 
+/* Less, Equal and others; the variant is the direction. The result is pred. */
 hr_status_t tf_lower_compare(tf_op_t *op) {
   expr_t x, y;
   if (!take_pair(op, &x, &y)) return hlo_builder_finish(op->b);
@@ -203,7 +223,8 @@ static bool is_float_or_complex(expr_t x) {
   return hr_dtype_is_float(x->shape->dtype) || hr_dtype_is_complex(x->shape->dtype);
 }
 
-/* Quotient rounded down: one less than truncated if the signs differ and there is a remainder. */
+/* Quotient rounded down: one less than truncated if the signs differ and there is a remainder.
+ * FloorDiv. Unsigned quotients are rounded down already. */
 static expr_t floor_div(hlo_builder_t *b, expr_t x, expr_t y) {
   if (is_float_or_complex(x)) return e_floor(b, e_div(b, x, y));
   expr_t quotient = e_div(b, x, y);
@@ -214,7 +235,8 @@ static expr_t floor_div(hlo_builder_t *b, expr_t x, expr_t y) {
   return e_select(b, e_and(b, inexact, opposite), e_sub(b, quotient, e_number(b, 1, x)), quotient);
 }
 
-/* Remainder with the sign of the divisor. */
+/* Remainder with the sign of the divisor.
+ * FloorMod: x - floor(x / y) y. It is the truncated remainder plus y if the signs differ. */
 static expr_t floor_mod(hlo_builder_t *b, expr_t x, expr_t y) {
   expr_t remainder = e_rem(b, x, y);
   if (hr_dtype_class(x->shape->dtype) == HR_CLASS_UNSIGNED) return remainder;
@@ -224,12 +246,15 @@ static expr_t floor_mod(hlo_builder_t *b, expr_t x, expr_t y) {
   return e_select(b, adjust, e_add(b, remainder, y), remainder);
 }
 
-/* 0 where x is 0, else the other factor's value times x. */
+/* 0 where x is 0, else the other factor's value times x.
+ * The limits of x log(y) and x / y for x = 0 are 0 here by definition, also where y gives NaN. */
 static expr_t x_times(hlo_builder_t *b, expr_t x, expr_t value) {
   expr_t zero = e_number(b, 0, x);
   return e_select(b, e_eq(b, x, zero), zero, value);
 }
 
+/* RightShift keeps the sign of signed numbers. SquaredDifference of complex numbers is |x -
+ * y|^2. */
 static expr_t binary_formula(tf_op_t *op, expr_t x, expr_t y) {
   hlo_builder_t *b = op->b;
   expr_t zero = e_number(b, 0, y);
@@ -270,6 +295,7 @@ hr_status_t tf_lower_binary_formula(tf_op_t *op) {
   return tf_out(op, 0, binary_formula(op, x, y));
 }
 
+/* |x - y| < tolerance, attribute tolerance. */
 hr_status_t tf_lower_approximate_equal(tf_op_t *op) {
   double tolerance;
   expr_t x, y;
@@ -279,6 +305,8 @@ hr_status_t tf_lower_approximate_equal(tf_op_t *op) {
   return tf_out(op, 0, e_lt(op->b, distance, e_number(op->b, tolerance, x)));
 }
 
+/* AddN: the sum of n arrays of one shape. Gradients of TensorArrays are summed as flows, which
+ * are lists here: the first input's list properties are kept. */
 hr_status_t tf_lower_add_n(tf_op_t *op) {
   expr_t sum = tf_in(op, 0);
   for (int k = 1; k < op->input_count; k++) sum = e_add(op->b, sum, tf_in(op, k));
@@ -291,7 +319,9 @@ hr_status_t tf_lower_add_n(tf_op_t *op) {
 
 /* --- types and choices --- */
 
-/* Floats become integers by truncation, numbers become bool by comparison with 0. */
+/* Floats become integers by truncation, numbers become bool by comparison with 0.
+ * Cast: attribute DstT is the new type. A complex number loses its imaginary part, except on the
+ * way to bool, where both parts count. */
 hr_status_t tf_lower_cast(tf_op_t *op) {
   hr_dtype_t to;
   HR_TRY(tf_attr_dtype(op->arena, op->node, "DstT", &to));
@@ -303,6 +333,7 @@ hr_status_t tf_lower_cast(tf_op_t *op) {
   return tf_out(op, 0, x ? hlo_build_convert(op->b, x, to) : NULL);
 }
 
+/* Bitcast: attribute type. TensorFlow would split or join the last dimension for another size. */
 hr_status_t tf_lower_bitcast(tf_op_t *op) {
   hr_dtype_t to;
   HR_TRY(tf_attr_dtype(op->arena, op->node, "type", &to));
@@ -322,6 +353,7 @@ hr_status_t tf_lower_select(tf_op_t *op) {
   expr_t x = tf_in(op, 1);
   expr_t y = tf_in(op, 2);
   if (!pred || !x || !y) return hlo_builder_finish(b);
+  /* Select with a vector condition means row i of x or of y: the vector becomes a column. */
   if (!op->row->variant && pred->shape->rank == 1 && x->shape->rank > 1) {
     int64_t dims[HLO_MAX_RANK] = {pred->shape->dims[0]};
     for (int d = 1; d < x->shape->rank; d++) dims[d] = 1;
@@ -333,6 +365,7 @@ hr_status_t tf_lower_select(tf_op_t *op) {
   return tf_out(op, 0, e_select(b, pred, x, y));
 }
 
+/* ClipByValue: min(max(x, low), high); bounds are scalars or arrays. */
 hr_status_t tf_lower_clip(tf_op_t *op) {
   expr_t x = tf_in(op, 0);
   expr_t low = tf_in(op, 1);
@@ -343,7 +376,9 @@ hr_status_t tf_lower_clip(tf_op_t *op) {
   return tf_out(op, 0, e_min(op->b, result, high));
 }
 
-/* All inputs pass through, of any kind. */
+/* All inputs pass through, of any kind.
+ * Identity, StopGradient, CheckNumerics and their like. Constants, lists and resources keep what
+ * is known about them. */
 hr_status_t tf_lower_identity(tf_op_t *op) {
   HR_TRY(tf_need_outputs(op, op->input_count));
   for (int k = 0; k < op->input_count; k++) op->outputs[k] = *op->inputs[k];
@@ -354,17 +389,23 @@ hr_status_t tf_lower_identity(tf_op_t *op) {
   return NULL;
 }
 
+/* NoOp, Assert and others that have effects on the host only: there is no value to give. */
 hr_status_t tf_lower_nothing(tf_op_t *op) {
   (void)op;
   return NULL;
 }
 
-/* Placeholder without a feed. */
+/* Placeholder without a feed.
+ * Fed placeholders are never lowered, as a fed node counts as executed. */
 hr_status_t tf_lower_placeholder(tf_op_t *op) {
   return tf_error(op, "the placeholder %.*s is not fed", HR_STR_ARGS(op->node->name));
 }
 
-/* |x - y| and clamping of FakeQuantWithMinMax: the range is nudged so that 0 is representable. */
+/* |x - y| and clamping of FakeQuantWithMinMax: the range is nudged so that 0 is representable.
+ * FakeQuantWithMinMaxArgs has attributes min and max, variant 1 (Vars) has inputs 1 and 2. With
+ * num_bits n there are 2^n levels, one less with narrow_range. The zero point is rounded to a
+ * level first, then y = floor((clamp(x) - min') / scale + 0.5) scale + min', in f32 as
+ * TensorFlow does. */
 hr_status_t tf_lower_fake_quant(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   int64_t bits;
@@ -395,18 +436,23 @@ hr_status_t tf_lower_fake_quant(tf_op_t *op) {
   return tf_out(op, 0, e_add(b, e_mul(b, rounded, e_number(b, scale, x)), nudged_min));
 }
 
-/* Set bits of each number, as u8. */
+/* Set bits of each number, as u8.
+ * PopulationCount. */
 hr_status_t tf_lower_popcount(tf_op_t *op) {
   expr_t x = hlo_build_unary(op->b, HLO_POPCNT, tf_in(op, 0));
   return tf_out(op, 0, x ? hlo_build_convert(op->b, x, HR_U8) : NULL);
 }
 
+/* The bits of x read as another type of the same size. */
 static expr_t same_bits(hlo_builder_t *b, expr_t x, hr_dtype_t dtype) {
   const hlo_shape_t *shape = x ? tf_shape(b, dtype, x->shape->rank, x->shape->dims) : NULL;
   return shape ? hlo_build(b, HLO_BITCAST_CONVERT, shape, 1, &x, 0, NULL, 0, NULL) : NULL;
 }
 
-/* The neighbouring number of x towards y. */
+/* The neighbouring number of x towards y.
+ * NextAfter. The bit patterns of finite floats of one sign are ordered like their magnitudes, so
+ * that the neighbour differs by 1. Away from zero the pattern grows. From 0 the neighbour is the
+ * least subnormal with the sign of y. Equal operands give y, and NaN gives NaN. */
 hr_status_t tf_lower_next_after(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   expr_t x, y;

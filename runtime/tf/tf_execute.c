@@ -8,6 +8,8 @@
 #include "passes/lib/pass_evaluate.h"
 #include "tf/tf_lower.h"
 
+/* The depth of inlined calls is bounded, as recursion in a graph would never end. That of
+ * evaluation is bounded, as it recurses on the C stack. */
 #define CALL_DEPTH_MAX 200
 #define EVALUATE_DEPTH_MAX 2000
 
@@ -19,6 +21,8 @@ static char not_constant;
 static hr_status_t evaluate_instr(tf_compiler_t *compiler, expr_t instr, int depth,
                                   hlo_value_t **out_value);
 
+/* Leaves *out_value NULL if an operand is not constant, or if the instruction is none that
+ * pass_evaluate knows. The module owns the values, so that the map can share them. */
 static hr_status_t evaluate_operands(tf_compiler_t *compiler, expr_t instr, int depth,
                                      hlo_value_t **out_value) {
   hlo_value_t *in[HLO_MAX_RANK + 8];
@@ -36,6 +40,10 @@ static hr_status_t evaluate_operands(tf_compiler_t *compiler, expr_t instr, int 
   return NULL;
 }
 
+/* XlaCompiler demands compile-time constants for shapes, axes, permutations and
+ * begin/end/strides. They often come from Shape, Pack and arithmetic, so that whole expressions
+ * are folded here. The map is indexed by the address of the instruction; its key is a copy in
+ * the arena. */
 static hr_status_t evaluate_instr(tf_compiler_t *compiler, expr_t instr, int depth,
                                   hlo_value_t **out_value) {
   *out_value = NULL;
@@ -63,6 +71,7 @@ hr_status_t tf_evaluate(tf_compiler_t *compiler, expr_t instr, hlo_value_t **out
 
 /* --- computations --- */
 
+/* The number of computations makes the name unique. */
 hr_status_t tf_computation_begin(tf_compiler_t *compiler, const char *name,
                                  hlo_builder_t *out_builder) {
   const char *unique;
@@ -74,6 +83,7 @@ hr_status_t tf_computation_begin(tf_compiler_t *compiler, const char *name,
   return NULL;
 }
 
+/* The order of these calls is the order in which order_computations() lists the computations. */
 hr_status_t tf_computation_end(tf_compiler_t *compiler, hlo_builder_t *builder, expr_t root) {
   HR_TRY(hlo_builder_finish(builder));
   builder->computation->root = root;
@@ -81,6 +91,8 @@ hr_status_t tf_computation_end(tf_compiler_t *compiler, hlo_builder_t *builder, 
   return NULL;
 }
 
+/* A constant becomes an instruction on first use. The builder must be that of the computation in
+ * which the value lives: an instruction of another computation cannot be an operand. */
 expr_t tf_value_instr(tf_compiler_t *compiler, hlo_builder_t *b, tf_value_t *value) {
   (void)compiler;
   if (value->kind == TF_VALUE_RESOURCE) return value->resource->value;
@@ -91,6 +103,7 @@ expr_t tf_value_instr(tf_compiler_t *compiler, hlo_builder_t *b, tf_value_t *val
 
 /* --- inputs and outputs of an op --- */
 
+/* The text of the failure says what the input was instead of an array. */
 expr_t tf_in(tf_op_t *op, int k) {
   if (op->b->status) return NULL;
   if (k < op->input_count) {
@@ -107,6 +120,8 @@ expr_t tf_in(tf_op_t *op, int k) {
   return NULL;
 }
 
+/* After a failure the result is a shape of rank 0 without type, so that callers need no check of
+ * their own before hlo_builder_finish(). */
 const hlo_shape_t *tf_in_shape(tf_op_t *op, int k) {
   static const hlo_shape_t none;
   expr_t x = tf_in(op, k);
@@ -115,6 +130,7 @@ const hlo_shape_t *tf_in_shape(tf_op_t *op, int k) {
 
 hr_dtype_t tf_in_dtype(tf_op_t *op, int k) { return tf_in_shape(op, k)->dtype; }
 
+/* A value that was found is kept on the edge: other readers do not evaluate again. */
 hr_status_t tf_const_if_known(tf_op_t *op, int k, hlo_value_t **out_value) {
   *out_value = NULL;
   if (k >= op->input_count) return tf_error(op, "there is no input %d", k);
@@ -130,12 +146,14 @@ hr_status_t tf_const_if_known(tf_op_t *op, int k, hlo_value_t **out_value) {
   return NULL;
 }
 
+/* The text is that of XlaCompiler, for its most common user error. */
 hr_status_t tf_const(tf_op_t *op, int k, hlo_value_t **out_value) {
   HR_TRY(tf_const_if_known(op, k, out_value));
   if (*out_value) return NULL;
   return tf_error(op, "input %d must be a compile-time constant", k);
 }
 
+/* pred counts as integer, as flags of Reverse come in this way. */
 hr_status_t tf_const_ints(tf_op_t *op, int k, hr_ints_t *out_ints) {
   hlo_value_t *value;
   int64_t *ints;
@@ -148,6 +166,7 @@ hr_status_t tf_const_ints(tf_op_t *op, int k, hr_ints_t *out_ints) {
   return NULL;
 }
 
+/* A vector of one element is accepted for a scalar, as TensorFlow's kernels do for axes. */
 hr_status_t tf_const_int(tf_op_t *op, int k, int64_t *out_value) {
   hr_ints_t ints;
   HR_TRY(tf_const_ints(op, k, &ints));
@@ -172,6 +191,7 @@ hr_status_t tf_const_float(tf_op_t *op, int k, double *out_value) {
   return NULL;
 }
 
+/* Outputs that are there already keep their values; new ones are of kind NONE. */
 hr_status_t tf_need_outputs(tf_op_t *op, int count) {
   if (count <= op->output_count) return NULL;
   tf_value_t *outputs;
@@ -195,6 +215,8 @@ hr_status_t tf_out_value(tf_op_t *op, int k, hlo_value_t *value) {
   return NULL;
 }
 
+/* Each value is cut to the bytes of `dtype`, from the low end. `scalar` with count 1 gives rank
+ * 0. */
 hr_status_t tf_out_ints(tf_op_t *op, int k, hr_dtype_t dtype, bool scalar, int64_t count,
                         const int64_t *values) {
   hlo_value_t *value;
@@ -207,6 +229,8 @@ hr_status_t tf_out_ints(tf_op_t *op, int k, hr_dtype_t dtype, bool scalar, int64
 
 /* --- nodes --- */
 
+/* `nothing` stands for an input that was not set and `dead` for one that cannot exist. Both are
+ * shared and are never written: lowerings write to their outputs only. */
 static hr_status_t gather_inputs(tf_scope_t *scope, tf_op_t *op) {
   static tf_value_t nothing, dead = {.live = &tf_dead};
   const tf_node_t *node = op->node;
@@ -228,7 +252,8 @@ static hr_status_t gather_inputs(tf_scope_t *scope, tf_op_t *op) {
   return NULL;
 }
 
-/* A call of a function by its name as op. */
+/* A call of a function by its name as op.
+ * Graphs of TensorFlow 1 call a function of the library by a node whose op is its name. */
 static hr_status_t call_by_name(tf_op_t *op, const tf_body_t *function) {
   tf_value_t *args;
   HR_TRY(HR_NEW_ARRAY(op->arena, op->input_count, &args));
@@ -238,6 +263,7 @@ static hr_status_t call_by_name(tf_op_t *op, const tf_body_t *function) {
                              op->outputs);
 }
 
+/* A function of the library hides an operation of the same name, as in TensorFlow. */
 static hr_status_t lower_node(tf_op_t *op) {
   const tf_body_t *function = tf_graph_function(op->scope->compiler->graph, op->node->op);
   op->row = tf_op_find(op->node->op);
@@ -247,7 +273,9 @@ static hr_status_t lower_node(tf_op_t *op) {
   return hlo_builder_finish(op->b);
 }
 
-/* The node exists if all its inputs do, of data and control; a Merge needs one of them. */
+/* The node exists if all its inputs do, of data and control; a Merge needs one of them.
+ * The conjunction of the inputs' conditions is the node's own. A node with a dead input is dead,
+ * too, and is not lowered at all. */
 static hr_status_t find_live(tf_op_t *op) {
   const tf_node_t *node = op->node;
   if (hr_str_is(node->op, "Merge") || hr_str_is(node->op, "RefMerge")) return NULL;
@@ -264,6 +292,8 @@ static void set_live(tf_op_t *op) {
   for (int k = 0; k < op->output_count && !own; k++) op->outputs[k].live = op->live;
 }
 
+/* All Exit nodes of a frame get their values when the first of them is executed, which builds
+ * the loop. Exit does not gather inputs: they lie inside the loop. */
 static hr_status_t execute_node(tf_scope_t *scope, int index) {
   const tf_node_t *node = &scope->body->nodes[index];
   tf_op_t op = {.scope = scope, .b = scope->builder, .arena = scope->compiler->arena, .node = node};
@@ -318,7 +348,9 @@ static hr_status_t execute_from(tf_scope_t *scope, int root, uint8_t *state, wal
   return NULL;
 }
 
-/* A fed output: the node counts as executed. */
+/* A fed output: the node counts as executed.
+ * A node may be fed at several outputs, so that the list grows. Its inputs are never looked at,
+ * which cuts off all that only they need. */
 static hr_status_t feed_output(tf_scope_t *scope, tf_input_t output, const tf_value_t *value,
                                uint8_t *state) {
   int count = output.index + 1;
@@ -335,6 +367,7 @@ static hr_status_t feed_output(tf_scope_t *scope, tf_input_t output, const tf_va
   return NULL;
 }
 
+/* A fetch of an output that the node does not have is an error of the request: INVALID. */
 static hr_status_t take_wanted(const tf_scope_t *scope, const tf_execution_t *execution,
                                tf_value_t *out_values) {
   for (int i = 0; i < execution->wanted_count; i++) {
@@ -348,6 +381,9 @@ static hr_status_t take_wanted(const tf_scope_t *scope, const tf_execution_t *ex
   return NULL;
 }
 
+/* Arguments are nodes 0 to arg_count - 1. Targets run before what is wanted, as they may write
+ * variables that results read. A failure ends the compilation, so that `depth` needs no repair
+ * then. */
 hr_status_t tf_execute(tf_compiler_t *compiler, hlo_builder_t *builder,
                        const tf_execution_t *execution, tf_value_t *out_values) {
   const tf_body_t *body = execution->body;
@@ -375,6 +411,8 @@ hr_status_t tf_execute(tf_compiler_t *compiler, hlo_builder_t *builder,
   return take_wanted(&scope, execution, out_values);
 }
 
+/* control_ret of a FunctionDef names nodes with effects, which must run although no result needs
+ * them. */
 hr_status_t tf_execute_function(tf_compiler_t *compiler, hlo_builder_t *builder,
                                 const tf_body_t *function, int arg_count, const tf_value_t *args,
                                 tf_value_t *out_values) {

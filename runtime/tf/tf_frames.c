@@ -21,12 +21,16 @@ const tf_live_t tf_dead;
 
 /* --- conditions --- */
 
+/* Conditions are a list without order; a predicate occurs in it once at most. Predicates are
+ * compared by identity of their instruction. */
 static const tf_live_t *find_pred(const tf_live_t *live, expr_t pred) {
   for (; live; live = live->rest)
     if (live->pred == pred) return live;
   return NULL;
 }
 
+/* The same predicate wanted as true and as false at once cannot hold: the value is dead. Lists
+ * are shared between values and never changed; a new condition goes in front. */
 static hr_status_t add_condition(hr_arena_t *arena, const tf_live_t *live, expr_t pred, bool wanted,
                                  const tf_live_t **out_live) {
   tf_live_t *more;
@@ -40,6 +44,7 @@ static hr_status_t add_condition(hr_arena_t *arena, const tf_live_t *live, expr_
   return NULL;
 }
 
+/* y's own conditions are added to x's until the shared tail of both lists is reached. */
 hr_status_t tf_live_both(hr_arena_t *arena, const tf_live_t *x, const tf_live_t *y,
                          const tf_live_t **out_live) {
   *out_live = x;
@@ -49,6 +54,7 @@ hr_status_t tf_live_both(hr_arena_t *arena, const tf_live_t *x, const tf_live_t 
   return NULL;
 }
 
+/* The instructions are built anew at each call; passes join equal ones later. */
 expr_t tf_live_pred(hlo_builder_t *b, const tf_live_t *live) {
   expr_t all = NULL;
   for (; live; live = live->rest) {
@@ -58,7 +64,10 @@ expr_t tf_live_pred(hlo_builder_t *b, const tf_live_t *live) {
   return all;
 }
 
-/* inputs: data, condition. Outputs: the data if it is false, if it is true. */
+/* inputs: data, condition. Outputs: the data if it is false, if it is true.
+ * Switch(data, pred) -> (output_false, output_true). Both outputs are the data itself; only
+ * their conditions differ. The side that a known condition does not take is dead and never
+ * lowered. */
 hr_status_t tf_lower_switch(tf_op_t *op) {
   hlo_value_t *known;
   HR_TRY(tf_const_if_known(op, 1, &known));
@@ -76,7 +85,10 @@ hr_status_t tf_lower_switch(tf_op_t *op) {
   return NULL;
 }
 
-/* Conditions of both; *out_split is the one that tells them apart, as x has it. */
+/* Conditions of both; *out_split is the one that tells them apart, as x has it.
+ * Two values of one Merge exist under contrary conditions: exactly one predicate is wanted as
+ * true by one and as false by the other. What both need remains as the condition of the merged
+ * value. */
 static hr_status_t common_conditions(hr_arena_t *arena, const tf_live_t *x, const tf_live_t *y,
                                      const tf_live_t **out_common, const tf_live_t **out_split) {
   *out_common = NULL;
@@ -90,12 +102,15 @@ static hr_status_t common_conditions(hr_arena_t *arena, const tf_live_t *x, cons
   return NULL;
 }
 
+/* HLO's select wants a predicate of the full shape. */
 static expr_t select_whole(hlo_builder_t *b, expr_t pred, expr_t x, expr_t y) {
   if (!pred || !x || !y || x == y) return x;
   return e_select(b, tf_broadcast(b, pred, x->shape->rank, x->shape->dims), x, y);
 }
 
-/* Adds input k to what was merged so far. */
+/* Adds input k to what was merged so far.
+ * Neither side can be left out at run time, as both have been computed. The index of the side is
+ * selected in the same way as its value. */
 static hr_status_t merge_input(tf_op_t *op, int k, tf_value_t *merged, expr_t *index) {
   hlo_builder_t *b = op->b;
   const tf_live_t *common, *split;
@@ -119,7 +134,9 @@ static hr_status_t merge_input(tf_op_t *op, int k, tf_value_t *merged, expr_t *i
   return hlo_builder_finish(b);
 }
 
-/* outputs: the value of the side that exists, and its number */
+/* outputs: the value of the side that exists, and its number.
+ * Merge(inputs...) -> (output, value_index). Dead inputs are passed over; if all are dead, the
+ * Merge is dead as well. */
 hr_status_t tf_lower_merge(tf_op_t *op) {
   tf_value_t merged = {.live = &tf_dead};
   expr_t index = NULL;
@@ -142,6 +159,8 @@ hr_status_t tf_lower_merge(tf_op_t *op) {
 
 /* --- frames --- */
 
+/* The nodes of one while loop of TensorFlow 1, found from one of its Exit nodes. All Enter nodes
+ * of the frame have the same attribute frame_name. Numbers are those of nodes in the body. */
 typedef struct frame {
   hr_str_t name;
   int condition; /* LoopCond node */
@@ -154,6 +173,7 @@ typedef struct frame {
   bool has_pred;   /* the last value of the state says whether the loop runs at all */
 } frame_t;
 
+/* Reference forms (RefSwitch, RefEnter and others) mean the same here. */
 static bool is_op(const tf_body_t *body, int node, const char *op) {
   hr_str_t name = body->nodes[node].op;
   if (hr_str_is(name, op)) return true;
@@ -161,7 +181,9 @@ static bool is_op(const tf_body_t *body, int node, const char *op) {
   return ref && hr_str_is((hr_str_t){name.data + 3, name.size - 3}, op);
 }
 
-/* The input of a node that is of this op; -1: none. */
+/* The input of a node that is of this op; -1: none.
+ * Roles in a frame are told apart by the op of the input: Merge has an Enter and a
+ * NextIteration. */
 static int input_of(const tf_body_t *body, int node, const char *op) {
   const tf_node_t *n = &body->nodes[node];
   for (int k = 0; k < n->input_count; k++)
@@ -169,12 +191,14 @@ static int input_of(const tf_body_t *body, int node, const char *op) {
   return -1;
 }
 
+/* The attribute frame_name of an Enter node. */
 static hr_status_t frame_name(hr_arena_t *arena, const tf_body_t *body, int enter,
                               hr_str_t *out_name) {
   return tf_attr_str(arena, &body->nodes[enter], "frame_name", "", out_name);
 }
 
-/* Name of the frame of an Exit node, and its LoopCond. */
+/* Name of the frame of an Exit node, and its LoopCond.
+ * The way back is Exit <- Switch <- Merge <- Enter; the Switch's second input is the LoopCond. */
 static hr_status_t name_frame(hr_arena_t *arena, const tf_body_t *body, int exit, frame_t *f) {
   int gate = input_of(body, exit, "Switch");
   int merge = gate < 0 ? -1 : input_of(body, gate, "Merge");
@@ -186,6 +210,7 @@ static hr_status_t name_frame(hr_arena_t *arena, const tf_body_t *body, int exit
   return frame_name(arena, body, enter, &f->name);
 }
 
+/* Nested loops have frames of other names. */
 static hr_status_t is_of_frame(hr_arena_t *arena, const tf_body_t *body, int enter,
                                const frame_t *f, bool *out_is) {
   hr_str_t name;
@@ -194,6 +219,8 @@ static hr_status_t is_of_frame(hr_arena_t *arena, const tf_body_t *body, int ent
   return NULL;
 }
 
+/* A loop variable is a Merge of the frame with both inputs. An Enter node that no such Merge
+ * takes (attribute is_constant) brings a value in that no iteration changes. */
 static hr_status_t find_frame(hr_arena_t *arena, const tf_body_t *body, int exit, frame_t *f) {
   bool *taken, is_own;
   HR_TRY(name_frame(arena, body, exit, f));
@@ -221,7 +248,8 @@ static hr_status_t find_frame(hr_arena_t *arena, const tf_body_t *body, int exit
   return NULL;
 }
 
-/* A list of nodes that an Exit waits for; the count is the first entry. */
+/* A list of nodes that an Exit waits for; the count is the first entry.
+ * The list is kept by the address of the node, as the walk asks for it once per input. */
 static hr_status_t exit_waits(tf_scope_t *scope, int index, const int **out_list) {
   hr_arena_t *arena = scope->compiler->arena;
   const tf_node_t **key;
@@ -239,6 +267,8 @@ static hr_status_t exit_waits(tf_scope_t *scope, int index, const int **out_list
                     NULL);
 }
 
+/* An ordinary node waits for its inputs. An Exit must not: its inputs form a cycle through
+ * NextIteration. It waits for what enters the loop instead, so that the walk sees no cycle. */
 hr_status_t tf_dependencies(tf_scope_t *scope, int index, int *out_count, const int **out_nodes) {
   const tf_node_t *node = &scope->body->nodes[index];
   *out_count = node->input_count + node->control_count;
@@ -254,11 +284,13 @@ hr_status_t tf_dependencies(tf_scope_t *scope, int index, int *out_count, const 
 
 /* --- the loop --- */
 
+/* What the callbacks of tf_build_loop need: the frame, and the scope that it lies in. */
 typedef struct frame_run {
   const frame_t *frame;
   tf_scope_t *scope;
 } frame_run_t;
 
+/* Arrays are large enough for every node of the body. */
 static hr_status_t add_fed(tf_execution_t *e, tf_input_t *fed, tf_value_t *values, tf_input_t at,
                            const tf_value_t *value) {
   fed[e->fed_count] = at;
@@ -267,7 +299,10 @@ static hr_status_t add_fed(tf_execution_t *e, tf_input_t *fed, tf_value_t *value
 }
 
 /* Executes nodes of the frame on the state: Merge nodes, the true sides of their Switch nodes, and
- * invariants have its values. */
+ * invariants have its values.
+ * `inside` is indexed as the state: loop variables, then invariants. The feeds cut the cycle
+ * open: everything between them and what is wanted is executed in the computation of `b`. Only
+ * the true sides of Switch nodes (output 1) go on inside the loop. */
 static hr_status_t run_frame(const frame_run_t *run, tf_op_t *op, hlo_builder_t *b,
                              const tf_value_t *inside, int wanted_count, const tf_input_t *wanted,
                              tf_value_t *out_values) {
@@ -296,6 +331,8 @@ static hr_status_t run_frame(const frame_run_t *run, tf_op_t *op, hlo_builder_t 
   return tf_execute(op->scope->compiler, b, &e, out_values);
 }
 
+/* If the loop stands in a branch, its predicate is and-ed to the condition, so that a loop that
+ * should not exist makes no iteration. The last value of the state carries it. */
 static hr_status_t run_condition(void *context, tf_op_t *op, hlo_builder_t *b,
                                  const tf_value_t *inside, tf_value_t *out_pred) {
   const frame_run_t *run = context;
@@ -311,6 +348,8 @@ static hr_status_t run_condition(void *context, tf_op_t *op, hlo_builder_t *b,
   return hlo_builder_finish(b);
 }
 
+/* The next value of variable v is the input of its NextIteration. Invariants and the branch's
+ * predicate come back unchanged, as the state must keep its shape. */
 static hr_status_t run_body(void *context, tf_op_t *op, hlo_builder_t *b, const tf_value_t *inside,
                             tf_value_t *out_results) {
   const frame_run_t *run = context;
@@ -328,7 +367,9 @@ static hr_status_t run_body(void *context, tf_op_t *op, hlo_builder_t *b, const 
   return NULL;
 }
 
-/* State before the loop: loop variables, invariants, whether it runs. */
+/* State before the loop: loop variables, invariants, whether it runs.
+ * The loop exists if all values that enter it do. A constant invariant needs no place in the
+ * state. */
 static hr_status_t initial_state(tf_op_t *op, frame_t *f, tf_value_t *values, bool *keep,
                                  const tf_live_t **out_live) {
   tf_scope_t *scope = op->scope;
@@ -351,7 +392,9 @@ static hr_status_t initial_state(tf_op_t *op, frame_t *f, tf_value_t *values, bo
   return NULL;
 }
 
-/* Gives all Exit nodes of the frame their values. */
+/* Gives all Exit nodes of the frame their values.
+ * All Exit nodes are set at once, since the loop is one instruction. `own` is the number of the
+ * node that is being executed; its outputs also go to the operation itself. */
 static hr_status_t leave_frame(tf_op_t *op, const frame_t *f, const tf_value_t *state,
                                const tf_live_t *live, int own) {
   tf_scope_t *scope = op->scope;
@@ -376,6 +419,8 @@ static hr_status_t leave_frame(tf_op_t *op, const frame_t *f, const tf_value_t *
   return NULL;
 }
 
+/* This is XlaCompiler's functionalisation of control flow: frames become XlaWhile(input; cond,
+ * body). */
 hr_status_t tf_lower_exit(tf_op_t *op) {
   frame_t f = {.variable_count = 0};
   frame_run_t run = {&f, op->scope};

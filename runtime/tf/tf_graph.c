@@ -10,6 +10,7 @@
 
 #include "tf/tf_ops.h"
 
+/* A map of protobuf is a repeated message of key (1) and value (2); values stay encoded. */
 static hr_status_t read_attr_entries(hr_arena_t *arena, proto_list_t list, tf_node_t *node) {
   node->attr_count = (int)list.count;
   HR_TRY(HR_NEW_ARRAY(arena, list.count, &node->attrs));
@@ -21,6 +22,7 @@ static hr_status_t read_attr_entries(hr_arena_t *arena, proto_list_t list, tf_no
   return NULL;
 }
 
+/* NodeDef: name, op and inputs as text. Inputs are resolved later, as they may name later nodes. */
 static hr_status_t read_node(hr_arena_t *arena, const hr_str_t *bytes, tf_node_t *node) {
   tf_node_proto_t in;
   HR_TRY(TF_DECODE(arena, node, proto_piece(bytes), &in));
@@ -32,6 +34,7 @@ static hr_status_t read_node(hr_arena_t *arena, const hr_str_t *bytes, tf_node_t
   return read_attr_entries(arena, in.attr, node);
 }
 
+/* The map holds the number plus 1, as its NULL means that there is no such name. */
 static hr_status_t enter_node(tf_body_t *body, int index) {
   void *old;
   tf_node_t *node = &body->nodes[index];
@@ -40,15 +43,18 @@ static hr_status_t enter_node(tf_body_t *body, int index) {
   return hr_error(HR_INVALID, "two nodes have the name %.*s", HR_STR_ARGS(node->name));
 }
 
+/* NULL of the map becomes -1. */
 int tf_body_find(const tf_body_t *body, hr_str_t name) {
   return (int)(uintptr_t)hr_map_get(&body->by_name, name) - 1;
 }
 
+/* The bytes from `from` up to `to`, without copying. */
 static hr_str_t str_slice(hr_str_t text, size_t from, size_t to) {
   return (hr_str_t){text.data + from, to - from};
 }
 
-/* Number after the last ':'; text without digits is not a number. */
+/* Number after the last ':'; text without digits is not a number.
+ * At most 9 digits are read, so that the number fits an int. */
 static bool parse_index(hr_str_t text, int *out_index) {
   int index = 0;
   if (!text.size || text.size > 9) return false;
@@ -60,6 +66,8 @@ static bool parse_index(hr_str_t text, int *out_index) {
   return true;
 }
 
+/* A name without ":k" means output 0; "^name" is a control dependency. The last colon counts,
+ * and a name whose end is no number is taken whole. */
 hr_status_t tf_body_resolve(const tf_body_t *body, hr_str_t text, tf_input_t *out_input) {
   bool control = text.size && text.data[0] == '^';
   hr_str_t name = str_slice(text, control, text.size);
@@ -73,7 +81,8 @@ hr_status_t tf_body_resolve(const tf_body_t *body, hr_str_t text, tf_input_t *ou
   return hr_error(HR_INVALID, "there is no node %.*s", HR_STR_ARGS(name));
 }
 
-/* Number of the first output of output argument `arg`; -1: the op has no such argument. */
+/* Number of the first output of output argument `arg`; -1: the op has no such argument.
+ * The called function's results are its outputs, in the order of its signature. */
 static int output_position(const tf_graph_t *graph, const tf_node_t *node, hr_str_t arg) {
   const tf_body_t *called = tf_graph_function(graph, node->op);
   for (int i = 0; called && i < called->ret_count; i++)
@@ -81,7 +90,9 @@ static int output_position(const tf_graph_t *graph, const tf_node_t *node, hr_st
   return tf_op_output_position(node->op, arg);
 }
 
-/* An input of a function body: an argument, "node:arg:k", or "^node". */
+/* An input of a function body: an argument, "node:arg:k", or "^node".
+ * In a FunctionDef an input of a node is "node:output_arg:k": element k of the named output
+ * argument. "node:k" occurs in old libraries and counts outputs as a graph does. */
 static hr_status_t resolve_in_function(const tf_graph_t *graph, const tf_body_t *body,
                                        hr_str_t text, tf_input_t *out_input) {
   const char *first = text.size ? memchr(text.data, ':', text.size) : NULL;
@@ -108,7 +119,9 @@ static hr_status_t resolve_input(const tf_graph_t *graph, const tf_body_t *body,
                          : tf_body_resolve(body, text, out_input);
 }
 
-/* Data inputs first, then control inputs. */
+/* Data inputs first, then control inputs.
+ * `inputs` holds data inputs, then control inputs. The walk of tf_execute.c goes through
+ * waits_for, which has the node of each. */
 static hr_status_t resolve_inputs(const tf_graph_t *graph, const tf_body_t *body, tf_node_t *node) {
   proto_list_t names = node->input_names;
   HR_TRY(HR_NEW_ARRAY(graph->arena, names.count, &node->inputs));
@@ -126,6 +139,7 @@ static hr_status_t resolve_inputs(const tf_graph_t *graph, const tf_body_t *body
   return NULL;
 }
 
+/* Nodes of the body take the numbers from `first` on, behind the arguments of a function. */
 static hr_status_t read_nodes(tf_graph_t *graph, proto_list_t list, int first, tf_body_t *body) {
   for (int64_t i = 0; i < list.count; i++) {
     hr_status_t st = read_node(graph->arena, &list.items[i], &body->nodes[first + i]);
@@ -135,6 +149,7 @@ static hr_status_t read_nodes(tf_graph_t *graph, proto_list_t list, int first, t
   return NULL;
 }
 
+/* The nodes are zeroed and filled in by the readers. */
 static hr_status_t make_body(tf_graph_t *graph, int64_t node_count, tf_body_t *body) {
   hr_map_init(&body->by_name);
   body->node_count = (int)node_count;
@@ -143,7 +158,8 @@ static hr_status_t make_body(tf_graph_t *graph, int64_t node_count, tf_body_t *b
 
 /* --- functions --- */
 
-/* Arguments become nodes of op _Arg in front of the body's own. */
+/* Arguments become nodes of op _Arg in front of the body's own.
+ * Argument k is node k, output 0. Its type is 0 if an attribute of the call gives it. */
 static hr_status_t read_args(tf_graph_t *graph, proto_list_t args, tf_body_t *body) {
   body->arg_count = (int)args.count;
   HR_TRY(HR_NEW_ARRAY(graph->arena, args.count, &body->arg_names));
@@ -210,6 +226,8 @@ static hr_status_t resolve_body(const tf_graph_t *graph, tf_body_t *body) {
   return NULL;
 }
 
+/* Two rounds: the first one reads all signatures, the second one resolves inputs, which may be
+ * outputs of functions that come later in the file. */
 static hr_status_t read_library(tf_graph_t *graph, proto_list_t list) {
   tf_function_proto_t *protos;
   HR_TRY(HR_NEW_ARRAY(graph->arena, list.count, &graph->functions));
@@ -229,6 +247,8 @@ static hr_status_t read_library(tf_graph_t *graph, proto_list_t list) {
   return NULL;
 }
 
+/* The library is read before the inputs of the main graph are resolved, as nodes may call
+ * functions. */
 hr_status_t tf_graph_read(hr_arena_t *arena, proto_list_t pieces, tf_graph_t *out_graph) {
   tf_graph_proto_t in;
   tf_library_proto_t library;
@@ -243,6 +263,7 @@ hr_status_t tf_graph_read(hr_arena_t *arena, proto_list_t pieces, tf_graph_t *ou
   return resolve_body(graph, &graph->main);
 }
 
+/* Maps own memory outside the arena. Functions beyond function_count were never begun. */
 void tf_graph_deinit(tf_graph_t *graph) {
   for (int i = 0; i < graph->function_count; i++) hr_map_deinit(&graph->functions[i].by_name);
   hr_map_deinit(&graph->main.by_name);

@@ -45,16 +45,16 @@ typedef struct tf_body {
   int64_t *arg_types; /* DataType; 0: by an attribute of the call */
   int ret_count;
   hr_str_t *ret_names;
-  tf_input_t *rets;
+  tf_input_t *rets; /* by result: the output that it is */
   int control_ret_count;
   int *control_rets; /* nodes that must run although no result needs them */
 } tf_body_t;
 
 typedef struct tf_graph {
   hr_arena_t *arena;
-  tf_body_t main;
+  tf_body_t main; /* the graph's own nodes */
   int function_count;
-  tf_body_t *functions;
+  tf_body_t *functions;       /* the library, in the order of the file */
   hr_map_t functions_by_name; /* tf_body_t */
 } tf_graph_t;
 

@@ -7,6 +7,9 @@
 
 /* --- resizing --- */
 
+/* How positions of result and source correspond. align_corners: the centres of the corner pixels
+ * coincide. half_pixel_centers: pixel i covers [i, i + 1) and its centre is i + 0.5. Neither:
+ * position i of the result is i times the scale. */
 typedef struct resize {
   bool align_corners;
   bool half_pixels;
@@ -17,7 +20,9 @@ static hr_status_t read_resize(tf_op_t *op, resize_t *out) {
   return tf_attr_bool(op->arena, op->node, "half_pixel_centers", false, &out->half_pixels);
 }
 
-/* Distance of two results in the source, in f32 as TensorFlow computes it. */
+/* Distance of two results in the source, in f32 as TensorFlow computes it.
+ * The order of operations is TensorFlow's, as a different rounding moves a neighbour by one
+ * pixel. */
 static float scale_of(const resize_t *resize, int64_t from, int64_t to) {
   bool aligned = resize->align_corners && to > 1;
   return aligned ? (float)(from - 1) / (float)(to - 1) : (float)from / (float)to;
@@ -28,17 +33,22 @@ static float source_of(const resize_t *resize, float scale, int64_t i) {
   return resize->half_pixels ? ((float)i + 0.5f) * scale - 0.5f : (float)i * scale;
 }
 
+/* Pixels beyond the border are those of the border. */
 static int64_t within(int64_t i, int64_t size) {
   if (i < 0) return 0;
   return i < size ? i : size - 1;
 }
 
+/* Aligned corners round to the nearest pixel, other modes take the pixel that the position lies
+ * in. */
 static int64_t nearest_of(const resize_t *resize, float scale, int64_t i, int64_t size) {
   float at = resize->half_pixels ? ((float)i + 0.5f) * scale : (float)i * scale;
   return within((int64_t)(resize->align_corners ? roundf(at) : floorf(at)), size);
 }
 
-/* Weights [to, from] of bilinear or nearest sampling along one dimension. */
+/* Weights [to, from] of bilinear or nearest sampling along one dimension.
+ * Row i holds the weights of the source's pixels for pixel i of the result; they sum to 1. Both
+ * neighbours are the same pixel where the position is whole or clamped. */
 static hr_status_t make_weights(tf_op_t *op, const resize_t *resize, bool nearest, int64_t from,
                                 int64_t to, expr_t *out) {
   hlo_value_t *value;
@@ -62,7 +72,9 @@ static hr_status_t make_weights(tf_op_t *op, const resize_t *resize, bool neares
   return NULL;
 }
 
-/* Dimension d of x, an image, multiplied by a matrix [to, from], or by its transpose. */
+/* Dimension d of x, an image, multiplied by a matrix [to, from], or by its transpose.
+ * Dot puts the weights' free dimension in front; `back` moves it to its place d, 1 for the
+ * height or 2 for the width. The transpose takes gradients from result to source. */
 static expr_t multiply_along(hlo_builder_t *b, expr_t x, int d, expr_t weights, bool transposed) {
   static const int64_t back[2][4] = {{1, 0, 2, 3}, {1, 2, 0, 3}};
   int64_t of_weights = transposed ? 0 : 1, of_image = d;
@@ -70,11 +82,13 @@ static expr_t multiply_along(hlo_builder_t *b, expr_t x, int d, expr_t weights, 
   return tf_transpose(b, y, back[d - 1]);
 }
 
+/* Images are NHWC here; ResizeBilinear and its like have no attribute data_format. */
 static hr_status_t check_image(tf_op_t *op, expr_t x) {
   if (x && x->shape->rank != 4) return tf_error(op, "an image of %d dimensions", x->shape->rank);
   return hlo_builder_finish(op->b);
 }
 
+/* Input 1 must be known at compile time, as it is the result's shape. */
 static hr_status_t new_sizes(tf_op_t *op, hr_ints_t *out) {
   HR_TRY(tf_const_ints(op, 1, out));
   if (out->count != 2 || out->data[0] < 1 || out->data[1] < 1)
@@ -92,6 +106,7 @@ hr_status_t tf_lower_resize_bilinear(tf_op_t *op) {
   HR_TRY(new_sizes(op, &sizes));
   if (x->shape->dims[1] < 1 || x->shape->dims[2] < 1) return tf_error(op, "an empty image");
   if (x->shape->dtype != HR_F32) x = hlo_build_convert(op->b, x, HR_F32);
+  /* A dimension of equal size needs no product: its weights would be the identity matrix. */
   for (int d = 1; d <= 2 && x; d++) {
     expr_t weights;
     if (x->shape->dims[d] == sizes.data[d - 1]) continue;
@@ -101,7 +116,9 @@ hr_status_t tf_lower_resize_bilinear(tf_op_t *op) {
   return tf_out(op, 0, x);
 }
 
-/* inputs: gradient, original image or (variant 1, nearest) its height and width */
+/* inputs: gradient, original image or (variant 1, nearest) its height and width.
+ * ResizeBilinearGrad has the original image as input 1, ResizeNearestNeighborGrad its sizes. The
+ * result has the type of the original image. */
 hr_status_t tf_lower_resize_grad(tf_op_t *op) {
   resize_t resize;
   hr_ints_t sizes;
@@ -127,6 +144,8 @@ hr_status_t tf_lower_resize_grad(tf_op_t *op) {
   return tf_out(op, 0, dy && dtype != HR_F32 ? hlo_build_convert(op->b, dy, dtype) : dy);
 }
 
+/* ResizeNearestNeighbor: rows of pixels are gathered by constant indices, so that any type will
+ * do. */
 hr_status_t tf_lower_resize_nearest(tf_op_t *op) {
   resize_t resize;
   hr_ints_t sizes;
@@ -155,6 +174,7 @@ typedef struct colour {
   expr_t c[3];
 } colour_t;
 
+/* RGB or HSV is the last dimension, with all others in front of it. */
 static hr_status_t take_colour(tf_op_t *op, expr_t x, colour_t *out) {
   if (!x) return hlo_builder_finish(op->b);
   int last = x->shape->rank - 1;
@@ -168,11 +188,14 @@ static expr_t join_colour(hlo_builder_t *b, colour_t *colour) {
   return tf_concat(b, 3, colour->c, colour->c[0]->shape->rank - 1);
 }
 
+/* min(max(x, 0), 1) */
 static expr_t clip_unit(hlo_builder_t *b, expr_t x) {
   return e_min(b, e_max(b, x, e_number(b, 0, x)), e_number(b, 1, x));
 }
 
-/* Hue within [0, 1), saturation, value. */
+/* Hue within [0, 1), saturation, value.
+ * value = max, saturation = (max - min) / max; the hue is the position on the circle of colours,
+ * with red at 0, green at 1/3 and blue at 2/3, by the largest channel. Grey has hue 0. */
 static colour_t to_hsv(hlo_builder_t *b, const colour_t *rgb) {
   expr_t red = rgb->c[0], green = rgb->c[1], blue = rgb->c[2];
   expr_t zero = e_number(b, 0, red);
@@ -197,6 +220,8 @@ static expr_t hue_ramp(hlo_builder_t *b, expr_t hue, double at) {
   return clip_unit(b, e_sub(b, e_number(b, 2, hue), distance));
 }
 
+/* Each channel is value (1 - saturation + saturation ramp), where the ramp of red is |6 h - 3| -
+ * 1, of green 2 - |6 h - 2| and of blue 2 - |6 h - 4|, all within [0, 1]. */
 static colour_t to_rgb(hlo_builder_t *b, const colour_t *hsv) {
   expr_t hue = e_mul(b, hsv->c[0], e_number(b, 6, hsv->c[0]));
   expr_t one = e_number(b, 1, hue);
@@ -209,7 +234,8 @@ static colour_t to_rgb(hlo_builder_t *b, const colour_t *hsv) {
   return rgb;
 }
 
-/* variant 1: HSVToRGB */
+/* variant 1: HSVToRGB.
+ * RGBToHSV and HSVToRGB, on floats within [0, 1]. */
 hr_status_t tf_lower_colour(tf_op_t *op) {
   colour_t in, out;
   HR_TRY(take_colour(op, tf_in(op, 0), &in));
@@ -225,7 +251,8 @@ static expr_t scalar_like(tf_op_t *op, int k, expr_t x) {
   return tf_broadcast(op->b, s, x->shape->rank, x->shape->dims);
 }
 
-/* variant 0: AdjustSaturation multiplies; 1: AdjustHue adds, and the hue wraps. */
+/* variant 0: AdjustSaturation multiplies; 1: AdjustHue adds, and the hue wraps.
+ * Input 1 is the scalar scale or delta. The other two parts of HSV are kept. */
 hr_status_t tf_lower_adjust_colour(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   colour_t in, hsv, out;
@@ -244,7 +271,8 @@ hr_status_t tf_lower_adjust_colour(tf_op_t *op) {
   return tf_out(op, 0, join_colour(b, &out));
 }
 
-/* Distance of each channel from its mean over height and width, times a factor. */
+/* Distance of each channel from its mean over height and width, times a factor.
+ * AdjustContrastv2: (x - mean) factor + mean, where the mean is taken per image and channel. */
 hr_status_t tf_lower_adjust_contrast(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   expr_t x = tf_in(op, 0);

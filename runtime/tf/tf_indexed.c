@@ -2,7 +2,8 @@
  * gathers and dropped by scatters, as XLA does; TensorFlow's CPU kernels refuse them. */
 #include "tf/tf_lower.h"
 
-/* variant 0: Gather(params, indices); 1: GatherV2(params, indices, axis) with batch_dims. */
+/* variant 0: Gather(params, indices); 1: GatherV2(params, indices, axis) with batch_dims.
+ * result = params[:axis] + indices[batch_dims:] + params[axis + 1:] in terms of shapes. */
 hr_status_t tf_lower_gather(tf_op_t *op) {
   int64_t axis = 0, batch = 0;
   int at, batch_dims = 0;
@@ -18,7 +19,9 @@ hr_status_t tf_lower_gather(tf_op_t *op) {
   return tf_out(op, 0, tf_gather_rows(op->b, x, indices, at, batch_dims));
 }
 
-/* The last dimension of the indices addresses the first dimensions of x. */
+/* The last dimension of the indices addresses the first dimensions of x.
+ * GatherNd: with indices [.., k], the result is indices[..] followed by x's dimensions from k
+ * on. The index of HLO's gather is the vector along the last dimension. */
 hr_status_t tf_lower_gather_nd(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   int64_t offsets[HLO_MAX_RANK], sizes[HLO_MAX_RANK], places[HLO_MAX_RANK];
@@ -47,7 +50,8 @@ hr_status_t tf_lower_gather_nd(tf_op_t *op) {
 
 /* --- scatters --- */
 
-/* Computation (old, update) -> update. */
+/* Computation (old, update) -> update.
+ * Which of several updates of one place remains is not determined, as in TensorFlow. */
 static hr_status_t overwrite_reducer(tf_op_t *op, hr_dtype_t dtype, hlo_computation_t **out) {
   hlo_builder_t inner;
   HR_TRY(tf_computation_begin(op->scope->compiler, "overwrite", &inner));
@@ -57,6 +61,8 @@ static hr_status_t overwrite_reducer(tf_op_t *op, hr_dtype_t dtype, hlo_computat
   return tf_computation_end(op->scope->compiler, &inner, update);
 }
 
+/* update_window_dims are the dimensions of the updates behind those of the indices; the first
+ * `depth` dimensions of x are addressed and do not occur in a window. */
 hr_status_t tf_scatter_nd(tf_op_t *op, expr_t x, expr_t indices, expr_t updates,
                           hlo_opcode_t combine, expr_t *out_x) {
   hlo_builder_t *b = op->b;
@@ -94,6 +100,7 @@ static hr_status_t scatter_nd(tf_op_t *op, expr_t x, expr_t indices, expr_t upda
   return tf_out(op, 0, result);
 }
 
+/* ScatterNd(indices, updates, shape): sums over duplicate indices, on zeros. */
 hr_status_t tf_lower_scatter_nd(tf_op_t *op) {
   hr_ints_t dims;
   expr_t updates = tf_in(op, 1);
@@ -103,12 +110,16 @@ hr_status_t tf_lower_scatter_nd(tf_op_t *op) {
   return scatter_nd(op, zeros, tf_in(op, 0), updates, HLO_ADD);
 }
 
-/* inputs: tensor, indices, updates; variant: how updates combine. */
+/* inputs: tensor, indices, updates; variant: how updates combine.
+ * TensorScatterUpdate, Add, Sub, Max and Min; the tensor itself is not changed. */
 hr_status_t tf_lower_tensor_scatter(tf_op_t *op) {
   return scatter_nd(op, tf_in(op, 0), tf_in(op, 1), tf_in(op, 2), (hlo_opcode_t)op->row->variant);
 }
 
-/* inputs: data, segment ids, number of segments; the start value is the reducer's identity. */
+/* inputs: data, segment ids, number of segments; the start value is the reducer's identity.
+ * UnsortedSegmentSum, Prod, Max and Min: result[ids[i..]] combines data[i..]. Ids have the
+ * leading dimensions of the data. A segment without elements keeps the identity: 0, 1, or the
+ * extreme value. */
 hr_status_t tf_lower_unsorted_segment(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   hlo_opcode_t combine = (hlo_opcode_t)op->row->variant;
@@ -130,7 +141,8 @@ hr_status_t tf_lower_unsorted_segment(tf_op_t *op) {
 
 /* --- diagonals --- */
 
-/* Whether row - column lies within [-upper, lower]; a negative bound is open. */
+/* Whether row - column lies within [-upper, lower]; a negative bound is open.
+ * MatrixBandPart(input, num_lower, num_upper) on the last two dimensions; the rest becomes 0. */
 hr_status_t tf_lower_matrix_band_part(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   int64_t lower, upper;
@@ -159,7 +171,8 @@ static expr_t diagonal_mask(hlo_builder_t *b, int rank, const int64_t *dims) {
               tf_iota(b, HR_S32, rank, dims, rank - 1));
 }
 
-/* Square matrices with x on the main diagonal; the V2 and V3 forms with default arguments. */
+/* Square matrices with x on the main diagonal; the V2 and V3 forms with default arguments.
+ * Input 1 of the V2 and V3 forms is k, the diagonal's number; others than 0 are not handled. */
 hr_status_t tf_lower_matrix_diag(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   int64_t dims[HLO_MAX_RANK], wide[HLO_MAX_RANK];
@@ -183,6 +196,8 @@ hr_status_t tf_lower_matrix_diag(tf_op_t *op) {
       spread ? e_select(b, diagonal_mask(b, rank, dims), spread, e_number(b, 0, spread)) : NULL);
 }
 
+/* MatrixDiagPart: the diagonal is the sum over columns of the matrix with zeros elsewhere, after
+ * it has been cut to a square. */
 hr_status_t tf_lower_matrix_diag_part(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   expr_t x = tf_in(op, 0);
@@ -204,7 +219,9 @@ hr_status_t tf_lower_matrix_diag_part(tf_op_t *op) {
   return tf_out(op, 0, tf_reduce(op, HLO_ADD, masked, 1, &last, false));
 }
 
-/* The k largest of the last dimension, and their positions, in order. */
+/* The k largest of the last dimension, and their positions, in order.
+ * TopKV2(input, k) -> (values, indices). Of equal elements the one with the lower index comes
+ * first. */
 hr_status_t tf_lower_top_k(tf_op_t *op) {
   int64_t k;
   expr_t x = tf_in(op, 0);

@@ -4,7 +4,9 @@
 
 #include "tf/tf_window.h"
 
-/* Matrices whose main diagonal is replaced; the V2 and V3 forms for the main diagonal. */
+/* Matrices whose main diagonal is replaced; the V2 and V3 forms for the main diagonal.
+ * MatrixSetDiag(input, diagonal). The diagonal has min(rows, columns) elements and is padded to
+ * the rows; row i then carries element i in all columns, of which the mask takes column i. */
 hr_status_t tf_lower_matrix_set_diag(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   int64_t column[HLO_MAX_RANK], low[HLO_MAX_RANK] = {0}, high[HLO_MAX_RANK] = {0};
@@ -28,12 +30,14 @@ hr_status_t tf_lower_matrix_set_diag(tf_op_t *op) {
   return tf_out(op, 0, e_select(b, e_eq(b, row, place), diagonal, x));
 }
 
+/* True where row and column agree. */
 static expr_t square_mask(hlo_builder_t *b, int64_t size) {
   int64_t dims[] = {size, size};
   return e_eq(b, tf_iota(b, HR_S32, 2, dims, 0), tf_iota(b, HR_S32, 2, dims, 1));
 }
 
-/* Sizes [d..., d...] with x where both halves of the index agree, 0 elsewhere. */
+/* Sizes [d..., d...] with x where both halves of the index agree, 0 elsewhere.
+ * Diag. Seen as a matrix of size elements by size elements, x lies on the main diagonal. */
 hr_status_t tf_lower_diag(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   int64_t dims[HLO_MAX_RANK];
@@ -49,6 +53,7 @@ hr_status_t tf_lower_diag(tf_op_t *op) {
   return tf_out(op, 0, tf_reshape(b, result, 2 * rank, dims));
 }
 
+/* DiagPart, the opposite of Diag: the sizes must be [d..., d...]. */
 hr_status_t tf_lower_diag_part(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   int64_t size = 1, dim = 1;
@@ -68,7 +73,8 @@ hr_status_t tf_lower_diag_part(tf_op_t *op) {
   return tf_out(op, 0, tf_reshape(b, sum, rank, x->shape->dims));
 }
 
-/* Products of vectors along the last dimension of 3. */
+/* Products of vectors along the last dimension of 3.
+ * Cross: component i is x[j] y[k] - x[k] y[j] with j = i + 1 and k = i + 2 modulo 3. */
 hr_status_t tf_lower_cross(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   expr_t x = tf_in(op, 0), y = tf_in(op, 1), parts[3];
@@ -88,6 +94,7 @@ hr_status_t tf_lower_cross(tf_op_t *op) {
 
 /* --- images --- */
 
+/* ksizes, strides and rates are lists for NHWC, whose entries for batch and channels are 1. */
 static hr_status_t window_list(tf_op_t *op, const char *name, int64_t out[2]) {
   hr_ints_t list;
   HR_TRY(tf_attr_ints(op->arena, op->node, name, &list));
@@ -99,7 +106,10 @@ static hr_status_t window_list(tf_op_t *op, const char *name, int64_t out[2]) {
   return NULL;
 }
 
-/* Patches [batch, rows, columns, height width channels]: a strided slice for each place in them. */
+/* Patches [batch, rows, columns, height width channels]: a strided slice for each place in them.
+ * ExtractImagePatches. Entry (r, c) of a patch lies at (r, c) times `rates`; one strided slice
+ * of the image takes that entry of all patches, and the slices are joined as channels. SAME pads
+ * with zeros, with the odd element at the end. */
 hr_status_t tf_lower_image_patches(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   int64_t size[2], stride[2], rate[2], low[4] = {0}, high[4] = {0}, results[2];
@@ -133,6 +143,8 @@ hr_status_t tf_lower_image_patches(tf_op_t *op) {
   return tf_out(op, 0, x ? tf_concat(b, (int)(size[0] * size[1]), parts, 3) : NULL);
 }
 
+/* Attributes of LRN: half the width of the window over channels, and the constants of the
+ * formula. */
 typedef struct response {
   int64_t radius;
   double bias, alpha, beta;
@@ -145,7 +157,8 @@ static hr_status_t read_response(tf_op_t *op, response_t *out) {
   return tf_attr_float(op->arena, op->node, "beta", 0.5, &out->beta);
 }
 
-/* Sums over neighbouring channels. */
+/* Sums over neighbouring channels.
+ * The window has 2 radius + 1 channels, centred on its own; channels outside count as 0. */
 static expr_t sum_channels(tf_op_t *op, const response_t *r, expr_t x) {
   hlo_window_dim_t dims[4];
   if (!x) return NULL;
@@ -157,6 +170,7 @@ static expr_t sum_channels(tf_op_t *op, const response_t *r, expr_t x) {
   return tf_reduce_window(op, HLO_ADD, x, tf_scalar(op->b, 0, x->shape->dtype), dims);
 }
 
+/* N = bias + alpha sum of x^2 over neighbouring channels. */
 static expr_t response_norm(tf_op_t *op, const response_t *r, expr_t x) {
   hlo_builder_t *b = op->b;
   expr_t sum = sum_channels(op, r, e_mul(b, x, x));
@@ -176,7 +190,8 @@ hr_status_t tf_lower_lrn(tf_op_t *op) {
                 norm ? e_mul(op->b, x, e_pow(op->b, norm, e_number(op->b, -r.beta, norm))) : NULL);
 }
 
-/* inputs: dy, x, y */
+/* inputs: dy, x, y.
+ * LRNGrad: dx = dy N^-beta - 2 alpha beta x sum(y dy / N), where the sum is over neighbours. */
 hr_status_t tf_lower_lrn_grad(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   response_t r;
@@ -194,6 +209,7 @@ hr_status_t tf_lower_lrn_grad(tf_op_t *op) {
 
 /* --- data formats --- */
 
+/* places[i] is the position in dst_format of letter i of src_format. */
 static hr_status_t format_places(tf_op_t *op, int64_t *places, int *out_count) {
   hr_str_t from, to;
   HR_TRY(tf_attr_str(op->arena, op->node, "src_format", "NHWC", &from));
@@ -209,7 +225,8 @@ static hr_status_t format_places(tf_op_t *op, int64_t *places, int *out_count) {
   return NULL;
 }
 
-/* Each dimension number of one format as that of the other. */
+/* Each dimension number of one format as that of the other.
+ * DataFormatDimMap. Negative numbers count from the end. */
 hr_status_t tf_lower_format_dim_map(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   int64_t places[5];
@@ -225,7 +242,8 @@ hr_status_t tf_lower_format_dim_map(tf_op_t *op) {
   return tf_out(op, 0, result);
 }
 
-/* Entries [n], or rows [n, 2], in the order of the other format; n may leave out N and C. */
+/* Entries [n], or rows [n, 2], in the order of the other format; n may leave out N and C.
+ * DataFormatVecPermute: entry i moves to the position of its letter. */
 hr_status_t tf_lower_format_permute(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   int64_t places[5];

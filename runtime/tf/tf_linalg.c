@@ -10,6 +10,8 @@ typedef struct transform {
   int64_t length[3];
 } transform_t;
 
+/* fft_length has one entry per transformed dimension. Of real transforms it is the length of the
+ * real side, which the other side's length n / 2 + 1 does not determine. */
 static expr_t build_fft(hlo_builder_t *b, const transform_t *t, expr_t x) {
   hlo_attr_t attrs[] = {hlo_attr_of_int(HLO_ATTR_FFT_TYPE, t->type),
                         hlo_attr_of_ints(b, HLO_ATTR_FFT_LENGTH, t->rank, t->length)};
@@ -25,7 +27,8 @@ static expr_t fit_dim(hlo_builder_t *b, expr_t x, int d, int64_t size) {
 }
 
 /* variant: dimensions, plus 10 for the inverse, plus 20 for real arrays, whose lengths are input 1.
- */
+ * FFT, FFT2D, FFT3D and their forms IFFT, RFFT, IRFFT. RFFT and IRFFT cut or pad x to input 1
+ * first; IRFFT takes n / 2 + 1 values along the last dimension. */
 hr_status_t tf_lower_fft(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   transform_t t = {.rank = op->row->variant % 10};
@@ -53,6 +56,7 @@ hr_status_t tf_lower_fft(tf_op_t *op) {
 
 /* --- helpers of matrices --- */
 
+/* The transpose of each matrix of a batch. */
 static expr_t swap_last(hlo_builder_t *b, expr_t x) {
   int64_t order[HLO_MAX_RANK];
   if (!x) return NULL;
@@ -71,6 +75,7 @@ static expr_t conjugate(hlo_builder_t *b, expr_t x) {
 
 static expr_t adjoint(hlo_builder_t *b, expr_t x) { return conjugate(b, swap_last(b, x)); }
 
+/* Products of the matrices of two batches of equal sizes. */
 static expr_t multiply(hlo_builder_t *b, expr_t x, expr_t y) {
   int64_t batch[HLO_MAX_RANK];
   if (!x || !y) return NULL;
@@ -80,13 +85,15 @@ static expr_t multiply(hlo_builder_t *b, expr_t x, expr_t y) {
   return tf_dot(b, x, y, rank - 2, batch, batch, 1, &last, &before);
 }
 
-/* Whether row >= column + offset. */
+/* Whether row >= column + offset.
+ * The mask of the lower triangle, from diagonal -offset downwards. */
 static expr_t below(hlo_builder_t *b, int rank, const int64_t *dims, int64_t offset) {
   expr_t row = tf_iota(b, HR_S64, rank, dims, rank - 2);
   expr_t column = tf_iota(b, HR_S64, rank, dims, rank - 1);
   return column ? e_ge(b, row, e_add(b, column, e_number(b, (double)offset, column))) : NULL;
 }
 
+/* Batches of matrices lie along the leading dimensions. */
 static hr_status_t check_matrix(tf_op_t *op, expr_t x, bool square) {
   if (!x) return hlo_builder_finish(op->b);
   int rank = x->shape->rank;
@@ -97,6 +104,7 @@ static hr_status_t check_matrix(tf_op_t *op, expr_t x, bool square) {
   return NULL;
 }
 
+/* X with A X = Y (or A^H X = Y), where only one triangle of A is read. */
 static expr_t build_triangular_solve(hlo_builder_t *b, expr_t a, expr_t y, bool lower,
                                      bool adjoined) {
   int transpose = adjoined ? HLO_TRANSPOSE_ADJOINT : HLO_TRANSPOSE_NO_TRANSPOSE;
@@ -110,7 +118,8 @@ static expr_t build_triangular_solve(hlo_builder_t *b, expr_t a, expr_t y, bool 
 
 /* --- triangular factors --- */
 
-/* The lower factor; what is above the diagonal is zero. */
+/* The lower factor; what is above the diagonal is zero.
+ * Cholesky: x = L L^H. HLO leaves the other triangle undefined, TensorFlow returns zeros in it. */
 hr_status_t tf_lower_cholesky(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   expr_t x = tf_in(op, 0);
@@ -122,7 +131,8 @@ hr_status_t tf_lower_cholesky(tf_op_t *op) {
   return tf_out(op, 0, e_select(b, keep, factor, e_number(b, 0, factor)));
 }
 
-/* Batch dimensions of both to their joint sizes. */
+/* Batch dimensions of both to their joint sizes.
+ * The last two dimensions stay as they are. */
 static void broadcast_batches(hlo_builder_t *b, expr_t *x, expr_t *y) {
   int64_t xd[HLO_MAX_RANK], yd[HLO_MAX_RANK];
   const hlo_shape_t *xs = (*x)->shape, *ys = (*y)->shape;
@@ -138,6 +148,7 @@ static void broadcast_batches(hlo_builder_t *b, expr_t *x, expr_t *y) {
   *y = tf_broadcast(b, *y, rank, yd);
 }
 
+/* MatrixTriangularSolve(matrix, rhs), attributes lower and adjoint. */
 hr_status_t tf_lower_triangular_solve(tf_op_t *op) {
   bool lower, adjoined;
   expr_t a = tf_in(op, 0), y = tf_in(op, 1);
@@ -152,13 +163,15 @@ hr_status_t tf_lower_triangular_solve(tf_op_t *op) {
 
 /* --- QR --- */
 
+/* Sizes that one reflection needs; all lists have `rank` entries. */
 typedef struct qr_loop {
   int rank;
-  const int64_t *dims;          /* of A, [batch.., m, n] */
-  int64_t square[HLO_MAX_RANK]; /* of Q, [batch.., m, m] */
-  int64_t column[HLO_MAX_RANK]; /* [batch.., m, 1] */
+  const int64_t *dims;          /* sizes of A, [batch.., m, n] */
+  int64_t square[HLO_MAX_RANK]; /* sizes of Q, [batch.., m, m] */
+  int64_t column[HLO_MAX_RANK]; /* sizes of a column, [batch.., m, 1] */
 } qr_loop_t;
 
+/* A scalar or a smaller array over the given sizes. */
 static expr_t wide(hlo_builder_t *b, const qr_loop_t *q, expr_t x, const int64_t *dims) {
   return tf_broadcast(b, x, q->rank, dims);
 }
@@ -169,6 +182,7 @@ static expr_t sum_column(tf_op_t *op, const qr_loop_t *q, expr_t x) {
   return tf_reduce(op, HLO_ADD, x, 1, &dim, true);
 }
 
+/* |x|^2 as a real array, also of complex numbers. */
 static expr_t squared_size(hlo_builder_t *b, expr_t x) {
   if (!x || !hr_dtype_is_complex(x->shape->dtype)) return e_mul(b, x, x);
   expr_t re = hlo_build_unary(b, HLO_REAL, x), im = hlo_build_unary(b, HLO_IMAG, x);
@@ -185,6 +199,8 @@ static void reflect(tf_op_t *op, const qr_loop_t *q, expr_t j, expr_t *r, expr_t
   bool complex_type = hr_dtype_is_complex(dtype);
   for (int d = 0; d < q->rank; d++) starts[d] = tf_scalar_int(b, 0, HR_S32);
   starts[q->rank - 1] = j;
+  /* The column is taken whole; masks by row split it into the element at j (alpha) and what lies
+   * under. */
   expr_t x = tf_dynamic_slice(b, *r, starts, q->column);
   expr_t row = tf_iota(b, HR_S32, q->rank, q->column, q->rank - 2);
   expr_t at = wide(b, q, j, q->column);
@@ -199,6 +215,7 @@ static void reflect(tf_op_t *op, const qr_loop_t *q, expr_t j, expr_t *r, expr_t
   expr_t none = e_eq(b, tail_norm, e_number(b, 0, tail_norm));
   if (complex_type)
     none = e_and(b, none, e_eq(b, hlo_build_unary(b, HLO_IMAG, alpha), e_number(b, 0, real)));
+  /* beta has the opposite sign of alpha, so that alpha - beta does not cancel. */
   expr_t beta = e_select(b, e_ge(b, real, e_number(b, 0, real)), e_neg(b, norm), norm);
   expr_t safe = e_select(b, none, e_number(b, 1, beta), beta);
   if (!safe) return;
@@ -208,6 +225,7 @@ static void reflect(tf_op_t *op, const qr_loop_t *q, expr_t j, expr_t *r, expr_t
   if (!tau || !scale) return;
   tau = e_select(b, none, e_number(b, 0, tau), tau);
   scale = e_select(b, none, e_number(b, 1, scale), scale);
+  /* v is 0 above row j, 1 in row j and x / (alpha - beta) under it. */
   expr_t v = e_select(b, under, e_div(b, x, wide(b, q, scale, q->column)), zero);
   v = e_select(b, here, e_number(b, 1, x), v);
   expr_t change = multiply(b, v, multiply(b, adjoint(b, v), *r));
@@ -216,7 +234,9 @@ static void reflect(tf_op_t *op, const qr_loop_t *q, expr_t j, expr_t *r, expr_t
   *factor = e_sub(b, *factor, e_mul(b, wide(b, q, tau, q->square), change));
 }
 
-/* Body or condition of the loop over columns; the state is (j, R, Q). */
+/* Body or condition of the loop over columns; the state is (j, R, Q).
+ * The state is the tuple (s32 column, R, Q). The helpers build at op->b, which is therefore
+ * exchanged for the inner builder meanwhile. */
 static hr_status_t build_loop(tf_op_t *op, const qr_loop_t *q, const hlo_shape_t *state,
                               int64_t count, bool is_body, hlo_computation_t **out) {
   hlo_builder_t inner, *outer = op->b;
@@ -237,6 +257,7 @@ static hr_status_t build_loop(tf_op_t *op, const qr_loop_t *q, const hlo_shape_t
   return tf_computation_end(op->scope->compiler, &inner, root);
 }
 
+/* Q is square in the rows of A. */
 static void square_sizes(expr_t x, qr_loop_t *q) {
   *q = (qr_loop_t){.rank = x->shape->rank, .dims = x->shape->dims};
   for (int d = 0; d < q->rank; d++) {
@@ -246,7 +267,9 @@ static void square_sizes(expr_t x, qr_loop_t *q) {
   }
 }
 
-/* Q [batch.., m, m] and R [batch.., m, n] of x. */
+/* Q [batch.., m, m] and R [batch.., m, n] of x.
+ * R starts as x, Q as the identity. min(m, n) reflections clear everything below the diagonal;
+ * what rounding left there is set to 0. */
 static hr_status_t build_qr(tf_op_t *op, expr_t x, expr_t *out_q, expr_t *out_r) {
   hlo_builder_t *b = op->b;
   qr_loop_t q;
@@ -276,7 +299,9 @@ static hr_status_t build_qr(tf_op_t *op, expr_t x, expr_t *out_q, expr_t *out_r)
   return hlo_builder_finish(b);
 }
 
-/* outputs: Q, R; without full_matrices the first min(m, n) columns and rows. */
+/* outputs: Q, R; without full_matrices the first min(m, n) columns and rows.
+ * Qr, attribute full_matrices: [m, m] and [m, n] with it, [m, k] and [k, n] without, k = min(m,
+ * n). */
 hr_status_t tf_lower_qr(tf_op_t *op) {
   bool full;
   expr_t x = tf_in(op, 0), q, r;
@@ -290,7 +315,8 @@ hr_status_t tf_lower_qr(tf_op_t *op) {
   return tf_out(op, 1, tf_slice_dim(op->b, r, rank - 2, 0, kept));
 }
 
-/* X with A X = Y: R X = Q^H Y. For the adjoint, A^H is factored. */
+/* X with A X = Y: R X = Q^H Y. For the adjoint, A^H is factored.
+ * `y` NULL stands for the identity: the inverse is R^-1 Q^H. */
 static hr_status_t solve(tf_op_t *op, expr_t a, expr_t y, expr_t *out) {
   bool adjoined;
   expr_t q, r;
@@ -313,7 +339,8 @@ hr_status_t tf_lower_matrix_solve(tf_op_t *op) {
   return tf_out(op, 0, x);
 }
 
-/* inputs: superdiagonal, diagonal, subdiagonal [batch.., 1, m], right side [batch.., m, n] */
+/* inputs: superdiagonal, diagonal, subdiagonal [batch.., 1, m], right side [batch.., m, n].
+ * TridiagonalMatMul: row i of the result is super[i] y[i + 1] + diag[i] y[i] + sub[i] y[i - 1]. */
 hr_status_t tf_lower_tridiagonal_product(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   expr_t sum = NULL, y = tf_in(op, 3);

@@ -10,31 +10,33 @@
 #include "tf/tf_graph.h"
 #include "tf/tf_ops.h"
 
+/* An instruction under construction; NULL stands for a failure that the builder has. */
 typedef hlo_instr_t *expr_t;
 
-/* A variable: its value is an instruction of the current computation. */
+/* A variable: its value is an instruction of the current computation. XlaCompiler's kResource of
+ * kind kVariable. It is modified if `value` is no longer `initial`. */
 typedef struct tf_resource {
-  hr_str_t name;
-  int argument; /* number of the argument; -1: created inside */
-  expr_t value; /* NULL: not initialised */
-  expr_t initial;
+  hr_str_t name;         /* shared_name, or the name of the node */
+  int argument;          /* number of the argument; -1: created inside */
+  expr_t value;          /* NULL: not initialised */
+  expr_t initial;        /* value on entry of the computation */
   const tf_node_t *node; /* VarHandleOp; NULL: an argument */
 } tf_resource_t;
 
 typedef enum tf_value_kind {
-  TF_VALUE_NONE,
-  TF_VALUE_ARRAY,
-  TF_VALUE_STRINGS,
-  TF_VALUE_RESOURCE,
-  TF_VALUE_LIST /* TensorList: elements stacked along dimension 0 */
+  TF_VALUE_NONE,     /* no value: an output that was not set */
+  TF_VALUE_ARRAY,    /* instruction or compile-time constant */
+  TF_VALUE_STRINGS,  /* constant of strings, or a handle without meaning */
+  TF_VALUE_RESOURCE, /* variable */
+  TF_VALUE_LIST      /* TensorList: elements stacked along dimension 0 */
 } tf_value_kind_t;
 
 /* When a value of a graph with Switch and Merge exists: all of these conditions hold. NULL: always.
  * Everything is computed anyway, and Merge selects; writes to variables are selected, too. */
 typedef struct tf_live {
-  const struct tf_live *rest;
-  expr_t pred; /* a scalar */
-  bool wanted;
+  const struct tf_live *rest; /* the other conditions */
+  expr_t pred;                /* a scalar */
+  bool wanted;                /* what `pred` must be */
 } tf_live_t;
 
 /* What is never computed: the branch that a compile-time condition does not take. */
@@ -46,8 +48,8 @@ typedef struct tf_value {
   const tf_live_t *live;
   expr_t instr;          /* ARRAY: NULL until a constant is needed as an instruction; LIST: array */
   hlo_value_t *constant; /* ARRAY: value known at compile time; owned by the module */
-  proto_list_t strings;
-  tf_resource_t *resource;
+  proto_list_t strings;  /* STRINGS: in the bytes of the graph */
+  tf_resource_t *resource; /* RESOURCE */
   /* LIST */
   expr_t count;          /* elements in use, an s32 scalar; NULL: all of them */
   int64_t list_size;     /* capacity, -1: unknown */
@@ -55,9 +57,11 @@ typedef struct tf_value {
   bool list_adds;        /* writing an element adds to it: a gradient */
 } tf_value_t;
 
+/* The state of one compilation, shared by all scopes. Maps and lists are freed by its owner; all
+ * that they point to lives in the arena, which is the module's. */
 typedef struct tf_compiler {
-  const tf_graph_t *graph;
-  hlo_module_t *module;
+  const tf_graph_t *graph; /* graph and library */
+  hlo_module_t *module;    /* takes computations and constants */
   hr_arena_t *arena;
   hr_map_t reducers;                     /* computations of two scalars by opcode and type */
   hr_map_t evaluated;                    /* compile-time values by instruction */
@@ -71,21 +75,22 @@ typedef struct tf_compiler {
 /* One body in execution. Functions are executed in the scope's computation, inlined. */
 typedef struct tf_scope {
   tf_compiler_t *compiler;
-  hlo_builder_t *builder; /* of the computation that the body is executed in */
+  hlo_builder_t *builder; /* builder of the computation that the body is executed in */
   const tf_body_t *body;
-  tf_value_t **outputs; /* by node; NULL: not executed */
-  int *output_counts;
+  tf_value_t **outputs;   /* by node; NULL: not executed */
+  int *output_counts;     /* by node */
   const tf_live_t **live; /* by node */
   const tf_value_t *args; /* values of the body's arguments */
 } tf_scope_t;
 
+/* One node in lowering. A lowering function reads `inputs` and `row` and sets `outputs`. */
 struct tf_op {
   tf_scope_t *scope;
   hlo_builder_t *b;
   hr_arena_t *arena;
   const tf_node_t *node;
   const tf_op_row_t *row;
-  const tf_live_t *live; /* of the node; Switch and Merge give their outputs others */
+  const tf_live_t *live; /* conditions of the node; Switch and Merge give their outputs others */
   int input_count;
   tf_value_t **inputs; /* outputs of other nodes; constants get their instruction when needed */
   int output_count;
@@ -95,6 +100,7 @@ struct tf_op {
 /* --- inputs and outputs --- */
 /* Input k as an instruction; NULL after a failure. */
 expr_t tf_in(tf_op_t *op, int k);
+/* Type and shape of input k; after a failure a shape without dimensions. */
 hr_dtype_t tf_in_dtype(tf_op_t *op, int k);
 const hlo_shape_t *tf_in_shape(tf_op_t *op, int k);
 /* Input k as a value that is known at compile time. Errors: INVALID "must be a compile-time
@@ -102,13 +108,18 @@ const hlo_shape_t *tf_in_shape(tf_op_t *op, int k);
 hr_status_t tf_const(tf_op_t *op, int k, hlo_value_t **out_value);
 /* The same, or NULL without a failure. */
 hr_status_t tf_const_if_known(tf_op_t *op, int k, hlo_value_t **out_value);
+/* Elements of a constant input as 64-bit integers, of any shape and integer type. Errors:
+ * INVALID. */
 hr_status_t tf_const_ints(tf_op_t *op, int k, hr_ints_t *out_ints);
 hr_status_t tf_const_int(tf_op_t *op, int k, int64_t *out_value);
 hr_status_t tf_const_float(tf_op_t *op, int k, double *out_value);
+/* Makes room for at least `count` outputs. */
 hr_status_t tf_need_outputs(tf_op_t *op, int count);
+/* Sets output k to an array and reports the builder's first failure, if there is one. */
 hr_status_t tf_out(tf_op_t *op, int k, expr_t instr);
 /* A compile-time constant as output; takes the value over. */
 hr_status_t tf_out_value(tf_op_t *op, int k, hlo_value_t *value);
+/* A constant of integers as output k; rank 0 if `scalar`, else 1. */
 hr_status_t tf_out_ints(tf_op_t *op, int k, hr_dtype_t dtype, bool scalar, int64_t count,
                         const int64_t *values);
 /* Failures; the caller adds the name of the node. */
@@ -118,6 +129,7 @@ hr_status_t tf_out_ints(tf_op_t *op, int k, hr_dtype_t dtype, bool scalar, int64
 /* --- helpers of builders (tf_build.c) --- */
 const hlo_shape_t *tf_shape(hlo_builder_t *b, hr_dtype_t dtype, int rank, const int64_t *dims);
 expr_t tf_reshape(hlo_builder_t *b, expr_t x, int rank, const int64_t *dims);
+/* Dimension d of the result is dimension permutation[d] of x. */
 expr_t tf_transpose(hlo_builder_t *b, expr_t x, const int64_t *permutation);
 expr_t tf_broadcast(hlo_builder_t *b, expr_t x, int rank, const int64_t *dims);
 /* NumPy broadcasting of both to their joint shape. */
@@ -126,10 +138,14 @@ expr_t tf_slice(hlo_builder_t *b, expr_t x, const int64_t *starts, const int64_t
                 const int64_t *strides);
 /* The slice from start to limit of one dimension. */
 expr_t tf_slice_dim(hlo_builder_t *b, expr_t x, int d, int64_t start, int64_t limit);
+/* `low`, `high` and `interior` by dimension; interior NULL: none. Negative edges cut off. */
 expr_t tf_pad(hlo_builder_t *b, expr_t x, expr_t fill, const int64_t *low, const int64_t *high,
               const int64_t *interior);
+/* Joined along dimension d. */
 expr_t tf_concat(hlo_builder_t *b, int count, expr_t *x, int d);
+/* Indices along dimension d. */
 expr_t tf_iota(hlo_builder_t *b, hr_dtype_t dtype, int rank, const int64_t *dims, int d);
+/* Constants of rank 0. */
 expr_t tf_scalar(hlo_builder_t *b, double number, hr_dtype_t dtype);
 expr_t tf_scalar_int(hlo_builder_t *b, int64_t number, hr_dtype_t dtype);
 expr_t tf_fill(hlo_builder_t *b, double number, hr_dtype_t dtype, int rank, const int64_t *dims);
@@ -138,6 +154,7 @@ expr_t tf_reduce(tf_op_t *op, hlo_opcode_t scalar_op, expr_t x, int count, const
                  bool keep_dims);
 /* Computation (x, y) -> scalar_op(x, y). */
 hlo_computation_t *tf_reducer(tf_op_t *op, hlo_opcode_t scalar_op, hr_dtype_t dtype);
+/* Start value that does not change a reduction by this opcode. */
 expr_t tf_identity_value(hlo_builder_t *b, hlo_opcode_t scalar_op, hr_dtype_t dtype);
 expr_t tf_reduce_window(tf_op_t *op, hlo_opcode_t scalar_op, expr_t x, expr_t init,
                         const hlo_window_dim_t *dims);
@@ -146,6 +163,7 @@ expr_t tf_dot(hlo_builder_t *b, expr_t x, expr_t y, int batch_count, const int64
               const int64_t *y_batch, int contract_count, const int64_t *x_contract,
               const int64_t *y_contract);
 hr_status_t tf_reverse(tf_op_t *op, expr_t x, int count, const int64_t *dims, expr_t *out_x);
+/* One scalar start per dimension; starts are clamped so that the slice lies inside. */
 expr_t tf_dynamic_slice(hlo_builder_t *b, expr_t x, expr_t const *starts, const int64_t *sizes);
 expr_t tf_dynamic_update(hlo_builder_t *b, expr_t x, expr_t update, expr_t const *starts);
 /* Rows of x along `axis` by indices, with batch dimensions; indices are clamped as XLA does. */
@@ -154,6 +172,7 @@ expr_t tf_gather_rows(hlo_builder_t *b, expr_t x, expr_t indices, int axis, int 
 hr_status_t tf_axis(tf_op_t *op, int64_t axis, int rank, int *out_axis);
 
 /* --- variables (tf_state.c), scatters (tf_indexed.c) --- */
+/* Input k as a variable. Errors: INVALID if it is none. */
 hr_status_t tf_resource_of(tf_op_t *op, int k, tf_resource_t **out_resource);
 /* Gives a variable a value, as output 0 it gives the variable. Errors: INVALID for another shape.
  */
@@ -177,7 +196,7 @@ typedef struct tf_execution {
   const tf_body_t *body;
   int arg_count;
   const tf_value_t *args;
-  int fed_count; /* of the main graph: outputs that are given */
+  int fed_count; /* outputs of the main graph that are given */
   const tf_input_t *fed;
   const tf_value_t *fed_values;
   int wanted_count;

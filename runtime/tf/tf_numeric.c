@@ -7,6 +7,7 @@
 
 /* --- reductions --- */
 
+/* Input 1 lists axes, which may be negative or occur twice; HLO wants each of them once. */
 static hr_status_t reduction_dims(tf_op_t *op, int rank, hr_ints_t *out_dims) {
   hr_ints_t axes;
   int64_t *dims;
@@ -23,9 +24,12 @@ static hr_status_t reduction_dims(tf_op_t *op, int rank, hr_ints_t *out_dims) {
   return NULL;
 }
 
+/* Types whose sums would lose most of their digits. */
 static bool is_narrow_float(hr_dtype_t dtype) { return dtype == HR_F16 || dtype == HR_BF16; }
 
-/* variant: opcode of the reducer; DIVIDE: mean; SQRT: Euclidean norm. */
+/* variant: opcode of the reducer; DIVIDE: mean; SQRT: Euclidean norm.
+ * Sum, Prod, Max, Min, All, Any, Mean and EuclideanNorm; attribute keep_dims leaves sizes of 1.
+ * Mean divides by the number of elements that were added, EuclideanNorm is sqrt(sum x^2). */
 hr_status_t tf_lower_reduce(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   hr_ints_t dims;
@@ -49,6 +53,7 @@ hr_status_t tf_lower_reduce(tf_op_t *op) {
   return tf_out(op, 0, x);
 }
 
+/* L2Loss: half the sum of squares over all dimensions. */
 hr_status_t tf_lower_l2_loss(tf_op_t *op) {
   int64_t dims[HLO_MAX_RANK];
   expr_t x = tf_in(op, 0);
@@ -59,7 +64,8 @@ hr_status_t tf_lower_l2_loss(tf_op_t *op) {
 }
 
 /* The first index of the extreme value: the least index among those that equal the extreme. NaN is
- * larger than all numbers, as in XLA. variant: MAXIMUM or MINIMUM. */
+ * larger than all numbers, as in XLA. variant: MAXIMUM or MINIMUM.
+ * ArgMax and ArgMin(input, dimension), attribute output_type (default s64). */
 hr_status_t tf_lower_arg(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   int64_t axis, dim;
@@ -82,7 +88,9 @@ hr_status_t tf_lower_arg(tf_op_t *op) {
   return tf_out(op, 0, tf_reduce(op, HLO_MINIMUM, e_select(b, hit, index, last), 1, &dim, false));
 }
 
-/* Prefix sums and products as a window of the whole dimension, padded in front. */
+/* Prefix sums and products as a window of the whole dimension, padded in front.
+ * Cumsum and Cumprod(x, axis): the window of size n ends at the element. `exclusive` leaves the
+ * element itself out by a shift of one; `reverse` turns the array around before and after. */
 hr_status_t tf_lower_cumulate(tf_op_t *op) {
   hlo_window_dim_t window[HLO_MAX_RANK];
   int64_t axis, dim;
@@ -130,7 +138,9 @@ static expr_t conjugate_if(hlo_builder_t *b, expr_t x, bool conjugate) {
                           e_neg(b, hlo_build_unary(b, HLO_IMAG, x)));
 }
 
-/* Batched product; leading dimensions broadcast. */
+/* Batched product; leading dimensions broadcast.
+ * [.., m, k] times [.., k, n]: the last dimension of x is contracted with the one before the
+ * last of y. */
 static expr_t batch_matmul(hlo_builder_t *b, expr_t x, expr_t y) {
   int64_t xd[HLO_MAX_RANK], yd[HLO_MAX_RANK], batch[HLO_MAX_RANK];
   if (!x || !y) return NULL;
@@ -150,6 +160,8 @@ static expr_t batch_matmul(hlo_builder_t *b, expr_t x, expr_t y) {
   return tf_dot(b, x, y, rank - 2, batch, batch, 1, &last, &before);
 }
 
+/* MatMul transposes by transpose_a and transpose_b. BatchMatMul (variant 1) has adj_x and adj_y,
+ * which also conjugate. */
 hr_status_t tf_lower_matmul(tf_op_t *op) {
   bool batch = op->row->variant;
   bool left, right;
@@ -164,12 +176,15 @@ hr_status_t tf_lower_matmul(tf_op_t *op) {
   return tf_out(op, 0, batch_matmul(op->b, x, y));
 }
 
-/* Labels of an Einstein sum; "..." becomes labels 128, 129, ... counted from the right. */
+/* Labels of an Einstein sum; "..." becomes labels 128, 129, ... counted from the right.
+ * Counting from the right makes the hidden dimensions of operands of different rank correspond. */
 typedef struct labels {
   int count;
   int at[HLO_MAX_RANK];
 } labels_t;
 
+/* Reads the labels of one operand, up to ',' or "->", and leaves *at behind them. The rank of
+ * the operand says how many dimensions "..." stands for. */
 static hr_status_t read_labels(tf_op_t *op, const char **at, const char *end, int rank,
                                labels_t *out) {
   int letters = 0;
@@ -190,6 +205,7 @@ static hr_status_t read_labels(tf_op_t *op, const char **at, const char *end, in
   return NULL;
 }
 
+/* Dimension with this label; -1: none. */
 static int find_label(const labels_t *labels, int label) {
   for (int i = 0; i < labels->count; i++)
     if (labels->at[i] == label) return i;
@@ -212,6 +228,7 @@ static expr_t reduce_free(tf_op_t *op, expr_t x, labels_t *own, const labels_t *
   return tf_reduce(op, HLO_ADD, x, count, dims, false);
 }
 
+/* `own` are the labels of x's dimensions. The transpose puts them in the order of the result. */
 static hr_status_t order_result(tf_op_t *op, expr_t x, const labels_t *own,
                                 const labels_t *result) {
   int64_t order[HLO_MAX_RANK];
@@ -224,6 +241,8 @@ static hr_status_t order_result(tf_op_t *op, expr_t x, const labels_t *own,
   return tf_out(op, 0, tf_transpose(op->b, x, order));
 }
 
+/* Labels of both operands are batch dimensions if the result has them, else they are contracted.
+ * The dot's dimensions are the batch ones, then those of x alone, then those of y alone. */
 static hr_status_t einsum_pair(tf_op_t *op, expr_t x, expr_t y, labels_t in[2],
                                const labels_t *result) {
   int64_t xb[HLO_MAX_RANK], yb[HLO_MAX_RANK], xc[HLO_MAX_RANK], yc[HLO_MAX_RANK];
@@ -248,6 +267,9 @@ static hr_status_t einsum_pair(tf_op_t *op, expr_t x, expr_t y, labels_t in[2],
   return order_result(op, tf_dot(op->b, x, y, batch, xb, yb, contract, xc, yc), &all, result);
 }
 
+/* Einsum, attribute equation such as "ij,jk->ik", of one or two operands. Diagonals ("ii->i")
+ * and labels of the result alone are not handled. `rank` is the largest number of hidden
+ * dimensions. */
 hr_status_t tf_lower_einsum(tf_op_t *op) {
   hr_str_t equation;
   labels_t in[2] = {{0}, {0}}, result, none = {0};
@@ -279,13 +301,16 @@ hr_status_t tf_lower_einsum(tf_op_t *op) {
 
 /* --- softmax and losses --- */
 
-/* x minus its maximum along the last dimension. */
+/* x minus its maximum along the last dimension.
+ * The exponentials of the differences are at most 1 and do not overflow; the quotient is the
+ * same. */
 static expr_t shifted_logits(tf_op_t *op, expr_t x) {
   int64_t last = x->shape->rank - 1;
   expr_t top = tf_reduce(op, HLO_MAXIMUM, x, 1, &last, true);
   return e_sub(op->b, x, tf_broadcast(op->b, top, x->shape->rank, x->shape->dims));
 }
 
+/* `spread`: the sum is repeated over the shape of x. */
 static expr_t sum_last(tf_op_t *op, expr_t x, bool spread) {
   if (!x) return NULL;
   int64_t last = x->shape->rank - 1;
@@ -298,6 +323,8 @@ static hr_status_t check_logits(tf_op_t *op, expr_t x) {
   return NULL;
 }
 
+/* Softmax: e^x / sum e^x along the last dimension. LogSoftmax (variant 1): x - log(sum e^x),
+ * from the shifted logits and not from the logarithm of a quotient, which may be 0. */
 hr_status_t tf_lower_softmax(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   expr_t x = tf_in(op, 0);
@@ -313,7 +340,8 @@ hr_status_t tf_lower_softmax(tf_op_t *op) {
 }
 
 /* Outputs: loss by row, and the gradient with respect to the logits. variant 1: labels are classes.
- */
+ * SoftmaxCrossEntropyWithLogits(features, labels): loss = sum labels (log(sum e^x) - x),
+ * backprop = softmax - labels. Sparse labels are turned into rows with a single 1. */
 hr_status_t tf_lower_cross_entropy(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   expr_t x = tf_in(op, 0);
@@ -341,6 +369,7 @@ hr_status_t tf_lower_cross_entropy(tf_op_t *op) {
 
 /* --- biases and batch normalisation --- */
 
+/* Attribute data_format: NCHW and NCDHW have the channels second, others last. */
 static hr_status_t channel_dim(tf_op_t *op, int rank, int *out_dim) {
   hr_str_t format;
   HR_TRY(tf_attr_str(op->arena, op->node, "data_format", "NHWC", &format));
@@ -358,6 +387,7 @@ static expr_t spread_channels(hlo_builder_t *b, expr_t vector, expr_t x, int cha
                       x->shape->dims);
 }
 
+/* All dimensions but that of the channels, for sums by channel. */
 static int other_dims(expr_t x, int channel, int64_t *dims) {
   int count = 0;
   for (int d = 0; d < x->shape->rank; d++)
@@ -365,6 +395,7 @@ static int other_dims(expr_t x, int channel, int64_t *dims) {
   return count;
 }
 
+/* BiasAdd(value, bias): the bias is a vector by channel. */
 hr_status_t tf_lower_bias_add(tf_op_t *op) {
   int channel;
   expr_t x = tf_in(op, 0);
@@ -373,6 +404,7 @@ hr_status_t tf_lower_bias_add(tf_op_t *op) {
   return tf_out(op, 0, e_add(op->b, x, spread_channels(op->b, tf_in(op, 1), x, channel)));
 }
 
+/* BiasAddGrad: the sum over everything but the channels. */
 hr_status_t tf_lower_bias_add_grad(tf_op_t *op) {
   int64_t dims[HLO_MAX_RANK];
   int channel;
@@ -383,7 +415,10 @@ hr_status_t tf_lower_bias_add_grad(tf_op_t *op) {
 }
 
 /* inputs: x, scale, offset, mean, variance. Outputs: y, mean, variance, and the two for the
- * gradient. In training the variance that is returned is unbiased, that of the gradient is not. */
+ * gradient. In training the variance that is returned is unbiased, that of the gradient is not.
+ * FusedBatchNorm to V3: y = (x - mean) scale / sqrt(variance + epsilon) + offset by channel, in
+ * f32. Without is_training, inputs 3 and 4 are used. With exponential_avg_factor f below 1, the
+ * returned mean and variance are (1 - f) old + f new. */
 hr_status_t tf_lower_batch_norm(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   double epsilon, factor;
@@ -430,7 +465,11 @@ hr_status_t tf_lower_batch_norm(tf_op_t *op) {
   return tf_out(op, 5, used_variance);
 }
 
-/* inputs: dy, x, scale, mean, variance (of FusedBatchNorm's reserve spaces). */
+/* inputs: dy, x, scale, mean, variance (of FusedBatchNorm's reserve spaces).
+ * With d = x - mean, r = 1 / sqrt(variance + epsilon) and means over all but the channels:
+ *   dx = scale r (dy - mean(dy) - d r^2 mean(dy d))   in training, else scale r dy
+ *   dscale = r sum(dy d)   doffset = sum(dy)
+ * Outputs 3 and 4 are reserved and empty. */
 hr_status_t tf_lower_batch_norm_grad(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   double epsilon;

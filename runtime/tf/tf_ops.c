@@ -7,12 +7,14 @@
 #include "tf/tf_elementwise.h"
 #include "tf/tf_lower.h"
 
+/* The table is indexed by no number: rows are found by name. */
 static const tf_op_row_t rows[] = {
 #define TF_OP(name, function, variant, outputs) {name, tf_lower_##function, variant, outputs},
 #include "tf/tf_ops.def"
 #undef TF_OP
 };
 
+/* Names compare as bytes, a prefix before the longer name; the key need not end in a zero. */
 static int compare_name(const void *key, const void *row) {
   const hr_str_t *name = key;
   const char *other = ((const tf_op_row_t *)row)->name;
@@ -26,6 +28,7 @@ const tf_op_row_t *tf_op_find(hr_str_t name) {
   return bsearch(&name, rows, sizeof rows / sizeof *rows, sizeof *rows, compare_name);
 }
 
+/* Names in the row are separated by one blank each. */
 int tf_op_output_position(hr_str_t op, hr_str_t output) {
   const tf_op_row_t *row = tf_op_find(op);
   int position = 0;

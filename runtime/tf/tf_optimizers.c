@@ -1,5 +1,7 @@
 /* Optimisers: each updates variables, which come first, by scalars and a gradient. Formulas are
- * those of TensorFlow's training operations, in its order of rounding where that is known. */
+ * those of TensorFlow's training operations, in its order of rounding where that is known.
+ * All formulas are elementwise. The variables get their new values together, from the old values
+ * of all of them; attribute use_locking has no meaning, as nothing else runs meanwhile. */
 #include "tf/tf_lower.h"
 
 /* Variables v[0..count) in front of the scalars and the gradient. */
@@ -17,7 +19,8 @@ static expr_t spread(tf_op_t *op, int k) {
   return tf_broadcast(op->b, tf_in(op, k), shape->rank, shape->dims);
 }
 
-/* v -= alpha * delta */
+/* v -= alpha * delta.
+ * Inputs: var, alpha, delta. */
 hr_status_t tf_lower_apply_gradient_descent(tf_op_t *op) {
   tf_resource_t *v;
   HR_TRY(take_variables(op, 1, &v));
@@ -25,7 +28,9 @@ hr_status_t tf_lower_apply_gradient_descent(tf_op_t *op) {
   return tf_set_variable(op, v, e_sub(op->b, v->value, step));
 }
 
-/* variant 1: ResourceApplyKerasMomentum, whose accumulator holds -lr * gradient. */
+/* variant 1: ResourceApplyKerasMomentum, whose accumulator holds -lr * gradient.
+ * Inputs: var, accum, lr, grad, momentum. accum = accum momentum + grad; var -= lr accum, or
+ * with use_nesterov var -= lr grad + lr momentum accum. */
 hr_status_t tf_lower_apply_momentum(tf_op_t *op) {
   tf_resource_t *v[2];
   hlo_builder_t *b = op->b;
@@ -50,7 +55,10 @@ hr_status_t tf_lower_apply_momentum(tf_op_t *op) {
   return tf_set_variable(op, v[0], e_sub(b, v[0]->value, step));
 }
 
-/* inputs: var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad */
+/* inputs: var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad
+ * rate = lr sqrt(1 - beta2_power) / (1 - beta1_power); m and v are moving averages of grad and
+ * grad^2; var -= rate m / (sqrt(v) + epsilon). With use_nesterov m is replaced by m beta1 + (1 -
+ * beta1) grad. */
 hr_status_t tf_lower_apply_adam(tf_op_t *op) {
   tf_resource_t *v[3];
   hlo_builder_t *b = op->b;
@@ -76,7 +84,8 @@ hr_status_t tf_lower_apply_adam(tf_op_t *op) {
   return tf_set_variable(op, v[0], e_sub(b, v[0]->value, step));
 }
 
-/* inputs: var, accum, lr, [epsilon,] grad; variant: number of the gradient's input */
+/* inputs: var, accum, lr, [epsilon,] grad; variant: number of the gradient's input
+ * accum += grad^2; var -= lr grad / sqrt(accum). AdagradV2 adds epsilon to the root. */
 hr_status_t tf_lower_apply_adagrad(tf_op_t *op) {
   tf_resource_t *v[2];
   hlo_builder_t *b = op->b;
@@ -91,7 +100,9 @@ hr_status_t tf_lower_apply_adagrad(tf_op_t *op) {
                          e_sub(b, v[0]->value, e_div(b, e_mul(b, spread(op, 2), gradient), root)));
 }
 
-/* inputs: var, ms, mom, lr, rho, momentum, epsilon, grad */
+/* inputs: var, ms, mom, lr, rho, momentum, epsilon, grad
+ * ms is the moving average of grad^2; mom = momentum mom + lr grad / sqrt(ms + epsilon); var -=
+ * mom. */
 hr_status_t tf_lower_apply_rms_prop(tf_op_t *op) {
   tf_resource_t *v[3];
   hlo_builder_t *b = op->b;
@@ -110,13 +121,15 @@ hr_status_t tf_lower_apply_rms_prop(tf_op_t *op) {
 
 static expr_t square(hlo_builder_t *b, expr_t x) { return e_mul(b, x, x); }
 
-/* old + (new - old) (1 - rate) */
+/* old + (new - old) (1 - rate).
+ * A moving average in the order of TensorFlow's rounding, not as rate old + (1 - rate) new. */
 static expr_t average(hlo_builder_t *b, expr_t old, expr_t value, expr_t rate) {
   if (!rate) return NULL;
   return e_add(b, old, e_mul(b, e_sub(b, value, old), e_sub(b, e_number(b, 1, rate), rate)));
 }
 
-/* inputs: var, m, v, beta1_power, lr, beta1, beta2, epsilon, grad */
+/* inputs: var, m, v, beta1_power, lr, beta1, beta2, epsilon, grad
+ * v = max(beta2 v, |grad|); var -= lr / (1 - beta1_power) m / (v + epsilon). */
 hr_status_t tf_lower_apply_ada_max(tf_op_t *op) {
   tf_resource_t *v[3];
   hlo_builder_t *b = op->b;
@@ -132,7 +145,10 @@ hr_status_t tf_lower_apply_ada_max(tf_op_t *op) {
   return tf_set_variable(op, v[0], e_sub(b, v[0]->value, step));
 }
 
-/* inputs: var, accum, accum_update, lr, rho, epsilon, grad */
+/* inputs: var, accum, accum_update, lr, rho, epsilon, grad
+ * accum averages grad^2 and accum_update averages update^2, both with rho; update = grad
+ * sqrt(accum_update + epsilon) / sqrt(accum + epsilon) uses the old accum_update; var -= lr
+ * update. */
 hr_status_t tf_lower_apply_adadelta(tf_op_t *op) {
   tf_resource_t *v[3];
   hlo_builder_t *b = op->b;
@@ -150,14 +166,17 @@ hr_status_t tf_lower_apply_adadelta(tf_op_t *op) {
   return tf_set_variable(op, v[0], e_sub(b, v[0]->value, e_mul(b, spread(op, 3), update)));
 }
 
-/* sign(x) max(|x| - by, 0) */
+/* sign(x) max(|x| - by, 0).
+ * The proximal operator of the L1 norm: small values become 0. */
 static expr_t shrink(hlo_builder_t *b, expr_t x, expr_t by) {
   if (!x) return NULL;
   expr_t left = e_max(b, e_sub(b, e_abs(b, x), by), e_number(b, 0, x));
   return e_mul(b, hlo_build_unary(b, HLO_SIGN, x), left);
 }
 
-/* inputs: var, sum of gradients, of their squares, grad, lr, l1, l2, global step */
+/* inputs: var, sum of gradients, of their squares, grad, lr, l1, l2, global step.
+ * Dual averaging: var = -lr shrink(sum, l1 step) / (l2 step lr + sqrt(squares)); the old var is
+ * not used. */
 hr_status_t tf_lower_apply_adagrad_da(tf_op_t *op) {
   tf_resource_t *v[3];
   hlo_builder_t *b = op->b;
@@ -192,7 +211,8 @@ hr_status_t tf_lower_apply_sign(tf_op_t *op) {
   return tf_set_variable(op, v[0], e_sub(b, v[0]->value, step));
 }
 
-/* inputs: var, mean, mean square, momentum, lr, rho, momentum rate, epsilon, grad */
+/* inputs: var, mean, mean square, momentum, lr, rho, momentum rate, epsilon, grad.
+ * The denominator is the root of the variance: mean square - mean^2 + epsilon. */
 hr_status_t tf_lower_apply_centered_rms_prop(tf_op_t *op) {
   tf_resource_t *v[4];
   hlo_builder_t *b = op->b;
@@ -209,7 +229,11 @@ hr_status_t tf_lower_apply_centered_rms_prop(tf_op_t *op) {
   return tf_set_variable(op, v[0], e_sub(b, v[0]->value, momentum));
 }
 
-/* inputs: var, accum, linear, grad, lr, l1, l2, [l2_shrinkage,] lr_power; variant 1: with it */
+/* inputs: var, accum, linear, grad, lr, l1, l2, [l2_shrinkage,] lr_power; variant 1: with it.
+ * With p = -lr_power: sigma = (accum'^p - accum^p) / lr; linear += grad - sigma var; var =
+ * (sign(linear) l1 - linear) / (accum'^p / lr + 2 l2) where |linear| > l1, else 0. V2 adds 2
+ * l2_shrinkage var to the gradient. multiply_linear_by_lr keeps the linear term times lr, so
+ * that lr = 0 does not divide. */
 hr_status_t tf_lower_apply_ftrl(tf_op_t *op) {
   tf_resource_t *v[3];
   hlo_builder_t *b = op->b;
@@ -243,7 +267,9 @@ hr_status_t tf_lower_apply_ftrl(tf_op_t *op) {
   return tf_set_variable(op, v[0], moved);
 }
 
-/* inputs: var, [accum,] lr, l1, l2, grad; variant 1: with the sum of squares */
+/* inputs: var, [accum,] lr, l1, l2, grad; variant 1: with the sum of squares.
+ * ProximalGradientDescent and ProximalAdagrad: a step of gradient descent, then shrinking by lr
+ * l1 and division by 1 + lr l2. Adagrad divides lr by the root of the sum of squares first. */
 hr_status_t tf_lower_apply_proximal(tf_op_t *op) {
   tf_resource_t *v[2];
   hlo_builder_t *b = op->b;

@@ -10,6 +10,7 @@ typedef struct levels {
   expr_t low, high, scale;
 } levels_t;
 
+/* The lowest and highest level as numbers: 0, or 1 with narrow_range, and 2^num_bits - 1. */
 static hr_status_t read_bits(tf_op_t *op, double *out_low, double *out_high) {
   int64_t bits;
   bool narrow;
@@ -21,7 +22,8 @@ static hr_status_t read_bits(tf_op_t *op, double *out_low, double *out_high) {
   return NULL;
 }
 
-/* The zero point is the nearest level to where 0 falls, within the levels. */
+/* The zero point is the nearest level to where 0 falls, within the levels.
+ * scale = (high - low) / (last - first). Both bounds move by the same part of a step. */
 static hr_status_t nudge(tf_op_t *op, expr_t low, expr_t high, levels_t *out) {
   hlo_builder_t *b = op->b;
   double first, last;
@@ -39,7 +41,8 @@ static hr_status_t nudge(tf_op_t *op, expr_t low, expr_t high, levels_t *out) {
 }
 
 /* Levels from two inputs (scalars, or vectors along the last dimension), or from the attributes min
- * and max if `first` is -1. */
+ * and max if `first` is -1.
+ * Inputs `first` and first + 1 are min and max. */
 static hr_status_t find_levels(tf_op_t *op, int first, expr_t x, levels_t *out) {
   hlo_builder_t *b = op->b;
   double low = -6, high = 6;
@@ -58,7 +61,8 @@ static hr_status_t find_levels(tf_op_t *op, int first, expr_t x, levels_t *out) 
   return hlo_builder_finish(b);
 }
 
-/* inputs: x, min and max along the last dimension */
+/* inputs: x, min and max along the last dimension.
+ * FakeQuantWithMinMaxVarsPerChannel: floor((clamp(x) - low) / scale + 0.5) scale + low. */
 hr_status_t tf_lower_fake_quant_channels(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   levels_t l;
@@ -72,7 +76,8 @@ hr_status_t tf_lower_fake_quant_channels(tf_op_t *op) {
   return tf_out(op, 0, e_add(b, e_mul(b, level, l.scale), l.low));
 }
 
-/* Sum over all dimensions, or all but the last. */
+/* Sum over all dimensions, or all but the last.
+ * The shape of the bounds: a scalar, or a vector by channel. */
 static expr_t sum_outside(tf_op_t *op, expr_t x, bool by_channel) {
   int64_t dims[HLO_MAX_RANK];
   int count = x ? x->shape->rank - by_channel : 0;
@@ -100,11 +105,14 @@ hr_status_t tf_lower_fake_quant_grad(tf_op_t *op) {
 
 /* --- quantise and back --- */
 
+/* Attributes of QuantizeAndDequantize: signed_input, range_given, narrow_range, round_mode
+ * HALF_UP, num_bits, and the axis of ranges by position (-1: one range). */
 typedef struct quantize {
   bool is_signed, range_given, narrow, half_up;
   int64_t bits, axis;
 } quantize_t;
 
+/* V3 has no attribute num_bits but an input. */
 static hr_status_t read_quantize(tf_op_t *op, quantize_t *q) {
   hr_str_t mode;
   HR_TRY(tf_attr_bool(op->arena, op->node, "signed_input", true, &q->is_signed));
@@ -119,7 +127,8 @@ static hr_status_t read_quantize(tf_op_t *op, quantize_t *q) {
   return NULL;
 }
 
-/* A bound over the shape of x: an input, or the extreme of x, by position along the axis. */
+/* A bound over the shape of x: an input, or the extreme of x, by position along the axis.
+ * A given range by position is a vector along the axis. */
 static expr_t range_bound(tf_op_t *op, const quantize_t *q, expr_t x, int k, hlo_opcode_t extreme) {
   int64_t dims[HLO_MAX_RANK], wide[HLO_MAX_RANK];
   int count = 0, rank = x->shape->rank;
@@ -148,6 +157,8 @@ hr_status_t tf_lower_quantize_and_dequantize(tf_op_t *op) {
   double most = q.is_signed ? ldexp(1, (int)q.bits - 1) - 1 : ldexp(1, (int)q.bits) - 1;
   expr_t none = e_number(b, FLT_MAX, x), zero = e_number(b, 0, x);
   expr_t first = e_number(b, least, x), last = e_number(b, most, x);
+  /* The scale (levels per unit) is the smaller of both sides' scales, so that both bounds are
+   * within the levels. A side whose bound has the other sign, or is 0, does not limit the scale. */
   expr_t by_low = e_select(b, e_gt(b, e_mul(b, first, low), zero), e_div(b, first, low), none);
   expr_t by_high = e_select(b, e_gt(b, e_mul(b, last, high), zero), e_div(b, last, high), none);
   expr_t is_low = e_lt(b, by_low, by_high);

@@ -12,14 +12,17 @@
 #include "tf/tf_elementwise.h"
 #include "tf/tf_lower.h"
 
+/* TensorFlow's enum Algorithm in rng_alg.h. AUTO means Philox on CPUs. */
 enum { ALG_PHILOX = 1, ALG_THREEFRY = 2, ALG_AUTO = 3 };
 
 /* --- Philox of one block, for seeds --- */
 
+/* A block of 128 bits as four arrays of u32. */
 typedef struct words {
   expr_t w[4];
 } words_t;
 
+/* A constant of 32 bits. */
 static expr_t u32(hlo_builder_t *b, uint32_t number) {
   return tf_scalar_int(b, (int64_t)number, HR_U32);
 }
@@ -36,6 +39,8 @@ static expr_t e_xor(hlo_builder_t *b, expr_t x, expr_t y) {
   return hlo_build_binary(b, HLO_XOR, x, y);
 }
 
+/* Philox 4x32-10: the multipliers and the two constants that the key grows by in each round are
+ * those of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3". */
 static words_t philox(hlo_builder_t *b, words_t counter, uint32_t key0, uint32_t key1) {
   for (int round = 0; round < 10; round++) {
     expr_t high0, low0, high1, low1;
@@ -49,17 +54,22 @@ static words_t philox(hlo_builder_t *b, words_t counter, uint32_t key0, uint32_t
   return counter;
 }
 
+/* high 2^32 + low. */
 static expr_t join_words(hlo_builder_t *b, expr_t low, expr_t high) {
   expr_t top = hlo_build_binary(b, HLO_SHIFT_LEFT, hlo_build_convert(b, high, HR_U64),
                                 tf_scalar_int(b, 32, HR_U64));
   return e_or(b, hlo_build_convert(b, low, HR_U64), top);
 }
 
+/* Element i of a vector as a scalar. */
 static expr_t element_of(hlo_builder_t *b, expr_t list, int64_t i) {
   return tf_reshape(b, tf_slice_dim(b, list, 0, i, i + 1), 0, NULL);
 }
 
-/* Key (u64) and the upper half of the counter (u64) of a seed of two integers. */
+/* Key (u64) and the upper half of the counter (u64) of a seed of two integers.
+ * TensorFlow scrambles the seed by one block of Philox under a fixed key, as neighbouring seeds
+ * would else give related streams. Words 0 and 1 of the result are the key, words 2 and 3 the
+ * upper half of the counter, whose lower half starts at 0. */
 static hr_status_t mix_seed(tf_op_t *op, int k, expr_t *out_key, expr_t *out_counter) {
   hlo_builder_t *b = op->b;
   words_t counter;
@@ -81,6 +91,7 @@ static hr_status_t mix_seed(tf_op_t *op, int k, expr_t *out_key, expr_t *out_cou
   return hlo_builder_finish(b);
 }
 
+/* HLO's state and TensorFlow's keys are vectors. */
 static expr_t as_list(hlo_builder_t *b, expr_t scalar) {
   int64_t one = 1;
   return tf_reshape(b, scalar, 1, &one);
@@ -91,7 +102,8 @@ static expr_t pair_list(hlo_builder_t *b, expr_t low, expr_t high) {
   return parts[0] && parts[1] ? tf_concat(b, 2, parts, 0) : NULL;
 }
 
-/* outputs: key, counter; variant 1: and the algorithm */
+/* outputs: key, counter; variant 1: and the algorithm.
+ * StatelessRandomGetKeyCounter and its Alg form (variant 1): u64[1] and u64[2]. */
 hr_status_t tf_lower_key_counter(tf_op_t *op) {
   expr_t key, counter;
   int64_t algorithm = ALG_PHILOX;
@@ -101,6 +113,7 @@ hr_status_t tf_lower_key_counter(tf_op_t *op) {
   return op->row->variant ? tf_out_ints(op, 2, HR_S32, true, 1, &algorithm) : NULL;
 }
 
+/* StatelessRandomGetAlg: the choice for CPUs. */
 hr_status_t tf_lower_random_algorithm(tf_op_t *op) {
   int64_t algorithm = ALG_PHILOX;
   return tf_out_ints(op, 0, HR_S32, true, 1, &algorithm);
@@ -117,6 +130,7 @@ typedef struct stream {
   int64_t count; /* elements */
 } stream_t;
 
+/* Input 0 is the shape. The product is checked, so that counts cannot overflow. */
 static hr_status_t read_sizes(tf_op_t *op, stream_t *out) {
   hr_ints_t sizes;
   HR_TRY(tf_const_ints(op, 0, &sizes));
@@ -131,7 +145,9 @@ static hr_status_t read_sizes(tf_op_t *op, stream_t *out) {
   return NULL;
 }
 
-/* inputs: shape, seed (V1); shape, key, counter, algorithm (V2). `more`: inputs after these. */
+/* inputs: shape, seed (V1); shape, key, counter, algorithm (V2). `more`: inputs after these.
+ * The state is the key followed by the counter, low word first. ThreeFry has one word of counter
+ * only. */
 static hr_status_t open_stream(tf_op_t *op, int more, stream_t *out) {
   hlo_builder_t *b = op->b;
   expr_t key, counter;
@@ -158,7 +174,8 @@ static hr_status_t open_stream(tf_op_t *op, int more, stream_t *out) {
   return hlo_builder_finish(b);
 }
 
-/* u32[count], whole blocks first. */
+/* u32[count], whole blocks first.
+ * A block of Philox gives 4 words; the last ones of the last block are dropped. */
 static expr_t take_words(tf_op_t *op, const stream_t *stream, int64_t count) {
   hlo_builder_t *b = op->b;
   const hlo_shape_t *shapes[2], *pair;
@@ -192,7 +209,8 @@ static expr_t bitcast(hlo_builder_t *b, expr_t x, hr_dtype_t dtype) {
   return shape ? hlo_build(b, HLO_BITCAST_CONVERT, shape, 1, &x, 0, NULL, 0, NULL) : NULL;
 }
 
-/* Integers with the exponent of 1 and random fraction bits, as floats within [1, 2), minus 1. */
+/* Integers with the exponent of 1 and random fraction bits, as floats within [1, 2), minus 1.
+ * `mask` selects the fraction bits and `one` is the bit pattern of 1.0 in the type. */
 static expr_t fraction(hlo_builder_t *b, expr_t bits, uint64_t mask, uint64_t one,
                        hr_dtype_t dtype) {
   if (!bits) return NULL;
@@ -216,7 +234,9 @@ static expr_t uniform_f64(tf_op_t *op, const stream_t *stream, int64_t count) {
   return fraction(b, turned, (UINT64_C(1) << 52) - 1, UINT64_C(1023) << 52, HR_F64);
 }
 
-/* Uniform numbers within [0, 1), in one dimension. */
+/* Uniform numbers within [0, 1), in one dimension.
+ * f16 has 10 fraction bits and bf16 has 7; each number takes a whole word, of which the low half
+ * is used. */
 static expr_t uniform(tf_op_t *op, const stream_t *stream, hr_dtype_t dtype, int64_t count) {
   hlo_builder_t *b = op->b;
   if (dtype == HR_F64) return uniform_f64(op, stream, count);
@@ -228,7 +248,9 @@ static expr_t uniform(tf_op_t *op, const stream_t *stream, hr_dtype_t dtype, int
                          : fraction(b, words, 0x7f, 127 << 7, dtype);
 }
 
-/* Box-Muller: a pair of uniform numbers gives the sine and the cosine of one angle. */
+/* Box-Muller: a pair of uniform numbers gives the sine and the cosine of one angle.
+ * radius = sqrt(-2 log u1), angle = 2 pi u2. u1 is at least 1e-7, as the logarithm of 0 is
+ * infinite. Narrow types are drawn in f32. */
 static expr_t normal(tf_op_t *op, const stream_t *stream, hr_dtype_t dtype) {
   hlo_builder_t *b = op->b;
   hr_dtype_t wide = dtype == HR_F64 ? HR_F64 : HR_F32;
@@ -246,7 +268,9 @@ static expr_t normal(tf_op_t *op, const stream_t *stream, hr_dtype_t dtype) {
   return x && dtype != wide ? hlo_build_convert(b, x, dtype) : x;
 }
 
-/* Normal numbers within two standard deviations: the inverse of the distribution function. */
+/* Normal numbers within two standard deviations: the inverse of the distribution function.
+ * u in [0, 1) is stretched to the part of the distribution within two deviations, of erf(2 /
+ * sqrt(2)). */
 static expr_t truncate_uniform(hlo_builder_t *b, expr_t u) {
   if (!u) return NULL;
   double bound = erf(2 / sqrt(2.0));
@@ -257,7 +281,9 @@ static expr_t truncate_uniform(hlo_builder_t *b, expr_t u) {
   return x ? e_mul(b, x, e_number(b, sqrt(2.0), x)) : NULL;
 }
 
-/* Integers within [low, high): the remainder of random bits. */
+/* Integers within [low, high): the remainder of random bits.
+ * The remainder favours small numbers slightly if the range does not divide 2^32 or 2^64;
+ * TensorFlow does the same. */
 static expr_t integers(tf_op_t *op, const stream_t *stream, int first) {
   hlo_builder_t *b = op->b;
   expr_t low = tf_in(op, first), high = tf_in(op, first + 1);
@@ -272,7 +298,9 @@ static expr_t integers(tf_op_t *op, const stream_t *stream, int first) {
   return hlo_build_convert(b, e_add(b, x, start), dtype);
 }
 
-/* variant: tf_random_kind_t */
+/* variant: tf_random_kind_t.
+ * StatelessRandomUniform, Normal, TruncatedNormal, UniformInt and UniformFullInt, and their V2
+ * forms. */
 hr_status_t tf_lower_stateless_random(tf_op_t *op) {
   stream_t stream;
   hr_dtype_t dtype;
@@ -296,7 +324,9 @@ hr_status_t tf_lower_stateless_random(tf_op_t *op) {
 
 /* --- generators that are variables --- */
 
-/* inputs: variable, algorithm, delta. Gives the state and moves the counter by 256 delta. */
+/* inputs: variable, algorithm, delta. Gives the state and moves the counter by 256 delta.
+ * RngReadAndSkip and RngSkip (variant 1: no output). The state is s64[3]: the counter's two
+ * halves, then the key. */
 hr_status_t tf_lower_rng_skip(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   if (op->input_count < 3 || op->inputs[0]->kind != TF_VALUE_RESOURCE)
@@ -323,6 +353,7 @@ hr_status_t tf_lower_rng_skip(tf_op_t *op) {
 
 /* --- numbers of no fixed sequence --- */
 
+/* `low` and `high` are the bounds, or mean and deviation. */
 static expr_t draw(tf_op_t *op, hlo_enum_DISTRIBUTION_t distribution, expr_t low, expr_t high,
                    const stream_t *sizes) {
   hlo_attr_t attr = hlo_attr_of_int(HLO_ATTR_DISTRIBUTION, distribution);

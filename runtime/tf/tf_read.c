@@ -16,6 +16,7 @@
 
 /* --- recognition --- */
 
+/* Names of operations: a capital letter or '_', then letters, digits and '_'. */
 static bool is_op_name(hr_str_t name) {
   if (!name.size || !(isupper((unsigned char)name.data[0]) || name.data[0] == '_')) return false;
   for (size_t i = 0; i < name.size; i++)
@@ -53,6 +54,7 @@ static bool is_binary_graph(hr_str_t bytes) {
   return is_graph;
 }
 
+/* Takes `word` after blanks, if it is there. */
 static bool skip_word(const char **at, const char *end, const char *word) {
   while (*at < end && isspace((unsigned char)**at)) ++*at;
   size_t size = strlen(word);
@@ -80,6 +82,7 @@ static bool is_text_graph(hr_str_t bytes) {
   return (skip_word(&at, end, "name") || skip_word(&at, end, "op")) && skip_word(&at, end, ":");
 }
 
+/* The first word of a text after its comments. */
 static bool starts_with(hr_str_t bytes, const char *word) {
   const char *end = bytes.data + bytes.size;
   const char *at = skip_comments(bytes.data, end);
@@ -107,6 +110,8 @@ static bool is_binary_meta_graph(hr_str_t bytes) {
 
 typedef enum graph_form { NO_GRAPH, GRAPH_DEF, META_GRAPH, SAVED_MODEL } graph_form_t;
 
+/* Text is tried first, as its first word is unmistakable. NO_GRAPH leaves the bytes to other
+ * readers. */
 static graph_form_t form_of(hr_str_t bytes, bool *out_text) {
   *out_text = true;
   if (!bytes.size) return NO_GRAPH;
@@ -158,6 +163,7 @@ static hr_status_t file_bytes(tf_file_t *file, hr_str_t *out_bytes) {
   return st;
 }
 
+/* MetaInfoDef.tags (4) of a MetaGraphDef. */
 static hr_status_t has_tag(tf_file_t *file, const tf_meta_graph_proto_t *meta, const char *tag,
                            bool *out_has) {
   tf_meta_info_proto_t info;
@@ -194,7 +200,9 @@ static hr_status_t bundle_prefix(tf_file_t *file, const char **out_prefix) {
   return NULL;
 }
 
-/* The operation that restores variables, if the model has one and a checkpoint. */
+/* The operation that restores variables, if the model has one and a checkpoint.
+ * SaverDef names the operation that restores all variables, and the tensor that it reads the
+ * name of the checkpoint from. */
 static hr_status_t find_restore(tf_file_t *file) {
   tf_saver_proto_t saver;
   const char *prefix;
@@ -212,6 +220,7 @@ static hr_status_t find_restore(tf_file_t *file) {
   return NULL;
 }
 
+/* Decodes the file down to the graph's nodes. */
 static hr_status_t open_file(tf_file_t *file, hr_str_t *bytes) {
   proto_list_t pieces;
   HR_TRY(file_bytes(file, bytes));
@@ -261,6 +270,7 @@ static hr_status_t keep_defaults(tf_file_t *file, const xla_compilation_result_t
   return NULL;
 }
 
+/* XLA parameter of an argument; -1: it takes none. */
 static int parameter_of(const xla_compilation_result_t *result, int argument) {
   for (int p = 0; p < result->parameter_count; p++)
     if (result->input_mapping[p] == argument) return p;

@@ -15,7 +15,7 @@ typedef struct tf_read_options {
   const char *const *feeds; /* "name", "name:k" or "name:k=f32[2,3]", in the order of parameters */
   int fetch_count;
   const char *const *fetches; /* "name" or "name:k", in the order of results */
-  const char *signature;      /* of a SavedModel; NULL: serving_default, or the only one */
+  const char *signature;      /* name in a SavedModel; NULL: serving_default, or the only one */
   const char *config;         /* path of a tf2xla Config that says what is fed and fetched */
 } tf_read_options_t;
 

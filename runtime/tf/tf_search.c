@@ -8,7 +8,9 @@
 /* --- counting --- */
 
 /* inputs: numbers, how many bins, weights (none: ones). variant 0: Bincount of any shape; 1:
- * DenseBincount, by row if there are two dimensions. Numbers outside are left out. */
+ * DenseBincount, by row if there are two dimensions. Numbers outside are left out.
+ * Each number is compared with all bins, and hits are summed: cost elements times bins.
+ * binary_output only says whether a bin occurs. */
 hr_status_t tf_lower_bincount(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   int64_t bins;
@@ -38,7 +40,8 @@ hr_status_t tf_lower_bincount(tf_op_t *op) {
 }
 
 /* inputs: sorted [batch, n], values [batch, m]. The first place that a value could take (variant 0)
- * or the last (1): how many elements are less, or not greater. */
+ * or the last (1): how many elements are less, or not greater.
+ * LowerBound and UpperBound. Counting does not need the search to be sequential. */
 hr_status_t tf_lower_bound(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   hr_dtype_t dtype;
@@ -58,7 +61,9 @@ hr_status_t tf_lower_bound(tf_op_t *op) {
   return tf_out(op, 0, tf_reduce(op, HLO_ADD, ones, 1, &dim, false));
 }
 
-/* How many boundaries are not greater than each number. */
+/* How many boundaries are not greater than each number.
+ * Bucketize, attribute boundaries: a list of floats, which is packed into one piece or comes
+ * singly. */
 hr_status_t tf_lower_bucketize(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   tf_attr_proto_t attr;
@@ -81,7 +86,8 @@ hr_status_t tf_lower_bucketize(tf_op_t *op) {
 }
 
 /* inputs: predictions [n, classes], targets [n], k. Whether fewer than k classes have a greater
- * value than the target's; a value that is not finite is in no top. */
+ * value than the target's; a value that is not finite is in no top.
+ * InTopK and InTopKV2. The target's own value is picked by a mask and a sum. */
 hr_status_t tf_lower_in_top_k(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   expr_t x = tf_in(op, 0), targets = tf_in(op, 1), k = tf_in(op, 2);
@@ -103,7 +109,9 @@ hr_status_t tf_lower_in_top_k(tf_op_t *op) {
 
 /* --- sequences --- */
 
-/* inputs: x, lengths along batch_dim. The first elements along seq_dim in the opposite order. */
+/* inputs: x, lengths along batch_dim. The first elements along seq_dim in the opposite order.
+ * ReverseSequence. Batch and sequence come in front for the gather; place p of a sequence of
+ * length n takes element n - 1 - p if p < n, else p. `back` is the inverse of `order`. */
 hr_status_t tf_lower_reverse_sequence(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   int64_t seq, batch, order[HLO_MAX_RANK], back[HLO_MAX_RANK];
@@ -134,7 +142,8 @@ hr_status_t tf_lower_reverse_sequence(tf_op_t *op) {
 /* --- stitching --- */
 
 /* inputs: n lists of indices, n arrays of rows. Row indices[i] of the result is row i; later ones
- * win. Indices must be known, as the size follows from them. */
+ * win. Indices must be known, as the size follows from them.
+ * DynamicStitch and ParallelDynamicStitch. chosen[r] is the row that wins at place r. */
 hr_status_t tf_lower_dynamic_stitch(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   int count = op->input_count / 2, row_rank = 0;
@@ -174,7 +183,8 @@ hr_status_t tf_lower_dynamic_stitch(tf_op_t *op) {
   return tf_out(op, 0, tf_concat(b, (int)rows, chosen, 0));
 }
 
-/* inputs: indices, sizes, values, default */
+/* inputs: indices, sizes, values, default.
+ * SparseToDense: `default` everywhere but at the indices, which have one row per value. */
 hr_status_t tf_lower_sparse_to_dense(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   hr_ints_t sizes;

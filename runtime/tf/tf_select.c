@@ -19,13 +19,15 @@ static const char *shape_text(const char *text) {
   return equals ? equals + 1 : NULL;
 }
 
+/* Values are fed and fetched; a control input has none. */
 static hr_status_t resolve_name(const selection_t *s, hr_str_t name, tf_input_t *out_input) {
   HR_TRY(tf_body_resolve(&s->graph->main, name, out_input));
   if (out_input->index >= 0) return NULL;
   return hr_error(HR_USAGE, "%.*s is a control input", HR_STR_ARGS(name));
 }
 
-/* "f32[2,3]" */
+/* "f32[2,3]"
+ * The text after '=' of --feed. */
 static hr_status_t parse_shape(const selection_t *s, const char *text,
                                const hlo_shape_t **out_shape) {
   int64_t dims[HLO_MAX_RANK];
@@ -69,6 +71,7 @@ static hr_status_t declared_shape(const selection_t *s, const tf_node_t *node,
   return known_shape(s, hr_str_from(name), dtype, rank, dims, out_shape);
 }
 
+/* Feeds and arguments grow together: argument k belongs to feed k. The caller sets the shape. */
 static xla_argument_t *add_feed(selection_t *s, tf_input_t feed, hr_str_t name) {
   xla_argument_t *argument = &s->arguments[s->argument_count++];
   s->feeds[s->signature.feed_count++] = feed;
@@ -79,7 +82,8 @@ static xla_argument_t *add_feed(selection_t *s, tf_input_t feed, hr_str_t name) 
 
 /* --- named inputs and outputs --- */
 
-/* The option for an input: by its name in the signature, or by its tensor. */
+/* The option for an input: by its name in the signature, or by its tensor.
+ * "name" and "name:0" are the same tensor. */
 static const char *option_of(const tf_read_options_t *options, const tf_named_tensor_t *input) {
   for (int i = 0; options && i < options->feed_count; i++) {
     const char *text = options->feeds[i];
@@ -92,6 +96,7 @@ static const char *option_of(const tf_read_options_t *options, const tf_named_te
   return NULL;
 }
 
+/* The option's shape wins; else that of the signature, with the type of the node if it has none. */
 static hr_status_t add_named_feed(selection_t *s, const tf_named_tensor_t *input,
                                   const tf_read_options_t *options) {
   tf_input_t feed;
@@ -125,6 +130,7 @@ static void add_fetch(selection_t *s, tf_input_t fetch, hr_str_t name) {
   s->fetch_names[k] = name;
 }
 
+/* The number of nodes bounds feeds, fetches and variables; arguments are feeds and variables. */
 static hr_status_t grow(selection_t *s, int more) {
   s->capacity = s->graph->main.node_count + more;
   HR_TRY(HR_NEW_ARRAY(s->arena, s->capacity, &s->feeds));
@@ -138,6 +144,7 @@ static hr_status_t grow(selection_t *s, int more) {
   return NULL;
 }
 
+/* tf2xla's rule: all fetches and feeds of the config, in its order. */
 static hr_status_t select_named(selection_t *s, const tf_named_signature_t *named,
                                 const tf_read_options_t *options) {
   HR_TRY(grow(s, named->input_count + named->output_count));
@@ -183,7 +190,8 @@ static hr_status_t mark_needed(const selection_t *s, bool **out_needed) {
   return NULL;
 }
 
-/* Nodes that no other node uses, but for those without a value of interest. */
+/* Nodes that no other node uses, but for those without a value of interest.
+ * Output 0 of each sink is the result. */
 static hr_status_t fetch_sinks(selection_t *s) {
   static const char *const dull[] = {"NoOp", "Placeholder", "Const", "Assert"};
   const tf_body_t *body = &s->graph->main;
@@ -201,6 +209,7 @@ static hr_status_t fetch_sinks(selection_t *s) {
   return s->signature.fetch_count ? NULL : hr_error(HR_INVALID, "the graph computes nothing");
 }
 
+/* The order of the options is that of the parameters. */
 static hr_status_t feed_options(selection_t *s, const tf_read_options_t *options) {
   for (int i = 0; options && i < options->feed_count; i++) {
     const char *text = options->feeds[i];
@@ -237,6 +246,7 @@ static hr_status_t feed_placeholders(selection_t *s) {
   return NULL;
 }
 
+/* Fetches come first, as placeholders are fed only if a fetch needs them. */
 static hr_status_t select_tensors(selection_t *s, const tf_read_options_t *options) {
   int fetches = options ? options->fetch_count : 0;
   HR_TRY(grow(s, fetches + (options ? options->feed_count : 0)));
@@ -251,6 +261,8 @@ static hr_status_t select_tensors(selection_t *s, const tf_read_options_t *optio
   return feed_placeholders(s);
 }
 
+/* A Config of tf2xla comes before everything else. A signature that is not asked for by name is
+ * not used if fetches name tensors. */
 hr_status_t tf_select_begin(hr_arena_t *arena, const tf_graph_t *graph,
                             const tf_meta_graph_proto_t *meta, const tf_read_options_t *options,
                             tf_selection_t *out_selection) {
@@ -272,10 +284,13 @@ hr_status_t tf_select_begin(hr_arena_t *arena, const tf_graph_t *graph,
 
 /* --- variables --- */
 
+/* Resource variables and reference variables of TensorFlow 1. */
 static bool is_variable(const tf_node_t *node) {
   return hr_str_is(node->op, "VarHandleOp") || hr_str_is(node->op, "VariableV2");
 }
 
+/* Variables follow the feeds among the arguments, which is the order of XlaCompiler's two
+ * blocks. */
 hr_status_t tf_select_variable(tf_selection_t *s, hr_str_t name, const hlo_shape_t *shape) {
   for (int i = 0; i < s->signature.variable_count; i++)
     if (hr_str_equal(s->variables[i], name)) return NULL;
@@ -290,6 +305,7 @@ hr_status_t tf_select_variable(tf_selection_t *s, hr_str_t name, const hlo_shape
   return NULL;
 }
 
+/* Several nodes with one shared_name are the same variable and become one argument. */
 hr_status_t tf_select_variables(tf_selection_t *s) {
   const tf_body_t *body = &s->graph->main;
   bool *needed;

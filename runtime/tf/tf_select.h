@@ -20,7 +20,7 @@ typedef struct tf_selection {
   hr_str_t *variables;
   xla_argument_t *arguments; /* feeds, then variables */
   int argument_count;
-  int capacity; /* of the lists */
+  int capacity; /* most entries of each list */
 } tf_selection_t;
 
 /* `graph` and `meta` must outlive the selection. */

@@ -4,6 +4,8 @@
 
 #include "tf/tf_lower.h"
 
+/* Const, attribute value: a TensorProto. Strings stay on the edge as they are, for names of
+ * files. */
 hr_status_t tf_lower_const(tf_op_t *op) {
   tf_attr_proto_t attr;
   bool found;
@@ -20,12 +22,14 @@ hr_status_t tf_lower_const(tf_op_t *op) {
 
 /* --- facts about shapes --- */
 
+/* Attribute out_type, s32 by default. */
 static hr_status_t out_dtype(tf_op_t *op, hr_dtype_t *out_dtype) {
   HR_TRY(tf_attr_dtype(op->arena, op->node, "out_type", out_dtype));
   if (*out_dtype == HR_TUPLE) *out_dtype = HR_S32;
   return NULL;
 }
 
+/* Shape and ShapeN: one output per input. Shapes are static, so that the result is a constant. */
 hr_status_t tf_lower_shape(tf_op_t *op) {
   hr_dtype_t dtype;
   HR_TRY(out_dtype(op, &dtype));
@@ -37,6 +41,7 @@ hr_status_t tf_lower_shape(tf_op_t *op) {
   return NULL;
 }
 
+/* Size: the number of elements. */
 hr_status_t tf_lower_size(tf_op_t *op) {
   hr_dtype_t dtype;
   HR_TRY(out_dtype(op, &dtype));
@@ -45,13 +50,16 @@ hr_status_t tf_lower_size(tf_op_t *op) {
   return tf_out_ints(op, 0, dtype, true, 1, &count);
 }
 
+/* Rank: the number of dimensions. */
 hr_status_t tf_lower_rank(tf_op_t *op) {
   int64_t rank = tf_in_shape(op, 0)->rank;
   HR_TRY(hlo_builder_finish(op->b));
   return tf_out_ints(op, 0, HR_S32, true, 1, &rank);
 }
 
-/* Axes along which each operand was broadcast, for gradients. */
+/* Axes along which each operand was broadcast, for gradients.
+ * BroadcastGradientArgs(s0, s1): r0 lists the dimensions of the joint shape along which operand
+ * 0 has size 1 or none, over which its gradient is summed. */
 hr_status_t tf_lower_broadcast_gradient_args(tf_op_t *op) {
   hr_ints_t shapes[2];
   int64_t axes[2][HLO_MAX_RANK];
@@ -75,6 +83,7 @@ hr_status_t tf_lower_broadcast_gradient_args(tf_op_t *op) {
   return tf_out_ints(op, 1, value->dtype, false, counts[1], axes[1]);
 }
 
+/* BroadcastArgs(s0, s1): the joint shape of both. */
 hr_status_t tf_lower_broadcast_args(tf_op_t *op) {
   hr_ints_t x, y;
   hlo_value_t *value;
@@ -97,6 +106,7 @@ hr_status_t tf_lower_broadcast_args(tf_op_t *op) {
 
 /* --- reshapes --- */
 
+/* Reshape(tensor, shape): one size may be -1 and follows from the number of elements. */
 hr_status_t tf_lower_reshape(tf_op_t *op) {
   hr_ints_t sizes;
   int64_t dims[HLO_MAX_RANK], known = 1;
@@ -120,6 +130,7 @@ hr_status_t tf_lower_reshape(tf_op_t *op) {
   return tf_out(op, 0, tf_reshape(op->b, x, (int)sizes.count, dims));
 }
 
+/* ExpandDims(input, dim): a size of 1 is put in front of dimension `dim`; -1 appends it. */
 hr_status_t tf_lower_expand_dims(tf_op_t *op) {
   int64_t axis, dims[HLO_MAX_RANK];
   int at;
@@ -133,6 +144,7 @@ hr_status_t tf_lower_expand_dims(tf_op_t *op) {
   return tf_out(op, 0, tf_reshape(op->b, x, x->shape->rank + 1, dims));
 }
 
+/* Squeeze: drops the sizes of 1 that squeeze_dims lists, or all of them. */
 hr_status_t tf_lower_squeeze(tf_op_t *op) {
   hr_ints_t listed;
   bool drop[HLO_MAX_RANK] = {false};
@@ -151,6 +163,7 @@ hr_status_t tf_lower_squeeze(tf_op_t *op) {
   return tf_out(op, 0, tf_reshape(op->b, x, rank, dims));
 }
 
+/* Transpose(x, perm); variant 1, ConjugateTranspose, conjugates too. */
 hr_status_t tf_lower_transpose(tf_op_t *op) {
   hr_ints_t permutation;
   expr_t x = tf_in(op, 0);
@@ -166,6 +179,7 @@ hr_status_t tf_lower_transpose(tf_op_t *op) {
   return tf_out(op, 0, result);
 }
 
+/* InvertPermutation: y[x[i]] = i. Duplicates are not looked for. */
 hr_status_t tf_lower_invert_permutation(tf_op_t *op) {
   hr_ints_t in;
   int64_t *inverse;
@@ -180,6 +194,7 @@ hr_status_t tf_lower_invert_permutation(tf_op_t *op) {
   return tf_out_ints(op, 0, value->dtype, false, in.count, inverse);
 }
 
+/* BroadcastTo(input, shape), aligned to the right. */
 hr_status_t tf_lower_broadcast_to(tf_op_t *op) {
   hr_ints_t dims;
   HR_TRY(tf_const_ints(op, 1, &dims));
@@ -207,6 +222,7 @@ hr_status_t tf_lower_concat(tf_op_t *op) {
   return tf_out(op, 0, tf_concat(op->b, used, x, at));
 }
 
+/* ConcatOffset(concat_dim, shapes...): output k is where input k starts in the concatenation. */
 hr_status_t tf_lower_concat_offset(tf_op_t *op) {
   int64_t axis, at = 0;
   HR_TRY(tf_const_int(op, 0, &axis));
@@ -224,6 +240,7 @@ hr_status_t tf_lower_concat_offset(tf_op_t *op) {
   return NULL;
 }
 
+/* Pack: joins arrays of equal shape along a new dimension `axis`. */
 hr_status_t tf_lower_pack(tf_op_t *op) {
   int64_t axis, dims[HLO_MAX_RANK];
   int at = 0;
@@ -242,6 +259,7 @@ hr_status_t tf_lower_pack(tf_op_t *op) {
   return tf_out(op, 0, tf_concat(op->b, op->input_count, x, at));
 }
 
+/* Unpack: output i is element i along `axis`, without that dimension. */
 hr_status_t tf_lower_unpack(tf_op_t *op) {
   int64_t axis, dims[HLO_MAX_RANK];
   int at;
@@ -284,6 +302,7 @@ hr_status_t tf_lower_split(tf_op_t *op) {
   return NULL;
 }
 
+/* Tile(input, multiples): each dimension is joined with itself as often as its multiple says. */
 hr_status_t tf_lower_tile(tf_op_t *op) {
   hr_ints_t multiples;
   expr_t x = tf_in(op, 0);
@@ -305,6 +324,8 @@ hr_status_t tf_lower_tile(tf_op_t *op) {
 
 /* --- slices --- */
 
+/* Slice(input, begin, size): size -1 means up to the end. Sizes must be constants. A start that
+ * is known at run time only makes a dynamic slice, where -1 means the whole dimension. */
 hr_status_t tf_lower_slice(tf_op_t *op) {
   hr_ints_t begin, size;
   hlo_value_t *known;
@@ -335,6 +356,8 @@ typedef struct strided_dim {
   int64_t count;  /* elements */
 } strided_dim_t;
 
+/* `dims` has one entry per dimension of x; `result` also has the new axes and lacks the shrunk
+ * ones. */
 typedef struct strided {
   int rank;
   strided_dim_t dims[HLO_MAX_RANK];
@@ -342,6 +365,8 @@ typedef struct strided {
   int64_t result[HLO_MAX_RANK]; /* sizes after new and dropped axes */
 } strided_t;
 
+/* Python's rules: bounds are counted from the end if negative, then clamped to the array. A
+ * backward slice may end at -1, before the first element. The count is ceil(span / |stride|). */
 static strided_dim_t resolve_dim(int64_t size, int64_t begin, int64_t end, int64_t stride,
                                  bool no_begin, bool no_end) {
   int64_t low = stride > 0 ? 0 : -1;
@@ -364,6 +389,8 @@ typedef struct strided_masks {
   int64_t begin, end, ellipsis, new_axis, shrink;
 } strided_masks_t;
 
+/* begin_mask and end_mask: the bound is ignored. ellipsis_mask: "...". new_axis_mask: a size of
+ * 1. shrink_axis_mask: one element, without its dimension. */
 static hr_status_t read_masks(tf_op_t *op, strided_masks_t *m) {
   HR_TRY(tf_attr_int(op->arena, op->node, "begin_mask", 0, &m->begin));
   HR_TRY(tf_attr_int(op->arena, op->node, "end_mask", 0, &m->end));
@@ -372,6 +399,7 @@ static hr_status_t read_masks(tf_op_t *op, strided_masks_t *m) {
   return tf_attr_int(op->arena, op->node, "shrink_axis_mask", 0, &m->shrink);
 }
 
+/* A dimension taken whole. */
 static void keep_dim(strided_t *s, int64_t size) {
   s->dims[s->rank++] = (strided_dim_t){0, 1, size};
   s->result[s->result_rank++] = size;
@@ -417,7 +445,8 @@ static hr_status_t resolve_strided(tf_op_t *op, int first, int rank, const int64
   return NULL;
 }
 
-/* Backward dimensions are reversed first, so that all strides are positive. */
+/* Backward dimensions are reversed first, so that all strides are positive.
+ * StridedSlice(input, begin, end, strides). Element 0 of a reversed dimension was its last one. */
 hr_status_t tf_lower_strided_slice(tf_op_t *op) {
   strided_t s;
   int64_t reversed[HLO_MAX_RANK], starts[HLO_MAX_RANK], limits[HLO_MAX_RANK], steps[HLO_MAX_RANK];
@@ -438,7 +467,8 @@ hr_status_t tf_lower_strided_slice(tf_op_t *op) {
   return tf_out(op, 0, tf_reshape(op->b, x, s.result_rank, s.result));
 }
 
-/* inputs: shape, begin, end, strides, dy: dy in the places of the slice, zeros elsewhere. */
+/* inputs: shape, begin, end, strides, dy: dy in the places of the slice, zeros elsewhere.
+ * A pad does it: `low` elements in front, stride - 1 between neighbours, `high` behind. */
 hr_status_t tf_lower_strided_slice_grad(tf_op_t *op) {
   strided_t s;
   hr_ints_t shape;
@@ -494,6 +524,7 @@ hr_status_t tf_lower_strided_update(tf_op_t *op) {
 
 /* --- padding --- */
 
+/* Input 1 is [rank, 2]: elements before and after each dimension. */
 static hr_status_t read_paddings(tf_op_t *op, int rank, int64_t *low, int64_t *high) {
   hr_ints_t paddings;
   HR_TRY(tf_const_ints(op, 1, &paddings));
@@ -505,6 +536,7 @@ static hr_status_t read_paddings(tf_op_t *op, int rank, int64_t *low, int64_t *h
   return NULL;
 }
 
+/* Pad fills with 0; PadV2 (variant 1) with input 2. */
 hr_status_t tf_lower_pad(tf_op_t *op) {
   int64_t low[HLO_MAX_RANK], high[HLO_MAX_RANK];
   expr_t x = tf_in(op, 0);
@@ -573,12 +605,14 @@ hr_status_t tf_lower_mirror_pad_grad(tf_op_t *op) {
 
 /* --- made arrays --- */
 
+/* Fill(dims, value). */
 hr_status_t tf_lower_fill(tf_op_t *op) {
   hr_ints_t dims;
   HR_TRY(tf_const_ints(op, 0, &dims));
   return tf_out(op, 0, tf_broadcast(op->b, tf_in(op, 1), (int)dims.count, dims.data));
 }
 
+/* The number of a constant scalar; true if its type is an integer. */
 static bool value_number(const hlo_value_t *value, double *out_number) {
   if (value->dtype == HR_F32)
     *out_number = *(const float *)value->data;
@@ -589,7 +623,8 @@ static bool value_number(const hlo_value_t *value, double *out_number) {
   return hr_dtype_is_integer(value->dtype);
 }
 
-/* start, limit, delta: their values are needed for the size. */
+/* start, limit, delta: their values are needed for the size.
+ * Range: ceil((limit - start) / delta) elements start + i delta. */
 hr_status_t tf_lower_range(tf_op_t *op) {
   hlo_value_t *values[3];
   double numbers[3];
@@ -607,6 +642,7 @@ hr_status_t tf_lower_range(tf_op_t *op) {
   return tf_out(op, 0, e_add(op->b, start, e_mul(op->b, steps, delta)));
 }
 
+/* LinSpace(start, stop, num): computed in double; the last element is exactly `stop`. */
 hr_status_t tf_lower_lin_space(tf_op_t *op) {
   double start, stop;
   int64_t count;
@@ -629,7 +665,8 @@ hr_status_t tf_lower_lin_space(tf_op_t *op) {
   return tf_out_value(op, 0, value);
 }
 
-/* inputs: indices, depth, on_value, off_value */
+/* inputs: indices, depth, on_value, off_value.
+ * OneHot: on_value where the index equals the place along the new dimension `axis`. */
 hr_status_t tf_lower_one_hot(tf_op_t *op) {
   int64_t depth, axis, dims[HLO_MAX_RANK], wide[HLO_MAX_RANK];
   int at;
@@ -693,7 +730,9 @@ hr_status_t tf_lower_roll(tf_op_t *op) {
 
 /* --- blocks --- */
 
-/* variant 0: DepthToSpace, 1: SpaceToDepth, data format NHWC or NCHW. */
+/* variant 0: DepthToSpace, 1: SpaceToDepth, data format NHWC or NCHW.
+ * The depth of a pixel is split as [block row, block column, channel] in both directions. NCHW
+ * is turned to NHWC and back. */
 hr_status_t tf_lower_depth_space(tf_op_t *op) {
   int64_t block;
   hr_str_t format;
@@ -737,7 +776,9 @@ static hr_status_t read_blocks(tf_op_t *op, hr_ints_t *out_block, hr_ints_t *out
   return tf_const_ints(op, 1, out_edges);
 }
 
-/* SpaceToBatchND: pad, cut each spatial dimension into blocks, blocks in front of the batch. */
+/* SpaceToBatchND: pad, cut each spatial dimension into blocks, blocks in front of the batch.
+ * The reshape makes [batch, h / bh, bh, w / bw, bw, ...]; the transpose moves bh, bw to the
+ * front. */
 hr_status_t tf_lower_space_to_batch(tf_op_t *op) {
   hr_ints_t block, paddings;
   int64_t low[HLO_MAX_RANK] = {0}, high[HLO_MAX_RANK] = {0};
@@ -776,7 +817,8 @@ hr_status_t tf_lower_space_to_batch(tf_op_t *op) {
   return tf_out(op, 0, tf_reshape(op->b, x, rank, joined));
 }
 
-/* BatchToSpaceND: the opposite, then crops. */
+/* BatchToSpaceND: the opposite, then crops.
+ * crops is [m, 2]: elements that are cut off at both ends of each spatial dimension. */
 hr_status_t tf_lower_batch_to_space(tf_op_t *op) {
   hr_ints_t block, crops;
   int64_t split[HLO_MAX_RANK], order[HLO_MAX_RANK], joined[HLO_MAX_RANK];

@@ -5,6 +5,7 @@
 
 #include "tf/tf_signature.h"
 
+/* Order of bytes, a prefix before the longer name. */
 static int compare_entries(const void *a, const void *b) {
   hr_str_t x = ((const tf_named_tensor_t *)a)->key;
   hr_str_t y = ((const tf_named_tensor_t *)b)->key;
@@ -13,7 +14,8 @@ static int compare_entries(const void *a, const void *b) {
   return order ? order : (x.size > y.size) - (x.size < y.size);
 }
 
-/* Unknown sizes are -1; rank -1: nothing is known. */
+/* Unknown sizes are -1; rank -1: nothing is known.
+ * TensorInfo: name (1) is "node:k", dtype (2), tensor_shape (3). */
 static hr_status_t read_info(hr_arena_t *arena, proto_list_t pieces, tf_named_tensor_t *out) {
   tf_tensor_info_proto_t info;
   HR_TRY(TF_DECODE(arena, tensor_info, pieces, &info));
@@ -24,6 +26,7 @@ static hr_status_t read_info(hr_arena_t *arena, proto_list_t pieces, tf_named_te
                                  : NULL;
 }
 
+/* Entries of the map inputs or outputs of a SignatureDef. */
 static hr_status_t read_entries(hr_arena_t *arena, proto_list_t list, int *out_count,
                                 tf_named_tensor_t **out_tensors) {
   *out_count = (int)list.count;
@@ -41,6 +44,7 @@ static hr_status_t read_entries(hr_arena_t *arena, proto_list_t list, int *out_c
   return NULL;
 }
 
+/* A signature that initialises the model and is none to call. */
 static bool is_hidden(hr_str_t name) { return hr_str_is(name, "__saved_model_init_op"); }
 
 /* The signature of this name; NULL: serving_default, or the only one. *out_found: its position. */
@@ -98,6 +102,7 @@ static hr_status_t tensor_name(hr_arena_t *arena, proto_list_t pieces, const cha
   return NULL;
 }
 
+/* tf2xla wants fully defined shapes. The type is that of the node if the config has none. */
 static hr_status_t read_feed(hr_arena_t *arena, const hr_str_t *bytes, tf_named_tensor_t *out) {
   tf_feed_proto_t feed;
   HR_TRY(TF_DECODE(arena, feed, proto_piece(bytes), &feed));
@@ -112,6 +117,7 @@ static hr_status_t read_feed(hr_arena_t *arena, const hr_str_t *bytes, tf_named_
   return feed.type ? tf_dtype(feed.type, &out->dtype) : NULL;
 }
 
+/* A fetch without a name has that of its tensor. */
 static hr_status_t read_fetch(hr_arena_t *arena, const hr_str_t *bytes, tf_named_tensor_t *out) {
   tf_fetch_proto_t fetch;
   HR_TRY(TF_DECODE(arena, fetch, proto_piece(bytes), &fetch));
@@ -123,6 +129,7 @@ static hr_status_t read_fetch(hr_arena_t *arena, const hr_str_t *bytes, tf_named
 /* Text begins with the name of a field; bytes with a tag below ' '. */
 static bool is_text(hr_str_t bytes) { return bytes.size && (unsigned char)bytes.data[0] >= ' '; }
 
+/* The bytes are copied into the arena, as the file is unmapped here. */
 static hr_status_t config_bytes(hr_arena_t *arena, const char *path, hr_str_t *out_bytes) {
   hr_buffer_t *file;
   hr_strbuf_t text;

@@ -9,12 +9,15 @@
 
 /* --- variables --- */
 
+/* Attribute shared_name; a variable without one is shared by nobody and has its node's name. */
 static hr_status_t variable_name(tf_op_t *op, hr_str_t *out_name) {
   HR_TRY(tf_attr_str(op->arena, op->node, "shared_name", "", out_name));
   if (!out_name->size) *out_name = op->node->name;
   return NULL;
 }
 
+/* VarHandleOp and VariableV2. A variable that is no argument is created without a value; it gets
+ * one by the first assignment, or from the checkpoint. */
 hr_status_t tf_lower_var_handle(tf_op_t *op) {
   tf_compiler_t *compiler = op->scope->compiler;
   tf_resource_t *resource = NULL;
@@ -40,8 +43,10 @@ hr_status_t tf_resource_of(tf_op_t *op, int k, tf_resource_t **out_resource) {
   return NULL;
 }
 
+/* ReadVariableOp: tf_in gives the present value, or fails if there is none. */
 hr_status_t tf_lower_read_variable(tf_op_t *op) { return tf_out(op, 0, tf_in(op, 0)); }
 
+/* VarIsInitializedOp: known at compile time. */
 hr_status_t tf_lower_is_initialized(tf_op_t *op) {
   tf_resource_t *resource;
   HR_TRY(tf_resource_of(op, 0, &resource));
@@ -49,7 +54,8 @@ hr_status_t tf_lower_is_initialized(tf_op_t *op) {
   return tf_out_ints(op, 0, HR_PRED, true, 1, &known);
 }
 
-/* Reference variables return themselves. */
+/* Reference variables return themselves.
+ * The shape of a variable never changes, as its parameter and its result must have one type. */
 hr_status_t tf_set_variable(tf_op_t *op, tf_resource_t *resource, expr_t value) {
   if (value && resource->value && !hlo_shape_equal(value->shape, resource->value->shape)) {
     char found[HLO_SHAPE_TEXT], want[HLO_SHAPE_TEXT];
@@ -69,7 +75,8 @@ hr_status_t tf_set_variable(tf_op_t *op, tf_resource_t *resource, expr_t value) 
   return hlo_builder_finish(op->b);
 }
 
-/* variant: HLO_COPY assigns, HLO_ADD and HLO_SUBTRACT update. */
+/* variant: HLO_COPY assigns, HLO_ADD and HLO_SUBTRACT update.
+ * Assign, AssignVariableOp and their Add and Sub forms. */
 hr_status_t tf_lower_assign(tf_op_t *op) {
   tf_resource_t *resource;
   HR_TRY(tf_resource_of(op, 0, &resource));
@@ -79,6 +86,7 @@ hr_status_t tf_lower_assign(tf_op_t *op) {
   return tf_set_variable(op, resource, value);
 }
 
+/* VariableShape, attribute out_type. */
 hr_status_t tf_lower_variable_shape(tf_op_t *op) {
   const hlo_shape_t *shape = tf_in_shape(op, 0);
   hr_dtype_t dtype;
@@ -87,6 +95,7 @@ hr_status_t tf_lower_variable_shape(tf_op_t *op) {
   return tf_out_ints(op, 0, dtype == HR_TUPLE ? HR_S32 : dtype, false, shape->rank, shape->dims);
 }
 
+/* ResourceGather(resource, indices): rows along the first dimension. */
 hr_status_t tf_lower_resource_gather(tf_op_t *op) {
   return tf_out(op, 0, tf_gather_rows(op->b, tf_in(op, 0), tf_in(op, 1), 0, 0));
 }
@@ -98,7 +107,9 @@ static hr_str_t string_at(const tf_value_t *value, int i) {
   return value->strings.items[i < count ? i : count - 1];
 }
 
-/* inputs: prefix, tensor names, slices. Tensors of strings have no value. */
+/* inputs: prefix, tensor names, slices. Tensors of strings have no value.
+ * RestoreV2. The prefix is not looked at: the bundle was opened by the reader of the SavedModel.
+ * A slice specification that is not empty would ask for a part of a tensor. */
 hr_status_t tf_lower_restore(tf_op_t *op) {
   tensor_bundle_t *bundle = op->scope->compiler->bundle;
   hr_ints_t types;
@@ -117,7 +128,8 @@ hr_status_t tf_lower_restore(tf_op_t *op) {
   return NULL;
 }
 
-/* Rows of a variable, by indices of any shape. variant: how updates combine; COPY overwrites. */
+/* Rows of a variable, by indices of any shape. variant: how updates combine; COPY overwrites.
+ * ResourceScatterUpdate, Add, Mul and others. A scalar update goes to every row. */
 hr_status_t tf_lower_resource_scatter(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   tf_resource_t *resource;
@@ -151,6 +163,7 @@ hr_status_t tf_lower_resource_scatter_nd(tf_op_t *op) {
 
 /* --- lists --- */
 
+/* Output k becomes a list with the array and the facts of `list`. */
 static hr_status_t set_list(tf_op_t *op, int k, const tf_value_t *list) {
   HR_TRY(tf_need_outputs(op, k + 1));
   op->outputs[k] = *list;
@@ -158,6 +171,7 @@ static hr_status_t set_list(tf_op_t *op, int k, const tf_value_t *list) {
   return hlo_builder_finish(op->b);
 }
 
+/* A copy: a list is a value, and changing it gives a new one. */
 static hr_status_t list_of(tf_op_t *op, int k, tf_value_t *out_list) {
   if (k >= op->input_count || op->inputs[k]->kind != TF_VALUE_LIST)
     return tf_error(op, "input %d is no list of tensors", k);
@@ -177,7 +191,8 @@ static void fill_list(tf_op_t *op, tf_value_t *list, int rank, const int64_t *di
   list->instr = tf_fill(op->b, 0, list->list_dtype, rank + 1, sizes);
 }
 
-/* inputs: element_shape, num_elements */
+/* inputs: element_shape, num_elements.
+ * A scalar element_shape (-1) means that nothing is known of it. */
 hr_status_t tf_lower_list_reserve(tf_op_t *op) {
   tf_value_t list = {.kind = TF_VALUE_LIST};
   hr_ints_t dims;
@@ -190,6 +205,7 @@ hr_status_t tf_lower_list_reserve(tf_op_t *op) {
   return set_list(op, 0, &list);
 }
 
+/* TensorListFromTensor: rows of the array are the elements. */
 hr_status_t tf_lower_list_from_tensor(tf_op_t *op) {
   expr_t x = tf_in(op, 0);
   if (!x || !x->shape->rank) return tf_error(op, "a list from a scalar");
@@ -197,6 +213,7 @@ hr_status_t tf_lower_list_from_tensor(tf_op_t *op) {
   return set_list(op, 0, &list);
 }
 
+/* TensorListStack: the array itself. */
 hr_status_t tf_lower_list_stack(tf_op_t *op) {
   tf_value_t list;
   HR_TRY(list_of(op, 0, &list));
@@ -204,6 +221,7 @@ hr_status_t tf_lower_list_stack(tf_op_t *op) {
   return tf_out(op, 0, list.instr);
 }
 
+/* TensorListLength: the capacity, which is static. */
 hr_status_t tf_lower_list_length(tf_op_t *op) {
   tf_value_t list;
   HR_TRY(list_of(op, 0, &list));
@@ -215,6 +233,7 @@ static void element_starts(tf_op_t *op, expr_t index, int rank, expr_t *starts) 
   for (int d = 0; d < rank; d++) starts[d] = d ? tf_scalar_int(op->b, 0, HR_S32) : index;
 }
 
+/* TensorListGetItem(list, index, element_shape). An index outside is clamped. */
 hr_status_t tf_lower_list_get(tf_op_t *op) {
   tf_value_t list;
   expr_t starts[HLO_MAX_RANK];
@@ -229,6 +248,7 @@ hr_status_t tf_lower_list_get(tf_op_t *op) {
   return tf_out(op, 0, tf_reshape(op->b, row, shape->rank - 1, shape->dims + 1));
 }
 
+/* TensorListSetItem(list, index, item). */
 hr_status_t tf_lower_list_set(tf_op_t *op) {
   tf_value_t list;
   expr_t starts[HLO_MAX_RANK];

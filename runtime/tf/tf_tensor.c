@@ -23,7 +23,9 @@ static proto_list_t integer_field(const tf_tensor_proto_t *in, hr_dtype_t dtype)
   }
 }
 
-/* Concatenated fixed-size numbers of a list, packed or single. */
+/* Concatenated fixed-size numbers of a list, packed or single.
+ * Floats are little-endian on the wire as in memory; complex numbers are pairs of real and
+ * imaginary part. Numbers beyond the shape are dropped. */
 static size_t copy_fixed(proto_list_t list, char *to, size_t limit) {
   size_t used = 0;
   for (int64_t i = 0; i < list.count; i++) {
@@ -35,6 +37,8 @@ static size_t copy_fixed(proto_list_t list, char *to, size_t limit) {
   return used;
 }
 
+/* Varints are cut to the bytes of the type; negative ones are sign-extended to 64 bits on the
+ * wire. */
 static hr_status_t copy_integers(hr_arena_t *arena, proto_list_t list, hlo_value_t *value,
                                  size_t *out_bytes) {
   hr_ints_t ints;
@@ -47,6 +51,7 @@ static hr_status_t copy_integers(hr_arena_t *arena, proto_list_t list, hlo_value
   return NULL;
 }
 
+/* float_val (5), double_val (6), scomplex_val (9) and dcomplex_val (12). */
 static proto_list_t float_field(const tf_tensor_proto_t *in, hr_dtype_t dtype) {
   switch (dtype) {
     case HR_F32:
@@ -60,7 +65,8 @@ static proto_list_t float_field(const tf_tensor_proto_t *in, hr_dtype_t dtype) {
   }
 }
 
-/* Repeats the last element up to the end; zeros if there is none. */
+/* Repeats the last element up to the end; zeros if there is none.
+ * Writers of TensorProto leave out a constant tail, and write one number for a whole fill. */
 static void repeat_last(hlo_value_t *value, size_t used) {
   size_t each = hr_dtype_bytes(value->dtype);
   size_t total = hlo_value_bytes(value);
@@ -70,6 +76,7 @@ static void repeat_last(hlo_value_t *value, size_t used) {
     memcpy(data + at, data + used - each, each);
 }
 
+/* tensor_content (4) has the elements in row-major order and little-endian. */
 static hr_status_t fill_value(hr_arena_t *arena, const tf_tensor_proto_t *in, hlo_value_t *value) {
   size_t total = hlo_value_bytes(value);
   size_t used = 0;
@@ -90,6 +97,7 @@ static hr_status_t fill_value(hr_arena_t *arena, const tf_tensor_proto_t *in, hl
   return NULL;
 }
 
+/* A failure releases the value; the caller owns it otherwise. */
 hr_status_t tf_read_tensor(hr_arena_t *arena, proto_list_t pieces, hlo_value_t **out_value,
                            proto_list_t *out_strings) {
   tf_tensor_proto_t in;

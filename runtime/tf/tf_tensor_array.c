@@ -5,6 +5,7 @@
 
 #include "tf/tf_lower.h"
 
+/* Output k becomes a list. */
 static hr_status_t put_list(tf_op_t *op, int k, const tf_value_t *list) {
   HR_TRY(tf_need_outputs(op, k + 1));
   op->outputs[k] = *list;
@@ -12,6 +13,7 @@ static hr_status_t put_list(tf_op_t *op, int k, const tf_value_t *list) {
   return hlo_builder_finish(op->b);
 }
 
+/* The flow of a TensorArray is declared as a float scalar, but carries the list here. */
 static hr_status_t take_list(tf_op_t *op, int k, tf_value_t *out_list) {
   if (k >= op->input_count || op->inputs[k]->kind != TF_VALUE_LIST)
     return tf_error(op, "input %d is no array of tensors", k);
@@ -19,6 +21,7 @@ static hr_status_t take_list(tf_op_t *op, int k, tf_value_t *out_list) {
   return NULL;
 }
 
+/* An array without element_shape has none until its first write. */
 static hr_status_t check_filled(tf_op_t *op, const tf_value_t *list) {
   if (list->instr) return NULL;
   return tf_unsupported(op, "an array of tensors whose elements have no known shape");
@@ -58,6 +61,7 @@ static void element_starts(tf_op_t *op, expr_t index, int rank, expr_t *starts) 
   for (int d = 0; d < rank; d++) starts[d] = d ? tf_scalar_int(op->b, 0, HR_S32) : index;
 }
 
+/* The element loses the first dimension, by which the list counts. */
 static expr_t read_element(tf_op_t *op, const tf_value_t *list, expr_t index) {
   expr_t starts[HLO_MAX_RANK];
   int64_t sizes[HLO_MAX_RANK];
@@ -88,13 +92,15 @@ static hr_status_t write_element(tf_op_t *op, tf_value_t *list, expr_t index, ex
 
 /* --- TensorArrays --- */
 
+/* A handle is a value of kind STRINGS without content; only its list_adds is looked at. */
 static hr_status_t put_handle_and_flow(tf_op_t *op, const tf_value_t *list) {
   HR_TRY(put_list(op, 1, list));
   op->outputs[0] = (tf_value_t){.kind = TF_VALUE_STRINGS};
   return NULL;
 }
 
-/* outputs: handle, flow */
+/* outputs: handle, flow.
+ * TensorArrayV3(size), attributes dtype and element_shape. */
 hr_status_t tf_lower_array(tf_op_t *op) {
   tf_value_t list = {.kind = TF_VALUE_LIST};
   int64_t dims[HLO_MAX_RANK];
@@ -108,7 +114,8 @@ hr_status_t tf_lower_array(tf_op_t *op) {
   return put_handle_and_flow(op, &list);
 }
 
-/* inputs: handle, index, value, flow */
+/* inputs: handle, index, value, flow.
+ * TensorArrayWriteV3, which gives the new flow. */
 hr_status_t tf_lower_array_write(tf_op_t *op) {
   tf_value_t list;
   expr_t index = tf_in(op, 1);
@@ -117,7 +124,8 @@ hr_status_t tf_lower_array_write(tf_op_t *op) {
   return put_list(op, 0, &list);
 }
 
-/* inputs: handle, index, flow */
+/* inputs: handle, index, flow.
+ * TensorArrayReadV3. */
 hr_status_t tf_lower_array_read(tf_op_t *op) {
   tf_value_t list;
   HR_TRY(take_flow(op, 0, 2, &list));
@@ -125,7 +133,8 @@ hr_status_t tf_lower_array_read(tf_op_t *op) {
   return tf_out(op, 0, read_element(op, &list, tf_in(op, 1)));
 }
 
-/* inputs: handle, indices, flow; variant 1, TensorListGather: list, indices, element shape */
+/* inputs: handle, indices, flow; variant 1, TensorListGather: list, indices, element shape.
+ * TensorArrayGatherV3. */
 hr_status_t tf_lower_array_gather(tf_op_t *op) {
   tf_value_t list;
   HR_TRY(op->row->variant ? take_list(op, 0, &list) : take_flow(op, 0, 2, &list));
@@ -141,7 +150,9 @@ static bool is_range(const hlo_value_t *indices, int64_t size) {
   return true;
 }
 
-/* inputs: handle, indices, values, flow */
+/* inputs: handle, indices, values, flow.
+ * TensorArrayScatterV3. Values for all places in order are the whole array; others are written
+ * one after another. */
 hr_status_t tf_lower_array_scatter(tf_op_t *op) {
   tf_value_t list;
   hlo_value_t *indices;
@@ -166,6 +177,7 @@ hr_status_t tf_lower_array_scatter(tf_op_t *op) {
   return put_list(op, 0, &list);
 }
 
+/* TensorArraySizeV3(handle, flow). */
 hr_status_t tf_lower_array_size(tf_op_t *op) {
   tf_value_t list;
   HR_TRY(take_list(op, 1, &list));
@@ -173,7 +185,8 @@ hr_status_t tf_lower_array_size(tf_op_t *op) {
 }
 
 /* Elements one after another along their first dimension; outputs: value, lengths. inputs: handle,
- * flow; variant 1, TensorListConcatV2: list. */
+ * flow; variant 1, TensorListConcatV2: list.
+ * TensorArrayConcatV3. Elements have one shape, so that all lengths are equal. */
 hr_status_t tf_lower_array_concat(tf_op_t *op) {
   tf_value_t list;
   int64_t *lengths;
@@ -191,7 +204,8 @@ hr_status_t tf_lower_array_concat(tf_op_t *op) {
 }
 
 /* Equal parts of the first dimension. inputs: handle, value, lengths, flow; variant 1,
- * TensorListSplit: value, element shape, lengths. */
+ * TensorListSplit: value, element shape, lengths.
+ * TensorArraySplitV3. Equal parts are a reshape of the value. */
 hr_status_t tf_lower_array_split(tf_op_t *op) {
   tf_value_t list = {.kind = TF_VALUE_LIST};
   hr_ints_t lengths;
@@ -218,7 +232,8 @@ hr_status_t tf_lower_array_split(tf_op_t *op) {
 }
 
 /* inputs: handle, flow; outputs: handle, flow of the gradient. The flow may still be that of the
- * array itself: take_flow makes zeros of it. */
+ * array itself: take_flow makes zeros of it.
+ * TensorArrayGradV3. The mark list_adds on the handle tells later writes that they add. */
 hr_status_t tf_lower_array_grad(tf_op_t *op) {
   tf_value_t list;
   HR_TRY(take_list(op, 1, &list));
@@ -229,7 +244,9 @@ hr_status_t tf_lower_array_grad(tf_op_t *op) {
 
 /* --- TensorLists that grow --- */
 
-/* inputs: element shape, most elements */
+/* inputs: element shape, most elements.
+ * EmptyTensorList. max_num_elements bounds the capacity, as XLA's shapes are static; `count`
+ * says how many elements are in use. */
 hr_status_t tf_lower_list_empty(tf_op_t *op) {
   tf_value_t list = {.kind = TF_VALUE_LIST};
   hr_ints_t dims;
@@ -245,11 +262,13 @@ hr_status_t tf_lower_list_empty(tf_op_t *op) {
   return put_list(op, 0, &list);
 }
 
+/* A list without its own count is full. */
 static expr_t count_of(tf_op_t *op, const tf_value_t *list) {
   return list->count ? list->count : tf_scalar_int(op->b, list->list_size, HR_S32);
 }
 
-/* inputs: list, element */
+/* inputs: list, element.
+ * TensorListPushBack: writes at place `count`. */
 hr_status_t tf_lower_list_push(tf_op_t *op) {
   tf_value_t list;
   HR_TRY(take_list(op, 0, &list));
@@ -260,7 +279,8 @@ hr_status_t tf_lower_list_push(tf_op_t *op) {
   return put_list(op, 0, &list);
 }
 
-/* outputs: list, element */
+/* outputs: list, element.
+ * TensorListPopBack: the element stays in the array, behind the new count. */
 hr_status_t tf_lower_list_pop(tf_op_t *op) {
   tf_value_t list;
   HR_TRY(take_filled(op, 0, &list));
@@ -269,6 +289,7 @@ hr_status_t tf_lower_list_pop(tf_op_t *op) {
   return tf_out(op, 1, read_element(op, &list, list.count));
 }
 
+/* TensorListElementShape, attribute shape_type. */
 hr_status_t tf_lower_list_element_shape(tf_op_t *op) {
   tf_value_t list;
   hr_dtype_t dtype;

@@ -15,6 +15,8 @@
 
 #define TEXT_DEPTH_MAX 200
 
+/* How the text of a value is read and which wire type it gets. A nested message is TEXT_MSG plus
+ * its number in tf_message_id_t. */
 typedef enum text_kind {
   TEXT_INT,
   TEXT_BOOL,
@@ -52,6 +54,7 @@ static const text_field_t text_fields[] = {
 #undef END
 };
 
+/* Names of DataType and of the reference types, whose numbers are greater by 100. */
 static const struct {
   const char *name;
   int64_t number;
@@ -61,6 +64,7 @@ static const struct {
 #undef TYPE
 };
 
+/* `at` moves from `start` to `end` once; bytes go to `out`. `start` is kept for line and column. */
 typedef struct text_reader {
   const char *path;
   const char *start;
@@ -70,6 +74,7 @@ typedef struct text_reader {
   int depth;
 } text_reader_t;
 
+/* Line and column of `at`, counted from the start of the file, and the next 20 bytes. */
 static hr_status_t text_error(const text_reader_t *r, const char *wanted) {
   hr_source_t source = {r->path, r->start, (size_t)(r->end - r->start)};
   hr_pos_t pos = {&source, 1, 1};
@@ -91,6 +96,7 @@ static void skip_blanks(text_reader_t *r) {
   }
 }
 
+/* Takes the character after blanks, if it is there. */
 static bool accept_char(text_reader_t *r, char c) {
   skip_blanks(r);
   if (r->at >= r->end || *r->at != c) return false;
@@ -98,6 +104,7 @@ static bool accept_char(text_reader_t *r, char c) {
   return true;
 }
 
+/* A word is a name, a number, an enumerator or true and false. */
 static bool is_word_char(char c) {
   return isalnum((unsigned char)c) || c == '_' || c == '.' || c == '-' || c == '+';
 }
@@ -109,6 +116,7 @@ static hr_str_t scan_word(text_reader_t *r) {
   return (hr_str_t){start, (size_t)(r->at - start)};
 }
 
+/* Up to max_digits digits of the base; *at ends behind them. */
 static int digits_value(const char **at, const char *end, int base, int max_digits) {
   int value = 0;
   for (int i = 0; i < max_digits && *at < end; i++, ++*at) {
@@ -162,6 +170,7 @@ static hr_status_t skip_value(text_reader_t *r) {
   return scan_word(r).size ? NULL : text_error(r, "a value");
 }
 
+/* inf, infinity and nan may have a sign. */
 static double word_to_double(hr_str_t word) {
   bool negative = word.size && word.data[0] == '-';
   hr_str_t rest = {word.data + negative, word.size - negative};
@@ -175,6 +184,8 @@ static double word_to_double(hr_str_t word) {
   return negative ? -value : value;
 }
 
+/* Decimal, octal (0...) and hexadecimal (0x...) numbers; unsigned ones up to 2^64 - 1 keep their
+ * bits. */
 static bool word_to_int(hr_str_t word, int kind, int64_t *out_value) {
   char digits[32];
   char *stop;
@@ -203,6 +214,7 @@ static hr_status_t read_number(text_reader_t *r, const text_field_t *field) {
     double number = word_to_double(word);
     float narrow = (float)number;
     bool is_float = field->kind == TEXT_FLOAT;
+    /* A tag is the field's number times 8 plus the wire type: 5 for 4 bytes, 1 for 8 bytes. */
     proto_put_varint(r->out, (uint64_t)field->number << 3 | (is_float ? 5 : 1));
     if (is_float)
       hr_strbuf_add(r->out, (const char *)&narrow, sizeof narrow);
@@ -219,6 +231,7 @@ static hr_status_t read_number(text_reader_t *r, const text_field_t *field) {
   return NULL;
 }
 
+/* A nested message is written in place; proto_close puts its length in front. */
 static hr_status_t read_value(text_reader_t *r, const text_field_t *field) {
   if (field->kind < TEXT_STRING || field->kind == TEXT_TYPE) return read_number(r, field);
   size_t opened = proto_open(r->out, field->number);
@@ -233,6 +246,7 @@ static hr_status_t read_value(text_reader_t *r, const text_field_t *field) {
   return NULL;
 }
 
+/* NULL: the field is not in tf_proto.def and is skipped. */
 static const text_field_t *find_field(int message, hr_str_t name) {
   for (size_t i = 0; i < sizeof text_fields / sizeof *text_fields; i++)
     if ((int)text_fields[i].message == message && hr_str_is(name, text_fields[i].name))
@@ -240,6 +254,7 @@ static const text_field_t *find_field(int message, hr_str_t name) {
   return NULL;
 }
 
+/* The colon is optional before a message. "name: [a, b]" repeats the field. */
 static hr_status_t read_field(text_reader_t *r, int message) {
   bool extension = accept_char(r, '[');
   hr_str_t name = scan_word(r);

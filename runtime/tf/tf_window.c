@@ -7,6 +7,7 @@
 
 typedef tf_layout_t layout_t;
 
+/* NHWC and NDHWC have the channels last, NCHW and NCDHW behind the batch, which is always first. */
 hr_status_t tf_window_layout(tf_op_t *op, int rank, layout_t *out) {
   hr_str_t format;
   HR_TRY(tf_attr_str(op->arena, op->node, "data_format", rank == 5 ? "NDHWC" : "NHWC", &format));
@@ -17,7 +18,9 @@ hr_status_t tf_window_layout(tf_op_t *op, int rank, layout_t *out) {
   return NULL;
 }
 
-/* Window along one dimension: padding of SAME makes ceil(size / stride) results. */
+/* Window along one dimension: padding of SAME makes ceil(size / stride) results.
+ * SAME: total = (results - 1) stride + (window - 1) dilation + 1 - size elements of padding, of
+ * which the lower half comes in front. VALID pads nothing. */
 static hlo_window_dim_t window_dim(int64_t size, int64_t window, int64_t stride, int64_t dilation,
                                    bool same) {
   hlo_window_dim_t dim = {
@@ -31,6 +34,7 @@ static hlo_window_dim_t window_dim(int64_t size, int64_t window, int64_t stride,
   return dim;
 }
 
+/* Lists such as strides have one entry per dimension of the array; an absent one means all 1. */
 static hr_status_t attr_list(tf_op_t *op, const char *name, int rank, int64_t out[HLO_MAX_RANK]) {
   hr_ints_t list;
   HR_TRY(tf_attr_ints(op->arena, op->node, name, &list));
@@ -43,7 +47,9 @@ static hr_status_t attr_list(tf_op_t *op, const char *name, int rank, int64_t ou
   return NULL;
 }
 
-/* Padding of one spatial dimension, EXPLICIT ones from explicit_paddings. */
+/* Padding of one spatial dimension, EXPLICIT ones from explicit_paddings.
+ * explicit_paddings has two entries per dimension of the array, in its own order. `sizes` are
+ * those of the window by spatial dimension, `strides` are by dimension of the array. */
 static hr_status_t make_window(tf_op_t *op, const layout_t *layout, const int64_t *input_dims,
                                const int64_t *sizes, const int64_t *strides,
                                hlo_window_dim_t *out) {
@@ -74,6 +80,7 @@ hr_status_t tf_window_make(tf_op_t *op, const layout_t *layout, const int64_t *i
   return make_window(op, layout, input_dims, sizes, strides, out);
 }
 
+/* The kernel is [spatial.., in / groups, out] in every data format; `groups` cuts the channels. */
 static hr_status_t build_convolution(tf_op_t *op, const layout_t *layout, expr_t x, expr_t kernel,
                                      const hlo_window_dim_t *dims, int64_t groups) {
   hlo_window_t *window;
@@ -109,7 +116,9 @@ static hr_status_t build_convolution(tf_op_t *op, const layout_t *layout, expr_t
   return tf_out(op, 0, hlo_build(op->b, HLO_CONVOLUTION, NULL, 2, operands, 3, attrs, 0, NULL));
 }
 
-/* variant 1: depthwise; the kernel [h, w, c, m] becomes [h, w, 1, c m] with c groups. */
+/* variant 1: depthwise; the kernel [h, w, c, m] becomes [h, w, 1, c m] with c groups.
+ * Conv2D, Conv3D and DepthwiseConv2dNative(input, filter). Kernels with fewer input channels
+ * than the array mean grouped convolution. */
 hr_status_t tf_lower_convolution(tf_op_t *op) {
   layout_t layout;
   hlo_window_dim_t dims[HLO_MAX_RANK];
@@ -150,6 +159,7 @@ static hr_status_t pool_list(tf_op_t *op, const char *name, int input, int rank,
   return NULL;
 }
 
+/* ksize and strides have one entry per dimension of the array. MaxPoolV2 takes both as inputs. */
 hr_status_t tf_window_pool(tf_op_t *op, const layout_t *layout, const int64_t *input_dims,
                            int sizes_input, hlo_window_dim_t *out) {
   int64_t sizes[HLO_MAX_RANK], strides[HLO_MAX_RANK], window[HLO_MAX_RANK];
@@ -167,7 +177,9 @@ hr_status_t tf_window_pool(tf_op_t *op, const layout_t *layout, const int64_t *i
   return NULL;
 }
 
-/* variant: MAXIMUM, or ADD for the average over elements inside the array. */
+/* variant: MAXIMUM, or ADD for the average over elements inside the array.
+ * MaxPool, AvgPool and their 3D forms. The divisor of the average counts the elements of each
+ * window inside the array, by a window sum of ones. */
 hr_status_t tf_lower_pool(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   layout_t layout;
@@ -186,7 +198,9 @@ hr_status_t tf_lower_pool(tf_op_t *op) {
 }
 
 /* Gradient of max pooling: the first maximum of each window gets its gradient.
- * inputs: x, y, dy. */
+ * inputs: x, y, dy.
+ * MaxPoolGrad. HLO's select-and-scatter keeps the element that is selected by >=, the first of
+ * equals, and adds the gradients of overlapping windows. y is not needed. */
 hr_status_t tf_lower_max_pool_grad(tf_op_t *op) {
   layout_t layout;
   hlo_window_dim_t dims[HLO_MAX_RANK];

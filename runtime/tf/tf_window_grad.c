@@ -14,10 +14,11 @@ typedef struct conv_grad {
   int64_t input[HLO_MAX_RANK];  /* sizes of the input */
   int64_t kernel[HLO_MAX_RANK]; /* sizes of the kernel, of the grouped form */
   int64_t groups;
-  hlo_window_dim_t window[HLO_MAX_RANK]; /* of the forward convolution */
+  hlo_window_dim_t window[HLO_MAX_RANK]; /* window of the forward convolution */
 } conv_grad_t;
 
-/* variant 1: depthwise. `dims`: sizes of the kernel as the operation has it. */
+/* variant 1: depthwise. `dims`: sizes of the kernel as the operation has it.
+ * Checks that the groups divide both the channels and the results, and finds the forward window. */
 static hr_status_t begin(tf_op_t *op, int rank, const int64_t *input, const int64_t *dims,
                          conv_grad_t *g) {
   HR_TRY(tf_window_layout(op, rank, &g->layout));
@@ -38,6 +39,7 @@ static hr_status_t begin(tf_op_t *op, int rank, const int64_t *input, const int6
   return tf_window_make(op, &g->layout, g->input, g->kernel, g->window);
 }
 
+/* `dims` is by spatial dimension; `groups_key` is a feature or a batch group count. */
 static hr_status_t convolve(tf_op_t *op, const conv_grad_t *g, expr_t x, expr_t y,
                             const hlo_window_dim_t *dims, const hlo_dim_labels_t *labels,
                             hlo_attr_key_t groups_key, expr_t *out) {
@@ -57,6 +59,7 @@ static hr_status_t convolve(tf_op_t *op, const conv_grad_t *g, expr_t x, expr_t 
   return NULL;
 }
 
+/* Spatial dimensions of arrays and of kernels, whose come first. */
 static hr_status_t spatial_lists(tf_op_t *op, const conv_grad_t *g, const int64_t **out_array,
                                  const int64_t **out_kernel) {
   int64_t places[HLO_MAX_RANK];
@@ -90,7 +93,9 @@ static expr_t exchange_groups(hlo_builder_t *b, const conv_grad_t *g, expr_t ker
   return tf_reshape(b, tf_transpose(b, tf_reshape(b, kernel, n + 3, split), order), n + 2, joined);
 }
 
-/* inputs: sizes of the input, kernel, dy */
+/* inputs: sizes of the input, kernel, dy.
+ * Conv2DBackpropInput and its like. Input 0 is the whole shape, or its spatial sizes only. The
+ * last field of the window says that the kernel is reversed. */
 hr_status_t tf_lower_conv_input_grad(tf_op_t *op) {
   conv_grad_t g;
   hr_ints_t sizes;
@@ -114,6 +119,9 @@ hr_status_t tf_lower_conv_input_grad(tf_op_t *op) {
   HR_TRY(begin(op, rank, dims, kernel->shape->dims, &g));
   for (int s = 0; s < g.count; s++) {
     hlo_window_dim_t w = g.window[s];
+    /* With reach = (size - 1) dilation, the padding in front is reach - pad_low. The base
+     * dilation is the forward stride, and the padding behind makes the result as long as the
+     * input. */
     int64_t reach = (w.size - 1) * w.window_dilation;
     int64_t wide = (dy->shape->dims[g.layout.spatial[s]] - 1) * w.stride + 1;
     int64_t low = reach - w.pad_low;
@@ -137,7 +145,9 @@ hr_status_t tf_lower_conv_input_grad(tf_op_t *op) {
   return tf_out(op, 0, dx);
 }
 
-/* inputs: input, sizes of the kernel, dy */
+/* inputs: input, sizes of the kernel, dy.
+ * Conv2DBackpropFilter and its like. Stride and dilation change roles. Channels of x act as
+ * batch, the batch is contracted, and the batch group count keeps the groups apart. */
 hr_status_t tf_lower_conv_filter_grad(tf_op_t *op) {
   conv_grad_t g;
   hr_ints_t sizes;
@@ -178,7 +188,9 @@ hr_status_t tf_lower_conv_filter_grad(tf_op_t *op) {
 }
 
 /* inputs: sizes of the input, dy. Each element of dy is shared by the elements that were averaged,
- * which are those inside the array. */
+ * which are those inside the array.
+ * AvgPoolGrad: dy over the counts, spread out by the stride, then summed over windows of stride
+ * 1. */
 hr_status_t tf_lower_avg_pool_grad(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   tf_layout_t layout;

@@ -8,12 +8,15 @@
 
 /* --- attributes --- */
 
-/* The bytes of a proto in a string attribute. */
+/* The bytes of a proto in a string attribute.
+ * The bytes are those of DotDimensionNumbers, GatherDimensionNumbers or ScatterDimensionNumbers
+ * of xla_data.proto. */
 static hr_status_t proto_attr(tf_op_t *op, const char *name, hr_str_t **out_bytes) {
   HR_TRY(HR_NEW(op->arena, out_bytes));
   return tf_attr_str(op->arena, op->node, name, "", *out_bytes);
 }
 
+/* A repeated field as the attribute `key`. */
 static hr_status_t ints_attr(tf_op_t *op, hlo_attr_key_t key, proto_list_t list, hlo_attr_t *out) {
   hr_ints_t ints;
   HR_TRY(proto_ints(op->arena, list, &ints));
@@ -22,7 +25,8 @@ static hr_status_t ints_attr(tf_op_t *op, hlo_attr_key_t key, proto_list_t list,
   return NULL;
 }
 
-/* A list of numbers that is an input. */
+/* A list of numbers that is an input.
+ * A compile-time constant with one entry per dimension. */
 static hr_status_t sizes_of(tf_op_t *op, int k, int rank, const int64_t **out_sizes) {
   hr_ints_t ints;
   HR_TRY(tf_const_ints(op, k, &ints));
@@ -34,7 +38,9 @@ static hr_status_t sizes_of(tf_op_t *op, int k, int rank, const int64_t **out_si
 
 /* --- computations of scalars --- */
 
-/* The function of attribute `attr` on scalars of these types, its result in one value. */
+/* The function of attribute `attr` on scalars of these types, its result in one value.
+ * Results become the root, as a tuple if there are several. The function may not depend on
+ * anything outside. */
 static hr_status_t scalar_function(tf_op_t *op, const char *attr, int count,
                                    const hr_dtype_t *dtypes, hlo_computation_t **out) {
   tf_compiler_t *compiler = op->scope->compiler;
@@ -63,7 +69,9 @@ static hr_status_t scalar_function(tf_op_t *op, const char *attr, int count,
   return tf_computation_end(compiler, &b, root);
 }
 
-/* x < y, for sorting. */
+/* x < y, for sorting.
+ * Parameters 2 i and 2 i + 1 are the two elements of array i; only those of array 0 are
+ * compared. */
 static hr_status_t less_computation(tf_op_t *op, int count, const hr_dtype_t *dtypes,
                                     hlo_computation_t **out) {
   hlo_builder_t b;
@@ -80,6 +88,7 @@ static hr_status_t less_computation(tf_op_t *op, int count, const hr_dtype_t *dt
 
 /* --- products and indices --- */
 
+/* XlaDot and XlaDotV2: attribute dimension_numbers, and in V2 the type of the result. */
 hr_status_t tf_lower_xla_dot(tf_op_t *op) {
   hr_str_t *bytes;
   proto_dot_t dims;
@@ -99,7 +108,8 @@ hr_status_t tf_lower_xla_dot(tf_op_t *op) {
   return tf_out(op, 0, hlo_build(op->b, HLO_DOT, NULL, 2, operands, 4, attrs, 0, NULL));
 }
 
-/* inputs: operand, start indices, slice sizes */
+/* inputs: operand, start indices, slice sizes.
+ * XlaGather: indices are clamped. */
 hr_status_t tf_lower_xla_gather(tf_op_t *op) {
   hr_str_t *bytes;
   proto_gather_t dims;
@@ -117,7 +127,8 @@ hr_status_t tf_lower_xla_gather(tf_op_t *op) {
   return tf_out(op, 0, hlo_build(op->b, HLO_GATHER, NULL, 2, operands, 5, attrs, 0, NULL));
 }
 
-/* inputs: operand, indices, updates */
+/* inputs: operand, indices, updates.
+ * XlaScatter: attribute update_computation is a function of the old value and the update. */
 hr_status_t tf_lower_xla_scatter(tf_op_t *op) {
   hr_str_t *bytes;
   proto_scatter_t dims;
@@ -139,7 +150,8 @@ hr_status_t tf_lower_xla_scatter(tf_op_t *op) {
       op, 0, hlo_build(op->b, HLO_SCATTER, operands[0]->shape, 3, operands, 5, attrs, 1, &combine));
 }
 
-/* inputs: operand, starts, sizes */
+/* inputs: operand, starts, sizes.
+ * XlaDynamicSlice: `starts` is a vector with one entry per dimension. */
 hr_status_t tf_lower_xla_dynamic_slice(tf_op_t *op) {
   expr_t x = tf_in(op, 0), starts = tf_in(op, 1), at[HLO_MAX_RANK];
   const int64_t *sizes;
@@ -152,7 +164,8 @@ hr_status_t tf_lower_xla_dynamic_slice(tf_op_t *op) {
   return tf_out(op, 0, tf_dynamic_slice(op->b, x, at, sizes));
 }
 
-/* inputs: operand, update, starts */
+/* inputs: operand, update, starts.
+ * XlaDynamicUpdateSlice. */
 hr_status_t tf_lower_xla_dynamic_update(tf_op_t *op) {
   expr_t x = tf_in(op, 0), update = tf_in(op, 1), starts = tf_in(op, 2), at[HLO_MAX_RANK];
   if (!x || !update || !starts) return hlo_builder_finish(op->b);
@@ -163,7 +176,8 @@ hr_status_t tf_lower_xla_dynamic_update(tf_op_t *op) {
   return tf_out(op, 0, tf_dynamic_update(op->b, x, update, at));
 }
 
-/* inputs: operand, value, low, high, interior */
+/* inputs: operand, value, low, high, interior.
+ * XlaPad: each list has one entry per dimension. */
 hr_status_t tf_lower_xla_pad(tf_op_t *op) {
   const int64_t *edges[3];
   expr_t x = tf_in(op, 0);
@@ -174,7 +188,8 @@ hr_status_t tf_lower_xla_pad(tf_op_t *op) {
 
 /* --- reductions and sorting --- */
 
-/* inputs: n operands, n initial values; variant 0: XlaReduce, one of each. */
+/* inputs: n operands, n initial values; variant 0: XlaReduce, one of each.
+ * XlaReduce and XlaVariadicReduceV2: attribute reducer takes n accumulated and n new scalars. */
 hr_status_t tf_lower_xla_reduce(tf_op_t *op) {
   hr_ints_t dims;
   int count = op->input_count / 2;
@@ -199,8 +214,8 @@ hr_status_t tf_lower_xla_reduce(tf_op_t *op) {
   return NULL;
 }
 
-/* inputs: operand, init, window sizes, strides, base dilations, window dilations, padding [rank, 2]
- */
+/* inputs: operand, init, window sizes, strides, base dilations, window dilations, padding [rank,
+ * 2]. XlaReduceWindow: padding is a pair before and after for each dimension. */
 hr_status_t tf_lower_xla_reduce_window(tf_op_t *op) {
   const int64_t *lists[4];
   hr_ints_t padding;
@@ -231,7 +246,8 @@ hr_status_t tf_lower_xla_reduce_window(tf_op_t *op) {
                 hlo_build(op->b, HLO_REDUCE_WINDOW, NULL, 2, operands, 2, attrs, 1, &reducer));
 }
 
-/* inputs: operand, window sizes, strides, padding [rank, 2], source, init */
+/* inputs: operand, window sizes, strides, padding [rank, 2], source, init.
+ * XlaSelectAndScatter: attributes select and scatter are functions of two scalars. */
 hr_status_t tf_lower_xla_select_and_scatter(tf_op_t *op) {
   const int64_t *lists[2];
   hr_ints_t padding;
@@ -265,7 +281,8 @@ hr_status_t tf_lower_xla_select_and_scatter(tf_op_t *op) {
 }
 
 /* Ascending by the first array. variant 0: along the last dimension; 1: XlaVariadicSort, whose last
- * input is the dimension, by a function. */
+ * input is the dimension, by a function.
+ * XlaSort, XlaKeyValueSort and XlaVariadicSort. A comparator has two parameters per array. */
 hr_status_t tf_lower_xla_sort(tf_op_t *op) {
   bool own = op->row->variant;
   int count = op->input_count - own, at;
@@ -302,6 +319,7 @@ hr_status_t tf_lower_xla_sort(tf_op_t *op) {
 
 /* --- others --- */
 
+/* XlaReducePrecision: rounds to exponent_bits and mantissa_bits, in the type of x. */
 hr_status_t tf_lower_xla_reduce_precision(tf_op_t *op) {
   int64_t exponent, mantissa;
   expr_t x = tf_in(op, 0);
@@ -313,7 +331,9 @@ hr_status_t tf_lower_xla_reduce_precision(tf_op_t *op) {
   return tf_out(op, 0, hlo_build(op->b, HLO_REDUCE_PRECISION, NULL, 1, &x, 2, attrs, 0, NULL));
 }
 
-/* The array of lower rank gets dimensions of size 1 so that both broadcast. */
+/* The array of lower rank gets dimensions of size 1 so that both broadcast.
+ * XlaBroadcastHelper(lhs, rhs, broadcast_dims): dimension i of the lower one goes to
+ * broadcast_dims[i]. */
 hr_status_t tf_lower_xla_broadcast_helper(tf_op_t *op) {
   hr_ints_t places;
   int64_t dims[HLO_MAX_RANK];
@@ -336,12 +356,14 @@ hr_status_t tf_lower_xla_broadcast_helper(tf_op_t *op) {
   return tf_out(op, 1, x[1]);
 }
 
+/* XlaReplicaId is s32, HLO's instruction is u32. */
 hr_status_t tf_lower_xla_replica_id(tf_op_t *op) {
   expr_t id = hlo_build(op->b, HLO_REPLICA_ID, hlo_shape_scalar(HR_U32), 0, NULL, 0, NULL, 0, NULL);
   return tf_out(op, 0, id ? hlo_build_convert(op->b, id, HR_S32) : NULL);
 }
 
-/* inputs: algorithm, initial state, sizes; outputs: new state, bits */
+/* inputs: algorithm, initial state, sizes; outputs: new state, bits.
+ * XlaRngBitGenerator: algorithm 0 is the default, 1 Philox, 2 ThreeFry. */
 hr_status_t tf_lower_xla_rng_bits(tf_op_t *op) {
   int64_t algorithm;
   hr_ints_t sizes;
@@ -367,7 +389,9 @@ hr_status_t tf_lower_xla_rng_bits(tf_op_t *op) {
 
 /* --- grids of parts --- */
 
-/* Pads with zeros, then cuts each dimension into num_splits parts; outputs in row-major order. */
+/* Pads with zeros, then cuts each dimension into num_splits parts; outputs in row-major order.
+ * XlaSplitND: part i has the digits of i as its place in the grid,
+ * the last dimension changing first. */
 hr_status_t tf_lower_xla_split_nd(tf_op_t *op) {
   hr_ints_t splits, paddings;
   int64_t low[HLO_MAX_RANK] = {0}, high[HLO_MAX_RANK] = {0}, total = 1;
@@ -398,7 +422,9 @@ hr_status_t tf_lower_xla_split_nd(tf_op_t *op) {
   return hlo_builder_finish(op->b);
 }
 
-/* The opposite: parts in row-major order are joined, paddings cut off. */
+/* The opposite: parts in row-major order are joined, paddings cut off.
+ * XlaConcatND. The last dimension is joined first, as its parts
+ * are neighbours in the list; `count` parts are left after each round. */
 hr_status_t tf_lower_xla_concat_nd(tf_op_t *op) {
   hr_ints_t counts, paddings;
   expr_t *parts;

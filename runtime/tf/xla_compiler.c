@@ -16,6 +16,7 @@ typedef struct compilation {
   xla_compilation_result_t result;
 } compilation_t;
 
+/* Constants and variables that are not initialised take no run-time parameter. */
 static bool takes_parameter(const xla_argument_t *argument, bool resources) {
   if (resources) return argument->kind == XLA_ARGUMENT_RESOURCE && argument->initialized;
   return argument->kind == XLA_ARGUMENT_PARAMETER;
@@ -31,7 +32,8 @@ static hr_status_t map_parameters(compilation_t *c) {
   return NULL;
 }
 
-/* One parameter each, or elements of one tuple parameter. */
+/* One parameter each, or elements of one tuple parameter.
+ * The shapes are those of the arguments. A tuple parameter has the same order. */
 static hr_status_t make_parameters(compilation_t *c, expr_t *out_params) {
   int count = c->result.parameter_count;
   const hlo_shape_t **shapes;
@@ -48,6 +50,7 @@ static hr_status_t make_parameters(compilation_t *c, expr_t *out_params) {
   return NULL;
 }
 
+/* Its value is set by build_arguments() if it has a parameter, and stays NULL otherwise. */
 static hr_status_t make_resource(compilation_t *c, int argument) {
   tf_resource_t *resource;
   HR_TRY(HR_NEW(c->compiler.arena, &resource));
@@ -58,6 +61,7 @@ static hr_status_t make_resource(compilation_t *c, int argument) {
   return NULL;
 }
 
+/* BuildArguments of XlaCompiler: `values` are what _Arg nodes give. */
 static hr_status_t build_arguments(compilation_t *c) {
   expr_t *params;
   HR_TRY(HR_NEW_ARRAY(c->compiler.arena, c->argument_count, &c->values));
@@ -87,6 +91,8 @@ static hr_status_t build_arguments(compilation_t *c) {
 
 typedef HR_VEC(expr_t) exprs_t;
 
+/* With resolve_compile_time_constants a constant _Retval is described in the result and is no
+ * element of the tuple. */
 static hr_status_t add_output(compilation_t *c, tf_value_t *value, int index, exprs_t *results) {
   xla_output_t *output = &c->result.outputs[index];
   hlo_value_t *constant = value->constant;
@@ -105,7 +111,9 @@ static hr_status_t add_output(compilation_t *c, tf_value_t *value, int index, ex
   return NULL;
 }
 
-/* Updated resources in the order of their arguments. */
+/* Updated resources in the order of their arguments.
+ * A resource is returned iff its value is no longer the initial one, or if all are asked for, as
+ * loop bodies need. One without a value has nothing to return. */
 static hr_status_t add_updates(compilation_t *c, exprs_t *results) {
   HR_TRY(HR_NEW_ARRAY(c->compiler.arena, c->argument_count, &c->result.updates));
   for (int i = 0; i < c->argument_count; i++) {
@@ -121,7 +129,8 @@ static hr_status_t add_updates(compilation_t *c, exprs_t *results) {
   return NULL;
 }
 
-/* Computations were added when they began; they are listed callees first. */
+/* Computations were added when they began; they are listed callees first.
+ * Ids are positions in this order. */
 static void order_computations(tf_compiler_t *compiler) {
   hlo_module_t *module = compiler->module;
   module->computations.count = 0;
@@ -145,6 +154,8 @@ static void drop_unfinished(tf_compiler_t *compiler) {
   }
 }
 
+/* Root: results that are not constant, then updates. The result is a tuple even with one
+ * element. */
 static hr_status_t finish(compilation_t *c, int count, tf_value_t *values, exprs_t *results) {
   c->result.output_count = count;
   HR_TRY(HR_NEW_ARRAY(c->compiler.arena, count, &c->result.outputs));
@@ -159,6 +170,7 @@ static hr_status_t finish(compilation_t *c, int count, tf_value_t *values, exprs
   return NULL;
 }
 
+/* Everything else lives in the module's arena. */
 static void free_compiler(tf_compiler_t *compiler) {
   hr_map_deinit(&compiler->reducers);
   hr_map_deinit(&compiler->evaluated);
@@ -210,6 +222,7 @@ static hr_status_t list_written(compilation_t *c) {
   return NULL;
 }
 
+/* `results` is a list outside the arena. */
 static hr_status_t run(compilation_t *c, const tf_execution_t *execution,
                        xla_compilation_result_t *out_result) {
   tf_value_t *values;
@@ -223,6 +236,7 @@ static hr_status_t run(compilation_t *c, const tf_execution_t *execution,
   return st;
 }
 
+/* The entry computation is begun first and ends last. */
 static hr_status_t begin(compilation_t *c, const tf_graph_t *graph, const char *name,
                          hlo_module_t *module) {
   c->compiler.graph = graph;
@@ -235,6 +249,7 @@ static hr_status_t begin(compilation_t *c, const tf_graph_t *graph, const char *
   return build_arguments(c);
 }
 
+/* Argument k of the function is argument k of the compilation. */
 hr_status_t xla_compile_function(const tf_graph_t *graph, const tf_body_t *function,
                                  int argument_count, const xla_argument_t *arguments,
                                  const xla_compile_options_t *options, hlo_module_t *module,
@@ -257,6 +272,8 @@ hr_status_t xla_compile_function(const tf_graph_t *graph, const tf_body_t *funct
   return st;
 }
 
+/* Feeds take the values of the first arguments; variables are found by name when their nodes
+ * run. */
 hr_status_t xla_compile_graph(const tf_graph_t *graph, const xla_graph_signature_t *signature,
                               int argument_count, const xla_argument_t *arguments,
                               const xla_compile_options_t *options, hlo_module_t *module,

@@ -22,6 +22,7 @@ typedef enum xla_argument_kind {
   XLA_ARGUMENT_RESOURCE   /* a variable; its value is a parameter if it is initialised */
 } xla_argument_kind_t;
 
+/* XlaCompiler::Argument: one per _Arg index. */
 typedef struct xla_argument {
   xla_argument_kind_t kind;
   const hlo_shape_t *shape; /* PARAMETER; RESOURCE: shape of its value, NULL if not initialised */
@@ -30,29 +31,34 @@ typedef struct xla_argument {
   bool initialized;         /* RESOURCE */
 } xla_argument_t;
 
+/* XlaCompiler::CompileOptions; all false is the usual case. */
 typedef struct xla_compile_options {
   bool use_tuple_arg; /* one tuple parameter instead of one parameter each */
   bool return_updated_values_for_all_resources; /* unmodified ones too, as loop bodies need */
   bool resolve_compile_time_constants;          /* constant results are not computed */
 } xla_compile_options_t;
 
+/* XlaCompiler::OutputDescription: one per _Retval, also of constant ones. */
 typedef struct xla_output {
   bool is_constant; /* resolved at compile time: no result of the computation */
   hlo_value_t *constant;
   const hlo_shape_t *shape;
 } xla_output_t;
 
+/* XlaCompiler::ResourceUpdate: one element of the result behind the outputs. */
 typedef struct xla_resource_update {
   int input_index; /* argument */
   const hlo_shape_t *shape;
   bool modified; /* the value can differ from the initial one */
 } xla_resource_update_t;
 
+/* A variable that must become an argument for its new value to be returned. */
 typedef struct xla_written_variable {
   hr_str_t name;
   const hlo_shape_t *shape;
 } xla_written_variable_t;
 
+/* XlaCompiler::CompilationResult. Lists live in the module's arena. */
 typedef struct xla_compilation_result {
   int parameter_count;
   int *input_mapping; /* argument of each parameter */

@@ -23,6 +23,8 @@ typedef struct validation {
   bool writes; /* some operation writes a variable */
 } validation_t;
 
+/* Operations are few, so that a linear search will do. `count` goes on beyond the names that are
+ * kept. */
 static hr_status_t add_unsupported(validation_t *v, const tf_node_t *node) {
   size_t i = 0;
   while (i < v->ops.count && !hr_str_equal(v->ops.data[i].name, node->op)) i++;
@@ -36,6 +38,7 @@ static hr_status_t add_unsupported(validation_t *v, const tf_node_t *node) {
 static hr_status_t visit_body(validation_t *v, const tf_body_t *body, int count,
                               const tf_input_t *needed, const bool *is_fed);
 
+/* Each function is visited once, which also ends recursion. */
 static hr_status_t visit_function(validation_t *v, hr_str_t name) {
   const tf_body_t *body = tf_graph_function(v->graph, name);
   if (!body || hr_map_get(&v->visited, name)) return NULL;
@@ -66,6 +69,8 @@ static bool has_prefix(hr_str_t text, const char *prefix) {
   return text.size >= size && !memcmp(text.data, prefix, size);
 }
 
+/* The prefixes cover resource and reference forms. Generators are variables that every draw
+ * moves on. */
 static bool writes_variable(hr_str_t op) {
   return has_prefix(op, "Assign") || has_prefix(op, "ResourceApply") ||
          has_prefix(op, "ResourceScatter") || has_prefix(op, "ResourceStridedSliceAssign") ||
@@ -73,6 +78,7 @@ static bool writes_variable(hr_str_t op) {
          has_prefix(op, "StatefulStandard") || has_prefix(op, "StatefulTruncated");
 }
 
+/* _Arg has no row in tf_ops.def; its value is given. */
 static hr_status_t visit_node(validation_t *v, const tf_node_t *node) {
   v->writes |= writes_variable(node->op);
   if (tf_graph_function(v->graph, node->op)) return visit_function(v, node->op);
@@ -80,7 +86,9 @@ static hr_status_t visit_node(validation_t *v, const tf_node_t *node) {
   return visit_attrs(v, node);
 }
 
-/* Nodes that the needed outputs depend on, by a stack of node numbers. */
+/* Nodes that the needed outputs depend on, by a stack of node numbers.
+ * Fed nodes hide what they depend on. The first pass takes needed outputs, the second control
+ * results. */
 static hr_status_t visit_body(validation_t *v, const tf_body_t *body, int count,
                               const tf_input_t *needed, const bool *is_fed) {
   int *stack;
@@ -110,6 +118,7 @@ static hr_status_t visit_body(validation_t *v, const tf_body_t *body, int count,
   return NULL;
 }
 
+/* Messages do not depend on the order of the nodes. */
 static int compare_ops(const void *a, const void *b) {
   hr_str_t x = ((const unsupported_op_t *)a)->name;
   hr_str_t y = ((const unsupported_op_t *)b)->name;
@@ -118,6 +127,7 @@ static int compare_ops(const void *a, const void *b) {
   return order ? order : (x.size > y.size) - (x.size < y.size);
 }
 
+/* The text is that of XlaCompiler's ValidateGraph. */
 static hr_status_t report(const validation_t *v) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
