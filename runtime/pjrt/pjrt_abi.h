@@ -13,15 +13,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Version of the interface. A framework refuses another major number. It asks for newer
+ * functions by the minor number: JAX asks for shardings of results from 91 on. */
 enum { PJRT_MAJOR = 0, PJRT_MINOR = 91 };
 
-/* An optional group of functions; the list is searched by type. */
+/* An optional group of functions; the list is searched by type.
+ * The framework passes over types that it does not know. */
 typedef struct pjrt_extension {
+  /* size of the whole extension, its functions included */
   size_t struct_size;
+  /* a PJRT_EXTENSION number */
   int type;
+  /* next in the list; NULL at its end */
   struct pjrt_extension *next;
 } pjrt_extension_t;
 
+/* Types of the extensions that this plugin has; the numbers are the interface's. */
 enum {
   PJRT_EXTENSION_LAYOUTS = 4,
   PJRT_EXTENSION_FFI = 5,
@@ -29,25 +36,31 @@ enum {
   PJRT_EXTENSION_SHARDINGS = 19
 };
 
-/* First fields of every struct of arguments. */
+/* First fields of every struct of arguments.
+ * `extension_start` is a list of extensions of the arguments; this plugin reads none. */
 #define PJRT_HEAD     \
   size_t struct_size; \
   pjrt_extension_t *extension_start
 
+/* Objects of the interface. The framework sees their addresses only. */
 typedef struct pjrt_error pjrt_error_t;
 typedef struct pjrt_event pjrt_event_t;
 typedef struct pjrt_client pjrt_client_t;
 typedef struct pjrt_device pjrt_device_t; /* also its description */
 typedef struct pjrt_memory pjrt_memory_t; /* also its description */
+/* the devices of a client, for compilation ahead of time */
 typedef struct pjrt_topology pjrt_topology_t;
 typedef struct pjrt_executable pjrt_executable_t; /* loaded or not */
 typedef struct pjrt_buffer pjrt_buffer_t;
+/* what the caller adds to executions */
 typedef struct pjrt_context pjrt_context_t;
+/* a transfer in pieces, which this plugin does not offer */
 typedef struct pjrt_transfer pjrt_transfer_t;
 
 /* All functions of the table; the arguments are one of the structs below. NULL is success. */
 typedef pjrt_error_t *(*pjrt_function_t)(void *args);
 
+/* Position of each function in the table: the order of the rows is the order of the interface. */
 enum {
 #define PJRT_FUNCTION(name, fn, args, last) PJRT_INDEX_##name,
 #define PJRT_DIRECT(name, fn, args, last) PJRT_INDEX_##name,
@@ -59,6 +72,8 @@ enum {
   PJRT_FUNCTION_COUNT
 };
 
+/* The table that GetPjrtApi returns. The interface only ever appends to it: a framework that is
+ * older reads the first functions, a newer one goes by struct_size. */
 typedef struct pjrt_api {
   PJRT_HEAD;
   struct {
@@ -87,11 +102,13 @@ typedef enum pjrt_code {
   PJRT_CODE_LIMIT = 17
 } pjrt_code_t;
 
+/* Arguments of Error_Destroy, which ends the caller's ownership. */
 typedef struct pjrt_error_args {
   PJRT_HEAD;
   pjrt_error_t *error;
 } pjrt_error_args_t;
 
+/* Arguments of Error_Message: the text of the Python exception. */
 typedef struct pjrt_error_message_args {
   PJRT_HEAD;
   const pjrt_error_t *error;
@@ -99,6 +116,7 @@ typedef struct pjrt_error_message_args {
   size_t message_size;
 } pjrt_error_message_args_t;
 
+/* Arguments of Error_GetCode: the code chooses the class of the Python exception. */
 typedef struct pjrt_error_code_args {
   PJRT_HEAD;
   const pjrt_error_t *error;
@@ -107,6 +125,7 @@ typedef struct pjrt_error_code_args {
 
 /* --- values with a name --- */
 
+/* Which member of the union of pjrt_named_t is set; the numbers are the interface's. */
 typedef enum pjrt_named_kind {
   PJRT_NAMED_STRING,
   PJRT_NAMED_INT64,
@@ -115,6 +134,7 @@ typedef enum pjrt_named_kind {
   PJRT_NAMED_BOOL
 } pjrt_named_kind_t;
 
+/* An option or an attribute. Text and list belong to who made the value. */
 typedef struct pjrt_named {
   PJRT_HEAD;
   const char *name;
@@ -132,10 +152,13 @@ typedef struct pjrt_named {
 
 /* --- the plugin --- */
 
+/* Arguments of Plugin_Initialize: nothing but the head. */
 typedef struct pjrt_plugin_args {
   PJRT_HEAD;
 } pjrt_plugin_args_t;
 
+/* Arguments of Plugin_Attributes, which say what the plugin reads: versions of StableHLO, of
+ * XLA. */
 typedef struct pjrt_plugin_attributes_args {
   PJRT_HEAD;
   const pjrt_named_t *attributes; /* out; static */
@@ -144,6 +167,7 @@ typedef struct pjrt_plugin_attributes_args {
 
 /* --- events --- */
 
+/* Arguments of Event_Create, Event_Destroy, Event_Error and Event_Await. */
 typedef struct pjrt_event_args {
   PJRT_HEAD;
   pjrt_event_t *event; /* out of Event_Create */
@@ -158,6 +182,8 @@ typedef struct pjrt_event_ready_args {
 /* Takes over the error, which is NULL for success. */
 typedef void (*pjrt_event_fn)(pjrt_error_t *error, void *context);
 
+/* Arguments of Event_OnReady. The callback is called exactly once, in any thread, also from
+ * within this call. */
 typedef struct pjrt_event_on_ready_args {
   PJRT_HEAD;
   pjrt_event_t *event;
@@ -165,9 +191,11 @@ typedef struct pjrt_event_on_ready_args {
   void *context;
 } pjrt_event_on_ready_args_t;
 
+/* Arguments of Event_Set, which sets an event that the framework has created. */
 typedef struct pjrt_event_set_args {
   PJRT_HEAD;
   pjrt_event_t *event;
+  /* PJRT_OK for success; the message is then not read */
   pjrt_code_t code;
   const char *message;
   size_t message_size;

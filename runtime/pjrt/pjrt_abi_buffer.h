@@ -12,26 +12,37 @@ enum {
 #undef PJRT_TYPE
 };
 
+/* How long the framework leaves its array of the host unchanged; the numbers are the
+ * interface's. */
 typedef enum pjrt_semantics {
+  /* until the call returns: the plugin copies at once */
   PJRT_IMMUTABLE_DURING_CALL,
+  /* until the event `done_with_host_buffer` is set */
   PJRT_IMMUTABLE_UNTIL_DONE,
+  /* as long as the buffer lives: the plugin may use the array itself; JAX's usual choice */
   PJRT_IMMUTABLE_ZERO_COPY,
+  /* the same, and the plugin may write into it */
   PJRT_MUTABLE_ZERO_COPY
 } pjrt_semantics_t;
 
+/* Where the elements of an array lie: an order of dimensions with tiles, or strides in bytes. */
 typedef struct pjrt_layout {
   PJRT_HEAD;
   union {
     struct {
       PJRT_HEAD;
+      /* dimensions, the one whose elements are neighbours first */
       const int64_t *minor_to_major;
       size_t minor_to_major_size;
+      /* sizes of all tiles, one tile after the other */
       const int64_t *tile_dims;
+      /* rank of each tile */
       const size_t *tile_dim_sizes;
       size_t num_tiles;
     } tiled;
     struct {
       PJRT_HEAD;
+      /* bytes between neighbours, per dimension; may be negative */
       const int64_t *byte_strides;
       size_t num_byte_strides;
     } strides;
@@ -39,10 +50,13 @@ typedef struct pjrt_layout {
   int kind; /* 0 tiled, 1 strides */
 } pjrt_layout_t;
 
+/* Arguments of Client_BufferFromHostBuffer, by which device_put sends an array to a device. JAX
+ * sets `memory` and leaves `device` NULL, and always gives strides. */
 typedef struct pjrt_from_host_args {
   PJRT_HEAD;
   pjrt_client_t *client;
   const void *data;
+  /* a number of pjrt_types.def; types below a byte take one byte an element */
   int type;
   const int64_t *dims;
   size_t num_dims;
@@ -51,11 +65,13 @@ typedef struct pjrt_from_host_args {
   pjrt_semantics_t semantics;
   pjrt_device_t *device;
   pjrt_memory_t *memory; /* NULL: the device's default memory */
+  /* wanted layout on the device; not read, as all arrays there are row-major */
   pjrt_layout_t *device_layout;
   pjrt_event_t *done_with_host_buffer; /* out */
   pjrt_buffer_t *buffer;               /* out */
 } pjrt_from_host_args_t;
 
+/* Arguments of Client_CreateUninitializedBuffer. */
 typedef struct pjrt_uninitialized_args {
   PJRT_HEAD;
   pjrt_client_t *client;
@@ -68,6 +84,7 @@ typedef struct pjrt_uninitialized_args {
   pjrt_buffer_t *buffer; /* out */
 } pjrt_uninitialized_args_t;
 
+/* Arguments of Client_CreateErrorBuffer: a buffer whose every use fails with the given error. */
 typedef struct pjrt_error_buffer_args {
   PJRT_HEAD;
   pjrt_client_t *client;
@@ -82,37 +99,45 @@ typedef struct pjrt_error_buffer_args {
   pjrt_buffer_t *buffer; /* out */
 } pjrt_error_buffer_args_t;
 
+/* Arguments of Client_CreateViewOfDeviceBuffer, by which from_dlpack passes memory of others. */
 typedef struct pjrt_view_args {
   PJRT_HEAD;
   pjrt_client_t *client;
+  /* memory of the caller, which lives until `on_delete` */
   void *data;
   const int64_t *dims;
   size_t num_dims;
   int type;
   pjrt_layout_t *layout;
   pjrt_device_t *device;
+  /* called once, when nothing uses the memory any more; may be NULL */
   void (*on_delete)(void *data, void *context);
   void *context;
+  /* stream of the device that has written the memory; not read */
   intptr_t stream;
   pjrt_buffer_t *buffer; /* out */
   pjrt_memory_t *memory;
 } pjrt_view_args_t;
 
+/* Arguments of Buffer_GetMemoryLayout. */
 typedef struct pjrt_layout_args {
   PJRT_HEAD;
   pjrt_buffer_t *buffer;
   pjrt_layout_t layout; /* out */
 } pjrt_layout_args_t;
 
+/* Arguments of Buffer_ToHostBuffer, by which np.asarray fetches an array. */
 typedef struct pjrt_to_host_args {
   PJRT_HEAD;
   pjrt_buffer_t *buffer;
   pjrt_layout_t *host_layout; /* NULL: dense and row-major */
   void *dst;                  /* NULL: only the size is asked for */
   size_t dst_size;
+  /* set when `dst` is written */
   pjrt_event_t *event; /* out */
 } pjrt_to_host_args_t;
 
+/* Arguments of Buffer_CopyRawToHost: bytes as they lie on the device, from an offset in bytes. */
 typedef struct pjrt_raw_to_host_args {
   PJRT_HEAD;
   pjrt_buffer_t *buffer;
@@ -122,6 +147,7 @@ typedef struct pjrt_raw_to_host_args {
   pjrt_event_t *event; /* out */
 } pjrt_raw_to_host_args_t;
 
+/* Arguments of Buffer_CopyToDevice and Buffer_CopyToMemory; JAX uses the second. */
 typedef struct pjrt_copy_args {
   PJRT_HEAD;
   pjrt_buffer_t *buffer;
@@ -131,7 +157,8 @@ typedef struct pjrt_copy_args {
 
 /* --- the extension for layouts --- */
 
-/* As in pjrt_serialized_args_t; the object is a layout. */
+/* Arguments of Layouts_GetDefaultLayout: the layout that an array of this type and these sizes
+ * has. Layouts_MemoryLayout_Serialize takes a pjrt_serialized_args_t, whose object is a layout. */
 typedef struct pjrt_default_layout_args {
   PJRT_HEAD;
   void *object; /* client or topology */

@@ -8,10 +8,13 @@
 /* Makes an error of the caller's framework, for callbacks. */
 typedef pjrt_error_t *(*pjrt_callback_error_t)(int code, const char *message, size_t size);
 
+/* Arguments of the framework's callback that reads its store of keys and values, which all
+ * processes share. hlorun does not call it: its processes find each other by their launcher. */
 typedef struct pjrt_kv_get_args {
   PJRT_HEAD;
   const char *key;
   size_t key_size;
+  /* how long to wait for the key */
   int timeout_ms;
   pjrt_callback_error_t *callback_error;
   void *context;
@@ -20,6 +23,7 @@ typedef struct pjrt_kv_get_args {
   void (*release)(char *value);
 } pjrt_kv_get_args_t;
 
+/* Arguments of the callback that writes to the store. */
 typedef struct pjrt_kv_put_args {
   PJRT_HEAD;
   const char *key;
@@ -30,7 +34,8 @@ typedef struct pjrt_kv_put_args {
   void *context;
 } pjrt_kv_put_args_t;
 
-/* The callbacks are valid only with an option num_nodes above 1. */
+/* The callbacks are valid only with an option num_nodes above 1.
+ * Arguments of Client_Create. */
 typedef struct pjrt_client_create_args {
   PJRT_HEAD;
   const pjrt_named_t *options;
@@ -44,6 +49,7 @@ typedef struct pjrt_client_create_args {
   void *kv_try_get_context;
 } pjrt_client_create_args_t;
 
+/* Arguments of Client_LookupDevice, by id, and Client_LookupAddressableDevice, by local id. */
 typedef struct pjrt_lookup_args {
   PJRT_HEAD;
   pjrt_client_t *client;
@@ -51,6 +57,7 @@ typedef struct pjrt_lookup_args {
   pjrt_device_t *device; /* out */
 } pjrt_lookup_args_t;
 
+/* Arguments of Client_DefaultDeviceAssignment. */
 typedef struct pjrt_assignment_args {
   PJRT_HEAD;
   pjrt_client_t *client;
@@ -59,13 +66,16 @@ typedef struct pjrt_assignment_args {
   int *ids; /* out; the caller's, `size` entries, by replica, then partition */
 } pjrt_assignment_args_t;
 
+/* Arguments of Client_UpdateGlobalProcessInfo. JAX aborts the process if it fails. */
 typedef struct pjrt_process_infos_args {
   PJRT_HEAD;
   pjrt_client_t *client;
+  /* states of the processes; not read */
   void *infos;
   size_t count;
 } pjrt_process_infos_args_t;
 
+/* Arguments of Client_DmaMap: memory of the host that devices are to reach. */
 typedef struct pjrt_dma_args {
   PJRT_HEAD;
   pjrt_client_t *client;
@@ -79,6 +89,7 @@ typedef struct pjrt_stat {
   bool is_set;
 } pjrt_stat_t;
 
+/* Arguments of Device_MemoryStats. */
 typedef struct pjrt_memory_stats_args {
   PJRT_HEAD;
   pjrt_device_t *device;

@@ -4,6 +4,8 @@
 
 #include "pjrt/pjrt_abi.h"
 
+/* A program and its form. JAX sends StableHLO as a portable artifact, which is MLIR bytecode of
+ * the dialect VHLO, under the format "mlir". */
 typedef struct pjrt_program {
   PJRT_HEAD;
   char *code;
@@ -12,6 +14,8 @@ typedef struct pjrt_program {
   size_t format_size;
 } pjrt_program_t;
 
+/* Arguments of Client_Compile. Program and options are the caller's, and are read during the
+ * call only. */
 typedef struct pjrt_client_compile_args {
   PJRT_HEAD;
   pjrt_client_t *client;
@@ -21,21 +25,26 @@ typedef struct pjrt_client_compile_args {
   pjrt_executable_t *executable; /* out */
 } pjrt_client_compile_args_t;
 
+/* Arguments of Executable_OptimizedProgram, which the framework calls twice: for the size, then
+ * for the bytes. */
 typedef struct pjrt_optimized_args {
   PJRT_HEAD;
   pjrt_executable_t *executable;
   pjrt_program_t *program; /* in: where to; code NULL asks for the size */
 } pjrt_optimized_args_t;
 
-/* Bytes on the device, then the same on the host, which is 0 where both are one. */
+/* Bytes on the device, then the same on the host, which is 0 where both are one.
+ * Arguments of Executable_GetCompiledMemoryStats. */
 typedef struct pjrt_compiled_memory_args {
   PJRT_HEAD;
   pjrt_executable_t *executable;
   int64_t generated_code, arguments, results, aliases, temporaries; /* out */
   int64_t host_generated_code, host_arguments, host_results, host_aliases, host_temporaries;
+  /* the most at one time, without and with the code */
   int64_t peak, total;
 } pjrt_compiled_memory_args_t;
 
+/* Arguments of Executable_OutputDimensions. */
 typedef struct pjrt_output_dims_args {
   PJRT_HEAD;
   pjrt_executable_t *executable;
@@ -44,6 +53,7 @@ typedef struct pjrt_output_dims_args {
   const size_t *dim_sizes; /* out; ranks of the results */
 } pjrt_output_dims_args_t;
 
+/* Arguments of Executable_DeserializeAndLoad. */
 typedef struct pjrt_deserialize_args {
   PJRT_HEAD;
   pjrt_client_t *client;
@@ -54,20 +64,27 @@ typedef struct pjrt_deserialize_args {
   size_t options_size;
 } pjrt_deserialize_args_t;
 
+/* Options of one execution. The struct has grown with the versions: fields from `context` on are
+ * read only if the caller's struct_size covers them. */
 typedef struct pjrt_execute_options {
   PJRT_HEAD;
+  /* host transfers of the program, which JAX does not use; not read */
   void **send_callbacks, **recv_callbacks;
   size_t num_send_ops, num_recv_ops;
+  /* number of the launch, the same in all processes; not read */
   int launch_id;
   const int64_t *kept_inputs; /* arguments that may not be donated */
   size_t num_kept_inputs;
   pjrt_context_t *context;
+  /* place in the source of the caller; not read */
   const char *call_location;
   size_t num_tasks;
   int *task_ids;
   int64_t *incarnation_ids;
 } pjrt_execute_options_t;
 
+/* Arguments of LoadedExecutable_Execute. One call launches the program on all devices of this
+ * process; the lists are in the order of LoadedExecutable_AddressableDevices. */
 typedef struct pjrt_execute_args {
   PJRT_HEAD;
   pjrt_executable_t *executable;
@@ -79,6 +96,7 @@ typedef struct pjrt_execute_args {
   pjrt_device_t *execute_device;  /* NULL: those of the assignment */
 } pjrt_execute_args_t;
 
+/* Arguments of ExecuteContext_Create and ExecuteContext_Destroy. */
 typedef struct pjrt_context_args {
   PJRT_HEAD;
   pjrt_context_t *context; /* out of ExecuteContext_Create */
@@ -86,6 +104,7 @@ typedef struct pjrt_context_args {
 
 /* --- the extension for the FFI --- */
 
+/* Arguments of FFI_Type_Register: a number for a type of user data. */
 typedef struct pjrt_ffi_type_args {
   PJRT_HEAD;
   const char *name;
@@ -94,6 +113,7 @@ typedef struct pjrt_ffi_type_args {
   const void *type_info;
 } pjrt_ffi_type_args_t;
 
+/* Arguments of FFI_UserData_Add. The data stay the caller's, and outlive the executions. */
 typedef struct pjrt_ffi_user_data_args {
   PJRT_HEAD;
   pjrt_context_t *context;
@@ -101,14 +121,17 @@ typedef struct pjrt_ffi_user_data_args {
   void *data;
 } pjrt_ffi_user_data_args_t;
 
-/* This one struct has no extension_start. */
+/* This one struct has no extension_start.
+ * Arguments of FFI_Register_Handler: code for a custom call with this target. */
 typedef struct pjrt_ffi_handler_args {
   size_t struct_size;
   const char *target;
   size_t target_size;
+  /* an XLA_FFI_Handler */
   void *handler;
   const char *platform;
   size_t platform_size;
+  /* bits of XLA_FFI_Handler_Traits; not read */
   unsigned traits;
 } pjrt_ffi_handler_args_t;
 

@@ -7,6 +7,7 @@
 #include "pjrt/pjrt_extensions.h"
 #include "pjrt/pjrt_python.h"
 
+/* The first field of every struct is its size, so that the check need not know the type. */
 hr_status_t pjrt_check_args(const void *args, size_t size_bytes, const char *name) {
   if (!args) return hr_error(HR_USAGE, "%s: the arguments are NULL", name);
   size_t found = *(const size_t *)args;
@@ -14,9 +15,12 @@ hr_status_t pjrt_check_args(const void *args, size_t size_bytes, const char *nam
   return hr_error(HR_USAGE, "%s: struct_size is %zu, want at least %zu", name, found, size_bytes);
 }
 
+/* Size in bytes of a struct of arguments up to its field `last`, that field included. */
 #define END_OF(args, last) \
   (offsetof(pjrt_##args##_args_t, last) + sizeof(((pjrt_##args##_args_t *)NULL)->last))
 
+/* One entry of the table per row. Success is the likely path: it costs one comparison and one
+ * call. */
 #define PJRT_FUNCTION(name, fn, args, last)                                         \
   static pjrt_error_t *call_##name(void *arguments) {                               \
     hr_status_t st = pjrt_check_args(arguments, END_OF(args, last), "PJRT_" #name); \
@@ -39,6 +43,7 @@ hr_status_t pjrt_check_args(const void *args, size_t size_bytes, const char *nam
 #undef PJRT_DIRECT
 #undef PJRT_MISSING
 
+/* The table. It is constant but for the list of extensions, which GetPjrtApi links. */
 static pjrt_api_t api = {
     .struct_size = sizeof api,
     .version = {.struct_size = sizeof api.version, .major = PJRT_MAJOR, .minor = PJRT_MINOR},
@@ -52,6 +57,8 @@ static pjrt_api_t api = {
 #undef PJRT_MISSING
     }};
 
+/* The one symbol that the plugin exports: frameworks find it with dlsym. The table is static; a
+ * second call links the same list again. */
 const pjrt_api_t *GetPjrtApi(void);
 const pjrt_api_t *GetPjrtApi(void) {
   api.extension_start = &pjrt_shardings_extension.base;
@@ -61,6 +68,7 @@ const pjrt_api_t *GetPjrtApi(void) {
   return &api;
 }
 
+/* Plugin_Initialize. It comes before any client, and only readies callbacks into Python. */
 hr_status_t pjrt_plugin_initialize(pjrt_plugin_args_t *args) {
   (void)args;
   pjrt_python_begin();
@@ -71,12 +79,15 @@ hr_status_t pjrt_plugin_initialize(pjrt_plugin_args_t *args) {
  * in all its forms. */
 static const int64_t stablehlo_current[] = {1, 17, 0}, stablehlo_minimum[] = {0, 9, 0};
 
+/* An attribute whose value is a version of three numbers. */
 #define STABLEHLO_VERSION(text, list)                                                       \
   {                                                                                         \
     .struct_size = sizeof(pjrt_named_t), .name = text, .name_size = sizeof text - 1,        \
     .kind = PJRT_NAMED_INT64_LIST, .int64s = list, .value_size = sizeof list / sizeof *list \
   }
 
+/* Plugin_Attributes. JAX writes its programs in `stablehlo_current_version`; without the
+ * attribute it takes a version that is twelve weeks old. */
 hr_status_t pjrt_plugin_attributes(pjrt_plugin_attributes_args_t *args) {
   static const pjrt_named_t attributes[] = {
       STABLEHLO_VERSION("stablehlo_current_version", stablehlo_current),

@@ -24,13 +24,16 @@
     if (!(object)) return hr_error(HR_USAGE, "%s: %s is NULL", __func__, #object); \
   } while (0)
 
-/* Does the caller's struct have this field? */
+/* Does the caller's struct have this field?
+ * Fields that the interface got after its first version are touched under this test only. */
 #define PJRT_HAS(args, field) \
   ((args)->struct_size >= offsetof(__typeof__(*(args)), field) + sizeof((args)->field))
 
-/* Checks of arguments of extensions, whose functions are not in the table. */
+/* Checks of arguments of extensions, whose functions are not in the table.
+ * USAGE if `args` is NULL or its struct_size is below `size_bytes`; `name` is for the message. */
 hr_status_t pjrt_check_args(const void *args, size_t size_bytes, const char *name);
-/* Entry of an extension's table: as an entry of the main table. */
+/* Entry of an extension's table: as an entry of the main table.
+ * It defines `call_<fn>`, which checks that the struct reaches to the field `last`. */
 #define PJRT_ENTRY(name, fn, args_type, last)                                             \
   static pjrt_error_t *call_##fn(void *args) {                                            \
     hr_status_t st = pjrt_check_args(                                                     \

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 
+/* Number of the interface for each element type; 0 where there is none. */
 static const uint8_t types[HR_DTYPE_COUNT] = {
 #define PJRT_TYPE(number, dtype) [HR_##dtype] = (number),
 #include "pjrt/pjrt_types.def"
@@ -22,6 +23,7 @@ hr_status_t pjrt_dtype(int type, hr_dtype_t *out_dtype) {
   return hr_error(HR_USAGE, "there is no element type number %d", type);
 }
 
+/* A buffer and its sizes are one block. It has no value and no event yet. */
 static hr_status_t create(pjrt_memory_t *memory, hr_dtype_t dtype, int rank, const int64_t *dims,
                           pjrt_buffer_t **out_buffer) {
   void *block;
@@ -50,10 +52,12 @@ hr_status_t pjrt_buffer_of(pjrt_memory_t *memory, hlo_value_t *value, pjrt_buffe
   return st;
 }
 
+/* The exchange makes sure that the value is released once, whoever comes first. */
 static void drop_value(pjrt_buffer_t *buffer) {
   hlo_value_release(atomic_exchange(&buffer->value, NULL));
 }
 
+/* The framework may delete a buffer before its value is there: the value goes at once then. */
 void pjrt_buffer_fulfil(pjrt_buffer_t *buffer, hlo_value_t *value) {
   atomic_store(&buffer->value, value);
   if (atomic_load(&buffer->state) == PJRT_DELETED) drop_value(buffer);
@@ -72,6 +76,7 @@ void pjrt_buffer_release(pjrt_buffer_t *buffer) {
   hr_free(buffer);
 }
 
+/* The count goes up first: a deletion in between then sees the hold and leaves the value. */
 hr_status_t pjrt_buffer_hold(pjrt_buffer_t *buffer) {
   if (!(atomic_fetch_add(&buffer->state, 1) & PJRT_DELETED)) return NULL;
   pjrt_buffer_unhold(buffer);
@@ -82,6 +87,7 @@ void pjrt_buffer_unhold(pjrt_buffer_t *buffer) {
   if (atomic_fetch_sub(&buffer->state, 1) == (PJRT_DELETED | 1)) drop_value(buffer);
 }
 
+/* If two callers donate at once, the bit goes to one; the other one fails. */
 hr_status_t pjrt_buffer_donate(pjrt_buffer_t *buffer) {
   HR_TRY(pjrt_buffer_hold(buffer));
   if (!(atomic_fetch_or(&buffer->state, PJRT_DELETED) & PJRT_DELETED)) return NULL;
@@ -89,6 +95,8 @@ hr_status_t pjrt_buffer_donate(pjrt_buffer_t *buffer) {
   return hr_error(HR_USAGE, "Array has been deleted or donated");
 }
 
+/* The value moves only if this hold is the last: a reader that came before keeps it, and the
+ * program gets a second reference. */
 hlo_value_t *pjrt_buffer_take(pjrt_buffer_t *buffer) {
   hlo_value_t *value;
   if (atomic_load(&buffer->state) == (PJRT_DELETED | 1))
@@ -110,10 +118,12 @@ hr_status_t pjrt_buffer_wait(pjrt_buffer_t *buffer, hlo_value_t **out_value) {
 
 /* --- functions of the interface --- */
 
+/* Without a hold the value goes now, else with the last hold. */
 static void mark_deleted(pjrt_buffer_t *buffer) {
   if (atomic_fetch_or(&buffer->state, PJRT_DELETED) == 0) drop_value(buffer);
 }
 
+/* Buffer_Destroy: the framework's reference ends. Executions that still use the buffer keep it. */
 hr_status_t pjrt_buffer_destroy(pjrt_object_args_t *args) {
   pjrt_buffer_t *buffer = args->object;
   if (!buffer) return NULL;
@@ -122,6 +132,7 @@ hr_status_t pjrt_buffer_destroy(pjrt_object_args_t *args) {
   return NULL;
 }
 
+/* Buffer_Delete: the value goes, the object stays, and answers that it is deleted. */
 hr_status_t pjrt_buffer_delete(pjrt_object_args_t *args) {
   PJRT_NOT_NULL(args->object);
   mark_deleted(args->object);
@@ -142,7 +153,8 @@ hr_status_t pjrt_buffer_element_type(pjrt_int_args_t *args) {
   return NULL;
 }
 
-/* Sizes of a dynamic array are known once it is computed. */
+/* Sizes of a dynamic array are known once it is computed.
+ * Buffer_Dimensions and Buffer_UnpaddedDimensions. The list belongs to the buffer. */
 hr_status_t pjrt_buffer_dimensions(pjrt_list_args_t *args) {
   pjrt_buffer_t *buffer = args->object;
   PJRT_NOT_NULL(buffer);
@@ -156,6 +168,7 @@ hr_status_t pjrt_buffer_dimensions(pjrt_list_args_t *args) {
   return NULL;
 }
 
+/* Buffer_DynamicDimensionIndices: none, as buffers always tell their actual sizes. */
 hr_status_t pjrt_buffer_dynamic_dimensions(pjrt_list_args_t *args) {
   PJRT_NOT_NULL(args->object);
   args->items = NULL;
@@ -163,7 +176,8 @@ hr_status_t pjrt_buffer_dynamic_dimensions(pjrt_list_args_t *args) {
   return NULL;
 }
 
-/* Row-major, whatever the rank: a part of one table. */
+/* Row-major, whatever the rank: a part of one table.
+ * Buffer_GetMemoryLayout, for DLPack. */
 hr_status_t pjrt_buffer_memory_layout(pjrt_layout_args_t *args) {
   static const int64_t order[HLO_MAX_RANK] = {31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21,
                                               20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10,
@@ -175,6 +189,7 @@ hr_status_t pjrt_buffer_memory_layout(pjrt_layout_args_t *args) {
   return NULL;
 }
 
+/* Buffer_OnDeviceSizeInBytes: types below a byte take one byte an element. */
 hr_status_t pjrt_buffer_size(pjrt_size_args_t *args) {
   pjrt_buffer_t *buffer = args->object;
   PJRT_NOT_NULL(buffer);
@@ -198,12 +213,14 @@ hr_status_t pjrt_buffer_memory(pjrt_pointer_args_t *args) {
   return NULL;
 }
 
+/* Buffer_IsOnCpu: all memory is the host's. */
 hr_status_t pjrt_buffer_is_on_cpu(pjrt_flag_args_t *args) {
   PJRT_NOT_NULL(args->object);
   args->value = true;
   return NULL;
 }
 
+/* Buffer_ReadyEvent: a reference that the caller destroys; block_until_ready waits for it. */
 hr_status_t pjrt_buffer_ready_event(pjrt_pointer_args_t *args) {
   pjrt_buffer_t *buffer = args->object;
   pjrt_event_t *event;
@@ -216,6 +233,8 @@ hr_status_t pjrt_buffer_ready_event(pjrt_pointer_args_t *args) {
   return NULL;
 }
 
+/* Buffer_UnsafePointer and Buffer_OpaqueDeviceMemoryDataPointer. The address is valid as long as
+ * the caller has a hold by Buffer_IncreaseExternalReferenceCount, or the buffer lives undeleted. */
 hr_status_t pjrt_buffer_unsafe_pointer(pjrt_pointer_args_t *args) {
   pjrt_buffer_t *buffer = args->object;
   hlo_value_t *value;
@@ -227,6 +246,8 @@ hr_status_t pjrt_buffer_unsafe_pointer(pjrt_pointer_args_t *args) {
   return st;
 }
 
+/* Buffer_IncreaseExternalReferenceCount: a NumPy array or a DLPack capsule uses the memory. It
+ * is a hold, so that a donation leaves that memory unchanged. */
 hr_status_t pjrt_buffer_increase_external(pjrt_object_args_t *args) {
   pjrt_buffer_t *buffer = args->object;
   PJRT_NOT_NULL(buffer);
@@ -236,6 +257,7 @@ hr_status_t pjrt_buffer_increase_external(pjrt_object_args_t *args) {
   return NULL;
 }
 
+/* Buffer_DecreaseExternalReferenceCount. The loop keeps the count from going below 0. */
 hr_status_t pjrt_buffer_decrease_external(pjrt_object_args_t *args) {
   pjrt_buffer_t *buffer = args->object;
   PJRT_NOT_NULL(buffer);

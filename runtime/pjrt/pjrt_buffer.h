@@ -18,6 +18,7 @@ struct pjrt_buffer {
   atomic_int references;
   atomic_uint state;    /* PJRT_DELETED, and the number of holds */
   atomic_int externals; /* holds of views outside of the framework: NumPy arrays */
+  /* where the framework has put it; gives its device */
   pjrt_memory_t *memory;
   _Atomic(hlo_value_t *) value; /* NULL: not yet there, failed, or deleted */
   pjrt_event_t *ready;          /* NULL: the value was there from the beginning */
@@ -27,6 +28,7 @@ struct pjrt_buffer {
   int64_t dims[];
 };
 
+/* The top bit of `state`; the bits below count the holds. */
 #define PJRT_DELETED (1u << 31)
 
 /* A buffer whose value comes later: *out_buffer->ready is to be fired by pjrt_buffer_fulfil.
@@ -42,12 +44,14 @@ void pjrt_buffer_release(pjrt_buffer_t *buffer); /* accepts NULL */
 
 /* Keeps the value until pjrt_buffer_unhold. Errors: USAGE if it was deleted or donated. */
 hr_status_t pjrt_buffer_hold(pjrt_buffer_t *buffer);
+/* Ends a hold; the last one frees the value of a buffer that was deleted. */
 void pjrt_buffer_unhold(pjrt_buffer_t *buffer);
 /* The same, and deletes the buffer for everybody else. */
 hr_status_t pjrt_buffer_donate(pjrt_buffer_t *buffer);
 /* Ends such a hold and gives its value away; a new reference if somebody else holds it too. */
 hlo_value_t *pjrt_buffer_take(pjrt_buffer_t *buffer);
 
+/* True if pjrt_buffer_wait would not block; the value may have failed. */
 static inline bool pjrt_buffer_is_ready(const pjrt_buffer_t *buffer) {
   return !buffer->ready || pjrt_event_is_set(buffer->ready);
 }

@@ -33,6 +33,7 @@ static int64_t find_option(const pjrt_client_create_args_t *args, const char *na
   return text && *text ? strtoll(text, NULL, 10) : otherwise;
 }
 
+/* Several devices and several processes exclude each other. */
 static hr_status_t count_devices(const pjrt_client_create_args_t *args, pjrt_client_t *client) {
   int64_t devices = find_option(args, "devices", "HLORUN_DEVICES", 1);
   client->process_count = tp_launcher_world_size();
@@ -50,12 +51,14 @@ static hr_status_t count_devices(const pjrt_client_create_args_t *args, pjrt_cli
   return NULL;
 }
 
+/* Without a launcher and without an option the devices share the processors evenly. */
 static int choose_threads(const pjrt_client_create_args_t *args, const pjrt_client_t *client) {
   long cores = sysconf(_SC_NPROCESSORS_ONLN) / client->local_count;
   if (client->process_count > 1) return 0; /* the launcher's share of the host */
   return (int)find_option(args, "threads", "HLORUN_THREADS", cores > 1 ? cores : 1);
 }
 
+/* Ids go by process, then by position in the process; each id is the rank in the world of all. */
 static void init_device(pjrt_client_t *client, int id) {
   pjrt_device_t *device = &client->devices[id];
   *device = (pjrt_device_t){.client = client,
@@ -75,6 +78,7 @@ static void init_device(pjrt_client_t *client, int id) {
   pjrt_stream_init(&device->stream);
 }
 
+/* The three lists are one block: all devices, those of this process, their memories. */
 static hr_status_t make_devices(pjrt_client_t *client) {
   void *devices, *list;
   size_t count = (size_t)client->device_count, locals = (size_t)client->local_count;
@@ -104,6 +108,7 @@ static void free_client(pjrt_client_t *client) {
   hr_free(client);
 }
 
+/* A world of processes without a rank is an error: guessing would give two processes one device. */
 static hr_status_t find_process(pjrt_client_t *client) {
   if (client->process_count == 1) return NULL;
   client->process_index = tp_launcher_rank();
@@ -124,6 +129,7 @@ static hr_status_t connect_processes(pjrt_client_t *client) {
   return st;
 }
 
+/* Client_Create. The framework's store of keys is not used. */
 hr_status_t pjrt_client_create(pjrt_client_create_args_t *args) {
   void *memory;
   if (args->option_count && !args->options)
@@ -163,6 +169,8 @@ static void end_executions(pjrt_client_t *client) {
       hlorun_client_cancel(world->clients[i], "the client ends");
 }
 
+/* Client_Destroy. A forked child does nothing: it has no threads that could be joined. The
+ * streams end before the worlds, on which their jobs run. */
 hr_status_t pjrt_client_destroy(pjrt_object_args_t *args) {
   pjrt_client_t *client = args->object;
   if (!client || pjrt_client_is_forked(client)) return NULL;
@@ -203,6 +211,7 @@ hr_status_t pjrt_client_devices(pjrt_list_args_t *args) {
   return NULL;
 }
 
+/* Client_AddressableDevices: those on which this process can put arrays. */
 hr_status_t pjrt_client_addressable_devices(pjrt_list_args_t *args) {
   pjrt_client_t *client = args->object;
   PJRT_NOT_NULL(client);
@@ -240,6 +249,7 @@ hr_status_t pjrt_client_lookup_addressable(pjrt_lookup_args_t *args) {
   return NULL;
 }
 
+/* Client_DefaultDeviceAssignment: the first devices, in order. */
 hr_status_t pjrt_client_default_assignment(pjrt_assignment_args_t *args) {
   PJRT_NOT_NULL(args->client);
   PJRT_NOT_NULL(args->ids);
@@ -252,7 +262,8 @@ hr_status_t pjrt_client_default_assignment(pjrt_assignment_args_t *args) {
   return NULL;
 }
 
-/* Processes that join or leave: those of a launcher are fixed. */
+/* Processes that join or leave: those of a launcher are fixed.
+ * Client_UpdateGlobalProcessInfo. It must succeed: JAX aborts the process otherwise. */
 hr_status_t pjrt_client_update_processes(pjrt_process_infos_args_t *args) {
   PJRT_NOT_NULL(args->client);
   return NULL;
@@ -277,6 +288,7 @@ hr_status_t pjrt_client_topology(pjrt_pointer_args_t *args) {
 
 /* --- the topology: the devices of the client that it belongs to --- */
 
+/* The topology belongs to its client: there is nothing to free. */
 hr_status_t pjrt_topology_destroy(pjrt_object_args_t *args) {
   (void)args;
   return NULL;

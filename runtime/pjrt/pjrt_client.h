@@ -14,31 +14,41 @@ enum { PJRT_MEMORY_DEVICE, PJRT_MEMORY_PINNED, PJRT_MEMORY_UNPINNED, PJRT_MEMORY
 
 typedef struct pjrt_world pjrt_world_t;
 
+/* A kind of memory of one device. */
 struct pjrt_memory {
   pjrt_device_t *device;
+  /* unique among all memories */
   int id;
+  /* a PJRT_MEMORY number */
   int kind;
+  /* what Python shows of it */
   char text[64];
 };
 
 struct pjrt_device {
   pjrt_client_t *client;
   int id; /* position among all devices; rank in the world of all */
+  /* position among the devices of its process */
   int local_id;
+  /* process that it belongs to */
   int process;
   bool is_local;
   pjrt_memory_t memories[PJRT_MEMORY_KINDS];
   pjrt_memory_t *memory_list[PJRT_MEMORY_KINDS];
+  /* jobs of the device; unused for devices of other processes */
   pjrt_stream_t stream;
   char to_string[32], debug_string[32];
 };
 
+/* A part of its client; never destroyed alone. */
 struct pjrt_topology {
   pjrt_client_t *client;
 };
 
 struct pjrt_client {
+  /* rank of this process among those of the launcher, and their number */
   int process_index, process_count;
+  /* devices of all processes, and those of this one */
   int device_count, local_count;
   pjrt_device_t *devices;
   pjrt_device_t **device_list; /* by id */
@@ -47,6 +57,7 @@ struct pjrt_client {
   pjrt_topology_t topology;
   int threads; /* workers of a device */
   int pid;     /* of the process that created it: threads do not survive a fork */
+  /* lock for worlds and for programs of partitions */
   pthread_mutex_t mutex;
   pjrt_world_t *worlds;         /* guarded by `mutex` */
   pthread_mutex_t launch_mutex; /* held while one launch is put into the streams of its devices, so

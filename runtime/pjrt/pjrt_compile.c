@@ -8,6 +8,7 @@
 #include "pjrt/pjrt_buffer.h"
 #include "pjrt/pjrt_executable.h"
 
+/* Limits of a small program: bytes of its arguments and results, instructions of its entry. */
 #define SMALL_BYTES (64 << 10)
 #define SMALL_INSTRUCTIONS 200
 
@@ -16,6 +17,7 @@ pjrt_executable_t *pjrt_executable_retain(pjrt_executable_t *executable) {
   return executable;
 }
 
+/* An executable whose compilation has failed comes here too: it may lack its programs. */
 void pjrt_executable_release(pjrt_executable_t *executable) {
   if (!executable ||
       atomic_fetch_sub_explicit(&executable->references, 1, memory_order_acq_rel) != 1)
@@ -27,7 +29,8 @@ void pjrt_executable_release(pjrt_executable_t *executable) {
   hr_free(executable);
 }
 
-/* Programs for the ranks of other processes are loaded by those. */
+/* Programs for the ranks of other processes are loaded by those.
+ * All local ranks are loaded in one call: the program is compiled once, and they share it. */
 static hr_status_t load_programs(pjrt_executable_t *executable) {
   pjrt_world_t *world = executable->world;
   hlorun_program_options_t options;
@@ -49,6 +52,7 @@ static hr_status_t load_programs(pjrt_executable_t *executable) {
 
 /* --- parameters and results --- */
 
+/* Tuples of the entry's parameters are flattened: the framework passes arrays only. */
 static hr_status_t describe_params(pjrt_executable_t *executable) {
   const hlo_module_t *module = pjrt_executable_compiled(executable)->module;
   executable->param_count = hlorun_program_param_count(executable->programs[0]);
@@ -62,6 +66,7 @@ static hr_status_t describe_params(pjrt_executable_t *executable) {
   return NULL;
 }
 
+/* A donation of the program; an execution may still keep its argument (kept_inputs). */
 static void note_donation(pjrt_executable_t *executable, int64_t operand) {
   executable->donated[operand] = true;
   executable->has_donations = true;
@@ -96,6 +101,7 @@ static void note_donors(pjrt_executable_t *executable, const hlo_aliasing_t *don
   }
 }
 
+/* Two forms: an alias names its result; a donor is free for any that fits, and comes second. */
 static hr_status_t note_donations(pjrt_executable_t *executable, const hlo_module_t *module) {
   bool *result_taken;
   HR_TRY(HR_NEW_ARRAY(&executable->arena, executable->result_count, &result_taken));
@@ -104,6 +110,7 @@ static hr_status_t note_donations(pjrt_executable_t *executable, const hlo_modul
   return NULL;
 }
 
+/* Makes the lists for `count` results, which have `dims` dimensions altogether. */
 static hr_status_t alloc_results(pjrt_executable_t *executable, int count, size_t dims) {
   hr_arena_t *arena = &executable->arena;
   HR_TRY(HR_NEW_ARRAY(arena, count, &executable->results));
@@ -114,6 +121,7 @@ static hr_status_t alloc_results(pjrt_executable_t *executable, int count, size_
   return HR_NEW_ARRAY(arena, dims, &executable->result_dims);
 }
 
+/* All results lie in the device's default memory. */
 static hr_status_t describe_results(pjrt_executable_t *executable) {
   const hlo_shape_t *root = hlo_entry_result_shape(pjrt_executable_compiled(executable)->module);
   int count = hlo_shape_leaf_count(root);
@@ -135,6 +143,7 @@ static hr_status_t describe_results(pjrt_executable_t *executable) {
   return NULL;
 }
 
+/* Bytes of one array; INT64_MAX where they do not fit. */
 static int64_t shape_bytes(const hlo_shape_t *shape) {
   int64_t bytes = (int64_t)hr_dtype_bytes(shape->dtype);
   for (int d = 0; d < shape->rank; d++)
@@ -142,6 +151,7 @@ static int64_t shape_bytes(const hlo_shape_t *shape) {
   return bytes;
 }
 
+/* Loops run for a time that the number of instructions does not tell. */
 static bool has_loop(const hlo_module_t *module) {
   for (size_t c = 0; c < module->computations.count; c++)
     for (size_t i = 0; i < module->computations.data[c]->instrs.count; i++)
@@ -174,6 +184,8 @@ static void make_fingerprint(pjrt_executable_t *executable) {
   hr_digest_text(hr_digest_end(&state), executable->fingerprint);
 }
 
+/* Fills all that the framework may ask. The order counts: donations, costs and shardings read
+ * the lists of params and results. */
 static hr_status_t describe(pjrt_executable_t *executable) {
   const hlo_module_t *module = pjrt_executable_compiled(executable)->module;
   HR_TRY(hr_arena_cstr(&executable->arena, module->name, &executable->name));
@@ -187,6 +199,7 @@ static hr_status_t describe(pjrt_executable_t *executable) {
   return pjrt_executable_describe_shardings(executable);
 }
 
+/* Copies come first: the framework's bytes live during the call only. */
 static hr_status_t compile_into(pjrt_executable_t *executable, hr_str_t code, hr_str_t options) {
   hr_arena_t *arena = &executable->arena;
   HR_TRY(hr_arena_str(arena, code, &executable->code));
@@ -215,6 +228,9 @@ hr_status_t pjrt_executable_compile(pjrt_client_t *client, hr_str_t code, hr_str
   return st;
 }
 
+/* A chain of renewals: each leads from a broken world to the next. It is walked at launches
+ * only, and grows by one per failed execution. The first caller compiles, and others wait for
+ * it. */
 hr_status_t pjrt_executable_current(pjrt_executable_t *executable,
                                     pjrt_executable_t **out_current) {
   hr_status_t st = NULL;
@@ -231,6 +247,7 @@ hr_status_t pjrt_executable_current(pjrt_executable_t *executable,
   return st;
 }
 
+/* Client_Compile. It returns when the program is ready; It may be called from several threads. */
 hr_status_t pjrt_client_compile(pjrt_client_compile_args_t *args) {
   PJRT_NOT_NULL(args->client);
   PJRT_NOT_NULL(args->program);

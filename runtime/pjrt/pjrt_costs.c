@@ -17,6 +17,7 @@ static double leaf_bytes(const hlo_shape_t *shape) {
   return element_count(shape) * (double)hr_dtype_bytes(shape->dtype);
 }
 
+/* A multiplication and an addition per term of each element. */
 static double dot_flops(const hlo_instr_t *instr) {
   const hlo_attr_t *attr = hlo_attr_find(instr, HLO_ATTR_LHS_CONTRACTING_DIMS);
   const hlo_shape_t *lhs = instr->operands[0]->shape;
@@ -26,6 +27,7 @@ static double dot_flops(const hlo_instr_t *instr) {
   return 2 * terms * element_count(instr->shape);
 }
 
+/* The ops that XLA counts apart from arithmetic. */
 static bool is_transcendental(hlo_opcode_t op) {
   switch ((int)op) {
     case HLO_EXPONENTIAL:
@@ -49,6 +51,7 @@ static bool is_transcendental(hlo_opcode_t op) {
   }
 }
 
+/* A reduction counts an operation per element that it reads. */
 static void add_instr(const hlo_instr_t *instr, double *flops, double *transcendentals) {
   if (instr->op == HLO_DOT)
     *flops += dot_flops(instr);
@@ -60,6 +63,7 @@ static void add_instr(const hlo_instr_t *instr, double *flops, double *transcend
     *flops += element_count(instr->operands[0]->shape);
 }
 
+/* Values are floats, as the interface has no double. */
 static void set_cost(pjrt_named_t *cost, const char *name, double value) {
   *cost = (pjrt_named_t){.struct_size = sizeof *cost,
                          .name = name,
@@ -84,6 +88,7 @@ hr_status_t pjrt_executable_describe_costs(pjrt_executable_t *executable) {
   return NULL;
 }
 
+/* Executable_GetCostAnalysis: the list belongs to the executable. */
 hr_status_t pjrt_executable_costs(pjrt_counted_args_t *args) {
   pjrt_executable_t *executable = args->object;
   PJRT_NOT_NULL(executable);

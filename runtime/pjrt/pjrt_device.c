@@ -13,6 +13,7 @@ static void set_text(pjrt_text_args_t *args, const char *text) {
   args->size = strlen(text);
 }
 
+/* DeviceDescription_Id. */
 hr_status_t pjrt_device_id(pjrt_int_args_t *args) {
   pjrt_device_t *device = args->object;
   PJRT_NOT_NULL(device);
@@ -25,17 +26,20 @@ hr_status_t pjrt_device_process_index(pjrt_int_args_t *args) {
   args->value = device->process;
   return NULL;
 }
+/* Device_LocalHardwareId. */
 hr_status_t pjrt_device_local_id(pjrt_int_args_t *args) {
   pjrt_device_t *device = args->object;
   PJRT_NOT_NULL(device);
   args->value = device->local_id;
   return NULL;
 }
+/* DeviceDescription_Attributes: none. */
 hr_status_t pjrt_device_attributes(pjrt_counted_args_t *args) {
   args->items = NULL;
   args->count = 0;
   return NULL;
 }
+/* DeviceDescription_Kind: all devices are of one kind. */
 hr_status_t pjrt_device_kind(pjrt_text_args_t *args) {
   set_text(args, "cpu");
   return NULL;
@@ -52,6 +56,7 @@ hr_status_t pjrt_device_to_string(pjrt_text_args_t *args) {
   set_text(args, device->to_string);
   return NULL;
 }
+/* Device_GetDescription: the same object. */
 hr_status_t pjrt_device_description(pjrt_pointer_args_t *args) {
   PJRT_NOT_NULL(args->object);
   args->value = args->object;
@@ -64,6 +69,7 @@ hr_status_t pjrt_device_is_addressable(pjrt_flag_args_t *args) {
   return NULL;
 }
 
+/* Device_AddressableMemories: all kinds, the default one first. */
 hr_status_t pjrt_device_memories(pjrt_list_args_t *args) {
   pjrt_device_t *device = args->object;
   PJRT_NOT_NULL(device);
@@ -88,6 +94,8 @@ static int64_t resident_bytes(void) {
   return (int64_t)pages * sysconf(_SC_PAGESIZE);
 }
 
+/* Device_MemoryStats. All devices of a process share its memory: the figures are those of the
+ * process, and the limit is the memory of the machine. */
 hr_status_t pjrt_device_memory_stats(pjrt_memory_stats_args_t *args) {
   struct rusage usage;
   PJRT_NOT_NULL(args->device);
@@ -127,6 +135,7 @@ hr_status_t pjrt_memory_to_string(pjrt_text_args_t *args) {
   set_text(args, memory->text);
   return NULL;
 }
+/* Memory_AddressableByDevices: the one device that it belongs to. */
 hr_status_t pjrt_memory_devices(pjrt_list_args_t *args) {
   pjrt_memory_t *memory = args->object;
   PJRT_NOT_NULL(memory);

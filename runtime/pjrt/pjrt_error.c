@@ -10,14 +10,18 @@
 #include "base/mem.h"
 #include "pjrt/pjrt_api.h"
 
+/* An error and its text are one block. */
 struct pjrt_error {
   pjrt_code_t code;
+  /* bytes of the message, without the NUL */
   size_t size;
   const char *message; /* ends in NUL */
 };
 
+/* The error that stands for one that could not be allocated; pjrt_error_free leaves it alone. */
 static pjrt_error_t out_of_memory = {PJRT_RESOURCE_EXHAUSTED, 13, "out of memory"};
 
+/* Code of the interface for each code of base/status.def. */
 static const pjrt_code_t codes[] = {
     [HR_OK] = PJRT_OK,
     [HR_MISMATCH] = PJRT_INTERNAL,
@@ -53,6 +57,7 @@ void pjrt_error_free(pjrt_error_t *error) {
   if (error != &out_of_memory) hr_free(error);
 }
 
+/* Line ends at the end of the report go, as Python appends its own. */
 pjrt_error_t *pjrt_error_from_status(hr_status_t status) {
   if (!status) return NULL;
   char *report = hr_status_format(status);
@@ -65,6 +70,7 @@ pjrt_error_t *pjrt_error_from_status(hr_status_t status) {
   return error;
 }
 
+/* The search finds the last code that fits: INVALID_ARGUMENT becomes HR_INVALID. */
 hr_status_t pjrt_error_status(const pjrt_error_t *error) {
   if (!error) return NULL;
   hr_code_t code = HR_INTERNAL;
@@ -73,11 +79,13 @@ hr_status_t pjrt_error_status(const pjrt_error_t *error) {
   return hr_error(code, "%s", error->message);
 }
 
+/* Error_Destroy; NULL is accepted. */
 pjrt_error_t *pjrt_error_destroy(pjrt_error_args_t *args) {
   pjrt_error_free(args->error);
   return NULL;
 }
 
+/* Error_Message: the text belongs to the error. */
 pjrt_error_t *pjrt_error_message(pjrt_error_message_args_t *args) {
   args->message = args->error ? args->error->message : "";
   args->message_size = args->error ? args->error->size : 0;

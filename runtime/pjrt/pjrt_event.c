@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "pjrt/pjrt_api.h"
 
+/* A function that waits for an event, as Event_OnReady has given it. */
 typedef struct callback {
   struct callback *next;
   pjrt_event_fn fn;
@@ -15,11 +16,14 @@ typedef struct callback {
 
 struct pjrt_event {
   atomic_int references;
+  /* false to true, once; stored with release order, under `mutex` */
   atomic_bool is_set;
   pjrt_error_t *error;   /* written before is_set */
   callback_t *callbacks; /* guarded by `mutex` */
 };
 
+/* Guards the lists of callbacks and the change of `is_set` of all events. No callback runs under
+ * it. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
@@ -42,6 +46,7 @@ pjrt_event_t *pjrt_event_retain(pjrt_event_t *event) {
   return event;
 }
 
+/* Callbacks of an event that was never fired are dropped without a call. */
 void pjrt_event_release(pjrt_event_t *event) {
   if (!event || atomic_fetch_sub_explicit(&event->references, 1, memory_order_acq_rel) != 1) return;
   for (callback_t *next, *call = event->callbacks; call; call = next) {
@@ -52,6 +57,7 @@ void pjrt_event_release(pjrt_event_t *event) {
   hr_free(event);
 }
 
+/* Every callback gets a copy of the error of its own, which it must destroy. */
 static void run_callbacks(callback_t *call, const pjrt_error_t *error) {
   while (call) {
     callback_t *next = call->next;
@@ -61,6 +67,8 @@ static void run_callbacks(callback_t *call, const pjrt_error_t *error) {
   }
 }
 
+/* The list is taken and `is_set` stored under one lock: a callback is either in the list, or its
+ * caller sees that the event is set. Neither is it lost nor called twice. */
 void pjrt_event_fire(pjrt_event_t *event, pjrt_error_t *error) {
   pthread_mutex_lock(&mutex);
   if (pjrt_event_is_set(event)) {
@@ -105,6 +113,7 @@ hr_status_t pjrt_event_is_ready(pjrt_event_ready_args_t *args) {
   return NULL;
 }
 
+/* Event_Error: a new error for the caller, NULL for success. It does not wait. */
 pjrt_error_t *pjrt_event_error(pjrt_event_args_t *args) {
   if (!args->event) return NULL;
   if (!pjrt_event_is_set(args->event))
@@ -112,6 +121,7 @@ pjrt_error_t *pjrt_event_error(pjrt_event_args_t *args) {
   return pjrt_error_copy(args->event->error);
 }
 
+/* Event_Await: blocks, then answers as Event_Error. */
 pjrt_error_t *pjrt_event_await(pjrt_event_args_t *args) {
   if (!args->event) return NULL;
   pjrt_event_wait(args->event);
@@ -129,6 +139,7 @@ static bool append_callback(pjrt_event_t *event, callback_t *call) {
   return is_pending;
 }
 
+/* Event_OnReady. JAX registers one callback per device and execution. */
 hr_status_t pjrt_event_on_ready(pjrt_event_on_ready_args_t *args) {
   void *memory;
   PJRT_NOT_NULL(args->event);
@@ -146,6 +157,7 @@ hr_status_t pjrt_event_on_ready(pjrt_event_on_ready_args_t *args) {
 
 hr_status_t pjrt_event_create(pjrt_event_args_t *args) { return pjrt_event_new(&args->event); }
 
+/* Event_Set: a second call for the same event has no effect. */
 hr_status_t pjrt_event_set(pjrt_event_set_args_t *args) {
   PJRT_NOT_NULL(args->event);
   pjrt_error_t *error = NULL;

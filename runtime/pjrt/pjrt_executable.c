@@ -10,10 +10,13 @@
 #include "base/mem.h"
 #include "pjrt/pjrt_api.h"
 
+/* The number in the magic goes up when the form changes. */
 #define MAGIC "HLORUNX1"
 #define MAGIC_SIZE ((size_t)8)
 #define HEAD_SIZE (MAGIC_SIZE + 8)
 
+/* Executable_Destroy and LoadedExecutable_Destroy drop one reference each. Executions that still
+ * run keep theirs. */
 hr_status_t pjrt_executable_destroy(pjrt_object_args_t *args) {
   pjrt_executable_release(args->object);
   return NULL;
@@ -28,12 +31,15 @@ static void set_text(pjrt_text_args_t *args, const char *text) {
   args->size = strlen(text);
 }
 
+/* Executable_Name: the name of the module. */
 hr_status_t pjrt_executable_name(pjrt_text_args_t *args) {
   pjrt_executable_t *executable = args->object;
   PJRT_NOT_NULL(executable);
   set_text(args, executable->name);
   return NULL;
 }
+/* Executable_Fingerprint and LoadedExecutable_Fingerprint: equal programs for equal devices have
+ * equal ones. */
 hr_status_t pjrt_executable_fingerprint(pjrt_text_args_t *args) {
   pjrt_executable_t *executable = args->object;
   PJRT_NOT_NULL(executable);
@@ -52,6 +58,7 @@ hr_status_t pjrt_executable_num_partitions(pjrt_size_args_t *args) {
   args->value = (size_t)executable->options.num_partitions;
   return NULL;
 }
+/* Executable_NumOutputs: leaves of the result, by which the framework sizes its lists. */
 hr_status_t pjrt_executable_num_outputs(pjrt_size_args_t *args) {
   pjrt_executable_t *executable = args->object;
   PJRT_NOT_NULL(executable);
@@ -59,6 +66,7 @@ hr_status_t pjrt_executable_num_outputs(pjrt_size_args_t *args) {
   return NULL;
 }
 
+/* Figures of the first local device's program; those of its peers are alike. */
 static hlorun_program_figures_t figures_of(const pjrt_executable_t *executable) {
   hlorun_program_figures_t figures = {.struct_size = sizeof figures};
   hlorun_program_get_figures(executable->programs[0], &figures);
@@ -72,12 +80,15 @@ hr_status_t pjrt_executable_code_size(pjrt_size_args_t *args) {
   return NULL;
 }
 
+/* Bytes of one array; dimensions of unknown size count as 0. */
 static int64_t leaf_bytes(const hlo_shape_t *shape) {
   int64_t bytes = (int64_t)hr_dtype_bytes(shape->dtype);
   for (int d = 0; d < shape->rank; d++) bytes *= shape->dims[d] < 0 ? 0 : shape->dims[d];
   return bytes;
 }
 
+/* Executable_GetCompiledMemoryStats, for one device. A donated argument counts once, as its
+ * memory becomes that of a result. */
 hr_status_t pjrt_executable_memory(pjrt_compiled_memory_args_t *args) {
   const pjrt_executable_t *executable = args->executable;
   PJRT_NOT_NULL(executable);
@@ -101,6 +112,8 @@ hr_status_t pjrt_executable_memory(pjrt_compiled_memory_args_t *args) {
   return NULL;
 }
 
+/* Executable_OutputElementTypes, Executable_OutputDimensions and Executable_OutputMemoryKinds:
+ * lists that were made with the executable, and live as long. */
 hr_status_t pjrt_executable_output_types(pjrt_list_args_t *args) {
   pjrt_executable_t *executable = args->object;
   PJRT_NOT_NULL(executable);
@@ -124,11 +137,14 @@ hr_status_t pjrt_executable_output_memory_kinds(pjrt_texts_args_t *args) {
   return NULL;
 }
 
+/* LoadedExecutable_GetExecutable: a reference that the caller destroys. */
 hr_status_t pjrt_loaded_executable(pjrt_pointer_args_t *args) {
   PJRT_NOT_NULL(args->object);
   args->value = pjrt_executable_retain(args->object);
   return NULL;
 }
+/* LoadedExecutable_AddressableDevices: local devices by rank; executions take their lists in
+ * this order. */
 hr_status_t pjrt_loaded_devices(pjrt_list_args_t *args) {
   pjrt_executable_t *executable = args->object;
   PJRT_NOT_NULL(executable);
@@ -136,6 +152,7 @@ hr_status_t pjrt_loaded_devices(pjrt_list_args_t *args) {
   args->count = (size_t)executable->world->local_count;
   return NULL;
 }
+/* LoadedExecutable_Delete: later executions fail, those that run go on. */
 hr_status_t pjrt_loaded_delete(pjrt_object_args_t *args) {
   pjrt_executable_t *executable = args->object;
   PJRT_NOT_NULL(executable);
@@ -153,6 +170,7 @@ hr_status_t pjrt_loaded_is_deleted(pjrt_flag_args_t *args) {
 
 static void release_text(void *text) { free(text); }
 
+/* Hands the bytes to the caller with the function that frees them. Owner: consumes `text`. */
 static hr_status_t give_text(hr_strbuf_t *text, pjrt_serialized_args_t *args) {
   hr_status_t st = hr_strbuf_finish(text);
   if (st) {
@@ -166,6 +184,7 @@ static hr_status_t give_text(hr_strbuf_t *text, pjrt_serialized_args_t *args) {
   return NULL;
 }
 
+/* LoadedExecutable_GetDeviceAssignment: a DeviceAssignmentProto. */
 hr_status_t pjrt_loaded_assignment(pjrt_serialized_args_t *args) {
   const pjrt_executable_t *executable = args->object;
   hr_strbuf_t text;
@@ -176,6 +195,7 @@ hr_status_t pjrt_loaded_assignment(pjrt_serialized_args_t *args) {
   return give_text(&text, args);
 }
 
+/* Executable_GetCompileOptions: the CompileOptionsProto as the framework gave it. */
 hr_status_t pjrt_executable_compile_options(pjrt_serialized_args_t *args) {
   const pjrt_executable_t *executable = args->object;
   hr_strbuf_t text;
@@ -185,6 +205,7 @@ hr_status_t pjrt_executable_compile_options(pjrt_serialized_args_t *args) {
   return give_text(&text, args);
 }
 
+/* Executable_Serialize, for the compilation cache of JAX. */
 hr_status_t pjrt_executable_serialize(pjrt_serialized_args_t *args) {
   const pjrt_executable_t *executable = args->object;
   hr_strbuf_t text;
@@ -198,6 +219,8 @@ hr_status_t pjrt_executable_serialize(pjrt_serialized_args_t *args) {
   return give_text(&text, args);
 }
 
+/* Executable_DeserializeAndLoad. The bytes come from a file: all sizes are checked against its
+ * end. */
 hr_status_t pjrt_executable_deserialize(pjrt_deserialize_args_t *args) {
   uint64_t size;
   PJRT_NOT_NULL(args->client);

@@ -11,8 +11,10 @@
 #include "pjrt/pjrt_options.h"
 #include "pjrt/pjrt_world.h"
 
+/* One leaf of the program's result. */
 typedef struct pjrt_result {
   const hlo_shape_t *shape; /* of one device's part */
+  /* a PJRT_MEMORY number */
   int memory_kind;
 } pjrt_result_t;
 
@@ -30,21 +32,28 @@ struct pjrt_executable {
   hr_str_t code, options_bytes; /* as given by the framework; in the arena */
   hr_str_t partitioned; /* the program of one partition, a HloModuleProtoWithConfig, once it was
                            asked for; guarded by the client's mutex */
+  /* name of the module, which ends in NUL */
   const char *name;
+  /* digest of the program, its grid and devices, and hlorun's version, in hexadecimal */
   char fingerprint[HR_DIGEST_TEXT];
+  /* leaves of the entry's parameters and result */
   int param_count, result_count;
   const hlo_shape_t **params; /* NULL for tokens, which the framework does not pass */
   pjrt_result_t *results;
   bool *donated;      /* per parameter: the program may overwrite it */
   bool has_donations; /* of any */
   bool is_small;      /* little data, no loops: likely to take less than a hand-over */
-  /* Lists for the framework, made when the executable is. */
+  /* Lists for the framework, made when the executable is.
+   * numbers of pjrt_types.def */
   int *result_types;
   int64_t *result_dims; /* of all results, one after the other */
+  /* dimensions of each result */
   size_t *result_ranks;
   const char **result_memory_kinds;
   size_t *result_memory_kind_sizes;
+  /* pointers into the table of pjrt_layouts.c */
   void **result_layouts;
+  /* "flops", "transcendentals", "bytes accessed" */
   pjrt_named_t costs[3];
   const char **result_shardings, **param_shardings; /* serialized OpSharding */
   size_t *result_sharding_sizes, *param_sharding_sizes;
@@ -54,6 +63,7 @@ struct pjrt_executable {
  * Errors:  INVALID, UNSUPPORTED with the place in the program; USAGE for devices. */
 hr_status_t pjrt_executable_compile(pjrt_client_t *client, hr_str_t code, hr_str_t options,
                                     pjrt_executable_t **out_executable);
+/* A new reference; the same object. */
 pjrt_executable_t *pjrt_executable_retain(pjrt_executable_t *executable);
 void pjrt_executable_release(pjrt_executable_t *executable); /* accepts NULL */
 
@@ -64,10 +74,12 @@ hr_status_t pjrt_executable_current(pjrt_executable_t *executable, pjrt_executab
 /* Lists of serialized shardings for parameters and results, in the arena. */
 hr_status_t pjrt_executable_describe_shardings(pjrt_executable_t *executable);
 
+/* The figures of the cost analysis; needs params and results. */
 hr_status_t pjrt_executable_describe_costs(pjrt_executable_t *executable);
 /* The layouts of results, in the arena. */
 hr_status_t pjrt_executable_describe_layouts(pjrt_executable_t *executable);
 
+/* The compiled program of the first local device. The modules of its peers are alike. */
 static inline const compiled_program_t *pjrt_executable_compiled(
     const pjrt_executable_t *executable) {
   return &executable->programs[0]->compiled;

@@ -20,15 +20,19 @@
 
 #define QUICK_NS 100000 /* executions that take less run in the calling thread */
 
+/* One device's part of a launch. It and its lists are one block. */
 typedef struct run {
   pjrt_job_t job; /* first member */
   pjrt_executable_t *executable;
   int local; /* position of the device in the world */
+  /* user data of the caller; may be NULL */
   pjrt_context_t *context;
+  /* the "ready" of all results; NULL for a run in the calling thread */
   pjrt_event_t *done;
   pjrt_buffer_t **args;    /* held */
   pjrt_buffer_t **results; /* one reference of each is the run's; NULL: made when it is over */
   hlo_value_t **values;    /* of the arguments, then of the results */
+  /* per argument: the program may overwrite the value */
   bool *donate;
 } run_t;
 
@@ -62,7 +66,8 @@ void pjrt_context_release(pjrt_context_t *context) {
   hr_free(context);
 }
 
-/* Signature of custom_ffi_context_t.find. */
+/* Signature of custom_ffi_context_t.find.
+ * The list is short: one entry, the callbacks of JAX, is usual. */
 static void *find_user_data(const void *context, int64_t type_id) {
   const pjrt_context_t *c = context;
   for (const pjrt_user_data_t *data = c ? c->first : NULL; data; data = data->next)
@@ -72,6 +77,7 @@ static void *find_user_data(const void *context, int64_t type_id) {
 
 /* --- a run --- */
 
+/* The block holds, behind the run: arguments, results, values of both, flags of donation. */
 static hr_status_t create_run(pjrt_executable_t *executable, int local, run_t **out_run) {
   size_t args = (size_t)executable->param_count, results = (size_t)executable->result_count;
   void *memory;
@@ -102,6 +108,7 @@ static void destroy_run(run_t *run) {
   hr_free(run);
 }
 
+/* The caller may keep an argument that the program would overwrite (kept_inputs). */
 static bool may_donate(const pjrt_executable_t *executable, const pjrt_execute_options_t *options,
                        int k) {
   if (!executable->donated[k]) return false;
@@ -118,6 +125,7 @@ static hr_status_t argument_error(const pjrt_executable_t *executable, int k,
                   hlo_shape_text(&shape, found), hlo_shape_text(executable->params[k], want));
 }
 
+/* Sizes of a dynamic buffer are not checked here: they are known once it is computed. */
 static hr_status_t check_argument(const pjrt_executable_t *executable, int k,
                                   const pjrt_buffer_t *buffer) {
   const hlo_shape_t *shape = executable->params[k];
@@ -143,6 +151,7 @@ static hr_status_t check_repeated(const run_t *run, int count, pjrt_buffer_t *bu
   return NULL;
 }
 
+/* After a failure half-way, the arguments so far are held, and destroy_run lets them go. */
 static hr_status_t hold_arguments(run_t *run, pjrt_buffer_t *const *args,
                                   const pjrt_execute_options_t *options) {
   const pjrt_executable_t *executable = run->executable;
@@ -163,7 +172,8 @@ static pjrt_memory_t *result_memory(const run_t *run, int r) {
   return device->memory_list[executable->results[r].memory_kind];
 }
 
-/* Results for the framework, which come later. */
+/* Results for the framework, which come later.
+ * All results are made before any is given to the caller, who owns nothing after a failure. */
 static hr_status_t make_pending(run_t *run, pjrt_buffer_t **out_results) {
   const pjrt_executable_t *executable = run->executable;
   HR_TRY(pjrt_event_new(&run->done));
@@ -175,6 +185,7 @@ static hr_status_t make_pending(run_t *run, pjrt_buffer_t **out_results) {
   return NULL;
 }
 
+/* Blocks only in the thread of a stream. The failure of an argument becomes that of the run. */
 static hr_status_t await_arguments(run_t *run) {
   for (int k = 0; k < run->executable->param_count; k++) {
     HR_TRY(pjrt_buffer_wait(run->args[k], &run->values[k]));
@@ -193,12 +204,16 @@ static void take_donated(run_t *run) {
   }
 }
 
+/* A moving average with weight 1/8 for the newest run. Two runs that end at once may lose one
+ * time. */
 static void note_time(pjrt_executable_t *executable, uint64_t took_ns) {
   long before = atomic_load_explicit(&executable->average_ns, memory_order_relaxed);
   long now = before ? (7 * before + (long)took_ns) / 8 : (long)took_ns;
   atomic_store_explicit(&executable->average_ns, now, memory_order_relaxed);
 }
 
+/* Runs the program. The context of the caller is in force meanwhile, for handlers of custom
+ * calls; a nested execution restores the outer one. */
 static hr_status_t compute(run_t *run) {
   pjrt_executable_t *executable = run->executable;
   custom_ffi_context_t ffi = {.find = find_user_data,
@@ -223,7 +238,9 @@ static void cancel_peers(const run_t *run, hr_status_t st) {
     hlorun_client_cancel(world->clients[i], hr_status_message(st));
 }
 
-/* Signature of pjrt_job_t.run. */
+/* Signature of pjrt_job_t.run.
+ * The results are handed over before the event fires; the run is destroyed before as well, so
+ * that who waits for the event finds the arguments let go. */
 static void run_later(pjrt_job_t *job) {
   run_t *run = (run_t *)job;
   const pjrt_executable_t *executable = run->executable;
@@ -237,7 +254,8 @@ static void run_later(pjrt_job_t *job) {
   pjrt_event_release(done);
 }
 
-/* Runs in the calling thread. */
+/* Runs in the calling thread.
+ * The results are ready when they are given: they have no event. */
 static hr_status_t run_now(run_t *run, pjrt_buffer_t **out_results) {
   const pjrt_executable_t *executable = run->executable;
   hlo_value_t **values = run->values + executable->param_count;
@@ -255,6 +273,7 @@ static hr_status_t run_now(run_t *run, pjrt_buffer_t **out_results) {
   return st;
 }
 
+/* A program of several devices always goes through the streams: its ranks wait for each other. */
 static bool can_run_now(const run_t *run) {
   const pjrt_executable_t *executable = run->executable;
   const pjrt_stream_t *stream = &executable->world->devices[run->local]->stream;
@@ -290,6 +309,7 @@ static hr_status_t check_launch(const pjrt_execute_args_t *args) {
   return NULL;
 }
 
+/* The run of one device, with its arguments held. On failure nothing stays held. */
 static hr_status_t prepare(const pjrt_execute_args_t *args, int local, run_t **out_run) {
   HR_TRY(create_run(args->executable, local, out_run));
   const pjrt_execute_options_t *options = args->options;
@@ -300,6 +320,7 @@ static hr_status_t prepare(const pjrt_execute_args_t *args, int local, run_t **o
   return st;
 }
 
+/* The event of the device is set already when the caller gets it. */
 static hr_status_t launch_now(const pjrt_execute_args_t *args, run_t *run) {
   hr_status_t st = run_now(run, args->results[0]);
   destroy_run(run);
@@ -322,6 +343,8 @@ static hr_status_t launch_later(const pjrt_execute_args_t *args, run_t **runs) {
   return st;
 }
 
+/* All runs are prepared before the first starts: a wrong argument of one device stops the launch
+ * while nothing runs. */
 static hr_status_t launch(const pjrt_execute_args_t *args, run_t **runs) {
   int count = args->executable->world->local_count, prepared = 0;
   hr_status_t st = NULL;
@@ -340,6 +363,8 @@ static hr_status_t launch(const pjrt_execute_args_t *args, run_t **runs) {
   return st;
 }
 
+/* LoadedExecutable_Execute. It returns when the runs are queued, or done if they are quick. The
+ * copy of the arguments may be shorter than the caller's struct, or longer. */
 hr_status_t pjrt_execute(pjrt_execute_args_t *given) {
   run_t *few[16], **runs = few;
   void *memory = NULL;

@@ -6,8 +6,10 @@
 
 #include "pjrt/pjrt_api.h"
 
+/* One entry of a context; the data are the framework's. */
 typedef struct pjrt_user_data {
   struct pjrt_user_data *next;
+  /* number of the type, by which handlers ask for the data */
   int64_t type_id;
   void *data;
 } pjrt_user_data_t;

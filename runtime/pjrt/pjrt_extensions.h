@@ -5,21 +5,26 @@
 
 #include "pjrt/pjrt_abi.h"
 
+/* Shardings of parameters, of results. */
 typedef struct pjrt_shardings_extension {
   pjrt_extension_t base;
   pjrt_function_t functions[2];
 } pjrt_shardings_extension_t;
 
+/* Layouts: destroy, serialize, default of a client, of a buffer, default of a topology, of
+ * results. */
 typedef struct pjrt_layouts_extension {
   pjrt_extension_t base;
   pjrt_function_t functions[6];
 } pjrt_layouts_extension_t;
 
+/* Memories of a device that may be elsewhere, kind of a memory. */
 typedef struct pjrt_memories_extension {
   pjrt_extension_t base;
   pjrt_function_t functions[2];
 } pjrt_memories_extension_t;
 
+/* Types of user data, user data of an execution, handlers. */
 typedef struct pjrt_ffi_extension {
   pjrt_extension_t base;
   pjrt_function_t functions[3];

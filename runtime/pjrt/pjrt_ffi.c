@@ -7,12 +7,14 @@
 #include "pjrt/pjrt_execute.h"
 #include "pjrt/pjrt_extensions.h"
 
+/* FFI_Type_Register: a new number for the name, where the framework has none. */
 static hr_status_t pjrt_ffi_type_register(pjrt_ffi_type_args_t *args) {
   PJRT_NOT_NULL(args->name);
   if (args->type_id) return NULL; /* the framework's own number */
   return custom_ffi_type((hr_str_t){args->name, args->name_size}, &args->type_id);
 }
 
+/* FFI_UserData_Add, before the context is used: JAX adds its list of Python callbacks. */
 static hr_status_t pjrt_ffi_user_data_add(pjrt_ffi_user_data_args_t *args) {
   void *memory;
   PJRT_NOT_NULL(args->context);
@@ -23,6 +25,7 @@ static hr_status_t pjrt_ffi_user_data_add(pjrt_ffi_user_data_args_t *args) {
   return NULL;
 }
 
+/* FFI_Register_Handler: one function is the handler of the stage "execute". */
 static hr_status_t pjrt_ffi_register(pjrt_ffi_handler_args_t *args) {
   custom_ffi_bundle_t bundle = {.execute = args->handler};
   PJRT_NOT_NULL(args->target);

@@ -10,7 +10,8 @@
 #include "pjrt/pjrt_executable.h"
 #include "pjrt/pjrt_extensions.h"
 
-/* A layout is a pointer into this table: nothing is to be freed. */
+/* A layout is a pointer into this table: nothing is to be freed.
+ * The entry's position is the rank; its content is not used. */
 static const char ranks[HLO_MAX_RANK + 1];
 
 static hr_status_t layout_of(size_t rank, void **out_layout) {
@@ -25,6 +26,8 @@ static hr_status_t pjrt_layout_destroy(pjrt_object_args_t *args) {
   return NULL;
 }
 
+/* Layouts_MemoryLayout_Serialize. The text becomes the caller's, with the function that frees
+ * it. */
 static hr_status_t pjrt_layout_serialize(pjrt_serialized_args_t *args) {
   const char *layout = args->object;
   hr_strbuf_t text;
@@ -49,6 +52,7 @@ static hr_status_t pjrt_default_layout(pjrt_default_layout_args_t *args) {
   return layout_of(args->num_dims, &args->layout);
 }
 
+/* Layouts_Buffer_MemoryLayout: the layout follows from the rank of the buffer. */
 static hr_status_t pjrt_buffer_layout(pjrt_pointer_args_t *args) {
   pjrt_buffer_t *buffer = args->object;
   PJRT_NOT_NULL(buffer);
@@ -77,6 +81,7 @@ PJRT_ENTRY(Layouts_GetDefaultLayout, default_layout, pjrt_default_layout_args_t,
 PJRT_ENTRY(Layouts_Buffer_MemoryLayout, buffer_layout, pjrt_pointer_args_t, value)
 PJRT_ENTRY(Layouts_GetOutputLayouts, output_layouts, pjrt_counted_args_t, items)
 
+/* The default layout stands twice: for a client, and for a topology. */
 pjrt_layouts_extension_t pjrt_layouts_extension = {
     .base = {sizeof pjrt_layouts_extension, PJRT_EXTENSION_LAYOUTS, NULL},
     .functions = {call_layout_destroy, call_layout_serialize, call_default_layout,
@@ -84,6 +89,7 @@ pjrt_layouts_extension_t pjrt_layouts_extension = {
 
 /* --- memory descriptions --- */
 
+/* The list is that of the device, and lives as long. */
 static hr_status_t pjrt_memory_descriptions(pjrt_memory_descriptions_args_t *args) {
   PJRT_NOT_NULL(args->device);
   args->memories = (const pjrt_memory_t *const *)args->device->memory_list;

@@ -47,6 +47,7 @@ static void add_shardings(hr_strbuf_t *text, const pjrt_executable_t *executable
   proto_close(text, module);
 }
 
+/* Writes the module with its shardings behind it, and keeps the bytes in the arena. */
 static hr_status_t write_partition(hlo_module_t *module, pjrt_executable_t *executable) {
   hr_buffer_t *proto = NULL;
   hr_strbuf_t text;
@@ -64,6 +65,8 @@ static hr_status_t write_partition(hlo_module_t *module, pjrt_executable_t *exec
   return st;
 }
 
+/* Reads and partitions the program once more, without code generation. The caller holds the
+ * client's mutex. */
 static hr_status_t keep_partitioned(pjrt_executable_t *executable) {
   compiler_options_t options = {.world_size = executable->world->count};
   hr_str_t code = executable->code;
@@ -77,7 +80,8 @@ static hr_status_t keep_partitioned(pjrt_executable_t *executable) {
   return st;
 }
 
-/* The program of one partition; on a single device, as it was given. */
+/* The program of one partition; on a single device, as it was given.
+ * Executable_OptimizedProgram. A caller without room, or with too little, gets the size only. */
 hr_status_t pjrt_executable_optimized_program(pjrt_optimized_args_t *args) {
   PJRT_NOT_NULL(args->executable);
   PJRT_NOT_NULL(args->program);

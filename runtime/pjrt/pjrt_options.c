@@ -4,9 +4,12 @@
 
 #include "proto/proto_wire.h"
 
+/* The bound of the client, which also keeps products of the grid within an int. */
 #define MAX_DEVICES 1024
 
-/* Entry [replica][partition] stands in list `partition`, at `replica`. */
+/* Entry [replica][partition] stands in list `partition`, at `replica`.
+ * The proto has a list per partition, with its replicas; in hlorun's list the partition runs
+ * fastest. */
 static hr_status_t read_assignment(hr_arena_t *arena, const proto_device_assignment_t *assignment,
                                    pjrt_options_t *options) {
   proto_computation_devices_t column;
@@ -30,6 +33,7 @@ static hr_status_t read_assignment(hr_arena_t *arena, const proto_device_assignm
   return NULL;
 }
 
+/* Fields that are absent are 0 in a proto, and mean 1 here. */
 static hr_status_t read_grid(const proto_build_options_t *build, pjrt_options_t *options) {
   int64_t replicas = build->num_replicas ? build->num_replicas : 1;
   int64_t partitions = build->num_partitions ? build->num_partitions : 1;

@@ -23,6 +23,7 @@
 
 typedef void object_t; /* PyObject */
 
+/* The functions of Python's C interface that are used, with their types. */
 #define PYTHON_FUNCTIONS(X)                                                \
   X(int, Py_IsInitialized, (void))                                         \
   X(int, PyGILState_Ensure, (void))                                        \
@@ -44,12 +45,14 @@ typedef void object_t; /* PyObject */
   X(void, PyErr_Clear, (void))                                             \
   X(void, Py_DecRef, (object_t *))
 
+/* Their addresses; all are set, or none is used. */
 static struct {
 #define X(type, name, args) type(*name) args;
   PYTHON_FUNCTIONS(X)
 #undef X
 } python;
 
+/* False if the process has no Python: then there are no handlers of JAX. */
 static bool find_symbols(void) {
   const struct {
     const char *name;

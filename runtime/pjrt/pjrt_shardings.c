@@ -16,8 +16,10 @@
 #include "pjrt/pjrt_extensions.h"
 #include "proto/proto_wire.h"
 
+/* Numbers of OpSharding.Type. */
 enum { KIND_REPLICATED = 0, KIND_OTHER = 3 };
 
+/* A sharding as a grid of tiles. */
 typedef struct tiles {
   int rank;
   int64_t dims[HLO_MAX_RANK]; /* tiles per dimension */
@@ -42,6 +44,7 @@ static hr_status_t place_devices(const hlo_sharding_t *sharding, const tiles_t *
   return NULL;
 }
 
+/* A last dimension of copies stands behind those of the array where a tile has several devices. */
 static hr_status_t write_tiles(const hlo_sharding_t *sharding, const tiles_t *tiles,
                                hr_arena_t *arena, hr_strbuf_t *text) {
   int64_t *devices;
@@ -59,6 +62,7 @@ static hr_status_t write_tiles(const hlo_sharding_t *sharding, const tiles_t *ti
   return hr_strbuf_finish(text);
 }
 
+/* No sharding, or one tile for all: replicated. */
 static hr_status_t serialize(const hlo_sharding_t *sharding, int rank, int64_t devices,
                              hr_arena_t *arena, hr_strbuf_t *text) {
   tiles_t tiles = {.rank = rank, .count = 1};
@@ -72,6 +76,7 @@ static hr_status_t serialize(const hlo_sharding_t *sharding, int rank, int64_t d
   return hr_strbuf_finish(text);
 }
 
+/* The bytes are kept in the arena, as the framework gets pointers. */
 static hr_status_t add_sharding(pjrt_executable_t *executable, const hlo_sharding_t *sharding,
                                 int rank, const char **out_text, size_t *out_size) {
   hr_strbuf_t text;
@@ -86,6 +91,7 @@ static hr_status_t add_sharding(pjrt_executable_t *executable, const hlo_shardin
   return st;
 }
 
+/* Parameters in tuples have no sharding of their own: they are told as replicated. */
 hr_status_t pjrt_executable_describe_shardings(pjrt_executable_t *executable) {
   const hlo_module_t *module = pjrt_executable_compiled(executable)->module;
   hr_arena_t *arena = &executable->arena;
@@ -109,6 +115,7 @@ hr_status_t pjrt_executable_describe_shardings(pjrt_executable_t *executable) {
 
 /* --- the extension --- */
 
+/* The list is the executable's; it is NULL without parameters. */
 static hr_status_t pjrt_param_shardings(pjrt_texts_args_t *args) {
   pjrt_executable_t *executable = args->object;
   PJRT_NOT_NULL(executable);

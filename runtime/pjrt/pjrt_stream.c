@@ -8,6 +8,7 @@ void pjrt_stream_init(pjrt_stream_t *stream) {
   pthread_cond_init(&stream->changed, NULL);
 }
 
+/* Waits for the next job. NULL ends the thread: the stream stops, and all its jobs are done. */
 static pjrt_job_t *take_job(pjrt_stream_t *stream) {
   pthread_mutex_lock(&stream->mutex);
   while (!stream->first && !stream->stops) pthread_cond_wait(&stream->changed, &stream->mutex);
@@ -18,6 +19,7 @@ static pjrt_job_t *take_job(pjrt_stream_t *stream) {
   return job;
 }
 
+/* The count goes down after the job: a stream is free only when the job's effects are visible. */
 static void *stream_thread(void *context) {
   pjrt_stream_t *stream = context;
   for (pjrt_job_t *job; (job = take_job(stream));) {
@@ -27,6 +29,7 @@ static void *stream_thread(void *context) {
   return NULL;
 }
 
+/* The thread starts under the mutex, so that two first jobs start one thread. */
 hr_status_t pjrt_stream_add(pjrt_stream_t *stream, pjrt_job_t *job) {
   hr_status_t st = NULL;
   job->next = NULL;
@@ -49,6 +52,7 @@ bool pjrt_stream_is_free(const pjrt_stream_t *stream) {
   return !atomic_load_explicit(&stream->pending, memory_order_acquire);
 }
 
+/* A forked child has no such thread, and may find the mutex locked for ever: it touches nothing. */
 void pjrt_stream_deinit(pjrt_stream_t *stream, bool forked) {
   if (forked) return;
   pthread_mutex_lock(&stream->mutex);

@@ -10,15 +10,20 @@
 #include "base/status.h"
 
 typedef struct pjrt_job pjrt_job_t;
+/* A job is the first member of what its function needs. It belongs to the stream once it is
+ * added. */
 struct pjrt_job {
   pjrt_job_t *next;
   void (*run)(pjrt_job_t *job); /* frees the job */
 };
 
 typedef struct pjrt_stream {
+  /* guards all members but `pending` */
   pthread_mutex_t mutex;
+  /* signals a new job, or `stops` */
   pthread_cond_t changed;
   pthread_t thread;
+  /* the thread was started; it ends when the queue is empty */
   bool has_thread, stops;
   pjrt_job_t *first, **last; /* jobs that wait */
   atomic_int pending;        /* jobs that wait or run */

@@ -14,6 +14,7 @@ void pjrt_strided_init(pjrt_strided_t *array, hr_dtype_t dtype, int rank, const 
   }
 }
 
+/* Sizes of 0 count as 1, so that strides stay above 0. */
 hr_status_t pjrt_strided_order(pjrt_strided_t *array, const int64_t *minor_to_major, size_t count) {
   int64_t stride = (int64_t)hr_dtype_bytes(array->dtype);
   uint64_t seen = 0;
@@ -55,6 +56,7 @@ typedef struct line_copy {
   bool to_dense;
 } line_copy_t;
 
+/* Copies of a constant size compile to a load and a store. */
 #define COPY_ELEMENTS(type)                                             \
   for (int64_t i = 0; i < line->count; i++, strided += line->step)      \
     if (line->to_dense)                                                 \
@@ -82,6 +84,7 @@ static void copy_line(const line_copy_t *line, char *strided, char *dense) {
   }
 }
 
+/* The dense side only goes forward; the strided side goes back when a dimension starts again. */
 static void copy_array(const pjrt_strided_t *array, char *strided, char *dense, bool to_dense) {
   int64_t index[HLO_MAX_RANK] = {0};
   int last = array->rank - 1;
@@ -114,6 +117,7 @@ static void extend(hr_dtype_t dtype, int64_t count, int8_t *elements) {
   }
 }
 
+/* Elements of narrow types come in with any bits above them: they are set here, once. */
 void pjrt_strided_gather(const pjrt_strided_t *from, const void *data, void *dense) {
   if (pjrt_strided_is_dense(from))
     memcpy(dense, data, (size_t)pjrt_strided_bytes(from));

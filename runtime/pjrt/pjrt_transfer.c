@@ -13,6 +13,7 @@
 
 /* --- from the host --- */
 
+/* Checks what the framework says of an array: type, rank, sizes, and that its size fits. */
 static hr_status_t check_dims(const int64_t *dims, size_t count, int type, hr_dtype_t *out_dtype) {
   int64_t elements;
   HR_TRY(pjrt_dtype(type, out_dtype));
@@ -26,6 +27,7 @@ static hr_status_t check_dims(const int64_t *dims, size_t count, int type, hr_dt
   return hlo_dims_count((int)count, dims, *out_dtype, &elements);
 }
 
+/* A memory wins over a device where both are given, as it names one of a device's. */
 static hr_status_t choose_memory(pjrt_device_t *device, pjrt_memory_t *memory,
                                  pjrt_memory_t **out_memory) {
   if (!device && !memory) return hr_error(HR_USAGE, "neither a device nor a memory is given");
@@ -34,6 +36,7 @@ static hr_status_t choose_memory(pjrt_device_t *device, pjrt_memory_t *memory,
   return hr_error(HR_USAGE, "device %d is of another process", (*out_memory)->device->id);
 }
 
+/* Strides of a layout; NULL leaves the row-major ones. */
 static hr_status_t read_layout(pjrt_strided_t *array, const pjrt_layout_t *layout) {
   if (!layout) return NULL;
   if (!layout->kind)
@@ -47,6 +50,7 @@ static hr_status_t read_layout(pjrt_strided_t *array, const pjrt_layout_t *layou
   return NULL;
 }
 
+/* The caller's array: its strides may be negative, and `data` is then not its lowest address. */
 static hr_status_t describe_host(const pjrt_from_host_args_t *args, pjrt_strided_t *array) {
   hr_dtype_t dtype;
   HR_TRY(check_dims(args->dims, args->num_dims, args->type, &dtype));
@@ -62,6 +66,8 @@ static hr_status_t describe_host(const pjrt_from_host_args_t *args, pjrt_strided
   return NULL;
 }
 
+/* Dense arrays of whole bytes only, aligned for the kernels. Narrow types are copied, as the
+ * bits above each element have to be set. */
 static bool may_borrow(const pjrt_from_host_args_t *args, const pjrt_strided_t *array) {
   size_t alignment = hr_dtype_bytes(hr_dtype_real(array->dtype));
   return args->semantics == PJRT_IMMUTABLE_ZERO_COPY && pjrt_strided_bytes(array) >= BORROW_BYTES &&
@@ -77,6 +83,8 @@ static void end_borrowing(void *event, void *data, size_t size_bytes) {
   pjrt_event_release(event);
 }
 
+/* The event fires when the last user of the bytes lets go: the framework keeps its array until
+ * then. */
 static hr_status_t borrow(const pjrt_from_host_args_t *args, const pjrt_strided_t *array,
                           pjrt_event_t **out_done, hlo_value_t **out_value) {
   hr_buffer_t *bytes;
@@ -93,6 +101,7 @@ static hr_status_t borrow(const pjrt_from_host_args_t *args, const pjrt_strided_
   return st;
 }
 
+/* The array of the caller is free at once: the event is set when it is given. */
 static hr_status_t copy_in(const pjrt_from_host_args_t *args, const pjrt_strided_t *array,
                            pjrt_event_t **out_done, hlo_value_t **out_value) {
   HR_TRY(pjrt_event_new_ready(out_done));
@@ -106,6 +115,8 @@ static hr_status_t copy_in(const pjrt_from_host_args_t *args, const pjrt_strided
   return st;
 }
 
+/* Client_BufferFromHostBuffer. It returns a buffer and an event, both of which the caller
+ * destroys. */
 hr_status_t pjrt_buffer_from_host(pjrt_from_host_args_t *args) {
   pjrt_strided_t array;
   pjrt_memory_t *memory;
@@ -123,6 +134,7 @@ hr_status_t pjrt_buffer_from_host(pjrt_from_host_args_t *args) {
   return st;
 }
 
+/* Client_CreateUninitializedBuffer: its content is zeros. */
 hr_status_t pjrt_buffer_uninitialized(pjrt_uninitialized_args_t *args) {
   pjrt_memory_t *memory;
   hr_dtype_t dtype;
@@ -135,6 +147,7 @@ hr_status_t pjrt_buffer_uninitialized(pjrt_uninitialized_args_t *args) {
   return pjrt_buffer_of(memory, value, &args->buffer);
 }
 
+/* Client_CreateErrorBuffer: a buffer whose event fires at once, with the error. */
 hr_status_t pjrt_buffer_of_error(pjrt_error_buffer_args_t *args) {
   hr_dtype_t dtype;
   pjrt_event_t *event;
@@ -149,6 +162,7 @@ hr_status_t pjrt_buffer_of_error(pjrt_error_buffer_args_t *args) {
   return st;
 }
 
+/* Whom to tell when a view ends. */
 typedef struct view_owner {
   void (*on_delete)(void *data, void *context);
   void *context;
@@ -162,6 +176,8 @@ static void end_view(void *context, void *data, size_t size_bytes) {
   hr_free(owner);
 }
 
+/* Client_CreateViewOfDeviceBuffer. After a failure the memory is still the caller's, and
+ * `on_delete` is not called, but for a failure of the last step. */
 hr_status_t pjrt_buffer_view(pjrt_view_args_t *args) {
   pjrt_memory_t *memory;
   pjrt_strided_t array;
@@ -200,6 +216,7 @@ hr_status_t pjrt_buffer_view(pjrt_view_args_t *args) {
 typedef struct copy_job {
   pjrt_job_t job; /* first member */
   pjrt_buffer_t *from;
+  /* fired when the copy is made; the job has a reference */
   pjrt_event_t *done;
   pjrt_buffer_t *to; /* another buffer; NULL: the host */
   pjrt_strided_t array;
@@ -208,6 +225,7 @@ typedef struct copy_job {
   bool raw;
 } copy_job_t;
 
+/* To another buffer the value is shared, to the host it is copied. */
 static void copy_out(const copy_job_t *copy, hlo_value_t *value) {
   if (copy->to)
     pjrt_buffer_fulfil(copy->to, hlo_value_retain(value));
@@ -226,6 +244,7 @@ static void finish_copy(const copy_job_t *copy) {
   if (copy->done) pjrt_event_fire(copy->done, pjrt_error_from_status(st));
 }
 
+/* A job of the source's stream: it comes after the execution that computes the source. */
 static void run_copy(pjrt_job_t *job) {
   copy_job_t *copy = (copy_job_t *)job;
   finish_copy(copy);
@@ -235,7 +254,9 @@ static void run_copy(pjrt_job_t *job) {
   hr_free(copy);
 }
 
-/* Consumes the hold of copy->from; copy->done may be NULL only if the value is there. */
+/* Consumes the hold of copy->from; copy->done may be NULL only if the value is there.
+ * The fields of `copy` move into the job, which takes references of its own. The sizes of the
+ * array are then those of the buffer, which lives longer than the caller's. */
 static hr_status_t start_copy(const copy_job_t *copy) {
   void *memory;
   if (pjrt_buffer_is_ready(copy->from)) {
@@ -257,6 +278,7 @@ static hr_status_t start_copy(const copy_job_t *copy) {
   return pjrt_stream_add(&copy->from->memory->device->stream, &job->job);
 }
 
+/* A hold keeps the value although the framework may delete the buffer before the copy is made. */
 static hr_status_t start_with_event(copy_job_t *copy, pjrt_event_t **out_event) {
   HR_TRY(pjrt_buffer_hold(copy->from));
   hr_status_t st = pjrt_event_new(&copy->done);
@@ -272,6 +294,7 @@ static hr_status_t start_with_event(copy_job_t *copy, pjrt_event_t **out_event) 
   return st;
 }
 
+/* Buffer_ToHostBuffer. The caller keeps `dst` until the event is set. */
 hr_status_t pjrt_buffer_to_host(pjrt_to_host_args_t *args) {
   PJRT_NOT_NULL(args->buffer);
   copy_job_t copy = {.from = args->buffer, .dst = args->dst};
@@ -289,6 +312,7 @@ hr_status_t pjrt_buffer_to_host(pjrt_to_host_args_t *args) {
   return start_with_event(&copy, &args->event);
 }
 
+/* Buffer_CopyRawToHost: the range is checked against the bytes of the whole array. */
 hr_status_t pjrt_buffer_raw_to_host(pjrt_raw_to_host_args_t *args) {
   PJRT_NOT_NULL(args->buffer);
   pjrt_size_args_t size = {.struct_size = sizeof size, .object = args->buffer};

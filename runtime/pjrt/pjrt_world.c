@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 
+/* A world that could not be opened has no clients yet: its local_count is still 0. */
 static void destroy_world(pjrt_world_t *world) {
   for (int i = 0; i < world->local_count; i++) hlorun_client_release(world->clients[i], 0);
   hr_free(world);
@@ -34,6 +35,7 @@ static hr_status_t alloc_world(int count, pjrt_world_t **out_world) {
   return NULL;
 }
 
+/* A program names each device once at most. */
 static hr_status_t check_ids(pjrt_client_t *client, int count, const int *ids) {
   pjrt_device_t *device;
   if (count < 1 || count > client->device_count)
@@ -56,6 +58,8 @@ static bool is_everything(const pjrt_client_t *client, int count, const int *ids
   return true;
 }
 
+/* Fills world->clients: one client of this process under a launcher, else one per device.
+ * Threads are not bound to processors: the process has others, of Python and JAX. */
 static hr_status_t open_clients(pjrt_client_t *client, pjrt_world_t *world) {
   hlorun_client_options_t options;
   hlorun_client_options_init(&options);
@@ -74,6 +78,7 @@ static hr_status_t open_clients(pjrt_client_t *client, pjrt_world_t *world) {
   return hlorun_clients_create_local(&options, world->count, world->clients);
 }
 
+/* The caller holds the client's mutex. */
 static hr_status_t create_world(pjrt_client_t *client, int count, const int *ids,
                                 pjrt_world_t **out_world) {
   pjrt_world_t *world;
@@ -96,11 +101,13 @@ static hr_status_t create_world(pjrt_client_t *client, int count, const int *ids
   return st;
 }
 
+/* The order of the devices counts: it is the order of the ranks. */
 static bool fits(const pjrt_world_t *world, int count, const int *ids) {
   return world->count == count && !atomic_load(&world->is_broken) &&
          memcmp(world->ids, ids, (size_t)count * sizeof *ids) == 0;
 }
 
+/* A world is opened under the lock, so that it is opened once. */
 hr_status_t pjrt_world_find(pjrt_client_t *client, int count, const int *ids,
                             pjrt_world_t **out_world) {
   pthread_mutex_lock(&client->mutex);

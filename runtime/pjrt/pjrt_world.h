@@ -7,10 +7,13 @@
 #include "pjrt/pjrt_client.h"
 
 struct pjrt_world {
+  /* next world of the client; guarded by the client's mutex */
   pjrt_world_t *next;
   atomic_bool is_broken; /* an execution failed, and its peers were cancelled: it cannot go on */
   int count;             /* devices, those of other processes included */
+  /* ids of all the devices, by rank */
   int *ids;
+  /* devices that are of this process */
   int local_count;
   pjrt_device_t **devices;   /* those of this process, by rank */
   hlorun_client_t **clients; /* by local position */
@@ -21,6 +24,7 @@ struct pjrt_world {
  * processes; UNAVAILABLE if the peers cannot be reached. Thread: any. */
 hr_status_t pjrt_world_find(pjrt_client_t *client, int count, const int *ids,
                             pjrt_world_t **out_world);
+/* Releases all clients of all worlds. Nothing may run on them. */
 void pjrt_worlds_destroy(pjrt_client_t *client);
 
 #endif

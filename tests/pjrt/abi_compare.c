@@ -7,8 +7,10 @@
 #include "pjrt/pjrt_api.h"
 #include "xla/pjrt/c/pjrt_c_api.h"
 
+/* Checks that held, and checks that did not; the exit status is 1 if there is one of the latter. */
 static int passed, failed;
 
+/* Only failures are printed, with both figures. */
 static void check(int ok, const char *what, size_t ours, size_t theirs) {
   if (ok) {
     passed++;
@@ -18,8 +20,11 @@ static void check(int ok, const char *what, size_t ours, size_t theirs) {
   printf("%s: ours %zu, theirs %zu\n", what, ours, theirs);
 }
 
+/* Where a field ends, in bytes from the begin of its struct. */
 #define END(type, last) (offsetof(type, last) + sizeof(((type *)0)->last))
 
+/* Every row of pjrt_functions.def: its struct of arguments has the size of the published one,
+ * and its entry stands at the published place. A row that is missing shifts all that follow. */
 static void compare_functions(void) {
 #define COMPARE(name, args)                                                           \
   check(sizeof(pjrt_##args##_args_t) == sizeof(PJRT_##name##_Args), "size of " #name, \
@@ -35,30 +40,38 @@ static void compare_functions(void) {
 #include "pjrt/pjrt_functions.def"
 }
 
+/* Compares the offset of one field with that of its counterpart, which has another name. */
 #define FIELD(ours, our_field, theirs, their_field)                                           \
   check(offsetof(ours, our_field) == offsetof(theirs, their_field), #theirs "." #their_field, \
         offsetof(ours, our_field), offsetof(theirs, their_field))
 
+/* Sizes alone do not show two fields that are exchanged. These are fields that the plugin reads
+ * or writes, one or more in each struct whose fields are of several kinds. */
 static void compare_fields(void) {
+  /* Values with a name: the union, and what stands around it. */
   FIELD(pjrt_named_t, kind, PJRT_NamedValue, type);
   FIELD(pjrt_named_t, int64, PJRT_NamedValue, int64_value);
   FIELD(pjrt_named_t, value_size, PJRT_NamedValue, value_size);
+  /* Clients and their callbacks. */
   FIELD(pjrt_client_create_args_t, kv_get, PJRT_Client_Create_Args, kv_get_callback);
   FIELD(pjrt_client_create_args_t, client, PJRT_Client_Create_Args, client);
   FIELD(pjrt_kv_get_args_t, value, PJRT_KeyValueGetCallback_Args, value);
   FIELD(pjrt_kv_get_args_t, release, PJRT_KeyValueGetCallback_Args, value_deleter_callback);
   FIELD(pjrt_kv_put_args_t, context, PJRT_KeyValuePutCallback_Args, user_arg);
+  /* Arrays from the host, and views. */
   FIELD(pjrt_from_host_args_t, semantics, PJRT_Client_BufferFromHostBuffer_Args,
         host_buffer_semantics);
   FIELD(pjrt_from_host_args_t, memory, PJRT_Client_BufferFromHostBuffer_Args, memory);
   FIELD(pjrt_from_host_args_t, buffer, PJRT_Client_BufferFromHostBuffer_Args, buffer);
   FIELD(pjrt_view_args_t, on_delete, PJRT_Client_CreateViewOfDeviceBuffer_Args, on_delete_callback);
+  /* Layouts: a union of two structs, each with a head of its own. */
   FIELD(pjrt_layout_t, tiled.minor_to_major, PJRT_Buffer_MemoryLayout, tiled.minor_to_major);
   FIELD(pjrt_layout_t, tiled.num_tiles, PJRT_Buffer_MemoryLayout, tiled.num_tiles);
   FIELD(pjrt_layout_t, strides.byte_strides, PJRT_Buffer_MemoryLayout, strides.byte_strides);
   FIELD(pjrt_layout_t, kind, PJRT_Buffer_MemoryLayout, type);
   FIELD(pjrt_to_host_args_t, dst, PJRT_Buffer_ToHostBuffer_Args, dst);
   FIELD(pjrt_to_host_args_t, event, PJRT_Buffer_ToHostBuffer_Args, event);
+  /* Programs and executions. */
   FIELD(pjrt_program_t, format, PJRT_Program, format);
   FIELD(pjrt_client_compile_args_t, options, PJRT_Client_Compile_Args, compile_options);
   FIELD(pjrt_execute_options_t, launch_id, PJRT_ExecuteOptions, launch_id);
@@ -67,6 +80,7 @@ static void compare_fields(void) {
   FIELD(pjrt_execute_args_t, arguments, PJRT_LoadedExecutable_Execute_Args, argument_lists);
   FIELD(pjrt_execute_args_t, results, PJRT_LoadedExecutable_Execute_Args, output_lists);
   FIELD(pjrt_execute_args_t, complete, PJRT_LoadedExecutable_Execute_Args, device_complete_events);
+  /* Statistics, and bytes with an owner. */
   FIELD(pjrt_memory_stats_args_t, bytes_limit, PJRT_Device_MemoryStats_Args, bytes_limit);
   FIELD(pjrt_compiled_memory_args_t, peak, PJRT_Executable_GetCompiledMemoryStats_Args,
         peak_memory_in_bytes);
@@ -94,6 +108,7 @@ static void compare_types(void) {
           (size_t)types[i].theirs);
 }
 
+/* The exit status is 0 if all checks hold. */
 int main(void) {
   compare_functions();
   compare_fields();

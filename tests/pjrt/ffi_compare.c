@@ -6,6 +6,7 @@
 
 static int passed, failed;
 
+/* Counts a comparison of two sizes or offsets in bytes; prints one that fails. */
 static void check(const char *what, size_t ours, size_t theirs) {
   if (ours == theirs) {
     passed++;
@@ -15,10 +16,15 @@ static void check(const char *what, size_t ours, size_t theirs) {
   printf("%s: ours %zu, theirs %zu\n", what, ours, theirs);
 }
 
+/* The size of a struct as a whole. */
 #define SIZE(ours, theirs) check("size of " #theirs, sizeof(ours), sizeof(theirs))
+/* The offset of a field; the names differ, as hlorun's header is written in its own words. */
 #define FIELD(ours, our_field, theirs, their_field) \
   check(#theirs "." #their_field, offsetof(ours, our_field), offsetof(theirs, their_field))
 
+/* A call frame is compared up to the field that jaxlib counts in its size, as later versions
+ * append to it. In the table of the FFI some functions, its last one among them, show that none
+ * is left out. */
 int main(void) {
   SIZE(ffi_buffer_t, XLA_FFI_Buffer);
   SIZE(ffi_scalar_t, XLA_FFI_Scalar);

@@ -11,15 +11,19 @@ from jax.sharding import NamedSharding, PartitionSpec as P
 TESTS = []
 
 
+# Adds a test; tests run in the order of the file.
 def test(f):
     TESTS.append(f)
     return f
 
 
+# Compares within the error of f32.
 def close(got, want):
     np.testing.assert_allclose(np.asarray(got), want, rtol=1e-5, atol=1e-6)
 
 
+# Arrays of every kind of type go to a device and come back, also transposed, reversed, with
+# gaps, and empty ones: the plugin gets their strides. Types below a byte take one byte each.
 @test
 def arrays_go_in_and_out():
     for dtype in ["bool", "int4", "uint4", "int8", "int32", "uint32", "bfloat16", "float16", "float32", "complex64",
@@ -31,6 +35,7 @@ def arrays_go_in_and_out():
             np.testing.assert_array_equal(got.astype(np.complex64), y.astype(np.complex64))
 
 
+# A large dense array of NumPy is borrowed, and a result is seen by NumPy in place.
 @test
 def large_arrays_are_not_copied():
     x = np.arange(1 << 20, dtype=np.float32)
@@ -41,6 +46,8 @@ def large_arrays_are_not_copied():
     close(z[:3], [1, 2, 3])
 
 
+# A donated array is deleted. A NumPy view of it keeps its content, as it holds the value.
+# Without such a view the result takes the memory of the argument.
 @test
 def donation():
     f = jax.jit(lambda a: a + 1, donate_argnums=0)
@@ -49,10 +56,12 @@ def donation():
     y = f(x)
     assert x.is_deleted()
     assert view[1] == 1 and y[1] == 2
+    # The second donation has no view beside it: the address stays.
     where = y.unsafe_buffer_pointer()
     assert f(y).unsafe_buffer_pointer() == where
 
 
+# The platform is called "cpu": JAX lowers these to custom calls of LAPACK.
 @test
 def linear_algebra():
     a = np.random.default_rng(0).normal(size=(5, 5)).astype(np.float32)
@@ -66,6 +75,7 @@ def linear_algebra():
     np.testing.assert_allclose(jnp.linalg.svd(a, compute_uv=False), np.linalg.svd(a, compute_uv=False), rtol=1e-4)
 
 
+# Each product waits for the one before: arguments that are still being computed are taken.
 @test
 def asynchronous_dispatch():
     f = jax.jit(lambda a: a @ a / jnp.linalg.norm(a))
@@ -75,6 +85,8 @@ def asynchronous_dispatch():
     assert np.isfinite(np.asarray(x.block_until_ready())).all()
 
 
+# Python callbacks: results, effects in their order, and the traceback of a failure, which
+# names the file of the callback.
 @test
 def callbacks():
     seen = []
@@ -87,6 +99,7 @@ def callbacks():
         io_callback(lambda x: seen.append(float(x) + 1), None, a, ordered=True)
         return a
 
+    # Two executions of two ordered effects each.
     g(1.0), g(5.0)
     jax.effects_barrier()
     assert seen == [1, 2, 5, 6], seen
@@ -102,6 +115,7 @@ def callbacks():
         raise AssertionError("no error")
 
 
+# A callback that executes a program does not wait for the device that waits for it.
 @test
 def callback_that_uses_jax():
     def callback(x):
@@ -112,6 +126,8 @@ def callback_that_uses_jax():
     np.testing.assert_allclose(f(x), x @ x, rtol=1e-4)
 
 
+# Programs over eight devices: results have the sharding that the program says, pmap works,
+# and an array moves from device to device. Fewer devices: nothing to show.
 @test
 def collectives_of_several_devices():
     if len(jax.devices()) < 8:
@@ -124,11 +140,14 @@ def collectives_of_several_devices():
     close(y, np.tile([56.0, 64.0], 8) + np.arange(16))
     close(jax.pmap(lambda a: a * jax.lax.axis_index("i") + jax.lax.pmean(a, "i"), axis_name="i")(jnp.arange(8.0)),
           np.arange(8.0) ** 2 + 3.5)
+    # A copy from device to device.
     moved = jax.device_put(jnp.arange(4), jax.devices()[3])
     assert moved.devices() == {jax.devices()[3]}
     close(moved + 1, [1, 2, 3, 4])
 
 
+# One device of eight fails before a collective: its peers are cancelled, and the next launch
+# of the same program works.
 @test
 def failure_of_one_device_is_not_for_ever():
     if len(jax.devices()) < 8:
@@ -153,10 +172,13 @@ def failure_of_one_device_is_not_for_ever():
         assert "one of eight" in str(e) or "CANCELLED" in str(e), e
     else:
         raise AssertionError("no error")
+    # The callback is right from here on.
     wrong[0] = False
     close(f(x), [28.0])
 
 
+# A product of 4x4 matrices has 2 * 4 * 4 * 4 operations and an argument of 64 bytes. The
+# executable comes back from its bytes.
 @test
 def compiled_programs_tell_of_themselves():
     c = jax.jit(lambda a: a @ a.T).lower(np.ones((4, 4), np.float32)).compile()
@@ -166,6 +188,8 @@ def compiled_programs_tell_of_themselves():
     close(again(np.eye(4, dtype=np.float32)), np.eye(4))
 
 
+# A callback that is not partitioned sees the whole array, once; a partitioned one is called on
+# each of the eight devices with its part.
 @test
 def one_device_calls_python_for_all():
     mesh = jax.make_mesh((8,), ("x",))
@@ -189,6 +213,7 @@ def one_device_calls_python_for_all():
     assert parts == 8 * [(2,)], parts
 
 
+# The text of a compiled program is that of one partition.
 @test
 def partitioned_programs_have_a_text():
     mesh = jax.make_mesh((8,), ("x",))
@@ -197,6 +222,7 @@ def partitioned_programs_have_a_text():
     assert "all-reduce" in text and "f32[1,8]" in text, text
 
 
+# Four threads execute one program at once.
 @test
 def threads():
     f = jax.jit(lambda a: jnp.tanh(a) + a)
@@ -215,6 +241,7 @@ def threads():
     assert not errors, errors[0]
 
 
+# A custom call that nobody knows is named in the error.
 @test
 def errors_name_the_place():
     try:
@@ -225,6 +252,7 @@ def errors_name_the_place():
         raise AssertionError("no error")
 
 
+# Runs all tests, also after one that fails; run_pjrt.sh reads the last line.
 def main():
     failed = 0
     for f in TESTS:

@@ -12,9 +12,12 @@
 #include "pjrt/pjrt_abi_client.h"
 #include "pjrt/pjrt_abi_executable.h"
 
+/* The plugin's table, as GetPjrtApi has returned it. */
 static const pjrt_api_t *api;
+/* Counts of all threads, changed by atomic additions. */
 static int passed, failed;
 
+/* Counts a check; one that fails is printed. */
 static void check(bool ok, const char *what) {
   __atomic_fetch_add(ok ? &passed : &failed, 1, __ATOMIC_RELAXED);
   if (!ok) printf("FAILED: %s\n", what);
@@ -36,26 +39,32 @@ static bool call(int index, void *args, const char *says) {
   if (says) check(is_expected, says);
   return false;
 }
+/* A function that is to succeed; a failure is printed. */
 #define CALL(name, args) call(PJRT_INDEX_##name, args, NULL)
+/* A function that is to fail with a text that holds `says`. */
 #define FAILS(name, args, says) check(!call(PJRT_INDEX_##name, args, says), #name " fails")
 
+/* Calls a function that takes one object: those that destroy or delete. */
 static void drop(int index, void *object) {
   pjrt_object_args_t args = {.struct_size = sizeof args, .object = object};
   check(call(index, &args, NULL), "an object is dropped");
 }
 
+/* A client without options: one device, unless the environment says otherwise. */
 static pjrt_client_t *create_client(void) {
   pjrt_client_create_args_t args = {.struct_size = sizeof args};
   check(CALL(Client_Create, &args), "client");
   return args.client;
 }
 
+/* Device 0, on which all tests work. */
 static pjrt_device_t *first_device(pjrt_client_t *client) {
   pjrt_lookup_args_t args = {.struct_size = sizeof args, .client = client};
   check(CALL(Client_LookupDevice, &args), "device 0");
   return args.device;
 }
 
+/* Sends an array to the device. It is free when this returns: the event is awaited. */
 static pjrt_buffer_t *put(pjrt_client_t *client, const float *values, int64_t count) {
   pjrt_from_host_args_t args = {.struct_size = sizeof args,
                                 .client = client,
@@ -70,6 +79,7 @@ static pjrt_buffer_t *put(pjrt_client_t *client, const float *values, int64_t co
   return args.buffer;
 }
 
+/* Fetches an array, and waits until it is there. */
 static void get(pjrt_buffer_t *buffer, float *values, int64_t count) {
   pjrt_to_host_args_t args = {.struct_size = sizeof args,
                               .buffer = buffer,
@@ -80,6 +90,8 @@ static void get(pjrt_buffer_t *buffer, float *values, int64_t count) {
   check(CALL(Event_Await, &event) && CALL(Event_Destroy, &event), "copied");
 }
 
+/* A sum; a program that may overwrite its argument; one that does not verify. All are StableHLO
+ * text, which the plugin takes beside the bytecode that JAX sends. */
 static char add_text[] =
     "module @add { func.func public @main(%a: tensor<4xf32>, %b: tensor<4xf32>) -> "
     "tensor<4xf32> { %0 = stablehlo.add %a, %b : tensor<4xf32> return %0 : tensor<4xf32> } }";
@@ -88,6 +100,7 @@ static char donor_text[] =
     "tensor<4xf32> { %0 = stablehlo.negate %a : tensor<4xf32> return %0 : tensor<4xf32> } }";
 static char wrong_text[] = "module { func.func public @main() { return %nothing : tensor<f32> } }";
 
+/* Without options, which means one device. `says` is for failures, as in call(). */
 static bool compile(pjrt_client_t *client, char *text, const char *says,
                     pjrt_executable_t **out_executable) {
   pjrt_program_t program = {.struct_size = sizeof program,
@@ -102,6 +115,7 @@ static bool compile(pjrt_client_t *client, char *text, const char *says,
   return ok;
 }
 
+/* Executes on one device, and waits for the event of the device: the result is then ready. */
 static bool execute(pjrt_executable_t *executable, pjrt_buffer_t **arguments, size_t count,
                     const char *says, pjrt_buffer_t **result) {
   pjrt_execute_options_t options = {.struct_size = sizeof options};
@@ -120,14 +134,18 @@ static bool execute(pjrt_executable_t *executable, pjrt_buffer_t **arguments, si
   return CALL(Event_Await, &destroy) && CALL(Event_Destroy, &destroy);
 }
 
+/* Buffer_IsDeleted is true for deleted and for donated buffers. */
 static bool is_deleted(pjrt_buffer_t *buffer) {
   pjrt_flag_args_t args = {.struct_size = sizeof args, .object = buffer};
   return CALL(Buffer_IsDeleted, &args) && args.value;
 }
 
+/* A program runs, and wrong uses are refused with a text: too few arguments, a program that is
+ * invalid, a deleted argument, a deleted executable. */
 static void test_running(pjrt_client_t *client) {
   const float ones[] = {1, 2, 3, 4};
   float sums[4];
+  /* One buffer as both arguments: no donation is asked for, so that this is right. */
   pjrt_executable_t *add = NULL;
   pjrt_buffer_t *a = put(client, ones, 4), *arguments[] = {a, a}, *sum = NULL;
   check(compile(client, add_text, NULL, &add), "compiles");
@@ -163,6 +181,7 @@ static void test_donation(pjrt_client_t *client) {
   drop(PJRT_INDEX_Executable_Destroy, donor);
 }
 
+/* An executable comes back from its bytes; bytes that are cut short are refused. */
 static void test_serialized(pjrt_client_t *client) {
   pjrt_executable_t *add = NULL;
   check(compile(client, add_text, NULL, &add), "compiles");
@@ -186,8 +205,10 @@ static void test_wrong_arguments(void) {
     size_t struct_size;
     char bytes[512];
   } args;
+  /* Two functions do work without any object: they are left out. */
   for (int i = 0; i < PJRT_FUNCTION_COUNT; i++) {
     if (i == PJRT_INDEX_Client_Create || i == PJRT_INDEX_Plugin_Initialize) continue;
+    /* -8 stands for NULL, 512 for a struct that claims all fields; all of them are zero. */
     for (int size = -8; size <= 512; size += 520) {
       memset(&args, 0, sizeof args);
       if (size > 0) args.struct_size = (size_t)size;
@@ -197,16 +218,20 @@ static void test_wrong_arguments(void) {
     }
   }
   check(true, "no crash");
+  /* One byte is missing. The refusal names what was found and what is wanted. */
   pjrt_object_args_t small = {.struct_size = sizeof small - 1};
   FAILS(Buffer_Delete, &small, "struct_size is 23, want at least 24");
   FAILS(TopologyDescription_Create, &small, "PJRT_TopologyDescription_Create is not implemented");
 }
 
+/* What the threads share. */
 typedef struct caller {
   pjrt_client_t *client;
   pjrt_executable_t *add;
 } caller_t;
 
+/* Sends, executes, fetches and drops 300 times. The argument is dropped before the result is
+ * fetched: the execution must hold it. */
 static void *call_often(void *context) {
   const caller_t *caller = context;
   const float ones[] = {1, 2, 3, 4};
@@ -222,6 +247,7 @@ static void *call_often(void *context) {
   return NULL;
 }
 
+/* Four threads use one client, one executable and one device at once. */
 static void test_threads(pjrt_client_t *client) {
   pthread_t threads[4];
   caller_t caller = {client, NULL};
@@ -240,10 +266,12 @@ static void test_fork(pjrt_client_t *client) {
     _exit(api->functions[PJRT_INDEX_Client_Destroy](&args) != NULL);
   }
   int status = 0;
+  /* Ten seconds at most: a child that waits for a thread would wait for ever. */
   for (int i = 0; i < 200 && !waitpid(child, &status, WNOHANG); i++) usleep(50000);
   check(WIFEXITED(status) && !WEXITSTATUS(status), "a forked process ends");
 }
 
+/* Pages of this process that are in memory. */
 static long resident_pages(void) {
   long pages = 0;
   FILE *file = fopen("/proc/self/statm", "r");
@@ -252,6 +280,7 @@ static long resident_pages(void) {
   return pages;
 }
 
+/* The first round warms up. 256 pages are 1 MiB: a leak of 120 bytes a call would show. */
 static void test_memory(pjrt_client_t *client) {
   caller_t caller = {client, NULL};
   check(compile(client, add_text, NULL, &caller.add), "compiles");
@@ -262,6 +291,8 @@ static void test_memory(pjrt_client_t *client) {
   drop(PJRT_INDEX_LoadedExecutable_Destroy, caller.add);
 }
 
+/* Status 99: the plugin cannot be loaded. The fork comes last,
+ * as the child shares the state of the client. */
 int main(int argc, char **argv) {
   void *plugin = argc > 1 ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) : NULL;
   if (!plugin) {
