@@ -255,6 +255,19 @@ static hr_status_t partition(hlo_module_t *module, const compiler_options_t *opt
   return spmd_run(module, &spmd);
 }
 
+hr_status_t compiler_read_partition(const char *path, hr_buffer_t *bytes,
+                                    const compiler_options_t *options, hlo_module_t **out_module) {
+  hlo_module_t *module;
+  HR_TRY(read_module(path, bytes, &module));
+  hr_status_t st = hlo_verify(module);
+  if (!st) st = partition(module, options);
+  if (st)
+    hlo_module_destroy(module);
+  else
+    *out_module = module;
+  return st;
+}
+
 static hr_status_t run_stages(const char *path, hr_buffer_t *bytes,
                               const compiler_options_t *options, compiled_program_t *program) {
   plan_grid_t grid;

@@ -10,7 +10,7 @@
 #include "ir/module.h"
 
 typedef struct op_env op_env_t;
-typedef struct op_transfers op_transfers_t; /* ops/kernels/common/async_pairs.h */
+typedef struct op_transfers op_transfers_t; /* ops/kernels/common/transfer_list.h */
 
 /* A process group as an instruction names it, resolved for this process: flattened ranks (replica *
  * partitions + partition) in listed order. `handle` belongs to the environment, which makes equal
@@ -136,7 +136,7 @@ typedef struct op_step_hints {
 
 /* State of the transfers between a -start and its -done. */
 typedef struct op_transfer_state {
-  op_transfers_t *list;       /* created by async_pairs.c with the first transfer */
+  op_transfers_t *list;       /* created by transfer_list.c with the first transfer */
   int in_flight;              /* transfers started and not completed */
   const hlo_instr_t *current; /* the collective that starts now */
   bool ends_later;            /* a later step completes `current` */

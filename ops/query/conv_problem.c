@@ -165,7 +165,11 @@ static bool has_valid_sizes(const conv_problem_t *p) {
 static void add_position(conv_problem_t *p) {
   if (p->spatial > 0) return;
   p->spatial = 1;
-  p->in[0] = p->out[0] = p->window[0] = p->stride[0] = p->dilation[0] = 1;
+  p->in[0] = 1;
+  p->out[0] = 1;
+  p->window[0] = 1;
+  p->stride[0] = 1;
+  p->dilation[0] = 1;
   for (int r = 0; r < CONV_ROLES; r++) p->arrays[r].spatial[0] = 1;
 }
 

@@ -15,7 +15,7 @@
  * has nothing to do in that stage. */
 typedef struct custom_ffi_bundle {
   void *instantiate, *prepare, *initialize, *execute;
-  bool takes_bytes; /* of types below a byte, every element takes one byte, and none are packed */
+  bool takes_bytes; /* elements of types below a byte take one byte each: they are not packed */
 } custom_ffi_bundle_t;
 
 /* The last one of a name counts. Errors: NO_MEMORY; USAGE for an empty name. */

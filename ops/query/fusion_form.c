@@ -305,7 +305,10 @@ static void check_updates(finder_t *find) {
 /* --- parts: roots that share what is computed --- */
 
 static int set_of(int *parents, int i) {
-  while (parents[i] != i) i = parents[i] = parents[parents[i]];
+  while (parents[i] != i) {
+    parents[i] = parents[parents[i]];
+    i = parents[i];
+  }
   return i;
 }
 

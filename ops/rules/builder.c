@@ -23,6 +23,7 @@ hr_status_t hlo_instr_add(hlo_computation_t *computation, const hlo_instr_def_t 
   return NULL;
 }
 
+/* A NULL operand is the result of an earlier failed build. */
 static bool any_missing(int count, hlo_instr_t *const *operands) {
   for (int k = 0; k < count; k++)
     if (!operands[k]) return true;
@@ -30,7 +31,9 @@ static bool any_missing(int count, hlo_instr_t *const *operands) {
 }
 
 /* The first failure stays in builder->status, and everything that is built on it gives NULL:
- * callers check once, at the end. */
+ * callers check once, at the end. `shape` NULL: inferred by the op's rules. Names need not be
+ * unique among computations: the count of instructions makes them unique within this one.
+ * Position and extra attributes come from the builder. */
 hlo_instr_t *hlo_build(hlo_builder_t *builder, hlo_opcode_t op, const hlo_shape_t *shape,
                        int operand_count, hlo_instr_t *const *operands, int attr_count,
                        const hlo_attr_t *attrs, int called_count,
@@ -81,6 +84,7 @@ hlo_instr_t *hlo_build_select(hlo_builder_t *builder, hlo_instr_t *pred, hlo_ins
   return hlo_build(builder, HLO_SELECT, NULL, 3, (hlo_instr_t *[]){pred, x, y}, 0, NULL, 0, NULL);
 }
 
+/* A conversion to the operand's own type adds no instruction. */
 hlo_instr_t *hlo_build_convert(hlo_builder_t *builder, hlo_instr_t *x, hr_dtype_t dtype) {
   if (builder->status || !x) return NULL;
   if (x->shape->dtype == dtype) return x;
@@ -100,7 +104,8 @@ hlo_instr_t *hlo_build_broadcast(hlo_builder_t *builder, hlo_instr_t *x, const h
   return hlo_build(builder, HLO_BROADCAST, shape, 1, &x, 1, &attr, 0, NULL);
 }
 
-/* The sizes of an array as a list. */
+/* The sizes of an array as an s32[rank] list, computed at run time; rank is at least 1, since
+ * only dynamic shapes need it. */
 static hlo_instr_t *sizes_of(hlo_builder_t *builder, hlo_instr_t *x) {
   hlo_instr_t *sizes[HLO_MAX_RANK];
   const hlo_shape_t *one;
@@ -118,6 +123,7 @@ static hlo_instr_t *sizes_of(hlo_builder_t *builder, hlo_instr_t *x) {
   return hlo_build(builder, HLO_CONCATENATE, NULL, x->shape->rank, sizes, 1, &attr, 0, NULL);
 }
 
+/* `like` gives the sizes, static or dynamic; dims maps the dimensions of x to those of `like`. */
 hlo_instr_t *hlo_build_broadcast_like(hlo_builder_t *builder, hlo_instr_t *x, hlo_instr_t *like,
                                       hr_ints_t dims) {
   const hlo_shape_t *shape;
@@ -140,7 +146,8 @@ hlo_instr_t *hlo_build_element(hlo_builder_t *builder, hlo_instr_t *tuple, int i
   return hlo_build(builder, HLO_GET_TUPLE_ELEMENT, NULL, 1, &tuple, 1, &attr, 0, NULL);
 }
 
-/* The shape that a value has. */
+/* The shape of a value, for values that come without an instruction. Row-major, without dynamic
+ * sizes. */
 static hr_status_t shape_of(hr_arena_t *arena, const hlo_value_t *value,
                             const hlo_shape_t **out_shape) {
   if (value->dtype != HR_TUPLE)
@@ -152,6 +159,7 @@ static hr_status_t shape_of(hr_arena_t *arena, const hlo_value_t *value,
   return hlo_shape_tuple(arena, value->element_count, elements, out_shape);
 }
 
+/* Takes the value over: the module releases it, or this function does on an earlier failure. */
 hlo_instr_t *hlo_build_constant(hlo_builder_t *builder, hlo_value_t *value) {
   hlo_module_t *module = builder->computation->module;
   const hlo_shape_t *shape;
@@ -166,7 +174,8 @@ hlo_instr_t *hlo_build_constant(hlo_builder_t *builder, hlo_value_t *value) {
   return instr;
 }
 
-/* Writes a number as one element of a type. Complex types get a zero imaginary part. */
+/* Writes a number as one element of a type. Complex types get a zero imaginary part. Unsigned
+ * types above INT64_MAX saturate there, as the number goes through int64_t. */
 static void store_number(hr_dtype_t dtype, double number, void *element) {
   /* Beyond 64 bits, and for NaN, the conversion has no meaning in C. */
   int64_t integer = number >= -0x1p63 && number < 0x1p63 ? (int64_t)number
@@ -195,6 +204,7 @@ static void store_number(hr_dtype_t dtype, double number, void *element) {
   }
 }
 
+/* A scalar constant. NaN and numbers beyond an integer type: see store_number. */
 hlo_instr_t *hlo_build_number(hlo_builder_t *builder, double number, hr_dtype_t dtype) {
   hlo_value_t *value;
   if (builder->status) return NULL;
@@ -204,6 +214,7 @@ hlo_instr_t *hlo_build_number(hlo_builder_t *builder, double number, hr_dtype_t 
   return hlo_build_constant(builder, value);
 }
 
+/* A scalar constant, broadcast to the sizes of `like` unless that is a scalar itself. */
 hlo_instr_t *hlo_build_number_like(hlo_builder_t *builder, double number, hlo_instr_t *like) {
   if (builder->status || !like) return NULL;
   hlo_instr_t *scalar = hlo_build_number(builder, number, like->shape->dtype);
@@ -211,6 +222,7 @@ hlo_instr_t *hlo_build_number_like(hlo_builder_t *builder, double number, hlo_in
                            : scalar;
 }
 
+/* The list is copied into the module's arena. */
 hlo_attr_t hlo_attr_of_ints(hlo_builder_t *builder, hlo_attr_key_t key, int64_t count,
                             const int64_t *values) {
   hlo_attr_t attr = {.key = (uint16_t)key};

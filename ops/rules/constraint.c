@@ -8,12 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* A conditional on a predicate is the specification's `if`, any other its `case`. */
 bool op_is_if(const hlo_instr_t *instr) {
   return instr->op == HLO_CONDITIONAL && instr->operand_count &&
          instr->operands[0]->shape->dtype == HR_PRED;
 }
 
-/* The op of the specification that an HLO op's rules are counted in; "" if it has none. */
+/* The name under which the specification counts an op's rules: asynchronous halves have those of
+ * the whole op. "" for ops that are HLO's alone. */
 static const char *rules_op(const hlo_instr_t *instr) {
   hlo_opcode_t op = instr->op;
   if (op_is_if(instr)) return "if";
@@ -36,6 +38,8 @@ static const char *rules_op(const hlo_instr_t *instr) {
   return hlo_op_table[op].stablehlo_name;
 }
 
+/* The label is "OP RULE", such as "dot_general C13"; rules that the specification lacks are
+ * XLA's. */
 hr_status_t op_rule_failure(const char *file, int line, const hlo_instr_t *instr, const char *rule,
                             const char *format, ...) {
   va_list args;
@@ -52,7 +56,8 @@ hr_status_t op_rule_failure(const char *file, int line, const hlo_instr_t *instr
   return st;
 }
 
-/* Rules about the result: its element type, its sizes. Most ops have one for both, C1. */
+/* Labels of the two rules about a result: on its element type and on its sizes. Ops without a
+ * row have one for both, C1. */
 typedef struct result_rules {
   const char *type, *sizes;
 } result_rules_t;
@@ -124,6 +129,7 @@ hr_status_t op_check_declared(const hlo_instr_t *instr, const hlo_shape_t *infer
   return NULL;
 }
 
+/* The specification's families of types; promotion stays within one. */
 op_kind_t op_kind(hr_dtype_t dtype) {
   switch (hr_dtype_class(dtype)) {
     case HR_CLASS_PRED:
@@ -148,6 +154,7 @@ static bool op_is_promotable(hr_dtype_t from, hr_dtype_t to) {
 
 /* ---- sizes ---- */
 
+/* Copies sizes and dynamic flags of an array. */
 void op_dims_of(const hlo_shape_t *shape, op_dims_t *out_dims) {
   out_dims->rank = shape->rank;
   for (int d = 0; d < shape->rank; d++) {
@@ -156,6 +163,7 @@ void op_dims_of(const hlo_shape_t *shape, op_dims_t *out_dims) {
   }
 }
 
+/* Appends a dimension of the result; more than HLO_MAX_RANK is an error of the program. */
 hr_status_t op_dims_push(const hlo_instr_t *instr, op_dims_t *dims, int64_t size, bool dynamic) {
   OP_WANT(instr, dims->rank < HLO_MAX_RANK, NULL, "the result has more than %d dimensions",
           HLO_MAX_RANK);
@@ -174,13 +182,19 @@ hr_status_t op_dims_shape(hr_arena_t *arena, hr_dtype_t dtype, const op_dims_t *
   return hlo_shape_array_dynamic(arena, dtype, dims->rank, dims->sizes, dims->dynamic, out_shape);
 }
 
-/* pred is 1 bit in the table and a byte beside types of whole bytes. */
+/* pred is 1 bit in the table and a byte beside types of whole bytes. Packing of pred depends on
+ * what it is converted to. */
 int op_bits_beside(hr_dtype_t dtype, hr_dtype_t other) {
   int bits = hr_dtype_table[dtype].bits;
   return dtype == HR_PRED && hr_dtype_table[other].bits >= 8 ? 8 : bits;
 }
 
-/* A dynamic size fits any static one within its bound; two dynamic ones are left to the run. */
+/* A dynamic size fits any static one within its bound; two dynamic ones are left to the run.
+ *
+ *     a        b          agree if
+ *     static   static     equal
+ *     static   dynamic    the static size is within the bound
+ *     dynamic  dynamic    always: actual sizes are compared by the step */
 bool op_dims_agree(const hlo_shape_t *a, int64_t a_dim, const hlo_shape_t *b, int64_t b_dim) {
   bool a_dynamic = op_is_dynamic(a, a_dim), b_dynamic = op_is_dynamic(b, b_dim);
   int64_t a_size = a->dims[a_dim], b_size = b->dims[b_dim];
@@ -192,7 +206,7 @@ bool op_dims_agree(const hlo_shape_t *a, int64_t a_dim, const hlo_shape_t *b, in
 }
 
 /* Where two shapes describe one array, a static size wins over a bound, and a smaller bound over
- * a larger one. */
+ * a larger one. Only dynamic sizes of `dims` change: a static size is as exact as can be. */
 void op_dims_refine(op_dims_t *dims, const hlo_shape_t *other) {
   for (int d = 0; d < dims->rank; d++) {
     bool dynamic = op_is_dynamic(other, d);
@@ -204,6 +218,7 @@ void op_dims_refine(op_dims_t *dims, const hlo_shape_t *other) {
   }
 }
 
+/* False: the size is negative or does not fit int64_t. */
 bool op_size_from(__int128 wide, int64_t *out_size) {
   if (wide < 0 || wide > INT64_MAX) return false;
   *out_size = (int64_t)wide;
@@ -219,6 +234,7 @@ hr_status_t op_want_array(const hlo_instr_t *instr, const hlo_shape_t *shape, in
   return NULL;
 }
 
+/* The same for all operands. */
 hr_status_t op_want_arrays(const hlo_instr_t *instr, const hlo_shape_t *const *in,
                            const char *rule) {
   for (int k = 0; k < instr->operand_count; k++) HR_TRY(op_want_array(instr, in[k], k, rule));
@@ -254,6 +270,7 @@ hr_status_t op_operand_shapes(hr_arena_t *arena, const hlo_instr_t *instr,
   return NULL;
 }
 
+/* One result stands for itself, several are a tuple. */
 hr_status_t op_results_shape(hr_arena_t *arena, int count, const hlo_shape_t *const *shapes,
                              const hlo_shape_t **out_shape) {
   if (count != 1) return hlo_shape_tuple(arena, count, shapes, out_shape);
@@ -271,6 +288,7 @@ hr_status_t op_check_range(const hlo_instr_t *instr, const char *rule, const cha
   return NULL;
 }
 
+/* `seen` is a bit set of dimensions that several lists may share; ranks are below 64. */
 hr_status_t op_check_unique(const hlo_instr_t *instr, const char *rule, const char *what,
                             hr_ints_t dims, uint64_t *seen) {
   for (int64_t i = 0; i < dims.count; i++) {
@@ -283,6 +301,7 @@ hr_status_t op_check_unique(const hlo_instr_t *instr, const char *rule, const ch
   return NULL;
 }
 
+/* Equal neighbours are left to op_check_unique. */
 hr_status_t op_check_sorted(const hlo_instr_t *instr, const char *rule, const char *what,
                             hr_ints_t dims) {
   for (int64_t i = 1; i < dims.count; i++)
@@ -292,6 +311,7 @@ hr_status_t op_check_sorted(const hlo_instr_t *instr, const char *rule, const ch
   return NULL;
 }
 
+/* For ops whose attribute `dimensions` names a single one. */
 hr_status_t op_one_dimension(const hlo_instr_t *instr, const char *rule, int64_t rank,
                              int64_t *out_dimension) {
   hr_ints_t dims = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
@@ -305,7 +325,7 @@ hr_status_t op_one_dimension(const hlo_instr_t *instr, const char *rule, int64_t
 /* ---- bodies ---- */
 
 /* Called computations are listed in the order of the attributes that name them: those before
- * `key` are skipped. */
+ * `key` are skipped. NULL: the attribute is missing, or names not exactly one computation. */
 const hlo_computation_t *op_called(const hlo_instr_t *instr, hlo_attr_key_t key) {
   int at = 0;
   for (int i = 0; i < instr->attr_count; i++) {
@@ -343,6 +363,7 @@ hr_status_t op_check_scalar_param(const hlo_instr_t *instr, const char *rule,
   return NULL;
 }
 
+/* The type in which a reducer works is that of its result. */
 hr_status_t op_reducer_dtype(const hlo_instr_t *instr, const char *rule,
                              const hlo_computation_t *body, int count, int k,
                              hr_dtype_t *out_dtype) {
@@ -355,7 +376,8 @@ hr_status_t op_reducer_dtype(const hlo_instr_t *instr, const char *rule,
 }
 
 /* 2 * count scalar parameters, accumulators first; elements may be narrower than the type in
- * which the body works. */
+ * which the body works. For k of `count`: parameter k is the accumulator, count + k the element,
+ * result k the new accumulator; all three are scalars of one type. */
 hr_status_t op_check_reducer(const hlo_instr_t *instr, const char *rule,
                              const hlo_computation_t *body, int count,
                              const hlo_shape_t *const *in) {
@@ -407,6 +429,7 @@ hr_status_t op_check_window(const hlo_instr_t *instr, const op_window_rules_t *r
   return NULL;
 }
 
+/* Size with dilation - 1 holes between elements; an empty dimension stays empty. */
 static __int128 dilated(int64_t size, int64_t dilation) {
   return size <= 0 ? 0 : (__int128)(size - 1) * dilation + 1;
 }

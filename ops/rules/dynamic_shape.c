@@ -106,6 +106,7 @@ static hr_status_t declared_array(hr_arena_t *arena, const op_step_t *step,
 
 /* --- custom calls --- */
 
+/* Counts the numbers in the attribute's text, as many trailing operands state shapes. */
 int op_shape_operands_start(const hlo_instr_t *instr) {
   hr_str_t text = hlo_frontend_attribute(instr, "indices_of_shape_operands");
   int numbers = 0;
@@ -119,6 +120,7 @@ int op_shape_operands_start(const hlo_instr_t *instr) {
   return numbers <= instr->operand_count ? instr->operand_count - numbers : instr->operand_count;
 }
 
+/* A result without a shape operand has the operand's actual sizes, unless the kernel finds them. */
 static hr_status_t custom_array(hr_arena_t *arena, const op_step_t *step,
                                 const hlo_shape_t *declared, int result, hlo_value_t *const *in,
                                 const hlo_shape_t **out_shape) {
@@ -133,6 +135,7 @@ static hr_status_t custom_array(hr_arena_t *arena, const op_step_t *step,
   return declared_array(arena, step, declared, out_shape);
 }
 
+/* Result i of a tuple has shape operand i. */
 static hr_status_t custom_shape(hr_arena_t *arena, const op_step_t *step, hlo_value_t *const *in,
                                 const hlo_shape_t **out_shape) {
   const hlo_shape_t *declared = step->instr->shape, **elements;
@@ -160,6 +163,7 @@ static hr_status_t verify_actual(hr_arena_t *arena, const op_step_t *step,
   return op_verifiers[actual.op](&actual);
 }
 
+/* The shape of this execution; it fits what the program declares. */
 hr_status_t op_actual_shape(hr_arena_t *arena, const op_step_t *step, hlo_value_t *const *in,
                             const hlo_shape_t **out_shape) {
   const hlo_instr_t *instr = step->instr;

@@ -90,7 +90,8 @@ hr_status_t infer_like_operand(hr_arena_t *arena, const hlo_instr_t *instr,
   return NULL;
 }
 
-/* Of an all-reduce: the operands' sizes; the element type is the body's if the program says so. */
+/* An all-reduce's results have the operands' sizes; the element type is the body's if the program
+ * says so. */
 static hr_status_t infer_reduced(hr_arena_t *arena, const hlo_instr_t *instr, int k,
                                  const hlo_shape_t *operand, const hlo_shape_t **out_shape) {
   const hlo_shape_t *declared = instr->shape;
@@ -106,6 +107,7 @@ static hr_status_t infer_reduced(hr_arena_t *arena, const hlo_instr_t *instr, in
   return NULL;
 }
 
+/* Each result is like its operand. */
 hr_status_t infer_like_operands(hr_arena_t *arena, const hlo_instr_t *instr,
                                 const hlo_shape_t *const *in, const hlo_shape_t **out_shape) {
   if (instr->operand_count == 1 &&

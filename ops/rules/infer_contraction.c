@@ -14,6 +14,7 @@ typedef struct contraction {
   hr_ints_t lhs_batch, rhs_batch, lhs_contract, rhs_contract;
 } contraction_t;
 
+/* Lists of one side: in range, no dimension named twice, also not in both lists. */
 static hr_status_t check_side(const hlo_instr_t *instr, const char *const *rules,
                               const hlo_shape_t *shape, hr_ints_t batch, hr_ints_t contract,
                               bool left) {
@@ -28,6 +29,7 @@ static hr_status_t check_side(const hlo_instr_t *instr, const char *const *rules
                          contract, &seen);
 }
 
+/* Dimension i of one list goes with dimension i of the other. */
 static hr_status_t check_pairs(const hlo_instr_t *instr, const char *rule, const contraction_t *c,
                                hr_ints_t lhs_dims, hr_ints_t rhs_dims) {
   for (int64_t i = 0; i < lhs_dims.count; i++) {
@@ -39,6 +41,7 @@ static hr_status_t check_pairs(const hlo_instr_t *instr, const char *rule, const
   return NULL;
 }
 
+/* Arrays C3 to C8 are labels by side; both sides have the same three checks. */
 static hr_status_t check_contraction(const hlo_instr_t *instr, const hlo_shape_t *const *in,
                                      contraction_t *out) {
   static const char *const lhs_rules[] = {"C5", "C6", "C3"}, *const rhs_rules[] = {"C7", "C8",
@@ -64,6 +67,8 @@ static hr_status_t check_contraction(const hlo_instr_t *instr, const hlo_shape_t
   return NULL;
 }
 
+/* The wider of the operands' types, of one kind; a declared result may have another type of the
+ * same or a higher kind (bf16 products into f32, integer products into floats). */
 hr_status_t op_contraction_dtype(const hlo_instr_t *instr, const char *rule, hr_dtype_t lhs,
                                  hr_dtype_t rhs, hr_dtype_t *out_dtype) {
   op_kind_t kind = op_kind(lhs);
@@ -77,6 +82,7 @@ hr_status_t op_contraction_dtype(const hlo_instr_t *instr, const char *rule, hr_
   return NULL;
 }
 
+/* An empty list is the default precision for all operands. */
 static hr_status_t check_precision(const hlo_instr_t *instr, int64_t operands) {
   hr_ints_t precision = hlo_attr_ints(instr, HLO_ATTR_OPERAND_PRECISION);
   OP_WANT(instr, precision.count == 0 || precision.count == operands, "C11",
@@ -99,6 +105,8 @@ static hr_status_t push_others(const hlo_instr_t *instr, op_dims_t *dims, const 
   return NULL;
 }
 
+/* Batch dimensions, then the free ones of the left side, then those of the right side but for
+ * `rhs_without` (the group dimension of a ragged dot). */
 static hr_status_t push_result(const hlo_instr_t *instr, const contraction_t *c,
                                uint64_t rhs_without, op_dims_t *dims) {
   HR_TRY(push_listed(instr, dims, c->lhs, c->lhs_batch));
@@ -108,6 +116,7 @@ static hr_status_t push_result(const hlo_instr_t *instr, const contraction_t *c,
                      op_dims_mask(c->rhs_batch) | op_dims_mask(c->rhs_contract) | rhs_without);
 }
 
+/* An integer type of at most 8 bits. */
 static bool is_byte(hr_dtype_t dtype) {
   return op_kind(dtype) == OP_KIND_INTEGER && hr_dtype_table[dtype].bits <= 8;
 }
@@ -151,6 +160,7 @@ static hr_status_t check_scale(const hlo_instr_t *instr, const hlo_shape_t *oper
   return NULL;
 }
 
+/* Operands 2 and 3 are the scales of operands 0 and 1; the result is that of the plain dot. */
 hr_status_t infer_scaled_dot(hr_arena_t *arena, const hlo_instr_t *instr,
                              const hlo_shape_t *const *in, const hlo_shape_t **out_shape) {
   HR_TRY(op_want_arrays(instr, in, NULL));
@@ -159,8 +169,10 @@ hr_status_t infer_scaled_dot(hr_arena_t *arena, const hlo_instr_t *instr,
   return infer_dot(arena, instr, in, out_shape);
 }
 
-/* The ragged dimension of the left side is cut into groups, each of which meets a right side of its
- * own. */
+/* Role of the left side's ragged dimension: which part of the product the groups divide.
+ *   free          each group of rows has a right matrix of its own
+ *   contracting   each group of terms has a result of its own
+ *   batch         groups have no effect on shapes */
 typedef enum ragged_mode { RAGGED_FREE, RAGGED_CONTRACTING, RAGGED_BATCH } ragged_mode_t;
 
 static hr_status_t ragged_mode_of(const hlo_instr_t *instr, const contraction_t *c,
@@ -176,6 +188,7 @@ static hr_status_t ragged_mode_of(const hlo_instr_t *instr, const contraction_t 
   return NULL;
 }
 
+/* Only a free ragged dimension has a group dimension on the right side. */
 static hr_status_t check_ragged_groups(const hlo_instr_t *instr, const contraction_t *c,
                                        const hlo_shape_t *sizes, ragged_mode_t mode) {
   hr_ints_t group = hlo_attr_ints(instr, HLO_ATTR_RHS_GROUP_DIMS);
@@ -196,6 +209,7 @@ static hr_status_t check_ragged_groups(const hlo_instr_t *instr, const contracti
   return NULL;
 }
 
+/* A contracting ragged dimension makes the groups the result's first dimension. */
 hr_status_t infer_ragged_dot(hr_arena_t *arena, const hlo_instr_t *instr,
                              const hlo_shape_t *const *in, const hlo_shape_t **out_shape) {
   contraction_t c;

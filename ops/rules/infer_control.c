@@ -3,6 +3,7 @@
  * start is a tuple (operands, results, contexts...), of which the done takes element 1. */
 #include "ops/rules/constraint.h"
 
+/* Arguments are checked by the verifier. */
 hr_status_t infer_call(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *const *in,
                        const hlo_shape_t **out_shape) {
   (void)arena, (void)in;
@@ -10,6 +11,7 @@ hr_status_t infer_call(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_sh
   return NULL;
 }
 
+/* The first branch decides; the verifier compares the others with it. */
 hr_status_t infer_conditional(hr_arena_t *arena, const hlo_instr_t *instr,
                               const hlo_shape_t *const *in, const hlo_shape_t **out_shape) {
   (void)arena, (void)in;
@@ -60,6 +62,7 @@ hr_status_t infer_copy_start(hr_arena_t *arena, const hlo_instr_t *instr,
       arena, 3, (const hlo_shape_t *const[]){in[0], in[0], hlo_shape_scalar(HR_U32)}, out_shape);
 }
 
+/* The tuple is that of a copy-start. */
 hr_status_t infer_copy_done(hr_arena_t *arena, const hlo_instr_t *instr,
                             const hlo_shape_t *const *in, const hlo_shape_t **out_shape) {
   (void)arena;

@@ -4,6 +4,7 @@
 #include "ops/query/gather_dims.h"
 #include "ops/rules/constraint.h"
 
+/* Labels of the constraints that gather and scatter share, by what they check. */
 typedef struct tie_rules {
   const char *rank, *vector_dim, *map_size, *no_window_unique, *no_window_sorted, *no_window_range,
       *batch_sorted, *batch_range, *index_batch_unique, *index_batch_range, *index_batch_vector,
@@ -22,6 +23,7 @@ static const tie_rules_t gather_rules = {"C1",  "C2",  "C3",  "C6",  "C7",  "C8"
 static const tie_rules_t scatter_rules = {"C2",  "C22", "C19", "C9",  "C10", "C11", "C12", "C13",
                                           "C14", "C15", "C16", "C17", "C18", "C20", "C21", "C7"};
 
+/* Gather's own attribute names, for messages. */
 static tie_t gather_tie(const hlo_instr_t *instr, const hlo_shape_t *const *in) {
   return (tie_t){.operand = in[0],
                  .indices = in[1],
@@ -33,6 +35,7 @@ static tie_t gather_tie(const hlo_instr_t *instr, const hlo_shape_t *const *in) 
                  .map_name = "start_index_map"};
 }
 
+/* Scatter's names of the same lists. */
 static tie_t scatter_tie(const hlo_instr_t *instr, const hlo_shape_t *operand,
                          const hlo_shape_t *indices) {
   return (tie_t){.operand = operand,
@@ -45,7 +48,8 @@ static tie_t scatter_tie(const hlo_instr_t *instr, const hlo_shape_t *operand,
                  .map_name = "scatter_dims_to_operand_dims"};
 }
 
-/* Which dimensions of the operand have a window, and which batch. */
+/* Which dimensions of the operand have a window, and which batch. Every dimension of the operand
+ * is a window dimension, a dropped one, or a batching one, exactly one of the three. */
 static hr_status_t check_operand_dims(const hlo_instr_t *instr, const tie_rules_t *r,
                                       const tie_t *t) {
   uint64_t seen = 0;
@@ -96,6 +100,7 @@ static hr_status_t check_index_dims(const hlo_instr_t *instr, const tie_rules_t 
   return NULL;
 }
 
+/* Entry i of an index vector is the start in operand dimension start_map[i]. */
 static hr_status_t check_index_map(const hlo_instr_t *instr, const tie_rules_t *r, const tie_t *t) {
   uint64_t seen = op_dims_mask(t->dims.batching);
   bool has_vectors = t->dims.vector_dim < t->indices->rank;
@@ -110,6 +115,7 @@ static hr_status_t check_index_map(const hlo_instr_t *instr, const tie_rules_t *
   return NULL;
 }
 
+/* All constraints that do not concern the size of windows; the order is that of reading. */
 static hr_status_t check_tie(const hlo_instr_t *instr, const tie_rules_t *rules, const tie_t *tie) {
   HR_TRY(op_want_array(instr, tie->operand, 0, "I1"));
   OP_WANT(instr, hlo_shape_is_array(tie->indices), "I2", "the indices are %s, want an array",
@@ -128,6 +134,7 @@ static int64_t windows_rank(const tie_t *t) {
 /* Dimension of the indices that gives batch dimension `k` of the result or updates. */
 static int64_t index_dim(const tie_t *t, int64_t k) { return k < t->dims.vector_dim ? k : k + 1; }
 
+/* Windows lie within the operand; dimensions that the result drops have at most one element. */
 static hr_status_t check_slice_sizes(const hlo_instr_t *instr, const tie_t *t, hr_ints_t sizes) {
   OP_WANT(instr, sizes.count == t->operand->rank, "C20", "slice_sizes lists %ld sizes, want %d",
           (long)sizes.count, t->operand->rank);
@@ -173,6 +180,9 @@ static hr_status_t check_window_has_elements(const hlo_instr_t *instr, const tie
   return NULL;
 }
 
+/* Result dimensions in offset_dims take, in order, the slice sizes of those operand dimensions
+ * that are neither collapsed nor batching; the others take, in order, the dimensions of the
+ * indices except index_vector_dim. */
 hr_status_t infer_gather(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *const *in,
                          const hlo_shape_t **out_shape) {
   tie_t tie = gather_tie(instr, in);
@@ -206,6 +216,7 @@ hr_status_t infer_gather(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_
   return check_window_has_elements(instr, &tie, sizes, *out_shape);
 }
 
+/* Checks a declared shape as far as the slice sizes do not decide it: rank and batch dimensions. */
 hr_status_t op_check_gather_result(const hlo_instr_t *gather, const hlo_shape_t *const *in,
                                    const hlo_shape_t *result) {
   tie_t tie = gather_tie(gather, in);

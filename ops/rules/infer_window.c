@@ -16,6 +16,7 @@ static hr_status_t check_labels(const hlo_instr_t *instr, const char *rule, cons
   return op_check_unique(instr, rule, side, rest, &seen);
 }
 
+/* dim_labels gives the ranks: spatial dimensions and two more on each side. */
 static hr_status_t check_conv_ranks(const hlo_instr_t *instr, const hlo_shape_t *const *in,
                                     const hlo_dim_labels_t *l) {
   HR_TRY(op_want_arrays(instr, in, "I1"));
@@ -35,6 +36,7 @@ static hr_status_t check_conv_ranks(const hlo_instr_t *instr, const hlo_shape_t 
                       l->out_feature, l->spatial_rank, l->out_spatial);
 }
 
+/* Dynamic sizes are not checked here: the step knows them. */
 static hr_status_t want_multiple(const hlo_instr_t *instr, const char *rule,
                                  const hlo_shape_t *shape, int64_t d, int64_t count,
                                  const char *what) {
@@ -44,6 +46,8 @@ static hr_status_t want_multiple(const hlo_instr_t *instr, const char *rule,
   return NULL;
 }
 
+/* With feature groups, each group of the kernel's output features sees a part of the input
+ * features; with batch groups, each group of output features sees a part of the batch. */
 static hr_status_t check_conv_groups(const hlo_instr_t *instr, const hlo_shape_t *const *in,
                                      const hlo_dim_labels_t *l) {
   int64_t features = hlo_attr_int(instr, HLO_ATTR_FEATURE_GROUP_COUNT);
@@ -86,6 +90,8 @@ static hr_status_t push_conv_sizes(const hlo_instr_t *instr, const hlo_shape_t *
   return NULL;
 }
 
+/* Sizes of the result by role: batch from the input (divided by batch groups), features from the
+ * kernel, spatial sizes from the window. */
 static hr_status_t push_conv_dims(const hlo_instr_t *instr, const hlo_shape_t *const *in,
                                   const hlo_dim_labels_t *l, op_dims_t *dims) {
   int64_t batches = hlo_attr_int(instr, HLO_ATTR_BATCH_GROUP_COUNT),
@@ -100,6 +106,7 @@ static hr_status_t push_conv_dims(const hlo_instr_t *instr, const hlo_shape_t *c
   return NULL;
 }
 
+/* The rules list the labels of op_check_window in its order; the kernel may be empty. */
 hr_status_t infer_convolution(hr_arena_t *arena, const hlo_instr_t *instr,
                               const hlo_shape_t *const *in, const hlo_shape_t **out_shape) {
   static const op_window_rules_t rules = {"C2", "C25", "C3", "C6", "C8", true};
@@ -131,6 +138,7 @@ static hr_status_t op_window_shape(hr_arena_t *arena, const hlo_instr_t *instr, 
   return op_dims_shape(arena, dtype, &dims, out_shape);
 }
 
+/* The type of a result is the reducer's, which may be wider than the operand's. */
 hr_status_t infer_reduce_window(hr_arena_t *arena, const hlo_instr_t *instr,
                                 const hlo_shape_t *const *in, const hlo_shape_t **out_shape) {
   static const op_window_rules_t rules = {"C4", "C5", "C7", "C9", "C11", false};
@@ -147,6 +155,8 @@ hr_status_t infer_reduce_window(hr_arena_t *arena, const hlo_instr_t *instr,
   return op_results_shape(arena, count, shapes, out_shape);
 }
 
+/* The result has the operand's sizes; its type is that of the scatter computation. Other
+ * constraints are checked in verify_body.c. */
 hr_status_t infer_select_and_scatter(hr_arena_t *arena, const hlo_instr_t *instr,
                                      const hlo_shape_t *const *in, const hlo_shape_t **out_shape) {
   hr_dtype_t dtype = HR_PRED;

@@ -29,6 +29,7 @@ const hlo_enum_info_t hlo_enum_table[HLO_ENUM_COUNT] = {
 #undef ENUM_END
 };
 
+/* Linear search: lists are short. An empty text has no spelling and is never found. */
 int hlo_enum_find(hlo_enum_id_t id, hr_str_t word) {
   const hlo_enum_info_t *info = &hlo_enum_table[id];
   for (int value = 0; value < info->count; value++) {
@@ -48,13 +49,15 @@ const hlo_attr_info_t hlo_attr_table[HLO_ATTR_COUNT] = {
 #undef ATTR
 };
 
+/* Uses of an attribute by an op: required, printed even at its default value, or optional. */
 #define NEED(key) \
   { HLO_ATTR_##key, HLO_USE_NEED }
 #define SHOW(key) \
   { HLO_ATTR_##key, HLO_USE_SHOW }
 #define MAY(key) \
   { HLO_ATTR_##key, HLO_USE_MAY }
-/* The first entry only keeps empty lists legal C; hlo_op_table points behind it. */
+/* The first entry only keeps empty lists legal C; hlo_op_table points behind it. Each list of
+ * op_attrs.def becomes an array attrs_LIST. */
 #define ATTRS(list, ...) \
   static const hlo_attr_use_t attrs_##list[] = {{HLO_ATTR_COUNT, HLO_USE_MAY}, ##__VA_ARGS__};
 #include "ops/table/op_attrs.def"
@@ -89,6 +92,7 @@ const hlo_op_info_t hlo_op_table[HLO_OPCODE_COUNT] = {
 static hr_map_t names; /* opcode + 1 by HLO name; filled once, never freed */
 static bool names_complete;
 
+/* Values are opcodes plus one, since NULL means absent; without memory the look-up is linear. */
 static void fill_names(void) {
   hr_status_t st = NULL;
   for (uintptr_t op = 0; op < HLO_OPCODE_COUNT && !st; op++)
@@ -97,6 +101,7 @@ static void fill_names(void) {
   hr_status_release(st);
 }
 
+/* The slow way for a process that has no memory for the table. */
 static bool find_linearly(hr_str_t name, hlo_opcode_t *out_op) {
   for (int op = 0; op < HLO_OPCODE_COUNT; op++) {
     if (!hr_str_is(name, hlo_op_table[op].name)) continue;
@@ -106,6 +111,7 @@ static bool find_linearly(hr_str_t name, hlo_opcode_t *out_op) {
   return false;
 }
 
+/* Values of the map are the opcode plus 1, since NULL means absent. */
 bool hlo_op_from_name(hr_str_t name, hlo_opcode_t *out_op) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, fill_names);

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 
+/* HLO_ADD, ...: one for each row of ops.def, in its order. */
 typedef enum hlo_opcode {
 #define OP(id, ...) HLO_##id,
 #include "ops/table/ops.def"
@@ -15,6 +16,7 @@ typedef enum hlo_opcode {
   HLO_OPCODE_COUNT
 } hlo_opcode_t;
 
+/* HLO_ATTR_DIMENSIONS, ...: one for each row of attrs.def. */
 typedef enum hlo_attr_key {
 #define ATTR(id, ...) HLO_ATTR_##id,
 #include "ops/table/attrs.def"
@@ -34,6 +36,7 @@ typedef enum hlo_attr_key {
 #undef ENUM_VALUE
 #undef ENUM_END
 
+/* HLO_ENUM_DIRECTION, ...: the enumerations themselves. */
 typedef enum hlo_enum_id {
 #define ENUM_BEGIN(name, case_) HLO_ENUM_##name,
 #define ENUM_VALUE(name, id, text)
@@ -45,8 +48,10 @@ typedef enum hlo_enum_id {
   HLO_ENUM_COUNT
 } hlo_enum_id_t;
 
+/* How words are read and printed: as they are, or in any case and printed in this one. */
 typedef enum hlo_enum_case { HLO_CASE_EXACT, HLO_CASE_LOWER, HLO_CASE_UPPER } hlo_enum_case_t;
 
+/* Spellings of one enumeration. */
 typedef struct hlo_enum_info {
   hlo_enum_case_t case_;
   int count;
@@ -84,6 +89,7 @@ typedef enum hlo_attr_kind {
   HLO_KIND_RESULT_ACCURACY
 } hlo_attr_kind_t;
 
+/* A row of attrs.def. */
 typedef struct hlo_attr_info {
   const char *text; /* "" when it is not written as NAME=VALUE */
   hlo_attr_kind_t kind;
@@ -93,12 +99,14 @@ typedef struct hlo_attr_info {
 
 extern const hlo_attr_info_t hlo_attr_table[HLO_ATTR_COUNT];
 
+/* Uses: required, optional but always printed, optional. */
 typedef enum hlo_attr_use_kind { HLO_USE_NEED, HLO_USE_SHOW, HLO_USE_MAY } hlo_attr_use_kind_t;
 typedef struct hlo_attr_use {
   uint16_t key; /* hlo_attr_key_t */
   uint16_t use; /* hlo_attr_use_kind_t */
 } hlo_attr_use_t;
 
+/* Facts about an op that passes and engines ask for; a bit set. */
 typedef enum op_trait {
   OP_LEAF = 1 << 0,        /* no operands by nature */
   OP_ELEMENTWISE = 1 << 1, /* element i of the result depends on element i of the operands (scalars
@@ -116,6 +124,7 @@ typedef enum op_trait {
   OP_RANDOM = 1 << 12      /* result is not a function of the operands */
 } op_trait_t;
 
+/* Operand counts: a number, any, or -1 - n for at least n. */
 #define OP_OPERANDS_ANY (-1)
 #define OP_OPERANDS_AT_LEAST(n) (-1 - (n))
 

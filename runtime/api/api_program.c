@@ -235,15 +235,23 @@ static hr_status_t check_options(const hlorun_program_options_t *options) {
   return NULL;
 }
 
-static hr_status_t load_program(hlorun_client_t *client, const char *name, hr_buffer_t *bytes,
-                                const hlorun_program_options_t *options,
-                                hlorun_program_t **out_program) {
+/* An empty program with one reference, which keeps its client. */
+static hr_status_t create_program(hlorun_client_t *client, hlorun_program_t **out_program) {
   void *memory;
   HR_TRY(hr_alloc_zeroed(sizeof(hlorun_program_t), &memory));
   hlorun_program_t *program = memory;
   program->references = 1;
   program->client = client;
   api_client_retain(client);
+  *out_program = program;
+  return NULL;
+}
+
+static hr_status_t load_program(hlorun_client_t *client, const char *name, hr_buffer_t *bytes,
+                                const hlorun_program_options_t *options,
+                                hlorun_program_t **out_program) {
+  hlorun_program_t *program;
+  HR_TRY(create_program(client, &program));
   hr_status_t st = load_into(program, name, bytes, options);
   if (st)
     hlorun_program_release(program);
@@ -270,12 +278,8 @@ static hr_status_t share_compiled(hlorun_program_t *program, hlorun_program_t *o
 static hr_status_t load_for_rank(hlorun_client_t *client, const char *name, hr_buffer_t *bytes,
                                  const hlorun_program_options_t *options, hlorun_program_t *owner,
                                  hlorun_program_t **out_program) {
-  void *memory;
-  HR_TRY(hr_alloc_zeroed(sizeof(hlorun_program_t), &memory));
-  hlorun_program_t *program = memory;
-  program->references = 1;
-  program->client = client;
-  api_client_retain(client);
+  hlorun_program_t *program;
+  HR_TRY(create_program(client, &program));
   exec_channels_options_t channels = {.comm = &client->comm};
   compiler_options_t compiler = compiler_options(program, options);
   hr_status_t st =

@@ -77,6 +77,11 @@ hlorun_status_t hlorun_client_explain(hlorun_client_t *client, char **out_table)
   return explain_as(client, exec_explain_print, out_table);
 }
 
+hlorun_status_t hlorun_client_explain_limits(hlorun_client_t *client, char **out_table) {
+  API_NOT_NULL(out_table);
+  return explain_as(client, exec_explain_limits, out_table);
+}
+
 hlorun_status_t hlorun_client_explain_json(hlorun_client_t *client, char **out_json) {
   API_NOT_NULL(out_json);
   return explain_as(client, exec_explain_json, out_json);

@@ -41,6 +41,7 @@ void hr_arena_deinit(hr_arena_t *arena) {
   *arena = (hr_arena_t){.is_fenced = arena->is_fenced};
 }
 
+/* The largest block is kept, so that a loop of resets allocates once. */
 void hr_arena_reset(hr_arena_t *arena) {
   hr_arena_block_t *largest = NULL;
   for (hr_arena_block_t *block = arena->head, *next; block; block = next) {
@@ -70,6 +71,7 @@ void hr_arena_rewind(hr_arena_t *arena, hr_arena_mark_t mark) {
   arena->used_bytes = mark.block ? mark.used_bytes : 0;
 }
 
+/* The rest of the current block is given up. */
 static hr_status_t add_block(hr_arena_t *arena, size_t at_least) {
   size_t size = arena->head ? arena->head->size_bytes * 2 : FIRST_BLOCK_BYTES;
   if (size > LARGEST_STEP_BYTES) size = LARGEST_STEP_BYTES;
@@ -108,6 +110,8 @@ static hr_status_t alloc_fenced(hr_arena_t *arena, size_t size_bytes, void **out
   return NULL;
 }
 
+/* Small requests are aligned to 16 bytes, large ones to HR_ALIGNMENT. Alignment is relative to
+ * bytes[], which is aligned itself. */
 hr_status_t hr_arena_alloc(hr_arena_t *arena, size_t size_bytes, void **out_memory) {
   if (arena->is_fenced) return alloc_fenced(arena, size_bytes, out_memory);
   size_t align = size_bytes >= HR_ALIGNMENT ? HR_ALIGNMENT : 16;
@@ -141,6 +145,7 @@ hr_status_t hr_arena_copy(hr_arena_t *arena, const void *bytes, size_t size_byte
   return NULL;
 }
 
+/* The copy has a terminating zero, which does not count. */
 hr_status_t hr_arena_str(hr_arena_t *arena, hr_str_t from, hr_str_t *out_str) {
   void *memory;
   HR_TRY(hr_arena_alloc(arena, from.size + 1, &memory));
@@ -158,6 +163,7 @@ hr_status_t hr_arena_cstr(hr_arena_t *arena, hr_str_t from, const char **out_cst
   return NULL;
 }
 
+/* Formatted twice: once for the size. */
 hr_status_t hr_arena_printf(hr_arena_t *arena, const char **out_cstr, const char *format, ...) {
   va_list args, again;
   va_start(args, format);

@@ -27,6 +27,7 @@ struct hr_buffer {
   void *context;
 };
 
+/* One reference, which is the caller's. */
 static hr_status_t new_buffer(hr_buffer_t **out_buffer) {
   void *memory;
   HR_TRY(hr_alloc_zeroed(sizeof(hr_buffer_t), &memory));
@@ -65,6 +66,7 @@ hr_status_t hr_buffer_create(size_t size_bytes, hr_buffer_t **out_buffer) {
   return NULL;
 }
 
+/* free_fn is called once, by the last release; NULL: the data outlives the buffer. */
 hr_status_t hr_buffer_wrap(void *data, size_t size_bytes, bool writable, hr_buffer_free_fn free_fn,
                            void *context, hr_buffer_t **out_buffer) {
   hr_buffer_t *buffer;
@@ -129,6 +131,7 @@ static stream_t *find_stream(const char *path) {
   return stream;
 }
 
+/* The path is copied behind the struct. */
 static hr_status_t add_stream(int fd, const char *path, stream_t **out_stream) {
   void *memory;
   size_t size = strlen(path) + 1;
@@ -145,6 +148,7 @@ static hr_status_t add_stream(int fd, const char *path, stream_t **out_stream) {
   return NULL;
 }
 
+/* Later readers of the same pipe share the bytes of the first. */
 static hr_status_t read_once(int fd, const char *path, hr_buffer_t **out_buffer) {
   pthread_mutex_lock(&streams_lock);
   stream_t *stream = find_stream(path);
@@ -154,6 +158,7 @@ static hr_status_t read_once(int fd, const char *path, hr_buffer_t **out_buffer)
   return st;
 }
 
+/* Files that cannot be mapped are read. */
 hr_status_t hr_buffer_map_descriptor(int fd, const char *path, hr_buffer_t **out_buffer) {
   struct stat info;
   if (fstat(fd, &info))
@@ -169,6 +174,7 @@ hr_status_t hr_buffer_map_descriptor(int fd, const char *path, hr_buffer_t **out
   return st;
 }
 
+/* Folders, pipes and devices cannot be mapped. */
 static hr_status_t map_or_read(int fd, const char *path, hr_buffer_t **out_buffer) {
   struct stat info;
   if (fstat(fd, &info))
@@ -180,6 +186,7 @@ static hr_status_t map_or_read(int fd, const char *path, hr_buffer_t **out_buffe
   return hr_buffer_map_descriptor(fd, path, out_buffer);
 }
 
+/* "-" is the standard input. */
 hr_status_t hr_buffer_map_file(const char *path, hr_buffer_t **out_buffer) {
   bool is_standard_input = strcmp(path, "-") == 0;
   int fd = is_standard_input ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
@@ -200,6 +207,8 @@ static void forget_pages(char *at, size_t size_bytes) {
   if (first < end) madvise((void *)first, end - first, MADV_DONTNEED);
 }
 
+/* Pages of a large mapped file are dropped again as they are copied, so that a copy does not
+ * need memory for both. */
 void hr_buffer_copy_out(const hr_buffer_t *buffer, size_t offset_bytes, void *to,
                         size_t size_bytes) {
   char *from = (char *)buffer->data + offset_bytes;
@@ -217,6 +226,7 @@ hr_buffer_t *hr_buffer_retain(hr_buffer_t *buffer) {
   return buffer;
 }
 
+/* acq_rel: the last release sees all writes of the others. */
 void hr_buffer_release(hr_buffer_t *buffer) {
   if (!buffer || atomic_fetch_sub_explicit(&buffer->references, 1, memory_order_acq_rel) != 1)
     return;

@@ -36,6 +36,7 @@ static const uint8_t schedule[10][16] = {
 static uint64_t rotate_right(uint64_t x, int by) { return x >> by | x << (64 - by); }
 static uint64_t rotate_left(uint64_t x, int by) { return x << by | x >> (64 - by); }
 
+/* BLAKE2b's G function (RFC 7693, 3.1), with rotations 32, 24, 16 and 63. */
 static void mix_words(uint64_t v[16], int a, int b, int c, int d, uint64_t x, uint64_t y) {
   v[a] += v[b] + x;
   v[d] = rotate_right(v[d] ^ v[a], 32);
@@ -47,6 +48,7 @@ static void mix_words(uint64_t v[16], int a, int b, int c, int d, uint64_t x, ui
   v[b] = rotate_right(v[b] ^ v[c], 63);
 }
 
+/* BLAKE2b's F function: twelve rounds, columns then diagonals of the 4 x 4 state. */
 static void compress(hr_digest_state_t *state, const unsigned char *block, bool is_last) {
   uint64_t v[16], m[16];
   memcpy(m, block, BLOCK_BYTES);
@@ -88,6 +90,7 @@ void hr_digest_add(hr_digest_state_t *state, const void *bytes, size_t size_byte
   }
 }
 
+/* The last block is padded with zeros; the count of bytes tells its length. */
 hr_digest_t hr_digest_end(hr_digest_state_t *state) {
   memset(state->buffer + state->buffered_bytes, 0, BLOCK_BYTES - state->buffered_bytes);
   state->hashed_bytes += state->buffered_bytes;
@@ -124,6 +127,7 @@ uint64_t hr_hash_seed(void) {
   return secret[0] ^ rotate_left(secret[1], 32);
 }
 
+/* SipRound; SipHash-1-3 does one of them per word and three at the end. */
 static inline void sip_round(uint64_t v[4]) {
   v[0] += v[1];
   v[2] += v[3];
@@ -143,6 +147,7 @@ static inline void sip_word(uint64_t v[4], uint64_t word) {
   v[0] ^= word;
 }
 
+/* The last word has the size in its top byte. */
 uint64_t hr_hash_secret(const void *bytes, size_t size_bytes) {
   pthread_once(&secret_once, make_secret);
   const unsigned char *at = bytes;

@@ -58,6 +58,7 @@ static library_t libraries[HR_LIBRARY_COUNT] = {
     [HR_LIBRARY_DNNL] = {"oneDNN", {"libdnnl.so.2", NULL}, open_plainly, NULL},
 };
 
+/* Called with the lock held. The message names all files that were tried. */
 static hr_status_t open_library(library_t *library) {
   for (int i = 0; library->files[i] && !library->handle; i++)
     library->handle = library->open(library->files[i]);
@@ -70,6 +71,7 @@ static hr_status_t open_library(library_t *library) {
   return NULL;
 }
 
+/* Libraries are never closed, so addresses stay valid. */
 hr_status_t hr_dl_symbol(hr_library_t which, const char *symbol, void **out_address) {
   library_t *library = &libraries[which];
   pthread_mutex_lock(&lock);
@@ -107,6 +109,7 @@ typedef struct search {
   hr_strbuf_t tried;
 } search_t;
 
+/* Notes what was tried, for the message. */
 static void *load_from(search_t *search, const char *folder, const char *subfolder) {
   char path[PATH_MAX];
   int size = snprintf(path, sizeof path, "%s%s/%s", folder, subfolder, search->file);
@@ -139,13 +142,14 @@ static bool executable_folder(char folder[PATH_MAX]) {
 
 /* Folder of the file that this code is in: the executable, a library, a plugin of another program.
  */
-static bool own_folder(char folder[PATH_MAX]) {
+static bool code_folder(char folder[PATH_MAX]) {
   Dl_info info;
   if (!dladdr(&same_file, &info) || !info.dli_fname || !realpath(info.dli_fname, folder))
     return false;
   return cut_file_name(folder);
 }
 
+/* Build tree, install tree and package layouts. */
 static void *load_beside(search_t *search, const char *folder) {
   static const char *const subfolders[] = {"/.libs", "", "/../.libs", "/../lib/hlorun", "/hlorun"};
   void *module = NULL;
@@ -154,11 +158,12 @@ static void *load_beside(search_t *search, const char *folder) {
   return module;
 }
 
+/* HLORUN_MODULE_DIR wins; secure_getenv ignores it in setuid programs. */
 static void *load_module(search_t *search) {
   const char *chosen = secure_getenv("HLORUN_MODULE_DIR");
   char beside[PATH_MAX];
   void *module = chosen && *chosen ? load_from(search, chosen, "") : NULL;
-  if (!module && own_folder(beside)) module = load_beside(search, beside);
+  if (!module && code_folder(beside)) module = load_beside(search, beside);
   if (!module && executable_folder(beside)) module = load_beside(search, beside);
   return module;
 }

@@ -20,6 +20,7 @@ const hr_dtype_info_t hr_dtype_table[HR_DTYPE_COUNT] = {
 #undef DTYPE
 };
 
+/* Linear search over the types before HR_TUPLE. */
 bool hr_dtype_from_name(hr_str_t name, hr_dtype_t *out_type) {
   for (int type = 0; type < HR_TUPLE; type++) {
     if (!hr_str_is(name, hr_dtype_table[type].name)) continue;
@@ -29,6 +30,7 @@ bool hr_dtype_from_name(hr_str_t name, hr_dtype_t *out_type) {
   return false;
 }
 
+/* {bits, exponent bits, mantissa bits, bias, special values}; NULL: not a float. */
 const hr_float_format_t *hr_float_format(hr_dtype_t type) {
   static const hr_float_format_t formats[HR_DTYPE_COUNT] = {
       [HR_F4E2M1FN] = {4, 2, 1, 1, HR_SPECIALS_FINITE},
@@ -50,7 +52,7 @@ const hr_float_format_t *hr_float_format(hr_dtype_t type) {
   return formats[type].bits ? &formats[type] : NULL;
 }
 
-/* The pattern of NaN, without sign. */
+/* Bits of NaN, without sign; 0 where the format has none. */
 static uint64_t nan_bits(const hr_float_format_t *f) {
   switch (f->specials) {
     case HR_SPECIALS_IEEE:
@@ -78,13 +80,14 @@ static uint64_t largest_bits(const hr_float_format_t *f) {
 
 uint64_t hr_float_largest(hr_dtype_t type) { return largest_bits(hr_float_format(type)); }
 
-/* What a number too large to represent becomes, without sign. */
+/* Bits of what is too large to represent, without sign: infinity, NaN, or the largest number. */
 static uint64_t overflow_bits(const hr_float_format_t *f) {
   if (f->specials == HR_SPECIALS_IEEE)
     return ((UINT64_C(1) << f->exponent_bits) - 1) << f->mantissa_bits;
   return f->specials == HR_SPECIALS_FINITE ? largest_bits(f) : nan_bits(f);
 }
 
+/* Powers of two only: NaN for what is not positive, saturating at 2^-127 below. */
 static uint64_t encode_e8m0(double value) {
   if (!(value > 0)) return 0xff;
   int exponent;
@@ -98,6 +101,7 @@ static uint64_t encode_e8m0(double value) {
   return biased > 254 ? 0xff : (uint64_t)biased;
 }
 
+/* Works for every format, one number at a time; arrays use the loops below. */
 uint64_t hr_float_encode(hr_dtype_t type, double value) {
   const hr_float_format_t *f = hr_float_format(type);
   if (type == HR_F64) {
@@ -135,6 +139,7 @@ uint64_t hr_float_encode(hr_dtype_t type, double value) {
   return sign | bits;
 }
 
+/* Exact: f64 has room for every number of the other formats. */
 double hr_float_decode(hr_dtype_t type, uint64_t bits) {
   const hr_float_format_t *f = hr_float_format(type);
   if (type == HR_F64) {
@@ -176,6 +181,7 @@ static inline float float_of(uint32_t bits) {
       .f;
 }
 
+/* Three results are computed and one is selected, so that the loop vectorises. */
 static inline float f16_to_f32(uint16_t bits) {
   uint32_t sign = (uint32_t)(bits & 0x8000) << 16, magnitude = bits & 0x7fff;
   uint32_t normal = (magnitude << 13) + (112u << 23);
@@ -185,6 +191,7 @@ static inline float f16_to_f32(uint16_t bits) {
   return float_of(sign | (magnitude >= 0x7c00 ? special : finite));
 }
 
+/* The inverse, to nearest even; overflow gives infinity. */
 static inline uint16_t f32_to_f16(float value) {
   uint32_t bits = bits_of(value), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
   uint32_t normal = (magnitude - (112u << 23) + 0xfff + (magnitude >> 13 & 1)) >> 13;
@@ -265,6 +272,7 @@ typedef struct narrow_encoder {
   float shifter;         /* 1.5 * 2^k, where an f32 has the unit of this type's denormals */
 } narrow_encoder_t;
 
+/* Constants of encode_narrow for one type. */
 static narrow_encoder_t narrow_encoder(hr_dtype_t type) {
   const hr_float_format_t *f = hr_float_format(type);
   return (narrow_encoder_t){.format = f,
@@ -274,6 +282,7 @@ static narrow_encoder_t narrow_encoder(hr_dtype_t type) {
                             .shifter = ldexpf(1.5f, 24 - f->bias - f->mantissa_bits)};
 }
 
+/* The same result as hr_float_encode, without its double arithmetic. */
 static uint8_t encode_narrow(const narrow_encoder_t *encoder, hr_dtype_t type, float value) {
   const hr_float_format_t *f = encoder->format;
   uint32_t bits = bits_of(value), magnitude = bits & 0x7fffffff, result;
@@ -294,6 +303,7 @@ static uint8_t encode_narrow(const narrow_encoder_t *encoder, hr_dtype_t type, f
 static float narrow_tables[HR_DTYPE_COUNT]
                           [256]; /* value of each pattern of the types of 8 bits and fewer */
 
+/* Patterns beyond the type's bits repeat those within. */
 static void fill_narrow_tables(void) {
   for (int type = 0; type < HR_DTYPE_COUNT; type++) {
     const hr_float_format_t *f = hr_float_format((hr_dtype_t)type);
@@ -304,6 +314,7 @@ static void fill_narrow_tables(void) {
   }
 }
 
+/* Types of up to 8 bits are looked up in a table of 256 entries, filled once per process. */
 void hr_floats_to_f32(hr_dtype_t type, const void *from, float *to, int64_t count) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   if (type == HR_F32) {

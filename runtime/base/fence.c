@@ -25,8 +25,8 @@
 #define FILLED_BYTES ((size_t)4096) /* undefined contents that are made visible */
 
 struct hr_fence {
-  struct hr_fence *next, *before; /* among live blocks; next: among free ones of as many pages */
-  unsigned char *pages;           /* the first one that may be touched */
+  struct hr_fence *next, *prev; /* among live blocks; next: among free ones of as many pages */
+  unsigned char *pages;         /* the first one that may be touched */
   size_t page_count;
   unsigned char *data;
   size_t size_bytes;
@@ -34,10 +34,10 @@ struct hr_fence {
   bool is_sealed;
 };
 
-typedef struct fence_place {
+typedef struct fence_location {
   const char *op, *instruction, *computation;
   hr_pos_t pos;
-} fence_place_t;
+} fence_location_t;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -45,8 +45,8 @@ static _Atomic hr_fence_mode_t current_mode;
 static hr_fence_t *live, *unused[CLASSES];
 static char damage[256]; /* the first that was found and not yet told */
 static unsigned char current_pattern = 0xa5;
-static fence_place_t
-    place; /* description of the step that runs; steps of several engines in one process share it */
+static fence_location_t location; /* description of the step that runs; steps of several engines in
+                                     one process share it */
 
 /* --- what a step touches that is not its own --- */
 
@@ -61,15 +61,16 @@ static const hr_fence_t *find_block(uintptr_t address) {
 }
 
 static int print_source_loc(char *text, size_t size) {
-  if (!place.instruction) return snprintf(text, size, "no instruction");
-  int length = snprintf(text, size, "%s of %%%s of computation %s", place.op, place.instruction,
-                        place.computation ? place.computation : "?");
-  if (place.pos.source && place.pos.line && length < (int)size)
-    length += snprintf(text + length, size - (size_t)length, " (%s:%u)", place.pos.source->path,
-                       place.pos.line);
+  if (!location.instruction) return snprintf(text, size, "no instruction");
+  int length = snprintf(text, size, "%s of %%%s of computation %s", location.op,
+                        location.instruction, location.computation ? location.computation : "?");
+  if (location.pos.source && location.pos.line && length < (int)size)
+    length += snprintf(text + length, size - (size_t)length, " (%s:%u)", location.pos.source->path,
+                       location.pos.line);
   return length;
 }
 
+/* Called in the signal handler: snprintf of integers only. */
 static int print_distance(char *text, size_t size, const hr_fence_t *fence, uintptr_t address) {
   uintptr_t data = (uintptr_t)fence->data, end = data + fence->size_bytes;
   if (address >= data && address < end)
@@ -80,6 +81,7 @@ static int print_distance(char *text, size_t size, const hr_fence_t *fence, uint
   return snprintf(text, size, "%zu bytes behind an array of %zu", address - end, fence->size_bytes);
 }
 
+/* Bit 1 of x86's page fault error code. */
 static bool is_write(const void *context) {
 #if defined __x86_64__
   return ((const ucontext_t *)context)->uc_mcontext.gregs[REG_ERR] & 2;
@@ -118,6 +120,7 @@ static void install(void) {
 
 /* --- modes --- */
 
+/* Runs once per process. */
 static void read_mode(void) {
   const char *text = getenv("HLORUN_CHECK");
   hr_fence_mode_t mode = HR_FENCE_NONE;
@@ -139,6 +142,7 @@ void hr_fence_set_mode(hr_fence_mode_t mode) {
 
 /* --- blocks --- */
 
+/* One PROT_NONE page before and one after. */
 static hr_status_t map_pages(size_t count, unsigned char **out_pages) {
   size_t bytes = (count + 2) * PAGE;
   unsigned char *all =
@@ -167,6 +171,7 @@ static hr_status_t new_block(size_t count, hr_fence_t **out_fence) {
   return NULL;
 }
 
+/* A freed block of the same number of pages, or NULL. */
 static hr_fence_t *take_unused(size_t count) {
   if (count >= CLASSES) return NULL;
   hr_fence_t *fence = unused[count];
@@ -190,6 +195,8 @@ static void write_pattern(hr_fence_t *fence) {
   memset(fence->data + fence->size_bytes, fence->pattern, bytes_behind(fence));
 }
 
+/* The array ends (or starts) at a guard page; the rest of the pages gets the pattern. The first
+ * bytes of the contents get it, too, so that reading undefined contents shows. */
 static void lay_out(hr_fence_t *fence, size_t size_bytes, hr_fence_mode_t mode) {
   size_t rounded = (size_bytes + HR_ALIGNMENT - 1) / HR_ALIGNMENT * HR_ALIGNMENT;
   bool at_start = mode == HR_FENCE_START;
@@ -200,21 +207,23 @@ static void lay_out(hr_fence_t *fence, size_t size_bytes, hr_fence_mode_t mode) 
   memset(fence->data, fence->pattern, size_bytes < FILLED_BYTES ? size_bytes : FILLED_BYTES);
 }
 
+/* A doubly linked list of live blocks, under the lock. */
 static void link_block(hr_fence_t *fence) {
-  fence->before = NULL;
+  fence->prev = NULL;
   fence->next = live;
-  if (live) live->before = fence;
+  if (live) live->prev = fence;
   live = fence;
 }
 
 static void unlink_block(hr_fence_t *fence) {
-  if (fence->before)
-    fence->before->next = fence->next;
+  if (fence->prev)
+    fence->prev->next = fence->next;
   else
     live = fence->next;
-  if (fence->next) fence->next->before = fence->before;
+  if (fence->next) fence->next->prev = fence->prev;
 }
 
+/* Rounds up to pages; a block of no bytes has a page as well. */
 hr_status_t hr_fence_create(size_t size_bytes, hr_fence_t **out_fence) {
   if (size_bytes > SIZE_MAX / 2)
     return hr_error(HR_NO_MEMORY, "cannot allocate %zu bytes", size_bytes);
@@ -244,6 +253,7 @@ void hr_fence_seal(hr_fence_t *fence, bool is_sealed) {
   pthread_mutex_unlock(&lock);
 }
 
+/* memcmp with itself shifted by one compares at full speed. */
 static const unsigned char *first_change(const unsigned char *at, size_t size,
                                          unsigned char pattern) {
   if (!size || (*at == pattern && !memcmp(at, at + 1, size - 1))) return NULL;
@@ -267,6 +277,7 @@ static bool note_damage(const hr_fence_t *fence) {
   return change != NULL;
 }
 
+/* Damage is noted before the block goes. */
 void hr_fence_destroy(hr_fence_t *fence) {
   if (!fence) return;
   pthread_mutex_lock(&lock);
@@ -294,6 +305,7 @@ bool hr_fence_owns(const void *address) {
          (const unsigned char *)address <= fence->data + fence->size_bytes;
 }
 
+/* The pattern is inverted between steps, so that a write of the pattern's own value shows once. */
 void hr_fence_repaint(void) {
   pthread_mutex_lock(&lock);
   current_pattern = (unsigned char)~current_pattern;
@@ -311,9 +323,10 @@ void hr_fence_repaint(void) {
 
 void hr_fence_note(const char *op, const char *instruction, const char *computation,
                    const hr_pos_t *pos) {
-  place = (fence_place_t){op, instruction, computation, *pos};
+  location = (fence_location_t){op, instruction, computation, *pos};
 }
 
+/* The step that ran last is the one that wrote. */
 hr_status_t hr_fence_check(void) {
   char what[sizeof damage], where[1024];
   pthread_mutex_lock(&lock);

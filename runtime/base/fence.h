@@ -20,7 +20,7 @@ typedef struct hr_fence hr_fence_t; /* one block */
 
 /* As HLORUN_CHECK says, unless it was set. */
 hr_fence_mode_t hr_fence_mode(void);
-/* Of blocks that are made from now on. */
+/* Sets the mode of blocks that are made from now on. */
 void hr_fence_set_mode(hr_fence_mode_t mode);
 static inline bool hr_fence_is_on(void) { return hr_fence_mode() != HR_FENCE_NONE; }
 

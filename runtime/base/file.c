@@ -20,6 +20,7 @@
 #define MOST_LINKS 40 /* as Linux follows */
 #define MOST_NAMES 100
 
+/* One file being written, with a buffer of 64 KiB. */
 struct hr_file_writer {
   int fd;
   int folder;         /* descriptor of the target's folder; -1: the target is written directly */
@@ -32,6 +33,7 @@ struct hr_file_writer {
   char buffer[BUFFER_BYTES];
 };
 
+/* UNAVAILABLE with errno's text. */
 static hr_status_t file_error(const hr_file_writer_t *writer) {
   return hr_error(HR_UNAVAILABLE, "cannot write %s: %s", writer->path, strerror(errno));
 }
@@ -72,6 +74,7 @@ static bool is_special(const char *path) {
   return stat(path, &info) == 0 && !S_ISREG(info.st_mode);
 }
 
+/* Devices and pipes are written directly; the check closes the race with a file of that name. */
 static hr_status_t open_special(hr_file_writer_t *writer) {
   struct stat info;
   writer->fd = open(writer->path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
@@ -103,6 +106,7 @@ static char *read_link(const char *path) {
   return asprintf(&joined, "%.*s%s", folder_size, path, text) < 0 ? NULL : joined;
 }
 
+/* At most MOST_LINKS, as a loop of links never ends. */
 static hr_status_t resolve_links(hr_file_writer_t *writer) {
   for (int links = 0; link_kind(writer->path) == LINK_TRUSTED; links++) {
     char *target = NULL;
@@ -124,6 +128,8 @@ static int open_folder(const char *path) {
   return folder;
 }
 
+/* Opens the folder once; all later names are relative to its descriptor, so that a renamed
+ * folder does not matter. */
 static hr_status_t find_folder(hr_file_writer_t *writer) {
   char *slash = strrchr(writer->path, '/');
   writer->name = slash ? slash + 1 : writer->path;
@@ -164,6 +170,8 @@ static hr_status_t create_temporary(hr_file_writer_t *writer) {
   return file_error(writer);
 }
 
+/* Standard output, an open descriptor, a device or pipe, or a regular file by way of a temporary
+ * one. */
 static hr_status_t open_target(hr_file_writer_t *writer, const char *path) {
   int descriptor = descriptor_of(path);
   writer->path = strdup(strcmp(path, "-") ? path : "standard output");
@@ -183,8 +191,10 @@ static hr_status_t new_writer(hr_file_writer_t **out_writer) {
   void *memory;
   HR_TRY(hr_alloc_zeroed(sizeof(hr_file_writer_t), &memory));
   *out_writer = memory;
-  (*out_writer)->fd = (*out_writer)->folder = -1;
-  (*out_writer)->syncs_file = (*out_writer)->syncs_folder = true;
+  (*out_writer)->fd = -1;
+  (*out_writer)->folder = -1;
+  (*out_writer)->syncs_file = true;
+  (*out_writer)->syncs_folder = true;
   return NULL;
 }
 
@@ -215,6 +225,7 @@ static hr_status_t open_target_in(hr_file_writer_t *writer, int folder, const ch
   return create_temporary(writer);
 }
 
+/* Files of a folder that the caller synchronises once, when all are written. */
 hr_status_t hr_file_create_in(int folder, const char *folder_path, const char *name, bool lasting,
                               hr_file_writer_t **out_writer) {
   hr_file_writer_t *writer;
@@ -226,6 +237,7 @@ hr_status_t hr_file_create_in(int folder, const char *folder_path, const char *n
 
 /* --- writing --- */
 
+/* A short write is continued; a signal does not end it. */
 static hr_status_t write_out(hr_file_writer_t *writer, const char *bytes, size_t size) {
   while (size) {
     ssize_t done = write(writer->fd, bytes, size);
@@ -243,6 +255,7 @@ static hr_status_t flush(hr_file_writer_t *writer) {
   return write_out(writer, writer->buffer, size);
 }
 
+/* What does not fit the buffer is written at once. */
 hr_status_t hr_file_write(hr_file_writer_t *writer, const void *bytes, size_t size_bytes) {
   writer->offset += size_bytes;
   if (size_bytes > BUFFER_BYTES - writer->pending) HR_TRY(flush(writer));
@@ -261,6 +274,7 @@ static bool synchronise(int fd) {
   return errno == EINVAL || errno == ENOTSUP || errno == ENOSYS || errno == EROFS || errno == EBADF;
 }
 
+/* The file is on the disk before its name is. */
 static hr_status_t close_written(hr_file_writer_t *writer) {
   hr_status_t st = NULL;
   if (writer->temporary[0] && writer->syncs_file && !synchronise(writer->fd))
@@ -272,7 +286,7 @@ static hr_status_t close_written(hr_file_writer_t *writer) {
 
 /* The bytes are on the disk before the name is, and the name before the caller is told: a crash of
  * the machine leaves the file that was there, or the whole new one. */
-static hr_status_t put_in_place(hr_file_writer_t *writer) {
+static hr_status_t commit_file(hr_file_writer_t *writer) {
   HR_TRY(flush(writer));
   if (writer->fd == STDOUT_FILENO) return NULL;
   HR_TRY(close_written(writer));
@@ -283,14 +297,16 @@ static hr_status_t put_in_place(hr_file_writer_t *writer) {
   return !writer->syncs_folder || synchronise(writer->folder) ? NULL : file_error(writer);
 }
 
+/* On any failure the temporary file is removed and the target stays as it was. */
 hr_status_t hr_file_finish(hr_file_writer_t *writer, hr_status_t status) {
   if (!writer) return status;
-  if (!status) status = put_in_place(writer);
+  if (!status) status = commit_file(writer);
   if (status && writer->temporary[0]) unlinkat(writer->folder, writer->temporary, 0);
   free_writer(writer);
   return status;
 }
 
+/* The descriptor of a file that is visible from the start, such as a log. */
 hr_status_t hr_file_open(const char *path, int *out_fd) {
   hr_file_writer_t *writer;
   HR_TRY(hr_file_create(path, &writer));

@@ -44,8 +44,9 @@ static hr_status_t unknown_word(const char *what, hr_str_t word, const char *con
   char copy[64];
   snprintf(copy, sizeof copy, "%.*s", HR_STR_ARGS(word));
   const char *nearest = hr_nearest_name(copy, names, count);
-  return hr_error(HR_USAGE, "HLORUN_LOG: there is no %s '%s'%s%s", what, copy,
-                  nearest ? "; nearest: " : "", nearest ? nearest : "");
+  const char *separator = nearest ? "; nearest: " : "";
+  if (!nearest) nearest = "";
+  return hr_error(HR_USAGE, "HLORUN_LOG: there is no %s '%s'%s%s", what, copy, separator, nearest);
 }
 
 /* LEVEL for all, or SUBSYSTEM:LEVEL. */

@@ -50,6 +50,7 @@ void *hr_map_get(const hr_map_t *map, hr_str_t key) {
   return find_slot(map, key, hr_hash_secret(key.data, key.size))->value;
 }
 
+/* Slots are re-inserted by their stored hashes; keys are not hashed again. */
 static hr_status_t grow(hr_map_t *map) {
   hr_map_t grown = {.capacity = map->capacity ? map->capacity * 2 : 16, .count = map->count};
   void *memory;
@@ -63,6 +64,7 @@ static hr_status_t grow(hr_map_t *map) {
   return NULL;
 }
 
+/* An existing value is not replaced: it is given back in *out_old. */
 hr_status_t hr_map_put(hr_map_t *map, hr_str_t key, void *value, void **out_old) {
   if (map->count * 4 >= map->capacity * 3) HR_TRY(grow(map));
   uint64_t hash = hr_hash_secret(key.data, key.size);

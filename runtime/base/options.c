@@ -11,6 +11,7 @@
 #define HELP_COLUMN 28 /* where the explanations start */
 #define HELP_WIDTH 110
 
+/* A row of options.def; `commands` is a bit set. */
 typedef struct option_info {
   const char *name, *argument, *help;
   char letter;
@@ -118,7 +119,10 @@ static size_t edit_distance(const char *a, const char *b) {
   size_t m = strlen(a), n = strlen(b);
   if (m > NEAREST_WORD_MAX || n > NEAREST_WORD_MAX) return NEAREST_WORD_MAX;
   size_t before[NEAREST_WORD_MAX + 1], above[NEAREST_WORD_MAX + 1], row[NEAREST_WORD_MAX + 1];
-  for (size_t j = 0; j <= n; j++) above[j] = before[j] = j;
+  for (size_t j = 0; j <= n; j++) {
+    above[j] = j;
+    before[j] = j;
+  }
   for (size_t i = 1; i <= m; i++) {
     row[0] = i;
     for (size_t j = 1; j <= n; j++) {
@@ -132,6 +136,7 @@ static size_t edit_distance(const char *a, const char *b) {
   return above[n];
 }
 
+/* Ties go to the first name. Names that share too little with the word are no help. */
 const char *hr_nearest_name(const char *word, const char *const *names, size_t count) {
   const char *best = NULL;
   size_t best_distance = strlen(word) / 3 + 2; /* farther is no help */
@@ -146,6 +151,7 @@ const char *hr_nearest_name(const char *word, const char *const *names, size_t c
 
 /* --- parsing --- */
 
+/* Decimal or 0x hexadecimal, without sign, blanks or anything after it. */
 bool hr_parse_u64(const char *text, uint64_t *out_value) {
   if (*text < '0' || *text > '9') return false;
   char *end;
@@ -158,6 +164,7 @@ bool hr_parse_u64(const char *text, uint64_t *out_value) {
 }
 
 static bool takes_argument(const option_info_t *info) { return info->kind != HR_OPTION_KIND_FLAG; }
+/* "[=VALUE]": an argument only if it is attached. */
 static bool argument_may_miss(const option_info_t *info) { return info->argument[0] == '['; }
 
 /* The number of the word among "a|b|c", or -1. */
@@ -171,6 +178,7 @@ static int find_choice(const char *choices, const char *word) {
   }
 }
 
+/* Non-negative numbers, in the C locale whatever the user's is. */
 static hr_status_t parse_real(const option_info_t *info, hr_option_given_t *given) {
   char *end;
   errno = 0;
@@ -180,6 +188,7 @@ static hr_status_t parse_real(const option_info_t *info, hr_option_given_t *give
   return NULL;
 }
 
+/* Counts start at 1, seeds may have 64 bits, everything else 31. */
 static hr_status_t parse_int(const option_info_t *info, hr_option_given_t *given) {
   uint64_t lowest = info->kind == HR_OPTION_KIND_COUNT ? 1 : 0;
   uint64_t highest = info->kind == HR_OPTION_KIND_SEED ? UINT64_MAX : INT32_MAX;
@@ -215,6 +224,7 @@ static hr_status_t parse_argument(const option_info_t *info, hr_option_given_t *
   return NULL;
 }
 
+/* USAGE with the nearest name among the command's own options. */
 static hr_status_t unknown_option(hr_command_t command, const char *word) {
   const char *names[HR_OPTION_COUNT];
   size_t count = 0, size = strcspn(word, "=");
@@ -322,6 +332,7 @@ static hr_status_t parse_letters(hr_command_t command, const char *word, argumen
   return NULL;
 }
 
+/* "--" ends the options; a lone "-" is an operand, the standard input. */
 hr_status_t hr_options_parse(hr_command_t command, int argc, char *const *argv,
                              hr_options_t *out_options) {
   *out_options = (hr_options_t){0};
@@ -356,6 +367,7 @@ const hr_option_given_t *hr_option_next(const hr_options_t *options, hr_option_i
   return NULL;
 }
 
+/* The last one given wins. */
 const hr_option_given_t *hr_option_find(const hr_options_t *options, hr_option_id_t id) {
   for (size_t i = options->given.count; i-- > 0;)
     if (options->given.data[i].id == id) return &options->given.data[i];
@@ -412,6 +424,7 @@ static void add_option_line(hr_strbuf_t *text, const option_info_t *info) {
   add_wrapped(text, text->size - start, info->help);
 }
 
+/* Headings without an option of this command are left out. */
 void hr_options_help(hr_strbuf_t *text, hr_command_t command) {
   const char *title = NULL;
   for (size_t i = 0; i < HELP_ROW_COUNT; i++) {
@@ -455,6 +468,7 @@ static int find_variable(const char *name, size_t size) {
   return -1;
 }
 
+/* Old variables are renamed in the environment; a new one that is set as well wins. */
 void hr_options_apply_aliases(void) {
   for (const struct variable_alias *alias = variable_aliases; alias->old_name; alias++) {
     const char *value = getenv(alias->old_name);
@@ -488,6 +502,7 @@ static bool is_fine(const char *value, const char *wanted) {
   return false;
 }
 
+/* A warning, not an error: the variable may be meant for another version. */
 static void warn_of_name(FILE *stream, const char *name, size_t size) {
   const char *names[VARIABLE_COUNT];
   char word[NEAREST_WORD_MAX + 1] = "";
@@ -495,8 +510,9 @@ static void warn_of_name(FILE *stream, const char *name, size_t size) {
   memcpy(word, name, size);
   for (size_t i = 0; i < VARIABLE_COUNT; i++) names[i] = variables[i].name;
   const char *nearest = hr_nearest_name(word, names, VARIABLE_COUNT);
-  fprintf(stream, "hlorun: warning: there is no variable %s%s%s\n", word,
-          nearest ? "; nearest: " : "", nearest ? nearest : "");
+  const char *separator = nearest ? "; nearest: " : "";
+  if (!nearest) nearest = "";
+  fprintf(stream, "hlorun: warning: there is no variable %s%s%s\n", word, separator, nearest);
 }
 
 void hr_options_check_environment(FILE *stream) {

@@ -42,6 +42,7 @@ void hr_strbuf_add_str(hr_strbuf_t *text, const char *cstr) {
   hr_strbuf_add(text, cstr, strlen(cstr));
 }
 
+/* Only shortens. */
 void hr_strbuf_cut(hr_strbuf_t *text, size_t size) {
   if (size >= text->size) return;
   text->size = size;
@@ -50,6 +51,7 @@ void hr_strbuf_cut(hr_strbuf_t *text, size_t size) {
 
 void hr_strbuf_add_char(hr_strbuf_t *text, char c) { hr_strbuf_add(text, &c, 1); }
 
+/* The magnitude is unsigned, so that INT64_MIN has one. */
 void hr_strbuf_add_int(hr_strbuf_t *text, int64_t value) {
   char digits[24];
   char *at = digits + sizeof digits;
@@ -79,6 +81,7 @@ hr_status_t hr_strbuf_finish(const hr_strbuf_t *text) {
              : NULL;
 }
 
+/* The caller frees it with free(); NULL if an allocation had failed. */
 char *hr_strbuf_steal(hr_strbuf_t *text) {
   char *data = text->data;
   if (text->failed) {

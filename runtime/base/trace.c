@@ -10,6 +10,7 @@ static size_t power_of_two(size_t least) {
   return power;
 }
 
+/* The ring has a power of two of entries, so that an index is masked. */
 hr_status_t hr_trace_create(size_t events, hr_trace_t **out_trace) {
   void *memory, *ring;
   size_t capacity = power_of_two(events);
@@ -34,13 +35,16 @@ void hr_trace_destroy(hr_trace_t *trace) {
   hr_free(trace);
 }
 
+/* Spans live as long as the trace; events point to them. */
 hr_status_t hr_trace_spans_new(hr_trace_t *trace, int count, hr_trace_span_t **out_subjects) {
   hr_trace_block_t *block;
   HR_TRY(HR_NEW(&trace->arena, &block));
   HR_TRY(HR_NEW_ARRAY(&trace->arena, count, &block->spans));
   for (int i = 0; i < count; i++) {
     hr_trace_span_t *span = &block->spans[i];
-    span->name = span->op = span->kernel = "";
+    span->name = "";
+    span->op = "";
+    span->kernel = "";
   }
   block->count = count;
   block->next = trace->blocks;
@@ -55,6 +59,7 @@ hr_status_t hr_trace_workers_set(hr_trace_t *trace, int workers) {
   return NULL;
 }
 
+/* Called by the thread of the steps after a loop: no lock is needed. Worker 0 is that thread. */
 void hr_trace_slices_add(hr_trace_t *trace, const hr_trace_slice_t *shares, int workers,
                          int64_t units) {
   hr_trace_span_t *span = trace->current;
@@ -69,6 +74,7 @@ void hr_trace_slices_add(hr_trace_t *trace, const hr_trace_slice_t *shares, int 
   span->idle_ns += hr_clock_ns() - (shares[0].begin_ns + shares[0].took_ns);
 }
 
+/* Stages (reading, compiling) are few and kept outside of the ring, which may overwrite them. */
 hr_status_t hr_trace_stage_add(hr_trace_t *trace, const char *name, uint64_t begin_ns,
                                uint64_t took_ns) {
   hr_trace_span_t *span;
@@ -85,11 +91,11 @@ hr_status_t hr_trace_stage_add(hr_trace_t *trace, const char *name, uint64_t beg
   return NULL;
 }
 
-static uint64_t kept(const hr_trace_t *trace) {
+static uint64_t stored_count(const hr_trace_t *trace) {
   return trace->added <= trace->mask ? trace->added : trace->mask + 1;
 }
 
-uint64_t hr_trace_dropped(const hr_trace_t *trace) { return trace->added - kept(trace); }
+uint64_t hr_trace_dropped(const hr_trace_t *trace) { return trace->added - stored_count(trace); }
 
 /* Events are in the order of their ends: what contains others comes after them, and began earlier.
  */
@@ -97,7 +103,7 @@ uint64_t hr_trace_first_ns(const hr_trace_t *trace) {
   uint64_t first = hr_clock_ns();
   for (const hr_trace_stage_t *stage = trace->stages; stage; stage = stage->next)
     if (stage->event.begin_ns < first) first = stage->event.begin_ns;
-  for (uint64_t i = 0; i < kept(trace); i++)
+  for (uint64_t i = 0; i < stored_count(trace); i++)
     if (trace->ring[i].begin_ns < first) first = trace->ring[i].begin_ns;
   return first;
 }
@@ -109,6 +115,7 @@ const char *hr_trace_kind_name(hr_trace_kind_t kind) {
   return names[kind];
 }
 
+/* A JSON string; other than control characters, quotes and backslashes go through as UTF-8. */
 static void add_quoted(hr_strbuf_t *text, const char *from) {
   hr_strbuf_add_char(text, '"');
   for (; *from; from++) {
@@ -128,6 +135,7 @@ static void add_member(hr_strbuf_t *text, const char *key, const char *value) {
   add_quoted(text, value);
 }
 
+/* Nothing if the amount or the time is not known. */
 static void add_rate(hr_strbuf_t *text, const char *key, double amount, uint64_t took_ns) {
   if (amount > 0 && took_ns) hr_strbuf_printf(text, ",\"%s\":%.4g", key, amount / (double)took_ns);
 }
@@ -160,7 +168,8 @@ static void add_share(hr_strbuf_t *text, const hr_trace_event_t *event) {
   if (event->span->bytes > 0) hr_strbuf_printf(text, ",\"bytes\":%.0f", part * event->span->bytes);
 }
 
-/* Billions a second are so many a nanosecond; a timeline's own unit is the microsecond. */
+/* Billions a second are so many a nanosecond; a timeline's own unit is the microsecond. A
+ * complete event ("ph":"X") of Chrome's trace format. */
 static void print_event(hr_strbuf_t *text, const hr_trace_event_t *event, int pid,
                         uint64_t zero_ns) {
   const hr_trace_span_t *span = event->span;
@@ -197,6 +206,7 @@ static void print_rows(hr_strbuf_t *text, const hr_trace_t *trace, int pid) {
   }
 }
 
+/* Rows and process names first, then stages, then events in the order of their ends. */
 void hr_trace_print(hr_strbuf_t *text, const hr_trace_t *trace, int pid, uint64_t zero_ns) {
   hr_strbuf_printf(
       text,

@@ -4,8 +4,8 @@
  *
  *   hr_trace_spans_new(trace, step_count, &subjects);    once; then their names and kinds
  *   uint64_t begin = hr_trace_begin(trace, &subjects[step]);
- *   ...                                                     workers that it engages note their
- * shares hr_trace_add(trace, &subjects[step], begin);
+ *   ...                             workers that it engages note their shares
+ *   hr_trace_add(trace, &subjects[step], begin);
  *
  * Cost: two looks at the clock and a few stores a call, about 50 ns, and as much on each worker
  * that has a share; nothing is allocated. Units: nanoseconds of the monotonic clock, which all

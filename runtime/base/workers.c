@@ -56,6 +56,7 @@ static void futex_wake_all(atomic_uint *word) {
   syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1 << 30, NULL, NULL, 0);
 }
 
+/* Tells the core that this is a spin loop. */
 static inline void pause_a_little(void) {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -90,6 +91,7 @@ static int64_t take_chunks(hr_workers_t *workers, int worker) {
   }
 }
 
+/* Does chunks until none is left, and notes the time if there is a trace. */
 static void take_share(hr_workers_t *workers, int worker) {
   const region_t *region = &workers->region;
   if (!workers->shares) {
@@ -104,6 +106,7 @@ static void take_share(hr_workers_t *workers, int worker) {
   workers->shares[worker] = (hr_trace_slice_t){begin_ns, hr_clock_ns() - begin_ns, units};
 }
 
+/* Increments the count of joined workers, unless the door is closed. */
 static bool join_region(hr_workers_t *workers) {
   unsigned door = atomic_load_explicit(&workers->door, memory_order_relaxed);
   while (door & OPEN)
@@ -125,6 +128,7 @@ static void close_region(hr_workers_t *workers) {
   while (left) left = await_change(workers, &workers->door, left, NULL);
 }
 
+/* A worker that wakes too late finds the door closed and waits for the next generation. */
 static void *worker_main(void *argument) {
   worker_start_t start = *(worker_start_t *)argument;
   hr_workers_t *workers = start.workers;
@@ -198,6 +202,7 @@ void hr_workers_destroy(hr_workers_t *workers) {
 
 int hr_workers_count(const hr_workers_t *workers) { return workers ? workers->options.count : 1; }
 
+/* The caller is worker 0. Release on `door` publishes the region's fields. */
 static void run_region(hr_workers_t *workers, const region_t *region) {
   workers->region = *region;
   workers->busy = true;
@@ -219,6 +224,7 @@ static bool is_plain_call(const hr_workers_t *workers, int64_t count, int64_t gr
   return !workers || workers->options.count == 1 || count <= grain || is_inside || workers->busy;
 }
 
+/* HR_WORKERS_CHUNKS chunks per worker balance the load; none is smaller than the grain. */
 void hr_workers_for(hr_workers_t *workers, int64_t count, int64_t grain, hr_workers_fn fn,
                     void *context) {
   if (count <= 0) return;
@@ -247,6 +253,7 @@ static void run_part(void *context, int64_t begin, int64_t end, int worker) {
   }
 }
 
+/* Equal parts, one per worker at most: part p has the same range whoever runs it. */
 void hr_workers_split(hr_workers_t *workers, int64_t count, int64_t grain, hr_workers_fn fn,
                       void *context) {
   if (count <= 0) return;

@@ -11,7 +11,7 @@ typedef struct assembly { /* one parameter */
   int param;
   hr_dtype_t dtype;
   cli_part_t part; /* what this process wants */
-  int64_t *starts; /* of the files so far, by partition and dimension */
+  int64_t *starts; /* starts of the files so far, by partition and dimension */
   int64_t copied;  /* elements */
   hlo_value_t *value;
 } assembly_t;

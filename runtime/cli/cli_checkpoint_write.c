@@ -12,8 +12,8 @@
 
 /* --- a worker writes this process's part --- */
 
-/* Of a global array: its sizes and where this process's part begins, so that it can be put together
- * on another mesh. */
+/* For a global array: its sizes and where this process's part begins, so that it can be put
+ * together on another mesh. */
 static hr_status_t add_part(const cli_checkpoint_t *checkpoint, zip_writer_t *writer, int param) {
   char name[40];
   int64_t numbers[2 * HLO_MAX_RANK];

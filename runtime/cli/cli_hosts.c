@@ -17,7 +17,7 @@
 
 #define PROBE_S 8.0
 #define LOOK_NS 20000000L
-#define MOST_WORDS 16 /* of the remote shell */
+#define MOST_WORDS 16 /* words of the remote shell */
 
 /* --- the list --- */
 

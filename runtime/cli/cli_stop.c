@@ -88,6 +88,7 @@ static bool is_word(const char *stage, const char *word) { return strcmp(stage, 
  */
 static hr_status_t partition(const hr_options_t *options, const char *stage, hr_strbuf_t *explain,
                              hlo_module_t *module) {
+  const char *form = hr_option_text(options, HR_OPTION_EXPLAIN_SHARDING);
   cli_carry_t carry = {0};
   hr_status_t st = cli_carry_from_options(options, &carry);
   spmd_options_t spmd = {.device_count = hr_option_int(options, HR_OPTION_PROCESSES, 0),
@@ -96,6 +97,7 @@ static hr_status_t partition(const hr_options_t *options, const char *stage, hr_
                          .carried = (const int(*)[2])carry.data,
                          .carried_count = (int)carry.count,
                          .explain = explain,
+                         .explain_json = form && is_word(form, "json"),
                          .stop_after_propagate = stage && is_word(stage, "propagate")};
   if (!st) st = spmd_run(module, &spmd);
   HR_VEC_FREE(&carry);
@@ -106,10 +108,14 @@ static hr_status_t partition(const hr_options_t *options, const char *stage, hr_
  * stopped there. */
 static hr_status_t explain_sharding(const hr_options_t *options, hlo_module_t *module) {
   const char *stage = hr_option_text(options, HR_OPTION_STOP_AFTER);
+  const char *form = hr_option_text(options, HR_OPTION_EXPLAIN_SHARDING);
   hr_strbuf_t text;
+  if (form && *form && !is_word(form, "json"))
+    return hr_error(HR_USAGE, "--explain-sharding=%s: want --explain-sharding or =json", form);
   hr_strbuf_init(&text);
   hr_status_t st = hlo_verify(module);
   if (!st) st = partition(options, stage, &text, module);
+  if (!st && !text.size && form && *form) hr_strbuf_add_str(&text, "{\"values\": []}\n");
   if (!st) st = write_text(options, &text);
   hr_strbuf_deinit(&text);
   return st;

@@ -26,6 +26,9 @@ hr_status_t cli_trace_check(const hr_options_t *options) {
   const char *form = hr_option_text(options, HR_OPTION_EXPLAIN);
   if (form && *form && !cli_trace_wants_json(options))
     return hr_error(HR_USAGE, "--explain=%s: want --explain or --explain=json", form);
+  if (hr_option_is_given(options, HR_OPTION_LIMIT) &&
+      !hr_option_is_given(options, HR_OPTION_EXPLAIN))
+    return hr_error(HR_USAGE, "--limit without --explain: want --explain --limit");
   return cli_check_ending(options, HR_OPTION_TRACE, endings);
 }
 
@@ -102,11 +105,15 @@ void cli_trace_of_failure(hlorun_client_t *client, const hr_options_t *options) 
 }
 
 /* Rank 0's own kernels. */
-static hr_status_t print_table(hlorun_client_t *client, bool as_json) {
+static hr_status_t print_table(hlorun_client_t *client, const hr_options_t *options) {
   char *table;
   if (hlorun_client_rank(client)) return NULL;
-  HR_TRY(as_json ? hlorun_client_explain_json(client, &table)
-                 : hlorun_client_explain(client, &table));
+  if (cli_trace_wants_json(options))
+    HR_TRY(hlorun_client_explain_json(client, &table));
+  else if (hr_option_is_given(options, HR_OPTION_LIMIT))
+    HR_TRY(hlorun_client_explain_limits(client, &table));
+  else
+    HR_TRY(hlorun_client_explain(client, &table));
   fputs(table, stdout);
   free(table);
   return NULL;
@@ -117,5 +124,5 @@ hr_status_t cli_trace_finish(hlorun_client_t *client, const hr_options_t *option
   const char *path = hr_option_text(options, HR_OPTION_TRACE);
   if (path) HR_TRY(write_trace(client, path));
   if (!hr_option_is_given(options, HR_OPTION_EXPLAIN)) return NULL;
-  return cli_agree(client, print_table(client, cli_trace_wants_json(options)));
+  return cli_agree(client, print_table(client, options));
 }

@@ -19,7 +19,7 @@
 
 #include "base/mem.h"
 #include "exec/compiled_parts.h"
-#include "ops/kernels/common/async_pairs.h"
+#include "ops/kernels/common/transfer_list.h"
 #include "ops/kernels/move/native_move.h"
 
 #define POLL_STEPS 64 /* steps between polls for cancellation */

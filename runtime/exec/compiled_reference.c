@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "exec/compiled_parts.h"
 #include "ops/kernels/comm/point_to_point.h"
-#include "ops/kernels/common/async_pairs.h"
+#include "ops/kernels/common/transfer_list.h"
 #include "ops/query/device_assignment.h"
 
 static hr_status_t wrap_address(const hlo_shape_t *shape, void *address, hlo_value_t **out_value) {

@@ -20,7 +20,7 @@
 #include "exec/run_parallel.h"
 #include "observe/probes.h"
 #include "observe/step_trace.h"
-#include "ops/kernels/common/async_pairs.h"
+#include "ops/kernels/common/transfer_list.h"
 #include "ops/kernels/reference/match_sizes.h"
 #include "ops/query/device_assignment.h"
 

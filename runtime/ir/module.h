@@ -109,10 +109,8 @@ struct hlo_module {
   HR_VEC(hlo_computation_t *) computations; /* callees before callers */
   hlo_computation_t *entry;
   HR_VEC(hlo_value_t *) values; /* literals that instructions borrow */
-  /* Values that parameters of the entry have if nobody gives others, such as a checkpoint's; NULL:
-   * none. They are among `values`. */
   int parameter_value_count;
-  hlo_value_t **parameter_values;
+  hlo_value_t **parameter_values; /* a checkpoint's, unless others are given; among `values` */
 
   bool is_scheduled;
   bool alias_passthrough_params;

@@ -53,6 +53,7 @@ static hr_status_t dump_kir(const dump_t *dump, const kir_module_t *module) {
   return st;
 }
 
+/* The same emitters build for either back end; `lowering` says which ops it has. */
 static hr_status_t build_module(compile_job_t *job, int index, const kir_target_t *lowering,
                                 jit_code_t *code) {
   const dump_t dump = {job, index};
@@ -70,6 +71,7 @@ static hr_status_t compile_by_x64(compile_job_t *job, int index, hr_buffer_t **o
   return st;
 }
 
+/* LLVM is loaded when the first module needs it. */
 static hr_status_t compile_by_llvm(compile_job_t *job, int index, int worker) {
   const jit_compile_options_t *options = job->options;
   jit_code_t code = {0};
@@ -91,6 +93,7 @@ static bool may_use_x64(const jit_compile_options_t *options) {
   return !wants_llvm && x64_is_supported(options->target) && !(wanted && *wanted == '0');
 }
 
+/* A NULL object without a failure means that the x86-64 back end declined. */
 static void compile_some(void *context, int64_t begin, int64_t end, int worker) {
   compile_job_t *job = context;
   for (int64_t i = begin; i < end; i++) {
@@ -120,6 +123,7 @@ static void release_objects(hr_buffer_t **objects, int count) {
   }
 }
 
+/* One allocation holds the workers' LLVM contexts and the statuses. */
 static hr_status_t run_job(compile_job_t *job, int count, int workers) {
   size_t worker_bytes = (size_t)workers * sizeof *job->workers;
   void *memory;
@@ -133,6 +137,7 @@ static hr_status_t run_job(compile_job_t *job, int count, int workers) {
   return st;
 }
 
+/* On failure no object is left. */
 hr_status_t jit_compile_modules(const jit_compile_options_t *options, int count, jit_build_fn build,
                                 void *context, hr_buffer_t **out_objects) {
   compile_job_t job = {.options = options,

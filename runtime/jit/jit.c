@@ -36,6 +36,7 @@ static void clear_pending(jit_t *jit) {
   jit->pending.count = 0;
 }
 
+/* Unmaps all code: no kernel may run any more. */
 void jit_destroy(jit_t *jit) {
   if (!jit) return;
   clear_pending(jit);
@@ -51,6 +52,7 @@ jit_counts_t jit_counts(const jit_t *jit) { return jit->counts; }
 
 /* --- requests --------------------------------------------------------------------------------- */
 
+/* A declined kernel stays in the map, so that its key is not planned again. */
 static hr_status_t create_kernel(jit_t *jit, jit_key_t key, const hlo_computation_t *body,
                                  const fusion_form_t *form, int part,
                                  const op_native_grid_t *producer_grid,
@@ -70,6 +72,7 @@ static hr_status_t create_kernel(jit_t *jit, jit_key_t key, const hlo_computatio
   return NULL;
 }
 
+/* The key's text goes to the jit's arena, and is taken back if the kernel exists. */
 hr_status_t jit_request(jit_t *jit, hr_arena_t *arena, const hlo_computation_t *body,
                         const fusion_form_t *form, int part, const op_native_grid_t *producer_grid,
                         jit_kernel_t **out_kernel, jit_buffer_list_t *out_buffers) {
@@ -113,6 +116,7 @@ static double module_work(const build_t *build) {
                                    : work;
 }
 
+/* Kernels in order; a module ends when it has its share of the work. */
 static hr_status_t divide_modules(build_t *build, hr_arena_t *arena) {
   double work = 0, most = module_work(build);
   HR_TRY(HR_NEW_ARRAY(arena, build->kernel_count + 1, &build->first));
@@ -141,6 +145,7 @@ static hr_status_t make_module_key(build_t *build, hr_arena_t *arena, int m) {
   return jit_key_end(&state, arena, &build->keys[m]);
 }
 
+/* Modules that the cache lacks are listed in `missing`. */
 static hr_status_t find_cached(build_t *build, hr_arena_t *arena) {
   for (int m = 0; m < build->module_count; m++) HR_TRY(make_module_key(build, arena, m));
   HR_TRY(
@@ -163,6 +168,7 @@ static void store_missing(build_t *build) {
   if (build->missing_count) jit_cache_release(cache);
 }
 
+/* Builds the kernels of one missing module. */
 static hr_status_t write_module(void *context, int index, jit_code_t *code) {
   build_t *build = context;
   int m = build->missing[index];
@@ -171,6 +177,7 @@ static hr_status_t write_module(void *context, int index, jit_code_t *code) {
   return NULL;
 }
 
+/* All kernels of the module are simple. */
 static bool is_quick(void *context, int index) {
   const build_t *build = context;
   int m = build->missing[index];
@@ -179,6 +186,7 @@ static bool is_quick(void *context, int index) {
   return true;
 }
 
+/* A file that cannot be written does not fail the compilation. */
 static void dump_module(void *context, int index, const char *ending, const char *text) {
   build_t *build = context;
   char path[4096], name[HR_DIGEST_TEXT];

@@ -2,6 +2,7 @@
 #include "base/vec.h"
 #include "jit/jit_parts.h"
 
+/* Makes the parameter that stands for an operand inside the body. */
 static hr_status_t add_parameter(hr_arena_t *arena, hlo_computation_t *body,
                                  const hlo_instr_t *operand, int number, hlo_instr_t *instr) {
   hlo_attr_t *attr;
@@ -21,6 +22,11 @@ static bool is_scalar_constant(const hlo_instr_t *instr) {
   return instr->op == HLO_CONSTANT && instr->literal && instr->literal->count == 1;
 }
 
+/* Wraps an instruction: parameter k has the shape of operand k, the root is a copy of instr with
+ * the parameters as its operands. Scalar constants are copied into the body instead, where the
+ * kernel's code can fold them; the parameter list then holds a constant at that position.
+ * Nothing is copied deeper than one level: shapes, names and called computations stay shared
+ * with instr. */
 hr_status_t jit_body_of(hr_arena_t *arena, const hlo_instr_t *instr,
                         const hlo_computation_t **out_body) {
   int count = instr->operand_count;

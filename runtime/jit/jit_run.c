@@ -21,6 +21,9 @@ static size_t align_bytes(size_t bytes) {
   return (bytes + HR_ALIGNMENT - 1) / HR_ALIGNMENT * HR_ALIGNMENT;
 }
 
+/* Relates the kernel's arrays to the instruction's operands (in; negative for literals of the
+ * body) and its results, in order of the roots of this part, to leaves of the instruction's
+ * shape (out). */
 static hr_status_t fill_call(hr_arena_t *arena, const fusion_form_t *form, int part,
                              const jit_buffer_list_t *buffers, jit_call_t *call) {
   const jit_kernel_t *kernel = call->kernel;
@@ -41,6 +44,8 @@ static hr_status_t fill_call(hr_arena_t *arena, const fusion_form_t *form, int p
   return NULL;
 }
 
+/* Divides the scratch: pointers of the call, memory that all phases share, then memory per
+ * worker. Also counts the units and the expected nanoseconds of the plan. */
 static void assign_scratch_offsets(jit_plan_t *plan, jit_call_t *call, size_t *scratch_bytes) {
   const jit_kernel_t *kernel = call->kernel;
   call->pointers_at = *scratch_bytes;
@@ -67,6 +72,9 @@ static bool is_shared(const jit_plan_t *plan, const hlo_instr_t *instr, int call
   return false;
 }
 
+/* Lets output leaf out[r] take the memory of operand in[k] where the kernel reads each element
+ * of it no later than it writes there, and where nothing else of the instruction reads the
+ * operand. */
 static void allow_reuse(const jit_plan_t *plan, const hlo_instr_t *instr, uint64_t *reuse,
                         int words) {
   for (int c = 0; c < plan->call_count; c++) {
@@ -284,6 +292,8 @@ static void run_flat(void *context, int64_t begin, int64_t end, int worker) {
   }
 }
 
+/* Chunks take about CHUNK_NS each: units times CHUNK_NS divided by the expected time of all of
+ * them. */
 static void run_parallel(const op_native_run_t *env, run_t *run, hr_workers_fn fn, int64_t units,
                          double ns) {
   hr_workers_t *workers = native_workers(env, run->plan->workers);
@@ -348,6 +358,8 @@ static void begin_tiles(const op_native_run_t *env, const void *plan, void *cons
   copy_updated(plan, in, out);
 }
 
+/* Runs this plan as the consumer of a producer's tile, on columns and rows of the grid. Units
+ * are numbered column block by column block, rows within a block consecutive. */
 static void run_tile(const op_native_run_t *env, const void *opaque, const op_native_part_t *part,
                      int worker) {
   const jit_plan_t *plan = opaque;

@@ -32,21 +32,32 @@ static const struct {
               {0x80000008u, 0, false},
               {13, 1, true}};
 
-/* Of leaf 1, ebx has the number of the core that runs, and bit 27 of ecx the system's; neither is a
+/* In leaf 1, ebx has the number of the core that runs, and bit 27 of ecx the system's; neither is a
  * feature. */
 static uint64_t leaf_digest(unsigned leaf, unsigned part, bool with_eax) {
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (!__get_cpuid_count(leaf, part, &a, &b, &c, &d)) return 0;
   if (leaf == 1) b = 0;
-  if (leaf == 13) b = c = d = 0;
-  if (leaf == 0x80000008u) c = d = 0;
+  if (leaf == 13) {
+    b = 0;
+    c = 0;
+    d = 0;
+  }
+  if (leaf == 0x80000008u) {
+    c = 0;
+    d = 0;
+  }
   if (!with_eax) a = 0;
   uint64_t digest = 0xcbf29ce484222325u;
   const unsigned words[4] = {a, b, c, d};
-  for (int i = 0; i < 4; i++) digest = (digest ^ words[i]) * 0x100000001b3u, digest ^= digest >> 29;
+  for (int i = 0; i < 4; i++) {
+    digest = (digest ^ words[i]) * 0x100000001b3u;
+    digest ^= digest >> 29;
+  }
   return digest;
 }
 
+/* XCR0: the register states that the operating system saves. 0: it saves none. */
 static uint64_t enabled_states(void) {
   unsigned a, b, c, d, low, high;
   if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) return 0;
@@ -54,6 +65,7 @@ static uint64_t enabled_states(void) {
   return (uint64_t)high << 32 | low;
 }
 
+/* Vendor, model, and a digest of all features. */
 static void describe_host(char *text, size_t size) {
   unsigned a = 0, words[3] = {0};
   uint64_t digest = enabled_states() & 0xe6; /* vector states that the system saves */
@@ -67,6 +79,7 @@ static void describe_host(char *text, size_t size) {
            (unsigned long long)digest);
 }
 
+/* Vectors of 64 bytes want F, DQ, BW and VL; those of 32 want AVX2 and FMA. */
 static void find_features(jit_target_t *target) {
   __builtin_cpu_init();
   bool has_512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
@@ -82,7 +95,10 @@ static void find_features(jit_target_t *target) {
 /* Narrower vectors go with an older processor, so that what is tested is what would run there. */
 static void narrow(jit_target_t *target, int vector_bytes) {
   if (vector_bytes < target->vector_bytes) target->vector_bytes = vector_bytes;
-  if (target->vector_bytes < 32) target->has_fma = target->has_f16 = false;
+  if (target->vector_bytes < 32) {
+    target->has_fma = false;
+    target->has_f16 = false;
+  }
   target->has_masks = target->vector_bytes == 64;
   target->divides_slowly &= target->has_masks;
   target->vector_count = target->has_masks ? 32 : 16;
@@ -111,7 +127,8 @@ static void describe_host(char *text, size_t size) {
 
 static void find_features(jit_target_t *target) {
   target->vector_bytes = 16;
-  target->has_fma = target->has_f16 = true;
+  target->has_fma = true;
+  target->has_f16 = true;
 }
 
 static void narrow(jit_target_t *target, int vector_bytes) {
@@ -121,6 +138,7 @@ static void narrow(jit_target_t *target, int vector_bytes) {
 
 #endif
 
+/* The width is part of the text, as code differs by it. */
 jit_target_t jit_target_narrowed(int vector_bytes) {
   jit_target_t target = {0};
   find_features(&target);
@@ -133,6 +151,7 @@ jit_target_t jit_target_narrowed(int vector_bytes) {
 
 static jit_target_t host;
 
+/* HLORUN_VECTOR below 16 means nothing. */
 static void find_host(void) {
   const char *wanted = getenv("HLORUN_VECTOR");
   int vector_bytes = wanted ? atoi(wanted) : 0;

@@ -163,6 +163,26 @@ static double limit_ns(const group_t *group, const machine_peak_t *peak) {
   return limit < group->ns ? limit : group->ns;
 }
 
+/* A line for each of the kernels that take most of the time: the time that its bytes and operations
+ * need, and which of the two. */
+static void print_limit_table(hr_strbuf_t *text, const group_t *groups, int count, double kernel_ns,
+                              const machine_peak_t *peak) {
+  hr_strbuf_printf(text, "%6s %10s %10s %6s %-10s  %s\n", "time", "ms", "limit ms", "near",
+                   "limited by", "kernel (op): instructions");
+  for (int g = 0; g < count && g < SHOWN; g++) {
+    const group_t *group = &groups[g];
+    double ns = limit_ns(group, peak);
+    bool moves = group->bytes / peak->bytes_per_s > group->flops / peak->flops;
+    if (!(ns > 0)) continue;
+    hr_strbuf_printf(
+        text, "%5.1f%% %10.3f %10.3f %5.0f%% %-10s  %s (%s): ", 100 * group->ns / kernel_ns,
+        group->ns * 1e-6, ns * 1e-6, 100 * ns / group->ns, moves ? "bandwidth" : "arithmetic",
+        group->members[0]->kernel, group->members[0]->op);
+    print_names(text, group);
+    hr_strbuf_add_char(text, '\n');
+  }
+}
+
 /* The limit of all kernels, and those that are far from theirs and take much of the time. */
 static void print_limits(hr_strbuf_t *text, const group_t *groups, int count, double kernel_ns,
                          const machine_peak_t *peak) {
@@ -177,12 +197,13 @@ static void print_limits(hr_strbuf_t *text, const group_t *groups, int count, do
                    "limit: kernels of known work, %.0f%% of the kernels' time, are at %.0f%% of "
                    "what bandwidth and arithmetic allow (%.3f ms)\n",
                    100 * known / kernel_ns, 100 * limit / known, limit * 1e-6);
+  print_limit_table(text, groups, count, kernel_ns, peak);
   for (int g = 0; g < count; g++) {
     double ns = limit_ns(&groups[g], peak);
     if (groups[g].ns < FAR_SHARE * kernel_ns || !(ns > 0) || ns >= FAR_LIMIT * groups[g].ns)
       continue;
     hr_strbuf_printf(
-        text, "  %.0f%% of the time at %.0f%%: %s (%s): ", 100 * groups[g].ns / kernel_ns,
+        text, "far: %.0f%% of the time at %.0f%%: %s (%s): ", 100 * groups[g].ns / kernel_ns,
         100 * ns / groups[g].ns, groups[g].members[0]->kernel, groups[g].members[0]->op);
     print_names(text, &groups[g]);
     hr_strbuf_add_char(text, '\n');
@@ -231,7 +252,12 @@ static void print_table(hr_strbuf_t *text, const hr_trace_t *trace, const machin
   group_t between = {.ns = between_ns, .worked_ns = between_ns, .calls = totals.runs};
   print_figures(text, &between, all_ns, peak);
   hr_strbuf_add_str(text, "  between kernels\n");
-  print_limits(text, groups, count, totals.kernel_ns, peak);
+}
+
+static void print_table_and_limits(hr_strbuf_t *text, const hr_trace_t *trace,
+                                   const machine_peak_t *peak, group_t *groups, int count) {
+  print_table(text, trace, peak, groups, count);
+  print_limits(text, groups, count, add_up(trace).kernel_ns, peak);
 }
 
 /* --- JSON --- */
@@ -315,6 +341,11 @@ static hr_status_t print_as(print_fn *print, hr_strbuf_t *text, const hr_trace_t
 hr_status_t exec_explain_print(hr_strbuf_t *text, const hr_trace_t *trace,
                                const machine_peak_t *peak) {
   return print_as(print_table, text, trace, peak);
+}
+
+hr_status_t exec_explain_limits(hr_strbuf_t *text, const hr_trace_t *trace,
+                                const machine_peak_t *peak) {
+  return print_as(print_table_and_limits, text, trace, peak);
 }
 
 hr_status_t exec_explain_json(hr_strbuf_t *text, const hr_trace_t *trace,

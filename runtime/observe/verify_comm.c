@@ -16,7 +16,7 @@
 #include "comm/model/abstract_value.h"
 #include "comm/model/comm_signature.h"
 #include "comm/model/participants.h"
-#include "ops/kernels/common/async_pairs.h"
+#include "ops/kernels/common/transfer_list.h"
 #include "transport/core/progress.h"
 #include "transport/core/tp_channel.h"
 

@@ -94,20 +94,19 @@ static void explain_collective(hr_strbuf_t *text, const spmd_report_item_t *item
                    item->in_loop ? ", each time round a loop" : "");
 }
 
-static double bytes_of(const hlo_shape_t *shape) {
+double spmd_explain_bytes(const hlo_shape_t *shape) {
   double bytes = (double)hr_dtype_bytes(shape->dtype);
   for (int d = 0; d < shape->rank; d++) bytes *= (double)shape->dims[d];
   return bytes;
 }
 
 static int by_bytes(const void *a, const void *b) {
-  double left = bytes_of((*(const spmd_replication_t *const *)a)->shape);
-  double right = bytes_of((*(const spmd_replication_t *const *)b)->shape);
+  double left = spmd_explain_bytes((*(const spmd_replication_t *const *)a)->shape);
+  double right = spmd_explain_bytes((*(const spmd_replication_t *const *)b)->shape);
   return (left < right) - (left > right);
 }
 
-/* What a user can do about an op that wants an array whole. */
-static const char *advice_for(hlo_opcode_t op) {
+const char *spmd_explain_advice(hlo_opcode_t op) {
   switch (op) {
     case HLO_SORT:
     case HLO_FFT:
@@ -128,18 +127,26 @@ static const char *advice_for(hlo_opcode_t op) {
   }
 }
 
+hr_status_t spmd_explain_rank(const spmd_program_t *program,
+                              const spmd_replication_t ***out_sorted) {
+  const spmd_report_t *report = program->report;
+  HR_TRY(HR_NEW_ARRAY(program->arena, report->replication_count + 1, out_sorted));
+  for (size_t i = 0; i < report->replication_count; i++)
+    (*out_sorted)[i] = &report->replications[i];
+  qsort(*out_sorted, report->replication_count, sizeof **out_sorted, by_bytes);
+  return NULL;
+}
+
 static hr_status_t explain_replications(hr_strbuf_t *text, const spmd_program_t *program) {
   const spmd_report_t *report = program->report;
   const spmd_replication_t **sorted;
-  HR_TRY(HR_NEW_ARRAY(program->arena, report->replication_count + 1, &sorted));
-  for (size_t i = 0; i < report->replication_count; i++) sorted[i] = &report->replications[i];
-  qsort(sorted, report->replication_count, sizeof *sorted, by_bytes);
+  HR_TRY(spmd_explain_rank(program, &sorted));
   for (size_t i = 0; i < report->replication_count; i++) {
     print_cause(text, sorted[i]->instr);
-    hr_strbuf_printf(text,
-                     " needs %.0f bytes whole on every process: ", bytes_of(sorted[i]->shape));
+    hr_strbuf_printf(
+        text, " needs %.0f bytes whole on every process: ", spmd_explain_bytes(sorted[i]->shape));
     hlo_shape_print(text, sorted[i]->shape, false);
-    hr_strbuf_printf(text, "; %s\n", advice_for(sorted[i]->instr->op));
+    hr_strbuf_printf(text, "; %s\n", spmd_explain_advice(sorted[i]->instr->op));
   }
   return NULL;
 }

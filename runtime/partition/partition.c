@@ -4,6 +4,19 @@
 #include "partition/explain_sharding.h"
 #include "passes/cleanup/inline_calls.h"
 
+static void explain_values(const spmd_options_t *options, const spmd_program_t *program) {
+  if (options->explain && options->explain_json)
+    spmd_explain_values_json(options->explain, program);
+  else if (options->explain)
+    spmd_explain_values(options->explain, program);
+}
+
+static hr_status_t explain_report(const spmd_options_t *options, const spmd_program_t *program) {
+  if (!options->explain) return NULL;
+  return (options->explain_json ? spmd_explain_report_json : spmd_explain_report)(options->explain,
+                                                                                  program);
+}
+
 hr_status_t spmd_run(hlo_module_t *module, const spmd_options_t *options) {
   spmd_program_t program;
   if (!spmd_is_global(module, options)) {
@@ -13,12 +26,13 @@ hr_status_t spmd_run(hlo_module_t *module, const spmd_options_t *options) {
   HR_TRY(spmd_outline_manual(module));
   HR_TRY(spmd_read_annotations(module, options, &program));
   HR_TRY(spmd_propagate(&program));
-  if (options->explain) spmd_explain_values(options->explain, &program);
+  explain_values(options, &program);
   if (options->stop_after_propagate) {
+    if (options->explain_json) HR_TRY(spmd_explain_report_json(options->explain, &program));
     if (program.mesh) module->num_partitions = program.mesh->device_count;
     return spmd_write_shardings(&program);
   }
   HR_TRY(spmd_partition(&program));
   module->was_global = true;
-  return options->explain ? spmd_explain_report(options->explain, &program) : NULL;
+  return explain_report(options, &program);
 }

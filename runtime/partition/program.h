@@ -38,6 +38,7 @@ typedef struct spmd_value {
 /* By instruction of one computation: values[id][leaf]. */
 typedef struct spmd_computation {
   spmd_value_t **values;
+  int64_t *callers;        /* by instruction: 1 + the only device that makes a call; 0: all do */
   spmd_axes_t manual_axes; /* axes of the manual computations around it */
 } spmd_computation_t;
 
@@ -65,6 +66,7 @@ typedef struct spmd_options {
   const int (*carried)[2];
   int carried_count;
   hr_strbuf_t *explain;      /* receives the report of --explain-sharding; NULL: none */
+  bool explain_json;         /* the report is one JSON object */
   bool stop_after_propagate; /* the module keeps its global shapes and gets the shardings */
 } spmd_options_t;
 

@@ -19,6 +19,7 @@ enum {
 
 typedef enum pass_when { ONCE, REPEAT, PEERS } pass_when_t;
 
+/* Rows of passes.def, in order. */
 static const struct pass {
   const char *name;
   pass_when_t when;
@@ -30,6 +31,7 @@ static const struct pass {
 };
 enum { PASS_COUNT = sizeof passes / sizeof *passes };
 
+/* Former names, which --stop-after and dumps accept. */
 static const struct pass_alias {
   const char *old_name, *name;
 } aliases[] = {
@@ -39,6 +41,7 @@ static const struct pass_alias {
 #undef PASS
     {NULL, NULL}};
 
+/* One run of the pipeline; `dumped` numbers the dump files. */
 typedef struct pipeline {
   hlo_module_t *module;
   const pass_options_t *options;

@@ -69,7 +69,7 @@ hr_status_t pjrt_plugin_initialize(pjrt_plugin_args_t *args) {
 
 /* The version of StableHLO that programs are to be written in: the newest that runtime/mlir reads
  * in all its forms. */
-static const int64_t stablehlo_current[] = {1, 13, 0}, stablehlo_minimum[] = {0, 9, 0};
+static const int64_t stablehlo_current[] = {1, 17, 0}, stablehlo_minimum[] = {0, 9, 0};
 
 #define STABLEHLO_VERSION(text, list)                                                       \
   {                                                                                         \

@@ -63,7 +63,7 @@ static void init_device(pjrt_client_t *client, int id) {
                             .process = id / client->local_count};
   device->is_local = device->process == client->process_index;
   snprintf(device->to_string, sizeof device->to_string, "CpuDevice(id=%d)", id);
-  snprintf(device->debug_string, sizeof device->debug_string, "HLORUN_CPU_%d", id);
+  snprintf(device->debug_string, sizeof device->debug_string, "cpu:%d", id);
   for (int k = 0; k < PJRT_MEMORY_KINDS; k++) {
     pjrt_memory_t *memory = &device->memories[k];
     *memory = (pjrt_memory_t){.device = device, .id = id * PJRT_MEMORY_KINDS + k, .kind = k};

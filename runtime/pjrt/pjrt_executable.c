@@ -124,19 +124,6 @@ hr_status_t pjrt_executable_output_memory_kinds(pjrt_texts_args_t *args) {
   return NULL;
 }
 
-/* The program as it was given. */
-hr_status_t pjrt_executable_optimized_program(pjrt_optimized_args_t *args) {
-  PJRT_NOT_NULL(args->executable);
-  PJRT_NOT_NULL(args->program);
-  hr_str_t code = args->executable->code;
-  args->program->format = "mlir";
-  args->program->format_size = 4;
-  if (args->program->code && args->program->code_size >= code.size)
-    memcpy(args->program->code, code.data, code.size);
-  args->program->code_size = code.size;
-  return NULL;
-}
-
 hr_status_t pjrt_loaded_executable(pjrt_pointer_args_t *args) {
   PJRT_NOT_NULL(args->object);
   args->value = pjrt_executable_retain(args->object);

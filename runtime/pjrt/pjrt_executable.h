@@ -28,6 +28,8 @@ struct pjrt_executable {
   hr_arena_t arena;
   pjrt_options_t options;
   hr_str_t code, options_bytes; /* as given by the framework; in the arena */
+  hr_str_t partitioned; /* the program of one partition, a HloModuleProtoWithConfig, once it was
+                           asked for; guarded by the client's mutex */
   const char *name;
   char fingerprint[HR_DIGEST_TEXT];
   int param_count, result_count;

@@ -90,10 +90,13 @@ static custom_ffi_bundle_t read_bundle(object_t *entry) {
 
 /* find: the handler of a target, and whether it is of the typed convention; JAX keeps those that
  * were registered before it has a CPU client of its own in a list.
+ * share: where JAX has no CPU client of its own, what it asks of "cpu" (the place of a callback's
+ * arguments) is asked of hlorun: one more row of the table of backends, if there is such a table.
+ * begin: asks JAX to call `share` when it has made a backend.
  * call: makes arrays of addresses, calls, and copies the results; the text of a failure, else None.
  * The arrays are copies, as the callback may keep them. */
 static const char helper_source[] =
-    "import ctypes, traceback\n"
+    "import ctypes, sys, traceback\n"
     "import numpy as np, ml_dtypes\n"
     "def find(target):\n"
     "    import jaxlib.xla_client as client\n"
@@ -102,6 +105,18 @@ static const char helper_source[] =
     "        if isinstance(name, bytes): name = name.decode()\n"
     "        if name == target: return entry[1], int(entry[2])\n"
     "    return client.custom_call_targets('Host')[target], 1\n"
+    "def share(backend=None):\n"
+    "    bridge = sys.modules.get('jax._src.xla_bridge')\n"
+    "    table = getattr(bridge, '_backends', None)\n"
+    "    if not isinstance(table, dict) or 'cpu' in table: return\n"
+    "    for client in [backend] if backend else list(table.values()):\n"
+    "        if str(getattr(client, 'platform_version', '')).find('hlorun ') >= 0:\n"
+    "            table['cpu'] = client\n"
+    "            return\n"
+    "def begin():\n"
+    "    bridge = sys.modules.get('jax._src.xla_bridge')\n"
+    "    hooks = getattr(bridge, '_backend_initialization_hooks', None)\n"
+    "    if isinstance(hooks, list): hooks.append(share)\n"
     "def view(address, name, dims):\n"
     "    dtype = np.dtype(getattr(ml_dtypes, name, None) or name)\n"
     "    size = int(np.prod(dims, dtype=np.int64)) * dtype.itemsize\n"
@@ -110,6 +125,7 @@ static const char helper_source[] =
     "    return np.frombuffer(memory, dtype=dtype).reshape(dims)\n"
     "def call(callback, args, rets):\n"
     "    try:\n"
+    "        share()\n"
     "        arrays = [a if a is None else view(*a).copy() for a in args]\n"
     "        for a in arrays:\n"
     "            if a is not None: a.flags.writeable = False\n"
@@ -281,26 +297,14 @@ static ffi_error_t *handle_callback(ffi_frame_t *frame) {
   return error;
 }
 
-/* Where hlorun is the only platform, what JAX asks of "cpu" (the place of a callback's arguments)
- * is asked of hlorun. */
-static const char alias_source[] =
-    "import sys\n"
-    "bridge = sys.modules.get('jax._src.xla_bridge')\n"
-    "class Backends(dict):\n"
-    "    def get(self, name, default=None):\n"
-    "        if name == 'cpu' and name not in self: name = 'hlorun'\n"
-    "        return super().get(name, default)\n"
-    "if type(getattr(bridge, '_backends', None)) is dict:\n"
-    "    bridge._backends = Backends(bridge._backends)\n";
-
-static void set_alias(void) {
+/* JAX calls `share` for each backend that it makes, where it has hooks; else the first callback
+ * does. */
+static void add_hook(void) {
   int state = python.PyGILState_Ensure();
-  object_t *globals = python.PyDict_New();
-  python.PyDict_SetItemString(globals, "__builtins__", python.PyEval_GetBuiltins());
-  object_t *done = python.PyRun_String(alias_source, FILE_INPUT, globals, globals);
+  object_t *begin = find_helper("begin");
+  object_t *done = begin ? python.PyObject_CallFunction(begin, "") : NULL;
   if (done) python.Py_DecRef(done);
   python.PyErr_Clear();
-  python.Py_DecRef(globals);
   python.PyGILState_Release(state);
 }
 
@@ -312,5 +316,5 @@ void pjrt_python_begin(void) {
   for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
     hr_status_release(custom_ffi_register(hr_str_from(targets[i]), &bundle));
   custom_ffi_set_resolver(resolve);
-  set_alias();
+  add_hook();
 }

@@ -24,9 +24,10 @@ hr_status_t hlo_proto_read_arguments(hlo_module_t *module, hlo_value_t ***out_va
                                      int *out_count);
 
 typedef enum hlo_proto_form {
-  HLO_PROTO_MODULE,
-  HLO_PROTO_HLO
-} hlo_proto_form_t; /* HloModuleProto, HloProto */
+  HLO_PROTO_MODULE,     /* HloModuleProto */
+  HLO_PROTO_HLO,        /* HloProto */
+  HLO_PROTO_WITH_CONFIG /* HloModuleProtoWithConfig */
+} hlo_proto_form_t;
 
 /* Writes everything that HLO text can express; fields that XLA's messages do not have go to numbers
  * that XLA skips.

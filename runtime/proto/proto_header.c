@@ -322,8 +322,8 @@ void proto_write_program_shape(hr_strbuf_t *out, const hlo_computation_t *comput
 }
 
 /* Program shape of the entry with its layouts. XLA names the parameters p0, p1, ... here. */
-static void write_host_shape(hr_strbuf_t *out, const hlo_module_t *module) {
-  size_t opened = proto_open(out, PROTO_module_host_program_shape);
+static void write_entry_shape(hr_strbuf_t *out, uint32_t field, const hlo_module_t *module) {
+  size_t opened = proto_open(out, field);
   bool explicit_layout = module->has_entry_layout;
   int count = explicit_layout ? module->entry_params.count : (int)module->entry->params.count;
   for (int i = 0; i < count; i++)
@@ -341,7 +341,7 @@ static void write_host_shape(hr_strbuf_t *out, const hlo_module_t *module) {
 }
 
 void proto_write_header(hr_strbuf_t *out, const hlo_module_t *module) {
-  write_host_shape(out, module);
+  write_entry_shape(out, PROTO_module_host_program_shape, module);
   proto_put_present_int(out, PROTO_module_entry_computation_id, module->entry->id);
   write_aliases(out, &module->input_output_alias);
   write_assignment(out, module);
@@ -352,4 +352,12 @@ void proto_write_header(hr_strbuf_t *out, const hlo_module_t *module) {
   write_config(out, module);
   proto_put_bytes(out, PROTO_module_recovery_text, module->origin_recovery_table);
   proto_put_bytes(out, PROTO_module_debug_text, module->debug_attributes);
+}
+
+void proto_write_run_config(hr_strbuf_t *out, const hlo_module_t *module) {
+  size_t opened = proto_open(out, PROTO_wrapper_config);
+  write_entry_shape(out, PROTO_config_entry_computation_layout, module);
+  proto_put_int(out, PROTO_config_replica_count, module->replica_count);
+  proto_put_int(out, PROTO_config_num_partitions, module->num_partitions);
+  proto_close(out, opened);
 }

@@ -20,6 +20,8 @@ hr_status_t proto_make_name(proto_reader_t *p, hr_str_t wanted, hr_map_t *taken,
 hr_status_t proto_read_header(proto_reader_t *p, const proto_module_t *in);
 hr_status_t proto_read_config(proto_reader_t *p, proto_list_t pieces);
 void proto_write_header(hr_strbuf_t *out, const hlo_module_t *module);
+/* HloModuleConfigProto of HloModuleProtoWithConfig: the entry's layout and the grid. */
+void proto_write_run_config(hr_strbuf_t *out, const hlo_module_t *module);
 void proto_write_program_shape(hr_strbuf_t *out, const hlo_computation_t *computation);
 
 #endif

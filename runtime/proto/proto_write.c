@@ -88,10 +88,11 @@ hr_status_t write_hlo_proto(const hlo_module_t *module, hlo_proto_form_t form,
                             hr_buffer_t **out_buffer) {
   hr_strbuf_t out;
   hr_strbuf_init(&out);
-  if (form == HLO_PROTO_HLO) {
+  if (form != HLO_PROTO_MODULE) {
     size_t opened = proto_open(&out, PROTO_wrapper_hlo_module);
     write_module(&out, module);
     proto_close(&out, opened);
+    if (form == HLO_PROTO_WITH_CONFIG) proto_write_run_config(&out, module);
   } else {
     write_module(&out, module);
   }

@@ -17,6 +17,7 @@ void schedule_block_init(schedule_block_t *block) {
   block->last = &block->first;
 }
 
+/* Appends a step; the caller sets its fields. */
 hr_status_t schedule_add(schedule_t *schedule, schedule_block_t *block, schedule_kind_t kind,
                          schedule_step_t **out_step) {
   schedule_step_t *step;
@@ -95,6 +96,7 @@ static void print_block(hr_strbuf_t *text, const schedule_block_t *block, int de
     print_step(text, step, depth);
 }
 
+/* The text reads back as the same schedule. */
 void schedule_print(hr_strbuf_t *text, const schedule_t *schedule) {
   hr_strbuf_printf(text, "ranks %d\nshape %s\n", schedule->rank_count, schedule->shape);
   for (int r = 0; r < schedule->rank_count; r++) {
@@ -123,6 +125,7 @@ static hr_status_t number_block(schedule_t *schedule, int rank, schedule_block_t
   return NULL;
 }
 
+/* Equal names of channels get equal numbers on all ranks. */
 hr_status_t schedule_number_channels(schedule_t *schedule) {
   if (schedule->is_numbered) return NULL;
   hr_map_t numbers;

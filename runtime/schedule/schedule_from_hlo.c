@@ -30,6 +30,7 @@ static hr_str_t key_of(const hlo_instr_t *const *instr) {
   return (hr_str_t){(const char *)instr, sizeof *instr};
 }
 
+/* Values are looked up by the instruction's address. */
 static hr_status_t name_value(walk_t *walk, const hlo_instr_t *instr, const char *name) {
   const hlo_instr_t **key;
   void *old;
@@ -68,6 +69,7 @@ static hr_status_t give(walk_t *walk, const hlo_instr_t *instr, schedule_kind_t 
 
 /* --- values --- */
 
+/* The number of a constant, through broadcasts; "0" for anything else. */
 static hr_status_t number_of(walk_t *walk, const hlo_instr_t *instr, const char **out_number) {
   while (instr->op == HLO_BROADCAST) instr = instr->operands[0];
   *out_number = "0";
@@ -109,6 +111,7 @@ static bool is_value(const walk_t *walk, const hlo_shape_t *shape) {
   return hlo_shape_is_array(shape) && !strcmp(hlo_shape_text(shape, text), walk->schedule->shape);
 }
 
+/* A binary op of two values. */
 static hr_status_t walk_compute(walk_t *walk, const hlo_instr_t *instr) {
   const char *a, *b;
   schedule_step_t *step;
@@ -385,6 +388,7 @@ static hr_status_t add_outputs(walk_t *walk, const hlo_instr_t *root) {
   return NULL;
 }
 
+/* Names are per rank; channels are shared by all ranks. */
 static hr_status_t walk_program(walk_t *walk) {
   walk->block = &walk->schedule->ranks[walk->rank];
   hr_map_init(&walk->names);
@@ -438,6 +442,7 @@ static hr_status_t note_module(hr_arena_t *arena, hr_map_t *channels, schedule_t
   return NULL;
 }
 
+/* All programs are noted first, as a channel's name must not depend on the rank that is walked. */
 hr_status_t schedule_from_hlo(const hlo_module_t *const *modules, int count,
                               schedule_t *out_schedule) {
   hr_arena_t arena;

@@ -1,15 +1,25 @@
-/* Schedules as HLO. All communication of a program hangs on one chain of tokens and control
- * dependencies, in the order of the statements, so that every runtime keeps that order. A repeat is
- * a while over (counter, token, values); values that first appear inside it end with the iteration.
- */
+/* Schedules as HLO: the writer.
+ *
+ *  All communication of a program hangs on one chain of tokens and control dependencies, in the
+ *  order of the statements, so that every runtime keeps that order:
+ *
+ *    send VALUE PEER      (value, token) -> send -> token -> send-done
+ *    recv VALUE PEER      token -> recv -> (value, token) of recv-done
+ *    all-reduce VALUE     add-dependency(value, token) -> all-reduce -> after-all, control edge
+ *
+ *  A repeat is a while over (counter, token, values); values that first appear inside it end with
+ *  the iteration. Values of a schedule are variables: a binding names the instruction that holds a
+ *  value now. One writer serves one rank's program; a scope is one computation of it. */
 #include <string.h>
 
 #include "schedule/schedule.h"
 
-typedef struct binding { /* a value, or a transfer under way, and the instruction that has it now */
+/* A value and the instruction that holds it now. */
+typedef struct binding {
   const char *name;
   const char *now;
 } binding_t;
+/* A transfer that has started and not ended in its block. */
 typedef struct transfer {
   const char *channel;
   int peer;             /* -1: an all-reduce */
@@ -18,14 +28,15 @@ typedef struct transfer {
   const char *value;
 } transfer_t;
 
+/* One program. */
 typedef struct writer {
   const schedule_t *schedule;
   hr_arena_t *arena;
   int rank, inputs;
-  long names;        /* given so far */
+  long names;        /* names given so far */
   hr_strbuf_t *done; /* finished computations */
   bool has_sum;
-  const char *scalar; /* element type of the values */
+  const char *scalar; /* element type of all values, such as "f32" */
   HR_VEC(binding_t) outputs;
 } writer_t;
 
@@ -113,6 +124,7 @@ static hr_status_t write_compute(scope_t *scope, const schedule_step_t *step) {
   return bind(scope, step->value, name);
 }
 
+/* Inputs become parameters in the order of their statements. */
 static hr_status_t write_input(scope_t *scope, const schedule_step_t *step) {
   const char *name;
   HR_TRY(new_name(scope, step->value, &name));
@@ -123,12 +135,13 @@ static hr_status_t write_input(scope_t *scope, const schedule_step_t *step) {
 
 /* --- transfers --- */
 
+/* Sends come first in statements.def. */
 static bool is_send(const schedule_step_t *step) { return step->kind <= SCHEDULE_SEND_DONE; }
 
 /* --- the chain of tokens --- */
 
 /* Token `index` of a state tuple becomes the end of the chain. */
-static hr_status_t take_token(scope_t *scope, const char *tuple, int index) {
+static hr_status_t advance_token(scope_t *scope, const char *tuple, int index) {
   HR_TRY(new_name(scope, "token", &scope->token));
   hr_strbuf_printf(scope->text, "  %s = token[] get-tuple-element(%s), index=%d\n", scope->token,
                    tuple, index);
@@ -141,22 +154,23 @@ static hr_status_t write_start(scope_t *scope, const schedule_step_t *step) {
   const char *value = NULL, *name, *shape = scope->writer->schedule->shape;
   bool sends = is_send(step);
   if (sends) HR_TRY(use_or_make_value(scope, step, &value));
-  HR_TRY(new_name(scope, sends ? "send" : "recv", &name));
-  hr_strbuf_printf(scope->text, "  %s = (%s, u32[], token[]) %s(%s%s%s), channel_id=%ld\n", name,
-                   shape, sends ? "send" : "recv", sends ? value : "", sends ? ", " : "",
-                   scope->token, (long)step->channel_id);
+  const char *opcode = sends ? "send" : "recv";
+  HR_TRY(new_name(scope, opcode, &name));
+  hr_strbuf_printf(scope->text, "  %s = (%s, u32[], token[]) %s(", name, shape, opcode);
+  if (sends) hr_strbuf_printf(scope->text, "%s, ", value);
+  hr_strbuf_printf(scope->text, "%s), channel_id=%ld\n", scope->token, (long)step->channel_id);
   HR_VEC_PUSH(&scope->transfers,
               (transfer_t){.channel = step->channel,
                            .peer = step->peer,
                            .kind = sends ? SCHEDULE_SEND_START : SCHEDULE_RECV_START,
                            .now = name,
                            .value = step->value});
-  return take_token(scope, name, 2);
+  return advance_token(scope, name, 2);
 }
 
 /* Takes the oldest transfer of this kind out of the list. */
-static bool take_transfer(scope_t *scope, schedule_kind_t kind, const char *channel, int peer,
-                          transfer_t *out_transfer) {
+static bool match_transfer(scope_t *scope, schedule_kind_t kind, const char *channel, int peer,
+                           transfer_t *out_transfer) {
   for (size_t i = 0; i < scope->transfers.count; i++) {
     transfer_t *transfer = &scope->transfers.data[i];
     if (transfer->kind != kind || transfer->peer != peer || strcmp(transfer->channel, channel))
@@ -174,8 +188,8 @@ static hr_status_t write_done(scope_t *scope, const schedule_step_t *step) {
   bool sends = is_send(step);
   transfer_t transfer;
   const char *name, *data, *shape = scope->writer->schedule->shape;
-  if (!take_transfer(scope, sends ? SCHEDULE_SEND_START : SCHEDULE_RECV_START, step->channel,
-                     step->peer, &transfer))
+  if (!match_transfer(scope, sends ? SCHEDULE_SEND_START : SCHEDULE_RECV_START, step->channel,
+                      step->peer, &transfer))
     return step_error(step, scope->writer->rank, "no start to this rank on this channel before it");
   long channel = (long)step->channel_id;
   HR_TRY(new_name(scope, sends ? "sent" : "received", &name));
@@ -193,7 +207,7 @@ static hr_status_t write_done(scope_t *scope, const schedule_step_t *step) {
   HR_TRY(new_name(scope, step->value, &data));
   hr_strbuf_printf(scope->text, "  %s = %s get-tuple-element(%s), index=0\n", data, shape, name);
   HR_TRY(bind(scope, step->value, data));
-  return take_token(scope, name, 1);
+  return advance_token(scope, name, 1);
 }
 
 /* --- all-reduce --- */
@@ -208,6 +222,7 @@ static hr_status_t chain(scope_t *scope, const char *instr) {
   return NULL;
 }
 
+/* Is the rank in the list? */
 static bool is_among(hr_ints_t ranks, int64_t rank) {
   for (int64_t i = 0; i < ranks.count; i++)
     if (ranks.data[i] == rank) return true;
@@ -259,7 +274,7 @@ static hr_status_t write_reduce_start(scope_t *scope, const schedule_step_t *ste
 static hr_status_t write_reduce_done(scope_t *scope, const schedule_step_t *step) {
   transfer_t transfer;
   const char *name;
-  if (!take_transfer(scope, SCHEDULE_ALL_REDUCE_START, step->value, -1, &transfer))
+  if (!match_transfer(scope, SCHEDULE_ALL_REDUCE_START, step->value, -1, &transfer))
     return step_error(step, scope->writer->rank, "no start of this value before it");
   HR_TRY(new_name(scope, step->value, &name));
   hr_strbuf_printf(scope->text, "  %s = %s all-reduce-done(%s), control-predecessors={%s}\n", name,
@@ -273,7 +288,8 @@ static hr_status_t write_reduce_done(scope_t *scope, const schedule_step_t *step
 static hr_status_t write_block(scope_t *scope, const schedule_block_t *block);
 static hr_status_t write_repeat(scope_t *scope, const schedule_step_t *step);
 
-/* One statement; those that name a value output it. */
+/* One statement; those that name a value output it. A send or recv without start and done is
+ * written as both halves at once. */
 static hr_status_t write_step(scope_t *scope, const schedule_step_t *step) {
   switch (step->kind) {
     case SCHEDULE_SEND:
@@ -342,7 +358,7 @@ static void add_tuple(scope_t *scope, const char *name, const char *counter, siz
 
 /* The token and the first `count` values become the elements of `state`. */
 static hr_status_t unpack_state(scope_t *scope, const char *state, size_t count) {
-  HR_TRY(take_token(scope, state, 1));
+  HR_TRY(advance_token(scope, state, 1));
   for (size_t i = 0; i < count; i++) {
     const char *name;
     HR_TRY(new_name(scope, scope->values.data[i].name, &name));
@@ -359,9 +375,9 @@ static void write_condition(scope_t *scope, const char *name, int64_t iterations
   hr_strbuf_printf(done, "%s {\n  state = ", name);
   add_state_shape(scope, done, count);
   hr_strbuf_printf(done,
-                   " parameter(0)\n  turn = s32[] get-tuple-element(state), index=0\n  turns = "
-                   "s32[] constant(%ld)\n"
-                   "  ROOT goes_on = pred[] compare(turn, turns), direction=LT\n}\n\n",
+                   " parameter(0)\n  iteration = s32[] get-tuple-element(state), index=0\n"
+                   "  trip_count = s32[] constant(%ld)\n"
+                   "  ROOT continues = pred[] compare(iteration, trip_count), direction=LT\n}\n\n",
                    (long)iterations);
 }
 
@@ -370,9 +386,9 @@ static void write_condition(scope_t *scope, const char *name, int64_t iterations
 static hr_status_t write_body(scope_t *inner, const char *name, const schedule_step_t *step,
                               size_t count) {
   const char *iteration, *one, *next, *state;
-  HR_TRY(new_name(inner, "turn", &iteration));
+  HR_TRY(new_name(inner, "iteration", &iteration));
   HR_TRY(new_name(inner, "one", &one));
-  HR_TRY(new_name(inner, "next_turn", &next));
+  HR_TRY(new_name(inner, "next_iteration", &next));
   HR_TRY(new_name(inner, "state", &state));
   hr_strbuf_printf(inner->text, "%s {\n  state = ", name);
   add_state_shape(inner, inner->text, count);
@@ -389,6 +405,8 @@ static hr_status_t write_body(scope_t *inner, const char *name, const schedule_s
   return NULL;
 }
 
+/* The body is written to a text of its own first, as the loop's computations must precede the
+ * entry computation; nested loops do the same with theirs. */
 static hr_status_t write_repeat(scope_t *scope, const schedule_step_t *step) {
   const char *zero, *state, *condition, *body, *after;
   size_t count = scope->values.count;
@@ -396,8 +414,8 @@ static hr_status_t write_repeat(scope_t *scope, const schedule_step_t *step) {
   scope_t inner = {.writer = scope->writer, .text = &text};
   HR_TRY(new_name(scope, "zero", &zero));
   HR_TRY(new_name(scope, "state", &state));
-  HR_TRY(new_name(scope, "goes_on", &condition));
-  HR_TRY(new_name(scope, "turn", &body));
+  HR_TRY(new_name(scope, "condition", &condition));
+  HR_TRY(new_name(scope, "body", &body));
   HR_TRY(new_name(scope, "after", &after));
   hr_strbuf_init(&text);
   hr_status_t st = HR_VEC_RESERVE(&inner.values, count);
@@ -424,6 +442,7 @@ static hr_status_t scalar_of(hr_arena_t *arena, const char *shape, const char **
   return hr_arena_cstr(arena, (hr_str_t){shape, strcspn(shape, "[")}, out_scalar);
 }
 
+/* The result is a tuple of the outputs, in the order of their statements. */
 static void write_root(scope_t *scope) {
   const writer_t *writer = scope->writer;
   hr_strbuf_add_str(scope->text, "  ROOT results = (");
@@ -435,6 +454,7 @@ static void write_root(scope_t *scope) {
   hr_strbuf_add_str(scope->text, ")\n}\n");
 }
 
+/* The chain begins with a token of no operands. */
 static hr_status_t write_entry(scope_t *scope, const schedule_block_t *block) {
   HR_TRY(new_name(scope, "token", &scope->token));
   hr_strbuf_printf(scope->text, "ENTRY rank {\n  %s = token[] after-all()\n", scope->token);
@@ -443,6 +463,7 @@ static hr_status_t write_entry(scope_t *scope, const schedule_block_t *block) {
   return NULL;
 }
 
+/* Finished computations come before the entry, so that names are defined before their uses. */
 hr_status_t schedule_to_hlo(schedule_t *schedule, int rank, hr_strbuf_t *text) {
   hr_arena_t arena;
   hr_strbuf_t done, entry;

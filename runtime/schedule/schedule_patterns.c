@@ -14,6 +14,7 @@ hr_status_t schedule_write_const(schedule_writer_t *writer, const char *name, do
   return hr_arena_printf(&writer->schedule->arena, &step->number, "%.17g", number);
 }
 
+/* name = a op b; without b a copy of a. */
 hr_status_t schedule_write_compute(schedule_writer_t *writer, const char *name, hlo_opcode_t op,
                                    const char *a, const char *b) {
   schedule_step_t *step;
@@ -35,6 +36,7 @@ hr_status_t schedule_write_transfer(schedule_writer_t *writer, schedule_kind_t k
   return hr_arena_cstr(&writer->schedule->arena, hr_str_from(channel), &step->channel);
 }
 
+/* The expected result goes with the output, in the order of outputs. */
 hr_status_t schedule_write_output(schedule_writer_t *writer, const char *name, double expected) {
   schedule_step_t *step;
   HR_TRY(schedule_add(writer->schedule, writer->block, SCHEDULE_OUTPUT, &step));
@@ -54,6 +56,8 @@ static hr_status_t make_exchange(schedule_writer_t *writer, const char *sent, in
  * In round k of the first half rank r passes chunk r - k on and adds what it gets to chunk r - k -
  * 1; it ends with all of chunk r + 1, which the second half passes round. */
 
+/* 2 (ranks - 1) exchanges with the neighbours: the first half adds chunks up, the second half
+ * passes the sums on. Chunk j of rank r is (r + 1) (j + 1). */
 static hr_status_t ring_rank(schedule_writer_t *writer, int ranks) {
   char chunk[MAKE_NAME], other[MAKE_NAME];
   int next = (writer->rank + 1) % ranks, previous = (writer->rank + ranks - 1) % ranks;
@@ -88,6 +92,7 @@ hr_status_t pattern_ring_all_reduce(const schedule_gen_options_t *options, sched
 
 /* --- all-to-all --- */
 
+/* All sends are started before the first receive, so that no order of ranks can deadlock. */
 static hr_status_t all_to_all_rank(schedule_writer_t *writer, int ranks) {
   char sent[MAKE_NAME], got[MAKE_NAME];
   for (int j = 0; j < ranks; j++)
@@ -124,6 +129,9 @@ hr_status_t pattern_all_to_all(const schedule_gen_options_t *options, schedule_t
 /* --- halo exchange: ranks in a row, each iteration u = u / 2 + (left + right) / 4 with zeros
  * beyond the ends --- */
 
+/* One step of a stencil: u = u / 2 + (left + right) / 4, neighbours exchanging u. Sends are
+ * started before receives, so that no order of the ranks can block; at the ends of the line the
+ * missing neighbour's value stays 0. */
 static hr_status_t halo_iteration(schedule_writer_t *writer, int ranks) {
   bool has_left = writer->rank > 0, has_right = writer->rank + 1 < ranks;
   if (has_left)
@@ -214,6 +222,7 @@ static hr_status_t unknown_pattern(const char *name) {
   return st;
 }
 
+/* Options are checked after the pattern's name, so that a wrong name is what is reported first. */
 hr_status_t schedule_generate(const char *pattern, const schedule_gen_options_t *options,
                               schedule_t *out_schedule, schedule_results_t *out_expected) {
   const schedule_pattern_t *found = NULL;

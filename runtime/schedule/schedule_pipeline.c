@@ -71,6 +71,8 @@ static bool find_task(const pipeline_t *p, int rank, task_kind_t kind, int now, 
   return false;
 }
 
+/* Backward first, which frees an activation; then forward while there is room for one more in
+ * flight; weight gradients fill the gaps. hurry ignores the limit. */
 static bool choose_task(const pipeline_t *p, int rank, int now, bool hurry, task_kind_t *out_kind,
                         int *out_stage, int *out_m) {
   *out_kind = BACKWARD;
@@ -94,6 +96,8 @@ static bool crosses(const pipeline_t *p, int stage) {
   return stage >= 0 && stage + 1 < p->stages && p->ranks > 1;
 }
 
+/* h(stage + 1) = h(stage) * w(stage) of microbatch m: received before and sent on where the
+ * stages' ranks differ. The last stage's value is added to the loss. */
 static hr_status_t make_forward(schedule_writer_t *writer, const pipeline_t *p, int stage, int m) {
   char h[MAKE_NAME], next[MAKE_NAME], w[MAKE_NAME], channel[MAKE_NAME];
   make_name2(h, "h", stage, m);
@@ -118,6 +122,7 @@ static hr_status_t make_weight(schedule_writer_t *writer, int stage, int m) {
   return schedule_write_compute(writer, dw, HLO_ADD, dw, "part");
 }
 
+/* g(stage) = g(stage + 1) * w(stage), in the other direction; g after the last stage is 1. */
 static hr_status_t make_backward(schedule_writer_t *writer, const pipeline_t *p, int stage, int m) {
   char g[MAKE_NAME], next[MAKE_NAME], h[MAKE_NAME], w[MAKE_NAME], channel[MAKE_NAME];
   make_name2(g, "g", stage + 1, m);

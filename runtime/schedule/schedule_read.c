@@ -9,6 +9,7 @@
 #define MAX_RANKS (1 << 16)
 #define MAX_DEPTH 64
 
+/* The text and the word at which it stands. */
 typedef struct reader {
   const hr_source_t *source;
   const char *at, *end, *line_start;
@@ -31,6 +32,7 @@ static hr_status_t reader_error(const reader_t *reader, const char *what) {
 /* --- words --- */
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+/* Marks are words of their own; so is the end of a line. */
 static bool is_mark(char c) { return strchr(";{}:=\n", c) != NULL; }
 
 /* Moves to the next word, mark or end of line. Comments run from '#' to the end of the line. */
@@ -46,7 +48,10 @@ static void next_word(reader_t *reader) {
   reader->word_column = (uint32_t)(start - reader->line_start) + 1;
   if (start < reader->end && is_mark(*start)) {
     reader->at++;
-    if (*start == '\n') reader->line++, reader->line_start = reader->at;
+    if (*start == '\n') {
+      reader->line++;
+      reader->line_start = reader->at;
+    }
   } else {
     while (reader->at < reader->end && !is_blank(*reader->at) && !is_mark(*reader->at) &&
            *reader->at != '#')
@@ -58,13 +63,14 @@ static void next_word(reader_t *reader) {
 static bool is_word(const reader_t *reader, const char *text) {
   return hr_str_is(reader->word, text);
 }
+/* A block's closing brace ends the statement before it. */
 static bool is_end_of_statement(const reader_t *reader) {
   return !reader->word.size || strchr(";\n}", reader->word.data[0]);
 }
 
 /* A decimal number from low to high. */
-static hr_status_t take_number(reader_t *reader, long low, long high, const char *what,
-                               long *out_number) {
+static hr_status_t read_integer(reader_t *reader, long low, long high, const char *what,
+                                long *out_number) {
   char text[24], *end;
   snprintf(text, sizeof text, "%.*s", HR_STR_ARGS(reader->word));
   *out_number = strtol(text, &end, 10);
@@ -75,7 +81,7 @@ static hr_status_t take_number(reader_t *reader, long low, long high, const char
 }
 
 /* Names become names of HLO instructions. */
-static hr_status_t take_name(reader_t *reader, const char **out_name) {
+static hr_status_t read_name(reader_t *reader, const char **out_name) {
   hr_str_t word = reader->word;
   bool fits = word.size && word.size < 200 && !strchr("0123456789-.", word.data[0]);
   for (size_t i = 0; i < word.size && fits; i++)
@@ -113,30 +119,30 @@ static hr_status_t read_ranks(const reader_t *reader, rank_list_t *ranks) {
 /* --- statements --- */
 
 /* A rank, or +N and -N relative to the own rank, around the ends. */
-static hr_status_t take_peer(reader_t *reader, int *out_peer) {
+static hr_status_t read_peer(reader_t *reader, int *out_peer) {
   bool relative = reader->word.size > 1 && strchr("+-", reader->word.data[0]);
   int count = reader->schedule->rank_count;
   long number;
   int min = relative ? -MAX_RANKS : 0;
   int max = relative ? MAX_RANKS : count - 1;
-  HR_TRY(take_number(reader, min, max, "a rank of the schedule", &number));
+  HR_TRY(read_integer(reader, min, max, "a rank of the schedule", &number));
   *out_peer = relative ? (int)(((reader->rank + number) % count + count) % count) : (int)number;
   return NULL;
 }
 
 /* VALUE PEER [on CHANNEL]; the channel is called like the value unless it is named. */
 static hr_status_t read_transfer(reader_t *reader, schedule_step_t *step) {
-  HR_TRY(take_name(reader, &step->value));
-  HR_TRY(take_peer(reader, &step->peer));
+  HR_TRY(read_name(reader, &step->value));
+  HR_TRY(read_peer(reader, &step->peer));
   step->channel = step->value;
   if (!is_word(reader, "on")) return NULL;
   next_word(reader);
-  return take_name(reader, &step->channel);
+  return read_name(reader, &step->channel);
 }
 
 /* VALUE [among RANKS]; without ranks all take part. */
 static hr_status_t read_all_reduce(reader_t *reader, schedule_step_t *step) {
-  HR_TRY(take_name(reader, &step->value));
+  HR_TRY(read_name(reader, &step->value));
   if (!is_word(reader, "among")) return NULL;
   next_word(reader);
   rank_list_t ranks = {0};
@@ -156,7 +162,7 @@ static hr_status_t read_block(reader_t *reader, schedule_block_t *block, bool in
 /* COUNT { statements }. The depth is bounded, as blocks are read recursively. */
 static hr_status_t read_repeat(reader_t *reader, schedule_step_t *step) {
   long count;
-  HR_TRY(take_number(reader, 0, INT32_MAX, "how often", &count));
+  HR_TRY(read_integer(reader, 0, INT32_MAX, "how often", &count));
   step->count = count;
   if (!is_word(reader, "{")) return reader_error(reader, "'{'");
   if (++reader->depth > MAX_DEPTH) return reader_error(reader, "fewer loops inside each other");
@@ -170,11 +176,11 @@ static hr_status_t read_repeat(reader_t *reader, schedule_step_t *step) {
 /* VALUE ...: one step each. Only outside of loops, where a value has one final state. */
 static hr_status_t read_outputs(reader_t *reader, schedule_block_t *block, schedule_step_t *step) {
   if (reader->depth) return reader_error(reader, "outputs outside of loops");
-  HR_TRY(take_name(reader, &step->value));
+  HR_TRY(read_name(reader, &step->value));
   while (!is_end_of_statement(reader)) {
     HR_TRY(schedule_add(reader->schedule, block, SCHEDULE_OUTPUT, &step));
     step->line = reader->line;
-    HR_TRY(take_name(reader, &step->value));
+    HR_TRY(read_name(reader, &step->value));
   }
   return NULL;
 }
@@ -229,8 +235,8 @@ static hr_status_t read_value(reader_t *reader, schedule_block_t *block, const c
   next_word(reader);
   if (kind == SCHEDULE_CONST) return read_number(reader, step);
   if (kind == SCHEDULE_INPUT) return NULL;
-  HR_TRY(take_name(reader, &step->a));
-  return kind == SCHEDULE_COMPUTE ? take_name(reader, &step->b) : NULL;
+  HR_TRY(read_name(reader, &step->a));
+  return kind == SCHEDULE_COMPUTE ? read_name(reader, &step->b) : NULL;
 }
 
 /* SCHEDULE_CONST stands for a word that begins no statement: the name of an assignment. */
@@ -246,7 +252,7 @@ static hr_status_t read_statement(reader_t *reader, schedule_block_t *block) {
   schedule_step_t *step;
   if (kind == SCHEDULE_CONST) {
     const char *name;
-    HR_TRY(take_name(reader, &name));
+    HR_TRY(read_name(reader, &name));
     if (!is_word(reader, "=")) return reader_error(reader, "'=', or a statement before it");
     return read_value(reader, block, name);
   }
@@ -291,7 +297,7 @@ static hr_status_t read_header(reader_t *reader) {
       HR_TRY(hr_arena_cstr(&reader->schedule->arena, reader->word, &reader->schedule->shape));
       next_word(reader);
     } else {
-      HR_TRY(take_number(reader, 1, MAX_RANKS, "a number of ranks", &count));
+      HR_TRY(read_integer(reader, 1, MAX_RANKS, "a number of ranks", &count));
       reader->schedule->rank_count = (int)count;
     }
     skip_lines(reader);

@@ -4,12 +4,14 @@
 Usage: bench_models.py [--hlorun FILE] [--out FOLDER] [--cores N,...] [--rounds N] [--seconds S] [--skip NAME,...] [NAME...]
 
 Per model and number of cores: milliseconds of both and their ratio; of the first number of cores also how long both compile,
-and the memory for intermediate arrays: hlorun's arena, XLA's temporaries. Processes are bound to the cores, and both have as
+and the memory for intermediate arrays: hlorun's arena, XLA's temporaries. The limit is the part of hlorun's time that bandwidth
+and arithmetic of that moment would need for its kernels (--explain=json). Processes are bound to the cores, and both have as
 many threads. Writes FOLDER/models.md (the table) and models.json. Exits with 1 if a result differs. Needs jax:
 python3 -m venv jax && jax/bin/pip install jax, then make bench-models PYTHON=jax/bin/python."""
 import argparse
 import json
 import os
+import subprocess
 import sys
 import tempfile
 
@@ -21,6 +23,18 @@ MIB = 2.0 ** 20
 LOOSE = {name: ["--rtol", "0.02", "--atol", "0.02"] for name in ("gpt2_adamw", "resnet_train", "int8_ffn", "flow_spline_grad",
                                                              "nerf_grad")}
 UNDECIDED = ("hmc_chains", "llama_decode_bf16", "llama_scan_remat")
+
+
+def limit(options, folder, name):
+    """What part of the kernels' time their bytes and operations would take at the machine's speed; None: it is not known."""
+    path = os.path.join(folder, name)
+    done = subprocess.run([options.hlorun, "run", path + ".hlo", "--input", path + ".npz", "--repeat", "5", "--explain=json",
+                           "--threads", str(options.threads), "--cache", "none"], capture_output=True, text=True)
+    if done.returncode:
+        return None
+    known = [kernel for kernel in json.loads(done.stdout)["kernels"] if kernel["limit_s"] > 0]
+    took = sum(kernel["time_s"] for kernel in known)
+    return sum(kernel["limit_s"] for kernel in known) / took if took else None
 
 
 def measure(options, names, cores):
@@ -35,6 +49,8 @@ def measure(options, names, cores):
                 continue
             row = rows[name] = bench_xla.compare(options, xla, folder, name)
             said = row.get("error") or f"{row['speed']:.2f}"
+            if "error" not in row:
+                row["limit"] = limit(options, folder, name)
             if "error" not in row and row["hlorun"]["wrong"]:
                 row["differs"] = name not in UNDECIDED
                 said += " differs: " + row["hlorun"]["said"][:200]
@@ -44,7 +60,7 @@ def measure(options, names, cores):
 
 
 def mean(rows, key):
-    return bench_xla.geometric_mean([row[key] for row in rows.values() if "error" not in row])
+    return bench_xla.geometric_mean([row[key] for row in rows.values() if row.get(key)])
 
 
 def line(name, tables):
@@ -55,9 +71,10 @@ def line(name, tables):
     for rows in tables.values():
         row = rows[name]
         if "error" in row:
-            cells += ["", f"**{row['error']}**", ""]
+            cells += ["", f"**{row['error']}**", "", ""]
             continue
-        cells += [f"{row['xla']['best'] * 1e3:.4g}", f"{row['hlorun']['best'] * 1e3:.4g}", f"{row['speed']:.2f}"]
+        cells += [f"{row['xla']['best'] * 1e3:.4g}", f"{row['hlorun']['best'] * 1e3:.4g}", f"{row['speed']:.2f}",
+                  f"{100 * row['limit']:.0f}%" if row["limit"] else "-"]
     cells += [f"{first['xla']['compile']:.2f}", f"{first['hlorun']['compile']:.3f}", f"{first['compile_speed']:.0f}",
               f"{first['xla']['temporaries'] / MIB:.2f}", f"{first['hlorun']['arena'] / MIB:.2f}"]
     return f"| {name}{' **differs**' if first.get('differs') else ''} | " + " | ".join(cells) + " |"
@@ -67,13 +84,13 @@ def table(tables):
     names = list(next(iter(tables.values())))
     head = ["model"]
     for cores in tables:
-        head += [f"XLA ms ({cores})", f"hlorun ms ({cores})", f"x ({cores})"]
+        head += [f"XLA ms ({cores})", f"hlorun ms ({cores})", f"x ({cores})", f"of the limit ({cores})"]
     head += ["XLA compiles s", "hlorun s", "x", "temporaries MiB", "arena MiB"]
     lines = ["| " + " | ".join(head) + " |", "|---|" + "--:|" * (len(head) - 1)]
     lines += [line(name, tables) for name in names]
     total = []
     for rows in tables.values():
-        total += ["", "", f"**{mean(rows, 'speed'):.2f}**"]
+        total += ["", "", f"**{mean(rows, 'speed'):.2f}**", f"{100 * mean(rows, 'limit'):.0f}%"]
     total += ["", "", f"{mean(next(iter(tables.values())), 'compile_speed'):.0f}", "", ""]
     return "\n".join(lines + ["| **geometric mean** | " + " | ".join(total) + " |"]) + "\n"
 

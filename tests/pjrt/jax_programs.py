@@ -167,6 +167,37 @@ def compiled_programs_tell_of_themselves():
 
 
 @test
+def one_device_calls_python_for_all():
+    mesh = jax.make_mesh((8,), ("x",))
+    x = jax.device_put(np.arange(16, dtype=np.float32), NamedSharding(mesh, P("x")))
+    calls = []
+
+    def note(y):
+        calls.append(np.asarray(y))
+        return np.float32(3)
+
+    def f(a, ordered):
+        return a * io_callback(note, jax.ShapeDtypeStruct((), np.float32), a, ordered=ordered)
+
+    for ordered in False, True:
+        close(jax.jit(f, static_argnums=1)(x, ordered), 3 * np.arange(16))
+    assert [c.shape for c in calls] == [(16,), (16,)], calls
+    parts = []
+    with jax.set_mesh(mesh):
+        jax.jit(lambda a: jax.debug.callback(lambda y: parts.append(y.shape), a, partitioned=True))(x)
+    jax.effects_barrier()
+    assert parts == 8 * [(2,)], parts
+
+
+@test
+def partitioned_programs_have_a_text():
+    mesh = jax.make_mesh((8,), ("x",))
+    x = jax.device_put(np.ones((8, 8), np.float32), NamedSharding(mesh, P("x")))
+    text = jax.jit(lambda a: a.sum(0)).lower(x).compile().as_text()
+    assert "all-reduce" in text and "f32[1,8]" in text, text
+
+
+@test
 def threads():
     f = jax.jit(lambda a: jnp.tanh(a) + a)
     errors = []

@@ -9,6 +9,7 @@ The same seed gives the same program. Kinds:
   patterns  what JAX makes of array programs: loops, pieces, reductions, sorts, products; to the bit
   orders    reductions by functions that are not commutative, reduce-windows and scatters, too; to the bit
   models    what models are made of: layers in loops, groups of rows, tables; to the bit
+  sharded   global programs with shardings, of operations that need more than to run on parts; to the bit
   smooth    patterns with functions and sums of any floats; none that makes a jump of a small difference"""
 import sys
 
@@ -17,6 +18,7 @@ from model_programs import ModelComputation, ModelProgram
 from order_programs import OrderComputation, OrderProgram
 from pattern_programs import PatternComputation, PatternProgram
 from plain_programs import PlainComputation
+from sharded_programs import ShardedProgram
 
 KINDS = {
     "exact": lambda seed: Program(seed, True).text(PlainComputation),
@@ -25,9 +27,10 @@ KINDS = {
     "patterns": lambda seed: PatternProgram(seed, True).text(PatternComputation),
     "orders": lambda seed: OrderProgram(seed).text(OrderComputation),
     "models": lambda seed: ModelProgram(seed).text(ModelComputation),
+    "sharded": lambda seed: ShardedProgram(seed).text(),
     "smooth": lambda seed: PatternProgram(seed, False).text(PatternComputation),
 }
-TO_THE_BIT = ("exact", "types", "patterns", "orders", "models")
+TO_THE_BIT = ("exact", "types", "patterns", "orders", "models", "sharded")
 
 
 def program(seed, kind):

@@ -94,6 +94,9 @@ expect_text "a quoted shape" "quote the value"
 expect_exit "--explain=json" 0 "$hlorun" --input '0=f32[3]{1,2,3}' --explain=json twice.hlo
 python3 -c 'import json, sys; assert json.load(open(sys.argv[1]))["executions"] == 1' "$work/out" 2>/dev/null && pass ||
   fail "--explain=json: standard output is no JSON" "$work/out"
+expect_exit "--explain --limit" 0 "$hlorun" --input '0=f32[3]{1,2,3}' --explain --limit twice.hlo
+expect_text "--explain --limit" "of what bandwidth and arithmetic allow"
+expect_exit "--limit alone" 2 "$hlorun" --input '0=f32[3]{1,2,3}' --limit twice.hlo
 expect_exit "--explain of another form" 2 "$hlorun" --random-inputs --explain=yaml twice.hlo
 expect_exit "--trace, compressed" 0 "$hlorun" --random-inputs --trace t.json.gz twice.hlo
 gzip -dc t.json.gz | grep -q traceEvents && pass || fail "--trace t.json.gz is no gzip file of JSON"

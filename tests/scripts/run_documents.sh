@@ -126,4 +126,15 @@ for path in $(grep -oE '`(runtime|ops|transport|tests|examples)/[^` *]*`' "$sour
                 "$source_dir/runtime/GLOSSARY.md" "$source_dir/tests/README.md" | sed 's/.*:`//; s/`$//' | sort -u); do
   if [ -e "$source_dir/$path" ] || grep -qF -e "$path" "$build_dir/Makefile"; then pass; else fail "$path is named, and is not there"; fi
 done
+# Names of types, functions and headers in the glossary are in the sources; it has at most 50 terms.
+for name in $(grep -oE '`[a-z0-9_]+(\.h)?`' "$source_dir/runtime/GLOSSARY.md" | tr -d '`' | sort -u); do
+  case $name in
+    *.h) found=$(find "$source_dir/runtime" "$source_dir/ops" "$source_dir/transport" -name "$name" | head -n 1) ;;
+    *) found=$(grep -rlwF -e "$name" --include='*.[ch]' --include='*.def' \
+                 "$source_dir/runtime" "$source_dir/ops" "$source_dir/transport" | head -n 1) ;;
+  esac
+  if [ -n "$found" ]; then pass; else fail "the glossary names $name, which is nowhere"; fi
+done
+terms=$(grep -c '^| ' "$source_dir/runtime/GLOSSARY.md")
+if [ "$terms" -le 51 ]; then pass; else fail "the glossary has $((terms - 1)) terms, want at most 50"; fi
 finish

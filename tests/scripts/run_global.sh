@@ -54,6 +54,22 @@ expect_exit "--explain-sharding of collectives" 0 "$hlorun" -n 4 --mesh data=2,m
   --sharding 'in0=-,model;in1=model,-;out0=-,-' --explain-sharding "$work/plain.mlir"
 expect_text "the report has the collective" 'sends 320 bytes: all-reduce of f32[8,10] among 2'
 expect_text "the report has the sum" '1 collective, by which a process sends 320 bytes'
+expect_exit "--explain-sharding=json" 0 "$hlorun" --mesh data=2,model=2 --sharding 'in0=-,model;in1=model,-;out0=-,-' \
+  --explain-sharding=json --output "$work/report.json" "$work/plain.mlir"
+if command -v python3 >/dev/null; then
+  python3 - "$work/report.json" >"$work/out" 2>&1 <<'SCRIPT' && pass || fail "the report as JSON" "$work/out"
+import json, sys
+report = json.load(open(sys.argv[1]))
+assert report["bytes"] == 320 and len(report["collectives"]) == 1 and not report["whole"], report
+only = report["collectives"][0]
+assert (only["collective"], only["shape"], only["group"], only["line"]) == ("all-reduce", "f32[8,10]", 2, 4), only
+cut = [value["sharding"] for value in report["values"] if value["origin"] == "option"]
+assert len(cut) == 3 and cut[0] == '<@mesh, [{}, {"model"}]>', cut
+SCRIPT
+else
+  skip "python3 is not there"
+fi
+expect_exit "--explain-sharding=xml" 2 "$hlorun" --mesh data=2 --explain-sharding=xml "$work/plain.mlir"
 
 # Training by options alone: carried values, parts of a batch that is fed, checkpoints that go on on another mesh. The
 # program has no annotations; six steps of one process are what the others are compared with.
@@ -193,8 +209,94 @@ done <<'CASES'
 @other, [{"a"}, {}]|there is no mesh @other
 @mesh, [{"a"}, {"a"}]|axis "a" is used twice
 @mesh, [{"a"}]|a sharding of 1 dimensions for a value of rank 2
-@mesh, [{"a":(1)3}, {}]|sub-axis (1)3 of axis "a", want one that divides 2
+@mesh, [{"a":(1)3}, {}]|sub-axis (1)3 of axis "a", want a part of at least 2 that divides 2
+@mesh, [{"a":(1)2}, {}]|sub-axis (1)2 of axis "a", want a part of at least 2 that divides 2
+@mesh, [{"a"}, {}p1]|priority 1 of a closed dimension without axes
+@mesh, [{a}, {}]|the sharding has "a}, {}]>"
 @mesh, [{"a", "a"}, {}]|axis "a" is used twice
 @mesh, [{"a"}, {}], replicated={"a"}|axis "a" is used twice
 CASES
+
+# border LOCAL IN: a manual computation over "a" whose body has arrays of this shape; global() is refused with a place.
+border() {
+  cat >"$work/bad.mlir" <<PROGRAM
+module @m {
+  sdy.mesh @mesh = <["a"=2, "b"=2]>
+  func.func @main(%x: tensor<8x6xf32>) -> tensor<8x6xf32> {
+    %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, $2>] out_shardings=[<@mesh, $2>] manual_axes={"a"} (%p: tensor<$1xf32>) {
+      %r = stablehlo.negate %p : tensor<$1xf32>
+      sdy.return %r : tensor<$1xf32>
+    } : (tensor<8x6xf32>) -> tensor<8x6xf32>
+    return %0 : tensor<8x6xf32>
+  }
+}
+PROGRAM
+  expect_exit "a body of $1 for $2" 3 "$hlorun" -n 4 --random-inputs "$work/bad.mlir"
+  expect_text "a body of $1 has a place" 'bad.mlir:4:'
+}
+border 2x6 '[{"a"}, {}]'
+expect_text "a body of 2x6" 'dimension 0 of operand 0 is 8 outside and 2 inside, want 2 manual parts'
+border 4x6 '[{"b", "a"}, {}]'
+expect_text "a free axis before a manual one" 'divided by a free axis before a manual one'
+
+# Meshes: places of bad ones; two that interleave, and device lists in any order, give what one process gives.
+sed 's/"b"=2/"b"=0/' "$work/bad.mlir" >"$work/zero.mlir"
+expect_exit "an axis of size 0" 3 "$hlorun" -n 4 --random-inputs "$work/zero.mlir"
+expect_text "an axis of size 0" 'zero.mlir:2:3: error: mesh axis "b" of size 0'
+cat >"$work/interleaved.mlir" <<'PROGRAM'
+module @m {
+  sdy.mesh @a = <["x"=2, "y"=3]>
+  sdy.mesh @b = <["p"=3, "q"=2]>
+  func.func @main(%x: tensor<6x12xf32> {sdy.sharding = #sdy.sharding<@a, [{"x"}, {"y"}]>},
+                  %w: tensor<12x6xf32> {sdy.sharding = #sdy.sharding<@b, [{"p"}, {"q"}]>})
+      -> (tensor<6x6xf32> {sdy.sharding = #sdy.sharding<@b, [{"q"}, {"p"}]>}) {
+    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<6x12xf32>, tensor<12x6xf32>) -> tensor<6x6xf32>
+    %1 = sdy.sharding_constraint %0 <@b, [{"p"}, {"q"}]> : tensor<6x6xf32>
+    return %1 : tensor<6x6xf32>
+  }
+}
+PROGRAM
+cat >"$work/lists.hlo" <<'PROGRAM'
+HloModule lists, num_partitions=8
+
+ENTRY main {
+  a = f32[8,16] parameter(0), sharding={devices=[4,2]3,1,0,2,7,5,6,4}
+  b = f32[16,8] parameter(1), sharding={devices=[2,1,4]3,1,0,2,7,5,6,4 last_tile_dim_replicate}
+  d = f32[8,8] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  c = f32[8,8] custom-call(d), custom_call_target="Sharding", sharding={devices=[8,1]0,2,1,3,5,4,6,7}
+  ROOT r = f32[8,8] reverse(c), dimensions={0}, sharding={devices=[4,2]<=[2,4]T(1,0)}
+}
+PROGRAM
+for run in 'interleaved.mlir 6' 'interleaved.mlir 3' 'interleaved.mlir 2' 'lists.hlo 8' 'lists.hlo 4'; do
+  read -r file processes <<<"$run"
+  expect_exit "$file on 1" 0 "$hlorun" -n 1 --random-inputs --quiet --output "$work/one.npz" "$work/$file"
+  expect_exit "$file on $processes" 0 "$hlorun" -n "$processes" --random-inputs --quiet --expect "$work/one.npz" "$work/$file"
+done
+
+# What is to run on one device: one partition calls, the others get its results.
+cat >"$work/once.hlo" <<'PROGRAM'
+HloModule once, num_partitions=4
+
+ENTRY main {
+  x = f32[8,6] parameter(0), sharding={devices=[4,1]<=[4]}
+  c = f32[8,6] custom-call(x), custom_call_target="LayoutConstraint", custom_call_has_side_effect=true, sharding={maximal device=2}
+  ROOT r = f32[8,6] negate(c), sharding={devices=[2,2]<=[4]}
+}
+PROGRAM
+expect_exit "a call on one device, one process" 0 "$hlorun" -n 1 --random-inputs --quiet --output "$work/one.npz" "$work/once.hlo"
+for engine in compiled reference; do
+  expect_exit "a call on one device, $engine" 0 "$hlorun" -n 4 --engine $engine --random-inputs --quiet \
+    --expect "$work/one.npz" "$work/once.hlo"
+done
+"$hlorun" -n 4 --stop-after partition "$work/once.hlo" >"$work/out" 2>&1
+expect_text "a call on one device is in a branch" 'true_computation=%on_device, false_computation=%elsewhere'
+
+# All forms of sdy in text, as bytecode, portable artifact, HLO and proto.
+program=$source_dir/tests/partition/forms.mlir
+expect_exit "forms" 0 "$hlorun" -n 8 --random-inputs --quiet --output "$work/one.npz" "$program"
+for form in mlir mlirbc hlo pb 'mlirbc --target-version 1.14.0'; do
+  # shellcheck disable=SC2086
+  expect_exit "forms as $form" 0 "$hlorun" convert --to $form --output "$work/forms" "$program"
+  expect_exit "forms from $form" 0 "$hlorun" -n 8 --random-inputs --quiet --expect "$work/one.npz" "$work/forms"
+done
 finish

@@ -15,6 +15,61 @@ else
   fail "no program sends more bytes than XLA's" "$work/out"
 fi
 
+# A weight that a loop does not change is gathered before the loop, once.
+cat >"$work/loop.mlir" <<'PROGRAM'
+module @loop {
+  func.func @main(%w: tensor<32x32xf32>, %x: tensor<64x32xf32>) -> tensor<64x32xf32> {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %last:2 = stablehlo.while(%i = %zero, %c = %x) : tensor<i32>, tensor<64x32xf32>
+    cond {
+      %n = stablehlo.constant dense<12> : tensor<i32>
+      %more = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %more : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %next = stablehlo.add %i, %one : tensor<i32>
+      %dot = stablehlo.dot_general %c, %w, contracting_dims = [1] x [0] : (tensor<64x32xf32>, tensor<32x32xf32>) -> tensor<64x32xf32>
+      %tanh = stablehlo.tanh %dot : tensor<64x32xf32>
+      stablehlo.return %next, %tanh : tensor<i32>, tensor<64x32xf32>
+    }
+    return %last#1 : tensor<64x32xf32>
+  }
+}
+PROGRAM
+cuts=(-n 4 --mesh data=4 --sharding 'in0=data;in1=data')
+"$hlorun" "${cuts[@]}" --stop-after passes "$work/loop.mlir" >"$work/out" 2>&1
+sed -n '/^ENTRY/,$p' "$work/out" | grep -q all-gather && ! sed '/^ENTRY/,$d' "$work/out" | grep -q all-gather && pass ||
+  fail "gathered before the loop" "$work/out"
+expect_exit "the loop on one process" 0 "$hlorun" -n 1 --random-inputs --output "$work/one.npz" "$work/loop.mlir"
+expect_exit "the loop on four" 0 "$hlorun" "${cuts[@]}" --random-inputs --expect "$work/one.npz" "$work/loop.mlir"
+
+# Where both operands are cut along what is summed, each process multiplies its parts: gathering them would send less, but
+# every process would do all of the work.
+cat >"$work/heads.mlir" <<'PROGRAM'
+module @heads {
+  func.func @main(%x: tensor<4x64x8x16xf32>, %w: tensor<8x16x128xf32>) -> tensor<4x64x128xf32> {
+    %0 = stablehlo.dot_general %x, %w, contracting_dims = [2, 3] x [0, 1] : (tensor<4x64x8x16xf32>, tensor<8x16x128xf32>) -> tensor<4x64x128xf32>
+    return %0 : tensor<4x64x128xf32>
+  }
+}
+PROGRAM
+expect_exit "heads are summed" 0 "$hlorun" -n 8 --mesh model=8 --sharding 'in0=-,-,model;in1=model;out0=-' \
+  --explain-sharding "$work/heads.mlir"
+expect_text "heads are summed" "1 collective,"
+expect_text "heads are summed" "all-reduce of f32[4,64,128] among 8"
+
+# The memory of planning one process's part does not grow with the number of processes.
+python3 - "$hlorun" "$source_dir/examples/gpt/global.mlir" >"$work/out" 2>&1 <<'SCRIPT' && pass || fail "memory" "$work/out"
+import resource, subprocess, sys
+peaks = []
+for size in 8, 4096:
+    subprocess.run([sys.argv[1], "--mesh", f"data={size}", "--sharding", "in60=data", "--carry", "1-60:0-59",
+                    "--stop-after", "plan", sys.argv[2]], stdout=subprocess.DEVNULL, check=True)
+    peaks.append(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+print(peaks)  # KiB, the largest so far
+assert peaks[1] < 1.1 * peaks[0] + 2048, peaks
+SCRIPT
+
 # refuse NAME MESSAGE INSTRUCTION: a program of which the partitioner cannot do the instruction on x, f32[8] in 4 parts.
 refuse() {
   cat >"$work/refused.hlo" <<PROGRAM
@@ -52,5 +107,17 @@ for ((seed = first; seed < first + count; seed++)); do
   engine=compiled
   [ $((seed % 3)) -ne 0 ] || engine=reference
   for kind in patterns exact orders; do run_one "$seed" "$kind" "$engine"; done
+done
+
+# Programs with shardings of their own, of operations that need halos, masks and merging.
+for ((seed = first; seed < first + count; seed++)); do
+  engine=compiled
+  [ $((seed % 3)) -ne 0 ] || engine=reference
+  python3 "$random/generate.py" "$seed" sharded >"$work/sharded.hlo"
+  processes=$(sed -n '1s/.*num_partitions=//p' "$work/sharded.hlo")
+  expect_exit "sharded $seed on one process" 0 "$hlorun" -n 1 --engine reference --quiet --random-inputs="$seed" \
+    --output "$work/one.npz" "$work/sharded.hlo" || continue
+  expect_exit "sharded $seed, engine $engine" 0 "$hlorun" -n "$processes" --engine "$engine" --quiet \
+    --random-inputs="$seed" --ulp 0 --expect "$work/one.npz" "$work/sharded.hlo"
 done
 finish

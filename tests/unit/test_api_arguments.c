@@ -201,6 +201,9 @@ static void test_traces(void) {
   REFUSED("client is NULL", hlorun_client_trace(NULL, &text));
   REFUSED("client is NULL", hlorun_client_trace_alone(NULL, &text));
   REFUSED("client is NULL", hlorun_client_explain(NULL, &text));
+  REFUSED("client is NULL", hlorun_client_explain_limits(NULL, &text));
+  REFUSED("out_table is NULL", hlorun_client_explain_limits(f.client, NULL));
+  REFUSED("does not trace", hlorun_client_explain_limits(f.client, &text));
   REFUSED("client is NULL", hlorun_client_explain_json(NULL, &text));
   REFUSED("out_json is NULL", hlorun_client_explain_json(f.client, NULL));
   REFUSED("does not trace", hlorun_client_explain_json(f.client, &text));

@@ -90,9 +90,15 @@ static void test_table(void) {
   CU_ASSERT_EQUAL(count_of(&text, "2      2.000    1000.00     1.0      0.1    0%"), 1);
   CU_ASSERT_EQUAL(count_of(&text, "  kernel (op): n"), 30);
   CU_ASSERT_EQUAL(count_of(&text, "others: 9 kernels"), 1);
+  CU_ASSERT_EQUAL(count_of(&text, "limit"), 0);
+  hr_strbuf_deinit(&text);
+  hr_strbuf_init(&text);
+  CHECK_OK(exec_explain_limits(&text, trace, &peak));
+  CHECK_OK(hr_strbuf_finish(&text));
   CU_ASSERT_EQUAL(
       count_of(&text, "limit: kernels of known work, 100% of the kernels' time, are at 1%"), 1);
-  CU_ASSERT_EQUAL(count_of(&text, "  98% of the time at 0%: kernel (op): n0 n1\n"), 1);
+  CU_ASSERT_EQUAL(count_of(&text, "0.001     0% bandwidth   kernel (op): n0 n1\n"), 1);
+  CU_ASSERT_EQUAL(count_of(&text, "far: 98% of the time at 0%: kernel (op): n0 n1\n"), 1);
   hr_strbuf_deinit(&text);
   hr_trace_destroy(trace);
 }

@@ -2,10 +2,12 @@
  * have of it comes straight from them, and is folded in in listed order while later parts are still
  * under way.
  *
- *   round      0        1        2     ...  n        one round per segment, so that scratch space
- *   reduce   seg 0    seg 1    seg 2                 stays small and in the caches; for all-reduce,
- *   gather            seg 0    seg 1   ... seg n-1   the finished segments of the round before go
- * out to everybody along with it
+ *   round      0        1        2     ...  n
+ *   reduce   seg 0    seg 1    seg 2
+ *   gather            seg 0    seg 1   ... seg n-1
+ *
+ * There is one round per segment, so that scratch space stays small and in the caches; in an
+ * all-reduce, the finished segment of the round before goes out to everybody along with it.
  *
  * Cost: each rank sends and receives (p-1)/p of the array once for reduce-scatter, twice for
  * all-reduce, and does 1/p of the arithmetic; scratch space of p segments. */

@@ -147,7 +147,10 @@ static hr_status_t tune_on_arrays(tp_groups_t *groups, double seconds, hr_strbuf
   bool is_shared = tuner.in && tuner.out;
   hr_status_t st = is_shared ? NULL : hr_alloc_zeroed(2 * MOST_BYTES, &memory);
   char *shared[2] = {tuner.in, tuner.out};
-  if (!is_shared && !st) tuner.in = memory, tuner.out = tuner.in + MOST_BYTES;
+  if (!is_shared && !st) {
+    tuner.in = memory;
+    tuner.out = tuner.in + MOST_BYTES;
+  }
   if (!st) st = tune_all(&tuner, seconds, text);
   for (int i = 0; i < 2; i++) tp_free(owner, shared[i]);
   hr_free(memory);

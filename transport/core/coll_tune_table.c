@@ -98,7 +98,7 @@ void tp_tuning_destroy(tp_tuning_t *tuning) {
 
 /* --- the file --- */
 
-/* Of the user's own: "" if there is no folder for it. */
+/* Path of the user's own table; "" if there is no folder for it. */
 static void usual_path(char *path, size_t size, bool makes_folders) {
   const char *config = secure_getenv("XDG_CONFIG_HOME"), *home = secure_getenv("HOME");
   path[0] = 0;

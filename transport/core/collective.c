@@ -107,7 +107,7 @@ static scope_t scope_of(const tp_group_t *group) {
                    tp_group_spans_machines(group)};
 }
 
-/* Of a permute. Measured costs are those of permutes of all ranks at once. */
+/* The scope of a permute. Measured costs are those of permutes of all ranks at once. */
 static scope_t scope_of_pair(tp_groups_t *groups, bool shares_memory) {
   return (scope_t){groups, groups->world->size, shares_memory ? 1 : 2, shares_memory, false};
 }

@@ -269,7 +269,8 @@ static hr_status_t test_round(tp_request_t *request, bool *out_done) {
     if (posted->part >= 0 && request->hooks.arrived)
       HR_TRY(request->hooks.arrived(request, posted->part));
   }
-  request->rounds.awaited = request->rounds.posted_count = 0;
+  request->rounds.awaited = 0;
+  request->rounds.posted_count = 0;
   *out_done = true;
   return NULL;
 }
@@ -297,7 +298,8 @@ static void cancel_messages(tp_request_t *request) {
     posted->endpoint->vtable->cancel(posted->endpoint, posted->message);
     hr_free(posted->check);
   }
-  request->rounds.awaited = request->rounds.posted_count = 0;
+  request->rounds.awaited = 0;
+  request->rounds.posted_count = 0;
   tp_shm_cancel(request);
   if (request->state.nested) tp_request_cancel(request->state.nested);
   request->state.nested = NULL;

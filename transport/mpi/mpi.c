@@ -23,8 +23,9 @@
 #define CANCEL_POLLS 1000
 #define ABORT_S 2 /* time that a process failing later gives the first one to end the job */
 #define SEGMENT_BYTES (UINT64_C(5) << 20) /* that Open MPI takes of /dev/shm for a process */
-#define PUSH_POLLS 64 /* fruitless polls of a wait between calls of push_messages */
+#define PUSH_POLLS 64 /* fruitless polls of a wait between calls of drive_progress */
 
+/* A send or receive as pieces of at most PIECE_BYTES; pieces before done_count are complete. */
 struct tp_message {
   tp_message_t *next_free;
   int peer;
@@ -52,6 +53,7 @@ static mpi_endpoint_t *self_of(tp_endpoint_t *endpoint) { return (mpi_endpoint_t
 
 /* --- messages --- */
 
+/* UNAVAILABLE with MPI's own text. */
 static hr_status_t failed_call(mpi_endpoint_t *self, int error, const char *what, int peer) {
   char text[MPI_MAX_ERROR_STRING] = "";
   int size = 0;
@@ -59,6 +61,7 @@ static hr_status_t failed_call(mpi_endpoint_t *self, int error, const char *what
   return mpi_error(self, HR_UNAVAILABLE, "%s rank %d failed: %s", what, peer, text);
 }
 
+/* Messages are recycled; only those above PIECE_BYTES need memory for their requests. */
 static hr_status_t message_new(mpi_endpoint_t *self, size_t size_bytes,
                                tp_message_t **out_message) {
   tp_message_t *message = self->free_messages;
@@ -93,6 +96,7 @@ static void message_free(mpi_endpoint_t *self, tp_message_t *message) {
   self->free_messages = message;
 }
 
+/* All pieces but the last are full. */
 static int piece_bytes(const tp_message_t *message, int piece) {
   size_t left = message->size_bytes - (size_t)piece * PIECE_BYTES;
   return (int)(left < PIECE_BYTES ? left : PIECE_BYTES);
@@ -100,7 +104,7 @@ static int piece_bytes(const tp_message_t *message, int piece) {
 
 /* Ends an abandoned request. A receive is cancelled, since its memory may be freed; one that is
  * arriving at this moment gets some time. MPI completes a send on its own. */
-static void drop_piece(MPI_Request *piece, bool is_send) {
+static void abandon_piece(MPI_Request *piece, bool is_send) {
   if (*piece == MPI_REQUEST_NULL) return;
   int done = 0;
   if (!is_send) MPI_Cancel(piece);
@@ -111,9 +115,12 @@ static void drop_piece(MPI_Request *piece, bool is_send) {
   if (!done) MPI_Request_free(piece);
 }
 
+/* After a cancel the peers may be waiting for messages that never come, so the endpoint counts
+ * as desynchronized and ends without MPI_Finalize. */
 static void mpi_cancel(tp_endpoint_t *endpoint, tp_message_t *message) {
   endpoint->desynchronized = true;
-  for (int i = 0; i < message->piece_count; i++) drop_piece(&message->pieces[i], message->is_send);
+  for (int i = 0; i < message->piece_count; i++)
+    abandon_piece(&message->pieces[i], message->is_send);
   message_free(self_of(endpoint), message);
 }
 
@@ -133,6 +140,7 @@ static int start_recv(void *data, int bytes, int peer, int tag, MPI_Comm comm,
   return MPI_Irecv(data, bytes, MPI_BYTE, peer, tag, comm, request);
 }
 
+/* Starts all pieces at once. Pieces of one message have one tag: MPI keeps their order. */
 static hr_status_t post(tp_endpoint_t *endpoint, start_fn start, int peer, uint32_t tag, void *data,
                         size_t size_bytes, tp_message_t **out_message) {
   mpi_endpoint_t *self = self_of(endpoint);
@@ -190,6 +198,8 @@ static hr_status_t check_piece(mpi_endpoint_t *self, const tp_message_t *message
                    wanted);
 }
 
+/* Pieces are tested in order; a failure cancels those that are left. Frees the message when
+ * done. */
 static hr_status_t mpi_test(tp_endpoint_t *endpoint, tp_message_t *message, bool *out_done) {
   mpi_endpoint_t *self = self_of(endpoint);
   while (message->done_count < message->piece_count) {
@@ -223,14 +233,15 @@ static hr_status_t mpi_probe(tp_endpoint_t *endpoint, int from, uint32_t tag, bo
 
 /* Buffered messages advance only inside MPI calls, also after their sends have completed: a wait
  * for something else, such as a counter in shared memory, must call MPI now and then. */
-static void push_messages(mpi_endpoint_t *self) {
+static void drive_progress(mpi_endpoint_t *self) {
   int come;
   MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, self->comm, &come, MPI_STATUS_IGNORE);
 }
 
+/* Ranks of other machines are reached through MPI's progress alone: it is driven at every poll. */
 static void mpi_backoff(tp_endpoint_t *endpoint, uint32_t polls) {
   bool is_far = endpoint->local_size < endpoint->world_size;
-  if (is_far || polls % PUSH_POLLS == PUSH_POLLS - 1) push_messages(self_of(endpoint));
+  if (is_far || polls % PUSH_POLLS == PUSH_POLLS - 1) drive_progress(self_of(endpoint));
   tp_backoff(endpoint->oversubscribed, endpoint->local_size, polls);
 }
 
@@ -265,6 +276,8 @@ static void abort_at_exit(int status, void *context) {
   abort_job(status);
 }
 
+/* A failed endpoint aborts the job at once, unless its error is still to be reported; then the
+ * abort happens at exit. */
 static void mpi_close(tp_endpoint_t *endpoint, bool failed) {
   mpi_endpoint_t *self = self_of(endpoint);
   if (failed && !endpoint->defers_error_report) abort_job(endpoint->exit_code);
@@ -300,6 +313,7 @@ static int processor_count(void) {
   return CPU_COUNT(&own);
 }
 
+/* -1: the variable is not set. */
 static int environment_number(const char *name) {
   const char *text = getenv(name);
   return text && *text ? atoi(text) : -1;
@@ -314,7 +328,7 @@ static bool direct_copies_work(void) {
 }
 
 /* Points Open MPI to another folder where /dev/shm is too small for its segments. */
-static void find_room(int local_size) {
+static void move_segments_from_shm(int local_size) {
   struct statvfs shared;
   const char *temporary = getenv("TMPDIR");
   if (statvfs("/dev/shm", &shared) ||
@@ -325,16 +339,17 @@ static void find_room(int local_size) {
 
 /* Sets parameters of Open MPI that it cannot find out by itself in time. Settings of the user win.
  */
-static void give_hints(void) {
+static void set_openmpi_hints(void) {
   int local_size = environment_number("OMPI_COMM_WORLD_LOCAL_SIZE");
   if (local_size > processor_count()) setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
-  if (local_size > 1) find_room(local_size);
+  if (local_size > 1) move_segments_from_shm(local_size);
   if (!direct_copies_work()) setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
   /* All on one machine: shared memory it is; looking for networks would only take time. */
   if (local_size > 0 && local_size == environment_number("OMPI_COMM_WORLD_SIZE"))
     setenv("OMPI_MCA_pml", "ob1", 0);
 }
 
+/* MPI may have been started by the embedding program: then it is not finalized here. */
 static hr_status_t start_mpi(const tp_mpi_host_t *host, bool *out_started) {
   int done = 0, provided;
   MPI_Finalized(&done);
@@ -344,13 +359,15 @@ static hr_status_t start_mpi(const tp_mpi_host_t *host, bool *out_started) {
   MPI_Initialized(&done);
   *out_started = !done;
   if (done) return NULL;
-  give_hints();
+  set_openmpi_hints();
   if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided) != MPI_SUCCESS)
     return host->error(__FILE__, __LINE__, HR_UNAVAILABLE, NULL, "MPI cannot start");
   return NULL;
 }
 
-static void find_place(mpi_endpoint_t *self) {
+/* Ranks within the machine come from mpirun's variables, or else from a split of the
+ * communicator. */
+static void find_rank_and_host(mpi_endpoint_t *self) {
   tp_endpoint_t *endpoint = &self->endpoint;
   MPI_Comm_rank(self->comm, &endpoint->rank);
   MPI_Comm_size(self->comm, &endpoint->world_size);
@@ -382,6 +399,7 @@ static void find_tags(mpi_endpoint_t *self) {
   while (self->tag_mask > limit) self->tag_mask >>= 1;
 }
 
+/* A launcher of another MPI starts N processes, each of which is a world of its own. */
 static hr_status_t check_world(mpi_endpoint_t *self) {
   int launched = self->host->launcher_world_size, found = self->endpoint.world_size;
   if (!launched || launched == found) return NULL;
@@ -391,6 +409,8 @@ static hr_status_t check_world(mpi_endpoint_t *self) {
                    launched, found);
 }
 
+/* Works on a duplicate of the world, so that messages cannot match those of the embedding
+ * program. */
 hr_status_t tp_mpi_module_open(const tp_mpi_host_t *host, tp_endpoint_t **out_endpoint) {
   if (host->version != TP_MPI_MODULE_VERSION)
     return host->error(__FILE__, __LINE__, HR_UNAVAILABLE, NULL,
@@ -406,7 +426,7 @@ hr_status_t tp_mpi_module_open(const tp_mpi_host_t *host, tp_endpoint_t **out_en
   }
   MPI_Comm_dup(MPI_COMM_WORLD, &self->comm);
   MPI_Comm_set_errhandler(self->comm, MPI_ERRORS_RETURN);
-  find_place(self);
+  find_rank_and_host(self);
   find_tags(self);
   st = check_world(self);
   if (st)

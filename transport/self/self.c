@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "transport/core/transport.h"
 
-#define REST_MS 5 /* longest sleep of a waiting rank: it then asks whether it was interrupted */
+#define SLEEP_MS 5 /* longest sleep of a waiting rank: it then asks whether it was interrupted */
 
 typedef enum message_state { WAITING, COPYING, DONE, WRONG_SIZE } message_state_t;
 
@@ -30,11 +30,14 @@ struct tp_message {
   size_t size_bytes, peer_size_bytes;
 };
 
+/* A singly linked queue; `last` is the link to append to. */
 typedef struct message_list {
   tp_message_t *first, **last;
 } message_list_t;
 
 typedef struct self_world self_world_t;
+/* One rank's side. `events` counts what happened to it, so that no wake-up is lost between a
+ * test and the sleep that follows it. */
 typedef struct self_rank {
   tp_endpoint_t endpoint; /* first member: a pointer to it is a pointer to self_rank_t */
   self_world_t *world;
@@ -46,6 +49,7 @@ typedef struct self_rank {
   tp_message_t *free_messages;
 } self_rank_t;
 
+/* All ranks; freed by the last one that closes. */
 struct self_world {
   pthread_mutex_t lock; /* guards everything but endpoints and payloads */
   int size, open_count;
@@ -53,6 +57,7 @@ struct self_world {
   self_rank_t ranks[];
 };
 
+/* The endpoint is the first member. */
 static self_rank_t *rank_of(tp_endpoint_t *endpoint) { return (self_rank_t *)endpoint; }
 
 static void list_init(message_list_t *list) {
@@ -66,6 +71,7 @@ static void list_append(message_list_t *list, tp_message_t *message) {
   list->last = &message->next;
 }
 
+/* O(length); a message that is not in the list stays as it is. */
 static void list_remove(message_list_t *list, tp_message_t *message) {
   tp_message_t **link = &list->first;
   while (*link && *link != message) link = &(*link)->next;
@@ -74,6 +80,7 @@ static void list_remove(message_list_t *list, tp_message_t *message) {
   if (list->last == &message->next) list->last = link;
 }
 
+/* The oldest message of this peer and tag: messages match in the order of posting. */
 static tp_message_t *list_find(const message_list_t *list, int peer, uint32_t tag) {
   tp_message_t *message = list->first;
   while (message && (message->peer != peer || message->tag != tag)) message = message->next;
@@ -84,12 +91,16 @@ static message_list_t *list_of(self_rank_t *rank, bool is_send) {
   return is_send ? &rank->sends : &rank->receives;
 }
 
+/* Called with the lock held. Only the rank itself waits on its condition, so one signal is
+ * enough. */
 static void wake(self_rank_t *rank) {
   rank->events++;
   pthread_cond_signal(&rank->changed);
 }
 
-/* Called with the lock held, which is released while the payload is copied. */
+/* Called with the lock held, which is released while the payload is copied. Both messages stay
+ * COPYING meanwhile, so neither rank frees its memory. Sizes that differ copy nothing, and both
+ * sides get DISAGREE. */
 static void copy_between(self_world_t *world, tp_message_t *send, tp_message_t *recv) {
   send->peer_size_bytes = recv->size_bytes;
   recv->peer_size_bytes = send->size_bytes;
@@ -105,6 +116,8 @@ static void copy_between(self_world_t *world, tp_message_t *send, tp_message_t *
   recv->state = end;
 }
 
+/* Messages are recycled per rank: only its own thread posts and frees them, so no lock is
+ * needed. */
 static hr_status_t message_new(self_rank_t *rank, tp_message_t **out_message) {
   tp_message_t *message = rank->free_messages;
   if (message) {
@@ -123,6 +136,8 @@ static void message_free(self_rank_t *rank, tp_message_t *message) {
   rank->free_messages = message;
 }
 
+/* Matches the oldest posted counterpart or queues the message. The poster always does the copy;
+ * its peer learns by state and wake-up. */
 static hr_status_t post(tp_endpoint_t *endpoint, bool is_send, int peer, uint32_t tag,
                         const void *data, size_t size_bytes, tp_message_t **out_message) {
   self_rank_t *rank = rank_of(endpoint);
@@ -177,6 +192,8 @@ static hr_status_t outcome(const self_world_t *world, const tp_message_t *messag
   return hr_error(HR_UNAVAILABLE, "rank %d has ended", message->peer);
 }
 
+/* A peer that has closed, or a rank that failed, ends a message that is still WAITING. A final
+ * state frees the message. */
 static hr_status_t self_test(tp_endpoint_t *endpoint, tp_message_t *message, bool *out_done) {
   self_rank_t *rank = rank_of(endpoint);
   self_world_t *world = rank->world;
@@ -195,6 +212,7 @@ static hr_status_t self_test(tp_endpoint_t *endpoint, tp_message_t *message, boo
   return st;
 }
 
+/* Only unmatched sends are listed, and a matched one has a receive already. */
 static hr_status_t self_probe(tp_endpoint_t *endpoint, int from, uint32_t tag, bool *out_come) {
   self_world_t *world = rank_of(endpoint)->world;
   pthread_mutex_lock(&world->lock);
@@ -203,6 +221,7 @@ static hr_status_t self_probe(tp_endpoint_t *endpoint, int from, uint32_t tag, b
   return NULL;
 }
 
+/* Waits for a copy that is under way: its memory must stay valid. */
 static void self_cancel(tp_endpoint_t *endpoint, tp_message_t *message) {
   self_rank_t *rank = rank_of(endpoint);
   self_world_t *world = rank->world;
@@ -213,10 +232,11 @@ static void self_cancel(tp_endpoint_t *endpoint, tp_message_t *message) {
   message_free(rank, message);
 }
 
+/* Sleeps unless something happened since the last call; SLEEP_MS bounds it, for interrupts. */
 static void self_backoff(tp_endpoint_t *endpoint, uint32_t polls) {
   (void)polls;
   self_rank_t *rank = rank_of(endpoint);
-  struct timespec until = hr_clock_deadline(CLOCK_MONOTONIC, REST_MS);
+  struct timespec until = hr_clock_deadline(CLOCK_MONOTONIC, SLEEP_MS);
   pthread_mutex_lock(&rank->world->lock);
   if (rank->events == rank->seen_events)
     pthread_cond_timedwait(&rank->changed, &rank->world->lock, &until);
@@ -237,6 +257,7 @@ static void world_free(self_world_t *world) {
   hr_free(world);
 }
 
+/* Wakes all ranks, since waits for this one end now. The last rank to close frees the world. */
 static void self_close(tp_endpoint_t *endpoint, bool failed) {
   self_rank_t *rank = rank_of(endpoint);
   self_world_t *world = rank->world;
@@ -249,6 +270,7 @@ static void self_close(tp_endpoint_t *endpoint, bool failed) {
   if (last) world_free(world);
 }
 
+/* Sends complete only when matched, so a synchronous send is the same as a send. */
 static const tp_vtable_t self_vtable = {.name = "self",
                                         .send = self_send,
                                         .recv = self_recv,
@@ -277,6 +299,7 @@ static void rank_init(self_world_t *world, int number) {
   pthread_condattr_destroy(&attributes);
 }
 
+/* One allocation holds the world and its ranks. */
 hr_status_t tp_self_open(int world_size, tp_endpoint_t **endpoints) {
   hr_assert(world_size > 0);
   size_t bytes;

@@ -29,7 +29,7 @@ static size_t tables_bytes(int members) {
 static uint64_t *offsets_of(sizes_t *sizes, int members) { return sizes->to + members; }
 static uint64_t *targets_of(sizes_t *sizes, int members) { return sizes->to + 2 * members; }
 
-/* Of each member's staging memory: one for every receiver, twice. */
+/* Bytes of one section: each member's staging memory has two for every receiver. */
 static size_t section_bytes(const tp_request_t *request) {
   size_t bytes =
       tp_shm_chunk(request->groups, SECTIONS_OF) / (size_t)request->group->size / 64 * 64;

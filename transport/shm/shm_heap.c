@@ -71,7 +71,7 @@ static bool take_large_page(const tp_shm_heap_t *heap, uint64_t at) {
          !madvise(heap->start + at, TP_SHM_LARGE_PAGE, MADV_COLLAPSE);
 }
 
-/* Of a heap that has been small, all of it. */
+/* Large pages for the heap up to `end`; a heap that has been small is converted as a whole. */
 static void take_large_pages(tp_shm_heap_t *heap, uint64_t end) {
   uint64_t page = heap->file_bytes <= SMALL_BYTES ? 0 : heap->file_bytes;
   for (; page + TP_SHM_LARGE_PAGE <= end && !heap->only_small_pages; page += TP_SHM_LARGE_PAGE)

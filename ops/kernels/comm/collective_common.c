@@ -10,6 +10,7 @@
 
 /* --- groups and transfers --- */
 
+/* *out_group is NULL for a process that is in no group. */
 hr_status_t coll_group(op_env_t *env, const op_step_t *step, const op_group_t **out_group) {
   op_members_t members;
   HR_TRY(op_group_members(env->scratch, step->instr, env->num_replicas, env->num_partitions,
@@ -47,6 +48,7 @@ hr_status_t coll_all_to_all(op_env_t *env, const op_group_t *group, const hr_blo
   return NULL;
 }
 
+/* A transfer to itself is a copy; to and from may differ in either being absent (-1). */
 hr_status_t coll_permute(op_env_t *env, int64_t stream, int to, const hr_block_t *send, int from,
                          const hr_block_t *recv, op_request_t **out_request) {
   if (to == env->rank && from == env->rank)
@@ -59,12 +61,13 @@ hr_status_t coll_permute(op_env_t *env, int64_t stream, int to, const hr_block_t
 hr_status_t coll_exchange(op_env_t *env, op_transfer_t *transfer, const op_group_t *group,
                           const hr_block_t *sends, const hr_block_t *recvs, size_t equal_bytes) {
   op_request_t **request;
-  HR_TRY(op_transfer_has_capacity(env, transfer, &request));
+  HR_TRY(op_transfer_add_request(env, transfer, &request));
   return coll_all_to_all(env, group, sends, recvs, equal_bytes, request);
 }
 
 /* --- blocks of arrays --- */
 
+/* Dimension `dimension` is cut into `parts` equal ranges. */
 coll_cut_t coll_cut_of(hr_dtype_t dtype, int rank, const int64_t *dims, int64_t dimension,
                        int64_t parts) {
   coll_cut_t cut = {
@@ -103,12 +106,14 @@ void coll_unpack(const coll_cut_t *cut, const void *parts, void *array) {
 
 /* --- operands and results --- */
 
+/* One operand that is a tuple counts as its elements. */
 coll_operands_t coll_operands_of(const op_step_t *step, hlo_value_t *const *in) {
   if (step->instr->operand_count == 1 && in[0]->dtype == HR_TUPLE)
     return (coll_operands_t){in[0]->element_count, in[0]->elements};
   return (coll_operands_t){step->instr->operand_count, in};
 }
 
+/* Static roots are 0; dynamic ones come as the last operand, one for all or one for each. */
 hr_status_t coll_root(const op_step_t *step, const op_group_t *group, hlo_value_t *const *in, int k,
                       int *out_root) {
   *out_root = 0;
@@ -121,6 +126,7 @@ hr_status_t coll_root(const op_step_t *step, const op_group_t *group, hlo_value_
   return NULL;
 }
 
+/* Result k where the engine wants it, or where peers can reach it. */
 hr_status_t coll_result(op_env_t *env, const op_transfer_t *transfer, const hlo_shape_t *shape,
                         int k, hlo_value_t **out_value) {
   if (!transfer->out_buffers)
@@ -129,6 +135,7 @@ hr_status_t coll_result(op_env_t *env, const op_transfer_t *transfer, const hlo_
   return NULL;
 }
 
+/* Memory that peers can reach, kept until the transfer ends. */
 hr_status_t coll_scratch(op_env_t *env, op_transfer_t *transfer, size_t size_bytes,
                          void **out_memory) {
   hlo_value_t *value;
@@ -137,6 +144,7 @@ hr_status_t coll_scratch(op_env_t *env, op_transfer_t *transfer, size_t size_byt
   return op_transfer_keep(transfer, value);
 }
 
+/* Makes one result per operand; the transfer's value is that one or the tuple of them. */
 hr_status_t coll_create(op_env_t *env, op_transfer_t *transfer, const hlo_shape_t *shape, int count,
                         hlo_value_t ***out_values) {
   hlo_value_t **values;
@@ -169,6 +177,8 @@ static hr_status_t operands_part(const op_step_t *step, hlo_value_t *const *in,
   return NULL;
 }
 
+/* The state that -start gives is a tuple: operands, results, and zeros for contexts that only
+ * other back ends use. */
 hr_status_t coll_start(op_env_t *env, const op_step_t *step, op_start_fn begin,
                        hlo_value_t *const *in, hlo_value_t **out_value) {
   enum { MAX_ELEMENTS = 8 };

@@ -3,7 +3,7 @@
 #ifndef HLO_OPS_COLLECTIVE_COMMON_H
 #define HLO_OPS_COLLECTIVE_COMMON_H
 
-#include "ops/kernels/common/async_pairs.h"
+#include "ops/kernels/common/transfer_list.h"
 #include "ops/kernels/common/strided_loops.h"
 #include "ops/query/replica_groups.h"
 

@@ -73,7 +73,7 @@ static hr_status_t gather_one(op_env_t *env, const op_step_t *step, const op_gro
   arrival->packed = arrival->cut.outer > 1;
   arrival->parts = out->data;
   if (arrival->packed) HR_TRY(coll_scratch(env, transfer, hlo_value_bytes(out), &arrival->parts));
-  HR_TRY(op_transfer_has_capacity(env, transfer, &request));
+  HR_TRY(op_transfer_add_request(env, transfer, &request));
   return coll_all_gather(env, group, in->data, bytes, arrival->parts, request);
 }
 
@@ -172,6 +172,7 @@ static hr_status_t exchange_parts(op_env_t *env, const op_step_t *step, const op
   return coll_exchange(env, transfer, group, sends, recvs, bytes);
 }
 
+/* With split dimensions one operand is cut into parts; without, operand k goes to member k. */
 static hr_status_t begin_all_to_all(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
                                     hlo_value_t *const *in, op_transfer_t *transfer) {
   const op_group_t *group;

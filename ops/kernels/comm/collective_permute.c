@@ -1,4 +1,8 @@
-/* collective-permute: plain, of several arrays, and in place (slices of one array into another). */
+/* collective-permute: plain, of several arrays, and in place (slices of one array into another).
+ *
+ * Each process sends to at most one target and receives from at most one source, as the pairs
+ * say; one that nobody sends to gets zeros (plain), or keeps its output (in place). A process
+ * may be its own partner. Arrays of a tuple travel one by one, each as a request of its own. */
 #include <string.h>
 
 #include "ops/kernels/comm/collective_common.h"
@@ -7,7 +11,7 @@
 
 typedef struct partners {
   int to, from;   /* -1: none */
-  int64_t stream; /* equal channels and pairs meet in order, others as they like */
+  int64_t stream; /* transfers of one stream match in order; different streams are independent */
 } partners_t;
 
 /* Permutes of equal pairs and channel form one stream: their order is the same on both ends,
@@ -30,7 +34,7 @@ static partners_t partners_of(const op_env_t *env, const op_step_t *step) {
   return partners;
 }
 
-/* What comes in where nobody sends is zeros. */
+/* Sends one array and receives one; without a source the result is zeros. */
 static hr_status_t move_one(op_env_t *env, partners_t partners, const hlo_value_t *in,
                             hlo_value_t *out, op_request_t **out_request) {
   hr_block_t send = {in->data, hlo_value_bytes(in)}, recv = {out->data, hlo_value_bytes(out)};
@@ -38,7 +42,7 @@ static hr_status_t move_one(op_env_t *env, partners_t partners, const hlo_value_
   return coll_permute(env, partners.stream, partners.to, &send, partners.from, &recv, out_request);
 }
 
-/* Operands may be tuples of arrays, of any depth, and so are the results: array by array. */
+/* Result arrays, one for each leaf: operands may be tuples of arrays of any depth. */
 static hr_status_t create_arrays(op_env_t *env, const op_transfer_t *transfer,
                                  const hlo_shape_t *shape, int count, hlo_value_t **outs) {
   for (int k = 0; k < count; k++)
@@ -54,7 +58,7 @@ static hr_status_t permute_arrays(op_env_t *env, const op_step_t *step, hlo_valu
     int leaves = hlo_value_leaf_count(in[k]);
     for (int leaf = 0; leaf < leaves; leaf++, made++) {
       op_request_t **request;
-      HR_TRY(op_transfer_has_capacity(env, transfer, &request));
+      HR_TRY(op_transfer_add_request(env, transfer, &request));
       HR_TRY(move_one(env, partners, hlo_value_leaf(in[k], leaf), outs[made], request));
     }
   }
@@ -79,6 +83,7 @@ static hr_status_t permute_all(op_env_t *env, const op_step_t *step, const hlo_s
  * beside the output and are put into it, in order, when all are there. Offsets are clamped as those
  * of dynamic-slice are. */
 
+/* Where one slice lies in its array. */
 typedef struct slice {
   int rank;
   const int64_t *sizes;
@@ -177,7 +182,7 @@ static hr_status_t move_slice(op_env_t *env, const op_step_t *step, partners_t p
   HR_TRY(coll_scratch(env, transfer, bytes, &to));
   if (partners.to >= 0) copy_slice(&leaving, in[0], from, false);
   if (partners.from >= 0) moved->dense = to;
-  HR_TRY(op_transfer_has_capacity(env, transfer, &request));
+  HR_TRY(op_transfer_add_request(env, transfer, &request));
   return coll_permute(env, partners.stream, partners.to, &(hr_block_t){from, bytes}, partners.from,
                       &(hr_block_t){to, bytes}, request);
 }

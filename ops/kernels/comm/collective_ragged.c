@@ -1,11 +1,14 @@
 /* ragged-all-to-all: every process sends rows of its input to the members of its group, as many and
- * from where it says, and says where in the receiver's output they go. operands: input, output,
- * input_offsets, send_sizes, output_offsets, recv_sizes Offsets and sizes count rows (dimension 0).
- * Each of the four lists has n entries for each member, member after member (n = 1 mostly): entries
- * k * n ... of the first three are about what goes to member k, those of recv_sizes about what
- * comes from it. The rest of the output stays as it is. The receiver does not know the offsets, so
- * two exchanges are needed, which are under way together: one for offsets and sizes, one for rows,
- * as many as recv_sizes says. */
+ * from where it says, and says where in the receiver's output they go.
+ *
+ *     operands   input, output, input_offsets, send_sizes, output_offsets, recv_sizes
+ *
+ * Offsets and sizes count rows (dimension 0). Each of the four lists has n entries for each member,
+ * member after member (n = 1 mostly): entries k * n ... of the first three are about what goes to
+ * member k, those of recv_sizes about what comes from it. Rows of the output that no piece covers
+ * keep the values of the operand `output`. The receiver does not know the offsets, so two exchanges
+ * are needed, which are under way together: one for offsets and sizes, one for rows, as many as
+ * recv_sizes says. */
 #include <string.h>
 
 #include "ops/kernels/comm/collective_common.h"
@@ -34,6 +37,7 @@ static bool is_within(int64_t offset, int64_t rows, int64_t limit) {
   return offset >= 0 && rows >= 0 && rows <= limit && offset <= limit - rows;
 }
 
+/* Checks sizes and the rows to send, and notes for each piece that leaves where it goes. */
 static hr_status_t read_lists(ragged_t *ragged) {
   const hlo_instr_t *instr = ragged->step->instr;
   int64_t members = ragged->group->size, entries = ragged->in[2]->count;
@@ -74,6 +78,7 @@ static hr_status_t check_pieces(op_env_t *env, op_transfer_t *transfer) {
   return NULL;
 }
 
+/* The first exchange: to every member, the `each` pairs (offset, rows) of what it will get. */
 static hr_status_t exchange_pieces(op_env_t *env, ragged_t *ragged) {
   size_t bytes = (size_t)ragged->each * sizeof(piece_t);
   hr_block_t *sends, *recvs;

@@ -1,8 +1,13 @@
 /* Collectives that combine elements: all-reduce, reduce-scatter, collective-reduce. Members are
- * combined in listed order, starting from the first one's elements, by any computation; maximum and
- * minimum therefore pass NaN on, as the specification says. Sums of bf16 and f16 are added up in
- * f32 and rounded once at the end (as XLA does for bf16); narrower floats and integers are combined
- * in their own type. */
+ * combined in listed order, starting from the first one's elements, by any computation; maximum
+ * and minimum therefore pass NaN on, as the specification says. Sums of bf16 and f16 are added
+ * up in f32 and rounded once at the end (as XLA does for bf16); narrower floats and integers are
+ * combined in their own type.
+ *
+ *   operand --convert_in--> operands[k] --transport--> travelling[k] --convert_out--> results[k]
+ *
+ * Steps without a conversion share their arrays: operand and result may then be the buffer that
+ * travels. Runs of small operands of one type are packed into one message. */
 #include <string.h>
 
 #include "base/arith.h"
@@ -25,6 +30,7 @@ typedef struct reduction {
   const ew_kernel_t *convert_in, *convert_out; /* NULL: nothing to convert */
 } reduction_t;
 
+/* Shared by all executions of the instruction. */
 typedef struct reduce_plan {
   int count;
   reduction_t *reductions; /* per operand */
@@ -59,6 +65,7 @@ static hr_status_t prepare_one(hr_arena_t *arena, const op_body_t *body, hr_dtyp
   return prepare_convert(arena, reduction->dtype, to, &reduction->convert_out);
 }
 
+/* Result k of a collective, whose results are a tuple unless there is one. */
 static const hlo_shape_t *shape_at(const hlo_shape_t *shape, int k) {
   return hlo_shape_is_tuple(shape) ? shape->elements[k] : shape;
 }
@@ -85,6 +92,8 @@ static hr_status_t prepare_reduce(hr_arena_t *arena, const op_step_t *step, cons
 
 /* --- the reducer --- */
 
+/* What the transport's callbacks get; `combiner` is generated code for the body, if there is
+ * any. */
 typedef struct reducer_context {
   op_env_t *env;
   const reduction_t *reduction;
@@ -117,6 +126,7 @@ static hr_status_t combine_arrays(void *context, void *out, const void *const *i
   return NULL;
 }
 
+/* acc = acc op in: the transport's form for two arrays. */
 static hr_status_t reduce_elements(void *context, void *acc, const void *in, int64_t count) {
   return combine_arrays(context, acc, (const void *const[]){acc, in}, 2, count);
 }
@@ -145,10 +155,12 @@ static hr_status_t add_wide(void *context, void *acc, const void *in, int64_t co
   return NULL;
 }
 
+/* Converts elements to the accumulator's type, f32. */
 static void widen_to_f32(void *context, const void *in, void *acc, int64_t count) {
   hr_floats_to_f32(((const reducer_context_t *)context)->reduction->dtype, in, acc, count);
 }
 
+/* Rounds accumulators once to the elements' type. */
 static void narrow_from_f32(void *context, const void *acc, void *out, int64_t count) {
   hr_floats_from_f32(((const reducer_context_t *)context)->reduction->dtype, acc, out, count);
 }
@@ -188,7 +200,8 @@ static hr_status_t convert_value(op_env_t *env, const ew_kernel_t *kernel, hr_dt
   return NULL;
 }
 
-/* Reductions under way: in the type that travels, and as the results will be. */
+/* Reductions under way: in the type that travels, and as the results will be. Arrays of one
+ * execution, per operand. */
 typedef struct reducing {
   const reduce_plan_t *plan;
   hlo_value_t **operands; /* in the type of messages; some are the reductions' results */
@@ -257,8 +270,9 @@ static bool is_alone(const op_step_t *step, hlo_value_t *const *in, const coll_o
          hlo_value_is_exclusive(in[k]);
 }
 
-/* Operand k as it travels: itself, or in the array that takes its reduction. The bytes behind an
- * operand may be another's before the end of a -start that has places, unless they are lent. */
+/* Sets the operand as it travels: itself, or a copy in the array that takes its reduction. In an
+ * asynchronous start with preallocated results, the bytes of an operand may be overwritten
+ * before the end unless the operand is pinned, so they are copied. */
 static void move_operand(const hlo_value_t *operand, int k, const reduction_t *reduction,
                          const op_transfer_t *transfer, hlo_value_t *travelling,
                          hlo_value_t **out_operand) {
@@ -273,7 +287,8 @@ static void move_operand(const hlo_value_t *operand, int k, const reduction_t *r
     memcpy(travelling->data, operand->data, hlo_value_bytes(operand));
 }
 
-/* Operand k and the array that takes its reduction. */
+/* Operand k and the array that takes its reduction. In place: a sole owner's buffer is reduced
+ * into, and becomes the result. */
 static hr_status_t place_operand(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
                                  hlo_value_t *const *in, const coll_operands_t *operands, int k,
                                  op_transfer_t *transfer) {
@@ -296,7 +311,7 @@ static hr_status_t start_one(op_env_t *env, const reduction_t *reduction, const 
   hr_reducer_t reducer;
   op_request_t **request;
   HR_TRY(new_reducer(env, transfer->arena, reduction, &reducer));
-  HR_TRY(op_transfer_has_capacity(env, transfer, &request));
+  HR_TRY(op_transfer_add_request(env, transfer, &request));
   return env->comm_ops->all_reduce(env, group, in, out, count, &reducer, request);
 }
 
@@ -446,7 +461,7 @@ static hr_status_t scatter_parts(op_env_t *env, const op_step_t *step, const op_
   hr_reducer_t reducer;
   op_request_t **request;
   HR_TRY(new_reducer(env, transfer->arena, reduction, &reducer));
-  HR_TRY(op_transfer_has_capacity(env, transfer, &request));
+  HR_TRY(op_transfer_add_request(env, transfer, &request));
   return env->comm_ops->reduce_scatter(env, group, parts, out->count, &reducer, out->data, request);
 }
 
@@ -465,6 +480,7 @@ static hr_status_t scatter_one(op_env_t *env, const op_step_t *step, const hlo_s
   return scatter_parts(env, step, group, reduction, in, reducing->travelling[k], transfer);
 }
 
+/* Every process must be in a group; each gets the part at its position in the group. */
 static hr_status_t begin_reduce_scatter(op_env_t *env, const op_step_t *step,
                                         const hlo_shape_t *shape, hlo_value_t *const *in,
                                         op_transfer_t *transfer) {

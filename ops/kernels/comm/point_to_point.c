@@ -91,6 +91,7 @@ static hr_status_t make_room(op_env_t *env, const hlo_shape_t *shape, hlo_value_
   return st;
 }
 
+/* The buffer is handed to the channel, which fills it until the matching recv-done. */
 static hr_status_t run_recv(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                             hlo_value_t **out_value) {
   (void)in;

@@ -6,7 +6,7 @@
 #include "base/workers.h"
 #include "ops/kernels/common/strided_loops.h"
 
-/* Of arrays from this size on a copy does not stay in the caches anyway. */
+/* Size in bytes from which a copied array does not stay in the caches anyway. */
 #define NATIVE_STREAM_BYTES ((int64_t)24 << 20)
 
 /* to and from do not overlap, or are the same: nothing is done then. workers may be NULL. */

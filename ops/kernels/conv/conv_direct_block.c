@@ -15,6 +15,7 @@
 
 /* --- positions --- */
 
+/* Positions of a phase count line by line; the first spatial axis and the image are in the line. */
 static direct_position_t result_position(const direct_block_t *block, int64_t number) {
   const direct_phase_t *phase = block->phase;
   int64_t line = block->begin + number / phase->line_positions;
@@ -151,6 +152,7 @@ static int64_t span_result_stride(const direct_block_t *block, const direct_span
   return (plan->form.has_copy ? plan->tile.padded_n : s->out_stride) * plan->types.sum_bytes;
 }
 
+/* Where the sums of a span go: the copy that is transformed afterwards, or the result itself. */
 static char *span_result(const direct_block_t *block, const direct_span_t *s) {
   const conv_direct_t *plan = block->run->plan;
   return plan->form.has_copy ? block->workspace + plan->workspace.copy_at +
@@ -329,6 +331,7 @@ static void plan_block_tiles(direct_block_t *block) {
   for (int64_t i = 0; i < block->indirect_tiles; i++) compact_live_taps(block, i);
 }
 
+/* Zeros first: border taps read them. */
 void direct_block_prepare(direct_block_t *block) {
   const conv_direct_t *plan = block->run->plan;
   memset(block->workspace + plan->workspace.zeros_at, 0, plan->workspace.zeros_bytes);

@@ -5,7 +5,9 @@
  *   out[x .. x + lanes) += weight[tap] * in[offset[tap] + x .. + lanes), for all taps
  *
  * A block is some lines of one channel of a result, or a part of one line. Where it reads beyond
- * the input, a zero-padded copy is read in its place. */
+ * the input, a zero-padded copy is read in its place.
+ * Cost: taps * lanes multiply-adds per vector of results; weights are gathered once a block. Not
+ * handled: several channels in vectors, base dilation, strides along the last axis. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT ON
 #else
@@ -73,6 +75,7 @@ typedef struct lines_block {
 
 /* --- blocks --- */
 
+/* Tasks count blocks of the last axis fastest, then the other axes, channels, groups and images. */
 static lines_block_t block_of(const lines_run_t *run, int64_t task, int worker) {
   const conv_direct_narrow_t *plan = run->plan;
   const conv_problem_t *p = plan->problem;
@@ -140,13 +143,17 @@ static void copy_line(const lines_block_t *block, int64_t number, char *to) {
     inside &= at_input >= 0 && at_input < axis->in;
   }
   at += number * plan->problem->arrays[CONV_SRC].inner;
-  if (!inside) begin = end = line->region;
+  if (!inside) {
+    end = line->region;
+    begin = end;
+  }
   memset(to, 0, (size_t)(begin * plan->bytes));
   memcpy(to + begin * plan->bytes, block->run->from + (inside ? (at + begin) * plan->bytes : 0),
          (size_t)((end - begin) * plan->bytes));
   memset(to + end * plan->bytes, 0, (size_t)((line->region - end) * plan->bytes));
 }
 
+/* Copies the input under the block, zeros included, line by line into scratch memory. */
 static char *copy_block(const lines_block_t *block) {
   const conv_direct_narrow_t *plan = block->run->plan;
   char *to = block->space + plan->copy_at;
@@ -156,6 +163,7 @@ static char *copy_block(const lines_block_t *block) {
   return to;
 }
 
+/* The weights of one output channel, in the order of the taps' offsets. */
 static void gather_weights(const lines_block_t *block) {
   const conv_direct_narrow_t *plan = block->run->plan;
   const conv_array_t *wei = &plan->problem->arrays[CONV_WEI];
@@ -167,6 +175,7 @@ static void gather_weights(const lines_block_t *block) {
            (size_t)plan->bytes);
 }
 
+/* Offset of the block's first result in elements. */
 static int64_t result_at(const lines_block_t *block) {
   const conv_direct_narrow_t *plan = block->run->plan;
   const conv_array_t *dst = &plan->problem->arrays[CONV_DST];
@@ -176,6 +185,7 @@ static int64_t result_at(const lines_block_t *block) {
   return at;
 }
 
+/* Each line of results is one call of sum_line over all taps. */
 static void run_block(const lines_block_t *block) {
   const conv_direct_narrow_t *plan = block->run->plan;
   const lines_axis_t *axes = plan->axes;
@@ -221,6 +231,7 @@ hr_status_t conv_run_direct_narrow(const op_native_run_t *native, const void *pl
 
 /* --- planning --- */
 
+/* Three axes always; those that the problem lacks have size 1. */
 static void plan_axes(conv_direct_narrow_t *plan) {
   const conv_problem_t *p = plan->problem;
   for (int i = 0; i < AXES; i++) {
@@ -312,6 +323,7 @@ static bool has_form(const conv_problem_t *p, int64_t lanes) {
          (p->groups == 1 || p->in_channels == 1);
 }
 
+/* Declines everything that has_form refuses, without a plan. */
 hr_status_t conv_prepare_direct_narrow(const op_native_target_t *target,
                                        const conv_problem_t *problem, op_native_step_t *out) {
   conv_direct_narrow_t *plan;

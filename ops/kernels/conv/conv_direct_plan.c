@@ -35,6 +35,8 @@
 #define MAX_PHASES 64
 #define MAX_TAPS 65536
 
+/* Terms per pass over a block: what lets a panel of weights stay in the cache, in multiples of
+ * K_UNIT and of equal size. */
 int64_t direct_k_block(const conv_direct_t *plan, const direct_phase_t *phase) {
   if (plan->form.narrow_n || plan->form.depthwise) return phase->k;
   int64_t pieces =
@@ -86,7 +88,8 @@ static void plan_gemm(conv_direct_t *plan) {
   plan->gemm.n_stride = forward ? wei->outer : wei->inner;
   plan->gemm.groups = p->groups;
   plan->gemm.fused_groups = 1;
-  plan->channels = plan->position_elements = plan->gemm.k;
+  plan->position_elements = plan->gemm.k;
+  plan->channels = plan->position_elements;
 }
 
 /* Number of groups to fuse. An expanded region repeats each channel, so then it is no more than
@@ -137,7 +140,8 @@ static void plan_expand_vectors(const conv_direct_t *plan, channel_expand_t *exp
 static hr_status_t plan_expand(hr_arena_t *arena, conv_direct_t *plan) {
   channel_expand_t *expand = &plan->depthwise.expand;
   int64_t each = plan->gemm.n / plan->gemm.fused_groups;
-  plan->position_elements = expand->count = plan->gemm.k * plan->tile.padded_n;
+  expand->count = plan->gemm.k * plan->tile.padded_n;
+  plan->position_elements = expand->count;
   expand->channels = plan->channels;
   plan->form.has_region =
       plan->position_elements != plan->channels || plan->gemm.k > 1 || plan->input.inner != 1;
@@ -182,7 +186,8 @@ static void plan_tiles(conv_direct_t *plan) {
   if (plan->form.depthwise && has_512) plan->tile.rows = depthwise_tile_rows(plan, wide_panel);
   if (plan->form.narrow_n) {
     plan->tile.rows = 4;
-    plan->tile.width = plan->tile.padded_n = plan->gemm.n;
+    plan->tile.padded_n = plan->gemm.n;
+    plan->tile.width = plan->tile.padded_n;
   }
   plan->tile.panels = hr_div_ceil(plan->gemm.n, plan->tile.width);
   plan->form.has_copy =
@@ -332,6 +337,7 @@ static bool is_load_uneven(const conv_direct_t *plan) {
          plan->tile.panels >= plan->workers;
 }
 
+/* Workers divide positions; if these do not balance, the columns (panels) are divided, too. */
 static void plan_tasks(conv_direct_t *plan) {
   plan->partition.parts = 1;
   for (int i = 0; i < plan->partition.phase_count; i++)
@@ -350,6 +356,8 @@ static void plan_tasks(conv_direct_t *plan) {
   }
 }
 
+/* Panels of all phases of a group lie one after the other, groups after that, then the bias of
+ * the sign flip (u8 operands are read as s8). */
 static void plan_packed_weights(conv_direct_t *plan) {
   for (int i = 0; i < plan->partition.phase_count; i++) {
     direct_phase_t *phase = &plan->partition.phases[i];
@@ -388,6 +396,7 @@ static bool is_worthwhile(const conv_direct_t *plan) {
   return direct_max_k(plan) >= min_k && (plan->gemm.groups == 1 || plan->gemm.n >= min_n);
 }
 
+/* *out_fits is false, without an error, where another kernel is better or must be used. */
 hr_status_t direct_plan_init(hr_arena_t *arena, conv_direct_t *plan, bool *out_fits) {
   *out_fits = false;
   if (!has_supported_size(plan->problem)) return NULL;

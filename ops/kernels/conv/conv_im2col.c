@@ -69,6 +69,7 @@ static bool is_summed_directly(const conv_plan_t *conv) {
 
 /* --- running --- */
 
+/* The view of one group, with offsets in the worker's scratch memory. */
 static conv_view_t view_of(const conv_job_t *job, int64_t group, int worker) {
   const conv_products_t *plan = job->plan;
   const conv_plan_t *conv = &plan->conv;
@@ -95,6 +96,8 @@ typedef struct conv_source {
   int64_t group;
 } conv_source_t;
 
+/* Callback of the product: rows [row, row + rows) of the matrix of patches, terms from `first`
+ * on. */
 static void fill_patches(const void *context, int worker, int64_t row, int64_t rows, int64_t first,
                          int64_t count, void *to) {
   const conv_source_t *source = context;
@@ -102,6 +105,7 @@ static void fill_patches(const void *context, int worker, int64_t row, int64_t r
   conv_patches_fill(&view, row, rows, first, count, to);
 }
 
+/* The product of one group: patches on demand, or the input itself (plain). */
 static gemm_job_t product_of(const conv_source_t *source) {
   const conv_job_t *job = source->job;
   const conv_products_t *plan = job->plan;
@@ -118,6 +122,7 @@ static gemm_job_t product_of(const conv_source_t *source) {
   return product;
 }
 
+/* Whole groups by one worker each. */
 static void multiply_groups(void *context, int64_t begin, int64_t end, int worker) {
   const conv_job_t *job = context;
   for (int64_t group = begin; group < end; group++) {
@@ -128,6 +133,7 @@ static void multiply_groups(void *context, int64_t begin, int64_t end, int worke
   }
 }
 
+/* Many groups are divided among the workers, few ones are each divided. */
 static void multiply_floats(hr_workers_t *workers, conv_job_t *job) {
   const conv_products_t *plan = job->plan;
   if (plan->by_groups) {
@@ -152,6 +158,7 @@ static void fill_block(const void *context, int64_t row, int64_t rows, int64_t f
   conv_patches_fill(&block->view, block->first + row, rows, first, count, to);
 }
 
+/* Integers go through the reference's blocks, which wrap as the specification says. */
 static void multiply_integers(const conv_job_t *job, int64_t group, int64_t block, int worker) {
   const conv_products_t *plan = job->plan;
   int64_t bytes = plan->conv.types.element_bytes;
@@ -173,6 +180,7 @@ static void multiply_integers(const conv_job_t *job, int64_t group, int64_t bloc
   matmul_run(&product, plan->spaces[worker]);
 }
 
+/* Task = block * groups + group. */
 static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
   const conv_job_t *job = context;
   const conv_products_t *plan = job->plan;
@@ -190,6 +198,7 @@ static int64_t line_width(const conv_plan_t *conv) {
   return conv->out_dims[conv->spatial_rank - 1];
 }
 
+/* Parts of LINE_UNIT positions of result lines. */
 static void run_lines(void *context, int64_t begin, int64_t end, int worker) {
   const conv_job_t *job = context;
   conv_view_t view = view_of(job, 0, worker);
@@ -202,6 +211,7 @@ static void run_lines(void *context, int64_t begin, int64_t end, int worker) {
   }
 }
 
+/* Lines, depthwise, integers, or floats by products. */
 static void compute(hr_workers_t *workers, conv_job_t *job) {
   const conv_products_t *plan = job->plan;
   int64_t width = conv_is_line(&plan->conv) ? line_width(&plan->conv) : 1;
@@ -216,6 +226,7 @@ static void compute(hr_workers_t *workers, conv_job_t *job) {
     multiply_floats(workers, job);
 }
 
+/* The operand in the product's type and order; a view of the original where it already is. */
 static const char *ready(hr_workers_t *workers, const conv_products_t *plan,
                          const conv_operand_t *operand, const char *from, char *scratch) {
   if (operand->widened) {
@@ -229,6 +240,7 @@ static const char *ready(hr_workers_t *workers, const conv_products_t *plan,
   return scratch + operand->ordered_at;
 }
 
+/* Padding is multiplied only where a weight is not finite: zeros do not matter otherwise. */
 hr_status_t conv_run_im2col(const op_native_run_t *run, const void *plan_, void *const *in,
                             void *const *out) {
   const conv_products_t *plan = plan_;
@@ -251,6 +263,7 @@ hr_status_t conv_run_im2col(const op_native_run_t *run, const void *plan_, void 
 
 /* --- planning --- */
 
+/* A window of size 1 without padding: the patches are the input. */
 static bool is_plain(const conv_plan_t *conv) {
   for (int d = 0; d < conv->spatial_rank; d++) {
     const hlo_window_dim_t *w = &conv->window[d];
@@ -261,6 +274,7 @@ static bool is_plain(const conv_plan_t *conv) {
   return true;
 }
 
+/* Rows per task: TASKS_PER_WORKER tasks for each worker, in multiples of ROW_UNIT. */
 static void choose_rows(conv_products_t *plan) {
   int64_t tasks = plan->workers * TASKS_PER_WORKER;
   int64_t share = (plan->sizes.m * plan->sizes.groups + tasks - 1) / tasks;
@@ -273,6 +287,7 @@ static bool is_multiplied(const conv_products_t *plan) {
   return !plan->is_integer && !is_summed_directly(&plan->conv);
 }
 
+/* Room for the widened and the reordered copy, if they are needed. */
 static void assign_operand_offsets(const matmul_types_t *types, conv_operand_t *operand,
                                    size_t *total) {
   operand->widened = !matmul_is_widened(types, operand->dtype);
@@ -281,6 +296,7 @@ static void assign_operand_offsets(const matmul_types_t *types, conv_operand_t *
   operand->ordered_at = scratch_reserve(total, operand->order->needed ? bytes : 0);
 }
 
+/* Lays out the scratch memory: copies of operands, sums, workers' offsets, the product's blocks. */
 static size_t assign_offsets(conv_products_t *plan) {
   const conv_plan_t *conv = &plan->conv;
   const matmul_types_t *types = &conv->types;
@@ -320,7 +336,8 @@ static void choose_product(conv_products_t *plan) {
                            .b_col = 1};
   if (types->is_complex) plan->job.dtype = types->real == HR_F32 ? HR_C64 : HR_C128;
   plan->job.a_row = plan->conv.in_features;
-  plan->job.b_row = plan->job.c_row = plan->conv.out_features;
+  plan->job.c_row = plan->conv.out_features;
+  plan->job.b_row = plan->job.c_row;
   if (!plan->plain) plan->job.fill = fill_patches;
   plan->partition = gemm_partition_choose(&plan->job, plan->workers);
   plan->by_groups =
@@ -328,6 +345,7 @@ static void choose_product(conv_products_t *plan) {
       plan->partition.row_parts * plan->partition.col_parts * plan->partition.depth_parts == 1;
 }
 
+/* False: an empty result, or sizes that the product's int does not hold. */
 static bool set_sizes(conv_products_t *plan) {
   const conv_plan_t *conv = &plan->conv;
   plan->sizes.groups = conv->feature_groups * conv->batch_groups;
@@ -341,6 +359,7 @@ static bool set_sizes(conv_products_t *plan) {
          conv->out_features <= INT_MAX;
 }
 
+/* Integer products need blocks of memory of their own per worker. */
 static hr_status_t make_spaces(const op_native_target_t *target, conv_products_t *plan) {
   if (!plan->is_integer || is_summed_directly(&plan->conv)) return NULL;
   HR_TRY(HR_NEW_ARRAY(target->arena, plan->workers, &plan->spaces));
@@ -350,6 +369,7 @@ static hr_status_t make_spaces(const op_native_target_t *target, conv_products_t
   return NULL;
 }
 
+/* flops count complex products as four. */
 hr_status_t conv_prepare_im2col(const op_native_target_t *target, const op_step_t *step,
                                 op_native_step_t *out) {
   conv_products_t *plan;

@@ -7,8 +7,8 @@
  * meets an input. So it is enough to look at a few positions of the result that together use every
  * weight; as a window is a product of its axes, these are a grid, found axis by axis:
  *
- *   in 5, window 3, padding 1    position 0 uses taps 1 2, position 1 taps 0 1 2: position 1 is
- * enough
+ *   in 5, window 3, padding 1    position 0 uses taps 1 and 2, position 1 taps 0, 1 and 2:
+ *                                position 1 is enough
  *
  * If these results are finite, so are all weights. If not, the weights themselves are read. They
  * are read at once where no positions use them all, where the result's type has no NaN, and under
@@ -39,6 +39,7 @@ DEFINE_IS_FINITE(are_f32_finite, uint32_t, 0x7f800000u)
 DEFINE_IS_FINITE(are_bf16_finite, uint16_t, 0x7f80u)
 DEFINE_IS_FINITE(are_f16_finite, uint16_t, 0x7c00u)
 
+/* Types below 16 bits are decoded one by one; they are small. */
 static bool are_finite(hr_dtype_t dtype, const void *data, int64_t count) {
   const unsigned char *bytes = data;
   if (dtype == HR_F64) return are_f64_finite(data, count);
@@ -56,6 +57,7 @@ typedef struct finite_check {
   int found; /* some number is not finite */
 } finite_check_t;
 
+/* Stops early once any worker has found one. */
 static void check_range(void *context, int64_t begin, int64_t end, int worker) {
   finite_check_t *check = context;
   (void)worker;
@@ -65,6 +67,7 @@ static void check_range(void *context, int64_t begin, int64_t end, int worker) {
     __atomic_store_n(&check->found, 1, __ATOMIC_RELAXED);
 }
 
+/* Types without infinities are finite. */
 bool conv_are_finite(hr_workers_t *workers, hr_dtype_t dtype, const void *data, int64_t count) {
   finite_check_t check = {.dtype = dtype, .data = data};
   if (!hr_dtype_is_float(dtype)) return true;
@@ -145,6 +148,7 @@ static int64_t stride_of(const hlo_shape_t *shape, int64_t dim) {
   return stride;
 }
 
+/* The d-th spatial axis of operand and result. */
 static conv_axis_t axis_of(const op_step_t *step, int d) {
   const hlo_dim_labels_t *labels = hlo_attr_labels(step->instr);
   return (conv_axis_t){.window = hlo_attr_window(step->instr)->dims[d],
@@ -161,6 +165,7 @@ static bool has_any_padding(const op_step_t *step) {
   return false;
 }
 
+/* The positions to look at are the product of the axes' offsets. */
 static hr_status_t choose_grid(hr_arena_t *arena, const op_step_t *step, conv_nonfinite_t *check) {
   const hlo_dim_labels_t *labels = hlo_attr_labels(step->instr);
   const hr_float_format_t *format = hr_float_format(check->out);
@@ -176,6 +181,7 @@ static hr_status_t choose_grid(hr_arena_t *arena, const op_step_t *step, conv_no
   return NULL;
 }
 
+/* *out_check stays NULL where nothing has to be checked: no padding, or constant finite weights. */
 hr_status_t conv_nonfinite_prepare(const op_native_target_t *target, const op_step_t *step,
                                    const op_native_grid_t *grid, conv_nonfinite_t **out_check) {
   conv_nonfinite_t *check;
@@ -203,6 +209,7 @@ hr_status_t conv_nonfinite_prepare(const op_native_target_t *target, const op_st
 
 /* --- running --- */
 
+/* One position of the result, all of its channels. */
 static bool is_column_finite(const conv_nonfinite_t *check, const char *from) {
   int64_t bytes = (int64_t)hr_dtype_bytes(check->out);
   bool finite = true;
@@ -232,6 +239,8 @@ static bool are_weights_finite(const conv_nonfinite_t *check, const op_native_ru
   return conv_are_finite(run->workers, check->rhs, weights, check->rhs_count);
 }
 
+/* Repeats the whole convolution by im2col; the fast kernel's epilogue follows on the exact
+ * results. */
 static hr_status_t repeat(const conv_nonfinite_t *check, const op_native_run_t *run,
                           void *const *in, void *const *out) {
   op_native_run_t exact = *run;
@@ -244,6 +253,8 @@ static hr_status_t repeat(const conv_nonfinite_t *check, const op_native_run_t *
   return st;
 }
 
+/* Weights are checked before the run where results cannot tell: an epilogue has overwritten
+ * them, or no grid of positions uses every weight. */
 hr_status_t conv_nonfinite_before(const conv_nonfinite_t *check, const op_native_run_t *run,
                                   void *const *in, void *const *out, bool *out_done) {
   *out_done = false;
@@ -252,6 +263,7 @@ hr_status_t conv_nonfinite_before(const conv_nonfinite_t *check, const op_native
   return *out_done ? repeat(check, run, in, out) : NULL;
 }
 
+/* Results that are all finite prove that the weights are. */
 hr_status_t conv_nonfinite_after(const conv_nonfinite_t *check, const op_native_run_t *run,
                                  void *const *in, void *const *out) {
   if (!check || !check->has_positions || run->epilogue) return NULL;

@@ -64,7 +64,10 @@ static void plan_weight_flip(conv_onednn_t *plan) {
   int rank = conv_onednn_sizes(p, CONV_WEI, sizes);
   int first = rank - p->spatial;
   conv_onednn_strides(p, CONV_WEI, to);
-  for (int d = 0; d < rank; d++) to[d] *= each, from[d] = to[d];
+  for (int d = 0; d < rank; d++) {
+    to[d] *= each;
+    from[d] = to[d];
+  }
   for (int d = 0; d < p->spatial; d++) {
     if (!p->arrays[CONV_WEI].reversed[d] || p->window[d] == 1) continue;
     plan->flip.needed = true;
@@ -193,7 +196,9 @@ static bool choose_types(const conv_problem_t *p, bool low_precision, conv_onedn
   if (low_precision) return halves || bytes;
   if (t->is_complex || t->real != HR_F32 || !is_narrow_float(t->lhs) || !is_narrow_float(t->rhs))
     return false;
-  plan->operands[lhs].dtype = plan->operands[rhs].dtype = plan->operands[out].dtype = HR_F32;
+  plan->operands[lhs].dtype = HR_F32;
+  plan->operands[rhs].dtype = HR_F32;
+  plan->operands[out].dtype = HR_F32;
   plan->operands[lhs].widened = t->lhs != HR_F32;
   plan->operands[rhs].widened = t->rhs != HR_F32;
   plan->narrowed = t->out != HR_F32;

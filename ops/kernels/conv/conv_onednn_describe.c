@@ -10,7 +10,8 @@ int conv_onednn_sizes(const conv_problem_t *p, conv_role_t role, int64_t *sizes)
   int rank = 0;
   if (role == CONV_WEI) {
     if (p->groups > 1) sizes[rank++] = p->groups;
-    sizes[rank++] = p->out_channels, sizes[rank++] = p->in_channels;
+    sizes[rank++] = p->out_channels;
+    sizes[rank++] = p->in_channels;
   } else {
     sizes[rank++] = p->batch;
     sizes[rank++] = p->groups * (role == CONV_SRC ? p->in_channels : p->out_channels);
@@ -25,7 +26,8 @@ void conv_onednn_strides(const conv_problem_t *p, conv_role_t role, int64_t *str
   const conv_array_t *array = &p->arrays[role];
   int rank = 0;
   if (role == CONV_WEI && p->groups > 1) strides[rank++] = array->group;
-  strides[rank++] = array->outer, strides[rank++] = array->inner;
+  strides[rank++] = array->outer;
+  strides[rank++] = array->inner;
   for (int d = 0; d < p->spatial; d++) strides[rank++] = array->spatial[d];
 }
 
@@ -33,7 +35,10 @@ void conv_onednn_strides(const conv_problem_t *p, conv_role_t role, int64_t *str
 static void list_plain_strides(const conv_problem_t *p, const int64_t *sizes, int64_t *strides) {
   strides[1] = 1;
   int64_t stride = sizes[1];
-  for (int d = p->spatial + 1; d >= 2; d--) strides[d] = stride, stride *= sizes[d];
+  for (int d = p->spatial + 1; d >= 2; d--) {
+    strides[d] = stride;
+    stride *= sizes[d];
+  }
   strides[0] = stride;
 }
 

@@ -116,7 +116,10 @@ static void split_tap(const conv_weight_grad_t *plan, int64_t tap, int64_t *k) {
 
 /* Splits the index of a position, counted over all images; returns its image. */
 static int64_t split_position(const conv_problem_t *p, int64_t number, int64_t *at) {
-  for (int d = p->spatial - 1; d >= 0; d--) at[d] = number % p->out[d], number /= p->out[d];
+  for (int d = p->spatial - 1; d >= 0; d--) {
+    at[d] = number % p->out[d];
+    number /= p->out[d];
+  }
   return number;
 }
 
@@ -385,7 +388,8 @@ static void plan_tiles(conv_weight_grad_t *plan) {
   plan->merges = p->in_channels <= MERGED_CHANNELS && p->window[last] > 1 &&
                  p->dilation[last] == 1 && p->arrays[CONV_SRC].spatial[last] == p->in_channels;
   plan->sizes.k = p->in_channels * (plan->merges ? p->window[last] : 1);
-  plan->sizes.taps = plan->sizes.positions = 1;
+  plan->sizes.taps = 1;
+  plan->sizes.positions = 1;
   for (int d = 0; d < kept_axes(plan); d++) plan->sizes.taps *= p->window[d];
   plan->sizes.positions = p->batch;
   for (int d = 0; d < p->spatial; d++) plan->sizes.positions *= p->out[d];

@@ -116,7 +116,9 @@ static bool sort_dims(int rank, int64_t *dims, int64_t *strides, int64_t *others
       dims[j] = dims[j - 1];
       strides[j] = strides[j - 1];
       others[j] = others[j - 1];
-      dims[j - 1] = dim, strides[j - 1] = stride, others[j - 1] = other;
+      dims[j - 1] = dim;
+      strides[j - 1] = stride;
+      others[j - 1] = other;
     }
   int64_t size = 1;
   for (int d = rank - 1; d >= 0; size *= dims[d], d--)

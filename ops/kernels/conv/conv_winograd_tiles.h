@@ -27,7 +27,8 @@ SIMD_INLINE void SIMD_NAME(at_points)(const SIMD_NAME(acc) * x, int step, SIMD_N
   to[0] = C(A2 * B2) * x[0] - C(A2 + B2) * x2 + x4;
   to[to_step] = even_a + odd_a;
   to[2 * to_step] = even_a - odd_a;
-  to[3 * to_step] = even_b + odd_b, to[4 * to_step] = even_b - odd_b;
+  to[3 * to_step] = even_b + odd_b;
+  to[4 * to_step] = even_b - odd_b;
   to[5 * to_step] = C(A2 * B2) * x1 - C(A2 + B2) * x3 + x[5 * step];
 }
 
@@ -41,7 +42,8 @@ SIMD_INLINE void SIMD_NAME(weights_at_points)(const SIMD_NAME(acc) * g, int step
   to[0] = C(1 / (A2 * B2)) * g[0];
   to[to_step] = a + odd_a;
   to[2 * to_step] = a - odd_a;
-  to[3 * to_step] = b + odd_b, to[4 * to_step] = b - odd_b;
+  to[3 * to_step] = b + odd_b;
+  to[4 * to_step] = b - odd_b;
   to[5 * to_step] = g[2 * step];
 }
 
@@ -71,7 +73,8 @@ SIMD_INLINE void SIMD_NAME(sums_at_points)(const SIMD_NAME(acc) * y, int step, S
   to[0] = C(1 / (A2 * B2)) * y[0];
   to[to_step] = a + odd_a;
   to[2 * to_step] = a - odd_a;
-  to[3 * to_step] = b + odd_b, to[4 * to_step] = b - odd_b;
+  to[3 * to_step] = b + odd_b;
+  to[4 * to_step] = b - odd_b;
   to[5 * to_step] = y3;
 }
 

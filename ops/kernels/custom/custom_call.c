@@ -37,6 +37,7 @@ const hlo_shape_t *custom_result_shape(const hlo_shape_t *out_shape, int k) {
   return hlo_shape_is_tuple(out_shape) ? out_shape->elements[k] : out_shape;
 }
 
+/* The call's own layout constraint, or else the operand's layout; NULL is row-major. */
 const hlo_layout_t *custom_operand_layout(const hlo_instr_t *instr, int k) {
   const hlo_attr_t *attr = hlo_attr_find(instr, HLO_ATTR_OPERAND_LAYOUT_CONSTRAINTS);
   if (attr && attr->shapes && k < attr->shapes->count) return attr->shapes->shapes[k]->layout;
@@ -126,6 +127,7 @@ static hr_status_t prepare_custom_call(hr_arena_t *arena, const op_step_t *step,
   return NULL;
 }
 
+/* The inner kernel sees its own instruction and plan. */
 static hr_status_t run_custom_call(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                    hlo_value_t **out_value) {
   const call_plan_t *plan = step->plan;

@@ -12,27 +12,31 @@
 
 /* --- differences --- */
 
+/* What counts as equal. */
 typedef struct limits {
   enum { CHECK_EQUAL, CHECK_NEAR, CHECK_ULP } kind;
-  double tolerance; /* CHECK_NEAR: of the difference; integers are always compared exactly */
-  uint64_t min_ulp, max_ulp; /* CHECK_ULP; min_ulp tests the check itself */
+  double tolerance; /* CHECK_NEAR: largest absolute difference; integers are compared exactly */
+  uint64_t min_ulp, max_ulp; /* CHECK_ULP: range of distances; min_ulp tests the check itself */
 } limits_t;
 
+/* The element that differs most, for the message, and how many differ. */
 typedef struct worst {
   int64_t index, bad_count; /* index -1: nothing differs */
   double error;
   uint64_t ulp;
 } worst_t;
 
+/* Bits of number i, zero-extended; parts of complex numbers are numbers of their own. */
 static uint64_t bits_at(hr_dtype_t part, const void *parts, int64_t i) {
   uint64_t bits = 0;
   memcpy(&bits, (const char *)parts + (size_t)i * hr_dtype_bytes(part), hr_dtype_bytes(part));
   return bits;
 }
 
-/* Steps between two numbers, where 0 and -0 are the same place; no number of steps leads to or from
- * what is not finite.
- */
+/* Number of representable values from a to b, where 0 and -0 are the same value; UINT64_MAX if
+ * one of them is not finite and the other differs. Sign-magnitude encodings: within one sign the
+ * distance is the difference of the encodings, across signs both distances from 0 add up. E8M0
+ * has no sign. */
 static uint64_t ulp_distance(hr_dtype_t part, uint64_t a, uint64_t b) {
   double x = hr_float_decode(part, a), y = hr_float_decode(part, b);
   if (x == y || (isnan(x) && isnan(y))) return 0;
@@ -66,6 +70,8 @@ static bool differ(hr_dtype_t part, const void *got, const void *want, int64_t i
   return true;
 }
 
+/* Elements with a bad part count once, however many of their parts differ. An error that is NaN
+ * is worse than any number. */
 static worst_t compare(const hlo_value_t *got, const hlo_value_t *want, const limits_t *limits) {
   hr_dtype_t part = hr_dtype_real(got->dtype);
   int parts = hr_dtype_is_complex(got->dtype) ? 2 : 1;
@@ -88,6 +94,8 @@ static worst_t compare(const hlo_value_t *got, const hlo_value_t *want, const li
 
 /* --- the report --- */
 
+/* The message shows the worst pair, its distance in ulp for floats, and the number of bad
+ * elements. */
 static hr_status_t mismatch(const hlo_instr_t *instr, const hlo_value_t *got,
                             const hlo_value_t *want, const limits_t *limits, const worst_t *worst) {
   hr_strbuf_t text;
@@ -107,6 +115,7 @@ static hr_status_t mismatch(const hlo_instr_t *instr, const hlo_value_t *got,
   return st;
 }
 
+/* Shapes must be equal before elements are compared; both failures have the code MISMATCH. */
 static hr_status_t check(const hlo_instr_t *instr, const hlo_value_t *got, const hlo_value_t *want,
                          const limits_t *limits) {
   hlo_shape_t shapes[2] = {{.dtype = got->dtype, .rank = got->rank, .dims = got->dims},
@@ -121,12 +130,14 @@ static hr_status_t check(const hlo_instr_t *instr, const hlo_value_t *got, const
 
 /* --- check.expect_eq, check.expect_almost_eq, check.expect_close: got, want --- */
 
+/* An integer or float entry of the configuration; anything else counts as absent. */
 static double config_number(const dict_value_t *config, const char *name, double fallback) {
   const dict_value_t *entry = mlir_dict_find(config, name);
   if (entry && entry->kind == DICT_INT) return (double)entry->integer;
   return entry && entry->kind == DICT_FLOAT ? entry->number : fallback;
 }
 
+/* Defaults are those of StableHLO's own test data: 1e-3 for near, 3 ulp for close. */
 static hr_status_t prepare_limits(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   const dict_value_t *config;
   limits_t *limits;
@@ -143,6 +154,7 @@ static hr_status_t prepare_limits(hr_arena_t *arena, const op_step_t *step, cons
   return NULL;
 }
 
+/* got and want: two arrays of one type; their sizes are compared at run time. */
 static hr_status_t prepare_check(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   const hlo_instr_t *instr = step->instr;
   OP_WANT(instr, instr->operand_count == 2, NULL,
@@ -156,6 +168,7 @@ static hr_status_t prepare_check(hr_arena_t *arena, const op_step_t *step, const
   return prepare_limits(arena, step, out_plan);
 }
 
+/* The result is an empty tuple or a token. */
 static hr_status_t run_check(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                              hlo_value_t **out_value) {
   (void)env;
@@ -167,6 +180,7 @@ const op_kernel_t custom_check = {prepare_check, run_check};
 
 /* --- check.eq: got, want -> are they equal? Numbers may differ by 1e-4. --- */
 
+/* A mismatch is no failure of the run: it is the result, false. Other failures are passed on. */
 static hr_status_t run_check_eq(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                 hlo_value_t **out_value) {
   static const limits_t limits = {.kind = CHECK_NEAR, .tolerance = 1e-4};
@@ -191,6 +205,7 @@ static hr_status_t prepare_print(hr_arena_t *arena, const op_step_t *step, const
   return NULL;
 }
 
+/* Prints shape and elements to the standard output, at once. */
 static hr_status_t run_print(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                              hlo_value_t **out_value) {
   (void)env;
@@ -218,6 +233,7 @@ typedef struct probe_plan {
   bool is_kept;
 } probe_plan_t;
 
+/* A probe has an id and the number of the iteration to be compared. */
 static hr_status_t read_probe(hr_arena_t *arena, const hlo_instr_t *instr, probe_plan_t *plan) {
   const dict_value_t *config;
   HR_TRY(custom_config(arena, instr, &config));
@@ -229,6 +245,7 @@ static hr_status_t read_probe(hr_arena_t *arena, const hlo_instr_t *instr, probe
   return NULL;
 }
 
+/* Does some check.expect_serialized_eq name this probe? Only then its values are kept. */
 static hr_status_t is_asked_for(hr_arena_t *arena, const hlo_module_t *module, hr_str_t id,
                                 bool *out_asked) {
   *out_asked = false;
@@ -253,6 +270,7 @@ static hr_status_t prepare_probe(hr_arena_t *arena, const op_step_t *step, const
   return is_asked_for(arena, step->instr->parent->module, plan->id, &plan->is_kept);
 }
 
+/* The value passes on unchanged; the environment keeps or saves it. */
 static hr_status_t run_probe(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                              hlo_value_t **out_value) {
   const probe_plan_t *plan = step->plan;

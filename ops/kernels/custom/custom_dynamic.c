@@ -11,6 +11,7 @@
  * dilations (a list each) and padding (pairs). */
 #define WINDOW_LISTS 5
 
+/* Sizes, strides, base dilations, window dilations, then (low, high) paddings of each dimension. */
 static hr_status_t check_window_lists(const op_step_t *step, hlo_value_t *const *in) {
   const hlo_instr_t *instr = step->instr;
   int first = instr->operand_count - WINDOW_LISTS;
@@ -28,6 +29,7 @@ static hr_status_t check_window_lists(const op_step_t *step, hlo_value_t *const 
   return NULL;
 }
 
+/* The lists become a static window, and the kernel of reduce-window runs. */
 static hr_status_t run_dynamic_reduce_window(op_env_t *env, const op_step_t *step,
                                              hlo_value_t *const *in, hlo_value_t **out_value) {
   hlo_window_dim_t dims[HLO_MAX_RANK];
@@ -59,6 +61,7 @@ static int algorithm_of(const hlo_instr_t *instr) {
   return HLO_RNG_ALGORITHM_DEFAULT;
 }
 
+/* Operands: state and sizes. The result's second array gets those sizes. */
 static hr_status_t run_dynamic_rng(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                    hlo_value_t **out_value) {
   const hlo_shape_t *declared = step->instr->shape, *shapes[2], *shape;
@@ -98,6 +101,7 @@ const op_kernel_t custom_dynamic_top_k = {NULL, run_dynamic_top_k};
 /* dynamic_approx_top_k: n arrays, n initial values, k -> n arrays, as ApproxTopK makes them. */
 extern const op_kernel_t custom_approx_top_k;
 
+/* Shapes of the results: k instead of the size of reduction_dim, which may count from the end. */
 static hr_status_t kept_shape(hr_arena_t *arena, const op_step_t *step, int64_t k, int arrays,
                               const hlo_shape_t **out_shape) {
   const dict_value_t *config;
@@ -117,6 +121,7 @@ static hr_status_t kept_shape(hr_arena_t *arena, const op_step_t *step, int64_t 
   return hlo_shape_tuple(arena, arrays, shapes, out_shape);
 }
 
+/* The last operand is k. */
 static hr_status_t run_dynamic_approx_top_k(op_env_t *env, const op_step_t *step,
                                             hlo_value_t *const *in, hlo_value_t **out_value) {
   int arrays = step->instr->operand_count / 2, last = 2 * arrays;
@@ -142,6 +147,7 @@ static bool names_dims(const hlo_dim_labels_t *labels) {
   return names;
 }
 
+/* Strides and dilations from 1 to 2^31 - 1. */
 static bool has_positive_steps(const hlo_window_t *window) {
   for (int s = 0; s < window->rank; s++) {
     const hlo_window_dim_t *w = &window->dims[s];
@@ -152,6 +158,7 @@ static bool has_positive_steps(const hlo_window_t *window) {
   return true;
 }
 
+/* Operands are known only now, so the verifier's checks are made here. */
 static hr_status_t check_convolution(const op_step_t *step, hlo_value_t *const *in) {
   const hlo_dim_labels_t *labels = hlo_attr_labels(step->instr);
   const hlo_window_t *window = hlo_attr_window(step->instr);
@@ -177,6 +184,7 @@ static void pad_same(hlo_window_dim_t *window, int64_t size) {
   window->pad_high = total - window->pad_low;
 }
 
+/* The window gets the kernel's sizes; VALID and SAME give the padding. */
 static void pad_window(const hlo_instr_t *instr, hlo_value_t *const *in, hlo_window_dim_t *dims) {
   const hlo_dim_labels_t *labels = hlo_attr_labels(instr);
   const hlo_window_t *window = hlo_attr_window(instr);
@@ -184,7 +192,10 @@ static void pad_window(const hlo_instr_t *instr, hlo_value_t *const *in, hlo_win
   for (int s = 0; s < window->rank; s++) {
     dims[s] = window->dims[s];
     dims[s].size = in[1]->dims[labels->rhs_spatial[s]];
-    if (type == HLO_PADDING_TYPE_VALID) dims[s].pad_low = dims[s].pad_high = 0;
+    if (type == HLO_PADDING_TYPE_VALID) {
+      dims[s].pad_low = 0;
+      dims[s].pad_high = 0;
+    }
     if (type == HLO_PADDING_TYPE_SAME) pad_same(&dims[s], in[0]->dims[labels->lhs_spatial[s]]);
   }
 }
@@ -207,6 +218,7 @@ static hr_status_t fill_features(op_env_t *env, const op_step_t *step, hlo_value
   return st;
 }
 
+/* An input with fewer features than the kernel wants is filled with zeros (fill_features). */
 static hr_status_t run_dynamic_convolution_forward(op_env_t *env, const op_step_t *step,
                                                    hlo_value_t *const *in,
                                                    hlo_value_t **out_value) {

@@ -1,7 +1,14 @@
 /* LAPACK custom calls for eigenvalues: syevd, geev, gees, gehrd, sytrd. Operands and results are
  * listed above each; B is the batch, one call of the routine per matrix: syevd divides the batch
- * among the workers, the others run on the caller's thread. Signs and phases of eigenvectors are
- * those of the LAPACK in use. */
+ * among the workers, the others run on the caller's thread.
+ *
+ * Each call has three parts, as in custom_factor.c and custom_svd.c:
+ *   prepare_x   checks operand and result shapes and the options against the form of the call
+ *   x_spaces    asks the routine for its workspace (LWORK = -1) and reserves it in step scratch
+ *   run_x       loads the operands column-major, calls the routine per matrix, gives the results
+ *
+ * Matrices that are empty, and empty batches, are not passed to LAPACK: some routines refuse n =
+ * 0. Signs and phases of eigenvectors are those of the LAPACK in use. */
 #include <math.h>
 #include <string.h>
 
@@ -23,6 +30,7 @@ static hr_status_t prepare_syevd(hr_arena_t *arena, const op_step_t *step, const
   return lapack_check_char_option(step, plan, "uplo", "LU");
 }
 
+/* Arguments of one call of syevd or heevd; sizes are in elements of their workspace's type. */
 typedef struct eigen_call {
   char mode, uplo;
   int n, size, real_size, int_size;
@@ -30,12 +38,14 @@ typedef struct eigen_call {
   int32_t *info;
 } eigen_call_t;
 
+/* What the workers share: each copies `first` and moves its pointers to its matrix. */
 typedef struct eigen_batch {
   const lapack_plan_t *plan;
   eigen_call_t first; /* call for matrix 0 by worker 0 */
 } eigen_batch_t;
 
-/* Complex routines (heevd) take a real workspace besides. */
+/* Complex routines (heevd) take a real workspace besides. The hidden lengths of the two
+ * characters come last, as Fortran passes them. */
 static void call_syevd(const lapack_plan_t *plan, eigen_call_t *c) {
   if (plan->is_complex)
     plan->routine(&c->mode, &c->uplo, &c->n, c->a, &c->n, c->w, c->work, &c->size, c->real_work,
@@ -53,7 +63,9 @@ static hr_status_t syevd_spaces(const lapack_run_t *run, eigen_call_t *c) {
   int32_t int_query[1];
   if (reals > INT32_MAX / 2)
     return hlo_unsupported(run->step->instr, "a matrix of size %ld", (long)n);
-  c->size = c->real_size = c->int_size = -1;
+  c->size = -1;
+  c->real_size = -1;
+  c->int_size = -1;
   c->work = query;
   c->real_work = real_query;
   c->ints = int_query;
@@ -80,6 +92,9 @@ static void call_syevd_of_batch(const void *call, int64_t i, int worker) {
   call_syevd(plan, &c);
 }
 
+/* The operand is loaded into result 0, where the routine leaves the eigenvectors. The old form
+ * always wants vectors, so its mode is V. The cost estimate of 10 n^3 decides how many matrices
+ * make a task. */
 static hr_status_t run_syevd(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                              hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;
@@ -130,6 +145,8 @@ static hr_status_t prepare_geev(hr_arena_t *arena, const op_step_t *step, const 
   return lapack_check_char_option(step, plan, "compute_right", "VN");
 }
 
+/* Arguments of one call; vl and vr are where the routine writes: packed reals of a real matrix,
+ * complex vectors of a complex one. */
 typedef struct geev_call {
   char left, right;
   int n, size;
@@ -156,21 +173,29 @@ static bool all_finite(const lapack_plan_t *plan, const void *data, int64_t coun
   return true;
 }
 
-/* Real geev gives the vectors of a conjugate pair as (real part, imaginary part) in two columns. */
+/* Real geev gives the vectors of a conjugate pair as (real part, imaginary part) in two columns.
+ * Expands them to interleaved complex columns. Column j stands for a real eigenvalue (wi = 0),
+ * or for the first of a pair, whose imaginary parts are column j + 1. Results are column-major,
+ * so a column is contiguous.
+ *
+ *   packed columns      j: re          j + 1: im
+ *   complex columns     j: re + i im   j + 1: re - i im */
 #define UNPACK(T)                                                          \
   for (int j = 0; j < n; j++) {                                            \
     const T *re = (const T *)packed + (int64_t)j * n,                      \
             *imag = ((const T *)wi)[j] == 0 || j + 1 == n ? NULL : re + n; \
     T *to = (T *)vectors + 2 * (int64_t)j * n;                             \
     for (int i = 0; i < n; i++) {                                          \
-      to[2 * i] = re[i], to[2 * i + 1] = imag ? imag[i] : 0;               \
-      if (imag) to[2 * (n + i)] = re[i], to[2 * (n + i) + 1] = -imag[i];   \
+      to[2 * i] = re[i];                                                   \
+      to[2 * i + 1] = imag ? imag[i] : 0;                                  \
+      if (!imag) continue;                                                 \
+      to[2 * (n + i)] = re[i];                                             \
+      to[2 * (n + i) + 1] = -imag[i];                                      \
     }                                                                      \
     if (imag) j++;                                                         \
   }
 
-/* LAPACK packs the vectors of a conjugate pair as two real columns, the real and the imaginary
- * part. */
+/* Calls UNPACK for the real type of the matrices. */
 static void unpack_vectors(const lapack_plan_t *plan, const void *packed, const void *wi,
                            void *vectors) {
   int n = plan->n;
@@ -209,6 +234,8 @@ static hr_status_t geev_spaces(const lapack_run_t *run, geev_call_t *c) {
   return lapack_queried(run, query, 4 * n, &c->size, &c->work);
 }
 
+/* The routine overwrites its matrix, which is no result here: lapack_load gives a copy in
+ * scratch. */
 static hr_status_t run_geev(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                             hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;
@@ -272,6 +299,8 @@ static hr_status_t prepare_gees(hr_arena_t *arena, const op_step_t *step, const 
   return lapack_check_char_option(step, plan, "sort", "N");
 }
 
+/* Arguments of one call; `flags` is the logical workspace of sorting, which LAPACK wants even
+ * when nothing is sorted. */
 typedef struct gees_call {
   char mode, sort;
   int n, size;
@@ -279,7 +308,7 @@ typedef struct gees_call {
   int32_t *sdim, *info;
 } gees_call_t;
 
-/* Without a selection function. */
+/* Without a selection function. LAPACK does not look at the pointer when SORT is N. */
 static void call_gees(const lapack_plan_t *plan, gees_call_t *c) {
   if (plan->is_complex)
     plan->routine(&c->mode, &c->sort, NULL, &c->n, c->a, &c->n, c->sdim, c->w, c->vs, &c->n,
@@ -289,6 +318,7 @@ static void call_gees(const lapack_plan_t *plan, gees_call_t *c) {
                   c->work, &c->size, c->flags, c->info, ONE_CHAR, ONE_CHAR);
 }
 
+/* Real routines take no real workspace besides, but reserving n reals for both keeps one path. */
 static hr_status_t gees_spaces(const lapack_run_t *run, gees_call_t *c) {
   double query[2];
   HR_TRY(lapack_space(run, run->real, c->n, &c->real_work));
@@ -299,6 +329,7 @@ static hr_status_t gees_spaces(const lapack_run_t *run, gees_call_t *c) {
   return lapack_queried(run, query, 3 * (int64_t)c->n, &c->size, &c->work);
 }
 
+/* The Schur form replaces the operand (ES_T). sdim stays 0, as nothing is sorted. */
 static hr_status_t run_gees(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                             hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;
@@ -361,6 +392,8 @@ static hr_status_t gehrd_range(const lapack_run_t *run, int *low, int *high) {
   return NULL;
 }
 
+/* The workspace is asked for with the first matrix: the answer depends on the sizes alone.
+ * Entries of tau outside of low .. high are written by LAPACK as zeros. */
 static hr_status_t run_gehrd(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                              hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;
@@ -401,6 +434,8 @@ static hr_status_t prepare_sytrd(hr_arena_t *arena, const op_step_t *step, const
   return lapack_check_char_option(step, plan, "uplo", "LU");
 }
 
+/* The triangle that uplo names and the reflectors come back in a; d and e are real in either
+ * type. */
 static hr_status_t run_sytrd(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                              hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;

@@ -1,13 +1,19 @@
-/* LAPACK custom calls that factor and solve: potrf, getrf, geqrf, geqp3, orgqr, ormqr, trsm, gtsv.
- * Operands and results are listed above each; B is the batch, one call of the routine per matrix,
- * divided among the workers where the batch is large. `info` is a result, as in LAPACK: a matrix
- * that cannot be factored is no error of the program. */
+/* LAPACK custom calls that factor and solve: potrf, getrf, geqrf, geqp3, orgqr, ormqr, trsm,
+ * gtsv. Operands and results are listed above each; B is the batch, one call of the routine per
+ * matrix, divided among the workers where the batch is large. `info` is a result, as in LAPACK:
+ * a matrix that cannot be factored is no error of the program.
+ *
+ * "Old" forms pass sizes and options as scalar operands before the arrays, typed ones pass
+ * options in backend_config; lapack_begin tells which one it is. Routines work in place on a
+ * copy of the operand that becomes the result (lapack_load_into). A query call with LWORK = -1
+ * gives the workspace. */
 #include <string.h>
 
 #include "base/arith.h"
 #include "ops/kernels/custom/custom_lapack.h"
 
-/* potrf: a[B,n,n] -> a, info[B]; uplo. Old: lower, batch, n, a. */
+/* potrf: a[B,n,n] -> a, info[B]; uplo. Old: lower, batch, n, a. The scalars of the old form are
+ * not checked against the shapes: sizes come from the shapes alone. */
 static hr_status_t prepare_potrf(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   static const lapack_form_t form = {3, 1, 0, 2, {"potrf", "potrf"}};
   lapack_plan_t *plan;
@@ -38,7 +44,8 @@ static hr_status_t run_potrf(op_env_t *env, const op_step_t *step, hlo_value_t *
 
 const op_kernel_t custom_potrf = {prepare_potrf, run_potrf};
 
-/* getrf: a[B,m,n] -> lu[B,m,n], pivots[B,min], info[B]. Old: batch, m, n, a. */
+/* getrf: a[B,m,n] -> lu[B,m,n], pivots[B,min], info[B]. Old: batch, m, n, a. Pivots are
+ * LAPACK's: row i was exchanged with row pivots[i], which counts from 1. */
 static hr_status_t prepare_getrf(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   static const lapack_form_t form = {3, 1, 0, 2, {"getrf", "getrf"}};
   lapack_plan_t *plan;
@@ -49,6 +56,7 @@ static hr_status_t prepare_getrf(hr_arena_t *arena, const op_step_t *step, const
   return lapack_check_result(step, plan, 2, HR_S32, 0, 0, 0);
 }
 
+/* What the workers share; pointers are those of matrix 0. */
 typedef struct getrf_call {
   const lapack_plan_t *plan;
   void *a, *pivots;
@@ -65,6 +73,7 @@ static void call_getrf(const void *call, int64_t i, int worker) {
                 c->info + i);
 }
 
+/* The cost estimate m n min(m, n) decides how many matrices make a task. */
 static hr_status_t run_getrf(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                              hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;
@@ -82,7 +91,8 @@ static hr_status_t run_getrf(op_env_t *env, const op_step_t *step, hlo_value_t *
 
 const op_kernel_t custom_getrf = {prepare_getrf, run_getrf};
 
-/* geqrf: a[B,m,n] -> a, tau[B,min] (, info[B], work). Old: batch, m, n, lwork, a. */
+/* geqrf: a[B,m,n] -> a, tau[B,min] (, info[B], work). Old: batch, m, n, lwork, a. info and work,
+ * where the form has them, are left as zeros: geqrf fails on wrong arguments only. */
 static hr_status_t prepare_geqrf(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   static const lapack_form_t form = {4, 1, 0, 2, {"geqrf", "geqrf"}};
   lapack_plan_t *plan;
@@ -93,6 +103,8 @@ static hr_status_t prepare_geqrf(hr_arena_t *arena, const op_step_t *step, const
   return NULL;
 }
 
+/* What the workers share, for geqrf and orgqr; `size` is the workspace of one worker in
+ * elements. */
 typedef struct geqrf_call {
   const lapack_plan_t *plan;
   void *a, *tau, *work;
@@ -109,6 +121,7 @@ static void call_geqrf(const void *call, int64_t i, int worker) {
                 lapack_at(c->work, worker, c->size, plan->dtype), &c->size, &info);
 }
 
+/* Each worker has its own workspace, as large as the query of matrix 0 asked for. */
 static hr_status_t run_geqrf(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                              hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;
@@ -129,7 +142,8 @@ static hr_status_t run_geqrf(op_env_t *env, const op_step_t *step, hlo_value_t *
 
 const op_kernel_t custom_geqrf = {prepare_geqrf, run_geqrf};
 
-/* geqp3: a[B,m,n], pivots[B,n] (0: free) -> a, pivots, tau[B,min]. */
+/* geqp3: a[B,m,n], pivots[B,n] (0: free) -> a, pivots, tau[B,min]. It exists in the typed form
+ * only. */
 static hr_status_t prepare_geqp3(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   static const lapack_form_t form = {0, 2, 0, 2, {"geqp3", "geqp3"}};
   lapack_plan_t *plan;
@@ -195,6 +209,7 @@ static hr_status_t prepare_orgqr(hr_arena_t *arena, const op_step_t *step, const
   return NULL;
 }
 
+/* Matrix i: k reflectors below the diagonal of a become m x n columns of Q, in place. */
 static void call_orgqr(const void *call, int64_t i, int worker) {
   const geqrf_call_t *c = call;
   const lapack_plan_t *plan = c->plan;
@@ -205,6 +220,7 @@ static void call_orgqr(const void *call, int64_t i, int worker) {
                 lapack_at(c->work, worker, c->size, plan->dtype), &c->size, &info);
 }
 
+/* tau is only read, so it is loaded as a copy that is no result. */
 static hr_status_t run_orgqr(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                              hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;
@@ -292,6 +308,8 @@ static hr_status_t check_alpha(const op_step_t *step, const lapack_plan_t *plan)
                    hr_dtype_name(plan->dtype));
 }
 
+/* plan->k is the size of the triangle, m and n those of the right-hand sides. The side of an old
+ * call is an operand, so whether the triangle fits is checked when it runs. */
 static hr_status_t prepare_trsm(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   static const lapack_form_t form = {8, 2, 1, 2, {"trsm", "trsm"}};
   lapack_plan_t *plan;
@@ -347,6 +365,8 @@ typedef struct trsm_call {
   void *a, *b;
 } trsm_call_t;
 
+/* Solves one matrix of the batch. Character arguments have hidden lengths at the end of the list
+ * (the ABI of gfortran), ONE_CHAR each. */
 static void call_trsm(const void *call, int64_t i, int worker) {
   const trsm_call_t *c = call;
   const lapack_plan_t *plan = c->plan;
@@ -358,6 +378,7 @@ static void call_trsm(const void *call, int64_t i, int worker) {
                 ONE_CHAR, ONE_CHAR, ONE_CHAR);
 }
 
+/* An alpha that is missing is one, in the type of the routine; b is overwritten by the solution. */
 static hr_status_t run_trsm(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                             hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;
@@ -399,6 +420,8 @@ static hr_status_t prepare_gtsv(hr_arena_t *arena, const op_step_t *step, const 
   return NULL;
 }
 
+/* v: the diagonals below, on and above the main one, and the right-hand sides. LAPACK wants the
+ * lower diagonal without dl[0], hence the offset of one element. */
 static hr_status_t run_gtsv(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                             hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;

@@ -8,8 +8,10 @@
 
 #include "ops/query/custom_ffi.h"
 
+/* Handlers that were built with the framework may take an error for the framework's own object, a
+ * status word that is freed with it: (code << 2) + 1 is one without a message (absl::Status). */
 struct ffi_error {
-  int code;
+  uintptr_t status;
   char message[];
 };
 
@@ -20,12 +22,12 @@ struct ffi_future {
   ffi_error_t *error;
 };
 
-/* Of malloc: handlers may drop them whenever they like. */
+/* Errors come from malloc: handlers may drop them whenever they like. */
 static ffi_error_t *make_error(int code, const char *message) {
   size_t size = strlen(message) + 1;
   ffi_error_t *error = malloc(sizeof *error + size);
   if (!error) abort(); /* there is no way to say so */
-  error->code = code;
+  error->status = ((uintptr_t)code << 2) + 1;
   memcpy(error->message, message, size);
   return error;
 }
@@ -141,6 +143,7 @@ static ffi_error_t *device_ordinal(void *args_) {
   return NULL;
 }
 
+/* Waits for the handler's result; nobody else holds the future then, and it is freed. */
 ffi_error_t *custom_ffi_await(ffi_future_t *future) {
   if (!future) return NULL;
   pthread_mutex_lock(&future->mutex);
@@ -153,14 +156,16 @@ ffi_error_t *custom_ffi_await(ffi_future_t *future) {
   return error;
 }
 
+/* Codes are absl's (3 invalid argument, 12 unimplemented, ...); unlisted ones become internal
+ * errors. */
 hr_status_t custom_ffi_status(ffi_error_t *error, const char *target) {
   static const hr_code_t codes[] = {
       [1] = HR_CANCELLED, [3] = HR_USAGE,        [4] = HR_DEADLINE,
       [8] = HR_NO_MEMORY, [12] = HR_UNSUPPORTED, [14] = HR_UNAVAILABLE};
   if (!error) return NULL;
   hr_code_t code = HR_INTERNAL;
-  if (error->code > 0 && error->code < (int)(sizeof codes / sizeof *codes) && codes[error->code])
-    code = codes[error->code];
+  size_t given = error->status >> 2;
+  if (given < sizeof codes / sizeof *codes && codes[given]) code = codes[given];
   hr_status_t st = hr_error(code, "%s", error->message);
   free(error);
   return hr_status_note(st, "while calling %s", target);

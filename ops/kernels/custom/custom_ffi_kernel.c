@@ -10,6 +10,7 @@
 #include "ops/kernels/custom/custom_ffi_api.h"
 #include "ops/query/custom_ffi.h"
 
+/* One call: its handlers, its decoded attributes, and the state that the stages share. */
 typedef struct ffi_plan {
   const custom_ffi_bundle_t *bundle;
   const char *target;
@@ -20,6 +21,8 @@ typedef struct ffi_plan {
 
 /* --- attributes --- */
 
+/* Element type that MLIR's suffix names (7 : i32, 1.0 : f32); without one, i64 and f64 as in
+ * MLIR. */
 static hr_dtype_t type_of(const dict_value_t *value) {
   hr_dtype_t dtype = value->kind == DICT_FLOAT ? HR_F64 : HR_S64;
   char name[32];
@@ -31,7 +34,9 @@ static hr_dtype_t type_of(const dict_value_t *value) {
   return dtype;
 }
 
-/* Element type of "tensor<2xi64>" or of what an array<...> says. */
+/* Element type of "tensor<2xi64>" or of what an array<...> says. The element's type is what
+ * follows the last 'x' or '<', without the closing '>'. A list without a type takes that of its
+ * first element. */
 static hr_dtype_t list_type(const dict_value_t *list) {
   dict_value_t element = *list;
   for (size_t i = 0; i < list->type.size; i++)
@@ -42,6 +47,8 @@ static hr_dtype_t list_type(const dict_value_t *list) {
   return type_of(&element);
 }
 
+/* Writes a number in the encoding of `dtype`. Little-endian: the low bytes of the integer are
+ * copied. */
 static void store_number(const dict_value_t *value, hr_dtype_t dtype, void *to) {
   double number = value->kind == DICT_FLOAT ? value->number : (double)value->integer;
   if (!hr_dtype_is_float(dtype)) {
@@ -56,6 +63,7 @@ static void store_number(const dict_value_t *value, hr_dtype_t dtype, void *to) 
   }
 }
 
+/* The handler gets a pointer to 8 bytes, of which the first hold the number. */
 static hr_status_t make_scalar(hr_arena_t *arena, const dict_value_t *value, void **out) {
   ffi_scalar_t *scalar;
   uint64_t *bytes;
@@ -68,6 +76,7 @@ static hr_status_t make_scalar(hr_arena_t *arena, const dict_value_t *value, voi
   return NULL;
 }
 
+/* 8 bytes more are reserved, so that an empty array has an address, too. */
 static hr_status_t make_array(hr_arena_t *arena, const dict_value_t *list, void **out) {
   ffi_array_t *array;
   char *bytes;
@@ -92,6 +101,7 @@ static hr_status_t make_text(hr_arena_t *arena, hr_str_t from, void **out) {
 
 static hr_status_t make_attrs(hr_arena_t *arena, const dict_value_t *dict, ffi_attrs_t *attrs);
 
+/* An attribute by its kind; dictionaries nest. Unit and unknown attributes have no C form. */
 static hr_status_t make_attr(hr_arena_t *arena, const dict_value_t *value, int *out_type,
                              void **out) {
   ffi_attrs_t *attrs;
@@ -122,6 +132,7 @@ static hr_status_t make_attr(hr_arena_t *arena, const dict_value_t *value, int *
                   HR_STR_ARGS(value->name));
 }
 
+/* Handlers look attributes up by binary search: names are in the order of their bytes. */
 static int compare_names(const void *a, const void *b) {
   const dict_value_t *const *x = a, *const *y = b;
   size_t size = (*x)->name.size < (*y)->name.size ? (*x)->name.size : (*y)->name.size;
@@ -129,6 +140,7 @@ static int compare_names(const void *a, const void *b) {
   return order ? order : (int)(*x)->name.size - (int)(*y)->name.size;
 }
 
+/* struct_size is how the convention versions its structs: handlers check it before they read. */
 static hr_status_t make_attrs(hr_arena_t *arena, const dict_value_t *dict, ffi_attrs_t *attrs) {
   int count = dict ? dict->count : 0;
   const dict_value_t **sorted;
@@ -150,6 +162,8 @@ static hr_status_t make_attrs(hr_arena_t *arena, const dict_value_t *dict, ffi_a
 
 /* --- the stages --- */
 
+/* Calls the handler of one stage, if there is one, and waits for its future. struct_size ends
+ * before `future`: a handler of an older version does not know that field. */
 static hr_status_t call_stage(const ffi_plan_t *plan, int stage, const ffi_buffers_t *args,
                               const ffi_buffers_t *rets) {
   void *const handlers[] = {plan->bundle->instantiate, plan->bundle->prepare,
@@ -170,6 +184,7 @@ static hr_status_t call_stage(const ffi_plan_t *plan, int stage, const ffi_buffe
   return custom_ffi_status(error, plan->target);
 }
 
+/* Instantiation may fail with the handler's own error, which then is a compile-time error. */
 static hr_status_t prepare_ffi(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   ffi_plan_t *plan;
   const dict_value_t *config;
@@ -187,10 +202,12 @@ static hr_status_t prepare_ffi(hr_arena_t *arena, const op_step_t *step, const v
   return call_stage(plan, FFI_INSTANTIATE, NULL, NULL);
 }
 
+/* pred is a byte per element in memory, everything else below 8 bits is packed. */
 static bool is_packed(hr_dtype_t dtype) {
   return hr_dtype_table[dtype].bits < 8 && dtype != HR_PRED && hr_dtype_is_array(dtype);
 }
 
+/* Element i goes to bits i % each * bits of byte i / each, where a byte holds `each` elements. */
 static void pack(const hlo_value_t *value, uint8_t *to) {
   int bits = hr_dtype_table[value->dtype].bits, each = 8 / bits;
   const uint8_t *from = value->data;
@@ -199,6 +216,8 @@ static void pack(const hlo_value_t *value, uint8_t *to) {
     to[i / each] |= (uint8_t)((from[i] & ((1u << bits) - 1)) << (i % each * bits));
 }
 
+/* The inverse of pack; the element is shifted to the top of the byte first, and back with its
+ * sign. */
 static void unpack(const uint8_t *from, hlo_value_t *value) {
   int bits = hr_dtype_table[value->dtype].bits, each = 8 / bits;
   bool is_signed = hr_dtype_class(value->dtype) == HR_CLASS_SIGNED;
@@ -228,6 +247,7 @@ static hr_status_t make_buffer(hr_arena_t *arena, hlo_value_t *value, bool packs
   return NULL;
 }
 
+/* The handler gets one struct per operand or result, all of them described as buffers. */
 static hr_status_t make_buffers(hr_arena_t *arena, int count, hlo_value_t *const *values,
                                 bool packs, ffi_buffers_t *out) {
   *out = (ffi_buffers_t){.struct_size = sizeof *out, .count = count};
@@ -240,7 +260,7 @@ static hr_status_t make_buffers(hr_arena_t *arena, int count, hlo_value_t *const
   return NULL;
 }
 
-/* Operands that are aliased become the result; others are zero at first. */
+/* Results start as zeros; copy_aliased fills those that alias an operand. */
 static hr_status_t make_results(op_env_t *env, const op_step_t *step, int count,
                                 hlo_value_t ***out_parts) {
   HR_TRY(HR_NEW_ARRAY(env->scratch, count, out_parts));
@@ -249,6 +269,8 @@ static hr_status_t make_results(op_env_t *env, const op_step_t *step, int count,
   return NULL;
 }
 
+/* Packed results are unpacked into the values at the end; other handlers write the values
+ * directly. */
 static hr_status_t run_stages(op_env_t *env, const ffi_plan_t *plan, hlo_value_t *const *in,
                               hlo_value_t **parts) {
   ffi_buffers_t args, rets;
@@ -263,6 +285,7 @@ static hr_status_t run_stages(op_env_t *env, const ffi_plan_t *plan, hlo_value_t
   return NULL;
 }
 
+/* A result that aliases an operand begins with its contents, as the handler updates it in place. */
 static hr_status_t copy_aliased(const op_step_t *step, hlo_value_t *const *in, int count,
                                 hlo_value_t **parts) {
   const hlo_attr_t *attr = hlo_attr_find(step->instr, HLO_ATTR_OUTPUT_TO_OPERAND_ALIASING);
@@ -276,6 +299,7 @@ static hr_status_t copy_aliased(const op_step_t *step, hlo_value_t *const *in, i
   return NULL;
 }
 
+/* On failure the results are released here, as no tuple has taken them over. */
 static hr_status_t run_ffi(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                            hlo_value_t **out_value) {
   const ffi_plan_t *plan = step->plan;

@@ -4,6 +4,7 @@
 #include "ops/kernels/custom/custom_call.h"
 #include "ops/query/custom_host.h"
 
+/* Makes zeros of a shape, tuples recursively; the tuple holds references to its parts. */
 static hr_status_t make_result(op_env_t *env, const hlo_shape_t *shape, hlo_value_t **out_value) {
   if (!hlo_shape_is_tuple(shape)) return hlo_value_zeros(shape, out_value);
   hlo_value_t **parts;

@@ -162,6 +162,7 @@ static bool is_order(const hlo_layout_t *layout, int rank) {
   return true;
 }
 
+/* A strided copy and its bytes; entry e of dimension 0 starts at e * strides[0]. */
 typedef struct layout_copy {
   int each, rank;
   int64_t dims[HLO_MAX_RANK], to_strides[HLO_MAX_RANK], from_strides[HLO_MAX_RANK];
@@ -183,6 +184,7 @@ static void copy_entries(void *context, int64_t begin, int64_t end, int worker) 
                 whole->from + begin * whole->from_strides[0]);
 }
 
+/* Grains of parallel work. */
 #define COPY_GRAIN 8192     /* elements that are worth another worker */
 #define CALL_PRODUCTS 50000 /* products of routines that are worth one */
 
@@ -258,6 +260,7 @@ static int sharers(const lapack_run_t *run) {
   return run->plan->batch > 1 ? hr_workers_count(run->env->workers) : 1;
 }
 
+/* The routine and its arguments, as hr_workers_for passes one pointer only. */
 typedef struct lapack_share {
   lapack_call_fn work;
   const void *call;

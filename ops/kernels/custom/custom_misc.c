@@ -7,6 +7,7 @@
 #include "ops/kernels/common/strided_loops.h"
 #include "ops/kernels/custom/custom_call.h"
 
+/* Operand counts from `least` to `most`. */
 static hr_status_t check_operands(const op_step_t *step, int least, int most) {
   int count = step->instr->operand_count;
   if (count >= least && count <= most) return NULL;
@@ -14,7 +15,8 @@ static hr_status_t check_operands(const op_step_t *step, int least, int most) {
                    most > least ? " or more" : "");
 }
 
-/* identity: result k is operand k. */
+/* identity: result k is operand k. One operand whose shape is the result's passes as it is;
+ * otherwise the result is a tuple with an element for each operand. */
 static hr_status_t prepare_identity(hr_arena_t *arena, const op_step_t *step,
                                     const void **out_plan) {
   (void)arena, (void)out_plan;
@@ -32,6 +34,7 @@ static hr_status_t prepare_identity(hr_arena_t *arena, const op_step_t *step,
   return NULL;
 }
 
+/* The value is shared, not copied: kernels do not write what others hold. */
 static hr_status_t run_identity(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                 hlo_value_t **out_value) {
   (void)env;
@@ -53,12 +56,15 @@ static hr_status_t run_zeros(op_env_t *env, const op_step_t *step, hlo_value_t *
 
 const op_kernel_t custom_zeros = {NULL, run_zeros};
 
+/* Does a value of this shape have contents? Tokens and tuples of them have none. */
 static bool has_data(const hlo_shape_t *shape) {
   for (int k = 0; k < shape->element_count && hlo_shape_is_tuple(shape); k++)
     if (has_data(shape->elements[k])) return true;
   return hlo_shape_is_array(shape) || shape->dtype == HR_OPAQUE || shape->dtype == HR_BUFFER;
 }
 
+/* A target without results may give tokens or an empty tuple, but no array that would be all
+ * zeros. */
 static hr_status_t prepare_nothing(hr_arena_t *arena, const op_step_t *step,
                                    const void **out_plan) {
   (void)arena, (void)out_plan;
@@ -70,8 +76,23 @@ static hr_status_t prepare_nothing(hr_arena_t *arena, const op_step_t *step,
 
 const op_kernel_t custom_nothing = {prepare_nothing, run_zeros};
 
+/* inspect: its operand, or nothing in the form of earlier versions. */
+static hr_status_t prepare_inspect(hr_arena_t *arena, const op_step_t *step,
+                                   const void **out_plan) {
+  return has_data(step->out_shape) ? prepare_identity(arena, step, out_plan) : NULL;
+}
+
+static hr_status_t run_inspect(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                               hlo_value_t **out_value) {
+  return has_data(step->out_shape) ? run_identity(env, step, in, out_value)
+                                   : run_zeros(env, step, in, out_value);
+}
+
+const op_kernel_t custom_inspect = {prepare_inspect, run_inspect};
+
 /* shard: between the whole program's arrays and one device's. Nothing to do where both are the
- * same. */
+ * same. The error of prepare_identity would speak of shapes; the user has to know about
+ * partitions. */
 static hr_status_t prepare_shard(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   hr_str_t target = op_custom_call_target(step->instr);
   hr_status_t st = prepare_identity(arena, step, out_plan);
@@ -94,6 +115,7 @@ static bool sizes_all_dims(const op_step_t *step) {
   return step->instr->operand_count - 1 == step->in_shapes[0]->rank;
 }
 
+/* Sizes follow x: one for each dimension, or one for each dynamic dimension of the result. */
 static hr_status_t prepare_slice(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   (void)arena, (void)out_plan;
   const hlo_shape_t *x = step->in_shapes[0], *out = step->instr->shape;
@@ -124,6 +146,7 @@ static void copy_corner(const hlo_value_t *from, hlo_value_t *to) {
   loop_copy_run(&copy, to->data, from->data);
 }
 
+/* Sizes beyond the operand are an error of the program: there are no elements to give. */
 static hr_status_t run_slice(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                              hlo_value_t **out_value) {
   (void)env;
@@ -146,7 +169,8 @@ static hr_status_t run_slice(op_env_t *env, const op_step_t *step, hlo_value_t *
 
 const op_kernel_t custom_slice_to_dynamic = {prepare_slice, run_slice};
 
-/* PadToStatic: x of dynamic sizes -> x padded with zeros to its bounds, then its sizes. */
+/* PadToStatic: x of dynamic sizes -> x padded with zeros to its bounds, then its sizes. The
+ * bounds of the result may be larger than those of the operand, never smaller. */
 static hr_status_t prepare_pad(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   (void)arena, (void)out_plan;
   const hlo_shape_t *out = step->out_shape, *x;
@@ -167,6 +191,7 @@ static hr_status_t prepare_pad(hr_arena_t *arena, const op_step_t *step, const v
   return NULL;
 }
 
+/* hlo_value_zeros makes the padding; the corner and the sizes are then written over it. */
 static hr_status_t run_pad(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                            hlo_value_t **out_value) {
   (void)env;
@@ -190,6 +215,7 @@ static bool is_half(const hlo_shape_t *shape) {
   return shape->dtype == HR_U32 || shape->dtype == HR_S32;
 }
 
+/* Operand and result may differ in signedness: only bits are moved. */
 static hr_status_t prepare_split(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   (void)arena, (void)out_plan;
   HR_TRY(check_operands(step, 1, 1));
@@ -200,6 +226,8 @@ static hr_status_t prepare_split(hr_arena_t *arena, const op_step_t *step, const
                    "want 64-bit integers, and a result of 32 bits of the same sizes");
 }
 
+/* The high half is the value shifted by 32, the low half is what the conversion to 32 bits
+ * keeps. */
 static hr_status_t run_split(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                              hlo_value_t **out_value) {
   int shift = hr_str_is(op_custom_call_target(step->instr), "X64SplitHigh") ? 32 : 0;
@@ -211,6 +239,7 @@ static hr_status_t run_split(op_env_t *env, const op_step_t *step, hlo_value_t *
 
 const op_kernel_t custom_split_x64 = {prepare_split, run_split};
 
+/* The halves come as low, high; their signs do not matter. */
 static hr_status_t prepare_combine(hr_arena_t *arena, const op_step_t *step,
                                    const void **out_plan) {
   (void)arena, (void)out_plan;
@@ -234,7 +263,8 @@ static hr_status_t run_combine(op_env_t *env, const op_step_t *step, hlo_value_t
 
 const op_kernel_t custom_combine_x64 = {prepare_combine, run_combine};
 
-/* shape_assertion: pred, then the integers that its message names by {0}, {1}, ... */
+/* shape_assertion: pred, then the integers that its message names by {0}, {1}, ... The result is
+ * a token or an empty tuple. */
 static hr_status_t prepare_assertion(hr_arena_t *arena, const op_step_t *step,
                                      const void **out_plan) {
   (void)arena, (void)out_plan;
@@ -257,6 +287,8 @@ static hr_str_t assertion_message(hr_arena_t *arena, const hlo_instr_t *instr) {
   return message ? message->text : text;
 }
 
+/* Replaces {k} by operand k + 1 as a decimal number. A number in braces beyond the operands, and
+ * any other brace, is printed as it stands. Without a message, all operands are listed. */
 static void write_message(hr_strbuf_t *text, hr_str_t message, const op_step_t *step,
                           hlo_value_t *const *in) {
   for (size_t i = 0; i < message.size; i++) {
@@ -278,6 +310,7 @@ static void write_message(hr_strbuf_t *text, hr_str_t message, const op_step_t *
     hr_strbuf_printf(text, " %ld", (long)hlo_value_int_at(in[k], 0));
 }
 
+/* A true condition gives the empty result; a false one ends the run with the message. */
 static hr_status_t run_assertion(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                  hlo_value_t **out_value) {
   if (*(const uint8_t *)in[0]->data) return hlo_value_zeros(step->out_shape, out_value);
@@ -304,7 +337,9 @@ static hr_status_t prepare_refuse(hr_arena_t *arena, const op_step_t *step, cons
 const op_kernel_t custom_refuse = {prepare_refuse, run_zeros};
 
 /* callback: a Python function of the process that made the program. One that returns nothing
- * (debug.print) can be left out; its tokens pass on. Each target is warned about once. */
+ * (debug.print) can be left out; its tokens pass on. Each target is warned about once. `warned`
+ * is a lock-free set of at most 8 rows of custom_calls.def: a row that finds a free slot claims
+ * it and warns, one that finds itself has warned before; targets beyond 8 are skipped silently. */
 static void warn_once(hr_str_t target, const char *origin) {
   static const op_custom_call_t *warned[8];
   const op_custom_call_t *call = op_custom_call_find(target);
@@ -327,6 +362,7 @@ static bool is_always_run(const hlo_instr_t *instr) {
   return instr->parent == instr->parent->module->entry;
 }
 
+/* The error for a callback whose result is needed, with what the user can do instead. */
 static hr_status_t refuse_callback(hr_arena_t *arena, const hlo_instr_t *instr) {
   const char *origin;
   hr_str_t target = op_custom_call_target(instr);
@@ -343,6 +379,7 @@ static hr_status_t refuse_callback(hr_arena_t *arena, const hlo_instr_t *instr) 
                         "a program exported with EQX_ON_ERROR=nan has no callback");
 }
 
+/* A callback with results outside of the entry computation is refused only when it is reached. */
 static hr_status_t prepare_callback(hr_arena_t *arena, const op_step_t *step,
                                     const void **out_plan) {
   (void)out_plan;

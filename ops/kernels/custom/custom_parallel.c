@@ -4,6 +4,7 @@
 #include "ops/kernels/custom/custom_call.h"
 #include "ops/rules/constraint.h"
 
+/* The parameters of all processes, one after the other, are the operands of the call. */
 static hr_status_t check_arguments(const hlo_instr_t *instr, int count) {
   int next = 0;
   for (int p = 0; p < count; p++)
@@ -20,6 +21,8 @@ static hr_status_t check_arguments(const hlo_instr_t *instr, int count) {
   return NULL;
 }
 
+/* The leaves of all processes' results, one after the other, are the leaves of the call's
+ * result. */
 static hr_status_t check_results(const hlo_instr_t *instr, int count) {
   int next = 0, wanted = hlo_shape_leaf_count(instr->shape);
   for (int p = 0; p < count; p++) {
@@ -35,6 +38,7 @@ static hr_status_t check_results(const hlo_instr_t *instr, int count) {
   return NULL;
 }
 
+/* Computations beyond replicas * partitions fill the infeed, and take no parameters. */
 static hr_status_t prepare_parallel(hr_arena_t *arena, const op_step_t *step,
                                     const void **out_plan) {
   const hlo_instr_t *instr = step->instr;
@@ -49,6 +53,8 @@ static hr_status_t prepare_parallel(hr_arena_t *arena, const op_step_t *step,
   return check_results(instr, replicas * partitions);
 }
 
+/* The engine runs the processes (engine_ops); the reference engine of one process has no such
+ * hook. */
 static hr_status_t run_parallel(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                 hlo_value_t **out_value) {
   int replicas, partitions;

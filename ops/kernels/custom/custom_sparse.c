@@ -11,6 +11,7 @@
 
 typedef double _Complex complex_t;
 
+/* All elements widened to double complex: real numbers cost twice as much, but share one loop. */
 static matmul_types_t complex_types(hr_dtype_t dtype) {
   return (matmul_types_t){.lhs = dtype,
                           .rhs = dtype,
@@ -28,6 +29,7 @@ typedef struct tridiagonal_plan {
   double epsilon, smallest; /* relative precision and least normal number of the elements' type */
 } tridiagonal_plan_t;
 
+/* dl[0] and du[n - 1] lie outside the matrix and are not read as numbers of it. */
 static hr_status_t prepare_tridiagonal(hr_arena_t *arena, const op_step_t *step,
                                        const void **out_plan) {
   tridiagonal_plan_t *plan;
@@ -60,7 +62,14 @@ static void swap(complex_t *a, complex_t *b) {
 }
 
 /* Gaussian elimination with row exchanges. Row i of U is (d[i], du[i], second[i]); row i + 1 of the
- * matrix begins with dl[i + 1]. Right-hand sides follow the rows. */
+ * matrix begins with dl[i + 1]. Right-hand sides follow the rows.
+ *
+ *   before step i                     after it
+ *   d[i]       du[i]    second[i]=0     U's row i: the larger pivot of the two rows
+ *   dl[i+1]    d[i+1]   du[i+1]         0   d[i+1]   du[i+1]   (row i + 1 minus factor * row i)
+ *
+ * An exchange brings row i + 1, one element longer, into row i: its last element goes to
+ * second[i]. O(n k) operations, no scratch but `second`. */
 static void eliminate(int64_t n, int64_t k, complex_t *dl, complex_t *d, complex_t *du,
                       complex_t *second, complex_t *b) {
   for (int64_t i = 0; i < n; i++) second[i] = 0;
@@ -105,6 +114,8 @@ static complex_t divide(const tridiagonal_plan_t *plan, complex_t sum, complex_t
   return sum / pivot;
 }
 
+/* Back substitution with the upper triangle of three diagonals, column by column of the
+ * right-hand sides; each row uses the two rows below it. */
 static void substitute(const tridiagonal_plan_t *plan, const complex_t *d, const complex_t *du,
                        const complex_t *second, complex_t *b) {
   int64_t n = plan->n, k = plan->k;
@@ -118,6 +129,7 @@ static void substitute(const tridiagonal_plan_t *plan, const complex_t *d, const
     }
 }
 
+/* The widened copies are scratch, so the elimination may overwrite them. */
 static hr_status_t run_tridiagonal(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                    hlo_value_t **out_value) {
   const tridiagonal_plan_t *plan = step->plan;
@@ -148,6 +160,7 @@ typedef struct csr_plan {
   int64_t rows, columns, n, stored;
 } csr_plan_t;
 
+/* Index values are not known here: CSR_ROWS checks each of them as it reads it. */
 static hr_status_t prepare_csr(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   csr_plan_t *plan;
   HR_TRY(HR_NEW(arena, &plan));
@@ -179,7 +192,9 @@ static hr_status_t prepare_csr(hr_arena_t *arena, const op_step_t *step, const v
   return NULL;
 }
 
-/* Entry p of row r, checked: sums may not leave the arrays whatever the indices say. */
+/* Entry p of row r, checked: sums may not leave the arrays whatever the indices say. Row r is
+ * the entries row_starts[r] .. row_starts[r + 1] - 1. Entries outside of the stored ones and
+ * columns outside of the dense matrix are skipped. Cost: n multiply-adds per entry. */
 #define CSR_ROWS(T)                                                                        \
   do {                                                                                     \
     const T *x = data, *y = dense;                                                         \
@@ -194,6 +209,8 @@ static hr_status_t prepare_csr(hr_arena_t *arena, const op_step_t *step, const v
     }                                                                                      \
   } while (0)
 
+/* Sums start as zeros, so rows without entries are 0. Integers are summed modulo 2^64 and
+ * narrowed, which gives the same bits as arithmetic in their own type. */
 static hr_status_t run_csr(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                            hlo_value_t **out_value) {
   const csr_plan_t *plan = step->plan;

@@ -10,11 +10,15 @@
  * workspaces); mode A, S or N. Old: full_matrices, compute_uv, batch, m, n, lwork, a. */
 enum { SVD_A, SVD_S, SVD_U, SVD_VT, SVD_INFO };
 
+/* The target's name tells the routine; both names may carry the suffix _ffi. */
 static bool target_has(const op_step_t *step, const char *word) {
   hr_str_t target = op_custom_call_target(step->instr);
   return memmem(target.data, target.size, word, strlen(word)) != NULL;
 }
 
+/* The mode of an old call is an operand and not known yet, so the shapes of u and vt decide here
+ * how many columns and rows they have; svd_mode checks them against the mode at run time.
+ * plan->k keeps the rows of vt. */
 static hr_status_t prepare_gesdd(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   static const lapack_form_t sdd = {6, 1, 0, 2, {"gesdd", "gesdd"}},
                              svd = {0, 1, 0, 2, {"gesvd", "gesvd"}};
@@ -39,6 +43,7 @@ static hr_status_t prepare_gesdd(hr_arena_t *arena, const op_step_t *step, const
   return lapack_check_result(step, plan, SVD_INFO, HR_S32, 0, 0, 0);
 }
 
+/* Arguments of one call; u_rows and vt_rows are the leading dimensions of u and vt. */
 typedef struct svd_call {
   char mode;
   bool divide; /* gesdd */
@@ -48,6 +53,8 @@ typedef struct svd_call {
   int32_t *info;
 } svd_call_t;
 
+/* gesvd takes a mode for u and one for vt, which are the same here; complex types take a real
+ * workspace besides, and gesdd one of 8 min(m, n) integers. */
 static void call_svd(const lapack_plan_t *plan, svd_call_t *c) {
   if (c->divide && plan->is_complex)
     plan->routine(&c->mode, &c->m, &c->n, c->a, &c->m, c->s, c->u, &c->u_rows, c->vt, &c->vt_rows,
@@ -78,6 +85,8 @@ static hr_status_t svd_mode(const lapack_run_t *run, char *out_mode) {
   return hlo_error(run->step->instr, NULL, "the results' sizes do not go with mode %c", *out_mode);
 }
 
+/* Size of the real workspace: LAPACK's documentation of zgesdd for modes other than N, the
+ * larger of the two formulas. */
 static int64_t svd_reals(const svd_call_t *c) {
   int64_t k = (int)hr_min(c->m, c->n), longer = (int)hr_max(c->m, c->n);
   int64_t reals = 5 * k * k + 7 * k, other = 2 * longer * k + 2 * k * k + k;
@@ -86,6 +95,7 @@ static int64_t svd_reals(const svd_call_t *c) {
 
 static int64_t svd_ints(const svd_call_t *c) { return 8 * hr_min(c->m, c->n); }
 
+/* At least 2 min + max elements, the documented minimum of gesvd, whatever the query answers. */
 static hr_status_t svd_spaces(const lapack_run_t *run, svd_call_t *c) {
   int64_t k = (int)hr_min(c->m, c->n), longer = (int)hr_max(c->m, c->n);
   double query[2];
@@ -104,6 +114,7 @@ typedef struct svd_batch {
   int64_t reals, ints;
 } svd_batch_t;
 
+/* Matrix i with the workspaces of its worker. */
 static void call_svd_of_batch(const void *call, int64_t i, int worker) {
   const svd_batch_t *batch = call;
   const lapack_plan_t *plan = batch->plan;
@@ -119,6 +130,7 @@ static void call_svd_of_batch(const void *call, int64_t i, int worker) {
   call_svd(plan, &c);
 }
 
+/* A matrix without rows or columns has no singular values: results stay zeros. */
 static hr_status_t run_gesdd(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                              hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;

@@ -7,12 +7,16 @@
 #include "ops/kernels/reference/sort_keys.h"
 #include "ops/rules/verify.h"
 
+/* A copy of the custom call's instruction under another opcode, and what that op's kernel
+ * prepared. The operands are those of the call, of which only the first operand_count are shown
+ * to the kernel. */
 typedef struct stand_in {
   hlo_instr_t instr;
   const op_kernel_t *kernel;
   const void *plan;
 } stand_in_t;
 
+/* Attributes and the copy live in the plan's arena, as the kernel may keep pointers to them. */
 static hr_status_t prepare_stand_in(hr_arena_t *arena, const op_step_t *step, hlo_opcode_t op,
                                     int operand_count, int attr_count, const hlo_attr_t *attrs,
                                     const void **out_plan) {
@@ -33,6 +37,7 @@ static hr_status_t prepare_stand_in(hr_arena_t *arena, const op_step_t *step, hl
   return NULL;
 }
 
+/* The kernel sees its own instruction and plan; shapes and out_shape are the call's. */
 static hr_status_t run_stand_in(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                 hlo_value_t **out_value) {
   const stand_in_t *stand_in = step->plan;
@@ -62,6 +67,7 @@ static hr_status_t check_top(const op_step_t *step, int results, int64_t dim) {
   return NULL;
 }
 
+/* k is the last size of the values: the operand that gives it, if any, is not read. */
 static hr_status_t prepare_plain_top_k(hr_arena_t *arena, const op_step_t *step, bool largest,
                                        const void **out_plan) {
   if (step->instr->operand_count < 1) return hlo_error(step->instr, NULL, "no operand");
@@ -84,7 +90,8 @@ static hr_status_t prepare_top_k(hr_arena_t *arena, const op_step_t *step, const
 
 const op_kernel_t custom_top_k = {prepare_top_k, run_stand_in};
 
-/* mhlo.erf, chlo.tan, ...: elementwise ops and top_k by the names of other dialects. */
+/* mhlo.erf, chlo.tan, ...: elementwise ops and top_k by the names of other dialects. `name` is
+ * without the dialect's prefix. */
 static bool find_op(hr_str_t name, hlo_opcode_t *out_op) {
   for (int op = 0; op < HLO_OPCODE_COUNT; op++)
     if (hr_str_is(name, hlo_op_table[op].name) ||
@@ -95,12 +102,15 @@ static bool find_op(hr_str_t name, hlo_opcode_t *out_op) {
   return false;
 }
 
+/* Attributes of a call that was converted from MHLO are a text in its frontend attributes,
+ * others are its backend_config. */
 static hr_status_t other_attributes(hr_arena_t *arena, const hlo_instr_t *instr,
                                     const dict_value_t **out_dict) {
   hr_str_t text = hlo_frontend_attribute(instr, "mhlo.attributes");
   return text.size ? mlir_dict_parse(arena, text, out_dict) : custom_config(arena, instr, out_dict);
 }
 
+/* Inference of the op itself checks the operands; the arena only holds the inferred shape. */
 static hr_status_t check_elementwise(const op_step_t *step, hlo_opcode_t op) {
   const hlo_shape_t *out;
   hr_arena_t arena;
@@ -118,6 +128,7 @@ static hr_status_t check_elementwise(const op_step_t *step, hlo_opcode_t op) {
   return st;
 }
 
+/* The name after the first dot is looked up. compare is excluded: its direction is an attribute. */
 static hr_status_t prepare_mhlo(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   hr_str_t target = op_custom_call_target(step->instr);
   const char *dot = memchr(target.data, '.', target.size);
@@ -147,6 +158,7 @@ typedef struct approx_plan {
   int64_t outer, count, inner, k; /* sizes before, of, and after the dimension; how many are kept */
 } approx_plan_t;
 
+/* All arrays of an ApproxTopK are permuted alike, so they have the sizes of the first. */
 static hr_status_t check_payloads(const op_step_t *step, int arrays) {
   for (int k = 0; k < arrays; k++) {
     const hlo_shape_t *shape = step->in_shapes[k], *out = step->out_shape->elements[k];
@@ -157,6 +169,7 @@ static hr_status_t check_payloads(const op_step_t *step, int arrays) {
   return NULL;
 }
 
+/* outer, count, inner: element (o, i) of line positions is at (o * count + j) * inner + i. */
 static hr_status_t prepare_approx(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   approx_plan_t *plan;
   int64_t dim;
@@ -170,7 +183,8 @@ static hr_status_t prepare_approx(hr_arena_t *arena, const op_step_t *step, cons
   HR_TRY(check_payloads(step, plan->arrays));
   if (hr_dtype_is_complex(x->dtype))
     return hlo_unsupported(step->instr, "an order of complex numbers");
-  plan->outer = plan->inner = 1;
+  plan->outer = 1;
+  plan->inner = 1;
   for (int d = 0; d < x->rank; d++)
     if (d < dim)
       plan->outer *= x->dims[d];
@@ -183,6 +197,7 @@ static hr_status_t prepare_approx(hr_arena_t *arena, const op_step_t *step, cons
   return NULL;
 }
 
+/* The first k sorted positions of one line, for every array. Results are strided by inner, too. */
 static void copy_top_row(const approx_plan_t *plan, const sort_item_t *sorted, int64_t outer,
                          int64_t inner, hlo_value_t *const *in, hlo_value_t **out) {
   for (int a = 0; a < plan->arrays; a++) {
@@ -196,6 +211,8 @@ static void copy_top_row(const approx_plan_t *plan, const sort_item_t *sorted, i
   }
 }
 
+/* Every line is encoded to integer keys, sorted with its positions, and its first k kept.
+ * O(lines * count log count). */
 static hr_status_t run_approx(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                               hlo_value_t **out_value) {
   const approx_plan_t *plan = step->plan;

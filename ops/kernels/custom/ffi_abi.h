@@ -149,7 +149,7 @@ typedef struct ffi_threads_args {
 typedef struct ffi_future_args {
   FFI_HEAD;
   ffi_future_t *future; /* out of create */
-  ffi_error_t *error;   /* of set_error */
+  ffi_error_t *error;   /* argument of set_error */
 } ffi_future_args_t;
 
 typedef struct ffi_int_args {

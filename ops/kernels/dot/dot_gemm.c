@@ -95,6 +95,7 @@ static hr_status_t run_gemm(const op_native_run_t *run, const dot_strategy_t *st
   return NULL;
 }
 
+/* Widened operands, sums to be narrowed, and the blocks of the product. */
 static void plan_scratch(dot_gemm_t *plan, op_native_step_t *out) {
   const dot_problem_t *p = plan->problem;
   size_t total = 0, workers = (size_t)plan->workers;
@@ -194,6 +195,7 @@ static void plan_parts(const op_native_target_t *target, const dot_gemm_t *plan,
   out->parts.fuse = fuse_epilogue;
 }
 
+/* Takes all types that gemm.h has, so it declines integers only. */
 hr_status_t dot_prepare_gemm(const op_native_target_t *target, const dot_problem_t *problem,
                              op_native_step_t *out) {
   dot_gemm_t *plan;

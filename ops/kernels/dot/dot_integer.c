@@ -6,19 +6,19 @@
 
 NATIVE_OPTIMIZE
 
-#define ROW_UNIT 6
-#define SPLIT_PRODUCTS 100000
-#define SMALL_PRODUCTS 4096 /* products below which packing takes longer than multiplying */
+#define ROW_UNIT 6            /* tasks are multiples of so many rows */
+#define SPLIT_PRODUCTS 100000 /* products above which a matrix is divided among the workers */
+#define SMALL_PRODUCTS 4096   /* products below which packing takes longer than multiplying */
 
 typedef struct dot_integer {
   dot_strategy_t strategy;
   const dot_problem_t *problem;
   int64_t unit, parts;     /* rows of a task, tasks of a matrix */
-  matmul_space_t **spaces; /* one a worker */
+  matmul_space_t **spaces; /* one per worker */
   dot_conversion_t a, b;
-  bool narrowed;
+  bool narrowed; /* the products' type is wider than the result's */
   int element_bytes;
-  size_t sums_at;
+  size_t sums_at; /* narrowed: the products, bytes from the start of the scratch */
 } dot_integer_t;
 
 typedef struct dot_integer_run {
@@ -27,7 +27,8 @@ typedef struct dot_integer_run {
   char *c;
 } dot_integer_run_t;
 
-/* Row by row, in place. */
+/* c[i] = sum over p of a[i][p] * b[p], row by row: the inner loop adds a multiple of a row of b to
+ * the row of c, which the compiler vectorises. */
 #define DEFINE_SMALL(NAME, T)                                            \
   NATIVE_CLONES static void NAME(const matmul_job_t *job) {              \
     for (int64_t i = 0; i < job->m; i++) {                               \
@@ -43,7 +44,8 @@ typedef struct dot_integer_run {
 DEFINE_SMALL(small_u32, uint32_t)
 DEFINE_SMALL(small_u64, uint64_t)
 
-/* Products of a few terms, without packing; b's rows must be dense. */
+/* Products of a few terms, without packing; b's rows must be dense. Handles u32 and u64, as
+ * which signed integers are multiplied too (two's complement). */
 static bool run_small(const matmul_job_t *job) {
   bool is_small = job->m * job->n * job->k < SMALL_PRODUCTS && job->b_col == 1;
   if (!is_small || (job->real != HR_U32 && job->real != HR_U64)) return false;

@@ -24,6 +24,7 @@ typedef struct dot_taps_run {
   char *c;
 } dot_low_precision_run_t;
 
+/* One matrix of the batch as a convolution of one image. */
 static hr_status_t run_matrix(const dot_low_precision_run_t *r, int64_t matrix,
                               hr_workers_t *workers, char *scratch) {
   const dot_problem_t *p = r->plan->problem;
@@ -43,6 +44,7 @@ static void run_matrices(void *context, int64_t begin, int64_t end, int worker) 
   for (int64_t i = begin; i < end; i++) hr_status_release(run_matrix(r, i, NULL, scratch));
 }
 
+/* By matrices: each worker runs whole products with scratch memory of its own. */
 static hr_status_t run_low_precision(const op_native_run_t *run, const dot_strategy_t *strategy,
                                      void *const *in, void *const *out) {
   const dot_low_precision_t *plan = (const dot_low_precision_t *)strategy;
@@ -60,8 +62,11 @@ static conv_problem_t product_of(const dot_problem_t *p) {
       .kind = CONV_FORWARD, .types = p->types, .spatial = 1, .batch = 1, .groups = 1};
   product.in_channels = p->k;
   product.out_channels = p->n;
-  product.in[0] = product.out[0] = p->m;
-  product.window[0] = product.stride[0] = product.dilation[0] = 1;
+  product.out[0] = p->m;
+  product.in[0] = product.out[0];
+  product.window[0] = 1;
+  product.stride[0] = 1;
+  product.dilation[0] = 1;
   product.arrays[CONV_SRC] = (conv_array_t){.dtype = p->types.lhs,
                                             .count = p->m * p->k,
                                             .inner = p->a.col_step,
@@ -82,6 +87,8 @@ static conv_problem_t product_of(const dot_problem_t *p) {
 #define MIN_ROWS 8
 #define MIN_ROWS_INT8 48
 
+/* k must be a multiple of the terms that one instruction takes: 2 of bf16, 4 of int8. Few rows
+ * do not pay for packing, unless b is constant. */
 static bool is_supported(const dot_problem_t *p) {
   const matmul_types_t *t = &p->types;
   bool halves = t->real == HR_F32 && t->lhs == HR_BF16 && t->rhs == HR_BF16;
@@ -91,6 +98,7 @@ static bool is_supported(const dot_problem_t *p) {
          !p->b.ordered && (p->m >= (halves ? MIN_ROWS : MIN_ROWS_INT8) || p->constant_b);
 }
 
+/* Processors with AMX are left to oneDNN, which uses it. */
 hr_status_t dot_prepare_low_precision(const op_native_target_t *target,
                                       const dot_problem_t *problem, op_native_step_t *out) {
   dot_low_precision_t *plan;

@@ -9,6 +9,7 @@
 #define FEW_PRODUCTS 1000000 /* below which b stays in the caches */
 #define MIN_PRODUCTS 100000
 
+/* Few rows reuse each packed element m times only, so packing pays for constants of enough work. */
 bool dot_packs_once(const dot_problem_t *p) {
   int64_t least = p->m <= FEW_ROWS ? FEW_PRODUCTS : MIN_PRODUCTS;
   return p->batch == 1 && !p->types.is_complex && gemm_has_type(p->types.real) &&
@@ -16,6 +17,7 @@ bool dot_packs_once(const dot_problem_t *p) {
          p->m * p->n * p->k >= least;
 }
 
+/* The packer's step: operand 1 of the loop's product into packed memory. */
 static hr_status_t run_pack(const op_native_run_t *run, const void *plan, void *const *in,
                             void *const *out) {
   const dot_problem_t *p = plan;
@@ -38,6 +40,7 @@ static hr_status_t prepare_packed(const op_native_target_t *target,
   return dot_prepare_gemm(target, problem, out);
 }
 
+/* Constants are packed when the program is planned, not here. */
 hr_status_t dot_plan_prepack(const op_native_target_t *target, const dot_problem_t *problem,
                              const op_native_prepack_t **out_prepack) {
   op_native_prepack_t *prepack;

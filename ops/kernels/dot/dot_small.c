@@ -1,13 +1,14 @@
 /* Products that are too small to be packed, or too thin: vectors times matrices are bound by
- * memory, and an own loop over the matrix as it lies is as quick as any. Operands and result of one
+ * memory, and a loop over the matrix in place is as quick as any. Operands and result of one
  * type, f32 or f64.
  *
  *   columns   rows of b are dense: a strip of b's columns at a time, all rows of a against it
  *   rows      rows of a are dense and b is one dense vector: a sum along each row
- *   pairs     rows of a and columns of b are dense, few of one of them: a sum for each row and
- * column tiny      at most 4 terms and columns, as they lie
+ *   pairs     rows of a and columns of b are dense, few of one of them: a sum for each pair
+ *   tiny      at most 4 terms and columns, with any strides
  *
- * A product with a vector on the other side is one of these, turned over. */
+ * A product with a vector on the other side is the transpose of one of these: C' = B' A'. Not
+ * handled, and left to the next strategy: mixed types, operands without a dense dimension. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT ON
 #else
@@ -22,19 +23,21 @@
 #define ROWS_AT_A_TIME __attribute__((optimize("O3", "fp-contract=fast")))
 #endif
 
+/* One product c[m][n] = a[m][k] b[k][n] as the loops see it; all strides are in elements. c_col
+ * is used by pairs alone: elsewhere the columns of c are dense. */
 typedef struct dot_small_job {
   const void *a, *b;
   void *c;
   int64_t m, n, k;
   int64_t a_row, a_col, b_row, b_col, c_row,
-      c_col;                    /* steps in elements; c_col: of pairs, else columns are dense */
-  int64_t depth, prefetch_rows; /* by columns: rows of b at a time; elements from one that is used
-                                   to one that is asked for */
+      c_col;                    /* strides: from row to row, from column to column */
+  int64_t depth, prefetch_rows; /* columns loop: rows of b per pass; distance in elements from one
+                                   that is used to the one that is prefetched */
 } dot_small_job_t;
 
 #define PAIR_ROWS 4
 #define PAIR_COLUMNS 4
-#define PREFETCH_PAIRS 1024 /* bytes of a row, asked for before they are used */
+#define PREFETCH_PAIRS 1024 /* bytes that a row is prefetched ahead */
 #define TILES_FILE "ops/kernels/dot/dot_small_tiles.h"
 #include "ops/kernels/simd/simd_foreach_real.h"
 
@@ -47,6 +50,7 @@ typedef enum dot_loop { LOOP_COLUMNS, LOOP_ROWS, LOOP_PAIRS, LOOP_TINY, LOOPS } 
 #define LOOPS_OF(width) \
   { LOOPS_OF_TYPE(f32_##width), LOOPS_OF_TYPE(f64_##width) }
 
+/* The loop for the widest vectors that the processor has. */
 static dot_small_fn choose_loop(bool is_double, dot_loop_t loop) {
 #if SIMD_HAS_WIDTHS
   static const dot_small_fn v512[2][LOOPS] = LOOPS_OF(v512), v256[2][LOOPS] = LOOPS_OF(v256);
@@ -57,6 +61,8 @@ static dot_small_fn choose_loop(bool is_double, dot_loop_t loop) {
   return v128[is_double][loop];
 }
 
+/* One plan: `units` are divided among the workers in multiples of unit_grain (split), or whole
+ * matrices of the batch in groups of batch_grain. */
 typedef struct dot_small {
   dot_strategy_t strategy;
   const dot_problem_t *problem;
@@ -69,6 +75,7 @@ typedef struct dot_small {
   int64_t batch_grain;
 } dot_small_t;
 
+/* One execution: the arrays, and the job that all workers share when units are split. */
 typedef struct dot_small_run {
   const dot_small_t *plan;
   const char *a, *b;
@@ -76,7 +83,8 @@ typedef struct dot_small_run {
   dot_small_job_t job; /* when units are split */
 } dot_small_run_t;
 
-/* Filled where it stays: a copy of what was just written costs more than a small product. */
+/* Writes the job of one matrix to where it is used: copying a job that was just written costs
+ * more than a small product. */
 static void fill_job(const dot_small_run_t *r, int64_t matrix, dot_small_job_t *job) {
   const dot_small_t *plan = r->plan;
   const dot_problem_t *p = plan->problem;
@@ -90,6 +98,7 @@ static void fill_job(const dot_small_run_t *r, int64_t matrix, dot_small_job_t *
   job->c = r->c + matrix * p->m * p->n * each;
 }
 
+/* Whole products, matrices [begin, end) of the batch. */
 static void run_matrices(void *context, int64_t begin, int64_t end, int worker) {
   const dot_small_run_t *r = context;
   (void)worker;
@@ -100,6 +109,7 @@ static void run_matrices(void *context, int64_t begin, int64_t end, int worker) 
   }
 }
 
+/* Part of one product: units are columns or rows, counted in grains. */
 static void run_units(void *context, int64_t begin, int64_t end, int worker) {
   const dot_small_run_t *r = context;
   const dot_small_t *plan = r->plan;
@@ -108,7 +118,7 @@ static void run_units(void *context, int64_t begin, int64_t end, int worker) {
   plan->loop(&r->job, begin * plan->unit_grain, end < plan->units ? end : plan->units);
 }
 
-/* b with its columns dense. */
+/* Copies b so that its columns are dense; to[n][k] holds column n. */
 static const void *transpose_columns(const dot_problem_t *p, const void *from, void *to) {
   int bytes = p->types.element_bytes;
   int64_t dims[] = {p->n, p->k};
@@ -120,6 +130,8 @@ static const void *transpose_columns(const dot_problem_t *p, const void *from, v
   return to;
 }
 
+/* Three ways: one product by this thread, the batch divided among workers, or each product
+ * divided. */
 static hr_status_t run_small(const op_native_run_t *run, const dot_strategy_t *strategy,
                              void *const *in, void *const *out) {
   const dot_small_t *plan = (const dot_small_t *)strategy;
@@ -145,19 +157,19 @@ static hr_status_t run_small(const op_native_run_t *run, const dot_strategy_t *s
 #define TINY_PRODUCTS \
   20000 /* products of f32 below which a library's call costs more than it saves */
 #define THIN_ROWS 16
-#define THIN_ROWS_OF_LARGE 48 /* packing writes as much as it reads */
-#define FEW_ROWS 3            /* fewer are read faster than b is packed */
-#define TINY 4                /* terms and columns */
+#define THIN_ROWS_OF_LARGE 48 /* the same for a large b: packing writes as much as it reads */
+#define FEW_ROWS 3            /* with fewer rows b is read faster than packed */
+#define TINY 4                /* terms and columns of a tiny product */
 #define SPLIT_PRODUCTS 30000
-#define COLUMN_UNIT 128 /* columns by which a worker's share is a multiple */
+#define COLUMN_UNIT 128 /* a worker's share of columns is a multiple of it */
 #define GROUP_UNIT 16   /* the same of rows: the loops group them, on which their sums depend */
 
 #define FEW_PAIRS 8           /* rows or columns; more are done as fast in blocks */
 #define PAIR_TERMS 512        /* a sum in lanes has to be worth adding them up */
 #define PAIR_BYTES (1 << 20)  /* size of the side that is read once */
-#define LARGE_BYTES (8 << 20) /* the right matrix comes out of memory */
-#define WIDE_ROWS 4           /* at most, for wide strips of b */
-#define LARGE_TERMS 64        /* rows of it at a time */
+#define LARGE_BYTES (8 << 20) /* a right matrix above this size comes out of memory */
+#define WIDE_ROWS 4           /* most rows of a for wide strips of b */
+#define LARGE_TERMS 64        /* rows of a large b per pass */
 #define PREFETCH_TERMS 48     /* terms that a wide panel is prefetched ahead */
 #define PREFETCH_BYTES 512    /* bytes that a row is prefetched ahead */
 
@@ -165,8 +177,10 @@ static bool is_large(const dot_problem_t *p) {
   return p->k * p->n * p->types.element_bytes > LARGE_BYTES;
 }
 
-/* How a right matrix that comes out of memory is read: in wide strips from top to bottom, where
- * they are, else some of its rows from end to end. */
+/* How a right matrix that comes out of memory is read. Few rows of a (at most WIDE_ROWS): strips
+ * of many columns from top to bottom, prefetched PREFETCH_TERMS rows ahead. More rows:
+ * LARGE_TERMS rows of b at a time from end to end, prefetched along the row; c is then updated
+ * in passes. */
 static void plan_reading(const dot_problem_t *p, dot_small_job_t *job) {
   if (p->m == 1 || !is_large(p)) return;
   if (p->m <= WIDE_ROWS)
@@ -177,7 +191,8 @@ static void plan_reading(const dot_problem_t *p, dot_small_job_t *job) {
   }
 }
 
-/* The rows that are many become the job's. */
+/* Computes the transpose, so that the longer free dimension is the job's m: c is then written
+ * down its columns (c_row = 1). */
 static void exchange_sides(const dot_problem_t *p, dot_small_t *plan) {
   dot_small_job_t *job = &plan->job;
   plan->exchanged = true;
@@ -192,9 +207,9 @@ static void exchange_sides(const dot_problem_t *p, dot_small_t *plan) {
   job->c_col = p->n;
 }
 
-/* Of two matrices that are small, or of few rows or columns with a large one, whose sums are long:
- * columns of the few that are not dense are turned, which is little beside reading the large one.
- */
+/* Chooses dot products of row pairs for two matrices that are small, or for few rows or columns
+ * with a large one, whose sums are long. Columns of the small side that are not dense are
+ * transposed, which is little beside reading the large one. */
 static bool plan_pairs(const dot_problem_t *p, bool tiny, dot_small_t *plan) {
   int64_t few = p->m < p->n ? p->m : p->n;
   int64_t many = p->m + p->n - few;
@@ -214,7 +229,9 @@ static bool plan_pairs(const dot_problem_t *p, bool tiny, dot_small_t *plan) {
   return true;
 }
 
-/* False: no form fits. */
+/* Sets the loop, the job's strides and its units. The order of tests is that of specialisation:
+ * tiny before vectors before pairs before columns. False: no loop fits, the product is packed
+ * instead. */
 static bool plan_job(const dot_problem_t *p, dot_small_t *plan, dot_loop_t *out_loop) {
   const dot_matrices_t *a = &p->a, *b = &p->b;
   bool tiny = p->m * p->n * p->k <= TINY_PRODUCTS;
@@ -249,7 +266,9 @@ static bool plan_job(const dot_problem_t *p, dot_small_t *plan, dot_loop_t *out_
   return true;
 }
 
-/* Long sums of few columns are shared out by terms, which blocks can be (gemm.h). */
+/* Long sums of few columns are divided among the workers by terms, which the blocks of gemm.h
+ * allow and these loops do not: a worker's share of columns would be narrower than a vector
+ * strip. */
 static bool is_better_by_terms(const dot_problem_t *p, dot_loop_t loop) {
   if (loop != LOOP_COLUMNS || p->batch > 1 || p->m < FEW_ROWS || p->n > COLUMN_UNIT) return false;
   gemm_job_t job = dot_gemm_job(p);
@@ -257,6 +276,8 @@ static bool is_better_by_terms(const dot_problem_t *p, dot_loop_t loop) {
          gemm_depth_parts(&job) > 1;
 }
 
+/* Declines (out->plan stays NULL) mixed types, operands to be reordered, and right sides that
+ * are packed once because they are constant or loop-invariant. */
 hr_status_t dot_prepare_small(const op_native_target_t *target, const dot_problem_t *problem,
                               op_native_step_t *out) {
   const matmul_types_t *t = &problem->types;

@@ -57,12 +57,14 @@ typedef struct dot_small_complex {
   size_t b_at;
 } dot_small_complex_t;
 
+/* Copies a side to a dense rows x columns matrix by its lists of offsets. */
 static void gather(const small_complex_side_t *side, const char *from, char *to) {
   for (int64_t r = 0; r < side->rows; r++)
     for (int64_t c = 0; c < side->columns; c++, to += 8)
       memcpy(to, from + (side->row_at[r] + side->column_at[c]) * 8, 8);
 }
 
+/* Matrices of the batch one after the other; elements are 8 bytes. */
 static hr_status_t run_small_complex(const op_native_run_t *run, const dot_strategy_t *strategy,
                                      void *const *in, void *const *out) {
   const dot_small_complex_t *plan = (const dot_small_complex_t *)strategy;
@@ -119,7 +121,7 @@ static hr_status_t plan_side(hr_arena_t *arena, const dot_problem_t *p, int oper
   return NULL;
 }
 
-#define MAX_PRODUCTS 65536 /* of one matrix; larger ones are worth packing */
+#define MAX_PRODUCTS 65536 /* multiply-adds of one matrix; larger ones are worth packing */
 #define MAX_FEW 16         /* rows, columns or terms that are few */
 #define MIN_MANY 8         /* columns, or terms, that vectors go along */
 
@@ -142,6 +144,7 @@ static hr_status_t plan_columns(hr_arena_t *arena, const dot_problem_t *p,
   return NULL;
 }
 
+/* Both sides are gathered with their terms dense. */
 static hr_status_t plan_pairs(hr_arena_t *arena, const dot_problem_t *p,
                               dot_small_complex_t *plan) {
   plan->loop = SIMD_FOREACH(pairs);
@@ -152,6 +155,7 @@ static hr_status_t plan_pairs(hr_arena_t *arena, const dot_problem_t *p,
   return NULL;
 }
 
+/* Declines products above MAX_PRODUCTS and those without a small free side. */
 hr_status_t dot_prepare_small_complex(const op_native_target_t *target,
                                       const dot_problem_t *problem, op_native_step_t *out) {
   const dot_problem_t *p = problem;

@@ -60,7 +60,8 @@ SIMD_VECTOR_TARGET static void SIMD_VECTOR_NAME(pairs)(const small_complex_job_t
         straight += x * y;
         crossed += x * SIMD_VECTOR_NAME(swap)(y);
       }
-      c[0] = c[1] = 0;
+      c[0] = 0;
+      c[1] = 0;
       for (int l = 0; l < 2 * PAIRS; l += 2) {
         c[0] += straight[l] - straight[l + 1];
         c[1] += crossed[l] + crossed[l + 1];

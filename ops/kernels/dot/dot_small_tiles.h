@@ -1,5 +1,17 @@
 /* The loops of dot_small.c for one width of vectors. Included once per width, after what
- * gemm_microkernel.h asks for is defined. */
+ * gemm_microkernel.h asks for is defined. SIMD_NAME(x) adds type and width, such as f32_v256_x.
+ *
+ *   panel<V>    V vectors of columns by ROWS rows of c in registers, over all of k
+ *
+ *                <- V * LANES columns of b ->
+ *       k        [ b row p:  v0 | v1 | ... ]      each element of b is loaded once per ROWS rows,
+ *       a  ROWS  [ sums in ROWS * V registers ]   each element of a is broadcast to V vectors
+ *
+ *   narrow, single   what is left of the columns: 16 bytes of them, then one by one
+ *   row_group        dot products of dense rows with one vector: two accumulators per row
+ *   pair_group       PAIR_ROWS x PAIR_COLUMNS dot products at once
+ *
+ * `few` is a vector of 16 bytes, `part` the same without alignment. */
 #include "ops/kernels/gemm/gemm_microkernel.h"
 
 typedef SIMD_REAL SIMD_NAME(part)
@@ -52,7 +64,9 @@ SIMD_TARGET static void SIMD_NAME(rest)(int64_t rows, int64_t columns, const dot
   }
 }
 
-/* All rows for `vecs` vectors of columns. */
+/* All rows for `vecs` vectors of columns. ROWS is the largest block of rows that leaves
+ * registers for VECS vectors of sums; 4, 2 and 1 rows take what is left. The mode says whether c
+ * is set or added to (passes over k after the first). */
 #define PANEL(VECS, ROWS)                                                                      \
   SIMD_TARGET static void SIMD_NAME(panel##VECS)(const dot_small_job_t *job, gemm_mode_t mode, \
                                                  const SIMD_REAL *a, const SIMD_REAL *b,       \
@@ -147,8 +161,10 @@ SIMD_INLINE SIMD_REAL SIMD_NAME(sum)(SIMD_NAME(few) x) {
   return low + high;
 }
 
-/* `count` rows, a constant where this is called: the sums of one do not wait for those of another.
- */
+/* `count` rows, a constant where this is called: the sums of one do not wait for those of
+ * another. Two accumulators per row hide the latency of multiply-adds; then vectors, 16 bytes
+ * and single elements take the end of the row, in this order, so the sum does not depend on
+ * `count`. */
 SIMD_INLINE void SIMD_NAME(row_group)(int count, const dot_small_job_t *job, const SIMD_REAL *row,
                                       SIMD_REAL *c) {
   const SIMD_REAL *x = job->b;
@@ -221,6 +237,7 @@ SIMD_INLINE void SIMD_NAME(pair_group)(int columns, const dot_small_job_t *job, 
     }
 }
 
+/* Dispatches to constants, so that the compiler unrolls and keeps sums in registers. */
 SIMD_TARGET static void SIMD_NAME(pair_columns)(int columns, const dot_small_job_t *job,
                                                 const SIMD_REAL *a, const SIMD_REAL *b,
                                                 SIMD_REAL *c) {
@@ -260,7 +277,7 @@ SIMD_TARGET static void SIMD_NAME(pairs)(const dot_small_job_t *job, int64_t beg
   }
 }
 
-/* A few columns, a constant where this is called, of whatever lies anyhow. */
+/* At most 4 columns, a constant where this is called, with any strides of a and b. */
 SIMD_INLINE void SIMD_NAME(tiny_rows)(int columns, const dot_small_job_t *job, int64_t begin,
                                       int64_t end) {
   const SIMD_REAL *a = (const SIMD_REAL *)job->a + begin * job->a_row;
@@ -276,8 +293,8 @@ SIMD_INLINE void SIMD_NAME(tiny_rows)(int columns, const dot_small_job_t *job, i
   }
 }
 
-/* One column, rows one behind the other: the compiler takes several rows at a time if it knows
- * their terms. */
+/* One column, dense rows of TERMS elements one after the other: with a constant number of terms
+ * the compiler vectorises over rows. */
 #define TINY_COLUMN(TERMS)                                                  \
   ROWS_AT_A_TIME SIMD_TARGET static void SIMD_NAME(tiny_column##TERMS)(     \
       const dot_small_job_t *job, int64_t begin, int64_t end) {             \
@@ -301,6 +318,7 @@ static void (*const SIMD_NAME(tiny_columns)[])(const dot_small_job_t *job, int64
     SIMD_NAME(tiny_column1), SIMD_NAME(tiny_column2), SIMD_NAME(tiny_column3),
     SIMD_NAME(tiny_column4)};
 
+/* The dense single column has loops of its own; k is 1 .. 4 here (plan_job). */
 SIMD_TARGET static void SIMD_NAME(tiny)(const dot_small_job_t *job, int64_t begin, int64_t end) {
   if (job->n == 1 && job->c_row == 1 && job->a_col == 1 && job->a_row == job->k) {
     SIMD_NAME(tiny_columns)[job->k - 1](job, begin, end);

@@ -3,7 +3,8 @@
  * widened to f32 in registers, so that weights of fewer bits take less time.
  *
  *   rows      rows of b are dense: b is read from end to end, some rows at a time, and the result,
- *             which stays in the first cache, is updated; long stretches suit the prefetcher
+ *             which stays in the first cache, is updated; long stretches suit the prefetcher, short
+ *             ones are read one by one, or (s8) asked for in the order of memory
  *   columns   columns of b are dense: a sum for each row and column
  *
  * Terms are added in ascending order (rows), or in lanes (columns), whatever part of the columns a
@@ -22,7 +23,8 @@
 
 #define THIN_TERMS 4             /* rows of b at a time */
 #define THIN_PREFETCH_BYTES 2048 /* asked for before they are used, where rows are short */
-#define THIN_SHORT_BYTES 8192    /* rows up to this size are read one by one */
+#define THIN_SHORT_BYTES 8192    /* rows up to this size are short */
+#define THIN_AHEAD_BYTES 4096    /* asked for ahead of short rows that are read some at a time */
 
 typedef enum thin_type { THIN_F32, THIN_BF16, THIN_S8, THIN_TYPES } thin_type_t;
 
@@ -36,6 +38,12 @@ typedef struct thin_job {
   int64_t b_row_bytes, b_col_bytes;
 } thin_job_t;
 
+static inline int64_t thin_bytes(thin_type_t type) {
+  if (type == THIN_F32) return 4;
+  return type == THIN_S8 ? 1 : 2;
+}
+
+/* One element of b as f32; bf16 is the high half of an f32. */
 static inline float thin_element(thin_type_t type, const char *from) {
   if (type == THIN_F32) return *(const float *)from;
   if (type == THIN_S8) return *(const int8_t *)from;
@@ -51,6 +59,7 @@ static inline float thin_element(thin_type_t type, const char *from) {
 /* Does columns [begin, end). */
 typedef void (*thin_fn)(const thin_job_t *job, int64_t begin, int64_t end);
 
+/* By columns where columns of b are dense, else by rows. */
 static thin_fn choose_loop(thin_type_t type, bool by_columns) {
   switch (type) {
     case THIN_F32:
@@ -62,6 +71,7 @@ static thin_fn choose_loop(thin_type_t type, bool by_columns) {
   }
 }
 
+/* One plan. "few" is the side of at most 8 rows, "many" the matrix that comes out of memory. */
 typedef struct dot_thin {
   dot_strategy_t strategy;
   const dot_problem_t *problem;
@@ -70,13 +80,14 @@ typedef struct dot_thin {
   bool exchanged; /* the job's a is the program's b, one column */
   const dot_matrices_t *few, *many;
   int64_t few_row, few_step; /* from one row of the job's a to the next, and from term to term */
-  int64_t columns;           /* of the job */
+  int64_t columns;           /* columns of the job's result */
   bool packed;               /* the job's a is converted or gathered in scratch memory */
-  bool narrowed;             /* sums are in scratch memory first */
+  bool narrowed;             /* sums are f32 in scratch memory and converted to the result's type */
   size_t sums_at;
   int64_t shares, share; /* parts of the columns, and columns of each */
 } dot_thin_t;
 
+/* One execution: operands and where sums go, either the result itself or scratch memory. */
 typedef struct dot_thin_run {
   const dot_thin_t *plan;
   const float *few;
@@ -84,6 +95,8 @@ typedef struct dot_thin_run {
   float *sums;
 } dot_thin_run_t;
 
+/* Task i is share i % shares of the columns of matrix i / shares. Shares are rounded up to whole
+ * multiples of SHARE_COLUMNS, so the last ones may be empty. */
 static void run_shares(void *context, int64_t begin, int64_t end, int worker) {
   const dot_thin_run_t *r = context;
   const dot_thin_t *plan = r->plan;
@@ -112,6 +125,7 @@ static void pack_rows(const dot_thin_t *plan, const char *from, float *to) {
   }
 }
 
+/* Packing is serial: the few rows are small beside the matrix. */
 static hr_status_t run_thin(const op_native_run_t *run, const dot_strategy_t *strategy,
                             void *const *in, void *const *out) {
   const dot_thin_t *plan = (const dot_thin_t *)strategy;
@@ -168,7 +182,10 @@ static void choose_sides(const dot_problem_t *p, dot_thin_t *plan) {
                            .b_col_bytes = column * b_bytes};
 }
 
-/* Constant operands of some rows are packed by other strategies. */
+/* Constant operands of some rows are packed by other strategies. One dimension of b must be
+ * dense. f32 matrices that stay in the caches, and those in dense columns, are left to
+ * dot_small; matrices of bf16 and s8 that are constant and have 4 rows or more of a are packed
+ * once by dot_low_precision. */
 static bool is_supported(const dot_problem_t *p, const dot_thin_t *plan) {
   const matmul_types_t *t = &p->types;
   const thin_job_t *job = &plan->job;
@@ -183,6 +200,8 @@ static bool is_supported(const dot_problem_t *p, const dot_thin_t *plan) {
          !(p->constant_b && dot_packs_once(p));
 }
 
+/* As many shares as the products are worth, at most one per worker. A batch that the workers
+ * divide evenly is not split further. */
 static void plan_shares(const op_native_target_t *target, dot_thin_t *plan) {
   int64_t n = plan->columns;
   double products = (double)plan->job.m * (double)n * (double)plan->job.k;

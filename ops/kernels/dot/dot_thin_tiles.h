@@ -13,33 +13,56 @@ typedef int16_t SIMD_VECTOR_NAME(shorts) __attribute__((vector_size(SIMD_VECTOR_
 typedef int8_t SIMD_VECTOR_NAME(bytes)
     __attribute__((vector_size(SIMD_VECTOR_BYTES / 4), aligned(1), may_alias));
 
-/* LANES elements of type `type`, a constant where this is called, as f32. Bytes in two steps, for
- * each of which there is an instruction. */
+/* LANES bytes as integers: by one instruction, which the compiler does not find by itself, or in two
+ * steps. */
+THIN_INLINE SIMD_VECTOR_NAME(ints) SIMD_VECTOR_NAME(widen_bytes)(const char *from) {
+#if SIMD_VECTOR_BYTES == 64
+  return (SIMD_VECTOR_NAME(ints))_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)from));
+#elif SIMD_VECTOR_BYTES == 32
+  return (SIMD_VECTOR_NAME(ints))_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)from));
+#else
+  SIMD_VECTOR_NAME(shorts)
+  shorts =
+      __builtin_convertvector(*(const SIMD_VECTOR_NAME(bytes) *)from, SIMD_VECTOR_NAME(shorts));
+  return __builtin_convertvector(shorts, SIMD_VECTOR_NAME(ints));
+#endif
+}
+
+/* LANES elements of type `type`, a constant where this is called, as f32. */
 THIN_INLINE SIMD_VECTOR_NAME(vec) SIMD_VECTOR_NAME(widen)(thin_type_t type, const char *from) {
   if (type == THIN_F32) return *(const SIMD_VECTOR_NAME(part) *)from;
-  if (type == THIN_S8) {
-    SIMD_VECTOR_NAME(shorts)
-    shorts =
-        __builtin_convertvector(*(const SIMD_VECTOR_NAME(bytes) *)from, SIMD_VECTOR_NAME(shorts));
-    return __builtin_convertvector(__builtin_convertvector(shorts, SIMD_VECTOR_NAME(ints)),
-                                   SIMD_VECTOR_NAME(vec));
-  }
+  if (type == THIN_S8)
+    return __builtin_convertvector(SIMD_VECTOR_NAME(widen_bytes)(from), SIMD_VECTOR_NAME(vec));
   return (SIMD_VECTOR_NAME(vec))(
       __builtin_convertvector(*(const SIMD_VECTOR_NAME(halves) *)from, SIMD_VECTOR_NAME(bits))
       << 16);
 }
 
+/* Asks for what is read after the next rows while vector j of these is used: where rows follow each
+ * other without a gap, in the order in which they lie in memory. */
+THIN_INLINE void SIMD_VECTOR_NAME(fetch_ahead)(int terms, thin_type_t type, const thin_job_t *job,
+                                               const char *b, int64_t j, int64_t begin,
+                                               int64_t end) {
+  bool dense = (end - begin) * job->b_bytes == job->b_row_bytes;
+  int64_t used = terms * LANES * thin_bytes(type);
+  const char *next = b + THIN_AHEAD_BYTES + j * job->b_bytes * terms;
+  for (int64_t i = 0; dense && i < used; i += 64) __builtin_prefetch(next + i);
+  next = b + terms * job->b_row_bytes + j * job->b_bytes;
+  for (int t = 0; !dense && t < terms; t++) __builtin_prefetch(next + t * job->b_row_bytes);
+}
+
 /* c += `terms` rows of b times their factors, for whole vectors of columns; the first time c is
- * set. `m`, `terms` and `type` are constants where this is called. */
+ * set. `m`, `terms`, `type` and `ahead` are constants where this is called. */
 THIN_INLINE void SIMD_VECTOR_NAME(add_terms)(int m, int terms, thin_type_t type,
-                                             const thin_job_t *job, const char *b, int64_t p,
-                                             int64_t begin, int64_t end) {
+                                             bool ahead, const thin_job_t *job, const char *b,
+                                             int64_t p, int64_t begin, int64_t end) {
   float factors[8][THIN_TERMS];
   for (int r = 0; r < m; r++)
     for (int t = 0; t < terms; t++) factors[r][t] = job->a[r * job->k + p + t];
   for (int64_t j = begin; j < end; j += LANES) {
     SIMD_VECTOR_NAME(vec) line[THIN_TERMS];
     const char *from = b + j * job->b_bytes;
+    if (ahead) SIMD_VECTOR_NAME(fetch_ahead)(terms, type, job, b, j, begin, end);
 #pragma GCC unroll 4
     for (int t = 0; t < terms; t++) {
       line[t] = SIMD_VECTOR_NAME(widen)(type, from + t * job->b_row_bytes);
@@ -75,10 +98,13 @@ THIN_INLINE void SIMD_VECTOR_NAME(stream_rows)(int m, thin_type_t type, const th
   int64_t whole = begin + (end - begin) / LANES * LANES, p = 0;
   const char *b = job->b;
   bool is_long = m > 2 || job->b_row_bytes > THIN_SHORT_BYTES;
+  bool ahead = m <= 2 && !is_long && type == THIN_S8; /* others wait for memory */
+  for (; ahead && p + THIN_TERMS <= job->k; p += THIN_TERMS, b += THIN_TERMS * job->b_row_bytes)
+    SIMD_VECTOR_NAME(add_terms)(m, THIN_TERMS, type, true, job, b, p, begin, whole);
   for (; is_long && p + THIN_TERMS <= job->k; p += THIN_TERMS, b += THIN_TERMS * job->b_row_bytes)
-    SIMD_VECTOR_NAME(add_terms)(m, THIN_TERMS, type, job, b, p, begin, whole);
+    SIMD_VECTOR_NAME(add_terms)(m, THIN_TERMS, type, false, job, b, p, begin, whole);
   for (; p < job->k; p++, b += job->b_row_bytes)
-    SIMD_VECTOR_NAME(add_terms)(m, 1, type, job, b, p, begin, whole);
+    SIMD_VECTOR_NAME(add_terms)(m, 1, type, false, job, b, p, begin, whole);
   if (whole < end) SIMD_VECTOR_NAME(add_rest)(type, job, whole, end);
 }
 

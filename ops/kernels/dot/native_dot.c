@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 
+/* Product of the sizes of a group; 1 for an empty one. */
 static int64_t group_size(const hlo_shape_t *shape, const dims_group_t *group) {
   int64_t size = 1;
   for (int i = 0; i < group->count; i++) size *= shape->dims[group->dims[i]];
@@ -37,7 +38,9 @@ static hr_status_t list_offsets(hr_arena_t *arena, const hlo_shape_t *shape, con
   return NULL;
 }
 
-/* Plans the copy that brings all dimensions into the order of the groups. */
+/* Plans the copy that brings all dimensions into the order of the groups. Dimensions of size 1
+ * are left out. The outermost of the others is the one that workers divide; the rest is one loop
+ * copy per entry of it. */
 static void plan_reorder(const hlo_shape_t *shape, const int64_t *strides,
                          const dims_group_t *const *groups, dot_matrices_t *side) {
   int64_t dims[HLO_MAX_RANK];
@@ -73,8 +76,10 @@ static hr_status_t plan_dense_matrices(hr_arena_t *arena, int64_t batch, int64_t
   return NULL;
 }
 
-/* groups: batch, rows, columns. A matrix of one row or column has a free stride, chosen such that
- * the other is 1. */
+/* groups: batch, rows, columns. A matrix of one row or column has a free stride, chosen such
+ * that the other is 1. Rows and columns with single strides, of which one is 1, are read in
+ * place (`starts`); otherwise both descriptions are made: offset lists, and the copy that makes
+ * the operand dense. */
 static hr_status_t plan_matrices(hr_arena_t *arena, const hlo_shape_t *shape,
                                  const dims_group_t *const *groups, dot_matrices_t *side) {
   int64_t strides[HLO_MAX_RANK];
@@ -99,6 +104,7 @@ static hr_status_t plan_matrices(hr_arena_t *arena, const hlo_shape_t *shape,
   return plan_dense_matrices(arena, group_size(shape, groups[0]), rows, columns, side);
 }
 
+/* Entries [begin, end) of the outermost dimension; `context` is the struct of reorder_operand. */
 static void reorder_slices(void *context, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const struct {
@@ -111,6 +117,7 @@ static void reorder_slices(void *context, int64_t begin, int64_t end, int worker
                   work->from + i * work->side->slice_from_bytes);
 }
 
+/* Tasks of about 16,384 elements at least: a smaller copy costs less than waking a worker. */
 static const void *reorder_operand(hr_workers_t *workers, const dot_matrices_t *side,
                                    const void *from, void *to) {
   struct {
@@ -146,6 +153,7 @@ void dot_conversion_init(const dot_problem_t *problem, const dot_matrices_t *sid
       scratch_reserve(total_bytes, widened ? count * (size_t)problem->types.element_bytes : 0);
 }
 
+/* Exchanges two dimensions of a group. */
 static void swap_dims(dims_group_t *group, int i, int j) {
   int dim = group->dims[i];
   group->dims[i] = group->dims[j];
@@ -155,8 +163,10 @@ static void swap_dims(dims_group_t *group, int i, int j) {
 /* Sorts the contracting dimensions as they are stored in `by`. Terms may be summed in any order. */
 static void sort_contracting_dims(dims_group_t *by, dims_group_t *other) {
   for (int i = 1; i < by->count; i++)
-    for (int j = i; j > 0 && by->dims[j - 1] > by->dims[j]; j--)
-      swap_dims(by, j, j - 1), swap_dims(other, j, j - 1);
+    for (int j = i; j > 0 && by->dims[j - 1] > by->dims[j]; j--) {
+      swap_dims(by, j, j - 1);
+      swap_dims(other, j, j - 1);
+    }
 }
 
 /* Chooses the order of the operand whose innermost dimension is contracting, which is then read in
@@ -171,6 +181,7 @@ static void choose_contracting_order(const hlo_shape_t *rhs, dot_groups_t *g) {
     sort_contracting_dims(&g->lhs_contracting, &g->rhs_contracting);
 }
 
+/* Leaves the operands unset where the product has no terms or no results (flops 0). */
 static hr_status_t plan_problem(hr_arena_t *arena, const op_step_t *step, dot_problem_t *problem) {
   dot_groups_t g;
   const hlo_shape_t *lhs = step->in_shapes[0];
@@ -198,6 +209,7 @@ static hr_status_t plan_problem(hr_arena_t *arena, const op_step_t *step, dot_pr
   return NULL;
 }
 
+/* Bytes that the step must move at least, for the roofline of --explain. */
 static double operand_and_result_bytes(const op_step_t *step, const dot_problem_t *problem) {
   int64_t results = problem->batch * problem->m * problem->n;
   return (double)problem->a.count * (double)hr_dtype_bytes(problem->a.dtype) +

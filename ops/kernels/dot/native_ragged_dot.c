@@ -21,7 +21,7 @@
 #define BLOCK_ROWS 192
 
 typedef struct ragged_plan {
-  gemm_job_t job;               /* of a block of rows in all of the terms, without addresses */
+  gemm_job_t job;               /* product of a block of rows over all of k, without addresses */
   bool is_free;                 /* the ragged dimension is free, else contracting */
   bool masked;                  /* rows are zeros for the groups that they are not in */
   int64_t ragged, groups, rows; /* rows: of the result, of each group if contracting */
@@ -39,6 +39,7 @@ typedef struct ragged_task {
   int64_t group, first, rows, start, end;
 } ragged_task_t;
 
+/* One execution: operands widened if they had to be, and the tasks of this call's group sizes. */
 typedef struct ragged_run {
   const ragged_plan_t *plan;
   const char *a, *b;
@@ -46,6 +47,7 @@ typedef struct ragged_run {
   const ragged_task_t *tasks;
 } ragged_run_t;
 
+/* Group sizes are s32, u32, s64 or u64 (is_supported). */
 static int64_t read_size(hr_dtype_t dtype, const void *list, int64_t i) {
   switch (dtype) {
     case HR_S64:
@@ -60,6 +62,8 @@ static int64_t read_size(hr_dtype_t dtype, const void *list, int64_t i) {
 
 static int64_t clip(int64_t value, int64_t high) { return hr_min(hr_max(value, 0), high); }
 
+/* A run without terms (contracting, empty group) gives zeros: the GEMM would not write its
+ * block. */
 static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
   const ragged_run_t *r = context;
   const ragged_plan_t *plan = r->plan;
@@ -112,6 +116,7 @@ static int64_t list_tasks(const ragged_plan_t *plan, const void *sizes, ragged_t
   return last;
 }
 
+/* Converts an operand to the type of the products in scratch memory, and returns the copy. */
 static const void *widen(const op_native_run_t *run, const ragged_plan_t *plan, hr_dtype_t dtype,
                          const void *from, int64_t count, void *to) {
   native_widen(run->workers, &plan->types, dtype, from, count, to);
@@ -178,6 +183,8 @@ static void run_masked(const ragged_run_t *r, const void *sizes) {
     }
 }
 
+/* Group sizes are data, so tasks are listed at every call; scratch memory has room for the most
+ * that any sizes can give (plan_scratch). */
 static hr_status_t run_ragged(const op_native_run_t *run, const void *plan_, void *const *in,
                               void *const *out) {
   const ragged_plan_t *plan = plan_;
@@ -213,7 +220,9 @@ static bool is_supported(const op_step_t *step, const dot_groups_t *g, bool is_f
          g->lhs_free.count == 1 && g->lhs_contracting.count == 1 && g->rhs_free.count == 1;
 }
 
-/* Sizes and strides of the two forms. */
+/* Sizes and strides of the two forms.
+ *   ragged free:         b has the group as a dimension of its own; task.first is a row of a and c.
+ *   ragged contracting:  runs are terms; task.start is the first term, task.first a row of c. */
 static void plan_job(const op_step_t *step, const dot_groups_t *g, int group_dim,
                      ragged_plan_t *plan) {
   const hlo_shape_t *lhs = step->in_shapes[0], *rhs = step->in_shapes[1];
@@ -239,6 +248,7 @@ static void plan_job(const op_step_t *step, const dot_groups_t *g, int group_dim
                            .c_row = rhs->dims[column]};
 }
 
+/* Tasks: a run that ends within a block of rows starts another block, hence one more per group. */
 static hr_status_t plan_scratch(const op_step_t *step, ragged_plan_t *plan,
                                 size_t *out_scratch_bytes) {
   const matmul_types_t *types = &plan->types;
@@ -261,6 +271,7 @@ static hr_status_t plan_scratch(const op_step_t *step, ragged_plan_t *plan,
   return NULL;
 }
 
+/* flops count each row once, whatever its group. */
 static hr_status_t prepare_ragged(const op_native_target_t *target, const op_step_t *step,
                                   op_native_step_t *out) {
   hr_ints_t groups = hlo_attr_ints(step->instr, HLO_ATTR_RHS_GROUP_DIMS);

@@ -25,6 +25,7 @@ static hr_status_t plan_kernel(hr_arena_t *arena, bool widen, accumulate_plan_t 
   return ew_kernel_binary(arena, op, HR_F32, &plan->kernel);
 }
 
+/* The body takes count accumulators, then count elements. Errors: INVALID for another signature. */
 hr_status_t accumulate_prepare(hr_arena_t *arena, const hlo_computation_t *body, int count,
                                bool widen, accumulate_plan_t *plan) {
   size_t *bytes;
@@ -43,6 +44,7 @@ hr_status_t accumulate_prepare(hr_arena_t *arena, const hlo_computation_t *body,
   return NULL;
 }
 
+/* All memory is reserved once for rows of BLOCK elements. */
 hr_status_t accumulate_init(accumulate_t *acc, op_env_t *env, const accumulate_plan_t *plan) {
   *acc = (accumulate_t){.plan = plan, .env = env};
   HR_TRY(HR_NEW_ARRAY(env->scratch, plan->count, &acc->to));
@@ -73,9 +75,13 @@ static hr_status_t run_row(accumulate_t *acc, int64_t count, int64_t to, int64_t
   return NULL;
 }
 
+/* to[i * to_step] = body(to[i * to_step], from[i * from_step]) for i < count. */
 hr_status_t accumulate_row(accumulate_t *acc, int64_t count, int64_t to, int64_t to_step,
                            int64_t from, int64_t from_step) {
-  if (count == 1) to_step = from_step = 1;
+  if (count == 1) {
+    to_step = 1;
+    from_step = 1;
+  }
   if (to_step == 1) return run_row(acc, count, to, 1, from, from_step);
   for (int64_t i = 0; i < count; i += BLOCK) {
     int64_t block = hr_min(count - i, BLOCK);

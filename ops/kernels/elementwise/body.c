@@ -10,6 +10,7 @@
 
 enum { BODY_LANES = 256 }; /* elements per block, at most */
 
+/* Arrays whose sizes are all 1 count, too. */
 bool body_is_scalar(const hlo_shape_t *shape) {
   if (!hlo_shape_is_array(shape)) return false;
   for (int d = 0; d < shape->rank; d++)
@@ -32,6 +33,7 @@ bool op_body_is_binary(const op_body_t *body, hlo_opcode_t *out_op,
   return true;
 }
 
+/* Bodies that return a parameter: (a, b) -> b is common in scatter. */
 bool op_body_is_parameter(const op_body_t *body, int *out_parameter) {
   if (!body->flat || body->result_count != 1) return false;
   const body_value_t *value = &body->values[body->results[0]];
@@ -43,6 +45,7 @@ bool op_body_is_parameter(const op_body_t *body, int *out_parameter) {
 
 /* --- preparing -------------------------------------------------------------------------------- */
 
+/* Parameters and results must be scalars. Errors: INVALID with the instruction. */
 static hr_status_t read_body_types(hr_arena_t *arena, op_body_t *body) {
   const hlo_computation_t *computation = body->computation;
   const hlo_shape_t *root = computation->root->shape;
@@ -84,6 +87,7 @@ static hr_status_t recognise_binary(hr_arena_t *arena, op_body_t *body) {
   return ew_kernel_binary(arena, op, type, &body->binary_kernel);
 }
 
+/* A body that cannot be flattened (flat stays NULL) is called once per element instead. */
 hr_status_t op_body_prepare(hr_arena_t *arena, const hlo_computation_t *computation,
                             const op_body_t **out_body) {
   op_body_t *body;
@@ -98,6 +102,7 @@ hr_status_t op_body_prepare(hr_arena_t *arena, const hlo_computation_t *computat
 
 /* --- flat bodies ------------------------------------------------------------------------------ */
 
+/* One block of elements while the steps run over it. */
 typedef struct lanes {
   const op_body_t *body;
   const void *const *ins;
@@ -131,6 +136,7 @@ static bool last_step_is_result(const op_body_t *body) {
   return body->result_count == 1 && last >= 0 && body->results[0] == body->steps[last].result;
 }
 
+/* Runs every step over n lanes; `result`, if given, takes what the last step computes. */
 static void run_steps(const lanes_t *lanes, int64_t n, void *result) {
   const op_body_t *body = lanes->body;
   for (int s = 0; s < body->step_count; s++) {
@@ -160,6 +166,7 @@ static void store_lanes(const lanes_t *lanes, int number, int64_t n, void *to) {
   }
 }
 
+/* Element i of result array r. */
 static void *result_address(const op_body_t *body, int r, int64_t i, void *const *outs) {
   return (char *)outs[r] + i * (int64_t)hr_dtype_bytes(body->result_dtypes[r]);
 }
@@ -183,6 +190,7 @@ static void run_flat(const op_body_t *body, int64_t count, const void *const *in
 
 /* --- other bodies ----------------------------------------------------------------------------- */
 
+/* A scalar value with the bytes of one element. */
 static hr_status_t make_argument(const hlo_shape_t *shape, const char *element,
                                  hlo_value_t **out_value) {
   HR_TRY(hlo_value_array(shape->dtype, shape->rank, shape->dims, out_value));
@@ -190,6 +198,7 @@ static hr_status_t make_argument(const hlo_shape_t *shape, const char *element,
   return NULL;
 }
 
+/* Errors: INTERNAL, since the verifier has checked the body's shapes. */
 static hr_status_t store_results(const op_body_t *body, const hlo_value_t *result, int64_t i,
                                  void *const *outs) {
   bool tuple = result->dtype == HR_TUPLE;
@@ -224,6 +233,8 @@ fail:
   return st;
 }
 
+/* One call of the engine per element: slow, for bodies with control flow. Asks every 1,024
+ * elements whether the run is cancelled. */
 static hr_status_t run_calls(op_env_t *env, const op_body_t *body, int64_t count,
                              const void *const *ins, const int64_t *strides, void *const *outs) {
   void *args;
@@ -237,6 +248,7 @@ static hr_status_t run_calls(op_env_t *env, const op_body_t *body, int64_t count
   return st;
 }
 
+/* Strides count elements; flat bodies run in blocks, others by a call per element. */
 hr_status_t op_body_run(op_env_t *env, const op_body_t *body, int64_t count, const void *const *ins,
                         const int64_t *strides, void *const *outs) {
   if (count <= 0 || body->result_count == 0) return NULL;

@@ -1,7 +1,7 @@
 /* Flattening of bodies, in three passes:
  *
  *   1. the computation is walked in order, its calls are inlined, and elementwise instructions
- * become steps on virtual values; tuples and identities disappear (body_term_t)
+ *      become steps on virtual values; tuples and identities disappear (body_term_t)
  *   2. dead steps are removed by a backward walk over last readers
  *   3. values get slots in the scratch area by linear scan: a slot is reused after its last reader
  */
@@ -19,6 +19,7 @@ typedef struct body_term {
   const struct body_term **elements;
 } body_term_t;
 
+/* State of the walk; `visits` counts over all inlined calls. */
 typedef struct flattener {
   hr_arena_t *arena;
   HR_VEC(body_value_t) values;
@@ -30,6 +31,8 @@ typedef struct flattener {
 /* The functions below leave *out_term NULL, without an error, where a computation cannot be
  * flattened. */
 
+/* Appends a value; its last reader is found by the second pass. For constants data is the
+ * element. */
 static hr_status_t add_value(flattener_t *f, body_kind_t kind, int number, const void *data,
                              hr_dtype_t dtype, const body_term_t **out_term) {
   body_term_t *term;
@@ -63,6 +66,7 @@ static hr_status_t flatten_elementwise(flattener_t *f, const hlo_instr_t *instr,
   return NULL;
 }
 
+/* A tuple is a list of terms: no step moves data. */
 static hr_status_t flatten_tuple(flattener_t *f, const hlo_instr_t *instr,
                                  const body_term_t *const *terms, const body_term_t **out_term) {
   body_term_t *term;
@@ -131,6 +135,7 @@ static bool is_identity(const hlo_instr_t *instr) {
   }
 }
 
+/* *out_term stays NULL for what has no flat form, such as control flow. */
 static hr_status_t flatten_instr(flattener_t *f, const hlo_instr_t *instr,
                                  const body_term_t *const *terms,
                                  const body_term_t *const *arguments, int argument_count,
@@ -272,6 +277,7 @@ static bool find_results(const op_body_t *body, const body_term_t *root, int *re
   return true;
 }
 
+/* body->flat is set last, if the scratch area has room for a lane. */
 static hr_status_t flatten_body(flattener_t *f, op_body_t *body) {
   const body_term_t **arguments, *root = NULL;
   int *results;
@@ -297,6 +303,7 @@ static hr_status_t flatten_body(flattener_t *f, op_body_t *body) {
   return NULL;
 }
 
+/* flat stays unset where the body has loops, calls too deep, or ops without an elementwise form. */
 hr_status_t body_flatten(hr_arena_t *arena, op_body_t *body) {
   flattener_t f = {.arena = arena};
   hr_status_t st = flatten_body(&f, body);

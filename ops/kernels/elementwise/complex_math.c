@@ -73,6 +73,7 @@ static bool divide_special(c128_t a, c128_t b, c128_t *out) {
   return false;
 }
 
+/* Smith's algorithm: dividing both parts by the larger part of b avoids the overflow of |b|^2. */
 c128_t c128_divide(c128_t a, c128_t b) {
   c128_t special;
   if (divide_special(a, b, &special)) return special;
@@ -92,6 +93,7 @@ static c128_t power_by_log(c128_t z, c128_t w) {
   return (c128_t){(double)result.re, (double)result.im};
 }
 
+/* z^0 and 1^w are 1; 0^w is 0 for positive real w, else NaN. */
 c128_t c128_power(c128_t z, c128_t w) {
   if (w.re == 0 && w.im == 0) return (c128_t){1, 0};
   if (z.re == 1 && z.im == 0) return (c128_t){1, 0};
@@ -100,12 +102,14 @@ c128_t c128_power(c128_t z, c128_t w) {
   return power_by_log(z, w);
 }
 
+/* Positive reals give the real root; others the principal one. */
 c128_t c128_cbrt(c128_t z) {
   if (z.re == 0 && z.im == 0) return z;
   if (z.im == 0 && z.re > 0) return (c128_t){cbrt(z.re), z.im};
   return power_by_log(z, (c128_t){1.0 / 3, 0});
 }
 
+/* -i log((x + iy) / sqrt(x^2 + y^2)), in long double. */
 c128_t c128_atan2(c128_t y, c128_t x) {
   if (y.im == 0 && x.im == 0) return (c128_t){atan2(y.re, x.re), 0};
   long_complex_t ly = {{y.re, y.im}}, lx = {{x.re, x.im}};
@@ -135,6 +139,7 @@ c128_t c128_log_plus_one(c128_t z) {
   return (c128_t){0.5 * log1p(z.re * (2 + z.re) + z.im * z.im), angle};
 }
 
+/* e^z / (1 + e^z) on the left half plane and 1 / (1 + e^-z) on the right: e stays below 1. */
 c128_t c128_logistic(c128_t z) {
   if (z.re < 0) {
     c128_t e = c128_exponential(z);
@@ -146,6 +151,7 @@ c128_t c128_logistic(c128_t z) {
 
 c128_t c128_rsqrt(c128_t z) { return c128_divide((c128_t){1, 0}, c128_sqrt(z)); }
 
+/* z / |z|; zeros keep their signs. */
 c128_t c128_sign(c128_t z) {
   long double modulus = hypotl(z.re, z.im); /* cannot overflow */
   if (modulus == 0) return z;

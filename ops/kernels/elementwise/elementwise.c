@@ -22,6 +22,7 @@ typedef enum ew_passage {
   EW_WRAP    /* integers of fewer than 8 bits: wrapped on return */
 } ew_passage_t;
 
+/* A loop with everything that does not change between calls. */
 struct ew_kernel {
   ew_loop_fn loop;
   ew_params_t params;
@@ -30,6 +31,7 @@ struct ew_kernel {
   ew_passage_t operands[EW_MAX_OPERANDS], result;
 };
 
+/* How elements of a type reach the type that loops compute in. */
 static ew_passage_t type_passage(hr_dtype_t type) {
   const hr_dtype_info_t *info = &hr_dtype_table[type];
   if (info->class_ == HR_CLASS_FLOAT && info->compute != type) return EW_BY_F32;
@@ -38,6 +40,7 @@ static ew_passage_t type_passage(hr_dtype_t type) {
 
 /* --- preparing -------------------------------------------------------------------------------- */
 
+/* Families are asked in this order; none has an op of another's types. */
 static ew_loop_fn find_loop(hlo_opcode_t op, hr_dtype_t type) {
   static const struct {
     ew_loop_fn (*find)(hlo_opcode_t, hr_dtype_t);
@@ -116,6 +119,7 @@ static bool is_bitwise_op(hlo_opcode_t op, const hlo_instr_t *instr, const ew_pa
          is_total_order(op, instr);
 }
 
+/* A kernel is plain if its loop works on the arrays as they are. */
 static void set_passages(ew_kernel_t *kernel, hlo_opcode_t op, const hlo_instr_t *instr) {
   bool on_bits = is_bitwise_op(op, instr, &kernel->params);
   kernel->plain = true;
@@ -127,7 +131,8 @@ static void set_passages(ew_kernel_t *kernel, hlo_opcode_t op, const hlo_instr_t
   if (kernel->result != EW_AS_IS) kernel->plain = false;
 }
 
-/* `instr` is NULL for a bare op. */
+/* Chooses the loop. `instr` is NULL for a bare op, which then has no attributes:
+ * reduce-precision and compare need them. */
 static void set_loop(ew_kernel_t *kernel, hlo_opcode_t op, const hlo_instr_t *instr) {
   const ew_params_t *params = &kernel->params;
   hr_dtype_t type = hr_dtype_table[params->operands[0]].compute;
@@ -156,6 +161,7 @@ static hr_status_t unsupported(hlo_opcode_t op, const ew_params_t *params) {
                   hr_dtype_name(params->operands[0]), hr_dtype_name(params->result));
 }
 
+/* Errors: UNSUPPORTED for types that the op does not have. */
 static hr_status_t build_kernel(hr_arena_t *arena, ew_kernel_t *kernel, hlo_opcode_t op,
                                 const hlo_instr_t *instr, const ew_kernel_t **out_kernel) {
   ew_params_t *params = &kernel->params;
@@ -176,8 +182,8 @@ static hr_status_t build_kernel(hr_arena_t *arena, ew_kernel_t *kernel, hlo_opco
   return NULL;
 }
 
-/* An exponent at least as wide as the operand's has no effect, also where f32 stands in with a
- * wider one. */
+/* Reads the attributes of reduce-precision. Exponent bits that are at least the operand's have
+ * no effect, also where f32 with its wider exponent stands in for a narrower type. */
 static hr_status_t read_reduced_precision(const hlo_instr_t *instr, ew_params_t *params) {
   int64_t exponent = hlo_attr_int(instr, HLO_ATTR_EXPONENT_BITS);
   int64_t mantissa = hlo_attr_int(instr, HLO_ATTR_MANTISSA_BITS);
@@ -195,6 +201,7 @@ static hr_status_t read_reduced_precision(const hlo_instr_t *instr, ew_params_t 
   return NULL;
 }
 
+/* Errors: UNSUPPORTED for other ops or types; INVALID for attributes out of range. */
 hr_status_t ew_kernel_prepare(hr_arena_t *arena, const hlo_instr_t *instr,
                               const ew_kernel_t **out_kernel) {
   ew_kernel_t kernel = {.operand_count = instr->operand_count,
@@ -209,6 +216,7 @@ hr_status_t ew_kernel_prepare(hr_arena_t *arena, const hlo_instr_t *instr,
   return build_kernel(arena, &kernel, instr->op, instr, out_kernel);
 }
 
+/* A bare op on two operands of one type, such as a reducer. */
 hr_status_t ew_kernel_binary(hr_arena_t *arena, hlo_opcode_t op, hr_dtype_t dtype,
                              const ew_kernel_t **out_kernel) {
   ew_kernel_t kernel = {.operand_count = 2,
@@ -268,12 +276,14 @@ static void run_block(const ew_kernel_t *kernel, int64_t base, int64_t n, const 
   if (kernel->result == EW_WRAP) wrap_narrow_integers(kernel->params.result, n, to);
 }
 
+/* All operands have stride 0: one element is computed and repeated. */
 static bool all_scalars(const ew_kernel_t *kernel, const int64_t *in_steps) {
   for (int k = 0; k < kernel->operand_count; k++)
     if (in_steps[k] != 0) return false;
   return true;
 }
 
+/* Non-plain kernels convert EW_BLOCK elements at a time, on the C stack. */
 void ew_kernel_run(const ew_kernel_t *kernel, int64_t count, const void *const *in,
                    const int64_t *in_steps, void *out) {
   if (count > 1 && all_scalars(kernel, in_steps)) {
@@ -307,7 +317,9 @@ static bool same_dims(const hlo_value_t *value, const hlo_shape_t *shape) {
           memcmp(value->dims, shape->dims, (size_t)shape->rank * sizeof *shape->dims) == 0);
 }
 
-/* Reuses the buffer of an operand at its last use, if nothing else refers to it; else allocates. */
+/* Reuses the buffer of an operand at its last use, if nothing else refers to it; else allocates.
+ * An operand of the same size and shape that nobody else holds gives its buffer; if its type
+ * differs, a view of it. */
 static hr_status_t result_value(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                 hlo_value_t **out_value) {
   const hlo_shape_t *shape = step->out_shape;
@@ -323,6 +335,8 @@ static hr_status_t result_value(op_env_t *env, const op_step_t *step, hlo_value_
   return op_output(env, step, out_value);
 }
 
+/* Scalars among the operands are read with stride 0. A conversion to the same type shares the
+ * value. */
 static hr_status_t elementwise_run(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                    hlo_value_t **out_value) {
   const hlo_instr_t *instr = step->instr;

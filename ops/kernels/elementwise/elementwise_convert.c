@@ -96,6 +96,7 @@ EW_UNARY(u64_to_odd_loop, float, uint64_t, u64_to_odd_f32(a))
 EW_UNARY(f64_to_odd_loop, float, double, f64_to_odd_f32(a))
 EW_UNARY(c128_to_odd_loop, float, c128_t, f64_to_odd_f32(a.re))
 
+/* NULL: the type is exact in f32. */
 static ew_loop_fn odd_loop(hr_dtype_t from) {
   switch (from) {
     case HR_S32:
@@ -115,6 +116,7 @@ static ew_loop_fn odd_loop(hr_dtype_t from) {
   }
 }
 
+/* to_odd: the result is an intermediate that is rounded once more. */
 ew_loop_fn ew_convert_loop(hr_dtype_t from, hr_dtype_t to, bool to_odd) {
   if (to_odd && odd_loop(from)) return odd_loop(from);
   switch (from) {
@@ -194,6 +196,7 @@ static void stochastic_loop(EW_ARGUMENTS) {
   }
 }
 
+/* Operand 1 has the random bits. */
 ew_loop_fn ew_stochastic_loop(const ew_params_t *params) {
   hr_dtype_class_t to = hr_dtype_class(params->result);
   bool known = hr_dtype_is_float(params->operands[0]) &&

@@ -70,6 +70,8 @@ static ew_loop_fn float_compare_loop(hlo_enum_DIRECTION_t direction, hlo_enum_CO
   }
 }
 
+/* Narrow floats compare as f32 except in total order, which tells NaNs apart by their payload
+ * and so looks at the element's own bits. Booleans and narrow integers compare in 8 bits. */
 ew_loop_fn ew_compare_loop(hlo_enum_DIRECTION_t direction, hlo_enum_COMPARISON_t order,
                            hr_dtype_t type) {
   if (order == HLO_COMPARISON_TOTALORDER && hr_dtype_is_float(type) &&

@@ -43,10 +43,14 @@
   static inline S s##_sign(S a) { return (S)((a > 0) - (a < 0)); }                                 \
   static inline U u##_sign(U a) { return a != 0; }                                                 \
   static inline S s##_divide(S a, S b) {                                                           \
-    return b == 0 ? (S)-1 : b == -1 ? s##_negate(a) : (S)(a / b);                                  \
+    if (b == 0) return (S)-1;                                                                      \
+    return b == -1 ? s##_negate(a) : (S)(a / b);                                                   \
   }                                                                                                \
   static inline U u##_divide(U a, U b) { return b == 0 ? (U)-1 : (U)(a / b); }                     \
-  static inline S s##_remainder(S a, S b) { return b == 0 ? a : b == -1 ? 0 : (S)(a % b); }        \
+  static inline S s##_remainder(S a, S b) {                                                        \
+    if (b == 0) return a;                                                                          \
+    return b == -1 ? (S)0 : (S)(a % b);                                                            \
+  }                                                                                                \
   static inline U u##_remainder(U a, U b) { return b == 0 ? a : (U)(a % b); }                      \
   static inline U u##_power(U base, U exponent) {                                                  \
     P result = 1, square = base;                                                                   \
@@ -56,7 +60,8 @@
   }                                                                                                \
   static inline S s##_power(S base, S exponent) {                                                  \
     if (exponent >= 0) return (S)u##_power((U)base, (U)exponent);                                  \
-    return base == 1 ? 1 : base == -1 ? (S)(exponent & 1 ? -1 : 1) : 0;                            \
+    if (base == -1) return (S)(exponent & 1 ? -1 : 1);                                             \
+    return base == 1;                                                                              \
   }                                                                                                \
   /* The low `bits` bits, zero-extended and sign-extended. */                                      \
   static inline U u##_low(U a, int bits) {                                                         \
@@ -156,7 +161,10 @@ static inline double f64_from_bits(uint64_t bits) {
   static inline T p##_power(T a, T b) { return pow##suffix(a, b); }                                \
   static inline T p##_negate(T a) { return -a; }                                                   \
   static inline T p##_abs(T a) { return fabs##suffix(a); }                                         \
-  static inline T p##_sign(T a) { return a > 0 ? 1 : a < 0 ? -1 : a; }                             \
+  static inline T p##_sign(T a) {                                                                  \
+    T negative_or_same = a < 0 ? -1 : a;                                                           \
+    return a > 0 ? 1 : negative_or_same;                                                           \
+  }                                                                                                \
   static inline T p##_maximum(T a, T b) {                                                          \
     T larger = ((a > b) | (a != a)) ? a : b;                                                       \
     return a == b ? p##_from_bits(p##_bits(a) & p##_bits(b)) : larger;                             \
@@ -299,7 +307,8 @@ static inline double f64_short_log(double x) {
 }
 /* Special values that the short form does not cover; x is the argument of the logarithm `log`. */
 static inline float f32_log_specials(double x, double log) {
-  float result = x > 0 ? (float)log : x == 0 ? -INFINITY : NAN;
+  float outside = x == 0 ? -INFINITY : NAN;
+  float result = x > 0 ? (float)log : outside;
   return x > 0x1p1000 ? INFINITY : result;
 }
 static inline float f32_log(float x) { return f32_log_specials(x, f64_short_log(x)); }

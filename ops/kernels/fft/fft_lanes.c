@@ -13,6 +13,7 @@
 
 #define MAX_SPACE_BYTES ((size_t)1 << 20) /* two buffers that stay in the L2 cache of a core */
 
+/* The widest vectors of the processor; NULL below 256 bits: FFTW is as fast. */
 static const fft_lanes_code_t *find_code(bool is_double) {
 #if HR_HAS_CLONES
   if (simd_width() == SIMD_512) return is_double ? &fft_lanes_code_f64_64 : &fft_lanes_code_f32_64;
@@ -32,6 +33,7 @@ static int64_t unsupported_cofactor(int64_t length) {
   return length;
 }
 
+/* Does the length have a prime factor above 7? */
 bool fft_lanes_is_odd(int64_t length) {
   for (int factor = 2; factor <= 7; factor++)
     while (length % factor == 0) length /= factor;
@@ -68,6 +70,8 @@ static hr_status_t new_pairs(hr_arena_t *arena, bool is_double, int64_t count, v
       arena, (size_t)(count + 1) * 2 * (is_double ? sizeof(double) : sizeof(float)), out_numbers);
 }
 
+/* Twiddle factors of one pass: w^(j i l1) for j < radix, i < ido, and the roots of the radix
+ * itself. */
 static hr_status_t make_pass(hr_arena_t *arena, bool is_double, int64_t length, int64_t l1,
                              int64_t radix, fft_pass_t *out_pass) {
   int64_t ido = length / (l1 * radix);
@@ -82,6 +86,7 @@ static hr_status_t make_pass(hr_arena_t *arena, bool is_double, int64_t length, 
   return NULL;
 }
 
+/* Large odd radices first, then 3, 8, 4 and 2: autosort passes, each with its own tables. */
 static hr_status_t plan_stockham(hr_arena_t *arena, bool is_double, int64_t length,
                                  fft_plain_t *plain) {
   static const int radices[] = {13, 11, 7, 5, 3, 8, 4, 2};
@@ -124,6 +129,7 @@ static hr_status_t compute_chirp_spectrum(hr_arena_t *arena, bool is_double, int
   return NULL;
 }
 
+/* c_k = e^(-pi i k^2 / n); k^2 is exact in 64 bits for every length that has room. */
 static hr_status_t plan_bluestein(hr_arena_t *arena, fft_lanes_t *plan) {
   void *chirp;
   int64_t padded_length = convolution_length(2 * plan->length - 1);
@@ -138,6 +144,7 @@ static hr_status_t plan_bluestein(hr_arena_t *arena, fft_lanes_t *plan) {
 
 /* --- plans ------------------------------------------------------------------------------------ */
 
+/* e^(-pi i k / n) separates the half-length transform of a real line into its spectrum. */
 static hr_status_t compute_half_twiddles(hr_arena_t *arena, fft_lanes_t *plan) {
   void *halves;
   HR_TRY(new_pairs(arena, plan->is_double, plan->length / 2 + 1, &halves));
@@ -151,6 +158,7 @@ static size_t space_bytes(const fft_lanes_code_t *code, int64_t length) {
   return 2 * 2 * code->vector_bytes * (size_t)(length + code->lanes);
 }
 
+/* Lengths with large prime factors go through a convolution. */
 static hr_status_t plan_transform(hr_arena_t *arena, fft_lanes_t *plan) {
   bool is_smooth = unsupported_cofactor(plan->length) == 1;
   if (plan->type == HLO_FFT_TYPE_RFFT || plan->type == HLO_FFT_TYPE_IRFFT)
@@ -159,6 +167,7 @@ static hr_status_t plan_transform(hr_arena_t *arena, fft_lanes_t *plan) {
                    : plan_bluestein(arena, plan);
 }
 
+/* Declines real lines of odd length, and lengths whose working space leaves the caches. */
 hr_status_t fft_lanes_plan(hr_arena_t *arena, hlo_enum_FFT_TYPE_t type, int64_t length,
                            bool is_double, double scale, const fft_lanes_t **out_plan) {
   const fft_lanes_code_t *code = find_code(is_double);

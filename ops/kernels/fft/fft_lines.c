@@ -9,6 +9,7 @@ typedef struct owned_plan {
   fftw_plan plan;
 } owned_plan_t;
 
+/* Runs when the program is released. */
 static void destroy_owned_plan(void *object) {
   const owned_plan_t *owned = object;
   fftw_lock();
@@ -29,6 +30,7 @@ static fftw_plan create_plan(const fftw_library_t *library, const fft_form_t *f)
                       f->type == HLO_FFT_TYPE_FFT ? FFTW_FORWARD : FFTW_BACKWARD, FFTW_ESTIMATE);
 }
 
+/* The cleanup is registered before the plan exists, so that no failure leaks it. */
 static hr_status_t create_owned_plan(const op_native_target_t *target,
                                      const fftw_library_t *library, const fft_form_t *form,
                                      fftw_plan *out_plan) {
@@ -43,6 +45,7 @@ static hr_status_t create_owned_plan(const op_native_target_t *target,
   return NULL;
 }
 
+/* One plan for `count` lines at a time and one for what is left of `total`. */
 hr_status_t fft_lines_plan(const op_native_target_t *target, const fftw_library_t *library,
                            fft_form_t form, int64_t total, fft_lines_t *lines) {
   lines->count = form.count;

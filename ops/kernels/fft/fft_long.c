@@ -126,6 +126,7 @@ static void run_rows(void *context, int64_t begin, int64_t end, int worker) {
   }
 }
 
+/* All workers share each line: columns of one line, then its rows. */
 void fft_long_run(const fft_long_t *plan, hr_workers_t *workers, void *scratch, const void *in,
                   void *out) {
   int64_t bytes = plan->kind.length * plan->kind.element_bytes;
@@ -151,6 +152,7 @@ static int64_t near_sqrt_factor(int64_t length) {
   return factor;
 }
 
+/* root(j) = coarse[j / FINE] * fine[j % FINE]: two short tables instead of one of n entries. */
 static hr_status_t plan_roots(const op_native_target_t *target, fft_long_t *plan) {
   int64_t length = plan->kind.length, coarse = length / FINE + 1;
   double unit_angle =

@@ -4,7 +4,8 @@
  *
  *   rows      along the last dimension, which is contiguous: some lines per call
  *   columns   along another one: FFT_COLUMNS adjacent lines are copied to contiguous ones,
- * transformed there and copied back; FFTW is up to ten times slower on strides of a power of two
+ *             transformed there and copied back; FFTW is up to ten times slower on strides of a
+ *             power of two
  *
  * Real transforms are real in the pass of rows, which is the first one of RFFT and the last one of
  * IRFFT. That pass also scales inverses. */
@@ -21,12 +22,14 @@
 #define SPLIT_ELEMENTS 4096 /* elements per worker, at least */
 #define MIN_LANES 4         /* fewest lines for fft_lanes */
 
+/* One pass along a dimension that is not the last. */
 typedef struct fft_columns {
   fft_lines_t lines;
   const fft_lanes_t *lanes;     /* used instead of FFTW; NULL: FFTW */
   int64_t outer, length, inner; /* the array as three dimensions; lines along the middle one */
 } fft_columns_t;
 
+/* One plan, with FFTW's plans made when the program is compiled. */
 typedef struct fft_native {
   fftw_library_t library;
   hlo_enum_FFT_TYPE_t type;
@@ -41,6 +44,7 @@ typedef struct fft_native {
   const fft_long_t *long_; /* lines shared by all workers; NULL: the passes above */
 } fft_native_t;
 
+/* One execution; `from` and `to` are those of the current pass. */
 typedef struct fft_run {
   const fft_native_t *plan;
   const fft_columns_t *columns; /* the current pass */
@@ -51,6 +55,7 @@ typedef struct fft_run {
 
 static bool is_double(const fft_native_t *plan) { return plan->element_bytes == 16; }
 
+/* Scratch memory of one worker. */
 static char *worker_space(const fft_run_t *r, int worker) {
   return r->workers + (size_t)worker * r->plan->worker_bytes;
 }
@@ -99,13 +104,15 @@ static void clear_imaginary(const fft_native_t *plan, char *line) {
   memset(line + last * plan->element_bytes + half, 0, (size_t)half);
 }
 
+/* Inverse transforms divide by the number of elements, once, in the pass of rows. */
 static void scale_reals(const fft_native_t *plan, void *data, int64_t count) {
   float factor = (float)plan->scale;
   for (int64_t i = 0; i < count && is_double(plan); i++) ((double *)data)[i] *= plan->scale;
   for (int64_t i = 0; i < count && !is_double(plan); i++) ((float *)data)[i] *= factor;
 }
 
-/* `count` lines, at most those of one call, by the FFTW plan `transform`. */
+/* `count` lines, at most those of one call, by the FFTW plan `transform`. c2r destroys its
+ * input, so IRFFT works on a copy of the half spectrum. */
 static void transform_rows(const fft_run_t *r, fftw_plan transform, int64_t row, int64_t count,
                            char *space) {
   const fft_native_t *plan = r->plan;
@@ -126,6 +133,7 @@ static void transform_rows(const fft_run_t *r, fftw_plan transform, int64_t row,
   if (plan->scale != 1) scale_reals(plan, to, count * plan->out_last * (real_out ? 1 : 2));
 }
 
+/* Blocks of lines in vector lanes: lane l of a block is line l. */
 static void run_row_lanes(void *context, int64_t begin, int64_t end, int worker) {
   const fft_run_t *r = context;
   const fft_native_t *plan = r->plan;
@@ -154,6 +162,7 @@ static void run_rows(void *context, int64_t begin, int64_t end, int worker) {
 
 /* --- all passes --- */
 
+/* One pass over a dimension: from an array to the same or another one of equal shape. */
 static void pass_columns(hr_workers_t *workers, fft_run_t *r, int pass, const void *from,
                          void *to) {
   const fft_columns_t *c = r->columns = &r->plan->columns[pass];
@@ -165,6 +174,7 @@ static void pass_columns(hr_workers_t *workers, fft_run_t *r, int pass, const vo
                  c->lanes ? run_column_lanes : run_columns, r);
 }
 
+/* The pass along the last dimension; its lines are contiguous. */
 static void pass_rows(hr_workers_t *workers, fft_run_t *r, const void *from, void *to) {
   const fft_native_t *plan = r->plan;
   r->from = from;
@@ -175,6 +185,8 @@ static void pass_rows(hr_workers_t *workers, fft_run_t *r, const void *from, voi
                    plan->row_lanes ? run_row_lanes : run_rows, r);
 }
 
+/* Forward: rows first, then columns in place in the result. IRFFT has real results: columns
+ * first, in a copy of the operand, then rows into the result. */
 static hr_status_t run_fft(const op_native_run_t *run, const void *plan_, void *const *in,
                            void *const *out) {
   const fft_native_t *plan = plan_;

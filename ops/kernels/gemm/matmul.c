@@ -327,10 +327,13 @@ static void narrow_to_integers(const matmul_types_t *types, const void *from, vo
   for (int64_t i = 0; i < count; i++) {
     int64_t at = i * types->parts;
     double x = types->real == HR_F32 ? ((const float *)from)[at] : ((const double *)from)[at];
-    uint64_t value = x >= high   ? most
-                     : is_signed ? (uint64_t)(int64_t)(x <= low ? low : x)
-                     : x > 0     ? (uint64_t)x
-                                 : 0;
+    uint64_t value;
+    if (x >= high)
+      value = most;
+    else if (is_signed)
+      value = (uint64_t)(int64_t)(x <= low ? low : x);
+    else
+      value = x > 0 ? (uint64_t)x : 0;
     if (isnan(x)) value = 0;
     if (types->out == HR_PRED) value = x != 0;
     memcpy((char *)to + i * bytes, &value, (size_t)bytes); /* little endian */

@@ -60,10 +60,14 @@ typedef struct starts {
   int64_t limit, stride;
 } starts_t;
 
+/* A negative start is moved to 0, one beyond the limit to the limit. */
+#define AT_MOST(start, limit) ((start) > (limit) ? (limit) : (start))
+#define CLAMP_START(start, limit) ((start) < 0 ? 0 : AT_MOST(start, limit))
+
 NATIVE_CLONES
 static void add_clamped(const starts_t *starts, int64_t count, int64_t *restrict at) {
   int64_t limit = starts->limit, stride = starts->stride;
-  ADD_STARTS_OF_TYPE(at[i] + (start < 0 ? 0 : start > limit ? limit : start) * stride)
+  ADD_STARTS_OF_TYPE(at[i] + CLAMP_START(start, limit) * stride)
 }
 
 /* Places that an earlier component has made negative stay so. */
@@ -98,6 +102,7 @@ static void find_row_offsets(const gather_offsets_t *p, const void *indices,
   }
 }
 
+/* Windows [first, first + count): the batch nest is walked row by row from there. */
 void gather_offsets_find(const gather_offsets_t *offsets, const void *indices, int64_t first,
                          int64_t count, int64_t *operand_at, int64_t *other_at) {
   const loop_nest_t *batch = &offsets->starts.batch;

@@ -136,6 +136,7 @@ static void copy_windows(const gather_job_t *job, const int64_t *operand_at,
   }
 }
 
+/* Blocks of GATHER_OFFSETS_BLOCK windows: offsets first, then copies. */
 static void gather_windows(void *context, int64_t begin, int64_t end, int worker) {
   const gather_job_t *job = context;
   int64_t operand_at[GATHER_OFFSETS_BLOCK], other_at[GATHER_OFFSETS_BLOCK];
@@ -148,6 +149,7 @@ static void gather_windows(void *context, int64_t begin, int64_t end, int worker
   }
 }
 
+/* An empty window copies nothing. */
 static hr_status_t run_gather(const op_native_run_t *run, const void *plan_, void *const *in,
                               void *const *out) {
   const native_gather_plan_t *plan = plan_;
@@ -169,6 +171,7 @@ static bool prefers_codegen(const native_gather_plan_t *plan, const op_step_t *s
          plan->offsets.count * plan->window_bytes / plan->bytes >= MANY_ELEMENTS;
 }
 
+/* Indices are clamped, so every window lies within the operand. */
 static hr_status_t prepare_gather(const op_native_target_t *target, const op_step_t *step,
                                   op_native_step_t *out) {
   const hlo_shape_t *operand = step->in_shapes[0], *result = step->out_shape;
@@ -185,8 +188,13 @@ static hr_status_t prepare_gather(const op_native_target_t *target, const op_ste
       loop_row_total(&plan->offsets.starts.batch) * plan->offsets.starts.batch.row_count;
   plan->table_bytes = bytes * fusion_count(operand);
   int rank = window_strides(&dims, operand, result, sizes, from, to);
-  plan->window_bytes = plan->bytes = bytes;
-  for (int d = 0; d < rank; d++) from[d] *= bytes, to[d] *= bytes, plan->window_bytes *= sizes[d];
+  plan->window_bytes = bytes;
+  plan->bytes = bytes;
+  for (int d = 0; d < rank; d++) {
+    from[d] *= bytes;
+    to[d] *= bytes;
+    plan->window_bytes *= sizes[d];
+  }
   loop_copy_init(&plan->copy, (int)bytes, rank, sizes, to, from);
   if (loop_copy_is_run(&plan->copy)) plan->run_bytes = plan->window_bytes;
   plan->workers = target->workers;

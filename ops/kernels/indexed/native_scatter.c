@@ -77,7 +77,8 @@ static void combine_dense(const scatter_job_t *job, int64_t count, int64_t to, i
   int64_t steps[2 * MAX_ARRAYS];
   void *outs[MAX_ARRAYS];
   for (int k = 0; k < body->count; k++) {
-    ins[k] = outs[k] = job->to[k] + to * (int64_t)body->bytes[k];
+    outs[k] = job->to[k] + to * (int64_t)body->bytes[k];
+    ins[k] = outs[k];
     ins[body->count + k] = job->from[k] + from * (int64_t)body->bytes[k];
     steps[k] = 1;
     steps[body->count + k] = from_step;
@@ -301,6 +302,7 @@ static void scatter_part(const scatter_job_t *job, int part) {
   }
 }
 
+/* Parts touch disjoint elements, so workers need no locks. */
 static void scatter_parts(void *context, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const scatter_job_t *job = context;

@@ -132,10 +132,12 @@ NATIVE_INLINE bool is_owner(const scatter_rows_job_t *job, int64_t offset) {
   LOOPS(NAME##_maximum, T, MOST, MOST_IN_ROWS)                                            \
   LOOPS(NAME##_minimum, T, LEAST, LEAST_IN_ROWS)
 /* S: the type in which values are compared. Products of narrow types are unsigned: an int could
- * overflow. */
-#define DEFINE_INTEGERS(LOOPS, NAME, T, S)                                             \
-  DEFINE_NUMBERS(LOOPS, NAME, T, 1u * a * b, (S)a > (S)b ? a : b, (S)a < (S)b ? a : b, \
-                 (S)a > (S)b ? a : b, (S)a < (S)b ? a : b)
+ * overflow. a and b compared as S. */
+#define LARGER_AS(S) ((S)a > (S)b ? a : b)
+#define SMALLER_AS(S) ((S)a < (S)b ? a : b)
+#define DEFINE_INTEGERS(LOOPS, NAME, T, S)                                              \
+  DEFINE_NUMBERS(LOOPS, NAME, T, 1u * a * b, LARGER_AS(S), SMALLER_AS(S), LARGER_AS(S), \
+                 SMALLER_AS(S))
 
 /* p##_maximum and p##_minimum of scalar.h as branch-free bit masks, for vectorisation. */
 #define DEFINE_EXTREMES(p, T, U)                                                        \
@@ -154,8 +156,10 @@ NATIVE_INLINE bool is_owner(const scatter_rows_job_t *job, int64_t offset) {
 DEFINE_EXTREMES(f32, float, uint32_t)
 DEFINE_EXTREMES(f64, double, uint64_t)
 /* Equal values and NaNs are rare, so that the branch is predicted. */
-#define FLOAT_MOST(p) __builtin_islessgreater(a, b) ? (a > b ? a : b) : p##_maximum(a, b)
-#define FLOAT_LEAST(p) __builtin_islessgreater(a, b) ? (a < b ? a : b) : p##_minimum(a, b)
+#define LARGER (a > b ? a : b)
+#define SMALLER (a < b ? a : b)
+#define FLOAT_MOST(p) __builtin_islessgreater(a, b) ? LARGER : p##_maximum(a, b)
+#define FLOAT_LEAST(p) __builtin_islessgreater(a, b) ? SMALLER : p##_minimum(a, b)
 #define DEFINE_FLOATS(p, T)                                                               \
   DEFINE_NUMBERS(DEFINE_LOOPS, p, T, a *b, FLOAT_MOST(p), FLOAT_LEAST(p), p##_most(a, b), \
                  p##_least(a, b))
@@ -187,6 +191,7 @@ DEFINE_INTEGERS(DEFINE_LIST, u8, uint8_t, uint8_t)
 DEFINE_INTEGERS(DEFINE_LIST, u16, uint16_t, uint16_t)
 DEFINE_INTEGERS(DEFINE_LIST, u32, uint32_t, uint32_t)
 DEFINE_INTEGERS(DEFINE_LIST, u64, uint64_t, uint64_t)
+/* Bitwise ops depend on the size alone. */
 #define DEFINE_BITS(NAME, T)              \
   DEFINE_LIST(and_##NAME, T, a &b, a &b)  \
   DEFINE_LIST(or_##NAME, T, a | b, a | b) \
@@ -242,6 +247,7 @@ DEFINE_LOOPS(set_64, uint64_t, b, b)
     return j;                                                                                     \
   }
 
+/* All forms of one op for AVX-512: V is the vector of T, SCALAR the expression for one element. */
 #define DEFINE_WIDE(NAME, T, V, MASK, t, SCALAR, COMBINED)                              \
   DEFINE_WIDE_PARTS(NAME, T, V, COMBINED)                                               \
   DEFINE_WIDE_ROWS(NAME, T, V, MASK, (int64_t)(64 / sizeof(T)), _mm512_maskz_loadu_##t, \
@@ -380,6 +386,7 @@ static bool is_bitwise(hr_dtype_t dtype) {
   return dtype == HR_PRED || class == HR_CLASS_SIGNED || class == HR_CLASS_UNSIGNED;
 }
 
+/* NULL: the op has no loops for the type. Copies and bitwise ops depend on the size alone. */
 static const scatter_loops_t *find_scatter_loops(hlo_opcode_t op, hr_dtype_t dtype) {
   size_t bytes = hr_dtype_bytes(dtype);
   if (bytes > 8) return NULL;
@@ -406,6 +413,7 @@ static const scatter_loops_t *find_scatter_loops(hlo_opcode_t op, hr_dtype_t dty
   }
 }
 
+/* direct_loop has an entry per index type (32 bits first) and number of components. */
 bool scatter_rows_choose(hlo_opcode_t op, hr_dtype_t dtype, scatter_rows_job_t *job) {
   const scatter_loops_t *loops = find_scatter_loops(op, dtype);
   hr_dtype_t index = job->offsets->index_dtype;
@@ -419,6 +427,8 @@ bool scatter_rows_choose(hlo_opcode_t op, hr_dtype_t dtype, scatter_rows_job_t *
   return true;
 }
 
+/* Fails where windows are not dense rows in the order of the updates, or where a window is
+ * larger than the operand (a negative limit: no start is valid). */
 bool scatter_rows_init(const gather_offsets_t *native, int64_t width, scatter_rows_job_t *job) {
   const window_starts_t *offsets = &native->starts;
   const int64_t *strides = offsets->batch.row_strides;
@@ -455,6 +465,8 @@ static int64_t filter_owned(const scatter_rows_job_t *job, int64_t *offsets, int
   return filtered;
 }
 
+/* A single part takes the direct loop; otherwise lists of a block of windows, from which those
+ * are removed that belong to other parts. */
 void scatter_rows_run(const scatter_rows_job_t *job) {
   int64_t offsets[GATHER_OFFSETS_BLOCK], windows[GATHER_OFFSETS_BLOCK];
   if (job->direct_loop && job->parts == 1) {
@@ -480,6 +492,8 @@ static uint64_t float_identity(hlo_opcode_t op, hr_dtype_t dtype) {
                                                     : -0.0);
 }
 
+/* The value x with op(x, y) = y for all y, as bits: 0 for add, or and xor, and the least or
+ * greatest value for maximum and minimum. */
 static uint64_t integer_identity(hlo_opcode_t op, hr_dtype_t dtype) {
   bool is_signed = hr_dtype_class(dtype) == HR_CLASS_SIGNED;
   uint64_t all = dtype == HR_PRED ? 1 : UINT64_MAX >> (64 - 8 * hr_dtype_bytes(dtype));

@@ -17,6 +17,7 @@ static void *symbol_or_null(const char *name) {
   return address;
 }
 
+/* Fails on the first function that this version lacks. */
 static hr_status_t find_functions(onednn_t *lib) {
 #define X(name) HR_TRY(hr_dl_symbol(HR_LIBRARY_DNNL, "dnnl_" #name, (void **)&lib->name));
   ONEDNN_FUNCTIONS(X)
@@ -26,6 +27,7 @@ static hr_status_t find_functions(onednn_t *lib) {
   return NULL;
 }
 
+/* Scratchpads are the caller's, so that primitives hold no memory of their own. */
 static void open_once(void) {
   onednn_t *lib = &library;
   hr_status_t st = find_functions(lib);
@@ -46,6 +48,7 @@ const onednn_t *onednn_open(void) {
   return is_open ? &library : NULL;
 }
 
+/* Primitives run on one thread each: the workers are ours. Returns the count to be restored. */
 int onednn_enter(const onednn_t *lib) {
   if (!lib->omp_get_max_threads || !lib->omp_set_num_threads) return 0;
   int threads = lib->omp_get_max_threads();
@@ -57,6 +60,7 @@ void onednn_leave(const onednn_t *lib, int threads) {
   if (threads > 1) lib->omp_set_num_threads(threads);
 }
 
+/* Sums of s32 and u32 wrap alike. */
 dnnl_data_type_t onednn_type(hr_dtype_t dtype) {
   switch (dtype) {
     case HR_F32:
@@ -75,6 +79,7 @@ dnnl_data_type_t onednn_type(hr_dtype_t dtype) {
   }
 }
 
+/* A description by strides, in elements. False: a rank that oneDNN does not have. */
 bool onednn_array(const onednn_t *lib, dnnl_data_type_t type, int rank, const int64_t *dims,
                   const int64_t *strides, dnnl_memory_desc_t *out_desc) {
   dnnl_dims_t sizes, steps;
@@ -84,6 +89,7 @@ bool onednn_array(const onednn_t *lib, dnnl_data_type_t type, int rank, const in
   return lib->memory_desc_init_by_strides(out_desc, rank, sizes, type, steps) == dnnl_success;
 }
 
+/* A cleanup of the program; memories that were not made are NULL. */
 static void destroy_op(void *object) {
   onednn_op_t *op = object;
   int threads = onednn_enter(op->lib);
@@ -93,6 +99,7 @@ static void destroy_op(void *object) {
   onednn_leave(op->lib, threads);
 }
 
+/* One set of memory objects per worker, whose addresses are set at each run. */
 static bool make_memories(onednn_op_t *op, const dnnl_memory_desc_t *scratchpad,
                           const onednn_arg_t *args) {
   const onednn_t *lib = op->lib;
@@ -109,6 +116,8 @@ static bool make_memories(onednn_op_t *op, const dnnl_memory_desc_t *scratchpad,
   return true;
 }
 
+/* Every worker has memory objects of its own, since setting an address changes the object: args
+ * and addresses hold arg_count + 1 entries per worker, the last one the scratchpad. */
 static hr_status_t fill_op(onednn_op_t *op, const op_native_target_t *target,
                            dnnl_primitive_desc_t desc, const onednn_arg_t *args) {
   const onednn_t *lib = op->lib;
@@ -127,6 +136,7 @@ static hr_status_t fill_op(onednn_op_t *op, const op_native_target_t *target,
   return NULL;
 }
 
+/* Takes over the descriptor, also when it fails. */
 hr_status_t onednn_op_new(const onednn_t *lib, const op_native_target_t *target,
                           dnnl_primitive_desc_t desc, int count, const onednn_arg_t *args,
                           const onednn_op_t **out_op) {
@@ -157,6 +167,7 @@ hr_status_t onednn_reorder_new(const onednn_t *lib, const op_native_target_t *ta
   return onednn_op_new(lib, target, desc, 2, args, out_op);
 }
 
+/* Addresses are set only where they differ from the last call's; a failed one is forgotten. */
 bool onednn_op_run(const onednn_op_t *op, int worker, void *const *addresses, void *scratch) {
   const onednn_t *lib = op->lib;
   dnnl_exec_arg_t *args = op->args + worker * (op->arg_count + 1);

@@ -100,6 +100,8 @@ static void swap_rows(const lu_run_t *r, int64_t first, int64_t count, int64_t c
                  columns * r->bytes);
 }
 
+/* C -= A B with A the rows from `row` on of k columns from k_first on, B the k rows from k_first
+ * on of the n columns from `column` on; C the m x n block at (row, column). */
 static gemm_job_t trailing_update(const lu_run_t *r, int64_t row, int64_t column, int64_t m,
                                   int64_t n, int64_t k_first, int64_t k) {
   int64_t stride = r->matrix->stride;

@@ -9,7 +9,9 @@ NATIVE_INLINE LU_BITS LU_NAME(magnitude)(LU_TYPE value) {
   LU_REAL parts[2] = {0, 0}, sum;
   LU_BITS bits;
   memcpy(parts, &value, sizeof value);
-  sum = (parts[0] < 0 ? -parts[0] : parts[0]) + (parts[1] < 0 ? -parts[1] : parts[1]);
+  LU_REAL real = parts[0] < 0 ? -parts[0] : parts[0];
+  LU_REAL imaginary = parts[1] < 0 ? -parts[1] : parts[1];
+  sum = real + imaginary;
   memcpy(&bits, &sum, sizeof bits);
   return bits & ~(LU_BITS)0 >> 1;
 }
@@ -75,7 +77,9 @@ NATIVE_CLONES static void LU_NAME(solve)(bool upper, bool unit, int64_t n, const
                                          int64_t x_step) {
   LU_TYPE *x = sides;
   for (int64_t solved = 0; solved < n; solved++) {
-    int64_t i = upper ? n - 1 - solved : solved, begin = upper ? i + 1 : 0, end = upper ? n : i;
+    int64_t i = upper ? n - 1 - solved : solved;
+    int64_t begin = upper ? i + 1 : 0;
+    int64_t end = upper ? n : i;
     const LU_TYPE *a = (const LU_TYPE *)triangle + i * a_step;
     LU_TYPE *row = x + i * x_step;
     if (columns == 1)

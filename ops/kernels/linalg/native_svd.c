@@ -116,10 +116,11 @@ static svd_factors_t reduce_to_bidiagonal(const svd_native_t *p, hr_workers_t *w
  * Returns LAPACK's info. */
 static int32_t solve_bidiagonal(const svd_native_t *p, char *memory) {
   int n = (int)p->columns, info = 0;
-  p->bdsdc(p->transposed && !p->factored ? "L" : "U", p->vectors ? "I" : "N", &n,
-           memory + p->diagonal_at, memory + p->superdiagonal_at, memory + p->u_at, &n,
-           memory + p->vt_at, &n, NULL, NULL, memory + p->reals_at, memory + p->ints_at, &info,
-           ONE_CHAR, ONE_CHAR);
+  const char *triangle = p->transposed && !p->factored ? "L" : "U";
+  const char *vectors = p->vectors ? "I" : "N";
+  p->bdsdc(triangle, vectors, &n, memory + p->diagonal_at, memory + p->superdiagonal_at,
+           memory + p->u_at, &n, memory + p->vt_at, &n, NULL, NULL, memory + p->reals_at,
+           memory + p->ints_at, &info, ONE_CHAR, ONE_CHAR);
   return info;
 }
 

@@ -58,6 +58,7 @@ static hr_status_t new_move_plan(const op_native_target_t *target, const op_step
   return NULL;
 }
 
+/* Declines where some copy moves single elements: generated code is faster there. */
 static void accept_plan(const native_move_plan_t *plan, op_native_step_t *out) {
   bool all_rows = true;
   for (int k = 0; k < plan->source_count; k++) all_rows &= moves_rows(&plan->sources[k].copy);
@@ -66,6 +67,7 @@ static void accept_plan(const native_move_plan_t *plan, op_native_step_t *out) {
   out->bytes = 2.0 * (double)plan->count * plan->element_bytes;
 }
 
+/* Sources are copied one after the other, each by all workers. */
 static hr_status_t run_move(const op_native_run_t *run, const void *plan_, void *const *in,
                             void *const *out) {
   const native_move_plan_t *plan = plan_;
@@ -97,6 +99,7 @@ static hr_status_t plan_single_source(const op_native_target_t *target, const op
   return NULL;
 }
 
+/* In place the copy does nothing. */
 static hr_status_t prepare_copy(const op_native_target_t *target, const op_step_t *step,
                                 op_native_step_t *out) {
   static const uint64_t in_place[] = {1};
@@ -107,6 +110,7 @@ static hr_status_t prepare_copy(const op_native_target_t *target, const op_step_
   return plan_single_source(target, step, strides, 0, out);
 }
 
+/* The offset is that of the first element; strides are multiplied. */
 static hr_status_t prepare_slice(const op_native_target_t *target, const op_step_t *step,
                                  op_native_step_t *out) {
   const hlo_slice_t *slice = hlo_attr_slice(step->instr);
@@ -119,6 +123,7 @@ static hr_status_t prepare_slice(const op_native_target_t *target, const op_step
   return plan_single_source(target, step, strides, offset, out);
 }
 
+/* Starts at the last element and walks backwards. */
 static hr_status_t prepare_reverse(const op_native_target_t *target, const op_step_t *step,
                                    op_native_step_t *out) {
   hr_ints_t dimensions = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS);
@@ -132,6 +137,7 @@ static hr_status_t prepare_reverse(const op_native_target_t *target, const op_st
   return plan_single_source(target, step, strides, offset, out);
 }
 
+/* New dimensions, and those of size 1, have stride 0. */
 static hr_status_t prepare_broadcast(const op_native_target_t *target, const op_step_t *step,
                                      op_native_step_t *out) {
   hr_ints_t dimensions = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS);
@@ -149,6 +155,7 @@ const op_native_t native_broadcast = {"broadcast", prepare_broadcast, run_move};
 
 /* --- concatenate ------------------------------------------------------------------------------ */
 
+/* Source k goes to its offset along dimension d. */
 static hr_status_t prepare_concatenate(const op_native_target_t *target, const op_step_t *step,
                                        op_native_step_t *out) {
   int64_t d = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS).data[0], start = 0;
@@ -254,6 +261,7 @@ static hr_status_t prepare_dynamic_slice(const op_native_target_t *target, const
   return NULL;
 }
 
+/* The start indices are read and clamped at run time. */
 static hr_status_t run_dynamic_slice(const op_native_run_t *run, const void *plan_, void *const *in,
                                      void *const *out) {
   const native_block_plan_t *plan = plan_;
@@ -273,6 +281,7 @@ static hr_status_t prepare_dynamic_update_slice(const op_native_target_t *target
   return NULL;
 }
 
+/* In place, the copy of the array does nothing. */
 static hr_status_t run_dynamic_update_slice(const op_native_run_t *run, const void *plan_,
                                             void *const *in, void *const *out) {
   const native_block_plan_t *plan = plan_;

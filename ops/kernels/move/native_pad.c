@@ -62,6 +62,7 @@ static const char *row_operand(const pad_job_t *job, const int64_t *index) {
   return from;
 }
 
+/* One row: low padding, the operand's run, high padding; counts are elements. */
 static void pad_row(const pad_job_t *job, char *to, const char *from) {
   const native_pad_plan_t *plan = job->plan;
   int64_t bytes = plan->element_bytes, copied = plan->copied * bytes;
@@ -88,6 +89,8 @@ static void pad_index_next(const native_pad_plan_t *plan, int64_t *index) {
   }
 }
 
+/* The index of a row counts through the padded dimensions before the row's; row_operand is NULL
+ * for rows that lie in padding altogether. */
 static void pad_rows(void *context, int64_t begin, int64_t end, int worker) {
   const pad_job_t *job = context;
   const native_pad_plan_t *plan = job->plan;
@@ -127,6 +130,8 @@ static int first_row_dim(const hlo_padding_t *padding, int rank) {
   return padding->dims[d].interior ? d + 1 : d;
 }
 
+/* Adds dimension d to the rows (before row_dim), makes it the row's own, or lengthens the row by
+ * it. */
 static void add_dim(native_pad_plan_t *plan, const hlo_shape_t *result, int d, const pad_dim_t *dim,
                     int row_dim) {
   if (d < row_dim) {
@@ -148,7 +153,8 @@ static void plan_rows(native_pad_plan_t *plan, const hlo_padding_t *padding, con
   int64_t strides[HLO_MAX_RANK], first;
   int row_dim = first_row_dim(padding, result->rank);
   loop_dense_strides(in->rank, in->dims, plan->element_bytes, strides);
-  plan->rows = plan->copied = 1;
+  plan->rows = 1;
+  plan->copied = 1;
   for (int d = 0; d < result->rank; d++) {
     pad_dim_t dim = {.size = result->dims[d], .from_stride = strides[d]};
     pad_range(in->dims[d], dim.size, &padding->dims[d], &first, &dim.count, &dim.stride,
@@ -158,6 +164,7 @@ static void plan_rows(native_pad_plan_t *plan, const hlo_padding_t *padding, con
   }
 }
 
+/* Declined where the operand's rows are of few bytes and the result is large. */
 static hr_status_t prepare_pad(const op_native_target_t *target, const op_step_t *step,
                                op_native_step_t *out) {
   const hlo_shape_t *result = step->out_shape;

@@ -33,9 +33,9 @@ typedef struct random_job {
 #define ROTATE(r) a += b, b = (b << (r) | b >> (32 - (r))) ^ a
 #define ROTATE_FOUR(r0, r1, r2, r3) ROTATE(r0), ROTATE(r1), ROTATE(r2), ROTATE(r3)
 
-/* Pairs of words of the counters from `counter` on. */
+/* Threefry-2x32 with 20 rounds (Salmon et al., 2011): block i, a pair of words, has the counter
+ * `counter` + i. Vectorises over blocks. */
 NATIVE_CLONES
-/* Threefry-2x32 with 20 rounds (Salmon et al., 2011): block i has the counter at `counter` + i. */
 static void threefry_blocks(uint64_t key, uint64_t counter, int64_t count, uint32_t *first,
                             uint32_t *second) {
   uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32), k2 = 0x1BD11BDA ^ k0 ^ k1;
@@ -60,9 +60,9 @@ static void threefry_blocks(uint64_t key, uint64_t counter, int64_t count, uint3
   }
 }
 
-/* Four words each; word w of counter i at words[w][i]. */
+/* Philox-4x32 with 10 rounds (Salmon et al., 2011). The counter (high, low) is 128 bits wide; word
+ * w of block i is at words[w][i]. The two products of a round are 32 x 32 -> 64 bits. */
 NATIVE_CLONES
-/* Philox-4x32 with 10 rounds (Salmon et al., 2011); the counter is 128 bits wide. */
 static void philox_blocks(uint64_t key, uint64_t low, uint64_t high, int64_t count,
                           uint32_t words[4][BLOCK]) {
   for (int64_t i = 0; i < count; i++) {
@@ -99,7 +99,8 @@ static void philox_blocks(uint64_t key, uint64_t low, uint64_t high, int64_t cou
   } while (0)
 
 NATIVE_CLONES
-/* Word w of block i becomes element i * width + w. */
+/* Word w of block i, words[w * BLOCK + i], becomes element i * width + w; the last block may be
+ * cut. The cases are 8 times the element's bytes, plus the width. */
 static void interleave_words(int bytes, int width, const uint32_t *words, int64_t count,
                              int64_t elements, char *to) {
   switch (bytes * 8 + width) {
@@ -161,7 +162,9 @@ static void place_pairs(const random_job_t *job, int64_t pair, int64_t count,
     store_words(plan->bytes, words + BLOCK, count, to + plan->inner * plan->bytes);
 }
 
-/* The two words of a block go to elements half an array apart, as in XLA. */
+/* The words of pair q are elements 2 q and 2 q + 1 along the dimension of the pairs, as in XLA. A
+ * block of counters is stored run by run: a run ends with that dimension, or with those inside it.
+ */
 static void fill_threefry(void *context, int64_t begin, int64_t end, int worker) {
   const random_job_t *job = context;
   const native_random_plan_t *plan = job->plan;

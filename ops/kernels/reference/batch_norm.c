@@ -57,7 +57,8 @@ static hr_status_t plan_norm(hr_arena_t *arena, const op_step_t *step, int resul
   plan->epsilon =
       (float)hlo_attr_float(step->instr, HLO_ATTR_EPSILON); /* an f32, whatever the operand */
   HR_TRY(hlo_shape_count(x, &plan->count));
-  plan->outer = plan->inner = 1;
+  plan->outer = 1;
+  plan->inner = 1;
   for (int d = 0; d < feature && plan->count; d++) plan->outer *= x->dims[d];
   for (int d = (int)feature + 1; d < x->rank && plan->count; d++) plan->inner *= x->dims[d];
   plan->features = x->dims[feature];
@@ -123,10 +124,14 @@ static void sum_products(const norm_plan_t *plan, const double *x, const double 
   if (plan->count == 0) return;
   for (int64_t o = 0; o < plan->outer; o++)
     for (int64_t f = 0; f < plan->features; f++)
-      for (int64_t i = 0; i < plan->inner; i++, at++)
-        sums[f] += (x[at] - (a ? a[f] : 0)) * (y ? y[at] - (b ? b[f] : 0) : 1);
+      for (int64_t i = 0; i < plan->inner; i++, at++) {
+        double centre = b ? b[f] : 0;
+        double factor = y ? y[at] - centre : 1;
+        sums[f] += (x[at] - (a ? a[f] : 0)) * factor;
+      }
 }
 
+/* Operands: x, scale, offset. Results: normalised x, mean, variance. */
 static hr_status_t prepare_training(hr_arena_t *arena, const op_step_t *step,
                                     const void **out_plan) {
   norm_plan_t *plan;
@@ -135,6 +140,8 @@ static hr_status_t prepare_training(hr_arena_t *arena, const op_step_t *step,
   return check_features(step, plan, 1, 2);
 }
 
+/* mean = sum(x) / n and variance = sum((x - mean)^2) / n per feature, in two passes over x: the
+ * second one on centred values, so that nothing cancels. Without elements both are NaN, 0 / 0. */
 static hr_status_t run_training(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                 hlo_value_t **out_value) {
   const norm_plan_t *plan = step->plan;
@@ -157,6 +164,7 @@ static hr_status_t run_training(op_env_t *env, const op_step_t *step, hlo_value_
 
 const op_kernel_t kernel_batch_norm_training = {prepare_training, run_training};
 
+/* Operands: x, scale, offset, mean, variance. */
 static hr_status_t prepare_inference(hr_arena_t *arena, const op_step_t *step,
                                      const void **out_plan) {
   norm_plan_t *plan;
@@ -178,6 +186,7 @@ static hr_status_t run_inference(op_env_t *env, const op_step_t *step, hlo_value
 
 const op_kernel_t kernel_batch_norm_inference = {prepare_inference, run_inference};
 
+/* Operands: x, scale, mean, variance, grad_output. */
 static hr_status_t prepare_grad(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   norm_plan_t *plan;
   HR_TRY(plan_norm(arena, step, 3, &plan));

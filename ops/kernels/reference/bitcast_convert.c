@@ -25,6 +25,7 @@ static void unpack(const hr_dtype_info_t *narrow, int64_t ratio, const uint8_t *
     }
 }
 
+/* `ratio` narrow elements, a byte each, become one wide one; element 0 has the low bits. */
 static void pack(const hr_dtype_info_t *narrow, int64_t ratio, const uint8_t *in,
                  const hr_dtype_info_t *wide, int64_t count, uint8_t *out) {
   memset(out, 0, (size_t)(count * wide->bytes));
@@ -48,6 +49,7 @@ static hr_status_t bytes_as_preds(op_env_t *env, const op_step_t *step, const hl
   return NULL;
 }
 
+/* Types of whole bytes are a view of the same memory. */
 static hr_status_t bitcast_convert_run(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                        hlo_value_t **out_value) {
   const hlo_shape_t *shape = step->out_shape;

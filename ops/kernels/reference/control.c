@@ -1,7 +1,7 @@
 /* Ops that pass whole values: tuples, calls, loops, branches, asynchronous wrappers. Values are
  * reference counted: operands at their last use move into calls, so that callees can update arrays
  * in place. */
-#include "ops/kernels/common/async_pairs.h"
+#include "ops/kernels/common/transfer_list.h"
 #include "ops/query/async_collective.h"
 
 static hr_status_t run_identity(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
@@ -52,6 +52,7 @@ static hr_status_t run_call(op_env_t *env, const op_step_t *step, hlo_value_t *c
 }
 const op_kernel_t kernel_call = {NULL, run_call};
 
+/* The state is retained for the call, as the body needs it afterwards. */
 static hr_status_t evaluate_condition(op_env_t *env, const hlo_computation_t *condition,
                                       hlo_value_t *state, bool *out_met) {
   hlo_value_t *arg = hlo_value_retain(state), *met;
@@ -160,6 +161,7 @@ static hr_status_t run_copy_start(op_env_t *env, const op_step_t *step, hlo_valu
 }
 const op_kernel_t kernel_copy_start = {NULL, run_copy_start};
 
+/* A copy is synchronous here: its state is (result, source, context). */
 static hr_status_t run_copy_done(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                  hlo_value_t **out_value) {
   (void)env, (void)step;

@@ -194,6 +194,7 @@ static hr_status_t prepare_conv(hr_arena_t *arena, const op_step_t *step, const 
   return NULL;
 }
 
+/* A view with its own offsets, in scratch memory. */
 static hr_status_t view_new(hr_arena_t *scratch, const conv_plan_t *plan, conv_view_t *out_view) {
   int64_t *offsets;
   HR_TRY(HR_NEW_ARRAY(scratch, conv_view_offsets(plan), &offsets));
@@ -258,6 +259,8 @@ static hr_status_t conv_memory(hr_arena_t *scratch, const conv_plan_t *plan, hlo
   return hr_arena_alloc(scratch, bytes, out_sums);
 }
 
+/* Operands are widened and brought into the order [batch][spatial][feature] once; sums are
+ * narrowed and brought into the result's order at the end. Without terms all results are 0. */
 static hr_status_t compute_ordered(op_env_t *env, const conv_plan_t *plan, hlo_value_t *const *in,
                                    hlo_value_t *out) {
   const matmul_types_t *types = &plan->types;

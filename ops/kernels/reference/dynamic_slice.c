@@ -37,6 +37,7 @@ static int64_t block_offset(const op_step_t *step, hlo_value_t *const *in, int f
   return offset;
 }
 
+/* A block must fit the operand, or no start would be valid. */
 static hr_status_t plan_block(hr_arena_t *arena, const op_step_t *step, const hlo_shape_t *block,
                               block_plan_t **out_plan) {
   const hlo_shape_t *in = step->in_shapes[0];
@@ -50,6 +51,7 @@ static hr_status_t plan_block(hr_arena_t *arena, const op_step_t *step, const hl
   return NULL;
 }
 
+/* The result is dense; the operand is read with its own strides from a start known at run time. */
 static hr_status_t prepare_dynamic_slice(hr_arena_t *arena, const op_step_t *step,
                                          const void **out_plan) {
   const hlo_shape_t *out = step->out_shape;
@@ -63,6 +65,7 @@ static hr_status_t prepare_dynamic_slice(hr_arena_t *arena, const op_step_t *ste
   return NULL;
 }
 
+/* The whole array is shared instead of copied. */
 static hr_status_t run_dynamic_slice(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                      hlo_value_t **out_value) {
   const block_plan_t *plan = step->plan;
@@ -77,6 +80,7 @@ static hr_status_t run_dynamic_slice(op_env_t *env, const op_step_t *step, hlo_v
 }
 const op_kernel_t kernel_dynamic_slice = {prepare_dynamic_slice, run_dynamic_slice};
 
+/* The copy goes from the dense update into the operand's strides. */
 static hr_status_t prepare_dynamic_update_slice(hr_arena_t *arena, const op_step_t *step,
                                                 const void **out_plan) {
   const hlo_shape_t *update = step->in_shapes[1];
@@ -90,6 +94,7 @@ static hr_status_t prepare_dynamic_update_slice(hr_arena_t *arena, const op_step
   return NULL;
 }
 
+/* The operand is updated in place at its last use. */
 static hr_status_t run_dynamic_update_slice(op_env_t *env, const op_step_t *step,
                                             hlo_value_t *const *in, hlo_value_t **out_value) {
   const block_plan_t *plan = step->plan;
@@ -105,6 +110,7 @@ static hr_status_t run_dynamic_update_slice(op_env_t *env, const op_step_t *step
 const op_kernel_t kernel_dynamic_update_slice = {prepare_dynamic_update_slice,
                                                  run_dynamic_update_slice};
 
+/* Values carry their actual sizes. */
 static hr_status_t run_get_dimension_size(op_env_t *env, const op_step_t *step,
                                           hlo_value_t *const *in, hlo_value_t **out_value) {
   (void)env;
@@ -121,7 +127,10 @@ hr_status_t op_resize_dimension(const hlo_value_t *value, int64_t d, int64_t siz
   int bytes = (int)hr_dtype_bytes(value->dtype);
   int64_t dims[HLO_MAX_RANK], common[HLO_MAX_RANK], to_strides[HLO_MAX_RANK],
       from_strides[HLO_MAX_RANK];
-  for (int i = 0; i < value->rank; i++) dims[i] = common[i] = value->dims[i];
+  for (int i = 0; i < value->rank; i++) {
+    common[i] = value->dims[i];
+    dims[i] = common[i];
+  }
   dims[d] = size;
   if (size < common[d]) common[d] = size;
   HR_TRY(hlo_value_array(value->dtype, value->rank, dims, out_value));

@@ -26,7 +26,9 @@ static hr_status_t fft_types(const op_step_t *step, fft_plan_t *plan) {
   plan->is_double = hr_dtype_real(in) == HR_F64;
   hr_dtype_t real = plan->is_double ? HR_F64 : HR_F32,
              complex_ = plan->is_double ? HR_C128 : HR_C64;
-  if (in != (real_in ? real : complex_) || out != (real_out ? real : complex_)) /* fft C2 */
+  hr_dtype_t want_in = real_in ? real : complex_;
+  hr_dtype_t want_out = real_out ? real : complex_;
+  if (in != want_in || out != want_out) /* fft C2 */
     return hlo_error(step->instr, "fft C2", "%s of %s to %s",
                      hlo_enum_table[HLO_ENUM_FFT_TYPE].texts[plan->type], hr_dtype_name(in),
                      hr_dtype_name(out));
@@ -77,6 +79,7 @@ static hr_status_t prepare_fft(hr_arena_t *arena, const op_step_t *step, const v
   return NULL;
 }
 
+/* Planner calls, also those that destroy plans, are not thread-safe: they hold FFTW's lock. */
 static hr_status_t execute(const fftw_library_t *library, fftw_plan transform) {
   if (!transform) return hr_error(HR_UNSUPPORTED, "FFTW has no plan for a transform of this size");
   library->execute(transform);
@@ -134,6 +137,7 @@ static void clear_imaginary(const fft_plan_t *plan, void *data) {
   }
 }
 
+/* FFTW's inverses are not scaled. */
 static void scale_result(const fft_plan_t *plan, hlo_value_t *out) {
   double factor = 1;
   int64_t reals = out->count * (hr_dtype_is_complex(out->dtype) ? 2 : 1);
@@ -155,6 +159,8 @@ static hr_status_t inverse_real(op_env_t *env, const fftw_library_t *library,
   return transform_real(library, plan, copy, out->data);
 }
 
+/* RFFT: real rows, then the other dimensions in place. IRFFT: the other way round, scaled. FFT
+ * and IFFT work in place on a copy of the operand. */
 static hr_status_t transform(op_env_t *env, const fft_plan_t *plan, const hlo_value_t *in,
                              hlo_value_t *out) {
   fftw_library_t library;

@@ -185,6 +185,7 @@ static hr_status_t scatter(op_env_t *env, const op_step_t *step, hlo_value_t *co
   return op_outputs_finish(step, st, count, out, out_value);
 }
 
+/* Operands are promoted to the body's types first, if these are wider. */
 static hr_status_t run_scatter(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                hlo_value_t **out_value) {
   const scatter_plan_t *plan = step->plan;

@@ -12,12 +12,15 @@
 
 #include "ops/kernels/simd/simd_target.h"
 
+/* Room that conv_view_init needs: one offset per element of each window dimension. */
 int64_t conv_view_offsets(const conv_plan_t *plan) {
   int64_t count = 0;
   for (int d = 0; d < plan->spatial_rank; d++) count += plan->window[d].size;
   return count;
 }
 
+/* `offsets` is divided among the dimensions. Window rows are contiguous in the input if features
+ * are innermost, in one group, and the last dimension has no dilation. */
 void conv_view_init(const conv_plan_t *plan, int64_t *offsets, conv_view_t *view) {
   int last = plan->spatial_rank - 1;
   *view = (conv_view_t){.plan = plan, .unit = plan->group_features * plan->types.parts};
@@ -29,7 +32,7 @@ void conv_view_init(const conv_plan_t *plan, int64_t *offsets, conv_view_t *view
 }
 
 /* Offsets of one window dimension at `position` of the dilated input; without base dilation
- * there is no division. */
+ * there is no division. -1 marks padding and holes of the dilated input. */
 static void move_dimension(const hlo_window_dim_t *w, int64_t position, int64_t size,
                            int64_t stride, int64_t *offsets) {
   if (w->base_dilation == 1) {
@@ -109,7 +112,9 @@ static void copy_run(const conv_view_t *view, const conv_run_t *run, const char 
   memset(to + (size_t)(high - first) * bytes, 0, (size_t)(first + count - high) * bytes);
 }
 
-/* Writes reals [first, first + count) of the view's patch. */
+/* Writes reals [first, first + count) of the view's patch. `first` may lie within a run: the
+ * first one is entered at `skip`, all others at 0. The window index `at` counts like an
+ * odometer, last dimension fastest. */
 static void write_patch(const conv_view_t *view, const char *input, int64_t first, int64_t count,
                         char *to) {
   const conv_plan_t *plan = view->plan;
@@ -132,7 +137,8 @@ static void write_patch(const conv_view_t *view, const char *input, int64_t firs
   }
 }
 
-/* Rows of the matrix of patches, for the matrix product. */
+/* Rows of the matrix of patches, for the matrix product. `row` counts result positions over all
+ * batch entries. */
 void conv_patches_fill(const void *context, int64_t row, int64_t rows, int64_t first, int64_t count,
                        void *to) {
   const conv_view_t *view = context;
@@ -175,6 +181,7 @@ DEFINE_DEPTHWISE(u64, uint64_t)
 DEFINE_PADDING(f32, float)
 DEFINE_PADDING(f64, double)
 
+/* Integers and convolutions whose weights are all finite skip it. */
 static void add_padding(const conv_view_t *view, const char *w, char *out, int64_t count) {
   hr_dtype_t real = view->plan->types.real;
   if (!view->multiplies_padding) return;
@@ -184,12 +191,14 @@ static void add_padding(const conv_view_t *view, const char *w, char *out, int64
 
 typedef void (*depthwise_fn)(const void *x, const void *w, void *out, int64_t features, int64_t q);
 
+/* Signed integers are summed as unsigned ones: the low bits are the same. */
 static depthwise_fn depthwise_of(hr_dtype_t real) {
   if (real == HR_F32) return f32_depthwise;
   if (real == HR_F64) return f64_depthwise;
   return real == HR_U32 ? u32_depthwise : u64_depthwise;
 }
 
+/* All window elements of one result position; out_features is a multiple of in_features. */
 static void depthwise_position(const conv_view_t *view, const char *input, const char *rhs,
                                char *out) {
   const conv_plan_t *plan = view->plan;
@@ -206,6 +215,7 @@ static void depthwise_position(const conv_view_t *view, const char *input, const
   }
 }
 
+/* Rows are result positions over all batch entries; rhs is [window][in_features][q]. */
 void conv_depthwise_rows(const conv_view_t *view, int64_t row, int64_t rows, const char *lhs,
                          const char *rhs, char *out) {
   const conv_plan_t *plan = view->plan;
@@ -218,6 +228,7 @@ void conv_depthwise_rows(const conv_view_t *view, int64_t row, int64_t rows, con
   }
 }
 
+/* One feature in and out, unit stride: then a result line is a sum of shifted input lines. */
 bool conv_is_line(const conv_plan_t *plan) {
   int last = plan->spatial_rank - 1;
   return last >= 0 && plan->in_features == 1 && plan->out_features == 1 &&
@@ -316,6 +327,9 @@ static void add_group(const conv_line_t *l, int64_t index, int taps) {
   }
 }
 
+/* Result line `line`, positions [begin, end). For each row of the window that lies in the input,
+ * its elements are added in groups of LINE_TAPS, in window order, so that sums equal those of
+ * products. */
 void conv_line_run(const conv_view_t *view, int64_t line, int64_t begin, int64_t end,
                    const char *lhs, const char *rhs, char *out) {
   const conv_plan_t *plan = view->plan;

@@ -2,6 +2,7 @@
  * Source: StableHLO spec, map. */
 #include "ops/kernels/elementwise/body.h"
 
+/* One scalar parameter per operand and one scalar result (map C4). */
 static hr_status_t map_prepare(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   const op_body_t *body;
   HR_TRY(op_body_prepare(arena, step->instr->called[0], &body));

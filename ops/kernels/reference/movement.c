@@ -21,6 +21,7 @@ static bool worth_a_view(const loop_copy_t *copy, int64_t from_count) {
   return loop_copy_is_run(copy) && copy->nest.row_count >= from_count / 4;
 }
 
+/* 0 as soon as one size is 0, before a product of the others could overflow. */
 static int64_t dense_count(const hlo_shape_t *shape) {
   int64_t count = 1;
   for (int d = 0; d < shape->rank; d++)
@@ -45,6 +46,7 @@ static hr_status_t plan_move(hr_arena_t *arena, const op_step_t *step, const int
   return NULL;
 }
 
+/* A view shares the operand's buffer at another offset. */
 static hr_status_t run_move(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                             hlo_value_t **out_value) {
   const move_plan_t *plan = step->plan;
@@ -59,6 +61,7 @@ static hr_status_t run_move(op_env_t *env, const op_step_t *step, hlo_value_t *c
   return NULL;
 }
 
+/* Dimension d of the result walks dimension permutation[d] of the operand. */
 static hr_status_t prepare_transpose(hr_arena_t *arena, const op_step_t *step,
                                      const void **out_plan) {
   hr_ints_t permutation = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS);
@@ -111,6 +114,7 @@ static hr_status_t prepare_slice(hr_arena_t *arena, const op_step_t *step, const
 }
 const op_kernel_t kernel_slice = {prepare_slice, run_move};
 
+/* Values are dense, so a reshape is a view. */
 static hr_status_t run_reshape(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                hlo_value_t **out_value) {
   (void)env;
@@ -125,6 +129,7 @@ typedef struct concatenate_part {
   int64_t to_offset; /* bytes */
 } concatenate_part_t;
 
+/* One strided copy per operand, each further along dimension d. */
 static hr_status_t prepare_concatenate(hr_arena_t *arena, const op_step_t *step,
                                        const void **out_plan) {
   int64_t d = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS).data[0], start = 0;
@@ -144,6 +149,7 @@ static hr_status_t prepare_concatenate(hr_arena_t *arena, const op_step_t *step,
   return NULL;
 }
 
+/* Each operand's copy is planned with its offset in bytes; a single operand is returned itself. */
 static hr_status_t run_concatenate(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                    hlo_value_t **out_value) {
   const concatenate_part_t *parts = step->plan;
@@ -166,6 +172,9 @@ typedef struct pad_plan {
   bool fill;                      /* some elements are padding */
 } pad_plan_t;
 
+/* Interior padding is a larger stride in the result; negative edges cut off elements, so the
+ * copy starts within the operand (pad_range.h). The fill is left out where every element is
+ * written. */
 static hr_status_t prepare_pad(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   const hlo_padding_t *padding = hlo_attr_padding(step->instr);
   const hlo_shape_t *in = step->in_shapes[0], *out = step->out_shape;
@@ -186,12 +195,16 @@ static hr_status_t prepare_pad(hr_arena_t *arena, const op_step_t *step, const v
     plan->to_offset += start * to_strides[d];
     to_strides[d] *= pad_step;
   }
-  if (empty) plan->from_offset = plan->to_offset = 0;
+  if (empty) {
+    plan->from_offset = 0;
+    plan->to_offset = 0;
+  }
   loop_copy_init(&plan->copy, bytes, out->rank, counts, to_strides, from_strides);
   *out_plan = plan;
   return NULL;
 }
 
+/* Fills the whole result first: simpler than the borders alone, and only in the reference. */
 static hr_status_t run_pad(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                            hlo_value_t **out_value) {
   const pad_plan_t *plan = step->plan;
@@ -235,6 +248,7 @@ static bool is_permuted(const hlo_layout_t *layout) {
   return false;
 }
 
+/* Layouts that are no permutation of the row-major order need no copy. */
 static hr_status_t prepare_bitcast(hr_arena_t *arena, const op_step_t *step,
                                    const void **out_plan) {
   const hlo_shape_t *in = step->in_shapes[0], *out = step->out_shape;
@@ -261,6 +275,8 @@ static hr_status_t prepare_bitcast(hr_arena_t *arena, const op_step_t *step,
   return NULL;
 }
 
+/* Through the physical order of the bytes: the operand is brought into its layout, read as the
+ * result's type, and brought out of that layout. */
 static hr_status_t run_bitcast(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                hlo_value_t **out_value) {
   const bitcast_plan_t *plan = step->plan;
@@ -288,6 +304,7 @@ typedef struct iota_plan {
   int64_t count;    /* elements of the line */
 } iota_plan_t;
 
+/* One line of numbers is broadcast along all other dimensions. */
 static hr_status_t prepare_iota(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   int64_t d = hlo_attr_int(step->instr, HLO_ATTR_IOTA_DIMENSION);
   const hlo_shape_t *out = step->out_shape;
@@ -332,6 +349,7 @@ static void fill_iota_float(hr_dtype_t dtype, void *line, int64_t count) {
   }
 }
 
+/* Numbers beyond an integer type's range wrap. */
 static void fill_iota(hr_dtype_t dtype, void *line, int64_t count) {
   switch (dtype) {
     case HR_S8:
@@ -370,6 +388,7 @@ static void fill_iota(hr_dtype_t dtype, void *line, int64_t count) {
   }
 }
 
+/* Along the only dimension of more than one element, the line is the result. */
 static hr_status_t run_iota(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                             hlo_value_t **out_value) {
   (void)in;

@@ -31,7 +31,8 @@ typedef struct ragged_plan {
 static bool split_group(const hlo_shape_t *shape, const dims_group_t *group, int64_t d,
                         ragged_plan_t *plan) {
   bool found = false;
-  plan->outer = plan->inner = 1;
+  plan->outer = 1;
+  plan->inner = 1;
   for (int i = 0; i < group->count; i++) {
     int64_t size = shape->dims[group->dims[i]];
     if (group->dims[i] == d) {
@@ -45,6 +46,7 @@ static bool split_group(const hlo_shape_t *shape, const dims_group_t *group, int
   return found;
 }
 
+/* Which of the left side's three groups of dimensions has the ragged one; splits its sizes. */
 static hr_status_t ragged_kind(const hlo_instr_t *instr, const hlo_shape_t *lhs,
                                const dot_groups_t *g, ragged_plan_t *plan) {
   hr_ints_t ragged = hlo_attr_ints(instr, HLO_ATTR_LHS_RAGGED_DIMS);
@@ -61,7 +63,8 @@ static hr_status_t ragged_kind(const hlo_instr_t *instr, const hlo_shape_t *lhs,
   return NULL;
 }
 
-/* One list for all, or one per batch and outer index. */
+/* One list for all, or one per batch and outer index. Their sum is not checked: what it leaves
+ * of the ragged dimension is 0, what it exceeds is clipped. */
 static hr_status_t check_group_sizes(const op_step_t *step, ragged_plan_t *plan) {
   const hlo_shape_t *sizes = step->in_shapes[2];
   int64_t count;
@@ -87,7 +90,10 @@ static hr_status_t plan_masks(const hlo_instr_t *instr, const hlo_shape_t *lhs,
   return hlo_unsupported(instr, "masked, but for rows of real numbers");
 }
 
-/* The group dimension of the right operand becomes its outermost batch dimension. */
+/* The group dimension of the right operand becomes its outermost batch dimension.
+ *
+ *   free:  rhs [g,b,k,n] is read as g * b matrices of k x n; a run of group i in batch entry j
+ *          uses matrix i * b + j */
 static hr_status_t plan_ragged(const op_step_t *step, ragged_plan_t *plan) {
   const hlo_instr_t *instr = step->instr;
   const hlo_shape_t *lhs = step->in_shapes[0], *rhs = step->in_shapes[1];
@@ -127,6 +133,7 @@ static hr_status_t plan_ragged(const op_step_t *step, ragged_plan_t *plan) {
                           dot->m, dot->n);
 }
 
+/* A ragged batch dimension is planned as a plain dot, which reads the operands in place. */
 static hr_status_t prepare_ragged_dot(hr_arena_t *arena, const op_step_t *step,
                                       const void **out_plan) {
   ragged_plan_t *plan;
@@ -139,11 +146,14 @@ static hr_status_t prepare_ragged_dot(hr_arena_t *arena, const op_step_t *step,
   return NULL;
 }
 
+/* One run: a group's part of the ragged dimension, at one batch and one outer index. */
 typedef struct ragged_run {
   int64_t batch, outer, group, start, end; /* rows [start, end) of the ragged dimension */
 } ragged_run_t;
 
-/* The rows (or terms) start .. end - 1 of one group times the group's matrix. */
+/* Adds the products of one run to the result, which starts as zeros. `first` is the run's start
+ * among the rows (free) or terms (contracting) of its batch. Complex numbers are expanded to
+ * real matrices of twice the terms and columns (matmul_expand_complex), hence `parts`. */
 static void multiply_run(const ragged_plan_t *plan, const ragged_run_t *run, const char *a,
                          const char *b, char *c, matmul_space_t *space) {
   const dot_plan_t *dot = &plan->dot;
@@ -216,6 +226,8 @@ static void multiply_zeros(const ragged_plan_t *plan, const hlo_value_t *sizes, 
   }
 }
 
+/* Operands are made dense and widened once; O(m k n) multiply-adds for each row's own group
+ * only. */
 static hr_status_t run_ragged(op_env_t *env, const ragged_plan_t *plan, hlo_value_t *const *in,
                               hlo_value_t *out) {
   const dot_plan_t *dot = &plan->dot;
@@ -239,6 +251,7 @@ static hr_status_t run_ragged(op_env_t *env, const ragged_plan_t *plan, hlo_valu
   return NULL;
 }
 
+/* Releases the result if the products fail. */
 static hr_status_t run_ragged_dot(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                   hlo_value_t **out_value) {
   hlo_value_t *out;
@@ -263,7 +276,11 @@ typedef struct scaled_plan {
 } scaled_plan_t;
 
 /* Each operand dimension becomes two, (block, within the block), along which the scale has its
- * stride, or 0. */
+ * stride, or 0.
+ *
+ *   dimension d   size 8, scale 2:   (block 0..1, within 0..3)   scale strides (s, 0)
+ *
+ * A scalar scale, or one of size 1, has stride 0 throughout. */
 static hr_status_t plan_scale(const hlo_instr_t *instr, const hlo_shape_t *shape,
                               const hlo_shape_t *scale, loop_nest_t *out_nest) {
   int64_t dims[2 * HLO_MAX_RANK], to[2 * HLO_MAX_RANK], from[2 * HLO_MAX_RANK];
@@ -317,6 +334,7 @@ static hr_status_t prepare_scaled_dot(hr_arena_t *arena, const op_step_t *step,
   return NULL;
 }
 
+/* Rounding to nearest even, as all conversions to bf16. */
 static float to_bf16(float value) { return hr_bf16_to_f32(hr_f32_to_bf16(value)); }
 
 /* Elements of any float type as f32. */

@@ -26,6 +26,7 @@ static void philox(uint64_t key, uint64_t low, uint64_t high, uint32_t out[4]) {
   memcpy(out, x, sizeof x);
 }
 
+/* Threefry2x32 with 20 rounds: five groups of four, with a key injected after each group. */
 static void threefry(uint64_t key, uint64_t counter, uint32_t out[2]) {
   static const int rotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
   uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
@@ -51,6 +52,7 @@ typedef struct philox_stream {
   int used; /* words consumed; 4: all */
 } philox_stream_t;
 
+/* Four words per block of the counter. */
 static uint32_t next_word(philox_stream_t *stream) {
   if (stream->used == 4) {
     philox(stream->key, stream->low, stream->high, stream->words);
@@ -131,6 +133,7 @@ static uint64_t fill_threefry_words(hlo_value_t *bits, uint64_t key, uint64_t co
   return (uint64_t)(outer * half * inner);
 }
 
+/* 64-bit results take one block each; narrower ones share blocks as XLA does. */
 static void fill_threefry(hlo_value_t *bits, uint64_t state[2]) {
   if (!is_64_bits(bits->dtype)) {
     state[1] += fill_threefry_words(bits, state[0], state[1]);
@@ -161,6 +164,8 @@ static hr_status_t check_generator(const hlo_instr_t *instr, const hlo_shape_t *
   return NULL;
 }
 
+/* Result 0 is the state after the call, result 1 the bits. A Philox state may have two or three
+ * words. */
 static hr_status_t generate_bits(const op_step_t *step, const hlo_value_t *in,
                                  hlo_value_t *parts[2]) {
   const hlo_shape_t *shape = step->out_shape->elements[1];
@@ -240,6 +245,8 @@ static uint64_t bits_below(const hr_float_format_t *format, uint64_t bits) {
   return bits & sign ? bits + 1 : bits - 1;
 }
 
+/* u has as many bits as the mantissa, so it is exact; a result that rounds up to b is the number
+ * below b. */
 static uint64_t uniform_float(hr_dtype_t type, const rng_limits_t *limits,
                               philox_stream_t *stream) {
   double u = type == HR_F64 ? ldexp((double)(next_pair(stream) >> 12), -52)
@@ -250,6 +257,7 @@ static uint64_t uniform_float(hr_dtype_t type, const rng_limits_t *limits,
   return bits;
 }
 
+/* Modulo the range: the bias is at most range / 2^64. */
 static uint64_t uniform_integer(hr_dtype_t type, const rng_limits_t *limits,
                                 philox_stream_t *stream) {
   uint64_t random = next_pair(stream), range = (uint64_t)limits->high - (uint64_t)limits->low;
@@ -268,6 +276,7 @@ static void fill_uniform(hlo_value_t *out, const rng_limits_t *limits, philox_st
                       : uniform_integer(out->dtype, limits, stream));
 }
 
+/* Box-Muller: two uniform numbers give two normal ones. */
 static void fill_normal(hlo_value_t *out, const rng_limits_t *limits, philox_stream_t *stream) {
   const double two_pi = 0x1.921fb54442d18p2;
   for (int64_t i = 0; i < out->count; i += 2) {
@@ -295,6 +304,7 @@ static hr_status_t open_stream(op_env_t *env, const hlo_instr_t *instr, philox_s
   return NULL;
 }
 
+/* a and b are the limits (uniform), or mean and standard deviation (normal). */
 static hr_status_t rng_run(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                            hlo_value_t **out_value) {
   const hlo_instr_t *instr = step->instr;

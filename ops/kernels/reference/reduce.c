@@ -40,6 +40,7 @@ static bool is_reduced(hr_ints_t dimensions, int d) {
   return false;
 }
 
+/* Two nests over the operand: kept dimensions (with the results' offsets) and reduced ones. */
 static void plan_nests(reduce_plan_t *plan, const op_step_t *step) {
   const hlo_shape_t *in = step->in_shapes[0], *out = op_outputs_shape(step, 0);
   hr_ints_t dimensions = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS);
@@ -62,6 +63,7 @@ static void plan_nests(reduce_plan_t *plan, const op_step_t *step) {
                  LOOP_PROGRAM_ORDER);
 }
 
+/* Parameter k of the body belongs to operand k, so promotion maps them one to one. */
 static hr_status_t plan_body(hr_arena_t *arena, const op_step_t *step, reduce_plan_t *plan) {
   int *param_of;
   HR_TRY(accumulate_prepare(arena, step->instr->called[0], step->instr->operand_count / 2, true,
@@ -71,6 +73,8 @@ static hr_status_t plan_body(hr_arena_t *arena, const op_step_t *step, reduce_pl
   return promote_prepare(arena, step, plan->body.body, param_of, &plan->promote);
 }
 
+/* Chooses whether lanes are terms of one result or neighbouring results: terms if they are
+ * contiguous and many, or if there are too few results to fill the lanes. */
 static hr_status_t prepare_reduce(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   reduce_plan_t *plan;
   HR_TRY(HR_NEW(arena, &plan));
@@ -251,6 +255,7 @@ static hr_status_t reduce_lanes(reduce_run_t *run, int64_t from, int64_t lanes, 
                              : sum_kept_lanes(run, in_at, lanes, lane_stride, out_at);
 }
 
+/* Up to LANES neighbouring results at a time, unless lanes are terms. */
 static hr_status_t reduce_all(reduce_run_t *run) {
   const loop_nest_t *kept = &run->plan->kept;
   int64_t max_lanes = run->plan->lanes_reduced ? 1 : LANES;
@@ -265,6 +270,7 @@ static hr_status_t reduce_all(reduce_run_t *run) {
   return NULL;
 }
 
+/* Narrow floats are widened in blocks and summed in f32. */
 static hr_status_t init_kernel(reduce_run_t *run) {
   const reduce_plan_t *plan = run->plan;
   hr_arena_t *arena = run->env->scratch;
@@ -279,6 +285,7 @@ static hr_status_t init_kernel(reduce_run_t *run) {
   return NULL;
 }
 
+/* Pieces of a long run have an accumulator each, for every result of the body. */
 static hr_status_t init_body(reduce_run_t *run) {
   const accumulate_plan_t *body = &run->plan->body;
   hr_arena_t *arena = run->env->scratch;
@@ -294,6 +301,7 @@ static hr_status_t init_body(reduce_run_t *run) {
   return NULL;
 }
 
+/* Without terms every result is its initial value. */
 static hr_status_t reduce(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                           hlo_value_t **out_value) {
   const reduce_plan_t *plan = step->plan;

@@ -35,6 +35,7 @@ static void plan_lines(const hlo_shape_t *shape, int64_t d, sort_plan_t *plan) {
                  LOOP_PROGRAM_ORDER);
 }
 
+/* Whether the comparator compares keys is decided here, once per program. */
 static hr_status_t prepare_sort(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   const hlo_computation_t *comparator = step->instr->called[0];
   sort_plan_t *plan;
@@ -48,6 +49,7 @@ static hr_status_t prepare_sort(hr_arena_t *arena, const op_step_t *step, const 
   return NULL;
 }
 
+/* State of one execution; all arrays are scratch memory of the step. */
 typedef struct sort_run {
   op_env_t *env;
   const sort_plan_t *plan;
@@ -93,10 +95,14 @@ static hr_status_t compute_keys(sort_run_t *run, int k) {
   HR_TRY(HR_NEW_ARRAY(arena, 2 * run->operands, &steps));
   HR_TRY(
       hr_arena_array(arena, (size_t)run->in[0]->count, hr_dtype_bytes(key->dtype), &run->keys[k]));
-  for (int p = 0; p < 2 * run->operands; p++) ins[p] = run->in[p / 2]->data, steps[p] = 1;
+  for (int p = 0; p < 2 * run->operands; p++) {
+    ins[p] = run->in[p / 2]->data;
+    steps[p] = 1;
+  }
   return op_body_run(run->env, key->body, run->in[0]->count, ins, steps, &run->keys[k]);
 }
 
+/* Sets run->encoded to the integer keys of one line, in the operand's order. */
 static void encode_line(sort_run_t *run, int64_t line, int k) {
   const sort_key_t *key = &run->plan->keys.keys[k];
   const char *keys = (const char *)run->keys[k] + line * (int64_t)hr_dtype_bytes(key->dtype);
@@ -104,7 +110,7 @@ static void encode_line(sort_run_t *run, int64_t line, int k) {
 }
 
 /* Replaces the keys of sorted items by dense ranks, equal keys by equal ranks; true if there are
- * ties. */
+ * ties. Items are compared by all keys. Ranks ascend, so ties are the only equal ones. */
 static bool rank_items(sort_run_t *run, int64_t line, sort_item_t *items) {
   int64_t count = run->plan->count, rank = 0;
   for (int64_t i = 0; i < count; i++) items[i].key = 0; /* 1: differs from the item before */
@@ -113,7 +119,10 @@ static bool rank_items(sort_run_t *run, int64_t line, sort_item_t *items) {
     for (int64_t i = 1; i < count; i++)
       items[i].key |= run->encoded[items[i].index].key != run->encoded[items[i - 1].index].key;
   }
-  for (int64_t i = 0; i < count; i++) items[i].key = (uint64_t)(rank += (int64_t)items[i].key);
+  for (int64_t i = 0; i < count; i++) {
+    rank += (int64_t)items[i].key;
+    items[i].key = (uint64_t)rank;
+  }
   return rank < count - 1;
 }
 
@@ -129,7 +138,7 @@ static sort_item_t *reorder_ties(sort_run_t *run, int64_t line, sort_item_t *ite
 }
 
 /* Least significant key first; each stable sort preserves the order of earlier ones among its
- * ties. */
+ * ties. One stable radix-like pass per key, last key first: O(keys * n log n). */
 static void sort_line_by_keys(sort_run_t *run, int64_t line) {
   const sort_plan_t *plan = run->plan;
   sort_item_t *items = run->items, *spare = run->spare;
@@ -147,6 +156,7 @@ static void sort_line_by_keys(sort_run_t *run, int64_t line) {
   permute_line(run, line, &items[0].index, sizeof *items / sizeof(int64_t));
 }
 
+/* Keys are computed for whole arrays, not per line, so that bodies run in long loops. */
 static hr_status_t sort_by_keys(sort_run_t *run) {
   const sort_plan_t *plan = run->plan;
   hr_arena_t *arena = run->env->scratch;
@@ -179,6 +189,8 @@ static hr_status_t list_lines(sort_run_t *run, int64_t **out_lines, int64_t *out
 
 #define BATCH 65536 /* elements of short lines that are sorted together */
 
+/* Short lines are sorted together, BATCH elements or so at a time, so that each call of the
+ * comparator compares many pairs. */
 static hr_status_t sort_by_merging(sort_run_t *run) {
   const sort_plan_t *plan = run->plan;
   int64_t *lines, line_count, batch = BATCH / plan->count + 1;
@@ -197,6 +209,7 @@ static hr_status_t sort_by_merging(sort_run_t *run) {
   return NULL;
 }
 
+/* Outputs start as arrays of their own; an empty operand leaves them empty. */
 static hr_status_t run_sort(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                             hlo_value_t **out_value) {
   sort_run_t run = {
@@ -214,6 +227,7 @@ typedef struct topk_plan {
   sort_key_t key;
 } topk_plan_t;
 
+/* The key is that of a sort by the total order, descending for the largest. */
 static hr_status_t prepare_topk(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   const hlo_shape_t *in = step->in_shapes[0];
   topk_plan_t *plan;
@@ -232,6 +246,7 @@ static hr_status_t prepare_topk(hr_arena_t *arena, const op_step_t *step, const 
   return NULL;
 }
 
+/* Buffers for one line; best is cut to k entries whenever it is full. */
 typedef struct topk_run {
   const topk_plan_t *plan;
   sort_item_t *line, *best, *spare;
@@ -260,6 +275,7 @@ static const sort_item_t *best_of_line(topk_run_t *run, const void *elements) {
   return sorted;
 }
 
+/* Values and their positions along the last dimension, which are s32. */
 static hr_status_t topk_lines(op_env_t *env, const topk_plan_t *plan, const hlo_value_t *in,
                               hlo_value_t **out) {
   topk_run_t run = {.plan = plan, .capacity = 2 * plan->k + 1024};

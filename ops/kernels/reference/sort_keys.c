@@ -20,6 +20,7 @@ static int sides_read(const hlo_instr_t *instr, int depth) {
   return sides;
 }
 
+/* Attributes of other kinds than numbers never match: the caller then takes the general path. */
 static bool same_attrs(const hlo_instr_t *a, const hlo_instr_t *b) {
   if (a->attr_count != b->attr_count) return false;
   for (int i = 0; i < a->attr_count; i++) {
@@ -118,6 +119,8 @@ static bool match_lexicographic(const hlo_instr_t *instr, const hlo_instr_t **ou
   return false;
 }
 
+/* Matches key0 < key0' or (key0 == key0' and (key1 < key1' or ...)), one key per level. Anything
+ * else leaves *out_recognised false. */
 hr_status_t sort_keys_recognise(hr_arena_t *arena, const hlo_computation_t *comparator,
                                 sort_keys_t *keys, bool *out_recognised) {
   const hlo_instr_t *less, *rest = comparator->root, *key;
@@ -142,6 +145,8 @@ static uint64_t float_order(uint64_t value, int bits, bool total) {
   return value & sign ? ~value & mask : value | sign;
 }
 
+/* Reads an element of 1, 2, 4 or 8 bytes as an unsigned number; the address is aligned to its
+ * size. */
 static uint64_t read_bits(const char *at, size_t bytes) {
   switch (bytes) {
     case 1:
@@ -161,6 +166,7 @@ static bool is_nan(hr_dtype_t dtype, uint64_t bits) {
   return value != value;
 }
 
+/* NaN sorts last in either direction unless the order is total. */
 void sort_encode(const sort_key_t *key, const void *elements, int64_t stride, int64_t count,
                  sort_item_t *items) {
   const char *at = elements;
@@ -193,6 +199,7 @@ static void merge(const sort_item_t *a, const sort_item_t *a_end, const sort_ite
   memcpy(to + (a_end - a), b, (size_t)(b_end - b) * sizeof *b);
 }
 
+/* Insertion sort: stable, and fastest for short runs. */
 void sort_few_items(sort_item_t *items, int64_t count) {
   for (int64_t i = 1; i < count; i++) {
     sort_item_t item = items[i];
@@ -204,6 +211,7 @@ void sort_few_items(sort_item_t *items, int64_t count) {
 
 #define SMALL_RUN 16
 
+/* Bottom-up merge sort over runs of SMALL_RUN; returns whichever buffer has the result. */
 sort_item_t *sort_items(sort_item_t *items, sort_item_t *spare, int64_t count) {
   for (int64_t i = 0; i < count; i += SMALL_RUN)
     sort_few_items(items + i, hr_min(count - i, SMALL_RUN));

@@ -15,6 +15,7 @@ struct sort_pending {
   int64_t left, left_end, right, right_end, to; /* indices of order[] */
 };
 
+/* Does anything read this parameter? */
 static bool is_operand(const hlo_computation_t *computation, const hlo_instr_t *instr) {
   if (computation->root == instr) return true;
   for (size_t i = 0; i < computation->instrs.count; i++)
@@ -23,6 +24,7 @@ static bool is_operand(const hlo_computation_t *computation, const hlo_instr_t *
   return false;
 }
 
+/* Operands that the comparator ignores are not gathered. */
 hr_status_t sort_merge_prepare(hr_arena_t *arena, const hlo_computation_t *comparator, int operands,
                                sort_merge_plan_t *plan) {
   bool *reads;
@@ -35,6 +37,7 @@ hr_status_t sort_merge_prepare(hr_arena_t *arena, const hlo_computation_t *compa
   return op_body_prepare(arena, comparator, &plan->comparator);
 }
 
+/* All memory is reserved for max_lines lines and LANES comparisons at a time. */
 hr_status_t sort_merge_init(sort_merge_t *merge, op_env_t *env, const sort_merge_plan_t *plan,
                             hlo_value_t *const *in, int64_t count, int64_t stride,
                             int64_t max_lines) {
@@ -136,6 +139,8 @@ static hr_status_t merge_level(sort_merge_t *merge, const int64_t *lines, int64_
   return NULL;
 }
 
+/* *out_order has, line by line, the operand positions in sorted order; valid until the next
+ * call. */
 hr_status_t sort_merge_run(sort_merge_t *merge, const int64_t *lines, int64_t line_count,
                            const int64_t **out_order) {
   for (int64_t line = 0; line < line_count; line++)

@@ -33,7 +33,8 @@ typedef struct window_box {
 static bool tap_box(const hlo_window_t *window, const int64_t *tap, const int64_t *in_dims,
                     const int64_t *out_dims, window_box_t *box) {
   int64_t in_strides[HLO_MAX_RANK], out_strides[HLO_MAX_RANK], counts[HLO_MAX_RANK];
-  box->results = box->elements = 0;
+  box->results = 0;
+  box->elements = 0;
   loop_dense_strides(window->rank, in_dims, 1, in_strides);
   loop_dense_strides(window->rank, out_dims, 1, out_strides);
   for (int d = 0; d < window->rank; d++) {
@@ -73,6 +74,7 @@ typedef struct reduce_window_plan {
   bool slides;
 } reduce_window_plan_t;
 
+/* The product of window sizes may overflow, which is large, too. */
 static bool is_large(const hlo_window_t *window) {
   int64_t count = 1;
   for (int d = 0; d < window->rank; d++)
@@ -81,6 +83,7 @@ static bool is_large(const hlo_window_t *window) {
   return false;
 }
 
+/* Narrow types are widened unless each window has few terms (few_terms.h). */
 static hr_status_t prepare_reduce_window(hr_arena_t *arena, const op_step_t *step,
                                          const void **out_plan) {
   reduce_window_plan_t *plan;
@@ -108,6 +111,7 @@ typedef struct window_run {
   int64_t in_count, out_count;
 } window_run_t;
 
+/* Converts a narrow operand to f32 and gives the results f32 memory. */
 static hr_status_t widen(window_run_t *run, hlo_value_t *const *in, hlo_value_t *const *out) {
   const reduce_window_plan_t *plan = run->plan;
   hr_arena_t *arena = run->env->scratch;
@@ -123,6 +127,7 @@ static hr_status_t widen(window_run_t *run, hlo_value_t *const *in, hlo_value_t 
   return NULL;
 }
 
+/* Operands are the `count` inputs followed by their initial values. */
 static hr_status_t init_window_run(window_run_t *run, hlo_value_t *const *in,
                                    hlo_value_t *const *out) {
   const reduce_window_plan_t *plan = run->plan;
@@ -191,6 +196,7 @@ static hr_status_t combine_with_init(window_run_t *run, char **sums) {
   return NULL;
 }
 
+/* All windows by doubling; the initial value is combined at the end. */
 static hr_status_t reduce_sliding(window_run_t *run) {
   const reduce_window_plan_t *plan = run->plan;
   window_doubling_t sliding = {&plan->window, run->in_dims, run->out_dims, &run->acc, run->env};
@@ -200,6 +206,7 @@ static hr_status_t reduce_sliding(window_run_t *run) {
   return combine_with_init(run, sums);
 }
 
+/* Every result starts as the initial value. */
 static hr_status_t reduce_windows(window_run_t *run, hlo_value_t *const *in,
                                   hlo_value_t *const *out) {
   const reduce_window_plan_t *plan = run->plan;
@@ -246,6 +253,7 @@ typedef struct select_plan {
   promote_plan_t promote; /* promotion of source and initial value */
 } select_plan_t;
 
+/* Promotion maps the scatter body's parameters: 0 the initial value, 1 the source. */
 static hr_status_t prepare_select_and_scatter(hr_arena_t *arena, const op_step_t *step,
                                               const void **out_plan) {
   select_plan_t *plan;
@@ -284,6 +292,7 @@ static hr_status_t select_block(select_run_t *run, int64_t count, int64_t source
   return NULL;
 }
 
+/* Blocks bound the memory of the comparison's answers. */
 static hr_status_t select_row(select_run_t *run, const loop_nest_t *nest, int64_t source,
                               int64_t element) {
   for (int64_t i = 0; i < nest->row_count; i += SELECT_BLOCK) {
@@ -294,6 +303,7 @@ static hr_status_t select_row(select_run_t *run, const loop_nest_t *nest, int64_
   return NULL;
 }
 
+/* Tap by tap, so that the first of equal elements in window order stays selected. */
 static hr_status_t select_all(select_run_t *run, const hlo_value_t *operand,
                               const hlo_value_t *source) {
   int64_t tap[HLO_MAX_RANK] = {0};
@@ -308,6 +318,7 @@ static hr_status_t select_all(select_run_t *run, const hlo_value_t *operand,
   return NULL;
 }
 
+/* Sources are combined in their order, one by one, as two may have chosen the same element. */
 static hr_status_t scatter_chosen(select_run_t *run, const hlo_value_t *source, hlo_value_t *out) {
   accumulate_t acc;
   HR_TRY(accumulate_init(&acc, run->env, &run->plan->scatter));
@@ -318,6 +329,7 @@ static hr_status_t scatter_chosen(select_run_t *run, const hlo_value_t *source, 
   return NULL;
 }
 
+/* selected[i] is the operand element that window i has chosen, -1: none yet. */
 static hr_status_t select_and_scatter(select_run_t *run, hlo_value_t *const *in, hlo_value_t *out) {
   hr_arena_t *arena = run->env->scratch;
   HR_TRY(HR_NEW_ARRAY(arena, in[1]->count, &run->selected));
@@ -329,6 +341,8 @@ static hr_status_t select_and_scatter(select_run_t *run, hlo_value_t *const *in,
   return scatter_chosen(run, in[1], out);
 }
 
+/* Source and initial value are promoted where the scatter body's type is wider; the operand is
+ * not, since select only compares it. */
 static hr_status_t run_select_and_scatter(op_env_t *env, const op_step_t *step,
                                           hlo_value_t *const *in, hlo_value_t **out_value) {
   select_run_t run = {.env = env, .plan = step->plan, .operand = in[0]->data};

@@ -41,6 +41,7 @@ static doubling_part_t result_part(const doubling_pass_t *pass, int64_t o, int l
   return (doubling_part_t){live, done > 0, cover.first + done * pass->stride};
 }
 
+/* sums[o + r] = table[offset + r * offset_step] for the rows r of a box. */
 static void copy_rows(const doubling_pass_t *pass, int64_t o, int64_t rows, int64_t offset,
                       int64_t offset_step) {
   accumulate_t *acc = pass->doubling_run->acc;
@@ -56,6 +57,8 @@ static void copy_rows(const doubling_pass_t *pass, int64_t o, int64_t rows, int6
   }
 }
 
+/* sums[o + r] = body(sums[o + r], table[offset + r * offset_step]). One call where the rows of
+ * both are adjacent or are single elements, else one per row. */
 static hr_status_t add_rows(const doubling_pass_t *pass, int64_t o, int64_t rows, int64_t offset,
                             int64_t offset_step) {
   accumulate_t *acc = pass->doubling_run->acc;
@@ -166,6 +169,8 @@ static hr_status_t new_arrays(window_doubling_t *window_doubling, int64_t count,
   return NULL;
 }
 
+/* One dimension. Dimensions before d still have the input's sizes, those after it the result's,
+ * since the last is done first. The pass's arrays have d outermost, hence the transposes. */
 static hr_status_t reduce_dim(doubling_pass_t *pass, int d, const char *const *in, char **results) {
   window_doubling_t *window_doubling = pass->doubling_run;
   const accumulate_t *acc = window_doubling->acc;

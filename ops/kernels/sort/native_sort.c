@@ -2,11 +2,17 @@
  * (radix_sort.h) with their indices; the operands are then permuted. A single operand is not
  * permuted but decoded from its sorted keys.
  *
- * Keys that do not fit into 64 bits are sorted group by group, the least significant group first;
- * the sort is stable. Lines are distributed over the workers; a long one is sorted by all of them.
- * Lines whose elements are strided are copied to contiguous ones first, a cache line of
- * neighbouring lines at a time. Ties are ordered as in the reference kernel. Comparators that are
- * no comparison of keys are left to the reference kernel. */
+ *   elements --encode--> keys, as items of one of four kinds
+ *      RADIX_KEY_32, RADIX_KEY_64   the key alone: a single operand, decoded afterwards
+ *      RADIX_INDEXED                key << 32 | index in one 64-bit word
+ *      RADIX_PAIR                   64-bit key and index
+ *   items --radix passes--> sorted items --decode, or permute each operand--> results
+ *
+ * Keys that do not fit into 64 bits are sorted group by group, the least significant group
+ * first; the sort is stable. Lines are distributed over the workers; a long one is sorted by all
+ * of them. Lines whose elements are strided are copied to contiguous ones first, a cache line of
+ * neighbouring lines at a time. Ties are ordered as in the reference kernel. Comparators that
+ * are no comparison of keys are left to the reference kernel. */
 #include <string.h>
 
 #include "base/arith.h"
@@ -119,7 +125,8 @@ static void sort_line_items(sort_line_t *line) {
           : radix_sort(plan->kind, line->items, spare, plan->count, line->scratch + plan->radix);
 }
 
-/* Sorts by one more group, of higher significance. */
+/* Sorts by one more group, of higher significance. Keys are encoded in the operands' order
+ * first, then gathered by the items' indices. */
 static void sort_by_group(sort_line_t *line) {
   const native_sort_plan_t *plan = line->plan;
   uint64_t *keys = (uint64_t *)(line->scratch + plan->group_keys);
@@ -253,6 +260,7 @@ static void extract_unstable_order(sort_line_t *line) {
   line->order = line->items;
 }
 
+/* Elements of one size are gathered as integers; iota operands need no gather. */
 #define PERMUTE(T)                                                                              \
   do {                                                                                          \
     T *to = (T *)line->target;                                                                  \
@@ -339,6 +347,7 @@ static void sort_one_line(sort_line_t *line) {
   permute_operands(line);
 }
 
+/* One execution: workers belong to each line if the line is shared. */
 typedef struct sort_job {
   const native_sort_plan_t *plan;
   hr_workers_t *workers; /* for each line */
@@ -399,7 +408,8 @@ static void sort_dense_line(const sort_job_t *job, char *scratch, int64_t elemen
   sort_one_line(&line);
 }
 
-/* Blocks of adjacent lines; each of the `outer` groups has the same number. */
+/* Blocks of adjacent lines; each of the `outer` groups has the same number. Block b is columns
+ * first .. first + lines - 1 of group b / blocks. */
 static void sort_blocks(void *context, int64_t begin, int64_t end, int worker) {
   const sort_job_t *job = context;
   const native_sort_plan_t *plan = job->plan;

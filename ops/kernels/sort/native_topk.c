@@ -102,6 +102,7 @@ static void add_candidate(topk_part_t *part, uint64_t key, int64_t index) {
   if (part->filled == part->plan->capacity) cut_to_best(part);
 }
 
+/* Vectorises: one comparison of the block's minimum skips most blocks. */
 NATIVE_CLONES
 static uint32_t min_key(const uint32_t *keys, int64_t count) {
   uint32_t low = UINT32_MAX;
@@ -109,6 +110,7 @@ static uint32_t min_key(const uint32_t *keys, int64_t count) {
   return low;
 }
 
+/* Keys of up to 32 bits. */
 static void select_short(topk_part_t *part, const char *elements, int64_t begin, int64_t end) {
   uint32_t keys[BLOCK];
   for (int64_t first = begin; first < end; first += BLOCK) {
@@ -119,6 +121,7 @@ static void select_short(topk_part_t *part, const char *elements, int64_t begin,
   }
 }
 
+/* Keys of 64 bits; no block minimum, as candidates are compared one by one. */
 static void select_long(topk_part_t *part, const char *elements, int64_t begin, int64_t end) {
   uint64_t keys[BLOCK];
   for (int64_t first = begin; first < end; first += BLOCK) {
@@ -157,6 +160,7 @@ static void store_best(const topk_job_t *job, int64_t line, const char *items) {
   }
 }
 
+/* One worker per line: the line is one part, whose items need no second selection. */
 static void select_lines(void *context, int64_t begin, int64_t end, int worker) {
   const topk_job_t *job = context;
   topk_part_t part;
@@ -182,6 +186,7 @@ static void select_parts(void *context, int64_t begin, int64_t end, int worker) 
   }
 }
 
+/* The best of all parts of a line, sorted together. */
 static void merge_parts(const topk_job_t *job) {
   const native_topk_plan_t *plan = job->plan;
   size_t best_bytes = (size_t)(plan->parts * plan->k) * radix_item_bytes(plan->kind);
@@ -192,6 +197,7 @@ static void merge_parts(const topk_job_t *job) {
         radix_sort(plan->kind, best, spare, plan->parts * plan->k, job->scratch + plan->radix));
 }
 
+/* Few long lines are cut into parts, many lines are divided among the workers. */
 static hr_status_t run_topk(const op_native_run_t *run, const void *plan_, void *const *in,
                             void *const *out) {
   const native_topk_plan_t *plan = plan_;
@@ -213,6 +219,7 @@ static size_t align_scratch(size_t bytes) {
   return (bytes + HR_ALIGNMENT - 1) / HR_ALIGNMENT * HR_ALIGNMENT;
 }
 
+/* Per worker: candidates, spare and radix counters. Then the parts' best. */
 static size_t plan_topk_scratch(native_topk_plan_t *plan) {
   size_t item_bytes = radix_item_bytes(plan->kind),
          items = align_scratch((size_t)plan->capacity * item_bytes);
@@ -231,6 +238,7 @@ static int64_t part_count(const native_topk_plan_t *plan) {
   return hr_min(most, plan->workers);
 }
 
+/* Declines lines of more than RADIX_MAX_COUNT elements, whose positions do not fit 32 bits. */
 static hr_status_t plan_topk(const op_native_target_t *target, const op_step_t *step, bool largest,
                              op_native_step_t *out) {
   const hlo_shape_t *in = step->in_shapes[0];

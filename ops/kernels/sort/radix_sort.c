@@ -52,6 +52,7 @@ size_t radix_long_scratch_bytes(int workers) {
   return (parts * SPLIT_BUCKETS + SPLIT_BUCKETS + 16 + (size_t)workers * COUNTS) * sizeof(uint32_t);
 }
 
+/* Returns whichever of items and spare has the result. */
 void *radix_sort(radix_kind_t kind, void *items, void *spare, int64_t count, void *scratch) {
   switch (kind) {
     case RADIX_KEY_32:
@@ -66,6 +67,7 @@ void *radix_sort(radix_kind_t kind, void *items, void *spare, int64_t count, voi
   return items;
 }
 
+/* The same by all workers. */
 void *radix_sort_long(hr_workers_t *workers, int parts, radix_kind_t kind, void *items, void *spare,
                       int64_t count, void *scratch) {
   if (parts > MAX_PARTS) parts = MAX_PARTS;

@@ -44,6 +44,9 @@ static hr_status_t make_table(hr_arena_t *arena, hr_dtype_t dtype, bool descendi
   return NULL;
 }
 
+/* one_nan is the bit pattern of the NaN that stands for all of them where NaNs tie (nans not
+ * ORDERED); nan_key is its key: the greatest where NaNs are last, else the place of that pattern
+ * in total order. zeros_tie maps the key of -0 to that of +0. */
 hr_status_t sort_encoding_init(hr_arena_t *arena, hr_dtype_t dtype, bool descending,
                                sort_nans_t nans, bool zeros_tie, uint64_t one_nan,
                                sort_encoding_t *encoding) {
@@ -62,8 +65,9 @@ hr_status_t sort_encoding_init(hr_arena_t *arena, hr_dtype_t dtype, bool descend
   encoding->zero = zeros_tie ? sign : 0;
   if (nans == SORT_NANS_ORDERED) return NULL;
   encoding->infinity = infinity_bits(dtype);
-  encoding->nan_key =
-      nans == SORT_NANS_LAST ? mask : (one_nan ^ (one_nan & sign ? mask : sign)) ^ descending_mask;
+  uint64_t flipped_bits = one_nan & sign ? mask : sign;
+  uint64_t ordered_key = one_nan ^ flipped_bits ^ descending_mask;
+  encoding->nan_key = nans == SORT_NANS_LAST ? mask : ordered_key;
   return NULL;
 }
 

@@ -126,6 +126,9 @@ static size_t reserve_scratch(native_sort_plan_t *plan, size_t bytes) {
   return at;
 }
 
+/* Scratch of one worker: two arrays of items between which radix passes go back and forth, one
+ * operand's line while it is permuted, and copies of `block` lines of all operands where lines
+ * are not contiguous. */
 static void plan_sort_scratch(native_sort_plan_t *plan) {
   size_t count = (size_t)plan->count, item_bytes = radix_item_bytes(plan->kind), line_bytes = 0,
          most = 0;
@@ -147,6 +150,8 @@ static void plan_sort_scratch(native_sort_plan_t *plan) {
 
 /* --- sizes ------------------------------------------------------------------------------------ */
 
+/* The array is outer x count x inner, lines running along count. Lines with stride inner are
+ * copied in blocks of up to BLOCK_LINES neighbours, so that whole cache lines are used. */
 static hr_status_t plan_lines(const op_native_target_t *target, const op_step_t *step,
                               native_sort_plan_t *plan) {
   const hlo_shape_t *shape = step->in_shapes[0];
@@ -157,7 +162,8 @@ static hr_status_t plan_lines(const op_native_target_t *target, const op_step_t 
     bytes[k] = (int64_t)hr_dtype_bytes(step->in_shapes[k]->dtype);
   plan->bytes = bytes;
   plan->count = shape->dims[d];
-  plan->inner = plan->outer = 1;
+  plan->inner = 1;
+  plan->outer = 1;
   for (int i = 0; i < shape->rank; i++)
     if (i < d)
       plan->outer *= shape->dims[i];
@@ -172,6 +178,8 @@ static hr_status_t plan_lines(const op_native_target_t *target, const op_step_t 
   return NULL;
 }
 
+/* No plan (NULL) where the comparator is not recognised, and for unstable sorts by several
+ * groups of keys, which the tie handling does not cover. */
 hr_status_t sort_plan_make(const op_native_target_t *target, const op_step_t *step,
                            const native_sort_plan_t **out_plan) {
   native_sort_plan_t *plan;

@@ -114,6 +114,7 @@ static void select_unit(const select_job_t *job, int64_t plane, int64_t first, i
   }
 }
 
+/* A unit is a range of lanes of one plane. */
 static void select_units(void *context, int64_t begin, int64_t end, int worker) {
   const select_job_t *job = context;
   const native_select_plan_t *plan = job->plan;
@@ -125,6 +126,7 @@ static void select_units(void *context, int64_t begin, int64_t end, int worker) 
   }
 }
 
+/* The result starts as the initial value everywhere. */
 static hr_status_t run_select(const op_native_run_t *run, const void *plan_, void *const *in,
                               void *const *out) {
   const native_select_plan_t *plan = plan_;
@@ -152,6 +154,7 @@ static int select_direction(const hlo_computation_t *computation) {
   return hlo_attr_enum(root, HLO_ATTR_DIRECTION);
 }
 
+/* Leaves plan->select_loop NULL for other comparators or types. */
 static void find_select_loop(native_select_plan_t *plan, const hlo_computation_t *select,
                              hr_dtype_t dtype) {
   int direction = select_direction(select);
@@ -161,6 +164,7 @@ static void find_select_loop(native_select_plan_t *plan, const hlo_computation_t
       plan->select_loop = table[i].select_loop;
 }
 
+/* A scatter body of one addition on the array's type. */
 static hr_status_t is_sum(hr_arena_t *arena, const hlo_computation_t *computation, hr_dtype_t dtype,
                           bool *out_is_sum) {
   const op_body_t *body;
@@ -176,13 +180,15 @@ static hr_status_t is_sum(hr_arena_t *arena, const hlo_computation_t *computatio
 static void plan_units(native_select_plan_t *plan, const hlo_window_t *window,
                        const hlo_shape_t *source, int last) {
   int first = 0;
-  plan->planes = plan->per_plane = 1;
+  plan->planes = 1;
+  plan->per_plane = 1;
   while (first < last && window_is_trivial(&window->dims[first]))
     plan->planes *= source->dims[first++];
   for (int d = first; d < last; d++) plan->per_plane *= source->dims[d];
   plan->chunk = hr_min(plan->lanes, LANES);
 }
 
+/* Declines other bodies, mixed types, and windows of too many elements. */
 static hr_status_t prepare_select(const op_native_target_t *target, const op_step_t *step,
                                   op_native_step_t *out) {
   const hlo_shape_t *operand = step->in_shapes[0], *source = step->in_shapes[1];

@@ -1,14 +1,20 @@
 /* Reduce-window with one of the usual ops as body.
  *
  * Windows that extend from each result to the start (or end) of its line are prefix sums, in
- * prefix_scan.h; prefix_scan_body.h does the same for other bodies. All other windows are computed
- * result by result:
- *   - if trailing dimensions have no window (channels of an image), a result is a row of them: the
- *     combination of the input rows under its window;
- *   - else the input rows under a row of results are combined first, along all other dimensions,
- * and then the taps of the window along that row, each by one strided loop. Floats of 16 bits and
- * fewer are converted to f32 as whole arrays. Windows with too many rows, and other bodies, are
- * left to the reference kernel. */
+ * prefix_scan.h; prefix_scan_body.h does the same for other bodies. All other windows are
+ * computed result by result:
+ *
+ *   channels     trailing dimensions have no window: a result is a row of `lanes` elements, the
+ *                combination of the input rows under its window
+ *   rows         the last dimension has a window: the input rows under a row of results are first
+ *                combined along all other dimensions, then each tap along the row is one loop:
+ *
+ *                  input rows   ----------   \
+ *                               ----------    > combined row -> taps k = 0, 1, 2 added at offset k
+ *                               ----------   /
+ *
+ * Floats of 16 bits and fewer are converted to f32 as whole arrays. Windows with too many rows,
+ * and other bodies, are left to the reference kernel. */
 #include <string.h>
 
 #include "base/arith.h"
@@ -23,6 +29,7 @@ enum {
   GRAIN = 1 << 14 /* combinations per worker, at least */
 };
 
+/* One plan: a scan (scans), a scan under another body (rows NULL), or result by result. */
 typedef struct native_window_plan {
   const window_rows_t *rows;
   hr_dtype_t dtype; /* operand's type; rows->dtype is f32 where it is narrower */
@@ -35,11 +42,12 @@ typedef struct native_window_plan {
   int64_t lanes;                  /* elements per row of results */
   int64_t in_row;                 /* elements per row of the operand */
   const window_tap_range_t *taps; /* results per tap along the row; NULL: no window along it */
-  int64_t tap_count;
-  size_t row_bytes;         /* scratch bytes per worker, at the start of the scratch */
-  size_t wide_in, wide_out; /* scratch offsets of the arrays converted to f32 */
+  int64_t tap_count;              /* taps that meet any element */
+  size_t row_bytes;               /* scratch bytes per worker, at the start of the scratch */
+  size_t wide_in, wide_out;       /* scratch offsets of the arrays converted to f32 */
 } native_window_plan_t;
 
+/* One execution; arrays are those of rows->dtype. */
 typedef struct window_job {
   const native_window_plan_t *plan;
   const char *in;
@@ -95,6 +103,7 @@ static void widen(void *context, int64_t begin, int64_t end, int worker) {
                    end - begin);
 }
 
+/* Rounds to the operand's type. */
 static void narrow(void *context, int64_t begin, int64_t end, int worker) {
   const window_job_t *job = context;
   int64_t bytes = (int64_t)hr_dtype_bytes(job->plan->dtype);
@@ -147,7 +156,7 @@ static hr_status_t run_window(const op_native_run_t *run, const void *plan_, voi
 
 /* --- planning --------------------------------------------------------------------------------- */
 
-/* A window over everything before (or behind) its position. */
+/* Does every window reach from its position to the start of the line, or to its end? */
 static bool is_prefix_window(const hlo_window_dim_t *w, int64_t n, int64_t m) {
   if (w->stride != 1 || w->base_dilation != 1 || w->window_dilation != 1 || m != n || w->size < n)
     return false;
@@ -174,6 +183,7 @@ static bool find_prefix_dim(const hlo_window_t *window, const hlo_shape_t *in,
   return true;
 }
 
+/* Sets plan->scans if the windows are prefixes along one dimension. */
 static bool plan_scan(native_window_plan_t *plan, const hlo_window_t *window, const hlo_shape_t *in,
                       const hlo_shape_t *out) {
   native_scan_t *scan = &plan->scan;
@@ -222,6 +232,7 @@ static hr_status_t plan_results(hr_arena_t *arena, native_window_plan_t *plan,
   return window_cells_plan(arena, window, last, in, out, &plan->cells, out_possible);
 }
 
+/* Loops for a body of one commutative op on the arrays' own type; NULL: other bodies. */
 static const window_rows_t *find_rows(const accumulate_plan_t *body, hr_dtype_t dtype) {
   hlo_opcode_t op;
   const ew_kernel_t *kernel;
@@ -231,6 +242,7 @@ static const window_rows_t *find_rows(const accumulate_plan_t *body, hr_dtype_t 
   return window_rows_find(op, narrow_float ? HR_F32 : dtype);
 }
 
+/* Per worker: the combined input row and the row of results. Then the f32 copies of both arrays. */
 static size_t plan_window_scratch(native_window_plan_t *plan) {
   size_t bytes = plan->scans ? (native_scan_scratch_bytes(&plan->scan) + 63) / 64 * 64 : 0;
   if (plan->taps) {
@@ -266,6 +278,7 @@ static bool plan_body_scan(const op_step_t *step, const accumulate_plan_t *body,
   return true;
 }
 
+/* Result k may overwrite operand k: a scan reads each element before it writes it. */
 static hr_status_t prepare_body_scan(const op_native_target_t *target, const op_step_t *step,
                                      const accumulate_plan_t *body, op_native_step_t *out) {
   native_body_scan_t scan;
@@ -283,6 +296,7 @@ static hr_status_t prepare_body_scan(const op_native_target_t *target, const op_
   return NULL;
 }
 
+/* Tries the usual ops as scan and by results, then any body as scan; otherwise declines. */
 static hr_status_t prepare_window(const op_native_target_t *target, const op_step_t *step,
                                   op_native_step_t *out) {
   static const uint64_t in_place[] = {1};

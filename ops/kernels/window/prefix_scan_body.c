@@ -33,6 +33,7 @@ typedef struct scan_job {
   int64_t units, per_group; /* blocks of lanes in all; per group of equidistant lanes */
 } scan_job_t;
 
+/* Lines are cut into pieces only if there are too few of them for the workers' lanes. */
 void native_body_scan_plan(native_body_scan_t *scan, int workers) {
   scan->workers = workers;
   scan->pieces = 1;
@@ -131,6 +132,7 @@ static scan_lanes_t unit_lanes(const scan_job_t *job, int64_t unit) {
   return block;
 }
 
+/* Carries of a worker: LANES elements of up to MAX_BYTES for each array. */
 static void scan_units(void *context, int64_t begin, int64_t end, int worker) {
   const scan_job_t *job = context;
   char *carries[NATIVE_SCAN_MAX_ARRAYS];
@@ -160,6 +162,8 @@ static bool has_carry_in(const native_body_scan_t *scan, int64_t piece) {
   return piece > 0 || !scan->reverse;
 }
 
+/* Carry p + 1 of a line is carry p combined with the last element, the total, of scanned piece
+ * p; carry 0 is the initial value. Sequential, one element per piece. */
 static void compute_carries(const scan_job_t *job) {
   const native_body_scan_t *scan = job->scan;
   char *offset[NATIVE_SCAN_MAX_ARRAYS], *next[NATIVE_SCAN_MAX_ARRAYS],
@@ -180,6 +184,8 @@ static void compute_carries(const scan_job_t *job) {
   }
 }
 
+/* Combines each piece's carry with all of its scanned elements, in place; contiguous from the
+ * one of the lowest address, which is the piece's last in reverse. */
 static void combine_carries(void *context, int64_t begin, int64_t end, int worker) {
   const scan_job_t *job = context;
   const native_body_scan_t *scan = job->scan;

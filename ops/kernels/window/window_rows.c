@@ -12,14 +12,21 @@ NATIVE_OPTIMIZE
 enum { TOTAL_LANES = 32 }; /* independent accumulators of a total */
 
 /* name: suffix of the functions; T: element type; A: accumulator type of scans; f and g: the op
- * on T and on A. */
+ * on T and on A.
+ *    start     sets results from the first one to three rows
+ *    lanes     combines all rows of a window into one row, three rows per pass over it
+ *    row       adds one tap along a row, with stride 1, 2 or any
+ *    scan      prefix sums of whole lines; the carry goes in and out
+ *    total     combines a line in TOTAL_LANES chains, for scans divided among workers
+ *    columns   prefix sums down several columns at once */
 #define ROWS(name, T, A, f, g)                                                                     \
-  /* The first rows initialise the result without reading it: results outside the caches are        \
+  /* The first rows initialise the result without reading it: results outside the caches are       \
    * only written. */                                                                              \
   NATIVE_INLINE int64_t start_lanes_##name(T *restrict to, const void *init, const T *from,        \
                                            const int64_t *offsets, int64_t count, int64_t lanes) { \
     T first = init ? *(const T *)init : 0;                                                         \
-    const T *a = from + (count > 0 ? offsets[0] : 0), *b = from + (count > 1 ? offsets[1] : 0);    \
+    const T *a = from + (count > 0 ? offsets[0] : 0);                                              \
+    const T *b = from + (count > 1 ? offsets[1] : 0);                                              \
     const T *c = from + (count > 2 ? offsets[2] : 0);                                              \
     if (count == 0) {                                                                              \
       for (int64_t l = 0; l < lanes; l++) to[l] = first;                                           \
@@ -117,6 +124,7 @@ enum { TOTAL_LANES = 32 }; /* independent accumulators of a total */
     return carry;                                                                                  \
   }
 
+/* Integers wrap; the cast undoes C's promotion to int. */
 #define ADD(a, b) ((__typeof__(a))((a) + (b)))
 #define MULTIPLY(a, b) ((__typeof__(a))((a) * (b)))
 #define MAXIMUM(a, b) ((a) > (b) ? (a) : (b))

@@ -40,6 +40,7 @@ kir_type_t *jit_integer_like(const kir_type_t *type) {
   return kir_type_like(type, kir_int_type(type->module, type->bits));
 }
 
+/* A vector constant with the same scalar in every lane. */
 kir_value_t *jit_splat_constant(kir_type_t *type, kir_value_t *scalar) {
   if (!kir_is_vector(type)) return scalar;
   kir_value_t *lanes[LANES_MAX];
@@ -57,6 +58,7 @@ kir_value_t *jit_int(kir_type_t *type, int64_t value) {
   return jit_splat_constant(type, kir_const_int(jit_scalar_type(type), (unsigned long long)value));
 }
 
+/* Insert and shuffle: back ends know the pair as a broadcast. */
 kir_value_t *jit_splat(jit_code_t *code, kir_type_t *type, kir_value_t *scalar) {
   if (!kir_is_vector(type)) return scalar;
   if (kir_is_constant(scalar)) return jit_splat_constant(type, scalar);
@@ -72,6 +74,7 @@ kir_value_t *jit_intrinsic(jit_code_t *code, kir_op_t op, kir_type_t *type,
   return kir_intrinsic(code->builder, op, type, arguments, count);
 }
 
+/* *out_inner has a builder of its own that stands in the function's entry. */
 kir_value_t *jit_inner_function(jit_code_t *code, const char *name, kir_type_t *signature,
                                 jit_code_t *out_inner) {
   kir_value_t *function = kir_add_function(code->module, name, signature);
@@ -100,6 +103,7 @@ static kir_value_t *take_lanes(jit_code_t *code, kir_value_t *x, unsigned first,
   return kir_shuffle(code->builder, x, kir_poison(type), kir_const_vector(order, lanes));
 }
 
+/* The lanes of `low`, then those of `high`. */
 static kir_value_t *concatenate(jit_code_t *code, kir_value_t *low, kir_value_t *high) {
   kir_type_t *i32 = kir_int_type(code->module, 32);
   unsigned lanes = 2 * kir_type_of(low)->lanes;
@@ -123,6 +127,7 @@ static kir_value_t *emit_by_halves(jit_code_t *code, jit_lanes_fn emit, const vo
   return concatenate(code, halves[0], halves[1]);
 }
 
+/* Counts that are no power of two are padded with unspecified lanes, which are cut off again. */
 kir_value_t *jit_by_vectors(jit_code_t *code, jit_lanes_fn emit, const void *context,
                             kir_value_t **args, int count) {
   kir_type_t *type = kir_type_of(args[0]);

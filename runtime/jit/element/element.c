@@ -25,6 +25,7 @@ static kir_type_t *integer_type(jit_code_t *code, size_t bytes) {
   return kir_int_type(code->module, (unsigned)(8 * bytes));
 }
 
+/* f16 and bf16 are integers in memory: not every target computes in them. */
 kir_type_t *jit_memory_type(jit_code_t *code, hr_dtype_t dtype) {
   switch (dtype) {
     case HR_F32:
@@ -36,6 +37,7 @@ kir_type_t *jit_memory_type(jit_code_t *code, hr_dtype_t dtype) {
   }
 }
 
+/* The type that ops compute in (dtypes.def's column `compute`). */
 kir_type_t *jit_register_type(jit_code_t *code, hr_dtype_t dtype) {
   if (dtype == HR_PRED) return kir_int_type(code->module, 1);
   if (hr_dtype_is_complex(dtype))
@@ -45,10 +47,12 @@ kir_type_t *jit_register_type(jit_code_t *code, hr_dtype_t dtype) {
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
+/* A vector of the element type with as many lanes as the value. */
 static kir_type_t *like(kir_type_t *element, kir_value_t *value) {
   return jit_type_like(element, kir_type_of(value));
 }
 
+/* bf16 is the upper half of an f32. */
 static kir_value_t *bf16_bits_to_float(jit_code_t *code, kir_value_t *bits) {
   kir_type_t *wide = like(kir_int_type(code->module, 32), bits);
   kir_value_t *word = kir_zext(code->builder, bits, wide);
@@ -68,6 +72,7 @@ static kir_value_t *complex_to_memory(jit_code_t *code, hr_dtype_t dtype, kir_va
   return kir_bitcast(code->builder, value, type);
 }
 
+/* Memory has the element's own format; registers have the type that is computed in. */
 kir_value_t *jit_from_memory(jit_code_t *code, hr_dtype_t dtype, kir_value_t *value) {
   kir_type_t *type = kir_type_of(value);
   if (jit_is_narrow_float(dtype)) return jit_narrow_decode(code, dtype, value);
@@ -87,6 +92,7 @@ kir_value_t *jit_from_memory(jit_code_t *code, hr_dtype_t dtype, kir_value_t *va
   }
 }
 
+/* The value was rounded to the type already, so bf16 cuts off zeros only. */
 kir_value_t *jit_to_memory(jit_code_t *code, hr_dtype_t dtype, kir_value_t *value) {
   if (jit_is_narrow_float(dtype)) return jit_narrow_encode(code, dtype, value);
   if (hr_dtype_is_complex(dtype)) return complex_to_memory(code, dtype, value);
@@ -169,6 +175,8 @@ kir_value_t *jit_round(jit_code_t *code, hr_dtype_t dtype, kir_value_t *value) {
 
 /* --- ops -------------------------------------------------------------------------------------- */
 
+/* Signed integers in the total order of the floats: negative numbers have all bits but the sign
+ * flipped. */
 static kir_value_t *total_order_key(jit_code_t *code, kir_value_t *value) {
   kir_type_t *word = jit_integer_like(kir_type_of(value));
   int bits = jit_element_bits(word);
@@ -178,7 +186,7 @@ static kir_value_t *total_order_key(jit_code_t *code, kir_value_t *value) {
   return kir_xor(code->builder, plain, flip);
 }
 
-/* That of the numbers, -0 being +0, and NaNs above all. */
+/* The same, where -0 equals +0 (adding 0 makes it +0) and all NaNs are equal and above infinity. */
 static kir_value_t *weak_order_key(jit_code_t *code, kir_value_t *value) {
   kir_type_t *type = kir_type_of(value), *word = jit_integer_like(type);
   kir_value_t *key = total_order_key(code, kir_fadd(code->builder, value, jit_real(type, 0)));
@@ -219,6 +227,7 @@ static kir_value_t *bitcast_convert(jit_code_t *code, const jit_element_op_t *op
                                      : value; /* extended as its type is */
 }
 
+/* maximum, then minimum, so that a lower limit above the upper one gives the upper. */
 static kir_value_t *clamp(jit_code_t *code, const jit_element_op_t *op, kir_value_t **args) {
   jit_element_op_t step = *op;
   step.op = HLO_MAXIMUM;
@@ -227,6 +236,7 @@ static kir_value_t *clamp(jit_code_t *code, const jit_element_op_t *op, kir_valu
   return jit_element_emit(code, &step, (kir_value_t *[]){above, args[2]});
 }
 
+/* pred as a number of one bit: addition and maximum are or, product and minimum are and. */
 static kir_value_t *pred_op(jit_code_t *code, hlo_opcode_t op, kir_value_t **args) {
   switch (op) {
     case HLO_NOT:

@@ -56,7 +56,7 @@ typedef struct jit_element_op {
 } jit_element_op_t;
 
 kir_value_t *jit_element_emit(jit_code_t *code, const jit_element_op_t *op, kir_value_t **args);
-/* Of one family each. */
+/* Parts of jit_element_emit, one family of ops each. */
 kir_value_t *jit_convert_emit(jit_code_t *code, hr_dtype_t from, hr_dtype_t to, kir_value_t *value);
 kir_value_t *jit_integer_emit(jit_code_t *code, const jit_element_op_t *op, kir_value_t **args);
 kir_value_t *jit_float_emit(jit_code_t *code, const jit_element_op_t *op, kir_value_t **args);

@@ -1,4 +1,9 @@
-/* Ops on complex numbers, as ops/kernels/elementwise/complex_math.h means them. */
+/* Ops on complex numbers, as ops/kernels/elementwise/complex_math.h means them.
+ *
+ *   joined value   lanes re0 im0 re1 im1 ...       pair   re0 re1 ... and im0 im1 ...
+ *
+ * Ops on parts are written on pairs; values that were joined last are split by taking the parts
+ * back, so that chains of ops shuffle at their ends only. */
 #include "jit/element/element_complex.h"
 
 /* --- parts ------------------------------------------------------------------------------------ */
@@ -32,6 +37,7 @@ static bool is_joined(kir_value_t *value) {
   return kir_is_constant(value) || is_joined_vector(value) || is_joined_scalar(value);
 }
 
+/* Even lanes and odd lanes, unless the value was just joined. */
 jit_pair_t jit_complex_split(jit_code_t *code, kir_value_t *value) {
   kir_builder_t *b = code->builder;
   int lanes = jit_lanes(kir_type_of(value)) / 2;
@@ -43,6 +49,7 @@ jit_pair_t jit_complex_split(jit_code_t *code, kir_value_t *value) {
   return (jit_pair_t){take(code, value, value, 0, 2, lanes), take(code, value, value, 1, 2, lanes)};
 }
 
+/* Interleaves the parts by one shuffle. */
 kir_value_t *jit_complex_join(jit_code_t *code, jit_pair_t parts) {
   kir_type_t *type = kir_type_of(parts.re);
   int lanes = jit_lanes(type);
@@ -63,6 +70,7 @@ int jit_element_lanes(hr_dtype_t dtype, kir_value_t *value) {
   return jit_lanes(kir_type_of(value)) / (hr_dtype_is_complex(dtype) ? 2 : 1);
 }
 
+/* One number in all lanes. */
 kir_value_t *jit_element_splat(jit_code_t *code, hr_dtype_t dtype, int lanes, kir_value_t *scalar) {
   if (lanes == 1) return scalar;
   if (!hr_dtype_is_complex(dtype))
@@ -73,12 +81,15 @@ kir_value_t *jit_element_splat(jit_code_t *code, hr_dtype_t dtype, int lanes, ki
       code, (jit_pair_t){jit_splat(code, type, parts.re), jit_splat(code, type, parts.im)});
 }
 
+/* Lanes [first, first + lanes) of a value; a complex number has two of the vector's. */
 kir_value_t *jit_element_take(jit_code_t *code, hr_dtype_t dtype, kir_value_t *value, int first,
                               int lanes) {
   int each = hr_dtype_is_complex(dtype) ? 2 : 1;
   return take(code, value, value, first * each, 1, lanes * each);
 }
 
+/* A mask has one lane per number. c64 is chosen as integers of 64 bits, so that nothing is
+ * split. */
 kir_value_t *jit_element_choose(jit_code_t *code, hr_dtype_t dtype, kir_value_t *condition,
                                 kir_value_t *a, kir_value_t *b) {
   kir_builder_t *builder = code->builder;
@@ -111,6 +122,7 @@ static kir_value_t *by_parts(jit_code_t *code, hlo_opcode_t op, kir_value_t **ar
   }
 }
 
+/* Ops that treat both parts alike work on joined values, too. */
 static kir_value_t *both_parts(jit_code_t *code, hlo_opcode_t op, kir_value_t **args, int count) {
   bool joined = is_joined(args[0]) || (count > 1 && is_joined(args[1]));
   if (!joined) return by_parts(code, op, args);
@@ -121,6 +133,7 @@ static kir_value_t *both_parts(jit_code_t *code, hlo_opcode_t op, kir_value_t **
   return jit_complex_join(code, result);
 }
 
+/* The textbook formula, as in the reference. */
 static kir_value_t *multiply(jit_code_t *code, jit_pair_t a, jit_pair_t b) {
   kir_builder_t *builder = code->builder;
   kir_value_t *rr = kir_fmul(builder, a.re, b.re), *ii = kir_fmul(builder, a.im, b.im);
@@ -166,6 +179,7 @@ static kir_value_t *compare(jit_code_t *code, const jit_element_op_t *op, jit_pa
 
 /* --- conversions ------------------------------------------------------------------------------ */
 
+/* To pred: any part differs from 0. To real types: the real part. */
 static kir_value_t *from_complex(jit_code_t *code, hr_dtype_t from, hr_dtype_t to,
                                  kir_value_t *value) {
   hr_dtype_t part = hr_dtype_real(from);
@@ -180,6 +194,7 @@ static kir_value_t *from_complex(jit_code_t *code, hr_dtype_t from, hr_dtype_t t
                                        jit_convert_emit(code, part, hr_dtype_real(to), z.im)});
 }
 
+/* Real numbers get a zero imaginary part. */
 static kir_value_t *convert(jit_code_t *code, hr_dtype_t from, hr_dtype_t to, kir_value_t *value) {
   if (from == to) return value;
   if (hr_dtype_is_complex(from)) return from_complex(code, from, to, value);

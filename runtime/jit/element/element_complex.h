@@ -18,13 +18,13 @@ kir_value_t *jit_complex_join(jit_code_t *code, jit_pair_t parts);
 /* An op of which the operands or the result are complex, but select. */
 kir_value_t *jit_complex_emit(jit_code_t *code, const jit_element_op_t *op, kir_value_t **args);
 bool jit_complex_supports(hlo_opcode_t op, hr_dtype_t from, hr_dtype_t to);
-/* Of an op on one element, in additions of the type of the parts. */
+/* Cost of an op on one element, in additions of the type of the parts. */
 double jit_complex_cost(hlo_opcode_t op);
 
 /* --- functions (math_complex.c) --- */
 
 bool jit_complex_is_function(hlo_opcode_t op);
-/* The function on x (and y, for power and divide): a joined value, of ABS a real one. The builder
+/* The function on x (and y, for power and divide): a joined value, for ABS a real one. The builder
  * stays in its block. */
 kir_value_t *jit_complex_call(jit_code_t *code, hlo_opcode_t op, jit_pair_t x, jit_pair_t y);
 

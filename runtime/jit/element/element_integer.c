@@ -17,8 +17,8 @@ static kir_value_t *is_equal(jit_code_t *code, kir_value_t *a, int64_t b) {
   return kir_icmp(code->builder, KIR_ICMP_EQ, a, jit_int(kir_type_of(a), b));
 }
 
-/* Quotients of vectors of up to 32 bits are exact when computed in floats of twice as many bits and
- * cut off. */
+/* Vectors have no instruction for integer division. A quotient of integers of n <= 32 bits,
+ * computed in floats of more than twice as many bits and truncated, is exact. */
 static kir_value_t *divide_as_floats(jit_code_t *code, bool is_signed, kir_value_t *a,
                                      kir_value_t *b) {
   kir_type_t *type = kir_type_of(a);
@@ -33,6 +33,7 @@ static kir_value_t *divide_as_floats(jit_code_t *code, bool is_signed, kir_value
   return kir_fptosi(code->builder, kir_fdiv(code->builder, x, y), type);
 }
 
+/* Constant divisors become products in kir_divide.c, and need no floats. */
 static kir_value_t *plain_divide(jit_code_t *code, bool is_signed, bool is_constant, kir_value_t *a,
                                  kir_value_t *b) {
   kir_type_t *type = kir_type_of(a);
@@ -41,7 +42,8 @@ static kir_value_t *plain_divide(jit_code_t *code, bool is_signed, bool is_const
   return is_signed ? kir_sdiv(code->builder, a, b) : kir_udiv(code->builder, a, b);
 }
 
-/* a / b and a % b, where 1 stands in for divisors with a rule of their own. */
+/* a / b and a % b; divisors 0 and -1, which have rules of their own, are replaced by 1 first.
+ * With op->safe_divisor the divisor is a constant that is neither. */
 static kir_value_t *divide(jit_code_t *code, const jit_element_op_t *op, kir_value_t *a,
                            kir_value_t *b) {
   bool is_signed = hr_dtype_class(op->from) == HR_CLASS_SIGNED, remainder = op->op == HLO_REMAINDER;
@@ -62,7 +64,7 @@ static kir_value_t *divide(jit_code_t *code, const jit_element_op_t *op, kir_val
   return kir_select(builder, is_zero, by_zero, result);
 }
 
-/* The bits that a type of fewer has, without the extension of its sign. */
+/* The bits of the type itself, zero-extended: registers hold narrow types extended by sign. */
 static kir_value_t *low_bits(jit_code_t *code, hr_dtype_t dtype, kir_value_t *a) {
   kir_type_t *type = kir_type_of(a);
   int bits = hr_dtype_table[dtype].bits;
@@ -70,7 +72,7 @@ static kir_value_t *low_bits(jit_code_t *code, hr_dtype_t dtype, kir_value_t *a)
   return kir_and(code->builder, a, jit_int(type, ((int64_t)1 << bits) - 1));
 }
 
-/* The same bits as the signed type of as many has them. */
+/* The same bits extended by the sign of the type's highest bit. */
 static kir_value_t *with_sign(jit_code_t *code, hr_dtype_t dtype, kir_value_t *a) {
   kir_type_t *type = kir_type_of(a);
   int unused = jit_element_bits(type) - hr_dtype_table[dtype].bits;
@@ -79,6 +81,7 @@ static kir_value_t *with_sign(jit_code_t *code, hr_dtype_t dtype, kir_value_t *a
   return kir_ashr(code->builder, high, jit_int(type, unused));
 }
 
+/* Counts are compared unsigned, so negative ones are too large. */
 static kir_value_t *shift(jit_code_t *code, hlo_opcode_t op, hr_dtype_t dtype, kir_value_t *a,
                           kir_value_t *b) {
   kir_builder_t *builder = code->builder;
@@ -95,6 +98,7 @@ static kir_value_t *shift(jit_code_t *code, hlo_opcode_t op, hr_dtype_t dtype, k
   return kir_select(builder, fits, moved, jit_int(type, 0));
 }
 
+/* The upper half of the product, computed in twice the register's width. */
 static kir_value_t *multiply_high(jit_code_t *code, hr_dtype_t dtype, kir_value_t *a,
                                   kir_value_t *b) {
   kir_builder_t *builder = code->builder;
@@ -117,6 +121,7 @@ static kir_value_t *extreme(jit_code_t *code, const jit_element_op_t *op, kir_va
                                : kir_select(code->builder, less, a, b);
 }
 
+/* -1, 0 or 1; unsigned types have no -1. */
 static kir_value_t *sign(jit_code_t *code, bool is_signed, kir_value_t *a) {
   kir_type_t *type = kir_type_of(a);
   kir_value_t *zero = jit_int(type, 0);
@@ -135,12 +140,17 @@ static kir_value_t *absolute(jit_code_t *code, bool is_signed, kir_value_t *a) {
 
 /* --- powers ----------------------------------------------------------------------------------- */
 
+/* True if the condition holds in any lane. */
 static kir_value_t *any_lane(jit_code_t *code, kir_value_t *condition) {
   kir_type_t *type = kir_type_of(condition);
   return jit_lanes(type) == 1 ? condition : jit_intrinsic(code, KIR_REDUCE_OR, type, &condition, 1);
 }
 
-/* One bit of the exponents a turn, until all are 0:  loop: (result, square, left). */
+/* Exponentiation by squaring, one bit of the exponent an iteration, until all lanes are done:
+ *
+ *   loop:  result *= left odd ? square : 1
+ *          square *= square
+ *          left >>= 1 */
 static void write_power_loop(jit_code_t *code, kir_value_t *function) {
   kir_builder_t *b = code->builder;
   kir_value_t *base = kir_param(function, 0), *exponent = kir_param(function, 1);
@@ -167,6 +177,7 @@ static void write_power_loop(jit_code_t *code, kir_value_t *function) {
   kir_ret(b, next[0]);
 }
 
+/* One function per type and module; the builder returns to where it was. */
 static kir_value_t *power_function(jit_code_t *code, kir_type_t *type, kir_type_t **out_type) {
   char name[64];
   snprintf(name, sizeof name, "power.i%d.%d", jit_element_bits(type), jit_lanes(type));
@@ -185,6 +196,7 @@ static kir_value_t *power_function(jit_code_t *code, kir_type_t *type, kir_type_
   return function;
 }
 
+/* A negative exponent gives 1 for base 1, 1 or -1 for base -1, else 0. */
 static kir_value_t *power(jit_code_t *code, bool is_signed, kir_value_t *base,
                           kir_value_t *exponent) {
   kir_builder_t *b = code->builder;
@@ -199,6 +211,7 @@ static kir_value_t *power(jit_code_t *code, bool is_signed, kir_value_t *base,
   return kir_select(b, is_less(code, true, exponent, jit_int(type, 0)), fraction, result);
 }
 
+/* Registers of narrow types have more bits, which are subtracted. */
 static kir_value_t *leading_zeros(jit_code_t *code, hr_dtype_t dtype, kir_value_t *a) {
   kir_type_t *type = kir_type_of(a);
   kir_value_t *no = kir_const_int(kir_int_type(code->module, 1), 0);

@@ -34,6 +34,7 @@ struct jit_memo {
 
 static jit_node_t error_node;
 
+/* Only the first failure is kept; building goes on with error nodes, which nobody emits. */
 static void keep_failure(jit_graph_t *graph, hr_status_t st) {
   if (graph->failed)
     hr_status_release(st);
@@ -41,6 +42,7 @@ static void keep_failure(jit_graph_t *graph, hr_status_t st) {
     graph->failed = st;
 }
 
+/* node_limit bounds the nodes of all roots together. */
 hr_status_t jit_graph_init(jit_graph_t *graph, hr_arena_t *arena, const hlo_computation_t *body,
                            int node_limit) {
   memset(graph, 0, sizeof *graph);
@@ -52,15 +54,18 @@ hr_status_t jit_graph_init(jit_graph_t *graph, hr_arena_t *arena, const hlo_comp
   return HR_NEW_ARRAY(arena, body->instrs.count, &graph->buffers);
 }
 
+/* The caller owns the status; the graph is clean afterwards. */
 hr_status_t jit_graph_take_failure(jit_graph_t *graph) {
   hr_status_t st = graph->failed ? graph->failed : graph->exprs.failed;
   if (graph->failed) hr_status_release(graph->exprs.failed);
-  graph->failed = graph->exprs.failed = NULL;
+  graph->failed = NULL;
+  graph->exprs.failed = NULL;
   return st;
 }
 
 /* --- nodes ------------------------------------------------------------------------------------ */
 
+/* All fields that same_node compares. */
 static uint32_t hash_of(const jit_node_t *node) {
   const uint64_t words[] = {(uint64_t)node->kind << 32 | (uint64_t)node->op << 8 | node->dtype,
                             (uint64_t)node->number,
@@ -88,6 +93,8 @@ static void add_vars(jit_node_t *node) {
   for (int k = 0; k < node->arg_count; k++) node->vars |= node->args[k]->vars;
 }
 
+/* Returns the node that equals `like`, made now or before. UNSUPPORTED beyond node_limit: code
+ * size and compile time grow with the nodes. */
 jit_node_t *jit_node_make(jit_graph_t *graph, const jit_node_t *like) {
   jit_node_t node = *like, *made;
   if (node.expr) node.expr = jit_expr_open(&graph->exprs, node.expr);
@@ -123,6 +130,7 @@ jit_node_t *jit_node_op(jit_graph_t *graph, hlo_opcode_t op, hr_dtype_t dtype, i
   return jit_node_make(graph, &node);
 }
 
+/* The condition low <= expr < high as a node, or NULL: it always holds, or never (*out_never). */
 jit_node_t *jit_node_range(jit_graph_t *graph, const jit_expr_t *expr, int64_t low, int64_t high,
                            bool *out_never) {
   *out_never = expr->high < low || expr->low >= high;
@@ -146,6 +154,7 @@ jit_node_t *jit_graph_leaf(jit_graph_t *graph, const hlo_instr_t *instr, int num
 
 /* --- indices ---------------------------------------------------------------------------------- */
 
+/* The row-major element number of an index given by dimensions. */
 const jit_expr_t *jit_index_linear(jit_graph_t *graph, const hlo_shape_t *shape,
                                    jit_index_t index) {
   if (index.linear) return index.linear;
@@ -157,6 +166,7 @@ const jit_expr_t *jit_index_linear(jit_graph_t *graph, const hlo_shape_t *shape,
   return linear;
 }
 
+/* The inverse: quotients and remainders, which the normal form simplifies where it can. */
 const jit_expr_t *const *jit_index_dims(jit_graph_t *graph, const hlo_shape_t *shape,
                                         jit_index_t index) {
   static const jit_expr_t *const none[HLO_MAX_RANK];
@@ -186,6 +196,8 @@ bool jit_is_one_value(const hlo_value_t *value) {
          (value->count > 1 && !memcmp(value->data, (const char *)value->data + each, all - each));
 }
 
+/* Number of the array in the kernel's list; parameters and large literals are loaded from
+ * memory. */
 static int buffer_index(jit_graph_t *graph, int param, const hlo_value_t *literal) {
   int k = 0;
   while (k < graph->buffer_count &&
@@ -199,6 +211,7 @@ static int buffer_index(jit_graph_t *graph, int param, const hlo_value_t *litera
   return k;
 }
 
+/* Literals that repeat one value are constants of the code. */
 static jit_node_t *constant_at(jit_graph_t *graph, const hlo_instr_t *instr, jit_index_t index,
                                jit_node_t *guard) {
   jit_node_t node = {.dtype = instr->shape->dtype};
@@ -214,6 +227,7 @@ static jit_node_t *constant_at(jit_graph_t *graph, const hlo_instr_t *instr, jit
   return jit_node_make(graph, &node);
 }
 
+/* A load at the linear index; the guard makes it masked. */
 static jit_node_t *parameter_at(jit_graph_t *graph, const hlo_instr_t *instr, jit_index_t index,
                                 jit_node_t *guard) {
   jit_node_t node = {.kind = JIT_LOAD,
@@ -230,6 +244,7 @@ static int64_t element_count(const hlo_shape_t *shape) {
   return count;
 }
 
+/* What an op's code depends on besides types, packed into an integer. */
 int64_t jit_op_detail(const hlo_instr_t *instr) {
   if (instr->op == HLO_COMPARE)
     return JIT_COMPARE_DETAIL(hlo_attr_enum(instr, HLO_ATTR_DIRECTION),
@@ -257,6 +272,7 @@ static jit_node_t *elementwise_at(jit_graph_t *graph, const hlo_instr_t *instr, 
                      instr->operand_count, args);
 }
 
+/* Outside of reductions their results are leaves, at the outer index alone. */
 static jit_node_t *reduction_at(jit_graph_t *graph, const hlo_instr_t *instr, int number,
                                 jit_index_t index) {
   const hlo_shape_t *shape = hlo_shape_leaf(instr->shape, number);
@@ -269,6 +285,7 @@ static jit_node_t *reduction_at(jit_graph_t *graph, const hlo_instr_t *instr, in
 
 /* --- short sums ------------------------------------------------------------------------------- */
 
+/* Terms per result. */
 static int64_t reduction_terms(const hlo_instr_t *reduce) {
   hr_ints_t dims = hlo_attr_ints(reduce, HLO_ATTR_DIMENSIONS);
   int64_t terms = 1;
@@ -326,6 +343,7 @@ static void add_terms(jit_graph_t *graph, const hlo_instr_t *reduce, jit_node_t 
   jit_graph_apply(graph, reduce->called[0], args, count, sums);
 }
 
+/* Writes a short reduction out as a chain of ops, term by term in the program's order. */
 static jit_node_t *expanded_reduction_at(jit_graph_t *graph, const hlo_instr_t *instr, int number,
                                          jit_index_t index, jit_node_t *guard) {
   jit_node_t *sums[EXPANDED_RESULTS_MAX], *terms[EXPANDED_RESULTS_MAX];
@@ -353,6 +371,7 @@ static jit_node_t *expanded_reduction_at(jit_graph_t *graph, const hlo_instr_t *
 
 /* --- any instruction -------------------------------------------------------------------------- */
 
+/* Elementwise and data movement ops recurse; others are sources or cannot be compiled. */
 static jit_node_t *compute_at(jit_graph_t *graph, const hlo_instr_t *instr, int number,
                               jit_index_t index, jit_node_t *guard) {
   switch (op_codegens[instr->op]) {
@@ -381,6 +400,7 @@ static jit_node_t *compute_at(jit_graph_t *graph, const hlo_instr_t *instr, int 
   }
 }
 
+/* Memoised by (instruction, result, index, guard): shared operands are walked once. */
 jit_node_t *jit_graph_at(jit_graph_t *graph, const hlo_instr_t *instr, int number,
                          jit_index_t index, jit_node_t *guard) {
   const hlo_shape_t *shape = hlo_shape_leaf(instr->shape, number);
@@ -406,6 +426,7 @@ jit_node_t *jit_graph_at(jit_graph_t *graph, const hlo_instr_t *instr, int numbe
 
 /* --- computations of scalars ------------------------------------------------------------------ */
 
+/* Bodies are elementwise on scalars: operands are nodes by instruction id. */
 static jit_node_t *apply_instr(jit_graph_t *graph, const hlo_instr_t *instr,
                                jit_node_t *const *args, jit_node_t *const *nodes) {
   jit_node_t *operands[3];
@@ -421,6 +442,7 @@ static jit_node_t *apply_instr(jit_graph_t *graph, const hlo_instr_t *instr,
                      instr->operand_count, operands);
 }
 
+/* Inlines a reducer or comparator on nodes as arguments. */
 void jit_graph_apply(jit_graph_t *graph, const hlo_computation_t *computation,
                      jit_node_t *const *args, int result_count, jit_node_t **out_results) {
   jit_node_t **nodes;
@@ -441,6 +463,7 @@ void jit_graph_apply(jit_graph_t *graph, const hlo_computation_t *computation,
 
 /* --- costs ------------------------------------------------------------------------------------ */
 
+/* Rough throughput costs in f32 additions of one vector. */
 static double op_cost(const jit_node_t *node) {
   hr_dtype_t type = node->args[node->op == HLO_SELECT ? 1 : 0]->dtype;
   if (hr_dtype_is_complex(type) || hr_dtype_is_complex(node->dtype))
@@ -458,6 +481,7 @@ static double op_cost(const jit_node_t *node) {
   return is_float && jit_math_supports(node->op) ? jit_math_cost(node->op, type == HR_F64) : 1;
 }
 
+/* Elements of 8 bytes count double, as a register has half as many. */
 double jit_node_cost(const jit_node_t *node) {
   bool is_narrow =
       hr_dtype_is_float(node->dtype) && hr_dtype_table[node->dtype].compute != node->dtype;

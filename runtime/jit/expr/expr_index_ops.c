@@ -42,6 +42,7 @@ static jit_node_t *iota_at(jit_graph_t *graph, const hlo_instr_t *instr,
       graph, &(jit_node_t){.kind = JIT_INDEX, .dtype = instr->shape->dtype, .expr = expr});
 }
 
+/* Operand dimensions of size 1 read index 0, others that of the result's dimension they became. */
 static jit_node_t *broadcast_at(jit_graph_t *graph, const hlo_instr_t *instr,
                                 const jit_expr_t *const *dims, jit_node_t *guard) {
   const hlo_shape_t *in = instr->operands[0]->shape;
@@ -52,6 +53,7 @@ static jit_node_t *broadcast_at(jit_graph_t *graph, const hlo_instr_t *instr,
   return operand_at(graph, instr, 0, at, guard);
 }
 
+/* Result dimension d is operand dimension dimensions[d]. */
 static jit_node_t *transpose_at(jit_graph_t *graph, const hlo_instr_t *instr,
                                 const jit_expr_t *const *dims, jit_node_t *guard) {
   hr_ints_t dimensions = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
@@ -60,6 +62,7 @@ static jit_node_t *transpose_at(jit_graph_t *graph, const hlo_instr_t *instr,
   return operand_at(graph, instr, 0, at, guard);
 }
 
+/* i becomes size - 1 - i in reversed dimensions. */
 static jit_node_t *reverse_at(jit_graph_t *graph, const hlo_instr_t *instr,
                               const jit_expr_t *const *dims, jit_node_t *guard) {
   hr_ints_t reversed = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
@@ -72,6 +75,7 @@ static jit_node_t *reverse_at(jit_graph_t *graph, const hlo_instr_t *instr,
   return operand_at(graph, instr, 0, at, guard);
 }
 
+/* i becomes start + stride i. */
 static jit_node_t *slice_at(jit_graph_t *graph, const hlo_instr_t *instr,
                             const jit_expr_t *const *dims, jit_node_t *guard) {
   const hlo_slice_t *slice = hlo_attr_slice(instr);

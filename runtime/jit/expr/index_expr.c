@@ -38,6 +38,7 @@ static jit_expr_t error_expr;
 
 /* --- making ----------------------------------------------------------------------------------- */
 
+/* Terms are in order of their symbols, so equal sums have equal hashes. */
 static uint32_t hash_terms(int64_t constant, int count, const jit_term_t *terms) {
   uint64_t hash = (uint64_t)constant * 0x9e3779b97f4a7c15u;
   for (int i = 0; i < count; i++) {
@@ -47,8 +48,10 @@ static uint32_t hash_terms(int64_t constant, int count, const jit_term_t *terms)
   return (uint32_t)(hash >> 32);
 }
 
+/* Interval arithmetic, term by term. */
 static void set_range(const jit_exprs_t *exprs, jit_expr_t *expr) {
-  expr->low = expr->high = expr->constant;
+  expr->high = expr->constant;
+  expr->low = expr->high;
   for (int i = 0; i < expr->count; i++) {
     const jit_symbol_t *symbol = &exprs->symbols[expr->terms[i].symbol];
     int64_t factor = expr->terms[i].factor;
@@ -58,6 +61,7 @@ static void set_range(const jit_exprs_t *exprs, jit_expr_t *expr) {
   }
 }
 
+/* Returns the one expression of this value. */
 static jit_expr_t *intern_expr(jit_exprs_t *exprs, int64_t constant, int count,
                                const jit_term_t *terms) {
   uint32_t hash = hash_terms(constant, count, terms);
@@ -114,6 +118,7 @@ static bool has_limits(const jit_exprs_t *exprs, const jit_expr_t *expr) {
   return false;
 }
 
+/* Linear search: a fusion has few symbols. */
 static jit_expr_t *expr_of_symbol(jit_exprs_t *exprs, const jit_symbol_t *symbol) {
   int number = 0;
   while (number < exprs->symbol_count && !same_symbol(&exprs->symbols[number], symbol)) number++;
@@ -133,6 +138,7 @@ jit_expr_t *jit_expr_constant(jit_exprs_t *exprs, int64_t value) {
   return intern_expr(exprs, value, 0, NULL);
 }
 
+/* A new loop variable with values low .. high. */
 jit_expr_t *jit_expr_loop(jit_exprs_t *exprs, int64_t low, int64_t high) {
   int index = exprs->symbol_count;
   jit_symbol_t symbol = {
@@ -140,6 +146,7 @@ jit_expr_t *jit_expr_loop(jit_exprs_t *exprs, int64_t low, int64_t high) {
   return expr_of_symbol(exprs, &symbol);
 }
 
+/* A start index that is computed at run time and clamped to low .. high. */
 jit_expr_t *jit_expr_start(jit_exprs_t *exprs, struct jit_node *node, uint32_t vars, int64_t low,
                            int64_t high) {
   if (low == high) return jit_expr_constant(exprs, low);
@@ -158,6 +165,7 @@ typedef struct sum {
   jit_term_t terms[TERMS_MAX];
 } sum_t;
 
+/* Keeps terms sorted; a factor that becomes 0 removes its term. */
 static void sum_add_term(jit_exprs_t *exprs, sum_t *sum, int symbol, int64_t factor) {
   int at = 0;
   while (at < sum->count && sum->terms[at].symbol < symbol) at++;
@@ -271,6 +279,8 @@ static bool split_small_terms(jit_exprs_t *exprs, const jit_expr_t *a, int64_t d
   return best > 1;
 }
 
+/* Remembers the first loop whose variable is divided by a divisor of its size: splitting that
+ * loop makes the division disappear, and the nest is built again. */
 static void request_split(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor) {
   if (exprs->split_var >= 0 || a->count != 1 || a->constant || a->terms[0].factor != 1) return;
   const jit_symbol_t *symbol = &exprs->symbols[a->terms[0].symbol];

@@ -83,7 +83,7 @@ jit_expr_t *jit_expr_affine(jit_exprs_t *exprs, const jit_expr_t *a, int64_t fac
                             int64_t constant);
 /* Without the term of a symbol. */
 jit_expr_t *jit_expr_without(jit_exprs_t *exprs, const jit_expr_t *a, int symbol);
-/* Of values that are not negative; the divisor is positive. */
+/* Quotient and remainder of values that are not negative; the divisor is positive. */
 jit_expr_t *jit_expr_divide(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor);
 jit_expr_t *jit_expr_remainder(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor);
 

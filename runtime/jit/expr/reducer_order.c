@@ -250,7 +250,7 @@ static bool may_be_joined(const selection_t *selection) {
 
 /* Elements x that come to an accumulator, which `init` began: does it stay a number if it must, and
  * is it the choice between what it was and an accumulator that has x alone? */
-static bool goes_on(const selection_t *selection, pair_t init, pair_t acc, int index) {
+static bool stays_consistent(const selection_t *selection, pair_t init, pair_t acc, int index) {
   double values[VALUES];
   int count = list_values(selection, true, values);
   if (!is_same(selection, choose(selection, init, acc), acc)) return false;
@@ -271,12 +271,13 @@ static bool begins_anywhere(const selection_t *selection) {
   int count = list_values(selection, true, values);
   for (int z = 0; z < init_count; z++) {
     pair_t init = {inits[z], 0};
-    if (!goes_on(selection, init, init, 0) || !goes_on(selection, init, init, 1)) return false;
+    if (!stays_consistent(selection, init, init, 0) || !stays_consistent(selection, init, init, 1))
+      return false;
     for (int a = 0; a < 2 * count; a++) {
       pair_t one = apply(selection, init, (pair_t){values[a / 2], a % 2});
-      if (!goes_on(selection, init, one, 2)) return false;
+      if (!stays_consistent(selection, init, one, 2)) return false;
       for (int b = 0; b < count; b++)
-        if (!goes_on(selection, init, apply(selection, one, (pair_t){values[b], 2}), 3))
+        if (!stays_consistent(selection, init, apply(selection, one, (pair_t){values[b], 2}), 3))
           return false;
     }
   }

@@ -48,7 +48,8 @@ static void combine_pairs(jit_code_t *code, const jit_reducer_t *reducer, int le
   kir_value_t *even[JIT_MAX_RESULTS], *odd[JIT_MAX_RESULTS], *kept[JIT_MAX_RESULTS];
   int lanes = jit_element_lanes(reducer->dtypes[0], a[0]);
   for (int k = 0; k < reducer->count; k++) {
-    even[k] = kept[k] = every_second(code, a[k], b[k], 0);
+    kept[k] = every_second(code, a[k], b[k], 0);
+    even[k] = kept[k];
     odd[k] = every_second(code, a[k], b[k], 1);
   }
   jit_reducer_apply(code, reducer, even, odd);

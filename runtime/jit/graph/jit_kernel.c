@@ -63,6 +63,7 @@ int jit_kernel_lanes(const jit_kernel_t *kernel) {
   return kernel->target->vector_bytes / most;
 }
 
+/* Arrays of at least MEMORY_BYTES do not stay in the caches. */
 bool jit_kernel_is_from_memory(const jit_kernel_t *kernel, const jit_node_t *node) {
   int param = kernel->graph->buffers[node->number].param;
   if (param < 0) return false;
@@ -102,6 +103,7 @@ typedef struct reads {
   bool is_met;
 } reads_t;
 
+/* `at` is the only index at which the array is read; NULL: there are several. */
 static void record_load(const jit_node_t *node, reads_t *reads) {
   size_t bytes = hr_dtype_bytes(node->dtype);
   if (!reads->is_met) *reads = (reads_t){.at = node->expr, .bytes = bytes, .is_met = true};
@@ -115,6 +117,7 @@ static bool can_overwrite(const reads_t *reads, const jit_root_t *root) {
   return is_over && reads->bytes == hr_dtype_bytes(root->dtype);
 }
 
+/* A root may overwrite an array that is read at the root's own index only, before it is written. */
 hr_status_t jit_kernel_find_reuse(jit_kernel_t *kernel) {
   const jit_graph_t *graph = kernel->graph;
   int words = native_reuse_words(graph->buffer_count);
@@ -132,6 +135,7 @@ hr_status_t jit_kernel_find_reuse(jit_kernel_t *kernel) {
 
 /* --- planning --------------------------------------------------------------------------------- */
 
+/* Every leaf of a root with several results is a root of its own. */
 static hr_status_t collect_roots(jit_kernel_t *kernel, int part) {
   const fusion_form_t *form = &kernel->form;
   HR_TRY(HR_NEW_ARRAY(&kernel->arena, 2 * form->root_count + 8, &kernel->roots));
@@ -175,6 +179,7 @@ static hr_status_t copy_arrays(jit_kernel_t *kernel, hr_arena_t *arena,
   return NULL;
 }
 
+/* Reducers must be recognised, or the part has no kernel. */
 static bool supports_reductions(const jit_kernel_t *kernel) {
   jit_reducer_t reducer;
   for (size_t i = 0; i < kernel->body->instrs.count; i++) {
@@ -238,10 +243,12 @@ static hr_status_t plan_form(jit_kernel_t *kernel) {
   if (hr_status_code(st) != HR_UNSUPPORTED || space->reduced) return st;
   hr_status_release(st);
   kernel->has_rows = true;
-  kernel->loops.nest.rank = kernel->loops.within.rank = 0;
+  kernel->loops.nest.rank = 0;
+  kernel->loops.within.rank = 0;
   return jit_rows_plan(kernel);
 }
 
+/* UNSUPPORTED anywhere means: no kernel (is_declined), which is no error. */
 hr_status_t jit_kernel_plan(hr_arena_t *arena, const jit_target_t *target,
                             const hlo_computation_t *body, const fusion_form_t *form, int part,
                             const jit_buffer_list_t *buffers, jit_kernel_t *kernel) {
@@ -260,6 +267,7 @@ hr_status_t jit_kernel_plan(hr_arena_t *arena, const jit_target_t *target,
   return NULL;
 }
 
+/* Modules of simple kernels alone may be compiled by LLVM's quick code generator. */
 bool jit_kernel_is_simple(const jit_kernel_t *kernel) {
   int loads = 0;
   double most = kernel->form.space.kind == FUSION_LOOP ? SIMPLE_COST : SIMPLE_REDUCED;

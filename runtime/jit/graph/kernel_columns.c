@@ -57,6 +57,8 @@ static int64_t outer_units(const jit_kernel_t *kernel) {
   return units;
 }
 
+/* Columns per unit: so that accumulators stay in the first cache. Rows are divided only where
+ * there are too few units for the workers; their partial accumulators are combined in phase 1. */
 static void choose_blocks(jit_kernel_t *kernel) {
   jit_reduce_t *reduce = kernel->reduce;
   int64_t columns = kernel->loops.nest.sizes[kernel->loops.nest.rank - 1],
@@ -77,6 +79,7 @@ static void choose_blocks(jit_kernel_t *kernel) {
   kernel->schedule.phases[1].units = units;
 }
 
+/* Declines kernels in which a column's result is needed before its column is complete. */
 hr_status_t jit_columns_plan(jit_kernel_t *kernel) {
   HR_TRY(jit_reduce_plan(kernel));
   for (int i = 0; i < kernel->reduce->reduction_count; i++)
@@ -124,6 +127,7 @@ static kir_value_t *acc_array(jit_emit_t *emit, const columns_t *columns, kir_va
   return kir_inbounds_gep(b, byte, memory, index);
 }
 
+/* Vectors of accumulators of one reduction, at the current columns. */
 static void load_acc(jit_emit_t *emit, const columns_t *columns, const jit_reduction_t *reduction,
                      kir_value_t *block, kir_value_t **out_accs) {
   for (int k = 0; k < reduction->reducer.count; k++) {
@@ -144,6 +148,7 @@ static void store_acc(jit_emit_t *emit, const columns_t *columns, const jit_redu
 
 /* --- phase 0 ---------------------------------------------------------------------------------- */
 
+/* Every block of rows starts from the identity, so that blocks can be combined. */
 static void emit_identities(jit_emit_t *emit, void *context, int copy) {
   columns_t *columns = context;
   (void)copy;
@@ -197,6 +202,7 @@ static void accumulate_row(jit_emit_t *emit, const columns_t *columns,
   }
 }
 
+/* Several rows per pass over the accumulators: fewer loads and stores of them. */
 static void emit_rows(jit_emit_t *emit, void *context, int copy) {
   columns_t *columns = context;
   kir_value_t *accs[JIT_MAX_REDUCTIONS][JIT_MAX_RESULTS];
@@ -236,6 +242,7 @@ static void emit_column_loop(jit_emit_t *emit, columns_t *columns,
   jit_loop_lanes(emit, &how, from, to);
 }
 
+/* Nested loops over the reduced dimensions; the outermost covers this unit's block of rows. */
 static void emit_row_loops(jit_emit_t *emit, columns_t *columns, int w) {
   kir_builder_t *b = emit->code->builder;
   const jit_kernel_t *kernel = columns->kernel;
@@ -266,6 +273,7 @@ static kir_value_t *split_unit_number(jit_emit_t *emit, kir_value_t **unit, int6
   return kir_urem(emit->code->builder, whole, divisor);
 }
 
+/* unit = (outer, column block, row block), the last fastest. */
 static void enter_unit(jit_emit_t *emit, columns_t *columns, kir_value_t *unit, bool has_rows) {
   const jit_kernel_t *kernel = columns->kernel;
   int64_t size = kernel->loops.nest.sizes[kernel->loops.nest.rank - 1],
@@ -282,6 +290,7 @@ static void leave_unit(jit_emit_t *emit, const columns_t *columns) {
 
 /* --- phase 1 ---------------------------------------------------------------------------------- */
 
+/* acc[0] = acc[0] combined with acc[block]. */
 static void emit_combined(jit_emit_t *emit, void *context, int copy) {
   columns_t *columns = context;
   (void)copy;
@@ -295,6 +304,7 @@ static void emit_combined(jit_emit_t *emit, void *context, int copy) {
   }
 }
 
+/* The initial value is combined last, then roots that follow the reduction are computed. */
 static void emit_results(jit_emit_t *emit, void *context, int copy) {
   columns_t *columns = context;
   jit_kernel_t *kernel = columns->kernel;
@@ -333,6 +343,7 @@ static void combine_blocks(jit_emit_t *emit, columns_t *columns) {
   jit_loop_end(emit, &loop, jit_emit_i64(emit, columns->reduce->block_count), 1);
 }
 
+/* Phase 0 accumulates, phase 1 combines and writes results. */
 static void emit_phase(jit_emit_t *emit, columns_t *columns, int phase) {
   jit_loop_t loop;
   jit_units_begin(emit, &loop);
@@ -348,6 +359,7 @@ static void emit_phase(jit_emit_t *emit, columns_t *columns, int phase) {
   jit_units_end(emit, &loop);
 }
 
+/* One function per phase. */
 hr_status_t jit_columns_write(jit_kernel_t *kernel, jit_code_t *code) {
   columns_t columns = {.kernel = kernel,
                        .reduce = kernel->reduce,

@@ -29,6 +29,7 @@ static int also_repeating(const jit_kernel_t *kernel, const jit_expr_t *expr, in
   return vectors;
 }
 
+/* The least common multiple of the periods, in vectors, within the limit on code size. */
 int jit_inner_vectors(const jit_kernel_t *kernel) {
   const jit_exprs_t *exprs = &kernel->graph->exprs;
   int vectors = 1, most = MOST_NODES / (kernel->graph->node_count + 1);
@@ -48,6 +49,7 @@ int jit_inner_vectors(const jit_kernel_t *kernel) {
 
 /* --- small innermost loops -------------------------------------------------------------------- */
 
+/* Can a vector load be assembled from few whole loads? */
 static bool load_fits(jit_emit_t *emit, const jit_node_t *node) {
   int64_t offsets[JIT_MAX_LANES];
   if (node->kind != JIT_LOAD || !jit_emit_in_lanes(emit, node->expr->vars)) return true;
@@ -81,6 +83,7 @@ static int64_t reads_of(const jit_kernel_t *kernel, jit_emit_t *emit, const jit_
   return is_gathered ? 1 : kernel->loops.lanes;
 }
 
+/* Number of loads per iteration whose lanes lie apart, for the cost. */
 int64_t jit_inner_reads_disjoint(const jit_kernel_t *kernel) {
   int64_t count = 0;
   jit_emit_t emit = first_lanes(kernel, kernel->loops.vectors);
@@ -144,6 +147,7 @@ static int64_t needed_nodes(const jit_kernel_t *kernel, jit_node_t *node, int va
   return count;
 }
 
+/* Nodes to be emitted if every part has code of its own. */
 static int64_t nodes_of_parts(const jit_kernel_t *kernel, int var, const jit_parts_t *parts) {
   int64_t count = 0;
   for (int p = 0; p < parts->count; p++) {
@@ -154,6 +158,7 @@ static int64_t nodes_of_parts(const jit_kernel_t *kernel, int var, const jit_par
   return count;
 }
 
+/* Parts begin and end at whole iterations; around a change one iteration decides lane by lane. */
 void jit_inner_parts(jit_kernel_t *kernel) {
   if (kernel->loops.unrolled) {
     kernel->loops.inner = (jit_parts_t){
@@ -180,6 +185,7 @@ void jit_inner_parts(jit_kernel_t *kernel) {
   kernel->loops.inner = inner;
 }
 
+/* Intervals in which no condition on `var` changes. */
 static void find_parts(const jit_kernel_t *kernel, int var, jit_parts_t *out_parts) {
   int64_t size = kernel->loops.nest.sizes[var], done = 0;
   out_parts->count = 0;
@@ -190,6 +196,7 @@ static void find_parts(const jit_kernel_t *kernel, int var, jit_parts_t *out_par
   }
 }
 
+/* The first outer loop whose conditions change, if the code stays small. */
 void jit_outer_parts(jit_kernel_t *kernel) {
   int inner = kernel->loops.nest.rank - (kernel->loops.unrolled ? 2 : 1);
   jit_parts_t parts;

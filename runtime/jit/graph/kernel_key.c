@@ -47,6 +47,7 @@ static hr_status_t add_literal(key_text_t *key, const hlo_value_t *literal) {
   return add(key, words[1]);
 }
 
+/* Only attributes that code depends on; sizes that shapes already tell are left out. */
 static hr_status_t add_attr(key_text_t *key, const hlo_attr_t *attr) {
   if (attr->key == HLO_ATTR_PARAMETER_NUMBER) return NULL;
   HR_TRY(add(key, attr->key));
@@ -112,6 +113,7 @@ static hr_status_t add_computation(key_text_t *key, const hlo_computation_t *com
   return add(key, computation->root->id);
 }
 
+/* Post-order; an instruction's number is the position at which it was finished. */
 static hr_status_t add_instr(key_text_t *key, const hlo_instr_t *instr) {
   if (key->numbers[instr->id]) return NULL;
   for (int k = 0; k < instr->operand_count; k++) HR_TRY(add_instr(key, instr->operands[k]));
@@ -126,6 +128,7 @@ static hr_status_t add_instr(key_text_t *key, const hlo_instr_t *instr) {
   return NULL;
 }
 
+/* Roots are marked by their negated numbers. */
 static hr_status_t add_part(key_text_t *key, const fusion_form_t *form, int part) {
   HR_TRY(add(key, form->space.kind));
   for (int r = 0; r < form->root_count; r++) {
@@ -152,6 +155,7 @@ static size_t write_word(int64_t word, char to[10]) {
   return size;
 }
 
+/* Words as variable-length bytes. */
 static hr_status_t finish(const key_text_t *key, hr_arena_t *arena, jit_key_t *out_key) {
   hr_strbuf_t text;
   char bytes[10];

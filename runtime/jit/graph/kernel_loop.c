@@ -35,6 +35,7 @@
 
 /* --- planning --------------------------------------------------------------------------------- */
 
+/* An update writes its own elements only, at the shifted index. */
 static void build_root(jit_graph_t *graph, jit_root_t *root, const jit_expr_t *index) {
   jit_index_t at = {index, NULL};
   root->index = index;
@@ -46,7 +47,7 @@ static void build_root(jit_graph_t *graph, jit_root_t *root, const jit_expr_t *i
   }
 }
 
-/* Of a row that is written out: one result of it, or each element. */
+/* Builds a row that is unrolled: its only result, or each of its elements. */
 static void build_narrow_row(jit_kernel_t *kernel, jit_root_t *root, const jit_expr_t *outer) {
   jit_graph_t *graph = kernel->graph;
   int64_t count = kernel->loops.narrow_row;
@@ -210,6 +211,7 @@ static bool is_aligned(const jit_kernel_t *kernel) {
   return last == 0 || (last > 0 && nest->sizes[last] % kernel->loops.lanes == 0);
 }
 
+/* Large results that nobody reads soon bypass the caches. */
 static void find_nontemporal_roots(jit_kernel_t *kernel) {
   int64_t count = jit_nest_count(&kernel->loops.nest);
   bool whole = is_aligned(kernel) && !kernel->loops.unrolled;
@@ -254,6 +256,7 @@ static bool is_covered_by_prefetch(jit_graph_t *graph, const jit_node_t *node) {
   return false;
 }
 
+/* Short lines end before the hardware prefetcher has learnt them. */
 static void find_prefetches(jit_kernel_t *kernel) {
   int var = lane_loop(kernel);
   if (var < 1 || kernel->loops.has_tiles || kernel->loops.lanes == 1) return;
@@ -262,6 +265,8 @@ static void find_prefetches(jit_kernel_t *kernel) {
       node->prefetch.distance = PREFETCH_BYTES;
 }
 
+/* Nest, narrow and unrolled forms, lanes, units, parts, costs; in this order, as each depends on
+ * those before. */
 hr_status_t jit_loop_plan(jit_kernel_t *kernel) {
   if (kernel->loops.narrow_row)
     outer_nest(&kernel->form.space, &kernel->loops.nest);
@@ -307,6 +312,7 @@ static void emit_narrow_row(jit_emit_t *emit, const jit_kernel_t *kernel, int r)
                   values[i], false);
 }
 
+/* All values are computed before any is stored: roots may overwrite their operands. */
 static void emit_roots(jit_emit_t *emit, void *context, int copy) {
   (void)copy;
   jit_kernel_t *kernel = context;
@@ -442,7 +448,8 @@ static void emit_peeled(jit_emit_t *emit, jit_kernel_t *kernel, kir_value_t *con
     emit->part.from = kernel->loops.parts.from[p];
     emit->part.to = kernel->loops.parts.to[p];
     emit_loops_from(emit, kernel, var + 1, fixed, block);
-    emit->part.from = emit->part.to = 0;
+    emit->part.from = 0;
+    emit->part.to = 0;
     jit_if_end(emit, &taken);
     emit->levels[emit->level].epoch = ++emit->last_epoch;
   }

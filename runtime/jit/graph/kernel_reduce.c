@@ -35,6 +35,8 @@ static void make_variables(jit_graph_t *graph, const jit_nest_t *nest, const jit
     vars[v] = jit_expr_loop(&graph->exprs, 0, nest->sizes[v] - 1);
 }
 
+/* full = element number in the operand; outer and within = numbers among the kept and the
+ * reduced dimensions. All three are sums over the same loop variables with different strides. */
 static void make_indices(jit_kernel_t *kernel) {
   jit_reduce_t *reduce = kernel->reduce;
   jit_graph_t *graph = kernel->graph;
@@ -45,7 +47,9 @@ static void make_indices(jit_kernel_t *kernel) {
   int64_t stride = 1, outer_stride = 1, within_stride = 1;
   make_variables(graph, &kernel->loops.nest, kept);
   make_variables(graph, &kernel->loops.within, reduced);
-  reduce->full = reduce->outer = reduce->within = zero;
+  reduce->full = zero;
+  reduce->outer = zero;
+  reduce->within = zero;
   for (int d = space->rank; d-- > 0; stride *= space->sizes[d]) {
     bool is_reduced = space->reduced >> d & 1;
     const jit_expr_t *index = is_reduced ? dimension_index(graph, &kernel->loops.within, d, reduced)
@@ -63,6 +67,7 @@ static void make_indices(jit_kernel_t *kernel) {
 
 /* --- passes ----------------------------------------------------------------------------------- */
 
+/* The first pass in which a node's value is known. */
 static int node_pass(jit_reduce_t *reduce, const jit_node_t *node) {
   int pass = node->guard ? node->guard->reduce.pass : 0;
   for (int k = 0; k < node->arg_count; k++)
@@ -70,7 +75,7 @@ static int node_pass(jit_reduce_t *reduce, const jit_node_t *node) {
   return node->kind == JIT_LEAF ? jit_reduction_of(reduce, node->instr)->pass + 1 : pass;
 }
 
-/* Of the nodes that were made since the last call. */
+/* Assigns passes to the nodes that were made since the last call. */
 static void assign_passes(jit_reduce_t *reduce, jit_node_t **first) {
   for (jit_node_t *node = *first; node; node = node->next_made) {
     node->reduce.pass = node_pass(reduce, node);
@@ -78,6 +83,7 @@ static void assign_passes(jit_reduce_t *reduce, jit_node_t **first) {
   }
 }
 
+/* Its inputs are computed at the full index; it runs in the pass after those of its inputs. */
 static hr_status_t build_reduction(jit_kernel_t *kernel, const hlo_instr_t *instr) {
   jit_reduce_t *reduce = kernel->reduce;
   if (reduce->reduction_count == JIT_MAX_REDUCTIONS)
@@ -104,6 +110,7 @@ static hr_status_t build_reduction(jit_kernel_t *kernel, const hlo_instr_t *inst
   return NULL;
 }
 
+/* A root of the operand's size is written element by element, others once per result. */
 static void build_roots(jit_kernel_t *kernel) {
   jit_reduce_t *reduce = kernel->reduce;
   jit_node_t **made = kernel->graph->last_made;
@@ -121,6 +128,7 @@ static void build_roots(jit_kernel_t *kernel) {
       reduce->pass_count = kernel->roots[r].value->reduce.pass + 1;
 }
 
+/* Saved values and results have slots of 8 bytes, or 16 for c128. */
 static int64_t widest_bytes(const jit_graph_t *graph) {
   int64_t most = 8;
   for (const jit_node_t *node = graph->first_made; node; node = node->next_made)
@@ -128,6 +136,7 @@ static int64_t widest_bytes(const jit_graph_t *graph) {
   return most;
 }
 
+/* Built anew after each split of a loop, since indices depend on the loops. */
 hr_status_t jit_reduce_build(jit_kernel_t *kernel) {
   if (!kernel->reduce) HR_TRY(HR_NEW(&kernel->arena, &kernel->reduce));
   memset(kernel->reduce, 0, sizeof *kernel->reduce);
@@ -147,6 +156,7 @@ hr_status_t jit_reduce_build(jit_kernel_t *kernel) {
   return jit_graph_take_failure(kernel->graph);
 }
 
+/* Loops are split as long as that makes divisions in indices disappear. */
 hr_status_t jit_reduce_plan(jit_kernel_t *kernel) {
   const fusion_space_t *space = &kernel->form.space;
   if (space->rank >= JIT_MAX_LOOPS / 2) return hr_error(HR_UNSUPPORTED, "too many dimensions");
@@ -178,6 +188,7 @@ void jit_reduction_inits(jit_emit_t *emit, jit_reduction_t *reduction, kir_value
   jit_emit_at(emit, emit->level);
 }
 
+/* Variables v0 ... from the unit's number, the last fastest. */
 void jit_unit_enter(jit_emit_t *emit, const jit_kernel_t *kernel, kir_value_t *unit, int rank) {
   kir_builder_t *b = emit->code->builder;
   kir_value_t *values[JIT_MAX_LOOPS];

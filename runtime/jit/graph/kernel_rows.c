@@ -101,6 +101,7 @@ static kir_value_t *load_result(jit_emit_t *emit, const rows_t *rows, const jit_
   return value;
 }
 
+/* Results of reductions, and values that an earlier pass has saved. */
 static kir_value_t *provide_value(jit_emit_t *emit, jit_node_t *node) {
   const rows_t *rows = emit->provider.context;
   if (node->kind == JIT_LEAF) {
@@ -144,6 +145,7 @@ static void accumulate_in_order(jit_emit_t *emit, rows_t *rows, int i, int copy,
   for (int k = 0; k < reducer->count; k++) emit->carry.values[(first + k) * rows->unroll] = accs[k];
 }
 
+/* Under a mask, lanes outside the row keep their accumulators. */
 static void accumulate_lanes(jit_emit_t *emit, const rows_t *rows, int i, int copy,
                              kir_value_t **x) {
   const jit_reduction_t *reduction = &rows->reduce->reductions[i];
@@ -160,6 +162,7 @@ static void accumulate_lanes(jit_emit_t *emit, const rows_t *rows, int i, int co
   }
 }
 
+/* Ascending order has one accumulator instead of one per lane. */
 static void accumulate(jit_emit_t *emit, rows_t *rows, int i, int copy) {
   const jit_reduction_t *reduction = &rows->reduce->reductions[i];
   kir_value_t *x[JIT_MAX_RESULTS];
@@ -172,6 +175,7 @@ static void accumulate(jit_emit_t *emit, rows_t *rows, int i, int copy) {
     accumulate_lanes(emit, rows, i, copy, x);
 }
 
+/* Values that later passes need and that cost more to compute than to load. */
 static void save_nodes(jit_emit_t *emit, const rows_t *rows) {
   for (jit_node_t *node = rows->kernel->graph->first_made; node; node = node->next_made) {
     if (node->reduce.slot < 0 || node->reduce.first_pass != emit->pass) continue;
@@ -185,6 +189,7 @@ static bool is_written(const jit_root_t *root, int pass) {
   return root->is_full && root->value->reduce.pass == pass;
 }
 
+/* One vector of a row in the current pass. */
 static void emit_elements(jit_emit_t *emit, void *context, int copy) {
   rows_t *rows = context;
   jit_kernel_t *kernel = rows->kernel;
@@ -237,6 +242,7 @@ static void fold_carries(jit_emit_t *emit, rows_t *rows, int i, kir_value_t **ou
   jit_reducer_fold(emit->code, &reduction->reducer, out_values);
 }
 
+/* Combines with the initial value and makes the result available to later passes. */
 static void finish_reduction(jit_emit_t *emit, jit_reduction_t *reduction, kir_value_t **values) {
   kir_value_t *inits[JIT_MAX_RESULTS];
   jit_reduction_inits(emit, reduction, inits);
@@ -318,6 +324,7 @@ static void emit_reduced_loops(jit_emit_t *emit, rows_t *rows, int w, kir_value_
   jit_loop_lanes(emit, &how, from, to);
 }
 
+/* One sweep over the row, or over one block of it. */
 static void emit_pass(jit_emit_t *emit, rows_t *rows, int pass, kir_value_t *block) {
   emit->pass = pass;
   rows->unroll = rows->kernel->loops.within.rank ? choose_unroll(rows, pass) : 1;
@@ -354,6 +361,7 @@ static void save_results(jit_emit_t *emit, const rows_t *rows, const jit_reducti
   }
 }
 
+/* In the last pass the results are stored, too. */
 static void emit_row_pass(jit_emit_t *emit, rows_t *rows, int pass) {
   jit_reduce_t *reduce = rows->reduce;
   emit_pass(emit, rows, pass, NULL);
@@ -393,6 +401,8 @@ static void emit_group_pass(jit_emit_t *emit, rows_t *rows, int pass, kir_value_
   jit_loop_end(emit, &loop, to, 1);
 }
 
+/* Several rows per unit go through each pass together, so that short rows share the loop's
+ * overhead. */
 static void emit_groups(rows_t *rows, jit_emit_t *emit) {
   jit_loop_t loop;
   kir_value_t *size = jit_emit_i64(emit, rows->reduce->group);

@@ -126,7 +126,7 @@ static void split_rows(jit_kernel_t *kernel) {
   kernel->schedule.scratch_bytes = (size_t)(results * reduce->element_bytes);
 }
 
-/* Of the worker, for each row of a group: what is saved, and results of reductions. */
+/* Scratch bytes of a worker for each row of a group: saved values and results of reductions. */
 static size_t row_bytes_of(const jit_reduce_t *reduce) {
   size_t results = reduce->group > 1 ? (size_t)(reduce->leaf_count * reduce->element_bytes) : 0;
   results = (results + HR_ALIGNMENT - 1) / HR_ALIGNMENT * HR_ALIGNMENT;

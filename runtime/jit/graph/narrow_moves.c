@@ -20,7 +20,11 @@ static bool spread_floats(jit_node_t *node) {
   jit_node_t **args = node->args;
   bool is_any = node->is_computed || args[1]->is_computed || args[2]->is_computed;
   bool is_all = node->is_computed && args[1]->is_computed && args[2]->is_computed;
-  if (is_any) node->is_computed = args[1]->is_computed = args[2]->is_computed = true;
+  if (is_any) {
+    node->is_computed = true;
+    args[1]->is_computed = true;
+    args[2]->is_computed = true;
+  }
   return is_any != is_all;
 }
 

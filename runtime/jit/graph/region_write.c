@@ -295,7 +295,8 @@ static hr_status_t open_phis(writer_t *w, int s, kir_block_t *before, phis_t *ou
     if (!is_live_across(region, buffer, s, s + 1, region_step(region, s)->end)) continue;
     kir_value_t *phi = kir_phi(w->b, register_type(w, &buffer->reg));
     kir_add_incoming(phi, &buffer->reg.value, &before, 1);
-    out_phis->registers[b] = buffer->reg.value = phi;
+    out_phis->registers[b] = phi;
+    buffer->reg.value = phi;
   }
   return NULL;
 }
@@ -330,29 +331,30 @@ static void emit_poll(writer_t *w, int s, kir_value_t *iteration) {
 }
 
 static hr_status_t emit_condition(writer_t *w, const flat_step_t *step, kir_value_t *iteration,
-                                  kir_value_t **out_goes_on) {
+                                  kir_value_t **out_continues) {
   if (step->control.trip_count >= 0) {
-    *out_goes_on = kir_icmp(w->b, KIR_ICMP_ULT, iteration, const_i64(w, step->control.trip_count));
+    *out_continues =
+        kir_icmp(w->b, KIR_ICMP_ULT, iteration, const_i64(w, step->control.trip_count));
     return NULL;
   }
   HR_TRY(emit_steps(w, step->control.starts[0], step->control.starts[1]));
   kir_value_t *met = read_scalar(w, step->in[0], HR_PRED);
-  *out_goes_on = kir_icmp(w->b, KIR_ICMP_NE, met, kir_null(w->i8));
+  *out_continues = kir_icmp(w->b, KIR_ICMP_NE, met, kir_null(w->i8));
   return NULL;
 }
 
 static hr_status_t emit_while(writer_t *w, int s) {
   const flat_step_t *step = region_step(w->region, s);
   kir_block_t *header = new_block(w), *body = new_block(w), *leave = new_block(w), *before = w->at;
-  kir_value_t *goes_on, **values;
+  kir_value_t *continues, **values;
   phis_t phis;
   HR_TRY(HR_NEW_ARRAY(&w->kernel->arena, w->region->buffer_count + 1, &values));
   emit_jump(w, header);
   set_block(w, header);
   HR_TRY(open_phis(w, s, before, &phis));
-  HR_TRY(emit_condition(w, step, phis.iteration, &goes_on));
+  HR_TRY(emit_condition(w, step, phis.iteration, &continues));
   save_register_values(w->region, values);
-  kir_cond_br(w->b, goes_on, body, leave);
+  kir_cond_br(w->b, continues, body, leave);
   set_block(w, body);
   emit_poll(w, s, phis.iteration);
   HR_TRY(emit_steps(w, step->control.starts[1], step->end));

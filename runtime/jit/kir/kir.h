@@ -40,9 +40,9 @@ static inline kir_type_t *kir_type_of(const kir_value_t *value) { return value->
 
 /* --- constants -------------------------------------------------------------------------------- */
 
-/* Of these bits in its lanes, of which only as many count as an element has. */
+/* A constant with these bits in its lanes; bits above the element's width are ignored. */
 kir_value_t *kir_constant(kir_type_t *type, const uint64_t *lanes);
-/* With poison in some of the first 64 lanes, as bits. */
+/* The same with poison in some of the first 64 lanes: bit l of poison_lanes for lane l. */
 kir_value_t *kir_partly_poison(kir_type_t *type, const uint64_t *lanes, uint64_t poison_lanes);
 kir_value_t *kir_splat_constant(kir_type_t *type, uint64_t lane);
 kir_value_t *kir_const_int(kir_type_t *type, uint64_t value);

@@ -30,6 +30,7 @@ static void init_fallbacks(kir_module_t *module) {
   module->no_builder = (kir_builder_t){.module = module, .block = &module->no_block};
 }
 
+/* `name` is not copied. */
 hr_status_t kir_module_create(const kir_target_t *target, const char *name,
                               kir_module_t **out_module) {
   void *memory;
@@ -43,6 +44,7 @@ hr_status_t kir_module_create(const kir_target_t *target, const char *name,
   return NULL;
 }
 
+/* Frees everything that was built in it, including failures that nobody has asked for. */
 void kir_module_destroy(kir_module_t *module) {
   if (!module) return;
   hr_status_release(module->status);
@@ -59,6 +61,7 @@ static const char *copy_name(kir_module_t *module, const char *name) {
   return copy;
 }
 
+/* Functions keep the order of creation, in which they are compiled. */
 static void append_function(kir_module_t *module, kir_function_t *function) {
   if (module->functions)
     module->last_function->next = function;
@@ -68,6 +71,7 @@ static void append_function(kir_module_t *module, kir_function_t *function) {
   function->index = module->function_count++;
 }
 
+/* The parameters' types are those of the function type; value 0 is the function itself. */
 kir_value_t *kir_add_function(kir_module_t *module, const char *name, kir_type_t *type) {
   kir_function_t *function = kir_alloc(module, sizeof *function);
   kir_value_t *value = kir_alloc(module, sizeof *value);
@@ -105,6 +109,7 @@ kir_value_t *kir_param(const kir_value_t *function, unsigned k) {
   return module->status ? &module->no_value : &function->function->params[k];
 }
 
+/* A name is for dumps only. */
 kir_block_t *kir_append_block(kir_value_t *function, const char *name) {
   kir_function_t *in = function->function;
   kir_module_t *module = function->type->module;
@@ -148,6 +153,7 @@ void kir_position_before(kir_builder_t *b, kir_value_t *instr) {
   if (!b->module->status) kir_position(b, instr->block, instr);
 }
 
+/* Inserts before `insert_before`, or at the end of the block if that is NULL. */
 static void link_in(kir_builder_t *b, kir_value_t *instr) {
   kir_block_t *block = b->block;
   instr->id = block->function->value_count++;
@@ -158,6 +164,7 @@ static void link_in(kir_builder_t *b, kir_value_t *instr) {
   *(instr->next ? &instr->next->prev : &block->last) = instr;
 }
 
+/* The instruction as it is, without folding or expansion; args are copied. */
 kir_value_t *kir_append(kir_builder_t *b, kir_op_t op, kir_type_t *type, kir_value_t *const *args,
                         int count) {
   kir_value_t *instr = kir_alloc(b->module, sizeof *instr);
@@ -169,6 +176,7 @@ kir_value_t *kir_append(kir_builder_t *b, kir_op_t op, kir_type_t *type, kir_val
   return instr;
 }
 
+/* Constants move to the right of commutative integer ops, so that equal expressions look equal. */
 kir_value_t *kir_build(kir_builder_t *b, kir_op_t op, kir_type_t *type, int detail,
                        kir_value_t *const *args, int count) {
   const kir_target_t *target = b->module->target;
@@ -182,6 +190,7 @@ kir_value_t *kir_build(kir_builder_t *b, kir_op_t op, kir_type_t *type, int deta
   return instr;
 }
 
+/* The target may replace an op that it has no instruction for by several others. */
 kir_value_t *kir_expand_or_build(kir_builder_t *b, kir_op_t op, kir_type_t *type, int detail,
                                  kir_value_t *const *args, int count) {
   const kir_target_t *target = b->module->target;
@@ -194,6 +203,7 @@ kir_value_t *kir_expand_or_build(kir_builder_t *b, kir_op_t op, kir_type_t *type
 
 /* --- ends of blocks, and phis ----------------------------------------------------------------- */
 
+/* blocks[1] is NULL for a jump without a condition. */
 static kir_value_t *build_branch(kir_builder_t *b, kir_op_t op, kir_value_t *condition,
                                  kir_block_t *then, kir_block_t *otherwise) {
   kir_value_t *branch = kir_append(b, op, kir_void_type(b->module), &condition, condition ? 1 : 0);
@@ -226,6 +236,7 @@ kir_value_t *kir_phi(kir_builder_t *b, kir_type_t *type) {
   return kir_append(b, KIR_PHI, type, NULL, 0);
 }
 
+/* Appends pairs (value, predecessor) to a phi; the lists are copied each time. */
 void kir_add_incoming(kir_value_t *phi, kir_value_t *const *values, kir_block_t *const *blocks,
                       unsigned count) {
   kir_module_t *module = phi->type->module;
@@ -247,6 +258,7 @@ void kir_add_incoming(kir_value_t *phi, kir_value_t *const *values, kir_block_t 
 
 #define CALL_ARGUMENTS_MAX 6
 
+/* The callee is the last argument. */
 kir_value_t *kir_call(kir_builder_t *b, kir_type_t *type, kir_value_t *callee,
                       kir_value_t *const *args, unsigned count) {
   kir_value_t *all[CALL_ARGUMENTS_MAX + 1];
@@ -304,6 +316,7 @@ static kir_function_t *declaration_of(kir_module_t *module, kir_op_t op, kir_typ
   return made;
 }
 
+/* `type` is that of the operands; stores have no result, reductions a scalar one. */
 kir_value_t *kir_intrinsic(kir_builder_t *b, kir_op_t op, kir_type_t *type,
                            kir_value_t *const *args, int count) {
   kir_type_t *result = type;

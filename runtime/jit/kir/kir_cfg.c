@@ -25,6 +25,7 @@ static void visit(kir_cfg_t *cfg, kir_block_t *block, int *next) {
   cfg->order[--*next] = block;
 }
 
+/* A back edge from block b to block i makes a loop of all blocks between. */
 static void find_depths(kir_cfg_t *cfg) {
   for (int b = 0; b < cfg->block_count; b++) {
     const kir_block_t *block = cfg->order[b];

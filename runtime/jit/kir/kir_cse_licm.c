@@ -17,7 +17,7 @@
 /* An instruction that is computed already. */
 typedef struct available {
   kir_value_t *value;
-  int writes; /* cse_t's when it was computed, if it reads memory; else 0 */
+  int writes; /* cse_t.writes when it was computed, if it reads memory; else 0 */
   struct available *next;
 } available_t;
 
@@ -35,11 +35,12 @@ typedef struct cse {
   available_t **available;
   loop_t *loops;
   int loop_count;
-  int writes; /* so far; the beginning of a block counts, since others may have come before it */
+  int writes; /* count of writes so far; each block's start counts, as other paths lead there */
 } cse_t;
 
 /* --- blocks ----------------------------------------------------------------------------------- */
 
+/* Nearest common dominator: dominators have smaller indices, so the larger index moves up. */
 static int intersect(const cse_t *c, int a, int b) {
   while (a != b)
     if (a > b)
@@ -49,6 +50,7 @@ static int intersect(const cse_t *c, int a, int b) {
   return a;
 }
 
+/* One round over all edges; repeated until nothing changes. */
 static bool find_idoms_once(cse_t *c) {
   bool changes = false;
   for (int b = 0; b < c->cfg->block_count; b++)
@@ -79,6 +81,7 @@ static void find_loops(cse_t *c) {
       }
 }
 
+/* Blocks of a loop are contiguous in the order of the control flow graph. */
 static bool is_within(const loop_t *loop, const kir_block_t *block) {
   return block->index >= loop->first && block->index <= loop->last;
 }
@@ -94,6 +97,7 @@ static loop_t *loop_of(cse_t *c, const kir_block_t *block) {
 
 /* --- common subexpressions -------------------------------------------------------------------- */
 
+/* An alloca is not merged with another, so it counts as reading memory. */
 static bool reads_memory(kir_op_t op) {
   return op == KIR_LOAD || op == KIR_MASKED_LOAD || op == KIR_GATHER || op == KIR_ALLOCA;
 }
@@ -102,6 +106,7 @@ bool kir_is_movable(const kir_value_t *instr) {
   return kir_op_flags[instr->op] & KIR_PURE && !reads_memory(instr->op) && instr->op != KIR_PHI;
 }
 
+/* Operands are hashed by address: values are unique. */
 static unsigned bucket_of(const kir_value_t *instr) {
   uint64_t hash = (uint64_t)instr->op << 8 ^ (uint64_t)instr->detail;
   for (int k = 0; k < instr->arg_count; k++)
@@ -109,18 +114,21 @@ static unsigned bucket_of(const kir_value_t *instr) {
   return (hash ^ hash >> 31) % BUCKETS;
 }
 
+/* Constants are unique objects, too, so operands are compared by address. */
 static bool is_same(const kir_value_t *a, const kir_value_t *b) {
   return a->op == b->op && a->type == b->type && a->detail == b->detail &&
          a->arg_count == b->arg_count &&
          memcmp(a->args, b->args, (size_t)a->arg_count * sizeof *a->args) == 0;
 }
 
+/* Walks b's dominators until they are not later than a. */
 static bool dominates(const cse_t *c, const kir_block_t *a, const kir_block_t *b) {
   int at = b->index;
   while (at > a->index) at = c->idom[at];
   return at == a->index;
 }
 
+/* Replaces the instruction by an equal one that dominates it, or registers it. */
 static hr_status_t find_same(cse_t *c, kir_value_t *instr) {
   available_t *made, **bucket = &c->available[bucket_of(instr)];
   int writes = reads_memory(instr->op) ? c->writes : 0;
@@ -139,8 +147,8 @@ static hr_status_t find_same(cse_t *c, kir_value_t *instr) {
 
 /* --- loop invariants -------------------------------------------------------------------------- */
 
-/* Addresses are parts of instructions, where they are free; divisions may fail where they would not
- * have been. */
+/* Addresses are folded into the instructions that use them, where they cost nothing; a division
+ * may trap only where the program would divide, unless its divisor is a positive constant. */
 static bool may_hoist(const kir_value_t *instr) {
   bool divides = instr->op >= KIR_UDIV && instr->op <= KIR_SREM;
   if (divides && !(kir_is_constant(instr->args[1]) &&
@@ -149,12 +157,14 @@ static bool may_hoist(const kir_value_t *instr) {
   return instr->op != KIR_GEP && kir_has_result(instr);
 }
 
+/* Is an operand defined in the loop? */
 static bool changes_within(const kir_value_t *instr, const loop_t *loop) {
   for (int k = 0; k < instr->arg_count; k++)
     if (instr->args[k]->block && is_within(loop, instr->args[k]->block)) return true;
   return false;
 }
 
+/* Appends before the block's terminator. */
 static void move_before(kir_value_t *instr, kir_block_t *block) {
   kir_value_t *end = block->last;
   kir_unlink(instr);
@@ -165,6 +175,7 @@ static void move_before(kir_value_t *instr, kir_block_t *block) {
   end->prev = instr;
 }
 
+/* Outwards loop by loop, as long as the class has registers to spare in that loop. */
 static void hoist(cse_t *c, kir_value_t *instr) {
   int kind = c->classes->class_of(instr->type);
   for (loop_t *loop = loop_of(c, instr->block); loop && may_hoist(instr);
@@ -179,6 +190,7 @@ static void hoist(cse_t *c, kir_value_t *instr) {
 
 /* --- all -------------------------------------------------------------------------------------- */
 
+/* Operands that were replaced are replaced here, too, so that equal expressions look equal. */
 static hr_status_t visit_instr(cse_t *c, kir_value_t *instr) {
   kir_replace_operands(&c->replacements, instr);
   bool reads = reads_memory(instr->op) && instr->op != KIR_ALLOCA;

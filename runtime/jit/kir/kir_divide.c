@@ -1,8 +1,9 @@
 /* Division of vectors of integers, for which processors have no instruction.
  *
  *     32 bits, constant d   s = ceil(log2 d), m = floor(2^32 (2^s - d) / d) + 1
- *                           t = floor(v m / 2^32),   v / d = floor((t + floor((v - t) / 2)) / 2^(s
- * - 1)) 32 bits, else         as f64: a quotient of such integers never rounds up to a whole number
+ *                           t = floor(v m / 2^32)
+ *                           v / d = floor((t + floor((v - t) / 2)) / 2^(s - 1))
+ *     32 bits, else         as f64: a quotient of such integers never rounds up to an integer
  *     64 bits               lane by lane
  *
  * The first form is exact for every v below 2^32 (Granlund and Montgomery 1994); it multiplies

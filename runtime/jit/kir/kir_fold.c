@@ -10,6 +10,7 @@
 
 #include "jit/kir/kir.h"
 
+/* Lanes are zero-extended, so unsigned comparisons take them as they are. */
 static bool compare_integers(int predicate, uint64_t a, uint64_t b, unsigned bits) {
   int64_t x = kir_sign_extend(a, bits), y = kir_sign_extend(b, bits);
   switch (predicate) {
@@ -60,6 +61,7 @@ static bool fold_division(kir_op_t op, uint64_t a, uint64_t b, unsigned bits, ui
   return true;
 }
 
+/* The operand itself is returned, not its extended value. */
 static uint64_t fold_min_max(kir_op_t op, uint64_t a, uint64_t b, unsigned bits) {
   int64_t x = kir_sign_extend(a, bits);
   int64_t y = kir_sign_extend(b, bits);
@@ -75,6 +77,7 @@ static uint64_t fold_min_max(kir_op_t op, uint64_t a, uint64_t b, unsigned bits)
   }
 }
 
+/* Ops whose low bits depend on the low bits alone; kir_constant cuts off the others. */
 static uint64_t fold_ring(kir_op_t op, uint64_t a, uint64_t b) {
   switch (op) {
     case KIR_ADD:
@@ -128,6 +131,7 @@ static bool fold_integers(kir_op_t op, int predicate, uint64_t a, uint64_t b, un
   }
 }
 
+/* f32 or f64 from its bits. */
 static double float_of(uint64_t bits, unsigned width) {
   uint32_t word = (uint32_t)bits;
   float narrow;
@@ -137,6 +141,7 @@ static double float_of(uint64_t bits, unsigned width) {
   return width == 32 ? narrow : wide;
 }
 
+/* The inverse, rounding to f32 where that is the width. */
 static uint64_t bits_of_float(double value, unsigned width) {
   float narrow = (float)value;
   uint32_t word;
@@ -146,8 +151,8 @@ static uint64_t bits_of_float(double value, unsigned width) {
   return width == 32 ? word : bits;
 }
 
-/* What is exact in f64 and rounded once to f32 is as if it were computed in f32: that holds for
- * these. */
+/* Computed in f64 and rounded once: for +, -, * and / of f32 that gives the f32 result, as f64
+ * has more than twice its bits. False for NaN results, whose payload is the processor's. */
 static bool fold_floats(kir_op_t op, uint64_t a, uint64_t b, unsigned bits, uint64_t *out) {
   double x = float_of(a, bits), y = float_of(b, bits), result;
   if (bits != 32 && bits != 64) return false;
@@ -174,6 +179,7 @@ static bool fold_floats(kir_op_t op, uint64_t a, uint64_t b, unsigned bits, uint
   return result == result; /* which NaN it is is the processor's business */
 }
 
+/* f16 is exact in f64. */
 static double widen_half(uint64_t bits) {
   uint16_t word = (uint16_t)bits;
   _Float16 half;
@@ -196,13 +202,14 @@ static uint64_t encode_float(double value, unsigned width) {
   return width == 16 ? narrow_to_half(value) : bits_of_float(value, width);
 }
 
-/* Through f64, which rounds once: f16 and f32 are exact in it. */
+/* Through f64, in which f16 and f32 are exact, so it rounds once. NaN is not folded. */
 static bool fold_float_cast(uint64_t a, unsigned from, unsigned to, uint64_t *out) {
   double value = decode_float(a, from);
   *out = encode_float(value, to);
   return value == value;
 }
 
+/* Only what every integer type from 32 bits on can hold. */
 static bool fold_to_integer(kir_op_t op, uint64_t a, unsigned from, unsigned to, uint64_t *out) {
   double value = decode_float(a, from);
   double low = op == KIR_FPTOSI ? -0x1p31 : 0;
@@ -211,7 +218,7 @@ static bool fold_to_integer(kir_op_t op, uint64_t a, unsigned from, unsigned to,
   return true;
 }
 
-/* Integers that f64 has exactly. */
+/* Only integers that f64 holds exactly, so that the narrower result is rounded once. */
 static bool fold_from_integer(kir_op_t op, uint64_t a, unsigned from, unsigned to, uint64_t *out) {
   int64_t value = op == KIR_SITOFP ? kir_sign_extend(a, from) : (int64_t)a;
   const int64_t limit = INT64_C(1) << 53;
@@ -219,6 +226,8 @@ static bool fold_from_integer(kir_op_t op, uint64_t a, unsigned from, unsigned t
   return value >= -limit && value <= limit;
 }
 
+/* Constants are cut to the type's width when they are interned, so that TRUNC and ZEXT are the
+ * bits as they are. */
 static bool fold_cast(kir_op_t op, uint64_t a, unsigned from, unsigned to, uint64_t *out) {
   switch (op) {
     case KIR_TRUNC:
@@ -250,6 +259,7 @@ static bool compare_floats(int predicate, uint64_t a, uint64_t b, unsigned bits)
   return predicate & (x > y ? 2 : 4);
 }
 
+/* Comparisons of floats have i1 results, so the operands' type decides. */
 static bool fold_binary(kir_op_t op, int predicate, const kir_type_t *type, uint64_t a, uint64_t b,
                         uint64_t *out) {
   if (!kir_is_float(type)) return fold_integers(op, predicate, a, b, type->bits, out);
@@ -276,8 +286,8 @@ static bool is_poison_at(const kir_value_t *value, uint64_t lane) {
   return value->is_poison || (lane < 64 && value->poison_lanes >> lane & 1);
 }
 
-/* Poison may become anything: a target that simplifies gets zeros, which are one constant for all.
- */
+/* Lanes of poison stay poison for LLVM. A target that simplifies gets zeros for them, which
+ * makes equal constants of all such shuffles. */
 static kir_value_t *fold_shuffle(kir_type_t *type, const kir_value_t *a, const kir_value_t *b,
                                  const uint64_t *mask, const kir_target_t *target) {
   uint64_t lanes[KIR_LANES_MAX], poison_lanes = 0;
@@ -292,6 +302,7 @@ static kir_value_t *fold_shuffle(kir_type_t *type, const kir_value_t *a, const k
                             : kir_partly_poison(type, lanes, poison_lanes);
 }
 
+/* poison_lanes has 64 bits, so longer vectors are not folded. */
 static kir_value_t *fold_insert(kir_type_t *type, const kir_value_t *vector,
                                 const kir_value_t *value, uint64_t lane) {
   uint64_t lanes[KIR_LANES_MAX];
@@ -347,6 +358,7 @@ static bool is_conversion(kir_op_t op) {
   return op == KIR_FCMP || (op >= KIR_FPTRUNC && op <= KIR_UITOFP);
 }
 
+/* All arguments are constants. NULL: some lane has no defined result. */
 static kir_value_t *fold_constants(kir_op_t op, kir_type_t *type, int detail,
                                    kir_value_t *const *args, int count,
                                    const kir_target_t *target) {
@@ -362,6 +374,8 @@ static kir_value_t *fold_constants(kir_op_t op, kir_type_t *type, int detail,
   return kir_constant(type, lanes);
 }
 
+/* `simplifies` is set for the target x64, whose code is not optimised afterwards; LLVM folds
+ * intrinsics itself. */
 kir_value_t *kir_fold(kir_op_t op, kir_type_t *type, int detail, kir_value_t *const *args,
                       int count, const kir_target_t *target) {
   kir_value_t *argument = target->simplifies ? apply_identity(op, type, args) : NULL;

@@ -35,6 +35,7 @@ BINARY(fmul, KIR_FMUL)
 BINARY(fdiv, KIR_FDIV)
 #undef BINARY
 
+/* x + y, marked as never wrapping as a signed number; a sum that was folded has no instruction. */
 kir_value_t *kir_nsw_add(kir_builder_t *b, kir_value_t *x, kir_value_t *y) {
   kir_value_t *sum = kir_add(b, x, y);
   if (sum != x && sum != y && sum->op == KIR_ADD) sum->has_nsw = true;

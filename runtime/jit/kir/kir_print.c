@@ -16,6 +16,7 @@ static const char *const fcmp_names[] = {
 #include "jit/kir/kir_ops.def"
 };
 
+/* A function type is printed by its result alone. */
 static void print_type(hr_strbuf_t *text, const kir_type_t *type) {
   switch (type->kind) {
     case KIR_TYPE_VOID:
@@ -53,6 +54,7 @@ static void print_type(hr_strbuf_t *text, const kir_type_t *type) {
 
 /* --- operands --------------------------------------------------------------------------------- */
 
+/* f16, f32 or f64 from its bits. */
 static double real_of(uint64_t bits, unsigned width) {
   uint16_t word = (uint16_t)bits;
   uint32_t low = (uint32_t)bits;
@@ -110,6 +112,7 @@ static void print_operand(hr_strbuf_t *text, const kir_value_t *value) {
 
 /* --- instructions ----------------------------------------------------------------------------- */
 
+/* Position in the function, as print_function counts; linear, but only for dumps. */
 static int number_of(const kir_block_t *block) {
   int number = 0;
   for (const kir_block_t *b = block->function->first; b != block; b = b->next) number++;
@@ -124,6 +127,7 @@ static void print_args(hr_strbuf_t *text, const kir_value_t *instr) {
   }
 }
 
+/* A conditional branch has two, a branch one, other terminators none. */
 static void print_successors(hr_strbuf_t *text, const kir_value_t *branch) {
   int count = branch->op == KIR_CONDBR ? 2 : branch->op == KIR_BR;
   for (int k = 0; k < count; k++) {
@@ -144,6 +148,7 @@ static void print_flags(hr_strbuf_t *text, const kir_value_t *instr) {
   }
 }
 
+/* %id = type op flags args successors, align n, nontemporal */
 static void print_instr(hr_strbuf_t *text, const kir_value_t *instr) {
   hr_strbuf_add_str(text, "  ");
   if (kir_has_result(instr)) {
@@ -168,6 +173,7 @@ static void print_block(hr_strbuf_t *text, const kir_block_t *block, int number)
     print_instr(text, instr);
 }
 
+/* Declarations have no blocks. */
 static void print_function(hr_strbuf_t *text, const kir_function_t *function) {
   int number = 0;
   hr_strbuf_add_str(text, function->first ? "define " : "declare ");

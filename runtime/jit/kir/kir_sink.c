@@ -51,7 +51,8 @@ static void rebuild_block(sink_t *s, kir_block_t *block) {
   int count = 0;
   for (kir_value_t *instr = block->first; instr != end; instr = instr->next)
     s->instrs[count++] = instr;
-  block->first = block->last = NULL;
+  block->first = NULL;
+  block->last = NULL;
   for (int anchors = 1; anchors >= 0; anchors--)
     for (int i = 0; i < count; i++) {
       kir_value_t *instr = s->instrs[i];

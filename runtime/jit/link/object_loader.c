@@ -2,8 +2,8 @@
  *
  * The image is one mapping:
  *
- *     | executable sections | stubs (jumps to external functions) |   page   | constants | slots
- * (GOT) | readable and executable                                              readable
+ *     | executable sections | stubs: jumps to externals | page | constants | slots (GOT) |
+ *       readable and executable                           ^      readable
  *
  * The parts are close together, so that 32-bit PC-relative distances reach; external functions
  * may be anywhere and are reached by the stubs. Symbols resolve to functions of the object or to
@@ -74,6 +74,8 @@ static bool is_inside(const link_t *link, uint64_t offset, uint64_t size) {
   return offset <= link->size && size <= link->size - offset;
 }
 
+/* A copy, as tables in the file may be unaligned. `count * each` does not overflow: it is within
+ * the file. */
 static hr_status_t copy_table(const link_t *link, uint64_t offset, uint64_t count, size_t each,
                               void **out_table) {
   if (count > link->size / each || !is_inside(link, offset, count * each))
@@ -83,6 +85,7 @@ static hr_status_t copy_table(const link_t *link, uint64_t offset, uint64_t coun
   return NULL;
 }
 
+/* Every section must lie within the file. */
 static hr_status_t read_sections(link_t *link) {
   Elf64_Ehdr header;
   if (link->size < sizeof header) return invalid_object("too short");
@@ -104,6 +107,7 @@ static hr_status_t read_sections(link_t *link) {
   return NULL;
 }
 
+/* The names must end with a zero byte, so that each of them ends within the table. */
 static hr_status_t read_symbols(link_t *link) {
   for (uint64_t i = 0; i < link->section_count; i++) {
     const Elf64_Shdr *section = &link->sections[i];
@@ -153,6 +157,8 @@ static hr_status_t check_section(const Elf64_Shdr *section) {
   return NULL;
 }
 
+/* Offsets of the loaded sections of one kind, from *end on; IMAGE_BYTES_MAX keeps sums from
+ * overflowing. */
 static hr_status_t assign_section_offsets(link_t *link, bool executable, uint64_t *end) {
   for (uint64_t i = 0; i < link->section_count; i++) {
     const Elf64_Shdr *section = &link->sections[i];
@@ -168,6 +174,8 @@ static hr_status_t assign_section_offsets(link_t *link, bool executable, uint64_
   return NULL;
 }
 
+/* Executable part, then constants from a page boundary on. Every symbol has room for a stub and
+ * a slot. */
 static hr_status_t make_layout(link_t *link) {
   uint64_t end = 0, page = (uint64_t)sysconf(_SC_PAGESIZE);
   HR_TRY(hr_alloc(link->section_count * sizeof *link->offsets, (void **)&link->offsets));
@@ -175,7 +183,8 @@ static hr_status_t make_layout(link_t *link) {
   HR_TRY(assign_section_offsets(link, true, &end));
   link->stubs = (end + JIT_STUB_BYTES - 1) / JIT_STUB_BYTES * JIT_STUB_BYTES;
   end = link->stubs + link->symbol_count * JIT_STUB_BYTES;
-  end = link->constants = (end + page - 1) / page * page;
+  link->constants = (end + page - 1) / page * page;
+  end = link->constants;
   HR_TRY(assign_section_offsets(link, false, &end));
   link->slots = (end + 7) / 8 * 8;
   end = link->slots + link->symbol_count * 8;
@@ -184,6 +193,7 @@ static hr_status_t make_layout(link_t *link) {
   return NULL;
 }
 
+/* Writable while it is filled and relocated. */
 static hr_status_t map_image(link_t *link) {
   jit_object_t *object = link->object;
   size_t size = link->image_bytes;
@@ -199,6 +209,7 @@ static hr_status_t map_image(link_t *link) {
   return NULL;
 }
 
+/* Linear: an object calls few functions. */
 static hr_status_t find_external(const char *name, uint64_t *out_address) {
   for (size_t i = 0; i < sizeof externals / sizeof *externals; i++)
     if (strcmp(externals[i].name, name) == 0) {
@@ -231,6 +242,7 @@ static hr_status_t find_address(link_t *link, uint64_t i) {
   return NULL;
 }
 
+/* The address of every symbol also goes to its slot. */
 static hr_status_t find_addresses(link_t *link) {
   HR_TRY(hr_alloc_zeroed(link->symbol_count * sizeof *link->addresses, (void **)&link->addresses));
   for (uint64_t i = 0; i < link->symbol_count; i++) {
@@ -240,6 +252,7 @@ static hr_status_t find_addresses(link_t *link) {
   return NULL;
 }
 
+/* Bounds are checked here and, by the field's size, in jit_reloc_apply. */
 static hr_status_t apply_one(const link_t *link, uint64_t section, const Elf64_Rela *rela) {
   uint64_t symbol = ELF64_R_SYM(rela->r_info), room = link->sections[section].sh_size;
   uint32_t type = (uint32_t)ELF64_R_TYPE(rela->r_info);
@@ -256,6 +269,7 @@ static hr_status_t apply_one(const link_t *link, uint64_t section, const Elf64_R
                                         .addend = rela->r_addend});
 }
 
+/* Only relocations with addends (RELA), as both processors use them. */
 static hr_status_t apply_relocations(const link_t *link) {
   for (uint64_t i = 0; i < link->section_count; i++) {
     const Elf64_Shdr *section = &link->sections[i];
@@ -280,6 +294,7 @@ static bool is_function(const link_t *link, uint64_t i) {
          link->addresses[i];
 }
 
+/* Names and addresses of the global functions, for jit_object_find. */
 static hr_status_t keep_functions(link_t *link) {
   jit_object_t *object = link->object;
   size_t count = 0;
@@ -294,6 +309,7 @@ static hr_status_t keep_functions(link_t *link) {
   return NULL;
 }
 
+/* W^X: code becomes executable and stops being writable. */
 static hr_status_t protect(const link_t *link) {
   unsigned char *image = link->object->image;
   size_t code = link->constants, rest = link->image_bytes - link->constants;
@@ -315,6 +331,7 @@ static hr_status_t link_object(link_t *link) {
   return protect(link);
 }
 
+/* On failure everything is unmapped again. */
 hr_status_t jit_object_load(const void *bytes, size_t size_bytes, jit_object_t **out_object) {
   link_t link = {.bytes = bytes, .size = size_bytes};
   HR_TRY(hr_alloc_zeroed(sizeof *link.object, (void **)&link.object));

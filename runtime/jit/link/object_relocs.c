@@ -11,6 +11,7 @@
 #include <elf.h>
 #include <string.h>
 
+/* `size_bytes` must fit between the location and the end of its section. */
 static hr_status_t check_bounds(const jit_reloc_t *reloc, uint64_t size_bytes) {
   if (reloc->location_limit >= size_bytes) return NULL;
   return hr_error(HR_INVALID, "object: a relocation lies beyond the end of its section");
@@ -31,6 +32,7 @@ static hr_status_t write_64(const jit_reloc_t *reloc, uint64_t value) {
   return NULL;
 }
 
+/* The value must be equal after truncation to 32 bits and sign extension. */
 static hr_status_t write_signed_32(const jit_reloc_t *reloc, uint64_t value) {
   HR_TRY(check_bounds(reloc, 4));
   if ((int64_t)value != (int32_t)value) return out_of_range(reloc);
@@ -38,6 +40,7 @@ static hr_status_t write_signed_32(const jit_reloc_t *reloc, uint64_t value) {
   return NULL;
 }
 
+/* x86-64. */
 #if defined(__x86_64__)
 
 const uint16_t jit_elf_machine = EM_X86_64;

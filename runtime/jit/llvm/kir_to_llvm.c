@@ -106,6 +106,7 @@ static LLVMValueRef make_lane(lowering_t *l, const kir_type_t *type, uint64_t bi
   return llvm_api.ConstInt(type_of(l, type), bits, false);
 }
 
+/* Equal neighbouring lanes share a constant; lanes of poison are kept. */
 static LLVMValueRef make_vector(lowering_t *l, const kir_value_t *value) {
   const kir_type_t *element = value->type->element;
   LLVMValueRef lanes[KIR_LANES_MAX], poison = NULL;
@@ -121,6 +122,7 @@ static LLVMValueRef make_vector(lowering_t *l, const kir_value_t *value) {
   return llvm_api.ConstVector(lanes, value->type->lanes);
 }
 
+/* Null has a form of its own, which LLVM prints as zeroinitializer. */
 static LLVMValueRef make_constant(lowering_t *l, const kir_value_t *value) {
   LLVMTypeRef type = type_of(l, value->type);
   if (value->is_poison) return llvm_api.GetPoison(type);
@@ -129,6 +131,7 @@ static LLVMValueRef make_constant(lowering_t *l, const kir_value_t *value) {
   return make_lane(l, value->type, value->lanes[0]);
 }
 
+/* Constants are numbered by `detail`. */
 static LLVMValueRef value_of(lowering_t *l, const kir_value_t *value) {
   if (value->op == KIR_FUNCTION) return l->functions[value->function->index].value;
   if (!kir_is_constant(value)) return l->values[value->id];
@@ -186,6 +189,7 @@ static LLVMValueRef lower_gep(lowering_t *l, const kir_value_t *instr, LLVMValue
   return llvm_api.BuildGEP2(l->builder, element, args[0], &args[1], 1, "");
 }
 
+/* Intrinsics are declared functions; calls have their callee last. */
 static LLVMValueRef lower_call(lowering_t *l, const kir_value_t *instr, LLVMValueRef *args) {
   unsigned count = (unsigned)instr->arg_count;
   if (instr->op != KIR_CALL) {

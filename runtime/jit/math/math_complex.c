@@ -119,7 +119,7 @@ static pair_t tan_(jit_code_t *c, pair_t z, pair_t w, math_value_t *out_rare) {
 
 /* --- logarithms and powers -------------------------------------------------------------------- */
 
-/* Of numbers that come from f32: their squares lose nothing that matters. */
+/* Logarithm for parts that come from f32: their squares in f64 lose nothing that matters. */
 static pair_t log_of_f32(jit_code_t *c, pair_t z, pair_t w, math_value_t *out_rare) {
   math_value_t squares = square_sum(c, z, out_rare);
   (void)w;

@@ -1,8 +1,9 @@
 /* The x86-64 back end: a module of the kernel IR to an ELF relocatable object.
  *
- *     x64_prepare              blocks in order, legal vector types, CSE, LICM, sinking, folded
- * operands x64_find_liveness        live intervals x64_allocate_registers   linear scan x64_select
- * instruction selection and encoding in one pass
+ *     x64_prepare              blocks in order, legal vector types, CSE, LICM, sinking, folding
+ *     x64_find_liveness        live intervals
+ *     x64_allocate_registers   linear scan
+ *     x64_select               instruction selection and encoding in one pass
  *
  * Functions are compiled in order of creation, callees first, so that callers know which
  * registers they clobber. Any phase may find something that has no code here (code->unsupported);
@@ -66,6 +67,9 @@ typedef struct compilation {
   object_t object;
 } compilation_t;
 
+/* Appends a function's code at the next multiple of 64 bytes, a cache line, so that the
+ * alignment of loops inside the function holds in the object. Its calls become relocations of
+ * type PLT32: the displacement counts from the end of its four bytes, hence the addend of -4. */
 static hr_status_t append_code(object_t *object, x64_function_t *function, const x86_t *x) {
   static const unsigned char filler[64];
   HR_TRY(append(&object->code, filler, -object->code.count & 63));
@@ -92,6 +96,9 @@ static hr_status_t append_symbol(object_t *object, const kir_function_t *functio
   return append(&object->symbols, &symbol, sizeof symbol);
 }
 
+/* Writes the sections one after the other: ELF header | section headers | code | calls | symbols
+ * | names Section headers before the contents let all offsets be known from the counts alone.
+ * The names of sections are left at 0, the empty one: the linker (link/) finds sections by type. */
 static hr_status_t write_object(const object_t *object, hr_buffer_t **out_object) {
   Elf64_Ehdr header = {
       .e_type = ET_REL,
@@ -158,6 +165,8 @@ static hr_status_t run_phases(x64_code_t *code) {
   return NULL;
 }
 
+/* Compiles a function after its callees: clobbered, the registers that it or a callee may
+ * change, is what the allocation of its callers reads. Declarations have no block. */
 static hr_status_t compile_function(compilation_t *c, kir_function_t *function) {
   x64_function_t *compiled = &c->functions[function->index];
   if (!function->first || compiled->is_compiled || c->module->unsupported) return NULL;
@@ -173,6 +182,9 @@ static hr_status_t compile_function(compilation_t *c, kir_function_t *function) 
   return st;
 }
 
+/* Symbol 0 is the null symbol that ELF demands, and byte 0 of the names the empty string;
+ * functions get numbers from 1 on before any code is written, since calls may refer to later
+ * ones. */
 static hr_status_t compile_all(compilation_t *c) {
   static const Elf64_Sym none;
   kir_module_t *module = c->module;

@@ -67,6 +67,9 @@ int64_t x86_constant(x86_t *x, const void *bytes, size_t size_bytes) {
   return (int64_t)at;
 }
 
+/* Appends the constant pool after the code, from a multiple of 64 bytes on (int3 between them),
+ * and resolves distances. RIP-relative ones count from the end of the instruction, which has
+ * `behind` bytes (immediates) after the four of the distance. */
 hr_status_t x86_finish(x86_t *x) {
   while (x->code.count % 64 && !x->status) x86_byte(x, 0xcc);
   size_t pool = x->code.count;
@@ -143,6 +146,8 @@ void x86_mov(x86_t *x, int to, int from) {
   if (to != from) with_register(x, true, 0x8b, to, from);
 }
 
+/* Writes the shortest of mov r64, imm32 (sign extended, 7 bytes), mov r32, imm32 (5 or 6 bytes,
+ * clears the upper half) and mov r64, imm64 (10 bytes). */
 void x86_mov_constant(x86_t *x, int to, uint64_t value) {
   bool is_signed = (int64_t)value == (int32_t)value && (int64_t)value < 0;
   if (is_signed) {
@@ -215,6 +220,8 @@ void x86_shift_constant(x86_t *x, enum x86_shift op, bool is_wide, int to, int b
   x86_byte(x, (unsigned)by);
 }
 
+/* movsxd for 32 bits with sign, mov without; movzx and movsx for 8 and 16 bits, whose opcodes
+ * 0fb6, 0fb7, 0fbe, 0fbf follow from the two conditions. */
 void x86_extend(x86_t *x, bool is_signed, int to, int from, unsigned bits) {
   if (bits == 32 && !is_signed) {
     with_register(x, false, 0x8b, to, from);
@@ -316,6 +323,8 @@ void x86_gather(x86_t *x, x86_vector_t how, x86_mem_t from) {
   memory(x, how.to, from, how.unit);
 }
 
+/* An instruction on mask registers, in the VEX form of three bytes: c4, then ~R 1 ~B map, then W
+ * ~vvvv L pp. L tells instructions with two sources; a missing first source is written as 1111. */
 static void on_masks(x86_t *x, int map, int prefix, bool wide, bool has_two, int op, int to,
                      int from, int last) {
   x86_byte(x, 0xc4);

@@ -89,6 +89,7 @@ static kir_value_t *index_at(kir_builder_t *b, const kir_type_t *index, kir_valu
   return kir_sext(b, load_element(b, index, spilled, lane), kir_int_type(index->module, 64));
 }
 
+/* Loads the lanes of a gather one by one and joins them through the stack. */
 static kir_value_t *gather_by_lane(kir_builder_t *b, kir_type_t *type, kir_value_t *array,
                                    kir_value_t *indices) {
   const kir_type_t *index = indices->type->element, *element = type->element;

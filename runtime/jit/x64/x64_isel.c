@@ -23,6 +23,8 @@ static const int callee_saved[CALLEE_SAVED_COUNT] = {X86_BX, 12, 13, 14, 15};
 
 /* --- the frame -------------------------------------------------------------------------------- */
 
+/* Offsets are distances below the frame's upper end, in multiples of the widest vector's
+ * alignment. */
 static void assign_frame_offsets(x64_code_t *code) {
   for (int b = 0; b < code->cfg.block_count; b++)
     for (kir_value_t *instr = code->cfg.order[b]->first; instr; instr = instr->next) {
@@ -40,6 +42,8 @@ typedef struct arguments {
   int general, vectors;
 } arguments_t;
 
+/* Returns the register of the next argument: System V's six general ones (9 is r9), or zmm0
+ * upward. */
 static int next_argument(x64_code_t *code, arguments_t *assigned, const kir_type_t *type) {
   static const int general[] = {X86_DI, X86_SI, X86_DX, X86_CX, X86_R8, 9};
   x64_class_t kind = x64_class_of(type);
@@ -89,6 +93,9 @@ static void select_call(x64_code_t *code, kir_value_t *instr) {
   x64_restore_live(code, instr);
 }
 
+/* The frame after the prologue; frame_bytes includes the slots of spilled values: rbp ->
+ * caller's rbp callee-saved registers in use (gap from the alignment to 64 bytes) allocas and
+ * spill slots rsp ->  (aligned) */
 static void write_prologue(x64_code_t *code) {
   x86_push(&code->x, X86_BP);
   x86_mov(&code->x, X86_BP, X86_SP);
@@ -104,6 +111,7 @@ static void write_prologue(x64_code_t *code) {
       x64_load_constant(code, code->pinned[i].value, code->pinned[i].reg);
 }
 
+/* The alignment's gap is not known at compile time: rsp is found again from rbp. */
 static void write_epilogue(x64_code_t *code, bool clears) {
   int count = 0;
   for (int i = 0; i < CALLEE_SAVED_COUNT; i++) count += code->used[X64_GPR] >> callee_saved[i] & 1;
@@ -156,6 +164,9 @@ static void jump_to(x64_code_t *code, const kir_block_t *from, const kir_block_t
   if (!is_next) x86_jump(&code->x, code->labels[to->index]);
 }
 
+/* Where the taken edge needs moves for phis, the jump is inverted (condition ^ 1 in x86's codes)
+ * around those moves and an unconditional jump. Moves of the other edge follow without a jump
+ * when its target is the next block. */
 static void select_branch(x64_code_t *code, kir_value_t *branch) {
   kir_block_t *here = branch->block, *yes = branch->blocks[0], *no = branch->blocks[1];
   int condition = x64_set_flags(code, branch->args[0]), next = here->index + 1;

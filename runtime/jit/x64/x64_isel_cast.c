@@ -70,7 +70,7 @@ static void select_to_mask(x64_code_t *code, kir_value_t *instr) {
 
 /* --- between integers and floats -------------------------------------------------------------- */
 
-/* Of vectors: by the bits of the integer and of the float (32, 64), signed or not. */
+/* Opcodes for vectors: by the bits of the integer and of the float (32, 64), signed or not. */
 static const x86_opcode_t to_float[2][2][2] = {{{X86_OP(3, 1, 0, 0x7a), X86_OP(0, 1, 0, 0x5b)},
                                                 {X86_OP(2, 1, 0, 0x7a), X86_OP(2, 1, 0, 0xe6)}},
                                                {{X86_OP(3, 1, 1, 0x7a), X86_OP(0, 1, 1, 0x5b)},

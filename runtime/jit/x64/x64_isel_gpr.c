@@ -10,18 +10,20 @@
 
 static bool is_wide(const kir_type_t *type) { return type->bits == 64; }
 
+/* Does the constant fit a sign-extended immediate operand? */
 static bool is_int32(const kir_value_t *value, int64_t *out) {
   if (!kir_is_constant(value)) return false;
   *out = kir_sign_extend(value->lanes[0], value->type->bits == 1 ? 64 : value->type->bits);
   return *out == (int32_t)*out;
 }
 
+/* Exponent of a power of two, or -1. */
 static int power_of(uint64_t value) {
   return value && !(value & (value - 1)) ? __builtin_ctzll(value) : -1;
 }
 
-/* The value with all of the register's upper bits as its type says: in `to`, or where it is if it
- * has no upper bits. */
+/* The value with the upper bits of the register as its type and signedness say: copied into
+ * `to`, or in its own register if the type fills it. */
 static int extended(x64_code_t *code, kir_value_t *value, bool is_signed, int to) {
   unsigned bits = value->type->bits;
   if (kir_is_constant(value)) {
@@ -38,6 +40,7 @@ static int extended(x64_code_t *code, kir_value_t *value, bool is_signed, int to
 
 /* --- conditions ------------------------------------------------------------------------------- */
 
+/* x86's condition code after CMP; the last case is signed less or equal. */
 static int condition_of(int predicate) {
   switch (predicate) {
     case KIR_ICMP_EQ:
@@ -63,7 +66,8 @@ static int condition_of(int predicate) {
   }
 }
 
-/* Constants of narrow types are the wider ones that the comparison means. */
+/* Sets the flags by CMP and returns the condition that means true. Narrow types are extended
+ * first, and constants with them. */
 static int integer_flags(x64_code_t *code, kir_value_t *compare) {
   kir_value_t *b = compare->args[1];
   bool is_signed = compare->detail >= KIR_ICMP_SGT, wide = is_wide(b->type);
@@ -90,6 +94,8 @@ static int any_flags(x64_code_t *code, kir_value_t *any) {
   return X86_NE;
 }
 
+/* Comparisons that were folded into their only user leave their result in the flags; other
+ * conditions are tested as a byte. Returns the condition code that means true. */
 int x64_set_flags(x64_code_t *code, kir_value_t *condition) {
   if (condition->op == KIR_ICMP && x64_node(code, condition)->is_folded)
     return integer_flags(code, condition);
@@ -105,6 +111,7 @@ int x64_set_flags(x64_code_t *code, kir_value_t *condition) {
   return X86_NE;
 }
 
+/* A comparison whose result is wanted as a value: SETcc, or KMOV from a mask register. */
 static void select_compare(x64_code_t *code, kir_value_t *instr) {
   int to = x64_destination(code, instr, X86_AX);
   if (instr->op == KIR_ICMP) {
@@ -116,6 +123,7 @@ static void select_compare(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, to);
 }
 
+/* CMOV; both values are computed, the false one into ax before the flags are set. */
 static void select_select(x64_code_t *code, kir_value_t *instr) {
   int other = x64_gpr(code, instr->args[2], X86_AX);
   x86_mov(&code->x, X86_AX, other);
@@ -127,6 +135,7 @@ static void select_select(x64_code_t *code, kir_value_t *instr) {
 
 /* --- arithmetic ------------------------------------------------------------------------------- */
 
+/* to = to op last, with an immediate where the constant fits. */
 static void alu(x64_code_t *code, kir_op_t op, bool wide, int to, kir_value_t *last) {
   static const enum x86_alu alus[KIR_OP_COUNT] = {[KIR_ADD] = X86_ADD,
                                                   [KIR_SUB] = X86_SUB,
@@ -143,7 +152,8 @@ static void alu(x64_code_t *code, kir_op_t op, bool wide, int to, kir_value_t *l
   }
 }
 
-/* to = a op b, where b may be in `to`. */
+/* to = a op b. If b is in `to`, operands of a commutative op change sides; otherwise the result
+ * is computed in ax. */
 static void select_alu(x64_code_t *code, kir_value_t *instr) {
   kir_value_t *a = instr->args[0], *b = instr->args[1];
   bool wide = is_wide(instr->type), commutes = kir_op_flags[instr->op] & KIR_COMMUTES;
@@ -161,6 +171,7 @@ static void select_alu(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, into);
 }
 
+/* Products by powers of two are shifts, others by constants the form of IMUL with an immediate. */
 static void select_product(x64_code_t *code, kir_value_t *instr) {
   int64_t value;
   bool wide = is_wide(instr->type);
@@ -179,7 +190,7 @@ static void select_product(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, to);
 }
 
-/* By a power of two, if it is without signs. */
+/* Unsigned division by a power of two: a shift, or for the remainder a mask. */
 static bool select_short_division(x64_code_t *code, kir_value_t *instr) {
   const kir_value_t *by = instr->args[1];
   bool is_rest = instr->op == KIR_UREM;
@@ -188,19 +199,22 @@ static bool select_short_division(x64_code_t *code, kir_value_t *instr) {
   if (shift < 0 || shift > 31 || instr->type->bits < 32) return false;
   int to = x64_destination(code, instr, X86_AX);
   x86_mov(&code->x, to, x64_gpr(code, instr->args[0], X86_AX));
-  if (is_rest && shift == 31)
-    x86_shift_constant(&code->x, X86_SHL, false, to, 1),
-        x86_shift_constant(&code->x, X86_SHR, false, to, 1);
-  else if (is_rest)
+  if (is_rest && shift == 31) {
+    x86_shift_constant(&code->x, X86_SHL, false, to, 1);
+    x86_shift_constant(&code->x, X86_SHR, false, to, 1);
+  } else if (is_rest) {
     x86_alu_constant(&code->x, X86_AND, is_wide(instr->type), to, (int32_t)((1u << shift) - 1));
-  else
+  } else {
     x86_shift_constant(&code->x, X86_SHR, is_wide(instr->type), to, shift);
+  }
   x64_define(code, instr, to);
   return true;
 }
 
-/* By a constant d of up to 32 bits: the upper half of the product with 2^64 / d, rounded up, which
- * is too large by less than 2^-32 of a divisor. What is below zero was rounded down. */
+/* Division by a constant d from 3 to 2^31 - 1 of types up to 32 bits, without DIV: the upper
+ * half of the product with ceil(2^64 / d), whose error is less than 2^-32 of a divisor. The
+ * quotient of a negative dividend was rounded down, so 1 is added. The remainder is x - d *
+ * quotient. False: not that form. */
 static bool select_constant_division(x64_code_t *code, kir_value_t *instr) {
   bool is_signed = instr->op == KIR_SDIV || instr->op == KIR_SREM;
   unsigned bits = instr->type->bits;
@@ -223,6 +237,7 @@ static bool select_constant_division(x64_code_t *code, kir_value_t *instr) {
   return true;
 }
 
+/* DIV and IDIV divide dx:ax; 8- and 16-bit operands were extended to 32. */
 static void select_division(x64_code_t *code, kir_value_t *instr) {
   bool is_signed = instr->op == KIR_SDIV || instr->op == KIR_SREM, wide = is_wide(instr->type);
   bool is_rest = instr->op == KIR_UREM || instr->op == KIR_SREM;
@@ -237,6 +252,7 @@ static void select_division(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, is_rest ? X86_DX : X86_AX);
 }
 
+/* Counts at or above the width do not occur: the emitter guards them (element_integer.c). */
 static void select_shift(x64_code_t *code, kir_value_t *instr) {
   enum x86_shift op = instr->op == KIR_LSHR ? X86_SHR : X86_SAR;
   if (instr->op == KIR_SHL) op = X86_SHL;
@@ -251,6 +267,7 @@ static void select_shift(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, X86_AX);
 }
 
+/* CMP and CMOV on extended operands. */
 static void select_min_max(x64_code_t *code, kir_value_t *instr) {
   static const int conditions[KIR_OP_COUNT] = {
       [KIR_SMIN] = X86_L, [KIR_SMAX] = X86_G, [KIR_UMIN] = X86_B, [KIR_UMAX] = X86_A};
@@ -264,6 +281,7 @@ static void select_min_max(x64_code_t *code, kir_value_t *instr) {
 
 /* --- casts, memory, lanes --------------------------------------------------------------------- */
 
+/* Upper bits are unspecified, so narrowing is a move; i1 keeps its lowest bit alone. */
 static void select_narrowing(x64_code_t *code, kir_value_t *instr) {
   int to = x64_destination(code, instr, X86_AX);
   x86_mov(&code->x, to, x64_gpr(code, instr->args[0], X86_AX));
@@ -271,6 +289,7 @@ static void select_narrowing(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, to);
 }
 
+/* i1 is widened by a sign fill (SHL, SAR by 63) or as it is. */
 static void select_widening(x64_code_t *code, kir_value_t *instr) {
   unsigned bits = instr->args[0]->type->bits;
   int from = x64_gpr(code, instr->args[0], X86_AX), to = x64_destination(code, instr, X86_AX);
@@ -291,6 +310,7 @@ static void select_count(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, to);
 }
 
+/* An i1 in memory is a byte. */
 static void select_load(x64_code_t *code, kir_value_t *instr) {
   int to = x64_destination(code, instr, X86_DX);
   x86_load(&code->x, to, x64_address(code, instr->args[0]),
@@ -298,7 +318,8 @@ static void select_load(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, to);
 }
 
-/* An address that is wanted as a number. */
+/* An address that is wanted as a number: base + index * size + displacement by LEA. A second
+ * index, or an element size that LEA cannot scale by, is computed into dx first. */
 static void select_address(x64_code_t *code, kir_value_t *instr) {
   kir_value_t *index = instr->args[1];
   int to = x64_destination(code, instr, X86_DX);
@@ -308,10 +329,14 @@ static void select_address(x64_code_t *code, kir_value_t *instr) {
     address.disp += kir_sign_extend(index->lanes[0], index->type->bits) * instr->detail;
   } else {
     int reg = x64_gpr(code, index, X86_DX), size = instr->detail;
-    if (index->type->bits < 64)
-      x86_extend(&code->x, true, X86_DX, reg, index->type->bits), reg = X86_DX;
-    if (address.index != X86_NONE)
-      x86_lea(&code->x, X86_AX, address), address = (x86_mem_t){.base = X86_AX};
+    if (index->type->bits < 64) {
+      x86_extend(&code->x, true, X86_DX, reg, index->type->bits);
+      reg = X86_DX;
+    }
+    if (address.index != X86_NONE) {
+      x86_lea(&code->x, X86_AX, address);
+      address = (x86_mem_t){.base = X86_AX};
+    }
     if (size > 8 || power_of((uint64_t)size) < 0) {
       x86_multiply_constant(&code->x, true, X86_DX, reg, size);
       reg = X86_DX;
@@ -325,6 +350,7 @@ static void select_address(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, to);
 }
 
+/* A place in the frame, counted down from its end. */
 static void select_alloca(x64_code_t *code, kir_value_t *instr) {
   int to = x64_destination(code, instr, X86_AX);
   x86_lea(&code->x, to,

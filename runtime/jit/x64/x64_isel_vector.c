@@ -15,7 +15,8 @@ static bool is_scalar(const kir_type_t *type) { return type->kind != KIR_TYPE_VE
 
 #define NONE 0
 
-/* By the bits of elements: 8, 16, 32, 64. */
+/* By the bits of elements: 8, 16, 32, 64. X86_OP(prefix, map, W, opcode byte); W is set for
+ * 64-bit elements. */
 static const x86_opcode_t integer_opcodes[KIR_OP_COUNT][4] = {
     [KIR_ADD] = {X86_OP(1, 1, 0, 0xfc), X86_OP(1, 1, 0, 0xfd), X86_OP(1, 1, 0, 0xfe),
                  X86_OP(1, 1, 1, 0xd4)},
@@ -51,7 +52,8 @@ static x86_opcode_t float_opcode(x64_code_t *code, const kir_type_t *type, unsig
   return X86_OP(is_scalar(type) ? 2 + wide : wide, 1, wide, byte);
 }
 
-/* to = op(a, b) */
+/* to = op(a, b) x86 may read only the last operand from memory: a constant or folded load is
+ * swapped there. */
 static void select_binary(x64_code_t *code, kir_value_t *instr, x86_opcode_t opcode) {
   kir_value_t *a = instr->args[0], *b = instr->args[1];
   int to = x64_destination(code, instr, SCRATCH + 2);
@@ -66,23 +68,29 @@ static void select_binary(x64_code_t *code, kir_value_t *instr, x86_opcode_t opc
   x64_define(code, instr, to);
 }
 
+/* A shift by a constant that has no other user: it disappears in the rotation. */
 static bool is_shift(const x64_code_t *code, const kir_value_t *value, kir_op_t op,
                      const kir_value_t *user) {
   return value->op == op && code->uses[value->id].count == 1 && value->block == user->block &&
          kir_is_constant(value->args[1]) && kir_is_splat(value->args[1]);
 }
 
+/* (a << n) | (a >> bits - n) is VPROL with n, for the element sizes that have it. */
 bool x64_is_rotate(const x64_code_t *code, const kir_value_t *either) {
   if (either->op != KIR_OR) return false;
   const kir_value_t *up = either->args[0], *down = either->args[1];
   const kir_type_t *type = either->type;
-  if (up->op == KIR_LSHR) up = either->args[1], down = either->args[0];
+  if (up->op == KIR_LSHR) {
+    up = either->args[1];
+    down = either->args[0];
+  }
   return type->kind == KIR_TYPE_VECTOR && (type->bits == 32 || type->bits == 64) &&
          is_shift(code, up, KIR_SHL, either) && is_shift(code, down, KIR_LSHR, either) &&
          up->args[0] == down->args[0] && !kir_is_constant(up->args[0]) &&
          up->args[1]->lanes[0] + down->args[1]->lanes[0] == type->bits;
 }
 
+/* The immediate is the left shift's amount. */
 static void select_rotation(x64_code_t *code, kir_value_t *instr) {
   kir_value_t *up = instr->args[instr->args[0]->op == KIR_SHL ? 0 : 1];
   int to = x64_destination(code, instr, SCRATCH + 2), from = x64_vector(code, up->args[0], SCRATCH);
@@ -92,6 +100,7 @@ static void select_rotation(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, to);
 }
 
+/* KAND, KOR, KXOR on 64 bits; xor with all ones is KNOT. */
 static void select_mask_binary(x64_code_t *code, kir_value_t *instr) {
   int opcode = instr->op == KIR_OR ? 0x45 : 0x47;
   if (instr->op == KIR_AND) opcode = 0x41;
@@ -110,6 +119,7 @@ static void select_mask_binary(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, to);
 }
 
+/* The scalar form has a second source, whose upper lanes it copies: the operand itself. */
 static void select_sqrt(x64_code_t *code, kir_value_t *instr) {
   int to = x64_destination(code, instr, SCRATCH + 2),
       from = x64_vector(code, instr->args[0], SCRATCH);
@@ -119,6 +129,7 @@ static void select_sqrt(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, to);
 }
 
+/* VPLZCNT, and VPOPCNT by the element's size (BITALG and VPOPCNTDQ). */
 static void select_count(x64_code_t *code, kir_value_t *instr) {
   const kir_type_t *type = instr->type;
   bool is_wide = type->bits == 64 || type->bits == 16;
@@ -166,6 +177,7 @@ static void select_fma(x64_code_t *code, kir_value_t *instr) {
 
 /* --- bits of floats --------------------------------------------------------------------------- */
 
+/* The sign bit of each element, or all bits but it. */
 static kir_value_t *sign_mask(const kir_type_t *type, bool but) {
   uint64_t sign = 1ull << (type->bits - 1);
   return kir_splat_constant((kir_type_t *)type, but ? ~sign : sign);
@@ -182,6 +194,7 @@ static void emit_bitwise(x64_code_t *code, kir_op_t op, const kir_type_t *type, 
     x64_emit(code, opcode, type, to, from, constant, SCRATCH + 1);
 }
 
+/* Negation flips the sign bit, the absolute value clears it; both work on NaN. */
 static void select_sign(x64_code_t *code, kir_value_t *instr) {
   int to = x64_destination(code, instr, SCRATCH + 2),
       from = x64_vector(code, instr->args[0], SCRATCH);

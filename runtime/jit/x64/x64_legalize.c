@@ -1,5 +1,8 @@
-/* Type legalisation: vectors wider than a register, or with a number of lanes that is no power of
- * two, are split into legal parts.
+/* Type legalisation: vectors wider than a register, or with a number of lanes that is no power
+ * of two, are split into legal parts.
+ *
+ *   <40 x float>  ->  16 | 16 | 8         f32: 16 lanes a register; the rest in one part
+ *   <21 x float>  ->  16 | 8 (5 used)     lanes beyond the last one are unspecified
  *
  * All operands of an elementwise instruction are split at the same lanes. Users that need other
  * lanes get them by shuffles of the parts. Shuffles themselves are rebuilt for each part of the
@@ -8,14 +11,14 @@
  *
  * The last part of an odd count has the next power of two of lanes, of which the last ones are
  * unspecified: memory is accessed under a mask there, so that nothing outside the array is
- * touched. */
+ * touched. What cannot be split sets code->unsupported, and LLVM compiles the function. */
 #include <string.h>
 
 #include "jit/x64/x64_code.h"
 
 #define SOURCES_MAX 64
 
-/* What a value that is divided consists of. */
+/* The parts of a value that is split. */
 typedef struct parts {
   kir_value_t **of; /* NULL: it is whole */
   unsigned lanes;   /* lanes of each part but the last one, which may have fewer */
@@ -24,16 +27,16 @@ typedef struct parts {
 typedef struct split {
   x64_code_t *code;
   kir_module_t *module;
-  kir_builder_t *builder; /* before what is divided */
+  kir_builder_t *builder; /* positioned before the instruction that is split */
   kir_replacements_t replacements;
-  parts_t *parts; /* by id, of values that were there at first */
+  parts_t *parts; /* parts by id, for values that existed before */
 } split_t;
 
-/* --- how much at a time ----------------------------------------------------------------------- */
+/* --- legal sizes ----------------------------------------------------------------------------- */
 
 static bool is_vector(const kir_type_t *type) { return type->kind == KIR_TYPE_VECTOR; }
 
-/* Lanes that a register has. */
+/* Lanes that a register holds; a mask register has 64 whatever it masks. */
 static unsigned lanes_max(const kir_type_t *type) {
   return kir_is_i1(type) ? 64 : X64_VECTOR_BITS / type->bits;
 }
@@ -42,6 +45,7 @@ static bool is_no_power_of_two(const kir_type_t *type) {
   return (type->lanes & (type->lanes - 1)) != 0;
 }
 
+/* Scalars are always legal. */
 static bool is_illegal(const kir_type_t *type) {
   return is_vector(type) && (type->lanes > lanes_max(type) || is_no_power_of_two(type));
 }
@@ -54,6 +58,7 @@ static unsigned power_of_two_ceil(unsigned count) {
 
 static unsigned min(unsigned a, unsigned b) { return a < b ? a : b; }
 
+/* Lanes per part: as many as a register has, but no more than the vector needs. */
 static unsigned legal_lanes(const kir_type_t *type) {
   return min(lanes_max(type), power_of_two_ceil(type->lanes));
 }
@@ -67,12 +72,14 @@ static kir_type_t *part_type(kir_type_t *type, unsigned lanes) {
   return is_vector(type) ? kir_vector_type(type->element, lanes) : type;
 }
 
+/* Values that legalisation has made itself are whole: their ids lie beyond the table. */
 static parts_t value_parts(const split_t *s, const kir_value_t *value) {
   return value->id < s->replacements.count ? s->parts[value->id] : (parts_t){0};
 }
 
 /* --- lanes of values -------------------------------------------------------------------------- */
 
+/* `order` is copied into a constant of the shuffle. */
 static kir_value_t *shuffle(split_t *s, kir_value_t *a, kir_value_t *b, const uint64_t *order,
                             unsigned lanes) {
   kir_type_t *i32 = kir_int_type(s->module, 32);
@@ -80,6 +87,7 @@ static kir_value_t *shuffle(split_t *s, kir_value_t *a, kir_value_t *b, const ui
   return kir_shuffle(s->builder, a, b, mask);
 }
 
+/* Lanes [first, first + lanes) of a and b side by side. */
 static kir_value_t *subvector(split_t *s, kir_value_t *a, kir_value_t *b, unsigned first,
                               unsigned lanes) {
   uint64_t order[1024];
@@ -87,6 +95,7 @@ static kir_value_t *subvector(split_t *s, kir_value_t *a, kir_value_t *b, unsign
   return shuffle(s, a, b, order, lanes);
 }
 
+/* The same of a constant; lanes beyond its end are 0. */
 static kir_value_t *constant_lanes(const kir_value_t *value, unsigned first, unsigned lanes) {
   uint64_t part[1024] = {0};
   for (unsigned i = 0; i < lanes && first + i < value->type->lanes; i++)
@@ -95,6 +104,7 @@ static kir_value_t *constant_lanes(const kir_value_t *value, unsigned first, uns
   return value->is_poison ? kir_poison(type) : kir_constant(type, part);
 }
 
+/* A shuffle that repeats lane 0: any part of it is a shorter one of the same source. */
 static bool is_splat(const split_t *s, const kir_value_t *value) {
   if (value->op != KIR_SHUFFLE || value_parts(s, value).of) return false;
   for (unsigned i = 0; i < value->type->lanes; i++)
@@ -102,7 +112,7 @@ static bool is_splat(const split_t *s, const kir_value_t *value) {
   return true;
 }
 
-/* Lanes of a whole value or of a part: `first` is a multiple of their number. */
+/* Lanes of a whole value or of one part; `first` is a multiple of `lanes`. */
 static kir_value_t *sub_lanes(split_t *s, kir_value_t *value, unsigned first, unsigned lanes) {
   if (!first && lanes == value->type->lanes) return value;
   if (kir_is_constant(value)) return constant_lanes(value, first, lanes);
@@ -113,8 +123,9 @@ static kir_value_t *sub_lanes(split_t *s, kir_value_t *value, unsigned first, un
   return subvector(s, value, kir_poison(value->type), first, lanes);
 }
 
-/* So many lanes, a power of two, from a multiple of them on; those behind the last one are
- * anything. */
+/* Lanes [first, first + lanes) of a value, split or not: `lanes` is a power of two and divides
+ * `first`. Lanes beyond the value's last one are unspecified. Parts that are narrower than asked
+ * for are joined pairwise, so that log2 shuffles are nested. */
 static kir_value_t *lanes_of(split_t *s, kir_value_t *value, unsigned first, unsigned lanes) {
   const parts_t parts = value_parts(s, value);
   if (!is_vector(value->type)) return value;
@@ -129,7 +140,7 @@ static kir_value_t *lanes_of(split_t *s, kir_value_t *value, unsigned first, uns
 
 /* --- instructions ----------------------------------------------------------------------------- */
 
-/* Room for the parts of a value. */
+/* Reserves the list of a value's parts and registers it. */
 static kir_value_t **new_parts(split_t *s, const kir_value_t *value, unsigned lanes) {
   unsigned count = (value->type->lanes + lanes - 1) / lanes;
   parts_t *parts = &s->parts[value->id];
@@ -137,13 +148,15 @@ static kir_value_t **new_parts(split_t *s, const kir_value_t *value, unsigned la
   return parts->of;
 }
 
-/* The parts take its place; one behind the other if there is a register for all. */
+/* Unlinks the instruction. A result of legal type is joined from its parts, since its users may
+ * not be split. */
 static void replace(split_t *s, kir_value_t *instr) {
   if (kir_has_result(instr) && !is_illegal(instr->type))
     s->replacements.of[instr->id] = lanes_of(s, instr, 0, instr->type->lanes);
   kir_unlink(instr);
 }
 
+/* Operand that is the address and moves with the lanes; -1: none, or a vector of addresses. */
 static int pointer_index(kir_op_t op) {
   switch (op) {
     case KIR_LOAD:
@@ -161,12 +174,13 @@ static bool is_masked(kir_op_t op) {
   return op == KIR_MASKED_LOAD || op == KIR_MASKED_STORE || op == KIR_GATHER || op == KIR_SCATTER;
 }
 
+/* The address `distance` bytes on. */
 static kir_value_t *pointer_at(split_t *s, kir_value_t *pointer, uint64_t distance) {
   kir_value_t *index = kir_const_int(kir_int_type(s->module, 64), distance);
   return distance ? kir_gep(s->builder, kir_int_type(s->module, 8), pointer, index) : pointer;
 }
 
-/* A load or store of the first lanes alone. */
+/* A load or store of the first lanes alone: the masked form, with 1 as alignment. */
 static kir_value_t *build_first_lanes(split_t *s, kir_op_t op, kir_type_t *type, kir_value_t **args,
                                       unsigned lanes, unsigned first_lanes) {
   uint64_t bits[64] = {0};
@@ -181,6 +195,8 @@ static kir_value_t *build_first_lanes(split_t *s, kir_op_t op, kir_type_t *type,
   return kir_build(s->builder, KIR_MASKED_STORE, type, 0, all, 4);
 }
 
+/* Lanes at which an instruction is split: the fewest that any of its types or already split mask
+ * operands allows. Sets *out_lanes to the number of lanes of its vectors. */
 static unsigned common_lanes(const split_t *s, const kir_value_t *instr, unsigned *out_lanes) {
   unsigned at_once = 1024;
   for (int k = -1; k < instr->arg_count; k++) {
@@ -195,7 +211,8 @@ static unsigned common_lanes(const split_t *s, const kir_value_t *instr, unsigne
   return at_once;
 }
 
-/* One part of an instruction whose lanes have nothing to do with each other. */
+/* One part of an instruction whose lanes are independent, from `first` on; `all` is the number
+ * of lanes of the whole. */
 static kir_value_t *build_part(split_t *s, const kir_value_t *instr, unsigned first, unsigned lanes,
                                unsigned all) {
   kir_value_t *args[8];
@@ -216,6 +233,7 @@ static kir_value_t *build_part(split_t *s, const kir_value_t *instr, unsigned fi
   return made;
 }
 
+/* Elementwise instructions and memory accesses: one instruction per part. */
 static void split_lanes(split_t *s, kir_value_t *instr) {
   unsigned all = 0, at_once = common_lanes(s, instr, &all);
   kir_value_t *parts[1024];
@@ -231,7 +249,8 @@ static void split_lanes(split_t *s, kir_value_t *instr) {
   replace(s, instr);
 }
 
-/* Of as many bits, in lanes of other widths. */
+/* Splits a bitcast: as many bits, in lanes of other widths. Part k of the result has the bits of
+ * lanes first * bits / from bits of the operand. */
 static void split_bits(split_t *s, kir_value_t *instr) {
   const kir_type_t *from = instr->args[0]->type, *type = instr->type;
   unsigned at_once = legal_lanes(type);
@@ -247,7 +266,8 @@ static void split_bits(split_t *s, kir_value_t *instr) {
   replace(s, instr);
 }
 
-/* Its values come when all are divided: they may be of blocks that follow. */
+/* Makes a phi for each part. Their arguments are added by fill_phi, when all values are split:
+ * they may be defined in blocks that follow. */
 static void split_phi(split_t *s, kir_value_t *phi) {
   unsigned all = phi->type->lanes, at_once = legal_lanes(phi->type);
   kir_value_t **parts = new_parts(s, phi, at_once);
@@ -256,6 +276,7 @@ static void split_phi(split_t *s, kir_value_t *phi) {
         kir_phi(s->builder, part_type(phi->type, part_lanes(all, at_once, first)));
 }
 
+/* Second pass: adds the parts of each argument, extracted at the end of the predecessor. */
 static void fill_phi(split_t *s, kir_value_t *phi) {
   const parts_t parts = value_parts(s, phi);
   if (phi->op != KIR_PHI || !parts.of) return;
@@ -272,13 +293,15 @@ static void fill_phi(split_t *s, kir_value_t *phi) {
 
 /* --- shuffles --------------------------------------------------------------------------------- */
 
-/* Vectors that lanes are taken from, each with `lanes` of them. */
+/* Distinct source vectors of a shuffle's part, each of `lanes` lanes; keys tell them apart. */
 typedef struct sources {
   kir_value_t *values[SOURCES_MAX];
   unsigned keys[SOURCES_MAX];
   unsigned count, lanes;
 } sources_t;
 
+/* Index in `sources` of the vector that has a lane of the shuffle's operands; adds it if it is
+ * new. */
 static unsigned source_of(split_t *s, sources_t *sources, const kir_value_t *instr, uint64_t lane) {
   unsigned each = instr->args[0]->type->lanes, arg = lane >= each, at = (unsigned)lane - arg * each;
   unsigned key = arg * each + at / sources->lanes, i = 0;
@@ -296,7 +319,8 @@ static unsigned source_of(split_t *s, sources_t *sources, const kir_value_t *ins
   return i;
 }
 
-/* From each source after the first in turn, into what the ones before it gave. */
+/* One shuffle for each source after the first: it puts that source's lanes into the result so
+ * far. Lanes of later sources may have any value meanwhile. */
 static kir_value_t *merge_sources(split_t *s, const sources_t *sources, const unsigned *from,
                                   const uint64_t *at, unsigned lanes) {
   kir_value_t *so_far = sources->values[0];
@@ -355,6 +379,7 @@ static void split_insertion(split_t *s, kir_value_t *instr) {
   kir_unlink(instr);
 }
 
+/* An extraction reads one part, at the lane within it. */
 static void split_extraction(split_t *s, kir_value_t *instr) {
   kir_value_t *vector = instr->args[0];
   unsigned lane = (unsigned)instr->args[1]->lanes[0], at_once = legal_lanes(vector->type);
@@ -363,7 +388,7 @@ static void split_extraction(split_t *s, kir_value_t *instr) {
   instr->args[1] = kir_splat_constant(instr->args[1]->type, lane % at_once);
 }
 
-/* An or of all lanes: of all parts first. */
+/* An or of all lanes: the parts are combined first. */
 static void split_reduce_or(split_t *s, kir_value_t *instr) {
   const kir_value_t *vector = instr->args[0];
   unsigned at_once = legal_lanes(vector->type);
@@ -377,13 +402,14 @@ static void split_reduce_or(split_t *s, kir_value_t *instr) {
 
 /* --- all -------------------------------------------------------------------------------------- */
 
-/* Of bits that come in parts, which need not be joined then. */
+/* Is it an op on masks that come in parts, which need not be joined then? */
 static bool reads_parts(const split_t *s, const kir_value_t *instr) {
   bool is_of_bits = instr->op == KIR_AND || instr->op == KIR_OR || instr->op == KIR_XOR;
   return is_of_bits && is_vector(instr->type) && kir_is_i1(instr->type) &&
          (value_parts(s, instr->args[0]).of || value_parts(s, instr->args[1]).of);
 }
 
+/* The mask operand of a shuffle is no value, so it does not count. */
 static bool is_illegal_use(const kir_value_t *instr) {
   if (is_illegal(instr->type)) return true;
   for (int k = 0; k < instr->arg_count; k++)
@@ -391,10 +417,12 @@ static bool is_illegal_use(const kir_value_t *instr) {
   return false;
 }
 
+/* Lanes that are not constants have no code in parts. */
 static bool has_dynamic_lane(const kir_value_t *instr) {
   return !kir_is_constant(instr->args[instr->op == KIR_INSERT ? 2 : 1]);
 }
 
+/* The builder stands before the instruction, so that its parts follow those of its operands. */
 static void split_instr(split_t *s, kir_value_t *instr) {
   if (!is_illegal_use(instr) && !reads_parts(s, instr)) return;
   kir_position_before(s->builder, instr);
@@ -430,7 +458,7 @@ static void split_instr(split_t *s, kir_value_t *instr) {
 
 typedef void (*split_fn)(split_t *s, kir_value_t *instr);
 
-/* Instructions that come to be meanwhile are left out. */
+/* Visits the instructions of all blocks; those that are made meanwhile are not visited. */
 static void split_instrs(split_t *s, split_fn do_one) {
   for (int b = 0; b < s->code->cfg.block_count; b++)
     for (kir_value_t *instr = s->code->cfg.order[b]->first, *next;
@@ -447,6 +475,8 @@ static bool any_illegal(const x64_code_t *code) {
   return false;
 }
 
+/* Functions without illegal types are left as they are, which is nearly all of them.
+ * kir_builder's failures are collected in the module's status. */
 hr_status_t x64_legalize(x64_code_t *code) {
   split_t s = {.code = code, .module = code->function->module};
   if (!any_illegal(code)) return NULL;

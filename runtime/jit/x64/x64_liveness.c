@@ -2,8 +2,8 @@
  *
  * Backward data flow over bit sets of values, blocks in reverse order, until nothing changes:
  *
- *     live_in(b) = reads(b) + (live_out(b) - writes(b)),   live_out(b) = union of
- * live_in(successors)
+ *     live_in(b)  = reads(b) + (live_out(b) - writes(b))
+ *     live_out(b) = union of live_in(successors)
  *
  * Arguments of phis are read at the end of the predecessor. An interval is the hull of all
  * positions at which its value is live, without holes, so that linear scan needs one comparison
@@ -20,6 +20,7 @@ typedef struct live {
   uint64_t *now; /* while a block is looked at */
 } live_sets_t;
 
+/* Scalar floats live in vector registers. */
 x64_class_t x64_class_of(const kir_type_t *type) {
   if (type->kind == KIR_TYPE_VECTOR) return kir_is_i1(type) ? X64_MASK : X64_VECTOR;
   return kir_is_float(type) ? X64_VECTOR : X64_GPR;
@@ -45,7 +46,8 @@ static void add_live_out(x64_code_t *code, live_sets_t *live, const kir_block_t 
   }
 }
 
-/* Did the block's set grow? */
+/* Did the block's set grow? Walks the block backwards: a definition ends liveness, a read begins
+ * it. Folded instructions have no register; their operands are read by their users. */
 static bool update_live_in(x64_code_t *code, live_sets_t *live, const kir_block_t *block) {
   memset(live->now, 0, live->words * sizeof *live->now);
   add_live_out(code, live, block);
@@ -56,12 +58,16 @@ static bool update_live_in(x64_code_t *code, live_sets_t *live, const kir_block_
     x64_each_operand(code, instr, add_read, live->now);
   }
   uint64_t *in = &live->in[(size_t)block->index * live->words], added = 0;
-  for (size_t w = 0; w < live->words; w++) added |= live->now[w] & ~in[w], in[w] |= live->now[w];
+  for (size_t w = 0; w < live->words; w++) {
+    added |= live->now[w] & ~in[w];
+    in[w] |= live->now[w];
+  }
   return added != 0;
 }
 
 /* --- ranges ----------------------------------------------------------------------------------- */
 
+/* The hull: ranges have no holes. */
 static void extend(live_interval_t *interval, int position) {
   if (position < interval->from) interval->from = position;
   if (position > interval->to) interval->to = position;
@@ -78,17 +84,21 @@ static void extend_to_read(x64_code_t *code, kir_value_t *read, void *context) {
   x64_interval(code, read)->weight += access->weight;
 }
 
+/* All values that are live at a block's boundary. */
 static void extend_all(x64_code_t *code, const uint64_t *set, int position) {
   for (int n = 0; n < code->interval_count; n++)
     if (set[n / 64] >> n % 64 & 1) extend(&code->intervals[n], position);
 }
 
+/* 10 to the power of the loop depth, at most 10^6. */
 static double weight_at(const x64_code_t *code, const kir_block_t *block) {
   double weight = 1;
   for (int d = 0; d < code->cfg.depth[block->index] && d < 6; d++) weight *= 10;
   return weight;
 }
 
+/* A phi is written at the start of its block; other results at the odd position after their
+ * reads. */
 static void find_intervals_in(x64_code_t *code, live_sets_t *live, kir_block_t *block) {
   access_t access = {code->ranges[block->index].from, weight_at(code, block)};
   for (kir_value_t *instr = block->first; instr; instr = instr->next) {
@@ -134,7 +144,8 @@ static hr_status_t create_intervals(x64_code_t *code) {
     live_interval_t *interval = &code->intervals[k];
     interval->value = &code->function->params[k];
     interval->kind = x64_class_of(interval->value->type);
-    interval->from = interval->to = 0;
+    interval->from = 0;
+    interval->to = 0;
   }
   return NULL;
 }

@@ -326,11 +326,12 @@ static void move_one(x64_code_t *code, const parallel_move_t *move) {
              interval->reg != X86_NONE && !x64_pinned(code, move->value)) {
     reg = interval->reg;
     x64_load_constant(code, move->value, reg);
+  } else if (interval->kind == X64_GPR) {
+    reg = x64_gpr(code, move->value, interval->reg == X86_NONE ? X86_DX : interval->reg);
+  } else if (interval->kind == X64_VECTOR) {
+    reg = x64_vector(code, move->value, X64_SCRATCH_VECTOR);
   } else {
-    reg = interval->kind == X64_GPR
-              ? x64_gpr(code, move->value, interval->reg == X86_NONE ? X86_DX : interval->reg)
-          : interval->kind == X64_VECTOR ? x64_vector(code, move->value, X64_SCRATCH_VECTOR)
-                                         : x64_mask(code, move->value, X64_SCRATCH_MASK);
+    reg = x64_mask(code, move->value, X64_SCRATCH_MASK);
   }
   store_result(code, interval, reg);
 }
@@ -357,7 +358,10 @@ static void break_cycle(x64_code_t *code, parallel_move_t *moves, int count) {
   else
     x64_move_mask(code, spare, interval->reg);
   for (int i = 0; i < count; i++)
-    if (source_of(code, &moves[i]) == location) moves[i].value = NULL, moves[i].from = spare;
+    if (source_of(code, &moves[i]) == location) {
+      moves[i].value = NULL;
+      moves[i].from = spare;
+    }
 }
 
 void x64_move_parallel(x64_code_t *code, parallel_move_t *moves, int count) {

@@ -21,20 +21,25 @@ typedef struct scan {
   live_interval_t *owner[X64_CLASS_COUNT][32]; /* last interval of each register */
 } scan_t;
 
+/* Vector registers from X64_SCRATCH_VECTOR on, and the masks k0 and X64_SCRATCH_MASK, are
+ * scratch. */
 static int register_count(x64_class_t kind) {
   return kind == X64_GPR      ? ALLOCATABLE_GPRS
          : kind == X64_VECTOR ? X64_SCRATCH_VECTOR
                               : X64_SCRATCH_MASK - 1;
 }
 
+/* Masks are given out from k1 on: k0 as a write mask means none. */
 static int register_at(x64_class_t kind, int i) {
   return kind == X64_GPR ? allocatable_gprs[i] : i + (kind == X64_MASK);
 }
 
+/* Calls within the interval clobber the register. */
 static bool is_forbidden(const live_interval_t *interval, int reg) {
   return interval->forbidden >> reg & 1;
 }
 
+/* The last owner ends before this interval starts; intervals come by ascending start. */
 static bool is_free(const scan_t *scan, const live_interval_t *interval, int reg) {
   const live_interval_t *owner = scan->owner[interval->kind][reg];
   return !is_forbidden(interval, reg) && (!owner || owner->to < interval->from);
@@ -46,12 +51,15 @@ static void assign_register(scan_t *scan, live_interval_t *interval, int reg) {
   scan->code->used[interval->kind] |= 1u << reg;
 }
 
+/* The slot is counted from the start of the frame's spill area. */
 static void spill_interval(x64_code_t *code, live_interval_t *interval) {
   interval->reg = X86_NONE;
-  interval->slot = code->frame_bytes += X64_SLOT_BYTES;
+  code->frame_bytes += X64_SLOT_BYTES;
+  interval->slot = code->frame_bytes;
 }
 
-/* The register of what is read last here, or of what it becomes in the next round. */
+/* The register of the hint (the phi that the value becomes), or else of an operand whose last
+ * read is this instruction; either saves a move. X86_NONE: neither is free. */
 static int preferred_register(const scan_t *scan, const live_interval_t *interval) {
   const x64_code_t *code = scan->code;
   const live_interval_t *intervals = code->intervals;
@@ -71,6 +79,8 @@ static int preferred_register(const scan_t *scan, const live_interval_t *interva
   return X86_NONE;
 }
 
+/* Evicts the owner with the least weight, or spills the interval itself if it is the lightest.
+ * An evicted owner loses its register for its whole length, also where it was used before. */
 static void allocate_register(scan_t *scan, live_interval_t *interval) {
   live_interval_t *lightest = interval;
   int reg = preferred_register(scan, interval);
@@ -91,6 +101,7 @@ static void allocate_register(scan_t *scan, live_interval_t *interval) {
   if (lightest != interval) assign_register(scan, interval, reg);
 }
 
+/* Ties are broken by address, so that the order does not depend on qsort. */
 static int by_start(const void *a, const void *b) {
   const live_interval_t *x = *(live_interval_t *const *)a, *y = *(live_interval_t *const *)b;
   if (x->from != y->from) return x->from < y->from ? -1 : 1;
@@ -99,6 +110,7 @@ static int by_start(const void *a, const void *b) {
 
 /* --- constants -------------------------------------------------------------------------------- */
 
+/* Linear search: functions have few distinct vector constants. */
 static pinned_const_t *pinned_entry(x64_code_t *code, kir_value_t *value) {
   for (int i = 0; i < code->pinned_count; i++)
     if (code->pinned[i].value == value) return &code->pinned[i];
@@ -106,6 +118,7 @@ static pinned_const_t *pinned_entry(x64_code_t *code, kir_value_t *value) {
   return &code->pinned[code->pinned_count++];
 }
 
+/* Adds up the weight of every use of a vector constant, 10 to the power of its loop depth. */
 static void find_constants(x64_code_t *code) {
   for (int b = 0; b < code->cfg.block_count; b++) {
     double weight = 1;
@@ -122,7 +135,8 @@ static int by_weight(const void *a, const void *b) {
   return x->weight > y->weight ? -1 : x->weight < y->weight;
 }
 
-/* Those that loops read, most of all, into registers that nothing else is in. */
+/* Gives the heaviest constants the vector registers that the function neither uses nor clobbers.
+ * Only those that are read in loops, or more than ten times, are worth it. */
 static hr_status_t pin_constants(x64_code_t *code) {
   uint32_t reserved = 0;
   int most = 0, next = 0;
@@ -136,19 +150,23 @@ static hr_status_t pin_constants(x64_code_t *code) {
     while (next < X64_SCRATCH_VECTOR &&
            (code->used[X64_VECTOR] | code->clobbered[X64_VECTOR]) >> next & 1)
       next++;
-    if (next < X64_SCRATCH_VECTOR) reserved |= 1u << next, code->pinned[i].reg = next++;
+    if (next < X64_SCRATCH_VECTOR) {
+      reserved |= 1u << next;
+      code->pinned[i].reg = next++;
+    }
   }
   code->used[X64_VECTOR] |= reserved;
   return NULL;
 }
 
-/* Where loops have more values than registers, LLVM divides them better: parts of how often values
+/* Where loops have more values than registers, LLVM splits them better: parts of how often values
  * of a class are touched. General ones are on the stack at little cost. */
 static const double spilled_max[X64_CLASS_COUNT] = {
     [X64_GPR] = 0.1, [X64_VECTOR] = 0.03, [X64_MASK] = 0.03};
 #define WEIGHT_MIN 1000
 #define WEIGHT_MIN_OF_CALLEES 100 /* which loops call */
 
+/* Sums the weight of spilled intervals by class, relative to what the class may spill. */
 static bool has_high_pressure(const x64_code_t *code) {
   double all = 0, spilled = 0;
   for (int n = 0; n < code->interval_count; n++) {
@@ -161,6 +179,7 @@ static bool has_high_pressure(const x64_code_t *code) {
          spilled > all;
 }
 
+/* Intervals that must be saved around calls get a slot besides their register. */
 hr_status_t x64_allocate_registers(x64_code_t *code) {
   live_interval_t **order;
   scan_t *scan;
@@ -174,8 +193,13 @@ hr_status_t x64_allocate_registers(x64_code_t *code) {
   for (int i = 0; i < count; i++) allocate_register(scan, order[i]);
   if (has_high_pressure(code)) code->unsupported = "registers";
   for (int n = 0; n < code->interval_count; n++)
-    if (code->intervals[n].is_saved && code->intervals[n].reg != X86_NONE)
-      code->intervals[n].slot = code->frame_bytes += X64_SLOT_BYTES;
-  if (code->preserves_all) code->preserved_at = code->frame_bytes += (32 + 8) * X64_SLOT_BYTES;
+    if (code->intervals[n].is_saved && code->intervals[n].reg != X86_NONE) {
+      code->frame_bytes += X64_SLOT_BYTES;
+      code->intervals[n].slot = code->frame_bytes;
+    }
+  if (code->preserves_all) {
+    code->frame_bytes += (32 + 8) * X64_SLOT_BYTES;
+    code->preserved_at = code->frame_bytes;
+  }
   return pin_constants(code);
 }

@@ -228,22 +228,32 @@ static hr_status_t take_sdy_text(mlir_form_state_t *state, const char *name) {
   return mlir_form_add_attr(state, name, attr);
 }
 
-/* The region's arguments have local types, hence it is isolated and names them itself. */
-static hr_status_t parse_sdy_manual_with(mlir_form_state_t *state, signature_t *signature) {
+/* (%a, %b) */
+static hr_status_t take_sdy_operands(mlir_form_state_t *state) {
+  HR_TRY(mlir_take(state->parser, '('));
+  HR_TRY(mlir_parse_uses(state->parser, &state->uses));
+  return mlir_take(state->parser, ')');
+}
+
+/* (%arg: T) {..} {attributes} : types. The region's arguments have local types, hence it is
+ * isolated and names them itself. */
+static hr_status_t parse_sdy_body(mlir_form_state_t *state, signature_t *signature) {
   mlir_parser_t *parser = state->parser;
   mlir_region_t *region;
-  HR_TRY(mlir_take(parser, '('));
-  HR_TRY(mlir_parse_uses(parser, &state->uses));
-  HR_TRY(mlir_take(parser, ')'));
-  HR_TRY(take_sdy_text(state, "in_shardings"));
-  HR_TRY(take_sdy_text(state, "out_shardings"));
-  HR_TRY(take_sdy_text(state, "manual_axes"));
   HR_TRY(take_parameters(parser, signature));
   HR_TRY(
       mlir_form_new_region(state, true, (int)signature->args.count, signature->args.data, &region));
   HR_TRY(mlir_form_take_dict(state));
   HR_TRY(mlir_form_finish_function(state));
   return mlir_set_regions(parser, state->op, 1, &region);
+}
+
+static hr_status_t parse_sdy_manual_with(mlir_form_state_t *state, signature_t *signature) {
+  HR_TRY(take_sdy_operands(state));
+  HR_TRY(take_sdy_text(state, "in_shardings"));
+  HR_TRY(take_sdy_text(state, "out_shardings"));
+  HR_TRY(take_sdy_text(state, "manual_axes"));
+  return parse_sdy_body(state, signature);
 }
 
 /* sdy.manual_computation(%a) in_shardings=[..] out_shardings=[..] manual_axes={..} (%arg: T) {..} :
@@ -258,22 +268,14 @@ hr_status_t mlir_form_parse_sdy_manual(mlir_form_state_t *state) {
 /* Like a manual computation, with a name, and shardings that may be absent. */
 static hr_status_t parse_sdy_named_with(mlir_form_state_t *state, signature_t *signature) {
   mlir_parser_t *parser = state->parser;
-  mlir_region_t *region;
   static const char *const lists[] = {"in_shardings", "out_shardings"};
   HR_TRY(mlir_take(parser, '<'));
   HR_TRY(mlir_form_take_text(state, "name"));
   HR_TRY(mlir_take(parser, '>'));
-  HR_TRY(mlir_take(parser, '('));
-  HR_TRY(mlir_parse_uses(parser, &state->uses));
-  HR_TRY(mlir_take(parser, ')'));
+  HR_TRY(take_sdy_operands(state));
   for (int i = 0; i < 2; i++)
     if (hr_str_is(mlir_peek(parser)->text, lists[i])) HR_TRY(take_sdy_text(state, lists[i]));
-  HR_TRY(take_parameters(parser, signature));
-  HR_TRY(
-      mlir_form_new_region(state, true, (int)signature->args.count, signature->args.data, &region));
-  HR_TRY(mlir_form_take_dict(state));
-  HR_TRY(mlir_form_finish_function(state));
-  return mlir_set_regions(parser, state->op, 1, &region);
+  return parse_sdy_body(state, signature);
 }
 
 /* sdy.named_computation<"f">(%a) in_shardings=[..] out_shardings=[..] (%x: T) {..} : types */

@@ -71,6 +71,18 @@ hr_status_t mlir_form_parse_sdy_edge(mlir_form_state_t *state) {
   return mlir_form_finish_result(state);
 }
 
+/* The attribute that holds the list of axes. */
+static const char *axes_name(hr_str_t op) {
+  static const char *const names[][2] = {{"sdy.all_gather", "gathering_axes"},
+                                         {"sdy.all_slice", "slicing_axes"},
+                                         {"sdy.all_to_all", "params"},
+                                         {"sdy.all_reduce", "reduction_axes"},
+                                         {"sdy.reduce_scatter", "reduce_scatter_axes"}};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (hr_str_is(op, names[i][0])) return names[i][1];
+  return "axes";
+}
+
 /* sdy.all_gather [{}, {"d"}] %x out_sharding=<@mesh, [{}, {}]> : T, and its kin with {"m"} or
  * without a list. A list after the operand is read and dropped: out_sharding says the result. */
 hr_status_t mlir_form_parse_sdy_collective(mlir_form_state_t *state) {
@@ -78,7 +90,7 @@ hr_status_t mlir_form_parse_sdy_collective(mlir_form_state_t *state) {
   hr_str_t list = {NULL, 0};
   if (mlir_at(parser, '[')) HR_TRY(take_bracketed(parser, '[', ']', &list));
   if (mlir_at(parser, '{')) HR_TRY(take_bracketed(parser, '{', '}', &list));
-  if (list.size) HR_TRY(add_text(state, "axes", list));
+  if (list.size) HR_TRY(add_text(state, axes_name(state->op->name), list));
   HR_TRY(mlir_form_take_one_use(state));
   if (mlir_at(parser, '[')) HR_TRY(take_bracketed(parser, '[', ']', &list));
   HR_TRY(take_sharding(state, "out_sharding"));

@@ -1,138 +1,29 @@
 /* The common mesh. One mesh stays as it is. Several are compared by device numbers: each axis,
  * split into primes, must step through the devices by a constant stride, so that it covers a range
  * [stride, stride * size) of the factors of the device number. The bounds of all ranges, if each
- * divides the next, cut the device number into the axes of the common mesh. A world that is smaller
- * keeps from each axis, the major first, what still divides it.
- * Cost: devices times sources. Not handled: several meshes of which one is in no regular order, or
- * whose axes interleave as 2 x 3 and 3 x 2. */
+ * divides the next, cut the device number into the axes of the common mesh. Device numbers are
+ * positions in the order in which most meshes are regular: their own, or that of one mesh.
+ * A mesh that does not fit beside those before it (2 x 3 beside 3 x 2, or another order) is
+ * foreign: its axes stand for axes of the common mesh of the same sizes. Its shardings then say
+ * into how many parts values are cut, but another device holds each part. That is as good where
+ * values are global, and refused at the borders of manual computations.
+ * A world that is smaller keeps from each axis, the major first, what still divides it.
+ * Cost: devices times sources. */
 #include <string.h>
 
-#include "partition/annotations/meshes.h"
-
-#define MAX_PIECES 64 /* prime factors of all axes of one mesh: sizes are below 2^20 */
-
-/* A part of an axis with its stride in device numbers. */
-typedef struct piece {
-  int axis;
-  int64_t stride, size;
-} piece_t;
-
-typedef struct pieces {
-  int count;
-  piece_t items[MAX_PIECES]; /* the major first */
-} pieces_t;
-
-static int64_t smallest_prime(int64_t n) {
-  for (int64_t p = 2; p * p <= n; p++)
-    if (n % p == 0) return p;
-  return n;
-}
-
-static int64_t device_at(const spmd_mesh_source_t *source, int64_t position) {
-  return source->device_ids ? source->device_ids[position] : position;
-}
-
-/* Prime parts of the axes, with the strides that the first step of each shows. */
-static void split_axes(const spmd_mesh_source_t *source, pieces_t *pieces) {
-  int64_t rest = source->device_count, first = device_at(source, 0);
-  pieces->count = 0;
-  for (int a = 0; a < source->axis_count; a++)
-    for (int64_t left = source->axis_sizes[a]; left > 1 && pieces->count < MAX_PIECES;) {
-      int64_t prime = smallest_prime(left);
-      left /= prime;
-      rest /= prime;
-      pieces->items[pieces->count++] = (piece_t){a, device_at(source, rest) - first, prime};
-    }
-}
-
-static bool is_regular(const spmd_mesh_source_t *source, const pieces_t *pieces) {
-  for (int64_t p = 0; p < source->device_count; p++) {
-    int64_t device = 0, rest = p;
-    for (int i = pieces->count; i-- > 0;) {
-      device += rest % pieces->items[i].size * pieces->items[i].stride;
-      rest /= pieces->items[i].size;
-    }
-    if (device != device_at(source, p)) return false;
-  }
-  return true;
-}
-
-/* Joins parts of one axis that continue each other. */
-static void merge_pieces(pieces_t *pieces) {
-  int count = 0;
-  for (int i = 0; i < pieces->count; i++) {
-    piece_t piece = pieces->items[i];
-    piece_t *last = count ? &pieces->items[count - 1] : NULL;
-    if (last && last->axis == piece.axis && last->stride == piece.stride * piece.size) {
-      last->size *= piece.size;
-      last->stride = piece.stride;
-    } else {
-      pieces->items[count++] = piece;
-    }
-  }
-  pieces->count = count;
-}
-
-/* --- cuts --- */
-
-typedef struct cuts {
-  int count;
-  int64_t items[MAX_PIECES + 2]; /* ascending, each divides the next */
-} cuts_t;
-
-static hr_status_t add_cut(cuts_t *cuts, int64_t cut) {
-  int at = cuts->count;
-  while (at > 0 && cuts->items[at - 1] > cut) at--;
-  if (at > 0 && cuts->items[at - 1] == cut) return NULL;
-  bool fits = (!at || cut % cuts->items[at - 1] == 0) &&
-              (at == cuts->count || cuts->items[at] % cut == 0) && cuts->count < MAX_PIECES;
-  if (!fits)
-    return hr_error(
-        HR_UNSUPPORTED,
-        "the meshes of the program have axes that interleave, want a common refinement");
-  memmove(&cuts->items[at + 1], &cuts->items[at], (size_t)(cuts->count - at) * sizeof cut);
-  cuts->items[at] = cut;
-  cuts->count++;
-  return NULL;
-}
-
-static hr_status_t pieces_of(const spmd_mesh_source_t *source, pieces_t *pieces) {
-  split_axes(source, pieces);
-  if (!is_regular(source, pieces))
-    return hr_error(HR_UNSUPPORTED,
-                    "mesh @%.*s lists its devices in no regular order beside other meshes",
-                    HR_STR_ARGS(source->name));
-  merge_pieces(pieces);
-  return NULL;
-}
-
-static hr_status_t collect_cuts(const spmd_meshes_t *meshes, int64_t devices, cuts_t *cuts) {
-  pieces_t pieces;
-  HR_TRY(add_cut(cuts, 1));
-  HR_TRY(add_cut(cuts, devices));
-  for (size_t i = 0; i < meshes->sources.count; i++) {
-    const spmd_mesh_source_t *source = &meshes->sources.data[i];
-    if (source->device_count < 2) continue;
-    HR_TRY(pieces_of(source, &pieces));
-    for (int k = 0; k < pieces.count; k++) {
-      HR_TRY(add_cut(cuts, pieces.items[k].stride));
-      HR_TRY(add_cut(cuts, pieces.items[k].stride * pieces.items[k].size));
-    }
-  }
-  return NULL;
-}
+#include "partition/annotations/axis_ranges.h"
 
 /* Name of the first axis that covers exactly [low, high). */
-static hr_status_t name_of(const spmd_meshes_t *meshes, int64_t low, int64_t high, int number,
-                           hr_str_t *out_name) {
-  pieces_t pieces;
+static hr_status_t name_of(const spmd_meshes_t *meshes, const int64_t *places, int64_t low,
+                           int64_t high, int number, hr_str_t *out_name) {
+  spmd_pieces_t pieces;
   const char *text;
   for (size_t i = 0; i < meshes->sources.count; i++) {
     const spmd_mesh_source_t *source = &meshes->sources.data[i];
-    if (source->device_count < 2 || !source->axis_names) continue;
-    HR_TRY(pieces_of(source, &pieces));
+    if (source->device_count < 2 || !source->axis_names || source->is_foreign) continue;
+    spmd_pieces_of(source, places, &pieces);
     for (int k = 0; k < pieces.count; k++) {
-      piece_t piece = pieces.items[k];
+      spmd_piece_t piece = pieces.items[k];
       if (piece.stride == low && piece.stride * piece.size == high &&
           source->axis_sizes[piece.axis] == piece.size) {
         *out_name = source->axis_names[piece.axis];
@@ -152,8 +43,8 @@ static bool is_taken(const hr_str_t *names, int count, hr_str_t name) {
 }
 
 /* The axes between neighbouring cuts, the major first. */
-static hr_status_t make_mesh(const spmd_meshes_t *meshes, const cuts_t *cuts,
-                             spmd_mesh_t **out_mesh) {
+static hr_status_t make_mesh(const spmd_meshes_t *meshes, const int64_t *ids, const int64_t *places,
+                             const spmd_cuts_t *cuts, spmd_mesh_t **out_mesh) {
   spmd_mesh_t *mesh;
   hr_str_t *names;
   int64_t *sizes;
@@ -168,7 +59,7 @@ static hr_status_t make_mesh(const spmd_meshes_t *meshes, const cuts_t *cuts,
     int64_t low = cuts->items[count - 1 - a], high = cuts->items[count - a];
     const char *text;
     sizes[a] = high / low;
-    HR_TRY(name_of(meshes, low, high, a, &names[a]));
+    HR_TRY(name_of(meshes, places, low, high, a, &names[a]));
     if (!is_taken(names, a, names[a])) continue;
     HR_TRY(hr_arena_printf(meshes->arena, &text, "axis_%d", a));
     names[a] = hr_str_from(text);
@@ -177,13 +68,14 @@ static hr_status_t make_mesh(const spmd_meshes_t *meshes, const cuts_t *cuts,
                         .axis_count = count,
                         .axis_names = names,
                         .axis_sizes = sizes,
-                        .device_count = cuts->items[count]};
+                        .device_count = cuts->items[count],
+                        .device_ids = ids};
   *out_mesh = mesh;
   return NULL;
 }
 
 /* The axes of the mesh that a piece covers, the major first. */
-static hr_status_t image_of_piece(hr_arena_t *arena, const cuts_t *cuts, piece_t piece,
+static hr_status_t image_of_piece(hr_arena_t *arena, const spmd_cuts_t *cuts, spmd_piece_t piece,
                                   spmd_axes_t *image) {
   for (int i = cuts->count - 1; i > 0; i--) {
     int64_t low = cuts->items[i - 1], high = cuts->items[i];
@@ -196,17 +88,50 @@ static hr_status_t image_of_piece(hr_arena_t *arena, const cuts_t *cuts, piece_t
   return NULL;
 }
 
-static hr_status_t find_images(const spmd_meshes_t *meshes, const cuts_t *cuts) {
-  pieces_t pieces;
+/* Axes of the mesh that stand for one of a foreign mesh: a whole one of this size, or parts of any,
+ * prime by prime. `taken`: by axis of the mesh, the parts that are used up, the major first. */
+static hr_status_t image_of_foreign(hr_arena_t *arena, const spmd_mesh_t *mesh, int64_t size,
+                                    int64_t *taken, spmd_axes_t *image) {
+  for (int64_t part = size; size > 1; part = spmd_smallest_prime(size)) {
+    spmd_axis_t *axis;
+    int a = 0;
+    while (a < mesh->axis_count && (mesh->axis_sizes[a] / taken[a]) % part) a++;
+    for (int k = 0; k < mesh->axis_count; k++)
+      if (taken[k] == 1 && mesh->axis_sizes[k] == size) a = k;
+    if (a == mesh->axis_count && part == size && part != spmd_smallest_prime(size)) continue;
+    if (a == mesh->axis_count) return hr_error(HR_INTERNAL, "an axis that the mesh cannot hold");
+    HR_TRY(HR_NEW(arena, &axis));
+    *axis = (spmd_axis_t){a, taken[a], part};
+    taken[a] *= part;
+    size /= part;
+    HR_TRY(spmd_axes_concat(arena, *image, (spmd_axes_t){1, axis}, image));
+  }
+  return NULL;
+}
+
+static hr_status_t find_image(const spmd_meshes_t *meshes, const spmd_mesh_t *mesh,
+                              const int64_t *places, const spmd_cuts_t *cuts,
+                              const spmd_mesh_source_t *source, spmd_axes_t *images) {
+  int64_t taken[SPMD_MAX_AXES];
+  spmd_pieces_t pieces;
+  for (int a = 0; a < mesh->axis_count; a++) taken[a] = 1;
+  for (int a = 0; a < source->axis_count && source->is_foreign; a++)
+    HR_TRY(image_of_foreign(meshes->arena, mesh, source->axis_sizes[a], taken, &images[a]));
+  if (source->is_foreign) return NULL;
+  spmd_pieces_of(source, places, &pieces);
+  for (int k = 0; k < pieces.count; k++)
+    HR_TRY(image_of_piece(meshes->arena, cuts, pieces.items[k], &images[pieces.items[k].axis]));
+  return NULL;
+}
+
+static hr_status_t find_images(const spmd_meshes_t *meshes, const spmd_mesh_t *mesh,
+                               const int64_t *places, const spmd_cuts_t *cuts) {
   for (size_t i = 0; i < meshes->sources.count; i++) {
     spmd_mesh_source_t *source = &meshes->sources.data[i];
     spmd_axes_t *images;
     HR_TRY(HR_NEW_ARRAY(meshes->arena, source->axis_count, &images));
     source->images = images;
-    if (source->device_count < 2) continue;
-    HR_TRY(pieces_of(source, &pieces));
-    for (int k = 0; k < pieces.count; k++)
-      HR_TRY(image_of_piece(meshes->arena, cuts, pieces.items[k], &images[pieces.items[k].axis]));
+    if (source->device_count > 1) HR_TRY(find_image(meshes, mesh, places, cuts, source, images));
   }
   return NULL;
 }
@@ -219,7 +144,7 @@ static bool same_source(const spmd_mesh_source_t *a, const spmd_mesh_source_t *b
     if (a->axis_sizes[k] != b->axis_sizes[k] || !hr_str_equal(a->axis_names[k], b->axis_names[k]))
       return false;
   for (int64_t p = 0; p < a->device_count; p++)
-    if (device_at(a, p) != device_at(b, p)) return false;
+    if (spmd_source_device(a, p) != spmd_source_device(b, p)) return false;
   return true;
 }
 
@@ -269,6 +194,8 @@ static hr_status_t keep_mesh(spmd_meshes_t *meshes, const spmd_mesh_source_t *on
 
 /* --- a smaller world --- */
 
+static int64_t gcd(int64_t a, int64_t b) { return b ? gcd(b, a % b) : a; }
+
 /* Replaces axis pieces in the images by what is kept of them; the rest gets axis -1. */
 static hr_status_t shrink_image(hr_arena_t *arena, const int *kept_axis, const int64_t *kept,
                                 spmd_axes_t *image) {
@@ -276,16 +203,15 @@ static hr_status_t shrink_image(hr_arena_t *arena, const int *kept_axis, const i
   int count = 0;
   HR_TRY(HR_NEW_ARRAY(arena, 2 * image->count, &items));
   for (int i = 0; i < image->count; i++) {
-    spmd_axis_t axis = image->items[i]; /* whole axes of the full mesh */
-    int64_t part = kept[axis.axis];
-    if (part > 1) items[count++] = (spmd_axis_t){kept_axis[axis.axis], 1, part};
+    spmd_axis_t axis = image->items[i]; /* of the full mesh; a part of an axis if it is foreign */
+    int64_t left = kept[axis.axis], part = 1;
+    if (left > axis.pre && left % axis.pre == 0) part = gcd(left / axis.pre, axis.size);
+    if (part > 1) items[count++] = (spmd_axis_t){kept_axis[axis.axis], axis.pre, part};
     if (part < axis.size) items[count++] = (spmd_axis_t){-1, 1, axis.size / part};
   }
   *image = (spmd_axes_t){count, items};
   return NULL;
 }
-
-static int64_t gcd(int64_t a, int64_t b) { return b ? gcd(b, a % b) : a; }
 
 /* Has an earlier source the same images? */
 static bool shares_images(const spmd_meshes_t *meshes, size_t i) {
@@ -355,8 +281,10 @@ static hr_status_t check_devices(const spmd_meshes_t *meshes,
     if (source->device_count < 2) continue;
     if (largest && largest->device_count != source->device_count)
       return hr_error(HR_UNSUPPORTED,
-                      "meshes of %ld and %ld devices in one program, want one set of devices",
-                      (long)largest->device_count, (long)source->device_count);
+                      "meshes of %ld (@%.*s) and %ld devices (@%.*s) in one program, want one set "
+                      "of devices",
+                      (long)largest->device_count, HR_STR_ARGS(largest->name),
+                      (long)source->device_count, HR_STR_ARGS(source->name));
     largest = source;
   }
   *out_largest = largest;
@@ -375,7 +303,8 @@ static hr_status_t empty_mesh(spmd_meshes_t *meshes) {
 hr_status_t spmd_meshes_join(spmd_meshes_t *meshes, int64_t device_count, bool is_fixed) {
   const spmd_mesh_source_t *largest, *only = only_mesh(meshes);
   spmd_mesh_t *mesh = NULL;
-  cuts_t cuts = {0};
+  spmd_cuts_t cuts = {0};
+  const int64_t *ids, *places;
   HR_TRY(check_devices(meshes, &largest));
   if (!largest) return is_fixed ? empty_mesh(meshes) : NULL;
   int64_t devices = largest->device_count;
@@ -385,9 +314,10 @@ hr_status_t spmd_meshes_join(spmd_meshes_t *meshes, int64_t device_count, bool i
   if (only) {
     HR_TRY(keep_mesh(meshes, only, &mesh));
   } else {
-    HR_TRY(collect_cuts(meshes, devices, &cuts));
-    HR_TRY(make_mesh(meshes, &cuts, &mesh));
-    HR_TRY(find_images(meshes, &cuts));
+    HR_TRY(spmd_choose_order(meshes, devices, &ids, &places));
+    spmd_collect_cuts(meshes, devices, places, &cuts);
+    HR_TRY(make_mesh(meshes, ids, places, &cuts, &mesh));
+    HR_TRY(find_images(meshes, mesh, places, &cuts));
   }
   if (shrinks) HR_TRY(shrink(meshes, mesh, device_count));
   meshes->mesh = mesh;

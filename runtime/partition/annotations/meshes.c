@@ -36,8 +36,9 @@ static hr_status_t check_ids(spmd_meshes_t *meshes, const spmd_mesh_source_t *so
   for (int64_t p = 0; p < count; p++) {
     int64_t id = source->device_ids[p];
     if (id < 0 || id >= count || seen[id])
-      return hr_error(HR_INVALID, "mesh @%.*s lists device %ld, want 0 to %ld, each once",
-                      HR_STR_ARGS(source->name), (long)id, (long)count - 1);
+      return hr_error(HR_INVALID, "%s%.*s lists device %ld, want 0 to %ld, each once",
+                      source->name.size ? "mesh @" : "the sharding", HR_STR_ARGS(source->name),
+                      (long)id, (long)count - 1);
     seen[id] = true;
   }
   return NULL;
@@ -135,17 +136,47 @@ hr_status_t spmd_meshes_read_one(spmd_meshes_t *meshes, spmd_scan_t *scan, hr_st
   return st;
 }
 
-hr_status_t spmd_meshes_read(spmd_meshes_t *meshes, hr_str_t text) {
+/* " = #sdy.mesh<...>" */
+static hr_status_t read_entry(spmd_meshes_t *meshes, spmd_scan_t *scan, hr_str_t name) {
+  if (spmd_meshes_find(meshes, name) >= 0)
+    return hr_error(HR_INVALID, "there are two meshes @%.*s", HR_STR_ARGS(name));
+  HR_TRY(spmd_scan_want(scan, "="));
+  HR_TRY(spmd_scan_want(scan, "#sdy.mesh<"));
+  HR_TRY(spmd_meshes_read_one(meshes, scan, name));
+  return spmd_scan_want(scan, ">");
+}
+
+/* Where the program's text says "sdy.mesh @name", or has its first list of meshes. */
+static hr_pos_t place_of(const hr_source_t *source, hr_str_t name) {
+  hr_pos_t pos = {source, 0, 0};
+  const char *text = source->text, *end = text + source->size_bytes, *found = NULL;
+  for (const char *at = text; at && at < end && !found;) {
+    at = memmem(at, (size_t)(end - at), "sdy.mesh @", 10);
+    if (!at) break;
+    at += 10;
+    bool same = (size_t)(end - at) > name.size && !memcmp(at, name.data, name.size);
+    if (same && at[name.size] == ' ') found = at - 10;
+  }
+  if (!found && text) found = memmem(text, source->size_bytes, "xla.sdy.meshes", 14);
+  if (!found) return pos;
+  pos.line = pos.column = 1;
+  for (const char *at = text; at < found; at++) {
+    pos.column = *at == '\n' ? 1 : pos.column + 1;
+    pos.line += *at == '\n';
+  }
+  return pos;
+}
+
+hr_status_t spmd_meshes_read(spmd_meshes_t *meshes, hr_str_t text, const hr_source_t *source) {
   spmd_scan_t scan = spmd_scan(text, "list of meshes");
   HR_TRY(spmd_scan_want(&scan, "{"));
   for (bool more = !spmd_scan_take(&scan, "}"); more;) {
     hr_str_t name = spmd_scan_name(&scan);
-    if (spmd_meshes_find(meshes, name) >= 0)
-      return hr_error(HR_INVALID, "there are two meshes @%.*s", HR_STR_ARGS(name));
-    HR_TRY(spmd_scan_want(&scan, "="));
-    HR_TRY(spmd_scan_want(&scan, "#sdy.mesh<"));
-    HR_TRY(spmd_meshes_read_one(meshes, &scan, name));
-    HR_TRY(spmd_scan_want(&scan, ">"));
+    hr_where_t where = {.pos = place_of(source, name)};
+    hr_where_push(&where);
+    hr_status_t st = read_entry(meshes, &scan, name);
+    hr_where_pop(&where);
+    HR_TRY(st);
     HR_TRY(spmd_scan_more(&scan, "}", &more));
   }
   return NULL;

@@ -19,6 +19,7 @@ typedef struct spmd_mesh_source {
   const int64_t *device_ids; /* by position; NULL: the position */
   int64_t device_count;
   int64_t device;            /* of a maximal mesh; -1 */
+  bool is_foreign;           /* its parts are held by other devices than it says */
   const spmd_axes_t *images; /* by axis; pieces of axis -1 were dropped */
 } spmd_mesh_source_t;
 
@@ -28,8 +29,9 @@ typedef struct spmd_meshes {
   const spmd_mesh_t *mesh; /* NULL: no source has several devices */
 } spmd_meshes_t;
 
-/* Reads {mesh = #sdy.mesh<["a"=2, "b"=4], device_ids=[...]>, ...}. Errors: INVALID. */
-hr_status_t spmd_meshes_read(spmd_meshes_t *meshes, hr_str_t text);
+/* Reads {mesh = #sdy.mesh<["a"=2, "b"=4], device_ids=[...]>, ...}; `source` is the program's text,
+ * for places in messages. Errors: INVALID. */
+hr_status_t spmd_meshes_read(spmd_meshes_t *meshes, hr_str_t text, const hr_source_t *source);
 /* Reads ["a"=2] with its device_ids, without brackets around. Errors: INVALID. */
 hr_status_t spmd_meshes_read_one(spmd_meshes_t *meshes, spmd_scan_t *scan, hr_str_t name);
 /* Reads data=4,model=2 of --mesh. Errors: USAGE. */
@@ -43,7 +45,7 @@ int spmd_meshes_find(const spmd_meshes_t *meshes, hr_str_t name);
 
 /* Makes the common mesh for a world of `device_count` processes (0: as many as the meshes want).
  * Errors: USAGE if the meshes do not fit the world, or may not be reduced to it (`is_fixed`);
- * UNSUPPORTED if they have no common refinement. */
+ * UNSUPPORTED for meshes of different numbers of devices. */
 hr_status_t spmd_meshes_join(spmd_meshes_t *meshes, int64_t device_count, bool is_fixed);
 
 /* Axis k of the source, or its sub-axis (pre)size, on the common mesh. Errors: UNSUPPORTED if its

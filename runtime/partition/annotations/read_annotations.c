@@ -7,94 +7,14 @@
 #include <string.h>
 
 #include "ir/sharding.h"
-#include "partition/annotations/normalize.h"
-#include "partition/annotations/shardings.h"
-
-/* --- is it global? --- */
-
-static hr_str_t module_attribute(const hlo_module_t *module, const char *name) {
-  for (int i = 0; i < module->frontend_attributes.count; i++)
-    if (hr_str_is(module->frontend_attributes.items[i].name, name))
-      return module->frontend_attributes.items[i].value;
-  return (hr_str_t){"", 0};
-}
-
-static bool text_has(hr_str_t text, const char *word) {
-  return text.size && memmem(text.data, text.size, word, strlen(word));
-}
-
-static bool hlo_cuts(const hlo_sharding_t *sharding) {
-  if (!sharding) return false;
-  for (int i = 0; i < sharding->element_count; i++)
-    if (hlo_cuts(sharding->elements[i])) return true;
-  if (sharding->kind != HLO_TILE_KIND_OTHER) return false;
-  for (int d = 0; d < sharding->dim_count && sharding->named; d++)
-    if (sharding->dims[d].axes.count) return true;
-  int64_t extra = sharding->last_tile_kinds.count + sharding->replicate_last_dim;
-  for (int64_t d = 0; d + extra < sharding->tile_dims.count; d++)
-    if (sharding->tile_dims.data[d] > 1) return true;
-  return false;
-}
-
-typedef struct findings {
-  bool manual, sdy_cut, hlo_cut, collective;
-} findings_t;
-
-static void look_at(const hlo_instr_t *instr, findings_t *found) {
-  spmd_marker_t marker = spmd_marker_of(instr);
-  found->manual |= marker >= SPMD_ENTER_MANUAL;
-  found->sdy_cut |= text_has(hlo_frontend_attribute(instr, "xla.sdy.sharding"), "{\"");
-  found->hlo_cut |= instr->extra && hlo_cuts(instr->extra->sharding);
-  found->collective |= hlo_op_is(instr->op, OP_COLLECTIVE) || instr->op == HLO_PARTITION_ID;
-}
-
-static findings_t look_at_all(const hlo_module_t *module) {
-  findings_t found = {false};
-  for (size_t c = 0; c < module->computations.count; c++)
-    for (size_t i = 0; i < module->computations.data[c]->instrs.count; i++)
-      look_at(module->computations.data[c]->instrs.data[i], &found);
-  return found;
-}
-
-static bool is_partitioned(const hlo_module_t *module) {
-  static const char suffix[] = "_spmd";
-  hr_str_t name = module->entry->name;
-  size_t size = sizeof suffix - 1;
-  return module->is_scheduled ||
-         (name.size > size && !memcmp(name.data + name.size - size, suffix, size));
-}
-
-static bool is_sdy(const hlo_module_t *module, const findings_t *found) {
-  return text_has(module_attribute(module, "xla.sdy.meshes"), "mesh<") || found->sdy_cut;
-}
-
-bool spmd_is_global(const hlo_module_t *module, const spmd_options_t *options) {
-  findings_t found = look_at_all(module);
-  if (found.manual) return true;
-  if (options->device_count == 1) return false;
-  if (options->mesh || options->sharding) return true;
-  if (is_partitioned(module)) return false;
-  if (is_sdy(module, &found))
-    return found.sdy_cut ||
-           text_has(module_attribute(module, "xla.sdy.tuple_args_shardings"), "{\"");
-  return found.hlo_cut && !found.collective;
-}
+#include "partition/annotations/reader.h"
 
 /* --- meshes --- */
 
-typedef struct reader {
-  hlo_module_t *module;
-  const spmd_options_t *options;
-  spmd_program_t *program;
-  spmd_meshes_t meshes;
-  bool *control;     /* by computation id: its values have shardings */
-  bool sdy, ignored; /* ignored: --mesh replaces the annotations */
-} reader_t;
-
-typedef hr_status_t (*instr_fn)(reader_t *reader, hlo_instr_t *instr);
+typedef hr_status_t (*instr_fn)(spmd_reader_t *reader, hlo_instr_t *instr);
 
 /* Calls `read` for each instruction whose values have shardings, with its place for messages. */
-static hr_status_t for_each(reader_t *reader, instr_fn read) {
+static hr_status_t for_each(spmd_reader_t *reader, instr_fn read) {
   hr_status_t st = NULL;
   for (size_t c = reader->module->computations.count; c-- > 0 && !st;) {
     hlo_computation_t *computation = reader->module->computations.data[c];
@@ -112,7 +32,7 @@ static hr_status_t for_each(reader_t *reader, instr_fn read) {
   return st;
 }
 
-static hr_status_t inline_meshes_of(reader_t *reader, hlo_instr_t *instr) {
+static hr_status_t inline_meshes_of(spmd_reader_t *reader, hlo_instr_t *instr) {
   static const char *const names[] = {"xla.sdy.sharding", "xla.sdy.in_shardings",
                                       "xla.sdy.out_shardings"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -120,19 +40,19 @@ static hr_status_t inline_meshes_of(reader_t *reader, hlo_instr_t *instr) {
   return NULL;
 }
 
-static hr_status_t add_grids(reader_t *reader, const hlo_sharding_t *sharding) {
+static hr_status_t add_grids(spmd_reader_t *reader, const hlo_sharding_t *sharding) {
   int source;
   for (int i = 0; i < sharding->element_count; i++)
     HR_TRY(add_grids(reader, sharding->elements[i]));
   return spmd_meshes_add_hlo(&reader->meshes, sharding, &source);
 }
 
-static hr_status_t grids_of(reader_t *reader, hlo_instr_t *instr) {
+static hr_status_t grids_of(spmd_reader_t *reader, hlo_instr_t *instr) {
   return instr->extra && instr->extra->sharding ? add_grids(reader, instr->extra->sharding) : NULL;
 }
 
 /* Manual parts without any tile grid are over all partitions. */
-static hr_status_t add_world(reader_t *reader) {
+static hr_status_t add_world(spmd_reader_t *reader) {
   static const hr_str_t axis = {"partition", 9};
   static const int64_t whole = 1;
   spmd_mesh_source_t source = {.name = HR_STR("partitions"), .axis_count = 1, .device = -1};
@@ -148,12 +68,12 @@ static hr_status_t add_world(reader_t *reader) {
   return NULL;
 }
 
-static hr_status_t read_meshes(reader_t *reader, bool is_fixed) {
-  hr_str_t text = module_attribute(reader->module, "xla.sdy.meshes");
+static hr_status_t read_meshes(spmd_reader_t *reader, bool is_fixed) {
+  hr_str_t text = spmd_module_attribute(reader->module, "xla.sdy.meshes");
   if (reader->ignored) {
     HR_TRY(spmd_meshes_read_option(&reader->meshes, reader->options->mesh));
   } else if (reader->sdy) {
-    if (text.size) HR_TRY(spmd_meshes_read(&reader->meshes, text));
+    if (text.size) HR_TRY(spmd_meshes_read(&reader->meshes, text, &reader->module->source));
     HR_TRY(for_each(reader, inline_meshes_of));
   } else {
     HR_TRY(for_each(reader, grids_of));
@@ -167,7 +87,7 @@ static hr_status_t read_meshes(reader_t *reader, bool is_fixed) {
 /* --- shardings of values --- */
 
 /* A dimension without elements stays whole. */
-static hr_status_t drop_empty_dims(reader_t *reader, const hlo_shape_t *shape,
+static hr_status_t drop_empty_dims(spmd_reader_t *reader, const hlo_shape_t *shape,
                                    const spmd_sharding_t **sharding) {
   for (int d = 0; d < (*sharding)->rank; d++)
     if (shape->dims[d] == 0 && (*sharding)->dims[d].axes.count)
@@ -187,10 +107,31 @@ static int annotated_count(const hlo_instr_t *instr) {
                                                     : hlo_shape_leaf_count(instr->shape);
 }
 
-static hr_status_t set_value(reader_t *reader, const hlo_instr_t *instr, int leaf,
-                             const spmd_sharding_t *sharding, spmd_origin_kind_t origin) {
+static bool is_border(const hlo_instr_t *instr) {
+  spmd_marker_t marker = spmd_marker_of(instr);
+  return marker == SPMD_ENTER_MANUAL || marker == SPMD_LEAVE_MANUAL;
+}
+
+/* Devices of the program's meshes, of which a smaller world keeps a part. */
+static int64_t largest_mesh(const spmd_reader_t *reader) {
+  int64_t count = 1;
+  for (size_t i = 0; i < reader->meshes.sources.count; i++)
+    if (reader->meshes.sources.data[i].device_count > count)
+      count = reader->meshes.sources.data[i].device_count;
+  return count;
+}
+
+hr_status_t spmd_set_value(spmd_reader_t *reader, const hlo_instr_t *instr, int leaf,
+                           const spmd_sharding_t *sharding, spmd_origin_kind_t origin) {
   const hlo_shape_t *shape = annotated_shape(instr, leaf);
   if (!hlo_shape_is_array(shape) || !sharding) return NULL;
+  if (sharding->is_foreign && is_border(instr))
+    return hlo_unsupported(instr,
+                           "a manual computation on a mesh whose axes interleave with those of "
+                           "another, or whose devices are in another order: want one mesh");
+  if (sharding->device >= largest_mesh(reader) && sharding->mesh)
+    return hlo_error(instr, NULL, "a sharding on device %ld, want one below %ld",
+                     (long)sharding->device, (long)largest_mesh(reader));
   if (sharding->device < 0) {
     HR_TRY(spmd_sharding_check(sharding, shape));
     HR_TRY(drop_empty_dims(reader, shape, &sharding));
@@ -200,7 +141,21 @@ static hr_status_t set_value(reader_t *reader, const hlo_instr_t *instr, int lea
   return NULL;
 }
 
-static hr_status_t read_sdy(reader_t *reader, const hlo_instr_t *instr) {
+static hr_status_t read_caller(spmd_reader_t *reader, const hlo_instr_t *instr, hr_str_t text) {
+  const spmd_sharding_t *sharding;
+  if (hr_str_is(text, "[]") || hr_str_is(text, "#sdy.sharding_per_value<[]>")) return NULL;
+  HR_TRY(spmd_read_shardings(&reader->meshes, text, 1, &sharding));
+  reader->program->computations[instr->parent->id].callers[instr->id] = sharding->device + 1;
+  return NULL;
+}
+
+/* Elements of a tuple carry the attribute of the call that makes it. */
+static bool repeats_operand(const hlo_instr_t *instr, hr_str_t text) {
+  if (instr->op != HLO_GET_TUPLE_ELEMENT || instr->operands[0]->op != HLO_CUSTOM_CALL) return false;
+  return hr_str_equal(text, hlo_frontend_attribute(instr->operands[0], "xla.sdy.sharding"));
+}
+
+static hr_status_t read_sdy(spmd_reader_t *reader, const hlo_instr_t *instr) {
   spmd_marker_t marker = spmd_marker_of(instr);
   const char *name = "xla.sdy.sharding";
   if (marker == SPMD_ENTER_MANUAL) name = "xla.sdy.in_shardings";
@@ -209,19 +164,18 @@ static hr_status_t read_sdy(reader_t *reader, const hlo_instr_t *instr) {
   int count = annotated_count(instr);
   const spmd_sharding_t **shardings;
   if (!text.size || marker == SPMD_GROUP) return NULL;
+  if (repeats_operand(instr, text)) return NULL;
+  if (!count) return spmd_is_host_call(instr) ? read_caller(reader, instr, text) : NULL;
   HR_TRY(HR_NEW_ARRAY(reader->program->arena, count + 1, &shardings));
   HR_TRY(spmd_read_shardings(&reader->meshes, text, count, shardings));
+  if (spmd_is_host_call(instr))
+    reader->program->computations[instr->parent->id].callers[instr->id] = shardings[0]->device + 1;
   for (int leaf = 0; leaf < count; leaf++)
-    HR_TRY(set_value(reader, instr, leaf, shardings[leaf], SPMD_FROM_PROGRAM));
+    HR_TRY(spmd_set_value(reader, instr, leaf, shardings[leaf], SPMD_FROM_PROGRAM));
   return NULL;
 }
 
-static bool is_border(const hlo_instr_t *instr) {
-  spmd_marker_t marker = spmd_marker_of(instr);
-  return marker == SPMD_ENTER_MANUAL || marker == SPMD_LEAVE_MANUAL;
-}
-
-static hr_status_t all_dims(reader_t *reader, hr_ints_t *out_dims) {
+static hr_status_t all_dims(spmd_reader_t *reader, hr_ints_t *out_dims) {
   int64_t *dims;
   HR_TRY(HR_NEW_ARRAY(reader->program->arena, HLO_MAX_RANK, &dims));
   for (int d = 0; d < HLO_MAX_RANK; d++) dims[d] = d;
@@ -231,7 +185,8 @@ static hr_status_t all_dims(reader_t *reader, hr_ints_t *out_dims) {
 
 /* "unspecified_dims=[0,1]" of a constraint's configuration; all of a border where only some axes
  * are manual. */
-static hr_status_t open_dims_of(reader_t *reader, const hlo_instr_t *instr, hr_ints_t *out_dims) {
+static hr_status_t open_dims_of(spmd_reader_t *reader, const hlo_instr_t *instr,
+                                hr_ints_t *out_dims) {
   int64_t *dims, count = 0;
   *out_dims = (hr_ints_t){NULL, 0};
   hr_str_t text = instr->extra ? instr->extra->backend_config : (hr_str_t){"", 0};
@@ -248,7 +203,7 @@ static hr_status_t open_dims_of(reader_t *reader, const hlo_instr_t *instr, hr_i
   return NULL;
 }
 
-static hr_status_t read_gspmd(reader_t *reader, const hlo_instr_t *instr) {
+static hr_status_t read_gspmd(spmd_reader_t *reader, const hlo_instr_t *instr) {
   const hlo_sharding_t *all = instr->extra ? instr->extra->sharding : NULL;
   int count = annotated_count(instr);
   hr_ints_t open;
@@ -262,7 +217,7 @@ static hr_status_t read_gspmd(reader_t *reader, const hlo_instr_t *instr) {
     spmd_axes_t manual = {0, NULL};
     if (!hlo_shape_is_array(shape)) continue;
     HR_TRY(spmd_read_hlo_sharding(&reader->meshes, one, shape->rank, open, &sharding, &manual));
-    HR_TRY(set_value(reader, instr, leaf, sharding, SPMD_FROM_PROGRAM));
+    HR_TRY(spmd_set_value(reader, instr, leaf, sharding, SPMD_FROM_PROGRAM));
   }
   return NULL;
 }
@@ -288,8 +243,8 @@ static const hlo_instr_t *marker_of_call(const hlo_instr_t *call) {
 
 /* Of a GSPMD part: all axes, or those of the tile dimensions that are manual; without those around
  * it. */
-static hr_status_t gspmd_manual_axes(reader_t *reader, const hlo_instr_t *call, spmd_axes_t around,
-                                     spmd_axes_t *out_axes) {
+static hr_status_t gspmd_manual_axes(spmd_reader_t *reader, const hlo_instr_t *call,
+                                     spmd_axes_t around, spmd_axes_t *out_axes) {
   const hlo_sharding_t *sharding = call->extra ? call->extra->sharding : NULL;
   spmd_axes_t axes = {0, NULL};
   if (sharding && sharding->kind == HLO_TILE_KIND_OTHER)
@@ -300,7 +255,7 @@ static hr_status_t gspmd_manual_axes(reader_t *reader, const hlo_instr_t *call, 
 }
 
 /* Bodies of control flow have the manual axes around them; a manual body has its own, too. */
-static hr_status_t pass_manual_axes(reader_t *reader, const hlo_instr_t *instr) {
+static hr_status_t pass_manual_axes(spmd_reader_t *reader, const hlo_instr_t *instr) {
   spmd_computation_t *computations = reader->program->computations;
   spmd_axes_t axes = computations[instr->parent->id].manual_axes, own = {0, NULL};
   const hlo_instr_t *marker = instr->op == HLO_CALL ? marker_of_call(instr) : NULL;
@@ -318,124 +273,15 @@ static hr_status_t pass_manual_axes(reader_t *reader, const hlo_instr_t *instr) 
   return NULL;
 }
 
-static hr_status_t read_instr(reader_t *reader, hlo_instr_t *instr) {
+static hr_status_t read_instr(spmd_reader_t *reader, hlo_instr_t *instr) {
   HR_TRY(pass_manual_axes(reader, instr));
   if (reader->ignored) return NULL;
   return reader->sdy ? read_sdy(reader, instr) : read_gspmd(reader, instr);
 }
 
-/* --- parameters and results of the entry --- */
-
-/* The instruction that is leaf number `leaf` of the tuple that `root` builds. */
-static const hlo_instr_t *leaf_of(const hlo_instr_t *root, int leaf) {
-  for (int k = 0; root->op == HLO_TUPLE && k < root->operand_count; k++) {
-    int count = hlo_shape_leaf_count(root->operands[k]->shape);
-    if (leaf < count) return leaf_of(root->operands[k], leaf);
-    leaf -= count;
-  }
-  return root;
-}
-
-/* The shardings of the tuple that the entry returns are those of its markers. */
-static hr_status_t pass_results_on(reader_t *reader) {
-  const hlo_instr_t *root = reader->module->entry->root;
-  spmd_value_t **values = reader->program->computations[root->parent->id].values;
-  int count = hlo_shape_leaf_count(root->shape);
-  for (int leaf = 0; leaf < count && root->op == HLO_TUPLE; leaf++) {
-    const hlo_instr_t *marker = leaf_of(root, leaf);
-    const spmd_sharding_t *sharding = values[root->id][leaf].sharding;
-    if (spmd_marker_of(marker) == SPMD_RESULT && sharding && !values[marker->id][0].sharding)
-      HR_TRY(set_value(reader, marker, 0, sharding, SPMD_FROM_PROGRAM));
-    values[root->id][leaf].sharding = NULL;
-  }
-  return NULL;
-}
-
-/* xla.sdy.tuple_args_shardings: of the one parameter, a tuple. */
-static hr_status_t read_tuple_args(reader_t *reader) {
-  hr_str_t text = module_attribute(reader->module, "xla.sdy.tuple_args_shardings");
-  const hlo_computation_t *entry = reader->module->entry;
-  if (!text.size || entry->params.count != 1 || !reader->sdy || reader->ignored) return NULL;
-  const hlo_instr_t *param = entry->params.data[0];
-  int count = hlo_shape_leaf_count(param->shape);
-  const spmd_sharding_t **shardings;
-  HR_TRY(HR_NEW_ARRAY(reader->program->arena, count + 1, &shardings));
-  HR_TRY(spmd_read_shardings(&reader->meshes, text, count, shardings));
-  for (int leaf = 0; leaf < count; leaf++)
-    HR_TRY(set_value(reader, param, leaf, shardings[leaf], SPMD_FROM_PROGRAM));
-  return NULL;
-}
-
-static hr_status_t find_input(const reader_t *reader, int64_t number, const hlo_instr_t **out_instr,
-                              int *out_leaf) {
-  const hlo_computation_t *entry = reader->module->entry;
-  int64_t left = number;
-  for (size_t k = 0; k < entry->params.count; k++) {
-    int count = hlo_shape_leaf_count(entry->params.data[k]->shape);
-    *out_instr = entry->params.data[k];
-    *out_leaf = (int)left;
-    if (left < count) return NULL;
-    left -= count;
-  }
-  return hr_error(HR_USAGE, "option --sharding: in%ld of a program of %ld inputs", (long)number,
-                  (long)(number - left));
-}
-
-static hr_status_t find_output(const reader_t *reader, int64_t number,
-                               const hlo_instr_t **out_instr, int *out_leaf) {
-  const hlo_instr_t *root = reader->module->entry->root;
-  int count = hlo_shape_leaf_count(root->shape);
-  if (number >= count)
-    return hr_error(HR_USAGE, "option --sharding: out%ld of a program of %d outputs", (long)number,
-                    count);
-  *out_instr = leaf_of(root, (int)number);
-  *out_leaf = 0;
-  return NULL;
-}
-
-/* "in0=data,model" */
-static hr_status_t read_assignment(reader_t *reader, hr_str_t text) {
-  const char *equals = memchr(text.data, '=', text.size);
-  spmd_scan_t scan = spmd_scan(text, "option --sharding");
-  const hlo_instr_t *instr;
-  const spmd_sharding_t *sharding;
-  int64_t number = -1;
-  int leaf;
-  bool is_input = spmd_scan_take(&scan, "in");
-  bool known = is_input || spmd_scan_take(&scan, "out");
-  if (known) hr_status_release(spmd_scan_number(&scan, &number));
-  if (!equals || number < 0 || scan.at != equals)
-    return hr_error(HR_USAGE,
-                    "option --sharding: \"%.*s\", want inN=AXES or outN=AXES, such as "
-                    "in0=data,model",
-                    HR_STR_ARGS(text));
-  HR_TRY((is_input ? find_input : find_output)(reader, number, &instr, &leaf));
-  hr_str_t list = {equals + 1, (size_t)(text.data + text.size - equals - 1)};
-  int rank = hlo_shape_leaf(instr->shape, leaf)->rank;
-  HR_TRY(spmd_read_option_sharding(&reader->meshes, list, rank, &sharding));
-  hr_status_t st = set_value(reader, instr, leaf, sharding, SPMD_FROM_USER);
-  if (hr_status_code(st) != HR_INVALID) return st;
-  hr_status_t usage = hr_error(HR_USAGE, "option --sharding: \"%.*s\": %s", HR_STR_ARGS(text),
-                               hr_status_message(st));
-  hr_status_release(st);
-  return usage;
-}
-
-static hr_status_t read_options(reader_t *reader) {
-  hr_str_t text = hr_str_from(reader->options->sharding);
-  while (text.size) {
-    const char *end = memchr(text.data, ';', text.size);
-    size_t size = end ? (size_t)(end - text.data) : text.size;
-    if (size) HR_TRY(read_assignment(reader, (hr_str_t){text.data, size}));
-    if (!end) return NULL;
-    text = (hr_str_t){end + 1, text.size - size - 1};
-  }
-  return NULL;
-}
-
 /* --- all of it --- */
 
-static hr_status_t make_values(reader_t *reader) {
+static hr_status_t make_values(spmd_reader_t *reader) {
   hlo_module_t *module = reader->module;
   spmd_computation_t *computations;
   HR_TRY(HR_NEW_ARRAY(&module->arena, module->computations.count, &computations));
@@ -443,6 +289,7 @@ static hr_status_t make_values(reader_t *reader) {
     const hlo_computation_t *computation = module->computations.data[c];
     if (!reader->control[c]) continue;
     HR_TRY(HR_NEW_ARRAY(&module->arena, computation->instrs.count, &computations[c].values));
+    HR_TRY(HR_NEW_ARRAY(&module->arena, computation->instrs.count, &computations[c].callers));
     for (size_t i = 0; i < computation->instrs.count; i++) {
       const hlo_instr_t *instr = computation->instrs.data[i];
       int leaves = hlo_shape_leaf_count(instr->shape), count = annotated_count(instr);
@@ -454,10 +301,10 @@ static hr_status_t make_values(reader_t *reader) {
   return NULL;
 }
 
-static hr_status_t read_all(reader_t *reader) {
-  findings_t found = look_at_all(reader->module);
+static hr_status_t read_all(spmd_reader_t *reader) {
+  spmd_findings_t found = spmd_look_at_all(reader->module);
   reader->ignored = reader->options->mesh != NULL;
-  reader->sdy = is_sdy(reader->module, &found);
+  reader->sdy = spmd_is_sdy(reader->module, &found);
   if (reader->ignored && found.manual)
     return hr_error(HR_USAGE,
                     "option --mesh: the program has manual computations, which fix its "
@@ -467,9 +314,9 @@ static hr_status_t read_all(reader_t *reader) {
   HR_TRY(make_values(reader));
   HR_TRY(read_meshes(reader, found.manual));
   HR_TRY(for_each(reader, read_instr));
-  HR_TRY(pass_results_on(reader));
-  HR_TRY(read_tuple_args(reader));
-  return read_options(reader);
+  HR_TRY(spmd_pass_results_on(reader));
+  HR_TRY(spmd_read_tuple_args(reader));
+  return spmd_read_options(reader);
 }
 
 hr_status_t spmd_read_annotations(hlo_module_t *module, const spmd_options_t *options,
@@ -478,10 +325,10 @@ hr_status_t spmd_read_annotations(hlo_module_t *module, const spmd_options_t *op
                                   .arena = &module->arena,
                                   .carried = options->carried,
                                   .carried_count = options->carried_count};
-  reader_t reader = {.module = module,
-                     .options = options,
-                     .program = out_program,
-                     .meshes = {.arena = &module->arena}};
+  spmd_reader_t reader = {.module = module,
+                          .options = options,
+                          .program = out_program,
+                          .meshes = {.arena = &module->arena}};
   hr_status_t st = read_all(&reader);
   spmd_meshes_deinit(&reader.meshes);
   return st;

@@ -59,8 +59,11 @@ static hr_status_t take_axis(const spmd_meshes_t *meshes, const spmd_mesh_source
     HR_TRY(spmd_scan_number(scan, &pre));
     HR_TRY(spmd_scan_want(scan, ")"));
     HR_TRY(spmd_scan_number(scan, &size));
-    if (pre < 1 || size < 1 || source->axis_sizes[axis] % (pre * size))
-      return hr_error(HR_INVALID, "sub-axis (%ld)%ld of axis \"%.*s\", want one that divides %ld",
+    int64_t whole = source->axis_sizes[axis];
+    if (pre < 1 || size < 2 || size == whole || whole % (pre * size))
+      return hr_error(HR_INVALID,
+                      "sub-axis (%ld)%ld of axis \"%.*s\", want a part of at least 2 that divides "
+                      "%ld",
                       (long)pre, (long)size, HR_STR_ARGS(name), (long)source->axis_sizes[axis]);
   }
   HR_TRY(spmd_meshes_image(meshes, source, axis, pre, size, &image));
@@ -84,7 +87,8 @@ static hr_status_t take_dim(const spmd_meshes_t *meshes, const spmd_mesh_source_
   int64_t priority;
   *dim = (spmd_dim_t){.priority = SPMD_NO_PRIORITY};
   HR_TRY(spmd_scan_want(scan, "{"));
-  for (bool more = !spmd_scan_take(scan, "}"); more;) {
+  bool is_empty = spmd_scan_take(scan, "}");
+  for (bool more = !is_empty; more;) {
     if (spmd_scan_take(scan, "?"))
       dim->open = true;
     else
@@ -97,6 +101,8 @@ static hr_status_t take_dim(const spmd_meshes_t *meshes, const spmd_mesh_source_
   }
   if (!spmd_scan_take(scan, "p")) return NULL;
   HR_TRY(spmd_scan_number(scan, &priority));
+  if (is_empty)
+    return hr_error(HR_INVALID, "priority %ld of a closed dimension without axes", (long)priority);
   dim->priority = (int)priority;
   return NULL;
 }
@@ -173,7 +179,8 @@ hr_status_t spmd_read_sharding(const spmd_meshes_t *meshes, spmd_scan_t *scan,
   spmd_scan_take(scan, "#sdy.sharding");
   HR_TRY(spmd_scan_want(scan, "<"));
   HR_TRY(take_mesh(meshes, scan, &source));
-  *sharding = (spmd_sharding_t){.mesh = meshes->mesh, .device = source->device};
+  *sharding = (spmd_sharding_t){
+      .mesh = meshes->mesh, .device = source->device, .is_foreign = source->is_foreign};
   HR_TRY(spmd_scan_want(scan, ","));
   HR_TRY(take_dims(meshes, source, scan, sharding));
   HR_TRY(take_rest(meshes, source, scan, sharding));
@@ -281,6 +288,7 @@ static hr_status_t read_tiled(spmd_meshes_t *meshes, const hlo_sharding_t *from,
   int index;
   HR_TRY(spmd_meshes_add_hlo(meshes, from, &index));
   const spmd_mesh_source_t *source = &meshes->sources.data[index];
+  to->is_foreign = source->is_foreign;
   HR_TRY((from->named ? read_named : read_tiles)(meshes, source, from, to, dims, out_manual));
   HR_TRY(spmd_axes_sort(meshes->arena, *out_manual, out_manual));
   HR_TRY(spmd_axes_sort(meshes->arena, to->replicated, &to->replicated));

@@ -29,6 +29,7 @@ typedef struct spmd_sharding {
   spmd_axes_t replicated;     /* in mesh order; not available to propagation */
   spmd_axes_t unreduced;      /* in mesh order; the value is the reduction over these parts */
   spmd_reduction_t reduction; /* reduction over the unreduced axes */
+  bool is_foreign;            /* as read: of a mesh whose parts other devices hold than it says */
 } spmd_sharding_t;
 
 /* Closed and cut nowhere. Errors: NO_MEMORY. */

@@ -95,16 +95,15 @@ static void note_replication(spmd_lower_t *lower, const hlo_instr_t *instr,
       (spmd_replication_t){instr, value->shape};
 }
 
-/* Everything whole, on every partition. */
-static void lower_whole(spmd_lower_t *lower, const hlo_instr_t *instr) {
+/* Everything whole, on every partition or on the one that the program names. */
+static hr_status_t lower_whole(spmd_lower_t *lower, const hlo_instr_t *instr) {
   hlo_instr_t **operands;
-  if (spmd_emit_failed(&lower->emit,
-                       HR_NEW_ARRAY(lower->arena, instr->operand_count + 1, &operands)))
-    return;
+  int64_t device = spmd_only_device(lower, instr);
+  HR_TRY(HR_NEW_ARRAY(lower->arena, instr->operand_count + 1, &operands));
   for (int k = 0; k < instr->operand_count; k++) {
     int count = hlo_shape_leaf_count(instr->operands[k]->shape);
     const spmd_sharding_t **wanted;
-    if (spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, count, &wanted))) return;
+    HR_TRY(HR_NEW_ARRAY(lower->arena, count, &wanted));
     for (int i = 0; i < count; i++) {
       spmd_local_t *value = lower->values[instr->operands[k]->id][i];
       wanted[i] = spmd_replicated(lower, value->shape->rank);
@@ -112,8 +111,10 @@ static void lower_whole(spmd_lower_t *lower, const hlo_instr_t *instr) {
     }
     operands[k] = spmd_use_tuple(lower, instr->operands[k], wanted);
   }
+  if (device >= 0) return spmd_lower_on_device(lower, instr, operands, device);
   spmd_define_results(lower, instr, spmd_emit_like(&lower->emit, instr, operands, instr->shape),
                       NULL);
+  return NULL;
 }
 
 hlo_instr_t *spmd_chosen_operand(spmd_lower_t *lower, const spmd_choice_t *choice, int k) {
@@ -169,12 +170,12 @@ static bool has_arrays_only(const hlo_instr_t *instr) {
 static hr_status_t lower_operation(spmd_lower_t *lower, const hlo_instr_t *instr) {
   const spmd_rule_t *rule = NULL;
   spmd_choice_t choice;
+  if (spmd_calls_with_parts(instr)) return spmd_lower_call_with_parts(lower, instr);
+  if (spmd_only_device(lower, instr) >= 0) return lower_whole(lower, instr);
   if (has_arrays_only(instr)) HR_TRY(spmd_lowering_rule(lower, instr, &rule));
   if (!rule || rule->factor_count > SPMD_CHOOSE_FACTORS ||
-      rule->operand_count + rule->result_count > SPMD_CHOOSE_TENSORS) {
-    lower_whole(lower, instr);
-    return NULL;
-  }
+      rule->operand_count + rule->result_count > SPMD_CHOOSE_TENSORS)
+    return lower_whole(lower, instr);
   if (spmd_lower_partial(lower, instr, rule)) return NULL;
   HR_TRY(spmd_choose(lower, instr, rule, &choice));
   spmd_lower_fn emit = spmd_op_of(instr).emit;

@@ -108,7 +108,7 @@ hr_status_t spmd_choose(spmd_lower_t *lower, const hlo_instr_t *instr, const spm
  * partial results, and what is linear in the only one. True: its results are defined. */
 bool spmd_lower_partial(spmd_lower_t *lower, const hlo_instr_t *instr, const spmd_rule_t *rule);
 
-/* --- lower.c, lower_control.c, lower_markers.c --- */
+/* --- lower.c, lower_control.c, lower_device.c, lower_markers.c --- */
 /* Lowers a computation for parameters and results cut as given, one sharding per leaf; NULL: as
  * propagated. */
 hr_status_t spmd_lower_computation(spmd_lower_module_t *shared, const hlo_computation_t *from,
@@ -117,6 +117,14 @@ hr_status_t spmd_lower_computation(spmd_lower_module_t *shared, const hlo_comput
                                    hlo_computation_t **out_computation);
 /* Control flow and calls; the results are defined. */
 hr_status_t spmd_lower_control(spmd_lower_t *lower, const hlo_instr_t *instr);
+/* A custom call that one device does for all (its sharding names the device): operands are whole,
+ * that partition alone calls, and its results go to everybody. -1: every partition calls. */
+int64_t spmd_only_device(const spmd_lower_t *lower, const hlo_instr_t *instr);
+hr_status_t spmd_lower_on_device(spmd_lower_t *lower, const hlo_instr_t *instr,
+                                 hlo_instr_t *const *operands, int64_t device);
+/* Callbacks that every partition makes with its own parts. */
+bool spmd_calls_with_parts(const hlo_instr_t *instr);
+hr_status_t spmd_lower_call_with_parts(spmd_lower_t *lower, const hlo_instr_t *instr);
 /* Custom calls that only carry shardings, and the borders of manual computations; false: it is
  * another one. */
 bool spmd_is_marker(const hlo_instr_t *instr);

@@ -186,6 +186,33 @@ static hr_status_t split_manual(prop_graph_t *graph, const spmd_sharding_t *oute
   return NULL;
 }
 
+/* The manual axes must come first in each dimension, and divide what is outside into what is
+ * inside. */
+static hr_status_t check_border(const hlo_instr_t *marker, int k, bool enters,
+                                const spmd_sharding_t *said, const spmd_axes_t *manual) {
+  const hlo_shape_t *global =
+      enters ? marker->operands[k]->shape : hlo_shape_leaf(marker->shape, k);
+  const hlo_shape_t *local = enters ? hlo_shape_leaf(marker->shape, k) : marker->operands[k]->shape;
+  const char *name = enters ? "operand" : "result";
+  if (said->rank != global->rank || local->rank != global->rank)
+    return hlo_error(marker, NULL, "%s %d has rank %d outside and %d inside", name, k, global->rank,
+                     local->rank);
+  for (int d = 0; d < said->rank; d++) {
+    int64_t parts = spmd_axes_parts(manual[d]);
+    if (!spmd_axes_is_prefix(manual[d], said->dims[d].axes))
+      return hlo_error(marker, NULL,
+                       "dimension %d of %s %d is divided by a free axis before a manual one, want "
+                       "manual axes first",
+                       d, name, k);
+    if (parts * local->dims[d] != global->dims[d])
+      return hlo_error(marker, NULL,
+                       "dimension %d of %s %d is %ld outside and %ld inside, want %ld manual parts "
+                       "of equal size",
+                       d, name, k, (long)global->dims[d], (long)local->dims[d], (long)parts);
+  }
+  return NULL;
+}
+
 static hr_status_t own_manual_axes(const prop_graph_t *graph, const hlo_instr_t *marker,
                                    spmd_axes_t *out_axes);
 
@@ -226,6 +253,7 @@ static hr_status_t build_boundary(prop_graph_t *graph, const hlo_instr_t *marker
       HR_TRY(spmd_sharding_replicated(graph->arena, graph->program->mesh,
                                       marker->operands[k]->shape->rank, &said));
     HR_TRY(split_manual(graph, said, axes, &inner, &manual));
+    HR_TRY(check_border(marker, k, enters, said, manual));
     if (enters) graph->nodes.data[to].said = inner;
     HR_TRY(spmd_axes_subtract(graph->arena, said->unreduced, inner->unreduced, &unreduced));
     HR_TRY(add_boundary(graph, marker, from, to, enters, said, manual, unreduced));

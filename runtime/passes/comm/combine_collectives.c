@@ -1,5 +1,6 @@
-/* The combiner: small all-reduces of one kind that do not depend on each other become one with
- * several operands, which its kernel sends as one message:
+/* The combiner: small all-reduces (all-gathers, reduce-scatters) of one kind that do not depend on
+ * each other become one with several operands. Small operands of an all-reduce are sent as one
+ * message, those of the others at the same time:
  *
  *   p = all-reduce(a)   ->   t = all-reduce(a, b)
  *   q = all-reduce(b)        p = gte(t, 0), q = gte(t, 1)
@@ -18,6 +19,7 @@
 
 #define DEFAULT_BYTES (64 << 10)
 
+/* HLORUN_COMBINE, or the default; 0 switches the pass off. */
 static double max_combined_bytes(void) {
   const char *text = getenv("HLORUN_COMBINE");
   uint64_t bytes;
@@ -26,6 +28,7 @@ static double max_combined_bytes(void) {
 
 /* --- which --- */
 
+/* Equal lists of replica groups in the same order. */
 static bool groups_equal(const hlo_groups_t *a, const hlo_groups_t *b) {
   if (a == b) return true;
   if (!a || !b || a->groups.count != b->groups.count) return false;
@@ -38,16 +41,26 @@ static bool groups_equal(const hlo_groups_t *a, const hlo_groups_t *b) {
   return true;
 }
 
+/* One operand, reduced in its own type. */
 static bool keeps_types(const hlo_instr_t *instr) {
   return instr->operand_count == 1 && instr->shape->dtype == instr->operands[0]->shape->dtype;
 }
 
-/* Equal computations are one since the pass "cse". */
+/* Along one dimension, with one reduction; equal computations are one since the pass "cse". */
+static bool is_same_kind(const hlo_instr_t *x, const hlo_instr_t *y) {
+  bool combines = x->op == HLO_ALL_REDUCE || x->op == HLO_ALL_GATHER || x->op == HLO_REDUCE_SCATTER;
+  if (!combines || x->op != y->op || x->called_count != y->called_count) return false;
+  if (x->called_count && x->called[0] != y->called[0]) return false;
+  if (x->op == HLO_ALL_REDUCE) return true;
+  hr_ints_t a = hlo_attr_ints(x, HLO_ATTR_DIMENSIONS), b = hlo_attr_ints(y, HLO_ATTR_DIMENSIONS);
+  return a.count == 1 && b.count == 1 && a.data[0] == b.data[0];
+}
+
+/* Both must take their processes from the same grid: channel and device-id flags agree. */
 static bool can_combine(const comm_node_t *a, const comm_node_t *b) {
   const hlo_instr_t *x = a->instr, *y = b->instr;
-  return x->op == HLO_ALL_REDUCE && y->op == HLO_ALL_REDUCE && a->segment == b->segment &&
-         a->level == b->level && x->called[0] == y->called[0] && keeps_types(x) && keeps_types(y) &&
-         x->shape->dtype == y->shape->dtype &&
+  return is_same_kind(x, y) && a->segment == b->segment && a->level == b->level && keeps_types(x) &&
+         keeps_types(y) && x->shape->dtype == y->shape->dtype &&
          hlo_attr_bool(x, HLO_ATTR_USE_GLOBAL_DEVICE_IDS) ==
              hlo_attr_bool(y, HLO_ATTR_USE_GLOBAL_DEVICE_IDS) &&
          (hlo_attr_int(x, HLO_ATTR_CHANNEL_ID) != 0) ==
@@ -55,13 +68,15 @@ static bool can_combine(const comm_node_t *a, const comm_node_t *b) {
          groups_equal(hlo_attr_groups(x), hlo_attr_groups(y));
 }
 
+/* Groups of nodes in one computation. */
 typedef struct joining {
   comm_graph_t graph;
   int *group; /* by node: the first node of its group; -1: not combined */
   bool any;
 } joining_t;
 
-/* The nodes that join `first`, in order. */
+/* Joins to `first` the later nodes of its segment and level that fit, as long as the bytes
+ * allow. A node of a higher level may depend on one of the group and ends the search. */
 static void find_group(joining_t *joining, int first, double max_bytes) {
   const comm_graph_t *graph = &joining->graph;
   double bytes = fuse_shape_bytes(graph->nodes[first].instr->shape);
@@ -74,7 +89,8 @@ static void find_group(joining_t *joining, int first, double max_bytes) {
     if (joining->group[n] >= 0 || bytes + more > max_bytes ||
         !can_combine(&graph->nodes[first], node))
       continue;
-    joining->group[first] = joining->group[n] = first;
+    joining->group[first] = first;
+    joining->group[n] = first;
     bytes += more;
     joining->any = true;
   }
@@ -93,6 +109,7 @@ static hr_status_t find_groups(hr_arena_t *arena, hlo_computation_t *computation
 
 /* --- joining --- */
 
+/* Operands are resolved first: they may be elements of a group that was joined before. */
 static hr_status_t build_combined(pass_rewrite_t *rewrite, hlo_instr_t *const *members, int count,
                                   hlo_instr_t **out_joined) {
   const hlo_instr_t *like = members[0];
@@ -105,11 +122,12 @@ static hr_status_t build_combined(pass_rewrite_t *rewrite, hlo_instr_t *const *m
     operands[i] = pass_resolve(rewrite, members[i]->operands[0]);
   }
   HR_TRY(hlo_shape_tuple(rewrite->arena, count, shapes, &shape));
-  *out_joined = hlo_build(&rewrite->builder, HLO_ALL_REDUCE, shape, count, operands,
-                          like->attr_count, like->attrs, like->called_count, like->called);
+  *out_joined = hlo_build(&rewrite->builder, like->op, shape, count, operands, like->attr_count,
+                          like->attrs, like->called_count, like->called);
   return NULL;
 }
 
+/* The combined instruction is placed at the last member, where all operands exist. */
 static hr_status_t join(pass_rewrite_t *rewrite, const joining_t *joining, int first) {
   const comm_graph_t *graph = &joining->graph;
   hlo_instr_t **members, *joined;
@@ -133,6 +151,7 @@ static hr_status_t combine_groups(hlo_computation_t *computation, const joining_
   return pass_rewrite_end(&rewrite, st);
 }
 
+/* The order of readiness is applied first, so that members are adjacent in dependence. */
 static hr_status_t combine_in(hr_arena_t *arena, hlo_computation_t *computation,
                               bool *out_changed) {
   joining_t joining;

@@ -14,10 +14,12 @@
 
 /* --- costs --- */
 
+/* 2 flops per result and term. */
 static double product_ns(const hlo_instr_t *instr, double inner) {
   return 2 * (double)fusion_count(instr->shape) * inner / FLOPS_PER_NS;
 }
 
+/* Terms of each result element. */
 static double dot_inner(const hlo_instr_t *instr) {
   hr_ints_t dims = hlo_attr_ints(instr, HLO_ATTR_LHS_CONTRACTING_DIMS);
   double inner = 1;
@@ -41,6 +43,7 @@ static double computation_ns(const hlo_computation_t *computation) {
   return sum;
 }
 
+/* Branches of a conditional count with their mean. */
 static double called_ns(const hlo_instr_t *instr) {
   double sum = 0;
   for (int c = 0; c < instr->called_count; c++) sum += computation_ns(instr->called[c]);
@@ -48,6 +51,7 @@ static double called_ns(const hlo_instr_t *instr) {
   return instr->op == HLO_CONDITIONAL ? sum / instr->called_count : sum;
 }
 
+/* The cost of a step plus its reads and writes. */
 static double memory_ns(const hlo_instr_t *instr) {
   double sum = FUSE_STEP_NS + fuse_write_ns(fuse_shape_bytes(instr->shape));
   for (int k = 0; k < instr->operand_count; k++)
@@ -87,6 +91,7 @@ static bool has_plain_operands(const hlo_instr_t *instr) {
   return instr->operand_count > 0 && !hlo_shape_is_dynamic(instr->shape);
 }
 
+/* Collectives of arrays of static sizes that a start and a done can replace. */
 static bool is_movable(const hlo_instr_t *instr) {
   switch (instr->op) {
     case HLO_ALL_REDUCE:
@@ -101,6 +106,7 @@ static bool is_movable(const hlo_instr_t *instr) {
   }
 }
 
+/* The program orders its communication itself, by control edges or asynchronous ops. */
 static bool is_ordered_already(const hlo_computation_t *computation) {
   for (size_t i = 0; i < computation->instrs.count; i++) {
     const hlo_instr_t *instr = computation->instrs.data[i];
@@ -112,6 +118,7 @@ static bool is_ordered_already(const hlo_computation_t *computation) {
   return computation->is_fusion || computation->is_async_wrapper;
 }
 
+/* Fences (effects) end a segment: nothing moves across them. */
 static hr_status_t list_nodes(hr_arena_t *arena, comm_graph_t *graph) {
   const hlo_computation_t *computation = graph->computation;
   size_t count = computation->instrs.count;
@@ -159,6 +166,8 @@ typedef struct search {
   uint32_t number;
 } search_t;
 
+/* Depth-first search; `number` marks what this search has seen, so nothing is cleared between
+ * two. */
 static double work_of(const comm_graph_t *graph, search_t *search, const hlo_instr_t *instr) {
   size_t depth = 0;
   double sum = 0;
@@ -188,6 +197,7 @@ static hr_status_t find_work(hr_arena_t *arena, comm_graph_t *graph) {
   return NULL;
 }
 
+/* By readiness within the segment; ties by position, so that all processes agree. */
 static int compare_nodes(const void *a, const void *b) {
   const comm_node_t *x = a, *y = b;
   if (x->segment != y->segment) return x->segment < y->segment ? -1 : 1;

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+/* State of the scheduler; `listed` instructions have their place. */
 typedef struct ordering {
   const comm_graph_t *graph;
   comm_list_t *list;
@@ -21,12 +22,14 @@ static hr_status_t push(ordering_t *ordering, hlo_instr_t *instr, bool is_end) {
   return NULL;
 }
 
+/* The done of a collective, once. */
 static hr_status_t end_node(ordering_t *ordering, int node) {
   if (node < 0 || ordering->ended[node]) return NULL;
   ordering->ended[node] = true;
   return push(ordering, ordering->graph->nodes[node].instr, true);
 }
 
+/* Dones of collective operands come right before the instruction that reads them. */
 static hr_status_t emit(ordering_t *ordering, hlo_instr_t *instr) {
   for (int k = 0; k < instr->operand_count; k++)
     HR_TRY(end_node(ordering, ordering->graph->node_of[instr->operands[k]->id]));
@@ -34,6 +37,7 @@ static hr_status_t emit(ordering_t *ordering, hlo_instr_t *instr) {
   return push(ordering, instr, false);
 }
 
+/* Instructions with a small key overlap with more transfers. */
 static hr_status_t find_keys(hr_arena_t *arena, ordering_t *ordering) {
   const hlo_computation_t *computation = ordering->graph->computation;
   HR_TRY(HR_NEW_ARRAY(arena, computation->instrs.count, &ordering->key));
@@ -67,6 +71,7 @@ static size_t mark_unlisted(ordering_t *ordering, const hlo_instr_t *instr) {
   return count;
 }
 
+/* By key, then by the program's order. */
 static int compare_positions(const void *a, const void *b, void *context) {
   const int *key = context;
   uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -83,6 +88,7 @@ static hr_status_t emit_ids(ordering_t *ordering, size_t count) {
   return NULL;
 }
 
+/* What the segment's collectives do not need. */
 static hr_status_t emit_rest(ordering_t *ordering, uint32_t first, uint32_t last) {
   size_t count = 0;
   for (uint32_t i = first; i < last; i++)
@@ -129,6 +135,7 @@ hr_status_t comm_order_find(hr_arena_t *arena, const comm_graph_t *graph, comm_l
   return order_all(&ordering);
 }
 
+/* Renumbers the instructions; the dones are not instructions yet. */
 void comm_order_apply(hlo_computation_t *computation, const comm_list_t *list) {
   uint32_t next = 0;
   for (size_t i = 0; i < list->count; i++) {

@@ -61,6 +61,7 @@ static hr_status_t find_splits(hr_arena_t *arena, plan_t *plan) {
 
 /* --- halves --- */
 
+/* The operand's shape, or a tuple of all. */
 static const hlo_shape_t *operands_shape(pass_rewrite_t *rewrite, const hlo_instr_t *instr,
                                          bool always_tuple) {
   const hlo_shape_t *const *shapes, *shape = NULL;
@@ -82,6 +83,7 @@ static const hlo_shape_t *state_shape(pass_rewrite_t *rewrite, const hlo_instr_t
   return shape;
 }
 
+/* The same operands, attributes and bodies under another opcode. */
 static hlo_instr_t *build_as(pass_rewrite_t *rewrite, hlo_opcode_t op, const hlo_shape_t *shape,
                              const hlo_instr_t *instr) {
   return hlo_build(&rewrite->builder, op, shape, instr->operand_count, instr->operands,
@@ -116,6 +118,7 @@ static hlo_instr_t *build_wrapped_start(pass_rewrite_t *rewrite, const hlo_instr
                    &calls, 1, &wrapper);
 }
 
+/* Ops without a start of their own are wrapped in async-start. */
 static hlo_instr_t *build_start(pass_rewrite_t *rewrite, const hlo_instr_t *instr) {
   switch (instr->op) {
     case HLO_ALL_REDUCE:
@@ -138,7 +141,10 @@ static hlo_instr_t *build_done(pass_rewrite_t *rewrite, const hlo_instr_t *instr
                                                                 : HLO_ASYNC_DONE;
   bool is_wrapped = start->op == HLO_ASYNC_START;
   hlo_instr_t *done = hlo_build(&rewrite->builder, op, instr->shape, 1, &start, 0, NULL, 0, NULL);
-  if (is_wrapped && done) start->async_sugar = done->async_sugar = true;
+  if (is_wrapped && done) {
+    start->async_sugar = true;
+    done->async_sugar = true;
+  }
   return done;
 }
 

@@ -35,6 +35,7 @@ static hr_ints_t ints(const hlo_instr_t *instr, hlo_attr_key_t key) {
   return hlo_attr_ints(instr, key);
 }
 
+/* f32 and f64 with one contracting dimension of few terms. */
 static bool is_tiny_dot(const hlo_instr_t *instr) {
   hr_dtype_t dtype = instr->shape->dtype;
   const hlo_shape_t *lhs = instr->operands[0]->shape, *rhs = instr->operands[1]->shape;
@@ -62,6 +63,7 @@ static hlo_instr_t *build_factor(pass_rewrite_t *rewrite, side_t *side, int64_t 
               : NULL;
 }
 
+/* Terms are summed in ascending order, as in the reference. */
 static hlo_instr_t *expand_dot(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
   hlo_builder_t *builder = &rewrite->builder;
   side_t lhs = {.x = dot->operands[0],
@@ -96,6 +98,7 @@ static int64_t find_reduced_dim(const hlo_instr_t *reduce) {
   return only;
 }
 
+/* One reduced dimension of few terms under one commutative op. */
 static bool is_tiny_reduce(const hlo_instr_t *instr, hlo_opcode_t *out_op) {
   int64_t d = instr->operand_count == 2 ? find_reduced_dim(instr) : -1;
   if (d < 0 || !rounds_per_op(instr->shape->dtype)) return false;

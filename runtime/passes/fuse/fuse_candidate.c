@@ -133,7 +133,8 @@ static hr_status_t accept_space(fuse_producer_t *producer, fuse_candidate_t *can
   candidate->need = FUSION_OUTER;
   candidate->at = 0;
   candidate->places = 0;
-  candidate->evals = candidate->wasted = 0;
+  candidate->evals = 0;
+  candidate->wasted = 0;
   if (fuse_is_input(candidate->cluster)) return NULL;
   HR_TRY(HR_NEW(producer->graph->arena, &kept));
   *kept = *space;

@@ -154,7 +154,8 @@ static bool is_root(const emitter_t *emit, const hlo_instr_t *instr) {
 
 /* The arrays that the fusion gives, in program order of what computes them. */
 static hr_status_t list_results(emitter_t *emit) {
-  emit->roots.count = emit->results.count = 0;
+  emit->roots.count = 0;
+  emit->results.count = 0;
   for (size_t i = 0; i < emit->members.count; i++) {
     hlo_instr_t *instr = emit->members.data[i];
     if (!is_root(emit, instr)) continue;
@@ -207,7 +208,8 @@ static hr_status_t emit_body(emitter_t *emit) {
         is_root(emit, emit->members.data[i]) && hlo_shape_is_tuple(emit->members.data[i]->shape);
   whole &= emit->cluster->root_count == 1;
   if (whole) {
-    emit->roots.count = emit->results.count = 0;
+    emit->roots.count = 0;
+    emit->results.count = 0;
     HR_VEC_PUSH(&emit->roots, emit->members.data[emit->members.count - 1]);
     HR_TRY(list_elements(emit, emit->roots.data[0]));
   } else {

@@ -46,7 +46,8 @@ hr_status_t fuse_graph_init(fuse_graph_t *graph, pass_rewrite_t *rewrite, double
   graph->budget = (int64_t)count * SEARCH_PER_INSTR + 100000;
   graph->copies_left = (int64_t)count + FUSE_FREE_COPIES;
   for (uint32_t i = 0; i < count; i++) {
-    graph->order[i] = graph->nodes[i].position = i;
+    graph->order[i] = i;
+    graph->nodes[i].position = i;
     graph->nodes[i].free = is_free(graph, computation->instrs.data[i]);
   }
   return NULL;

@@ -1,8 +1,8 @@
 /* Clusters: the future fusions of one computation.
  *
  *   instruction   a step by itself, or a member of one or more clusters (cloned into each), and
- * perhaps a root of one of them, whose result others read from memory node          an unfused
- * instruction, or a cluster, identified by its first instruction
+ *                 perhaps a root of one of them, whose result others read from memory
+ *   node          an unfused instruction, or a cluster, identified by its first instruction
  *
  * Invariant: nodes are in topological order; merging two nodes that can become adjacent keeps it.
  */

@@ -119,7 +119,8 @@ static void convert_to_rows(fuse_producer_t *producer, fuse_candidate_t *candida
   fuse_store_roles(producer->graph, cluster, candidate->space);
   for (fuse_member_t *m = cluster->first; m; m = m->next) {
     if (m->role & FUSION_SOURCE) continue;
-    m->evals = m->wasted = 0;
+    m->evals = 0;
+    m->wasted = 0;
     m->at = 0;
     m->places = 0;
   }

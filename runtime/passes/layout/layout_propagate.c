@@ -70,16 +70,20 @@ static link_t link_of_ranks(int instr, int array) {
 
 static link_t link_identity(int rank) {
   link_t link = link_of_ranks(rank, rank);
-  for (int d = 0; d < rank; d++)
-    link.groups[INSTR_SIDE][d] = link.groups[ARRAY_SIDE][d] = (int8_t)d;
+  for (int d = 0; d < rank; d++) {
+    link.groups[ARRAY_SIDE][d] = (int8_t)d;
+    link.groups[INSTR_SIDE][d] = link.groups[ARRAY_SIDE][d];
+  }
   return link;
 }
 
 /* Dimension d of the array is dimension dims[d] of the instruction. */
 static link_t link_mapped(int instr_rank, int array_rank, const int64_t *dims) {
   link_t link = link_of_ranks(instr_rank, array_rank);
-  for (int d = 0; d < array_rank; d++)
-    link.groups[INSTR_SIDE][dims[d]] = link.groups[ARRAY_SIDE][d] = (int8_t)dims[d];
+  for (int d = 0; d < array_rank; d++) {
+    link.groups[ARRAY_SIDE][d] = (int8_t)dims[d];
+    link.groups[INSTR_SIDE][dims[d]] = link.groups[ARRAY_SIDE][d];
+  }
   return link;
 }
 

@@ -8,6 +8,7 @@ bool pass_conv_is_plain(const hlo_instr_t *conv) {
   return !unused && !hlo_attr_has(conv, HLO_ATTR_SPARSITY_CONFIG);
 }
 
+/* positions[d] is where dimension d has gone; NULL: it has not moved. */
 static hr_status_t move_side(hr_arena_t *arena, int spatial_rank, const int64_t *positions,
                              int64_t *one, int64_t *other, const int64_t **spatial) {
   hr_ints_t kept;
@@ -21,6 +22,7 @@ static hr_status_t move_side(hr_arena_t *arena, int spatial_rank, const int64_t 
   return NULL;
 }
 
+/* Relabels the three sides. */
 static hr_status_t move_labels(hr_arena_t *arena, const hlo_dim_labels_t *from,
                                const int64_t *const positions[PASS_CONV_SIDES],
                                const hlo_dim_labels_t **out_labels) {
@@ -38,6 +40,7 @@ static hr_status_t move_labels(hr_arena_t *arena, const hlo_dim_labels_t *from,
   return NULL;
 }
 
+/* The convolution of permuted operands, or with a permuted result. */
 hlo_instr_t *pass_conv_relabel(pass_rewrite_t *rewrite, const hlo_instr_t *conv,
                                hlo_instr_t *const *operands, const hlo_shape_t *shape,
                                const int64_t *const positions[PASS_CONV_SIDES]) {

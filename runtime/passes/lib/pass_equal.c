@@ -14,6 +14,7 @@ static bool ints_equal(hr_ints_t a, hr_ints_t b) {
          (!a.count || !memcmp(a.data, b.data, (size_t)a.count * sizeof *a.data));
 }
 
+/* Equal lists in equal order. */
 static bool lists_equal(const hlo_int_lists_t *a, const hlo_int_lists_t *b) {
   if (a == b) return true;
   if (!a || !b || a->count != b->count) return false;
@@ -40,6 +41,7 @@ static bool plain_equal(const void *a, const void *b, size_t bytes) {
   return a == b || !bytes || (a && b && !memcmp(a, b, bytes));
 }
 
+/* Ranks are compared before the arrays whose length they are. */
 static bool labels_equal(const hlo_dim_labels_t *a, const hlo_dim_labels_t *b) {
   size_t spatial = (size_t)a->spatial_rank * sizeof(int64_t);
   return a->spatial_rank == b->spatial_rank && a->lhs_rank == b->lhs_rank &&
@@ -131,6 +133,7 @@ static bool kind_equal(const hlo_instr_t *a, const hlo_instr_t *b) {
          (a->op != HLO_CONSTANT || (a->literal && literals_equal(a->literal, b->literal)));
 }
 
+/* Operands must be the same instructions, in either order for commutative ops of two. */
 bool pass_instr_equal(const hlo_instr_t *a, const hlo_instr_t *b) {
   if (!kind_equal(a, b)) return false;
   bool straight = true, crossed = a->operand_count == 2 && hlo_op_is(a->op, OP_COMMUTATIVE);
@@ -153,6 +156,7 @@ static uint64_t hash_shape(uint64_t hash, const hlo_shape_t *shape) {
                      : hash;
 }
 
+/* Attributes of other kinds do not count: equal ones still hash equally. */
 static uint64_t hash_attr(uint64_t hash, const hlo_attr_t *attr) {
   hash = mix(hash, attr->key);
   switch (hlo_attr_table[attr->key].kind) {
@@ -171,6 +175,7 @@ static uint64_t hash_attr(uint64_t hash, const hlo_attr_t *attr) {
   }
 }
 
+/* Everything but the operands. */
 static uint64_t hash_kind(const hlo_instr_t *instr) {
   uint64_t hash = hash_shape(mix(7, (uint64_t)instr->op), instr->shape);
   for (int i = 0; i < instr->attr_count; i++) hash = hash_attr(hash, &instr->attrs[i]);
@@ -195,6 +200,7 @@ uint64_t pass_instr_hash(const hlo_instr_t *instr) {
 
 /* ---- computations ---- */
 
+/* Depends on the order of instructions, as pass_computation_equal does. */
 uint64_t pass_computation_hash(const hlo_computation_t *computation) {
   uint64_t hash = mix(computation->instrs.count, computation->root->id);
   for (size_t i = 0; i < computation->instrs.count; i++)
@@ -202,6 +208,7 @@ uint64_t pass_computation_hash(const hlo_computation_t *computation) {
   return hash;
 }
 
+/* Instructions of two computations correspond by id. */
 static bool operands_match(const hlo_instr_t *a, const hlo_instr_t *b) {
   for (int k = 0; k < a->operand_count; k++)
     if (a->operands[k]->id != b->operands[k]->id) return false;
@@ -213,6 +220,7 @@ static bool operands_match(const hlo_instr_t *a, const hlo_instr_t *b) {
   return true;
 }
 
+/* The same instructions in the same order; names do not matter. */
 bool pass_computation_equal(const hlo_computation_t *a, const hlo_computation_t *b) {
   if (a->instrs.count != b->instrs.count || a->root->id != b->root->id ||
       a->is_fusion != b->is_fusion || a->is_async_wrapper != b->is_async_wrapper ||

@@ -6,6 +6,7 @@
 #include "ops/kernels/pure.h"
 #include "passes/lib/pass_match.h"
 
+/* Pure ops on static arrays; ids of the process are not known at compile time. */
 bool pass_can_evaluate(const hlo_instr_t *instr) {
   bool is_leaf = instr->op == HLO_CONSTANT || instr->op == HLO_PARAMETER;
   bool is_id = instr->op == HLO_REPLICA_ID || instr->op == HLO_PARTITION_ID;

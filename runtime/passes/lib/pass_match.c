@@ -23,6 +23,7 @@ bool pass_is_plain_float(hr_dtype_t dtype) {
   return dtype == HR_F16 || dtype == HR_BF16 || dtype == HR_F32 || dtype == HR_F64;
 }
 
+/* The one value of an integer or pred array. */
 bool pass_splat_int(const hlo_instr_t *instr, int64_t *out_value) {
   hr_dtype_t dtype = instr->shape->dtype;
   if (!hr_dtype_is_integer(dtype) && dtype != HR_PRED) return false;
@@ -33,6 +34,7 @@ bool pass_splat_int(const hlo_instr_t *instr, int64_t *out_value) {
   return true;
 }
 
+/* The one value of an array of floats. */
 bool pass_splat_float(const hlo_instr_t *instr, double *out_value) {
   hr_dtype_t dtype = instr->shape->dtype;
   if (!pass_is_plain_float(dtype)) return false;
@@ -44,6 +46,7 @@ bool pass_splat_float(const hlo_instr_t *instr, double *out_value) {
   return true;
 }
 
+/* +0 and -0 are different numbers here. */
 bool pass_is_number(const hlo_instr_t *instr, double number) {
   int64_t integer;
   double real;
@@ -51,7 +54,7 @@ bool pass_is_number(const hlo_instr_t *instr, double number) {
   return pass_splat_int(instr, &integer) && (double)integer == number;
 }
 
-/* Of an integer type; pred counts from 0 to 1. */
+/* Smallest or largest value of an integer type; pred counts from 0 to 1. */
 static int64_t extreme(hr_dtype_t dtype, bool highest) {
   int bits = hr_dtype_table[dtype].bits;
   if (dtype == HR_PRED) return highest;
@@ -70,6 +73,7 @@ static bool is_extreme(const hlo_instr_t *instr, bool highest) {
 bool pass_is_lowest(const hlo_instr_t *instr) { return is_extreme(instr, false); }
 bool pass_is_highest(const hlo_instr_t *instr) { return is_extreme(instr, true); }
 
+/* A sum from +0 is never -0. */
 static bool is_sum_from_zero(const hlo_instr_t *reduce) {
   hlo_opcode_t op;
   return reduce->operand_count == 2 && pass_body_is_binary(reduce->called[0], &op) &&
@@ -131,6 +135,7 @@ static bool never_minus_zero(const hlo_instr_t *instr, int depth) {
   }
 }
 
+/* x op instr is x, apart from the sign of a zero under addition. */
 bool pass_is_neutral(hlo_opcode_t op, const hlo_instr_t *instr) {
   switch (op) {
     case HLO_ADD:
@@ -148,6 +153,7 @@ bool pass_is_neutral(hlo_opcode_t op, const hlo_instr_t *instr) {
 
 bool pass_never_minus_zero(const hlo_instr_t *instr) { return never_minus_zero(instr, 4); }
 
+/* A body of one commutative and associative op on both parameters. */
 bool pass_body_is_binary(const hlo_computation_t *body, hlo_opcode_t *out_op) {
   const hlo_instr_t *root = body->root;
   if (body->params.count != 2 || root->operand_count != 2 ||
@@ -161,6 +167,7 @@ bool pass_body_is_binary(const hlo_computation_t *body, hlo_opcode_t *out_op) {
 
 /* ---- shapes ---- */
 
+/* Does a transpose move nothing in memory? Dimensions of size 1 may be anywhere. */
 bool pass_keeps_order(hr_ints_t permutation, const hlo_shape_t *result) {
   int64_t last = -1;
   for (int64_t d = 0; d < permutation.count; d++) {
@@ -171,6 +178,7 @@ bool pass_keeps_order(hr_ints_t permutation, const hlo_shape_t *result) {
   return true;
 }
 
+/* Equal sizes in equal order, dimensions of size 1 apart. */
 bool pass_same_without_ones(const hlo_shape_t *a, const hlo_shape_t *b) {
   int i = 0, j = 0;
   while (i < a->rank || j < b->rank) {

@@ -12,7 +12,7 @@
 #include "passes/loops/loop_shape.h"
 #include "passes/passes.h"
 
-#define MAX_TERMS 16 /* of the sum that makes the next value */
+#define MAX_TERMS 16 /* terms of the sum that makes the next value */
 
 /* By computation id: the only loop whose body it is; NULL: there is none, or several. */
 typedef struct bodies {

@@ -7,9 +7,14 @@
  * the loop's state. Hoisted is what costs real work and yields no more bytes than it reads: a
  * broadcast stays inside, where it fuses with its users and takes no memory. Exact. Linear in the
  * body. A loop that never runs computes the hoisted values in vain; nested loops are never hoisted.
- */
+ * Collectives of partitioned programs are hoisted, too, out of loops that are known to run, so that
+ * every process does each of them once instead of once an iteration: a weight is gathered before
+ * the loop. In other programs processes may take different ways, and collectives stay. */
 #include "passes/loops/loop_shape.h"
 #include "passes/passes.h"
+
+#define MAX_GATHERED ((double)(256 << 20)) /* bytes of a collective's result that is kept so long \
+                                            */
 
 typedef struct hoister {
   pass_rewrite_t *rewrite;
@@ -18,9 +23,29 @@ typedef struct hoister {
   bool *stays;     /* invariant, and computed in the loop */
   bool *hoisted;   /* invariant, and computed before the loop */
   int count;       /* hoisted instructions */
+  bool moves_collectives;
 } hoister_t;
 
+static double shape_size_bytes(const hlo_shape_t *shape) {
+  return (double)hlo_shape_elements(shape) * (double)hr_dtype_bytes(shape->dtype);
+}
+
 /* ---- invariance ---- */
+
+/* All processes of a partitioned program come to the loop, and run it equally often. */
+static bool may_move_collectives(const loop_t *loop) {
+  loop_counter_t counter;
+  return loop->body->module->was_global && loop_find_counter(loop, &counter) && counter.trips > 0;
+}
+
+static bool is_movable_collective(const hoister_t *hoister, const hlo_instr_t *instr) {
+  bool moves = instr->op == HLO_ALL_GATHER || instr->op == HLO_ALL_REDUCE ||
+               instr->op == HLO_REDUCE_SCATTER || instr->op == HLO_ALL_TO_ALL ||
+               instr->op == HLO_COLLECTIVE_PERMUTE;
+  bool is_free = !instr->extra || !instr->extra->control_count;
+  return moves && is_free && hoister->moves_collectives && hlo_shape_is_array(instr->shape) &&
+         shape_size_bytes(instr->shape) <= MAX_GATHERED;
+}
 
 /* Control flow is not hoisted: an inner loop might not end, which is harmless only as long as the
  * outer loop does not run. */
@@ -30,7 +55,8 @@ static bool is_invariant(const hoister_t *hoister, const hlo_instr_t *instr) {
   if (instr->op == HLO_PARAMETER || hlo_op_is(instr->op, OP_CONTROL) ||
       instr->op == HLO_CUSTOM_CALL)
     return false;
-  if (!pass_is_pure(instr) || hlo_shape_is_dynamic(instr->shape)) return false;
+  bool is_fixed = pass_is_pure(instr) || is_movable_collective(hoister, instr);
+  if (!is_fixed || hlo_shape_is_dynamic(instr->shape)) return false;
   for (int k = 0; k < instr->operand_count; k++)
     if (!hoister->invariant[instr->operands[k]->id]) return false;
   return true;
@@ -46,10 +72,6 @@ static bool costs_nothing(hlo_opcode_t op) {
 static bool is_costly(hlo_opcode_t op) {
   return !hlo_op_is(op, OP_ELEMENTWISE) && op != HLO_PAD && op != HLO_CONCATENATE &&
          op != HLO_DYNAMIC_UPDATE_SLICE;
-}
-
-static double shape_size_bytes(const hlo_shape_t *shape) {
-  return (double)hlo_shape_elements(shape) * (double)hr_dtype_bytes(shape->dtype);
 }
 
 static bool is_profitable(const hlo_instr_t *instr) {
@@ -131,7 +153,8 @@ static hr_status_t hoist_selected(const hoister_t *hoister) {
 }
 
 static hr_status_t hoist(pass_rewrite_t *rewrite, const loop_t *loop) {
-  hoister_t hoister = {.rewrite = rewrite, .loop = loop};
+  hoister_t hoister = {
+      .rewrite = rewrite, .loop = loop, .moves_collectives = may_move_collectives(loop)};
   size_t count = loop->body->instrs.count;
   HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, count, &hoister.invariant));
   HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, count, &hoister.stays));

@@ -81,7 +81,8 @@ static hr_status_t find_ranges(hr_arena_t *scratch, const loop_t *loop, const pa
   bool counts = loop_find_counter(loop, &counter) && counter.trips > 0;
   for (int k = 0; k < loop->count; k++) {
     int64_t step;
-    body[k] = condition[k] = instr_range(loop_init_operand(loop, k), outer);
+    condition[k] = instr_range(loop_init_operand(loop, k), outer);
+    body[k] = condition[k];
     if (!counts || !is_known(body[k]) || !loop_find_step(loop, k, &step)) continue;
     condition[k] = counter_range(loop, k, body[k], counter.trips, step);
     body[k] = counter_range(loop, k, body[k], counter.trips - 1, step);

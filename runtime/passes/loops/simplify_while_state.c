@@ -49,7 +49,8 @@ static void mark_read_by(const loop_state_t *state, const loop_t *loop,
     if (k < 0) continue;
     k = state->same[k];
     if (state->live[k] || is_rematerialised(loop, k)) continue;
-    state->live[k] = *changed = true;
+    state->live[k] = true;
+    *changed = true;
   }
 }
 

@@ -21,6 +21,7 @@ typedef struct prober {
   bool *visited;    /* by computation */
 } prober_t;
 
+/* Arrays whose names match the pattern, but for probes themselves. */
 static bool is_wanted(const prober_t *prober, const hlo_instr_t *instr) {
   char name[1024];
   const hlo_attr_t *target = hlo_attr_find(instr, HLO_ATTR_CUSTOM_CALL_TARGET);
@@ -44,6 +45,7 @@ static hr_status_t make_config(hr_arena_t *arena, hr_str_t id, hlo_extra_t **out
   return st;
 }
 
+/* The call has a side effect, so that no pass removes it. */
 static hr_status_t build_probe(hlo_instr_t *instr, hlo_instr_t **out_probe) {
   hlo_builder_t builder = hlo_builder_at(instr->parent, instr->line, instr->column);
   hlo_extra_t *extra;
@@ -66,6 +68,7 @@ static void put_in_order(hlo_computation_t *computation, hlo_instr_t *const *old
   for (size_t i = 0; i < to; i++) computation->instrs.data[i]->id = (uint32_t)i;
 }
 
+/* Users read the probe's result, which keeps it before them. */
 static hr_status_t probe_instrs(prober_t *prober, hlo_computation_t *computation) {
   size_t count = computation->instrs.count;
   hlo_instr_t **old, **probes;
@@ -90,6 +93,7 @@ static bool runs_steps(hlo_opcode_t op) {
   return op == HLO_CALL || op == HLO_FUSION || op == HLO_WHILE || op == HLO_CONDITIONAL;
 }
 
+/* Called computations first, each once. */
 static hr_status_t probe_computation(prober_t *prober, hlo_computation_t *computation) {
   if (prober->visited[computation->id]) return NULL;
   prober->visited[computation->id] = true;

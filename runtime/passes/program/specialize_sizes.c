@@ -98,7 +98,8 @@ static hr_status_t make_size_constant(specialiser_t *pass, hlo_instr_t *instr) {
       (int32_t)operand->dims[hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS).data[0]];
   instr->op = HLO_CONSTANT;
   instr->literal = value;
-  instr->operand_count = instr->attr_count = 0;
+  instr->operand_count = 0;
+  instr->attr_count = 0;
   return NULL;
 }
 

@@ -15,6 +15,7 @@ static const simplify_fn families[] = {
     simplify_int8_dot,   simplify_dots,  simplify_conv,    simplify_gather,
     simplify_window,     simplify_sparse};
 
+/* Structural rules apply to all shapes, the families to static arrays only. */
 static hlo_instr_t *apply_rules(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *better = simplify_structure(rewrite, instr);
   if (better || !pass_has_static_arrays(instr)) return better;

@@ -57,6 +57,7 @@ static hlo_instr_t *simplify_add(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   return is_integer(instr) ? reassociate_constants(rewrite, instr) : NULL;
 }
 
+/* 0 - y is -y for integers; for floats only -0 - y is, since 0 - 0 is +0. */
 static hlo_instr_t *simplify_subtract(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *x = instr->operands[0], *y = instr->operands[1];
   if (pass_is_number(y, 0.0)) return x;
@@ -69,6 +70,7 @@ static hlo_instr_t *simplify_subtract(pass_rewrite_t *rewrite, hlo_instr_t *inst
                                                : NULL;
 }
 
+/* -(x - y) is y - x for integers; for floats the sign of a zero would change. */
 static hlo_instr_t *simplify_negate(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *x = instr->operands[0];
   if (x->op == HLO_NEGATE) return x->operands[0];
@@ -79,6 +81,7 @@ static hlo_instr_t *simplify_negate(pass_rewrite_t *rewrite, hlo_instr_t *instr)
 
 /* ---- products ---- */
 
+/* x * 0 is 0 for integers alone: NaN and infinities are not. */
 static hlo_instr_t *simplify_multiply(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   for (int k = 0; k < 2; k++) {
     hlo_instr_t *x = instr->operands[k], *y = instr->operands[1 - k];
@@ -100,12 +103,14 @@ static bool has_exact_inverse(hr_dtype_t dtype, double x) {
   return 1 - exponent > 1 - format->bias && 1 - exponent < format->bias;
 }
 
+/* A shift, if the divisor is a power of two. */
 static hlo_instr_t *divide_unsigned(pass_rewrite_t *rewrite, hlo_instr_t *instr, uint64_t divisor) {
   if (!divisor || (divisor & (divisor - 1))) return NULL;
   hlo_instr_t *bits = number_like(rewrite, __builtin_ctzll(divisor), instr->operands[0]);
   return build(rewrite, HLO_SHIFT_RIGHT_LOGICAL, instr->operands[0], bits);
 }
 
+/* 1 / number is exact for powers of two within the type's range. */
 static hlo_instr_t *simplify_divide(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *x = instr->operands[0], *y = instr->operands[1];
   double number;
@@ -119,6 +124,7 @@ static hlo_instr_t *simplify_divide(pass_rewrite_t *rewrite, hlo_instr_t *instr)
   return NULL;
 }
 
+/* x % 2^k is x & (2^k - 1). */
 static hlo_instr_t *simplify_remainder(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *x = instr->operands[0], *y = instr->operands[1];
   int64_t integer;
@@ -144,6 +150,8 @@ static hlo_instr_t *simplify_power(pass_rewrite_t *rewrite, hlo_instr_t *instr) 
 
 /* ---- extremes ---- */
 
+/* Extremes of the type are neutral on one side; on the other they are the result for integers
+ * only. */
 static hlo_instr_t *simplify_extreme(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   bool (*is_neutral)(const hlo_instr_t *) =
       instr->op == HLO_MAXIMUM ? pass_is_lowest : pass_is_highest;
@@ -159,6 +167,7 @@ static hlo_instr_t *simplify_extreme(pass_rewrite_t *rewrite, hlo_instr_t *instr
   return NULL;
 }
 
+/* -x| is |x|. */
 static hlo_instr_t *simplify_abs(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *x = instr->operands[0];
   hr_dtype_class_t kind = hr_dtype_class(x->shape->dtype);

@@ -38,6 +38,7 @@ static bool is_structure(hlo_opcode_t op) {
   return op == HLO_PARAMETER || op == HLO_TUPLE || op == HLO_GET_TUPLE_ELEMENT;
 }
 
+/* A branch that costs less to compute than to jump over. */
 static bool is_cheap(const hlo_computation_t *branch) {
   int ops = 0;
   if (branch->params.count != 1) return false;
@@ -75,6 +76,7 @@ static bool is_small_result(const hlo_shape_t *shape) {
   return hlo_shape_is_tuple(shape) || is_small(shape);
 }
 
+/* Both branches are computed and the results selected. */
 static hlo_instr_t *select_branches(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *pred = instr->operands[0];
   if (pred->shape->dtype != HR_PRED || instr->called_count != 2 || !is_small_result(instr->shape))
@@ -87,6 +89,7 @@ static hlo_instr_t *select_branches(pass_rewrite_t *rewrite, hlo_instr_t *instr)
 
 /* ---- map ---- */
 
+/* Scalars only, so that each op has an array form. */
 static bool is_elementwise_body(const hlo_computation_t *body) {
   for (size_t i = 0; i < body->instrs.count; i++) {
     const hlo_instr_t *instr = body->instrs.data[i];
@@ -97,6 +100,7 @@ static bool is_elementwise_body(const hlo_computation_t *body) {
   return true;
 }
 
+/* The same op on arrays of the map's sizes. */
 static hlo_instr_t *lift_to_arrays(pass_rewrite_t *rewrite, const hlo_instr_t *map,
                                    const hlo_instr_t *instr, hlo_instr_t **made) {
   hlo_instr_t *operands[4];
@@ -110,6 +114,7 @@ static hlo_instr_t *lift_to_arrays(pass_rewrite_t *rewrite, const hlo_instr_t *m
   return pass_build_like(rewrite, instr, operands, shape);
 }
 
+/* Replaces a map by its body on whole arrays. */
 static hlo_instr_t *inline_map(pass_rewrite_t *rewrite, hlo_instr_t *map) {
   const hlo_computation_t *body = map->called[0];
   hlo_instr_t **made;

@@ -18,6 +18,7 @@ typedef struct dot_side {
   hr_ints_t batch, contracting;
 } dot_side_t;
 
+/* Operand 0 and its dimension numbers, then operand 1. */
 static void read_sides(const hlo_instr_t *dot, dot_side_t sides[2]) {
   sides[0] = (dot_side_t){dot->operands[0], hlo_attr_ints(dot, HLO_ATTR_LHS_BATCH_DIMS),
                           hlo_attr_ints(dot, HLO_ATTR_LHS_CONTRACTING_DIMS)};
@@ -106,6 +107,7 @@ static bool fold_transpose(dot_side_t *side, mapped_dims_t *mapped) {
   return true;
 }
 
+/* A transposed operand is read in place under other dimension numbers. */
 static hlo_instr_t *fold_operand_transposes(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
   dot_side_t sides[2];
   mapped_dims_t mapped[2];
@@ -148,6 +150,7 @@ static bool transpose_side(pass_rewrite_t *rewrite, dot_side_t *side, const dot_
   return true;
 }
 
+/* Moves a transposition to the side where it is free. */
 static hlo_instr_t *transpose_operand(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
   dot_side_t sides[2];
   mapped_dims_t mapped;
@@ -187,6 +190,7 @@ typedef struct kept_dims {
   int rank, batch_count, contracting_count;
 } kept_dims_t;
 
+/* Numbers of the dimensions that are left without those of size 1. */
 static void keep_dims(const dot_side_t *side, kept_dims_t *kept) {
   *kept = (kept_dims_t){.rank = 0};
   for (int d = 0; d < side->x->shape->rank; d++) {
@@ -217,6 +221,7 @@ static bool has_ones(const hlo_shape_t *shape) {
   return false;
 }
 
+/* Reshapes around a dot of fewer dimensions. */
 static hlo_instr_t *drop_unit_dims(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
   dot_side_t sides[2];
   kept_dims_t kept[2];

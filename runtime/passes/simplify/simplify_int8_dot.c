@@ -96,7 +96,8 @@ static hlo_instr_t *pad_with_zero_point(pass_rewrite_t *rewrite, const hlo_instr
     dims[s] = window->dims[s];
     edges[labels->lhs_spatial[s]] = (hlo_padding_dim_t){dims[s].pad_low, dims[s].pad_high, 0};
     any |= dims[s].pad_low || dims[s].pad_high;
-    dims[s].pad_low = dims[s].pad_high = 0;
+    dims[s].pad_low = 0;
+    dims[s].pad_high = 0;
   }
   if (!any) return left.bytes;
   hlo_instr_t *zero = hlo_build_number(b, (double)left.zero, left.bytes->shape->dtype);

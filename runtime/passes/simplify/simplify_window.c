@@ -114,7 +114,8 @@ static hlo_instr_t *running_totals(pass_rewrite_t *rewrite, hlo_instr_t *instr, 
     hlo_instr_t *element = pass_build_slice(rewrite, x, part);
     if (!element || (!total && i)) return NULL;
     if (total && !i) total = pass_build_fill(rewrite, total, element->shape);
-    totals[at] = total = total ? hlo_build_binary(builder, op, total, element) : element;
+    total = total ? hlo_build_binary(builder, op, total, element) : element;
+    totals[at] = total;
   }
   hlo_attr_t attr = hlo_attr_of_ints(builder, HLO_ATTR_DIMENSIONS, 1, &along);
   hlo_instr_t *all =

@@ -104,19 +104,55 @@ hr_status_t import_data_flow_edge(import_scope_t *scope, mlir_op_t *op, const im
   return import_set_results(scope, op, import_operand(op, 0));
 }
 
-/* A function that is written where it is called. */
+/* Sharding number `index` of "<@mesh, [..]>, <@mesh, [..]>"; empty: there are fewer. */
+static hr_str_t nth_sharding(hr_str_t text, int index) {
+  const char *start = text.data;
+  int depth = 0;
+  for (size_t i = 0; i < text.size; i++) {
+    depth += (text.data[i] == '<') - (text.data[i] == '>');
+    if (text.data[i] == '<' && depth == 1) start = text.data + i;
+    if (text.data[i] == '>' && depth == 0 && !index--)
+      return (hr_str_t){start, (size_t)(text.data + i + 1 - start)};
+  }
+  return (hr_str_t){"", 0};
+}
+
+/* Marks values with the shardings of an attribute, if the op has it. */
+static hr_status_t mark_all(import_scope_t *scope, const mlir_op_t *op, const char *name, int count,
+                            hlo_instr_t **values) {
+  hr_str_t text = import_sdy_text(op, name, '[', ']');
+  for (int k = 0; k < count && text.size; k++) {
+    const char *value;
+    hr_str_t one = nth_sharding(text, k);
+    if (!one.size) return import_error(scope, op, "%s has %d shardings, want %d", name, k, count);
+    HR_TRY(hr_arena_printf(scope->importer->arena, &value, "#sdy.sharding_per_value<[%.*s]>",
+                           HR_STR_ARGS(one)));
+    HR_TRY(build_mark(scope, "Sharding", "xla.sdy.sharding", hr_str_from(value), values[k],
+                      &values[k]));
+  }
+  return NULL;
+}
+
+/* A function that is written where it is called. Its shardings are those of its arguments and
+ * results. */
 hr_status_t import_named_computation(import_scope_t *scope, mlir_op_t *op,
                                      const import_row_t *row) {
   hlo_computation_t *body;
-  hlo_instr_t **operands;
+  hlo_instr_t **operands, **results;
   HR_TRY(import_body(scope, op, 0, &body));
   if ((int)body->params.count != op->operand_count)
     return import_error(scope, op, "its body has %zu arguments", body->params.count);
   HR_TRY(import_operands(scope, op, &operands));
+  HR_TRY(mark_all(scope, op, "in_shardings", op->operand_count, operands));
   hlo_attr_t apply = hlo_attr_of_called(HLO_ATTR_TO_APPLY, 1);
   hlo_instr_t *call = hlo_build(&scope->builder, row->op, body->root->shape, op->operand_count,
                                 operands, 1, &apply, 1, &body);
-  return import_set_results(scope, op, call);
+  HR_TRY(HR_NEW_ARRAY(scope->importer->arena, op->result_count + 1, &results));
+  for (int i = 0; i < op->result_count; i++)
+    results[i] = op->result_count == 1 ? call : hlo_build_element(&scope->builder, call, i);
+  HR_TRY(mark_all(scope, op, "out_shardings", op->result_count, results));
+  for (int i = 0; i < op->result_count; i++) op->results[i].mapped = results[i];
+  return hlo_builder_finish(&scope->builder);
 }
 
 hr_status_t import_result_marks(import_scope_t *scope, const mlir_op_t *function, int count,

@@ -1,4 +1,13 @@
-#include "ops/kernels/common/async_pairs.h"
+/* Transfers of collectives and of send and recv that have started and not ended: requests of the
+ * transport, the values that they read and write, and what is left to do when they have arrived.
+ *
+ * a -start:           op_transfer_start -> in the list -> op_transfer_done or op_transfers_done
+ * a synchronous op:   op_transfer_run: the transfer lives on the stack and is never in the list
+ *
+ * The list is in the order of the starts, which is the same on all processes, so that the
+ * transfers that are left at the end of a run complete in an order in which their peers do, too.
+ * It is searched linearly: a program has few transfers in flight at a time. */
+#include "ops/kernels/common/transfer_list.h"
 
 #include "base/mem.h"
 
@@ -12,23 +21,24 @@ struct op_transfers {
 /* --- requests --- */
 
 /* Awaits the first `count` requests, in the order of their starts. */
-static hr_status_t wait_until(op_env_t *env, op_transfer_t *transfer, size_t count) {
-  while (transfer->is_awaited < count) {
-    op_request_t *request = transfer->requests.data[transfer->is_awaited++];
+static hr_status_t await_first(op_env_t *env, op_transfer_t *transfer, size_t count) {
+  while (transfer->completed_count < count) {
+    op_request_t *request = transfer->requests.data[transfer->completed_count++];
     if (request) HR_TRY(env->comm_ops->wait(env, request));
   }
   return NULL;
 }
 
-hr_status_t op_transfer_has_capacity(op_env_t *env, op_transfer_t *transfer,
-                                     op_request_t ***out_request) {
+hr_status_t op_transfer_add_request(op_env_t *env, op_transfer_t *transfer,
+                                    op_request_t ***out_request) {
   size_t count = transfer->requests.count;
-  if (!transfer->start && count >= AT_ONCE) HR_TRY(wait_until(env, transfer, count + 1 - AT_ONCE));
+  if (!transfer->start && count >= AT_ONCE) HR_TRY(await_first(env, transfer, count + 1 - AT_ONCE));
   HR_VEC_PUSH(&transfer->requests, NULL);
   *out_request = &transfer->requests.data[count];
   return NULL;
 }
 
+/* A failed reservation releases the value at once, so the caller's reference is gone either way. */
 hr_status_t op_transfer_keep(op_transfer_t *transfer, hlo_value_t *value) {
   hr_status_t st = HR_VEC_RESERVE(&transfer->held_values, transfer->held_values.count + 1);
   if (st)
@@ -42,14 +52,14 @@ hr_status_t op_transfer_keep(op_transfer_t *transfer, hlo_value_t *value) {
  * rest, so that no rank writes into memory that is released. */
 static hr_status_t end_requests(op_env_t *env, op_transfer_t *transfer, hr_status_t st) {
   size_t count = transfer->requests.count;
-  while (transfer->is_awaited < count) {
-    op_request_t *request = transfer->requests.data[transfer->is_awaited++];
+  while (transfer->completed_count < count) {
+    op_request_t *request = transfer->requests.data[transfer->completed_count++];
     if (!request) continue;
     if (st)
       env->comm_ops->cancel(env, request);
     else
       st = hr_status_join(st, env->comm_ops->wait(env, request));
-    if (!st && transfer->is_awaited == 1 && transfer->arrived)
+    if (!st && transfer->completed_count == 1 && transfer->arrived)
       st = transfer->arrived(env, transfer);
   }
   return st;
@@ -61,7 +71,9 @@ static void clear(op_transfer_t *transfer) {
     hlo_value_release(transfer->held_values.data[i]);
   hlo_value_release(transfer->value);
   transfer->value = NULL;
-  transfer->requests.count = transfer->held_values.count = transfer->is_awaited = 0;
+  transfer->requests.count = 0;
+  transfer->held_values.count = 0;
+  transfer->completed_count = 0;
 }
 
 /* The second half; the reference of the results goes to the caller. */
@@ -121,7 +133,7 @@ static hr_status_t transfers_of(op_env_t *env, op_transfers_t **out_transfers) {
 
 /* Transfers are recycled with their arenas and vectors: a loop of starts and dones allocates
  * nothing after its first iteration. */
-static hr_status_t take_free(op_transfers_t *transfers, op_transfer_t **out_transfer) {
+static hr_status_t acquire_transfer(op_transfers_t *transfers, op_transfer_t **out_transfer) {
   op_transfer_t *transfer = transfers->free;
   if (transfer) {
     transfers->free = transfer->next;
@@ -129,16 +141,17 @@ static hr_status_t take_free(op_transfers_t *transfers, op_transfer_t **out_tran
     void *memory;
     HR_TRY(hr_alloc_zeroed(sizeof *transfer, &memory));
     transfer = memory;
-    hr_arena_init(&transfer->has_arena);
-    transfer->arena = &transfer->has_arena;
+    hr_arena_init(&transfer->own_arena);
+    transfer->arena = &transfer->own_arena;
   }
   *out_transfer = transfer;
   return NULL;
 }
 
-static void put_back(op_transfers_t *transfers, op_transfer_t *transfer) {
-  hr_arena_reset(&transfer->has_arena);
-  transfer->finish = transfer->arrived = NULL;
+static void recycle_transfer(op_transfers_t *transfers, op_transfer_t *transfer) {
+  hr_arena_reset(&transfer->own_arena);
+  transfer->finish = NULL;
+  transfer->arrived = NULL;
   transfer->next = transfers->free;
   transfers->free = transfer;
 }
@@ -159,7 +172,8 @@ static hr_status_t hold_operands(const op_step_t *step, op_transfer_t *transfer,
 }
 
 /* Operands are held until the end, unless they are pinned. A failed start completes what it had
- * begun, so that no request outlives it. */
+ * begun, so that no request outlives it. The result's reference in the transfer stays until the
+ * end, so *out_value is one more. */
 hr_status_t op_transfer_start(op_env_t *env, const op_step_t *step, const hlo_instr_t *start,
                               op_start_fn begin, const hlo_shape_t *shape, hlo_value_t *const *in,
                               hlo_value_t **out_value) {
@@ -168,7 +182,7 @@ hr_status_t op_transfer_start(op_env_t *env, const op_step_t *step, const hlo_in
   hlo_value_t **held;
   HR_TRY(transfers_of(env, &transfers));
   if (env->comm_ops) HR_TRY(env->comm_ops->enable_async_progress(env));
-  HR_TRY(take_free(transfers, &transfer));
+  HR_TRY(acquire_transfer(transfers, &transfer));
   transfer->start = start;
   transfer->pinned_operands = env->hints.pinned_operands;
   transfer->out_buffers = take_out_buffers(env);
@@ -178,7 +192,7 @@ hr_status_t op_transfer_start(op_env_t *env, const op_step_t *step, const hlo_in
   if (!st) st = begin(env, step, shape, held, transfer);
   if (st) {
     st = complete(env, transfer, st, NULL);
-    put_back(transfers, transfer);
+    recycle_transfer(transfers, transfer);
     return st;
   }
   transfer->next = NULL;
@@ -203,7 +217,7 @@ static hr_status_t end_one(op_env_t *env, op_transfer_t *transfer, hr_status_t s
   unlink_transfer(env->transfers.list, transfer);
   env->transfers.in_flight--;
   st = complete(env, transfer, st, out_value);
-  put_back(env->transfers.list, transfer);
+  recycle_transfer(env->transfers.list, transfer);
   return st;
 }
 
@@ -223,12 +237,13 @@ hr_status_t op_transfers_done(op_env_t *env, hr_status_t st) {
   return st;
 }
 
+/* Only recycled transfers are left here: op_transfers_done has ended those in the list. */
 void op_transfers_destroy(op_env_t *env) {
   op_transfers_t *transfers = env->transfers.list;
   env->transfers.list = NULL;
   for (op_transfer_t *transfer; transfers && (transfer = transfers->free);) {
     transfers->free = transfer->next;
-    hr_arena_deinit(&transfer->has_arena);
+    hr_arena_deinit(&transfer->own_arena);
     HR_VEC_FREE(&transfer->requests);
     HR_VEC_FREE(&transfer->held_values);
     hr_free(transfer);

@@ -2,8 +2,8 @@
  * end waits and does what is left (conversions, interleaving). A synchronous op does both in its
  * step. A -start does the first half only; its -done finds the rest by the -start instruction, so
  * that nothing has to travel in the value between them. Thread: that of the environment. */
-#ifndef HLO_OPS_ASYNC_PAIRS_H
-#define HLO_OPS_ASYNC_PAIRS_H
+#ifndef HLO_OPS_TRANSFER_LIST_H
+#define HLO_OPS_TRANSFER_LIST_H
 
 #include "base/vec.h"
 #include "ops/kernels/kernel.h"
@@ -21,9 +21,9 @@ struct op_transfer {
   hr_status_t (*finish)(op_env_t *env,
                         op_transfer_t *transfer); /* after everything has arrived; may be NULL */
   void *context;
-  hr_arena_t has_arena;
+  hr_arena_t own_arena; /* storage of `arena`, unless the transfer lives within a step */
   HR_VEC(op_request_t *) requests;
-  size_t is_awaited;                 /* requests before this index are complete */
+  size_t completed_count;            /* leading requests that are complete or were cancelled */
   HR_VEC(hlo_value_t *) held_values; /* values that live until the end; owned */
 };
 
@@ -32,10 +32,10 @@ struct op_transfer {
 typedef hr_status_t (*op_start_fn)(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
                                    hlo_value_t *const *in, op_transfer_t *transfer);
 
-/* The address for one more request. A synchronous step has a bounded number of requests in flight,
- * as their scratch memory adds up; others are awaited here first. */
-hr_status_t op_transfer_has_capacity(op_env_t *env, op_transfer_t *transfer,
-                                     op_request_t ***out_request);
+/* Where the caller stores one more request. A synchronous step has a bounded number of requests in
+ * flight, as their scratch memory adds up; others are awaited here first. */
+hr_status_t op_transfer_add_request(op_env_t *env, op_transfer_t *transfer,
+                                    op_request_t ***out_request);
 /* Takes a reference over until the end; also when it fails. */
 hr_status_t op_transfer_keep(op_transfer_t *transfer, hlo_value_t *value);
 

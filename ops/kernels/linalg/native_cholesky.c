@@ -1,0 +1,201 @@
+/* cholesky, and potrf as JAX's custom call, by LAPACK and BLAS. Matrices of a batch are distributed
+ * over the workers; a single large lower factor is divided into blocks (right-looking, as LAPACK's
+ * potrf):
+ *
+ *   L11                      factor the diagonal block (one worker)
+ *   L21 = A21 L11^-H         rows of the panel below it over the workers (trsm)
+ *   A22 = A22 - L21 L21^H    blocks of the trailing triangle over the workers (gemm)
+ *
+ * Cost: n^3 / 3 multiply-adds a matrix. Where the library lacks a routine the kernel declines, and
+ * the reference kernel runs. */
+#include <math.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "ops/kernels/linalg/blas_routines.h"
+#include "ops/kernels/linalg/native_linalg.h"
+
+static int min_int(int a, int b) { return (int)hr_min(a, b); }
+
+/* Rows and columns of a block of the blocked factorisation. */
+#define BLOCK 128
+#define PANEL_ROWS 64 /* rows of a panel that are solved in one call */
+
+/* One plan; `grain` is how many matrices of a batch make a task. */
+typedef struct cholesky_native {
+  blas_routines_t routines;
+  int64_t batch;
+  int n;
+  bool lower, blocked;
+  bool reports; /* potrf: info is a result, the other triangle is kept; cholesky zeroes it */
+  int64_t grain;
+} cholesky_native_t;
+
+typedef struct cholesky_run {
+  const cholesky_native_t *plan;
+  char *a;
+  int32_t *info;
+  int first, last; /* columns of the current panel: [first, last) */
+} cholesky_run_t;
+
+/* Address of an element of the current matrix. */
+static char *element(const cholesky_run_t *r, int64_t row, int64_t column) {
+  return r->a + (row * r->plan->n + column) * (int64_t)hr_dtype_bytes(r->plan->routines.dtype);
+}
+
+/* cholesky's result is zero outside of its triangle; LAPACK leaves the input there. */
+static void clear_other_triangle(const cholesky_run_t *r) {
+  int64_t n = r->plan->n, element_bytes = (int64_t)hr_dtype_bytes(r->plan->routines.dtype);
+  for (int64_t i = 0; i < n; i++) {
+    if (r->plan->lower)
+      memset(element(r, i, 0) + (i + 1) * element_bytes, 0, (size_t)((n - 1 - i) * element_bytes));
+    else
+      memset(element(r, i, 0), 0, (size_t)(i * element_bytes));
+  }
+}
+
+/* The whole matrix becomes NaN where it is not positive definite, as in XLA. */
+static void fill_with_nan(const cholesky_run_t *r) {
+  hr_dtype_t real = hr_dtype_real(r->plan->routines.dtype);
+  int64_t reals =
+      (int64_t)r->plan->n * r->plan->n * (hr_dtype_is_complex(r->plan->routines.dtype) ? 2 : 1);
+  for (int64_t i = 0; i < reals; i++)
+    if (real == HR_F32)
+      ((float *)r->a)[i] = NAN;
+    else
+      ((double *)r->a)[i] = NAN;
+}
+
+/* potrf reports `info` and leaves the matrix as LAPACK does; cholesky has no info and returns
+ * NaN. */
+static void finish_matrix(const cholesky_run_t *r, int info, int64_t matrix) {
+  if (r->plan->reports)
+    r->info[matrix] = info;
+  else if (info)
+    fill_with_nan(r);
+  else
+    clear_other_triangle(r);
+}
+
+/* One matrix after the other, for batches that are distributed over the workers. */
+static void factor_matrices(void *context, int64_t begin, int64_t end, int worker) {
+  cholesky_run_t r = *(const cholesky_run_t *)context;
+  int64_t bytes = (int64_t)r.plan->n * r.plan->n * (int64_t)hr_dtype_bytes(r.plan->routines.dtype);
+  char *all = r.a;
+  (void)worker;
+  for (int64_t i = begin; i < end; i++) {
+    r.a = all + i * bytes;
+    finish_matrix(&r, blas_potrf(&r.plan->routines, r.plan->lower, r.plan->n, r.a, r.plan->n), i);
+  }
+}
+
+/* Panel rows of parts begin .. end - 1 below the diagonal block: L21 = A21 L11^-H. The order in
+ * which BLAS sums depends on the number of rows, so that parts have a fixed one. */
+static void solve_rows(void *context, int64_t begin, int64_t end, int worker) {
+  const cholesky_run_t *r = context;
+  const blas_routines_t *routines = &r->plan->routines;
+  int n = r->plan->n, width = r->last - r->first;
+  int transpose = hr_dtype_is_complex(routines->dtype) ? BLAS_CONJ_TRANSPOSE : BLAS_TRANSPOSE;
+  (void)worker;
+  for (int64_t part = begin; part < end; part++) {
+    int row = r->last + (int)part * PANEL_ROWS;
+    blas_trsm(routines, BLAS_RIGHT, BLAS_LOWER, transpose, BLAS_NON_UNIT,
+              min_int(PANEL_ROWS, n - row), width, element(r, r->first, r->first), n,
+              element(r, row, r->first), n);
+  }
+}
+
+/* Blocks of the trailing triangle, numbered row by row: block (row, column) is row (row + 1) / 2
+ * + column. */
+static void update_blocks(void *context, int64_t begin, int64_t end, int worker) {
+  const cholesky_run_t *r = context;
+  int n = r->plan->n, width = r->last - r->first;
+  (void)worker;
+  for (int64_t block = begin; block < end; block++) {
+    int64_t row = 0, before = 0;
+    while (before + row + 1 <= block) before += ++row;
+    int i = r->last + (int)row * BLOCK, j = r->last + (int)(block - before) * BLOCK;
+    blas_gemm_subtract(&r->plan->routines, min_int(BLOCK, n - i), min_int(BLOCK, n - j), width,
+                       element(r, i, r->first), element(r, j, r->first), element(r, i, j), n);
+  }
+}
+
+/* One large matrix by all workers. Returns 0, or the order of the first minor that is not
+ * positive definite, as LAPACK counts it. */
+static int factor_in_blocks(hr_workers_t *workers, cholesky_run_t *r) {
+  int n = r->plan->n;
+  for (r->first = 0; r->first < n; r->first = r->last) {
+    r->last = min_int(n, r->first + BLOCK);
+    int info =
+        blas_potrf(&r->plan->routines, true, r->last - r->first, element(r, r->first, r->first), n);
+    if (info) return r->first + info;
+    int64_t left = n - r->last, rows = hr_div_ceil(left, BLOCK);
+    hr_workers_for(workers, hr_div_ceil(left, PANEL_ROWS), 1, solve_rows, r);
+    hr_workers_for(workers, rows * (rows + 1) / 2, 1, update_blocks, r);
+  }
+  return 0;
+}
+
+/* The operand is copied to the result unless both are the same buffer, and factored there. */
+static hr_status_t run_cholesky(const op_native_run_t *run, const void *plan_, void *const *in,
+                                void *const *out) {
+  const cholesky_native_t *plan = plan_;
+  cholesky_run_t r = {.plan = plan, .a = out[0], .info = plan->reports ? out[1] : NULL};
+  size_t bytes = (size_t)plan->batch * (size_t)plan->n * (size_t)plan->n *
+                 hr_dtype_bytes(plan->routines.dtype);
+  if (in[0] != out[0]) memcpy(out[0], in[0], bytes);
+  if (!plan->blocked) {
+    hr_workers_split(run->workers, plan->batch, plan->grain, factor_matrices, &r);
+    return NULL;
+  }
+  for (int64_t i = 0; i < plan->batch; i++) {
+    r.a = (char *)out[0] + (size_t)i * (bytes / (size_t)plan->batch);
+    finish_matrix(&r, factor_in_blocks(run->workers, &r), i);
+  }
+  return NULL;
+}
+
+/* Blocks pay for a lower triangle of several blocks, if the batch is short. */
+static hr_status_t plan_cholesky(const op_native_target_t *target, const hlo_shape_t *a, bool lower,
+                                 bool reports, op_native_step_t *out) {
+  static const uint64_t in_place[] = {1, 0};
+  cholesky_native_t *plan;
+  int64_t count, n = a->rank ? a->dims[a->rank - 1] : 0;
+  HR_TRY(hlo_shape_count(a, &count));
+  if (n < 1 || n > INT32_MAX / 2 || count == 0) return NULL;
+  HR_TRY(HR_NEW(target->arena, &plan));
+  if (!blas_routines_find(a->dtype, &plan->routines)) return NULL;
+  plan->batch = count / n / n;
+  plan->n = (int)n;
+  plan->lower = lower;
+  plan->reports = reports;
+  plan->blocked = lower && n >= 3 * BLOCK && plan->batch < NATIVE_SUM_PARTS;
+  plan->grain = 1 + 100000 / (n * n * n);
+  out->flops = (double)plan->batch * (double)n * (double)n * (double)n / 3;
+  out->bytes = 2 * (double)count * (double)hr_dtype_bytes(a->dtype);
+  out->reuse = in_place;
+  out->plan = plan;
+  return NULL;
+}
+
+static hr_status_t prepare_cholesky(const op_native_target_t *target, const op_step_t *step,
+                                    op_native_step_t *out) {
+  const hlo_shape_t *a = step->in_shapes[0];
+  if (a->rank < 2 || a->dims[a->rank - 1] != a->dims[a->rank - 2]) return NULL;
+  return plan_cholesky(target, a, hlo_attr_bool(step->instr, HLO_ATTR_LOWER), false, out);
+}
+
+const op_native_t native_cholesky = {"cholesky", prepare_cholesky, run_cholesky};
+
+extern const op_kernel_t custom_potrf;
+
+static hr_status_t prepare_potrf(const op_native_target_t *target, const op_step_t *step,
+                                 op_native_step_t *out) {
+  const lapack_plan_t *lapack;
+  HR_TRY(native_lapack_check(target, step, &custom_potrf, &lapack));
+  if (!lapack) return NULL;
+  return plan_cholesky(target, step->in_shapes[0], mlir_dict_int(lapack->options, "uplo", 0) == 'L',
+                       true, out);
+}
+
+const op_native_t native_custom_potrf = {"potrf", prepare_potrf, run_cholesky};

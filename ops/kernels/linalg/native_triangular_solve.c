@@ -1,0 +1,155 @@
+/* triangular-solve, and trsm as JAX's custom call, by BLAS. The matrices of a batch are distributed
+ * over the workers; a single solve is divided by right-hand sides, which are independent of each
+ * other. Triangles of at most FEW_ROWS, for which a call of BLAS costs more than the work, are
+ * solved by lu.h. Where the library lacks a routine the kernel declines, and the reference kernel
+ * runs. */
+#include <string.h>
+
+#include "base/arith.h"
+#include "ops/kernels/linalg/blas_routines.h"
+#include "ops/kernels/linalg/lu.h"
+#include "ops/kernels/linalg/native_linalg.h"
+
+/* Triangles of at most this size are solved by lu.h. */
+#define FEW_ROWS 32
+#define SIDES_UNIT 64 /* right-hand sides of a part: a multiple of it */
+
+typedef struct solve_native {
+  blas_routines_t routines;
+  int64_t batch;
+  int m, n; /* sizes of the right-hand sides */
+  int size; /* size of the triangle */
+  int side, uplo, transpose, diagonal;
+  bool is_small; /* too small for BLAS: call overhead would dominate */
+  bool split;    /* workers share right-hand sides, else the batch */
+  int part;      /* right-hand sides of a call where they are shared */
+  int64_t grain;
+} solve_native_t;
+
+typedef struct solve_run {
+  const solve_native_t *plan;
+  const char *a;
+  char *x;
+} solve_run_t;
+
+/* One matrix after the other, for batches that are distributed over the workers. */
+static void solve_matrices(void *context, int64_t begin, int64_t end, int worker) {
+  const solve_run_t *r = context;
+  const solve_native_t *p = r->plan;
+  int64_t element_bytes = (int64_t)hr_dtype_bytes(p->routines.dtype);
+  (void)worker;
+  for (int64_t i = begin; i < end; i++) {
+    const char *a = r->a + i * p->size * p->size * element_bytes;
+    char *x = r->x + i * p->m * p->n * element_bytes;
+    if (p->is_small)
+      lu_solve_few(p->routines.dtype, p->uplo == BLAS_LOWER ? LU_LOWER : LU_UPPER,
+                   p->diagonal == BLAS_UNIT, p->size, a, p->size, p->n, x, p->n);
+    else
+      blas_trsm(&p->routines, p->side, p->uplo, p->transpose, p->diagonal, p->m, p->n, a, p->size,
+                x, p->n);
+  }
+}
+
+/* Right-hand sides are columns of x, or its rows if the triangle is on the right. Parts have a
+ * fixed number of them, on which the order in which BLAS sums depends. */
+static void solve_sides(void *context, int64_t begin, int64_t end, int worker) {
+  const solve_run_t *r = context;
+  const solve_native_t *p = r->plan;
+  bool left = p->side == BLAS_LEFT;
+  int64_t step_bytes = (left ? 1 : p->n) * (int64_t)hr_dtype_bytes(p->routines.dtype);
+  (void)worker;
+  for (int64_t part = begin; part < end; part++) {
+    int first = (int)part * p->part;
+    int count = (int)hr_min(p->part, (left ? p->n : p->m) - first);
+    blas_trsm(&p->routines, p->side, p->uplo, p->transpose, p->diagonal, left ? p->m : count,
+              left ? count : p->n, r->a, p->size, r->x + first * step_bytes, p->n);
+  }
+}
+
+static hr_status_t run_solve(const op_native_run_t *run, const void *plan, void *const *in,
+                             void *const *out) {
+  const solve_native_t *p = plan;
+  solve_run_t r = {p, in[0], out[0]};
+  int64_t element_bytes = (int64_t)hr_dtype_bytes(p->routines.dtype),
+          bytes = (int64_t)p->m * p->n * element_bytes;
+  if (in[1] != out[0]) memcpy(out[0], in[1], (size_t)(p->batch * bytes));
+  if (!p->split) {
+    hr_workers_split(run->workers, p->batch, p->grain, solve_matrices, &r);
+    return NULL;
+  }
+  for (int64_t i = 0; i < p->batch; i++) {
+    r.a = (const char *)in[0] + i * p->size * p->size * element_bytes;
+    r.x = (char *)out[0] + i * bytes;
+    int sides = p->side == BLAS_LEFT ? p->n : p->m;
+    hr_workers_for(run->workers, hr_div_ceil(sides, p->part), 1 + p->grain / p->part, solve_sides,
+                   &r);
+  }
+  return NULL;
+}
+
+/* plan: side, uplo, transpose and diagonal are set. */
+static hr_status_t plan_solve(const hlo_shape_t *a, const hlo_shape_t *b, solve_native_t *plan,
+                              op_native_step_t *out) {
+  static const uint64_t in_place[] = {2};
+  int64_t count, sides;
+  HR_TRY(hlo_shape_count(b, &count));
+  if (a->rank < 2 || a->rank != b->rank || a->dtype != b->dtype || count == 0) return NULL;
+  int64_t m = b->dims[b->rank - 2], n = b->dims[b->rank - 1], size = a->dims[a->rank - 1];
+  if (m > INT32_MAX / 2 || n > INT32_MAX / 2 || size != a->dims[a->rank - 2] ||
+      size != (plan->side == BLAS_LEFT ? m : n) || !blas_routines_find(a->dtype, &plan->routines))
+    return NULL;
+  plan->batch = count / m / n;
+  plan->m = (int)m;
+  plan->n = (int)n;
+  plan->size = (int)size;
+  sides = plan->side == BLAS_LEFT ? n : m;
+  plan->is_small =
+      plan->side == BLAS_LEFT && plan->transpose == BLAS_NO_TRANSPOSE && size <= FEW_ROWS;
+  plan->part = (int)hr_round_up(hr_div_ceil(sides, NATIVE_SUM_PARTS), SIDES_UNIT);
+  plan->split = !plan->is_small && plan->batch < NATIVE_SUM_PARTS && plan->part < sides;
+  int64_t work = size * size * (plan->split ? 1 : sides);
+  plan->grain = 1 + 50000 / work;
+  out->flops = (double)plan->batch * (double)size * (double)size * (double)sides;
+  out->bytes = ((double)plan->batch * (double)size * (double)size + 2 * (double)count) *
+               (double)hr_dtype_bytes(a->dtype);
+  out->reuse = in_place;
+  out->plan = plan;
+  return NULL;
+}
+
+static hr_status_t prepare_solve(const op_native_target_t *target, const op_step_t *step,
+                                 op_native_step_t *out) {
+  const hlo_instr_t *instr = step->instr;
+  solve_native_t *plan;
+  int transpose = hlo_attr_enum(instr, HLO_ATTR_TRANSPOSE_A);
+  HR_TRY(HR_NEW(target->arena, &plan));
+  plan->side = hlo_attr_bool(instr, HLO_ATTR_LEFT_SIDE) ? BLAS_LEFT : BLAS_RIGHT;
+  plan->uplo = hlo_attr_bool(instr, HLO_ATTR_LOWER) ? BLAS_LOWER : BLAS_UPPER;
+  plan->diagonal = hlo_attr_bool(instr, HLO_ATTR_UNIT_DIAGONAL) ? BLAS_UNIT : BLAS_NON_UNIT;
+  plan->transpose = transpose == HLO_TRANSPOSE_TRANSPOSE ? BLAS_TRANSPOSE
+                    : transpose == HLO_TRANSPOSE_ADJOINT ? BLAS_CONJ_TRANSPOSE
+                                                         : BLAS_NO_TRANSPOSE;
+  return plan_solve(step->in_shapes[0], step->in_shapes[1], plan, out);
+}
+
+const op_native_t native_triangular_solve = {"triangular-solve", prepare_solve, run_solve};
+
+extern const op_kernel_t custom_trsm;
+
+static hr_status_t prepare_trsm(const op_native_target_t *target, const op_step_t *step,
+                                op_native_step_t *out) {
+  const lapack_plan_t *lapack;
+  solve_native_t *plan;
+  HR_TRY(native_lapack_check(target, step, &custom_trsm, &lapack));
+  if (!lapack || step->instr->operand_count != 2) return NULL;
+  HR_TRY(HR_NEW(target->arena, &plan));
+  int64_t trans = mlir_dict_int(lapack->options, "trans_x", 0);
+  plan->side = mlir_dict_int(lapack->options, "side", 0) == 'L' ? BLAS_LEFT : BLAS_RIGHT;
+  plan->uplo = mlir_dict_int(lapack->options, "uplo", 0) == 'L' ? BLAS_LOWER : BLAS_UPPER;
+  plan->diagonal = mlir_dict_int(lapack->options, "diag", 0) == 'U' ? BLAS_UNIT : BLAS_NON_UNIT;
+  plan->transpose = trans == 'T' ? BLAS_TRANSPOSE : BLAS_NO_TRANSPOSE;
+  if (trans == 'C') plan->transpose = BLAS_CONJ_TRANSPOSE;
+  return plan_solve(step->in_shapes[0], step->in_shapes[1], plan, out);
+}
+
+const op_native_t native_custom_trsm = {"trsm", prepare_trsm, run_solve};

@@ -1,0 +1,87 @@
+/* Is a program global? It is if something cuts a value, but for what XLA has partitioned already,
+ * which keeps the strings of its parameters and is known by its schedule, its name or its
+ * collectives. Cost: one pass. */
+#include <string.h>
+
+#include "ir/sharding.h"
+#include "partition/annotations/reader.h"
+
+hr_str_t spmd_module_attribute(const hlo_module_t *module, const char *name) {
+  for (int i = 0; i < module->frontend_attributes.count; i++)
+    if (hr_str_is(module->frontend_attributes.items[i].name, name))
+      return module->frontend_attributes.items[i].value;
+  return (hr_str_t){"", 0};
+}
+
+static bool text_has(hr_str_t text, const char *word) {
+  return text.size && memmem(text.data, text.size, word, strlen(word));
+}
+
+static bool hlo_cuts(const hlo_sharding_t *sharding) {
+  if (!sharding) return false;
+  for (int i = 0; i < sharding->element_count; i++)
+    if (hlo_cuts(sharding->elements[i])) return true;
+  if (sharding->kind != HLO_TILE_KIND_OTHER) return false;
+  for (int d = 0; d < sharding->dim_count && sharding->named; d++)
+    if (sharding->dims[d].axes.count) return true;
+  int64_t extra = sharding->last_tile_kinds.count + sharding->replicate_last_dim;
+  for (int64_t d = 0; d + extra < sharding->tile_dims.count; d++)
+    if (sharding->tile_dims.data[d] > 1) return true;
+  return false;
+}
+
+/* Does Shardy's text of shardings name an axis? Text that is none counts, and is refused when it is
+ * read. */
+static bool names_axis(hr_str_t text) {
+  bool listed = !text.size;
+  for (size_t i = 0; i + 1 < text.size; i++) {
+    listed |= text.data[i] == '[';
+    if (text.data[i] == '{' && text.data[i + 1] != '}' && text.data[i + 1] != '?') return true;
+  }
+  return !listed;
+}
+
+bool spmd_is_host_call(const hlo_instr_t *instr) {
+  return instr->op == HLO_CUSTOM_CALL && spmd_marker_of(instr) == SPMD_NO_MARKER;
+}
+
+static void look_at(const hlo_instr_t *instr, spmd_findings_t *found) {
+  spmd_marker_t marker = spmd_marker_of(instr);
+  found->manual |= marker >= SPMD_ENTER_MANUAL;
+  hr_str_t sharding = hlo_frontend_attribute(instr, "xla.sdy.sharding");
+  found->sdy_cut |= names_axis(sharding) || (spmd_is_host_call(instr) && sharding.size);
+  found->hlo_cut |= instr->extra && hlo_cuts(instr->extra->sharding);
+  found->collective |= hlo_op_is(instr->op, OP_COLLECTIVE) || instr->op == HLO_PARTITION_ID;
+}
+
+spmd_findings_t spmd_look_at_all(const hlo_module_t *module) {
+  spmd_findings_t found = {false};
+  for (size_t c = 0; c < module->computations.count; c++)
+    for (size_t i = 0; i < module->computations.data[c]->instrs.count; i++)
+      look_at(module->computations.data[c]->instrs.data[i], &found);
+  return found;
+}
+
+static bool is_partitioned(const hlo_module_t *module) {
+  static const char suffix[] = "_spmd";
+  hr_str_t name = module->entry->name;
+  size_t size = sizeof suffix - 1;
+  return module->is_scheduled ||
+         (name.size > size && !memcmp(name.data + name.size - size, suffix, size));
+}
+
+bool spmd_is_sdy(const hlo_module_t *module, const spmd_findings_t *found) {
+  return text_has(spmd_module_attribute(module, "xla.sdy.meshes"), "mesh<") || found->sdy_cut;
+}
+
+bool spmd_is_global(const hlo_module_t *module, const spmd_options_t *options) {
+  spmd_findings_t found = spmd_look_at_all(module);
+  if (found.manual) return true;
+  if (options->device_count == 1) return false;
+  if (options->mesh || options->sharding) return true;
+  if (is_partitioned(module)) return false;
+  if (spmd_is_sdy(module, &found))
+    return found.sdy_cut ||
+           text_has(spmd_module_attribute(module, "xla.sdy.tuple_args_shardings"), "{\"");
+  return found.hlo_cut && !found.collective;
+}

@@ -1,0 +1,112 @@
+/* Shardings of what enters and leaves the program: of returned tuples, of a parameter that is a
+ * tuple, and of --sharding, which replaces what the program says. */
+#include <string.h>
+
+#include "partition/annotations/reader.h"
+
+/* The instruction that is leaf number `leaf` of the tuple that `root` builds. */
+static const hlo_instr_t *leaf_of(const hlo_instr_t *root, int leaf) {
+  for (int k = 0; root->op == HLO_TUPLE && k < root->operand_count; k++) {
+    int count = hlo_shape_leaf_count(root->operands[k]->shape);
+    if (leaf < count) return leaf_of(root->operands[k], leaf);
+    leaf -= count;
+  }
+  return root;
+}
+
+/* The shardings of the tuple that the entry returns are those of its markers. */
+hr_status_t spmd_pass_results_on(spmd_reader_t *reader) {
+  const hlo_instr_t *root = reader->module->entry->root;
+  spmd_value_t **values = reader->program->computations[root->parent->id].values;
+  int count = hlo_shape_leaf_count(root->shape);
+  for (int leaf = 0; leaf < count && root->op == HLO_TUPLE; leaf++) {
+    const hlo_instr_t *marker = leaf_of(root, leaf);
+    const spmd_sharding_t *sharding = values[root->id][leaf].sharding;
+    if (spmd_marker_of(marker) == SPMD_RESULT && sharding && !values[marker->id][0].sharding)
+      HR_TRY(spmd_set_value(reader, marker, 0, sharding, SPMD_FROM_PROGRAM));
+    values[root->id][leaf].sharding = NULL;
+  }
+  return NULL;
+}
+
+/* xla.sdy.tuple_args_shardings: of the one parameter, a tuple. */
+hr_status_t spmd_read_tuple_args(spmd_reader_t *reader) {
+  hr_str_t text = spmd_module_attribute(reader->module, "xla.sdy.tuple_args_shardings");
+  const hlo_computation_t *entry = reader->module->entry;
+  if (!text.size || entry->params.count != 1 || !reader->sdy || reader->ignored) return NULL;
+  const hlo_instr_t *param = entry->params.data[0];
+  int count = hlo_shape_leaf_count(param->shape);
+  const spmd_sharding_t **shardings;
+  HR_TRY(HR_NEW_ARRAY(reader->program->arena, count + 1, &shardings));
+  HR_TRY(spmd_read_shardings(&reader->meshes, text, count, shardings));
+  for (int leaf = 0; leaf < count; leaf++)
+    HR_TRY(spmd_set_value(reader, param, leaf, shardings[leaf], SPMD_FROM_PROGRAM));
+  return NULL;
+}
+
+static hr_status_t find_input(const spmd_reader_t *reader, int64_t number,
+                              const hlo_instr_t **out_instr, int *out_leaf) {
+  const hlo_computation_t *entry = reader->module->entry;
+  int64_t left = number;
+  for (size_t k = 0; k < entry->params.count; k++) {
+    int count = hlo_shape_leaf_count(entry->params.data[k]->shape);
+    *out_instr = entry->params.data[k];
+    *out_leaf = (int)left;
+    if (left < count) return NULL;
+    left -= count;
+  }
+  return hr_error(HR_USAGE, "option --sharding: in%ld of a program of %ld inputs", (long)number,
+                  (long)(number - left));
+}
+
+static hr_status_t find_output(const spmd_reader_t *reader, int64_t number,
+                               const hlo_instr_t **out_instr, int *out_leaf) {
+  const hlo_instr_t *root = reader->module->entry->root;
+  int count = hlo_shape_leaf_count(root->shape);
+  if (number >= count)
+    return hr_error(HR_USAGE, "option --sharding: out%ld of a program of %d outputs", (long)number,
+                    count);
+  *out_instr = leaf_of(root, (int)number);
+  *out_leaf = 0;
+  return NULL;
+}
+
+/* "in0=data,model" */
+static hr_status_t read_assignment(spmd_reader_t *reader, hr_str_t text) {
+  const char *equals = memchr(text.data, '=', text.size);
+  spmd_scan_t scan = spmd_scan(text, "option --sharding");
+  const hlo_instr_t *instr;
+  const spmd_sharding_t *sharding;
+  int64_t number = -1;
+  int leaf;
+  bool is_input = spmd_scan_take(&scan, "in");
+  bool known = is_input || spmd_scan_take(&scan, "out");
+  if (known) hr_status_release(spmd_scan_number(&scan, &number));
+  if (!equals || number < 0 || scan.at != equals)
+    return hr_error(HR_USAGE,
+                    "option --sharding: \"%.*s\", want inN=AXES or outN=AXES, such as "
+                    "in0=data,model",
+                    HR_STR_ARGS(text));
+  HR_TRY((is_input ? find_input : find_output)(reader, number, &instr, &leaf));
+  hr_str_t list = {equals + 1, (size_t)(text.data + text.size - equals - 1)};
+  int rank = hlo_shape_leaf(instr->shape, leaf)->rank;
+  HR_TRY(spmd_read_option_sharding(&reader->meshes, list, rank, &sharding));
+  hr_status_t st = spmd_set_value(reader, instr, leaf, sharding, SPMD_FROM_USER);
+  if (hr_status_code(st) != HR_INVALID) return st;
+  hr_status_t usage = hr_error(HR_USAGE, "option --sharding: \"%.*s\": %s", HR_STR_ARGS(text),
+                               hr_status_message(st));
+  hr_status_release(st);
+  return usage;
+}
+
+hr_status_t spmd_read_options(spmd_reader_t *reader) {
+  hr_str_t text = hr_str_from(reader->options->sharding);
+  while (text.size) {
+    const char *end = memchr(text.data, ';', text.size);
+    size_t size = end ? (size_t)(end - text.data) : text.size;
+    if (size) HR_TRY(read_assignment(reader, (hr_str_t){text.data, size}));
+    if (!end) return NULL;
+    text = (hr_str_t){end + 1, text.size - size - 1};
+  }
+  return NULL;
+}

@@ -1,0 +1,46 @@
+/* What the files that read annotations share. */
+#ifndef HR_PARTITION_READER_H
+#define HR_PARTITION_READER_H
+
+#include "partition/annotations/normalize.h"
+#include "partition/annotations/shardings.h"
+
+/* Annotations that a module has. */
+typedef struct spmd_findings {
+  bool manual, sdy_cut, hlo_cut, collective;
+} spmd_findings_t;
+
+typedef struct spmd_reader {
+  hlo_module_t *module;
+  const spmd_options_t *options;
+  spmd_program_t *program;
+  spmd_meshes_t meshes;
+  bool *control;     /* by computation id: its values have shardings */
+  bool sdy, ignored; /* ignored: --mesh replaces the annotations */
+} spmd_reader_t;
+
+/* --- is_global.c --- */
+/* A frontend attribute of the module; empty: it has none. */
+hr_str_t spmd_module_attribute(const hlo_module_t *module, const char *name);
+spmd_findings_t spmd_look_at_all(const hlo_module_t *module);
+/* True if the module is read by its xla.sdy attributes, not by GSPMD strings. */
+bool spmd_is_sdy(const hlo_module_t *module, const spmd_findings_t *found);
+
+/* A call that may be made on one device: it has a sharding even if it has no result. */
+bool spmd_is_host_call(const hlo_instr_t *instr);
+
+/* --- read_annotations.c --- */
+/* Checks a sharding and makes it the annotation of a leaf. Errors: INVALID, UNSUPPORTED with the
+ * place. */
+hr_status_t spmd_set_value(spmd_reader_t *reader, const hlo_instr_t *instr, int leaf,
+                           const spmd_sharding_t *sharding, spmd_origin_kind_t origin);
+
+/* --- read_ends.c --- */
+/* The shardings of the tuple that the entry returns are those of its markers. */
+hr_status_t spmd_pass_results_on(spmd_reader_t *reader);
+/* Of the entry's one parameter, a tuple. Errors: INVALID. */
+hr_status_t spmd_read_tuple_args(spmd_reader_t *reader);
+/* --sharding. Errors: USAGE. */
+hr_status_t spmd_read_options(spmd_reader_t *reader);
+
+#endif
