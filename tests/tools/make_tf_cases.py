@@ -405,6 +405,51 @@ def rounding(x, y, image, edges):
     return results + [raw.TensorStridedSliceUpdate(input=x, begin=[1, 4], end=[3, 1], strides=[1, -1], value=y[:2, :3])]
 
 
+@case(f32(3, 4), f32(3, 4, low=0.5), s32(4, low=0, high=3), f32(2, 4, 4, 3), f32(2, 3, 4, 4, 2))
+def older_names(x, y, i, image, volume):
+    """Operations whose newer forms have cases of their own."""
+    raw, c = tf.raw_ops, tf.complex(x, y)
+    b, scale = x > y, y[0, :3]
+    new, mean, variance, first, second = raw.FusedBatchNorm(x=image, scale=scale, offset=scale, mean=[], variance=[])
+    third = raw.FusedBatchNormV3(x=image, scale=scale, offset=scale, mean=[], variance=[])
+    listed = raw.TensorListFromTensor(tensor=x, element_shape=[4])
+    grown = raw.TensorListPushBack(input_handle=raw.EmptyTensorList(element_shape=[4], max_num_elements=3, element_dtype=tf.float32),
+                                   tensor=x[0])
+    popped, last = raw.TensorListPopBack(input_handle=raw.TensorListPushBack(input_handle=grown, tensor=x[1]), element_shape=[4],
+                                         element_dtype=tf.float32)
+    seed = tf.constant([3, 9])
+    key, counter = raw.StatelessRandomGetKeyCounter(seed=seed)
+    pool = raw.MaxPool(input=image, ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="VALID")
+    pool3 = raw.MaxPool3D(input=volume, ksize=[1, 2, 2, 2, 1], strides=[1, 1, 1, 1, 1], padding="VALID")
+    return [raw.Add(x=x, y=y), raw.Angle(input=c), raw.ApproximateEqual(x=x, y=y, tolerance=0.5), raw.BatchMatMul(x=volume, y=volume, adj_x=True),
+            raw.BatchMatMulV3(x=volume, y=volume, Tout=tf.float32, adj_y=True), raw.BesselI1e(x=x), raw.BiasAddGrad(out_backprop=image),
+            raw.BiasAddV1(value=image, bias=scale), raw.Bitcast(input=x, type=tf.int32), raw.CheckNumerics(tensor=x, message=""),
+            raw.ClipByValue(t=x, clip_value_min=-1.0, clip_value_max=0.5), raw.ComplexAbs(x=c), raw.Concat(concat_dim=1, values=[x, y]),
+            list(raw.ConcatOffset(concat_dim=1, shape=[[2, 3], [2, 4]])), raw.Real(input=raw.Conj(input=c)),
+            raw.Imag(input=raw.ConjugateTranspose(x=c, perm=[1, 0])), raw.Div(x=x, y=y), raw.Div(x=i, y=i + 2), new, mean, variance,
+            list(raw.FusedBatchNormGrad(y_backprop=tf.cos(image), x=image, scale=scale, reserve_space_1=first, reserve_space_2=second))[:3],
+            list(raw.FusedBatchNormGradV3(y_backprop=tf.cos(image), x=image, scale=scale, reserve_space_1=third[3], reserve_space_2=third[4],
+                                          reserve_space_3=third[5], is_training=False))[:3],
+            raw.Gather(params=x, indices=i), raw.Inv(x=y), raw.InvGrad(y=x, dy=y), raw.InvertPermutation(x=[2, 0, 1]) + i[:3],
+            raw.LeakyReluGrad(gradients=y, features=x), raw.LinSpace(start=0.5, stop=2.0, num=4) * x, raw.LogicalNot(x=b),
+            raw.LogicalOr(x=b, y=x > 0), raw.MatrixDiag(diagonal=x), raw.MatrixDiagPart(input=x), raw.MatrixSetDiag(input=x, diagonal=y[:, 0]),
+            raw.MaxPool3DGrad(orig_input=volume, orig_output=pool3, grad=tf.cos(pool3), ksize=[1, 2, 2, 2, 1], strides=[1] * 5, padding="VALID"),
+            raw.MaxPoolGradV2(orig_input=image, orig_output=pool, grad=tf.cos(pool), ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="VALID"),
+            raw.Mod(x=i, y=i + 2), raw.OnesLike(x=x), raw.ZerosLike(x=x), raw.ParallelDynamicStitch(indices=[[1, 0], [2]], data=[x[:2], x[2:]]),
+            raw.PlaceholderWithDefault(input=x, shape=[3, 4]), raw.Polygamma(a=tf.ones_like(y), x=y), raw.Zeta(x=y + 1.5, q=y),
+            raw.PreventGradient(input=x), raw.Rank(input=x), raw.Size(input=x), raw.ReciprocalGrad(y=x, dy=y), raw.Relu6Grad(gradients=y, features=4 * x),
+            raw.Reverse(tensor=x, dims=[True, False]), raw.RsqrtGrad(y=x, dy=y), raw.SeluGrad(gradients=y, outputs=x), raw.Snapshot(input=x),
+            raw.SoftplusGrad(gradients=y, features=x), raw.SoftsignGrad(gradients=y, features=x), raw.SparseMatMul(a=x, b=y, transpose_b=True),
+            raw.StatelessRandomUniformIntV2(shape=[5], key=key, counter=counter, alg=1, minval=2, maxval=90),
+            raw.StatelessRandomUniformFullIntV2(shape=[5], key=key, counter=counter, alg=1, dtype=tf.uint64),
+            raw.TensorScatterMax(tensor=x, indices=[[1], [0]], updates=y[:2]), raw.TensorScatterMin(tensor=x, indices=[[1], [0]], updates=-y[:2]),
+            raw.TensorScatterSub(tensor=x, indices=[[1], [1]], updates=y[:2]),
+            raw.UnsortedSegmentMin(data=x[0], segment_ids=i, num_segments=3)[:0], raw.UnsortedSegmentProd(data=x[0], segment_ids=i, num_segments=3),
+            raw.TensorListGather(input_handle=listed, indices=[2, 0], element_shape=[4], element_dtype=tf.float32),
+            raw.TensorListLength(input_handle=listed), raw.TensorListElementShape(input_handle=listed, shape_type=tf.int32), last,
+            raw.TensorListGetItem(input_handle=popped, index=0, element_shape=[4], element_dtype=tf.float32)]
+
+
 class Optimizers(tf.Module):
     """Each optimiser's step on variables of its own; results are the variables afterwards."""
     STEPS = {
