@@ -1,3 +1,5 @@
+/* The option that feeds results back into parameters: ranges in its text, checks against a
+ * program. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -31,6 +33,7 @@ static void test_ranges(void) {
   CU_ASSERT_EQUAL(hr_mem_live_blocks(), live);
 }
 
+/* Ranges of different lengths, backward ones, and ones too large for any program are refused. */
 static void test_bad_texts(void) {
   static const char *const texts[] = {"",      "1",    "1:",      ":1",
                                       "1:2,",  "a:b",  "1-3:0-1", "3-1",
@@ -51,6 +54,7 @@ static hr_status_t check(const char *text, const cli_signature_t *interface) {
   return st;
 }
 
+/* Numbers must exist, each parameter is fed once, and the shapes agree. */
 static void test_against_a_program(void) {
   size_t live = hr_mem_live_blocks();
   cli_signature_t interface;
@@ -69,6 +73,7 @@ static void test_against_a_program(void) {
   CU_ASSERT_EQUAL(hr_mem_live_blocks(), live);
 }
 
+/* The shapes of a program are read from text, and print the same. */
 static void test_shapes(void) {
   hr_arena_t arena;
   hr_arena_init(&arena);

@@ -1,3 +1,4 @@
+/* The checks of tests/mpi on threads of one process, for worlds of even, odd and prime sizes. */
 #include <pthread.h>
 
 #include "base/mem.h"
@@ -11,6 +12,7 @@ typedef struct rank_thread {
   hr_status_t status;
 } rank_thread_t;
 
+/* A process that fails closes its endpoint with the failure, which ends the waits of the others. */
 static void *run_rank(void *argument) {
   rank_thread_t *rank = argument;
   tp_groups_t *groups;

@@ -1,3 +1,4 @@
+/* The event loop: order of work, threads, timers. */
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 static tp_loop_t *loop;
 static size_t live_before;
 
+/* Each test begins and ends with no loop: nothing stays allocated. */
 static void acquire(void) {
   live_before = hr_mem_live_blocks();
   CHECK_OK(tp_loop_acquire(&loop));
@@ -21,6 +23,7 @@ static void release(void) {
   CU_ASSERT_EQUAL(hr_mem_live_blocks(), live_before);
 }
 
+/* Waits five seconds at most for another thread. */
 static void wait_until(atomic_int *counter, int value) {
   for (int i = 0; i < 5000 && atomic_load(counter) < value; i++) usleep(1000);
   CU_ASSERT(atomic_load(counter) >= value);
@@ -30,6 +33,7 @@ static int order[3], order_count;
 static void note_one(void *context) { order[order_count++] = *(int *)context; }
 static void count_up(void *context) { atomic_fetch_add((atomic_int *)context, 1); }
 
+/* A call waits for what was posted before it. */
 static void work_runs_in_order(void) {
   static int one = 1, two = 2, three = 3;
   acquire();
@@ -47,6 +51,7 @@ static void call_within(void *context) {
   tp_loop_call(loop, count_up, context);
 }
 
+/* A call from the loop's own thread runs at once: to wait for itself would be for ever. */
 static void call_on_its_own_thread(void) {
   atomic_int count = 0;
   acquire();
@@ -56,6 +61,7 @@ static void call_on_its_own_thread(void) {
   release();
 }
 
+/* A second user gets the same loop, and its release leaves the loop to the first. */
 static void one_loop_for_all(void) {
   tp_loop_t *again;
   acquire();
@@ -68,6 +74,7 @@ static void one_loop_for_all(void) {
   release();
 }
 
+/* The release waits for what was posted. */
 static void posted_work_runs_before_the_end(void) {
   atomic_int count = 0;
   acquire();
@@ -76,6 +83,7 @@ static void posted_work_runs_before_the_end(void) {
   CU_ASSERT_EQUAL(atomic_load(&count), 100);
 }
 
+/* After the stop the count stays, and a timer without an interval fires once. */
 static void timers_repeat(void) {
   atomic_int often = 0, once = 0;
   tp_source_t *repeating, *single;

@@ -1,3 +1,5 @@
+/* Dictionaries of MLIR attributes, as custom calls carry them: values by name, and texts that
+ * are refused. */
 #include <string.h>
 
 #include "mlir/mlir_dict.h"
@@ -7,6 +9,7 @@ static hr_status_t parse(hr_arena_t *arena, const char *text, const dict_value_t
   return mlir_dict_parse(arena, hr_str_from(text), out_dict);
 }
 
+/* A name may be a quoted text. A float is no integer: the caller's default comes back. */
 static void scalars(void) {
   hr_arena_t arena;
   const dict_value_t *dict = NULL;
@@ -27,6 +30,7 @@ static void scalars(void) {
   hr_arena_deinit(&arena);
 }
 
+/* Hexadecimal digits of a float are its bits, of an integer its value. */
 static void hexadecimal_is_bits(void) {
   hr_arena_t arena;
   const dict_value_t *dict = NULL;
@@ -53,6 +57,7 @@ static void strings(void) {
   hr_arena_deinit(&arena);
 }
 
+/* Nested lists of a dense value become one; a splat of any size has one item. */
 static void lists(void) {
   hr_arena_t arena;
   const dict_value_t *dict = NULL;
@@ -79,6 +84,7 @@ static void lists(void) {
   hr_arena_deinit(&arena);
 }
 
+/* The text ends where the attribute does, also with brackets and quotes inside. */
 static void other_attributes_are_kept_as_text(void) {
   hr_arena_t arena;
   const dict_value_t *dict = NULL;
@@ -105,6 +111,7 @@ static void empty_text_is_an_empty_dictionary(void) {
   hr_arena_deinit(&arena);
 }
 
+/* Nesting of any depth is an error too: it must not use up the stack. */
 static void bad_text_is_refused(void) {
   static const char *const texts[] = {
       "{",         "}",          "{a = }", "{a = 1",       "{a = 1 b = 2}",

@@ -1,5 +1,7 @@
+/* Random bits: the native kernel gives those of the reference kernel, for all types and shapes. */
 #include "tests/lib/native_harness.h"
 
+/* `low` is the low word of the counter: near its end, the carry into the next word is reached. */
 static void check_bits(hr_dtype_t dtype, int rank, const int64_t *dims, int algorithm,
                        int64_t words, uint64_t low) {
   kernel_env_t k;
@@ -15,6 +17,7 @@ static void check_bits(hr_dtype_t dtype, int rank, const int64_t *dims, int algo
   kernel_env_deinit(&k);
 }
 
+/* Some shapes are empty, and some counters lie close below the overflow of a word. */
 static void bits_of_every_shape(void) {
   static const hr_dtype_t types[] = {HR_U8, HR_U16, HR_U32, HR_U64, HR_S32, HR_F32};
   srand(1);

@@ -1,3 +1,5 @@
+/* Agreement of processes on their plans: equal lists of lines pass, else all are told the lines
+ * that differ. Processes are threads of this one. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +10,7 @@
 
 #define RANKS 3
 
+/* One process, its plan, and what it was told. */
 typedef struct rank_run {
   pthread_t thread;
   tp_endpoint_t *endpoint;
@@ -58,6 +61,7 @@ static void equal_plans(void) {
   check_agreement((const char *const *[]){plan, plan, plan}, (int[]){0, 0, 0}, HR_OK, "");
 }
 
+/* The report has the line of the process that differs, be it the last or the first. */
 static void different_lines(void) {
   check_agreement((const char *const *[]){plan, plan, other}, (int[]){3, 3, 3}, HR_DISAGREE,
                   "rank 2: all-gather z");
@@ -65,6 +69,7 @@ static void different_lines(void) {
                   "rank 0: all-gather z");
 }
 
+/* A plan that is shorter differs at its end. */
 static void different_counts(void) {
   check_agreement((const char *const *[]){plan, plan, plan}, (int[]){3, 2, 3}, HR_DISAGREE,
                   "rank 1: (end of program)");

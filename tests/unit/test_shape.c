@@ -1,3 +1,4 @@
+/* Shapes and values: printed forms, sizes that are bounded or too large, sharing, trees. */
 #include <string.h>
 
 #include "ir/shape.h"
@@ -5,6 +6,7 @@
 #include "base/mem.h"
 #include "tests/lib/unit.h"
 
+/* Every fifth element of a tuple has its index as a comment, as XLA prints it. */
 static void test_printing(void) {
   hr_arena_t arena;
   hr_arena_init(&arena);
@@ -23,6 +25,7 @@ static void test_printing(void) {
   hr_arena_deinit(&arena);
 }
 
+/* Compatible means that a value of the second shape may stand where the first is declared. */
 static void test_compatibility(void) {
   hr_arena_t arena;
   hr_arena_init(&arena);
@@ -39,6 +42,8 @@ static void test_compatibility(void) {
   hr_arena_deinit(&arena);
 }
 
+/* Elements overflow first, then bytes; a size of 0 makes an array empty, whatever the others
+ * are. */
 static void test_hostile_sizes(void) {
   hr_arena_t arena;
   hr_arena_init(&arena);
@@ -54,6 +59,7 @@ static void test_hostile_sizes(void) {
   hr_arena_deinit(&arena);
 }
 
+/* A view makes its parent shared; the tuple holds both when their own references are gone. */
 static void test_value_sharing(void) {
   size_t live = hr_mem_live_blocks();
   hlo_value_t *array, *view, *tuple;
@@ -71,6 +77,7 @@ static void test_value_sharing(void) {
   CU_ASSERT_EQUAL(hr_mem_live_blocks(), live);
 }
 
+/* 16 bytes: five floats are too many, and four from byte 4 on are too. */
 static void test_value_over_is_bounded(void) {
   hr_buffer_t *bytes;
   hlo_value_t *value;
@@ -82,6 +89,7 @@ static void test_value_over_is_bounded(void) {
   hr_buffer_release(bytes);
 }
 
+/* The tree holds the leaves themselves, not copies. */
 static void test_unflatten(void) {
   hr_arena_t arena;
   hr_arena_init(&arena);

@@ -1,3 +1,4 @@
+/* Shares of a machine: how processes of one host divide its cores, and what is printed of that. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ static int cores_of(int local_rank, int local_size) {
   return cores;
 }
 
+/* Every core belongs to one process as long as there are enough of them. */
 static void shares_add_up(void) {
   size_t live = hr_mem_live_blocks();
   pretend();
@@ -34,6 +36,7 @@ static void shares_add_up(void) {
   CU_ASSERT_EQUAL(hr_mem_live_blocks(), live);
 }
 
+/* The real machine is used here: a binding must succeed, whatever it has. */
 static void threads_bind(void) {
   topo_share_t *share;
   CHECK_OK(topo_share_create(0, 1, &share));
@@ -45,6 +48,7 @@ static void threads_bind(void) {
   topo_share_destroy(share);
 }
 
+/* Eight cores for three processes: the rest of the division goes to the later ones. */
 static void shares_are_printed(void) {
   char *text = NULL;
   size_t size = 0;

@@ -1,3 +1,5 @@
+/* Endpoints in one process: messages, their failures, and which launcher a process finds itself
+ * under. Each end is driven by hand, but for the test with a thread. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,6 +8,7 @@
 #include "tests/lib/unit.h"
 #include "transport/core/transport.h"
 
+/* Polls until the message is done; the backoff lets other threads run. */
 static hr_status_t wait_for(tp_endpoint_t *endpoint, tp_message_t *message) {
   bool done = false;
   for (uint32_t polls = 0;; polls++) {
@@ -20,6 +23,8 @@ static void send_now(tp_endpoint_t *from, int to, uint32_t tag, const char *text
   CHECK_OK(from->vtable->send(from, to, tag, text, strlen(text), out_message));
 }
 
+/* Messages of one tag arrive in the order in which they are sent; another tag may be received in
+ * between. */
 static void same_tag_keeps_order(void) {
   tp_endpoint_t *ends[2];
   CHECK_OK(tp_self_open(2, ends));
@@ -42,6 +47,7 @@ static void same_tag_keeps_order(void) {
   tp_close(ends[1], false, 0);
 }
 
+/* A world of one process: the receive comes before the send. */
 static void sends_to_itself(void) {
   tp_endpoint_t *end;
   CHECK_OK(tp_single_open(&end));
@@ -55,6 +61,7 @@ static void sends_to_itself(void) {
   tp_close(end, false, 0);
 }
 
+/* Both sides are told when a message is shorter than the receive. */
 static void sizes_must_agree(void) {
   tp_endpoint_t *ends[2];
   CHECK_OK(tp_self_open(2, ends));
@@ -68,6 +75,7 @@ static void sizes_must_agree(void) {
   tp_close(ends[1], false, 0);
 }
 
+/* The message goes to the second receive, and the buffer of the cancelled one stays as it was. */
 static void cancelled_receive_is_gone(void) {
   size_t live = hr_mem_live_blocks();
   tp_endpoint_t *ends[2];
@@ -87,6 +95,7 @@ static void cancelled_receive_is_gone(void) {
   CU_ASSERT_EQUAL(hr_mem_live_blocks(), live);
 }
 
+/* A process that fails ends the wait of another for a third one, which is well. */
 static void failing_peer_ends_waits(void) {
   tp_endpoint_t *ends[3];
   CHECK_OK(tp_self_open(3, ends));
@@ -99,6 +108,7 @@ static void failing_peer_ends_waits(void) {
   tp_close(ends[1], false, 0);
 }
 
+/* A process that has ended without failure will never send: the wait for it ends. */
 static void peer_that_left_is_reported(void) {
   tp_endpoint_t *ends[2];
   CHECK_OK(tp_self_open(2, ends));
@@ -110,6 +120,7 @@ static void peer_that_left_is_reported(void) {
   tp_close(ends[0], false, 0);
 }
 
+/* The peer of the next test: sends back what it receives. */
 static void *answer(void *argument) {
   tp_endpoint_t *end = argument;
   tp_message_t *message;
@@ -138,6 +149,7 @@ static void threads_answer(void) {
   tp_close(ends[1], false, 0);
 }
 
+/* All variables that the search for a launcher reads; they are unset at the begin and the end. */
 static const char *const launcher_variables[] = {"OMPI_COMM_WORLD_SIZE",
                                                  "OMPI_COMM_WORLD_RANK",
                                                  "PMI_SIZE",
@@ -148,6 +160,7 @@ static const char *const launcher_variables[] = {"OMPI_COMM_WORLD_SIZE",
                                                  "SLURM_STEP_NUM_TASKS",
                                                  "SLURM_PROCID"};
 
+/* The variables are added from the least to the most trusted: each group wins over those before. */
 static void launcher_is_recognised(void) {
   for (size_t i = 0; i < sizeof launcher_variables / sizeof *launcher_variables; i++)
     unsetenv(launcher_variables[i]);
