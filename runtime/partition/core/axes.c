@@ -48,6 +48,8 @@ bool spmd_axes_overlap(spmd_axes_t a, spmd_axes_t b) {
   return false;
 }
 
+/* Only the last member of a prefix may be a part of an axis: in a canonical list the rest of that
+ * axis would have to follow, and be merged with it. */
 bool spmd_axes_is_prefix(spmd_axes_t prefix, spmd_axes_t axes) {
   int last = prefix.count - 1;
   if (last < 0) return true;
@@ -75,6 +77,8 @@ static hr_status_t grow(axes_builder_t *builder) {
   return NULL;
 }
 
+/* The one place where lists become canonical: "x":(1)2 followed by "x":(2)2 becomes "x":(1)4. The
+ * builder's members are copies, so that merging changes no list that another sharding has. */
 static hr_status_t append(axes_builder_t *builder, spmd_axis_t axis) {
   if (axis.size == 1) return NULL;
   spmd_axis_t *last = builder->count ? &builder->items[builder->count - 1] : NULL;
@@ -96,6 +100,7 @@ static spmd_axes_t built(const axes_builder_t *builder) {
   return (spmd_axes_t){builder->count, builder->items};
 }
 
+/* Example: {"a", "b":(1)2} and {"a", "b"} begin alike by {"a", "b":(1)2}. */
 hr_status_t spmd_axes_common_prefix(hr_arena_t *arena, spmd_axes_t a, spmd_axes_t b,
                                     spmd_axes_t *out_axes) {
   axes_builder_t builder = {.arena = arena};
@@ -147,7 +152,13 @@ hr_status_t spmd_axes_drop_prefix(hr_arena_t *arena, spmd_axes_t axes, spmd_axes
 }
 
 /* Appends the parts of `axis` in front of and behind the first removed one that overlaps it; what
- * does not divide is left out. */
+ * does not divide is left out.
+ *
+ *   axis   [pre ............................ end)      e.g. x, of size 8
+ *   hole           [pre ... hole_end)                  x:(2)2
+ *   left   [front)                   [back .... )      x:(1)2, x:(4)2
+ *
+ * The rest is tried against the removed references that follow. */
 static hr_status_t append_rest(axes_builder_t *builder, spmd_axis_t axis, spmd_axes_t removed) {
   int i = 0;
   while (i < removed.count && !spmd_axis_overlaps(axis, removed.items[i])) i++;
@@ -224,6 +235,7 @@ static int64_t group_base(const spmd_mesh_t *mesh, spmd_axes_t axes, int64_t pos
   return base;
 }
 
+/* Groups are numbered by the smallest position that they hold. */
 hr_status_t spmd_axes_groups(hr_arena_t *arena, const spmd_mesh_t *mesh, spmd_axes_t axes,
                              int64_t **out_positions) {
   int64_t *positions, *group_of, parts = spmd_axes_parts(axes), groups = 0;

@@ -4,7 +4,14 @@
  * size)], of which it is the middle. Lists are immutable, live in an arena and are canonical: no
  * reference of size 1, no two adjacent sub-axes that continue each other. Equal lists are therefore
  * equal member by member.
- * Source: Shardy's dialect, MeshAttr and AxisRefAttr. */
+ * Source: Shardy's dialect, MeshAttr and AxisRefAttr.
+ *
+ *   mesh ["a"=2, "b"=4]          b = 0  1  2  3
+ *                        a = 0      0  1  2  3      position q = 4 * a + b
+ *                        a = 1      4  5  6  7
+ *
+ *   groups along "b":(1)2        {0, 2} {1, 3} {4, 6} {5, 7}
+ *   groups along "b", "a"        {0, 4, 1, 5, 2, 6, 3, 7}: a is the less significant one */
 #ifndef HR_PARTITION_AXES_H
 #define HR_PARTITION_AXES_H
 
@@ -23,6 +30,9 @@ typedef struct spmd_mesh {
   const int64_t *device_ids; /* by position; NULL: the position itself */
 } spmd_mesh_t;
 
+/* A range of the factors of one axis. Reference {x, 2, 2} to an axis "x" of size 8 is written
+ * "x":(2)2 and is the middle of the box [2, 2, 2]: a device with x = 6, in binary 110, has
+ * coordinate 1 along it. */
 typedef struct spmd_axis {
   int axis;     /* index in the mesh */
   int64_t pre;  /* product of the parts of this axis that are more significant; 1: none */

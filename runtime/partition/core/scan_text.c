@@ -43,6 +43,7 @@ hr_str_t spmd_scan_name(spmd_scan_t *scan) {
   return (hr_str_t){start, (size_t)(scan->at - start)};
 }
 
+/* A quoted text has no escapes in it: it ends at the next quote. */
 hr_status_t spmd_scan_quoted(spmd_scan_t *scan, hr_str_t *out_text) {
   HR_TRY(spmd_scan_want(scan, "\""));
   const char *start = scan->at;

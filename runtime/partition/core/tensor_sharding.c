@@ -40,6 +40,7 @@ static int64_t only_device(const spmd_sharding_t *sharding) {
 }
 static int rank_of(const spmd_sharding_t *sharding) { return sharding ? sharding->rank : 0; }
 
+/* Replicated values are alike on whatever mesh they were annotated. */
 static bool same_mesh(const spmd_sharding_t *a, const spmd_sharding_t *b) {
   if (spmd_sharding_is_replicated(a) && spmd_sharding_is_replicated(b)) return true;
   return a && b && a->mesh && b->mesh && spmd_mesh_equal(a->mesh, b->mesh);
@@ -179,6 +180,8 @@ hr_status_t spmd_sharding_check(const spmd_sharding_t *sharding, const hlo_shape
 
 /* --- written forms --- */
 
+/* In the IR's form a whole axis has size 0; a sub-axis has its own size, and pre_size in front of
+ * it. */
 static hr_status_t axes_to_hlo(hr_arena_t *arena, const spmd_mesh_t *mesh, spmd_axes_t axes,
                                hlo_axes_t *out_axes) {
   hlo_axis_ref_t *refs;

@@ -4,7 +4,13 @@
  * into this one on entry.
  * Shardings are immutable and live in the program's arena; NULL stands for "nothing said": all
  * dimensions open, on no mesh.
- * Source: Shardy's dialect, TensorShardingAttr. */
+ * Source: Shardy's dialect, TensorShardingAttr.
+ *
+ *   f32[10, 8] on ["d"=4, "m"=2], cut as [{"d"}, {"m"}]      local shape f32[3, 4]
+ *   rows   d = 0: 0 1 2   d = 1: 3 4 5   d = 2: 6 7 8   d = 3: 9 . .
+ *
+ * The places marked by points are padding: they hold anything, and whoever lets them reach a valid
+ * element masks them first. */
 #ifndef HR_PARTITION_TENSOR_SHARDING_H
 #define HR_PARTITION_TENSOR_SHARDING_H
 

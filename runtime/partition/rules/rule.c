@@ -1,7 +1,8 @@
 /* The sharding rule of each op: which function makes it. Ops of the table are elementwise by their
  * trait, or have a row here; others have no rule: tuples, control flow, tokens, feeds, and ops with
  * sizes as operands. Arrays without elements have none either, as nothing can be cut.
- * Source: Shardy's op sharding rule registry; each rule was compared with its dumps. */
+ * Source: Shardy's op sharding rule registry; each rule was compared with its dumps.
+ * A rule that the program gives with the instruction replaces the one of its op. */
 #include "partition/rules/rule_builder.h"
 
 typedef struct rule_row {
@@ -9,6 +10,8 @@ typedef struct rule_row {
   rule_fn make;
 } rule_row_t;
 
+/* Rows by op; their order is without meaning. The functions are in the files that rule_builder.h
+ * names. */
 static const rule_row_t rows[] = {
     {HLO_RESHAPE, rule_reshape},
     {HLO_BROADCAST, rule_broadcast},

@@ -18,6 +18,7 @@ hr_status_t rule_begin(hr_arena_t *arena, const hlo_instr_t *instr, rule_builder
   return NULL;
 }
 
+/* The old list stays in the arena: the sum of all lengths is at most twice the last. */
 static hr_status_t grow_ints(hr_arena_t *arena, int count, int *capacity, int **values) {
   int *longer;
   *capacity = *capacity ? 2 * *capacity : 2;
@@ -60,6 +61,8 @@ void rule_place(rule_builder_t *builder, int tensor, int dim, int factor) {
   if (!builder->status) list->factors[list->count++] = factor;
 }
 
+/* Scalars among the operands (a select's predicate, the bounds of a clamp) have another rank and
+ * get no factor. */
 void rule_place_all(rule_builder_t *builder, int d, int factor) {
   int rank = rule_rank(builder, builder->operand_count);
   for (int t = 0; t < rule_tensor_count(builder); t++)
@@ -67,12 +70,14 @@ void rule_place_all(rule_builder_t *builder, int d, int factor) {
       rule_place(builder, t, d, factor);
 }
 
+/* Elementwise ops: add of f32[8,6] has ([i, j], [i, j])->([i, j]) {i=8, j=6}. */
 void rule_pointwise(rule_builder_t *builder) {
   int result = rule_result(builder, 0);
   for (int d = 0; d < rule_rank(builder, result); d++)
     rule_place_all(builder, d, rule_add(builder, rule_size(builder, result, d), SPMD_PASS_THROUGH));
 }
 
+/* No dimension is without a factor, so that the projection of a sharding loses no axes silently. */
 static void fill_gaps(rule_builder_t *builder) {
   for (int t = 0; t < rule_tensor_count(builder); t++)
     for (int d = 0; d < rule_rank(builder, t); d++)

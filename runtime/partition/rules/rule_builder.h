@@ -1,15 +1,25 @@
 /* Building of a sharding rule: factors are added, then placed on dimensions of tensors. Failures
- * stick to the builder and come out of rule_finish. */
+ * stick to the builder and come out of rule_finish.
+ *
+ *   int i = rule_add(b, 8, SPMD_PASS_THROUGH);       ([i, k], ...)->([i, ...])
+ *   rule_place(b, 0, 0, i);                          operand 0, dimension 0
+ *   rule_place(b, rule_result(b, 0), 0, i);          result 0, dimension 0
+ *
+ * Factors are numbered in the order in which they are added, which is the order of their letters in
+ * Shardy's text: the dumps are compared letter by letter. */
 #ifndef HR_PARTITION_RULE_BUILDER_H
 #define HR_PARTITION_RULE_BUILDER_H
 
 #include "partition/rule.h"
 
+/* The factors of one dimension, the major first, while the rule is built. */
 typedef struct rule_dim {
   int count, capacity;
   int *factors;
 } rule_dim_t;
 
+/* A rule under construction. Everything in it lives in the arena, and what is outgrown stays there.
+ */
 typedef struct rule_builder {
   hr_arena_t *arena;
   const hlo_instr_t *instr;
@@ -24,8 +34,9 @@ typedef struct rule_builder {
 
 /* Errors: NO_MEMORY. */
 hr_status_t rule_begin(hr_arena_t *arena, const hlo_instr_t *instr, rule_builder_t *builder);
-/* Number of the new factor. */
+/* The number of a new factor; -1 after a failure, which rule_place then ignores. */
 int rule_add(rule_builder_t *builder, int64_t size, spmd_factor_kind_t kind);
+/* The same for a factor that propagation never carries from one tensor to another. */
 int rule_add_blocked(rule_builder_t *builder, int64_t size, spmd_factor_kind_t kind);
 /* Appends the factor to dimension `dim` of tensor number `tensor`. */
 void rule_place(rule_builder_t *builder, int tensor, int dim, int factor);
@@ -33,6 +44,7 @@ void rule_place(rule_builder_t *builder, int tensor, int dim, int factor);
  * what stuck to the builder. */
 hr_status_t rule_finish(rule_builder_t *builder, const spmd_rule_t **out_rule);
 
+/* Tensors are numbered through: operands first, then the leaves of the result. */
 static inline int rule_tensor_count(const rule_builder_t *builder) {
   return builder->operand_count + builder->result_count;
 }
