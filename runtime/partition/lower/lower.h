@@ -92,7 +92,7 @@ bool spmd_project(spmd_lower_t *lower, const spmd_rule_t *rule, int tensor,
                   const spmd_sharding_t *sharding, spmd_axes_t *out_axes);
 /* May the factor be cut at all? It must be a dimension of a result, or results would lack what
  * other parts have, and of an operand, or they would need the same elements in another shape; but
- * what a broadcast repeats has no operand. Reductions need neither. */
+ * what a broadcast repeats, and random bits, have no operand. Reductions need neither. */
 bool spmd_can_cut_factor(const hlo_instr_t *instr, const spmd_rule_t *rule, int factor);
 /* The sharding of tensor t by the factors' axes; NULL if the dimensions cannot be cut so. */
 const spmd_sharding_t *spmd_tensor_sharding(spmd_lower_t *lower, const spmd_rule_t *rule,

@@ -68,7 +68,9 @@ static hr_status_t begin_branch(spmd_lower_t *lower, const char *name, const hlo
   spmd_emit_module_t *shared = &lower->shared->emit;
   HR_TRY(hlo_computation_add(shared->module, hr_str_from(name), &computation));
   *out_emit = (spmd_emit_t){
-      .b = hlo_builder_at(computation, lower->emit.b.line, lower->emit.b.column), .shared = shared};
+      .b = hlo_builder_at(computation, lower->emit.b.line, lower->emit.b.column),
+      .shared = shared,
+      .mesh = lower->emit.mesh};
   hlo_build_parameter(&out_emit->b, 0, operands);
   return NULL;
 }
