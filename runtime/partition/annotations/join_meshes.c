@@ -137,8 +137,8 @@ static hr_status_t place_foreign(const spmd_meshes_t *meshes, const spmd_mesh_t 
   for (int64_t q = 0; q < mesh->device_count; q++) {
     int64_t position = 0;
     for (int a = 0; a < source->axis_count; a++)
-      position = position * source->axis_sizes[a] +
-                 spmd_axes_coordinate(mesh, source->images[a], q);
+      position =
+          position * source->axis_sizes[a] + spmd_axes_coordinate(mesh, source->images[a], q);
     ids[q] = spmd_source_device(source, position);
   }
   *placement = *mesh;

@@ -26,11 +26,11 @@ typedef struct spmd_mesh_source {
   const int64_t *axis_sizes;
   const int64_t *device_ids; /* by position; NULL: the position */
   int64_t device_count;
-  int64_t device;            /* of a maximal mesh; -1 */
-  bool is_used;              /* some sharding names an axis of it, or a manual computation it */
-  bool is_foreign;           /* does not fit beside the others; its axes have stand-ins */
+  int64_t device;               /* of a maximal mesh; -1 */
+  bool is_used;                 /* some sharding names an axis of it, or a manual computation it */
+  bool is_foreign;              /* does not fit beside the others; its axes have stand-ins */
   const spmd_mesh_t *placement; /* of a foreign mesh: the common axes with its devices; or NULL */
-  const spmd_axes_t *images; /* by axis; pieces of axis -1 were dropped */
+  const spmd_axes_t *images;    /* by axis; pieces of axis -1 were dropped */
 } spmd_mesh_source_t;
 
 typedef struct spmd_meshes {

@@ -238,10 +238,22 @@ static hr_status_t open_dims_of(spmd_reader_t *reader, const hlo_instr_t *instr,
   return NULL;
 }
 
+/* {maximal device=2}, or a list that begins with it, of a feed: its token has no sharding of its
+ * own. */
+static void read_feeding_device(spmd_reader_t *reader, const hlo_instr_t *instr,
+                                const hlo_sharding_t *sharding) {
+  if (instr->op != HLO_INFEED && instr->op != HLO_OUTFEED) return;
+  if (sharding && sharding->kind == HLO_TILE_KIND_TUPLE && sharding->element_count)
+    sharding = sharding->elements[0];
+  if (!sharding || sharding->kind != HLO_TILE_KIND_MAXIMAL) return;
+  reader->program->computations[instr->parent->id].callers[instr->id] = sharding->device + 1;
+}
+
 static hr_status_t read_gspmd(spmd_reader_t *reader, const hlo_instr_t *instr) {
   const hlo_sharding_t *all = instr->extra ? instr->extra->sharding : NULL;
   int count = annotated_count(instr);
   hr_ints_t open;
+  read_feeding_device(reader, instr, all);
   if (instr->op == HLO_CALL) return NULL; /* a manual part, whose sharding says which axes */
   if (!all || (all->kind == HLO_TILE_KIND_TUPLE && all->element_count != count)) return NULL;
   HR_TRY(open_dims_of(reader, instr, &open));

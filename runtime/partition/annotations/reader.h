@@ -26,7 +26,7 @@ spmd_findings_t spmd_look_at_all(const hlo_module_t *module);
 /* True if the module is read by its xla.sdy attributes, not by GSPMD strings. */
 bool spmd_is_sdy(const hlo_module_t *module, const spmd_findings_t *found);
 
-/* A call that may be made on one device: it has a sharding even if it has no result. */
+/* A call or feed that may be made on one device: it has a sharding even if it has no result. */
 bool spmd_is_host_call(const hlo_instr_t *instr);
 
 /* --- read_annotations.c --- */

@@ -1,5 +1,5 @@
-/* Reading of --sharding: 'in0=data,model;out0=data+model,-' names, for each dimension of an input or
- * output, the axes that cut it. Dimensions that are left out are whole, '?' leaves one to
+/* Reading of --sharding: 'in0=data,model;out0=data+model,-' names, for each dimension of an input
+ * or output, the axes that cut it. Dimensions that are left out are whole, '?' leaves one to
  * propagation. Cost: linear in the text. */
 #include <string.h>
 

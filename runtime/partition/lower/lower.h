@@ -117,8 +117,8 @@ hr_status_t spmd_lower_computation(spmd_lower_module_t *shared, const hlo_comput
                                    hlo_computation_t **out_computation);
 /* Control flow and calls; the results are defined. */
 hr_status_t spmd_lower_control(spmd_lower_t *lower, const hlo_instr_t *instr);
-/* A custom call that one device does for all (its sharding names the device): operands are whole,
- * that partition alone calls, and its results go to everybody. -1: every partition calls. */
+/* A custom call or feed that one device does for all (its sharding names the device): operands are
+ * whole, that partition alone calls, and its results go to everybody. -1: every partition calls. */
 int64_t spmd_only_device(const spmd_lower_t *lower, const hlo_instr_t *instr);
 hr_status_t spmd_lower_on_device(spmd_lower_t *lower, const hlo_instr_t *instr,
                                  hlo_instr_t *const *operands, int64_t device);

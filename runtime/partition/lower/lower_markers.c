@@ -4,7 +4,8 @@
  * first in each dimension and are dropped there. Results go the other way.
  *
  *   f32[8, 6] cut as [{"a", "b"}, {}] on ["a"=2, "b"=2], manual over "a"
- *   outside: local f32[2, 6] of global f32[8, 6]; inside: the same array, of global f32[4, 6], [{"b"}]
+ *   outside: local f32[2, 6] of global f32[8, 6]; inside: the same array, of global f32[4, 6],
+ * [{"b"}]
  *
  * Where the computation's mesh puts the parts on other devices than the program's does, they are
  * sent there by one permutation, and back. */
@@ -59,8 +60,7 @@ static hlo_instr_t *replace_parts(spmd_lower_t *lower, hlo_instr_t *x, const spm
 /* Who holds which part of leaf k of a marker inside of the manual computation; NULL: as here. */
 static const spmd_mesh_t *placement_of(const spmd_lower_t *lower, const hlo_instr_t *marker, int k,
                                        const spmd_sharding_t *sharding) {
-  const spmd_computation_t *here =
-      &lower->shared->program->computations[marker->parent->id];
+  const spmd_computation_t *here = &lower->shared->program->computations[marker->parent->id];
   if (!here->placements || !here->placements[marker->id]) return NULL;
   return spmd_sharding_is_replicated(sharding) ? NULL : here->placements[marker->id][k];
 }

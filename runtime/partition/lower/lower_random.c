@@ -31,12 +31,11 @@ static bool is_threefry(const hlo_instr_t *instr) {
   return hlo_attr_enum(instr, HLO_ATTR_RNG_ALGORITHM) == HLO_RNG_ALGORITHM_THREE_FRY;
 }
 
-/* Whole words of u32 or u64: a key, a counter, and for Philox perhaps the counter's high half. */
+/* A key, a counter, and for Philox perhaps the counter's high half. */
 static bool knows_state(const hlo_instr_t *instr) {
   const hlo_shape_t *state = instr->operands[0]->shape;
-  int64_t bytes = hlo_shape_elements(state) * (int64_t)hr_dtype_bytes(state->dtype);
-  if (state->dtype != HR_U32 && state->dtype != HR_U64) return false;
-  return bytes == 16 || (bytes == 24 && !is_threefry(instr));
+  bool is_list = state->dtype == HR_U64 && state->rank == 1;
+  return is_list && (state->dims[0] == 2 || (state->dims[0] == 3 && !is_threefry(instr)));
 }
 
 static bool knows_bits(const hlo_instr_t *instr) {
@@ -104,26 +103,17 @@ static void read_state(drawing_t *draw) {
   spmd_emit_t *emit = &draw->lower->emit;
   hlo_instr_t *state = spmd_chosen_operand(draw->lower, draw->choice, 0);
   if (!state) return;
-  int64_t count = hlo_shape_elements(state->shape), pairs[] = {count / 2, 2};
-  bool is_wide = state->shape->dtype == HR_U64;
-  draw->word_count = (int)(is_wide ? count : count / 2);
-  state = spmd_emit_reshape(emit, state, is_wide ? 1 : 2, is_wide ? &count : pairs);
-  if (!is_wide) state = bitcast(draw, state, HR_U64, 1, pairs);
+  draw->word_count = (int)state->shape->dims[0];
   for (int w = 0; w < draw->word_count; w++)
     draw->words[w] = spmd_emit_reshape(emit, spmd_emit_slice(emit, state, 0, w, 1), 0, NULL);
 }
 
-/* A state of these words, of the type and sizes of `like`; NULL: u64. */
-static hlo_instr_t *make_state(drawing_t *draw, int count, hlo_instr_t *const *words,
-                               const hlo_shape_t *like) {
+static hlo_instr_t *make_state(drawing_t *draw, int count, hlo_instr_t *const *words) {
   spmd_emit_t *emit = &draw->lower->emit;
   hlo_instr_t *parts[3];
-  int64_t one = 1, pairs[] = {count, 2};
+  int64_t one = 1;
   for (int w = 0; w < count; w++) parts[w] = spmd_emit_reshape(emit, words[w], 1, &one);
-  hlo_instr_t *state = spmd_emit_concat(emit, count, parts, 0);
-  if (!like || !state) return state;
-  if (like->dtype == HR_U32) state = bitcast(draw, state, HR_U32, 2, pairs);
-  return spmd_emit_reshape(emit, state, like->rank, like->dims);
+  return spmd_emit_concat(emit, count, parts, 0);
 }
 
 /* high + 1 if low + added wrapped around, else high. */
@@ -142,7 +132,7 @@ static hlo_instr_t *draw_list(drawing_t *draw, hlo_instr_t *ahead, int64_t count
   hlo_instr_t *high = draw->word_count == 3 ? draw->words[2] : draw->words[0];
   hlo_instr_t *sum = hlo_build_binary(&emit->b, HLO_ADD, low, ahead);
   hlo_instr_t *words[] = {draw->words[0], sum, threefry ? NULL : carry(draw, high, low, sum)};
-  hlo_instr_t *state = make_state(draw, threefry ? 2 : 3, words, NULL);
+  hlo_instr_t *state = make_state(draw, threefry ? 2 : 3, words);
   const hlo_shape_t *elements[] = {state ? state->shape : NULL,
                                    spmd_emit_shape(emit, HR_U64, 1, &count)};
   const hlo_shape_t *shape;
@@ -175,8 +165,8 @@ static hlo_instr_t *draw_philox(drawing_t *draw) {
   if (!x) return NULL;
   x = spmd_emit_reshape(emit, bitcast(draw, x, HR_U32, 2, (int64_t[]){count, 2}), 1, &list);
   if (spare) {
-    hlo_instr_t *dropped = hlo_build_convert(&emit->b, by(draw, HLO_REMAINDER, first, 4),
-                                             emit->shared->index_type);
+    hlo_instr_t *dropped =
+        hlo_build_convert(&emit->b, by(draw, HLO_REMAINDER, first, 4), emit->shared->index_type);
     x = spmd_emit_dynamic_slice(emit, x, 0, dropped, words);
   } else {
     x = spmd_emit_slice(emit, x, 0, 0, words);
@@ -227,8 +217,8 @@ static hlo_instr_t *draw_split_rows(drawing_t *draw) {
   hlo_instr_t *ahead = by(draw, HLO_MULTIPLY, by(draw, HLO_DIVIDE, first, 2), inner);
   hlo_instr_t *x = interleave(draw, draw_list(draw, ahead, half * inner), 1, half, inner);
   if (rows % 2 == 0) return x;
-  hlo_instr_t *odd = hlo_build_convert(&emit->b, by(draw, HLO_REMAINDER, first, 2),
-                                       emit->shared->index_type);
+  hlo_instr_t *odd =
+      hlo_build_convert(&emit->b, by(draw, HLO_REMAINDER, first, 2), emit->shared->index_type);
   return spmd_emit_dynamic_slice(emit, x, 1, odd, rows);
 }
 
@@ -247,8 +237,7 @@ static hlo_instr_t *draw_threefry(drawing_t *draw) {
   int64_t elements = hlo_shape_elements(draw->local);
   if (draw->whole->dtype == HR_U64)
     return draw_list(draw, by(draw, HLO_MULTIPLY, draw->part, elements), elements);
-  return narrow(draw,
-                split == draw->major ? draw_split_rows(draw) : draw_outer_rows(draw, split));
+  return narrow(draw, split == draw->major ? draw_split_rows(draw) : draw_outer_rows(draw, split));
 }
 
 static void advance_threefry(drawing_t *draw, hlo_instr_t **after) {
@@ -269,8 +258,8 @@ static void note_whole(spmd_lower_t *lower, const spmd_choice_t *choice) {
   spmd_report_notes_t *report = lower->shared->emit.report;
   const hlo_instr_t *instr = choice->instr;
   if (spmd_sharding_is_replicated(spmd_preferred(lower, instr, 1)) ||
-      spmd_emit_failed(&lower->emit, HR_VEC_RESERVE(&report->replications,
-                                                    report->replications.count + 1)))
+      spmd_emit_failed(&lower->emit,
+                       HR_VEC_RESERVE(&report->replications, report->replications.count + 1)))
     return;
   report->replications.data[report->replications.count++] =
       (spmd_replication_t){instr, hlo_shape_leaf(instr->shape, 1)};
@@ -294,6 +283,6 @@ hlo_instr_t *spmd_lower_random_bits(spmd_lower_t *lower, const spmd_choice_t *ch
   results[1] = threefry ? draw_threefry(&draw) : draw_philox(&draw);
   results[1] = spmd_emit_reshape(emit, results[1], draw.local->rank, draw.local->dims);
   (threefry ? advance_threefry : advance_philox)(&draw, after);
-  results[0] = make_state(&draw, draw.word_count, after, choice->instr->operands[0]->shape);
+  results[0] = make_state(&draw, draw.word_count, after);
   return hlo_build_tuple(&emit->b, 2, results);
 }

@@ -132,20 +132,21 @@ static hlo_computation_t *make_body(selection_t *sel, hr_dtype_t type, hr_dtype_
   spmd_emit_t *emit = &sel->lower->emit;
   hlo_computation_t *body;
   hlo_instr_t *in[4];
-  if (spmd_emit_failed(emit, hlo_computation_add(emit->shared->module, HR_STR("select.spmd"), &body)))
+  if (spmd_emit_failed(emit,
+                       hlo_computation_add(emit->shared->module, HR_STR("select.spmd"), &body)))
     return NULL;
   hlo_builder_t b = hlo_builder_at(body, emit->b.line, emit->b.column);
   for (int k = 0; k < 4; k++)
     in[k] = hlo_build_parameter(&b, k, hlo_shape_scalar(k % 2 ? places : type));
   hlo_attr_t attr = hlo_attr_of_called(HLO_ATTR_TO_APPLY, 1);
-  hlo_instr_t *stays = hlo_build(&b, HLO_CALL, hlo_shape_scalar(HR_PRED), 2,
-                                 (hlo_instr_t *[]){in[0], in[2]}, 1, &attr, 1,
-                                 &sel->choice->instr->called[0]);
+  hlo_instr_t *stays =
+      hlo_build(&b, HLO_CALL, hlo_shape_scalar(HR_PRED), 2, (hlo_instr_t *[]){in[0], in[2]}, 1,
+                &attr, 1, &sel->choice->instr->called[0]);
   hlo_instr_t *none = hlo_build_number(&b, 0, places);
   hlo_instr_t *is_first = hlo_build_compare(&b, HLO_DIRECTION_GE, in[1], none);
   hlo_instr_t *no_second = hlo_build_compare(&b, HLO_DIRECTION_LT, in[3], none);
-  hlo_instr_t *keep = hlo_build_binary(&b, HLO_AND, is_first,
-                                       hlo_build_binary(&b, HLO_OR, no_second, stays));
+  hlo_instr_t *keep =
+      hlo_build_binary(&b, HLO_AND, is_first, hlo_build_binary(&b, HLO_OR, no_second, stays));
   hlo_instr_t *chosen[] = {hlo_build_select(&b, keep, in[0], in[2]),
                            hlo_build_select(&b, keep, in[1], in[3])};
   body->root = hlo_build_tuple(&b, 2, chosen);
@@ -224,8 +225,8 @@ static hlo_instr_t *indices_of(selection_t *sel, hlo_instr_t *places, const hlo_
   int64_t dims[HLO_MAX_RANK + 1], stride = hlo_shape_elements(x->shape);
   if (!places) return NULL;
   hlo_instr_t *none = spmd_emit_fill_like(emit, spmd_emit_index(emit, -1), places);
-  hlo_instr_t *is_none = hlo_build_compare(&emit->b, HLO_DIRECTION_LT, places,
-                                           by_scalar(sel, HLO_SUBTRACT, none, -1));
+  hlo_instr_t *is_none =
+      hlo_build_compare(&emit->b, HLO_DIRECTION_LT, places, by_scalar(sel, HLO_SUBTRACT, none, -1));
   memcpy(dims, places->shape->dims, (size_t)sel->rank * sizeof *dims);
   dims[sel->rank] = 1;
   for (int d = 0; d < sel->rank; d++) {

@@ -61,8 +61,8 @@ static int64_t tile_of(emission_t *e, const spmd_layout_t *layout, int64_t posit
   for (int k = 0; k < e->of->problem.rank; k++)
     for (int i = 0; i < layout->dims[k].count; i++) {
       spmd_axis_t axis = e->of->atoms[layout->dims[k].atoms[i]];
-      tile = tile * axis.size +
-             spmd_axes_coordinate(e->emit->mesh, (spmd_axes_t){1, &axis}, position);
+      tile =
+          tile * axis.size + spmd_axes_coordinate(e->emit->mesh, (spmd_axes_t){1, &axis}, position);
     }
   return tile;
 }
