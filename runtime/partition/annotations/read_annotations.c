@@ -63,6 +63,7 @@ static hr_status_t drop_unused(spmd_reader_t *reader) {
   return NULL;
 }
 
+/* Tile grids and named meshes of a sharding and of the elements of a tuple's. */
 static hr_status_t add_grids(spmd_reader_t *reader, const hlo_sharding_t *sharding) {
   int source;
   for (int i = 0; i < sharding->element_count; i++)
@@ -91,6 +92,7 @@ static hr_status_t add_world(spmd_reader_t *reader) {
   return NULL;
 }
 
+/* All meshes must be known before the first sharding is read: they are joined into one. */
 static hr_status_t read_meshes(spmd_reader_t *reader, bool is_fixed) {
   hr_str_t text = spmd_module_attribute(reader->module, "xla.sdy.meshes");
   if (reader->ignored) {
@@ -176,6 +178,7 @@ hr_status_t spmd_set_value(spmd_reader_t *reader, const hlo_instr_t *instr, int 
                                                  : NULL;
 }
 
+/* The device on which a custom call without results is made, kept as device + 1; 0: all of them. */
 static hr_status_t read_caller(spmd_reader_t *reader, const hlo_instr_t *instr, hr_str_t text) {
   const spmd_sharding_t *sharding;
   if (hr_str_is(text, "[]") || hr_str_is(text, "#sdy.sharding_per_value<[]>")) return NULL;
@@ -249,6 +252,7 @@ static void read_feeding_device(spmd_reader_t *reader, const hlo_instr_t *instr,
   reader->program->computations[instr->parent->id].callers[instr->id] = sharding->device + 1;
 }
 
+/* One sharding stands for all leaves unless it is a tuple of as many. */
 static hr_status_t read_gspmd(spmd_reader_t *reader, const hlo_instr_t *instr) {
   const hlo_sharding_t *all = instr->extra ? instr->extra->sharding : NULL;
   int count = annotated_count(instr);
@@ -277,6 +281,8 @@ static hr_status_t read_instr(spmd_reader_t *reader, hlo_instr_t *instr) {
   return reader->sdy ? read_sdy(reader, instr) : read_gspmd(reader, instr);
 }
 
+/* Empty slots for each leaf of each instruction of the computations that have shardings. A marker
+ * into a manual part has one for each operand. */
 static hr_status_t make_values(spmd_reader_t *reader) {
   hlo_module_t *module = reader->module;
   spmd_computation_t *computations;

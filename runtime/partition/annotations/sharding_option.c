@@ -34,6 +34,7 @@ static hr_status_t read_option_dim(const spmd_meshes_t *meshes, spmd_scan_t *sca
   return NULL;
 }
 
+/* Parts end at ';'. Whether the number exists the caller knows. */
 hr_status_t spmd_next_option(hr_str_t *text, spmd_option_t *out_option) {
   const char *end = memchr(text->data, ';', text->size);
   size_t size = end ? (size_t)(end - text->data) : text->size;
