@@ -45,7 +45,9 @@ typedef enum spmd_step_kind {
   SPMD_PERMUTE,        /* parts change places */
   SPMD_ALL_REDUCE,     /* `atoms` leave the unreduced ones */
   SPMD_REDUCE_SCATTER, /* the same, and dims[to] gets them at its end */
-  SPMD_MAKE_PARTIAL    /* `atoms` become unreduced: all parts but the first are the identity */
+  SPMD_MAKE_PARTIAL,   /* `atoms` become unreduced: all parts but the first are the identity */
+  SPMD_SPREAD          /* `atoms` leave the end of dims[from] and become unreduced: each part lies
+                          at its place among identities */
 } spmd_step_kind_t;
 
 typedef struct spmd_step {

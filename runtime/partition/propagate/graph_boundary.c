@@ -81,7 +81,7 @@ static hr_status_t check_border(const hlo_instr_t *marker, int k, bool enters,
 /* The boundary op of one value: outside -> inside, or inside -> outside. */
 static hr_status_t add_boundary(prop_graph_t *graph, const hlo_instr_t *marker, int from, int to,
                                 bool enters, const spmd_sharding_t *said, const spmd_axes_t *manual,
-                                spmd_axes_t manual_unreduced) {
+                                spmd_axes_t own_manual, spmd_axes_t manual_unreduced) {
   int inner = enters ? to : from;
   int *tensors;
   if (from < 0 || to < 0) return NULL;
@@ -92,6 +92,7 @@ static hr_status_t add_boundary(prop_graph_t *graph, const hlo_instr_t *marker, 
                   .backward = true,
                   .outer = enters ? 0 : 1,
                   .manual = manual,
+                  .own_manual = own_manual,
                   .said = said,
                   .manual_unreduced = manual_unreduced};
   HR_TRY(HR_NEW_ARRAY(graph->arena, 2, &tensors));
@@ -118,7 +119,7 @@ hr_status_t prop_build_boundary(prop_graph_t *graph, const hlo_instr_t *marker, 
     HR_TRY(check_border(marker, k, enters, said, manual));
     if (enters) graph->nodes.data[to].said = inner;
     HR_TRY(spmd_axes_subtract(graph->arena, said->unreduced, inner->unreduced, &unreduced));
-    HR_TRY(add_boundary(graph, marker, from, to, enters, said, manual, unreduced));
+    HR_TRY(add_boundary(graph, marker, from, to, enters, said, manual, axes, unreduced));
   }
   return NULL;
 }
