@@ -16,6 +16,7 @@ static const struct {
                {"xla.sdy.FuncResultSharding", SPMD_RESULT},
                {"xla.sdy.PropagationBarrier", SPMD_BARRIER},
                {"xla.sdy.ShardingGroup", SPMD_GROUP},
+               {"InspectSharding", SPMD_INSPECT},
                {"xla.sdy.GlobalToLocalShape", SPMD_ENTER_MANUAL},
                {"xla.sdy.LocalToGlobalShape", SPMD_LEAVE_MANUAL},
                {"SPMDFullToShardShape", SPMD_FULL_TO_SHARD},
