@@ -9,6 +9,7 @@
 
 #include "base/buffer.h"
 #include "cli/cli_programs.h"
+#include "io/gzip.h"
 #include "partition/program.h"
 #include "read/read.h"
 
@@ -72,7 +73,7 @@ cli_grid_t cli_grid_of_file(const char *path) {
   cli_grid_t grid = {1, 1};
   const char *header;
   hr_buffer_t *bytes;
-  hr_status_t st = hr_buffer_map_file(path, &bytes);
+  hr_status_t st = gzip_map_file(path, &bytes);
   if (st) {
     hr_status_release(st);
     return grid;

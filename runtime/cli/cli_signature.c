@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/cli_endings.h"
 #include "cli/cli_part.h"
 
 /* One size: "3", "<=3" or "?"; ends at "," or "]". */
@@ -126,9 +127,9 @@ int cli_param_find(const cli_signature_t *signature, hr_str_t name) {
 
 /* --- arrays of files --- */
 
-/* The end of the first ".npz" or ".safetensors" that a colon follows; NULL: none. */
+/* The end of the first ".npz" or ".safetensors", packed or not, that a colon follows; NULL: none. */
 static const char *archive_end(const char *text) {
-  static const char *const endings[] = {".npz:", ".safetensors:"};
+  static const char *const endings[] = {".npz:", ".safetensors:", ".npz.gz:", ".safetensors.gz:"};
   for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
     const char *mark = strstr(text, endings[i]);
     if (mark) return mark + strlen(endings[i]) - 1;
@@ -138,8 +139,7 @@ static const char *archive_end(const char *text) {
 
 /* By the ending, as nothing has been opened yet. */
 bool cli_npy_is_named(const char *text) {
-  size_t size = strlen(text);
-  return archive_end(text) || (size >= 4 && strcmp(text + size - 4, ".npy") == 0);
+  return archive_end(text) || cli_ends_with(text, ".npy") || cli_ends_with(text, ".npy.gz");
 }
 
 /* Lists what there is. */

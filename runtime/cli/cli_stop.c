@@ -14,6 +14,7 @@
 #include "cli/cli_sandbox.h"
 #include "cli/cli_uses.h"
 #include "compiler.h"
+#include "io/gzip.h"
 #include "ir/print.h"
 #include "ops/rules/verify.h"
 #include "passes/pipeline.h"
@@ -177,7 +178,7 @@ static hr_status_t stop(const hr_options_t *options, const char *stage, const ch
   hr_buffer_t *bytes;
   hlo_module_t *module = NULL;
   HR_TRY(cli_sandbox_enter(options));
-  HR_TRY(hr_buffer_map_file(path, &bytes));
+  HR_TRY(gzip_map_file(path, &bytes));
   hr_status_t st = read_module(path, bytes, &module);
   if (!st) st = cli_uses_check_read(options, path);
   if (!st && hr_option_is_given(options, HR_OPTION_EXPLAIN_SHARDING))

@@ -321,6 +321,36 @@ else
   skip "arguments by Python: there is no Python with NumPy (TEST_PYTHON)"
 fi
 
+# --- what gzip packed ---
+printf 'HloModule m\nENTRY e {\n  x = f32[2] parameter(0)\n  ROOT y = f32[2] add(x, x)\n}\n' >twice.hlo
+gzip -c "$source_dir/examples/hello.hlo" >hello.hlo.gz
+gzip -c hello.hlo.pb >packed
+gzip -c arr.npz >arr.npz.gz
+gzip -c "$source_dir/examples/argmax.hlo" >argmax.gz
+python3 - <<'END'
+import gzip
+gzip.open("x.npy.gz", "wb").write(open("x.npy", "rb").read())
+text = open("hello.hlo.gz", "rb").read()
+plain = gzip.decompress(text)
+open("members.gz", "wb").write(gzip.compress(plain[:40]) + gzip.compress(plain[40:]))
+open("cut.gz", "wb").write(text[:-5])
+open("flipped.gz", "wb").write(text[:30] + bytes([text[30] ^ 255]) + text[31:])
+open("behind.gz", "wb").write(text + b"more")
+END
+expect_exit "a packed program" 0 "$hlorun" -i 0=1 -i 1=2 hello.hlo.gz && expect_text "a packed program" "out0 = f32[3] {3, 3, 3}"
+expect_exit "a packed proto" 0 "$hlorun" -i 0=1 -i 1=2 packed
+expect_exit "a packed array" 0 "$hlorun" -i 0=x.npy.gz twice.hlo && expect_text "a packed array" "out0 = f32[2] {6, 8}"
+expect_exit "a packed archive" 0 "$hlorun" -i arr.npz.gz twice.hlo && expect_text "a packed archive" "out0 = f32[2] {6, 8}"
+expect_exit "a packed file of several members" 0 "$hlorun" check members.gz
+for command in check "convert --to hlo" "--stop-after verify"; do
+  expect_exit "$command of a packed program" 0 "$hlorun" $command hello.hlo.gz
+done
+expect_exit "as many processes as a packed program names" 0 "$hlorun" -i "$source_dir/examples/argmax.npz" argmax.gz
+expect_text "as many processes as a packed program names" "out0 = f32[] 7.5"
+for file in cut flipped behind; do
+  expect_exit "$file.gz" 3 "$hlorun" -i 0=1 -i 1=2 $file.gz
+done
+
 # --- files that are no programs ---
 foreign() { # NAME BYTES TEXT
   printf "$2" >"$1"
@@ -333,7 +363,6 @@ foreign a.pt 'PK\003\004archive/data.pkl' "a file of torch.save"
 foreign a.keras 'PK\003\004model.weights.h5' "a model of Keras"
 foreign a.tflite '\034\0\0\0TFL3' "a model of TensorFlow Lite"
 foreign a.npy '\223NUMPY\001\0' "an array (.npy)"
-foreign a.gz '\037\213\010' "a file of gzip"
 foreign a.so '\177ELF' "an executable or a library"
 foreign a.h5 '\211HDF\r\n' "a file of HDF5"
 foreign a.pkl '\200\004\225' "a pickle of Python"
