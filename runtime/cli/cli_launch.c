@@ -205,11 +205,13 @@ static void catch_signals(void) {
   sigaction(SIGUSR1, &action, NULL); /* mpirun passes it on: each process says what it waits for */
 }
 
-/* In the child: SIGPIPE and SIGXFSZ are as they were at the start. */
-static _Noreturn void become(char *const *words) {
+/* In the child: SIGPIPE and SIGXFSZ are as they were at the start. Signals that came since the fork
+ * end it once the mask is as before, for hand_on is not the child's handler. */
+static _Noreturn void become(char *const *words, const sigset_t *mask) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
-  signal(SIGPIPE, SIG_DFL);
-  signal(SIGXFSZ, SIG_DFL);
+  static const int defaults[] = {SIGPIPE, SIGXFSZ, SIGINT, SIGTERM, SIGHUP, SIGUSR1};
+  for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++) signal(defaults[i], SIG_DFL);
+  sigprocmask(SIG_SETMASK, mask, NULL);
   execv(words[0], words);
   fprintf(stderr, "error: cannot start %s: %s\n", words[0], strerror(errno));
   _exit(EXIT_NOT_STARTED);
@@ -244,12 +246,12 @@ static bool wait_for(pid_t pid, int *out_status, int ms) {
   return false;
 }
 
-/* mpirun ends soon after a process of the run has failed, unless it waits for a host that does not
- * answer any more. */
+/* mpirun ends soon after a process of the run has failed or a signal was handed on, unless it waits
+ * for a host that does not answer any more. */
 static int wait_for_mpirun(pid_t pid) {
   int status;
   bool ended = false;
-  while (!ended && !cli_exit_code_read()) ended = wait_for(pid, &status, LOOK_MS);
+  while (!ended && !interrupted && !cli_exit_code_read()) ended = wait_for(pid, &status, LOOK_MS);
   if (ended || wait_for(pid, &status, END_MS)) return status;
   fprintf(stderr, "hlorun: mpirun does not end; processes may be left on other hosts\n");
   kill(pid, SIGTERM);
@@ -259,22 +261,36 @@ static int wait_for_mpirun(pid_t pid) {
   return status;
 }
 
-/* SIGCHLD is blocked so that none is missed between two polls. */
+/* Forks while all signals are blocked: a handler that runs afterwards knows the child's number. */
+static hr_status_t start_words(char *const *words, const sigset_t *child_mask, pid_t *out_pid) {
+  sigset_t all, before;
+  sigfillset(&all);
+  sigprocmask(SIG_BLOCK, &all, &before);
+  pid_t pid = interrupted ? 0 : fork();
+  if (pid == 0 && !interrupted) become(words, child_mask);
+  int reason = errno;
+  launched_pid = pid;
+  sigprocmask(SIG_SETMASK, &before, NULL);
+  *out_pid = pid;
+  if (pid < 0) return hr_error(HR_UNAVAILABLE, "cannot start a process: %s", strerror(reason));
+  return pid == 0 ? cli_reported(HR_CANCELLED) : NULL;
+}
+
+/* SIGCHLD is blocked so that none is missed between two polls. A signal between two runs of a
+ * restarted training ends the next one before it starts. */
 static hr_status_t run_words(char *const *words) {
   sigset_t child, before;
+  pid_t pid;
   sigemptyset(&child);
   sigaddset(&child, SIGCHLD);
   catch_signals();
   sigprocmask(SIG_BLOCK, &child, &before);
-  pid_t pid = fork();
-  if (pid == 0) {
-    sigprocmask(SIG_SETMASK, &before, NULL);
-    become(words);
+  hr_status_t st = start_words(words, &before, &pid);
+  if (!st) {
+    int status = wait_for_mpirun(pid);
+    launched_pid = 0;
+    st = status_of(status);
   }
-  hr_status_t st = NULL;
-  if (pid < 0) st = hr_error(HR_UNAVAILABLE, "cannot start a process: %s", strerror(errno));
-  launched_pid = pid;
-  if (!st) st = status_of(wait_for_mpirun(pid));
   sigprocmask(SIG_SETMASK, &before, NULL);
   return st;
 }

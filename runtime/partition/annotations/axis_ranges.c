@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+/* Trial division: sizes of axes are below 2^20. */
 int64_t spmd_smallest_prime(int64_t n) {
   for (int64_t p = 2; p * p <= n; p++)
     if (n % p == 0) return p;
@@ -22,7 +23,9 @@ static int64_t place_at(const spmd_mesh_source_t *source, const int64_t *places,
   return places ? places[device] : device;
 }
 
-/* Prime parts of the axes, with the strides that the first step of each shows. */
+/* Prime parts of the axes, with the strides that the first step of each shows: ["x"=4, "y"=3] over
+ * devices in order has the parts (x, stride 6, size 2), (x, 3, 2), (y, 1, 3). Whether every step of
+ * a part has its stride is_regular finds out. */
 static void split_axes(const spmd_mesh_source_t *source, const int64_t *places,
                        spmd_pieces_t *pieces) {
   int64_t rest = source->device_count, first = place_at(source, places, 0);
@@ -37,6 +40,7 @@ static void split_axes(const spmd_mesh_source_t *source, const int64_t *places,
     }
 }
 
+/* Does each device number equal the sum of its coordinates times the strides? */
 static bool is_regular(const spmd_mesh_source_t *source, const int64_t *places,
                        const spmd_pieces_t *pieces) {
   for (int64_t p = 0; p < source->device_count; p++) {
@@ -50,7 +54,7 @@ static bool is_regular(const spmd_mesh_source_t *source, const int64_t *places,
   return true;
 }
 
-/* Joins parts of one axis that continue each other. */
+/* Joins parts of one axis that continue each other: (x, 6, 2), (x, 3, 2) is (x, 3, 4). */
 static void merge_pieces(spmd_pieces_t *pieces) {
   int count = 0;
   for (int i = 0; i < pieces->count; i++) {
@@ -66,6 +70,8 @@ static void merge_pieces(spmd_pieces_t *pieces) {
   pieces->count = count;
 }
 
+/* Inserts a bound in order. False, and nothing is changed, if it does not divide the next one or is
+ * not a multiple of the one before: 6 fits between 2 and 12, not between 4 and 12. */
 static bool add_cut(spmd_cuts_t *cuts, int64_t cut) {
   int at = cuts->count;
   while (at > 0 && cuts->items[at - 1] > cut) at--;
@@ -79,7 +85,6 @@ static bool add_cut(spmd_cuts_t *cuts, int64_t cut) {
   return true;
 }
 
-/* False if the source is in no regular order. */
 bool spmd_pieces_of(const spmd_mesh_source_t *source, const int64_t *places,
                     spmd_pieces_t *pieces) {
   split_axes(source, places, pieces);
@@ -100,7 +105,8 @@ static bool add_cuts(const spmd_mesh_source_t *source, const int64_t *places, sp
   return fits;
 }
 
-/* Marks the sources that do not fit, and counts them. */
+/* The order of the sources decides which of two that exclude each other is foreign: the first that
+ * the program names is the one that fits. */
 int spmd_collect_cuts(const spmd_meshes_t *meshes, int64_t devices, const int64_t *places,
                       spmd_cuts_t *cuts) {
   int foreign = 0;
@@ -129,7 +135,7 @@ static hr_status_t invert(hr_arena_t *arena, const int64_t *ids, int64_t count,
   return NULL;
 }
 
-/* The device list with which the fewest sources are foreign; NULL: device numbers themselves. */
+/* Tries device numbers as they are, then the list of each source that has one. */
 hr_status_t spmd_choose_order(const spmd_meshes_t *meshes, int64_t devices, const int64_t **out_ids,
                               const int64_t **out_places) {
   spmd_cuts_t cuts;

@@ -6,12 +6,13 @@
 #include "partition/annotations/shardings.h"
 
 typedef struct parts {
-  hlo_module_t *module;
-  spmd_meshes_t meshes;
+  hlo_module_t *module;           /* gets the shardings */
+  spmd_meshes_t meshes;           /* the one of --mesh */
   const hlo_sharding_t **results; /* by leaf; NULL: not named */
   int result_count, named_count;
 } parts_t;
 
+/* "data,model" as the sharding of a value of this shape. */
 static hr_status_t read_list(parts_t *parts, hr_str_t list, const hlo_shape_t *shape,
                              const hlo_sharding_t **out_sharding) {
   const spmd_sharding_t *sharding;
@@ -34,6 +35,7 @@ static hr_status_t describe_param(parts_t *parts, const spmd_option_t *option) {
   return NULL;
 }
 
+/* Results are leaves of the root; a leaf that is named twice has the last sharding. */
 static hr_status_t describe_result(parts_t *parts, const spmd_option_t *option) {
   const hlo_shape_t *shape = parts->module->entry->root->shape;
   if (option->number >= parts->result_count)

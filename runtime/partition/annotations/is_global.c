@@ -17,6 +17,8 @@ static bool text_has(hr_str_t text, const char *word) {
   return text.size && memmem(text.data, text.size, word, strlen(word));
 }
 
+/* Does the sharding divide the value, or an element of the tuple? Trailing tile dimensions for
+ * replication or subgroups do not. */
 static bool hlo_cuts(const hlo_sharding_t *sharding) {
   if (!sharding) return false;
   for (int i = 0; i < sharding->element_count; i++)
@@ -62,6 +64,7 @@ spmd_findings_t spmd_look_at_all(const hlo_module_t *module) {
   return found;
 }
 
+/* XLA names the entry of a partitioned module NAME_spmd. */
 bool spmd_is_partitioned(const hlo_module_t *module) {
   static const char suffix[] = "_spmd";
   hr_str_t name = module->entry->name;
@@ -74,6 +77,8 @@ bool spmd_is_sdy(const hlo_module_t *module, const spmd_findings_t *found) {
   return text_has(spmd_module_attribute(module, "xla.sdy.meshes"), "mesh<") || found->sdy_cut;
 }
 
+/* The order of the questions matters: manual parts need the partitioner even on one device; options
+ * ask for it; a partitioned program has strings that must not be taken for cuts. */
 bool spmd_is_global(const hlo_module_t *module, const spmd_options_t *options) {
   spmd_findings_t found = spmd_look_at_all(module);
   if (found.manual) return true;

@@ -7,6 +7,11 @@
  * foreign: its axes stand for axes of the common mesh of the same sizes. Its shardings then say
  * into how many parts values are cut, but another device holds each part. That is as good where
  * values are global, and refused at the borders of manual computations.
+ *
+ *   @a = ["x"=8]            x covers [1, 8)
+ *   @b = ["y"=4, "z"=2]     y covers [2, 8), z covers [1, 2)
+ *   cuts 1, 2, 8            common mesh ["y"=4, "z"=2]; x is (y, z)
+ *
  * A world that is smaller keeps from each axis, the major first, what still divides it.
  * Cost: devices times sources. */
 #include <string.h>
@@ -36,6 +41,7 @@ static hr_status_t name_of(const spmd_meshes_t *meshes, const int64_t *places, i
   return NULL;
 }
 
+/* Two sources may use one name for different ranges: the second range gets a number instead. */
 static bool is_taken(const hr_str_t *names, int count, hr_str_t name) {
   for (int i = 0; i < count; i++)
     if (hr_str_equal(names[i], name)) return true;
@@ -109,6 +115,7 @@ static hr_status_t image_of_foreign(hr_arena_t *arena, const spmd_mesh_t *mesh, 
   return NULL;
 }
 
+/* The images of all axes of one source. */
 static hr_status_t find_image(const spmd_meshes_t *meshes, const spmd_mesh_t *mesh,
                               const int64_t *places, const spmd_cuts_t *cuts,
                               const spmd_mesh_source_t *source, spmd_axes_t *images) {
@@ -138,6 +145,7 @@ static hr_status_t find_images(const spmd_meshes_t *meshes, const spmd_mesh_t *m
 
 /* --- one mesh --- */
 
+/* The same axes over the same devices; the name of the mesh itself does not matter. */
 static bool same_source(const spmd_mesh_source_t *a, const spmd_mesh_source_t *b) {
   if (a->axis_count != b->axis_count || !a->axis_names || !b->axis_names) return false;
   for (int k = 0; k < a->axis_count; k++)
@@ -160,6 +168,8 @@ static const spmd_mesh_source_t *only_mesh(const spmd_meshes_t *meshes) {
   return only;
 }
 
+/* The program's own mesh as the common one, so that messages and reports have its names. Axes of
+ * size 1 are left out: they cut nothing. */
 static hr_status_t keep_mesh(spmd_meshes_t *meshes, const spmd_mesh_source_t *only,
                              spmd_mesh_t **out_mesh) {
   spmd_mesh_t *mesh;
@@ -273,6 +283,7 @@ static hr_status_t misfit(const spmd_mesh_source_t *source, int64_t device_count
   return st;
 }
 
+/* One program runs on one set of devices; meshes of one device only are maximal ones. */
 static hr_status_t check_devices(const spmd_meshes_t *meshes,
                                  const spmd_mesh_source_t **out_largest) {
   const spmd_mesh_source_t *largest = NULL;
@@ -300,6 +311,8 @@ static hr_status_t empty_mesh(spmd_meshes_t *meshes) {
   return NULL;
 }
 
+/* A mesh that is the only one is kept as it is; several are joined by the cuts of their axes; the
+ * result is shrunk to the world at the end, so that images of all sources follow. */
 hr_status_t spmd_meshes_join(spmd_meshes_t *meshes, int64_t device_count, bool is_fixed) {
   const spmd_mesh_source_t *largest, *only = only_mesh(meshes);
   spmd_mesh_t *mesh = NULL;
@@ -324,6 +337,8 @@ hr_status_t spmd_meshes_join(spmd_meshes_t *meshes, int64_t device_count, bool i
   return NULL;
 }
 
+/* Walks over the pieces of the axis from the major one; `covered` is the product of the sizes so
+ * far, so that the piece holds the factors [covered, covered * size) of the axis. */
 hr_status_t spmd_meshes_image(const spmd_meshes_t *meshes, const spmd_mesh_source_t *source, int k,
                               int64_t pre, int64_t size, spmd_axes_t *out_axes) {
   int64_t end = pre * size, covered = 1;

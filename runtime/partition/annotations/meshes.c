@@ -14,6 +14,7 @@ int spmd_meshes_find(const spmd_meshes_t *meshes, hr_str_t name) {
   return -1;
 }
 
+/* The product of the sizes, checked before each multiplication. */
 static hr_status_t count_devices(spmd_mesh_source_t *source) {
   source->device_count = 1;
   for (int a = 0; a < source->axis_count; a++)
@@ -51,10 +52,11 @@ static hr_status_t push(spmd_meshes_t *meshes, spmd_mesh_source_t source) {
 
 /* --- text --- */
 
+/* A mesh while it is read. */
 typedef struct axis_list {
-  HR_VEC(hr_str_t) names;
-  HR_VEC(int64_t) sizes;
-  HR_VEC(int64_t) ids;
+  HR_VEC(hr_str_t) names; /* slices of the text */
+  HR_VEC(int64_t) sizes;  /* by axis */
+  HR_VEC(int64_t) ids;    /* device_ids as listed; empty: not given */
 } axis_list_t;
 
 static void axis_list_deinit(axis_list_t *list) {
@@ -63,6 +65,7 @@ static void axis_list_deinit(axis_list_t *list) {
   HR_VEC_FREE(&list->ids);
 }
 
+/* ["a"=2, "b"=4] */
 static hr_status_t read_axes(spmd_scan_t *scan, axis_list_t *list) {
   HR_TRY(spmd_scan_want(scan, "["));
   for (bool more = !spmd_scan_take(scan, "]"); more;) {
@@ -82,6 +85,7 @@ static hr_status_t read_axes(spmd_scan_t *scan, axis_list_t *list) {
   return NULL;
 }
 
+/* , device_ids=[3, 2, 1, 0]; nothing where the text goes on otherwise. */
 static hr_status_t read_ids(spmd_scan_t *scan, axis_list_t *list) {
   if (!spmd_scan_take(scan, ",")) return NULL;
   HR_TRY(spmd_scan_want(scan, "device_ids"));
@@ -96,6 +100,7 @@ static hr_status_t read_ids(spmd_scan_t *scan, axis_list_t *list) {
   return NULL;
 }
 
+/* For meshes of options, which read_axes has not seen. */
 static hr_status_t check_names(hr_str_t name, const axis_list_t *list) {
   for (size_t a = 0; a < list->names.count; a++)
     for (size_t b = 0; b < a; b++)
@@ -105,6 +110,7 @@ static hr_status_t check_names(hr_str_t name, const axis_list_t *list) {
   return NULL;
 }
 
+/* A mesh without axes but with one device is maximal: its shardings keep a value on that device. */
 static hr_status_t add_list(spmd_meshes_t *meshes, hr_str_t name, const axis_list_t *list) {
   spmd_mesh_source_t source = {.name = name, .axis_count = (int)list->names.count, .device = -1};
   void *names, *sizes, *ids;
@@ -182,6 +188,7 @@ hr_status_t spmd_meshes_read(spmd_meshes_t *meshes, hr_str_t text, const hr_sour
   return NULL;
 }
 
+/* data=4,model=2 */
 static hr_status_t read_option(spmd_scan_t *scan, axis_list_t *list) {
   for (bool more = true; more;) {
     hr_str_t name = spmd_scan_name(scan);
@@ -211,6 +218,7 @@ hr_status_t spmd_meshes_read_option(spmd_meshes_t *meshes, const char *text) {
 
 /* --- shardings of HLO --- */
 
+/* Grids have no names and are compared by sizes and devices. */
 static bool same_grid(const spmd_mesh_source_t *source, const int64_t *sizes, int count,
                       const int64_t *ids) {
   if (source->name.size || source->axis_count != count) return false;
@@ -234,6 +242,7 @@ static hr_status_t find_or_add(spmd_meshes_t *meshes, const int64_t *sizes, int 
   return push(meshes, source);
 }
 
+/* The mesh of a named sharding of HLO text, mesh['a'=2,'b'=4]: its axes are known by number. */
 static hr_status_t add_named(spmd_meshes_t *meshes, const hlo_mesh_t *mesh, int *out_source) {
   int64_t *sizes, *ids, count = 1;
   HR_TRY(HR_NEW_ARRAY(meshes->arena, mesh->axis_count, &sizes));

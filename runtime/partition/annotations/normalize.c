@@ -50,16 +50,16 @@ bool spmd_is_manual_call(const hlo_instr_t *instr) {
 
 /* --- calls --- */
 
-/* By computation id and instruction id: calls whose results are made global again, which are manual
- * bodies even without operands. */
+/* What the steps of the normalisation share. */
 typedef struct normalizer {
-  hlo_module_t *module;
+  hlo_module_t *module; /* changed in place */
   hr_arena_t scratch;
   bool *claimed; /* by computation id: has a caller */
   size_t claimed_count;
   int64_t budget; /* instructions that copies of constants may add */
 } normalizer_t;
 
+/* A call without operands whose results are made global again is a manual body, too. */
 static bool feeds_global(const hlo_instr_t *call) {
   const hlo_computation_t *computation = call->parent;
   for (size_t i = call->id + 1; i < computation->instrs.count; i++) {
@@ -92,10 +92,12 @@ static hr_status_t inline_all(hlo_module_t *module) {
 
 /* --- private bodies --- */
 
+/* Bodies whose values have shardings of their own, unlike reducers and comparators. */
 static bool has_body_values(const hlo_instr_t *instr) {
   return instr->op == HLO_WHILE || instr->op == HLO_CONDITIONAL || instr->op == HLO_CALL;
 }
 
+/* Callers have larger ids than what they call: one pass from the end is enough. */
 hr_status_t spmd_find_control(hr_arena_t *arena, const hlo_module_t *module, bool **out_control) {
   bool *control;
   HR_TRY(HR_NEW_ARRAY(arena, module->computations.count, &control));
@@ -151,6 +153,7 @@ static hr_status_t copy_instr(normalizer_t *normalizer, hlo_computation_t *to,
   return copy_extra(normalizer->module, copies, from, copy);
 }
 
+/* A computation of the same name; what it calls is shared until claim_bodies goes into it. */
 static hr_status_t copy_computation(normalizer_t *normalizer, const hlo_computation_t *from,
                                     hlo_computation_t **out_copy) {
   hlo_computation_t *to;
@@ -186,6 +189,7 @@ static hr_status_t claim_bodies(normalizer_t *normalizer, hlo_computation_t *com
 
 /* --- markers in reducers, results --- */
 
+/* Reducers work on scalars, for which a constraint says nothing. */
 static hr_status_t drop_marker(pass_rewrite_t *rewrite, hlo_instr_t *instr, void *context) {
   (void)context;
   return spmd_marker_of(instr) == SPMD_CONSTRAINT ? pass_replace(rewrite, instr, instr->operands[0])
@@ -199,6 +203,7 @@ static hlo_instr_t *see_through(hlo_instr_t *value) {
   return value;
 }
 
+/* A leaf with xla.sdy.FuncResultSharding around it; what has the marker, or is a token, stays. */
 static hlo_instr_t *mark_result(hlo_builder_t *builder, hlo_instr_t *value) {
   hlo_attr_t attr =
       hlo_attr_of_str(HLO_ATTR_CUSTOM_CALL_TARGET, HR_STR("xla.sdy.FuncResultSharding"));
@@ -276,6 +281,7 @@ static bool may_be_constant(const hlo_instr_t *instr) {
          hlo_op_is(instr->op, OP_ELEMENTWISE);
 }
 
+/* Constants, iotas, broadcasts of scalars, and elementwise or shape ops of nothing else. */
 static uint8_t kind_of(const uint8_t *kinds, const hlo_instr_t *instr) {
   bool known = instr->op == HLO_CONSTANT || instr->op == HLO_IOTA;
   if (!hlo_shape_is_array(instr->shape)) return CONSTANT_NOT;
@@ -308,6 +314,7 @@ static hlo_instr_t *copy_constant(constant_copier_t *copier, pass_rewrite_t *rew
   return copy;
 }
 
+/* No copy is needed where the whole expression has one user. */
 static bool is_single_use(pass_rewrite_t *rewrite, const uint8_t *kinds, const hlo_instr_t *from) {
   if (pass_use_count(rewrite, from) > 1) return false;
   for (int k = 0; k < from->operand_count; k++)

@@ -63,6 +63,7 @@ static hr_status_t collect(spmd_outliner_t *o, part_t *part) {
   return NULL;
 }
 
+/* Members come in the order of the computation: operands have been copied before. */
 static hr_status_t copy_member(spmd_outliner_t *o, hlo_computation_t *body,
                                const hlo_instr_t *from) {
   hlo_instr_t **operands, *copy;
@@ -94,6 +95,8 @@ static hr_status_t copy_member(spmd_outliner_t *o, hlo_computation_t *body,
   return hlo_instr_append(copy);
 }
 
+/* Parameters are the inputs, in the order in which they were found; the root is the tuple of what
+ * leaves. */
 static hr_status_t build_body(spmd_outliner_t *o, const part_t *part,
                               hlo_computation_t **out_body) {
   hlo_computation_t *body;
@@ -150,6 +153,8 @@ static bool is_open(const part_t *part) {
   return part->sharding && part->sharding->kind == HLO_TILE_KIND_OTHER;
 }
 
+/* xla.sdy.GlobalToLocalShape in front of the call. An input that is no marker, such as a scalar
+ * constant used inside, is taken as it is: the same on every device. */
 static hr_status_t build_entry(spmd_outliner_t *o, hlo_builder_t *builder, const part_t *part,
                                hlo_instr_t **args) {
   int count = (int)part->inputs.count;
@@ -178,6 +183,7 @@ static hr_status_t build_entry(spmd_outliner_t *o, hlo_builder_t *builder, const
   return set_sharding(o, marker, tuple, is_open(part));
 }
 
+/* xla.sdy.LocalToGlobalShape behind the call, whose elements replace the old markers. */
 static hr_status_t build_exit(spmd_outliner_t *o, hlo_builder_t *builder, const part_t *part,
                               hlo_instr_t *call) {
   int count = (int)part->results.count;

@@ -40,6 +40,7 @@ static hr_status_t inline_meshes_of(spmd_reader_t *reader, hlo_instr_t *instr) {
   return NULL;
 }
 
+/* Tile grids and named meshes of a sharding and of the elements of a tuple's. */
 static hr_status_t add_grids(spmd_reader_t *reader, const hlo_sharding_t *sharding) {
   int source;
   for (int i = 0; i < sharding->element_count; i++)
@@ -68,6 +69,7 @@ static hr_status_t add_world(spmd_reader_t *reader) {
   return NULL;
 }
 
+/* All meshes must be known before the first sharding is read: they are joined into one. */
 static hr_status_t read_meshes(spmd_reader_t *reader, bool is_fixed) {
   hr_str_t text = spmd_module_attribute(reader->module, "xla.sdy.meshes");
   if (reader->ignored) {
@@ -141,6 +143,7 @@ hr_status_t spmd_set_value(spmd_reader_t *reader, const hlo_instr_t *instr, int 
   return NULL;
 }
 
+/* The device on which a custom call without results is made, kept as device + 1; 0: all of them. */
 static hr_status_t read_caller(spmd_reader_t *reader, const hlo_instr_t *instr, hr_str_t text) {
   const spmd_sharding_t *sharding;
   if (hr_str_is(text, "[]") || hr_str_is(text, "#sdy.sharding_per_value<[]>")) return NULL;
@@ -203,6 +206,7 @@ static hr_status_t open_dims_of(spmd_reader_t *reader, const hlo_instr_t *instr,
   return NULL;
 }
 
+/* One sharding stands for all leaves unless it is a tuple of as many. */
 static hr_status_t read_gspmd(spmd_reader_t *reader, const hlo_instr_t *instr) {
   const hlo_sharding_t *all = instr->extra ? instr->extra->sharding : NULL;
   int count = annotated_count(instr);
@@ -281,6 +285,8 @@ static hr_status_t read_instr(spmd_reader_t *reader, hlo_instr_t *instr) {
 
 /* --- all of it --- */
 
+/* Empty slots for each leaf of each instruction of the computations that have shardings. A marker
+ * into a manual part has one for each operand. */
 static hr_status_t make_values(spmd_reader_t *reader) {
   hlo_module_t *module = reader->module;
   spmd_computation_t *computations;

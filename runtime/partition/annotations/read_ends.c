@@ -80,9 +80,9 @@ static hr_status_t read_assignment(spmd_reader_t *reader, const spmd_option_t *o
   HR_TRY(spmd_read_option_sharding(&reader->meshes, option->list, rank, &sharding));
   hr_status_t st = spmd_set_value(reader, instr, leaf, sharding, SPMD_FROM_USER);
   if (hr_status_code(st) != HR_INVALID) return st;
-  hr_status_t usage = hr_error(HR_USAGE, "option --sharding: \"%s%ld=%.*s\": %s",
-                               option->is_input ? "in" : "out", (long)option->number,
-                               HR_STR_ARGS(option->list), hr_status_message(st));
+  hr_status_t usage =
+      hr_error(HR_USAGE, "option --sharding: \"%s%ld=%.*s\": %s", option->is_input ? "in" : "out",
+               (long)option->number, HR_STR_ARGS(option->list), hr_status_message(st));
   hr_status_release(st);
   return usage;
 }

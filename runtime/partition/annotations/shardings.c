@@ -82,6 +82,7 @@ static hr_status_t take_axes(const spmd_meshes_t *meshes, const spmd_mesh_source
   return NULL;
 }
 
+/* {"a", "b":(1)2, ?}p1 */
 static hr_status_t take_dim(const spmd_meshes_t *meshes, const spmd_mesh_source_t *source,
                             spmd_scan_t *scan, spmd_dim_t *dim) {
   int64_t priority;
@@ -107,6 +108,7 @@ static hr_status_t take_dim(const spmd_meshes_t *meshes, const spmd_mesh_source_
   return NULL;
 }
 
+/* The reduction of unreduced axes: nothing stands for a sum. */
 static hr_status_t take_kind(spmd_scan_t *scan, spmd_reduction_t *out_kind) {
   static const struct {
     const char *word;
@@ -133,6 +135,7 @@ static hr_status_t take_rest(const spmd_meshes_t *meshes, const spmd_mesh_source
   return spmd_axes_sort(meshes->arena, sharding->unreduced, &sharding->unreduced);
 }
 
+/* @name, @"name" or mesh<["a"=2]>, whose text is its name among the sources. */
 static hr_status_t take_mesh(const spmd_meshes_t *meshes, spmd_scan_t *scan,
                              const spmd_mesh_source_t **out_source) {
   hr_str_t name;
@@ -155,6 +158,7 @@ static hr_status_t take_mesh(const spmd_meshes_t *meshes, spmd_scan_t *scan,
   return NULL;
 }
 
+/* [{"a"}, {?}] */
 static hr_status_t take_dims(const spmd_meshes_t *meshes, const spmd_mesh_source_t *source,
                              spmd_scan_t *scan, spmd_sharding_t *sharding) {
   spmd_dim_t dims[HLO_MAX_RANK], *copy;
@@ -229,6 +233,7 @@ hr_status_t spmd_read_manual_axes(const spmd_meshes_t *meshes, hr_str_t text,
 
 /* --- HLO --- */
 
+/* Axis references of HLO's named shardings; a size of 0 means the whole axis. */
 static hr_status_t named_axes(const spmd_meshes_t *meshes, const spmd_mesh_source_t *source,
                               hlo_axes_t from, spmd_axes_t *axes) {
   for (int i = 0; i < from.count; i++) {
@@ -258,7 +263,8 @@ static hr_status_t read_named(const spmd_meshes_t *meshes, const spmd_mesh_sourc
   return named_axes(meshes, source, from->manual_axes, out_manual);
 }
 
-/* Tile dimensions, then the extra ones by kind. */
+/* Tile dimensions, then the extra ones by kind: [2,1,4] last_tile_dims={manual} of a matrix cuts
+ * rows in two and leaves 4 devices to the manual part. What is replicated needs no word. */
 static hr_status_t read_tiles(const spmd_meshes_t *meshes, const spmd_mesh_source_t *source,
                               const hlo_sharding_t *from, spmd_sharding_t *to, spmd_dim_t *dims,
                               spmd_axes_t *out_manual) {
@@ -366,6 +372,7 @@ static hr_status_t read_option_dim(const spmd_meshes_t *meshes, spmd_scan_t *sca
   return NULL;
 }
 
+/* Parts end at ';'. Whether the number exists the caller knows. */
 hr_status_t spmd_next_option(hr_str_t *text, spmd_option_t *out_option) {
   const char *end = memchr(text->data, ';', text->size);
   size_t size = end ? (size_t)(end - text->data) : text->size;
