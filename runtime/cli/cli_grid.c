@@ -70,8 +70,8 @@ static cli_grid_t read_whole_grid(const char *path) {
 
 /* GSPMD's annotations name devices that a header need not count. */
 static bool has_devices(hr_str_t text) {
-  static const char *const marks[] = {"sharding={devices=", "sharding={{devices=",
-                                      "SPMDFullToShardShape"};
+  static const char *const marks[] = {
+      "sharding={devices=", "sharding={{devices=", "SPMDFullToShardShape"};
   for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
     if (memmem(text.data, text.size, marks[i], strlen(marks[i]))) return true;
   return false;

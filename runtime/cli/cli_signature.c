@@ -128,7 +128,8 @@ int cli_param_find(const cli_signature_t *signature, hr_str_t name) {
 
 /* --- arrays of files --- */
 
-/* The end of the first ".npz" or ".safetensors", packed or not, that a colon follows; NULL: none. */
+/* The end of the first ".npz" or ".safetensors", packed or not, that a colon follows; NULL: none.
+ */
 static const char *archive_end(const char *text) {
   static const char *const endings[] = {".npz:", ".safetensors:", ".npz.gz:", ".safetensors.gz:"};
   for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {

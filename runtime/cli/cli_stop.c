@@ -120,7 +120,10 @@ static hr_status_t explain_sharding(const hr_options_t *options, hlo_module_t *m
   hr_strbuf_init(&text);
   hr_status_t st = hlo_verify(module);
   if (!st) st = partition(options, stage, &text, module);
-  if (!st && !text.size && form && *form) hr_strbuf_add_str(&text, "{\"values\": []}\n");
+  if (!st && !text.size)
+    hr_strbuf_add_str(&text, form && *form ? "{\"values\": []}\n"
+                                           : "nothing is cut: the program has no shardings; --mesh "
+                                             "and --sharding give it some\n");
   if (!st) st = write_text(options, &text);
   hr_strbuf_deinit(&text);
   return st;

@@ -1,6 +1,7 @@
-/* Deflates in pieces of PIECE_BYTES, so that memory does not grow with the file. Inflates into memory
- * that doubles: a file says its size only at its end, only modulo 2^32, and may lie. What does not
- * fit into memory ends by NO_MEMORY. Files of several members are their contents in a row. */
+/* Deflates in pieces of PIECE_BYTES, so that memory does not grow with the file. Inflates into
+ * memory that doubles: a file says its size only at its end, only modulo 2^32, and may lie. What
+ * does not fit into memory ends by NO_MEMORY. Files of several members are their contents in a row.
+ */
 #include "io/gzip.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* --print-topology=FILE.svg: the machine as nested boxes, as hwloc's tree has them, and cores in the
- * colours of the ranks whose workers sit there.
+/* --print-topology=FILE.svg: the machine as nested boxes, as hwloc's tree has them, and cores in
+ * the colours of the ranks whose workers sit there.
  *
  *   +- machine ----------------------+
  *   | +- package 0 ----------------+ |
