@@ -61,7 +61,7 @@ double spmd_byte_us(void) {
 }
 
 double spmd_step_us(spmd_step_kind_t kind, double bytes, double parts) {
-  if (kind == SPMD_SLICE || kind == SPMD_MAKE_PARTIAL || parts <= 1) return 0;
+  if (!spmd_step_is_collective(kind) || parts <= 1) return 0;
   double small = (ring_share(kind, parts) * bytes + SMALL_LATENCY_BYTES) * spmd_byte_us();
   double share = share_of_time(bytes, SPMD_SMALL_BYTES, SPMD_LARGE_BYTES);
   return share == 0 ? small : small + share * (estimate(kind, parts, bytes) - small);

@@ -324,6 +324,19 @@ static void try_reductions(search_t *search, int from, const spmd_layout_t *layo
   reach(search, from, step);
 }
 
+/* What cuts a dimension becomes unreduced where the end wants that: nothing is sent. */
+static void try_spreads(search_t *search, int from, const spmd_layout_t *layout) {
+  const spmd_reshard_t *problem = search->problem;
+  for (int d = 0; d < problem->rank; d++)
+    for (int k = 1; k <= layout->dims[d].count; k++) {
+      spmd_step_t step = {.kind = SPMD_SPREAD, .from = d, .to = d, .after = *layout};
+      step.atoms = drop(problem, &step.after, d, k);
+      if (set_of(&step.atoms) & ~problem->unreduced_to) break;
+      step.after.unreduced |= set_of(&step.atoms);
+      reach(search, from, step);
+    }
+}
+
 static void expand(search_t *search, int from) {
   const spmd_reshard_t *problem = search->problem;
   spmd_layout_t layout = search->nodes[from].layout;
@@ -335,6 +348,7 @@ static void expand(search_t *search, int from) {
   try_all_to_alls(search, from, &layout);
   try_permutes(search, from, &layout);
   try_reductions(search, from, &layout);
+  if (problem->unreduced_to) try_spreads(search, from, &layout);
 }
 
 static int cheapest_open(const search_t *search) {
@@ -349,7 +363,7 @@ static void add_step(spmd_plan_t *plan, const spmd_step_t *step) {
   plan->steps[plan->count++] = *step;
   plan->us += step->us;
   plan->bytes += step->bytes;
-  plan->collectives += step->kind != SPMD_SLICE && step->kind != SPMD_MAKE_PARTIAL;
+  plan->collectives += spmd_step_is_collective(step->kind);
 }
 
 static void take_path(const search_t *search, int at, spmd_plan_t *plan) {

@@ -45,8 +45,14 @@ typedef enum spmd_step_kind {
   SPMD_PERMUTE,        /* parts change places */
   SPMD_ALL_REDUCE,     /* `atoms` leave the unreduced ones */
   SPMD_REDUCE_SCATTER, /* the same, and dims[to] gets them at its end */
-  SPMD_MAKE_PARTIAL    /* `atoms` become unreduced: all parts but the first are the identity */
+  SPMD_MAKE_PARTIAL,   /* `atoms` become unreduced: all parts but the first are the identity */
+  SPMD_SPREAD          /* `atoms` leave the end of dims[from] and become unreduced: each part lies
+                          at its place among identities */
 } spmd_step_kind_t;
+/* The other kinds are local. */
+static inline bool spmd_step_is_collective(spmd_step_kind_t kind) {
+  return kind != SPMD_SLICE && kind != SPMD_MAKE_PARTIAL && kind != SPMD_SPREAD;
+}
 
 typedef struct spmd_step {
   spmd_step_kind_t kind;
