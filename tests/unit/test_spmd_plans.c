@@ -3,9 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "partition/lower/comm_cost.h"
 #include "partition/lower/range_moves.h"
 #include "partition/lower/reshard_plan.h"
 #include "tests/lib/unit.h"
+#include "transport/core/coll_cost.h"
 
 #define MAX_DEVICES 16
 #define MAX_ELEMENTS 4096
@@ -196,6 +198,33 @@ static void test_plan_kinds(void) {
   CU_ASSERT_EQUAL(plan.collectives, 0);
 }
 
+/* --- costs --- */
+
+/* Small arrays cost what they send in a ring, large ones what the transport estimates. */
+static void test_costs(void) {
+  double byte = spmd_byte_us(), large = 8 * SPMD_LARGE_BYTES;
+  CU_ASSERT_DOUBLE_EQUAL(spmd_step_us(SPMD_ALL_GATHER, 100, 8), (700 + 128) * byte, 1e-9);
+  CU_ASSERT_DOUBLE_EQUAL(spmd_step_us(SPMD_ALL_REDUCE, 800, 8), (1400 + 128) * byte, 1e-9);
+  CU_ASSERT_DOUBLE_EQUAL(spmd_step_us(SPMD_REDUCE_SCATTER, 800, 8), (700 + 128) * byte, 1e-9);
+  CU_ASSERT_EQUAL(spmd_step_us(SPMD_SLICE, large, 8), 0);
+  CU_ASSERT_EQUAL(spmd_step_us(SPMD_SPREAD, large, 8), 0);
+  CU_ASSERT_EQUAL(spmd_step_us(SPMD_ALL_GATHER, large, 1), 0);
+  CU_ASSERT_DOUBLE_EQUAL(spmd_step_us(SPMD_ALL_GATHER, large, 8),
+                         tp_collective_us(tp_cost_model(), TP_ALL_GATHER, 8, large), 1e-9);
+  CU_ASSERT(spmd_work_us(1e6) > spmd_work_us(1e5));
+}
+
+/* By the formulas of algorithms.def: several machines are slower than one, latency counts. */
+static void test_estimates(void) {
+  static const tp_cost_model_t one = {1, NULL}, four = {4, NULL};
+  for (tp_collective_t c = 0; c < TP_COLLECTIVE_COUNT; c++) {
+    CU_ASSERT(tp_collective_us(&one, c, 8, 1) > 0);
+    CU_ASSERT(tp_collective_us(&one, c, 8, 1e6) > tp_collective_us(&one, c, 8, 1));
+    CU_ASSERT(tp_collective_us(&four, c, 8, 1e6) > tp_collective_us(&one, c, 8, 1e6));
+    CU_ASSERT(tp_collective_us(&four, c, 8, 1) > tp_collective_us(&one, c, 8, 1));
+  }
+}
+
 /* --- range moves --- */
 
 typedef struct windows {
@@ -293,6 +322,8 @@ static void test_halo_rounds(void) {
 CU_TestInfo suite_spmd_plans[] = {
     {"resharding plans reach their end", test_reshard_plans},
     {"plans are of the right kind", test_plan_kinds},
+    {"small arrays cost bytes, large ones time", test_costs},
+    {"estimates grow with bytes and machines", test_estimates},
     {"range moves deliver their windows", test_range_moves},
     {"halos take one round a side", test_halo_rounds},
     CU_TEST_INFO_NULL,
