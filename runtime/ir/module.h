@@ -101,12 +101,6 @@ typedef struct hlo_stack_frames {
   const hlo_stack_frame_t *frames;
 } hlo_stack_frames_t;
 
-/* What the framework says of the place of an argument or a result of the entry; "": nothing. */
-typedef struct hlo_place {
-  hr_str_t layout; /* "default", "auto" or an order of dimensions such as "{0,1}", the minor first */
-  hr_str_t memory; /* kind of the device's memory, such as "pinned_host" */
-} hlo_place_t;
-
 struct hlo_module {
   hr_arena_t arena;
   hr_source_t source;         /* text of the program, for positions in messages */
@@ -133,9 +127,6 @@ struct hlo_module {
   hlo_name_values_t frontend_attributes;
   /* Sharding per flattened result, by the partitioner; NULL: results are whole. */
   const hlo_sharding_t *const *result_shardings;
-  /* Places of the entry's parameters and flattened results; count 0: nothing said. */
-  int param_place_count, result_place_count;
-  const hlo_place_t *param_places, *result_places;
   bool was_global; /* the partitioner made it: parameters and results are parts of global arrays */
   bool asks_platform; /* exported for several platforms that its form does not name */
   const hlo_stack_frames_t *stack_frames; /* NULL: none */

@@ -125,8 +125,7 @@ static hr_status_t alloc_results(pjrt_executable_t *executable, int count, size_
 
 /* The memory that the program names for a result, else the device's default one. */
 static int memory_of_result(const hlo_module_t *module, int r) {
-  hr_str_t memory =
-      r < module->result_place_count ? module->result_places[r].memory : (hr_str_t){"", 0};
+  hr_str_t memory = pjrt_place_text(module, "mhlo.result_memory_kinds", r);
   for (int kind = 0; kind < PJRT_MEMORY_KINDS; kind++)
     if (hr_str_is(memory, pjrt_memory_kind_names[kind])) return kind;
   return PJRT_MEMORY_DEVICE;

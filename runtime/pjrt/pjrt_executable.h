@@ -87,6 +87,9 @@ extern const struct spmd_host pjrt_partitioner_host; /* pjrt_partitioner.c */
 
 /* The figures of the cost analysis; needs params and results. */
 hr_status_t pjrt_executable_describe_costs(pjrt_executable_t *executable);
+/* Text `index` of a module's attribute that has one per argument or result, with semicolons in
+ * between; "": there is none. */
+hr_str_t pjrt_place_text(const hlo_module_t *module, const char *name, int index);
 /* The layouts of arguments and results, in the arena; sets the orders of the results. */
 hr_status_t pjrt_executable_describe_layouts(pjrt_executable_t *executable);
 

@@ -66,6 +66,21 @@ static hr_status_t pjrt_output_layouts(pjrt_counted_args_t *args) {
   return NULL;
 }
 
+hr_str_t pjrt_place_text(const hlo_module_t *module, const char *name, int index) {
+  hr_str_t text = {"", 0};
+  for (int i = 0; i < module->frontend_attributes.count; i++)
+    if (hr_str_is(module->frontend_attributes.items[i].name, name))
+      text = module->frontend_attributes.items[i].value;
+  for (; text.size; index--) {
+    const char *end = memchr(text.data, ';', text.size);
+    size_t size = end ? (size_t)(end - text.data) : text.size;
+    if (index == 0) return (hr_str_t){text.data, size};
+    if (!end) break;
+    text = (hr_str_t){end + 1, text.size - size - 1};
+  }
+  return (hr_str_t){"", 0};
+}
+
 /* "auto" lets the program choose: a transposed result lies as the array that it was made from, so
  * that the transposition moves nothing. */
 static hr_status_t choose_order(const hlo_instr_t *result, int rank,
@@ -83,8 +98,7 @@ static hr_status_t order_of_result(const hlo_module_t *module, int r, int rank,
                                    const pjrt_order_t **out_order) {
   const hlo_instr_t *root = module->entry->root;
   bool is_tuple = root->op == HLO_TUPLE && r < root->operand_count;
-  if (r >= module->result_place_count) return pjrt_order_find(rank, NULL, out_order);
-  hr_str_t text = module->result_places[r].layout;
+  hr_str_t text = pjrt_place_text(module, "mhlo.result_layout_modes", r);
   if (hr_str_is(text, "auto") && (is_tuple || !hlo_shape_is_tuple(root->shape)))
     return choose_order(is_tuple ? root->operands[r] : root, rank, out_order);
   return pjrt_order_read(text, rank, out_order);
@@ -94,8 +108,7 @@ static hr_status_t describe_param_orders(pjrt_executable_t *executable,
                                          const hlo_module_t *module) {
   HR_TRY(HR_NEW_ARRAY(&executable->arena, executable->param_count + 1, &executable->param_orders));
   for (int p = 0; p < executable->param_count; p++) {
-    hr_str_t text =
-        p < module->param_place_count ? module->param_places[p].layout : (hr_str_t){"", 0};
+    hr_str_t text = pjrt_place_text(module, "mhlo.param_layout_modes", p);
     HR_TRY(pjrt_order_read(text, executable->params[p]->rank, &executable->param_orders[p]));
     executable->has_orders |= !executable->param_orders[p]->is_row_major;
   }

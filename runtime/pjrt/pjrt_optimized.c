@@ -115,14 +115,26 @@ static hr_status_t keep_partitioned(pjrt_executable_t *executable) {
   return st;
 }
 
-/* The program of one partition; on a single device, as it was given, but where arrays lie in other
- * orders, which its text does not say.
+static bool text_has(hr_str_t text, const char *word) {
+  return memmem(text.data, text.size, word, strlen(word)) != NULL;
+}
+
+/* Whether the program is shown as the compiler has it. A program of one device is shown as it was
+ * given, which costs nothing, unless the framework cannot read it as HLO: operations of Shardy have
+ * no form there, and layouts are not in the text. */
+static bool is_written_anew(const pjrt_executable_t *executable) {
+  return executable->options.num_partitions > 1 || executable->has_orders ||
+         text_has(executable->code, "manual_computation") ||
+         text_has(executable->code, "sharding_constraint");
+}
+
+/* The program of one partition; on a single device mostly as it was given.
  * Executable_OptimizedProgram. A caller without room, or with too little, gets the size only. */
 hr_status_t pjrt_executable_optimized_program(pjrt_optimized_args_t *args) {
   PJRT_NOT_NULL(args->executable);
   PJRT_NOT_NULL(args->program);
   hr_str_t code = args->executable->code;
-  bool is_global = args->executable->options.num_partitions > 1 || args->executable->has_orders;
+  bool is_global = is_written_anew(args->executable);
   args->program->format = is_global ? "hlo_with_config" : "mlir";
   args->program->format_size = strlen(args->program->format);
   if (is_global) {

@@ -291,6 +291,10 @@ done
 "$hlorun" -n 4 --stop-after partition "$work/once.hlo" >"$work/out" 2>&1
 expect_text "a call on one device is in a branch" 'true_computation=%on_device, false_computation=%elsewhere'
 
+# What begins an asynchronous operation in a manual computation is the operand of what ends it.
+"$hlorun" -n 4 --stop-after partition "$source_dir/tests/cases/manual_async.mlir" >"$work/out" 2>&1
+expect_text "an asynchronous operation keeps its parts" 'async-done(%async-start'
+
 # All forms of sdy in text, as bytecode, portable artifact, HLO and proto.
 program=$source_dir/tests/partition/forms.mlir
 expect_exit "forms" 0 "$hlorun" -n 8 --random-inputs --quiet --output "$work/one.npz" "$program"

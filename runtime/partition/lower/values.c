@@ -243,6 +243,20 @@ hlo_instr_t *spmd_use_whole(spmd_lower_t *lower, spmd_local_t *value) {
   return value ? spmd_use(lower, value, spmd_replicated(lower, value->shape->rank)) : NULL;
 }
 
+/* The tuple that these are all elements of, in order; NULL: there is none. What ends an
+ * asynchronous operation wants the tuple that its beginning gave. */
+static hlo_instr_t *tuple_of(hlo_instr_t *const *elements, int count) {
+  hlo_instr_t *tuple = count && elements[0] && elements[0]->op == HLO_GET_TUPLE_ELEMENT
+                           ? elements[0]->operands[0]
+                           : NULL;
+  if (!tuple || tuple->shape->element_count != count) return NULL;
+  for (int i = 0; i < count; i++)
+    if (!elements[i] || elements[i]->op != HLO_GET_TUPLE_ELEMENT ||
+        elements[i]->operands[0] != tuple || hlo_attr_int(elements[i], HLO_ATTR_INDEX) != i)
+      return NULL;
+  return tuple;
+}
+
 hlo_instr_t *spmd_pack(spmd_lower_t *lower, const hlo_shape_t *shape, hlo_instr_t *const **leaves) {
   hlo_instr_t **elements;
   if (!hlo_shape_is_tuple(shape)) return *(*leaves)++;
@@ -250,6 +264,8 @@ hlo_instr_t *spmd_pack(spmd_lower_t *lower, const hlo_shape_t *shape, hlo_instr_
     return NULL;
   for (int i = 0; i < shape->element_count; i++)
     elements[i] = spmd_pack(lower, shape->elements[i], leaves);
+  hlo_instr_t *tuple = tuple_of(elements, shape->element_count);
+  if (tuple) return tuple;
   return hlo_build_tuple(&lower->emit.b, shape->element_count, elements);
 }
 

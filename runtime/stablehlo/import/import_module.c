@@ -318,8 +318,8 @@ static hr_status_t import_module(importer_t *importer, const mlir_op_t *entry) {
   HR_TRY(import_header(importer, op));
   HR_TRY(import_named(importer, entry, &module->entry));
   HR_TRY(import_donations(importer, entry));
-  HR_TRY(import_places(importer, entry));
-  return import_module_frontend_attrs(importer, op);
+  HR_TRY(import_module_frontend_attrs(importer, op));
+  return import_places(importer, entry);
 }
 
 /* Whether the function was reached and imported. */

@@ -1,6 +1,11 @@
 /* Where the framework wants the arguments and results of the entry: in which order of dimensions
  * their elements lie, and in which memory of the device. Engines work on row-major arrays wherever
- * they are: this is for who hands arrays in and out. Cost: linear in arguments and results. */
+ * they are: this is for who hands arrays in and out. What is not the default goes to attributes of
+ * the module, one text per argument or result with semicolons in between:
+ *
+ *   mhlo.result_layout_modes = "default;{0,1}"
+ *
+ * Cost: linear in arguments and results. */
 #include "base/mem.h"
 #include "stablehlo/import/import.h"
 
@@ -9,36 +14,48 @@ static hr_str_t text_of(const mlir_op_t *entry, const char *list, int index, con
   return attr && attr->kind == MLIR_ATTR_STRING ? attr->text : (hr_str_t){"", 0};
 }
 
-/* One entry of a list; *any becomes true if something is said. */
-static hr_status_t import_place(importer_t *importer, const mlir_op_t *entry, const char *list,
-                                int index, hlo_place_t *place, bool *any) {
-  hr_str_t layout = text_of(entry, list, index, "mhlo.layout_mode");
-  hr_str_t memory = text_of(entry, list, index, "mhlo.memory_kind");
-  *any |= layout.size || memory.size;
-  HR_TRY(hr_arena_str(importer->arena, layout, &place->layout));
-  return hr_arena_str(importer->arena, memory, &place->memory);
-}
-
 static int list_size(const mlir_op_t *entry, const char *list) {
   const mlir_attr_t *attrs = mlir_op_attr(entry, list);
   return attrs && attrs->kind == MLIR_ATTR_ARRAY ? attrs->count : 0;
 }
 
-hr_status_t import_places(importer_t *importer, const mlir_op_t *entry) {
-  hlo_module_t *module = importer->module;
-  int args = list_size(entry, "arg_attrs"), results = list_size(entry, "res_attrs"), kept = 0;
-  bool any_arg = false, any_result = false;
-  hlo_place_t *params, *outs;
-  HR_TRY(HR_NEW_ARRAY(importer->arena, args + 1, &params));
-  HR_TRY(HR_NEW_ARRAY(importer->arena, results + 1, &outs));
-  for (int i = 0; i < args; i++)
-    if (!import_is_platform_index(entry, i))
-      HR_TRY(import_place(importer, entry, "arg_attrs", i, &params[kept++], &any_arg));
-  for (int i = 0; i < results; i++)
-    HR_TRY(import_place(importer, entry, "res_attrs", i, &outs[i], &any_result));
-  module->param_places = params;
-  module->param_place_count = any_arg ? kept : 0;
-  module->result_places = outs;
-  module->result_place_count = any_result ? results : 0;
+/* Appends an attribute to those of the module. */
+static hr_status_t add_attribute(importer_t *importer, const char *name, hr_str_t value) {
+  hlo_name_values_t *list = &importer->module->frontend_attributes;
+  hlo_name_value_t *items;
+  HR_TRY(HR_NEW_ARRAY(importer->arena, list->count + 1, &items));
+  for (int i = 0; i < list->count; i++) items[i] = list->items[i];
+  items[list->count].name = hr_str_from(name);
+  HR_TRY(hr_arena_str(importer->arena, value, &items[list->count].value));
+  *list = (hlo_name_values_t){list->count + 1, items};
   return NULL;
+}
+
+/* The texts of one attribute over a list of arguments or results, hidden ones left out. */
+static hr_status_t import_texts(importer_t *importer, const mlir_op_t *entry, const char *list,
+                                const char *from, const char *usual, const char *to) {
+  hr_strbuf_t texts;
+  bool any = false;
+  int written = 0;
+  hr_strbuf_init(&texts);
+  for (int i = 0; i < list_size(entry, list); i++) {
+    hr_str_t text = text_of(entry, list, i, from);
+    if (list[0] == 'a' && import_is_platform_index(entry, i)) continue;
+    any |= text.size && !hr_str_is(text, usual);
+    if (written++) hr_strbuf_add_char(&texts, ';');
+    hr_strbuf_add(&texts, text.data, text.size);
+  }
+  hr_status_t st = hr_strbuf_finish(&texts);
+  if (!st && any) st = add_attribute(importer, to, (hr_str_t){texts.data, texts.size});
+  hr_strbuf_deinit(&texts);
+  return st;
+}
+
+hr_status_t import_places(importer_t *importer, const mlir_op_t *entry) {
+  HR_TRY(import_texts(importer, entry, "arg_attrs", "mhlo.layout_mode", "default",
+                      "mhlo.param_layout_modes"));
+  HR_TRY(import_texts(importer, entry, "res_attrs", "mhlo.layout_mode", "default",
+                      "mhlo.result_layout_modes"));
+  return import_texts(importer, entry, "res_attrs", "mhlo.memory_kind", "device",
+                      "mhlo.result_memory_kinds");
 }
