@@ -40,6 +40,11 @@ typedef struct spmd_computation {
   spmd_value_t **values;
   int64_t *callers;        /* by instruction: 1 + the only device that makes a call; 0: all do */
   spmd_axes_t manual_axes; /* axes of the manual computations around it */
+  /* Where a manual computation is on a mesh that does not fit beside the program's (another order
+   * of devices, axes that interleave): the program's axes with the devices of that mesh. */
+  const spmd_mesh_t *mesh;               /* inside of this computation; NULL: the program's */
+  const spmd_mesh_t *const **placements; /* by border marker, leaf: who holds which part there;
+                                            NULL, or a NULL leaf: as the program's mesh says */
 } spmd_computation_t;
 
 typedef struct spmd_program {

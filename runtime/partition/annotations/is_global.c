@@ -45,6 +45,7 @@ static bool names_axis(hr_str_t text) {
 }
 
 bool spmd_is_host_call(const hlo_instr_t *instr) {
+  if (instr->op == HLO_INFEED || instr->op == HLO_OUTFEED) return true;
   return instr->op == HLO_CUSTOM_CALL && spmd_marker_of(instr) == SPMD_NO_MARKER;
 }
 

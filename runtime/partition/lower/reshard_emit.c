@@ -61,8 +61,8 @@ static int64_t tile_of(emission_t *e, const spmd_layout_t *layout, int64_t posit
   for (int k = 0; k < e->of->problem.rank; k++)
     for (int i = 0; i < layout->dims[k].count; i++) {
       spmd_axis_t axis = e->of->atoms[layout->dims[k].atoms[i]];
-      tile = tile * axis.size +
-             spmd_axes_coordinate(e->emit->shared->mesh, (spmd_axes_t){1, &axis}, position);
+      tile =
+          tile * axis.size + spmd_axes_coordinate(e->emit->mesh, (spmd_axes_t){1, &axis}, position);
     }
   return tile;
 }
@@ -78,7 +78,7 @@ static bool takes_part(const spmd_step_t *step, int rank, int atom) {
 
 /* What must be equal at both ends of a transfer: the coordinates along all other axes. */
 static int64_t rest_of(emission_t *e, const spmd_step_t *step, int64_t position) {
-  const spmd_mesh_t *mesh = e->emit->shared->mesh;
+  const spmd_mesh_t *mesh = e->emit->mesh;
   for (int a = 0; a < e->of->problem.atom_count; a++) {
     spmd_axis_t axis = e->of->atoms[a];
     int64_t stride = mesh->axis_sizes[axis.axis] / (axis.pre * axis.size);
@@ -106,7 +106,7 @@ static int64_t sender_for(const placement_t *at, int64_t count, int64_t q) {
 
 static hlo_instr_t *emit_permute(emission_t *e, const spmd_step_t *step, hlo_instr_t *x) {
   spmd_emit_t *emit = e->emit;
-  int64_t count = emit->shared->mesh->device_count, *pairs;
+  int64_t count = emit->mesh->device_count, *pairs;
   placement_t at;
   hr_arena_t *arena = emit->shared->arena;
   if (spmd_emit_failed(emit, HR_NEW_ARRAY(arena, count, &at.has)) ||
