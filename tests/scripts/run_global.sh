@@ -295,6 +295,9 @@ expect_text "a call on one device is in a branch" 'true_computation=%on_device, 
 "$hlorun" -n 4 --stop-after partition "$source_dir/tests/cases/manual_async.mlir" >"$work/out" 2>&1
 expect_text "an asynchronous operation keeps its parts" 'async-done(%async-start'
 
+"$hlorun" -n 4 --stop-after partition "$source_dir/tests/cases/sharding_group_iota.mlir" >"$work/out" 2>&1
+expect_text "a member of a sharding group is cut as the others" '->s32[4,1]'
+
 # All forms of sdy in text, as bytecode, portable artifact, HLO and proto.
 program=$source_dir/tests/partition/forms.mlir
 expect_exit "forms" 0 "$hlorun" -n 8 --random-inputs --quiet --output "$work/one.npz" "$program"
