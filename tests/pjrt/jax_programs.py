@@ -230,7 +230,7 @@ def unreduced_arrays():
 # The shardings that the partitioner chooses are told while the program is compiled.
 @test
 def inspected_shardings():
-    mesh = jax.make_mesh((8,), ("x",))
+    mesh = jax.make_mesh((8,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
     seen = []
 
     def f(a):
