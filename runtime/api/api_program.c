@@ -193,6 +193,7 @@ static compiler_options_t compiler_options(const hlorun_program_t *program,
       .sharding = options->sharding,
       .carried = options->carried,
       .carried_count = options->carried_count,
+      .keep_unreduced = options->keep_unreduced,
       .workers_context = &program->client->pool,
       .may_open_early =
           program->client->options.threads != 1 && program->client->endpoint->world_size == 1};

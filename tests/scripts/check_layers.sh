@@ -42,7 +42,7 @@ runtime/proto/           base/ ir/ ops/table/ ops/rules/ ops/query/ proto/
 runtime/tf/              base/ ir/ ops/table/ ops/rules/ ops/query/ passes/lib/pass_evaluate.h proto/ stablehlo/import/import_formula.h tf/
 runtime/read/            base/ ir/ io/ mlir/ ops/table/ ops/rules/ ops/query/ stablehlo/ proto/ read/ tf/
 runtime/passes/          base/ ir/ ops/table/ ops/rules/ ops/query/ ops/kernels/pure.h passes/
-runtime/partition/       base/ ir/ ops/table/ ops/rules/ ops/query/ passes/ partition/
+runtime/partition/       base/ ir/ ops/table/ ops/rules/ ops/query/ passes/ partition/ transport/core/coll_cost.h
 runtime/plan/            base/ ir/ ops/table/ ops/rules/ ops/query/ ops/kernels/kernel.h ops/kernels/native.h ops/kernels/common/ plan/
 runtime/jit/             base/ ir/ ops/table/ ops/rules/ ops/query/ ops/kernels/kernel.h ops/kernels/native.h ops/kernels/elementwise/ plan/ jit/
 runtime/topo/            base/ topo/
