@@ -1,8 +1,8 @@
 /* Lifetimes of arrays in a computation: every leaf that an instruction makes is a buffer, and its
  * users are found by following views (tuples, their elements, reshapes). Parameters and constants
- * cost nothing. The model knows nothing of results over the bytes of operands, so that it
- * overestimates; it serves to compare orders. Cost: linear in uses, but for tuples, which are
- * followed for each leaf. */
+ * cost nothing. A result of generated code, of an update or a loop takes the bytes of an operand
+ * that dies there, if one is as large. That is a model, which serves to compare orders. Cost:
+ * linear in uses, but for tuples, which are followed for each leaf. */
 #include "passes/cleanup/order_buffers.h"
 
 #include <string.h>
@@ -145,6 +145,40 @@ hr_status_t order_buffers_find(hr_arena_t *arena, const hlo_computation_t *compu
   return st;
 }
 
+/* May its results take the bytes of operands? */
+static bool works_in_place(const hlo_instr_t *instr) {
+  switch (instr->op) {
+    case HLO_FUSION:
+      return hlo_attr_enum(instr, HLO_ATTR_KIND) != HLO_FUSION_KIND_CUSTOM;
+    case HLO_DYNAMIC_UPDATE_SLICE:
+    case HLO_SCATTER:
+    case HLO_SORT:
+    case HLO_WHILE:
+      return true;
+    default:
+      return hlo_op_is(instr->op, OP_ELEMENTWISE);
+  }
+}
+
+/* Bytes of operands that die with the instruction and that a result of the same size can take. */
+static int64_t shared_bytes(const order_buffers_t *buffers, uint32_t id, const uint32_t *left) {
+  const hlo_instr_t *instr = buffers->computation->instrs.data[id];
+  int64_t bytes = 0;
+  uint32_t next = buffers->made[id];
+  if (!works_in_place(instr)) return 0;
+  for (uint32_t r = buffers->read_first[id]; r < buffers->read_first[id + 1]; r++) {
+    const order_buffer_t *operand = &buffers->buffers[buffers->read[r]];
+    if (left[buffers->read[r]] != 1 || operand->stays) continue;
+    for (uint32_t b = next; b < buffers->made[id + 1]; b++) {
+      if (buffers->buffers[b].bytes != operand->bytes) continue;
+      bytes += operand->bytes;
+      next = b + 1;
+      break;
+    }
+  }
+  return bytes;
+}
+
 /* `left` counts readers to come, of each buffer. */
 static int64_t simulate(const order_buffers_t *buffers, const uint32_t *order,
                         const int64_t *inside, uint32_t *left) {
@@ -153,7 +187,7 @@ static int64_t simulate(const order_buffers_t *buffers, const uint32_t *order,
     uint32_t id = order[i];
     for (uint32_t b = buffers->made[id]; b < buffers->made[id + 1]; b++)
       alive += buffers->buffers[b].bytes;
-    peak = hr_max(peak, alive + inside[id]);
+    peak = hr_max(peak, alive + inside[id] - shared_bytes(buffers, id, left));
     for (uint32_t r = buffers->read_first[id]; r < buffers->read_first[id + 1]; r++) {
       const order_buffer_t *buffer = &buffers->buffers[buffers->read[r]];
       if (--left[buffers->read[r]] == 0 && !buffer->stays) alive -= buffer->bytes;

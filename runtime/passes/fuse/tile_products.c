@@ -10,8 +10,10 @@
  * these at their own index, to views, to products that have one of them as operand, and back to
  * other products that such a fusion reads. What does not lead to a product again is left out, and
  * so is what depends on the cluster by way of something else. Arrays that others use are results,
- * too. It is worth it if a tiled array is none. Exact: the body holds the same instructions; where
- * the kernel declines, they are steps as before. Cost: linear for each product of that size. */
+ * too. It is worth it if a tiled array is none, and if the operands of a matrix are small beside
+ * it: heads of attention, not layers of a network. A single matrix is taken for attention only.
+ * Exact: the body holds the same instructions; where the kernel declines, they are steps as before.
+ * Cost: linear for each product of that size. */
 #include "base/log.h"
 #include "ops/query/codegen_support.h"
 #include "ops/query/fusion_form.h"
@@ -21,7 +23,9 @@
 #define ROWS_MIN 16
 #define COLUMNS_MIN 32
 #define TERMS_MIN 8
-#define ELEMENTS_MIN 32768
+#define ELEMENTS_MIN 16384
+#define WIDTH_MAX \
+  256 /* terms of the first products, columns of the last: operands stay in caches */
 
 typedef struct tiling {
   pass_rewrite_t *rewrite;
@@ -30,10 +34,11 @@ typedef struct tiling {
   uint32_t *taken; /* by id: number of the fusion of this pass that it is in; 0: none */
   bool *reached;   /* by that number: the fusion depends on members */
   uint32_t fusion_count;
-  bool *member;           /* by id */
-  bool *tiled;            /* by id: a member that is a tiled array */
-  bool *marked;           /* by id: scratch of one question */
-  int64_t rows, elements; /* of a tiled array; rows of all matrices */
+  bool *member;            /* by id */
+  bool *tiled;             /* by id: a member that is a tiled array */
+  bool *marked;            /* by id: scratch of one question */
+  int64_t rows, elements;  /* of a tiled array; rows of all matrices */
+  int64_t matrices, least; /* matrices; the smaller of rows and columns of one */
   hr_dtype_t dtype;
   hlo_builder_t body;
   hlo_instr_t **copies; /* by id: in the body */
@@ -76,7 +81,7 @@ static bool is_first_product(const hlo_instr_t *dot, int64_t sizes[4]) {
   if (!is_plain_dot(dot)) return false;
   sizes_of(dot, sizes);
   return sizes[1] >= ROWS_MIN && sizes[2] >= COLUMNS_MIN && sizes[3] >= TERMS_MIN &&
-         sizes[0] * sizes[1] * sizes[2] >= ELEMENTS_MIN;
+         sizes[3] <= WIDTH_MAX && sizes[0] * sizes[1] * sizes[2] >= ELEMENTS_MIN;
 }
 
 static bool is_tiled_shape(const tiling_t *t, const hlo_shape_t *shape) {
@@ -120,7 +125,8 @@ static bool may_join_fusion(const tiling_t *t, const hlo_instr_t *fusion) {
 /* A product with one tiled operand. Which dimensions it contracts, the kernel looks at. */
 static bool may_join_dot(const tiling_t *t, const hlo_instr_t *dot) {
   int count = t->tiled[dot->operands[0]->id] + t->tiled[dot->operands[1]->id];
-  return is_plain_dot(dot) && count == 1 && dot->shape->dtype == t->dtype;
+  return is_plain_dot(dot) && count == 1 && dot->shape->dtype == t->dtype &&
+         fusion_count(dot->shape) <= t->elements / t->least * WIDTH_MAX;
 }
 
 static bool uses_member(const tiling_t *t, const hlo_instr_t *instr) {
@@ -235,6 +241,18 @@ static bool has_outside_user(const tiling_t *t, const hlo_instr_t *instr) {
   return outside;
 }
 
+/* Is there an exponential between the products? */
+static bool has_softmax(const tiling_t *t) {
+  for (uint32_t i = 0; i < t->count; i++) {
+    const hlo_instr_t *instr = instr_at(t, i);
+    if (!t->member[i] || instr->op != HLO_FUSION) continue;
+    const hlo_computation_t *body = instr->called[0];
+    for (size_t k = 0; k < body->instrs.count; k++)
+      if (body->instrs.data[k]->op == HLO_EXPONENTIAL) return true;
+  }
+  return false;
+}
+
 /* Counts fusions, and tiled arrays that are never in memory. */
 static bool is_worth_it(const tiling_t *t) {
   int fusions = 0, spared = 0;
@@ -244,7 +262,7 @@ static bool is_worth_it(const tiling_t *t) {
     fusions += instr->op == HLO_FUSION;
     spared += t->tiled[i] && instr->op != HLO_RESHAPE && !has_outside_user(t, instr);
   }
-  return fusions && spared;
+  return fusions && spared && (t->matrices > 1 || has_softmax(t));
 }
 
 static bool find_cluster(tiling_t *t, const hlo_instr_t *dot) {
@@ -253,6 +271,8 @@ static bool find_cluster(tiling_t *t, const hlo_instr_t *dot) {
   for (uint32_t i = 0; i < t->count; i++) leave(t, i);
   t->rows = sizes[0] * sizes[1];
   t->elements = t->rows * sizes[2];
+  t->matrices = sizes[0];
+  t->least = sizes[1] < sizes[2] ? sizes[1] : sizes[2];
   t->dtype = dot->shape->dtype;
   t->member[dot->id] = true;
   t->tiled[dot->id] = true;
@@ -302,27 +322,13 @@ static hr_status_t copy_members(tiling_t *t) {
   return NULL;
 }
 
-static bool has_exponential(const hlo_computation_t *body) {
-  for (size_t i = 0; i < body->instrs.count; i++)
-    if (body->instrs.data[i]->op == HLO_EXPONENTIAL) return true;
-  return false;
-}
-
-static hr_str_t name_of(const tiling_t *t) {
-  for (uint32_t i = 0; i < t->count; i++)
-    if (t->member[i] && instr_at(t, i)->op == HLO_FUSION &&
-        has_exponential(instr_at(t, i)->called[0]))
-      return HR_STR("attention");
-  return HR_STR("tiled_products");
-}
-
 static hlo_instr_t *build_fusion(tiling_t *t) {
   hlo_computation_t *body = t->body.computation;
   hlo_attr_t attrs[] = {hlo_attr_of_int(HLO_ATTR_KIND, HLO_FUSION_KIND_CUSTOM),
                         hlo_attr_of_called(HLO_ATTR_CALLS, 1)};
   hlo_instr_t *fusion = hlo_build(&t->rewrite->builder, HLO_FUSION, body->root->shape,
                                   (int)t->inputs.count, t->inputs.data, 2, attrs, 1, &body);
-  if (fusion) fusion->name = name_of(t);
+  if (fusion) fusion->name = has_softmax(t) ? HR_STR("attention") : HR_STR("tiled_products");
   return fusion;
 }
 
