@@ -24,6 +24,7 @@
 #define COLUMNS_MIN 32
 #define TERMS_MIN 8
 #define ELEMENTS_MIN 16384
+#define SUM_MATRICES_MIN 8 /* fewer are too few tasks where matrices are summed up whole */
 #define WIDTH_MAX \
   256 /* terms of the first products, columns of the last: operands stay in caches */
 
@@ -122,10 +123,22 @@ static bool may_join_fusion(const tiling_t *t, const hlo_instr_t *fusion) {
   return fits;
 }
 
-/* A product with one tiled operand. Which dimensions it contracts, the kernel looks at. */
+/* Does it contract rows of the tiled operand, and not columns? */
+static bool sums_over_rows(const tiling_t *t, const hlo_instr_t *dot) {
+  bool left = t->tiled[dot->operands[0]->id];
+  const hlo_shape_t *shape = dot->operands[left ? 0 : 1]->shape;
+  hr_ints_t terms =
+      hlo_attr_ints(dot, left ? HLO_ATTR_LHS_CONTRACTING_DIMS : HLO_ATTR_RHS_CONTRACTING_DIMS);
+  for (int64_t i = 0; i < terms.count; i++)
+    if (terms.data[i] == shape->rank - 1) return false;
+  return true;
+}
+
+/* A product with one tiled operand. Which dimensions it contracts, the kernel looks at closely. */
 static bool may_join_dot(const tiling_t *t, const hlo_instr_t *dot) {
   int count = t->tiled[dot->operands[0]->id] + t->tiled[dot->operands[1]->id];
   return is_plain_dot(dot) && count == 1 && dot->shape->dtype == t->dtype &&
+         (t->matrices >= SUM_MATRICES_MIN || !sums_over_rows(t, dot)) &&
          fusion_count(dot->shape) <= t->elements / t->least * WIDTH_MAX;
 }
 
