@@ -195,7 +195,9 @@ hr_status_t tf_lower_collective_permute(tf_op_t *op) {
     HR_TRY(hr_arena_ints(op->arena, &ids.data[2 * i], 2, &pairs[i]));
   *lists = (hlo_int_lists_t){ids.count / 2, pairs};
   hlo_attr_t attr = {.key = HLO_ATTR_SOURCE_TARGET_PAIRS, .lists = lists};
-  return tf_out(op, 0, hlo_build(op->b, HLO_COLLECTIVE_PERMUTE, NULL, 1, &x, 1, &attr, 0, NULL));
+  if (!x) return hlo_builder_finish(op->b);
+  return tf_out(op, 0,
+                hlo_build(op->b, HLO_COLLECTIVE_PERMUTE, x->shape, 1, &x, 1, &attr, 0, NULL));
 }
 
 /* AllToAll(x, groups): x is cut along split_dimension, part i goes to member i, and what arrives is
@@ -203,6 +205,7 @@ hr_status_t tf_lower_collective_permute(tf_op_t *op) {
 hr_status_t tf_lower_all_to_all(tf_op_t *op) {
   hlo_attr_t groups;
   int64_t split, concat, count;
+  const hlo_shape_t **shapes, *tuple;
   expr_t x = tf_in(op, 0), *parts;
   HR_TRY(read_groups(op, 1, &groups));
   HR_TRY(tf_attr_int(op->arena, op->node, "split_dimension", 0, &split));
@@ -216,11 +219,15 @@ hr_status_t tf_lower_all_to_all(tf_op_t *op) {
                     (long)count);
   int64_t each = x->shape->dims[split] / count;
   HR_TRY(HR_NEW_ARRAY(op->arena, count, &parts));
-  for (int64_t i = 0; i < count; i++)
+  HR_TRY(HR_NEW_ARRAY(op->arena, count, &shapes));
+  for (int64_t i = 0; i < count; i++) {
     parts[i] = tf_slice_dim(op->b, x, (int)split, i * each, (i + 1) * each);
-  expr_t all = hlo_build(op->b, HLO_ALL_TO_ALL, NULL, (int)count, parts, 1, &groups, 0, NULL);
-  for (int64_t i = 0; i < count; i++)
-    parts[i] = count == 1 ? all : hlo_build_element(op->b, all, (int)i);
+    if (!parts[i]) return hlo_builder_finish(op->b);
+    shapes[i] = parts[i]->shape;
+  }
+  HR_TRY(hlo_shape_tuple(op->arena, (int)count, shapes, &tuple));
+  expr_t all = hlo_build(op->b, HLO_ALL_TO_ALL, tuple, (int)count, parts, 1, &groups, 0, NULL);
+  for (int64_t i = 0; i < count; i++) parts[i] = hlo_build_element(op->b, all, (int)i);
   if (!parts[0] || !parts[count - 1]) return hlo_builder_finish(op->b);
   return tf_out(op, 0, tf_concat(op->b, (int)count, parts, (int)concat));
 }

@@ -195,8 +195,7 @@ hr_status_t tf_lower_unique(tf_op_t *op) {
 
 /* --- XLA's own --- */
 
-/* XlaSetDynamicDimensionSize(x, dimension, size); variant 1, XlaRemoveDynamicDimensionSize(x,
- * dimension): a static array again, padded with zeros. */
+/* XlaSetDynamicDimensionSize(x, dimension, size). */
 hr_status_t tf_lower_xla_dimension_size(tf_op_t *op) {
   int64_t dim;
   int at;
@@ -205,13 +204,27 @@ hr_status_t tf_lower_xla_dimension_size(tf_op_t *op) {
   if (!x) return hlo_builder_finish(op->b);
   HR_TRY(tf_axis(op, dim, x->shape->rank, &at));
   dim = at;
-  expr_t size = op->row->variant ? tf_scalar_int(op->b, x->shape->dims[at], HR_S32) : tf_in(op, 2);
   hlo_attr_t attr = hlo_attr_of_ints(op->b, HLO_ATTR_DIMENSIONS, 1, &dim);
-  expr_t operands[] = {x, size};
-  const hlo_shape_t *shape = NULL;
-  if (op->row->variant) shape = tf_shape(op->b, x->shape->dtype, x->shape->rank, x->shape->dims);
+  expr_t operands[] = {x, tf_in(op, 2)};
   return tf_out(op, 0,
-                hlo_build(op->b, HLO_SET_DIMENSION_SIZE, shape, 2, operands, 1, &attr, 0, NULL));
+                hlo_build(op->b, HLO_SET_DIMENSION_SIZE, NULL, 2, operands, 1, &attr, 0, NULL));
+}
+
+/* XlaRemoveDynamicDimensionSize(x, dimension): a static array again, padded with zeros. Other
+ * dimensions must be static. */
+hr_status_t tf_lower_xla_static_size(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  const hlo_shape_t *shapes[HLO_MAX_RANK + 1], *tuple;
+  expr_t x = tf_in(op, 0);
+  if (!x) return hlo_builder_finish(b);
+  if (!hlo_shape_is_dynamic(x->shape)) return tf_out(op, 0, x);
+  shapes[0] = tf_shape(b, x->shape->dtype, x->shape->rank, x->shape->dims);
+  for (int d = 0; d < x->shape->rank; d++) shapes[d + 1] = hlo_shape_scalar(HR_S32);
+  if (!shapes[0]) return hlo_builder_finish(b);
+  HR_TRY(hlo_shape_tuple(op->arena, x->shape->rank + 1, shapes, &tuple));
+  hlo_attr_t attr = hlo_attr_of_str(HLO_ATTR_CUSTOM_CALL_TARGET, HR_STR("PadToStatic"));
+  expr_t all = hlo_build(b, HLO_CUSTOM_CALL, tuple, 1, &x, 1, &attr, 0, NULL);
+  return tf_out(op, 0, hlo_build_element(b, all, 0));
 }
 
 /* --- non-maximum suppression --- */

@@ -70,7 +70,7 @@ hr_status_t tf_lower_dequantize(tf_op_t *op) {
   return tf_out(op, 0, y);
 }
 
-/* XlaDequantize: each u32 holds four numbers of 8 bits, the lowest bits first; bf16 results, four
+/* XlaDequantize: each u32 holds four numbers of 8 bits, the highest bits first; bf16 results, four
  * times as many along the last dimension. */
 hr_status_t tf_lower_xla_dequantize(tf_op_t *op) {
   hlo_builder_t *b = op->b;
@@ -91,7 +91,7 @@ hr_status_t tf_lower_xla_dequantize(tf_op_t *op) {
   }
   dims[rank] = 1;
   for (int i = 0; i < 4; i++) {
-    expr_t shift = tf_scalar_int(b, 8 * i, HR_U32), mask = tf_scalar_int(b, 255, HR_U32);
+    expr_t shift = tf_scalar_int(b, 24 - 8 * i, HR_U32), mask = tf_scalar_int(b, 255, HR_U32);
     expr_t part = hlo_build_binary(b, HLO_SHIFT_RIGHT_LOGICAL, x,
                                    tf_broadcast(b, shift, rank, x->shape->dims));
     part = e_and(b, part, tf_broadcast(b, mask, rank, x->shape->dims));
@@ -100,10 +100,10 @@ hr_status_t tf_lower_xla_dequantize(tf_op_t *op) {
   if (!parts[0] || !parts[3]) return hlo_builder_finish(b);
   dims[rank - 1] *= 4;
   expr_t all = tf_reshape(b, tf_concat(b, 4, parts, rank), rank, dims);
-  expr_t y = all ? hlo_build_convert(b, all, HR_F32) : NULL;
+  expr_t y = all ? hlo_build_convert(b, all, HR_BF16) : NULL;
   if (!y) return hlo_builder_finish(b);
   y = e_mul(b, y, e_number(b, (float)((high - low) / 255), y));
-  y = hlo_build_convert(b, e_add(b, y, e_number(b, low, y)), HR_BF16);
+  y = e_add(b, y, e_number(b, low, y));
   return tf_out(op, 0, transposes ? tf_transpose(b, y, order) : y);
 }
 

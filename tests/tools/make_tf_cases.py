@@ -560,17 +560,16 @@ def fused(x, k, b, m, volume):
                                      strides=[1, 2, 2, 1, 1], padding="VALID")]
     from tensorflow.python.framework.op_def_library import apply_op
     for parts, args in [(["BiasAdd"], [b]), (["BiasAdd", "Relu"], [b]), (["FusedBatchNorm", "Relu6"], [b, b * b, b - 1, b * b + 1])]:
-        results += [apply_op("_FusedConv2D", name="conv", input=x, filter=k, args=args, host_args=[], num_args=len(args), num_host_args=0, explicit_paddings=[], data_format="NHWC",
+        results += [apply_op("_FusedConv2D", name="conv", input=x, filter=k, args=args, host_args=[], num_args=len(args), explicit_paddings=[], data_format="NHWC",
                              filter_format="HWIO", dilations=[1, 1, 1, 1], use_cudnn_on_gpu=False, leakyrelu_alpha=0.2, strides=[1, 2, 1, 1], padding="SAME",
                              fused_ops=parts, epsilon=0.01)]
-    results += [apply_op("_FusedMatMul", name="product", a=m, b=m, args=[m[:, 0]], num_args=1, transpose_a=False, transpose_b=True, fused_ops=["BiasAdd", "LeakyRelu"],
+    results += [apply_op("_FusedMatMul", name="product", a=m, b=m, args=[m[:, 0]], transpose_a=False, transpose_b=True, fused_ops=["BiasAdd", "LeakyRelu"],
                          epsilon=0.0, leakyrelu_alpha=0.3),
                 apply_op("_UnaryOpsComposition", name="composed", x=m, op_names=["Tanh", "Square", "Neg"])]
     for exclusive in [False, True]:
         for reverse in [False, True]:
             results += [raw.CumulativeLogsumexp(x=m, axis=1, exclusive=exclusive, reverse=reverse)]
-    return results + [raw.ApproxTopK(input=m, k=3, reduction_dimension=1), raw.ApproxTopK(input=m, k=2, reduction_dimension=0, is_max_k=False),
-                      tf.bitcast(raw.StatelessMultinomial(logits=m, num_samples=5, seed=[3, 8], output_dtype=tf.int32), tf.int32)]
+    return results + [tf.bitcast(raw.StatelessMultinomial(logits=m, num_samples=5, seed=[3, 8], output_dtype=tf.int32), tf.int32)]
 
 
 @case(f32(5), f32(2, 3), np.int32(4))
@@ -589,7 +588,7 @@ def symbolic_gradient(x, w, g):
 
     @function.Defun(tf.float32, tf.float32)
     def layer(a, b):
-        y = tf.nn.softmax(tf.matmul(a, b)) + tf.reduce_max(tf.sigmoid(a), 1, keepdims=True)
+        y = tf.nn.softmax(tf.matmul(a, b)) + tf.reduce_sum(tf.sigmoid(a), 1, keepdims=True)
         z = tf.concat([tf.exp(y[:, :1]) / 2, tf.sqrt(y[:, 1:] + 3)], 1)
         return z * tf.maximum(z, 1.2) + tf.math.pow(z, 2.5) - tf.transpose(b)[:1, :2]
 
@@ -603,6 +602,31 @@ def symbolic_gradient(x, w, g):
     layer(x, w), product(x, w)
     raw = lambda f: tf.raw_ops.SymbolicGradient(input=[x, w, g], Tout=[tf.float32, tf.float32], f=f)
     return [raw(layer), raw(product)]
+
+
+@case(f32(2, 5, 6, 3), f32(2, 3, 3, 4), np.random.default_rng(5).integers(0, 2**32, (2, 3)).astype(np.uint32), f32(4, 4), f32(5, 3))
+def xla_arrays(x, k, packed, a, tall):
+    from tensorflow.compiler.tf2xla.ops import gen_xla_ops as xla
+    from tensorflow.compiler.xla import xla_data_pb2
+    dims = xla_data_pb2.ConvolutionDimensionNumbers(
+        input_batch_dimension=0, input_feature_dimension=3, input_spatial_dimensions=[1, 2], kernel_input_feature_dimension=2,
+        kernel_output_feature_dimension=3, kernel_spatial_dimensions=[0, 1], output_batch_dimension=2, output_feature_dimension=0,
+        output_spatial_dimensions=[1, 3]).SerializeToString()
+    v2 = [xla.xla_conv_v2(x, k, window_strides=[2, 1], padding=[[1, 0], [0, 2]], lhs_dilation=[1, 2], rhs_dilation=[1, 1], feature_group_count=1,
+                          dimension_numbers=dims, precision_config=b"", preferred_element_type=tf.float32, batch_group_count=1)]
+    e, v = xla.xla_self_adjoint_eig(a + tf.transpose(a), lower=True, max_iter=100, epsilon=1e-6)
+    s, u, w = xla.xla_svd(tall, max_iter=100, epsilon=1e-6, precision_config=b"")
+    scalar = tf.cast(tf.size(x), tf.int32)
+    top = [tf.raw_ops.ApproxTopK(input=a, k=3, reduction_dimension=1), tf.raw_ops.ApproxTopK(input=tall, k=2, reduction_dimension=0, is_max_k=False)]
+    return v2 + [list(t) for t in top] + [xla.xla_conv(x, k, window_strides=[1, 1], padding=[[0, 0], [0, 0]], lhs_dilation=[1, 1], rhs_dilation=[1, 2], feature_group_count=1,
+                              dimension_numbers=dims, precision_config=b""),
+                 tf.cast(xla.xla_dequantize(packed, -1.5, 2.0, "MIN_COMBINED", False), tf.float32),
+                 tf.cast(xla.xla_dequantize(packed, 0.0, 1.0, "MIN_COMBINED", True), tf.float32), e, tf.matmul(v * e, v, transpose_b=True), s,
+                 tf.matmul(u[:, :3] * s, w[:, :3], transpose_b=True), xla.xla_set_bound(scalar, tf.constant(1000)),
+                 xla.xla_remove_dynamic_dimension_size(xla.xla_set_dynamic_dimension_size(tall, 0, tf.constant(3)), 0)[:3]]
+
+
+COMPILED.add("xla_arrays")
 
 
 class Optimizers(tf.Module):
