@@ -54,9 +54,8 @@ static hr_status_t reduction(tf_op_t *op, const char *attr, hlo_opcode_t *out, b
   static const struct {
     const char *name;
     hlo_opcode_t scalar_op;
-  } kinds[] = {{"Add", HLO_ADD},     {"Mean", HLO_ADD},    {"Mul", HLO_MULTIPLY},
-               {"Max", HLO_MAXIMUM}, {"Min", HLO_MINIMUM}, {"And", HLO_AND},
-               {"Or", HLO_OR}};
+  } kinds[] = {{"Add", HLO_ADD},     {"Mean", HLO_ADD}, {"Mul", HLO_MULTIPLY}, {"Max", HLO_MAXIMUM},
+               {"Min", HLO_MINIMUM}, {"And", HLO_AND},  {"Or", HLO_OR}};
   hr_str_t name;
   HR_TRY(tf_attr_str(op->arena, op->node, attr, "Add", &name));
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -245,14 +244,13 @@ static void send_on(tf_op_t *op, expr_t x, int64_t channel, bool to_host) {
   hlo_attr_t attrs[] = {hlo_attr_of_int(HLO_ATTR_CHANNEL_ID, channel),
                         hlo_attr_of_bool(HLO_ATTR_IS_HOST_TRANSFER, true)};
   expr_t operands[] = {x, token_of(op)};
-  expr_t started =
-      hlo_build(op->b, HLO_SEND, NULL, 2, operands, to_host ? 2 : 1, attrs, 0, NULL);
+  expr_t started = hlo_build(op->b, HLO_SEND, NULL, 2, operands, to_host ? 2 : 1, attrs, 0, NULL);
   op->token = hlo_build(op->b, HLO_SEND_DONE, NULL, 1, &started, to_host ? 2 : 1, attrs, 0, NULL);
 }
 
 /* Receives an array of this shape. */
-static hr_status_t receive_on(tf_op_t *op, const hlo_shape_t *shape, int64_t channel, bool from_host,
-                              expr_t *out) {
+static hr_status_t receive_on(tf_op_t *op, const hlo_shape_t *shape, int64_t channel,
+                              bool from_host, expr_t *out) {
   const hlo_shape_t *parts[] = {shape, hlo_shape_scalar(HR_U32), hlo_shape_scalar(HR_TOKEN)};
   const hlo_shape_t *whole;
   hlo_attr_t attrs[] = {hlo_attr_of_int(HLO_ATTR_CHANNEL_ID, channel),

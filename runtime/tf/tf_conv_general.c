@@ -9,7 +9,7 @@
 typedef struct general_conv {
   hlo_dim_labels_t labels;
   hr_ints_t strides, paddings, base_dilations, window_dilations; /* empty: 1, or 0 */
-  bool same; /* paddings are those of SAME */
+  bool same;                                                     /* paddings are those of SAME */
   int64_t feature_groups, batch_groups;
 } general_conv_t;
 
@@ -97,8 +97,8 @@ static hr_status_t build(tf_op_t *op, const general_conv_t *c, expr_t x, expr_t 
   return NULL;
 }
 
-/* inputs: x, kernel, strides, padding [n, 2], dilations of both, groups. XlaConv, and XlaConvV2 with
- * a type of the result and batch groups. */
+/* inputs: x, kernel, strides, padding [n, 2], dilations of both, groups. XlaConv, and XlaConvV2
+ * with a type of the result and batch groups. */
 hr_status_t tf_lower_xla_conv(tf_op_t *op) {
   general_conv_t c = {.feature_groups = 1};
   proto_convolution_t p;

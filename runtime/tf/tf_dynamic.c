@@ -114,8 +114,8 @@ hr_status_t tf_lower_list_diff(tf_op_t *op) {
   if (!x || !y) return hlo_builder_finish(b);
   if (x->shape->rank != 1 || y->shape->rank != 1) return tf_error(op, "want two vectors");
   int64_t wide[] = {x->shape->dims[0], y->shape->dims[0]}, column[] = {wide[0], 1}, dim = 1;
-  expr_t same = e_eq(b, tf_broadcast(b, tf_reshape(b, x, 2, column), 2, wide),
-                     tf_broadcast(b, y, 2, wide));
+  expr_t same =
+      e_eq(b, tf_broadcast(b, tf_reshape(b, x, 2, column), 2, wide), tf_broadcast(b, y, 2, wide));
   expr_t mask = e_not(b, tf_reduce(op, HLO_OR, same, 1, &dim, false));
   HR_TRY(keep_rows(op, x, mask, 0, &rows));
   HR_TRY(tf_out(op, 0, rows));
@@ -178,8 +178,7 @@ hr_status_t tf_lower_unique(tf_op_t *op) {
   if (axes.count) HR_TRY(tf_axis(op, axes.data[0], x->shape->rank, &axis));
   if (!axes.count && x->shape->rank != 1)
     return tf_error(op, "an array of %d dimensions, want a vector", x->shape->rank);
-  HR_TRY(x->shape->rank == 1 ? first_by_sort(op, x, &first)
-                             : first_by_rows(op, x, axis, &first));
+  HR_TRY(x->shape->rank == 1 ? first_by_sort(op, x, &first) : first_by_rows(op, x, axis, &first));
   if (!first) return hlo_builder_finish(b);
   expr_t is_first = e_eq(b, first, tf_iota(b, HR_S32, 1, first->shape->dims, 0));
   expr_t number = is_first ? hlo_build_convert(b, is_first, HR_S32) : NULL;
@@ -274,8 +273,8 @@ static void suppress(tf_op_t *op, const void *context, expr_t trip, expr_t *s) {
   int64_t n = s[0]->shape->dims[0], row[] = {1, n}, one = 1;
   expr_t starts[] = {trip, tf_scalar_int(b, 0, HR_S32)};
   expr_t hit = tf_reshape(b, tf_dynamic_slice(b, s[1], starts, row), 1, &n);
-  expr_t mine = tf_broadcast(b, tf_reshape(b, tf_dynamic_slice(b, s[0], &trip, &one), 0, NULL), 1,
-                             &n);
+  expr_t mine =
+      tf_broadcast(b, tf_reshape(b, tf_dynamic_slice(b, s[0], &trip, &one), 0, NULL), 1, &n);
   expr_t behind = e_gt(b, tf_iota(b, HR_S32, 1, &n, 0), tf_broadcast(b, trip, 1, &n));
   expr_t gone = e_and(b, e_and(b, mine, hit), behind);
   s[0] = e_and(b, s[0], e_not(b, gone));

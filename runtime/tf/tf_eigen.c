@@ -26,8 +26,8 @@ static hr_dtype_t real_type(hr_dtype_t dtype) {
 static hr_status_t take_matrix(tf_op_t *op, int k, expr_t *out, hr_dtype_t *out_dtype) {
   expr_t x = tf_in(op, k);
   if (!x) return hlo_builder_finish(op->b);
-  if (x->shape->rank < 2) return tf_error(op, "an array of %d dimensions, want matrices",
-                                          x->shape->rank);
+  if (x->shape->rank < 2)
+    return tf_error(op, "an array of %d dimensions, want matrices", x->shape->rank);
   *out_dtype = x->shape->dtype;
   bool narrow = hr_dtype_is_float(*out_dtype) && hr_dtype_table[*out_dtype].bits < 32;
   *out = narrow ? hlo_build_convert(op->b, x, HR_F32) : x;
@@ -70,8 +70,7 @@ static hr_status_t by_columns(hr_arena_t *arena, int operand_count, expr_t const
   HR_TRY(HR_NEW_ARRAY(arena, operand_count, &shapes));
   for (int k = 0; k < operand_count; k++)
     HR_TRY(by_column(arena, operands[k]->shape, rank, &shapes[k]));
-  for (int k = 0; k < result_count; k++)
-    HR_TRY(by_column(arena, results[k], rank, &results[k]));
+  for (int k = 0; k < result_count; k++) HR_TRY(by_column(arena, results[k], rank, &results[k]));
   **out_operands = (hlo_shapes_t){operand_count, shapes};
   return NULL;
 }
@@ -126,8 +125,8 @@ hr_status_t tf_lower_self_adjoint_eig(tf_op_t *op) {
   const hlo_shape_t *results[] = {x->shape,
                                   with_batch(op->b, x, real_type(x->shape->dtype), 1, n, 0),
                                   with_batch(op->b, x, HR_S32, 0, 0, 0)};
-  const char *config = lower ? "{mode = 86 : ui8, uplo = 76 : ui8}"
-                             : "{mode = 86 : ui8, uplo = 85 : ui8}";
+  const char *config =
+      lower ? "{mode = 86 : ui8, uplo = 76 : ui8}" : "{mode = 86 : ui8, uplo = 85 : ui8}";
   HR_TRY(call_lapack(op, complex_type ? "heevd" : "syevd", config, rank, 1, &x, 3, results, &all));
   HR_TRY(give(op, 0, hlo_build_element(op->b, all, 1), dtype));
   int64_t none = 0;
@@ -161,10 +160,10 @@ hr_status_t tf_lower_svd(tf_op_t *op) {
   int rank = x->shape->rank;
   hr_dtype_t type = x->shape->dtype;
   int64_t m = x->shape->dims[rank - 2], n = x->shape->dims[rank - 1], k = m < n ? m : n, none = 0;
-  const hlo_shape_t *results[] = {
-      x->shape, with_batch(op->b, x, real_type(type), 1, k, 0),
-      with_batch(op->b, x, type, 2, m, full ? m : k), with_batch(op->b, x, type, 2, full ? n : k, n),
-      with_batch(op->b, x, HR_S32, 0, 0, 0)};
+  const hlo_shape_t *results[] = {x->shape, with_batch(op->b, x, real_type(type), 1, k, 0),
+                                  with_batch(op->b, x, type, 2, m, full ? m : k),
+                                  with_batch(op->b, x, type, 2, full ? n : k, n),
+                                  with_batch(op->b, x, HR_S32, 0, 0, 0)};
   HR_TRY(call_lapack(op, "gesdd", full ? "{mode = 65 : ui8}" : "{mode = 83 : ui8}", rank, 1, &x, 5,
                      results, &all));
   HR_TRY(give(op, 0, hlo_build_element(op->b, all, 1), real_type(dtype)));
@@ -190,11 +189,9 @@ hr_status_t tf_lower_tridiagonal_solve(tf_op_t *op) {
     return tf_error(op, "the diagonals do not fit the right sides");
   const hlo_shape_t *line = with_batch(b, x, x->shape->dtype, 1, m, 0);
   for (int i = 0; i < 3 && line; i++)
-    diagonals[2 - i] =
-        tf_reshape(b, tf_slice_dim(b, x, rank - 2, i, i + 1), rank - 1, line->dims);
+    diagonals[2 - i] = tf_reshape(b, tf_slice_dim(b, x, rank - 2, i, i + 1), rank - 1, line->dims);
   diagonals[3] = y;
-  const hlo_shape_t *results[] = {line, line, line, y->shape,
-                                  with_batch(b, x, HR_S32, 0, 0, 0)};
+  const hlo_shape_t *results[] = {line, line, line, y->shape, with_batch(b, x, HR_S32, 0, 0, 0)};
   if (!line || !diagonals[0] || !diagonals[2]) return hlo_builder_finish(b);
   HR_TRY(call_lapack(op, "gtsv", "{}", rank, 4, diagonals, 5, results, &all));
   return give(op, 0, hlo_build_element(b, all, 3), dtype);

@@ -315,7 +315,8 @@ static hr_status_t token_of_inputs(tf_op_t *op) {
   const tf_node_t *node = op->node;
   int count = 0, most = node->input_count + node->control_count;
   expr_t few[16], *tokens = few;
-  if (most + 1 > (int)(sizeof few / sizeof *few)) HR_TRY(HR_NEW_ARRAY(op->arena, most + 1, &tokens));
+  if (most + 1 > (int)(sizeof few / sizeof *few))
+    HR_TRY(HR_NEW_ARRAY(op->arena, most + 1, &tokens));
   for (int k = 0; k < most; k++)
     add_token(scope, scope->tokens[node->inputs[k].node], tokens, &count);
   if (!count) add_token(scope, scope->start, tokens, &count);
@@ -328,8 +329,8 @@ static hr_status_t token_of_results(const tf_scope_t *scope, const tf_execution_
                                     expr_t *out_token) {
   int count = 0;
   expr_t *tokens;
-  HR_TRY(HR_NEW_ARRAY(scope->compiler->arena,
-                      execution->target_count + execution->wanted_count + 1, &tokens));
+  HR_TRY(HR_NEW_ARRAY(scope->compiler->arena, execution->target_count + execution->wanted_count + 1,
+                      &tokens));
   for (int i = 0; i < execution->target_count; i++)
     add_token(scope, scope->tokens[execution->targets[i]], tokens, &count);
   for (int i = 0; i < execution->wanted_count; i++)

@@ -339,8 +339,7 @@ static hr_status_t run_condition(void *context, tf_op_t *op, hlo_builder_t *b,
   const frame_t *f = run->frame;
   const tf_node_t *node = &run->scope->body->nodes[f->condition];
   if (node->input_count != 1) return tf_error(op, "LoopCond has %d inputs", node->input_count);
-  tf_execution_t e = {
-      .body = run->scope->body, .wanted_count = 1, .wanted = node->inputs};
+  tf_execution_t e = {.body = run->scope->body, .wanted_count = 1, .wanted = node->inputs};
   HR_TRY(run_frame(run, op, b, inside, &e, out_pred));
   if (!f->has_pred) return NULL;
   tf_value_t runs = inside[f->variable_count + f->invariant_count];

@@ -54,8 +54,7 @@ static hr_status_t normalise(tf_op_t *op, tf_value_t *const *args, expr_t *x) {
   if (!v[3]) return hlo_builder_finish(b);
   expr_t slope = e_mul(b, v[0], e_rsqrt(b, e_add(b, v[3], e_number(b, epsilon, v[3]))));
   tf_value_t factor = {.kind = TF_VALUE_ARRAY, .instr = slope};
-  tf_value_t shift = {.kind = TF_VALUE_ARRAY,
-                      .instr = e_sub(b, v[1], e_mul(b, v[2], slope))};
+  tf_value_t shift = {.kind = TF_VALUE_ARRAY, .instr = e_sub(b, v[1], e_mul(b, v[2], slope))};
   /* BiasAdd of the factor over zeros spreads it along the channels in any layout. */
   expr_t spread = *x ? e_number(b, 0, *x) : NULL;
   HR_TRY(add_bias(op, &factor, &spread));
@@ -102,8 +101,8 @@ hr_status_t tf_lower_fused(tf_op_t *op) {
   return tf_out(op, 0, x);
 }
 
-/* _FusedBatchNormEx(x, scale, offset, mean, variance[, side]): FusedBatchNormV3, then the side input
- * is added and attribute activation_mode applied. */
+/* _FusedBatchNormEx(x, scale, offset, mean, variance[, side]): FusedBatchNormV3, then the side
+ * input is added and attribute activation_mode applied. */
 hr_status_t tf_lower_fused_batch_norm(tf_op_t *op) {
   hr_str_t mode;
   int64_t sides;

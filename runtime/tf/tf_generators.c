@@ -123,10 +123,12 @@ hr_status_t tf_lower_multinomial(tf_op_t *op) {
   expr_t x = hlo_build_convert(b, logits, HR_F64);
   expr_t most = tf_broadcast(b, tf_reduce(op, HLO_MAXIMUM, x, 1, &dim, true), 2, x->shape->dims);
   expr_t weight = e_exp(b, e_sub(b, x, most));
-  hlo_window_dim_t window[] = {
-      {.size = 1, .stride = 1, .base_dilation = 1, .window_dilation = 1},
-      {.size = classes, .stride = 1, .pad_low = classes - 1, .base_dilation = 1,
-       .window_dilation = 1}};
+  hlo_window_dim_t window[] = {{.size = 1, .stride = 1, .base_dilation = 1, .window_dilation = 1},
+                               {.size = classes,
+                                .stride = 1,
+                                .pad_low = classes - 1,
+                                .base_dilation = 1,
+                                .window_dilation = 1}};
   expr_t sum = tf_reduce_window(op, HLO_ADD, weight, tf_scalar(b, 0, HR_F64), window);
   expr_t total = tf_reduce(op, HLO_ADD, weight, 1, &dim, true);
   u = e_mul(b, tf_reshape(b, u, 2, pair), tf_broadcast(b, total, 2, pair));
@@ -176,10 +178,10 @@ hr_status_t tf_lower_truncated_normal(tf_op_t *op) {
   expr_t low = parameter(op, first + 2, &s), high = parameter(op, first + 3, &s);
   if (!mean || !deviation || !low || !high) return hlo_builder_finish(b);
   hr_dtype_t dtype = mean->shape->dtype, type = dtype == HR_F64 ? HR_F64 : HR_F32;
-  expr_t u = op->row->variant
-                 ? tf_reshape(b, tf_stream_uniform(op, &s, type, s.count), s.rank, s.dims)
-                 : tf_draw(op, HLO_DISTRIBUTION_UNIFORM, tf_scalar(b, 0, type),
-                           tf_scalar(b, 1, type), &s);
+  expr_t u =
+      op->row->variant
+          ? tf_reshape(b, tf_stream_uniform(op, &s, type, s.count), s.rank, s.dims)
+          : tf_draw(op, HLO_DISTRIBUTION_UNIFORM, tf_scalar(b, 0, type), tf_scalar(b, 1, type), &s);
   if (u && type != dtype) u = hlo_build_convert(b, u, dtype);
   expr_t from = normal_cdf(b, e_div(b, e_sub(b, low, mean), deviation));
   expr_t to = normal_cdf(b, e_div(b, e_sub(b, high, mean), deviation));

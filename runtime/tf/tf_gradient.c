@@ -237,8 +237,8 @@ static expr_t dot_side(reverse_t *r, expr_t i, expr_t g, bool left) {
   int m = free_dims(y->shape, other_batch, theirs, their_free);
   for (int64_t k = 0; k < batch.count; k++) g_batch[k] = k;
   for (int k = 0; k < m; k++) g_contract[k] = batch.count + k + (left ? n : 0);
-  expr_t part = tf_dot(r->b, g, y, (int)batch.count, g_batch, other_batch.data, m, g_contract,
-                       their_free);
+  expr_t part =
+      tf_dot(r->b, g, y, (int)batch.count, g_batch, other_batch.data, m, g_contract, their_free);
   /* Now: batch, my free dimensions, then their contracted ones, which are mine in some order. */
   for (int64_t k = 0; k < batch.count; k++) order[batch.data[k]] = k;
   for (int k = 0; k < n; k++) order[my_free[k]] = at++;
@@ -306,8 +306,8 @@ static hr_status_t run_forward(reverse_t *r, const tf_body_t *function, tf_value
   for (int k = 0; k < r->argument_count; k++)
     args[k] = (tf_value_t){.kind = TF_VALUE_ARRAY, .instr = r->arguments[k]};
   r->first = op->b->computation->instrs.count;
-  HR_TRY(tf_execute_function(op->scope->compiler, op->b, function, r->argument_count, args,
-                             results));
+  HR_TRY(
+      tf_execute_function(op->scope->compiler, op->b, function, r->argument_count, args, results));
   return hlo_builder_finish(op->b);
 }
 

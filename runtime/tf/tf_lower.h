@@ -18,13 +18,13 @@ typedef hlo_instr_t *expr_t;
  * XlaCompiler's kResource. It is modified if `value` is no longer `initial`. */
 typedef struct tf_resource {
   xla_resource_kind_t kind;
-  hr_str_t name;         /* shared_name, or the name of the node */
-  int argument;          /* number of the argument; -1: created inside */
-  expr_t value;          /* NULL: not initialised */
-  expr_t initial;        /* value on entry of the computation */
-  const tf_node_t *node; /* VarHandleOp or StackV2; NULL: an argument */
-  int64_t size;          /* TENSOR_ARRAY, STACK: entries */
-  hr_dtype_t dtype;      /* TENSOR_ARRAY, STACK: type of an entry */
+  hr_str_t name;                 /* shared_name, or the name of the node */
+  int argument;                  /* number of the argument; -1: created inside */
+  expr_t value;                  /* NULL: not initialised */
+  expr_t initial;                /* value on entry of the computation */
+  const tf_node_t *node;         /* VarHandleOp or StackV2; NULL: an argument */
+  int64_t size;                  /* TENSOR_ARRAY, STACK: entries */
+  hr_dtype_t dtype;              /* TENSOR_ARRAY, STACK: type of an entry */
   struct tf_resource *gradients; /* TENSOR_ARRAY: the first of its gradients; of these, the next */
 } tf_resource_t;
 
@@ -103,7 +103,7 @@ struct tf_op {
   const tf_node_t *node;
   const tf_op_row_t *row;
   const tf_live_t *live; /* conditions of the node; Switch and Merge give their outputs others */
-  expr_t token;          /* end of all transfers that the node depends on; a transfer sets its own */
+  expr_t token; /* end of all transfers that the node depends on; a transfer sets its own */
   int input_count;
   tf_value_t **inputs; /* outputs of other nodes; constants get their instruction when needed */
   int output_count;

@@ -287,7 +287,8 @@ expr_t tf_stream_integers(tf_op_t *op, const tf_stream_t *stream, int first) {
   hr_dtype_t dtype = low->shape->dtype;
   bool wide = hr_dtype_bytes(dtype) == 8;
   hr_dtype_t bits = wide ? HR_U64 : HR_U32;
-  expr_t x = wide ? tf_stream_wide(op, stream, stream->count) : tf_stream_words(op, stream, stream->count);
+  expr_t x =
+      wide ? tf_stream_wide(op, stream, stream->count) : tf_stream_words(op, stream, stream->count);
   expr_t range = hlo_build_convert(b, e_sub(b, high, low), bits);
   x = e_rem(b, x, tf_broadcast(b, range, 1, &stream->count));
   expr_t start = tf_broadcast(b, hlo_build_convert(b, low, bits), 1, &stream->count);
@@ -322,7 +323,7 @@ hr_status_t tf_lower_stateless_random(tf_op_t *op) {
 
 /* `low` and `high` are the bounds, or mean and deviation. */
 expr_t tf_draw(tf_op_t *op, hlo_enum_DISTRIBUTION_t distribution, expr_t low, expr_t high,
-                   const tf_stream_t *sizes) {
+               const tf_stream_t *sizes) {
   hlo_attr_t attr = hlo_attr_of_int(HLO_ATTR_DISTRIBUTION, distribution);
   expr_t operands[] = {low, high};
   const hlo_shape_t *shape =

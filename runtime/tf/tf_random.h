@@ -17,7 +17,8 @@ typedef struct tf_stream {
 
 /* Input k, the shape that is wanted. Errors: INVALID for negative sizes. */
 hr_status_t tf_stream_sizes(tf_op_t *op, int k, tf_stream_t *out);
-/* The source by inputs k (key), k + 1 (counter) and k + 2 (algorithm), or by the seed of input k. */
+/* The source by inputs k (key), k + 1 (counter) and k + 2 (algorithm), or by the seed of input k.
+ */
 hr_status_t tf_stream_key(tf_op_t *op, int k, tf_stream_t *out);
 hr_status_t tf_stream_seed(tf_op_t *op, int k, tf_stream_t *out);
 /* inputs: shape, seed (V1); shape, key, counter, algorithm (V2). `more`: inputs after these. */

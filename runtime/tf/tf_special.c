@@ -113,14 +113,19 @@ static void fraction_step(tf_op_t *op, const void *context, expr_t trip, expr_t 
            e_not(b, usable));
   expr_t large = e_gt(b, e_abs(b, p), e_number(b, 1 / eps, p));
   expr_t scale = e_select(b, large, e_number(b, eps, p), e_number(b, 1, p));
-  expr_t next[FRACTION_STATE] = {
-      [P1] = e_mul(b, p, scale),       [P2] = e_mul(b, s[P1], scale),
-      [Q1] = e_mul(b, q, scale),       [Q2] = e_mul(b, s[Q1], scale),
-      [Y] = y,                         [Z] = z,
-      [C] = c,                         [ANSWER] = answer,
-      [DP1] = e_mul(b, dp, scale),     [DP2] = e_mul(b, s[DP1], scale),
-      [DQ1] = e_mul(b, dq, scale),     [DQ2] = e_mul(b, s[DQ1], scale),
-      [DANSWER] = slope};
+  expr_t next[FRACTION_STATE] = {[P1] = e_mul(b, p, scale),
+                                 [P2] = e_mul(b, s[P1], scale),
+                                 [Q1] = e_mul(b, q, scale),
+                                 [Q2] = e_mul(b, s[Q1], scale),
+                                 [Y] = y,
+                                 [Z] = z,
+                                 [C] = c,
+                                 [ANSWER] = answer,
+                                 [DP1] = e_mul(b, dp, scale),
+                                 [DP2] = e_mul(b, s[DP1], scale),
+                                 [DQ1] = e_mul(b, dq, scale),
+                                 [DQ2] = e_mul(b, s[DQ1], scale),
+                                 [DANSWER] = slope};
   for (int i = 1; i < FRACTION_STATE; i++) s[i] = e_select(b, s[ACTIVE], next[i], s[i]);
   s[ACTIVE] = e_and(b, s[ACTIVE], goes_on);
 }
@@ -143,10 +148,8 @@ static hr_status_t gamma_fraction(tf_op_t *op, expr_t a, expr_t x, expr_t active
   s[DP1] = zero;
   s[DQ1] = e_neg(b, x);
   s[DANSWER] = e_div(b, e_mul(b, s[ANSWER], x), s[Q1]);
-  tf_steps_t steps = {.count = FRACTION_STATE,
-                      .trips = GAMMA_TRIPS,
-                      .while_any = true,
-                      .step = fraction_step};
+  tf_steps_t steps = {
+      .count = FRACTION_STATE, .trips = GAMMA_TRIPS, .while_any = true, .step = fraction_step};
   HR_TRY(tf_repeat(op, &steps, s));
   *out_answer = s[ANSWER];
   *out_slope = s[DANSWER];
@@ -156,12 +159,12 @@ static hr_status_t gamma_fraction(tf_op_t *op, expr_t a, expr_t x, expr_t active
 /* --- what the operations make of both --- */
 
 typedef struct gamma_parts {
-  expr_t by_fraction;       /* where Q is computed, and P elsewhere */
-  expr_t sum, sum_slope;    /* series */
-  expr_t answer, slope;     /* continued fraction */
-  expr_t front;             /* x^a e^-x / gamma(a) */
-  expr_t log_x;             /* log(x) */
-  expr_t invalid, at_zero;  /* outside the domain; x is 0 */
+  expr_t by_fraction;      /* where Q is computed, and P elsewhere */
+  expr_t sum, sum_slope;   /* series */
+  expr_t answer, slope;    /* continued fraction */
+  expr_t front;            /* x^a e^-x / gamma(a) */
+  expr_t log_x;            /* log(x) */
+  expr_t invalid, at_zero; /* outside the domain; x is 0 */
 } gamma_parts_t;
 
 static hr_status_t gamma_parts(tf_op_t *op, expr_t a, expr_t x, gamma_parts_t *out) {
@@ -212,8 +215,8 @@ hr_status_t tf_lower_igamma_grad(tf_op_t *op) {
   if (!take_wide(op, 2, in, &dtype)) return hlo_builder_finish(b);
   HR_TRY(gamma_parts(op, in[0], in[1], &g));
   expr_t a = in[0], x = in[1], zero = e_number(b, 0, a), one = e_number(b, 1, a);
-  expr_t by_series = e_add(
-      b, g.sum_slope, e_mul(b, g.sum, e_sub(b, g.log_x, digamma_of(b, e_add(b, a, one)))));
+  expr_t by_series =
+      e_add(b, g.sum_slope, e_mul(b, g.sum, e_sub(b, g.log_x, digamma_of(b, e_add(b, a, one)))));
   by_series = e_div(b, by_series, a);
   expr_t by_fraction =
       e_neg(b, e_add(b, g.slope, e_mul(b, g.answer, e_sub(b, g.log_x, digamma_of(b, a)))));
@@ -318,22 +321,22 @@ static expr_t chebyshev(hlo_builder_t *b, expr_t y, int count, const double *coe
  * interpolation at 60 Chebyshev points. */
 static expr_t bessel_i0e(formula_t *b, expr_t const *in) {
   static const double near[] = {
-      0.33839763720473803,    -0.30468267234319835,   0.17162090152220866,
-      -0.09490109704804756,   0.0493052842396706,     -0.02373741480589942,
-      0.010546460394594982,   -0.0043243099950506176, 0.0016394756169414303,
-      -0.0005763755745386508, 0.00018850288509594159, -5.754195010083698e-05,
-      1.6448448070681465e-05, -4.416738358362173e-06, 1.1173875389531062e-06,
-      -2.670793852751227e-07, 6.046995008400219e-08,  -1.3000250029149197e-08,
-      2.6598236692709656e-09, -5.189795312201744e-10, 9.675806236777058e-11,
-      -1.7268247165649802e-11, 2.955065940785614e-12, -4.855811785382392e-13,
-      7.655592029008407e-14,  -1.140938391257896e-14, 1.2002317736975124e-15};
+      0.33839763720473803,     -0.30468267234319835,   0.17162090152220866,
+      -0.09490109704804756,    0.0493052842396706,     -0.02373741480589942,
+      0.010546460394594982,    -0.0043243099950506176, 0.0016394756169414303,
+      -0.0005763755745386508,  0.00018850288509594159, -5.754195010083698e-05,
+      1.6448448070681465e-05,  -4.416738358362173e-06, 1.1173875389531062e-06,
+      -2.670793852751227e-07,  6.046995008400219e-08,  -1.3000250029149197e-08,
+      2.6598236692709656e-09,  -5.189795312201744e-10, 9.675806236777058e-11,
+      -1.7268247165649802e-11, 2.955065940785614e-12,  -4.855811785382392e-13,
+      7.655592029008407e-14,   -1.140938391257896e-14, 1.2002317736975124e-15};
   static const double far[] = {
-      0.40224520550705434,    0.003369116478255694,    6.889758346908841e-05,
-      2.8913705208239447e-06, 2.0489185887242103e-07,  2.266668990530124e-08,
-      3.3962320029531785e-09, 4.940602365184181e-10,   1.1889231149577118e-11,
-      -3.149915250605489e-11, -1.3215691472587112e-11, -1.7941744135350854e-12,
-      7.17974971934253e-13,   3.85270579984385e-13,    1.5237364063287973e-14,
-      -4.1505600751626905e-14, -9.672323931960893e-15, 3.812447344733349e-15,
+      0.40224520550705434,     0.003369116478255694,    6.889758346908841e-05,
+      2.8913705208239447e-06,  2.0489185887242103e-07,  2.266668990530124e-08,
+      3.3962320029531785e-09,  4.940602365184181e-10,   1.1889231149577118e-11,
+      -3.149915250605489e-11,  -1.3215691472587112e-11, -1.7941744135350854e-12,
+      7.17974971934253e-13,    3.85270579984385e-13,    1.5237364063287973e-14,
+      -4.1505600751626905e-14, -9.672323931960893e-15,  3.812447344733349e-15,
       1.7438040615005366e-15};
   expr_t x = e_abs(b, in[0]);
   if (!x) return NULL;

@@ -12,8 +12,9 @@ hr_status_t tf_lower_stack(tf_op_t *op) {
   HR_TRY(tf_const_int(op, 0, &stack->size));
   HR_TRY(tf_attr_dtype(op->arena, op->node, "elem_type", &stack->dtype));
   if (stack->size < 0 || stack->size > INT32_MAX)
-    return tf_unsupported(op, "a stack without a bound: max_size must be a constant that is not "
-                              "negative");
+    return tf_unsupported(op,
+                          "a stack without a bound: max_size must be a constant that is not "
+                          "negative");
   HR_TRY(tf_need_outputs(op, 1));
   op->outputs[0] = (tf_value_t){.kind = TF_VALUE_RESOURCE, .resource = stack};
   return NULL;

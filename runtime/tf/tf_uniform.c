@@ -141,8 +141,8 @@ static hr_status_t quantise(tf_op_t *op, expr_t x, const scale_t *s, const char 
   level = level ? e_floor(b, e_add(b, level, e_number(b, 0.5, level))) : NULL;
   level = e_add(b, level, s->zero);
   if (!level) return hlo_builder_finish(b);
-  level = e_min(b, e_max(b, level, e_number(b, (double)low, level)),
-                e_number(b, (double)high, level));
+  level =
+      e_min(b, e_max(b, level, e_number(b, (double)low, level)), e_number(b, (double)high, level));
   *out = level ? hlo_build_convert(b, level, dtype) : NULL;
   return hlo_builder_finish(b);
 }

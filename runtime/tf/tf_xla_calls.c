@@ -79,8 +79,7 @@ hr_status_t tf_lower_xla_custom_call_v2(tf_op_t *op) {
   bool is_tuple = types.count != 1;
   HR_TRY(build_call(op, target, config, has_effect, (int)types.count, shapes, is_tuple, &y));
   if (!is_tuple) return tf_out(op, 0, y);
-  for (int k = 0; k < (int)types.count; k++)
-    HR_TRY(tf_out(op, k, hlo_build_element(op->b, y, k)));
+  for (int k = 0; k < (int)types.count; k++) HR_TRY(tf_out(op, k, hlo_build_element(op->b, y, k)));
   return NULL;
 }
 

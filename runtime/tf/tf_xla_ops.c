@@ -406,8 +406,9 @@ hr_status_t tf_lower_xla_split_nd(tf_op_t *op) {
 }
 
 /* The opposite: parts in row-major order are joined, paddings cut off.
- * XlaConcatND, and AssignVariableXlaConcatND (variant 1) into a variable. The last dimension is joined first, as its parts
- * are neighbours in the list; `count` parts are left after each round. */
+ * XlaConcatND, and AssignVariableXlaConcatND (variant 1) into a variable. The last dimension is
+ * joined first, as its parts are neighbours in the list; `count` parts are left after each round.
+ */
 hr_status_t tf_lower_xla_concat_nd(tf_op_t *op) {
   hr_ints_t counts, paddings;
   expr_t *parts;

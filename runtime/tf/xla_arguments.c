@@ -142,8 +142,8 @@ static hr_status_t tuple_sharding(xla_compilation_t *c, const hlo_sharding_t **o
     int core = core_of(&c->arguments[c->result.input_mapping[p]]);
     HR_TRY(sharding_on(c->compiler.arena, core < 0 ? 0 : core, &elements[p]));
   }
-  *sharding = (hlo_sharding_t){
-      .kind = HLO_TILE_KIND_TUPLE, .element_count = count, .elements = elements};
+  *sharding =
+      (hlo_sharding_t){.kind = HLO_TILE_KIND_TUPLE, .element_count = count, .elements = elements};
   *out = sharding;
   return NULL;
 }
@@ -179,8 +179,8 @@ static hr_status_t make_parameters(xla_compilation_t *c, expr_t *out_params) {
   if (c->options->use_tuple_arg) return make_tuple_parameter(c, shapes, out_params);
   for (int p = 0; p < count; p++) {
     int core = core_of(&c->arguments[c->result.input_mapping[p]]);
-    HR_TRY(xla_extra(c->compiler.arena, core, (hr_str_t){0}, HR_STR("XLA_Args"),
-                     &c->builder.extra));
+    HR_TRY(
+        xla_extra(c->compiler.arena, core, (hr_str_t){0}, HR_STR("XLA_Args"), &c->builder.extra));
     out_params[p] = hlo_build_parameter(&c->builder, p, shapes[p]);
   }
   c->builder.extra = NULL;
@@ -226,8 +226,7 @@ static hr_status_t set_initial(xla_compilation_t *c, tf_resource_t *resource, ex
   const xla_argument_t *argument = &c->arguments[resource->argument];
   resource->value = param;
   if (resource->kind == XLA_RESOURCE_VARIABLE)
-    resource->value =
-        tf_reshape(&c->builder, param, argument->shape->rank, argument->shape->dims);
+    resource->value = tf_reshape(&c->builder, param, argument->shape->rank, argument->shape->dims);
   if (resource->kind == XLA_RESOURCE_TENSOR_ARRAY && argument->gradient_count)
     HR_TRY(take_gradients(c, resource, param));
   resource->initial = resource->value;

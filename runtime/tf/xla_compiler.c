@@ -10,7 +10,8 @@
 
 /* With resolve_compile_time_constants a constant _Retval is described in the result and is no
  * element of the tuple. */
-static hr_status_t add_output(xla_compilation_t *c, tf_value_t *value, int index, xla_exprs_t *results) {
+static hr_status_t add_output(xla_compilation_t *c, tf_value_t *value, int index,
+                              xla_exprs_t *results) {
   xla_output_t *output = &c->result.outputs[index];
   hlo_value_t *constant = value->constant;
   if (value->kind == TF_VALUE_NONE || value->kind == TF_VALUE_STRINGS)
@@ -55,13 +56,13 @@ static void drop_unfinished(tf_compiler_t *compiler) {
 
 /* Root: results that are not constant, then updates. The result is a tuple even with one
  * element. */
-static hr_status_t finish(xla_compilation_t *c, int count, tf_value_t *values, xla_exprs_t *results) {
+static hr_status_t finish(xla_compilation_t *c, int count, tf_value_t *values,
+                          xla_exprs_t *results) {
   c->result.output_count = count;
   HR_TRY(HR_NEW_ARRAY(c->compiler.arena, count, &c->result.outputs));
   for (int i = 0; i < count; i++) HR_TRY(add_output(c, &values[i], i, results));
   HR_TRY(xla_add_updates(c, results));
-  HR_TRY(xla_extra(c->compiler.arena, -1, (hr_str_t){0}, HR_STR("XLA_Retvals"),
-                   &c->builder.extra));
+  HR_TRY(xla_extra(c->compiler.arena, -1, (hr_str_t){0}, HR_STR("XLA_Retvals"), &c->builder.extra));
   expr_t root = hlo_build_tuple(&c->builder, (int)results->count, results->data);
   HR_TRY(tf_computation_end(&c->compiler, &c->builder, root));
   c->result.computation = c->builder.computation;
@@ -160,7 +161,8 @@ hr_status_t xla_compile_function(const tf_graph_t *graph, const tf_body_t *funct
                                  int argument_count, const xla_argument_t *arguments,
                                  const xla_compile_options_t *options, hlo_module_t *module,
                                  xla_compilation_result_t *out_result) {
-  xla_compilation_t c = {.argument_count = argument_count, .arguments = arguments, .options = options};
+  xla_compilation_t c = {
+      .argument_count = argument_count, .arguments = arguments, .options = options};
   if (argument_count != function->arg_count)
     return hr_error(HR_INVALID, "function %.*s takes %d arguments, %d are given",
                     HR_STR_ARGS(function->name), function->arg_count, argument_count);
@@ -208,8 +210,7 @@ hr_status_t xla_compile_single_op(const tf_graph_t *graph, const tf_node_t *node
                                   hlo_module_t *module, xla_compilation_result_t *out_result) {
   tf_body_t body;
   HR_TRY(body_of_op(&module->arena, node, argument_count, output_count, &body));
-  return xla_compile_function(graph, &body, argument_count, arguments, options, module,
-                              out_result);
+  return xla_compile_function(graph, &body, argument_count, arguments, options, module, out_result);
 }
 
 /* Cores that devices of the graph's nodes name: of a feed its own, of a variable the lowest of its
@@ -247,7 +248,8 @@ hr_status_t xla_compile_graph(const tf_graph_t *graph, const xla_graph_signature
                               int argument_count, const xla_argument_t *arguments,
                               const xla_compile_options_t *options, hlo_module_t *module,
                               xla_compilation_result_t *out_result) {
-  xla_compilation_t c = {.argument_count = argument_count, .arguments = arguments, .options = options};
+  xla_compilation_t c = {
+      .argument_count = argument_count, .arguments = arguments, .options = options};
   bool *is_fed;
   HR_TRY(HR_NEW_ARRAY(&module->arena, graph->main.node_count, &is_fed));
   xla_argument_t *placed;

@@ -28,8 +28,8 @@ typedef enum xla_argument_kind {
   XLA_ARGUMENT_RESOURCE   /* a variable; its value is a parameter if it is initialised */
 } xla_argument_kind_t;
 
-/* What a resource is. The parameter of a TensorArray is the array [size, entry...], or a tuple of it
- * and its gradients; that of a stack is the tuple ([size, entry...], s32[] count). */
+/* What a resource is. The parameter of a TensorArray is the array [size, entry...], or a tuple of
+ * it and its gradients; that of a stack is the tuple ([size, entry...], s32[] count). */
 typedef enum xla_resource_kind {
   XLA_RESOURCE_VARIABLE,
   XLA_RESOURCE_TENSOR_ARRAY,
@@ -63,7 +63,7 @@ typedef struct xla_compile_options {
   bool use_tuple_arg; /* one tuple parameter instead of one parameter each */
   bool return_updated_values_for_all_resources; /* unmodified ones too, as loop bodies need */
   bool resolve_compile_time_constants;          /* constant results are not computed */
-  bool is_entry_computation; /* parameters and variables have the representation of `represent` */
+  bool is_entry_computation;  /* parameters and variables have the representation of `represent` */
   xla_represent_fn represent; /* NULL: shapes stay as they are */
   void *represent_context;
   xla_channels_t *channels; /* shared by programs that talk to each other; NULL: its own */

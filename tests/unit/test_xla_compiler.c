@@ -1,5 +1,5 @@
-/* XlaCompiler's contract, a test for each statement: kinds of arguments, the order of parameters and
- * results, resource updates, options, cores, channels and the cache. Functions are written as
+/* XlaCompiler's contract, a test for each statement: kinds of arguments, the order of parameters
+ * and results, resource updates, options, cores, channels and the cache. Functions are written as
  * GraphDef text; what is compiled is checked by its shapes and by its HLO text. */
 #include <string.h>
 
@@ -77,10 +77,10 @@ static bool has(const fixture_t *f, const char *text) { return strstr(f->text.da
 static const hlo_shape_t *result_shape(const fixture_t *f) { return f->module->entry->root->shape; }
 
 /* A shape as text. */
-#define CHECK_SHAPE(shape, wanted)                                           \
-  do {                                                                       \
-    char shape_text[HLO_SHAPE_TEXT];                                         \
-    CU_ASSERT_STRING_EQUAL(hlo_shape_text((shape), shape_text), (wanted));   \
+#define CHECK_SHAPE(shape, wanted)                                         \
+  do {                                                                     \
+    char shape_text[HLO_SHAPE_TEXT];                                       \
+    CU_ASSERT_STRING_EQUAL(hlo_shape_text((shape), shape_text), (wanted)); \
   } while (0)
 
 /* f(a, v, b, w): returns a + b and v's value; adds a to v. w is only read. */
@@ -99,8 +99,8 @@ static const char mixed[] =
     " ret { key: 'sum' value: 'both:z:0' } ret { key: 'old' value: 'read:value:0' }"
     " control_ret { key: 'step' value: 'step' } } }";
 
-/* "Run-time parameters: the kParameter values, then the initial values of kResource arguments; inside
- * each block by _Arg index." "input_mapping: original argument of each parameter." */
+/* "Run-time parameters: the kParameter values, then the initial values of kResource arguments;
+ * inside each block by _Arg index." "input_mapping: original argument of each parameter." */
 static void test_parameters_come_in_two_blocks(void) {
   fixture_t f;
   set_up(&f, mixed);
@@ -313,10 +313,9 @@ static void set_up_array(fixture_t *f, const char *what) {
 static void test_tensor_array_argument(void) {
   fixture_t f;
   set_up_array(&f, "write");
-  xla_argument_t arguments[] = {array_argument(&f, XLA_RESOURCE_TENSOR_ARRAY, 4),
-                                {.kind = XLA_ARGUMENT_PARAMETER,
-                                 .shape = hlo_shape_scalar(HR_F32),
-                                 .name = HR_STR("flow")}};
+  xla_argument_t arguments[] = {
+      array_argument(&f, XLA_RESOURCE_TENSOR_ARRAY, 4),
+      {.kind = XLA_ARGUMENT_PARAMETER, .shape = hlo_shape_scalar(HR_F32), .name = HR_STR("flow")}};
   xla_compile_options_t options = {.is_entry_computation = true};
   CHECK_OK(compile(&f, 2, arguments, &options));
   CHECK_SHAPE(f.module->entry->params.data[1]->shape, "f32[4,2]");
@@ -333,10 +332,9 @@ static void test_tensor_array_gradients(void) {
   fixture_t f;
   static const hr_str_t names[] = {{"early", 5}};
   set_up_array(&f, "add");
-  xla_argument_t arguments[] = {array_argument(&f, XLA_RESOURCE_TENSOR_ARRAY, 4),
-                                {.kind = XLA_ARGUMENT_PARAMETER,
-                                 .shape = hlo_shape_scalar(HR_F32),
-                                 .name = HR_STR("flow")}};
+  xla_argument_t arguments[] = {
+      array_argument(&f, XLA_RESOURCE_TENSOR_ARRAY, 4),
+      {.kind = XLA_ARGUMENT_PARAMETER, .shape = hlo_shape_scalar(HR_F32), .name = HR_STR("flow")}};
   arguments[0].gradients = names;
   arguments[0].gradient_count = 1;
   xla_compile_options_t options = {.is_entry_computation = true};
@@ -428,8 +426,8 @@ static const char talk[] =
     " node_def { name: 'i' op: 'Neg' input: 'x' input: '^s' }"
     " ret { key: 'y' value: 'i:y:0' } } }";
 
-/* "GetChannelHandle: one channel per key, shared within one compiler." "The cache is keyed by function
- * and arguments." */
+/* "GetChannelHandle: one channel per key, shared within one compiler." "The cache is keyed by
+ * function and arguments." */
 static void test_channels_and_cache(void) {
   fixture_t f;
   xla_compiler_t *compiler;
@@ -448,8 +446,7 @@ static void test_channels_and_cache(void) {
   hlo_print_module(&f.text, other->module, HLO_PRINT_LONG);
   CHECK_OK(hr_strbuf_finish(&f.text));
   CU_ASSERT_TRUE(has(&f, "channel_id=2"));
-  CHECK_FAILS(HR_INVALID,
-              xla_compiler_function(compiler, HR_STR("none"), 1, &x, &options, &other));
+  CHECK_FAILS(HR_INVALID, xla_compiler_function(compiler, HR_STR("none"), 1, &x, &options, &other));
   xla_compiler_destroy(compiler);
   tear_down(&f);
 }
@@ -517,9 +514,10 @@ static void test_single_op(void) {
 /* "Detected unsupported operations when trying to compile graph": all of them in one message. */
 static void test_unsupported_operations(void) {
   fixture_t f;
-  set_up(&f, "library { function { signature { name: 'f' output_arg { name: 'y' type: DT_FLOAT } }"
-             " node_def { name: 'a' op: 'NoSuchOp' } node_def { name: 'b' op: 'NeitherThis'"
-             "  input: 'a:x:0' } ret { key: 'y' value: 'b:x:0' } } }");
+  set_up(&f,
+         "library { function { signature { name: 'f' output_arg { name: 'y' type: DT_FLOAT } }"
+         " node_def { name: 'a' op: 'NoSuchOp' } node_def { name: 'b' op: 'NeitherThis'"
+         "  input: 'a:x:0' } ret { key: 'y' value: 'b:x:0' } } }");
   xla_compile_options_t options = {.is_entry_computation = true};
   hr_status_t st = compile(&f, 0, NULL, &options);
   CU_ASSERT_PTR_NOT_NULL_FATAL(st);
