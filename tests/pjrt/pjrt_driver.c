@@ -272,6 +272,26 @@ static void test_fork(pjrt_client_t *client) {
 }
 
 /* Pages of this process that are in memory. */
+/* An option that XLA does not have is a mistake: field 7 of the options, with a key in it. */
+static void test_options(pjrt_client_t *client) {
+  static const char options[] = "\x3a\x09\x0a\x07nothing", known[] = "\x3a\x07\x0a\x05xla_x";
+  pjrt_program_t program = {.struct_size = sizeof program,
+                            .code = add_text,
+                            .code_size = sizeof add_text - 1,
+                            .format = "mlir",
+                            .format_size = 4};
+  pjrt_client_compile_args_t args = {.struct_size = sizeof args,
+                                     .client = client,
+                                     .program = &program,
+                                     .options = options,
+                                     .options_size = sizeof options - 1};
+  FAILS(Client_Compile, &args, "No such compile option: 'nothing'");
+  args.options = known;
+  args.options_size = sizeof known - 1;
+  check(CALL(Client_Compile, &args), "an option of XLA");
+  drop(PJRT_INDEX_LoadedExecutable_Destroy, args.executable);
+}
+
 /* Negates a matrix, and wants the result column by column. */
 static char columns_text[] =
     "module @columns { func.func public @main(%a: tensor<2x3xf32>) -> "
@@ -380,6 +400,7 @@ int main(int argc, char **argv) {
   test_serialized(client);
   test_wrong_arguments();
   test_threads(client);
+  test_options(client);
   test_layouts(client);
   test_views(client);
   test_memory(client);
