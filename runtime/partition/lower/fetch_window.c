@@ -159,27 +159,23 @@ static hlo_instr_t *dense_window(spmd_lower_t *lower, const spmd_window_t *w) {
   return mask_window(lower, w, x);
 }
 
-static int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b > 0); }
-
 /* Element e lies at e * dilation: fetches those within the window, spreads them, and cuts. */
 static hlo_instr_t *dilated_window(spmd_lower_t *lower, const spmd_window_t *w) {
-  int64_t parts = spmd_axes_parts(w->axes), b = w->dilation;
-  int64_t *first = spmd_window_starts(lower, w->axes, 0, 0);
-  int64_t *cut = spmd_window_starts(lower, w->axes, 0, 0);
-  if (!w->starts || !first || !cut) return NULL;
-  for (int64_t j = 0; j < parts; j++) {
-    first[j] = ceil_div(w->starts[j], b);
-    cut[j] = b - 1 - (first[j] * b - w->starts[j]);
-  }
+  spmd_undilated_t apart;
+  int64_t b = w->dilation;
+  if (!w->starts ||
+      spmd_emit_failed(&lower->emit, spmd_undilate(lower->arena, spmd_axes_parts(w->axes),
+                                                   w->starts, w->width, b, &apart)))
+    return NULL;
   spmd_window_t dense = *w;
-  dense.starts = first;
+  dense.starts = apart.starts;
   dense.dilation = 1;
-  dense.width = (w->width - 1) / b + 1;
+  dense.width = apart.width;
   int64_t spread = (dense.width - 1) * b + 1, high = w->width - spread;
   hlo_instr_t *x = dense_window(lower, &dense);
   x = spmd_emit_pad(&lower->emit, x, w->d, b - 1, high > 0 ? high : 0, b - 1, w->fill);
-  return spmd_emit_dynamic_slice(&lower->emit, x, w->d, spmd_emit_table(&lower->emit, w->axes, cut),
-                                 w->width);
+  return spmd_emit_dynamic_slice(&lower->emit, x, w->d,
+                                 spmd_emit_table(&lower->emit, w->axes, apart.cuts), w->width);
 }
 
 /* A window over a dimension without elements is all fill. */

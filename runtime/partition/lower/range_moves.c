@@ -161,6 +161,40 @@ hr_status_t spmd_range_moves(hr_arena_t *arena, const spmd_ranges_t *ranges,
   return NULL;
 }
 
+/* ceil(starts[j] / dilation) is the first element that lies in window j. */
+hr_status_t spmd_undilate(hr_arena_t *arena, int64_t parts, const int64_t *starts, int64_t width,
+                          int64_t dilation, spmd_undilated_t *out_windows) {
+  HR_TRY(HR_NEW_ARRAY(arena, parts, &out_windows->starts));
+  HR_TRY(HR_NEW_ARRAY(arena, parts, &out_windows->cuts));
+  out_windows->width = (width - 1) / dilation + 1;
+  for (int64_t j = 0; j < parts; j++) {
+    int64_t first = -floor_div(-starts[j], dilation);
+    out_windows->starts[j] = first;
+    out_windows->cuts[j] = dilation - 1 - (first * dilation - starts[j]);
+  }
+  return NULL;
+}
+
+/* Source s covers s * stride - low .. s * stride - low + size - 1. Those that meet [first, last]
+ * are s = ceil((first + low - size + 1) / stride) .. floor((last + low) / stride). */
+hr_status_t spmd_reach_of(hr_arena_t *arena, int64_t parts, int64_t chunk, int64_t size,
+                          int64_t stride, int64_t low, spmd_reach_t *out_reach) {
+  spmd_reach_t reach = {.source_width = 1};
+  HR_TRY(HR_NEW_ARRAY(arena, parts, &reach.source_starts));
+  HR_TRY(HR_NEW_ARRAY(arena, parts, &reach.starts));
+  for (int64_t j = 0; j < parts; j++) {
+    int64_t first = j * chunk, last = first + chunk - 1;
+    int64_t begin = -floor_div(-(first + low - size + 1), stride);
+    int64_t end = floor_div(last + low, stride);
+    reach.source_starts[j] = begin;
+    reach.starts[j] = begin * stride - low;
+    reach.source_width = largest(reach.source_width, end - begin + 1);
+  }
+  reach.width = (reach.source_width - 1) * stride + size;
+  *out_reach = reach;
+  return NULL;
+}
+
 bool spmd_round_is_uniform(const spmd_round_t *round, int64_t parts, int64_t *out_sent_from,
                            int64_t *out_placed_at) {
   bool found = false;
