@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "comm/peers/group_consensus.h"
 #include "comm/peers/plan_consensus.h"
+#include "io/gzip.h"
 #include "observe/step_trace.h"
 #include "ops/query/custom_host.h"
 #include "prove.h"
@@ -192,6 +193,7 @@ static compiler_options_t compiler_options(const hlorun_program_t *program,
       .sharding = options->sharding,
       .carried = options->carried,
       .carried_count = options->carried_count,
+      .keep_unreduced = options->keep_unreduced,
       .workers_context = &program->client->pool,
       .may_open_early =
           program->client->options.threads != 1 && program->client->endpoint->world_size == 1};
@@ -297,6 +299,17 @@ static hr_status_t load_for_rank(hlorun_client_t *client, const char *name, hr_b
   return st;
 }
 
+/* The bytes are copied, as messages refer to them for as long as the program lives. */
+static hr_status_t copy_program(const char *name, const void *bytes, size_t size_bytes,
+                                hr_buffer_t **out_copy) {
+  hr_buffer_t *copy;
+  HR_TRY(hr_buffer_create(size_bytes, &copy));
+  if (size_bytes) memcpy(hr_buffer_data(copy), bytes, size_bytes);
+  hr_status_t st = gzip_unpack(name, copy, out_copy);
+  hr_buffer_release(copy);
+  return st;
+}
+
 /* The clients must be all ranks of one local world, in order. */
 static hr_status_t check_local(hlorun_client_t *const *clients, int count,
                                const hlorun_program_options_t *options) {
@@ -322,8 +335,7 @@ hlorun_status_t hlorun_programs_load_local(hlorun_client_t *const *clients, int 
   API_NOT_NULL(options);
   API_NOT_NULL(out_programs);
   HR_TRY(check_local(clients, count, options));
-  HR_TRY(hr_buffer_create(size_bytes, &copy));
-  if (size_bytes) memcpy(hr_buffer_data(copy), bytes, size_bytes);
+  HR_TRY(copy_program(name, bytes, size_bytes, &copy));
   hr_status_t st = NULL;
   int loaded = 0;
   while (!st && loaded < count) {
@@ -345,13 +357,13 @@ hlorun_status_t hlorun_program_load(hlorun_client_t *client, const char *path,
   API_NOT_NULL(options);
   API_NOT_NULL(out_program);
   HR_TRY(check_options(options));
-  HR_TRY(hr_buffer_map_file(path, &bytes));
+  HR_TRY(gzip_map_file(path, &bytes));
   hr_status_t st = load_program(client, path, bytes, options, out_program);
   hr_buffer_release(bytes);
   return st;
 }
 
-/* The bytes are copied, as messages refer to them for as long as the program lives. */
+/* See copy_program. */
 hlorun_status_t hlorun_program_load_bytes(hlorun_client_t *client, const char *name,
                                           const void *bytes, size_t size_bytes,
                                           const hlorun_program_options_t *options,
@@ -363,8 +375,7 @@ hlorun_status_t hlorun_program_load_bytes(hlorun_client_t *client, const char *n
   API_NOT_NULL(options);
   API_NOT_NULL(out_program);
   HR_TRY(check_options(options));
-  HR_TRY(hr_buffer_create(size_bytes, &copy));
-  if (size_bytes) memcpy(hr_buffer_data(copy), bytes, size_bytes);
+  HR_TRY(copy_program(name, bytes, size_bytes, &copy));
   hr_status_t st = load_program(client, name, copy, options, out_program);
   hr_buffer_release(copy);
   return st;

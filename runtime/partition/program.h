@@ -58,6 +58,7 @@ typedef struct spmd_program {
   const spmd_sharding_t *const *result_shardings; /* shardings of the entry's result leaves */
   const int (*carried)[2];                        /* as in spmd_options_t */
   int carried_count;
+  bool keep_unreduced; /* as in spmd_options_t */
   const struct spmd_report
       *report; /* report of spmd_partition (lower/report.h); NULL: not partitioned */
 } spmd_program_t;
@@ -70,6 +71,7 @@ typedef struct spmd_options {
    * as a sharding group is, and the result is cut as the parameter is. */
   const int (*carried)[2];
   int carried_count;
+  bool keep_unreduced;       /* unreduced parameters and results stay parts; else they are whole */
   hr_strbuf_t *explain;      /* receives the report of --explain-sharding; NULL: none */
   bool explain_json;         /* the report is one JSON object */
   bool stop_after_propagate; /* the module keeps its global shapes and gets the shardings */

@@ -24,6 +24,7 @@ static bool hlo_cuts(const hlo_sharding_t *sharding) {
   for (int i = 0; i < sharding->element_count; i++)
     if (hlo_cuts(sharding->elements[i])) return true;
   if (sharding->kind != HLO_TILE_KIND_OTHER) return false;
+  if (sharding->named && sharding->unreduced_axes.count) return true;
   for (int d = 0; d < sharding->dim_count && sharding->named; d++)
     if (sharding->dims[d].axes.count) return true;
   int64_t extra = sharding->last_tile_kinds.count + sharding->replicate_last_dim;

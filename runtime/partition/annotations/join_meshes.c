@@ -17,6 +17,7 @@
  * Cost: devices times sources. */
 #include <string.h>
 
+#include "base/arith.h"
 #include "partition/annotations/axis_ranges.h"
 
 /* Name of the first axis that covers exactly [low, high). */
@@ -228,8 +229,6 @@ static hr_status_t keep_mesh(spmd_meshes_t *meshes, const spmd_mesh_source_t *on
 
 /* --- a smaller world --- */
 
-static int64_t gcd(int64_t a, int64_t b) { return b ? gcd(b, a % b) : a; }
-
 /* Replaces axis pieces in the images by what is kept of them; the rest gets axis -1. */
 static hr_status_t shrink_image(hr_arena_t *arena, const int *kept_axis, const int64_t *kept,
                                 spmd_axes_t *image) {
@@ -239,7 +238,7 @@ static hr_status_t shrink_image(hr_arena_t *arena, const int *kept_axis, const i
   for (int i = 0; i < image->count; i++) {
     spmd_axis_t axis = image->items[i]; /* of the full mesh; a part of an axis if it is foreign */
     int64_t left = kept[axis.axis], part = 1;
-    if (left > axis.pre && left % axis.pre == 0) part = gcd(left / axis.pre, axis.size);
+    if (left > axis.pre && left % axis.pre == 0) part = hr_gcd(left / axis.pre, axis.size);
     if (part > 1) items[count++] = (spmd_axis_t){kept_axis[axis.axis], axis.pre, part};
     if (part < axis.size) items[count++] = (spmd_axis_t){-1, 1, axis.size / part};
   }
@@ -260,7 +259,7 @@ static hr_status_t shrink(spmd_meshes_t *meshes, spmd_mesh_t *mesh, int64_t devi
   hr_str_t *names = (hr_str_t *)mesh->axis_names;
   int64_t *sizes = (int64_t *)mesh->axis_sizes;
   for (int a = 0; a < mesh->axis_count; a++) {
-    kept[a] = gcd(sizes[a], left);
+    kept[a] = hr_gcd(sizes[a], left);
     left /= kept[a];
     kept_axis[a] = count;
     if (kept[a] == 1) continue;

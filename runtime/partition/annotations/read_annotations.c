@@ -328,7 +328,8 @@ hr_status_t spmd_read_annotations(hlo_module_t *module, const spmd_options_t *op
   *out_program = (spmd_program_t){.module = module,
                                   .arena = &module->arena,
                                   .carried = options->carried,
-                                  .carried_count = options->carried_count};
+                                  .carried_count = options->carried_count,
+                                  .keep_unreduced = options->keep_unreduced};
   spmd_reader_t reader = {.module = module,
                           .options = options,
                           .program = out_program,

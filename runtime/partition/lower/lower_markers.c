@@ -10,6 +10,7 @@
  * Where the computation's mesh puts the parts on other devices than the program's does, they are
  * sent there by one permutation, and back. */
 #include "partition/annotations/normalize.h"
+#include "partition/host.h"
 #include "partition/lower/lower.h"
 
 bool spmd_is_marker(const hlo_instr_t *instr) { return spmd_marker_of(instr) != SPMD_NO_MARKER; }
@@ -100,11 +101,26 @@ static hr_status_t cross_border(spmd_lower_t *lower, const hlo_instr_t *instr, b
   return NULL;
 }
 
+/* The host is told how the operand is cut; the call itself does nothing. */
+static hr_status_t tell_host(spmd_lower_t *lower, const hlo_instr_t *instr) {
+  const spmd_host_t *host = spmd_host_current();
+  const hlo_instr_t *operand = instr->operands[0];
+  const hlo_sharding_t *sharding;
+  if (!host || !hlo_shape_is_array(operand->shape)) return NULL;
+  const spmd_sharding_t *preferred = spmd_preferred(lower, operand, 0);
+  if (lower->emit.b.status) return NULL; /* the caller finishes the builder */
+  HR_TRY(spmd_sharding_to_hlo(lower->arena, preferred, &sharding));
+  hr_str_t config = instr->extra ? instr->extra->backend_config : HR_STR("");
+  return host->inspect(host->context, config, sharding, operand->shape->rank);
+}
+
 hr_status_t spmd_lower_marker(spmd_lower_t *lower, const hlo_instr_t *instr) {
   spmd_marker_t marker = spmd_marker_of(instr);
   if (marker == SPMD_ENTER_MANUAL || marker == SPMD_LEAVE_MANUAL)
     return cross_border(lower, instr, marker == SPMD_ENTER_MANUAL);
   if (marker == SPMD_GROUP || !instr->operand_count) return NULL;
+  if (marker == SPMD_INSPECT) HR_TRY(tell_host(lower, instr));
+  if (!hlo_shape_is_array(instr->shape)) return NULL;
   spmd_alias(lower, instr, spmd_operand(lower, instr, 0));
   return NULL;
 }

@@ -139,13 +139,34 @@ static hlo_instr_t *emit_make_partial(emission_t *e, const spmd_step_t *step, hl
                           spmd_emit_fill_like(emit, identity, x));
 }
 
+static hlo_instr_t *emit_all_gather(emission_t *e, const spmd_step_t *step, hlo_instr_t *x) {
+  x = spmd_emit_all_gather(e->emit, x, e->of->dims[step->from], axes_of(e, &step->atoms));
+  return trim(e, step, x);
+}
+
+/* Where the reduction keeps equal values, all devices may have them all. */
+static hlo_instr_t *emit_spread(emission_t *e, const spmd_step_t *step, hlo_instr_t *x) {
+  spmd_emit_t *emit = e->emit;
+  spmd_axes_t axes = axes_of(e, &step->atoms);
+  int d = e->of->dims[step->from];
+  int64_t chunk = step->before.chunk[step->from];
+  if (spmd_is_idempotent(e->reducer)) return emit_all_gather(e, step, x);
+  if (!x) return NULL;
+  hlo_instr_t *at = hlo_build_binary(&emit->b, HLO_MULTIPLY, spmd_emit_coordinate(emit, axes),
+                                     spmd_emit_index(emit, chunk));
+  hlo_instr_t *identity = spmd_emit_identity(emit, e->reducer, x->shape->dtype);
+  const hlo_shape_t *whole = spmd_emit_resized(emit, x, d, chunk * spmd_axes_parts(axes));
+  if (emit->b.status) return NULL;
+  hlo_instr_t *fill = hlo_build_broadcast(&emit->b, identity, whole, (hr_ints_t){NULL, 0});
+  return trim(e, step, spmd_emit_update(emit, fill, x, d, at));
+}
+
 static hlo_instr_t *emit_step(emission_t *e, const spmd_step_t *step, hlo_instr_t *x) {
   switch (step->kind) {
     case SPMD_SLICE:
       return emit_slice(e, step, x);
     case SPMD_ALL_GATHER:
-      x = spmd_emit_all_gather(e->emit, x, e->of->dims[step->from], axes_of(e, &step->atoms));
-      return trim(e, step, x);
+      return emit_all_gather(e, step, x);
     case SPMD_ALL_TO_ALL:
       return emit_all_to_all(e, step, x);
     case SPMD_PERMUTE:
@@ -156,6 +177,8 @@ static hlo_instr_t *emit_step(emission_t *e, const spmd_step_t *step, hlo_instr_
       return emit_reduce_scatter(e, step, x);
     case SPMD_MAKE_PARTIAL:
       return emit_make_partial(e, step, x);
+    case SPMD_SPREAD:
+      return emit_spread(e, step, x);
   }
   return NULL;
 }

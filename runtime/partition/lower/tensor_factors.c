@@ -4,18 +4,11 @@
  * a dimension of one factor may be cut unevenly. */
 #include "partition/lower/lower.h"
 
+#include "base/arith.h"
+
 /* Appends one axis; false on failure. */
 static bool append(spmd_lower_t *lower, spmd_axes_t *axes, spmd_axis_t axis) {
   return !spmd_emit_failed(&lower->emit, spmd_axes_append(lower->arena, *axes, axis, axes));
-}
-
-static int64_t gcd(int64_t a, int64_t b) {
-  while (b) {
-    int64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
 }
 
 /* The axes of one dimension to its factors. */
@@ -28,7 +21,7 @@ static bool project_dim(spmd_lower_t *lower, const spmd_rule_t *rule, const spmd
     while (axis.size > 1) {
       while (left == 1 && at + 1 < dim->count) left = rule->factors[dim->factors[++at]].size;
       bool is_last = at + 1 >= dim->count;
-      int64_t part = is_last ? axis.size : gcd(left, axis.size);
+      int64_t part = is_last ? axis.size : hr_gcd(left, axis.size);
       if (part == 1 || (is_last && dim->count > 1 && left % part) || !dim->count) return false;
       spmd_axis_t taken = {axis.axis, axis.pre, part};
       if (!append(lower, &out_axes[dim->factors[at]], taken)) return false;

@@ -52,6 +52,7 @@ typedef struct prop_op {
   bool forward, backward;       /* a barrier lets through; both are set for other ops */
   int outer;                    /* tensor outside of a manual computation; -1: none */
   const spmd_axes_t *manual;    /* its manual axes per dimension */
+  spmd_axes_t own_manual;       /* all manual axes of the computation inside */
   const spmd_sharding_t *said;  /* annotation of the outer value there; NULL: not said */
   spmd_axes_t manual_unreduced; /* manual axes over which the outer value is still to be reduced */
 } prop_op_t;
