@@ -44,6 +44,7 @@ static hlo_instr_t *send_round(spmd_lower_t *lower, const spmd_window_t *w,
   return spmd_emit_permute(emit, x, count, pairs);
 }
 
+/* What the rounds brought, in the order of the rounds. */
 typedef struct blocks {
   int count;
   hlo_instr_t **items;
@@ -52,6 +53,7 @@ typedef struct blocks {
   int64_t *places; /* of uniform rounds */
 } blocks_t;
 
+/* Where all parts send from the same place, the block is a static slice. */
 static hr_status_t fetch_blocks(spmd_lower_t *lower, const spmd_window_t *w,
                                 const spmd_moves_t *moves, blocks_t *out) {
   int64_t parts = spmd_axes_parts(w->axes);
@@ -79,6 +81,7 @@ static hr_status_t fetch_blocks(spmd_lower_t *lower, const spmd_window_t *w,
   return NULL;
 }
 
+/* By place in the window; there are as many as neighbours. */
 static void sort_blocks(blocks_t *blocks) {
   for (int i = 1; i < blocks->count; i++)
     for (int k = i; k > 0 && blocks->places[k] < blocks->places[k - 1]; k--) {
@@ -107,6 +110,7 @@ static hlo_instr_t *side_by_side(spmd_lower_t *lower, const spmd_window_t *w, bl
   return spmd_emit_pad(&lower->emit, x, w->d, blocks->places[0], w->width - at, 0, NULL);
 }
 
+/* Margins take what falls outside of the window, and the blocks of parts that got nothing. */
 static hlo_instr_t *into_buffer(spmd_lower_t *lower, const spmd_window_t *w,
                                 const blocks_t *blocks) {
   spmd_emit_t *emit = &lower->emit;
@@ -140,6 +144,7 @@ static hlo_instr_t *mask_window(spmd_lower_t *lower, const spmd_window_t *w, hlo
                         low, high, w->fill);
 }
 
+/* Elements behind `past` count as nobody's, so that they are not fetched. */
 static hlo_instr_t *dense_window(spmd_lower_t *lower, const spmd_window_t *w) {
   if (!w->x || !w->starts) return NULL;
   if (w->is_whole) return mask_window(lower, w, cut_window(lower, w));
@@ -186,6 +191,7 @@ static hlo_instr_t *empty_window(spmd_lower_t *lower, const spmd_window_t *w) {
   return shape ? hlo_build_broadcast(&emit->b, fill, shape, (hr_ints_t){NULL, 0}) : NULL;
 }
 
+/* Three cases: nothing to fetch, elements apart, elements side by side. */
 hlo_instr_t *spmd_emit_window(spmd_lower_t *lower, const spmd_window_t *window) {
   if (window->x && !window->x->shape->dims[window->d]) return empty_window(lower, window);
   return window->dilation > 1 ? dilated_window(lower, window) : dense_window(lower, window);
