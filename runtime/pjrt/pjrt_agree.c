@@ -1,0 +1,84 @@
+/* Programs that are launched in different order by different processes would exchange data that do
+ * not belong together, or wait for ever. Before a launch every process tells the next one which
+ * program it launches, and hears it of the one before, in a ring:
+ *
+ *   process 0 --"3: jit_f"--> process 1 --"3: jit_g"--> process 2 --...--> process 0
+ *
+ * Where any two processes differ, two neighbours do. Those who find it fail, with both names; the
+ * others hear of it when these end. Equal bytes are equal programs. Where bytes differ, as
+ * addresses of callbacks do that older JAX writes into programs, the interface of the program
+ * decides: its name, its place, and the shapes of parameters and results. */
+#include "pjrt/pjrt_agree.h"
+
+#include <string.h>
+
+#include "api/api_client.h"
+#include "base/digest.h"
+
+/* What a process says of its launch. */
+typedef struct announcement {
+  int launch_id;
+  int process;
+  char fingerprint[HR_DIGEST_TEXT];
+  char interface[HR_DIGEST_TEXT];
+  char place[180]; /* ends in NUL */
+} announcement_t;
+
+/* The first instruction that says where it comes from. */
+static const hlo_metadata_t *find_place(const hlo_module_t *module) {
+  for (size_t i = 0; i < module->entry->instrs.count; i++) {
+    const hlo_extra_t *extra = module->entry->instrs.data[i]->extra;
+    if (extra && extra->metadata && extra->metadata->source_file.size) return extra->metadata;
+  }
+  return NULL;
+}
+
+static void add_shape(hr_digest_state_t *state, const hlo_shape_t *shape) {
+  hr_digest_add(state, &shape->dtype, sizeof shape->dtype);
+  hr_digest_add(state, shape->dims, (size_t)shape->rank * sizeof *shape->dims);
+}
+
+/* Needs name, params and results. */
+static void make_interface(pjrt_executable_t *executable) {
+  hr_digest_state_t state;
+  hr_digest_start(&state);
+  hr_digest_add(&state, executable->place, strlen(executable->place));
+  for (int p = 0; p < executable->param_count; p++) add_shape(&state, executable->params[p]);
+  for (int r = 0; r < executable->result_count; r++)
+    add_shape(&state, executable->results[r].shape);
+  hr_digest_text(hr_digest_end(&state), executable->interface);
+}
+
+hr_status_t pjrt_executable_describe_place(pjrt_executable_t *executable) {
+  const hlo_metadata_t *found = find_place(pjrt_executable_compiled(executable)->module);
+  executable->place = executable->name;
+  if (found)
+    HR_TRY(hr_arena_printf(&executable->arena, &executable->place, "%s (%.*s:%lld)",
+                           executable->name, HR_STR_ARGS(found->source_file),
+                           (long long)found->source_line));
+  make_interface(executable);
+  return NULL;
+}
+
+static hr_status_t disagree(const announcement_t *mine, const announcement_t *other) {
+  return hr_error(HR_DISAGREE,
+                  "process %d launches %s, and process %d launches %s: all processes must launch "
+                  "the same programs in the same order (launches %d and %d)",
+                  mine->process, mine->place, other->process, other->place, mine->launch_id,
+                  other->launch_id);
+}
+
+hr_status_t pjrt_launches_agree(pjrt_executable_t *executable, int launch_id) {
+  const pjrt_world_t *world = executable->world;
+  announcement_t mine = {.launch_id = launch_id, .process = executable->client->process_index};
+  announcement_t other;
+  if (world->local_count == world->count) return NULL;
+  memcpy(mine.fingerprint, executable->fingerprint, sizeof mine.fingerprint);
+  memcpy(mine.interface, executable->interface, sizeof mine.interface);
+  snprintf(mine.place, sizeof mine.place, "%s", executable->place);
+  HR_TRY(api_client_shift(world->clients[0], &mine, &other, sizeof mine));
+  other.place[sizeof other.place - 1] = '\0';
+  if (!memcmp(mine.fingerprint, other.fingerprint, sizeof mine.fingerprint)) return NULL;
+  if (!memcmp(mine.interface, other.interface, sizeof mine.interface)) return NULL;
+  return disagree(&mine, &other);
+}
