@@ -1,11 +1,12 @@
 #!/bin/sh
 # Packs a Debian package out of what `make install` puts in place, under /usr: command, library, plugin, pages, modules of
-# Python. argv: PREFIX SOURCE_FOLDER VERSION OUT_FOLDER, in the build folder. Needs dpkg-deb and ldd.
+# Python. argv: PREFIX SOURCE_FOLDER VERSION OUT_FOLDER LEVEL, in the build folder; LEVEL 0 compresses nothing.
+# Needs dpkg-deb and ldd.
 #
 # The package depends on the packages that have the libraries which the files are linked to. What is opened at run time is
 # recommended: OpenBLAS, oneDNN, Open MPI.
 set -eu
-prefix=$1 source=$2 version=$3 out=$4
+prefix=$1 source=$2 version=$3 out=$4 level=$5
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 
@@ -55,5 +56,7 @@ activate-noawait ldconfig
 TRIGGERS
 mkdir -p "$out"
 package=$out/hlorun_${version}_$architecture.deb
-dpkg-deb --root-owner-group -Zxz -z1 --build "$tree" "$package" >/dev/null
+form=xz
+[ "$level" -gt 0 ] || form=none
+dpkg-deb --root-owner-group -Z$form -z"$level" --build "$tree" "$package" >/dev/null
 echo "$package"

@@ -58,6 +58,24 @@ def needed_libraries(files):
     return found
 
 
+def loading_order(libraries):
+    """Those that libraries opened at run time need, each behind what it needs itself. Loaded in this order beforehand,
+    they are found by their names: a search path in the plugin counts for what it opens, not for what that needs."""
+    order = []
+
+    def visit(name):
+        needs = re.findall(r"\(NEEDED\).*\[(.*)\]", output_of("readelf", "-dW", libraries[name]))
+        for need in needs:
+            if need in libraries and need not in order:
+                visit(need)
+                order.append(need)
+
+    for name in OPENED:
+        if name in libraries:
+            visit(name)
+    return order
+
+
 def newest_glibc(paths):
     """The newest version of the C library whose symbols the files ask for, as (2, 36)."""
     versions = {(2, 17)}
@@ -87,7 +105,7 @@ def strip(path, folder):
 
 
 def collect(build, source):
-    """Paths by their name in the wheel: machine code, then everything else."""
+    """Paths by their name in the wheel: machine code, then everything else; and the text of libs/order.txt."""
     libs, package = os.path.join(build, ".libs"), os.path.join(build, "package", ".libs")
     code = {f"{PLUGIN}/hlorun": os.path.join(build, "package", "hlorun"),
             f"{PLUGIN}/libhlorun.so": os.path.join(package, "libhlorun.so"),
@@ -95,6 +113,7 @@ def collect(build, source):
     others = {f"{PLUGIN}/__init__.py": os.path.join(source, "runtime/pjrt/python", PLUGIN, "__init__.py"),
               "hlorun/__init__.py": os.path.join(source, "runtime/api/python/hlorun/__init__.py")}
     libraries = needed_libraries(list(code.values()))
+    order = "".join(name + "\n" for name in loading_order(libraries))
     for name in ("jit_llvm.so", "transport_mpi.so"):
         if os.path.exists(os.path.join(libs, name)):
             code[f"{PLUGIN}/{name}"] = os.path.join(libs, name)
@@ -104,7 +123,7 @@ def collect(build, source):
         terms = license_of(path)
         if terms:
             others[f"{PLUGIN}/libs/{name}.copyright"] = terms
-    return code, others
+    return code, others, order
 
 
 def metadata(version, tag):
@@ -133,7 +152,7 @@ def write_wheel(path, level, code, others, texts):
             for name, file_path in sorted(files.items()):
                 with open(file_path, "rb") as file:
                     add(name, file.read(), mode)
-        folder = next(iter(texts)).rsplit("/", 1)[0]
+        folder = next(iter(texts)).split("/", 1)[0]
         for name, text in texts.items():
             add(name, text.encode(), 0o644)
         out.writestr(f"{folder}/RECORD", "\n".join(record + [f"{folder}/RECORD,,"]) + "\n")
@@ -147,9 +166,10 @@ def main():
     parser.add_argument("source")
     parser.add_argument("version")
     options = parser.parse_args()
-    code, others = collect(options.build, options.source)
+    code, others, order = collect(options.build, options.source)
     tag = "py3-none-manylinux_{}_{}_x86_64".format(*newest_glibc(code.values()))
     texts = {f"hlorun-{options.version}.dist-info/{name}": text for name, text in metadata(options.version, tag).items()}
+    texts[f"{PLUGIN}/libs/order.txt"] = order
     wheel = os.path.join(options.out, f"hlorun-{options.version}-{tag}.whl")
     os.makedirs(options.out, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:

@@ -15,6 +15,7 @@ import atexit
 import concurrent.futures
 import ctypes
 import ctypes.util
+import importlib
 import itertools
 import json
 import os
@@ -60,6 +61,8 @@ def _open():
     reasons = []
     for path in _candidates():
         try:
+            if os.path.basename(os.path.dirname(os.path.dirname(path))) == "jax_plugins":
+                importlib.import_module("jax_plugins.hlorun").load_libraries()
             return ctypes.CDLL(path)
         except OSError as reason:
             reasons.append(str(reason))

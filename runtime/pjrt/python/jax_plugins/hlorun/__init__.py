@@ -2,6 +2,7 @@
 
 JAX finds it by itself (entry point "jax_plugins"). It comes before JAX's own CPU; JAX_PLATFORMS=hlorun refuses any other.
 """
+import ctypes
 import os
 import sys
 
@@ -15,10 +16,21 @@ def library_path():
     return next((path for path in paths if os.path.exists(path)), paths[0])
 
 
+def load_libraries():
+    """Loads what a wheel's other libraries need, so that they find it; nothing outside of a wheel."""
+    libraries = os.path.join(FOLDER, "libs")
+    order = os.path.join(libraries, "order.txt")
+    if os.path.exists(order):
+        with open(order, encoding="ascii") as file:
+            for name in file.read().split():
+                ctypes.CDLL(os.path.join(libraries, name))
+
+
 def initialize():
     """Called by JAX. A plugin that the environment names, as `hlorun python` does, is left to JAX: it takes one of a name."""
     from jax._src import xla_bridge
 
+    load_libraries()
     named = os.environ.get("PJRT_NAMES_AND_LIBRARY_PATHS", "")
     if any(item.startswith(("hlorun:", "hlorun;")) for item in named.split(",")):
         return
