@@ -251,7 +251,8 @@ static hr_status_t partition(hlo_module_t *module, const compiler_options_t *opt
                          .mesh = options->mesh,
                          .sharding = options->sharding,
                          .carried = options->carried,
-                         .carried_count = options->carried_count};
+                         .carried_count = options->carried_count,
+                         .keep_unreduced = options->keep_unreduced};
   return spmd_run(module, &spmd);
 }
 

@@ -177,6 +177,9 @@ typedef struct hlorun_program_options {
    * next execution, which are cut alike. NULL: none. */
   const int (*carried)[2];
   int carried_count;
+  /* Global programs: parameters and results stay parts where the program says that they are
+   * unreduced, that is summands of a sum over devices. False: they are whole arrays. */
+  bool keep_unreduced;
 } hlorun_program_options_t;
 /* Sets struct_size and all defaults. */
 void hlorun_program_options_init(hlorun_program_options_t *options);

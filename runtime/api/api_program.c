@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "comm/peers/group_consensus.h"
 #include "comm/peers/plan_consensus.h"
+#include "io/gzip.h"
 #include "observe/step_trace.h"
 #include "ops/query/custom_host.h"
 #include "prove.h"
@@ -22,12 +23,34 @@ void hlorun_program_options_init(hlorun_program_options_t *options) {
   if (options) *options = (hlorun_program_options_t){.struct_size = sizeof *options};
 }
 
+/* The first instruction that says where it comes from. */
+static const hlo_metadata_t *find_place(const hlo_module_t *module) {
+  for (size_t i = 0; i < module->entry->instrs.count; i++) {
+    const hlo_extra_t *extra = module->entry->instrs.data[i]->extra;
+    if (extra && extra->metadata && extra->metadata->source_file.size) return extra->metadata;
+  }
+  return NULL;
+}
+
+hr_status_t api_program_title(const hlo_module_t *module, hr_arena_t *arena,
+                              const char **out_title) {
+  const hlo_metadata_t *place = find_place(module);
+  if (!place) return hr_arena_cstr(arena, module->name, out_title);
+  return hr_arena_printf(arena, out_title, "%.*s (%.*s:%lld)", HR_STR_ARGS(module->name),
+                         HR_STR_ARGS(place->source_file), (long long)place->source_line);
+}
+
 /* Collective: all ranks compare the communication of their plans. */
 static hr_status_t agree_with_peers(hlorun_program_t *program) {
-  const char *const *lines;
+  const char *const *lines, *title;
+  hr_arena_t arena;
   int count;
   HR_TRY(plan_comm_lines(program->compiled.plan, &lines, &count));
-  return plan_consensus(&program->client->comm, lines, count);
+  hr_arena_init(&arena);
+  hr_status_t st = api_program_title(program->compiled.module, &arena, &title);
+  if (!st) st = plan_consensus(&program->client->comm, title, lines, count);
+  hr_arena_deinit(&arena);
+  return st;
 }
 
 /* Collective in a world of several processes: all of them load the same program, or their parts of
@@ -192,6 +215,7 @@ static compiler_options_t compiler_options(const hlorun_program_t *program,
       .sharding = options->sharding,
       .carried = options->carried,
       .carried_count = options->carried_count,
+      .keep_unreduced = options->keep_unreduced,
       .workers_context = &program->client->pool,
       .may_open_early =
           program->client->options.threads != 1 && program->client->endpoint->world_size == 1};
@@ -297,6 +321,17 @@ static hr_status_t load_for_rank(hlorun_client_t *client, const char *name, hr_b
   return st;
 }
 
+/* The bytes are copied, as messages refer to them for as long as the program lives. */
+static hr_status_t copy_program(const char *name, const void *bytes, size_t size_bytes,
+                                hr_buffer_t **out_copy) {
+  hr_buffer_t *copy;
+  HR_TRY(hr_buffer_create(size_bytes, &copy));
+  if (size_bytes) memcpy(hr_buffer_data(copy), bytes, size_bytes);
+  hr_status_t st = gzip_unpack(name, copy, out_copy);
+  hr_buffer_release(copy);
+  return st;
+}
+
 /* The clients must be all ranks of one local world, in order. */
 static hr_status_t check_local(hlorun_client_t *const *clients, int count,
                                const hlorun_program_options_t *options) {
@@ -322,8 +357,7 @@ hlorun_status_t hlorun_programs_load_local(hlorun_client_t *const *clients, int 
   API_NOT_NULL(options);
   API_NOT_NULL(out_programs);
   HR_TRY(check_local(clients, count, options));
-  HR_TRY(hr_buffer_create(size_bytes, &copy));
-  if (size_bytes) memcpy(hr_buffer_data(copy), bytes, size_bytes);
+  HR_TRY(copy_program(name, bytes, size_bytes, &copy));
   hr_status_t st = NULL;
   int loaded = 0;
   while (!st && loaded < count) {
@@ -345,13 +379,13 @@ hlorun_status_t hlorun_program_load(hlorun_client_t *client, const char *path,
   API_NOT_NULL(options);
   API_NOT_NULL(out_program);
   HR_TRY(check_options(options));
-  HR_TRY(hr_buffer_map_file(path, &bytes));
+  HR_TRY(gzip_map_file(path, &bytes));
   hr_status_t st = load_program(client, path, bytes, options, out_program);
   hr_buffer_release(bytes);
   return st;
 }
 
-/* The bytes are copied, as messages refer to them for as long as the program lives. */
+/* See copy_program. */
 hlorun_status_t hlorun_program_load_bytes(hlorun_client_t *client, const char *name,
                                           const void *bytes, size_t size_bytes,
                                           const hlorun_program_options_t *options,
@@ -363,8 +397,7 @@ hlorun_status_t hlorun_program_load_bytes(hlorun_client_t *client, const char *n
   API_NOT_NULL(options);
   API_NOT_NULL(out_program);
   HR_TRY(check_options(options));
-  HR_TRY(hr_buffer_create(size_bytes, &copy));
-  if (size_bytes) memcpy(hr_buffer_data(copy), bytes, size_bytes);
+  HR_TRY(copy_program(name, bytes, size_bytes, &copy));
   hr_status_t st = load_program(client, name, copy, options, out_program);
   hr_buffer_release(copy);
   return st;

@@ -55,11 +55,24 @@ size_t hr_mem_physical_bytes(void) {
   return limit && limit < bytes ? limit : bytes;
 }
 
+typedef char size_text_t[32];
+
+/* In GiB from a tenth of one on, else in smaller units alike. */
+static const char *text_of(size_text_t into, size_t bytes) {
+  static const char *const units[] = {"bytes", "KiB", "MiB", "GiB"};
+  double value = (double)bytes;
+  int unit = 0;
+  for (; unit < 3 && value >= 102.4; unit++) value /= 1024;
+  snprintf(into, sizeof(size_text_t), unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+  return into;
+}
+
 static hr_status_t too_large(size_t bytes) {
+  size_text_t needed, has;
   bool is_limited = hr_mem_physical_bytes() < machine_bytes();
-  return hr_error(HR_NO_MEMORY, "needs %zu bytes (%.1f GiB), this %s has %.1f GiB", bytes,
-                  (double)bytes / (1 << 30), is_limited ? "process" : "machine",
-                  (double)hr_mem_physical_bytes() / (1 << 30));
+  return hr_error(HR_NO_MEMORY, "needs %zu bytes (%s), this %s has %s", bytes,
+                  text_of(needed, bytes), is_limited ? "process" : "machine",
+                  text_of(has, hr_mem_physical_bytes()));
 }
 
 static bool is_any_machine; /* sizes are those of a program that does not run here */

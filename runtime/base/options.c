@@ -253,12 +253,24 @@ static hr_option_id_t id_of_name(const char *word, size_t size) {
   return HR_OPTION_COUNT;
 }
 
+/* USAGE with the commands that take it. */
+static hr_status_t option_of_others(const option_info_t *info, hr_command_t command) {
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
+  for (size_t k = 0; k < COMMAND_COUNT; k++)
+    if (info->commands >> k & 1)
+      hr_strbuf_printf(&text, "%s%s", text.size ? ", " : "", command_names[k]);
+  hr_status_t st =
+      hr_error(HR_USAGE, "--%s is not an option of %s; it is one of %s", info->name,
+               command_names[__builtin_ctz(command)], text.data ? text.data : "others");
+  hr_strbuf_deinit(&text);
+  return st;
+}
+
 static hr_status_t find_long(hr_command_t command, const char *word, hr_option_id_t *out_id) {
   hr_option_id_t id = id_of_name(word, strcspn(word, "="));
   if (id == HR_OPTION_COUNT) return unknown_option(command, word);
-  if (!(infos[id].commands & command))
-    return hr_error(HR_USAGE, "--%s is not an option of %s", infos[id].name,
-                    command_names[__builtin_ctz(command)]);
+  if (!(infos[id].commands & command)) return option_of_others(&infos[id], command);
   *out_id = id;
   return NULL;
 }

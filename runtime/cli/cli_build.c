@@ -12,8 +12,11 @@
 #include <zlib.h>
 
 #include "base/dl.h"
+#include "base/file.h"
 #include "cli/cli.h"
+#include "cli/cli_endings.h"
 #include "hlorun.h"
+#include "topo/topo.h"
 
 #define VERSION_MAX 96
 
@@ -191,4 +194,23 @@ hr_status_t cli_check_build(void) {
                        parts[i].purpose, parts[i].missing);
   }
   return print_and_free(&text);
+}
+
+/* --- the machine --- */
+
+hr_status_t cli_print_topology(const hr_options_t *options) {
+  static const char *const pictures[] = {".svg", NULL};
+  const char *path = hr_option_text(options, HR_OPTION_PRINT_TOPOLOGY);
+  int count;
+  hr_strbuf_t text;
+  if (!topo_speaks_for_host(&count)) return NULL;
+  count = (int)hr_option_int(options, HR_OPTION_PROCESSES, (uint64_t)count);
+  if (!path || !*path) return topo_print_shares(stdout, count);
+  HR_TRY(cli_check_ending(options, HR_OPTION_PRINT_TOPOLOGY, pictures));
+  hr_strbuf_init(&text);
+  hr_status_t st = topo_draw_shares(&text, count);
+  if (!st) st = hr_strbuf_finish(&text);
+  if (!st) st = hr_file_write_all(path, text.data, text.size);
+  hr_strbuf_deinit(&text);
+  return st;
 }

@@ -11,6 +11,7 @@
 
 #include "cli/cli_grid.h"
 #include "io/array_file.h"
+#include "io/gzip.h"
 
 #define DEPTH_MAX 32
 #define SHARED_ARRAYS "io.npz"
@@ -118,7 +119,7 @@ static hr_status_t read_ranks(const char *arrays, int *world) {
 /* The world size comes from directives, the grid, and ranks in names of arrays, in this order. */
 static hr_status_t inspect(cli_case_t *one) {
   hr_buffer_t *bytes;
-  HR_TRY(hr_buffer_map_file(one->program, &bytes));
+  HR_TRY(gzip_map_file(one->program, &bytes));
   read_header((hr_str_t){hr_buffer_data(bytes), hr_buffer_size(bytes)}, one);
   hr_buffer_release(bytes);
   if (one->world > 1) return NULL;
@@ -145,7 +146,7 @@ static bool checks_itself(const char *path) {
   const char *dot = strrchr(path, '.');
   hr_buffer_t *bytes;
   if (!dot || strcmp(dot, ".mlir") != 0) return false;
-  hr_status_t st = hr_buffer_map_file(path, &bytes);
+  hr_status_t st = gzip_map_file(path, &bytes);
   if (st) {
     hr_status_release(st);
     return false;

@@ -6,6 +6,7 @@
 
 #include "base/buffer.h"
 #include "cli/cli_case.h"
+#include "io/gzip.h"
 #include "read/read.h"
 
 #define SEPARATOR "// -----"
@@ -139,7 +140,7 @@ static hr_status_t run_piece(hlorun_client_t *client, const cli_case_t *one, hr_
 /* Pieces in order up to the first failure. */
 hr_status_t cli_case_run_checks(hlorun_client_t *client, const cli_case_t *one, bool *out_of_step) {
   hr_buffer_t *bytes;
-  HR_TRY(hr_buffer_map_file(one->program, &bytes));
+  HR_TRY(gzip_map_file(one->program, &bytes));
   hr_str_t file = {hr_buffer_data(bytes), hr_buffer_size(bytes)};
   const char *at = file.data, *end = at + file.size;
   hr_status_t st = NULL;

@@ -10,6 +10,7 @@
 #include "cli/cli_agree.h"
 #include "cli/cli_bundle.h"
 #include "cli/cli_uses.h"
+#include "io/gzip.h"
 #include "ops/query/replica_groups.h"
 #include "ops/rules/verify.h"
 #include "partition/program.h"
@@ -66,7 +67,7 @@ static void warn_of_function(void *context, hr_str_t function, hr_status_t statu
 /* The program, and functions of its file that nothing calls. */
 static hr_status_t read_and_verify_file(const char *path, hlo_module_t **out_module) {
   hr_buffer_t *bytes;
-  HR_TRY(hr_buffer_map_file(path, &bytes));
+  HR_TRY(gzip_map_file(path, &bytes));
   hr_status_t st = read_module(path, bytes, out_module);
   if (!st) st = hlo_verify(*out_module);
   const stablehlo_doubts_t doubts = {.report = warn_of_function};

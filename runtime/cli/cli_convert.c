@@ -13,6 +13,7 @@
 #include "cli/cli_python.h"
 #include "cli/cli_sandbox.h"
 #include "cli/cli_uses.h"
+#include "io/gzip.h"
 #include "ir/print.h"
 #include "mlir/bytecode/bytecode.h"
 #include "mlir/text/mlir_print.h"
@@ -240,7 +241,7 @@ static hr_status_t convert_file(const hr_options_t *options, form_t form, const 
   hr_arena_init(&arena);
   hr_status_t st = cli_bundle_program(&arena, path, &inner);
   if (!st && inner) path = inner;
-  if (!st) st = hr_buffer_map_file(path, &bytes);
+  if (!st) st = gzip_map_file(path, &bytes);
   if (!st) st = convert_bytes(options, form, path, bytes);
   hr_buffer_release(bytes);
   hr_arena_deinit(&arena);

@@ -9,6 +9,7 @@
 
 #include "base/buffer.h"
 #include "cli/cli_programs.h"
+#include "io/gzip.h"
 #include "partition/program.h"
 #include "read/read.h"
 
@@ -67,18 +68,28 @@ static cli_grid_t read_whole_grid(const char *path) {
   return grid;
 }
 
+/* GSPMD's annotations name devices that a header need not count. */
+static bool has_devices(hr_str_t text) {
+  static const char *const marks[] = {
+      "sharding={devices=", "sharding={{devices=", "SPMDFullToShardShape"};
+  for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+    if (memmem(text.data, text.size, marks[i], strlen(marks[i]))) return true;
+  return false;
+}
+
 /* Text costs a look at its first lines, other forms a reader. */
 cli_grid_t cli_grid_of_file(const char *path) {
   cli_grid_t grid = {1, 1};
   const char *header;
   hr_buffer_t *bytes;
-  hr_status_t st = hr_buffer_map_file(path, &bytes);
+  hr_status_t st = gzip_map_file(path, &bytes);
   if (st) {
     hr_status_release(st);
     return grid;
   }
   hr_str_t text = {hr_buffer_data(bytes), hr_buffer_size(bytes)};
   bool found = cli_grid_of_text(text, &grid, &header);
+  if (found && grid.replicas == 1 && grid.partitions == 1) found = !has_devices(text);
   hr_buffer_release(bytes);
   return found ? grid : read_whole_grid(path);
 }

@@ -44,8 +44,8 @@ static hr_status_t check_names(const array_file_t *file, int param_count, int ra
     if (named == 2 && of_rank != rank)
       continue; /* for another process, whose program may be another */
     if (named >= 1 && (k < 0 || k >= param_count))
-      return hr_error(HR_USAGE, "%s has %s, the program has %d parameters", file->path, text,
-                      param_count);
+      return hr_error(HR_USAGE, "%s has %s, the program has %d parameter%s", file->path, text,
+                      param_count, param_count == 1 ? "" : "s");
   }
   return NULL;
 }

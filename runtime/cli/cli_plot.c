@@ -31,6 +31,13 @@ void cli_plot_ticks(double low, double high, int wanted, double *out_first, doub
   *out_first = ceil(low / *out_step - 1e-9) * *out_step; /* 1e-9: a tick at `low` itself stays */
 }
 
+void cli_plot_x_ticks(const cli_plot_axes_t *axes, double *out_first, double *out_step) {
+  cli_plot_ticks(axes->x_low, axes->x_high, 8, out_first, out_step);
+  if (*out_step >= 1) return;
+  *out_first = ceil(axes->x_low);
+  *out_step = 1;
+}
+
 /* A flat curve gets room above and below. */
 cli_plot_axes_t cli_plot_find_axes(const cli_series_t *series) {
   cli_plot_axes_t axes = {1, series->count > 1 ? (double)series->count : 2, 0, 0};
@@ -56,14 +63,9 @@ static void add_escaped(hr_strbuf_t *text, const char *words) {
   }
 }
 
-/* Steps are whole numbers: no ticks between them. */
 static void print_x_ticks(hr_strbuf_t *text, const cli_plot_axes_t *axes) {
   double first, step;
-  cli_plot_ticks(axes->x_low, axes->x_high, 8, &first, &step);
-  if (step < 1) {
-    first = ceil(axes->x_low);
-    step = 1;
-  }
+  cli_plot_x_ticks(axes, &first, &step);
   for (double x = first; x <= axes->x_high + step * 1e-9; x += step) {
     double at = cli_plot_x(axes, x);
     hr_strbuf_printf(text, "<line x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%d\"/>\n", at,

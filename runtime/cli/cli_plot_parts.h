@@ -20,6 +20,8 @@ typedef struct cli_plot_axes {
 } cli_plot_axes_t;
 
 cli_plot_axes_t cli_plot_find_axes(const cli_series_t *series);
+/* Ticks for the steps, which are whole numbers: none between them. */
+void cli_plot_x_ticks(const cli_plot_axes_t *axes, double *out_first, double *out_step);
 double cli_plot_x(const cli_plot_axes_t *axes, double x);
 double cli_plot_y(const cli_plot_axes_t *axes, double y);
 

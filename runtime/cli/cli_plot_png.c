@@ -16,11 +16,7 @@
 static void draw_x_ticks(cli_canvas_t *canvas, const cli_plot_axes_t *axes) {
   double first, step;
   char number[32];
-  cli_plot_ticks(axes->x_low, axes->x_high, 8, &first, &step);
-  if (step < 1) {
-    first = ceil(axes->x_low);
-    step = 1;
-  }
+  cli_plot_x_ticks(axes, &first, &step);
   for (double x = first; x <= axes->x_high + step * 1e-9; x += step) {
     double at = cli_plot_x(axes, x);
     snprintf(number, sizeof number, "%.10g", x);

@@ -141,8 +141,8 @@ static hr_status_t check_names(const array_file_t *file, int result_count, int r
     if (named == 2 && of_rank != rank)
       continue; /* for another process, whose program may be another */
     if (k < 0 || k >= result_count)
-      return hr_error(HR_USAGE, "%s has %s, the program has %d results", file->path, text,
-                      result_count);
+      return hr_error(HR_USAGE, "%s has %s, the program has %d result%s", file->path, text,
+                      result_count, result_count == 1 ? "" : "s");
   }
   return NULL;
 }

@@ -85,13 +85,14 @@ hr_status_t cli_client_options(const hr_options_t *options,
   return NULL;
 }
 
-/* More threads than cores are taken, and seldom wanted. */
+/* More threads than processors are taken, and seldom wanted. */
 static void note_threads(const hr_options_t *options) {
   int threads = (int)hr_option_int(options, HR_OPTION_THREADS, 0);
-  int cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
-  if (threads > cores)
-    hr_log(HR_LOG_CLI, HR_LOG_INFO, "--threads %d: this machine has %d cores, which they share",
-           threads, cores);
+  int count = (int)sysconf(_SC_NPROCESSORS_ONLN);
+  if (threads <= count || hr_option_is_given(options, HR_OPTION_QUIET)) return;
+  fprintf(stderr,
+          "warning: --threads %d: this machine has %d processor%s, which the threads share\n",
+          threads, count, count == 1 ? "" : "s");
 }
 
 /* -n 1 means no peers, even where a launcher has started several. */

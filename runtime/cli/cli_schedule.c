@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/cli_agree.h"
+#include "io/gzip.h"
 #include "io/npy.h"
 #include "ops/rules/verify.h"
 #include "read/read.h"
@@ -175,7 +176,7 @@ static hr_status_t to_hlo(const hr_options_t *options) {
   if (options->operands.count != 2)
     return hr_error(HR_USAGE, "want one file: hlorun schedule to-hlo FILE");
   const char *path = options->operands.data[1];
-  HR_TRY(hr_buffer_map_file(path, &bytes));
+  HR_TRY(gzip_map_file(path, &bytes));
   hr_source_t source = {path, hr_buffer_data(bytes), hr_buffer_size(bytes)};
   hr_status_t st = schedule_read(&source, &schedule);
   if (!st)

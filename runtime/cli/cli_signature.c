@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/cli_endings.h"
+#include "cli/cli_input_text.h"
 #include "cli/cli_part.h"
 
 /* One size: "3", "<=3" or "?"; ends at "," or "]". */
@@ -126,9 +128,10 @@ int cli_param_find(const cli_signature_t *signature, hr_str_t name) {
 
 /* --- arrays of files --- */
 
-/* The end of the first ".npz" or ".safetensors" that a colon follows; NULL: none. */
+/* The end of the first ".npz" or ".safetensors", packed or not, that a colon follows; NULL: none.
+ */
 static const char *archive_end(const char *text) {
-  static const char *const endings[] = {".npz:", ".safetensors:"};
+  static const char *const endings[] = {".npz:", ".safetensors:", ".npz.gz:", ".safetensors.gz:"};
   for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
     const char *mark = strstr(text, endings[i]);
     if (mark) return mark + strlen(endings[i]) - 1;
@@ -138,8 +141,7 @@ static const char *archive_end(const char *text) {
 
 /* By the ending, as nothing has been opened yet. */
 bool cli_npy_is_named(const char *text) {
-  size_t size = strlen(text);
-  return archive_end(text) || (size >= 4 && strcmp(text + size - 4, ".npy") == 0);
+  return archive_end(text) || cli_ends_with(text, ".npy") || cli_ends_with(text, ".npy.gz");
 }
 
 /* Lists what there is. */
@@ -196,6 +198,18 @@ static hr_status_t cut_npy(const npy_t *npy, const int64_t *starts, const hlo_sh
   return st;
 }
 
+/* XLA's partitioned text has the shardings of parameters alone: how arrays of all processes are
+ * compared all the same. */
+static hr_status_t note_parts(hr_status_t st, const cli_arg_t *slot) {
+  hlorun_program_figures_t figures;
+  if (!slot->is_result || !slot->interface->program) return st;
+  hlorun_program_get_figures(slot->interface->program, &figures);
+  if (!figures.cut_params || figures.cut_results) return st;
+  return hr_status_note(st,
+                        "the program does not say how its results are cut: --mesh x=2,y=2 "
+                        "--sharding 'out0=x,y;out1=-' puts the parts together");
+}
+
 /* Says what NumPy calls both types, and how to make the one of the other. */
 static hr_status_t does_not_fit(const char *name, const npy_t *npy, const hlo_shape_t *want) {
   char found[HLO_SHAPE_TEXT], wanted[HLO_SHAPE_TEXT], type[32];
@@ -211,6 +225,28 @@ static hr_status_t does_not_fit(const char *name, const npy_t *npy, const hlo_sh
 static bool has_sizes(const npy_t *npy, const hlo_shape_t *shape) {
   size_t bytes = (size_t)shape->rank * sizeof(int64_t);
   return npy->rank == shape->rank && !memcmp(npy->dims, shape->dims, bytes);
+}
+
+/* Numbers of Python, which NumPy keeps in 64 bits, become what the program has, as in JAX: integers
+ * that the type can hold, and floats for floats. *out_value stays NULL for other arrays. */
+static hr_status_t take_number(const npy_t *npy, const hlo_shape_t *want, hlo_value_t **out_value) {
+  bool is_float = npy_is(npy, HR_F64), into_float = hr_dtype_is_float(want->dtype);
+  hlo_value_t *wide;
+  char digits[40];
+  *out_value = NULL;
+  if (npy->rank || want->rank || want->dtype == HR_PRED || hr_dtype_is_complex(want->dtype))
+    return NULL;
+  if (is_float ? !into_float : !npy_is(npy, HR_S64)) return NULL;
+  HR_TRY(hlo_value_from_npy(npy, is_float ? HR_F64 : HR_S64, &wide));
+  if (is_float)
+    snprintf(digits, sizeof digits, "%.17g", *(const double *)wide->data);
+  else
+    snprintf(digits, sizeof digits, "%lld", (long long)*(const int64_t *)wide->data);
+  hlo_value_release(wide);
+  hr_status_t st = cli_input_from_text("", digits, want, out_value);
+  if (st) *out_value = NULL;
+  hr_status_release(st);
+  return NULL;
 }
 
 /* Equal sizes first: a part is looked for only where they differ. Of a global program the sizes of
@@ -231,17 +267,49 @@ hr_status_t cli_value_from_npy(const char *name, const npy_t *npy, const cli_arg
       hlorun_program_shard(signature->program, slot->is_result, slot->index, npy->rank, npy->dims,
                            starts))
     return cut_npy(npy, starts, want, out_value);
-  return does_not_fit(name, npy, whole);
+  if (!slot->is_result) HR_TRY(take_number(npy, want, out_value));
+  if (!slot->is_result && *out_value) return NULL;
+  return note_parts(does_not_fit(name, npy, whole), slot);
+}
+
+/* Has the file an array PREFIXk, of all processes or of one? */
+static bool has_number(const array_file_t *file, const char *prefix, int k) {
+  char name[64];
+  int size = snprintf(name, sizeof name, "%s%d", prefix, k);
+  for (size_t i = 0; i < array_file_count(file); i++) {
+    hr_str_t member = array_file_name(file, i);
+    bool begins = member.size >= (size_t)size && !memcmp(member.data, name, (size_t)size);
+    if (begins && (member.size == (size_t)size || member.data[size] == '@')) return true;
+  }
+  return false;
+}
+
+/* The number by which the file knows the slot. Tokens have numbers, too; a file that has an array
+ * by the number of a token counts arrays alone, as the leaves of JAX's trees are counted. */
+static int number_in(const array_file_t *file, const cli_arg_t *slot) {
+  const cli_signature_t *signature = slot->interface;
+  const char *prefix = slot->is_result ? "out" : "in";
+  int count = slot->is_result ? signature->result_count : signature->param_count;
+  const hlo_shape_t **shapes = slot->is_result ? signature->results : signature->params;
+  int tokens_before = 0;
+  bool counts_arrays = false;
+  for (int k = 0; k < count; k++) {
+    if (hlo_shape_is_array(shapes[k])) continue;
+    tokens_before += k < slot->index;
+    counts_arrays |= has_number(file, prefix, k);
+  }
+  return counts_arrays ? slot->index - tokens_before : slot->index;
 }
 
 /* The member that is meant for this slot on this rank; "" of a file with one array is no name. */
 static hr_status_t find_member(const array_file_t *file, const cli_arg_t *slot, int rank,
                                char name[64], bool *out_found, npy_t *out_npy) {
   const char *prefix = slot->is_result ? "out" : "in";
-  snprintf(name, 64, "%s%d@%d", prefix, slot->index, rank);
+  int number = number_in(file, slot);
+  snprintf(name, 64, "%s%d@%d", prefix, number, rank);
   HR_TRY(array_file_find(file, name, out_found, out_npy));
   if (*out_found) return NULL;
-  snprintf(name, 64, "%s%d", prefix, slot->index);
+  snprintf(name, 64, "%s%d", prefix, number);
   HR_TRY(array_file_find(file, name, out_found, out_npy));
   if (*out_found || slot->is_result) return NULL;
   for (size_t i = 0; i < array_file_count(file); i++) {

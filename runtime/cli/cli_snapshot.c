@@ -3,6 +3,7 @@
 #include "cli/cli_snapshot.h"
 
 #include "base/buffer.h"
+#include "io/gzip.h"
 #include "ir/module.h"
 #include "proto/hlo_proto.h"
 
@@ -38,7 +39,7 @@ hr_status_t cli_inputs_from_snapshot(const char *program_path, const cli_signatu
   int missing = 0;
   for (int k = 0; k < signature->param_count; k++) missing += !values[k];
   if (!missing || hr_str_is(hr_str_from(program_path), "-")) return NULL;
-  HR_TRY(hr_buffer_map_file(program_path, &bytes));
+  HR_TRY(gzip_map_file(program_path, &bytes));
   hr_str_t text = {hr_buffer_data(bytes), hr_buffer_size(bytes)};
   hr_status_t st =
       hlo_proto_is(text) ? take_arguments(program_path, bytes, signature, values) : NULL;

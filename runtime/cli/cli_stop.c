@@ -14,6 +14,7 @@
 #include "cli/cli_sandbox.h"
 #include "cli/cli_uses.h"
 #include "compiler.h"
+#include "io/gzip.h"
 #include "ir/print.h"
 #include "ops/rules/verify.h"
 #include "passes/pipeline.h"
@@ -119,7 +120,10 @@ static hr_status_t explain_sharding(const hr_options_t *options, hlo_module_t *m
   hr_strbuf_init(&text);
   hr_status_t st = hlo_verify(module);
   if (!st) st = partition(options, stage, &text, module);
-  if (!st && !text.size && form && *form) hr_strbuf_add_str(&text, "{\"values\": []}\n");
+  if (!st && !text.size)
+    hr_strbuf_add_str(&text, form && *form ? "{\"values\": []}\n"
+                                           : "nothing is cut: the program has no shardings; --mesh "
+                                             "and --sharding give it some\n");
   if (!st) st = write_text(options, &text);
   hr_strbuf_deinit(&text);
   return st;
@@ -177,7 +181,7 @@ static hr_status_t stop(const hr_options_t *options, const char *stage, const ch
   hr_buffer_t *bytes;
   hlo_module_t *module = NULL;
   HR_TRY(cli_sandbox_enter(options));
-  HR_TRY(hr_buffer_map_file(path, &bytes));
+  HR_TRY(gzip_map_file(path, &bytes));
   hr_status_t st = read_module(path, bytes, &module);
   if (!st) st = cli_uses_check_read(options, path);
   if (!st && hr_option_is_given(options, HR_OPTION_EXPLAIN_SHARDING))

@@ -19,7 +19,6 @@
 #include "cli/cli_tf.h"
 #include "cli/cli_uses.h"
 #include "hlorun.h"
-#include "topo/topo.h"
 #include "transport/core/transport.h"
 
 #define EXIT_USAGE 2
@@ -168,11 +167,7 @@ static hr_status_t run_command(const struct command *command, const cli_argument
   if (hr_option_is_given(options, HR_OPTION_LIST_OPTIONS)) return print_list(hr_options_list);
   if (hr_option_is_given(options, HR_OPTION_LIST_OPS)) return cli_list_ops();
   if (hr_option_is_given(options, HR_OPTION_TUNE)) return cli_tune(arguments);
-  if (hr_option_is_given(options, HR_OPTION_PRINT_TOPOLOGY)) {
-    bool several = hr_option_is_given(options, HR_OPTION_PROCESSES);
-    if (!several) return topo_print(stdout);
-    return topo_print_shares(stdout, (int)hr_option_int(options, HR_OPTION_PROCESSES, 1));
-  }
+  if (hr_option_is_given(options, HR_OPTION_PRINT_TOPOLOGY)) return cli_print_topology(options);
   return command->run(arguments);
 }
 

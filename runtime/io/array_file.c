@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "io/gzip.h"
 
 #define LISTED_MAX 12
 #define NPY_MAGIC "\x93NUMPY"
@@ -32,7 +33,7 @@ static hr_status_t open_bytes(const char *path, hr_buffer_t *bytes, array_file_t
 hr_status_t array_file_open(const char *path, array_file_t *out_file) {
   hr_buffer_t *bytes;
   *out_file = (array_file_t){.path = path};
-  HR_TRY(hr_buffer_map_file(path, &bytes));
+  HR_TRY(gzip_map_file(path, &bytes));
   hr_status_t st = open_bytes(path, bytes, out_file);
   hr_buffer_release(bytes);
   return st;

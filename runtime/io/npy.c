@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "io/gzip.h"
 
 #define MAGIC "\x93NUMPY"
 #define PEEK_BYTES 4096
@@ -190,7 +191,7 @@ hr_status_t npy_header(const char *name, hr_buffer_t *buffer, size_t offset_byte
 
 hr_status_t npy_open(const char *path, npy_t *out_npy) {
   hr_buffer_t *buffer;
-  HR_TRY(hr_buffer_map_file(path, &buffer));
+  HR_TRY(gzip_map_file(path, &buffer));
   hr_status_t st = npy_header(path, buffer, 0, hr_buffer_size(buffer), out_npy);
   hr_buffer_release(buffer);
   return st;

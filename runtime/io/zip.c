@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "io/crc32.h"
+#include "io/gzip.h"
 
 #define END_SIGNATURE 0x06054b50u
 #define END64_LOCATOR_SIGNATURE 0x07064b50u
@@ -159,7 +160,7 @@ static hr_status_t init_zip(const char *name, zip_t *out_zip) {
 
 hr_status_t zip_open(const char *path, zip_t *out_zip) {
   HR_TRY(init_zip(path, out_zip));
-  HR_TRY(hr_buffer_map_file(path, &out_zip->file));
+  HR_TRY(gzip_map_file(path, &out_zip->file));
   return read_directory(out_zip);
 }
 

@@ -94,6 +94,21 @@ hr_status_t hlo_operand_shapes(hr_arena_t *arena, const hlo_instr_t *instr,
 }
 
 /* Copies the description with its lists; the id is the position that hlo_instr_append will give. */
+hlo_instr_def_t hlo_instr_def_of(const hlo_instr_t *from, hlo_instr_t *const *operands) {
+  return (hlo_instr_def_t){.op = from->op,
+                           .name = from->name,
+                           .shape = from->shape,
+                           .operand_count = from->operand_count,
+                           .operands = operands,
+                           .attr_count = from->attr_count,
+                           .attrs = from->attrs,
+                           .called_count = from->called_count,
+                           .called = from->called,
+                           .literal = from->literal,
+                           .line = from->line,
+                           .column = from->column};
+}
+
 hr_status_t hlo_instr_create(hlo_computation_t *computation, const hlo_instr_def_t *def,
                              hlo_instr_t **out_instr) {
   hr_arena_t *arena = &computation->module->arena;

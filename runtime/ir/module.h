@@ -157,6 +157,9 @@ typedef struct hlo_instr_def {
   const hlo_extra_t *extra;
   uint32_t line, column;
 } hlo_instr_def_t;
+/* The description of a copy with these operands. `extra` is left out: it names instructions of the
+ * computation that it is from. */
+hlo_instr_def_t hlo_instr_def_of(const hlo_instr_t *from, hlo_instr_t *const *operands);
 /* An instruction of the computation that is not in its lists yet, with the description's shape.
  * Errors: NO_MEMORY. */
 hr_status_t hlo_instr_create(hlo_computation_t *computation, const hlo_instr_def_t *def,

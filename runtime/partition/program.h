@@ -40,6 +40,11 @@ typedef struct spmd_computation {
   spmd_value_t **values;
   int64_t *callers;        /* by instruction: 1 + the only device that makes a call; 0: all do */
   spmd_axes_t manual_axes; /* axes of the manual computations around it */
+  /* Where a manual computation is on a mesh that does not fit beside the program's (another order
+   * of devices, axes that interleave): the program's axes with the devices of that mesh. */
+  const spmd_mesh_t *mesh;               /* inside of this computation; NULL: the program's */
+  const spmd_mesh_t *const **placements; /* by border marker, leaf: who holds which part there;
+                                            NULL, or a NULL leaf: as the program's mesh says */
 } spmd_computation_t;
 
 typedef struct spmd_program {
@@ -53,6 +58,7 @@ typedef struct spmd_program {
   const spmd_sharding_t *const *result_shardings; /* shardings of the entry's result leaves */
   const int (*carried)[2];                        /* as in spmd_options_t */
   int carried_count;
+  bool keep_unreduced; /* as in spmd_options_t */
   const struct spmd_report
       *report; /* report of spmd_partition (lower/report.h); NULL: not partitioned */
 } spmd_program_t;
@@ -65,6 +71,7 @@ typedef struct spmd_options {
    * as a sharding group is, and the result is cut as the parameter is. */
   const int (*carried)[2];
   int carried_count;
+  bool keep_unreduced;       /* unreduced parameters and results stay parts; else they are whole */
   hr_strbuf_t *explain;      /* receives the report of --explain-sharding; NULL: none */
   bool explain_json;         /* the report is one JSON object */
   bool stop_after_propagate; /* the module keeps its global shapes and gets the shardings */

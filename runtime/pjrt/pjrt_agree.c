@@ -24,15 +24,6 @@ typedef struct announcement {
   char place[180]; /* ends in NUL */
 } announcement_t;
 
-/* The first instruction that says where it comes from. */
-static const hlo_metadata_t *find_place(const hlo_module_t *module) {
-  for (size_t i = 0; i < module->entry->instrs.count; i++) {
-    const hlo_extra_t *extra = module->entry->instrs.data[i]->extra;
-    if (extra && extra->metadata && extra->metadata->source_file.size) return extra->metadata;
-  }
-  return NULL;
-}
-
 static void add_shape(hr_digest_state_t *state, const hlo_shape_t *shape) {
   hr_digest_add(state, &shape->dtype, sizeof shape->dtype);
   hr_digest_add(state, shape->dims, (size_t)shape->rank * sizeof *shape->dims);
@@ -50,12 +41,8 @@ static void make_interface(pjrt_executable_t *executable) {
 }
 
 hr_status_t pjrt_executable_describe_place(pjrt_executable_t *executable) {
-  const hlo_metadata_t *found = find_place(pjrt_executable_compiled(executable)->module);
-  executable->place = executable->name;
-  if (found)
-    HR_TRY(hr_arena_printf(&executable->arena, &executable->place, "%s (%.*s:%lld)",
-                           executable->name, HR_STR_ARGS(found->source_file),
-                           (long long)found->source_line));
+  HR_TRY(api_program_title(pjrt_executable_compiled(executable)->module, &executable->arena,
+                           &executable->place));
   make_interface(executable);
   return NULL;
 }

@@ -5,6 +5,7 @@
 
 #include "base/digest.h"
 #include "base/mem.h"
+#include "partition/host.h"
 #include "pjrt/pjrt_agree.h"
 #include "pjrt/pjrt_buffer.h"
 #include "pjrt/pjrt_executable.h"
@@ -41,6 +42,7 @@ static hr_status_t load_programs(pjrt_executable_t *executable) {
   hlorun_program_options_init(&options);
   options.num_replicas = executable->options.num_replicas;
   options.num_partitions = executable->options.num_partitions;
+  options.keep_unreduced = true;
   if (world->local_count == world->count && world->count > 1)
     HR_TRY(hlorun_programs_load_local(world->clients, world->count, "<jax>", code.data, code.size,
                                       &options, programs));
@@ -255,7 +257,10 @@ hr_status_t pjrt_client_compile(pjrt_client_compile_args_t *args) {
   PJRT_NOT_NULL(args->program);
   PJRT_NOT_NULL(args->program->code);
   if (args->options_size) PJRT_NOT_NULL(args->options);
-  return pjrt_executable_compile(args->client,
-                                 (hr_str_t){args->program->code, args->program->code_size},
-                                 (hr_str_t){args->options, args->options_size}, &args->executable);
+  const spmd_host_t *before = spmd_host_enter(&pjrt_partitioner_host);
+  hr_status_t st = pjrt_executable_compile(
+      args->client, (hr_str_t){args->program->code, args->program->code_size},
+      (hr_str_t){args->options, args->options_size}, &args->executable);
+  spmd_host_enter(before);
+  return st;
 }

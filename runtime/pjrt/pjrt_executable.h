@@ -76,6 +76,13 @@ hr_status_t pjrt_executable_current(pjrt_executable_t *executable, pjrt_executab
 
 /* Lists of serialized shardings for parameters and results, in the arena. */
 hr_status_t pjrt_executable_describe_shardings(pjrt_executable_t *executable);
+/* Appends a serialized OpSharding over `devices` devices, for a value of `rank` dimensions; NULL is
+ * replicated. The arena is for what is needed meanwhile. */
+hr_status_t pjrt_sharding_write(const hlo_sharding_t *sharding, int rank, int64_t devices,
+                                hr_arena_t *arena, hr_strbuf_t *text);
+/* The framework as the host of the partitioner, which asks it about the custom calls of programs
+ * that it has traced in this process. */
+extern const struct spmd_host pjrt_partitioner_host; /* pjrt_partitioner.c */
 
 /* The figures of the cost analysis; needs params and results. */
 hr_status_t pjrt_executable_describe_costs(pjrt_executable_t *executable);

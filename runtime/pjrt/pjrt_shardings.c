@@ -5,6 +5,7 @@
  * Named shardings are written in the old form, a grid of tiles with the device of each:
  *
  *   [{"i"}, {}] on mesh i=2, j=2  ->  OTHER, tiles [2, 1, 2], devices 0 1 2 3, last dim replicated
+ *   the same, unreduced={"j"}     ->  OTHER, tiles [2, 1, 2], devices 0 1 2 3, last dim unreduced
  *
  * The devices of a tile are found by asking for each device which part of an array of one element
  * per tile it holds. */
@@ -17,34 +18,65 @@
 #include "proto/proto_wire.h"
 
 /* Numbers of OpSharding.Type. */
-enum { KIND_REPLICATED = 0, KIND_OTHER = 3 };
+enum { KIND_REPLICATED = 0, KIND_OTHER = 3, KIND_UNREDUCED = 6 };
 
-/* A sharding as a grid of tiles. */
+/* A sharding as a grid of tiles. Each tile has `copies` x `summands` devices: those that hold the
+ * same, for each summand of what is still to be reduced over devices. */
 typedef struct tiles {
   int rank;
   int64_t dims[HLO_MAX_RANK]; /* tiles per dimension */
-  int64_t count, copies;      /* tiles; devices of each */
+  int64_t count, copies, summands;
 } tiles_t;
 
-/* Places the devices by tile, in order, and their copies behind each other. */
+/* Number of the summand that a device holds: its place on the unreduced axes. They are asked for as
+ * if they cut an array of one dimension. */
+static hr_status_t summand_of(const hlo_sharding_t *sharding, const tiles_t *tiles, int64_t device,
+                              int64_t *out_summand) {
+  hlo_sharding_dim_t dim = {.axes = sharding->unreduced_axes};
+  hlo_sharding_t cut = *sharding;
+  int64_t size;
+  cut.dim_count = 1;
+  cut.dims = &dim;
+  *out_summand = 0;
+  if (tiles->summands == 1) return NULL;
+  return hlo_shard_of(&cut, 1, &tiles->summands, device, out_summand, &size);
+}
+
+/* Places the devices by tile, the copies of a tile behind each other, and the summands of a copy:
+ * row-major over [tiles..., copies, summands]. */
 static hr_status_t place_devices(const hlo_sharding_t *sharding, const tiles_t *tiles,
                                  hr_arena_t *arena, int64_t **out_devices) {
-  int64_t *devices, *filled, starts[HLO_MAX_RANK], sizes[HLO_MAX_RANK];
-  HR_TRY(HR_NEW_ARRAY(arena, tiles->count * tiles->copies, &devices));
-  HR_TRY(HR_NEW_ARRAY(arena, tiles->count, &filled));
-  for (int64_t device = 0; device < tiles->count * tiles->copies; device++) {
+  int64_t *devices, *filled, starts[HLO_MAX_RANK], sizes[HLO_MAX_RANK], summand;
+  int64_t lists = tiles->count * tiles->summands;
+  HR_TRY(HR_NEW_ARRAY(arena, lists * tiles->copies, &devices));
+  HR_TRY(HR_NEW_ARRAY(arena, lists, &filled));
+  for (int64_t device = 0; device < lists * tiles->copies; device++) {
     HR_TRY(hlo_shard_of(sharding, tiles->rank, tiles->dims, device, starts, sizes));
+    HR_TRY(summand_of(sharding, tiles, device, &summand));
     int64_t tile = 0;
     for (int d = 0; d < tiles->rank; d++) tile = tile * tiles->dims[d] + starts[d];
-    if (filled[tile] == tiles->copies)
+    int64_t *taken = &filled[tile * tiles->summands + summand];
+    if (*taken == tiles->copies)
       return hr_error(HR_INTERNAL, "a sharding gives a tile to too many devices");
-    devices[tile * tiles->copies + filled[tile]++] = device;
+    devices[(tile * tiles->copies + (*taken)++) * tiles->summands + summand] = device;
   }
   *out_devices = devices;
   return NULL;
 }
 
-/* A last dimension of copies stands behind those of the array where a tile has several devices. */
+/* The kinds of the dimensions behind those of the array; copies alone have a flag of their own. */
+static void write_last_kinds(const tiles_t *tiles, hr_strbuf_t *text) {
+  if (tiles->summands == 1) {
+    proto_put_int(text, PROTO_sharding_replicate_on_last_tile_dim, tiles->copies > 1);
+    return;
+  }
+  size_t kinds = proto_open(text, PROTO_sharding_last_tile_dims);
+  if (tiles->copies > 1) proto_put_varint(text, KIND_REPLICATED);
+  proto_put_varint(text, KIND_UNREDUCED);
+  proto_close(text, kinds);
+}
+
+/* Dimensions of copies and of summands stand behind those of the array. */
 static hr_status_t write_tiles(const hlo_sharding_t *sharding, const tiles_t *tiles,
                                hr_arena_t *arena, hr_strbuf_t *text) {
   int64_t *devices;
@@ -53,25 +85,37 @@ static hr_status_t write_tiles(const hlo_sharding_t *sharding, const tiles_t *ti
   size_t dims = proto_open(text, PROTO_sharding_tile_assignment_dimensions);
   for (int d = 0; d < tiles->rank; d++) proto_put_varint(text, (uint64_t)tiles->dims[d]);
   if (tiles->copies > 1) proto_put_varint(text, (uint64_t)tiles->copies);
+  if (tiles->summands > 1) proto_put_varint(text, (uint64_t)tiles->summands);
   proto_close(text, dims);
   size_t list = proto_open(text, PROTO_sharding_tile_assignment_devices);
-  for (int64_t i = 0; i < tiles->count * tiles->copies; i++)
+  for (int64_t i = 0; i < tiles->count * tiles->copies * tiles->summands; i++)
     proto_put_varint(text, (uint64_t)devices[i]);
   proto_close(text, list);
-  proto_put_int(text, PROTO_sharding_replicate_on_last_tile_dim, tiles->copies > 1);
+  write_last_kinds(tiles, text);
   return hr_strbuf_finish(text);
 }
 
+/* Number of summands of a value that is still to be reduced; 1: it is not. */
+static int64_t count_summands(const hlo_sharding_t *sharding) {
+  hlo_sharding_dim_t dim;
+  if (!sharding || !sharding->named) return 1;
+  hlo_sharding_t cut = *sharding;
+  dim = (hlo_sharding_dim_t){.axes = sharding->unreduced_axes};
+  cut.dim_count = 1;
+  cut.dims = &dim;
+  return hlo_shard_parts(&cut, 0);
+}
+
 /* No sharding, or one tile for all: replicated. */
-static hr_status_t serialize(const hlo_sharding_t *sharding, int rank, int64_t devices,
-                             hr_arena_t *arena, hr_strbuf_t *text) {
-  tiles_t tiles = {.rank = rank, .count = 1};
+hr_status_t pjrt_sharding_write(const hlo_sharding_t *sharding, int rank, int64_t devices,
+                                hr_arena_t *arena, hr_strbuf_t *text) {
+  tiles_t tiles = {.rank = rank, .count = 1, .summands = count_summands(sharding)};
   for (int d = 0; d < rank; d++) {
     tiles.dims[d] = sharding ? hlo_shard_parts(sharding, d) : 1;
     tiles.count *= tiles.dims[d];
   }
-  tiles.copies = devices / tiles.count;
-  if (tiles.count > 1) return write_tiles(sharding, &tiles, arena, text);
+  tiles.copies = devices / tiles.count / tiles.summands;
+  if (tiles.count * tiles.summands > 1) return write_tiles(sharding, &tiles, arena, text);
   proto_put_present_int(text, PROTO_sharding_type, KIND_REPLICATED);
   return hr_strbuf_finish(text);
 }
@@ -82,8 +126,8 @@ static hr_status_t add_sharding(pjrt_executable_t *executable, const hlo_shardin
   hr_strbuf_t text;
   hr_str_t copy = {"", 0};
   hr_strbuf_init(&text);
-  hr_status_t st =
-      serialize(sharding, rank, executable->options.num_partitions, &executable->arena, &text);
+  hr_status_t st = pjrt_sharding_write(sharding, rank, executable->options.num_partitions,
+                                       &executable->arena, &text);
   if (!st) st = hr_arena_str(&executable->arena, (hr_str_t){text.data, text.size}, &copy);
   *out_text = copy.data;
   *out_size = copy.size;

@@ -37,7 +37,6 @@ static const struct kind {
     {"PK\3\4", 4, 0, NULL, "a zip archive", {"unzip it, and give the program in it", "", ""}},
     {"TFL3", 4, 4, NULL, "a model of TensorFlow Lite", {FROM_TF}},
     {"\x93NUMPY", 6, 0, NULL, "an array (.npy)", {AS_ARRAYS}},
-    {"\x1f\x8b", 2, 0, NULL, "a file of gzip", {"unpack it: zcat FILE | hlorun -", "", ""}},
     {"BZh", 3, 0, NULL, "a file of bzip2", {"unpack it: bzcat FILE | hlorun -", "", ""}},
     {"\xfd"
      "7zXZ",

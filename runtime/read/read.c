@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "io/gzip.h"
 #include "mlir/bytecode/bytecode.h"
 #include "mlir/text/mlir_parser.h"
 #include "proto/hlo_proto.h"
@@ -213,7 +214,7 @@ hr_status_t read_verify_functions(const char *path, hr_buffer_t *bytes,
 /* The file is mapped, not copied; the module keeps the mapping alive. */
 hr_status_t read_module_file(const char *path, hlo_module_t **out_module) {
   hr_buffer_t *bytes;
-  HR_TRY(hr_buffer_map_file(path, &bytes));
+  HR_TRY(gzip_map_file(path, &bytes));
   hr_status_t st = read_module(path, bytes, out_module);
   hr_buffer_release(bytes);
   return st;

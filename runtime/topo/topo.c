@@ -4,22 +4,12 @@
  * get the same core, and binding is left to the kernel. */
 #include "topo/topo.h"
 
-#include <hwloc.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/mem.h"
-#include "base/text.h"
-
-struct topo_share {
-  hwloc_topology_t topology;
-  hwloc_cpuset_t allowed; /* processors that this process may use */
-  bool oversubscribed;    /* other ranks have the same cores */
-  int core_count;         /* cores of the share */
-  hwloc_obj_t *cores;
-};
+#include "topo/topo_parts.h"
 
 /* --- the machine --- */
 
@@ -80,12 +70,12 @@ static void unload_machine(hwloc_topology_t topology, hwloc_cpuset_t allowed) {
 }
 
 /* Some machines (emulators, containers) show processors but no cores. */
-static hwloc_obj_type_t core_type(hwloc_topology_t topology) {
+hwloc_obj_type_t topo_core_type(hwloc_topology_t topology) {
   return hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE) > 0 ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
 }
 
-static int count_cores(hwloc_topology_t topology, hwloc_const_cpuset_t within) {
-  hwloc_obj_type_t type = core_type(topology);
+int topo_count_cores(hwloc_topology_t topology, hwloc_const_cpuset_t within) {
+  hwloc_obj_type_t type = topo_core_type(topology);
   int count = 0;
   for (hwloc_obj_t core = NULL; (core = hwloc_get_next_obj_by_type(topology, type, core));)
     count += hwloc_bitmap_intersects(core->cpuset, within);
@@ -93,7 +83,7 @@ static int count_cores(hwloc_topology_t topology, hwloc_const_cpuset_t within) {
 }
 
 static hwloc_obj_t core_within(hwloc_topology_t topology, hwloc_const_cpuset_t within, int number) {
-  hwloc_obj_type_t type = core_type(topology);
+  hwloc_obj_type_t type = topo_core_type(topology);
   for (hwloc_obj_t core = NULL; (core = hwloc_get_next_obj_by_type(topology, type, core));)
     if (hwloc_bitmap_intersects(core->cpuset, within) && number-- == 0) return core;
   return NULL;
@@ -129,8 +119,8 @@ static span_t share_span(span_t who, int cores) {
 }
 
 static hr_status_t fill_share(topo_share_t *share, int local_rank, int local_size) {
-  int allowed = count_cores(share->topology, share->allowed);
-  int all = count_cores(share->topology, hwloc_topology_get_topology_cpuset(share->topology));
+  int allowed = topo_count_cores(share->topology, share->allowed);
+  int all = topo_count_cores(share->topology, hwloc_topology_get_topology_cpuset(share->topology));
   if (allowed == 0) return hr_error(HR_UNAVAILABLE, "this process may not use any processor");
   span_t who = find_sharers(allowed, all, local_rank, local_size), span = share_span(who, allowed);
   share->oversubscribed = who.count > allowed;
@@ -143,8 +133,8 @@ static hr_status_t fill_share(topo_share_t *share, int local_rank, int local_siz
   return NULL;
 }
 
-static hr_status_t create_share(bool with_caches, int local_rank, int local_size,
-                                topo_share_t **out_share) {
+hr_status_t topo_share_examine(bool with_caches, int local_rank, int local_size,
+                               topo_share_t **out_share) {
   hr_assert(local_rank >= 0 && local_rank < local_size);
   void *memory;
   HR_TRY(hr_alloc_zeroed(sizeof(topo_share_t), &memory));
@@ -163,7 +153,7 @@ static hr_status_t create_share(bool with_caches, int local_rank, int local_size
 }
 
 hr_status_t topo_share_create(int local_rank, int local_size, topo_share_t **out_share) {
-  return create_share(false, local_rank, local_size, out_share);
+  return topo_share_examine(false, local_rank, local_size, out_share);
 }
 
 void topo_share_destroy(topo_share_t *share) {
@@ -190,116 +180,4 @@ hr_status_t topo_share_bind(const topo_share_t *share, int worker, topo_bind_t b
   hwloc_set_cpubind(share->topology, set, HWLOC_CPUBIND_THREAD);
   hwloc_bitmap_free(set);
   return NULL;
-}
-
-/* --- printing --- */
-
-static void add_set(hr_strbuf_t *text, hwloc_const_cpuset_t set) {
-  char *list = NULL;
-  hwloc_bitmap_list_asprintf(&list, set);
-  hr_strbuf_add_str(text, list ? list : "?");
-  free(list);
-}
-
-static void add_count(hr_strbuf_t *text, int count, const char *what) {
-  hr_strbuf_printf(text, "%d %s%s", count, what, count == 1 ? "" : "s");
-}
-
-static void add_machine(hr_strbuf_t *text, hwloc_topology_t topology) {
-  char host[256] = "?";
-  gethostname(host, sizeof host - 1);
-  hr_strbuf_printf(text, "machine %s: ", host);
-  int packages = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PACKAGE);
-  add_count(text, packages > 0 ? packages : 1, "package");
-  hr_strbuf_add_str(text, ", ");
-  add_count(text, hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE), "NUMA node");
-  hr_strbuf_add_str(text, ", ");
-  add_count(text, count_cores(topology, hwloc_topology_get_topology_cpuset(topology)), "core");
-  hr_strbuf_add_str(text, ", ");
-  add_count(text, hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU), "processor");
-  hr_strbuf_printf(text, ", %.1f GiB\n", (double)hr_mem_physical_bytes() / (1 << 30));
-}
-
-static void add_nodes(hr_strbuf_t *text, hwloc_topology_t topology) {
-  for (hwloc_obj_t node = NULL;
-       (node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node));) {
-    hr_strbuf_printf(text, "  NUMA node %u: processors ", node->os_index);
-    add_set(text, node->cpuset);
-    hr_strbuf_printf(text, ", %.1f GiB", (double)node->attr->numanode.local_memory / (1 << 30));
-    for (hwloc_obj_t part = node->parent; part; part = part->parent)
-      if (part->type == HWLOC_OBJ_PACKAGE) hr_strbuf_printf(text, ", package %u", part->os_index);
-    hr_strbuf_add_char(text, '\n');
-  }
-}
-
-static void add_caches(hr_strbuf_t *text, hwloc_topology_t topology) {
-  static const hwloc_obj_type_t types[] = {HWLOC_OBJ_L1CACHE, HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L3CACHE};
-  const char *separator = "  caches: ";
-  for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-    hwloc_obj_t cache = hwloc_get_obj_by_type(topology, types[i], 0);
-    if (!cache) continue;
-    hr_strbuf_printf(text, "%s%d x L%zu of %lu KiB", separator,
-                     hwloc_get_nbobjs_by_type(topology, types[i]), i + 1,
-                     (unsigned long)(cache->attr->cache.size >> 10));
-    separator = ", ";
-  }
-  if (*separator == ',') hr_strbuf_add_char(text, '\n');
-}
-
-static void add_share(hr_strbuf_t *text, const topo_share_t *share, int local_rank) {
-  hr_strbuf_printf(text, "rank %d: ", local_rank);
-  add_count(text, share->core_count, "worker");
-  hr_strbuf_add_str(text, " on processors");
-  for (int i = 0; i < share->core_count; i++) {
-    hr_strbuf_add_str(text, i ? " | " : " ");
-    add_set(text, share->cores[i]->cpuset);
-  }
-  hr_strbuf_add_char(text, '\n');
-}
-
-/* The machine, and the shares of local ranks `from` to `to` - 1 of `local_size`. */
-static hr_status_t add_shares(hr_strbuf_t *text, int from, int to, int local_size) {
-  for (int r = from; r < to; r++) {
-    topo_share_t *share;
-    HR_TRY(create_share(true, r, local_size, &share));
-    if (r == from) {
-      add_machine(text, share->topology);
-      add_nodes(text, share->topology);
-      add_caches(text, share->topology);
-      hr_strbuf_add_str(text, "this process may use processors ");
-      add_set(text, share->allowed);
-      hr_strbuf_add_char(text, '\n');
-    }
-    add_share(text, share, r);
-    topo_share_destroy(share);
-  }
-  return NULL;
-}
-
-static hr_status_t print_shares(FILE *stream, int from, int to, int local_size) {
-  hr_strbuf_t text;
-  hr_strbuf_init(&text);
-  hr_status_t st = add_shares(&text, from, to, local_size);
-  if (!st) st = hr_strbuf_finish(&text);
-  if (!st) fwrite(text.data, 1, text.size, stream);
-  hr_strbuf_deinit(&text);
-  return st;
-}
-
-hr_status_t topo_print_shares(FILE *stream, int local_size) {
-  return print_shares(stream, 0, local_size, local_size);
-}
-
-/* The first of two variables that is set, as a number; `otherwise` if neither is. */
-static int number_of(const char *variable, const char *other, int otherwise) {
-  const char *text = getenv(variable) ? getenv(variable) : getenv(other);
-  return text ? atoi(text) : otherwise;
-}
-
-hr_status_t topo_print(FILE *stream) {
-  int local_rank = number_of("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", 0);
-  int local_size = number_of("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", 1);
-  if (local_rank > 0 && local_rank < local_size) return NULL;
-  if (local_size < 1) local_size = 1;
-  return print_shares(stream, 0, local_size, local_size);
 }

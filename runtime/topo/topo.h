@@ -3,7 +3,9 @@
 #ifndef TOPO_TOPO_H
 #define TOPO_TOPO_H
 
-#include "base/status.h"
+#include <stdbool.h>
+
+#include "base/text.h"
 
 typedef enum topo_bind {
   TOPO_BIND_CORE, /* one core per worker */
@@ -32,8 +34,10 @@ hr_status_t topo_share_bind(const topo_share_t *share, int worker, topo_bind_t b
 /* Prints the host, the cores that this process may use, and the share of each of `local_size`
  * ranks. */
 hr_status_t topo_print_shares(FILE *stream, int local_size);
-/* The same for the ranks that the launcher started on this host, once: of several ranks the first
- * one prints. */
-hr_status_t topo_print(FILE *stream);
+/* The same as a picture: SVG with a box for each package, cache and core, cores in the colours of
+ * their ranks. */
+hr_status_t topo_draw_shares(hr_strbuf_t *text, int local_size);
+/* How many ranks the launcher started on this host; false: another one of them speaks for all. */
+bool topo_speaks_for_host(int *out_local_size);
 
 #endif

@@ -18,7 +18,7 @@ from model_programs import ModelComputation, ModelProgram
 from order_programs import OrderComputation, OrderProgram
 from pattern_programs import PatternComputation, PatternProgram
 from plain_programs import PlainComputation
-from sharded_programs import ShardedProgram
+from wide_programs import WideProgram
 
 KINDS = {
     "exact": lambda seed: Program(seed, True).text(PlainComputation),
@@ -27,7 +27,7 @@ KINDS = {
     "patterns": lambda seed: PatternProgram(seed, True).text(PatternComputation),
     "orders": lambda seed: OrderProgram(seed).text(OrderComputation),
     "models": lambda seed: ModelProgram(seed).text(ModelComputation),
-    "sharded": lambda seed: ShardedProgram(seed).text(),
+    "sharded": lambda seed: WideProgram(seed).text(),
     "smooth": lambda seed: PatternProgram(seed, False).text(PatternComputation),
 }
 TO_THE_BIT = ("exact", "types", "patterns", "orders", "models", "sharded")

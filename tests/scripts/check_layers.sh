@@ -42,7 +42,7 @@ runtime/proto/           base/ ir/ ops/table/ ops/rules/ ops/query/ proto/
 runtime/tf/              base/ ir/ ops/table/ ops/rules/ ops/query/ passes/lib/pass_evaluate.h proto/ stablehlo/import/import_formula.h tf/
 runtime/read/            base/ ir/ io/ mlir/ ops/table/ ops/rules/ ops/query/ stablehlo/ proto/ read/ tf/
 runtime/passes/          base/ ir/ ops/table/ ops/rules/ ops/query/ ops/kernels/pure.h passes/
-runtime/partition/       base/ ir/ ops/table/ ops/rules/ ops/query/ passes/ partition/
+runtime/partition/       base/ ir/ ops/table/ ops/rules/ ops/query/ passes/ partition/ transport/core/coll_cost.h
 runtime/plan/            base/ ir/ ops/table/ ops/rules/ ops/query/ ops/kernels/kernel.h ops/kernels/native.h ops/kernels/common/ plan/
 runtime/jit/             base/ ir/ ops/table/ ops/rules/ ops/query/ ops/kernels/kernel.h ops/kernels/native.h ops/kernels/elementwise/ plan/ jit/
 runtime/topo/            base/ topo/
@@ -57,7 +57,7 @@ runtime/exec/            base/ ir/ ops/ plan/ jit/ comm/ feed/ observe/ exec/ tr
 runtime/compiler.        base/ ir/ ops/table/ ops/rules/ ops/query/ read/ passes/ partition/ plan/ check/ jit/ compiler.h
 runtime/prove.           base/ ir/ ops/table/ ops/rules/ ops/query/ read/ passes/ partition/ plan/ check/ comm/ exec/ compiler.h prove.h
 runtime/shape_specializations. base/ ir/ ops/table/ ops/query/ passes/lib/pass_equal.h plan/ exec/ compiler.h shape_specializations.h
-runtime/api/             base/ ir/ ops/table/ ops/query/ read/ plan/ comm/ feed/ observe/ exec/ topo/ transport/ compiler.h hlorun.h prove.h shape_specializations.h
+runtime/api/             base/ io/gzip.h ir/ ops/table/ ops/query/ read/ plan/ comm/ feed/ observe/ exec/ topo/ transport/ compiler.h hlorun.h prove.h shape_specializations.h
 runtime/hlorun.          hlorun.h
 runtime/pjrt/            base/ ir/ proto/ ops/table/ ops/query/custom_ffi.h ops/query/custom_host.h ops/kernels/custom/ffi_abi.h api/ transport/core/transport.h hlorun.h pjrt/
 runtime/cli/             base/ ir/ io/ mlir/ ops/ stablehlo/ proto/ read/ tf/tf_read.h passes/ partition/ plan/ check/ schedule/ comm/ observe/ exec/ topo/ transport/shm/local_launch.h transport/core/event_loop.h transport/core/transport.h compiler.h hlorun.h cli/

@@ -250,6 +250,11 @@ sed 's/, w, y, z)/, w, z)/; s/(s32.2,3., s32.2., s32.2., s32.2.)/(s32[2,3], s32[
 wholes='{{0, 1, 2}, {3, 4, 5}, {6, 7, 8}, {9, 10, 11}, {12, 13, 14}, {15, 16, 17}, {18, 19, 20}, {21, 22, 23}}'
 expect_exit "parts" 0 "$hlorun" -i cut.npz parts.hlo && expect_text "parts" "out0 = s32[2,3] {{0, 1, 2}, {3, 4, 5}}"
 expect_text "parts" "does not say how its results are cut"
+python3 -c 'import zipfile; z = zipfile.ZipFile("cut.npz"); zipfile.ZipFile("whole.npz", "w").writestr("out0.npy", z.read("in0.npy"))'
+expect_exit "parts, compared" 2 "$hlorun" -i cut.npz --expect whole.npz parts.hlo
+expect_text "parts, compared" "does not say how its results are cut"
+expect_exit "parts put together, compared" 0 "$hlorun" -i cut.npz --mesh a=2,b=2 --sharding 'out0=a+b,-;out1=b;out2=-' \
+  --expect whole.npz parts.hlo
 expect_exit "parts put together" 0 "$hlorun" -i cut.npz --mesh a=2,b=2 --sharding 'out0=a+b,-;out1=b;out2=-' parts.hlo
 expect_text "parts put together" "out0 = s32[8,3] $wholes" && expect_text "parts put together" "out1 = s32[4] {0, 1, 2, 3}"
 expect_exit "some of the parts" 2 "$hlorun" -i cut.npz --mesh a=2,b=2 --sharding 'out0=a+b' parts.hlo
@@ -271,6 +276,21 @@ for line in "out0 = s32[8,3] $wholes" 'out1 = s32[4] {0, 1, 2, 3}' 'out2 = s32[2
   grep -qxF "$line" whole.txt && pass || fail "a whole is another: $line" whole.txt
 done
 expect_exit "a proto with too few of them" 3 "$hlorun" -i cut.npz few.pb
+
+# As many processes as GSPMD's annotations name, where the header counts none.
+cat >manual.hlo <<'END'
+HloModule manual
+ENTRY e {
+  x = f32[4] parameter(0)
+  s = f32[4] custom-call(x), custom_call_target="Sharding", sharding={devices=[2]<=[2]}
+  part = f32[2] custom-call(s), custom_call_target="SPMDFullToShardShape", sharding={manual}
+  y = f32[2] add(part, part)
+  c = f32[2] custom-call(y), custom_call_target="Sharding", sharding={manual}
+  ROOT z = f32[4] custom-call(c), custom_call_target="SPMDShardToFullShape", sharding={devices=[2]<=[2]}
+}
+END
+expect_exit "as many processes as annotations name" 0 "$hlorun" -i '0=f32[4]{1,2,3,4}' manual.hlo
+expect_text "as many processes as annotations name" "out0 = f32[4] {2, 4, 6, 8}"
 
 # --- callbacks: refused where every run reaches them, else when one does ---
 cat >callback.hlo <<'END'
@@ -321,6 +341,73 @@ else
   skip "arguments by Python: there is no Python with NumPy (TEST_PYTHON)"
 fi
 
+# --- numbers of Python, which NumPy saves in 64 bits; tokens, which no file has ---
+cat >numbers.hlo <<'END'
+HloModule m
+ENTRY e {
+  t = token[] parameter(0)
+  i = s8[] parameter(1)
+  x = bf16[] parameter(2)
+  a = token[] after-all(t)
+  ROOT r = (token[], s8[], bf16[]) tuple(a, i, x)
+}
+END
+python3 - <<'END'
+import struct, zipfile
+def npy(letter, code, value):
+    head = "{'descr': '<%s8', 'fortran_order': False, 'shape': (), }" % letter
+    head += " " * (63 - (10 + len(head)) % 64) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + struct.pack(code, value)
+for name, integer, number in (("numbers", -3, 0.1), ("many", 300, 0.1)):
+    for first in (0, 1):
+        with zipfile.ZipFile(f"{name}{first}.npz", "w") as archive:
+            for prefix in ("in", "out") if first == 0 and name == "numbers" else ("in",):
+                archive.writestr(f"{prefix}{first}.npy", npy("i", "<q", integer))
+                archive.writestr(f"{prefix}{first + 1}.npy", npy("f", "<d", number))
+with zipfile.ZipFile("other.npz", "w") as archive:
+    archive.writestr("in0.npy", npy("f", "<d", 1.0))
+    archive.writestr("in1.npy", npy("f", "<d", 1.0))
+END
+for first in 0 1; do
+  expect_exit "numbers, the first is in$first" 0 "$hlorun" -i numbers$first.npz numbers.hlo
+  expect_text "numbers, the first is in$first" "out1 = s8[] -3" && expect_text "numbers" "out2 = bf16[] 0.1"
+  expect_exit "a number that is too large" 2 "$hlorun" -i many$first.npz numbers.hlo
+  expect_text "a number that is too large" "is int64[], the program has s8[]"
+done
+expect_exit "a float for an integer" 2 "$hlorun" -i other.npz numbers.hlo
+expect_exit "what is expected must have the type" 2 "$hlorun" -i numbers1.npz --expect numbers0.npz numbers.hlo
+expect_text "what is expected must have the type" "out0 of numbers0.npz is int64[], the program has s8[]"
+
+# --- what gzip packed ---
+printf 'HloModule m\nENTRY e {\n  x = f32[2] parameter(0)\n  ROOT y = f32[2] add(x, x)\n}\n' >twice.hlo
+gzip -c "$source_dir/examples/hello.hlo" >hello.hlo.gz
+gzip -c hello.hlo.pb >packed
+gzip -c arr.npz >arr.npz.gz
+gzip -c "$source_dir/examples/argmax.hlo" >argmax.gz
+python3 - <<'END'
+import gzip
+gzip.open("x.npy.gz", "wb").write(open("x.npy", "rb").read())
+text = open("hello.hlo.gz", "rb").read()
+plain = gzip.decompress(text)
+open("members.gz", "wb").write(gzip.compress(plain[:40]) + gzip.compress(plain[40:]))
+open("cut.gz", "wb").write(text[:-5])
+open("flipped.gz", "wb").write(text[:30] + bytes([text[30] ^ 255]) + text[31:])
+open("behind.gz", "wb").write(text + b"more")
+END
+expect_exit "a packed program" 0 "$hlorun" -i 0=1 -i 1=2 hello.hlo.gz && expect_text "a packed program" "out0 = f32[3] {3, 3, 3}"
+expect_exit "a packed proto" 0 "$hlorun" -i 0=1 -i 1=2 packed
+expect_exit "a packed array" 0 "$hlorun" -i 0=x.npy.gz twice.hlo && expect_text "a packed array" "out0 = f32[2] {6, 8}"
+expect_exit "a packed archive" 0 "$hlorun" -i arr.npz.gz twice.hlo && expect_text "a packed archive" "out0 = f32[2] {6, 8}"
+expect_exit "a packed file of several members" 0 "$hlorun" check members.gz
+for command in check "convert --to hlo" "--stop-after verify"; do
+  expect_exit "$command of a packed program" 0 "$hlorun" $command hello.hlo.gz
+done
+expect_exit "as many processes as a packed program names" 0 "$hlorun" -i "$source_dir/examples/argmax.npz" argmax.gz
+expect_text "as many processes as a packed program names" "out0 = f32[] 7.5"
+for file in cut flipped behind; do
+  expect_exit "$file.gz" 3 "$hlorun" -i 0=1 -i 1=2 $file.gz
+done
+
 # --- files that are no programs ---
 foreign() { # NAME BYTES TEXT
   printf "$2" >"$1"
@@ -333,7 +420,6 @@ foreign a.pt 'PK\003\004archive/data.pkl' "a file of torch.save"
 foreign a.keras 'PK\003\004model.weights.h5' "a model of Keras"
 foreign a.tflite '\034\0\0\0TFL3' "a model of TensorFlow Lite"
 foreign a.npy '\223NUMPY\001\0' "an array (.npy)"
-foreign a.gz '\037\213\010' "a file of gzip"
 foreign a.so '\177ELF' "an executable or a library"
 foreign a.h5 '\211HDF\r\n' "a file of HDF5"
 foreign a.pkl '\200\004\225' "a pickle of Python"

@@ -121,7 +121,8 @@ static void test_old_names(void) {
   CHECK_OK(PARSE(HR_COMMAND_SCHEDULE, &options, "--turns", "7"));
   CU_ASSERT_EQUAL(hr_option_int(&options, HR_OPTION_ITERATIONS, 0), 7);
   hr_options_deinit(&options);
-  REFUSE(HR_COMMAND_RUN, "--iterations is not an option of run", "--turns=7");
+  REFUSE(HR_COMMAND_RUN, "--iterations is not an option of run; it is one of schedule",
+         "--turns=7");
   setenv("HLORUN_OWN_CODE", "0", 1);
   unsetenv("HLORUN_X64");
   hr_options_apply_aliases();

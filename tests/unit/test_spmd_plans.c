@@ -120,7 +120,7 @@ static spmd_reshard_t random_problem(void) {
     problem.sizes[d] = 1 + draw(13);
   }
   deal_atoms(&problem, problem.from, &problem.unreduced_from);
-  deal_atoms(&problem, problem.to, NULL);
+  deal_atoms(&problem, problem.to, draw(2) ? &problem.unreduced_to : NULL);
   return problem;
 }
 
@@ -183,6 +183,13 @@ static void test_plan_kinds(void) {
   CU_ASSERT_EQUAL(plan.count, 1);
   CU_ASSERT_EQUAL(plan.steps[0].kind, SPMD_REDUCE_SCATTER);
   CU_ASSERT_DOUBLE_EQUAL(plan.bytes, 768, 0); /* three quarters of the whole */
+  problem = swap_problem();
+  problem.from[0] = (spmd_list_t){1, {0}};
+  problem.unreduced_to = 1;
+  spmd_reshard_plan(&problem, &plan);
+  CU_ASSERT_EQUAL(plan.count, 1);
+  CU_ASSERT_EQUAL(plan.steps[0].kind, SPMD_SPREAD);
+  CU_ASSERT_EQUAL(plan.collectives, 0);
   problem = swap_problem();
   problem.to[0] = (spmd_list_t){2, {0, 1}};
   spmd_reshard_plan(&problem, &plan);

@@ -64,7 +64,47 @@ static void shares_are_printed(void) {
   free(text);
 }
 
+static int count_of(const char *text, const char *word) {
+  int count = 0;
+  for (; (text = strstr(text, word)); text++) count++;
+  return count;
+}
+
+/* A box for each core, package and the machine; each core says whose it is. */
+static void shares_are_drawn(void) {
+  hr_strbuf_t text;
+  size_t live = hr_mem_live_blocks();
+  hr_strbuf_init(&text);
+  pretend();
+  CHECK_OK(topo_draw_shares(&text, 3));
+  stop_pretending();
+  CHECK_OK(hr_strbuf_finish(&text));
+  CU_ASSERT_EQUAL(count_of(text.data, "<rect"), 11);
+  CU_ASSERT_EQUAL(count_of(text.data, ">rank 0<"), 2);
+  CU_ASSERT_EQUAL(count_of(text.data, ">rank 2<"), 3);
+  CU_ASSERT_EQUAL(count_of(text.data, "no rank"), 0);
+  CU_ASSERT_PTR_NOT_NULL(strstr(text.data, ">CPU 10-11<"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(text.data, ">Package 1, NUMA node 1"));
+  hr_strbuf_deinit(&text);
+  CU_ASSERT_EQUAL(hr_mem_live_blocks(), live);
+}
+
+/* More processes than cores: a core names all of its ranks. */
+static void shared_cores_are_drawn(void) {
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
+  pretend();
+  CHECK_OK(topo_draw_shares(&text, 16));
+  stop_pretending();
+  CHECK_OK(hr_strbuf_finish(&text));
+  CU_ASSERT_EQUAL(count_of(text.data, ">ranks 0 to 1<"), 1);
+  CU_ASSERT_EQUAL(count_of(text.data, ">ranks 14 to 15<"), 1);
+  hr_strbuf_deinit(&text);
+}
+
 CU_TestInfo suite_topo[] = {{"shares add up", shares_add_up},
                             {"threads bind", threads_bind},
                             {"shares are printed", shares_are_printed},
+                            {"shares are drawn", shares_are_drawn},
+                            {"shared cores are drawn", shared_cores_are_drawn},
                             CU_TEST_INFO_NULL};

@@ -3,7 +3,7 @@
  *
  *   processes          spins   yields      sleeps
  *   not oversubscribed  2000    200         20 us, longer by 1 us each time, up to 1 ms
- *   oversubscribed         0    200         as above
+ *   oversubscribed         0    200         as above; without MPI none: shm_sleep.c
  *   more than 40           -    200*40/n    20 us, doubled every 8 sleeps, up to n * 25 us */
 #ifndef TP_BACKOFF_H
 #define TP_BACKOFF_H

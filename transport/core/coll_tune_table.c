@@ -140,30 +140,40 @@ static hr_status_t share(tp_groups_t *groups, void *data, size_t size_bytes) {
   return tp_request_wait(request);
 }
 
+/* The table that a text of so many bytes holds; it need not end with 0. */
+static hr_status_t new_table(const char *text, size_t size, tp_tuning_t **out_tuning) {
+  void *memory, *copy = NULL;
+  HR_TRY(hr_alloc_zeroed(sizeof(tp_tuning_t), &memory));
+  tp_tuning_t *tuning = memory;
+  hr_status_t st = hr_alloc_zeroed(size + 1, &copy);
+  if (!st && size) memcpy(copy, text, size);
+  if (!st) st = parse(tuning, copy);
+  hr_free(copy);
+  if (st)
+    tp_tuning_destroy(tuning);
+  else
+    *out_tuning = tuning;
+  return st;
+}
+
 static hr_status_t share_table(tp_groups_t *groups, hr_strbuf_t *text) {
   uint64_t size = text->size;
   void *memory;
   HR_TRY(share(groups, &size, sizeof size));
   if (!size) return NULL;
-  HR_TRY(hr_alloc_zeroed(sizeof(tp_tuning_t), &memory));
-  groups->tuning = memory;
   HR_TRY(hr_alloc_zeroed(size + 1, &memory));
   if (text->size) memcpy(memory, text->data, size);
   hr_status_t st = share(groups, memory, size);
-  if (!st) st = parse(groups->tuning, memory);
+  if (!st) st = new_table(memory, size, &groups->tuning);
   hr_free(memory);
   return st;
 }
 
 /* Is it one that all can read? */
 static hr_status_t check_table(const hr_strbuf_t *text) {
-  tp_tuning_t tuning = {0};
-  void *memory;
-  HR_TRY(hr_alloc_zeroed(text->size + 1, &memory));
-  if (text->size) memcpy(memory, text->data, text->size);
-  hr_status_t st = parse(&tuning, memory);
-  HR_VEC_FREE(&tuning.rows);
-  hr_free(memory);
+  tp_tuning_t *tuning = NULL;
+  hr_status_t st = new_table(text->data, text->size, &tuning);
+  tp_tuning_destroy(tuning);
   return st;
 }
 
@@ -184,6 +194,16 @@ hr_status_t tp_tuning_load(tp_groups_t *groups) {
   hr_strbuf_init(&text);
   if (groups->endpoint->rank == 0) read_or_warn(&text);
   hr_status_t st = share_table(groups, &text);
+  hr_strbuf_deinit(&text);
+  return st;
+}
+
+hr_status_t tp_tuning_read(tp_tuning_t **out_tuning) {
+  hr_strbuf_t text;
+  *out_tuning = NULL;
+  hr_strbuf_init(&text);
+  hr_status_t st = read_table(&text);
+  if (!st && text.size) st = new_table(text.data, text.size, out_tuning);
   hr_strbuf_deinit(&text);
   return st;
 }

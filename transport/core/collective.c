@@ -7,12 +7,15 @@
 #include "transport/core/collective.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/decimal.h"
+#include "transport/core/coll_cost.h"
 #include "transport/core/coll_tune_table.h"
+#include "transport/core/transport.h"
 #include "transport/shm/shm_group.h"
 
 typedef enum where { ANYWHERE, ONE_MACHINE, MACHINES } where_t;
@@ -96,20 +99,29 @@ static bool is_reduction(tp_collective_t collective) {
 
 /* The ranks of a transfer, as far as costs depend on them. */
 typedef struct scope {
-  tp_groups_t *groups;
+  tp_groups_t *groups; /* NULL: of an estimate */
+  const tp_tuning_t *tuning;
   int size, machines;
   bool shares_memory, spans_machines;
 } scope_t;
 
 static scope_t scope_of(const tp_group_t *group) {
-  return (scope_t){group->owner, group->size, group->machines > 1 ? group->machines : 1,
-                   group->shm && group->size <= TP_SHM_MEMBERS && !group->owner->checks_messages,
-                   tp_group_spans_machines(group)};
+  bool shares_memory = group->shm && group->size <= TP_SHM_MEMBERS;
+  return (scope_t){.groups = group->owner,
+                   .tuning = group->owner->tuning,
+                   .size = group->size,
+                   .machines = group->machines > 1 ? group->machines : 1,
+                   .shares_memory = shares_memory && !group->owner->checks_messages,
+                   .spans_machines = tp_group_spans_machines(group)};
 }
 
 /* The scope of a permute. Measured costs are those of permutes of all ranks at once. */
 static scope_t scope_of_pair(tp_groups_t *groups, bool shares_memory) {
-  return (scope_t){groups, groups->world->size, shares_memory ? 1 : 2, shares_memory, false};
+  return (scope_t){.groups = groups,
+                   .tuning = groups->tuning,
+                   .size = groups->world->size,
+                   .machines = shares_memory ? 1 : 2,
+                   .shares_memory = shares_memory};
 }
 
 static bool can_do(const tp_algorithm_t *row, tp_collective_t collective, const scope_t *scope,
@@ -135,35 +147,74 @@ bool tp_algorithm_fits(int algorithm, tp_group_t *group, size_t bytes) {
 /* Microseconds: measured ones, which there are for one machine only, or those of the formula. */
 static double cost_of(const tp_algorithm_t *row, const scope_t *scope, size_t bytes,
                       bool *out_measured) {
-  const tp_tuning_t *tuning = scope->machines == 1 ? scope->groups->tuning : NULL;
+  const tp_tuning_t *tuning = scope->machines == 1 ? scope->tuning : NULL;
   double us = tp_tuning_cost(tuning, row->collective, row->name, scope->size, bytes);
   *out_measured = us >= 0;
   return us >= 0 ? us : row->cost(scope->size, scope->machines, (double)bytes);
 }
 
-/* A forced algorithm counts only where it can do the transfer: the parts within one machine of a
- * transfer over several need another one. Measured costs win over estimated ones. NULL: no
- * algorithm has the forced name. */
-static const tp_algorithm_t *choose(tp_collective_t collective, const scope_t *scope, size_t bytes,
-                                    bool is_reorderable) {
-  const char *forced = scope->groups->forced[collective];
+/* Measured costs win over estimated ones. *out_us: its time. */
+static const tp_algorithm_t *cheapest(tp_collective_t collective, const scope_t *scope,
+                                      size_t bytes, bool is_reorderable, double *out_us) {
   const tp_algorithm_t *best = NULL;
-  double least = 0;
   bool best_is_measured = false, is_measured;
-  if (forced && !is_name(collective, forced)) return NULL;
+  *out_us = 0;
   for (size_t i = 0; i < ALGORITHM_COUNT; i++) {
     const tp_algorithm_t *row = &algorithms[i];
     if (!can_do(row, collective, scope, bytes, is_reorderable)) continue;
-    if (forced && strcmp(forced, row->name) == 0) return row;
     double cost = cost_of(row, scope, bytes, &is_measured);
     if (best && best_is_measured > is_measured) continue;
-    if (!best || is_measured > best_is_measured || cost < least) {
-      best = row;
-      least = cost;
-      best_is_measured = is_measured;
-    }
+    if (best && is_measured == best_is_measured && cost >= *out_us) continue;
+    best = row;
+    *out_us = cost;
+    best_is_measured = is_measured;
   }
   return best;
+}
+
+/* A forced algorithm counts only where it can do the transfer: the parts within one machine of a
+ * transfer over several need another one. NULL: no algorithm has the forced name. */
+static const tp_algorithm_t *choose(tp_collective_t collective, const scope_t *scope, size_t bytes,
+                                    bool is_reorderable) {
+  const char *forced = scope->groups->forced[collective];
+  double us;
+  if (forced && !is_name(collective, forced)) return NULL;
+  for (size_t i = 0; forced && i < ALGORITHM_COUNT; i++)
+    if (can_do(&algorithms[i], collective, scope, bytes, is_reorderable) &&
+        strcmp(forced, algorithms[i].name) == 0)
+      return &algorithms[i];
+  return cheapest(collective, scope, bytes, is_reorderable, &us);
+}
+
+/* --- estimates (coll_cost.h) --- */
+
+static pthread_once_t model_once = PTHREAD_ONCE_INIT;
+static tp_cost_model_t the_model;
+
+/* A table that cannot be read is reported by the endpoint. */
+static void make_model(void) {
+  tp_tuning_t *tuning = NULL;
+  the_model.machines = tp_launcher_machines();
+  if (the_model.machines == 1) hr_status_release(tp_tuning_read(&tuning));
+  the_model.tuning = tuning;
+}
+
+const tp_cost_model_t *tp_cost_model(void) {
+  pthread_once(&model_once, make_model);
+  return &the_model;
+}
+
+double tp_collective_us(const tp_cost_model_t *model, tp_collective_t collective, int ranks,
+                        double bytes) {
+  double us;
+  int machines = ranks < model->machines ? ranks : model->machines;
+  scope_t scope = {.tuning = model->tuning,
+                   .size = ranks,
+                   .machines = machines,
+                   .shares_memory = machines == 1 && ranks <= TP_SHM_MEMBERS,
+                   .spans_machines = machines > 1 && machines < ranks};
+  cheapest(collective, &scope, (size_t)bytes, true, &us);
+  return us;
 }
 
 /* Prints the choice and its alternatives on stderr, once per power of two of the size. */

@@ -48,3 +48,11 @@ hr_status_t tp_world_open(tp_endpoint_t **out_endpoint) {
 
 int tp_launcher_world_size(void) { return find_launch_info().world_size; }
 int tp_launcher_rank(void) { return find_launch_info().rank; }
+
+/* Equal on all processes, unlike the number of those on one machine. */
+int tp_launcher_machines(void) {
+  int world_size, rank, machines = number_in("OMPI_MCA_orte_num_nodes");
+  if (tp_local_launch(&world_size, &rank)) return 1;
+  if (machines < 1 && is_srun_task()) machines = number_in("SLURM_STEP_NUM_NODES");
+  return machines < 1 ? 1 : machines;
+}

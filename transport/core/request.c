@@ -157,6 +157,16 @@ static bool has_check_sum(const tp_request_t *request, size_t size_bytes) {
   return request->groups->checks_messages && size_bytes;
 }
 
+/* Enters a posted check sum in the request's list, or frees it after a failure. */
+static hr_status_t keep_posted_sum(tp_request_t *request, const tp_posted_t *posted,
+                                   hr_status_t st) {
+  if (st)
+    hr_free(posted->check);
+  else
+    request->rounds.posted[request->rounds.posted_count++] = *posted;
+  return st;
+}
+
 /* Sends the check sum of the message before it, with the same tag: the two match in order. */
 static hr_status_t post_sum_send(tp_request_t *request, tp_endpoint_t *endpoint, int rank,
                                  const void *data, size_t size_bytes) {
@@ -166,11 +176,7 @@ static hr_status_t post_sum_send(tp_request_t *request, tp_endpoint_t *endpoint,
   posted.check->sum = tp_message_sum(data, size_bytes);
   hr_status_t st = endpoint->vtable->send(endpoint, rank, request->tag, &posted.check->sum,
                                           sizeof posted.check->sum, &posted.message);
-  if (st)
-    hr_free(posted.check);
-  else
-    request->rounds.posted[request->rounds.posted_count++] = posted;
-  return st;
+  return keep_posted_sum(request, &posted, st);
 }
 
 /* Receives the check sum of the message before it; `part` has arrived when both have. */
@@ -182,11 +188,7 @@ static hr_status_t post_sum_recv(tp_request_t *request, tp_endpoint_t *endpoint,
   posted.check->is_received = true;
   hr_status_t st = endpoint->vtable->recv(endpoint, rank, request->tag, &posted.check->sum,
                                           sizeof posted.check->sum, &posted.message);
-  if (st)
-    hr_free(posted.check);
-  else
-    request->rounds.posted[request->rounds.posted_count++] = posted;
-  return st;
+  return keep_posted_sum(request, &posted, st);
 }
 
 static hr_status_t post_send(tp_request_t *request, tp_endpoint_t *endpoint, send_fn send, int rank,

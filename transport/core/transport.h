@@ -81,6 +81,9 @@ hr_status_t tp_world_open(tp_endpoint_t **out_endpoint);
 /* World size that the launcher (mpirun, srun, hlorun -n) gave this process by environment
  * variables; 0: no launcher. Does not touch MPI. */
 int tp_launcher_world_size(void);
+/* Machines that the launcher's variables speak of; 1 if they say nothing. The same number in all
+ * processes. */
+int tp_launcher_machines(void);
 int tp_launcher_rank(void); /* 0 without a launcher */
 /* All ranks inside one process, a thread each: fills endpoints[0 .. world_size-1]. Waits sleep;
  * nothing polls. */

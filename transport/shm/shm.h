@@ -74,7 +74,8 @@ typedef struct tp_shm_rank_state {
   /* Top of a stack of message slots, an offset; 0: empty. Pushed by any process with release, taken
    * as a whole by this one with acquire (shm_p2p.c). */
   _Alignas(64) _Atomic uint64_t inbox;
-  _Alignas(64) _Atomic uint32_t state; /* tp_shm_state_t; written by this process */
+  _Alignas(64) _Atomic uint32_t state;  /* tp_shm_state_t; written by this process */
+  _Alignas(64) _Atomic uint32_t asleep; /* 1: sleeps, or is about to (shm_sleep.c); a futex */
 } tp_shm_rank_state_t;
 
 typedef struct tp_shm {
@@ -148,6 +149,12 @@ bool tp_shm_watch_is_due(tp_shm_watch_t *watch);
 static inline tp_shm_rank_state_t *tp_shm_rank_state(const tp_shm_t *shm, int local) {
   return &((tp_shm_rank_state_t *)shm->base)[local];
 }
+/* Sleeps until another process of this machine wakes this one, or for `most_ns`. The first call
+ * only says so and returns: the caller then polls once more, and calls again. */
+void tp_shm_sleep(const tp_shm_t *shm, long most_ns);
+/* Wakes a process of this machine, by its rank, if it sleeps. What it waits for has been written
+ * before, with a fence (seq_cst) between. */
+void tp_shm_wake(const tp_shm_t *shm, int rank);
 /* Copies from the private memory of another process (process_vm_readv); only if
  * shm->reads_directly. Gives an errno value, or 0. */
 int tp_shm_read(const tp_shm_t *shm, int rank, void *into, uint64_t address, size_t size_bytes);

@@ -21,9 +21,15 @@ static hr_status_t wait_for_all(tp_shm_op_t *op, bool *out_done) {
   return *out_done ? tp_shm_check_sizes(op) : NULL;
 }
 
+/* The others wait for the root alone, not for its being the last. */
+static void signal_others(tp_shm_op_t *op) {
+  tp_shm_signal(op);
+  tp_shm_wake_members(op->group);
+}
+
 static hr_status_t step_root(tp_shm_op_t *op, bool *out_done) {
   if (!op->steps && tp_shm_publish(op, op->request->args.out, NULL)) {
-    tp_shm_signal(op);
+    signal_others(op);
     op->step = wait_for_all;
     return op->step(op, out_done);
   }
@@ -31,7 +37,7 @@ static hr_status_t step_root(tp_shm_op_t *op, bool *out_done) {
   for (; op->round < op->rounds; op->round++) {
     if (op->round >= 2 && !tp_shm_all_signaled(op, (uint64_t)op->round - 1)) return NULL;
     copy_chunk(op, op->stage_memory, true);
-    tp_shm_signal(op);
+    signal_others(op);
   }
   return wait_for_all(op, out_done);
 }

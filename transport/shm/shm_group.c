@@ -53,6 +53,7 @@ static hr_status_t new_group(tp_groups_t *groups, int size, const int *ranks, ui
   group->ranks = ranks;
   group->my_index = -1;
   group->slot_count = 2;
+  group->has_sleepers = groups->endpoint->oversubscribed;
   for (int k = 0; k < size; k++) {
     group->members[k] = &control->members[k];
     if (ranks[k] == groups->endpoint->rank) group->my_index = k;
@@ -174,6 +175,7 @@ int64_t tp_shm_pieces_done(const tp_shm_op_t *op) {
 void tp_shm_set_pieces_done(const tp_shm_op_t *op, int64_t pieces) {
   uint64_t done = (uint64_t)op->number << 32 | (uint64_t)pieces;
   atomic_store_explicit(&op->group->control->pieces_done, done, memory_order_release);
+  tp_shm_wake_members(op->group);
 }
 
 static bool is_all_done(const tp_shm_op_t *op) { return tp_shm_pieces_done(op) >= op->pieces; }
@@ -191,6 +193,24 @@ static hr_status_t find_dead_member(const tp_shm_op_t *op) {
     if (!has_done(op, k) && !tp_shm_is_alive(group->shm, group->ranks[k]) && !has_done(op, k))
       return tp_shm_peer_failed(group->shm, group->ranks[k], group->shm->groups->endpoint->host);
   return NULL;
+}
+
+/* --- waking --- */
+
+void tp_shm_wake_members(const tp_shm_group_t *group) {
+  if (!group->has_sleepers) return;
+  atomic_thread_fence(memory_order_seq_cst);
+  for (int k = 0; k < group->size; k++)
+    if (k != group->my_index) tp_shm_wake(group->shm, group->ranks[k]);
+}
+
+/* With the fence one of two that come last at the same time sees the other's count. Of a pair each
+ * may wait for the other's next step. */
+void tp_shm_wake_if_last(const tp_shm_group_t *group) {
+  atomic_thread_fence(memory_order_seq_cst);
+  for (int k = 0; k < group->size && group->size > 2; k++)
+    if (!has_counted(group, k, group->count)) return;
+  tp_shm_wake_members(group);
 }
 
 /* --- ops --- */
@@ -328,6 +348,7 @@ static hr_status_t run_any_pieces(tp_shm_op_t *op, bool *out_done) {
   while (tp_shm_count_piece(op, &control->pieces_taken, op->pieces, &piece)) {
     HR_TRY(op->work(op, (int)(piece / op->rounds), piece % op->rounds));
     tp_shm_count_piece(op, &control->pieces_done, op->pieces, &last);
+    if (last + 1 == op->pieces) tp_shm_wake_members(op->group);
     op->request->groups->progress_count++;
   }
   *out_done = is_all_done(op);

@@ -24,6 +24,7 @@ typedef struct tp_shm_group {
   uint32_t done_ops;            /* ops over */
   uint32_t slot_count;          /* slots in rotation: a power of two, TP_SHM_SLOTS at most */
   bool is_cancelled;            /* an op was cancelled: later ones fail */
+  bool has_sleepers;            /* members may sleep in their waits: they are woken */
   int64_t stream;               /* pipe */
   uint64_t receiver_steps;      /* pipe: receiver's count when the sender last read it */
   uint64_t bases[TP_SHM_SLOTS]; /* pipe: per slot, step count at the start of its last op */
@@ -81,6 +82,11 @@ bool tp_shm_all_signaled(tp_shm_op_t *op, uint64_t steps);
 /* Whether a member's count since the group began has reached `count`. */
 bool tp_shm_member_reached(tp_shm_op_t *op, int member, uint64_t count);
 bool tp_shm_member_signaled(tp_shm_op_t *op, int member, uint64_t steps);
+/* Wakes the members that sleep. */
+void tp_shm_wake_members(const tp_shm_group_t *group);
+/* The same once all members have done as many steps as this one: what most of them wait for. The
+ * last to come wakes them. */
+void tp_shm_wake_if_last(const tp_shm_group_t *group);
 /* Counts one more step. Release: whoever sees the count sees all that was written before. */
 static inline void tp_shm_signal(tp_shm_op_t *op) {
   tp_shm_group_t *group = op->group;
@@ -88,6 +94,7 @@ static inline void tp_shm_signal(tp_shm_op_t *op) {
   op->request->groups->progress_count++;
   atomic_store_explicit(&group->members[group->my_index]->count, ++group->count,
                         memory_order_release);
+  if (group->has_sleepers) tp_shm_wake_if_last(group);
 }
 /* Increments pieces_taken or pieces_done, up to `most`; *out_piece is the value before. False: it
  * was `most` already. */

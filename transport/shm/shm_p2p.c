@@ -43,6 +43,7 @@
 #include "transport/shm/shm_group.h"
 #include "transport/shm/shm_p2p_msg.h"
 
+#define SLEEPS 480 /* a sleep is as long as after so many of tp_backoff; most are ended before */
 #define RECALL_NS 50000 /* between polls for the end of a read that cannot be recalled any more */
 
 static p2p_t *p2p_of(tp_endpoint_t *endpoint) { return (p2p_t *)endpoint; }
@@ -111,6 +112,13 @@ static msg_state_t read_or_refuse(p2p_t *p2p, tp_message_t *message, shm_msg_t *
   return message->status ? UNREADABLE : READ;
 }
 
+/* A process that may sleep until it has a message, or until its own has been read. */
+static void wake(const p2p_t *p2p, int rank) {
+  if (!p2p->endpoint.oversubscribed) return;
+  atomic_thread_fence(memory_order_seq_cst);
+  tp_shm_wake(p2p->shm, rank);
+}
+
 /* Consumes the matched message, unless its sender has cancelled it: the receive is then posted
  * again. */
 static void read_slot(p2p_t *p2p, tp_message_t *message) {
@@ -128,7 +136,9 @@ static void read_slot(p2p_t *p2p, tp_message_t *message) {
   message->arrived = true;
   /* Release: the payload has been read, and wanted_bytes written, before the sender sees the state
    * and reuses slot and payload. The slot is the sender's from here on. */
+  int sender = slot->from;
   atomic_store_explicit(&slot->state, state, memory_order_release);
+  wake(p2p, sender);
 }
 
 /* The stack has the newest message on top; reversed, those of each sender are in order of sending.
@@ -223,6 +233,7 @@ static void push_inbox(p2p_t *p2p, shm_msg_t *slot, int to) {
   while (!atomic_compare_exchange_weak_explicit(inbox, &slot->next, offset, memory_order_release,
                                                 memory_order_relaxed))
     continue;
+  wake(p2p, to);
 }
 
 static hr_status_t p2p_send(tp_endpoint_t *endpoint, int to, uint32_t tag, const void *data,
@@ -360,11 +371,13 @@ static void p2p_cancel(tp_endpoint_t *endpoint, tp_message_t *message) {
 }
 
 static void p2p_backoff(tp_endpoint_t *endpoint, uint32_t polls) {
-  tp_endpoint_t *fallback = p2p_of(endpoint)->fallback;
-  if (fallback)
-    fallback->vtable->backoff(fallback, polls);
+  p2p_t *p2p = p2p_of(endpoint);
+  if (p2p->fallback)
+    p2p->fallback->vtable->backoff(p2p->fallback, polls);
+  else if (endpoint->oversubscribed)
+    tp_shm_sleep(p2p->shm, tp_backoff_ns(endpoint->local_size, SLEEPS));
   else
-    tp_backoff(endpoint->oversubscribed, endpoint->local_size, polls);
+    tp_backoff(false, endpoint->local_size, polls);
 }
 
 /* --- opening and closing --- */

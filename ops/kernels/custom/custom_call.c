@@ -83,8 +83,8 @@ hr_status_t custom_origin(hr_arena_t *arena, const hlo_instr_t *instr, const cha
   int64_t line = metadata->source_line;
   if (file.size == 0) frame_position(instr->parent->module, metadata->stack_frame_id, &file, &line);
   if (file.size)
-    return hr_arena_printf(arena, out_text, " (%.*s at %.*s:%ld)", HR_STR_ARGS(metadata->op_name),
-                           HR_STR_ARGS(file), (long)line);
+    return hr_arena_printf(arena, out_text, " (%.*s%sat %.*s:%ld)", HR_STR_ARGS(metadata->op_name),
+                           metadata->op_name.size ? " " : "", HR_STR_ARGS(file), (long)line);
   if (metadata->op_name.size)
     return hr_arena_printf(arena, out_text, " (%.*s)", HR_STR_ARGS(metadata->op_name));
   return NULL;

@@ -260,7 +260,7 @@ static hr_status_t make_buffers(hr_arena_t *arena, int count, hlo_value_t *const
   return NULL;
 }
 
-/* Results start as zeros; copy_aliased fills those that alias an operand. */
+/* Results start as zeros; share_aliased fills those that alias an operand. */
 static hr_status_t make_results(op_env_t *env, const op_step_t *step, int count,
                                 hlo_value_t ***out_parts) {
   HR_TRY(HR_NEW_ARRAY(env->scratch, count, out_parts));
@@ -285,16 +285,21 @@ static hr_status_t run_stages(op_env_t *env, const ffi_plan_t *plan, hlo_value_t
   return NULL;
 }
 
-/* A result that aliases an operand begins with its contents, as the handler updates it in place. */
-static hr_status_t copy_aliased(const op_step_t *step, hlo_value_t *const *in, int count,
-                                hlo_value_t **parts) {
+/* A result that aliases an operand begins with its contents, and the handler gets it as the
+ * operand, too: it updates the one array in place, and the caller's stays as it is. */
+static hr_status_t share_aliased(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                                 hlo_value_t **parts, hlo_value_t ***out_in) {
+  const ffi_plan_t *plan = step->plan;
   const hlo_attr_t *attr = hlo_attr_find(step->instr, HLO_ATTR_OUTPUT_TO_OPERAND_ALIASING);
   const hlo_aliasing_t *list = attr ? attr->aliasing : NULL;
+  HR_TRY(HR_NEW_ARRAY(env->scratch, plan->arg_count, out_in));
+  for (int a = 0; a < plan->arg_count; a++) (*out_in)[a] = in[a];
   for (int i = 0; list && i < list->count; i++) {
     const hlo_alias_t *alias = &list->aliases[i];
     int64_t k = alias->output_index.count ? alias->output_index.data[0] : 0;
-    if (k < count && alias->operand < step->instr->operand_count && parts[k]->data)
-      memcpy(parts[k]->data, in[alias->operand]->data, hlo_value_bytes(parts[k]));
+    if (k >= plan->ret_count || alias->operand >= plan->arg_count || !parts[k]->data) continue;
+    memcpy(parts[k]->data, in[alias->operand]->data, hlo_value_bytes(parts[k]));
+    (*out_in)[alias->operand] = parts[k];
   }
   return NULL;
 }
@@ -303,10 +308,10 @@ static hr_status_t copy_aliased(const op_step_t *step, hlo_value_t *const *in, i
 static hr_status_t run_ffi(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                            hlo_value_t **out_value) {
   const ffi_plan_t *plan = step->plan;
-  hlo_value_t **parts = NULL;
+  hlo_value_t **parts = NULL, **shared = NULL;
   hr_status_t st = make_results(env, step, plan->ret_count, &parts);
-  if (!st) st = copy_aliased(step, in, plan->ret_count, parts);
-  if (!st) st = run_stages(env, plan, in, parts);
+  if (!st) st = share_aliased(env, step, in, parts, &shared);
+  if (!st) st = run_stages(env, plan, shared, parts);
   if (!st) return custom_result(step->out_shape, plan->ret_count, parts, out_value);
   for (int k = 0; parts && k < plan->ret_count; k++) hlo_value_release(parts[k]);
   return st;

@@ -24,6 +24,7 @@ static bool hlo_cuts(const hlo_sharding_t *sharding) {
   for (int i = 0; i < sharding->element_count; i++)
     if (hlo_cuts(sharding->elements[i])) return true;
   if (sharding->kind != HLO_TILE_KIND_OTHER) return false;
+  if (sharding->named && sharding->unreduced_axes.count) return true;
   for (int d = 0; d < sharding->dim_count && sharding->named; d++)
     if (sharding->dims[d].axes.count) return true;
   int64_t extra = sharding->last_tile_kinds.count + sharding->replicate_last_dim;
@@ -44,6 +45,7 @@ static bool names_axis(hr_str_t text) {
 }
 
 bool spmd_is_host_call(const hlo_instr_t *instr) {
+  if (instr->op == HLO_INFEED || instr->op == HLO_OUTFEED) return true;
   return instr->op == HLO_CUSTOM_CALL && spmd_marker_of(instr) == SPMD_NO_MARKER;
 }
 

@@ -6,7 +6,8 @@
  * A mesh that does not fit beside those before it (2 x 3 beside 3 x 2, or another order) is
  * foreign: its axes stand for axes of the common mesh of the same sizes. Its shardings then say
  * into how many parts values are cut, but another device holds each part. That is as good where
- * values are global, and refused at the borders of manual computations.
+ * values are global; at the borders of manual computations the parts are sent to the devices that
+ * the mesh itself says (its placement).
  *
  *   @a = ["x"=8]            x covers [1, 8)
  *   @b = ["y"=4, "z"=2]     y covers [2, 8), z covers [1, 2)
@@ -16,6 +17,7 @@
  * Cost: devices times sources. */
 #include <string.h>
 
+#include "base/arith.h"
 #include "partition/annotations/axis_ranges.h"
 
 /* Name of the first axis that covers exactly [low, high). */
@@ -131,6 +133,28 @@ static hr_status_t find_image(const spmd_meshes_t *meshes, const spmd_mesh_t *me
   return NULL;
 }
 
+/* The common mesh with the devices of a foreign one: at the position whose coordinates along the
+ * stand-ins are those of position p of the source lies the source's device p. As the stand-ins of
+ * all axes together are all of the mesh, each position has one. */
+static hr_status_t place_foreign(const spmd_meshes_t *meshes, const spmd_mesh_t *mesh,
+                                 spmd_mesh_source_t *source) {
+  spmd_mesh_t *placement;
+  int64_t *ids;
+  HR_TRY(HR_NEW(meshes->arena, &placement));
+  HR_TRY(HR_NEW_ARRAY(meshes->arena, mesh->device_count, &ids));
+  for (int64_t q = 0; q < mesh->device_count; q++) {
+    int64_t position = 0;
+    for (int a = 0; a < source->axis_count; a++)
+      position =
+          position * source->axis_sizes[a] + spmd_axes_coordinate(mesh, source->images[a], q);
+    ids[q] = spmd_source_device(source, position);
+  }
+  *placement = *mesh;
+  placement->device_ids = ids;
+  source->placement = placement;
+  return NULL;
+}
+
 static hr_status_t find_images(const spmd_meshes_t *meshes, const spmd_mesh_t *mesh,
                                const int64_t *places, const spmd_cuts_t *cuts) {
   for (size_t i = 0; i < meshes->sources.count; i++) {
@@ -139,6 +163,7 @@ static hr_status_t find_images(const spmd_meshes_t *meshes, const spmd_mesh_t *m
     HR_TRY(HR_NEW_ARRAY(meshes->arena, source->axis_count, &images));
     source->images = images;
     if (source->device_count > 1) HR_TRY(find_image(meshes, mesh, places, cuts, source, images));
+    if (source->is_foreign) HR_TRY(place_foreign(meshes, mesh, source));
   }
   return NULL;
 }
@@ -204,8 +229,6 @@ static hr_status_t keep_mesh(spmd_meshes_t *meshes, const spmd_mesh_source_t *on
 
 /* --- a smaller world --- */
 
-static int64_t gcd(int64_t a, int64_t b) { return b ? gcd(b, a % b) : a; }
-
 /* Replaces axis pieces in the images by what is kept of them; the rest gets axis -1. */
 static hr_status_t shrink_image(hr_arena_t *arena, const int *kept_axis, const int64_t *kept,
                                 spmd_axes_t *image) {
@@ -215,7 +238,7 @@ static hr_status_t shrink_image(hr_arena_t *arena, const int *kept_axis, const i
   for (int i = 0; i < image->count; i++) {
     spmd_axis_t axis = image->items[i]; /* of the full mesh; a part of an axis if it is foreign */
     int64_t left = kept[axis.axis], part = 1;
-    if (left > axis.pre && left % axis.pre == 0) part = gcd(left / axis.pre, axis.size);
+    if (left > axis.pre && left % axis.pre == 0) part = hr_gcd(left / axis.pre, axis.size);
     if (part > 1) items[count++] = (spmd_axis_t){kept_axis[axis.axis], axis.pre, part};
     if (part < axis.size) items[count++] = (spmd_axis_t){-1, 1, axis.size / part};
   }
@@ -236,7 +259,7 @@ static hr_status_t shrink(spmd_meshes_t *meshes, spmd_mesh_t *mesh, int64_t devi
   hr_str_t *names = (hr_str_t *)mesh->axis_names;
   int64_t *sizes = (int64_t *)mesh->axis_sizes;
   for (int a = 0; a < mesh->axis_count; a++) {
-    kept[a] = gcd(sizes[a], left);
+    kept[a] = hr_gcd(sizes[a], left);
     left /= kept[a];
     kept_axis[a] = count;
     if (kept[a] == 1) continue;
@@ -250,6 +273,7 @@ static hr_status_t shrink(spmd_meshes_t *meshes, spmd_mesh_t *mesh, int64_t devi
   for (size_t i = 0; i < meshes->sources.count; i++) {
     spmd_mesh_source_t *source = &meshes->sources.data[i];
     spmd_axes_t *images = (spmd_axes_t *)source->images;
+    source->placement = NULL; /* manual computations, which ask for it, fix the number */
     if (shares_images(meshes, i)) continue;
     for (int a = 0; a < source->axis_count && images; a++)
       HR_TRY(shrink_image(meshes->arena, kept_axis, kept, &images[a]));
@@ -293,7 +317,7 @@ static hr_status_t check_devices(const spmd_meshes_t *meshes,
     if (largest && largest->device_count != source->device_count)
       return hr_error(HR_UNSUPPORTED,
                       "meshes of %ld (@%.*s) and %ld devices (@%.*s) in one program, want one set "
-                      "of devices",
+                      "of devices: a reordered or reshaped mesh has the same number",
                       (long)largest->device_count, HR_STR_ARGS(largest->name),
                       (long)source->device_count, HR_STR_ARGS(source->name));
     largest = source;

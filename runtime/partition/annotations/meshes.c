@@ -14,6 +14,12 @@ int spmd_meshes_find(const spmd_meshes_t *meshes, hr_str_t name) {
   return -1;
 }
 
+int spmd_source_axis(const spmd_mesh_source_t *source, hr_str_t name) {
+  for (int a = 0; a < source->axis_count && source->axis_names; a++)
+    if (hr_str_equal(source->axis_names[a], name)) return a;
+  return -1;
+}
+
 /* The product of the sizes, checked before each multiplication. */
 static hr_status_t count_devices(spmd_mesh_source_t *source) {
   source->device_count = 1;

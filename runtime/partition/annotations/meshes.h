@@ -4,6 +4,14 @@
  *
  *   @a = ["x"=8], @b = ["y"=4, "z"=2]   ->   mesh of [4, 2]; x is (y, z)
  *
+ * A mesh of the same devices that fits beside no common box has stand-ins: axes of the common mesh
+ * of the same sizes. What its shardings say of the number of parts then holds; who has which part
+ * is in `placement`:
+ *
+ *   @a = ["x"=2, "y"=3], @b = ["p"=3, "q"=2]       mesh of [2, 3]; p stands for y, q for x
+ *   position (x=0, y=1) is device 1; as (q=0, p=1) of @b it is device 2: placement lists
+ *   0, 2, 4, 1, 3, 5
+ *
  * A world of fewer processes than the mesh keeps a part of the axes; the rest has no image. */
 #ifndef HR_PARTITION_MESHES_H
 #define HR_PARTITION_MESHES_H
@@ -18,9 +26,11 @@ typedef struct spmd_mesh_source {
   const int64_t *axis_sizes;
   const int64_t *device_ids; /* by position; NULL: the position */
   int64_t device_count;
-  int64_t device;            /* of a maximal mesh; -1 */
-  bool is_foreign;           /* its parts are held by other devices than it says */
-  const spmd_axes_t *images; /* by axis; pieces of axis -1 were dropped */
+  int64_t device;               /* of a maximal mesh; -1 */
+  bool is_used;                 /* some sharding names an axis of it, or a manual computation it */
+  bool is_foreign;              /* does not fit beside the others; its axes have stand-ins */
+  const spmd_mesh_t *placement; /* of a foreign mesh: the common axes with its devices; or NULL */
+  const spmd_axes_t *images;    /* by axis; pieces of axis -1 were dropped */
 } spmd_mesh_source_t;
 
 typedef struct spmd_meshes {
@@ -42,6 +52,8 @@ hr_status_t spmd_meshes_add_hlo(spmd_meshes_t *meshes, const hlo_sharding_t *sha
                                 int *out_source);
 /* Index of a source by name; -1. */
 int spmd_meshes_find(const spmd_meshes_t *meshes, hr_str_t name);
+/* Index of an axis by name; -1: the source has none of that name, or no names at all. */
+int spmd_source_axis(const spmd_mesh_source_t *source, hr_str_t name);
 
 /* Makes the common mesh for a world of `device_count` processes (0: as many as the meshes want).
  * Errors: USAGE if the meshes do not fit the world, or may not be reduced to it (`is_fixed`);

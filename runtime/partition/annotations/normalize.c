@@ -16,6 +16,7 @@ static const struct {
                {"xla.sdy.FuncResultSharding", SPMD_RESULT},
                {"xla.sdy.PropagationBarrier", SPMD_BARRIER},
                {"xla.sdy.ShardingGroup", SPMD_GROUP},
+               {"InspectSharding", SPMD_INSPECT},
                {"xla.sdy.GlobalToLocalShape", SPMD_ENTER_MANUAL},
                {"xla.sdy.LocalToGlobalShape", SPMD_LEAVE_MANUAL},
                {"SPMDFullToShardShape", SPMD_FULL_TO_SHARD},
@@ -134,19 +135,8 @@ static hr_status_t copy_instr(normalizer_t *normalizer, hlo_computation_t *to,
   hlo_instr_t **operands, *copy;
   HR_TRY(HR_NEW_ARRAY(&normalizer->scratch, from->operand_count, &operands));
   for (int k = 0; k < from->operand_count; k++) operands[k] = copies[from->operands[k]->id];
-  hlo_instr_def_t def = {.op = from->op,
-                         .name = from->name,
-                         .shape = from->shape,
-                         .operand_count = from->operand_count,
-                         .operands = operands,
-                         .attr_count = from->attr_count,
-                         .attrs = from->attrs,
-                         .called_count = from->called_count,
-                         .called = from->called,
-                         .literal = from->literal,
-                         .extra = from->extra,
-                         .line = from->line,
-                         .column = from->column};
+  hlo_instr_def_t def = hlo_instr_def_of(from, operands);
+  def.extra = from->extra;
   HR_TRY(hlo_instr_create(to, &def, &copy));
   HR_TRY(hlo_instr_append(copy));
   copies[from->id] = copy;

@@ -11,6 +11,7 @@ typedef enum spmd_marker {
   SPMD_RESULT,        /* xla.sdy.FuncResultSharding */
   SPMD_BARRIER,       /* xla.sdy.PropagationBarrier */
   SPMD_GROUP,         /* xla.sdy.ShardingGroup: no result */
+  SPMD_INSPECT,       /* InspectSharding: the host is told */
   SPMD_ENTER_MANUAL,  /* xla.sdy.GlobalToLocalShape */
   SPMD_LEAVE_MANUAL,  /* xla.sdy.LocalToGlobalShape */
   SPMD_FULL_TO_SHARD, /* SPMDFullToShardShape */

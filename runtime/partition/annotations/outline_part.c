@@ -76,19 +76,8 @@ static hr_status_t copy_member(spmd_outliner_t *o, hlo_computation_t *body,
     extra->control_count = 0;
     extra->control_predecessors = NULL;
   }
-  hlo_instr_def_t def = {.op = from->op,
-                         .name = from->name,
-                         .shape = from->shape,
-                         .operand_count = from->operand_count,
-                         .operands = operands,
-                         .attr_count = from->attr_count,
-                         .attrs = from->attrs,
-                         .called_count = from->called_count,
-                         .called = from->called,
-                         .literal = from->literal,
-                         .extra = extra,
-                         .line = from->line,
-                         .column = from->column};
+  hlo_instr_def_t def = hlo_instr_def_of(from, operands);
+  def.extra = extra;
   HR_TRY(hlo_instr_create(body, &def, &copy));
   copy->async_sugar = from->async_sugar;
   o->copies[from->id] = copy;
@@ -128,24 +117,35 @@ static hr_status_t set_sharding(spmd_outliner_t *o, hlo_instr_t *instr,
   return NULL;
 }
 
-/* A marker of Shardy's over several arrays. */
-static hr_status_t build_marker(spmd_outliner_t *o, hlo_builder_t *builder, hr_str_t target,
-                                int count, hlo_instr_t *const *operands,
-                                const hlo_shape_t *const *shapes, hlo_instr_t **out_marker) {
-  const hlo_shape_t *shape;
-  hlo_attr_t attr = hlo_attr_of_str(HLO_ATTR_CUSTOM_CALL_TARGET, target);
-  HR_TRY(hlo_shape_tuple(&o->module->arena, count, shapes, &shape));
-  *out_marker = hlo_build(builder, HLO_CUSTOM_CALL, shape, count, operands, 1, &attr, 0, NULL);
-  return hlo_builder_finish(builder);
+/* What a marker of Shardy's over several arrays is made of. */
+typedef struct border {
+  int count;
+  hlo_instr_t **operands;
+  const hlo_shape_t **shapes;      /* of the marker's results */
+  const hlo_sharding_t **elements; /* of the tuple's sharding */
+  hlo_sharding_t *tuple;
+} border_t;
+
+static hr_status_t border_init(spmd_outliner_t *o, int count, border_t *border) {
+  hr_arena_t *arena = &o->module->arena;
+  border->count = count;
+  HR_TRY(HR_NEW_ARRAY(&o->scratch, count, &border->operands));
+  HR_TRY(HR_NEW_ARRAY(&o->scratch, count, &border->shapes));
+  HR_TRY(HR_NEW(arena, &border->tuple));
+  HR_TRY(HR_NEW_ARRAY(arena, count, &border->elements));
+  *border->tuple = (hlo_sharding_t){
+      .kind = HLO_TILE_KIND_TUPLE, .element_count = count, .elements = border->elements};
+  return NULL;
 }
 
-static hr_status_t tuple_sharding(spmd_outliner_t *o, int count, hlo_sharding_t **out_tuple,
-                                  const hlo_sharding_t ***out_elements) {
-  HR_TRY(HR_NEW(&o->module->arena, out_tuple));
-  HR_TRY(HR_NEW_ARRAY(&o->module->arena, count + 1, out_elements));
-  **out_tuple = (hlo_sharding_t){
-      .kind = HLO_TILE_KIND_TUPLE, .element_count = count, .elements = *out_elements};
-  return NULL;
+static hr_status_t build_marker(spmd_outliner_t *o, hlo_builder_t *builder, hr_str_t target,
+                                const border_t *border, hlo_instr_t **out_marker) {
+  const hlo_shape_t *shape;
+  hlo_attr_t attr = hlo_attr_of_str(HLO_ATTR_CUSTOM_CALL_TARGET, target);
+  HR_TRY(hlo_shape_tuple(&o->module->arena, border->count, border->shapes, &shape));
+  *out_marker = hlo_build(builder, HLO_CUSTOM_CALL, shape, border->count, border->operands, 1,
+                          &attr, 0, NULL);
+  return hlo_builder_finish(builder);
 }
 
 /* Only some axes are manual: others may cut the values at the border, too. */
@@ -158,53 +158,43 @@ static bool is_open(const part_t *part) {
 static hr_status_t build_entry(spmd_outliner_t *o, hlo_builder_t *builder, const part_t *part,
                                hlo_instr_t **args) {
   int count = (int)part->inputs.count;
-  hlo_instr_t **operands, *marker;
-  const hlo_shape_t **shapes;
-  const hlo_sharding_t **elements;
-  hlo_sharding_t *tuple;
+  border_t border;
+  hlo_instr_t *marker;
   if (!count) return NULL;
-  HR_TRY(HR_NEW_ARRAY(&o->scratch, count, &operands));
-  HR_TRY(HR_NEW_ARRAY(&o->scratch, count, &shapes));
-  HR_TRY(tuple_sharding(o, count, &tuple, &elements));
+  HR_TRY(border_init(o, count, &border));
   for (int k = 0; k < count; k++) {
     hlo_instr_t *input = part->inputs.data[k];
     bool cut = spmd_outline_enters(o, input);
-    operands[k] = cut ? input->operands[0] : input;
-    shapes[k] = input->shape;
-    elements[k] = cut ? sharding_of(operands[k]) : NULL;
-    if (!elements[k]) elements[k] = &unknown_sharding;
+    border.operands[k] = cut ? input->operands[0] : input;
+    border.shapes[k] = input->shape;
+    border.elements[k] = cut ? sharding_of(border.operands[k]) : NULL;
+    if (!border.elements[k]) border.elements[k] = &unknown_sharding;
     if (!hlo_shape_is_array(input->shape))
       return hlo_unsupported(input, "a tuple enters a manual part, want arrays");
   }
-  HR_TRY(build_marker(o, builder, HR_STR("xla.sdy.GlobalToLocalShape"), count, operands, shapes,
-                      &marker));
+  HR_TRY(build_marker(o, builder, HR_STR("xla.sdy.GlobalToLocalShape"), &border, &marker));
   for (int k = 0; k < count; k++) args[k] = hlo_build_element(builder, marker, k);
   HR_TRY(hlo_builder_finish(builder));
-  return set_sharding(o, marker, tuple, is_open(part));
+  return set_sharding(o, marker, border.tuple, is_open(part));
 }
 
 /* xla.sdy.LocalToGlobalShape behind the call, whose elements replace the old markers. */
 static hr_status_t build_exit(spmd_outliner_t *o, hlo_builder_t *builder, const part_t *part,
                               hlo_instr_t *call) {
   int count = (int)part->results.count;
-  hlo_instr_t **operands, *marker;
-  const hlo_shape_t **shapes;
-  const hlo_sharding_t **elements;
-  hlo_sharding_t *tuple;
+  border_t border;
+  hlo_instr_t *marker;
   if (!count) return NULL;
-  HR_TRY(HR_NEW_ARRAY(&o->scratch, count, &operands));
-  HR_TRY(HR_NEW_ARRAY(&o->scratch, count, &shapes));
-  HR_TRY(tuple_sharding(o, count, &tuple, &elements));
+  HR_TRY(border_init(o, count, &border));
   for (int k = 0; k < count; k++) {
     const hlo_instr_t *result = part->results.data[k];
-    operands[k] = hlo_build_element(builder, call, k);
-    shapes[k] = result->shape;
-    elements[k] = sharding_of(result);
-    if (!elements[k]) elements[k] = &unknown_sharding;
+    border.operands[k] = hlo_build_element(builder, call, k);
+    border.shapes[k] = result->shape;
+    border.elements[k] = sharding_of(result);
+    if (!border.elements[k]) border.elements[k] = &unknown_sharding;
   }
-  HR_TRY(build_marker(o, builder, HR_STR("xla.sdy.LocalToGlobalShape"), count, operands, shapes,
-                      &marker));
-  HR_TRY(set_sharding(o, marker, tuple, is_open(part)));
+  HR_TRY(build_marker(o, builder, HR_STR("xla.sdy.LocalToGlobalShape"), &border, &marker));
+  HR_TRY(set_sharding(o, marker, border.tuple, is_open(part)));
   for (int k = 0; k < count; k++)
     o->by[part->results.data[k]->id] = hlo_build_element(builder, marker, k);
   return hlo_builder_finish(builder);

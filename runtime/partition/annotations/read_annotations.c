@@ -40,6 +40,29 @@ static hr_status_t inline_meshes_of(spmd_reader_t *reader, hlo_instr_t *instr) {
   return NULL;
 }
 
+static hr_status_t uses_of(spmd_reader_t *reader, hlo_instr_t *instr) {
+  spmd_note_used(&reader->meshes, hlo_frontend_attribute(instr, "xla.sdy.sharding"), false);
+  spmd_note_used(&reader->meshes, hlo_frontend_attribute(instr, "xla.sdy.in_shardings"), true);
+  spmd_note_used(&reader->meshes, hlo_frontend_attribute(instr, "xla.sdy.out_shardings"), true);
+  return NULL;
+}
+
+/* A mesh of which no sharding names an axis takes no part, whatever its size: Shardy removes it,
+ * and a sharding of it that cuts nothing is one of any mesh. */
+static hr_status_t drop_unused(spmd_reader_t *reader) {
+  bool any = false;
+  HR_TRY(for_each(reader, uses_of));
+  spmd_note_used(&reader->meshes,
+                 spmd_module_attribute(reader->module, "xla.sdy.tuple_args_shardings"), false);
+  for (size_t i = 0; i < reader->meshes.sources.count; i++)
+    any |= reader->meshes.sources.data[i].is_used;
+  for (size_t i = 0; i < reader->meshes.sources.count && any; i++) {
+    spmd_mesh_source_t *source = &reader->meshes.sources.data[i];
+    if (!source->is_used && source->axis_count) source->device_count = 1;
+  }
+  return NULL;
+}
+
 /* Tile grids and named meshes of a sharding and of the elements of a tuple's. */
 static hr_status_t add_grids(spmd_reader_t *reader, const hlo_sharding_t *sharding) {
   int source;
@@ -77,6 +100,7 @@ static hr_status_t read_meshes(spmd_reader_t *reader, bool is_fixed) {
   } else if (reader->sdy) {
     if (text.size) HR_TRY(spmd_meshes_read(&reader->meshes, text, &reader->module->source));
     HR_TRY(for_each(reader, inline_meshes_of));
+    HR_TRY(drop_unused(reader));
   } else {
     HR_TRY(for_each(reader, grids_of));
     if (is_fixed) HR_TRY(add_world(reader));
@@ -123,14 +147,24 @@ static int64_t largest_mesh(const spmd_reader_t *reader) {
   return count;
 }
 
+/* Notes who holds which part of a value that crosses a border. */
+static hr_status_t place_border(spmd_reader_t *reader, const hlo_instr_t *instr, int leaf,
+                                const spmd_sharding_t *sharding) {
+  spmd_computation_t *here = &reader->program->computations[instr->parent->id];
+  const spmd_mesh_t ***of_instr;
+  if (!here->placements)
+    HR_TRY(HR_NEW_ARRAY(reader->program->arena, instr->parent->instrs.count, &here->placements));
+  of_instr = (const spmd_mesh_t ***)&here->placements[instr->id];
+  if (!*of_instr)
+    HR_TRY(HR_NEW_ARRAY(reader->program->arena, annotated_count(instr) + 1, of_instr));
+  (*of_instr)[leaf] = sharding->placement;
+  return NULL;
+}
+
 hr_status_t spmd_set_value(spmd_reader_t *reader, const hlo_instr_t *instr, int leaf,
                            const spmd_sharding_t *sharding, spmd_origin_kind_t origin) {
   const hlo_shape_t *shape = annotated_shape(instr, leaf);
   if (!hlo_shape_is_array(shape) || !sharding) return NULL;
-  if (sharding->is_foreign && is_border(instr))
-    return hlo_unsupported(instr,
-                           "a manual computation on a mesh whose axes interleave with those of "
-                           "another, or whose devices are in another order: want one mesh");
   if (sharding->device >= largest_mesh(reader) && sharding->mesh)
     return hlo_error(instr, NULL, "a sharding on device %ld, want one below %ld",
                      (long)sharding->device, (long)largest_mesh(reader));
@@ -140,7 +174,8 @@ hr_status_t spmd_set_value(spmd_reader_t *reader, const hlo_instr_t *instr, int 
   }
   spmd_value_t *value = &reader->program->computations[instr->parent->id].values[instr->id][leaf];
   *value = (spmd_value_t){sharding, origin, NULL};
-  return NULL;
+  return sharding->placement && is_border(instr) ? place_border(reader, instr, leaf, sharding)
+                                                 : NULL;
 }
 
 /* The device on which a custom call without results is made, kept as device + 1; 0: all of them. */
@@ -206,11 +241,23 @@ static hr_status_t open_dims_of(spmd_reader_t *reader, const hlo_instr_t *instr,
   return NULL;
 }
 
+/* {maximal device=2}, or a list that begins with it, of a feed: its token has no sharding of its
+ * own. */
+static void read_feeding_device(spmd_reader_t *reader, const hlo_instr_t *instr,
+                                const hlo_sharding_t *sharding) {
+  if (instr->op != HLO_INFEED && instr->op != HLO_OUTFEED) return;
+  if (sharding && sharding->kind == HLO_TILE_KIND_TUPLE && sharding->element_count)
+    sharding = sharding->elements[0];
+  if (!sharding || sharding->kind != HLO_TILE_KIND_MAXIMAL) return;
+  reader->program->computations[instr->parent->id].callers[instr->id] = sharding->device + 1;
+}
+
 /* One sharding stands for all leaves unless it is a tuple of as many. */
 static hr_status_t read_gspmd(spmd_reader_t *reader, const hlo_instr_t *instr) {
   const hlo_sharding_t *all = instr->extra ? instr->extra->sharding : NULL;
   int count = annotated_count(instr);
   hr_ints_t open;
+  read_feeding_device(reader, instr, all);
   if (instr->op == HLO_CALL) return NULL; /* a manual part, whose sharding says which axes */
   if (!all || (all->kind == HLO_TILE_KIND_TUPLE && all->element_count != count)) return NULL;
   HR_TRY(open_dims_of(reader, instr, &open));
@@ -226,64 +273,13 @@ static hr_status_t read_gspmd(spmd_reader_t *reader, const hlo_instr_t *instr) {
   return NULL;
 }
 
-/* --- manual computations --- */
-
-/* The marker in front of a manual call, or behind it if it has no operands. */
-static const hlo_instr_t *marker_of_call(const hlo_instr_t *call) {
-  const hlo_computation_t *computation = call->parent;
-  for (int k = 0; k < call->operand_count; k++) {
-    const hlo_instr_t *operand = call->operands[k];
-    if (operand->op == HLO_GET_TUPLE_ELEMENT) operand = operand->operands[0];
-    if (spmd_marker_of(operand) == SPMD_ENTER_MANUAL) return operand;
-  }
-  for (size_t i = call->id + 1; i < computation->instrs.count; i++) {
-    const hlo_instr_t *user = computation->instrs.data[i];
-    if (spmd_marker_of(user) != SPMD_LEAVE_MANUAL) continue;
-    for (int k = 0; k < user->operand_count; k++)
-      if (user->operands[k] == call || user->operands[k]->operands[0] == call) return user;
-  }
-  return NULL;
-}
-
-/* Of a GSPMD part: all axes, or those of the tile dimensions that are manual; without those around
- * it. */
-static hr_status_t gspmd_manual_axes(spmd_reader_t *reader, const hlo_instr_t *call,
-                                     spmd_axes_t around, spmd_axes_t *out_axes) {
-  const hlo_sharding_t *sharding = call->extra ? call->extra->sharding : NULL;
-  spmd_axes_t axes = {0, NULL};
-  if (sharding && sharding->kind == HLO_TILE_KIND_OTHER)
-    HR_TRY(spmd_read_manual_tiles(&reader->meshes, sharding, &axes));
-  else
-    HR_TRY(spmd_mesh_axes(reader->program->arena, reader->meshes.mesh, &axes));
-  return spmd_axes_subtract(reader->program->arena, axes, around, out_axes);
-}
-
-/* Bodies of control flow have the manual axes around them; a manual body has its own, too. */
-static hr_status_t pass_manual_axes(spmd_reader_t *reader, const hlo_instr_t *instr) {
-  spmd_computation_t *computations = reader->program->computations;
-  spmd_axes_t axes = computations[instr->parent->id].manual_axes, own = {0, NULL};
-  const hlo_instr_t *marker = instr->op == HLO_CALL ? marker_of_call(instr) : NULL;
-  if (instr->op != HLO_CALL && instr->op != HLO_WHILE && instr->op != HLO_CONDITIONAL) return NULL;
-  if (marker && reader->sdy)
-    HR_TRY(spmd_read_manual_axes(&reader->meshes,
-                                 hlo_frontend_attribute(marker, "xla.sdy.manual_axes"), &own));
-  if (instr->op == HLO_CALL && !reader->sdy) HR_TRY(gspmd_manual_axes(reader, instr, axes, &own));
-  if (spmd_axes_overlap(axes, own))
-    return hr_error(HR_INVALID, "a manual computation inside another one of the same axes");
-  HR_TRY(spmd_axes_concat(reader->program->arena, axes, own, &axes));
-  HR_TRY(spmd_axes_sort(reader->program->arena, axes, &axes));
-  for (int k = 0; k < instr->called_count; k++)
-    computations[instr->called[k]->id].manual_axes = axes;
-  return NULL;
-}
+/* --- all of it --- */
 
 static hr_status_t read_instr(spmd_reader_t *reader, hlo_instr_t *instr) {
-  HR_TRY(pass_manual_axes(reader, instr));
+  HR_TRY(spmd_read_manual_call(reader, instr));
   if (reader->ignored) return NULL;
   return reader->sdy ? read_sdy(reader, instr) : read_gspmd(reader, instr);
 }
-
-/* --- all of it --- */
 
 /* Empty slots for each leaf of each instruction of the computations that have shardings. A marker
  * into a manual part has one for each operand. */
@@ -320,6 +316,7 @@ static hr_status_t read_all(spmd_reader_t *reader) {
   HR_TRY(make_values(reader));
   HR_TRY(read_meshes(reader, found.manual));
   HR_TRY(for_each(reader, read_instr));
+  HR_TRY(for_each(reader, spmd_check_placements));
   HR_TRY(spmd_pass_results_on(reader));
   HR_TRY(spmd_read_tuple_args(reader));
   return spmd_read_options(reader);
@@ -330,7 +327,8 @@ hr_status_t spmd_read_annotations(hlo_module_t *module, const spmd_options_t *op
   *out_program = (spmd_program_t){.module = module,
                                   .arena = &module->arena,
                                   .carried = options->carried,
-                                  .carried_count = options->carried_count};
+                                  .carried_count = options->carried_count,
+                                  .keep_unreduced = options->keep_unreduced};
   spmd_reader_t reader = {.module = module,
                           .options = options,
                           .program = out_program,

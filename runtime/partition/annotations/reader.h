@@ -26,7 +26,7 @@ spmd_findings_t spmd_look_at_all(const hlo_module_t *module);
 /* True if the module is read by its xla.sdy attributes, not by GSPMD strings. */
 bool spmd_is_sdy(const hlo_module_t *module, const spmd_findings_t *found);
 
-/* A call that may be made on one device: it has a sharding even if it has no result. */
+/* A call or feed that may be made on one device: it has a sharding even if it has no result. */
 bool spmd_is_host_call(const hlo_instr_t *instr);
 
 /* --- read_annotations.c --- */
@@ -34,6 +34,14 @@ bool spmd_is_host_call(const hlo_instr_t *instr);
  * place. */
 hr_status_t spmd_set_value(spmd_reader_t *reader, const hlo_instr_t *instr, int leaf,
                            const spmd_sharding_t *sharding, spmd_origin_kind_t origin);
+
+/* --- read_manual.c --- */
+/* Passes the manual axes and the mesh on to the bodies that the instruction calls. Errors: INVALID,
+ * UNSUPPORTED. */
+hr_status_t spmd_read_manual_call(spmd_reader_t *reader, const hlo_instr_t *instr);
+/* Refuses borders of partly manual computations whose values lie in several orders of devices.
+ * Errors: UNSUPPORTED with the place. */
+hr_status_t spmd_check_placements(spmd_reader_t *reader, hlo_instr_t *marker);
 
 /* --- read_ends.c --- */
 /* The shardings of the tuple that the entry returns are those of its markers. */

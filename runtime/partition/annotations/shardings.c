@@ -24,12 +24,6 @@ hr_status_t spmd_read_inline_meshes(spmd_meshes_t *meshes, hr_str_t text) {
 
 /* --- sdy --- */
 
-static int axis_named(const spmd_mesh_source_t *source, hr_str_t name) {
-  for (int a = 0; a < source->axis_count && source->axis_names; a++)
-    if (hr_str_equal(source->axis_names[a], name)) return a;
-  return -1;
-}
-
 static hr_status_t no_axis(const spmd_mesh_source_t *source, hr_str_t name) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
@@ -51,7 +45,7 @@ static hr_status_t take_axis(const spmd_meshes_t *meshes, const spmd_mesh_source
   spmd_axes_t image;
   int64_t pre = 1, size;
   HR_TRY(spmd_scan_quoted(scan, &name));
-  int axis = axis_named(source, name);
+  int axis = spmd_source_axis(source, name);
   if (axis < 0) return no_axis(source, name);
   size = source->axis_sizes[axis];
   if (spmd_scan_take(scan, ":")) {
@@ -184,7 +178,7 @@ hr_status_t spmd_read_sharding(const spmd_meshes_t *meshes, spmd_scan_t *scan,
   HR_TRY(spmd_scan_want(scan, "<"));
   HR_TRY(take_mesh(meshes, scan, &source));
   *sharding = (spmd_sharding_t){
-      .mesh = meshes->mesh, .device = source->device, .is_foreign = source->is_foreign};
+      .mesh = meshes->mesh, .device = source->device, .placement = source->placement};
   HR_TRY(spmd_scan_want(scan, ","));
   HR_TRY(take_dims(meshes, source, scan, sharding));
   HR_TRY(take_rest(meshes, source, scan, sharding));
@@ -210,23 +204,61 @@ hr_status_t spmd_read_shardings(const spmd_meshes_t *meshes, hr_str_t text, int 
   return hr_error(HR_INVALID, "%d shardings for %d values", found, count);
 }
 
-hr_status_t spmd_read_manual_axes(const spmd_meshes_t *meshes, hr_str_t text,
-                                  spmd_axes_t *out_axes) {
+/* The next mesh that a text of shardings names, "<@mesh," or "<mesh<[...]>,"; NULL: none is left.
+ */
+static const spmd_mesh_source_t *next_mesh(const spmd_meshes_t *meshes, spmd_scan_t *scan) {
+  const spmd_mesh_source_t *source = NULL;
+  for (; scan->at + 1 < scan->end; scan->at++) {
+    bool begins = scan->at[0] == '<' && (scan->at[1] == '@' || scan->at[1] == 'm');
+    if (!begins) continue;
+    scan->at++;
+    hr_status_t st = take_mesh(meshes, scan, &source);
+    if (!st) return source;
+    hr_status_release(st);
+  }
+  return NULL;
+}
+
+void spmd_note_used(spmd_meshes_t *meshes, hr_str_t text, bool is_manual) {
+  spmd_scan_t scan = spmd_scan(text, "sharding");
+  const spmd_mesh_source_t *source = next_mesh(meshes, &scan);
+  while (source) {
+    const char *start = scan.at;
+    const spmd_mesh_source_t *next = next_mesh(meshes, &scan);
+    size_t size = (size_t)((next ? scan.at : scan.end) - start);
+    if (next) size -= next->name.size; /* which may have quotes */
+    if (is_manual || memchr(start, '"', size))
+      meshes->sources.data[source - meshes->sources.data].is_used = true;
+    source = next;
+  }
+}
+
+/* Tries the list of axes on one mesh; false, without an error, if that has not all of them. */
+static bool has_axes(const spmd_meshes_t *meshes, const spmd_mesh_source_t *source,
+                     spmd_scan_t scan, spmd_axes_t *out_axes, hr_status_t *last) {
+  *out_axes = (spmd_axes_t){0, NULL};
+  hr_status_release(*last);
+  *last = take_axes(meshes, source, &scan, out_axes);
+  return !*last;
+}
+
+hr_status_t spmd_read_manual_axes(const spmd_meshes_t *meshes, hr_str_t text, hr_str_t shardings,
+                                  const spmd_mesh_source_t **out_source, spmd_axes_t *out_axes) {
   spmd_scan_t scan = spmd_scan(text, "list of manual axes");
+  spmd_scan_t names = spmd_scan(shardings, "sharding");
   spmd_axes_t axes = {0, NULL};
   hr_status_t st = NULL;
+  bool found = false;
+  *out_source = NULL;
   spmd_scan_take(&scan, "#sdy<manual_axes");
   HR_TRY(spmd_scan_want(&scan, "{"));
-  const char *start = scan.at;
-  const spmd_mesh_source_t *source = NULL;
-  for (size_t i = 0; i < meshes->sources.count && !source; i++) { /* the first that has them all */
-    source = &meshes->sources.data[i];
-    scan.at = start;
-    axes = (spmd_axes_t){0, NULL};
-    hr_status_release(st);
-    st = take_axes(meshes, source, &scan, &axes);
-    if (st) source = NULL;
+  while (!found && (*out_source = next_mesh(meshes, &names)))
+    found = has_axes(meshes, *out_source, scan, &axes, &st);
+  for (size_t i = 0; i < meshes->sources.count && !found; i++) {
+    *out_source = &meshes->sources.data[i];
+    found = has_axes(meshes, *out_source, scan, &axes, &st);
   }
+  if (!found) *out_source = NULL;
   if (st) return st;
   return spmd_axes_sort(meshes->arena, axes, out_axes);
 }
@@ -294,7 +326,7 @@ static hr_status_t read_tiled(spmd_meshes_t *meshes, const hlo_sharding_t *from,
   int index;
   HR_TRY(spmd_meshes_add_hlo(meshes, from, &index));
   const spmd_mesh_source_t *source = &meshes->sources.data[index];
-  to->is_foreign = source->is_foreign;
+  to->placement = source->placement;
   HR_TRY((from->named ? read_named : read_tiles)(meshes, source, from, to, dims, out_manual));
   HR_TRY(spmd_axes_sort(meshes->arena, *out_manual, out_manual));
   HR_TRY(spmd_axes_sort(meshes->arena, to->replicated, &to->replicated));
@@ -323,12 +355,14 @@ hr_status_t spmd_read_hlo_sharding(spmd_meshes_t *meshes, const hlo_sharding_t *
 }
 
 hr_status_t spmd_read_manual_tiles(spmd_meshes_t *meshes, const hlo_sharding_t *sharding,
-                                   spmd_axes_t *out_axes) {
+                                   const spmd_mesh_source_t **out_source, spmd_axes_t *out_axes) {
   int index;
   *out_axes = (spmd_axes_t){0, NULL};
+  *out_source = NULL;
   HR_TRY(spmd_meshes_add_hlo(meshes, sharding, &index));
   if (index < 0) return NULL;
   const spmd_mesh_source_t *source = &meshes->sources.data[index];
+  *out_source = source;
   if (sharding->named) HR_TRY(named_axes(meshes, source, sharding->manual_axes, out_axes));
   int first = source->axis_count - (int)sharding->last_tile_kinds.count;
   for (int64_t k = 0; k < sharding->last_tile_kinds.count && !sharding->named; k++) {
@@ -339,80 +373,4 @@ hr_status_t spmd_read_manual_tiles(spmd_meshes_t *meshes, const hlo_sharding_t *
     HR_TRY(spmd_axes_concat(meshes->arena, *out_axes, image, out_axes));
   }
   return spmd_axes_sort(meshes->arena, *out_axes, out_axes);
-}
-
-/* --- options --- */
-
-/* One dimension: names joined by '+', or '-', '' for none; '?' leaves it open. */
-static hr_status_t read_option_dim(const spmd_meshes_t *meshes, spmd_scan_t *scan,
-                                   spmd_dim_t *dim) {
-  *dim = (spmd_dim_t){.priority = SPMD_NO_PRIORITY};
-  if (spmd_scan_take(scan, "?")) dim->open = true;
-  for (bool more = !dim->open; more; more = spmd_scan_take(scan, "+")) {
-    hr_str_t name = spmd_scan_name(scan);
-    int axis = -1;
-    if (!name.size || hr_str_is(name, "-")) return NULL;
-    for (int a = 0; meshes->mesh && a < meshes->mesh->axis_count; a++)
-      if (hr_str_equal(meshes->mesh->axis_names[a], name)) axis = a;
-    int source = axis < 0 ? spmd_meshes_find(meshes, HR_STR("mesh")) : -1;
-    bool has_size_1 = source >= 0 && axis_named(&meshes->sources.data[source], name) >= 0;
-    if (axis < 0 && !has_size_1 && !meshes->sources.count)
-      return hr_error(
-          HR_USAGE, "option --sharding: \"%.*s\" of a program without a mesh: give one with --mesh",
-          HR_STR_ARGS(name));
-    if (axis < 0 && !has_size_1)
-      return hr_error(HR_USAGE, "option --sharding: the mesh has no axis \"%.*s\"",
-                      HR_STR_ARGS(name));
-    if (axis < 0) continue;
-    spmd_axis_t *whole;
-    HR_TRY(HR_NEW(meshes->arena, &whole));
-    *whole = spmd_whole_axis(meshes->mesh, axis);
-    HR_TRY(spmd_axes_concat(meshes->arena, dim->axes, (spmd_axes_t){1, whole}, &dim->axes));
-  }
-  return NULL;
-}
-
-/* Parts end at ';'. Whether the number exists the caller knows. */
-hr_status_t spmd_next_option(hr_str_t *text, spmd_option_t *out_option) {
-  const char *end = memchr(text->data, ';', text->size);
-  size_t size = end ? (size_t)(end - text->data) : text->size;
-  hr_str_t part = {text->data, size};
-  const char *equals = memchr(part.data, '=', part.size);
-  spmd_scan_t scan = spmd_scan(part, "option --sharding");
-  *out_option = (spmd_option_t){.number = -1};
-  out_option->is_input = spmd_scan_take(&scan, "in");
-  bool known = out_option->is_input || spmd_scan_take(&scan, "out");
-  if (known) hr_status_release(spmd_scan_number(&scan, &out_option->number));
-  if (!equals || out_option->number < 0 || scan.at != equals)
-    return hr_error(HR_USAGE,
-                    "option --sharding: \"%.*s\", want inN=AXES or outN=AXES, such as "
-                    "in0=data,model",
-                    HR_STR_ARGS(part));
-  out_option->list = (hr_str_t){equals + 1, (size_t)(part.data + part.size - equals - 1)};
-  *text = end ? (hr_str_t){end + 1, text->size - size - 1} : (hr_str_t){part.data, 0};
-  return NULL;
-}
-
-hr_status_t spmd_read_option_sharding(const spmd_meshes_t *meshes, hr_str_t text, int rank,
-                                      const spmd_sharding_t **out_sharding) {
-  spmd_scan_t scan = spmd_scan(text, "option --sharding");
-  spmd_sharding_t *sharding;
-  spmd_dim_t *dims;
-  HR_TRY(HR_NEW(meshes->arena, &sharding));
-  HR_TRY(HR_NEW_ARRAY(meshes->arena, rank, &dims));
-  for (int d = 0; d < rank; d++) dims[d].priority = SPMD_NO_PRIORITY;
-  bool more = !spmd_scan_is_done(&scan);
-  for (int d = 0; more; d++) {
-    if (d == rank)
-      return hr_error(HR_USAGE, "option --sharding: \"%.*s\" for a value of rank %d",
-                      HR_STR_ARGS(text), rank);
-    HR_TRY(read_option_dim(meshes, &scan, &dims[d]));
-    more = spmd_scan_take(&scan, ",");
-  }
-  if (!spmd_scan_is_done(&scan))
-    return hr_error(HR_USAGE, "option --sharding: \"%.*s\", want axes with ',' between dimensions",
-                    HR_STR_ARGS(text));
-  *sharding = (spmd_sharding_t){.mesh = meshes->mesh, .device = -1, .rank = rank, .dims = dims};
-  *out_sharding = sharding;
-  return NULL;
 }

@@ -8,6 +8,9 @@
  * Errors: INVALID. */
 hr_status_t spmd_read_inline_meshes(spmd_meshes_t *meshes, hr_str_t text);
 
+/* Marks the meshes of which a text of shardings names axes; all that it names, if it is a manual
+ * computation's. */
+void spmd_note_used(spmd_meshes_t *meshes, hr_str_t text, bool is_manual);
 /* "#sdy.sharding<@mesh, [{"a"}, {?}p1], replicated={..}, unreduced={..}>", or the same in <...>
  * alone. Errors: INVALID with what was found and wanted. */
 hr_status_t spmd_read_sharding(const spmd_meshes_t *meshes, spmd_scan_t *scan,
@@ -16,17 +19,20 @@ hr_status_t spmd_read_sharding(const spmd_meshes_t *meshes, spmd_scan_t *scan,
  * `count`. */
 hr_status_t spmd_read_shardings(const spmd_meshes_t *meshes, hr_str_t text, int count,
                                 const spmd_sharding_t **out_shardings);
-/* "#sdy<manual_axes{"a", "b"}>" on the axes of the mesh that `meshes` made. Errors: INVALID. */
-hr_status_t spmd_read_manual_axes(const spmd_meshes_t *meshes, hr_str_t text,
-                                  spmd_axes_t *out_axes);
+/* "#sdy<manual_axes{"a", "b"}>" on the axes of the mesh that `meshes` made. The axes are those of
+ * the mesh that `shardings`, a text of shardings, names first and that has them all; if it names
+ * none, of the first of the program. Errors: INVALID. */
+hr_status_t spmd_read_manual_axes(const spmd_meshes_t *meshes, hr_str_t text, hr_str_t shardings,
+                                  const spmd_mesh_source_t **out_source, spmd_axes_t *out_axes);
 /* A GSPMD or named sharding of a value of this rank; NULL: it says nothing (unknown). Manual axes
  * of a subgroup are added to *out_manual. `open_dims` lists dimensions that may be cut further. */
 hr_status_t spmd_read_hlo_sharding(spmd_meshes_t *meshes, const hlo_sharding_t *sharding, int rank,
                                    hr_ints_t open_dims, const spmd_sharding_t **out_sharding,
                                    spmd_axes_t *out_manual);
-/* The manual axes alone, of a sharding for values of any rank. Errors: INVALID. */
+/* The manual axes alone, of a sharding for values of any rank, and its grid (NULL: it has none).
+ * Errors: INVALID. */
 hr_status_t spmd_read_manual_tiles(spmd_meshes_t *meshes, const hlo_sharding_t *sharding,
-                                   spmd_axes_t *out_axes);
+                                   const spmd_mesh_source_t **out_source, spmd_axes_t *out_axes);
 /* One part of --sharding, in0=data,model;out0=... */
 typedef struct spmd_option {
   bool is_input;

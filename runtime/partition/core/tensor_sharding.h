@@ -35,7 +35,9 @@ typedef struct spmd_sharding {
   spmd_axes_t replicated;     /* in mesh order; not available to propagation */
   spmd_axes_t unreduced;      /* in mesh order; the value is the reduction over these parts */
   spmd_reduction_t reduction; /* reduction over the unreduced axes */
-  bool is_foreign;            /* as read: of a mesh whose parts other devices hold than it says */
+  /* As read: the mesh's axes with other devices, where the sharding's own mesh does not fit beside
+   * the program's and puts the parts elsewhere than `mesh` does; NULL: it does not. */
+  const spmd_mesh_t *placement;
 } spmd_sharding_t;
 
 /* Closed and cut nowhere. Errors: NO_MEMORY. */

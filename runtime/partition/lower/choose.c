@@ -6,6 +6,7 @@
  * Usually every array agrees, and the first assignment tried costs nothing. */
 #include <string.h>
 
+#include "partition/lower/comm_cost.h"
 #include "partition/lower/lower.h"
 
 #define MAX_ATOMS 24
@@ -13,7 +14,6 @@
 #define MAX_FACTORS SPMD_CHOOSE_FACTORS
 #define MAX_CANDIDATES 6
 #define MAX_TRIALS 4096
-#define WORK_COST 0.05 /* of one element of the iteration space, in bytes: 10 Gbit/s against 20 G a second */
 
 typedef struct source { /* a sharding that some tensor has or should get */
   double bytes;
@@ -38,7 +38,7 @@ typedef struct trial {
   spmd_axes_t axes[MAX_FACTORS];
   const spmd_sharding_t *tensors[SPMD_CHOOSE_TENSORS];
   spmd_axes_t reduced;
-  double moved, cost; /* bytes; with the work */
+  double moved, cost; /* microseconds; with the work */
 } trial_t;
 
 static bool can_cut(const chooser_t *chooser, int f) {
@@ -224,20 +224,28 @@ static double local_bytes(const hlo_shape_t *shape, const spmd_sharding_t *shard
   return bytes;
 }
 
-/* What results cost: halos of cut permutation factors, merging of partial ones, and the way to the
- * wanted sharding. */
+static double own_bytes(const chooser_t *chooser, const trial_t *trial, int r) {
+  return local_bytes(hlo_shape_leaf(chooser->instr->shape, r),
+                     trial->tensors[chooser->rule->operand_count + r]);
+}
+
+/* What results cost: halos of cut permutation factors, and the way to the wanted sharding. */
 static double result_cost(const chooser_t *chooser, const trial_t *trial, int r) {
-  const hlo_shape_t *shape = hlo_shape_leaf(chooser->instr->shape, r);
   const spmd_sharding_t *sharding = trial->tensors[chooser->rule->operand_count + r];
-  double cost = 0, own = local_bytes(shape, sharding);
+  double cost = 0, own = own_bytes(chooser, trial, r);
   for (int f = 0; f < chooser->rule->factor_count; f++)
     if (trial->axes[f].count && chooser->rule->factors[f].kind == SPMD_PERMUTATION)
-      cost += own / 2 + SPMD_COLLECTIVE_COST;
-  int64_t parts = spmd_axes_parts(trial->reduced);
-  if (parts > 1 && !spmd_leaves_partial(chooser->instr))
-    cost += own * (double)(parts - 1) + (r == 0) * SPMD_COLLECTIVE_COST;
-  return cost +
-         spmd_reshard_cost(shape, sharding, spmd_preferred(chooser->lower, chooser->instr, r));
+      cost += spmd_step_us(SPMD_PERMUTE, own / 2, 2);
+  return cost + spmd_reshard_cost(hlo_shape_leaf(chooser->instr->shape, r), sharding,
+                                  spmd_preferred(chooser->lower, chooser->instr, r));
+}
+
+/* Partial results that do not stay partial are gathered, all results at a time. */
+static double merge_cost(const chooser_t *chooser, const trial_t *trial) {
+  double own = 0;
+  if (spmd_leaves_partial(chooser->instr)) return 0;
+  for (int r = 0; r < chooser->rule->result_count; r++) own += own_bytes(chooser, trial, r);
+  return spmd_step_us(SPMD_ALL_GATHER, own, (double)spmd_axes_parts(trial->reduced));
 }
 
 static bool find_tensors(chooser_t *chooser, trial_t *trial) {
@@ -265,12 +273,12 @@ static bool try_assignment(chooser_t *chooser, trial_t *trial) {
       return false;
   }
   if (!find_tensors(chooser, trial)) return false;
-  trial->moved = 0;
+  trial->moved = merge_cost(chooser, trial);
   for (int k = 0; k < rule->operand_count; k++)
     trial->moved += spmd_use_cost(chooser->lower, spmd_operand(chooser->lower, chooser->instr, k),
                                   trial->tensors[k]);
   for (int r = 0; r < rule->result_count; r++) trial->moved += result_cost(chooser, trial, r);
-  trial->cost = trial->moved + WORK_COST * local_work(chooser, trial);
+  trial->cost = trial->moved + spmd_work_us(local_work(chooser, trial));
   return true;
 }
 

@@ -99,7 +99,7 @@ static hlo_instr_t *look_up(spmd_emit_t *emit, hlo_instr_t *at, int64_t count,
 }
 
 static hlo_instr_t *position_of(spmd_emit_t *emit) {
-  const spmd_mesh_t *mesh = emit->shared->mesh;
+  const spmd_mesh_t *mesh = emit->mesh;
   int64_t *positions;
   if (emit->position) return emit->position;
   hlo_instr_t *id =
@@ -122,7 +122,7 @@ static int64_t stride_of(const spmd_mesh_t *mesh, spmd_axis_t axis) {
 }
 
 static hlo_instr_t *coordinate_of_axis(spmd_emit_t *emit, spmd_axis_t axis) {
-  const spmd_mesh_t *mesh = emit->shared->mesh;
+  const spmd_mesh_t *mesh = emit->mesh;
   int64_t stride = stride_of(mesh, axis);
   hlo_instr_t *at = position_of(emit);
   if (stride > 1) at = hlo_build_binary(&emit->b, HLO_DIVIDE, at, spmd_emit_index(emit, stride));

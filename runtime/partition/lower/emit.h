@@ -24,6 +24,9 @@ typedef struct spmd_emit_module {
 typedef struct spmd_emit {
   hlo_builder_t b;
   spmd_emit_module_t *shared;
+  /* Who holds which position: the program's mesh, or in a manual computation on a mesh of another
+   * order the same axes with other device_ids. */
+  const spmd_mesh_t *mesh;
   const hlo_instr_t
       *cause;            /* instruction of the global program: what collectives are put down to */
   hlo_instr_t *position; /* of this partition in the mesh; NULL: not asked for yet */

@@ -15,6 +15,7 @@ typedef struct spmd_reducer {
 } spmd_reducer_t;
 
 typedef struct spmd_group_list { /* replica groups of some axes, shared by their collectives */
+  const spmd_mesh_t *mesh;
   spmd_axes_t axes;
   bool flattened;
   const hlo_groups_t *groups;
@@ -36,7 +37,7 @@ static double bytes_of(const hlo_instr_t *x) {
 /* Groups of the axes; `flattened` numbers cover all replicas. */
 static hr_status_t make_groups(spmd_emit_t *emit, spmd_axes_t axes, bool flattened,
                                const hlo_groups_t **out_groups) {
-  const spmd_mesh_t *mesh = emit->shared->mesh;
+  const spmd_mesh_t *mesh = emit->mesh;
   hr_arena_t *arena = emit->shared->arena;
   int64_t parts = spmd_axes_parts(axes), count = mesh->device_count / parts, *positions;
   int64_t replicas = flattened ? emit->shared->module->replica_count : 1;
@@ -62,11 +63,13 @@ static hr_status_t make_groups(spmd_emit_t *emit, spmd_axes_t axes, bool flatten
 static hr_status_t groups_of(spmd_emit_t *emit, spmd_axes_t axes, bool flattened,
                              const hlo_groups_t **out_groups) {
   spmd_group_list_t *known = emit->shared->groups;
-  while (known && (known->flattened != flattened || !spmd_axes_equal(known->axes, axes)))
+  while (known && (known->mesh != emit->mesh || known->flattened != flattened ||
+                   !spmd_axes_equal(known->axes, axes)))
     known = known->next;
   if (!known) {
     HR_TRY(HR_NEW(emit->shared->arena, &known));
     HR_TRY(make_groups(emit, axes, flattened, &known->groups));
+    known->mesh = emit->mesh;
     known->axes = axes;
     known->flattened = flattened;
     known->next = emit->shared->groups;
@@ -186,7 +189,7 @@ hlo_instr_t *spmd_emit_all_to_all(spmd_emit_t *emit, hlo_instr_t *x, int split, 
 
 hlo_instr_t *spmd_emit_permute(spmd_emit_t *emit, hlo_instr_t *x, int64_t count,
                                const int64_t *pairs) {
-  const spmd_mesh_t *mesh = emit->shared->mesh;
+  const spmd_mesh_t *mesh = emit->mesh;
   hr_ints_t *lists;
   hlo_int_lists_t *all;
   if (!x || spmd_emit_failed(emit, HR_NEW_ARRAY(emit->shared->arena, count, &lists)) ||

@@ -287,8 +287,10 @@ static hr_status_t begin(spmd_lower_t *lower, spmd_lower_module_t *shared,
   into->execution_thread = from->execution_thread;
   into->line = from->line;
   into->column = from->column;
-  lower->emit =
-      (spmd_emit_t){.b = hlo_builder_at(into, from->line, from->column), .shared = &shared->emit};
+  const spmd_mesh_t *own = shared->program->computations[from->id].mesh;
+  lower->emit = (spmd_emit_t){.b = hlo_builder_at(into, from->line, from->column),
+                              .shared = &shared->emit,
+                              .mesh = own ? own : shared->emit.mesh};
   HR_TRY(HR_NEW_ARRAY(lower->arena, from->instrs.count, &lower->values));
   HR_TRY(HR_NEW_ARRAY(lower->arena, from->instrs.count, &lower->uses));
   for (size_t i = 0; i < from->instrs.count; i++)

@@ -92,7 +92,7 @@ bool spmd_project(spmd_lower_t *lower, const spmd_rule_t *rule, int tensor,
                   const spmd_sharding_t *sharding, spmd_axes_t *out_axes);
 /* May the factor be cut at all? It must be a dimension of a result, or results would lack what
  * other parts have, and of an operand, or they would need the same elements in another shape; but
- * what a broadcast repeats has no operand. Reductions need neither. */
+ * what a broadcast repeats, and random bits, have no operand. Reductions need neither. */
 bool spmd_can_cut_factor(const hlo_instr_t *instr, const spmd_rule_t *rule, int factor);
 /* The sharding of tensor t by the factors' axes; NULL if the dimensions cannot be cut so. */
 const spmd_sharding_t *spmd_tensor_sharding(spmd_lower_t *lower, const spmd_rule_t *rule,
@@ -117,8 +117,8 @@ hr_status_t spmd_lower_computation(spmd_lower_module_t *shared, const hlo_comput
                                    hlo_computation_t **out_computation);
 /* Control flow and calls; the results are defined. */
 hr_status_t spmd_lower_control(spmd_lower_t *lower, const hlo_instr_t *instr);
-/* A custom call that one device does for all (its sharding names the device): operands are whole,
- * that partition alone calls, and its results go to everybody. -1: every partition calls. */
+/* A custom call or feed that one device does for all (its sharding names the device): operands are
+ * whole, that partition alone calls, and its results go to everybody. -1: every partition calls. */
 int64_t spmd_only_device(const spmd_lower_t *lower, const hlo_instr_t *instr);
 hr_status_t spmd_lower_on_device(spmd_lower_t *lower, const hlo_instr_t *instr,
                                  hlo_instr_t *const *operands, int64_t device);

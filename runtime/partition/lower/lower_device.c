@@ -1,5 +1,7 @@
 /* Calls that one device does for all: JAX's callbacks, whose sharding names the device that calls
- * Python, and custom calls with effects and without a rule. Operands are whole; then
+ * Python, custom calls with effects and without a rule, infeeds and outfeeds (without a named
+ * device the first one's). So a program takes from its feeds, and gives to them, what it does on
+ * one process. Operands are whole; then
  *
  *   conditional(partition-id == device) { the call } { zeros }
  *
@@ -35,9 +37,10 @@ static bool acts_as_whole(const spmd_lower_t *lower, const hlo_instr_t *instr) {
 int64_t spmd_only_device(const spmd_lower_t *lower, const hlo_instr_t *instr) {
   const spmd_computation_t *all = lower->shared->program->computations;
   const spmd_computation_t *here = &all[instr->parent->id];
-  if (instr->op != HLO_CUSTOM_CALL || here->manual_axes.count) return -1;
+  bool feeds = instr->op == HLO_INFEED || instr->op == HLO_OUTFEED;
+  if ((instr->op != HLO_CUSTOM_CALL && !feeds) || here->manual_axes.count) return -1;
   int64_t device = named_device(here, instr);
-  if (device < 0 && !acts_as_whole(lower, instr)) return -1;
+  if (device < 0 && !feeds && !acts_as_whole(lower, instr)) return -1;
   bool is_there = device >= 0 && device < lower->mesh->device_count;
   return is_there ? device : spmd_mesh_device(lower->mesh, 0);
 }
@@ -67,8 +70,10 @@ static hr_status_t begin_branch(spmd_lower_t *lower, const char *name, const hlo
   hlo_computation_t *computation;
   spmd_emit_module_t *shared = &lower->shared->emit;
   HR_TRY(hlo_computation_add(shared->module, hr_str_from(name), &computation));
-  *out_emit = (spmd_emit_t){
-      .b = hlo_builder_at(computation, lower->emit.b.line, lower->emit.b.column), .shared = shared};
+  *out_emit =
+      (spmd_emit_t){.b = hlo_builder_at(computation, lower->emit.b.line, lower->emit.b.column),
+                    .shared = shared,
+                    .mesh = lower->emit.mesh};
   hlo_build_parameter(&out_emit->b, 0, operands);
   return NULL;
 }

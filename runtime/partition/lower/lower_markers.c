@@ -1,8 +1,16 @@
 /* Custom calls that carry shardings. A constraint, a result marker or a barrier is its operand in
  * the propagated sharding. At the border of a manual computation the operand gets the sharding of
  * the border; inside, the same array counts as global in the other axes alone: the manual axes come
- * first in each dimension and are dropped there. Results go the other way. */
+ * first in each dimension and are dropped there. Results go the other way.
+ *
+ *   f32[8, 6] cut as [{"a", "b"}, {}] on ["a"=2, "b"=2], manual over "a"
+ *   outside: local f32[2, 6] of global f32[8, 6]; inside: the same array, of global f32[4, 6],
+ * [{"b"}]
+ *
+ * Where the computation's mesh puts the parts on other devices than the program's does, they are
+ * sent there by one permutation, and back. */
 #include "partition/annotations/normalize.h"
+#include "partition/host.h"
 #include "partition/lower/lower.h"
 
 bool spmd_is_marker(const hlo_instr_t *instr) { return spmd_marker_of(instr) != SPMD_NO_MARKER; }
@@ -33,6 +41,31 @@ static hr_status_t inner_sharding(spmd_lower_t *lower, const spmd_sharding_t *sh
                             out_inner);
 }
 
+/* Sends every part from the device that `from` gives its position to the one that `to` gives it: a
+ * permutation of the devices, so that each sends and gets one part. */
+static hlo_instr_t *replace_parts(spmd_lower_t *lower, hlo_instr_t *x, const spmd_mesh_t *from,
+                                  const spmd_mesh_t *to) {
+  const spmd_mesh_t *here = lower->emit.mesh;
+  int64_t count = here->device_count, *pairs;
+  bool moves = false;
+  if (!x || spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, 2 * count, &pairs)))
+    return NULL;
+  for (int64_t q = 0; q < count; q++) {
+    pairs[2 * q] = spmd_mesh_position(here, spmd_mesh_device(from, q));
+    pairs[2 * q + 1] = spmd_mesh_position(here, spmd_mesh_device(to, q));
+    moves |= pairs[2 * q] != pairs[2 * q + 1];
+  }
+  return moves ? spmd_emit_permute(&lower->emit, x, count, pairs) : x;
+}
+
+/* Who holds which part of leaf k of a marker inside of the manual computation; NULL: as here. */
+static const spmd_mesh_t *placement_of(const spmd_lower_t *lower, const hlo_instr_t *marker, int k,
+                                       const spmd_sharding_t *sharding) {
+  const spmd_computation_t *here = &lower->shared->program->computations[marker->parent->id];
+  if (!here->placements || !here->placements[marker->id]) return NULL;
+  return spmd_sharding_is_replicated(sharding) ? NULL : here->placements[marker->id][k];
+}
+
 static hr_status_t cross_border(spmd_lower_t *lower, const hlo_instr_t *instr, bool enters) {
   for (int k = 0; k < instr->operand_count; k++) {
     const hlo_shape_t *from = instr->operands[k]->shape, *to = hlo_shape_leaf(instr->shape, k);
@@ -40,10 +73,25 @@ static hr_status_t cross_border(spmd_lower_t *lower, const hlo_instr_t *instr, b
     if (!outer) return NULL;
     HR_TRY(inner_sharding(lower, outer, enters ? from : to, enters ? to : from, &inner));
     hlo_instr_t *x = spmd_use(lower, spmd_operand(lower, instr, k), enters ? outer : inner);
+    const spmd_mesh_t *placed = placement_of(lower, instr, k, outer), *own = lower->emit.mesh;
+    if (placed) x = replace_parts(lower, x, enters ? own : placed, enters ? placed : own);
     spmd_local_t *value = spmd_define(lower, instr, k, x, enters ? inner : outer);
     if (value && enters) value->preferred = inner;
   }
   return NULL;
+}
+
+/* The host is told how the operand is cut; the call itself does nothing. */
+static hr_status_t tell_host(spmd_lower_t *lower, const hlo_instr_t *instr) {
+  const spmd_host_t *host = spmd_host_current();
+  const hlo_instr_t *operand = instr->operands[0];
+  const hlo_sharding_t *sharding;
+  if (!host || !hlo_shape_is_array(operand->shape)) return NULL;
+  const spmd_sharding_t *preferred = spmd_preferred(lower, operand, 0);
+  if (lower->emit.b.status) return NULL; /* the caller finishes the builder */
+  HR_TRY(spmd_sharding_to_hlo(lower->arena, preferred, &sharding));
+  hr_str_t config = instr->extra ? instr->extra->backend_config : HR_STR("");
+  return host->inspect(host->context, config, sharding, operand->shape->rank);
 }
 
 hr_status_t spmd_lower_marker(spmd_lower_t *lower, const hlo_instr_t *instr) {
@@ -51,6 +99,8 @@ hr_status_t spmd_lower_marker(spmd_lower_t *lower, const hlo_instr_t *instr) {
   if (marker == SPMD_ENTER_MANUAL || marker == SPMD_LEAVE_MANUAL)
     return cross_border(lower, instr, marker == SPMD_ENTER_MANUAL);
   if (marker == SPMD_GROUP || !instr->operand_count) return NULL;
+  if (marker == SPMD_INSPECT) HR_TRY(tell_host(lower, instr));
+  if (!hlo_shape_is_array(instr->shape)) return NULL;
   spmd_alias(lower, instr, spmd_operand(lower, instr, 0));
   return NULL;
 }

@@ -37,6 +37,14 @@ bool spmd_can_cut_window(const hlo_instr_t *instr, const spmd_rule_t *rule, int 
 hlo_instr_t *spmd_lower_convolution(spmd_lower_t *lower, const spmd_choice_t *choice);
 hr_status_t spmd_rule_convolution(spmd_lower_t *lower, const hlo_instr_t *instr,
                                   const spmd_rule_t **out_rule);
+/* lower_select.c */
+hr_status_t spmd_rule_select_and_scatter(spmd_lower_t *lower, const hlo_instr_t *instr,
+                                         const spmd_rule_t **out_rule);
+hlo_instr_t *spmd_lower_select_and_scatter(spmd_lower_t *lower, const spmd_choice_t *choice);
+/* lower_random.c: NULL in *out_rule if the bits cannot be made in parts. */
+hr_status_t spmd_rule_random_bits(spmd_lower_t *lower, const hlo_instr_t *instr,
+                                  const spmd_rule_t **out_rule);
+hlo_instr_t *spmd_lower_random_bits(spmd_lower_t *lower, const spmd_choice_t *choice);
 /* lower_indexed.c */
 hlo_instr_t *spmd_lower_dynamic_slice(spmd_lower_t *lower, const spmd_choice_t *choice);
 hlo_instr_t *spmd_lower_dynamic_update(spmd_lower_t *lower, const spmd_choice_t *choice);

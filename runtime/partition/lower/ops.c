@@ -25,6 +25,10 @@ spmd_op_t spmd_op_of(const hlo_instr_t *instr) {
       return (spmd_op_t){spmd_lower_concatenate, always};
     case HLO_REDUCE_WINDOW:
       return (spmd_op_t){spmd_lower_reduce_window, spmd_can_cut_window};
+    case HLO_SELECT_AND_SCATTER:
+      return (spmd_op_t){spmd_lower_select_and_scatter, always};
+    case HLO_RNG_BIT_GENERATOR:
+      return (spmd_op_t){spmd_lower_random_bits, NULL};
     case HLO_CONVOLUTION:
       return (spmd_op_t){spmd_lower_convolution, always};
     case HLO_TOPK:
@@ -108,14 +112,16 @@ static hr_status_t rule_top_k(spmd_lower_t *lower, const hlo_instr_t *instr,
   return NULL;
 }
 
-/* Random numbers depend on the shape that is asked for: everybody draws all of them. */
-static bool draws_numbers(const hlo_instr_t *instr) {
-  return instr->op == HLO_RNG_BIT_GENERATOR || hlo_op_is(instr->op, OP_RANDOM);
-}
+/* Numbers of a stream that the process keeps depend on all that was drawn before: everybody draws
+ * all of them. */
+static bool draws_from_stream(const hlo_instr_t *instr) { return hlo_op_is(instr->op, OP_RANDOM); }
 
 hr_status_t spmd_lowering_rule(spmd_lower_t *lower, const hlo_instr_t *instr,
                                const spmd_rule_t **out_rule) {
-  if (draws_numbers(instr)) return NULL;
+  if (draws_from_stream(instr)) return NULL;
+  if (instr->op == HLO_RNG_BIT_GENERATOR) return spmd_rule_random_bits(lower, instr, out_rule);
+  if (instr->op == HLO_SELECT_AND_SCATTER)
+    return spmd_rule_select_and_scatter(lower, instr, out_rule);
   if (instr->op == HLO_DYNAMIC_SLICE) return spmd_rule_dynamic_slice(lower, instr, out_rule);
   if (instr->op == HLO_SLICE) return rule_slice(lower, instr, out_rule);
   if (instr->op == HLO_TOPK) return rule_top_k(lower, instr, out_rule);

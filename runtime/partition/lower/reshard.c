@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "partition/lower/comm_cost.h"
+
 typedef struct cuts { /* of one mesh axis: where some list begins or ends a sub-axis */
   int count;
   int64_t at[2 * SPMD_MAX_ATOMS];
@@ -170,9 +172,10 @@ double spmd_reshard_cost(const hlo_shape_t *shape, const spmd_sharding_t *from,
   spmd_plan_t plan;
   if (spmd_sharding_same_layout(from, to)) return 0;
   if (!spmd_reshard_case(shape, from, to, &plan_case))
-    return (double)hlo_shape_elements(shape) * (double)hr_dtype_bytes(shape->dtype);
+    return (double)hlo_shape_elements(shape) * (double)hr_dtype_bytes(shape->dtype) *
+           spmd_byte_us();
   spmd_reshard_plan(&plan_case.problem, &plan);
-  return spmd_plan_cost(&plan);
+  return plan.us;
 }
 
 hr_status_t spmd_axes_append(hr_arena_t *arena, spmd_axes_t axes, spmd_axis_t axis,

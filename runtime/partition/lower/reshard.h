@@ -16,7 +16,7 @@ typedef struct spmd_reshard_case {
 /* False if it is too large for one plan, or some sub-axes do not nest: it then takes several. */
 bool spmd_reshard_case(const hlo_shape_t *shape, const spmd_sharding_t *from,
                        const spmd_sharding_t *to, spmd_reshard_case_t *out_case);
-/* Cost in bytes of the resharding of an array of global `shape`, on the scale of spmd_plan_cost. */
+/* Time of the resharding of an array of global `shape`, in microseconds as in comm_cost.h. */
 double spmd_reshard_cost(const hlo_shape_t *shape, const spmd_sharding_t *from,
                          const spmd_sharding_t *to);
 /* x, of global `shape` cut as `from`, cut as `to`. Unreduced axes that go are reduced by `reducer`.

@@ -61,8 +61,8 @@ static int64_t tile_of(emission_t *e, const spmd_layout_t *layout, int64_t posit
   for (int k = 0; k < e->of->problem.rank; k++)
     for (int i = 0; i < layout->dims[k].count; i++) {
       spmd_axis_t axis = e->of->atoms[layout->dims[k].atoms[i]];
-      tile = tile * axis.size +
-             spmd_axes_coordinate(e->emit->shared->mesh, (spmd_axes_t){1, &axis}, position);
+      tile =
+          tile * axis.size + spmd_axes_coordinate(e->emit->mesh, (spmd_axes_t){1, &axis}, position);
     }
   return tile;
 }
@@ -78,7 +78,7 @@ static bool takes_part(const spmd_step_t *step, int rank, int atom) {
 
 /* What must be equal at both ends of a transfer: the coordinates along all other axes. */
 static int64_t rest_of(emission_t *e, const spmd_step_t *step, int64_t position) {
-  const spmd_mesh_t *mesh = e->emit->shared->mesh;
+  const spmd_mesh_t *mesh = e->emit->mesh;
   for (int a = 0; a < e->of->problem.atom_count; a++) {
     spmd_axis_t axis = e->of->atoms[a];
     int64_t stride = mesh->axis_sizes[axis.axis] / (axis.pre * axis.size);
@@ -106,7 +106,7 @@ static int64_t sender_for(const placement_t *at, int64_t count, int64_t q) {
 
 static hlo_instr_t *emit_permute(emission_t *e, const spmd_step_t *step, hlo_instr_t *x) {
   spmd_emit_t *emit = e->emit;
-  int64_t count = emit->shared->mesh->device_count, *pairs;
+  int64_t count = emit->mesh->device_count, *pairs;
   placement_t at;
   hr_arena_t *arena = emit->shared->arena;
   if (spmd_emit_failed(emit, HR_NEW_ARRAY(arena, count, &at.has)) ||
@@ -139,13 +139,34 @@ static hlo_instr_t *emit_make_partial(emission_t *e, const spmd_step_t *step, hl
                           spmd_emit_fill_like(emit, identity, x));
 }
 
+static hlo_instr_t *emit_all_gather(emission_t *e, const spmd_step_t *step, hlo_instr_t *x) {
+  x = spmd_emit_all_gather(e->emit, x, e->of->dims[step->from], axes_of(e, &step->atoms));
+  return trim(e, step, x);
+}
+
+/* Where the reduction keeps equal values, all devices may have them all. */
+static hlo_instr_t *emit_spread(emission_t *e, const spmd_step_t *step, hlo_instr_t *x) {
+  spmd_emit_t *emit = e->emit;
+  spmd_axes_t axes = axes_of(e, &step->atoms);
+  int d = e->of->dims[step->from];
+  int64_t chunk = step->before.chunk[step->from];
+  if (spmd_is_idempotent(e->reducer)) return emit_all_gather(e, step, x);
+  if (!x) return NULL;
+  hlo_instr_t *at = hlo_build_binary(&emit->b, HLO_MULTIPLY, spmd_emit_coordinate(emit, axes),
+                                     spmd_emit_index(emit, chunk));
+  hlo_instr_t *identity = spmd_emit_identity(emit, e->reducer, x->shape->dtype);
+  const hlo_shape_t *whole = spmd_emit_resized(emit, x, d, chunk * spmd_axes_parts(axes));
+  if (emit->b.status) return NULL;
+  hlo_instr_t *fill = hlo_build_broadcast(&emit->b, identity, whole, (hr_ints_t){NULL, 0});
+  return trim(e, step, spmd_emit_update(emit, fill, x, d, at));
+}
+
 static hlo_instr_t *emit_step(emission_t *e, const spmd_step_t *step, hlo_instr_t *x) {
   switch (step->kind) {
     case SPMD_SLICE:
       return emit_slice(e, step, x);
     case SPMD_ALL_GATHER:
-      x = spmd_emit_all_gather(e->emit, x, e->of->dims[step->from], axes_of(e, &step->atoms));
-      return trim(e, step, x);
+      return emit_all_gather(e, step, x);
     case SPMD_ALL_TO_ALL:
       return emit_all_to_all(e, step, x);
     case SPMD_PERMUTE:
@@ -156,6 +177,8 @@ static hlo_instr_t *emit_step(emission_t *e, const spmd_step_t *step, hlo_instr_
       return emit_reduce_scatter(e, step, x);
     case SPMD_MAKE_PARTIAL:
       return emit_make_partial(e, step, x);
+    case SPMD_SPREAD:
+      return emit_spread(e, step, x);
   }
   return NULL;
 }

@@ -1,10 +1,12 @@
 /* Dijkstra's search over the layouts of an array. Moves are: slice, gather, all-to-all, permute,
- * reduce, reduce-scatter; their cost is the bytes that a partition sends in a ring, and a little
- * for each collective. Only the leftover axes take part, so there are some dozens of layouts; the
- * search stops at MAX_NODES and then takes the way over the gathered array. */
+ * reduce, reduce-scatter; their cost is the time that the transport takes for them (comm_cost.h).
+ * Only the leftover axes take part, so there are some dozens of layouts; the search stops at
+ * MAX_NODES and then takes the way over the gathered array. */
 #include "partition/lower/reshard_plan.h"
 
 #include <string.h>
+
+#include "partition/lower/comm_cost.h"
 
 #define MAX_NODES 320
 
@@ -80,10 +82,6 @@ spmd_layout_t spmd_reshard_end(const spmd_reshard_t *problem) {
   return layout_of(problem, problem->to, problem->unreduced_to);
 }
 
-double spmd_plan_cost(const spmd_plan_t *plan) {
-  return plan->bytes + plan->collectives * SPMD_COLLECTIVE_COST;
-}
-
 static double local_bytes(const spmd_reshard_t *problem, const spmd_layout_t *layout) {
   double bytes = problem->other_bytes;
   for (int d = 0; d < problem->rank; d++) bytes *= (double)layout->chunk[d];
@@ -113,11 +111,22 @@ static spmd_list_t drop(const spmd_reshard_t *problem, spmd_layout_t *layout, in
   return taken;
 }
 
+/* A permute sends what changes its device. An all-to-all exchanges its larger side. */
+static double step_us(const spmd_reshard_t *problem, const spmd_step_t *step) {
+  double parts = (double)parts_of(problem, &step->atoms),
+         bytes = local_bytes(problem, &step->before);
+  double after = local_bytes(problem, &step->after);
+  if (step->kind == SPMD_PERMUTE) return spmd_step_us(step->kind, step->bytes, 2);
+  if (step->kind == SPMD_ALL_TO_ALL && after > bytes) bytes = after;
+  if (step->kind == SPMD_REDUCE_SCATTER) bytes = after * parts;
+  return spmd_step_us(step->kind, bytes, parts);
+}
+
 static void reach(search_t *search, int from, spmd_step_t step) {
   int at = 0;
-  double cost = search->nodes[from].cost + step.bytes;
-  if (step.kind != SPMD_SLICE && step.kind != SPMD_MAKE_PARTIAL) cost += SPMD_COLLECTIVE_COST;
   step.before = search->nodes[from].layout;
+  step.us = step_us(search->problem, &step);
+  double cost = search->nodes[from].cost + step.us;
   while (at < search->count &&
          !layouts_equal(search->problem, &search->nodes[at].layout, &step.after))
     at++;
@@ -315,6 +324,19 @@ static void try_reductions(search_t *search, int from, const spmd_layout_t *layo
   reach(search, from, step);
 }
 
+/* What cuts a dimension becomes unreduced where the end wants that: nothing is sent. */
+static void try_spreads(search_t *search, int from, const spmd_layout_t *layout) {
+  const spmd_reshard_t *problem = search->problem;
+  for (int d = 0; d < problem->rank; d++)
+    for (int k = 1; k <= layout->dims[d].count; k++) {
+      spmd_step_t step = {.kind = SPMD_SPREAD, .from = d, .to = d, .after = *layout};
+      step.atoms = drop(problem, &step.after, d, k);
+      if (set_of(&step.atoms) & ~problem->unreduced_to) break;
+      step.after.unreduced |= set_of(&step.atoms);
+      reach(search, from, step);
+    }
+}
+
 static void expand(search_t *search, int from) {
   const spmd_reshard_t *problem = search->problem;
   spmd_layout_t layout = search->nodes[from].layout;
@@ -326,6 +348,7 @@ static void expand(search_t *search, int from) {
   try_all_to_alls(search, from, &layout);
   try_permutes(search, from, &layout);
   try_reductions(search, from, &layout);
+  if (problem->unreduced_to) try_spreads(search, from, &layout);
 }
 
 static int cheapest_open(const search_t *search) {
@@ -338,8 +361,9 @@ static int cheapest_open(const search_t *search) {
 
 static void add_step(spmd_plan_t *plan, const spmd_step_t *step) {
   plan->steps[plan->count++] = *step;
+  plan->us += step->us;
   plan->bytes += step->bytes;
-  plan->collectives += step->kind != SPMD_SLICE && step->kind != SPMD_MAKE_PARTIAL;
+  plan->collectives += spmd_step_is_collective(step->kind);
 }
 
 static void take_path(const search_t *search, int at, spmd_plan_t *plan) {
@@ -358,13 +382,15 @@ static void gather_and_slice(const spmd_reshard_t *problem, spmd_plan_t *plan) {
     layout.unreduced &= ~set_of(&step.atoms);
     step.after = layout;
     step.bytes = 2 * local_bytes(problem, &layout);
+    step.us = step_us(problem, &step);
     add_step(plan, &step);
   }
   for (int d = 0; d < problem->rank; d++) {
     step = (spmd_step_t){.kind = SPMD_ALL_GATHER, .from = d, .to = d, .before = layout};
     step.atoms = drop(problem, &layout, d, layout.dims[d].count);
     step.after = layout;
-    step.bytes = local_bytes(problem, &layout);
+    step.bytes = local_bytes(problem, &step.before);
+    step.us = step_us(problem, &step);
     if (step.atoms.count) add_step(plan, &step);
   }
   for (int d = 0; d < problem->rank; d++) {
@@ -385,7 +411,7 @@ void spmd_reshard_plan(const spmd_reshard_t *problem, spmd_plan_t *out_plan) {
   search_t search = {.problem = problem, .nodes = nodes, .count = 1};
   spmd_layout_t end = spmd_reshard_end(problem);
   out_plan->count = out_plan->collectives = 0;
-  out_plan->bytes = 0;
+  out_plan->bytes = out_plan->us = 0;
   nodes[0] = (node_t){.layout = spmd_reshard_begin(problem)};
   for (int at; (at = cheapest_open(&search)) >= 0;) {
     nodes[at].done = true;

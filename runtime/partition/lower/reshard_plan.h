@@ -45,26 +45,30 @@ typedef enum spmd_step_kind {
   SPMD_PERMUTE,        /* parts change places */
   SPMD_ALL_REDUCE,     /* `atoms` leave the unreduced ones */
   SPMD_REDUCE_SCATTER, /* the same, and dims[to] gets them at its end */
-  SPMD_MAKE_PARTIAL    /* `atoms` become unreduced: all parts but the first are the identity */
+  SPMD_MAKE_PARTIAL,   /* `atoms` become unreduced: all parts but the first are the identity */
+  SPMD_SPREAD          /* `atoms` leave the end of dims[from] and become unreduced: each part lies
+                          at its place among identities */
 } spmd_step_kind_t;
+/* The other kinds are local. */
+static inline bool spmd_step_is_collective(spmd_step_kind_t kind) {
+  return kind != SPMD_SLICE && kind != SPMD_MAKE_PARTIAL && kind != SPMD_SPREAD;
+}
 
 typedef struct spmd_step {
   spmd_step_kind_t kind;
   int from, to;
   spmd_list_t atoms;
   spmd_layout_t before, after;
-  double bytes; /* that a partition sends */
+  double bytes; /* that a partition sends in a ring; for permutes, what changes its device */
+  double us;    /* time, as spmd_step_us */
 } spmd_step_t;
 
 typedef struct spmd_plan {
   int count;
   spmd_step_t steps[SPMD_PLAN_STEPS];
-  double bytes;
+  double us, bytes; /* sums of the steps */
   int collectives;
 } spmd_plan_t;
-
-/* Weight of one collective in bytes: decides between plans of about equal bytes. */
-#define SPMD_COLLECTIVE_COST 128.0
 
 /* The cheapest plan, by a search over layouts; with many axes, a gather of everything. Never fails:
  * every layout is reached by gathering and slicing. Cost: some thousand steps at most. */
@@ -72,6 +76,5 @@ void spmd_reshard_plan(const spmd_reshard_t *problem, spmd_plan_t *out_plan);
 /* Where a problem begins and ends. */
 spmd_layout_t spmd_reshard_begin(const spmd_reshard_t *problem);
 spmd_layout_t spmd_reshard_end(const spmd_reshard_t *problem);
-double spmd_plan_cost(const spmd_plan_t *plan);
 
 #endif

@@ -6,14 +6,17 @@
 #include "partition/lower/lower.h"
 #include "passes/lib/pass_rewrite.h"
 
-/* By axes of the program's mesh, for arrays of this rank; dimensions of size 0 are not cut. */
+/* By axes of the program's mesh, for arrays of this rank; dimensions of size 0 are not cut. Sums of
+ * what the devices hold stay parts where the caller wants that; other reductions are done. */
 static hr_status_t clean(const spmd_program_t *program, const hlo_shape_t *shape,
                          const spmd_sharding_t *sharding, const spmd_sharding_t **out_sharding) {
-  spmd_axes_t dims[HLO_MAX_RANK];
+  spmd_axes_t dims[HLO_MAX_RANK], unreduced = {0, NULL};
   bool usable = sharding && sharding->device < 0 && sharding->rank == shape->rank;
   for (int d = 0; d < shape->rank; d++)
     dims[d] = usable && shape->dims[d] ? sharding->dims[d].axes : (spmd_axes_t){0};
-  return spmd_sharding_make(program->arena, program->mesh, shape->rank, dims, (spmd_axes_t){0},
+  if (usable && program->keep_unreduced && sharding->reduction == SPMD_SUM)
+    unreduced = sharding->unreduced;
+  return spmd_sharding_make(program->arena, program->mesh, shape->rank, dims, unreduced,
                             out_sharding);
 }
 

@@ -4,18 +4,11 @@
  * a dimension of one factor may be cut unevenly. */
 #include "partition/lower/lower.h"
 
+#include "base/arith.h"
+
 /* Appends one axis; false on failure. */
 static bool append(spmd_lower_t *lower, spmd_axes_t *axes, spmd_axis_t axis) {
   return !spmd_emit_failed(&lower->emit, spmd_axes_append(lower->arena, *axes, axis, axes));
-}
-
-static int64_t gcd(int64_t a, int64_t b) {
-  while (b) {
-    int64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
 }
 
 /* The axes of one dimension to its factors. */
@@ -28,7 +21,7 @@ static bool project_dim(spmd_lower_t *lower, const spmd_rule_t *rule, const spmd
     while (axis.size > 1) {
       while (left == 1 && at + 1 < dim->count) left = rule->factors[dim->factors[++at]].size;
       bool is_last = at + 1 >= dim->count;
-      int64_t part = is_last ? axis.size : gcd(left, axis.size);
+      int64_t part = is_last ? axis.size : hr_gcd(left, axis.size);
       if (part == 1 || (is_last && dim->count > 1 && left % part) || !dim->count) return false;
       spmd_axis_t taken = {axis.axis, axis.pre, part};
       if (!append(lower, &out_axes[dim->factors[at]], taken)) return false;
@@ -56,7 +49,8 @@ static bool has_factor(const spmd_tensor_factors_t *tensor, int factor) {
 }
 
 bool spmd_can_cut_factor(const hlo_instr_t *instr, const spmd_rule_t *rule, int factor) {
-  bool in_operand = instr->op == HLO_BROADCAST, in_result = false;
+  bool makes_elements = instr->op == HLO_BROADCAST || instr->op == HLO_RNG_BIT_GENERATOR;
+  bool in_operand = makes_elements, in_result = false;
   if (rule->factors[factor].kind == SPMD_REDUCTION) return true;
   for (int t = 0; t < rule->operand_count + rule->result_count; t++) {
     if (!has_factor(&rule->tensors[t], factor)) continue;

@@ -6,14 +6,7 @@
  * left. Cost: linear in the axes. */
 #include "partition/propagate/factors.h"
 
-static int64_t gcd(int64_t a, int64_t b) {
-  while (b) {
-    int64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
-}
+#include "base/arith.h"
 
 hr_status_t prop_cut(hr_arena_t *arena, spmd_axes_t axes, int i, int64_t size,
                      spmd_axes_t *out_axes) {
@@ -47,7 +40,7 @@ hr_status_t prop_cut_to_divide(hr_arena_t *arena, spmd_axes_t axes, int64_t size
                                spmd_axes_t *out_axes) {
   *out_axes = axes;
   for (int i = 0; i < axes.count; i++) {
-    int64_t part = gcd(size, axes.items[i].size);
+    int64_t part = hr_gcd(size, axes.items[i].size);
     if (part < axes.items[i].size) return prop_cut(arena, axes, i, part, out_axes);
     size /= part;
   }

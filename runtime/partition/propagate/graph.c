@@ -70,11 +70,12 @@ hr_status_t prop_identity_rule(hr_arena_t *arena, const hlo_shape_t *shape, int 
 
 /* An identity from each source to the target. */
 static hr_status_t add_edge(prop_graph_t *graph, const hlo_instr_t *instr, int source_count,
-                            const int *sources, int target, prop_class_t kind) {
+                            const int *sources, prop_use_t *uses, int target) {
   int *tensors;
   if (target < 0) return NULL;
   prop_op_t op = {.instr = instr,
-                  .kind = kind,
+                  .kind = PROP_EDGE,
+                  .uses = uses,
                   .is_pointwise = true,
                   .forward = true,
                   .backward = true,
@@ -89,7 +90,7 @@ static hr_status_t add_edge(prop_graph_t *graph, const hlo_instr_t *instr, int s
 
 /* --- instructions --- */
 
-static hr_status_t build_body(prop_graph_t *graph, const hlo_computation_t *body,
+static hr_status_t build_body(prop_graph_t *graph, const hlo_instr_t *caller, int number,
                               const int *const *args);
 
 /* Leaf at which element `index` of a tuple begins. */
@@ -118,11 +119,16 @@ static void alias_element(prop_graph_t *graph, const hlo_instr_t *instr) {
 static hr_status_t build_while(prop_graph_t *graph, const hlo_instr_t *instr) {
   const int *args[] = {prop_nodes_of(graph, instr)};
   HR_TRY(prop_add_leaves(graph, instr));
-  for (int k = 0; k < instr->called_count; k++) HR_TRY(build_body(graph, instr->called[k], args));
+  for (int k = 0; k < instr->called_count; k++) HR_TRY(build_body(graph, instr, k, args));
   const int *init = prop_nodes_of(graph, instr->operands[0]),
             *next = prop_nodes_of(graph, instr->called[1]->root);
-  for (int leaf = 0; leaf < hlo_shape_leaf_count(instr->shape); leaf++)
-    HR_TRY(add_edge(graph, instr, 2, (int[]){init[leaf], next[leaf]}, args[0][leaf], PROP_EDGE));
+  for (int leaf = 0; leaf < hlo_shape_leaf_count(instr->shape); leaf++) {
+    prop_use_t *uses;
+    HR_TRY(HR_NEW_ARRAY(graph->arena, 2, &uses));
+    uses[0] = prop_use_of(graph, instr->operands[0], leaf, instr, instr->parent);
+    uses[1] = prop_use_of(graph, instr->called[1]->root, leaf, NULL, instr->called[1]);
+    HR_TRY(add_edge(graph, instr, 2, (int[]){init[leaf], next[leaf]}, uses, args[0][leaf]));
+  }
   return NULL;
 }
 
@@ -132,13 +138,17 @@ static hr_status_t build_conditional(prop_graph_t *graph, const hlo_instr_t *ins
   HR_TRY(prop_add_leaves(graph, instr));
   for (int k = 0; k < instr->called_count; k++) {
     const int *args[] = {prop_nodes_of(graph, instr->operands[k + 1])};
-    HR_TRY(build_body(graph, instr->called[k], args));
+    HR_TRY(build_body(graph, instr, k, args));
   }
   for (int leaf = 0; leaf < hlo_shape_leaf_count(instr->shape); leaf++) {
-    for (int k = 0; k < instr->called_count; k++)
+    prop_use_t *uses;
+    HR_TRY(HR_NEW_ARRAY(graph->arena, instr->called_count + 1, &uses));
+    for (int k = 0; k < instr->called_count; k++) {
       sources[k] = prop_nodes_of(graph, instr->called[k]->root)[leaf];
-    HR_TRY(add_edge(graph, instr, instr->called_count, sources, prop_nodes_of(graph, instr)[leaf],
-                    PROP_EDGE));
+      uses[k] = prop_use_of(graph, instr->called[k]->root, leaf, NULL, instr->called[k]);
+    }
+    HR_TRY(add_edge(graph, instr, instr->called_count, sources, uses,
+                    prop_nodes_of(graph, instr)[leaf]));
   }
   return NULL;
 }
@@ -148,7 +158,7 @@ static hr_status_t build_call(prop_graph_t *graph, const hlo_instr_t *instr) {
   const int **args;
   HR_TRY(HR_NEW_ARRAY(graph->arena, instr->operand_count + 1, &args));
   for (int k = 0; k < instr->operand_count; k++) args[k] = prop_nodes_of(graph, instr->operands[k]);
-  HR_TRY(build_body(graph, instr->called[0], args));
+  HR_TRY(build_body(graph, instr, 0, args));
   memcpy(prop_nodes_of(graph, instr), prop_nodes_of(graph, instr->called[0]->root),
          (size_t)hlo_shape_leaf_count(instr->shape) * sizeof(int));
   return NULL;
@@ -157,9 +167,13 @@ static hr_status_t build_call(prop_graph_t *graph, const hlo_instr_t *instr) {
 /* Each leaf by itself: optimization barriers. */
 static hr_status_t build_identities(prop_graph_t *graph, const hlo_instr_t *instr) {
   HR_TRY(prop_add_leaves(graph, instr));
-  for (int leaf = 0; leaf < hlo_shape_leaf_count(instr->shape); leaf++)
-    HR_TRY(add_edge(graph, instr, 1, &prop_nodes_of(graph, instr->operands[0])[leaf],
-                    prop_nodes_of(graph, instr)[leaf], PROP_EDGE));
+  for (int leaf = 0; leaf < hlo_shape_leaf_count(instr->shape); leaf++) {
+    prop_use_t *use;
+    HR_TRY(HR_NEW(graph->arena, &use));
+    *use = prop_use_of(graph, instr->operands[0], leaf, instr, instr->parent);
+    HR_TRY(add_edge(graph, instr, 1, &prop_nodes_of(graph, instr->operands[0])[leaf], use,
+                    prop_nodes_of(graph, instr)[leaf]));
+  }
   return NULL;
 }
 
@@ -194,19 +208,34 @@ static int barrier_directions(const hlo_instr_t *instr) {
   return text.data[0] == 'B' && text.size > 2 && text.data[1] == 'A' ? 2 : 0;
 }
 
+static void hide_uses(prop_graph_t *graph, const hlo_instr_t *instr) {
+  for (int k = 0; k < instr->operand_count; k++)
+    for (int leaf = 0; leaf < hlo_shape_leaf_count(instr->operands[k]->shape); leaf++) {
+      int node = prop_nodes_of(graph, instr->operands[k])[leaf];
+      if (node >= 0) graph->nodes.data[node].hidden_uses++;
+    }
+}
+
 static hr_status_t build_op(prop_graph_t *graph, const hlo_instr_t *instr) {
   prop_op_t op = {.instr = instr, .outer = -1};
   int *tensors, count = instr->operand_count, directions = barrier_directions(instr);
   HR_TRY(prop_add_leaves(graph, instr));
   HR_TRY(spmd_rule_create(graph->arena, instr, &op.rule));
-  if (!op.rule) return NULL;
+  if (!op.rule) {
+    hide_uses(graph, instr);
+    return NULL;
+  }
   op.kind = class_of(instr);
   op.forward = directions & 1;
   op.backward = directions & 2;
   op.is_pointwise =
       op.kind == PROP_ELEMENTWISE && instr->op != HLO_RESHAPE && instr->op != HLO_TRANSPOSE;
   HR_TRY(HR_NEW_ARRAY(graph->arena, prop_tensor_count(&op), &tensors));
-  for (int k = 0; k < count; k++) tensors[k] = prop_nodes_of(graph, instr->operands[k])[0];
+  HR_TRY(HR_NEW_ARRAY(graph->arena, count + 1, &op.uses));
+  for (int k = 0; k < count; k++) {
+    tensors[k] = prop_nodes_of(graph, instr->operands[k])[0];
+    op.uses[k] = prop_use_of(graph, instr->operands[k], 0, instr, instr->parent);
+  }
   for (int leaf = 0; leaf < op.rule->result_count; leaf++)
     tensors[count + leaf] = prop_nodes_of(graph, instr)[leaf];
   op.tensors = tensors;
@@ -238,10 +267,13 @@ static hr_status_t build_instr(prop_graph_t *graph, const hlo_instr_t *instr) {
   return build_op(graph, instr);
 }
 
-/* `args`: nodes of the leaves of each parameter; NULL for the entry. */
-static hr_status_t build_body(prop_graph_t *graph, const hlo_computation_t *body,
+/* Computation `number` that the caller calls; the entry, if it is NULL. `args`: nodes of the leaves
+ * of each parameter; NULL for the entry. */
+static hr_status_t build_body(prop_graph_t *graph, const hlo_instr_t *caller, int number,
                               const int *const *args) {
+  const hlo_computation_t *body = caller ? caller->called[number] : graph->program->module->entry;
   int **map;
+  graph->callers[body->id] = caller;
   HR_TRY(HR_NEW_ARRAY(graph->arena, body->instrs.count, &map));
   graph->map[body->id] = map;
   for (size_t i = 0; i < body->instrs.count; i++) {
@@ -291,106 +323,22 @@ static void find_single_uses(prop_graph_t *graph) {
   }
 }
 
-static void join_groups(prop_graph_t *graph, int a, int b) {
-  prop_node_t *nodes = graph->nodes.data;
-  for (int n = nodes[a].group; n != a; n = nodes[n].group)
-    if (n == b) return;
-  int next = nodes[a].group;
-  if (a == b) return;
-  nodes[a].group = nodes[b].group;
-  nodes[b].group = next;
-}
-
-/* What ties an instruction's value to others: a group's text, or shard_as of a GSPMD string. */
-static bool group_of(const hlo_instr_t *instr, hr_str_t *out_id, int64_t *out_number) {
-  const hlo_sharding_t *sharding = instr->extra ? instr->extra->sharding : NULL;
-  *out_id = (hr_str_t){"", 0};
-  *out_number = -1;
-  if (spmd_marker_of(instr) == SPMD_GROUP)
-    *out_id = hlo_frontend_attribute(instr, "xla.sdy.sharding_group_id");
-  else if (sharding && sharding->group != HLO_SHARD_GROUP_NONE)
-    *out_number = sharding->group_id;
-  return out_id->size || *out_number >= 0;
-}
-
-typedef struct group_head {
-  hr_str_t id;
-  int64_t number;
-  int node;
-} group_head_t;
-typedef HR_VEC(group_head_t) group_heads_t;
-
-static hr_status_t enter_group(prop_graph_t *graph, group_heads_t *heads,
-                               const hlo_instr_t *instr) {
-  hr_str_t id;
-  int64_t number;
-  if (!group_of(instr, &id, &number)) return NULL;
-  const hlo_instr_t *member = number < 0 ? instr->operands[0] : instr;
-  int node = prop_nodes_of(graph, member)[0];
-  if (node < 0) return NULL;
-  for (size_t h = 0; h < heads->count; h++)
-    if (heads->data[h].number == number && hr_str_equal(heads->data[h].id, id)) {
-      const prop_node_t *head = &graph->nodes.data[heads->data[h].node];
-      if (head->shape->rank != graph->nodes.data[node].shape->rank)
-        return hlo_error(instr, NULL, "a sharding group of values of ranks %d and %d",
-                         head->shape->rank, graph->nodes.data[node].shape->rank);
-      join_groups(graph, heads->data[h].node, node);
-      return NULL;
-    }
-  group_head_t head = {id, number, node};
-  HR_VEC_PUSH(heads, head);
+hr_status_t prop_graph_index(prop_graph_t *graph) {
+  for (size_t n = 0; n < graph->nodes.count; n++)
+    graph->nodes.data[n].op_count = graph->nodes.data[n].use_count = 0;
+  HR_TRY(find_uses(graph));
+  find_single_uses(graph);
   return NULL;
-}
-
-static hr_status_t find_groups(prop_graph_t *graph) {
-  group_heads_t heads = {0};
-  hr_status_t st = NULL;
-  const hlo_module_t *module = graph->program->module;
-  for (size_t c = 0; c < module->computations.count && !st; c++) {
-    const hlo_computation_t *computation = module->computations.data[c];
-    for (size_t i = 0; i < computation->instrs.count && graph->map[c] && !st; i++)
-      st = enter_group(graph, &heads, computation->instrs.data[i]);
-  }
-  HR_VEC_FREE(&heads);
-  return st;
-}
-
-/* The parameter that has flattened number `number`, and its leaf; NULL: there are fewer. */
-static const hlo_instr_t *find_param(const hlo_computation_t *entry, int number, int *out_leaf) {
-  for (size_t k = 0; k < entry->params.count; k++) {
-    int count = hlo_shape_leaf_count(entry->params.data[k]->shape);
-    *out_leaf = number;
-    if (number < count) return entry->params.data[k];
-    number -= count;
-  }
-  return NULL;
-}
-
-/* Results that become parameters of the next step are in a group with them, unless the program
- * wants different shardings of both. */
-static void join_carried(prop_graph_t *graph) {
-  const hlo_computation_t *entry = graph->program->module->entry;
-  int results = hlo_shape_leaf_count(entry->root->shape), leaf;
-  for (int i = 0; i < graph->program->carried_count; i++) {
-    const int *pair = graph->program->carried[i];
-    const hlo_instr_t *param = find_param(entry, pair[1], &leaf);
-    if (!param || pair[0] >= results) continue;
-    int from = prop_nodes_of(graph, entry->root)[pair[0]], to = prop_nodes_of(graph, param)[leaf];
-    if (from < 0 || to < 0) continue;
-    const prop_node_t *result = &graph->nodes.data[from], *next = &graph->nodes.data[to];
-    bool differs = result->said && next->said && !spmd_sharding_equal(result->said, next->said);
-    if (!differs && hlo_shape_equal(result->shape, next->shape)) join_groups(graph, from, to);
-  }
 }
 
 hr_status_t prop_graph_build(spmd_program_t *program, prop_graph_t *graph) {
   *graph = (prop_graph_t){.program = program, .arena = program->arena};
   HR_TRY(HR_NEW_ARRAY(graph->arena, program->module->computations.count, &graph->map));
-  HR_TRY(build_body(graph, program->module->entry, NULL));
-  HR_TRY(find_uses(graph));
-  find_single_uses(graph);
-  HR_TRY(find_groups(graph));
-  join_carried(graph);
+  HR_TRY(HR_NEW_ARRAY(graph->arena, program->module->computations.count, &graph->callers));
+  HR_TRY(build_body(graph, NULL, 0, NULL));
+  HR_TRY(prop_graph_index(graph));
+  HR_TRY(prop_find_groups(graph));
+  prop_join_carried(graph);
   return NULL;
 }
 

@@ -78,23 +78,14 @@ static hr_status_t check_border(const hlo_instr_t *marker, int k, bool enters,
   return NULL;
 }
 
-/* The boundary op of one value: outside -> inside, or inside -> outside. */
-static hr_status_t add_boundary(prop_graph_t *graph, const hlo_instr_t *marker, int from, int to,
-                                bool enters, const spmd_sharding_t *said, const spmd_axes_t *manual,
-                                spmd_axes_t manual_unreduced) {
-  int inner = enters ? to : from;
+/* Completes and adds the boundary op of operand k: outside -> inside, or inside -> outside. */
+static hr_status_t add_boundary(prop_graph_t *graph, prop_op_t op, int k, int from, int to) {
+  int inner = op.outer == 0 ? to : from;
   int *tensors;
   if (from < 0 || to < 0) return NULL;
-  prop_op_t op = {.instr = marker,
-                  .kind = PROP_EDGE,
-                  .is_pointwise = true,
-                  .forward = true,
-                  .backward = true,
-                  .outer = enters ? 0 : 1,
-                  .manual = manual,
-                  .said = said,
-                  .manual_unreduced = manual_unreduced};
   HR_TRY(HR_NEW_ARRAY(graph->arena, 2, &tensors));
+  HR_TRY(HR_NEW(graph->arena, &op.uses));
+  *op.uses = prop_use_of(graph, op.instr->operands[k], 0, op.instr, op.instr->parent);
   tensors[0] = from;
   tensors[1] = to;
   op.tensors = tensors;
@@ -118,7 +109,17 @@ hr_status_t prop_build_boundary(prop_graph_t *graph, const hlo_instr_t *marker, 
     HR_TRY(check_border(marker, k, enters, said, manual));
     if (enters) graph->nodes.data[to].said = inner;
     HR_TRY(spmd_axes_subtract(graph->arena, said->unreduced, inner->unreduced, &unreduced));
-    HR_TRY(add_boundary(graph, marker, from, to, enters, said, manual, unreduced));
+    prop_op_t op = {.instr = marker,
+                    .kind = PROP_EDGE,
+                    .is_pointwise = true,
+                    .forward = true,
+                    .backward = true,
+                    .outer = enters ? 0 : 1,
+                    .manual = manual,
+                    .own_manual = axes,
+                    .said = said,
+                    .manual_unreduced = unreduced};
+    HR_TRY(add_boundary(graph, op, k, from, to));
   }
   return NULL;
 }

@@ -11,9 +11,18 @@ int *prop_nodes_of(const prop_graph_t *graph, const hlo_instr_t *instr);
 hr_status_t prop_add_op(prop_graph_t *graph, prop_op_t op);
 /* New nodes for all leaves of the instruction. */
 hr_status_t prop_add_leaves(prop_graph_t *graph, const hlo_instr_t *instr);
+/* The use of leaf `leaf` of `value` by instruction `user`; by what `block` returns, if user is
+ * NULL.
+ */
+prop_use_t prop_use_of(const prop_graph_t *graph, const hlo_instr_t *value, int leaf,
+                       const hlo_instr_t *user, const hlo_computation_t *block);
 /* The rule of an identity with several sources: all tensors alike. */
 hr_status_t prop_identity_rule(hr_arena_t *arena, const hlo_shape_t *shape, int sources,
                                const spmd_rule_t **out_rule);
+/* Ties the members of sharding groups. Errors: INVALID for groups of different ranks. */
+hr_status_t prop_find_groups(prop_graph_t *graph);
+/* Ties results to the parameters that they become in the next step. */
+void prop_join_carried(prop_graph_t *graph);
 /* The edges of a marker into or out of a manual computation. Errors: INVALID if its shardings do
  * not lead from the global shapes to the local ones. */
 hr_status_t prop_build_boundary(prop_graph_t *graph, const hlo_instr_t *marker, bool enters);

@@ -35,46 +35,6 @@ static bool is_maximal(const spmd_sharding_t *sharding) {
   return sharding && sharding->device >= 0;
 }
 
-static bool is_closed(const spmd_sharding_t *sharding) {
-  for (int d = 0; d < sharding->rank; d++)
-    if (sharding->dims[d].open) return false;
-  return true;
-}
-
-/* What a constraint, or a way into a manual computation, wants of its operand; NULL: nothing. */
-static const spmd_sharding_t *wanted_by(const prop_graph_t *graph, const prop_op_t *op) {
-  if (op->outer == 0) return op->said;
-  if (spmd_marker_of(op->instr) != SPMD_CONSTRAINT) return NULL;
-  return graph->nodes.data[op->tensors[1]].said;
-}
-
-/* Does another use of the node want something else? */
-static bool is_contested(const prop_graph_t *graph, const prop_node_t *node,
-                         const spmd_sharding_t *wanted) {
-  for (int i = 0; i < node->op_count; i++) {
-    const prop_op_t *op = &graph->ops.data[node->ops[i]];
-    if (op->tensors[0] != (int)(node - graph->nodes.data)) continue;
-    const spmd_sharding_t *said = wanted_by(graph, op);
-    if (said && !spmd_sharding_equal(said, wanted)) return true;
-  }
-  return false;
-}
-
-/* A value with one closed constraint, or one way into a manual computation, is computed as that. */
-static void apply_constraints(prop_graph_t *graph) {
-  for (size_t i = 0; i < graph->ops.count; i++) {
-    const prop_op_t *op = &graph->ops.data[i];
-    if (!prop_tensor_count(op) || op->tensors[0] < 0) continue;
-    const spmd_sharding_t *wanted = wanted_by(graph, op);
-    prop_node_t *operand = &graph->nodes.data[op->tensors[0]];
-    if (operand->said || !wanted || is_maximal(wanted) || !is_closed(wanted)) continue;
-    if (is_contested(graph, operand, wanted)) continue;
-    operand->said = wanted;
-    operand->origin = SPMD_FROM_USE;
-    operand->source = op->instr;
-  }
-}
-
 /* Members of a group without a sharding take one that another member has. */
 static void share_groups(prop_graph_t *graph) {
   for (size_t n = 0; n < graph->nodes.count; n++) {
@@ -360,7 +320,7 @@ static hr_status_t prepare(propagation_t *p) {
   HR_TRY(HR_NEW_ARRAY(p->graph.arena, p->graph.ops.count + 1, &p->waiting));
   HR_TRY(HR_NEW_ARRAY(p->graph.arena, p->largest + 1, &p->directions));
   HR_TRY(HR_NEW_ARRAY(p->graph.arena, p->largest + 1, &p->changed));
-  apply_constraints(&p->graph);
+  HR_TRY(prop_apply_constraints(&p->graph));
   share_groups(&p->graph);
   return NULL;
 }

@@ -34,7 +34,8 @@ static const prop_node_t *node_of(const stepper_t *s, int tensor) {
 /* --- projection --- */
 
 /* What the inside of a manual computation sees of an outer value: dimensions that begin with their
- * manual axes, without them; others cannot be extended. */
+ * manual axes, without them; others cannot be extended. Axes that are manual inside do not go in:
+ * an outer value may be cut by them where the border wants another dimension cut. */
 static hr_status_t inner_view(stepper_t *s, const spmd_sharding_t *outer, spmd_dim_t **out_dims) {
   spmd_dim_t *dims;
   int rank = s->rule->tensors[0].rank;
@@ -48,6 +49,9 @@ static hr_status_t inner_view(stepper_t *s, const spmd_sharding_t *outer, spmd_d
       HR_TRY(spmd_axes_drop_prefix(s->arena, outer->dims[d].axes, manual, &dims[d].axes));
     else
       dims[d].open = !outer->dims[d].axes.count && dims[d].open;
+    if (!spmd_axes_overlap(dims[d].axes, s->op->own_manual)) continue;
+    HR_TRY(prop_cut_at_overlap(s->arena, dims[d].axes, s->op->own_manual, &dims[d].axes));
+    dims[d].open = false;
   }
   *out_dims = dims;
   return NULL;
@@ -259,6 +263,20 @@ static bool axes_differ(const spmd_sharding_t *sharding, int rank, const spmd_ax
   return false;
 }
 
+/* Can dimension d of an outer value be its manual axes, then those inside? Not if it begins with
+ * others, if more of it is manual, or if another dimension is cut by its manual axes. */
+static bool takes_manual(const stepper_t *s, const spmd_sharding_t *outer, int d) {
+  spmd_axes_t manual = s->op->manual[d];
+  if (!outer) return true;
+  spmd_axes_t axes = outer->dims[d].axes;
+  for (int e = 0; e < outer->rank; e++)
+    if (e != d && spmd_axes_overlap(outer->dims[e].axes, manual)) return false;
+  if (!axes.count) return true;
+  if (!spmd_axes_is_prefix(manual, axes)) return false;
+  spmd_axes_t rest = {axes.count - manual.count, axes.items + manual.count};
+  return !spmd_axes_overlap(rest, s->op->own_manual);
+}
+
 static hr_status_t store(stepper_t *s, int tensor, bool *out_stored) {
   const prop_node_t *node = node_of(s, tensor);
   spmd_axes_t *axes;
@@ -267,11 +285,10 @@ static hr_status_t store(stepper_t *s, int tensor, bool *out_stored) {
   for (int d = 0; d < rank; d++) {
     HR_TRY(prop_unproject(s->arena, s->rule, tensor, d, factor_of(s, tensor, 0), &axes[d]));
     if (tensor != s->op->outer) continue;
-    bool is_cut = node->sharding && node->sharding->dims[d].axes.count;
-    if (is_cut && !spmd_axes_is_prefix(s->op->manual[d], node->sharding->dims[d].axes))
-      axes[d] = node->sharding->dims[d].axes;
-    else
+    if (takes_manual(s, node->sharding, d))
       HR_TRY(spmd_axes_concat(s->arena, s->op->manual[d], axes[d], &axes[d]));
+    else
+      axes[d] = node->sharding->dims[d].axes;
   }
   *out_stored = axes_differ(node->sharding, rank, axes);
   return *out_stored ? prop_set_axes(s->graph, s->op->tensors[tensor], axes) : NULL;

@@ -33,6 +33,7 @@ static const custom_row_t rows[] = {
     {"Sharding", rule_pointwise},
     {"xla.sdy.FuncResultSharding", rule_pointwise},
     {"xla.sdy.PropagationBarrier", rule_pointwise},
+    {"InspectSharding", rule_pointwise},
     {"annotate_device_placement", rule_pointwise},
     {"LayoutConstraint", rule_pointwise},
     {"MoveToHost", rule_pointwise},

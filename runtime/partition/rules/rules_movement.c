@@ -3,14 +3,7 @@
  * whole. A reshape's dimensions are split into common factors from the left. */
 #include "partition/rules/rule_builder.h"
 
-static int64_t gcd(int64_t a, int64_t b) {
-  while (b) {
-    int64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
-}
+#include "base/arith.h"
 
 /* One side of a reshape: the products of its opened dimensions and of the factors placed on them.
  */
@@ -41,7 +34,7 @@ static void place_private(rule_builder_t *builder, reshape_side_t *side, int64_t
 /* Size of the private factor by which the side that is behind catches up. */
 static int64_t catch_up(const reshape_side_t *side, const reshape_side_t *other) {
   int64_t room = side->dims / side->factors, others = other->dims / other->factors;
-  int64_t missing = other->factors / side->factors, common = gcd(room, others);
+  int64_t missing = other->factors / side->factors, common = hr_gcd(room, others);
   if (other->factors % side->factors == 0 && room % missing == 0) return missing;
   return room > common ? room / common : room;
 }
@@ -51,7 +44,7 @@ void rule_reshape(rule_builder_t *builder) {
   for (;;) {
     open_dim(builder, &in);
     open_dim(builder, &out);
-    int64_t a = in.dims / in.factors, b = out.dims / out.factors, common = gcd(a, b);
+    int64_t a = in.dims / in.factors, b = out.dims / out.factors, common = hr_gcd(a, b);
     if (builder->status || (a == 1 && b == 1)) return;
     if (in.factors == out.factors && common > 1) {
       int factor = rule_add(builder, common, SPMD_PASS_THROUGH);

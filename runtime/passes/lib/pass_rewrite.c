@@ -233,18 +233,7 @@ static hr_status_t extra_of_clone(pass_rewrite_t *rewrite, const hlo_instr_t *fr
 hlo_instr_t *pass_clone(pass_rewrite_t *rewrite, const hlo_instr_t *from,
                         hlo_instr_t *const *operands) {
   hlo_builder_t *builder = &rewrite->builder;
-  hlo_instr_def_t def = {.op = from->op,
-                         .name = from->name,
-                         .shape = from->shape,
-                         .operand_count = from->operand_count,
-                         .operands = operands,
-                         .attr_count = from->attr_count,
-                         .attrs = from->attrs,
-                         .called_count = from->called_count,
-                         .called = from->called,
-                         .literal = from->literal,
-                         .line = from->line,
-                         .column = from->column};
+  hlo_instr_def_t def = hlo_instr_def_of(from, operands);
   hlo_instr_t *clone = NULL;
   for (int k = 0; k < from->operand_count; k++)
     if (!operands[k]) return NULL;

@@ -1,0 +1,144 @@
+/* Manual computations as annotations describe them: which axes are manual in which body, and who
+ * holds which part where the computation's mesh does not fit beside the program's.
+ *
+ *   @a = ["x"=2, "y"=3], @b = ["p"=3, "q"=2]     the program's mesh is @a, manual over "p" of @b
+ *
+ * Inside, collectives of the user name devices as @b counts them. So the body has a mesh of its own
+ * (spmd_computation_t.mesh): the axes of the program's mesh with the devices of @b, and what enters
+ * or leaves is sent from where the one says to where the other says.
+ * A manual body inside another one is on the same mesh. */
+#include "partition/annotations/reader.h"
+
+/* The marker in front of a manual call, or behind it if it has no operands. */
+static const hlo_instr_t *marker_of_call(const hlo_instr_t *call) {
+  const hlo_computation_t *computation = call->parent;
+  for (int k = 0; k < call->operand_count; k++) {
+    const hlo_instr_t *operand = call->operands[k];
+    if (operand->op == HLO_GET_TUPLE_ELEMENT) operand = operand->operands[0];
+    if (spmd_marker_of(operand) == SPMD_ENTER_MANUAL) return operand;
+  }
+  for (size_t i = call->id + 1; i < computation->instrs.count; i++) {
+    const hlo_instr_t *user = computation->instrs.data[i];
+    if (spmd_marker_of(user) != SPMD_LEAVE_MANUAL) continue;
+    for (int k = 0; k < user->operand_count; k++)
+      if (user->operands[k] == call ||
+          (user->operands[k]->operand_count && user->operands[k]->operands[0] == call))
+        return user;
+  }
+  return NULL;
+}
+
+/* --- axes --- */
+
+/* An sdy computation: its marker names them, and by its shardings the mesh. */
+static hr_status_t sdy_manual_axes(spmd_reader_t *reader, const hlo_instr_t *marker,
+                                   spmd_axes_t *out_axes, const spmd_mesh_t **out_mesh) {
+  bool enters = spmd_marker_of(marker) == SPMD_ENTER_MANUAL;
+  const char *name = enters ? "xla.sdy.in_shardings" : "xla.sdy.out_shardings";
+  const spmd_mesh_source_t *source;
+  HR_TRY(spmd_read_manual_axes(&reader->meshes,
+                               hlo_frontend_attribute(marker, "xla.sdy.manual_axes"),
+                               hlo_frontend_attribute(marker, name), &source, out_axes));
+  *out_mesh = source ? source->placement : NULL;
+  return NULL;
+}
+
+/* A GSPMD part: all axes, or those of the tile dimensions that are manual; without those around it.
+ */
+static hr_status_t gspmd_manual_axes(spmd_reader_t *reader, const hlo_instr_t *call,
+                                     spmd_axes_t around, spmd_axes_t *out_axes,
+                                     const spmd_mesh_t **out_mesh) {
+  const hlo_sharding_t *sharding = call->extra ? call->extra->sharding : NULL;
+  const spmd_mesh_source_t *source = NULL;
+  spmd_axes_t axes = {0, NULL};
+  if (sharding && sharding->kind == HLO_TILE_KIND_OTHER)
+    HR_TRY(spmd_read_manual_tiles(&reader->meshes, sharding, &source, &axes));
+  else
+    HR_TRY(spmd_mesh_axes(reader->program->arena, reader->meshes.mesh, &axes));
+  *out_mesh = source ? source->placement : NULL;
+  return spmd_axes_subtract(reader->program->arena, axes, around, out_axes);
+}
+
+/* --- meshes --- */
+
+/* Do the same devices have the same positions? NULL is the program's mesh. */
+static bool same_places(const spmd_reader_t *reader, const spmd_mesh_t *a, const spmd_mesh_t *b) {
+  if (!a) a = reader->meshes.mesh;
+  if (!b) b = reader->meshes.mesh;
+  return a == b || spmd_mesh_equal(a, b);
+}
+
+/* Bodies of control flow have the manual axes and the mesh around them; a manual body has its own,
+ * too. */
+hr_status_t spmd_read_manual_call(spmd_reader_t *reader, const hlo_instr_t *instr) {
+  spmd_computation_t *computations = reader->program->computations;
+  const spmd_computation_t *here = &computations[instr->parent->id];
+  spmd_axes_t axes = here->manual_axes, own = {0, NULL};
+  const spmd_mesh_t *mesh = NULL;
+  const hlo_instr_t *marker = instr->op == HLO_CALL ? marker_of_call(instr) : NULL;
+  if (instr->op != HLO_CALL && instr->op != HLO_WHILE && instr->op != HLO_CONDITIONAL) return NULL;
+  if (marker && reader->sdy) HR_TRY(sdy_manual_axes(reader, marker, &own, &mesh));
+  if (instr->op == HLO_CALL && !reader->sdy)
+    HR_TRY(gspmd_manual_axes(reader, instr, axes, &own, &mesh));
+  if (spmd_axes_overlap(axes, own))
+    return hr_error(HR_INVALID, "a manual computation inside another one of the same axes");
+  if (!own.count) mesh = here->mesh;
+  if (axes.count && own.count && !same_places(reader, mesh, here->mesh))
+    return hlo_unsupported(instr,
+                           "a manual computation inside another one, on a mesh whose devices are "
+                           "in another order: want both on one mesh");
+  HR_TRY(spmd_axes_concat(reader->program->arena, axes, own, &axes));
+  HR_TRY(spmd_axes_sort(reader->program->arena, axes, &axes));
+  for (int k = 0; k < instr->called_count; k++) {
+    computations[instr->called[k]->id].manual_axes = axes;
+    computations[instr->called[k]->id].mesh = mesh;
+  }
+  return NULL;
+}
+
+/* --- borders --- */
+
+static bool is_next_to(const hlo_instr_t *marker, const hlo_instr_t *call) {
+  for (int k = 0; k < call->operand_count; k++) {
+    const hlo_instr_t *operand = call->operands[k];
+    if (operand == marker || (operand->operand_count && operand->operands[0] == marker))
+      return true;
+  }
+  for (int k = 0; k < marker->operand_count; k++) {
+    const hlo_instr_t *operand = marker->operands[k];
+    if (operand == call || (operand->operand_count && operand->operands[0] == call)) return true;
+  }
+  return false;
+}
+
+/* Where some axes stay free in a body, they are those of the body's mesh: every value that crosses
+ * must be placed by that one. A body of manual axes alone takes values from any. */
+static hr_status_t check_leaf(spmd_reader_t *reader, const hlo_instr_t *marker,
+                              const spmd_computation_t *body, int leaf) {
+  const spmd_computation_t *here = &reader->program->computations[marker->parent->id];
+  const spmd_mesh_t *placement = here->placements ? here->placements[marker->id][leaf] : NULL;
+  bool is_cut = !spmd_sharding_is_replicated(here->values[marker->id][leaf].sharding);
+  bool all_manual = spmd_axes_parts(body->manual_axes) == reader->meshes.mesh->device_count;
+  if (all_manual || !is_cut || same_places(reader, placement, body->mesh)) return NULL;
+  return hlo_unsupported(marker,
+                         "a partly manual computation takes values cut over meshes whose devices "
+                         "are in different orders, want one mesh");
+}
+
+hr_status_t spmd_check_placements(spmd_reader_t *reader, hlo_instr_t *marker) {
+  const hlo_computation_t *around = marker->parent;
+  spmd_computation_t *computations = reader->program->computations;
+  spmd_marker_t kind = spmd_marker_of(marker);
+  if (kind != SPMD_ENTER_MANUAL && kind != SPMD_LEAVE_MANUAL) return NULL;
+  for (size_t i = 0; i < around->instrs.count; i++) {
+    const hlo_instr_t *call = around->instrs.data[i];
+    if (call->op != HLO_CALL || !is_next_to(marker, call)) continue;
+    const spmd_computation_t *body = &computations[call->called[0]->id];
+    bool any = body->mesh || (computations[around->id].placements &&
+                              computations[around->id].placements[marker->id]);
+    for (int leaf = 0; any && leaf < marker->operand_count; leaf++)
+      HR_TRY(check_leaf(reader, marker, body, leaf));
+    return NULL;
+  }
+  return NULL;
+}

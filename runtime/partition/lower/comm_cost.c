@@ -1,0 +1,74 @@
+/* Times for the choice of shardings and of ways between them. The transport knows what a collective
+ * takes on this machine, or on several (coll_cost.h); small arrays and little work are judged by
+ * bytes, as the header says.
+ * Cost: for arrays that are not small, a look at each algorithm of the collective. */
+#include "partition/lower/comm_cost.h"
+
+#include <math.h>
+
+#include "transport/core/coll_cost.h"
+
+/* A small array's collective counts as so many bytes, and an element of little work as the time of
+ * so many: with these numbers partitions send the fewest bytes that are known for the programs of
+ * tests/corpora/auto_spmd. */
+#define SMALL_LATENCY_BYTES 128.0
+#define SMALL_WORK_BYTES 0.05
+
+static tp_collective_t collective_of(spmd_step_kind_t kind) {
+  switch (kind) {
+    case SPMD_ALL_GATHER:
+      return TP_ALL_GATHER;
+    case SPMD_ALL_TO_ALL:
+      return TP_ALL_TO_ALL;
+    case SPMD_ALL_REDUCE:
+      return TP_ALL_REDUCE;
+    case SPMD_REDUCE_SCATTER:
+      return TP_REDUCE_SCATTER;
+    default:
+      return TP_PERMUTE;
+  }
+}
+
+static double estimate(spmd_step_kind_t kind, double parts, double bytes) {
+  int ranks = parts < INT32_MAX ? (int)parts : INT32_MAX;
+  return tp_collective_us(tp_cost_model(), collective_of(kind), ranks, bytes);
+}
+
+/* Bytes that a partition sends with ring algorithms, for each byte that it has. */
+static double ring_share(spmd_step_kind_t kind, double parts) {
+  switch (kind) {
+    case SPMD_ALL_GATHER:
+      return parts - 1;
+    case SPMD_ALL_REDUCE:
+      return 2 * (parts - 1) / parts;
+    case SPMD_PERMUTE:
+      return 1;
+    default:
+      return (parts - 1) / parts;
+  }
+}
+
+/* How much time counts, from 0 to 1. */
+static double share_of_time(double size, double small, double large) {
+  return fmin(1, fmax(0, (size - small) / (large - small)));
+}
+
+double spmd_byte_us(void) {
+  static _Thread_local double known;
+  double large = SPMD_LARGE_BYTES;
+  if (known == 0) known = (estimate(SPMD_PERMUTE, 2, large) - estimate(SPMD_PERMUTE, 2, 1)) / large;
+  return known;
+}
+
+double spmd_step_us(spmd_step_kind_t kind, double bytes, double parts) {
+  if (!spmd_step_is_collective(kind) || parts <= 1) return 0;
+  double small = (ring_share(kind, parts) * bytes + SMALL_LATENCY_BYTES) * spmd_byte_us();
+  double share = share_of_time(bytes, SPMD_SMALL_BYTES, SPMD_LARGE_BYTES);
+  return share == 0 ? small : small + share * (estimate(kind, parts, bytes) - small);
+}
+
+double spmd_work_us(double elements) {
+  double small = elements * SMALL_WORK_BYTES * spmd_byte_us();
+  double share = share_of_time(elements, SPMD_SMALL_ELEMENTS, SPMD_LARGE_ELEMENTS);
+  return small + share * (elements * SPMD_ELEMENT_US - small);
+}

@@ -1,0 +1,245 @@
+/* What constraints do before anything is propagated. The operand of a closed constraint, or of a
+ * way into a manual computation, is computed as that one wants it, if nobody else wants otherwise:
+ *
+ *   x = f(..)                     x has no sharding: it gets s
+ *   y = constraint(x, s)
+ *
+ * Where the operand is what a loop carries, or comes out of a branch, s would bind the start of the
+ * loop and all of its steps. Then x stays free and the other users of x take y:
+ *
+ *   body(x):  y = constraint(x, s); z = g(x)       ->       z = g(y)
+ *
+ * A chain of constraints, each the only user of the one before, moves a value on purpose; who uses
+ * the first value behind the chain means the last:
+ *
+ *   y = constraint(x, s); z = constraint(y, t); w = g(x)       ->       w = g(z)
+ *
+ * Only the graph of propagation changes: numbers are the same whichever of the two a user takes.
+ * Cost: linear in the uses, and in the program for each value that gets another user.
+ * Source: Shardy's pass that applies sharding constraints. */
+#include "partition/propagate/graph_build.h"
+
+/* --- values --- */
+
+/* Leaf at which element `index` of a tuple begins. */
+static int first_leaf(const hlo_shape_t *tuple, int64_t index) {
+  int leaf = 0;
+  for (int64_t i = 0; i < index; i++) leaf += hlo_shape_leaf_count(tuple->elements[i]);
+  return leaf;
+}
+
+/* The operand that a tuple has as its leaf; *leaf becomes that of the operand. */
+static const hlo_instr_t *operand_with(const hlo_instr_t *tuple, int *leaf) {
+  int k = 0;
+  while (*leaf >= hlo_shape_leaf_count(tuple->operands[k]->shape))
+    *leaf -= hlo_shape_leaf_count(tuple->operands[k++]->shape);
+  return tuple->operands[k];
+}
+
+/* What a parameter passes on: branches and manual bodies see the values of their surroundings, a
+ * loop's state is a value of its own. NULL: that is one. */
+static const hlo_instr_t *argument_of(const prop_graph_t *graph, const hlo_instr_t *param) {
+  const hlo_instr_t *caller = graph->callers[param->parent->id];
+  int number = (int)hlo_parameter_number(param), branch = 0;
+  if (!caller || caller->op == HLO_WHILE) return NULL;
+  if (caller->op == HLO_CALL) return caller->operands[number];
+  while (caller->called[branch] != param->parent) branch++;
+  return caller->operands[branch + 1];
+}
+
+prop_use_t prop_use_of(const prop_graph_t *graph, const hlo_instr_t *value, int leaf,
+                       const hlo_instr_t *user, const hlo_computation_t *block) {
+  const hlo_instr_t *next = value;
+  while (next) {
+    value = next;
+    next = NULL;
+    if (value->op == HLO_TUPLE) next = operand_with(value, &leaf);
+    if (value->op == HLO_CALL) next = value->called[0]->root;
+    if (value->op == HLO_PARAMETER) next = argument_of(graph, value);
+    if (value->op != HLO_GET_TUPLE_ELEMENT) continue;
+    next = value->operands[0];
+    leaf += first_leaf(next->shape, hlo_attr_int(value, HLO_ATTR_INDEX));
+  }
+  return (prop_use_t){value, leaf, block, user ? user->id : UINT32_MAX};
+}
+
+static bool same_value(const prop_use_t *a, const prop_use_t *b) {
+  return a->definer == b->definer && a->leaf == b->leaf;
+}
+
+/* Has the value its sharding from what it is computed from, edge by edge? */
+static bool is_edge_target(const prop_graph_t *graph, const prop_use_t *value) {
+  const hlo_instr_t *definer = value->definer;
+  const hlo_instr_t *caller =
+      definer->op == HLO_PARAMETER ? graph->callers[definer->parent->id] : NULL;
+  return definer->op == HLO_WHILE || definer->op == HLO_CONDITIONAL ||
+         definer->op == HLO_OPT_BARRIER || (caller && caller->op == HLO_WHILE);
+}
+
+/* --- what is wanted --- */
+
+static bool is_constraint(const prop_op_t *op) {
+  return op->uses && spmd_marker_of(op->instr) == SPMD_CONSTRAINT;
+}
+
+/* What a constraint, or a way into a manual computation, wants of its operand; NULL: nothing. */
+static const spmd_sharding_t *wanted_by(const prop_graph_t *graph, const prop_op_t *op) {
+  if (!op->uses) return NULL;
+  if (op->outer == 0) return op->said;
+  return is_constraint(op) ? graph->nodes.data[op->tensors[1]].said : NULL;
+}
+
+static bool is_closed(const spmd_sharding_t *sharding) {
+  for (int d = 0; d < sharding->rank; d++)
+    if (sharding->dims[d].open) return false;
+  return true;
+}
+
+/* The next op that takes the value, from number *at of its node's list on; NULL: none is left. */
+static prop_op_t *next_user(const prop_graph_t *graph, int node, const prop_use_t *value, int *at,
+                            int *out_operand) {
+  const prop_node_t *of = &graph->nodes.data[node];
+  for (; *at < of->op_count; (*at)++) {
+    prop_op_t *op = &graph->ops.data[of->ops[*at]];
+    for (int k = 0; op->uses && k < op->rule->operand_count; k++) {
+      if (op->tensors[k] != node || !same_value(&op->uses[k], value)) continue;
+      (*at)++;
+      *out_operand = k;
+      return op;
+    }
+  }
+  return NULL;
+}
+
+/* Does a constraint or manual computation other than `except` take the value, and want another
+ * sharding than this one (NULL: any at all)? */
+static bool is_wanted(const prop_graph_t *graph, int node, const prop_use_t *value,
+                      const prop_op_t *except, const spmd_sharding_t *other_than) {
+  int at = 0, k;
+  for (prop_op_t *op; (op = next_user(graph, node, value, &at, &k));) {
+    const spmd_sharding_t *said = wanted_by(graph, op);
+    bool counts = op != except && (said || is_constraint(op) || op->outer == 0);
+    if (counts && (!other_than || (said && !spmd_sharding_equal(said, other_than)))) return true;
+  }
+  return false;
+}
+
+/* --- other users take another value --- */
+
+typedef struct rewiring {
+  int from, to; /* nodes */
+  prop_use_t old, made;
+  const prop_op_t *except;
+  const hlo_instr_t *behind; /* users in its block that come later alone; NULL: all users */
+} rewiring_t;
+
+static bool is_behind(const rewiring_t *rewiring, const prop_op_t *op, const prop_use_t *use) {
+  const hlo_instr_t *tail = rewiring->behind;
+  if (!tail) return true;
+  return op->kind != PROP_RESULT && use->block == tail->parent && use->at > tail->id;
+}
+
+static hr_status_t rewire(prop_graph_t *graph, const rewiring_t *rewiring) {
+  bool changed = false;
+  int at = 0, k;
+  for (prop_op_t *op; (op = next_user(graph, rewiring->from, &rewiring->old, &at, &k));)
+    for (; k < op->rule->operand_count && op != rewiring->except; k++) {
+      prop_use_t *use = &op->uses[k];
+      if (op->tensors[k] != rewiring->from || !same_value(use, &rewiring->old) ||
+          !is_behind(rewiring, op, use))
+        continue;
+      op->tensors[k] = rewiring->to;
+      use->definer = rewiring->made.definer;
+      use->leaf = rewiring->made.leaf;
+      changed = true;
+    }
+  return changed ? prop_graph_index(graph) : NULL;
+}
+
+/* --- chains --- */
+
+/* The value that a constraint gives. */
+static prop_use_t result_of(const prop_op_t *op) { return (prop_use_t){op->instr, 0, NULL, 0}; }
+
+/* The constraint that is the only user of what `op` gives; NULL: there is none. */
+static const prop_op_t *only_constraint(const prop_graph_t *graph, const prop_op_t *op) {
+  prop_use_t value = result_of(op);
+  const prop_node_t *node = &graph->nodes.data[op->tensors[1]];
+  int at = 0, k;
+  const prop_op_t *user = next_user(graph, op->tensors[1], &value, &at, &k);
+  if (!user || node->hidden_uses || !is_constraint(user)) return NULL;
+  return next_user(graph, op->tensors[1], &value, &at, &k) ? NULL : user;
+}
+
+static hr_status_t follow_chain(prop_graph_t *graph, const prop_op_t *head) {
+  const prop_op_t *tail = head;
+  int node = head->tensors[0];
+  if (spmd_marker_of(head->uses[0].definer) == SPMD_CONSTRAINT || graph->nodes.data[node].said)
+    return NULL;
+  if (is_wanted(graph, node, &head->uses[0], head, NULL)) return NULL;
+  for (const prop_op_t *next = head; next; next = only_constraint(graph, next)) tail = next;
+  prop_use_t last = result_of(tail);
+  if (tail == head || is_wanted(graph, tail->tensors[1], &last, NULL, NULL)) return NULL;
+  rewiring_t rewiring = {.from = node,
+                         .to = tail->tensors[1],
+                         .old = head->uses[0],
+                         .made = last,
+                         .except = head,
+                         .behind = tail->instr};
+  return rewire(graph, &rewiring);
+}
+
+/* --- application --- */
+
+/* A constraint of its own for an edge's value that goes into a manual computation. */
+static hr_status_t constrain(prop_graph_t *graph, const prop_op_t *enters,
+                             const spmd_sharding_t *wanted, rewiring_t *rewiring) {
+  prop_node_t node = graph->nodes.data[rewiring->from];
+  prop_op_t op = {.instr = enters->instr,
+                  .kind = PROP_ELEMENTWISE,
+                  .is_pointwise = true,
+                  .forward = true,
+                  .backward = true,
+                  .outer = -1};
+  rewiring->to = (int)graph->nodes.count;
+  rewiring->made = (prop_use_t){enters->instr, -1 - rewiring->from, NULL, 0};
+  rewiring->except = NULL;
+  node.said = wanted;
+  node.hidden_uses = 0;
+  node.group = rewiring->to;
+  HR_VEC_PUSH(&graph->nodes, node);
+  HR_TRY(HR_NEW_ARRAY(graph->arena, 2, &op.tensors));
+  op.tensors[0] = rewiring->from;
+  op.tensors[1] = rewiring->to;
+  HR_TRY(prop_identity_rule(graph->arena, node.shape, 1, &op.rule));
+  return prop_add_op(graph, op);
+}
+
+static hr_status_t apply(prop_graph_t *graph, size_t i) {
+  const prop_op_t *op = &graph->ops.data[i];
+  const spmd_sharding_t *wanted = wanted_by(graph, op);
+  prop_node_t *operand = &graph->nodes.data[op->tensors[0]];
+  if (operand->said || !wanted || wanted->device >= 0 || !is_closed(wanted)) return NULL;
+  if (is_wanted(graph, op->tensors[0], &op->uses[0], NULL, wanted)) return NULL;
+  if (!is_edge_target(graph, &op->uses[0])) {
+    operand->said = wanted;
+    operand->origin = SPMD_FROM_USE;
+    operand->source = op->instr;
+    return NULL;
+  }
+  rewiring_t rewiring = {
+      .from = op->tensors[0], .to = op->tensors[1], .old = op->uses[0], .except = op};
+  rewiring.made = result_of(op);
+  if (op->outer == 0) HR_TRY(constrain(graph, op, wanted, &rewiring));
+  return rewire(graph, &rewiring);
+}
+
+hr_status_t prop_apply_constraints(prop_graph_t *graph) {
+  for (size_t i = 0; i < graph->ops.count; i++) {
+    const prop_op_t *op = &graph->ops.data[i];
+    if (!op->uses || !prop_tensor_count(op) || op->tensors[0] < 0) continue;
+    if (is_constraint(op)) HR_TRY(follow_chain(graph, op));
+    HR_TRY(apply(graph, i));
+  }
+  return NULL;
+}

@@ -1,0 +1,26 @@
+/* What the files of this folder share: a rank's share of the machine, as hwloc has it. */
+#ifndef TOPO_TOPO_PARTS_H
+#define TOPO_TOPO_PARTS_H
+
+#include <hwloc.h>
+#include <stdbool.h>
+
+#include "topo/topo.h"
+
+struct topo_share {
+  hwloc_topology_t topology;
+  hwloc_cpuset_t allowed; /* processors that this process may use */
+  bool oversubscribed;    /* other ranks have the same cores */
+  int core_count;         /* cores of the share */
+  hwloc_obj_t *cores;
+};
+
+/* topo_share_create, with or without the caches in the topology. */
+hr_status_t topo_share_examine(bool with_caches, int local_rank, int local_size,
+                               topo_share_t **out_share);
+
+/* CORE, or PU where hwloc shows no cores. */
+hwloc_obj_type_t topo_core_type(hwloc_topology_t topology);
+int topo_count_cores(hwloc_topology_t topology, hwloc_const_cpuset_t within);
+
+#endif
