@@ -2,7 +2,7 @@
  * not belong together, or wait for ever. Before a launch every process tells the next one which
  * program it launches, and hears it of the one before, in a ring:
  *
- *   process 0 --"3: jit_f"--> process 1 --"3: jit_g"--> process 2 --...--> process 0
+ *   process 0 --"jit_f"--> process 1 --"jit_g"--> process 2 --...--> process 0
  *
  * Where any two processes differ, two neighbours do. Those who find it fail, with both names; the
  * others hear of it when these end. Equal bytes are equal programs. Where bytes differ, as
@@ -17,7 +17,6 @@
 
 /* What a process says of its launch. */
 typedef struct announcement {
-  int launch_id;
   int process;
   char fingerprint[HR_DIGEST_TEXT];
   char interface[HR_DIGEST_TEXT];
@@ -50,14 +49,13 @@ hr_status_t pjrt_executable_describe_place(pjrt_executable_t *executable) {
 static hr_status_t disagree(const announcement_t *mine, const announcement_t *other) {
   return hr_error(HR_DISAGREE,
                   "process %d launches %s, and process %d launches %s: all processes must launch "
-                  "the same programs in the same order (launches %d and %d)",
-                  mine->process, mine->place, other->process, other->place, mine->launch_id,
-                  other->launch_id);
+                  "the same programs in the same order",
+                  mine->process, mine->place, other->process, other->place);
 }
 
-hr_status_t pjrt_launches_agree(pjrt_executable_t *executable, int launch_id) {
+hr_status_t pjrt_launches_agree(pjrt_executable_t *executable) {
   const pjrt_world_t *world = executable->world;
-  announcement_t mine = {.launch_id = launch_id, .process = executable->client->process_index};
+  announcement_t mine = {.process = executable->client->process_index};
   announcement_t other;
   if (world->local_count == world->count) return NULL;
   memcpy(mine.fingerprint, executable->fingerprint, sizeof mine.fingerprint);

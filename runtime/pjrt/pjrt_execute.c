@@ -25,8 +25,7 @@
 typedef struct run {
   pjrt_job_t job; /* first member */
   pjrt_executable_t *executable;
-  int local;     /* position of the device in the world */
-  int launch_id; /* the framework's number of the launch */
+  int local; /* position of the device in the world */
   /* user data of the caller; may be NULL */
   pjrt_context_t *context;
   /* the "ready" of all results; NULL for a run in the calling thread */
@@ -222,7 +221,7 @@ static hr_status_t compute(run_t *run) {
                               .context = run->context,
                               .device = executable->world->devices[run->local]->local_id};
   HR_TRY(await_arguments(run));
-  HR_TRY(pjrt_launches_agree(executable, run->launch_id));
+  HR_TRY(pjrt_launches_agree(executable));
   if (executable->has_donations) take_donated(run);
   uint64_t begin_ns = hr_clock_ns();
   const custom_ffi_context_t *outer = custom_ffi_enter(&ffi);
@@ -317,7 +316,6 @@ static hr_status_t prepare(const pjrt_execute_args_t *args, int local, run_t **o
   HR_TRY(create_run(args->executable, local, out_run));
   const pjrt_execute_options_t *options = args->options;
   bool has_context = PJRT_HAS(options, context) && options->context;
-  (*out_run)->launch_id = options->launch_id;
   (*out_run)->context = pjrt_context_retain(has_context ? options->context : NULL);
   hr_status_t st = hold_arguments(*out_run, args->arguments[local], options);
   if (st) destroy_run(*out_run);

@@ -27,7 +27,6 @@ def summed(array):
     return float(jax.jit(jnp.sum, out_shardings=NamedSharding(array.sharding.mesh, P()))(array))
 
 
-# jax.distributed.initialize finds no coordinator to speak to, and none is needed.
 def world():
     from jax.experimental import multihost_utils
     rank = jax.process_index()
@@ -38,15 +37,20 @@ def world():
           f"gathered {gathered.ravel().tolist()}, root {int(root)}, sum {summed(everywhere(1.0))}")
 
 
+# A coordinator of JAX is not needed, and does no harm. Orbax wants one.
+def initialize():
+    count, rank = (int(word) for word in os.environ["HLORUN_LAUNCHED"].split()[:2])
+    jax.distributed.initialize("127.0.0.1:" + os.environ["PORT"], count, rank)
+
+
 def initialized():
-    rank, count = int(os.environ["HLORUN_RANK_HERE"]), int(os.environ["HLORUN_COUNT_HERE"])
-    jax.distributed.initialize(os.environ["COORDINATOR"], count, rank)
+    initialize()
     world()
-    jax.distributed.shutdown()
 
 
 # A checkpoint of an array of all processes comes back on all of them.
 def orbax():
+    initialize()
     import orbax.checkpoint as ocp
     from jax.experimental import multihost_utils
     folder = os.path.join(sys.argv[2], "state")
@@ -75,16 +79,35 @@ def death():
         raise SystemExit(1) from error
 
 
-# Process 1 launches two programs the other way round.
-def order():
-    x = everywhere(1.0)
+def two_programs(x):
     one = NamedSharding(x.sharding.mesh, P())
-    first = jax.jit(lambda a: a.sum(0), out_shardings=one)
 
     def second(a):
         return a.max(0) * 2
 
-    programs = [first, jax.jit(second, out_shardings=one)]
+    return [jax.jit(lambda a: a.sum(0), out_shardings=one), jax.jit(second, out_shardings=one)]
+
+
+# Process 1 compiles two programs the other way round.
+def order():
+    x = everywhere(1.0)
+    programs = two_programs(x)
+    for program in programs if jax.process_index() == 0 else reversed(programs):
+        program(x).block_until_ready()
+
+
+# The programs are alike as far as their communication goes, and are launched in different order.
+def launches():
+    x = everywhere(1.0)
+    one = NamedSharding(x.sharding.mesh, P())
+
+    def first(a):
+        return a.sum(0)
+
+    def second(a):
+        return a.sum(0) * 2
+
+    programs = [jax.jit(f, out_shardings=one).lower(x).compile() for f in (first, second)]
     for program in programs if jax.process_index() == 0 else reversed(programs):
         program(x).block_until_ready()
 
