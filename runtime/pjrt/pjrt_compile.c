@@ -6,6 +6,7 @@
 #include "base/digest.h"
 #include "base/mem.h"
 #include "partition/host.h"
+#include "pjrt/pjrt_agree.h"
 #include "pjrt/pjrt_buffer.h"
 #include "pjrt/pjrt_executable.h"
 
@@ -217,6 +218,7 @@ static hr_status_t describe(pjrt_executable_t *executable) {
   HR_TRY(describe_params(executable));
   HR_TRY(describe_results(executable));
   HR_TRY(note_donations(executable, module));
+  HR_TRY(pjrt_executable_describe_place(executable));
   executable->is_small = is_small(executable);
   make_fingerprint(executable);
   HR_TRY(pjrt_executable_describe_costs(executable));

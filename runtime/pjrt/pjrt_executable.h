@@ -38,6 +38,9 @@ struct pjrt_executable {
   const char *name;
   /* digest of the program, its grid and devices, and hlorun's version, in hexadecimal */
   char fingerprint[HR_DIGEST_TEXT];
+  /* digest of place and shapes; name and place, for messages (pjrt_agree.h) */
+  char interface[HR_DIGEST_TEXT];
+  const char *place;
   /* leaves of the entry's parameters and result */
   int param_count, result_count;
   const hlo_shape_t **params; /* NULL for tokens, which the framework does not pass */
