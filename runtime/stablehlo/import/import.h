@@ -55,7 +55,8 @@ typedef struct import_row {
   hr_status_t (*import)(import_scope_t *scope, mlir_op_t *op, const struct import_row *row);
 } import_row_t;
 
-#define import_error(scope, op, ...) mlir_error((scope)->importer->from, (op), __VA_ARGS__)
+#define import_error(scope, op, ...) \
+  hlo_builder_or(&(scope)->builder, mlir_error((scope)->importer->from, (op), __VA_ARGS__))
 
 /* Whether any op in functions of the block is a check. */
 bool import_has_checks(const mlir_block_t *block);
