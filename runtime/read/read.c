@@ -117,6 +117,13 @@ static hr_status_t read_hlo(hlo_module_t *module, hr_str_t text) {
   return read_open_sizes(module);
 }
 
+/* A StableHLO program inside a TensorFlow graph. The caller restores what belongs to the graph. */
+static hr_status_t read_inner_program(hlo_module_t *module, hr_str_t bytes, int platform) {
+  module->source = (hr_source_t){module->source.path, bytes.data, bytes.size};
+  bool is_bytecode = mlir_is_bytecode(bytes.data, bytes.size);
+  return read_mlir(module, platform, is_bytecode ? mlir_read_bytecode : mlir_parse_module);
+}
+
 /* State of the process: see read_set_graph_options. */
 static const tf_read_options_t *graph_options;
 static bool graph_was_read;
@@ -134,7 +141,7 @@ static hr_status_t read_source(hlo_module_t *module) {
     return read_mlir(module, platform_index, mlir_read_bytecode);
   if (tf_is_graph(text)) {
     __atomic_store_n(&graph_was_read, true, __ATOMIC_RELAXED);
-    return tf_read_module(module, graph_options);
+    return tf_read_module(module, graph_options, read_inner_program);
   }
   HR_TRY(read_foreign(module->source.path, text));
   if (!hlo_proto_is(text) && is_mlir_text(text)) return read_mlir(module, -1, mlir_parse_module);
@@ -149,7 +156,7 @@ hr_status_t read_graph_json(const char *path, hr_buffer_t *bytes, hr_strbuf_t *o
   HR_TRY(hlo_module_create(HR_STR("module"), &module));
   module->source_buffer = hr_buffer_retain(bytes);
   module->source = source_of(path, bytes);
-  hr_status_t st = tf_read_described(module, graph_options, out_text);
+  hr_status_t st = tf_read_described(module, graph_options, read_inner_program, out_text);
   hlo_module_destroy(module);
   return st;
 }

@@ -161,3 +161,30 @@ hr_status_t tf_attr_shape(hr_arena_t *arena, const tf_node_t *node, const char *
   HR_TRY(tf_attr_find(arena, node, name, &attr, &found));
   return found && attr.shape.count ? tf_read_shape(arena, attr.shape, out_rank, dims) : NULL;
 }
+
+/* Field list (1) of AttrValue, its field shape (7). */
+hr_status_t tf_attr_shape_at(hr_arena_t *arena, const tf_node_t *node, const char *name, int k,
+                             int *out_rank, int64_t dims[HLO_MAX_RANK]) {
+  tf_attr_proto_t attr;
+  tf_list_proto_t list;
+  bool found;
+  *out_rank = -1;
+  HR_TRY(tf_attr_find(arena, node, name, &attr, &found));
+  HR_TRY(TF_DECODE(arena, list, attr.list, &list));
+  if (k >= list.shape.count) return NULL;
+  return tf_read_shape(arena, proto_piece(&list.shape.items[k]), out_rank, dims);
+}
+
+/* Field list (1) of AttrValue, its field s (2): fused_ops, op_names, device_names. */
+hr_status_t tf_attr_strings(hr_arena_t *arena, const tf_node_t *node, const char *name,
+                            int *out_count, hr_str_t **out_strings) {
+  tf_attr_proto_t attr;
+  tf_list_proto_t list;
+  bool found;
+  HR_TRY(tf_attr_find(arena, node, name, &attr, &found));
+  HR_TRY(TF_DECODE(arena, list, attr.list, &list));
+  *out_count = (int)list.s.count;
+  HR_TRY(HR_NEW_ARRAY(arena, list.s.count, out_strings));
+  for (int64_t i = 0; i < list.s.count; i++) (*out_strings)[i] = list.s.items[i];
+  return NULL;
+}

@@ -52,6 +52,8 @@ static hr_status_t pack_values(tf_op_t *op, int count, const tf_value_t *values,
     packing->slots[i] = -1;
     packing->counts[i] = -1;
     if (value.kind == TF_VALUE_NONE || value.kind == TF_VALUE_STRINGS || keep[i]) continue;
+    if (value.kind == TF_VALUE_RESOURCE && value.resource->gradients)
+      return tf_unsupported(op, "a TensorArray with gradients that crosses into a loop or branch");
     if (value.kind == TF_VALUE_RESOURCE) packing->slots[i] = resource_slot(packing, i);
     if (packing->slots[i] >= 0) continue;
     expr_t instr = tf_value_instr(op->scope->compiler, op->b, &value);
@@ -300,6 +302,35 @@ static bool is_invariant(const tf_body_t *body, int k) {
   return false;
 }
 
+/* A stack that nothing was pushed on. */
+static bool is_empty_stack(const tf_value_t *value) {
+  return value->kind == TF_VALUE_RESOURCE && value->resource->kind == XLA_RESOURCE_STACK &&
+         !value->resource->value;
+}
+
+/* A stack for the trial; values that name the same one share it. */
+static hr_status_t copy_stack(tf_op_t *op, const tf_value_t *values, int i, tf_value_t *inside) {
+  for (int k = 0; k < i; k++)
+    if (values[k].kind == TF_VALUE_RESOURCE && values[k].resource == values[i].resource) {
+      inside[i].resource = inside[k].resource;
+      return NULL;
+    }
+  HR_TRY(HR_NEW(op->arena, &inside[i].resource));
+  *inside[i].resource = *values[i].resource;
+  return NULL;
+}
+
+/* What the trial pushed tells the shape of an entry. */
+static hr_status_t start_stack(tf_op_t *op, tf_resource_t *stack, const tf_resource_t *trial) {
+  int64_t dims[HLO_MAX_RANK];
+  const hlo_shape_t *entry;
+  if (!trial->value) return NULL;
+  const hlo_shape_t *all = trial->value->shape->elements[0];
+  for (int d = 1; d < all->rank; d++) dims[d - 1] = all->dims[d];
+  HR_TRY(hlo_shape_array(op->arena, all->dtype, all->rank - 1, dims, &entry));
+  return tf_stack_start(op->b, stack, entry);
+}
+
 /* Executes the body once on values without loop state, to learn the shapes of lists that are empty
  * when the loop starts. What it builds is dropped.
  * A list reserved without an element shape has no array yet, but a loop's state needs a static
@@ -315,6 +346,7 @@ static hr_status_t find_list_shapes(tf_op_t *op, const tf_loop_t *loop, tf_value
     tf_value_t value = values[i];
     expr_t instr = tf_value_instr(op->scope->compiler, op->b, &value);
     inside[i] = values[i];
+    if (is_empty_stack(&values[i])) HR_TRY(copy_stack(op, values, i, inside));
     if (!instr || (values[i].constant && loop->keep[i])) continue;
     /* A parameter, as sizes must not depend on the state. */
     expr_t unknown = hlo_build_parameter(&b, i, instr->shape);
@@ -330,6 +362,7 @@ static hr_status_t find_list_shapes(tf_op_t *op, const tf_loop_t *loop, tf_value
   HR_TRY(hlo_builder_finish(op->b));
   HR_TRY(loop->body(loop->context, op, &b, inside, results));
   for (int i = 0; i < loop->count; i++) {
+    if (is_empty_stack(&values[i])) HR_TRY(start_stack(op, values[i].resource, inside[i].resource));
     if (values[i].kind != TF_VALUE_LIST || values[i].instr || !results[i].instr) continue;
     const hlo_shape_t *shape = results[i].instr->shape;
     values[i].instr = tf_fill(op->b, 0, shape->dtype, shape->rank, shape->dims);
@@ -342,7 +375,8 @@ static hr_status_t find_list_shapes(tf_op_t *op, const tf_loop_t *loop, tf_value
 /* Only then is the trial execution of the body worth its cost. */
 static bool has_empty_list(int count, const tf_value_t *values) {
   for (int i = 0; i < count; i++)
-    if (values[i].kind == TF_VALUE_LIST && !values[i].instr) return true;
+    if ((values[i].kind == TF_VALUE_LIST && !values[i].instr) || is_empty_stack(&values[i]))
+      return true;
   return false;
 }
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "passes/lib/pass_evaluate.h"
-#include "tf/tf_lower.h"
+#include "tf/xla_compilation.h"
 
 /* The depth of inlined calls is bounded, as recursion in a graph would never end. That of
  * evaluation is bounded, as it recurses on the C stack. */
@@ -292,6 +292,70 @@ static void set_live(tf_op_t *op) {
   for (int k = 0; k < op->output_count && !own; k++) op->outputs[k].live = op->live;
 }
 
+/* --- the order of transfers --- */
+
+/* A token of this computation is added to those that are joined, unless it is there already. */
+static void add_token(const tf_scope_t *scope, expr_t token, expr_t *tokens, int *count) {
+  if (!token || token->parent != scope->builder->computation) return;
+  for (int i = 0; i < *count; i++)
+    if (tokens[i] == token) return;
+  tokens[(*count)++] = token;
+}
+
+static expr_t join_tokens(const tf_scope_t *scope, int count, expr_t const *tokens) {
+  if (count < 2) return count ? tokens[0] : NULL;
+  return hlo_build(scope->builder, HLO_AFTER_ALL, hlo_shape_scalar(HR_TOKEN), count, tokens, 0,
+                   NULL, 0, NULL);
+}
+
+/* A node waits for the transfers that its inputs wait for; without any, for those before the call
+ * of the body. */
+static hr_status_t token_of_inputs(tf_op_t *op) {
+  const tf_scope_t *scope = op->scope;
+  const tf_node_t *node = op->node;
+  int count = 0, most = node->input_count + node->control_count;
+  expr_t few[16], *tokens = few;
+  if (most + 1 > (int)(sizeof few / sizeof *few))
+    HR_TRY(HR_NEW_ARRAY(op->arena, most + 1, &tokens));
+  for (int k = 0; k < most; k++)
+    add_token(scope, scope->tokens[node->inputs[k].node], tokens, &count);
+  if (!count) add_token(scope, scope->start, tokens, &count);
+  op->token = join_tokens(scope, count, tokens);
+  return NULL;
+}
+
+/* What waits for a body waits for all of its results. */
+static hr_status_t token_of_results(const tf_scope_t *scope, const tf_execution_t *execution,
+                                    expr_t *out_token) {
+  int count = 0;
+  expr_t *tokens;
+  HR_TRY(HR_NEW_ARRAY(scope->compiler->arena, execution->target_count + execution->wanted_count + 1,
+                      &tokens));
+  for (int i = 0; i < execution->target_count; i++)
+    add_token(scope, scope->tokens[execution->targets[i]], tokens, &count);
+  for (int i = 0; i < execution->wanted_count; i++)
+    add_token(scope, scope->tokens[execution->wanted[i].node], tokens, &count);
+  if (!count) add_token(scope, scope->start, tokens, &count);
+  *out_token = join_tokens(scope, count, tokens);
+  return NULL;
+}
+
+/* Lowers the node; a body that it calls starts with its token and leaves another one. */
+static hr_status_t lower_in_order(tf_op_t *op) {
+  tf_compiler_t *compiler = op->scope->compiler;
+  expr_t outer = compiler->call_token;
+  const hlo_extra_t *extra = op->b->extra;
+  HR_TRY(xla_extra(op->arena, -1, op->node->op, op->node->name, &op->b->extra));
+  HR_TRY(token_of_inputs(op));
+  compiler->call_token = op->token;
+  expr_t before = op->token;
+  HR_TRY(lower_node(op));
+  if (compiler->call_token != before && op->token == before) op->token = compiler->call_token;
+  compiler->call_token = outer;
+  op->b->extra = extra;
+  return NULL;
+}
+
 /* All Exit nodes of a frame get their values when the first of them is executed, which builds
  * the loop. Exit does not gather inputs: they lie inside the loop. */
 static hr_status_t execute_node(tf_scope_t *scope, int index) {
@@ -301,10 +365,11 @@ static hr_status_t execute_node(tf_scope_t *scope, int index) {
   if (leaves && scope->outputs[index]) return NULL; /* with another Exit of its frame */
   hr_status_t st = leaves ? NULL : gather_inputs(scope, &op);
   if (!st && !leaves) st = find_live(&op);
-  if (!st && op.live != &tf_dead) st = lower_node(&op);
+  if (!st && op.live != &tf_dead) st = leaves ? lower_node(&op) : lower_in_order(&op);
   if (!st) st = hlo_builder_finish(op.b);
   if (!st && !op.outputs) st = HR_NEW(op.arena, &op.outputs);
   scope->live[index] = op.live;
+  scope->tokens[index] = op.token;
   if (!st) set_live(&op);
   if (st)
     return hr_status_note(st, "in node %.*s (%.*s)", HR_STR_ARGS(node->name),
@@ -399,6 +464,8 @@ hr_status_t tf_execute(tf_compiler_t *compiler, hlo_builder_t *builder,
   HR_TRY(HR_NEW_ARRAY(compiler->arena, body->node_count, &scope.outputs));
   HR_TRY(HR_NEW_ARRAY(compiler->arena, body->node_count, &scope.output_counts));
   HR_TRY(HR_NEW_ARRAY(compiler->arena, body->node_count, &scope.live));
+  HR_TRY(HR_NEW_ARRAY(compiler->arena, body->node_count, &scope.tokens));
+  scope.start = compiler->call_token;
   for (int i = 0; i < execution->arg_count; i++)
     HR_TRY(feed_output(&scope, (tf_input_t){i, 0}, &execution->args[i], state));
   for (int i = 0; i < execution->fed_count; i++)
@@ -408,6 +475,7 @@ hr_status_t tf_execute(tf_compiler_t *compiler, hlo_builder_t *builder,
   for (int i = 0; i < execution->wanted_count; i++)
     HR_TRY(execute_from(&scope, execution->wanted[i].node, state, stack));
   compiler->depth--;
+  HR_TRY(token_of_results(&scope, execution, &compiler->call_token));
   return take_wanted(&scope, execution, out_values);
 }
 

@@ -304,11 +304,11 @@ static hr_status_t add_fed(tf_execution_t *e, tf_input_t *fed, tf_value_t *value
  * open: everything between them and what is wanted is executed in the computation of `b`. Only
  * the true sides of Switch nodes (output 1) go on inside the loop. */
 static hr_status_t run_frame(const frame_run_t *run, tf_op_t *op, hlo_builder_t *b,
-                             const tf_value_t *inside, int wanted_count, const tf_input_t *wanted,
+                             const tf_value_t *inside, const tf_execution_t *what,
                              tf_value_t *out_values) {
   const frame_t *f = run->frame;
   const tf_body_t *body = run->scope->body;
-  tf_execution_t e = {.body = body, .wanted_count = wanted_count, .wanted = wanted};
+  tf_execution_t e = *what;
   tf_input_t *fed;
   tf_value_t *values;
   HR_TRY(HR_NEW_ARRAY(op->arena, body->node_count + f->variable_count, &fed));
@@ -339,7 +339,8 @@ static hr_status_t run_condition(void *context, tf_op_t *op, hlo_builder_t *b,
   const frame_t *f = run->frame;
   const tf_node_t *node = &run->scope->body->nodes[f->condition];
   if (node->input_count != 1) return tf_error(op, "LoopCond has %d inputs", node->input_count);
-  HR_TRY(run_frame(run, op, b, inside, 1, node->inputs, out_pred));
+  tf_execution_t e = {.body = run->scope->body, .wanted_count = 1, .wanted = node->inputs};
+  HR_TRY(run_frame(run, op, b, inside, &e, out_pred));
   if (!f->has_pred) return NULL;
   tf_value_t runs = inside[f->variable_count + f->invariant_count];
   expr_t pred = tf_value_instr(op->scope->compiler, b, out_pred);
@@ -348,20 +349,30 @@ static hr_status_t run_condition(void *context, tf_op_t *op, hlo_builder_t *b,
   return hlo_builder_finish(b);
 }
 
-/* The next value of variable v is the input of its NextIteration. Invariants and the branch's
+/* The next value of variable v is the input of its NextIteration, whose control inputs run, too:
+ * pushes on stacks are among them. Invariants and the branch's
  * predicate come back unchanged, as the state must keep its shape. */
 static hr_status_t run_body(void *context, tf_op_t *op, hlo_builder_t *b, const tf_value_t *inside,
                             tf_value_t *out_results) {
   const frame_run_t *run = context;
   const frame_t *f = run->frame;
+  tf_execution_t e = {.body = run->scope->body, .wanted_count = f->variable_count};
   tf_input_t *wanted;
+  int *targets, controls = 0;
+  for (int v = 0; v < f->variable_count; v++)
+    controls += run->scope->body->nodes[f->nexts[v]].control_count;
   HR_TRY(HR_NEW_ARRAY(op->arena, f->variable_count, &wanted));
+  HR_TRY(HR_NEW_ARRAY(op->arena, controls, &targets));
+  e.wanted = wanted;
+  e.targets = targets;
   for (int v = 0; v < f->variable_count; v++) {
     const tf_node_t *next = &run->scope->body->nodes[f->nexts[v]];
     if (next->input_count < 1) return tf_error(op, "a NextIteration without input");
     wanted[v] = next->inputs[0];
+    for (int k = 0; k < next->control_count; k++)
+      targets[e.target_count++] = next->inputs[next->input_count + k].node;
   }
-  HR_TRY(run_frame(run, op, b, inside, f->variable_count, wanted, out_results));
+  HR_TRY(run_frame(run, op, b, inside, &e, out_results));
   for (int i = f->variable_count; i < f->variable_count + f->invariant_count + f->has_pred; i++)
     out_results[i] = inside[i];
   return NULL;

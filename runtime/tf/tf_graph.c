@@ -259,6 +259,7 @@ hr_status_t tf_graph_read(hr_arena_t *arena, proto_list_t pieces, tf_graph_t *ou
   HR_TRY(TF_DECODE(arena, library, in.library, &library));
   HR_TRY(make_body(graph, in.node.count, &graph->main));
   HR_TRY(read_nodes(graph, in.node, 0, &graph->main));
+  graph->gradients = library.gradient;
   HR_TRY(read_library(graph, library.function));
   return resolve_body(graph, &graph->main);
 }
@@ -272,4 +273,17 @@ void tf_graph_deinit(tf_graph_t *graph) {
 
 const tf_body_t *tf_graph_function(const tf_graph_t *graph, hr_str_t name) {
   return hr_map_get(&graph->functions_by_name, name);
+}
+
+/* Damaged entries name nothing: the function is then differentiated. */
+const tf_body_t *tf_graph_gradient(const tf_graph_t *graph, hr_str_t name) {
+  for (int64_t i = 0; i < graph->gradients.count; i++) {
+    tf_gradient_proto_t entry;
+    hr_status_t st =
+        TF_DECODE(graph->arena, gradient, proto_piece(&graph->gradients.items[i]), &entry);
+    if (!st && hr_str_equal(entry.function_name, name))
+      return tf_graph_function(graph, entry.gradient_func);
+    hr_status_release(st);
+  }
+  return NULL;
 }

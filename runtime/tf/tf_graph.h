@@ -56,6 +56,7 @@ typedef struct tf_graph {
   int function_count;
   tf_body_t *functions;       /* the library, in the order of the file */
   hr_map_t functions_by_name; /* tf_body_t */
+  proto_list_t gradients;     /* GradientDef: which function is the gradient of which */
 } tf_graph_t;
 
 /* Decodes a GraphDef. The bytes must outlive the graph.
@@ -64,6 +65,8 @@ hr_status_t tf_graph_read(hr_arena_t *arena, proto_list_t pieces, tf_graph_t *ou
 void tf_graph_deinit(tf_graph_t *graph);
 /* NULL: there is no such function, or node. */
 const tf_body_t *tf_graph_function(const tf_graph_t *graph, hr_str_t name);
+/* The function that the library names as the gradient of another; NULL: none. */
+const tf_body_t *tf_graph_gradient(const tf_graph_t *graph, hr_str_t name);
 int tf_body_find(const tf_body_t *body, hr_str_t name); /* -1: none */
 /* "name", "name:k" or "^name" of a graph; index -1 for control. Errors: INVALID. */
 hr_status_t tf_body_resolve(const tf_body_t *body, hr_str_t text, tf_input_t *out_input);
@@ -96,6 +99,11 @@ hr_status_t tf_attr_functions(hr_arena_t *arena, const tf_node_t *node, const ch
 /* Sizes of a shape attribute; -1 for unknown ones. rank -1: unknown. */
 hr_status_t tf_attr_shape(hr_arena_t *arena, const tf_node_t *node, const char *name, int *out_rank,
                           int64_t dims[HLO_MAX_RANK]);
+/* Entry k of a list of shapes; rank -1 beyond its end. */
+hr_status_t tf_attr_shape_at(hr_arena_t *arena, const tf_node_t *node, const char *name, int k,
+                             int *out_rank, int64_t dims[HLO_MAX_RANK]);
+hr_status_t tf_attr_strings(hr_arena_t *arena, const tf_node_t *node, const char *name,
+                            int *out_count, hr_str_t **out_strings);
 hr_status_t tf_read_shape(hr_arena_t *arena, proto_list_t pieces, int *out_rank,
                           int64_t dims[HLO_MAX_RANK]);
 /* The value of a TensorProto. Strings: *out_value is NULL, and the strings go to *out_strings.

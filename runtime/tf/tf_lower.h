@@ -9,18 +9,23 @@
 #include "ops/rules/builder.h"
 #include "tf/tf_graph.h"
 #include "tf/tf_ops.h"
+#include "tf/xla_compiler.h"
 
 /* An instruction under construction; NULL stands for a failure that the builder has. */
 typedef hlo_instr_t *expr_t;
 
-/* A variable: its value is an instruction of the current computation. XlaCompiler's kResource of
- * kind kVariable. It is modified if `value` is no longer `initial`. */
+/* A variable or stack: its value is an instruction of the current computation, of a stack a tuple.
+ * XlaCompiler's kResource. It is modified if `value` is no longer `initial`. */
 typedef struct tf_resource {
-  hr_str_t name;         /* shared_name, or the name of the node */
-  int argument;          /* number of the argument; -1: created inside */
-  expr_t value;          /* NULL: not initialised */
-  expr_t initial;        /* value on entry of the computation */
-  const tf_node_t *node; /* VarHandleOp; NULL: an argument */
+  xla_resource_kind_t kind;
+  hr_str_t name;                 /* shared_name, or the name of the node */
+  int argument;                  /* number of the argument; -1: created inside */
+  expr_t value;                  /* NULL: not initialised */
+  expr_t initial;                /* value on entry of the computation */
+  const tf_node_t *node;         /* VarHandleOp or StackV2; NULL: an argument */
+  int64_t size;                  /* TENSOR_ARRAY, STACK: entries */
+  hr_dtype_t dtype;              /* TENSOR_ARRAY, STACK: type of an entry */
+  struct tf_resource *gradients; /* TENSOR_ARRAY: the first of its gradients; of these, the next */
 } tf_resource_t;
 
 typedef enum tf_value_kind {
@@ -70,6 +75,11 @@ typedef struct tf_compiler {
   HR_VEC(tf_resource_t *) resources;     /* variables of the graph */
   int depth;                             /* nested functions */
   struct tensor_bundle *bundle;          /* checkpoint for RestoreV2; NULL: none */
+  xla_channels_t *channels;              /* numbers of channels by key */
+  tf_import_fn import;                   /* for XlaCallModule; NULL: refused */
+  expr_t call_token;                     /* what transfers of a called body wait for, see tf_op */
+  const struct tf_group *groups;         /* of CollectiveAssignGroupV2, newest first */
+  int group_count;
 } tf_compiler_t;
 
 /* One body in execution. Functions are executed in the scope's computation, inlined. */
@@ -80,6 +90,8 @@ typedef struct tf_scope {
   tf_value_t **outputs;   /* by node; NULL: not executed */
   int *output_counts;     /* by node */
   const tf_live_t **live; /* by node */
+  expr_t *tokens;         /* by node: the transfers that it depends on have ended; NULL: none */
+  expr_t start;           /* token of the caller; NULL: none */
   const tf_value_t *args; /* values of the body's arguments */
 } tf_scope_t;
 
@@ -91,6 +103,7 @@ struct tf_op {
   const tf_node_t *node;
   const tf_op_row_t *row;
   const tf_live_t *live; /* conditions of the node; Switch and Merge give their outputs others */
+  expr_t token; /* end of all transfers that the node depends on; a transfer sets its own */
   int input_count;
   tf_value_t **inputs; /* outputs of other nodes; constants get their instruction when needed */
   int output_count;
@@ -180,6 +193,9 @@ hr_status_t tf_set_variable(tf_op_t *op, tf_resource_t *resource, expr_t value);
 /* x with updates [indices dims..., x dims after depth]; COPY overwrites, others combine. */
 hr_status_t tf_scatter_nd(tf_op_t *op, expr_t x, expr_t indices, expr_t updates,
                           hlo_opcode_t combine, expr_t *out_x);
+
+/* A stack's first value, without entries. */
+hr_status_t tf_stack_start(hlo_builder_t *b, tf_resource_t *stack, const hlo_shape_t *entry);
 
 /* --- Switch, Merge and the frames of loops (tf_frames.c) --- */
 /* Both hold. */

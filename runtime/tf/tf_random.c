@@ -9,8 +9,7 @@
 #include <math.h>
 
 #include "stablehlo/import/import_formula.h"
-#include "tf/tf_elementwise.h"
-#include "tf/tf_lower.h"
+#include "tf/tf_random.h"
 
 /* TensorFlow's enum Algorithm in rng_alg.h. AUTO means Philox on CPUs. */
 enum { ALG_PHILOX = 1, ALG_THREEFRY = 2, ALG_AUTO = 3 };
@@ -62,7 +61,7 @@ static expr_t join_words(hlo_builder_t *b, expr_t low, expr_t high) {
 }
 
 /* Element i of a vector as a scalar. */
-static expr_t element_of(hlo_builder_t *b, expr_t list, int64_t i) {
+expr_t tf_element(hlo_builder_t *b, expr_t list, int64_t i) {
   return tf_reshape(b, tf_slice_dim(b, list, 0, i, i + 1), 0, NULL);
 }
 
@@ -79,7 +78,7 @@ static hr_status_t mix_seed(tf_op_t *op, int k, expr_t *out_key, expr_t *out_cou
     return tf_error(op, "the seed is not two integers");
   expr_t wide = hlo_build_convert(b, hlo_build_convert(b, seed, HR_S64), HR_U64);
   for (int i = 0; i < 2; i++) {
-    expr_t part = element_of(b, wide, i);
+    expr_t part = tf_element(b, wide, i);
     counter.w[2 * i] = hlo_build_convert(b, part, HR_U32);
     counter.w[2 * i + 1] = hlo_build_convert(
         b, hlo_build_binary(b, HLO_SHIFT_RIGHT_LOGICAL, part, tf_scalar_int(b, 32, HR_U64)),
@@ -97,7 +96,7 @@ static expr_t as_list(hlo_builder_t *b, expr_t scalar) {
   return tf_reshape(b, scalar, 1, &one);
 }
 
-static expr_t pair_list(hlo_builder_t *b, expr_t low, expr_t high) {
+expr_t tf_pair_list(hlo_builder_t *b, expr_t low, expr_t high) {
   expr_t parts[] = {as_list(b, low), as_list(b, high)};
   return parts[0] && parts[1] ? tf_concat(b, 2, parts, 0) : NULL;
 }
@@ -109,7 +108,7 @@ hr_status_t tf_lower_key_counter(tf_op_t *op) {
   int64_t algorithm = ALG_PHILOX;
   HR_TRY(mix_seed(op, 0, &key, &counter));
   HR_TRY(tf_out(op, 0, as_list(op->b, key)));
-  HR_TRY(tf_out(op, 1, pair_list(op->b, tf_scalar_int(op->b, 0, HR_U64), counter)));
+  HR_TRY(tf_out(op, 1, tf_pair_list(op->b, tf_scalar_int(op->b, 0, HR_U64), counter)));
   return op->row->variant ? tf_out_ints(op, 2, HR_S32, true, 1, &algorithm) : NULL;
 }
 
@@ -121,19 +120,10 @@ hr_status_t tf_lower_random_algorithm(tf_op_t *op) {
 
 /* --- streams of bits --- */
 
-/* A source of random words: key and counter, and the shape that is wanted. */
-typedef struct stream {
-  expr_t state; /* u64[3], or u64[2] of ThreeFry */
-  bool threefry;
-  int rank;
-  int64_t dims[HLO_MAX_RANK];
-  int64_t count; /* elements */
-} stream_t;
-
-/* Input 0 is the shape. The product is checked, so that counts cannot overflow. */
-static hr_status_t read_sizes(tf_op_t *op, stream_t *out) {
+/* The product is checked, so that counts cannot overflow. */
+hr_status_t tf_stream_sizes(tf_op_t *op, int k, tf_stream_t *out) {
   hr_ints_t sizes;
-  HR_TRY(tf_const_ints(op, 0, &sizes));
+  HR_TRY(tf_const_ints(op, k, &sizes));
   if (sizes.count > HLO_MAX_RANK) return tf_error(op, "%ld dimensions", (long)sizes.count);
   out->rank = (int)sizes.count;
   out->count = 1;
@@ -145,38 +135,44 @@ static hr_status_t read_sizes(tf_op_t *op, stream_t *out) {
   return NULL;
 }
 
-/* inputs: shape, seed (V1); shape, key, counter, algorithm (V2). `more`: inputs after these.
- * The state is the key followed by the counter, low word first. ThreeFry has one word of counter
+/* The state is the key followed by the counter, low word first. ThreeFry has one word of counter
  * only. */
-static hr_status_t open_stream(tf_op_t *op, int more, stream_t *out) {
+hr_status_t tf_stream_key(tf_op_t *op, int k, tf_stream_t *out) {
   hlo_builder_t *b = op->b;
-  expr_t key, counter;
-  *out = (stream_t){.threefry = false};
-  HR_TRY(read_sizes(op, out));
-  if (op->input_count - more >= 4) {
-    int64_t algorithm;
-    HR_TRY(tf_const_int(op, 3, &algorithm));
-    out->threefry = algorithm == ALG_THREEFRY;
-    if (algorithm < ALG_PHILOX || algorithm > ALG_AUTO)
-      return tf_unsupported(op, "algorithm %ld of random numbers", (long)algorithm);
-    key = tf_in(op, 1);
-    counter = tf_in(op, 2);
-    if (counter && out->threefry) counter = tf_slice_dim(b, counter, 0, 0, 1);
-  } else {
-    expr_t high;
-    HR_TRY(mix_seed(op, 1, &key, &high));
-    key = as_list(b, key);
-    counter = pair_list(b, tf_scalar_int(b, 0, HR_U64), high);
-  }
+  int64_t algorithm;
+  HR_TRY(tf_const_int(op, k + 2, &algorithm));
+  out->threefry = algorithm == ALG_THREEFRY;
+  if (algorithm < ALG_PHILOX || algorithm > ALG_AUTO)
+    return tf_unsupported(op, "algorithm %ld of random numbers", (long)algorithm);
+  expr_t key = tf_in(op, k), counter = tf_in(op, k + 1);
+  if (counter && out->threefry) counter = tf_slice_dim(b, counter, 0, 0, 1);
   if (!key || !counter) return hlo_builder_finish(b);
   expr_t parts[] = {key, counter};
   out->state = tf_concat(b, 2, parts, 0);
   return hlo_builder_finish(b);
 }
 
+hr_status_t tf_stream_seed(tf_op_t *op, int k, tf_stream_t *out) {
+  hlo_builder_t *b = op->b;
+  expr_t key, high;
+  HR_TRY(mix_seed(op, k, &key, &high));
+  key = as_list(b, key);
+  expr_t counter = tf_pair_list(b, tf_scalar_int(b, 0, HR_U64), high);
+  if (!key || !counter) return hlo_builder_finish(b);
+  expr_t parts[] = {key, counter};
+  out->state = tf_concat(b, 2, parts, 0);
+  return hlo_builder_finish(b);
+}
+
+hr_status_t tf_stream_open(tf_op_t *op, int more, tf_stream_t *out) {
+  *out = (tf_stream_t){.threefry = false};
+  HR_TRY(tf_stream_sizes(op, 0, out));
+  return op->input_count - more >= 4 ? tf_stream_key(op, 1, out) : tf_stream_seed(op, 1, out);
+}
+
 /* u32[count], whole blocks first.
  * A block of Philox gives 4 words; the last ones of the last block are dropped. */
-static expr_t take_words(tf_op_t *op, const stream_t *stream, int64_t count) {
+expr_t tf_stream_words(tf_op_t *op, const tf_stream_t *stream, int64_t count) {
   hlo_builder_t *b = op->b;
   const hlo_shape_t *shapes[2], *pair;
   int64_t padded = (count + 3) / 4 * 4;
@@ -192,10 +188,10 @@ static expr_t take_words(tf_op_t *op, const stream_t *stream, int64_t count) {
 }
 
 /* u64[count] of pairs of words, low ones first. */
-static expr_t take_wide(tf_op_t *op, const stream_t *stream, int64_t count) {
+expr_t tf_stream_wide(tf_op_t *op, const tf_stream_t *stream, int64_t count) {
   hlo_builder_t *b = op->b;
   int64_t dims[] = {count, 2};
-  expr_t words = tf_reshape(b, take_words(op, stream, 2 * count), 2, dims);
+  expr_t words = tf_reshape(b, tf_stream_words(op, stream, 2 * count), 2, dims);
   expr_t low = tf_reshape(b, tf_slice_dim(b, words, 1, 0, 1), 1, &count);
   expr_t high = tf_reshape(b, tf_slice_dim(b, words, 1, 1, 2), 1, &count);
   if (!low || !high) return NULL;
@@ -224,9 +220,9 @@ static expr_t fraction(hlo_builder_t *b, expr_t bits, uint64_t mask, uint64_t on
 }
 
 /* f64: the high 20 bits of the fraction are the low ones of the first word. */
-static expr_t uniform_f64(tf_op_t *op, const stream_t *stream, int64_t count) {
+static expr_t uniform_f64(tf_op_t *op, const tf_stream_t *stream, int64_t count) {
   hlo_builder_t *b = op->b;
-  expr_t wide = take_wide(op, stream, count);
+  expr_t wide = tf_stream_wide(op, stream, count);
   if (!wide) return NULL;
   expr_t half = e_number(b, 32, wide);
   expr_t turned = e_or(b, hlo_build_binary(b, HLO_SHIFT_LEFT, wide, half),
@@ -237,10 +233,10 @@ static expr_t uniform_f64(tf_op_t *op, const stream_t *stream, int64_t count) {
 /* Uniform numbers within [0, 1), in one dimension.
  * f16 has 10 fraction bits and bf16 has 7; each number takes a whole word, of which the low half
  * is used. */
-static expr_t uniform(tf_op_t *op, const stream_t *stream, hr_dtype_t dtype, int64_t count) {
+expr_t tf_stream_uniform(tf_op_t *op, const tf_stream_t *stream, hr_dtype_t dtype, int64_t count) {
   hlo_builder_t *b = op->b;
   if (dtype == HR_F64) return uniform_f64(op, stream, count);
-  expr_t words = take_words(op, stream, count);
+  expr_t words = tf_stream_words(op, stream, count);
   if (!words) return NULL;
   if (dtype == HR_F32) return fraction(b, words, 0x7fffff, UINT64_C(127) << 23, dtype);
   words = hlo_build_convert(b, words, HR_U16);
@@ -251,11 +247,11 @@ static expr_t uniform(tf_op_t *op, const stream_t *stream, hr_dtype_t dtype, int
 /* Box-Muller: a pair of uniform numbers gives the sine and the cosine of one angle.
  * radius = sqrt(-2 log u1), angle = 2 pi u2. u1 is at least 1e-7, as the logarithm of 0 is
  * infinite. Narrow types are drawn in f32. */
-static expr_t normal(tf_op_t *op, const stream_t *stream, hr_dtype_t dtype) {
+expr_t tf_stream_normal(tf_op_t *op, const tf_stream_t *stream, hr_dtype_t dtype) {
   hlo_builder_t *b = op->b;
   hr_dtype_t wide = dtype == HR_F64 ? HR_F64 : HR_F32;
   int64_t pairs = (stream->count + 1) / 2, dims[] = {pairs, 2}, all = 2 * pairs;
-  expr_t u = tf_reshape(b, uniform(op, stream, wide, all), 2, dims);
+  expr_t u = tf_reshape(b, tf_stream_uniform(op, stream, wide, all), 2, dims);
   expr_t first = tf_slice_dim(b, u, 1, 0, 1), second = tf_slice_dim(b, u, 1, 1, 2);
   if (!first || !second) return NULL;
   first = e_max(b, first, e_number(b, 1.0e-7f, first));
@@ -271,7 +267,7 @@ static expr_t normal(tf_op_t *op, const stream_t *stream, hr_dtype_t dtype) {
 /* Normal numbers within two standard deviations: the inverse of the distribution function.
  * u in [0, 1) is stretched to the part of the distribution within two deviations, of erf(2 /
  * sqrt(2)). */
-static expr_t truncate_uniform(hlo_builder_t *b, expr_t u) {
+expr_t tf_truncate_uniform(hlo_builder_t *b, expr_t u) {
   if (!u) return NULL;
   double bound = erf(2 / sqrt(2.0));
   expr_t tiny = e_number(b, 1e-7, u);
@@ -284,14 +280,15 @@ static expr_t truncate_uniform(hlo_builder_t *b, expr_t u) {
 /* Integers within [low, high): the remainder of random bits.
  * The remainder favours small numbers slightly if the range does not divide 2^32 or 2^64;
  * TensorFlow does the same. */
-static expr_t integers(tf_op_t *op, const stream_t *stream, int first) {
+expr_t tf_stream_integers(tf_op_t *op, const tf_stream_t *stream, int first) {
   hlo_builder_t *b = op->b;
   expr_t low = tf_in(op, first), high = tf_in(op, first + 1);
   if (!low || !high) return NULL;
   hr_dtype_t dtype = low->shape->dtype;
   bool wide = hr_dtype_bytes(dtype) == 8;
   hr_dtype_t bits = wide ? HR_U64 : HR_U32;
-  expr_t x = wide ? take_wide(op, stream, stream->count) : take_words(op, stream, stream->count);
+  expr_t x =
+      wide ? tf_stream_wide(op, stream, stream->count) : tf_stream_words(op, stream, stream->count);
   expr_t range = hlo_build_convert(b, e_sub(b, high, low), bits);
   x = e_rem(b, x, tf_broadcast(b, range, 1, &stream->count));
   expr_t start = tf_broadcast(b, hlo_build_convert(b, low, bits), 1, &stream->count);
@@ -302,60 +299,31 @@ static expr_t integers(tf_op_t *op, const stream_t *stream, int first) {
  * StatelessRandomUniform, Normal, TruncatedNormal, UniformInt and UniformFullInt, and their V2
  * forms. */
 hr_status_t tf_lower_stateless_random(tf_op_t *op) {
-  stream_t stream;
+  tf_stream_t stream;
   hr_dtype_t dtype;
   expr_t x = NULL;
   tf_random_kind_t kind = (tf_random_kind_t)op->row->variant;
-  HR_TRY(open_stream(op, kind == TF_RANDOM_INT ? 2 : 0, &stream));
+  HR_TRY(tf_stream_open(op, kind == TF_RANDOM_INT ? 2 : 0, &stream));
   HR_TRY(tf_attr_dtype(op->arena, op->node, "dtype", &dtype));
   if (dtype == HR_TUPLE) dtype = kind == TF_RANDOM_FULL_INT ? HR_U64 : HR_F32;
-  if (kind == TF_RANDOM_UNIFORM) x = uniform(op, &stream, dtype, stream.count);
-  if (kind == TF_RANDOM_NORMAL) x = normal(op, &stream, dtype);
+  if (kind == TF_RANDOM_UNIFORM) x = tf_stream_uniform(op, &stream, dtype, stream.count);
+  if (kind == TF_RANDOM_NORMAL) x = tf_stream_normal(op, &stream, dtype);
   if (kind == TF_RANDOM_TRUNCATED)
-    x = truncate_uniform(op->b, uniform(op, &stream, dtype, stream.count));
-  if (kind == TF_RANDOM_INT) x = integers(op, &stream, op->input_count - 2);
+    x = tf_truncate_uniform(op->b, tf_stream_uniform(op, &stream, dtype, stream.count));
+  if (kind == TF_RANDOM_INT) x = tf_stream_integers(op, &stream, op->input_count - 2);
   if (kind == TF_RANDOM_FULL_INT) {
-    x = hr_dtype_bytes(dtype) == 8 ? take_wide(op, &stream, stream.count)
-                                   : take_words(op, &stream, stream.count);
+    x = hr_dtype_bytes(dtype) == 8 ? tf_stream_wide(op, &stream, stream.count)
+                                   : tf_stream_words(op, &stream, stream.count);
     if (x) x = hlo_build_convert(op->b, x, dtype);
   }
   return tf_out(op, 0, tf_reshape(op->b, x, stream.rank, stream.dims));
 }
 
-/* --- generators that are variables --- */
-
-/* inputs: variable, algorithm, delta. Gives the state and moves the counter by 256 delta.
- * RngReadAndSkip and RngSkip (variant 1: no output). The state is s64[3]: the counter's two
- * halves, then the key. */
-hr_status_t tf_lower_rng_skip(tf_op_t *op) {
-  hlo_builder_t *b = op->b;
-  if (op->input_count < 3 || op->inputs[0]->kind != TF_VALUE_RESOURCE)
-    return tf_error(op, "input 0 is no variable");
-  tf_resource_t *resource = op->inputs[0]->resource;
-  expr_t state = tf_in(op, 0), delta = tf_in(op, 2);
-  if (!state || !delta) return hlo_builder_finish(b);
-  if (state->shape->rank != 1 || state->shape->dims[0] < 3)
-    return tf_error(op, "the state of a generator has fewer than 3 numbers");
-  hr_dtype_t dtype = state->shape->dtype;
-  expr_t step = e_mul(b, hlo_build_convert(b, delta, HR_U64), tf_scalar_int(b, 256, HR_U64));
-  expr_t low = hlo_build_convert(b, element_of(b, state, 0), HR_U64);
-  expr_t high = hlo_build_convert(b, element_of(b, state, 1), HR_U64);
-  expr_t next = e_add(b, low, tf_reshape(b, step, 0, NULL));
-  expr_t carry = hlo_build_convert(b, e_lt(b, next, low), HR_U64);
-  expr_t counter = pair_list(b, next, e_add(b, high, carry));
-  if (!counter) return hlo_builder_finish(b);
-  expr_t parts[] = {hlo_build_convert(b, counter, dtype),
-                    tf_slice_dim(b, state, 0, 2, state->shape->dims[0])};
-  if (!op->row->variant) HR_TRY(tf_out(op, 0, state));
-  resource->value = tf_concat(b, 2, parts, 0);
-  return hlo_builder_finish(b);
-}
-
 /* --- numbers of no fixed sequence --- */
 
 /* `low` and `high` are the bounds, or mean and deviation. */
-static expr_t draw(tf_op_t *op, hlo_enum_DISTRIBUTION_t distribution, expr_t low, expr_t high,
-                   const stream_t *sizes) {
+expr_t tf_draw(tf_op_t *op, hlo_enum_DISTRIBUTION_t distribution, expr_t low, expr_t high,
+               const tf_stream_t *sizes) {
   hlo_attr_t attr = hlo_attr_of_int(HLO_ATTR_DISTRIBUTION, distribution);
   expr_t operands[] = {low, high};
   const hlo_shape_t *shape =
@@ -366,15 +334,15 @@ static expr_t draw(tf_op_t *op, hlo_enum_DISTRIBUTION_t distribution, expr_t low
 /* inputs: shape, and for integers low and high; variant: tf_random_kind_t */
 hr_status_t tf_lower_random(tf_op_t *op) {
   hlo_builder_t *b = op->b;
-  stream_t sizes = {.rank = 0};
+  tf_stream_t sizes = {.rank = 0};
   hr_dtype_t dtype;
-  HR_TRY(read_sizes(op, &sizes));
+  HR_TRY(tf_stream_sizes(op, 0, &sizes));
   HR_TRY(tf_attr_dtype(op->arena, op->node, "dtype", &dtype));
   if (dtype == HR_TUPLE) dtype = HR_F32;
   if (op->row->variant == TF_RANDOM_INT)
-    return tf_out(op, 0, draw(op, HLO_DISTRIBUTION_UNIFORM, tf_in(op, 1), tf_in(op, 2), &sizes));
+    return tf_out(op, 0, tf_draw(op, HLO_DISTRIBUTION_UNIFORM, tf_in(op, 1), tf_in(op, 2), &sizes));
   hlo_enum_DISTRIBUTION_t distribution =
       op->row->variant == TF_RANDOM_NORMAL ? HLO_DISTRIBUTION_NORMAL : HLO_DISTRIBUTION_UNIFORM;
-  expr_t x = draw(op, distribution, tf_scalar(b, 0, dtype), tf_scalar(b, 1, dtype), &sizes);
-  return tf_out(op, 0, op->row->variant == TF_RANDOM_TRUNCATED ? truncate_uniform(b, x) : x);
+  expr_t x = tf_draw(op, distribution, tf_scalar(b, 0, dtype), tf_scalar(b, 1, dtype), &sizes);
+  return tf_out(op, 0, op->row->variant == TF_RANDOM_TRUNCATED ? tf_truncate_uniform(b, x) : x);
 }

@@ -141,6 +141,7 @@ typedef struct tf_file {
   tf_graph_t graph;
   tensor_bundle_t bundle;
   xla_restore_t restore;
+  tf_read_inner_fn inner;
   hr_strbuf_t *json; /* NULL: no description is wanted */
 } tf_file_t;
 
@@ -236,7 +237,7 @@ static hr_status_t open_file(tf_file_t *file, hr_str_t *bytes) {
 
 static hr_status_t compile(tf_file_t *file, const tf_selection_t *selection, hlo_module_t *module,
                            xla_compilation_result_t *out_result) {
-  xla_compile_options_t compile = {.use_tuple_arg = false};
+  xla_compile_options_t compile = {.import = file->inner, .is_entry_computation = true};
   xla_graph_signature_t signature = selection->signature;
   signature.restore = file->restore.bundle ? &file->restore : NULL;
   return xla_compile_graph(&file->graph, &signature, selection->argument_count,
@@ -311,9 +312,12 @@ static hr_status_t select_and_compile(tf_file_t *file) {
 }
 
 hr_status_t tf_read_described(hlo_module_t *module, const tf_read_options_t *options,
-                              hr_strbuf_t *out_json) {
-  tf_file_t file = {
-      .module = module, .arena = &module->arena, .options = options, .json = out_json};
+                              tf_read_inner_fn inner, hr_strbuf_t *out_json) {
+  tf_file_t file = {.module = module,
+                    .arena = &module->arena,
+                    .options = options,
+                    .inner = inner,
+                    .json = out_json};
   hr_str_t *bytes;
   HR_TRY(hr_arena_str(&module->arena, HR_STR("tf_graph"), &module->name));
   HR_TRY(HR_NEW(&module->arena, &bytes));
@@ -324,6 +328,7 @@ hr_status_t tf_read_described(hlo_module_t *module, const tf_read_options_t *opt
   return hr_status_note(st, "while reading a TensorFlow graph");
 }
 
-hr_status_t tf_read_module(hlo_module_t *module, const tf_read_options_t *options) {
-  return tf_read_described(module, options, NULL);
+hr_status_t tf_read_module(hlo_module_t *module, const tf_read_options_t *options,
+                           tf_read_inner_fn inner) {
+  return tf_read_described(module, options, inner, NULL);
 }

@@ -19,15 +19,19 @@ typedef struct tf_read_options {
   const char *config;         /* path of a tf2xla Config that says what is fed and fetched */
 } tf_read_options_t;
 
+/* Reader of StableHLO programs inside graphs, see tf_import_fn of xla_compiler.h. */
+typedef hr_status_t (*tf_read_inner_fn)(hlo_module_t *module, hr_str_t bytes, int platform);
+
 /* Fills the module from module->source, which must live as long. Without feeds, all placeholders
  * that the results need are fed, in the order of the nodes; without fetches, every node that no
  * other node uses is fetched. Variables without a value in the graph become parameters after the
  * feeds; their shapes are those of the graph. Those of a SavedModel that the program does not write
  * are constants, and module->parameter_values has the values of the others. Inputs and outputs of a
  * signature are in the order of their names. `options` may be NULL. */
-hr_status_t tf_read_module(hlo_module_t *module, const tf_read_options_t *options);
+hr_status_t tf_read_module(hlo_module_t *module, const tf_read_options_t *options,
+                           tf_read_inner_fn inner);
 /* The same; appends what became of arguments and results, as JSON (tf_describe.h). */
 hr_status_t tf_read_described(hlo_module_t *module, const tf_read_options_t *options,
-                              hr_strbuf_t *out_json);
+                              tf_read_inner_fn inner, hr_strbuf_t *out_json);
 
 #endif

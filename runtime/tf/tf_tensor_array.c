@@ -5,9 +5,14 @@
 
 #include "tf/tf_lower.h"
 
-/* Output k becomes a list. */
+/* Output k becomes a list. That of an argument is the value of its resource, and the flow stays a
+ * scalar that says nothing. */
 static hr_status_t put_list(tf_op_t *op, int k, const tf_value_t *list) {
   HR_TRY(tf_need_outputs(op, k + 1));
+  if (list->resource) {
+    list->resource->value = list->instr;
+    return tf_out(op, k, tf_scalar(op->b, 0, HR_F32));
+  }
   op->outputs[k] = *list;
   op->outputs[k].kind = TF_VALUE_LIST;
   return hlo_builder_finish(op->b);
@@ -32,9 +37,30 @@ static hr_status_t take_filled(tf_op_t *op, int k, tf_value_t *out_list) {
   return check_filled(op, out_list);
 }
 
+/* Whether input k is the handle of a TensorArray that is an argument. */
+static bool is_argument(tf_op_t *op, int k) {
+  return k < op->input_count && op->inputs[k]->kind == TF_VALUE_RESOURCE &&
+         op->inputs[k]->resource->kind == XLA_RESOURCE_TENSOR_ARRAY;
+}
+
+/* The array of a resource; writing to a gradient adds. */
+static void list_of_argument(tf_op_t *op, int k, tf_value_t *out_list) {
+  tf_resource_t *array = op->inputs[k]->resource;
+  *out_list = (tf_value_t){.kind = TF_VALUE_LIST,
+                           .resource = array,
+                           .instr = array->value,
+                           .list_size = array->size,
+                           .list_dtype = array->dtype,
+                           .list_adds = op->inputs[k]->list_adds};
+}
+
 /* The array behind handle and flow. The first use of a gradient's handle gets the flow of the array
  * itself, which stands for zeros then. */
 static hr_status_t take_flow(tf_op_t *op, int handle, int flow, tf_value_t *out_list) {
+  if (is_argument(op, handle)) {
+    list_of_argument(op, handle, out_list);
+    return NULL;
+  }
   HR_TRY(take_list(op, flow, out_list));
   bool is_gradient = op->inputs[handle]->list_adds;
   if (!is_gradient || out_list->list_adds) return NULL;
@@ -180,7 +206,7 @@ hr_status_t tf_lower_array_scatter(tf_op_t *op) {
 /* TensorArraySizeV3(handle, flow). */
 hr_status_t tf_lower_array_size(tf_op_t *op) {
   tf_value_t list;
-  HR_TRY(take_list(op, 1, &list));
+  HR_TRY(take_flow(op, 0, 1, &list));
   return tf_out_ints(op, 0, HR_S32, true, 1, &list.list_size);
 }
 
@@ -231,11 +257,46 @@ hr_status_t tf_lower_array_split(tf_op_t *op) {
   return put_list(op, 0, &list);
 }
 
+/* The gradient `source` of a TensorArray that is an argument, of zeros if it is new. The set is
+ * sorted by name. */
+static hr_status_t gradient_of_argument(tf_op_t *op, tf_resource_t *array, tf_resource_t **out) {
+  hr_str_t source;
+  tf_resource_t **at = &array->gradients;
+  HR_TRY(tf_attr_str(op->arena, op->node, "source", "", &source));
+  for (; *at; at = &(*at)->gradients) {
+    size_t common = (*at)->name.size < source.size ? (*at)->name.size : source.size;
+    int order = memcmp((*at)->name.data, source.data, common);
+    if (hr_str_equal((*at)->name, source)) {
+      *out = *at;
+      return NULL;
+    }
+    if (order > 0 || (!order && (*at)->name.size > source.size)) break;
+  }
+  if (!array->value) return tf_error(op, "a gradient of an array without a value");
+  HR_TRY(HR_NEW(op->arena, out));
+  **out = *array;
+  (*out)->name = source;
+  (*out)->gradients = *at;
+  (*out)->initial = NULL;
+  const hlo_shape_t *shape = array->value->shape;
+  (*out)->value = tf_fill(op->b, 0, shape->dtype, shape->rank, shape->dims);
+  *at = *out;
+  return hlo_builder_finish(op->b);
+}
+
 /* inputs: handle, flow; outputs: handle, flow of the gradient. The flow may still be that of the
  * array itself: take_flow makes zeros of it.
  * TensorArrayGradV3. The mark list_adds on the handle tells later writes that they add. */
 hr_status_t tf_lower_array_grad(tf_op_t *op) {
   tf_value_t list;
+  if (is_argument(op, 0)) {
+    tf_resource_t *gradient;
+    HR_TRY(gradient_of_argument(op, op->inputs[0]->resource, &gradient));
+    HR_TRY(tf_out(op, 1, tf_scalar(op->b, 0, HR_F32)));
+    op->outputs[0] =
+        (tf_value_t){.kind = TF_VALUE_RESOURCE, .resource = gradient, .list_adds = true};
+    return NULL;
+  }
   HR_TRY(take_list(op, 1, &list));
   HR_TRY(put_list(op, 1, &list));
   op->outputs[0] = (tf_value_t){.kind = TF_VALUE_STRINGS, .list_adds = true};

@@ -11,7 +11,7 @@ typedef tf_layout_t layout_t;
 hr_status_t tf_window_layout(tf_op_t *op, int rank, layout_t *out) {
   hr_str_t format;
   HR_TRY(tf_attr_str(op->arena, op->node, "data_format", rank == 5 ? "NDHWC" : "NHWC", &format));
-  bool first = format.size > 1 && format.data[1] == 'C';
+  bool first = (format.size > 1 && format.data[1] == 'C') || hr_str_is(format, "CHANNELS_FIRST");
   if (rank != 4 && rank != 5) return tf_unsupported(op, "an array of %d dimensions", rank);
   *out = (layout_t){.rank = rank, .feature = first ? 1 : rank - 1, .spatial_count = rank - 2};
   for (int s = 0; s < rank - 2; s++) out->spatial[s] = first ? s + 2 : s + 1;

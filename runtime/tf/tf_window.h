@@ -24,4 +24,9 @@ hr_status_t tf_window_make(tf_op_t *op, const tf_layout_t *layout, const int64_t
 hr_status_t tf_window_pool(tf_op_t *op, const tf_layout_t *layout, const int64_t *input_dims,
                            int sizes_input, hlo_window_dim_t *out);
 
+/* The sum of products of whole numbers of a UniformQuantizedConvolution, and its feature dimension.
+ */
+hr_status_t tf_quantized_convolution(tf_op_t *op, expr_t x, expr_t kernel, expr_t *out_product,
+                                     int64_t *out_feature);
+
 #endif

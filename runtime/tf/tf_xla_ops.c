@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "tf/tf_lower.h"
+#include "tf/tf_loops.h"
 
 /* --- attributes --- */
 
@@ -67,23 +67,6 @@ static hr_status_t scalar_function(tf_op_t *op, const char *attr, int count,
   expr_t root =
       function->ret_count == 1 ? roots[0] : hlo_build_tuple(&b, function->ret_count, roots);
   return tf_computation_end(compiler, &b, root);
-}
-
-/* x < y, for sorting.
- * Parameters 2 i and 2 i + 1 are the two elements of array i; only those of array 0 are
- * compared. */
-static hr_status_t less_computation(tf_op_t *op, int count, const hr_dtype_t *dtypes,
-                                    hlo_computation_t **out) {
-  hlo_builder_t b;
-  expr_t first = NULL, second = NULL;
-  HR_TRY(tf_computation_begin(op->scope->compiler, "less", &b));
-  for (int i = 0; i < 2 * count; i++) {
-    expr_t x = hlo_build_parameter(&b, i, hlo_shape_scalar(dtypes[i / 2]));
-    if (i == 0) first = x;
-    if (i == 1) second = x;
-  }
-  *out = b.computation;
-  return tf_computation_end(op->scope->compiler, &b, e_lt(&b, first, second));
 }
 
 /* --- products and indices --- */
@@ -306,7 +289,7 @@ hr_status_t tf_lower_xla_sort(tf_op_t *op) {
     HR_TRY(scalar_function(op, "comparator", 2 * count, dtypes, &less));
   else
     for (int i = 0; i < count; i++) dtypes[i] = operands[i]->shape->dtype;
-  if (!own) HR_TRY(less_computation(op, count, dtypes, &less));
+  if (!own) HR_TRY(tf_less_computation(op, count, dtypes, &less));
   dim = at;
   hlo_attr_t attrs[] = {hlo_attr_of_ints(op->b, HLO_ATTR_DIMENSIONS, 1, &dim),
                         hlo_attr_of_bool(HLO_ATTR_IS_STABLE, stable),
@@ -423,17 +406,19 @@ hr_status_t tf_lower_xla_split_nd(tf_op_t *op) {
 }
 
 /* The opposite: parts in row-major order are joined, paddings cut off.
- * XlaConcatND. The last dimension is joined first, as its parts
- * are neighbours in the list; `count` parts are left after each round. */
+ * XlaConcatND, and AssignVariableXlaConcatND (variant 1) into a variable. The last dimension is
+ * joined first, as its parts are neighbours in the list; `count` parts are left after each round.
+ */
 hr_status_t tf_lower_xla_concat_nd(tf_op_t *op) {
   hr_ints_t counts, paddings;
   expr_t *parts;
-  int count = op->input_count;
+  int first = op->row->variant, count = op->input_count - first;
+  if (count < 1) return tf_error(op, "there are no parts");
   HR_TRY(tf_attr_ints(op->arena, op->node, "num_concats", &counts));
   HR_TRY(tf_attr_ints(op->arena, op->node, "paddings", &paddings));
   HR_TRY(HR_NEW_ARRAY(op->arena, count, &parts));
   for (int i = 0; i < count; i++) {
-    parts[i] = tf_in(op, i);
+    parts[i] = tf_in(op, first + i);
     if (!parts[i]) return hlo_builder_finish(op->b);
   }
   for (int d = (int)counts.count - 1; d >= 0; d--) {
@@ -452,6 +437,11 @@ hr_status_t tf_lower_xla_concat_nd(tf_op_t *op) {
     if (size < 0 || paddings.data[d] < 0) return tf_error(op, "paddings do not fit");
     parts[0] = tf_slice_dim(op->b, parts[0], (int)d, 0, size);
     if (!parts[0]) return hlo_builder_finish(op->b);
+  }
+  if (first) {
+    tf_resource_t *variable;
+    HR_TRY(tf_resource_of(op, 0, &variable));
+    return tf_set_variable(op, variable, parts[0]);
   }
   return tf_out(op, 0, parts[0]);
 }

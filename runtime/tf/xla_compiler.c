@@ -4,96 +4,14 @@
 
 #include <string.h>
 
-#include "tf/tf_lower.h"
-
-typedef struct compilation {
-  tf_compiler_t compiler;
-  hlo_builder_t builder;
-  int argument_count;
-  const xla_argument_t *arguments;
-  const xla_compile_options_t *options;
-  tf_value_t *values; /* by argument */
-  xla_compilation_result_t result;
-} compilation_t;
-
-/* Constants and variables that are not initialised take no run-time parameter. */
-static bool takes_parameter(const xla_argument_t *argument, bool resources) {
-  if (resources) return argument->kind == XLA_ARGUMENT_RESOURCE && argument->initialized;
-  return argument->kind == XLA_ARGUMENT_PARAMETER;
-}
-
-/* input_mapping: parameters first, then initialised resources, each in the order of arguments. */
-static hr_status_t map_parameters(compilation_t *c) {
-  HR_TRY(HR_NEW_ARRAY(c->compiler.arena, c->argument_count, &c->result.input_mapping));
-  for (int block = 0; block < 2; block++)
-    for (int i = 0; i < c->argument_count; i++)
-      if (takes_parameter(&c->arguments[i], block == 1))
-        c->result.input_mapping[c->result.parameter_count++] = i;
-  return NULL;
-}
-
-/* One parameter each, or elements of one tuple parameter.
- * The shapes are those of the arguments. A tuple parameter has the same order. */
-static hr_status_t make_parameters(compilation_t *c, expr_t *out_params) {
-  int count = c->result.parameter_count;
-  const hlo_shape_t **shapes;
-  const hlo_shape_t *tuple;
-  HR_TRY(HR_NEW_ARRAY(c->compiler.arena, count, &shapes));
-  for (int p = 0; p < count; p++) shapes[p] = c->arguments[c->result.input_mapping[p]].shape;
-  if (!c->options->use_tuple_arg) {
-    for (int p = 0; p < count; p++) out_params[p] = hlo_build_parameter(&c->builder, p, shapes[p]);
-    return NULL;
-  }
-  HR_TRY(hlo_shape_tuple(c->compiler.arena, count, shapes, &tuple));
-  expr_t whole = hlo_build_parameter(&c->builder, 0, tuple);
-  for (int p = 0; p < count; p++) out_params[p] = hlo_build_element(&c->builder, whole, p);
-  return NULL;
-}
-
-/* Its value is set by build_arguments() if it has a parameter, and stays NULL otherwise. */
-static hr_status_t make_resource(compilation_t *c, int argument) {
-  tf_resource_t *resource;
-  HR_TRY(HR_NEW(c->compiler.arena, &resource));
-  resource->name = c->arguments[argument].name;
-  resource->argument = argument;
-  c->values[argument] = (tf_value_t){.kind = TF_VALUE_RESOURCE, .resource = resource};
-  HR_VEC_PUSH(&c->compiler.resources, resource);
-  return NULL;
-}
-
-/* BuildArguments of XlaCompiler: `values` are what _Arg nodes give. */
-static hr_status_t build_arguments(compilation_t *c) {
-  expr_t *params;
-  HR_TRY(HR_NEW_ARRAY(c->compiler.arena, c->argument_count, &c->values));
-  HR_TRY(HR_NEW_ARRAY(c->compiler.arena, c->argument_count, &params));
-  HR_TRY(map_parameters(c));
-  HR_TRY(HR_NEW_ARRAY(c->compiler.arena, c->result.parameter_count, &c->result.initial_values));
-  HR_TRY(make_parameters(c, params));
-  for (int i = 0; i < c->argument_count; i++) {
-    const xla_argument_t *argument = &c->arguments[i];
-    if (argument->kind == XLA_ARGUMENT_RESOURCE) HR_TRY(make_resource(c, i));
-    if (argument->kind == XLA_ARGUMENT_CONSTANT)
-      c->values[i] = (tf_value_t){.kind = TF_VALUE_ARRAY, .constant = argument->constant};
-  }
-  for (int p = 0; p < c->result.parameter_count; p++) {
-    tf_value_t *value = &c->values[c->result.input_mapping[p]];
-    if (value->kind == TF_VALUE_RESOURCE) {
-      value->resource->value = params[p];
-      value->resource->initial = params[p];
-    } else {
-      *value = (tf_value_t){.kind = TF_VALUE_ARRAY, .instr = params[p]};
-    }
-  }
-  return hlo_builder_finish(&c->builder);
-}
+#include "tf/xla_compilation.h"
 
 /* --- results --- */
 
-typedef HR_VEC(expr_t) exprs_t;
-
 /* With resolve_compile_time_constants a constant _Retval is described in the result and is no
  * element of the tuple. */
-static hr_status_t add_output(compilation_t *c, tf_value_t *value, int index, exprs_t *results) {
+static hr_status_t add_output(xla_compilation_t *c, tf_value_t *value, int index,
+                              xla_exprs_t *results) {
   xla_output_t *output = &c->result.outputs[index];
   hlo_value_t *constant = value->constant;
   if (value->kind == TF_VALUE_NONE || value->kind == TF_VALUE_STRINGS)
@@ -108,24 +26,6 @@ static hr_status_t add_output(compilation_t *c, tf_value_t *value, int index, ex
   output->is_constant = c->options->resolve_compile_time_constants && constant;
   output->constant = constant;
   if (!output->is_constant) HR_VEC_PUSH(results, instr);
-  return NULL;
-}
-
-/* Updated resources in the order of their arguments.
- * A resource is returned iff its value is no longer the initial one, or if all are asked for, as
- * loop bodies need. One without a value has nothing to return. */
-static hr_status_t add_updates(compilation_t *c, exprs_t *results) {
-  HR_TRY(HR_NEW_ARRAY(c->compiler.arena, c->argument_count, &c->result.updates));
-  for (int i = 0; i < c->argument_count; i++) {
-    if (c->arguments[i].kind != XLA_ARGUMENT_RESOURCE) continue;
-    const tf_resource_t *resource = c->values[i].resource;
-    bool modified = resource->value != resource->initial;
-    if (!resource->value) continue;
-    if (!modified && !c->options->return_updated_values_for_all_resources) continue;
-    c->result.updates[c->result.update_count++] =
-        (xla_resource_update_t){i, resource->value->shape, modified};
-    HR_VEC_PUSH(results, resource->value);
-  }
   return NULL;
 }
 
@@ -156,11 +56,13 @@ static void drop_unfinished(tf_compiler_t *compiler) {
 
 /* Root: results that are not constant, then updates. The result is a tuple even with one
  * element. */
-static hr_status_t finish(compilation_t *c, int count, tf_value_t *values, exprs_t *results) {
+static hr_status_t finish(xla_compilation_t *c, int count, tf_value_t *values,
+                          xla_exprs_t *results) {
   c->result.output_count = count;
   HR_TRY(HR_NEW_ARRAY(c->compiler.arena, count, &c->result.outputs));
   for (int i = 0; i < count; i++) HR_TRY(add_output(c, &values[i], i, results));
-  HR_TRY(add_updates(c, results));
+  HR_TRY(xla_add_updates(c, results));
+  HR_TRY(xla_extra(c->compiler.arena, -1, (hr_str_t){0}, HR_STR("XLA_Retvals"), &c->builder.extra));
   expr_t root = hlo_build_tuple(&c->builder, (int)results->count, results->data);
   HR_TRY(tf_computation_end(&c->compiler, &c->builder, root));
   c->result.computation = c->builder.computation;
@@ -171,7 +73,9 @@ static hr_status_t finish(compilation_t *c, int count, tf_value_t *values, exprs
 }
 
 /* Everything else lives in the module's arena. */
-static void free_compiler(tf_compiler_t *compiler) {
+static void free_compiler(xla_compilation_t *c) {
+  tf_compiler_t *compiler = &c->compiler;
+  xla_channels_deinit(&c->channels);
   hr_map_deinit(&compiler->reducers);
   hr_map_deinit(&compiler->evaluated);
   hr_map_deinit(&compiler->waits);
@@ -181,7 +85,7 @@ static void free_compiler(tf_compiler_t *compiler) {
 
 /* Executes the restore operation. Variables that are no arguments keep the checkpoint's values; for
  * arguments they are the parameters' initial values. */
-static hr_status_t restore_variables(compilation_t *c, const tf_graph_t *graph,
+static hr_status_t restore_variables(xla_compilation_t *c, const tf_graph_t *graph,
                                      const xla_restore_t *restore) {
   tf_compiler_t *compiler = &c->compiler;
   tf_value_t name = {.kind = TF_VALUE_STRINGS};
@@ -209,7 +113,7 @@ static hr_status_t restore_variables(compilation_t *c, const tf_graph_t *graph,
 }
 
 /* Restored variables that are written although they are no arguments. */
-static hr_status_t list_written(compilation_t *c) {
+static hr_status_t list_written(xla_compilation_t *c) {
   tf_compiler_t *compiler = &c->compiler;
   HR_TRY(HR_NEW_ARRAY(compiler->arena, compiler->resources.count, &c->result.written));
   for (size_t i = 0; i < compiler->resources.count; i++) {
@@ -223,10 +127,10 @@ static hr_status_t list_written(compilation_t *c) {
 }
 
 /* `results` is a list outside the arena. */
-static hr_status_t run(compilation_t *c, const tf_execution_t *execution,
+static hr_status_t run(xla_compilation_t *c, const tf_execution_t *execution,
                        xla_compilation_result_t *out_result) {
   tf_value_t *values;
-  exprs_t results = {0};
+  xla_exprs_t results = {0};
   hr_status_t st = HR_NEW_ARRAY(c->compiler.arena, execution->wanted_count, &values);
   if (!st) st = tf_execute(&c->compiler, &c->builder, execution, values);
   if (!st) st = finish(c, execution->wanted_count, values, &results);
@@ -237,7 +141,7 @@ static hr_status_t run(compilation_t *c, const tf_execution_t *execution,
 }
 
 /* The entry computation is begun first and ends last. */
-static hr_status_t begin(compilation_t *c, const tf_graph_t *graph, const char *name,
+static hr_status_t begin(xla_compilation_t *c, const tf_graph_t *graph, const char *name,
                          hlo_module_t *module) {
   c->compiler.graph = graph;
   c->compiler.module = module;
@@ -245,8 +149,11 @@ static hr_status_t begin(compilation_t *c, const tf_graph_t *graph, const char *
   hr_map_init(&c->compiler.reducers);
   hr_map_init(&c->compiler.evaluated);
   hr_map_init(&c->compiler.waits);
+  xla_channels_init(&c->channels);
+  c->compiler.channels = c->options->channels ? c->options->channels : &c->channels;
+  c->compiler.import = c->options->import;
   HR_TRY(tf_computation_begin(&c->compiler, name, &c->builder));
-  return build_arguments(c);
+  return xla_build_arguments(c);
 }
 
 /* Argument k of the function is argument k of the compilation. */
@@ -254,7 +161,8 @@ hr_status_t xla_compile_function(const tf_graph_t *graph, const tf_body_t *funct
                                  int argument_count, const xla_argument_t *arguments,
                                  const xla_compile_options_t *options, hlo_module_t *module,
                                  xla_compilation_result_t *out_result) {
-  compilation_t c = {.argument_count = argument_count, .arguments = arguments, .options = options};
+  xla_compilation_t c = {
+      .argument_count = argument_count, .arguments = arguments, .options = options};
   if (argument_count != function->arg_count)
     return hr_error(HR_INVALID, "function %.*s takes %d arguments, %d are given",
                     HR_STR_ARGS(function->name), function->arg_count, argument_count);
@@ -268,8 +176,70 @@ hr_status_t xla_compile_function(const tf_graph_t *graph, const tf_body_t *funct
                               .target_count = function->control_ret_count,
                               .targets = function->control_rets};
   if (!st) st = run(&c, &execution, out_result);
-  free_compiler(&c.compiler);
+  free_compiler(&c);
   return st;
+}
+
+/* A body of _Arg nodes and the node, whose inputs they are. */
+static hr_status_t body_of_op(hr_arena_t *arena, const tf_node_t *node, int argument_count,
+                              int output_count, tf_body_t *out) {
+  *out = (tf_body_t){.name = node->name,
+                     .node_count = argument_count + 1,
+                     .arg_count = argument_count,
+                     .ret_count = output_count};
+  HR_TRY(HR_NEW_ARRAY(arena, argument_count + 1, &out->nodes));
+  HR_TRY(HR_NEW_ARRAY(arena, output_count, &out->rets));
+  tf_node_t *own = &out->nodes[argument_count];
+  *own = *node;
+  own->input_count = argument_count;
+  own->control_count = 0;
+  HR_TRY(HR_NEW_ARRAY(arena, argument_count, &own->inputs));
+  HR_TRY(HR_NEW_ARRAY(arena, argument_count, &own->waits_for));
+  for (int k = 0; k < argument_count; k++) {
+    out->nodes[k] = (tf_node_t){.name = HR_STR("_arg"), .op = HR_STR("_Arg")};
+    own->inputs[k] = (tf_input_t){k, 0};
+    own->waits_for[k] = k;
+  }
+  for (int k = 0; k < output_count; k++) out->rets[k] = (tf_input_t){argument_count, k};
+  return NULL;
+}
+
+hr_status_t xla_compile_single_op(const tf_graph_t *graph, const tf_node_t *node,
+                                  int argument_count, const xla_argument_t *arguments,
+                                  int output_count, const xla_compile_options_t *options,
+                                  hlo_module_t *module, xla_compilation_result_t *out_result) {
+  tf_body_t body;
+  HR_TRY(body_of_op(&module->arena, node, argument_count, output_count, &body));
+  return xla_compile_function(graph, &body, argument_count, arguments, options, module, out_result);
+}
+
+/* Cores that devices of the graph's nodes name: of a feed its own, of a variable the lowest of its
+ * handles. */
+static hr_status_t find_cores(hr_arena_t *arena, const tf_graph_t *graph,
+                              const xla_graph_signature_t *signature, int count,
+                              const xla_argument_t *arguments, xla_argument_t **out_arguments) {
+  void *copy;
+  HR_TRY(hr_arena_copy(arena, arguments, (size_t)count * sizeof *arguments, &copy));
+  *out_arguments = copy;
+  for (int i = 0; i < signature->feed_count && i < count; i++) {
+    int core = xla_core_of_device(graph->main.nodes[signature->feeds[i].node].device);
+    if (core >= 0) (*out_arguments)[i].core = core;
+    (*out_arguments)[i].has_core |= core >= 0;
+  }
+  for (int n = 0; n < graph->main.node_count; n++) {
+    const tf_node_t *node = &graph->main.nodes[n];
+    int core = xla_core_of_device(node->device);
+    if (core < 0 || !hr_str_is(node->op, "VarHandleOp")) continue;
+    for (int i = signature->feed_count; i < count; i++) {
+      xla_argument_t *argument = &(*out_arguments)[i];
+      hr_str_t name;
+      HR_TRY(tf_attr_str(arena, node, "shared_name", "", &name));
+      if (!hr_str_equal(argument->name, name.size ? name : node->name)) continue;
+      if (!argument->has_core || core < argument->core) argument->core = core;
+      argument->has_core = true;
+    }
+  }
+  return NULL;
 }
 
 /* Feeds take the values of the first arguments; variables are found by name when their nodes
@@ -278,11 +248,15 @@ hr_status_t xla_compile_graph(const tf_graph_t *graph, const xla_graph_signature
                               int argument_count, const xla_argument_t *arguments,
                               const xla_compile_options_t *options, hlo_module_t *module,
                               xla_compilation_result_t *out_result) {
-  compilation_t c = {.argument_count = argument_count, .arguments = arguments, .options = options};
+  xla_compilation_t c = {
+      .argument_count = argument_count, .arguments = arguments, .options = options};
   bool *is_fed;
   HR_TRY(HR_NEW_ARRAY(&module->arena, graph->main.node_count, &is_fed));
+  xla_argument_t *placed;
   for (int i = 0; i < signature->feed_count; i++) is_fed[signature->feeds[i].node] = true;
   HR_TRY(xla_validate(graph, &graph->main, signature->fetch_count, signature->fetches, is_fed));
+  HR_TRY(find_cores(&module->arena, graph, signature, argument_count, arguments, &placed));
+  c.arguments = placed;
   hr_status_t st = begin(&c, graph, "main", module);
   tf_execution_t execution = {.body = &graph->main,
                               .fed_count = signature->feed_count,
@@ -294,6 +268,6 @@ hr_status_t xla_compile_graph(const tf_graph_t *graph, const xla_graph_signature
                               .targets = signature->targets};
   if (!st && signature->restore) st = restore_variables(&c, graph, signature->restore);
   if (!st) st = run(&c, &execution, out_result);
-  free_compiler(&c.compiler);
+  free_compiler(&c);
   return st;
 }

@@ -15,6 +15,12 @@
 
 #include "ir/module.h"
 #include "tf/tf_graph.h"
+#include "tf/xla_channels.h"
+
+/* Adds the program in `bytes`, StableHLO as text or bytecode, to a module and makes it its entry;
+ * `platform` numbers the code to take of a program for several platforms, -1: it is for one.
+ * Errors: those of the reader. */
+typedef hr_status_t (*tf_import_fn)(hlo_module_t *module, hr_str_t bytes, int platform);
 
 typedef enum xla_argument_kind {
   XLA_ARGUMENT_PARAMETER, /* a run-time parameter */
@@ -22,20 +28,46 @@ typedef enum xla_argument_kind {
   XLA_ARGUMENT_RESOURCE   /* a variable; its value is a parameter if it is initialised */
 } xla_argument_kind_t;
 
+/* What a resource is. The parameter of a TensorArray is the array [size, entry...], or a tuple of
+ * it and its gradients; that of a stack is the tuple ([size, entry...], s32[] count). */
+typedef enum xla_resource_kind {
+  XLA_RESOURCE_VARIABLE,
+  XLA_RESOURCE_TENSOR_ARRAY,
+  XLA_RESOURCE_STACK
+} xla_resource_kind_t;
+
 /* XlaCompiler::Argument: one per _Arg index. */
 typedef struct xla_argument {
   xla_argument_kind_t kind;
-  const hlo_shape_t *shape; /* PARAMETER; RESOURCE: shape of its value, NULL if not initialised */
-  hlo_value_t *constant;    /* CONSTANT */
-  hr_str_t name;            /* for metadata and messages */
-  bool initialized;         /* RESOURCE */
+  xla_resource_kind_t resource_kind; /* RESOURCE */
+  /* PARAMETER; variable: shape of its value, NULL if not initialised; TensorArray and stack: shape
+   * of one entry */
+  const hlo_shape_t *shape;
+  hlo_value_t *constant;     /* CONSTANT */
+  hr_str_t name;             /* for metadata and messages */
+  bool initialized;          /* RESOURCE: it has a value, which is a parameter */
+  int64_t tensor_array_size; /* TensorArray, stack: entries */
+  int gradient_count;        /* TensorArray */
+  const hr_str_t *gradients; /* names of its gradients, sorted */
+  bool has_core;             /* the device of its _Arg node names a core */
+  int core;                  /* that core, a partition of the program */
 } xla_argument_t;
 
-/* XlaCompiler::CompileOptions; all false is the usual case. */
+/* XlaCompiler::Options::shape_representation_fn: the shape that the entry computation has for a
+ * value; as many elements of the same type. */
+typedef hr_status_t (*xla_represent_fn)(void *context, hr_arena_t *arena, const hlo_shape_t *shape,
+                                        const hlo_shape_t **out_shape);
+
+/* XlaCompiler::CompileOptions, and what its Options say of shapes and channels. */
 typedef struct xla_compile_options {
   bool use_tuple_arg; /* one tuple parameter instead of one parameter each */
   bool return_updated_values_for_all_resources; /* unmodified ones too, as loop bodies need */
   bool resolve_compile_time_constants;          /* constant results are not computed */
+  bool is_entry_computation;  /* parameters and variables have the representation of `represent` */
+  xla_represent_fn represent; /* NULL: shapes stay as they are */
+  void *represent_context;
+  xla_channels_t *channels; /* shared by programs that talk to each other; NULL: its own */
+  tf_import_fn import;      /* reader for XlaCallModule; NULL: such operations are refused */
 } xla_compile_options_t;
 
 /* XlaCompiler::OutputDescription: one per _Retval, also of constant ones. */
@@ -50,6 +82,8 @@ typedef struct xla_resource_update {
   int input_index; /* argument */
   const hlo_shape_t *shape;
   bool modified; /* the value can differ from the initial one */
+  int gradient_count;
+  hr_str_t *gradients; /* of a TensorArray: tensor_array_gradients_accessed */
 } xla_resource_update_t;
 
 /* A variable that must become an argument for its new value to be returned. */
@@ -102,6 +136,34 @@ hr_status_t xla_compile_function(const tf_graph_t *graph, const tf_body_t *funct
                                  int argument_count, const xla_argument_t *arguments,
                                  const xla_compile_options_t *options, hlo_module_t *module,
                                  xla_compilation_result_t *out_result);
+
+/* One operation on arguments 0, 1, ...; its inputs and outputs are those of `node`, whose own lists
+ * of inputs are not looked at. */
+hr_status_t xla_compile_single_op(const tf_graph_t *graph, const tf_node_t *node,
+                                  int argument_count, const xla_argument_t *arguments,
+                                  int output_count, const xla_compile_options_t *options,
+                                  hlo_module_t *module, xla_compilation_result_t *out_result);
+
+/* XlaCompiler as an object: compilations that share channels and a cache, whose key is the function
+ * with its arguments and options.
+ * Owner: modules and results live until xla_compiler_destroy. */
+typedef struct xla_compiler xla_compiler_t;
+typedef struct xla_compiled {
+  hlo_module_t *module;
+  xla_compilation_result_t result;
+} xla_compiled_t;
+
+/* `graph` is the function library and must outlive the compiler. */
+hr_status_t xla_compiler_create(const tf_graph_t *graph, xla_compiler_t **out_compiler);
+void xla_compiler_destroy(xla_compiler_t *compiler); /* accepts NULL */
+/* CompileFunction: the same object for equal arguments. options->channels is not looked at.
+ * Errors: INVALID if there is no such function; as xla_compile_function. */
+hr_status_t xla_compiler_function(xla_compiler_t *compiler, hr_str_t function, int argument_count,
+                                  const xla_argument_t *arguments,
+                                  const xla_compile_options_t *options,
+                                  const xla_compiled_t **out_compiled);
+/* The channels of all its compilations. */
+const xla_channels_t *xla_compiler_channels(const xla_compiler_t *compiler);
 
 /* Lists operations that nodes needed for the results have and tf_ops.def has not.
  * Errors: UNSUPPORTED with every such operation and the names of its nodes. */

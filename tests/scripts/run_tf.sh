@@ -108,6 +108,38 @@ code=$?
 if [ $code -ne 0 ] && grep -q 'StrangeOne (.*a.*c\|StrangeOne (.*c.*a' "$work/out" && grep -q 'StrangeTwo (b)' "$work/out"
 then pass; else fail "unsupported operations: exit code $code" "$work/out"; fi
 
+# Collectives between replicas, and transfers by key in the order of control inputs.
+cat >"$work/replicas.pbtxt" <<'TEXT'
+node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
+  attr { key: "shape" value { shape { dim { size: 4 } } } } }
+node { name: "groups" op: "Const" attr { key: "dtype" value { type: DT_INT32 } } attr { key: "value" value { tensor {
+  dtype: DT_INT32 tensor_shape { dim { size: 1 } dim { size: 2 } } int_val: 0 int_val: 1 } } } }
+node { name: "pairs" op: "Const" attr { key: "dtype" value { type: DT_INT32 } } attr { key: "value" value { tensor {
+  dtype: DT_INT32 tensor_shape { dim { size: 2 } dim { size: 2 } } int_val: 0 int_val: 1 int_val: 1 int_val: 0 } } } }
+node { name: "zero" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
+  attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape { } int_val: 0 } } } }
+node { name: "id" op: "XlaReplicaId" }
+node { name: "number" op: "Cast" input: "id" attr { key: "DstT" value { type: DT_FLOAT } } }
+node { name: "mine" op: "AddV2" input: "x" input: "number" }
+node { name: "sum" op: "CrossReplicaSum" input: "mine" input: "groups" }
+node { name: "most" op: "XlaAllReduce" input: "mine" input: "groups" attr { key: "reduce_op" value { s: "Max" } } }
+node { name: "mean" op: "XlaAllReduce" input: "mine" input: "groups" attr { key: "reduce_op" value { s: "Mean" } } }
+node { name: "part" op: "XlaReduceScatter" input: "mine" input: "groups" input: "zero"
+  attr { key: "reduce_op" value { s: "Add" } } }
+node { name: "assign" op: "CollectiveAssignGroupV2" input: "groups" input: "id" input: "zero" }
+node { name: "reduced" op: "CollectiveReduceV2" input: "mine" input: "assign" input: "assign:1" input: "zero"
+  attr { key: "merge_op" value { s: "Add" } } attr { key: "final_op" value { s: "Div" } } }
+node { name: "turned" op: "CollectivePermute" input: "mine" input: "pairs" }
+node { name: "all" op: "AllToAll" input: "mine" input: "groups" attr { key: "split_dimension" value { i: 0 } }
+  attr { key: "concat_dimension" value { i: 0 } } attr { key: "split_count" value { i: 2 } } }
+TEXT
+fetches="--fetch sum --fetch most --fetch mean --fetch part --fetch reduced --fetch turned --fetch all"
+# shellcheck disable=SC2086
+timeout -k 5 60 "$hlorun" -n 2 $fetches --input '0={1,2,3,4}' "$work/replicas.pbtxt" >"$work/out" 2>&1
+printf 'out%d = f32[%d] {%s}\n' 0 4 '3, 5, 7, 9' 1 4 '2, 3, 4, 5' 2 4 '1.5, 2.5, 3.5, 4.5' 3 2 '3, 5' \
+  4 4 '1.5, 2.5, 3.5, 4.5' 5 4 '2, 3, 4, 5' 6 4 '1, 2, 2, 3' >"$work/want"
+if cmp -s "$work/out" "$work/want"; then pass; else fail "collectives of two replicas" "$work/out"; fi
+
 # Damaged files are refused, or are shorter graphs; none crashes.
 for name in loops movement; do
   size=$(stat -c %s "$cases/$name.pb")

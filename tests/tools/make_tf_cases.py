@@ -44,6 +44,14 @@ def pull_back(y, inputs):
     return tf.gradients(y, inputs, grad_ys=tf.cos(y))
 
 
+def bound_stacks(definition):
+    """Stacks of gradients are made without a bound outside XLA; compiled ones need it."""
+    nodes = {n.name: n for n in definition.node}
+    for node in definition.node:
+        if node.op == "StackV2":
+            nodes[node.input[0].split(":")[0]].attr["value"].tensor.int_val[:] = [9]
+
+
 def write(name, folder):
     function, inputs = CASES[name]
     graph = tf.Graph()
@@ -52,6 +60,7 @@ def write(name, folder):
         results = [tf.identity(r, "out%d" % i) for i, r in enumerate(flatten(function(*feeds)))]
     needed = [r.op.name for r in results]
     definition = tf1.graph_util.extract_sub_graph(graph.as_graph_def(), needed)
+    bound_stacks(definition)
     # extract_sub_graph sorts nodes as they were made: results keep their order.
     unused = {f.op.name for f in feeds} - {n.name for n in definition.node}
     assert not unused, "inputs that no result uses: %s" % unused
@@ -448,6 +457,176 @@ def older_names(x, y, i, image, volume):
             raw.TensorListGather(input_handle=listed, indices=[2, 0], element_shape=[4], element_dtype=tf.float32),
             raw.TensorListLength(input_handle=listed), raw.TensorListElementShape(input_handle=listed, shape_type=tf.int32), last,
             raw.TensorListGetItem(input_handle=popped, index=0, element_shape=[4], element_dtype=tf.float32)]
+
+
+@case(f32(4, 5, low=0.1, high=6), f32(4, 5, low=0.1, high=9), f32(4, 5, low=0.05, high=0.95))
+def special_functions(a, x, p):
+    raw, results = tf.raw_ops, []
+    for dtype in [tf.float32, tf.float64]:
+        b, y, q = tf.cast(a, dtype), tf.cast(x, dtype), tf.cast(p, dtype)
+        results += [raw.BesselI0e(x=y - 4), raw.Betainc(a=b, b=y, x=q), raw.Igamma(a=b, x=y), raw.Igammac(a=b, x=y),
+                    raw.IgammaGradA(a=b, x=y), raw.RandomGammaGrad(alpha=b, sample=y)]
+    edges = tf.constant([0.0, 0.0, 1e-3, 30.0, 2.5, -1.0, 1.0])
+    return results + [raw.Igamma(a=edges, x=edges[::-1]), raw.Igammac(a=[1.0, 2.0, 50.0], x=[0.0, 1e-4, 60.0]),
+                      raw.Betainc(a=[1.0, 2.0, 0.5], b=[2.0, 3.0, 40.0], x=[0.0, 1.0, 0.01]), raw.BesselI0e(x=[0.0, 8.0, 8.1, 100.0, -3.0])]
+
+
+@case(f32(3, 4), s32(9, low=0, high=4), s32(4, 2, low=0, high=2), f32(9, 2))
+def varying_sizes(x, i, rows, data):
+    raw = tf.raw_ops
+    unique, where = raw.Unique(x=i), raw.UniqueV2(x=rows, axis=[0])
+    known = raw.Where(condition=tf.constant([[1, 0], [2, 3]]))
+    diff = raw.ListDiff(x=i, y=i[:2])
+    return [raw.Where(condition=x > 0), raw.Where(condition=i), unique.y, unique.idx, where.y, where.idx,
+            raw.UniqueV2(x=i, axis=tf.zeros([0], tf.int32), out_idx=tf.int64).idx, diff.out, diff.idx, known + tf.cast(i[0], tf.int64),
+            raw.UniqueV2(x=rows, axis=[1]).idx] + raw.DynamicPartition(data=data, partitions=i, num_partitions=4)
+
+
+@case(np.sort(f32(8, 2, 2, low=0, high=1), axis=1).reshape(8, 4)[:, [0, 1, 2, 3]], f32(8, low=0, high=1))
+def suppression(boxes, scores):
+    raw = tf.raw_ops
+    v4 = [raw.NonMaxSuppressionV4(boxes=boxes, scores=scores, max_output_size=n, iou_threshold=t, score_threshold=0.2,
+                                  pad_to_max_output_size=True) for n, t in [(3, 0.1), (10, 0.5)]]
+    return [list(v) for v in v4] + [raw.NonMaxSuppressionV3(boxes=boxes, scores=scores, max_output_size=5, iou_threshold=t,
+                                                            score_threshold=0.1) for t in [0.05, 0.3]]
+
+
+@case(np.random.default_rng(3).integers(-128, 128, (3, 4)).astype(np.int8),
+      np.random.default_rng(4).integers(-128, 128, (4, 5)).astype(np.int8), f32(3, 4), f32(3, 4))
+def quantised(x, y, z, w):
+    raw, f = tf.raw_ops, tf.constant
+    q = lambda v, t: raw.UniformQuantize(input=v, scales=f(0.03), zero_points=f(3), Tout=t, quantization_min_val=-128,
+                                         quantization_max_val=127)
+    a, b = tf.bitcast(x, tf.qint8), tf.bitcast(y, tf.qint8)
+    big = lambda v: raw.UniformQuantize(input=v, scales=f(1e-4), zero_points=f(7), Tout=tf.qint32, quantization_min_val=-2**31,
+                                        quantization_max_val=2**31 - 1)
+    bits = lambda v: tf.bitcast(v, tf.int8 if v.dtype == tf.qint8 else tf.int32)
+    dot = raw.UniformQuantizedDot(lhs=a, rhs=b, lhs_scales=f(0.02), lhs_zero_points=f(2), rhs_scales=f(0.01), rhs_zero_points=f(-1),
+                                  output_scales=f(0.001), output_zero_points=f(5), Tout=tf.qint32, lhs_quantization_min_val=-128,
+                                  lhs_quantization_max_val=127, rhs_quantization_min_val=-128, rhs_quantization_max_val=127,
+                                  output_quantization_min_val=-2**31, output_quantization_max_val=2**31 - 1)
+    image, kernel = tf.reshape(a, [1, 2, 3, 2]), tf.reshape(b, [5, 2, 2, 1])
+    conv = raw.UniformQuantizedConvolution(
+        lhs=image, rhs=kernel, lhs_scales=f(0.02), lhs_zero_points=f(2), rhs_scales=f(0.01), rhs_zero_points=f(0), output_scales=f(0.001),
+        output_zero_points=f(5), Tout=tf.qint32, padding="SAME", window_strides=[1, 1], lhs_quantization_min_val=-128,
+        lhs_quantization_max_val=127, rhs_quantization_min_val=-128, rhs_quantization_max_val=127,
+        output_quantization_min_val=-2**31, output_quantization_max_val=2**31 - 1)
+    add = raw.UniformQuantizedAdd(lhs=big(z), rhs=big(w), lhs_scales=f(1e-4), lhs_zero_points=f(7), rhs_scales=f(1e-4), rhs_zero_points=f(7),
+                                  output_scales=f(2e-4), output_zero_points=f(-3), lhs_quantization_min_val=-2**31,
+                                  lhs_quantization_max_val=2**31 - 1, rhs_quantization_min_val=-2**31, rhs_quantization_max_val=2**31 - 1,
+                                  output_quantization_min_val=-2**31, output_quantization_max_val=2**31 - 1)
+    per_axis = raw.UniformQuantize(input=z, scales=[0.01, 0.02, 0.04], zero_points=[0, 1, 2], Tout=tf.qint8, quantization_axis=0,
+                                   quantization_min_val=-127, quantization_max_val=127)
+    again = raw.UniformRequantize(input=q(z, tf.qint8), input_scales=f(0.03), input_zero_points=f(3), output_scales=f(0.05),
+                                  output_zero_points=f(-2), Tout=tf.qint8, input_quantization_min_val=-128, input_quantization_max_val=127,
+                                  output_quantization_min_val=-128, output_quantization_max_val=127)
+    clip = raw.UniformQuantizedClipByValue(operand=big(z), min=tf.bitcast(f(-5000), tf.qint32), max=tf.bitcast(f(9000), tf.qint32),
+                                           scales=f(1e-4), zero_points=f(7), quantization_min_val=-2**31, quantization_max_val=2**31 - 1)
+    results = [bits(q(z, tf.qint8)), bits(per_axis), bits(again), bits(dot), bits(conv), bits(add), bits(clip),
+               raw.UniformDequantize(input=a, scales=f(0.02), zero_points=f(2), Tout=tf.float32, quantization_min_val=-128,
+                                     quantization_max_val=127)]
+    for mode in ["MIN_COMBINED", "MIN_FIRST", "SCALED"]:
+        results += [raw.Dequantize(input=a, min_range=-1.5, max_range=2.0, mode=mode),
+                    raw.Dequantize(input=tf.bitcast(tf.bitcast(y, tf.uint8), tf.quint8), min_range=0.0, max_range=2.0, mode=mode)]
+    return results
+
+
+@case(f32(2, 5, 5), f32(2, 5, 3), f32(2, 3, 6), f32(2, 3, 2, low=1, high=3))
+def spectra(a, tall, diagonals, y):
+    raw = tf.raw_ops
+    symmetric = a + tf.transpose(a, [0, 2, 1])
+    e, v = raw.SelfAdjointEigV2(input=symmetric)
+    s, u, w = raw.Svd(input=tall)
+    t, p, q = raw.Svd(input=tall, full_matrices=True)
+    diagonals = tf.concat([diagonals[:, :1], 8 + diagonals[:, 1:2], diagonals[:, 2:]], 1)
+    right = tf.tile(y, [1, 2, 1])
+    return [e, raw.SelfAdjointEigV2(input=symmetric, compute_v=False).e, tf.matmul(v * e[:, None], v, transpose_b=True), s, t,
+            tf.matmul(u * s[:, None], w, transpose_b=True), tf.matmul(p, p, transpose_a=True), tf.matmul(q, q, transpose_b=True),
+            raw.Svd(input=tf.transpose(tall, [0, 2, 1]), compute_uv=False).s,
+            raw.TridiagonalSolve(diagonals=diagonals, rhs=right, partial_pivoting=True),
+            raw.TridiagonalSolve(diagonals=diagonals, rhs=right, partial_pivoting=False)]
+
+
+@case(f32(2, 6, 8, 4), f32(3, 2, 4, 6), f32(6), f32(4, 5), f32(2, 4, 4, 6, 2))
+def fused(x, k, b, m, volume):
+    raw = tf.raw_ops
+    pool = raw.MaxPool(input=x, ksize=[1, 2, 3, 1], strides=[1, 2, 1, 1], padding="SAME")
+    pool3 = raw.MaxPool3D(input=volume, ksize=[1, 2, 2, 2, 1], strides=[1, 2, 2, 1, 1], padding="VALID")
+    conv = {"strides": [1, 1, 2, 1], "padding": "SAME", "data_format": "CHANNELS_LAST"}
+    kind = {"ksize": [1, 2, 3, 1], "strides": [1, 2, 1, 1], "padding": "SAME"}
+    results = [raw.Conv(input=x, filter=k, **conv), raw.MaxPoolGradGrad(orig_input=x, orig_output=pool, grad=tf.cos(x), **kind),
+               raw.MaxPoolGradGradV2(orig_input=x, orig_output=pool, grad=tf.cos(x), **kind),
+               raw.MaxPool3DGradGrad(orig_input=volume, orig_output=pool3, grad=tf.cos(volume), ksize=[1, 2, 2, 2, 1],
+                                     strides=[1, 2, 2, 1, 1], padding="VALID")]
+    from tensorflow.python.framework.op_def_library import apply_op
+    for parts, args in [(["BiasAdd"], [b]), (["BiasAdd", "Relu"], [b]), (["FusedBatchNorm", "Relu6"], [b, b * b, b - 1, b * b + 1])]:
+        results += [apply_op("_FusedConv2D", name="conv", input=x, filter=k, args=args, host_args=[], num_args=len(args), explicit_paddings=[], data_format="NHWC",
+                             filter_format="HWIO", dilations=[1, 1, 1, 1], use_cudnn_on_gpu=False, leakyrelu_alpha=0.2, strides=[1, 2, 1, 1], padding="SAME",
+                             fused_ops=parts, epsilon=0.01)]
+    results += [apply_op("_FusedMatMul", name="product", a=m, b=m, args=[m[:, 0]], transpose_a=False, transpose_b=True, fused_ops=["BiasAdd", "LeakyRelu"],
+                         epsilon=0.0, leakyrelu_alpha=0.3),
+                apply_op("_UnaryOpsComposition", name="composed", x=m, op_names=["Tanh", "Square", "Neg"])]
+    for exclusive in [False, True]:
+        for reverse in [False, True]:
+            results += [raw.CumulativeLogsumexp(x=m, axis=1, exclusive=exclusive, reverse=reverse)]
+    return results + [tf.bitcast(raw.StatelessMultinomial(logits=m, num_samples=5, seed=[3, 8], output_dtype=tf.int32), tf.int32)]
+
+
+@case(f32(5), f32(2, 3), np.int32(4))
+@legacy
+def stacks(x, y, n):
+    def body(i, z):
+        return [i + 1, tf.sin(z) * x]
+    _, out = tf1.while_loop(lambda i, z: i < 6, body, [0, x * 2], maximum_iterations=6)
+    _, other = tf1.while_loop(lambda i, z: i < n, lambda i, z: [i + 1, tf.tanh(z @ tf.transpose(y)) @ y], [0, y], maximum_iterations=9)
+    return [out, pull_back(out, [x]), pull_back(other, [y])]
+
+
+@case(f32(3, 4), f32(4, 2), f32(3, 2))
+def symbolic_gradient(x, w, g):
+    from tensorflow.python.framework import function
+
+    @function.Defun(tf.float32, tf.float32)
+    def layer(a, b):
+        y = tf.nn.softmax(tf.matmul(a, b)) + tf.reduce_sum(tf.sigmoid(a), 1, keepdims=True)
+        z = tf.concat([tf.exp(y[:, :1]) / 2, tf.sqrt(y[:, 1:] + 3)], 1)
+        return z * tf.maximum(z, 1.2) + tf.math.pow(z, 2.5) - tf.transpose(b)[:1, :2]
+
+    @function.Defun(tf.float32, tf.float32, tf.float32)
+    def own_gradient(a, b, dy):
+        return dy @ tf.transpose(b) * 3, tf.transpose(a) @ dy
+
+    @function.Defun(tf.float32, tf.float32, grad_func=own_gradient)
+    def product(a, b):
+        return a @ b
+    layer(x, w), product(x, w)
+    raw = lambda f: tf.raw_ops.SymbolicGradient(input=[x, w, g], Tout=[tf.float32, tf.float32], f=f)
+    return [raw(layer), raw(product)]
+
+
+@case(f32(2, 5, 6, 3), f32(2, 3, 3, 4), np.random.default_rng(5).integers(0, 2**32, (2, 3)).astype(np.uint32), f32(4, 4), f32(5, 3))
+def xla_arrays(x, k, packed, a, tall):
+    from tensorflow.compiler.tf2xla.ops import gen_xla_ops as xla
+    from tensorflow.compiler.xla import xla_data_pb2
+    dims = xla_data_pb2.ConvolutionDimensionNumbers(
+        input_batch_dimension=0, input_feature_dimension=3, input_spatial_dimensions=[1, 2], kernel_input_feature_dimension=2,
+        kernel_output_feature_dimension=3, kernel_spatial_dimensions=[0, 1], output_batch_dimension=2, output_feature_dimension=0,
+        output_spatial_dimensions=[1, 3]).SerializeToString()
+    v2 = [xla.xla_conv_v2(x, k, window_strides=[2, 1], padding=[[1, 0], [0, 2]], lhs_dilation=[1, 2], rhs_dilation=[1, 1], feature_group_count=1,
+                          dimension_numbers=dims, precision_config=b"", preferred_element_type=tf.float32, batch_group_count=1)]
+    e, v = xla.xla_self_adjoint_eig(a + tf.transpose(a), lower=True, max_iter=100, epsilon=1e-6)
+    s, u, w = xla.xla_svd(tall, max_iter=100, epsilon=1e-6, precision_config=b"")
+    scalar = tf.cast(tf.size(x), tf.int32)
+    top = [tf.raw_ops.ApproxTopK(input=a, k=3, reduction_dimension=1), tf.raw_ops.ApproxTopK(input=tall, k=2, reduction_dimension=0, is_max_k=False)]
+    return v2 + [list(t) for t in top] + [xla.xla_conv(x, k, window_strides=[1, 1], padding=[[0, 0], [0, 0]], lhs_dilation=[1, 1], rhs_dilation=[1, 2], feature_group_count=1,
+                              dimension_numbers=dims, precision_config=b""),
+                 tf.cast(xla.xla_dequantize(packed, -1.5, 2.0, "MIN_COMBINED", False), tf.float32),
+                 tf.cast(xla.xla_dequantize(packed, 0.0, 1.0, "MIN_COMBINED", True), tf.float32), e, tf.matmul(v * e, v, transpose_b=True), s,
+                 tf.matmul(u[:, :3] * s, w[:, :3], transpose_b=True), xla.xla_set_bound(scalar, tf.constant(1000)),
+                 xla.xla_remove_dynamic_dimension_size(xla.xla_set_dynamic_dimension_size(tall, 0, tf.constant(3)), 0)[:3]]
+
+
+COMPILED.add("xla_arrays")
 
 
 class Optimizers(tf.Module):

@@ -237,7 +237,10 @@ static hr_status_t lower_instr(spmd_lower_t *lower, const hlo_instr_t *instr) {
 static void count_uses(spmd_lower_t *lower) {
   for (size_t i = 0; i < lower->from->instrs.count; i++) {
     const hlo_instr_t *instr = lower->from->instrs.data[i];
-    for (int k = 0; k < instr->operand_count; k++) lower->uses[instr->operands[k]->id]++;
+    for (int k = 0; k < instr->operand_count; k++) {
+      lower->uses[instr->operands[k]->id]++;
+      lower->users[instr->operands[k]->id] = instr;
+    }
   }
   lower->uses[lower->from->root->id]++;
 }
@@ -293,6 +296,7 @@ static hr_status_t begin(spmd_lower_t *lower, spmd_lower_module_t *shared,
                               .mesh = own ? own : shared->emit.mesh};
   HR_TRY(HR_NEW_ARRAY(lower->arena, from->instrs.count, &lower->values));
   HR_TRY(HR_NEW_ARRAY(lower->arena, from->instrs.count, &lower->uses));
+  HR_TRY(HR_NEW_ARRAY(lower->arena, from->instrs.count, &lower->users));
   for (size_t i = 0; i < from->instrs.count; i++)
     HR_TRY(HR_NEW_ARRAY(lower->arena, hlo_shape_leaf_count(from->instrs.data[i]->shape),
                         &lower->values[i]));

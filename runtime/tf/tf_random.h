@@ -1,0 +1,43 @@
+/* Streams of random bits and the distributions that are made of them, for the files of random
+ * operations. Failures stick to the builder, as in tf_lower.h. */
+#ifndef TF_RANDOM_H
+#define TF_RANDOM_H
+
+#include "tf/tf_elementwise.h"
+#include "tf/tf_lower.h"
+
+/* A source of random words: key and counter, and the shape that is wanted. */
+typedef struct tf_stream {
+  expr_t state; /* u64[3], or u64[2] of ThreeFry */
+  bool threefry;
+  int rank;
+  int64_t dims[HLO_MAX_RANK];
+  int64_t count; /* elements */
+} tf_stream_t;
+
+/* Input k, the shape that is wanted. Errors: INVALID for negative sizes. */
+hr_status_t tf_stream_sizes(tf_op_t *op, int k, tf_stream_t *out);
+/* The source by inputs k (key), k + 1 (counter) and k + 2 (algorithm), or by the seed of input k.
+ */
+hr_status_t tf_stream_key(tf_op_t *op, int k, tf_stream_t *out);
+hr_status_t tf_stream_seed(tf_op_t *op, int k, tf_stream_t *out);
+/* inputs: shape, seed (V1); shape, key, counter, algorithm (V2). `more`: inputs after these. */
+hr_status_t tf_stream_open(tf_op_t *op, int more, tf_stream_t *out);
+/* u32[count] and u64[count], the first of the stream. */
+expr_t tf_stream_words(tf_op_t *op, const tf_stream_t *stream, int64_t count);
+expr_t tf_stream_wide(tf_op_t *op, const tf_stream_t *stream, int64_t count);
+/* Numbers of one distribution as vectors of `count`, or stream->count, elements. */
+expr_t tf_stream_uniform(tf_op_t *op, const tf_stream_t *stream, hr_dtype_t dtype, int64_t count);
+expr_t tf_stream_normal(tf_op_t *op, const tf_stream_t *stream, hr_dtype_t dtype);
+/* Integers within [input first, input first + 1). */
+expr_t tf_stream_integers(tf_op_t *op, const tf_stream_t *stream, int first);
+/* Normal numbers within two deviations out of uniform ones. */
+expr_t tf_truncate_uniform(hlo_builder_t *b, expr_t u);
+/* Element i of a vector as a scalar, and two scalars as a vector. */
+expr_t tf_element(hlo_builder_t *b, expr_t list, int64_t i);
+expr_t tf_pair_list(hlo_builder_t *b, expr_t low, expr_t high);
+/* Numbers of no fixed sequence; `low` and `high` are bounds, or mean and deviation. */
+expr_t tf_draw(tf_op_t *op, hlo_enum_DISTRIBUTION_t distribution, expr_t low, expr_t high,
+               const tf_stream_t *sizes);
+
+#endif
