@@ -35,6 +35,13 @@ static inline hr_status_t hlo_builder_finish(hlo_builder_t *builder) {
   return status;
 }
 
+/* The first failure, or else `status`, which a value that could not be made may have led to. */
+static inline hr_status_t hlo_builder_or(hlo_builder_t *builder, hr_status_t status) {
+  if (!builder->status) return status;
+  hr_status_release(status);
+  return hlo_builder_finish(builder);
+}
+
 /* shape NULL: inferred. A NULL operand stands for an earlier failure. */
 hlo_instr_t *hlo_build(hlo_builder_t *builder, hlo_opcode_t op, const hlo_shape_t *shape,
                        int operand_count, hlo_instr_t *const *operands, int attr_count,

@@ -88,12 +88,27 @@ static void unmap(void *context, void *data, size_t size_bytes) {
   munmap(data, size_bytes);
 }
 
+#define DEVICE_BYTES_MAX ((size_t)16 << 20)
+
+/* Where a stream is taken to have no end: a device (/dev/zero has none) sooner than a pipe, which
+ * may bring arrays. A quarter of the memory, as
+ * the list doubles and is copied at the end. */
+static size_t most_bytes(int fd) {
+  struct stat info;
+  bool is_device = !fstat(fd, &info) && S_ISCHR(info.st_mode);
+  return is_device ? DEVICE_BYTES_MAX : hr_mem_physical_bytes() / 4;
+}
+
 /* Pipes and the like cannot be mapped: read them to their end. */
 static hr_status_t read_stream(int fd, const char *path, hr_buffer_t **out_buffer) {
-  size_t size = 0, capacity = 0;
+  size_t size = 0, capacity = 0, most = most_bytes(fd);
   void *data = NULL;
   hr_status_t st = NULL;
   for (;;) {
+    if (size > most) {
+      st = hr_error(HR_INVALID, "cannot read %s: it has no end within %zu MiB", path, most >> 20);
+      goto done;
+    }
     if (size == capacity) {
       size_t grown = capacity ? capacity * 2 : 65536;
       HR_TRY_GOTO(done, st, hr_realloc(&data, size, grown));

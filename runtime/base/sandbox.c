@@ -136,6 +136,9 @@ hr_status_t hr_sandbox_files_close(hr_sandbox_files_t *files) {
 #define SYS_PIDFD_GETFD 438
 #define SYS_PROCESS_MADVISE 440
 #define SYS_MOUNT_SETATTR 442
+#define SYS_PROCESS_MRELEASE 448
+#define SYS_FCHMODAT2 452
+#define SYS_SETXATTRAT 463 /* then getxattrat, listxattrat, removexattrat */
 
 /* Refused whatever the arguments. */
 static const unsigned refused[] = {
@@ -155,6 +158,12 @@ static const unsigned refused[] = {
     SYS_PROCESS_MADVISE,
     SYS_migrate_pages,
     SYS_move_pages,
+    SYS_setpriority,
+    SYS_ioprio_set,
+    SYS_sched_setparam,
+    SYS_sched_setscheduler,
+    SYS_sched_setattr,
+    SYS_PROCESS_MRELEASE,
 #ifdef SYS_fork
     SYS_fork,
     SYS_vfork,
@@ -174,6 +183,27 @@ static const unsigned refused[] = {
     SYS_OPEN_TREE + 5,
     SYS_MOUNT_SETATTR,
     SYS_quotactl,
+    /* what Landlock lets pass: modes, owners, times and attributes of files by their paths, and
+     * lengths before its version 3 */
+    SYS_truncate,
+    SYS_fchmodat,
+    SYS_FCHMODAT2,
+    SYS_fchownat,
+    SYS_utimensat,
+    SYS_setxattr,
+    SYS_lsetxattr,
+    SYS_removexattr,
+    SYS_lremovexattr,
+    SYS_SETXATTRAT,
+    SYS_SETXATTRAT + 3, /* removexattrat */
+#ifdef SYS_chmod
+    SYS_chmod,
+    SYS_chown,
+    SYS_lchown,
+    SYS_utime,
+    SYS_utimes,
+    SYS_futimesat,
+#endif
     SYS_swapon,
     SYS_swapoff,
     /* namespaces, users and limits */

@@ -12,6 +12,7 @@
 
 #include "base/options.h"
 #include "cli/cli.h"
+#include "cli/cli_exit_code.h"
 #include "cli/cli_launch.h"
 
 static bool is_one_of(const char *word, const char *const *words, size_t count) {
@@ -90,6 +91,7 @@ static void tell_jax(void) {
 
 static hr_status_t become(char *const *argv) {
   tell_jax();
+  cli_exit_code_report_exec();
   execvp(argv[0], argv);
   return hr_error(HR_UNAVAILABLE, "cannot start %s: %s", argv[0], strerror(errno));
 }

@@ -1,11 +1,12 @@
-/* A file that holds the exit codes of failing processes in the order of their failures: the
- * launcher creates it, processes append to it (O_APPEND), and the first entry counts. */
+/* A file that holds the exit codes of processes, a digit each, in the order of their ends: the
+ * launcher creates it, processes append to it (O_APPEND), and the first failure counts. */
 #include "cli/cli_exit_code.h"
 
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -13,6 +14,9 @@
 
 #define VARIABLE "HLORUN_VERDICT"
 #define MOST_CODE 9 /* a digit each */
+#define EXEC_MARK 'x'
+#define EXIT_MISMATCH 1
+#define EXIT_MISMATCH_ELSEWHERE 65 /* in its place, by a process that cannot reach the file */
 
 static char path[PATH_MAX]; /* name of the file that this process made */
 static int file = -1;
@@ -40,19 +44,53 @@ static int open_launchers_file(void) {
 
 void cli_exit_code_keep(void) { kept = open_launchers_file(); }
 
-void cli_exit_code_report(int exit_code) {
-  char digit = (char)('0' + exit_code);
-  if (exit_code < 1 || exit_code > MOST_CODE) return;
+static void append(char mark) {
   int fd = kept >= 0 ? kept : open_launchers_file();
   if (fd < 0) return;
-  if (write(fd, &digit, 1) != 1) fprintf(stderr, "hlorun: cannot report the exit code\n");
+  if (write(fd, &mark, 1) != 1) fprintf(stderr, "hlorun: cannot report the exit code\n");
   if (fd != kept) close(fd);
 }
 
+void cli_exit_code_report(int exit_code) {
+  if (exit_code >= 0 && exit_code <= MOST_CODE) append((char)('0' + exit_code));
+}
+
+void cli_exit_code_report_exec(void) { append(EXEC_MARK); }
+
+/* The marks from `offset` on; how many there are, `room` at most. */
+static int read_marks(char *into, int room, off_t offset) {
+  ssize_t size = file >= 0 ? pread(file, into, (size_t)room, offset) : 0;
+  return size > 0 ? (int)size : 0;
+}
+
 int cli_exit_code_read(void) {
-  char digit;
-  return file >= 0 && pread(file, &digit, 1, 0) == 1 && digit >= '1' && digit <= '9' ? digit - '0'
-                                                                                     : 0;
+  char marks[256];
+  off_t offset = 0;
+  for (int count; (count = read_marks(marks, sizeof marks, offset)) > 0; offset += count)
+    for (int i = 0; i < count; i++)
+      if (marks[i] >= '1' && marks[i] <= '9') return marks[i] - '0';
+  return 0;
+}
+
+int cli_exit_code_told(void) {
+  char marks[256];
+  off_t offset = 0;
+  for (int count; (count = read_marks(marks, sizeof marks, offset)) > 0; offset += count)
+    if (memchr(marks, EXEC_MARK, (size_t)count)) return INT_MAX;
+  return (int)offset;
+}
+
+/* The file of the own launcher is in /proc. */
+int cli_exit_code_for_mpirun(int code) {
+  const char *where = getenv(VARIABLE);
+  if (code != EXIT_MISMATCH || !where || !strncmp(where, "/proc/", 6)) return code;
+  return kept >= 0 || access(where, W_OK) == 0 ? code : EXIT_MISMATCH_ELSEWHERE;
+}
+
+/* Other programs tell nothing, and may end with 1. */
+int cli_exit_code_of_mpirun(int code) {
+  if (code == EXIT_MISMATCH_ELSEWHERE) return EXIT_MISMATCH;
+  return code == EXIT_MISMATCH && cli_exit_code_told() < INT_MAX ? 0 : code;
 }
 
 hr_status_t cli_exit_code_status(int exit_code) {

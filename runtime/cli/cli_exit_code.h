@@ -13,11 +13,20 @@ void cli_exit_code_open(bool has_name);
 /* In a process that runs the program: opens the file that the launcher made, for a report after
  * files can no longer be opened. */
 void cli_exit_code_keep(void);
-/* By a process that is about to end with a failure of its own. Does nothing if -n did not start it.
- */
+/* By a process that is about to end, with a failure of its own or with 0. Does nothing if -n did not
+ * start it. */
 void cli_exit_code_report(int exit_code);
-/* What was told first; 0: nothing yet. */
+/* By a process that is about to become another program, which will tell nothing. */
+void cli_exit_code_report_exec(void);
+/* The first failure that was told; 0: none yet. */
 int cli_exit_code_read(void);
+/* How many processes have told theirs; INT_MAX if any has become another program. */
+int cli_exit_code_told(void);
+/* A process on another host cannot reach the file, and mpirun's own failures have exit code 1, too:
+ * such a process ends with another code in place of 1. Gives other codes back. */
+int cli_exit_code_for_mpirun(int code);
+/* The exit code of processes that mpirun's stands for; 0: the failure is mpirun's own. */
+int cli_exit_code_of_mpirun(int code);
 /* The failure that such an exit code stands for, reported already; NULL for another code. */
 hr_status_t cli_exit_code_status(int exit_code);
 void cli_exit_code_close(void);

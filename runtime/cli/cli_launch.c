@@ -14,11 +14,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/cli_agree.h"
 #include "cli/cli_exit_code.h"
 #include "cli/cli_grid.h"
 #include "cli/cli_hosts.h"
 #include "cli/cli_launch_local.h"
+#include "cli/cli_rank_watch.h"
 #include "cli/cli_restart.h"
 #include "transport/core/transport.h"
 
@@ -217,57 +219,81 @@ static _Noreturn void become(char *const *words, const sigset_t *mask) {
   _exit(EXIT_NOT_STARTED);
 }
 
-/* The code that the first failing process left; if none could, mpirun's exit code. An end by a
+/* What mpirun's end means where no process has told a failure; `lost`: rank that ended without a
+ * word, -1: none. */
+static hr_status_t status_without_word(int status, int lost) {
+  bool by_signal = WIFSIGNALED(status);
+  int signal_number = by_signal ? WTERMSIG(status) : WEXITSTATUS(status) - 128;
+  bool is_signal = signal_number > 0 && signal_number < NSIG;
+  const char *name = is_signal ? sigabbrev_np(signal_number) : NULL;
+  if (lost >= 0 && name && !by_signal)
+    return hr_error(HR_UNAVAILABLE, "rank %d ended by SIG%s", lost, name);
+  if (lost >= 0)
+    return hr_error(HR_UNAVAILABLE, "rank %d ended without a word, and mpirun %s", lost,
+                    by_signal ? "had to be ended" : "failed");
+  if (by_signal) return hr_error(HR_UNAVAILABLE, "mpirun ended by SIG%s", name ? name : "?");
+  if (name) return hr_error(HR_UNAVAILABLE, "a process ended by SIG%s", name);
+  return hr_error(HR_UNAVAILABLE,
+                  "mpirun could not start the processes, or lost a host: its exit code is %d",
+                  WEXITSTATUS(status));
+}
+
+/* The code that the first failing process told; if none could, mpirun's exit code. An end by a
  * signal is reported by this command. */
-static hr_status_t status_of(int status) {
+static hr_status_t status_of(int status, int lost) {
   if (interrupted) return cli_reported(HR_CANCELLED);
   hr_status_t told = cli_exit_code_status(cli_exit_code_read());
   if (told) return told;
-  if (WIFSIGNALED(status))
-    return hr_error(HR_UNAVAILABLE, "mpirun ended by SIG%s", sigabbrev_np(WTERMSIG(status)));
-  int code = WEXITSTATUS(status);
-  if (code == 0) return NULL;
-  told = cli_exit_code_status(code);
-  if (told) return told;
-  if (code > 128 && code < 128 + NSIG)
-    return hr_error(HR_UNAVAILABLE, "a process ended by SIG%s", sigabbrev_np(code - 128));
-  return hr_error(HR_UNAVAILABLE, "mpirun ended with exit code %d", code);
+  if (status == 0) return NULL;
+  if (WIFEXITED(status)) told = cli_exit_code_status(cli_exit_code_of_mpirun(WEXITSTATUS(status)));
+  return told ? told : status_without_word(status, lost);
 }
 
 /* Waits until the process ends, or for so long. */
-static bool wait_for(pid_t pid, int *out_status, int ms) {
-  sigset_t child;
-  sigemptyset(&child);
-  sigaddset(&child, SIGCHLD);
-  for (int waited = 0; waited <= ms; waited += LOOK_MS) {
+static bool wait_for(pid_t pid, cli_rank_watch_t *watch, int *out_status, int ms) {
+  for (int64_t until = hr_clock_ms() + ms;;) {
     if (waitpid(pid, out_status, WNOHANG) == pid) return true;
-    sigtimedwait(&child, NULL, &(struct timespec){0, LOOK_MS * 1000000L});
+    if (hr_clock_ms() > until) return false;
+    cli_rank_watch_wait(watch, LOOK_MS);
   }
-  return false;
 }
 
-/* mpirun ends soon after a process of the run has failed or a signal was handed on, unless it waits
- * for a host that does not answer any more. */
-static int wait_for_mpirun(pid_t pid) {
+/* mpirun ends soon after a process of the run has failed or died, or a signal was handed on, unless
+ * it waits for a host that does not answer any more, or for a rank that died while MPI was
+ * starting. */
+static int wait_for_mpirun(pid_t pid, cli_rank_watch_t *watch) {
   int status;
   bool ended = false;
-  while (!ended && !interrupted && !cli_exit_code_read()) ended = wait_for(pid, &status, LOOK_MS);
-  if (ended || wait_for(pid, &status, END_MS)) return status;
+  while (!ended && !interrupted && !cli_exit_code_read() && cli_rank_watch_lost(watch) < 0)
+    ended = wait_for(pid, watch, &status, 0);
+  if (ended || wait_for(pid, watch, &status, END_MS)) return status;
   fprintf(stderr, "hlorun: mpirun does not end; processes may be left on other hosts\n");
   kill(pid, SIGTERM);
-  if (wait_for(pid, &status, LAST_MS)) return status;
+  if (wait_for(pid, watch, &status, LAST_MS)) return status;
   kill(pid, SIGKILL);
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
   return status;
 }
 
-/* Forks while all signals are blocked: a handler that runs afterwards knows the child's number. */
-static hr_status_t start_words(char *const *words, const sigset_t *child_mask, pid_t *out_pid) {
+/* No rank outlives mpirun. */
+static hr_status_t watch_over(pid_t pid) {
+  cli_rank_watch_t *watch = cli_rank_watch_create(pid);
+  int status = wait_for_mpirun(pid, watch);
+  launched_pid = 0;
+  hr_status_t st = status_of(status, cli_rank_watch_lost(watch));
+  cli_rank_watch_finish(watch, LAST_MS);
+  cli_rank_watch_destroy(watch);
+  return st;
+}
+
+/* Forks while all signals are blocked: a handler that runs afterwards knows the child's number. A
+ * signal between two runs of a restarted training ends the next one before it starts. */
+static hr_status_t start_words(char *const *words, pid_t *out_pid) {
   sigset_t all, before;
   sigfillset(&all);
   sigprocmask(SIG_BLOCK, &all, &before);
   pid_t pid = interrupted ? 0 : fork();
-  if (pid == 0 && !interrupted) become(words, child_mask);
+  if (pid == 0 && !interrupted) become(words, &before);
   int reason = errno;
   launched_pid = pid;
   sigprocmask(SIG_SETMASK, &before, NULL);
@@ -276,23 +302,11 @@ static hr_status_t start_words(char *const *words, const sigset_t *child_mask, p
   return pid == 0 ? cli_reported(HR_CANCELLED) : NULL;
 }
 
-/* SIGCHLD is blocked so that none is missed between two polls. A signal between two runs of a
- * restarted training ends the next one before it starts. */
 static hr_status_t run_words(char *const *words) {
-  sigset_t child, before;
   pid_t pid;
-  sigemptyset(&child);
-  sigaddset(&child, SIGCHLD);
   catch_signals();
-  sigprocmask(SIG_BLOCK, &child, &before);
-  hr_status_t st = start_words(words, &before, &pid);
-  if (!st) {
-    int status = wait_for_mpirun(pid);
-    launched_pid = 0;
-    st = status_of(status);
-  }
-  sigprocmask(SIG_SETMASK, &before, NULL);
-  return st;
+  HR_TRY(start_words(words, &pid));
+  return watch_over(pid);
 }
 
 /* --- mpirun's files --- */
@@ -303,36 +317,52 @@ static int remove_one(const char *path, const struct stat *about, int kind, stru
   return remove(path);
 }
 
-/* A folder for what mpirun keeps on this host, which it leaves behind when it is killed. False: it
- * uses its usual one, as where there may be other hosts, on which nobody would remove it. */
-static bool make_session_folder(char path[PATH_MAX]) {
-  const char *folder = getenv("TMPDIR");
-  if (cli_launch_knows_hosts() || getenv("OMPI_MCA_orte_tmpdir_base")) return false;
-  snprintf(path, PATH_MAX, "%s/hlorun-mpirun-XXXXXX", folder && *folder ? folder : "/tmp");
-  if (!mkdtemp(path)) return false;
-  setenv("OMPI_MCA_orte_tmpdir_base", path, 1);
-  return true;
+/* Folders for what Open MPI keeps on this host, which is left behind where mpirun or a rank is
+ * killed: mpirun's session, and memory that the ranks share. */
+typedef struct kept_folder {
+  const char *variable, *place; /* NULL place: TMPDIR */
+  char path[PATH_MAX];          /* empty: not made */
+} kept_folder_t;
+
+/* Nothing is made where the user chose a folder: Open MPI uses that. */
+static void make_folder(kept_folder_t *folder) {
+  const char *place = folder->place;
+  if (!place) place = getenv("TMPDIR");
+  folder->path[0] = '\0';
+  if (getenv(folder->variable)) return;
+  snprintf(folder->path, PATH_MAX, "%s/hlorun-mpirun-XXXXXX", place && *place ? place : "/tmp");
+  if (mkdtemp(folder->path))
+    setenv(folder->variable, folder->path, 1);
+  else
+    folder->path[0] = '\0';
 }
 
-/* What mpirun has left there goes, too. */
-static void remove_session_folder(const char *path) {
-  unsetenv("OMPI_MCA_orte_tmpdir_base");
-  nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+/* What Open MPI has left there goes, too. */
+static void remove_folder(const kept_folder_t *folder) {
+  if (!folder->path[0]) return;
+  unsetenv(folder->variable);
+  nftw(folder->path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-/* The session's folder and the list of exit codes live as long as mpirun. */
+/* The folders and the list of exit codes live as long as mpirun. Where there may be other hosts
+ * the usual folders serve: nobody would make and remove ours there. */
 static hr_status_t launch_by_mpirun(int processes, const char *hosts, int argc, char *const *argv) {
   hr_arena_t arena;
   hr_arena_init(&arena);
   char *const *words;
-  char folder[PATH_MAX];
-  bool has_folder = !hosts && make_session_folder(folder);
+  kept_folder_t session = {.variable = "OMPI_MCA_orte_tmpdir_base"};
+  kept_folder_t shared = {.variable = "OMPI_MCA_btl_vader_backing_directory", .place = "/dev/shm"};
+  if (!hosts && !cli_launch_knows_hosts()) {
+    make_folder(&session);
+    make_folder(&shared);
+  }
   cli_exit_code_open(true);
   hr_status_t st =
       mpirun_command(&arena, processes, hosts, argc, (const char *const *)argv, &words);
   if (!st) st = run_words(words);
   cli_exit_code_close();
-  if (has_folder) remove_session_folder(folder);
+  remove_folder(&session);
+  remove_folder(&shared);
   hr_arena_deinit(&arena);
   return st;
 }

@@ -214,7 +214,7 @@ static hr_status_t prepare(cli_run_t *run) {
 }
 
 /* A run that has all its steps behind it has nothing to show: its last results are not in the
- * checkpoint. */
+ * checkpoint. They were written before the checkpoint was, so that a restarted run is complete. */
 static hr_status_t resume(cli_run_t *run) {
   HR_TRY(cli_checkpoint_resume(run->checkpoint, run->values, &run->first_step));
   bool is_told = run->rank == 0 && !hr_option_is_given(run->options, HR_OPTION_QUIET);
@@ -222,6 +222,8 @@ static hr_status_t resume(cli_run_t *run) {
     fprintf(cli_log_dir_terminal(), "going on after step %llu\n",
             (unsigned long long)run->first_step);
   if (run->first_step < run->steps) return NULL;
+  run->was_complete = run->first_step == run->steps && cli_restart_number() > 0;
+  if (run->was_complete) return NULL;
   return hr_error(HR_USAGE, "the checkpoint is of step %llu: --steps %llu leaves nothing to do",
                   (unsigned long long)run->first_step, (unsigned long long)run->steps);
 }
@@ -258,7 +260,8 @@ static hr_status_t run_steps(cli_run_t *run, bool last_repeat) {
   hr_status_t st = NULL;
   for (uint64_t step = run->first_step; step < run->steps && !st; step++) {
     st = execute(run, step);
-    if (!st) st = cli_checkpoint_step(run->checkpoint, step + 1, run->results);
+    bool is_last = last_repeat && step + 1 == run->steps; /* kept by cli_run_finish */
+    if (!st && !is_last) st = cli_checkpoint_step(run->checkpoint, step + 1, run->results);
     if (!st && step + 1 < run->steps) carry_results(run);
   }
   cli_values_release(run->args, run->signature.param_count);
@@ -278,6 +281,7 @@ static hr_status_t run_all(cli_run_t *run) {
   HR_TRY(load_program(run));
   HR_TRY(cli_agree(run->client, prepare(run)));
   HR_TRY(cli_agree(run->client, resume(run)));
+  if (run->was_complete) return NULL;
   hr_status_t st = NULL;
   for (uint64_t repeat = 0; repeat < run->repeats && !st; repeat++)
     st = run_steps(run, repeat + 1 == run->repeats);

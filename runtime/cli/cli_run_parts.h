@@ -25,6 +25,8 @@ typedef struct cli_run {
   cli_feed_t *feed;
   uint64_t steps, repeats;
   uint64_t first_step; /* first step of this run: those before it are in the checkpoint */
+  bool was_complete; /* restarted after the checkpoint of the last step, and thus after its results
+                      */
   cli_checkpoint_t *checkpoint;
   cli_progress_t progress;
   cli_stats_t stats;

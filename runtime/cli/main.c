@@ -14,6 +14,7 @@
 #include "cli/cli_build.h"
 #include "cli/cli_case_runner.h"
 #include "cli/cli_exec.h"
+#include "cli/cli_exit_code.h"
 #include "cli/cli_launch.h"
 #include "cli/cli_signals.h"
 #include "cli/cli_tf.h"
@@ -113,13 +114,23 @@ static void fill_standard_streams(void) {
 
 #define MAX_DELAY_MS 10000
 
+static size_t failing_allocation; /* its number among all of this process; 0: none was asked for */
+
+/* For tests that let one after the other fail: where do they end? */
+static void tell_untouched_fault(void) {
+  size_t total = hr_mem_total_allocations();
+  if (failing_allocation > total)
+    fprintf(stderr, "hlorun: HLORUN_FAULT: no allocation failed, there were %zu\n", total);
+}
+
 /* For tests of failures; see options.def. */
 static hr_status_t apply_fault(const char *text) {
   uint64_t n;
   if (!text) return NULL;
-  if (strncmp(text, "alloc:", 6) == 0 && hr_parse_u64(text + 6, &n))
+  if (strncmp(text, "alloc:", 6) == 0 && hr_parse_u64(text + 6, &n)) {
+    failing_allocation = n ? hr_mem_total_allocations() + n : 0;
     hr_mem_fail_at(n);
-  else if (strncmp(text, "delay:", 6) == 0 && hr_parse_u64(text + 6, &n) && n <= MAX_DELAY_MS)
+  } else if (strncmp(text, "delay:", 6) == 0 && hr_parse_u64(text + 6, &n) && n <= MAX_DELAY_MS)
     tp_delay_starts((uint32_t)n);
   else if (strncmp(text, "flip:", 5) == 0 && hr_parse_u64(text + 5, &n))
     tp_flip_message(n);
@@ -225,9 +236,10 @@ int main(int argc, char **argv) {
   signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error like others; compiled code is
                                then not kept */
   int code = cli_report(argc ? dispatch(argc, argv) : hr_error(HR_USAGE, "started without a name"));
+  tell_untouched_fault();
   hr_log_close();
   int launched = cli_launch_interrupted(), tested = cli_case_runner_caught();
   cli_signals_end_by(launched ? launched : cli_signals_caught());
   cli_signals_end_by(tested);
-  return cli_signals_exit_code(code);
+  return cli_exit_code_for_mpirun(cli_signals_exit_code(code));
 }

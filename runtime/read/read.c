@@ -139,7 +139,9 @@ static hr_status_t read_source(hlo_module_t *module) {
   hr_str_t text = {module->source.text, module->source.size_bytes};
   if (mlir_is_bytecode(text.data, text.size))
     return read_mlir(module, platform_index, mlir_read_bytecode);
-  if (tf_is_graph(text)) {
+  bool is_graph;
+  HR_TRY(tf_find_graph(text, &is_graph));
+  if (is_graph) {
     __atomic_store_n(&graph_was_read, true, __ATOMIC_RELAXED);
     return tf_read_module(module, graph_options, read_inner_program);
   }
@@ -151,8 +153,9 @@ static hr_status_t read_source(hlo_module_t *module) {
 hr_status_t read_graph_json(const char *path, hr_buffer_t *bytes, hr_strbuf_t *out_text) {
   hlo_module_t *module;
   hr_str_t text = {hr_buffer_data(bytes), hr_buffer_size(bytes)};
-  if (!tf_is_graph(text))
-    return hr_error(HR_USAGE, "%s: --to=json is of TensorFlow graphs alone", path);
+  bool is_graph;
+  HR_TRY(tf_find_graph(text, &is_graph));
+  if (!is_graph) return hr_error(HR_USAGE, "%s: --to=json is of TensorFlow graphs alone", path);
   HR_TRY(hlo_module_create(HR_STR("module"), &module));
   module->source_buffer = hr_buffer_retain(bytes);
   module->source = source_of(path, bytes);

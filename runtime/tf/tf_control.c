@@ -130,6 +130,7 @@ static hr_status_t function_of_attr(tf_op_t *op, const char *attr, const tf_body
 /* Values of the inputs from `first` on.
  * These are copies: packing and trials may change them without touching the edges of the graph. */
 static hr_status_t input_values(tf_op_t *op, int first, int *out_count, tf_value_t **out_values) {
+  if (first > op->input_count) return tf_error(op, "there is no input %d", first - 1);
   *out_count = op->input_count - first;
   HR_TRY(HR_NEW_ARRAY(op->arena, *out_count, out_values));
   for (int k = 0; k < *out_count; k++) (*out_values)[k] = *op->inputs[first + k];

@@ -229,13 +229,17 @@ hr_status_t tf_out_ints(tf_op_t *op, int k, hr_dtype_t dtype, bool scalar, int64
 
 /* --- nodes --- */
 
+#define SPARE_INPUTS 4
+
 /* `nothing` stands for an input that was not set and `dead` for one that cannot exist. Both are
- * shared and are never written: lowerings write to their outputs only. */
+ * shared and are never written: lowerings write to their outputs only. Behind the inputs that the
+ * node has stand a few that are nothing, for lowerings look at the first ones by number. */
 static hr_status_t gather_inputs(tf_scope_t *scope, tf_op_t *op) {
   static tf_value_t nothing, dead = {.live = &tf_dead};
   const tf_node_t *node = op->node;
   op->input_count = node->input_count;
-  HR_TRY(HR_NEW_ARRAY(op->arena, node->input_count, &op->inputs));
+  HR_TRY(HR_NEW_ARRAY(op->arena, node->input_count + SPARE_INPUTS, &op->inputs));
+  for (int k = 0; k < SPARE_INPUTS; k++) op->inputs[node->input_count + k] = &nothing;
   for (int k = 0; k < node->input_count; k++) {
     tf_input_t input = node->inputs[k];
     op->inputs[k] = &nothing;

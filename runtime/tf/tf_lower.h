@@ -136,8 +136,8 @@ hr_status_t tf_out_value(tf_op_t *op, int k, hlo_value_t *value);
 hr_status_t tf_out_ints(tf_op_t *op, int k, hr_dtype_t dtype, bool scalar, int64_t count,
                         const int64_t *values);
 /* Failures; the caller adds the name of the node. */
-#define tf_error(op, ...) ((void)(op), hr_error(HR_INVALID, __VA_ARGS__))
-#define tf_unsupported(op, ...) ((void)(op), hr_error(HR_UNSUPPORTED, __VA_ARGS__))
+#define tf_error(op, ...) hlo_builder_or((op)->b, hr_error(HR_INVALID, __VA_ARGS__))
+#define tf_unsupported(op, ...) hlo_builder_or((op)->b, hr_error(HR_UNSUPPORTED, __VA_ARGS__))
 
 /* --- helpers of builders (tf_build.c) --- */
 const hlo_shape_t *tf_shape(hlo_builder_t *b, hr_dtype_t dtype, int rank, const int64_t *dims);

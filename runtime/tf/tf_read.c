@@ -35,23 +35,24 @@ static bool has_named_inputs(const tf_node_proto_t *node) {
 
 /* The first node has a name, an op such as those of TensorFlow, and nothing that the module of an
  * HloProto could have instead. */
-static bool is_binary_graph(hr_str_t bytes) {
+static hr_status_t find_binary_graph(hr_str_t bytes, bool *out_found) {
   const char *at = bytes.data, *end = at + bytes.size;
   uint64_t tag, size;
-  bool is_graph = false;
   hr_arena_t arena;
   tf_node_proto_t node;
-  if (!proto_take_varint(&at, end, &tag) || tag != (1 << 3 | 2)) return false;
-  if (!proto_take_varint(&at, end, &size) || size > (size_t)(end - at)) return false;
+  *out_found = false;
+  if (!proto_take_varint(&at, end, &tag) || tag != (1 << 3 | 2)) return NULL;
+  if (!proto_take_varint(&at, end, &size) || size > (size_t)(end - at)) return NULL;
   hr_arena_init(&arena);
   hr_str_t first = {at, size};
   hr_status_t st = TF_DECODE(&arena, node, proto_piece(&first), &node);
   if (!st)
-    is_graph = node.name.size && is_op_name(node.op) && has_named_inputs(&node) &&
-               (tf_op_find(node.op) || (size_t)(end - at) > size);
-  hr_status_release(st);
+    *out_found = node.name.size && is_op_name(node.op) && has_named_inputs(&node) &&
+                 (tf_op_find(node.op) || (size_t)(end - at) > size);
   hr_arena_deinit(&arena);
-  return is_graph;
+  if (hr_status_code(st) == HR_NO_MEMORY) return st;
+  hr_status_release(st);
+  return NULL;
 }
 
 /* Takes `word` after blanks, if it is there. */
@@ -97,37 +98,51 @@ static bool is_binary_saved_model(hr_str_t bytes) {
 }
 
 /* Field 1 is a message, field 2 a graph, where an HloModuleProto has two names. */
-static bool is_binary_meta_graph(hr_str_t bytes) {
+static hr_status_t find_binary_meta_graph(hr_str_t bytes, bool *out_found) {
   const char *at = bytes.data, *end = at + bytes.size;
   uint64_t tag, size;
-  if (!proto_take_varint(&at, end, &tag) || tag != (1 << 3 | 2)) return false;
-  if (!proto_take_varint(&at, end, &size) || size > (size_t)(end - at)) return false;
+  *out_found = false;
+  if (!proto_take_varint(&at, end, &tag) || tag != (1 << 3 | 2)) return NULL;
+  if (!proto_take_varint(&at, end, &size) || size > (size_t)(end - at)) return NULL;
   at += size;
-  if (!proto_take_varint(&at, end, &tag) || tag != (2 << 3 | 2)) return false;
-  if (!proto_take_varint(&at, end, &size) || size > (size_t)(end - at)) return false;
-  return is_binary_graph((hr_str_t){at, size});
+  if (!proto_take_varint(&at, end, &tag) || tag != (2 << 3 | 2)) return NULL;
+  if (!proto_take_varint(&at, end, &size) || size > (size_t)(end - at)) return NULL;
+  return find_binary_graph((hr_str_t){at, size}, out_found);
 }
 
 typedef enum graph_form { NO_GRAPH, GRAPH_DEF, META_GRAPH, SAVED_MODEL } graph_form_t;
 
 /* Text is tried first, as its first word is unmistakable. NO_GRAPH leaves the bytes to other
  * readers. */
-static graph_form_t form_of(hr_str_t bytes, bool *out_text) {
-  *out_text = true;
+static graph_form_t text_form_of(hr_str_t bytes) {
   if (!bytes.size) return NO_GRAPH;
   if (is_text_graph(bytes)) return GRAPH_DEF;
   if (starts_with(bytes, "meta_info_def")) return META_GRAPH;
-  if (starts_with(bytes, "saved_model_schema_version") || starts_with(bytes, "meta_graphs"))
-    return SAVED_MODEL;
-  *out_text = false;
-  if (is_binary_graph(bytes)) return GRAPH_DEF;
-  if (is_binary_saved_model(bytes)) return SAVED_MODEL;
-  return is_binary_meta_graph(bytes) ? META_GRAPH : NO_GRAPH;
+  bool is_model =
+      starts_with(bytes, "saved_model_schema_version") || starts_with(bytes, "meta_graphs");
+  return is_model ? SAVED_MODEL : NO_GRAPH;
 }
 
-bool tf_is_graph(hr_str_t bytes) {
+static hr_status_t find_form(hr_str_t bytes, bool *out_text, graph_form_t *out_form) {
+  bool found;
+  *out_form = text_form_of(bytes);
+  *out_text = *out_form != NO_GRAPH;
+  if (*out_text || !bytes.size) return NULL;
+  HR_TRY(find_binary_graph(bytes, &found));
+  if (found) *out_form = GRAPH_DEF;
+  if (!found && is_binary_saved_model(bytes)) *out_form = SAVED_MODEL;
+  if (*out_form != NO_GRAPH) return NULL;
+  HR_TRY(find_binary_meta_graph(bytes, &found));
+  if (found) *out_form = META_GRAPH;
+  return NULL;
+}
+
+hr_status_t tf_find_graph(hr_str_t bytes, bool *out_found) {
   bool is_text;
-  return form_of(bytes, &is_text) != NO_GRAPH;
+  graph_form_t form;
+  HR_TRY(find_form(bytes, &is_text, &form));
+  *out_found = form != NO_GRAPH;
+  return NULL;
 }
 
 /* --- the parts of a file --- */
@@ -154,7 +169,7 @@ static hr_status_t file_bytes(tf_file_t *file, hr_str_t *out_bytes) {
   hr_str_t bytes = {source->text, source->size_bytes};
   hr_strbuf_t text;
   bool is_text;
-  file->form = form_of(bytes, &is_text);
+  HR_TRY(find_form(bytes, &is_text, &file->form));
   *out_bytes = bytes;
   if (!is_text) return NULL;
   hr_strbuf_init(&text);

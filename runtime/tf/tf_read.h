@@ -7,8 +7,8 @@
 
 #include "ir/module.h"
 
-/* Whether the bytes are one of these. Cost: the first node. */
-bool tf_is_graph(hr_str_t bytes);
+/* Whether the bytes are one of these. Cost: the first node. Errors: NO_MEMORY. */
+hr_status_t tf_find_graph(hr_str_t bytes, bool *out_found);
 
 typedef struct tf_read_options {
   int feed_count;

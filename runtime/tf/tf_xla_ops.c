@@ -274,13 +274,13 @@ hr_status_t tf_lower_xla_sort(tf_op_t *op) {
   hr_dtype_t *dtypes;
   expr_t *operands;
   hlo_computation_t *less;
+  if (count < 1) return tf_error(op, "nothing to sort");
   HR_TRY(HR_NEW_ARRAY(op->arena, 2 * count, &dtypes));
   HR_TRY(HR_NEW_ARRAY(op->arena, count, &operands));
   for (int i = 0; i < count; i++) {
     operands[i] = tf_in(op, i);
     if (!operands[i]) return hlo_builder_finish(op->b);
   }
-  if (count < 1) return tf_error(op, "nothing to sort");
   if (own) HR_TRY(tf_const_int(op, count, &dim));
   if (own) HR_TRY(tf_attr_bool(op->arena, op->node, "is_stable", false, &stable));
   HR_TRY(tf_axis(op, dim, operands[0]->shape->rank, &at));

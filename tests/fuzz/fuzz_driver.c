@@ -127,19 +127,40 @@ static void run_files(const fuzz_material_t *material, char **paths, int count, 
   run_inputs(material, inputs, count, !mutations, mutations);
 }
 
-static void run_builtin(const fuzz_material_t *material) {
+static fuzz_bytes_t *own_inputs(const fuzz_material_t *material) {
   fuzz_bytes_t *inputs = allocate_inputs(material->own_count);
   for (int i = 0; i < material->own_count; i++) inputs[i] = material->own(i);
-  state = 1;
-  run_inputs(material, inputs, material->own_count, true, 20000);
+  return inputs;
+}
+
+static void run_builtin(const fuzz_material_t *material, long count, uint64_t seed) {
+  state = seed;
+  run_inputs(material, own_inputs(material), material->own_count, true, count);
   printf("1 passed, 0 failed\n");
+}
+
+static void write_builtin(const fuzz_material_t *material, const char *folder) {
+  fuzz_bytes_t *inputs = own_inputs(material);
+  for (int i = 0; i < material->own_count; i++) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/own%d", folder, i);
+    FILE *file = fopen(path, "wb");
+    if (!file || fwrite(inputs[i].data, 1, inputs[i].size, file) != inputs[i].size) exit(2);
+    fclose(file);
+    free(inputs[i].data);
+  }
+  free(inputs);
 }
 
 int fuzz_main(int argc, char **argv, const fuzz_material_t *material) {
   bool mutations = argc > 4 && strcmp(argv[1], "--mutate") == 0;
   if (mutations) state = strtoull(argv[3], NULL, 0);
   if (argc == 1)
-    run_builtin(material);
+    run_builtin(material, material->rounds ? material->rounds : 20000, 1);
+  else if (argc == 4 && strcmp(argv[1], "--own") == 0)
+    run_builtin(material, strtol(argv[2], NULL, 0), strtoull(argv[3], NULL, 0));
+  else if (argc == 3 && strcmp(argv[1], "--write") == 0)
+    write_builtin(material, argv[2]);
   else if (mutations)
     run_files(material, argv + 4, argc - 4, strtol(argv[2], NULL, 0));
   else

@@ -23,9 +23,12 @@ typedef struct fuzz_material {
   const char *const
       *words; /* put into texts, beside bits, pieces of themselves and pieces of other texts */
   size_t word_count;
+  long rounds; /* changed copies in a run without arguments; 0: 20000 */
 } fuzz_material_t;
 
 /*   TARGET                               runs changed copies of the target's own inputs
+ *   TARGET --own COUNT SEED              the same, so many and as SEED decides
+ *   TARGET --write FOLDER                writes them to files, as a corpus for libFuzzer
  *   TARGET FILE...                       runs each file once
  *   TARGET --mutate COUNT SEED FILE...   runs COUNT inputs made from the files by changes that only
  * SEED decides */

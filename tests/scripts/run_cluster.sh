@@ -313,6 +313,23 @@ if eventually run_has_ended; then pass; else fail "an elastic run is ended by SI
 kill -KILL "$run" 2>/dev/null
 wait "$run"
 rm -f away-*
+# A host that cannot be reached when the run starts: that counts as a restart, and is said.
+cp rsh_of_present rsh_of_host
+export OMPI_MCA_plm_rsh_agent=$work/rsh_of_host
+touch away-b
+expect_exit "a host that is not there" 5 "$on" a "$hlorun" --hosts a,b --random-inputs slow.hlo
+expect_text "a host that is not there" "mpirun could not start the processes"
+expect_exit "a host that is not there, and restarts" 5 "$on" a "$hlorun" --hosts a,b --max-restarts 1 --carry 0:0 \
+  --input '0=f32[3]{1,2,3}' --steps 10 --checkpoint away --overwrite slow.hlo
+expect_text "a host that is not there, and restarts" "restart 1 of 1 after"
+rm away-b
+# The exit code of a process that cannot reach the launcher's files.
+mkdir verdicts
+printf '#!/bin/sh\nexec unshare -m sh -c "mount -t tmpfs tmpfs %s/verdicts && exec \\"\\$0\\" \\"\\$@\\"" "%s/rsh" "$@"\n' \
+  "$work" "$work" >rsh_of_host
+expect_exit "results" 0 "$on" a "$hlorun" --hosts a,b --input '0=f32[3]{1,2,3}' --output wrong.npz slow.hlo
+expect_exit "other results, said by another host" 1 env TMPDIR="$work/verdicts" "$on" a "$hlorun" --hosts b,a \
+  --input '0=f32[3]{1,2,4}' --expect wrong.npz slow.hlo
 expect_exit "elastic without hosts" 2 "$hlorun" --elastic 2:3 --max-restarts 1 --checkpoint comes slow.hlo
 expect_exit "elastic without restarts" 2 "$hlorun" --elastic 2:3 --hosts a,b slow.hlo
 expect_exit "an elastic range" 2 "$hlorun" --elastic 3:2 --hosts a,b --max-restarts 1 --checkpoint comes slow.hlo

@@ -89,6 +89,42 @@ if command -v "$mpirun" >/dev/null; then
   unset HLORUN_LAUNCHER
 fi
 
+# A rank that is killed while it starts, and mpirun itself: the run ends soon, says which rank it was, and nothing of
+# Open MPI stays behind.
+killed_early() { # NAME CODE TEXT WHOM: the rank (a number), or mpirun
+  local name=$1 want=$2 text=$3 whom=$4 pid victim= got=0 began
+  mkdir -p temporary
+  HLORUN_LAUNCHER=mpirun setsid "$hlorun" -n 3 --steps 100000000 --carry 0:0 --random-inputs busy.hlo >out 2>&1 \
+    </dev/null &
+  pid=$!
+  began=$(date +%s)
+  while [ -z "$victim" ] && kill -0 "$pid" 2>/dev/null && [ $(($(date +%s) - began)) -lt 60 ]; do
+    victim=$(pgrep -P "$pid" | head -n 1)
+    [ -z "$victim" ] || [ "$whom" = mpirun ] ||
+      victim=$(pgrep -P "$victim" | while read -r rank; do
+        tr '\0' '\n' <"/proc/$rank/environ" 2>/dev/null | grep -qx "OMPI_COMM_WORLD_RANK=$whom" && echo "$rank"
+      done)
+  done
+  sleep 0.05 # until it has been seen
+  [ "$whom" != mpirun ] || sleep 1
+  kill -KILL "$victim"
+  began=$(date +%s)
+  eventually all_gone "$pid"
+  wait "$pid" || got=$?
+  echo "exit code $got, want $want; it took $(($(date +%s) - began)) s" >>out
+  if [ $got -eq "$want" ] && grep -q "$text" out && [ $(($(date +%s) - began)) -lt 20 ]; then pass; else fail "$name" out; fi
+  if [ -z "$(find temporary /dev/shm -name 'hlorun-mpirun-*' -newer busy.hlo 2>/dev/null)" ]; then
+    pass
+  else
+    fail "$name: files are left" out
+  fi
+}
+if command -v "$mpirun" >/dev/null; then
+  killed_early "a rank killed at the start under mpirun" 5 "rank 2 ended" 2
+  killed_early "rank 0 killed at the start under mpirun" 5 "rank 0 ended" 0
+  killed_early "mpirun killed" 5 "mpirun ended by SIGKILL" mpirun
+fi
+
 # A stall without --timeout is said, whichever process it is that stands still, and the run goes on afterwards.
 stalled() { # NAME RANK OPTION...
   local name=$1 rank=$2 pid got=0 parent
@@ -217,14 +253,29 @@ for ranks in 1 3; do
     expect_exit "results on a full disk, $of" 5 "${run[@]}" -o /dev/full busy.hlo
   fi
 done
-# Memory that runs out while processes start and agree: nobody waits for one that has failed.
-for number in $(seq 20 3 60); do
+# Memory that runs out while processes start and agree: nobody waits for one that has failed, and it is said.
+for number in $(seq 7 3 60); do
   code=0
   HLORUN_FAULT=alloc:$number timeout -k 5 60 "$hlorun" -n 3 --timeout 20 --cache none --random-inputs busy.hlo \
     >out 2>&1 </dev/null || code=$?
-  echo "exit code $code, want 0 or 5" >>out
-  if [ $code -eq 0 ] || [ $code -eq 5 ]; then pass; else fail "allocation $number fails on each process" out; fi
+  echo "exit code $code, want 0, or 5 and a message" >>out
+  if [ $code -eq 0 ] || { [ $code -eq 5 ] && grep -q "error: .*allocate" out; }; then
+    pass
+  else
+    fail "allocation $number fails on each process" out
+  fi
 done
+
+# Memory that runs out in every command and reader: a few allocations of each.
+if command -v python3 >/dev/null; then
+  leak_check_on
+  PYTHONDONTWRITEBYTECODE=1 python3 "$source_dir/tests/tools/failing_allocations.py" "$hlorun" "$source_dir" \
+    --sample "${ALLOCATIONS:-6}" >allocations 2>&1
+  leak_check_off
+  if add_counts allocations && ! grep -q "^FAILED" allocations; then :; else fail "failing allocations" allocations; fi
+else
+  skip "no python3: failing allocations"
+fi
 
 # Limits that the shell sets: what goes beyond is an error like others.
 limited=(sh -c 'ulimit $0 && exec "$@"')

@@ -16,4 +16,10 @@ done
 expect_exit "bytecode: own files" 0 "$build_dir/tests/fuzz_bytecode"
 expect_exit "protos: own files" 0 "$build_dir/tests/fuzz_hlo_proto"
 expect_exit "objects: own files" 0 "$build_dir/tests/fuzz_object"
+expect_exit "arrays, feeds, checkpoints, cache: own files" 0 "$build_dir/tests/fuzz_files"
+expect_exit "calls of the C API" 0 "$build_dir/tests/fuzz_api"
+expect_exit "graphs: own texts" 0 "$build_dir/tests/fuzz_graph"
+mapfile -t graphs < <(find "$source_dir/tests/cases/tf" "$source_dir/tests/forms" -size -40k \
+  \( -name '*.pb' -o -name '*.jax_export' \) | sort)
+expect_exit "graphs: changed files" 0 "$build_dir/tests/fuzz_graph" --mutate 1000 1 "${graphs[@]}"
 finish

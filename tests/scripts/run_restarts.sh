@@ -75,6 +75,35 @@ done
 disturbed "3 ranks stopped" 3 2 --timeout 1
 if grep -q "hlorun: restart 1 of 5 after" out; then pass; else fail "what happened is said" out; fi
 
+# The command is removed, as an update does, while the training runs: it goes on with what it is.
+cp "$hlorun" updated
+rm -rf kept
+./updated -n 2 --steps 100000000 "${carry[@]}" --checkpoint kept --every 200 --max-restarts 1 train.hlo >out 2>&1 </dev/null &
+pid=$!
+eventually test -d kept/step-000000000200
+rm updated
+kill -KILL "$(pgrep -P $pid | head -n 1)"
+eventually has_lines out 1 "going on after step"
+if kill -0 $pid 2>/dev/null && grep -q "restart 1 of 1" out; then pass; else fail "restarts of a command that was removed" out; fi
+kill -TERM $pid
+wait $pid
+
+# Killed after the last step, while the results are written (to a pipe that nobody reads): they are written in the end.
+mkfifo pipe
+expect_exit "results" 0 "$hlorun" --steps 400 "${carry[@]}" -o wanted.txt train.hlo
+rm -rf kept
+"$hlorun" --steps 400 "${carry[@]}" --checkpoint kept --every 200 --max-restarts 2 --stats pipe -o last.txt train.hlo >out \
+  2>&1 </dev/null &
+pid=$!
+eventually test -d kept/step-000000000200
+sleep 0.3
+kill -KILL "$(pgrep -P $pid)"
+eventually has_lines out 1 "restart 1 of 2"
+cat pipe >/dev/null
+code=0
+wait $pid || code=$?
+if [ $code -eq 0 ] && cmp -s wanted.txt last.txt; then pass; else fail "killed while results are written: $code" out; fi
+
 # With --overwrite the training that is replaced is never gone on with.
 rm -rf kept
 expect_exit "an old training" 0 "$hlorun" --steps 400 "${carry[@]}" --checkpoint kept --every 200 train.hlo
@@ -106,4 +135,12 @@ eventually test -d ended/step-000000000100
 kill -TERM $pid
 wait $pid
 if grep -q "hlorun: restart" out; then fail "an interrupted run is not started again" out; else pass; fi
+# Disturbances of all kinds at random moments; tests/tools/random_kills.py HLORUN --count 1000 tries many.
+if command -v python3 >/dev/null; then
+  PYTHONDONTWRITEBYTECODE=1 python3 "$source_dir/tests/tools/random_kills.py" "$hlorun" --count "${COUNT:-10}" --seed 3 \
+    --steps 1500 >out 2>&1
+  if add_counts out && ! grep -q "^FAILED" out; then :; else fail "random disturbances" out; fi
+else
+  skip "no python3: random disturbances"
+fi
 finish

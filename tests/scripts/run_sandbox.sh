@@ -30,12 +30,15 @@ cat >"$work/attack.c" <<'C'
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 static int opens(const char *path, int flags) {
@@ -101,13 +104,24 @@ void attack(void *out, void **in) {
   allowed[17] = chmod(getenv("VICTIM_FILE"), 0777) == 0 && opens(getenv("VICTIM_FILE"), O_RDONLY);
   allowed[18] = syscall(SYS_socket, AF_NETLINK, SOCK_RAW, 0) >= 0;
   allowed[19] = opens("/dev/shm/hlorun-attack", O_RDWR | O_CREAT);
+  /* what Landlock alone lets pass */
+  const char *file = getenv("VICTIM_FILE");
+  struct timeval times[2] = {{1, 0}, {1, 0}};
+  struct sched_param usual = {0};
+  allowed[20] = chmod(file, 0777) == 0;
+  allowed[21] = chown(file, 12345, 12345) == 0;
+  allowed[22] = utimes(file, times) == 0;
+  allowed[23] = truncate(file, 0) == 0;
+  allowed[24] = setxattr(file, "user.x", "y", 1, 0) == 0;
+  allowed[25] = setpriority(PRIO_PROCESS, getppid(), 19) == 0 ||
+                sched_setscheduler(getppid(), SCHED_BATCH, &usual) == 0;
 }
 C
 cat >"$work/attack.hlo" <<'HLO'
 HloModule attack
 
 ENTRY main {
-  ROOT allowed = f32[20] custom-call(), custom_call_target="attack"
+  ROOT allowed = f32[26] custom-call(), custom_call_target="attack"
 }
 HLO
 mkdir "$work/victim"
@@ -116,9 +130,9 @@ export VICTIM=$work/victim VICTIM_FILE=$work/victim/file
 if gcc -shared -fPIC -o "$work/attack.so" "$work/attack.c" -pthread >"$work/out" 2>&1; then
   for n in 1 2; do
     expect_exit "attacks on $n" 0 "$hlorun" -n $n --sandbox --plugin "$work/attack.so" "$work/attack.hlo"
-    zeros=$(printf '0, %.0s' {1..20})
+    zeros=$(printf '0, %.0s' {1..26})
     expect_text "attacks on $n" "{${zeros%, }}"
-    [ -f "$VICTIM_FILE" ] && [ ! -e "$VICTIM/new" ] && pass || fail "the victim's files" "$work/out"
+    [ -s "$VICTIM_FILE" ] && [ ! -e "$VICTIM/new" ] && pass || fail "the victim's files" "$work/out"
   done
   expect_exit "without the sandbox" 0 "$hlorun" --plugin "$work/attack.so" --output "$work/open.txt" "$work/attack.hlo"
 else

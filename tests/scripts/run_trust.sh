@@ -71,6 +71,12 @@ else
   skip "no python3: damaged files"
 fi
 
+# Devices without an end.
+quickly "a program without an end" 3 "$hlorun" check /dev/zero
+expect_text "a program without an end" "it has no end within 16 MiB"
+quickly "arrays without an end" 3 "$hlorun" --input /dev/zero twice.hlo
+expect_exit "a tuning table without an end" 2 env HLORUN_TUNING=/dev/zero "$hlorun" -n 2 --random-inputs twice.hlo
+
 # Limits of memory and time.
 printf '%s\n' "HloModule large" \
   "less {" "  a = f32[] parameter(0)" "  b = f32[] parameter(1)" "  ROOT l = pred[] compare(a, b), direction=LT" "}" \

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "tests/lib/api_driver.h"
 
 static hlorun_client_t *single_client(void) {
@@ -235,6 +236,52 @@ static void test_local_grid(void) {
   for (int i = 0; i < MEMBERS; i++) CU_ASSERT_EQUAL(members[i].got, 15);
 }
 
+/* A program with so many infeeds that the list of their shapes grows while it is made. */
+static void write_infeeds(hr_strbuf_t *text, int count) {
+  hr_strbuf_init(text);
+  hr_strbuf_add_str(text, "HloModule feeds\nENTRY e {\n  t0 = token[] after-all()\n");
+  for (int i = 1; i <= count; i++)
+    hr_strbuf_printf(text,
+                     "  p%d = (f32[%d], token[]) infeed(t%d)\n"
+                     "  t%d = token[] get-tuple-element(p%d), index=1\n",
+                     i, i, i - 1, i, i);
+  hr_strbuf_printf(text, "  ROOT x = f32[1] get-tuple-element(p1), index=0\n}\n");
+}
+
+/* Feeds are opened at the end of loading: the last allocations are theirs. */
+static void test_infeeds_without_memory(void) {
+  enum { INFEEDS = 20, LAST = 150 };
+  hr_strbuf_t text;
+  hlorun_program_options_t options;
+  hlorun_program_t *program = NULL;
+  write_infeeds(&text, INFEEDS);
+  hlorun_program_options_init(&options);
+  options.infeed = "file:/dev/null";
+  hlorun_client_t *client = single_client();
+  size_t total = 0, failed = 0;
+  for (int warm = 0; warm < 2; warm++) {
+    total = hr_mem_total_allocations();
+    CHECK_OK(hlorun_program_load_bytes(client, "feeds", text.data, text.size, &options, &program));
+    total = hr_mem_total_allocations() - total;
+    hlorun_program_release(program);
+  }
+  size_t live = hr_mem_live_blocks();
+  for (size_t n = total > LAST ? total - LAST : 1; n <= total; n++) {
+    hr_mem_fail_at(n);
+    hr_status_t st =
+        hlorun_program_load_bytes(client, "feeds", text.data, text.size, &options, &program);
+    hr_mem_fail_at(0);
+    if (st) CU_ASSERT_EQUAL(hr_status_code(st), HR_NO_MEMORY);
+    if (!st) hlorun_program_release(program);
+    failed += st != NULL;
+    hr_status_release(st);
+    CU_ASSERT_EQUAL_FATAL(hr_mem_live_blocks(), live);
+  }
+  CU_ASSERT_TRUE(failed > LAST / 2);
+  hlorun_client_release(client, 0);
+  hr_strbuf_deinit(&text);
+}
+
 CU_TestInfo suite_hlorun[] = {
     {"tuples are flattened", test_flattened_tuples},
     {"sharing with nobody", test_sharing_alone},
@@ -244,4 +291,5 @@ CU_TestInfo suite_hlorun[] = {
     {"a cancelled loop ends", test_cancel},
     {"a cancelled client runs nothing until it resumes", test_cancel_straight},
     {"five clients in one process", test_local_grid},
+    {"infeeds without memory", test_infeeds_without_memory},
     CU_TEST_INFO_NULL};

@@ -8,21 +8,21 @@
 #include "tests/lib/flat_fixture.h"
 
 /* Rows less their greatest elements, and the rows of another array where a mask says so. */
-#define SCORES                                                                              \
-  "HloModule m\n"                                                                           \
-  "most { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] maximum(a, b) }\n"   \
-  "f { s = f32[8,80,96] parameter(0) z = f32[] constant(-900) m = f32[8,80] reduce(s, z), " \
-  "dimensions={2}, to_apply=most\n"                                                         \
-  "  t = f32[8,80,96] broadcast(m), dimensions={0,1} d = f32[8,80,96] subtract(s, t)\n"     \
-  "  o = f32[] constant(-40) p = f32[8,80,96] broadcast(o), dimensions={}\n"                \
-  "  ROOT r = f32[8,80,96] maximum(d, p) }\n"                                               \
-  "g { s = f32[8,80,96] parameter(0) e = f32[8,80,96] parameter(1) ROOT r = f32[8,80,96] "  \
-  "multiply(s, e) }\n"                                                                      \
-  "ENTRY e { q = f32[8,80,24] parameter(0) k = f32[96,8,24] parameter(1) v = f32[8,24,96] " \
-  "parameter(2)\n"                                                                          \
-  "  s = f32[8,80,96] dot(q, k), lhs_batch_dims={0}, rhs_batch_dims={1}, "                  \
-  "lhs_contracting_dims={2}, rhs_contracting_dims={2}\n"                                    \
-  "  p = f32[8,80,96] fusion(s), kind=kInput, calls=f\n"
+#define SCORES                                                                                   \
+  "HloModule m\n"                                                                                \
+  "most { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] maximum(a, b) }\n"        \
+  "f { s = f32[8,352,384] parameter(0) z = f32[] constant(-900) m = f32[8,352] reduce(s, z), "   \
+  "dimensions={2}, to_apply=most\n"                                                              \
+  "  t = f32[8,352,384] broadcast(m), dimensions={0,1} d = f32[8,352,384] subtract(s, t)\n"      \
+  "  o = f32[] constant(-40) p = f32[8,352,384] broadcast(o), dimensions={}\n"                   \
+  "  ROOT r = f32[8,352,384] maximum(d, p) }\n"                                                  \
+  "g { s = f32[8,352,384] parameter(0) e = f32[8,352,384] parameter(1) ROOT r = f32[8,352,384] " \
+  "multiply(s, e) }\n"                                                                           \
+  "ENTRY e { q = f32[8,352,24] parameter(0) k = f32[384,8,24] parameter(1) v = f32[8,24,384] "   \
+  "parameter(2)\n"                                                                               \
+  "  s = f32[8,352,384] dot(q, k), lhs_batch_dims={0}, rhs_batch_dims={1}, "                     \
+  "lhs_contracting_dims={2}, rhs_contracting_dims={2}\n"                                         \
+  "  p = f32[8,352,384] fusion(s), kind=kInput, calls=f\n"
 #define BY_ROWS                                                                   \
   "dot(p, v), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, " \
   "rhs_contracting_dims={2}\n"
@@ -83,28 +83,29 @@ static void agree(const char *text, int tiled) {
 
 /* Each way to read the tile, alone and all together. */
 static void test_products(void) {
-  agree(SCORES "ROOT o = f32[8,80,24] " BY_ROWS "}", 1);
-  agree(SCORES "ROOT o = f32[8,24,80] " BY_COLUMNS "}", 1);
-  agree(SCORES "ROOT o = f32[8,24,96] " SUM_RIGHT "}", 1);
-  agree(SCORES "ROOT o = f32[8,96,24] " SUM_LEFT "}", 1);
+  agree(SCORES "ROOT o = f32[8,352,24] " BY_ROWS "}", 1);
+  agree(SCORES "ROOT o = f32[8,24,352] " BY_COLUMNS "}", 1);
+  agree(SCORES "ROOT o = f32[8,24,384] " SUM_RIGHT "}", 1);
+  agree(SCORES "ROOT o = f32[8,384,24] " SUM_LEFT "}", 1);
   agree(SCORES
-        "a = f32[8,80,24] " BY_ROWS "b = f32[8,24,80] " BY_COLUMNS "c = f32[8,24,96] " SUM_RIGHT
-        "d = f32[8,96,24] " SUM_LEFT
-        "ROOT t = (f32[8,80,24], f32[8,24,80], f32[8,24,96], f32[8,96,24]) tuple(a, b, c, d) }",
+        "a = f32[8,352,24] " BY_ROWS "b = f32[8,24,352] " BY_COLUMNS "c = f32[8,24,384] " SUM_RIGHT
+        "d = f32[8,384,24] " SUM_LEFT
+        "ROOT t = (f32[8,352,24], f32[8,24,352], f32[8,24,384], f32[8,384,24]) tuple(a, b, c, d) }",
         1);
 }
 
 /* What others read is a result as well; a second product and fusion join. */
 static void test_results(void) {
-  agree(SCORES "a = f32[8,80,24] " BY_ROWS "ROOT t = (f32[8,80,96], f32[8,80,24]) tuple(p, a) }",
+  agree(SCORES "a = f32[8,352,24] " BY_ROWS
+               "ROOT t = (f32[8,352,384], f32[8,352,24]) tuple(p, a) }",
         1);
   agree(SCORES
-        "  h = f32[8,80,96] dot(q, v), lhs_batch_dims={0}, rhs_batch_dims={0}, "
+        "  h = f32[8,352,384] dot(q, v), lhs_batch_dims={0}, rhs_batch_dims={0}, "
         "lhs_contracting_dims={2}, rhs_contracting_dims={1}\n"
-        "  w = f32[8,80,96] fusion(p, h), kind=kLoop, calls=g\n"
-        "  a = f32[8,80,24] dot(w, v), lhs_batch_dims={0}, rhs_batch_dims={0}, "
+        "  w = f32[8,352,384] fusion(p, h), kind=kLoop, calls=g\n"
+        "  a = f32[8,352,24] dot(w, v), lhs_batch_dims={0}, rhs_batch_dims={0}, "
         "lhs_contracting_dims={2}, rhs_contracting_dims={2}\n"
-        "  ROOT t = (f32[8,80,24], f32[8,80,96]) tuple(a, h) }",
+        "  ROOT t = (f32[8,352,24], f32[8,352,384]) tuple(a, h) }",
         1);
 }
 

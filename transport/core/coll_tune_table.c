@@ -113,6 +113,8 @@ static void usual_path(char *path, size_t size, bool makes_folders) {
   snprintf(path + strlen(path), size - strlen(path), "/collectives.txt");
 }
 
+#define MOST_BYTES (16 << 20) /* of a table */
+
 static hr_status_t read_text(const char *path, bool must_exist, hr_strbuf_t *text) {
   FILE *file = fopen(path, "r");
   char piece[4096];
@@ -120,9 +122,11 @@ static hr_status_t read_text(const char *path, bool must_exist, hr_strbuf_t *tex
     if (!must_exist) return NULL;
     return hr_error(HR_UNAVAILABLE, "cannot read the tuning table %s: %s", path, strerror(errno));
   }
-  for (size_t size; (size = fread(piece, 1, sizeof piece, file)) > 0;)
+  for (size_t size; text->size <= MOST_BYTES && (size = fread(piece, 1, sizeof piece, file)) > 0;)
     hr_strbuf_add(text, piece, size);
   fclose(file);
+  if (text->size > MOST_BYTES)
+    return hr_error(HR_USAGE, "%s is no tuning table: it has more than %d bytes", path, MOST_BYTES);
   return hr_strbuf_finish(text);
 }
 

@@ -402,18 +402,24 @@ static void leave_world(p2p_t *p2p) {
   }
 }
 
-/* Peers see the state FAILED and end with CANCELLED; the parent reports the exit code. */
+/* Peers see the state FAILED and end with CANCELLED. */
+static void note_failure(const p2p_t *p2p) {
+  atomic_store(&tp_shm_rank_state(p2p->shm, p2p->shm->my_local)->state, TP_SHM_FAILED);
+}
+
+/* The parent reports the exit code. */
 static _Noreturn void fail_and_exit(const p2p_t *p2p) {
   int code = p2p->endpoint.exit_code;
-  atomic_store(&tp_shm_rank_state(p2p->shm, p2p->shm->my_local)->state, TP_SHM_FAILED);
+  note_failure(p2p);
   fflush(NULL);
   _exit(code ? code : 1);
 }
 
 static void p2p_close(tp_endpoint_t *endpoint, bool failed) {
   p2p_t *p2p = p2p_of(endpoint);
-  if (!p2p->fallback && failed) fail_and_exit(p2p);
-  if (!p2p->fallback) leave_world(p2p);
+  if (!p2p->fallback && failed && !endpoint->defers_error_report) fail_and_exit(p2p);
+  if (!p2p->fallback && failed) note_failure(p2p);
+  if (!p2p->fallback && !failed) leave_world(p2p);
   p2p_pools_free(p2p);
   tp_shm_release(p2p->shm);
   hr_free(p2p);

@@ -25,6 +25,7 @@
 #define TERMS_MIN 8
 #define ELEMENTS_MIN 16384
 #define SUM_MATRICES_MIN 8 /* fewer are too few tasks where matrices are summed up whole */
+#define SUM_BYTES_MIN (INT64_C(4) << 20) /* of all tiles: what caches hold is as fast as it was */
 #define WIDTH_MAX \
   256 /* terms of the first products, columns of the last: operands stay in caches */
 
@@ -134,11 +135,16 @@ static bool sums_over_rows(const tiling_t *t, const hlo_instr_t *dot) {
   return true;
 }
 
+static bool may_sum(const tiling_t *t) {
+  return t->matrices >= SUM_MATRICES_MIN &&
+         t->elements * (int64_t)hr_dtype_bytes(t->dtype) >= SUM_BYTES_MIN;
+}
+
 /* A product with one tiled operand. Which dimensions it contracts, the kernel looks at closely. */
 static bool may_join_dot(const tiling_t *t, const hlo_instr_t *dot) {
   int count = t->tiled[dot->operands[0]->id] + t->tiled[dot->operands[1]->id];
   return is_plain_dot(dot) && count == 1 && dot->shape->dtype == t->dtype &&
-         (t->matrices >= SUM_MATRICES_MIN || !sums_over_rows(t, dot)) &&
+         (may_sum(t) || !sums_over_rows(t, dot)) &&
          fusion_count(dot->shape) <= t->elements / t->least * WIDTH_MAX;
 }
 

@@ -18,7 +18,7 @@ static hr_status_t build_from_operands(import_scope_t *scope, mlir_op_t *op, hlo
 
 /* dot_general C21 to C24: numbers of parts and products are positive, and no precisions stand
  * beside them. */
-static hr_status_t check_algorithm(const import_scope_t *scope, const mlir_op_t *op,
+static hr_status_t check_algorithm(import_scope_t *scope, const mlir_op_t *op,
                                    const mlir_attr_t *algorithm) {
   static const struct {
     const char *name, *label;

@@ -1,0 +1,173 @@
+/* Ranks are the children of mpirun that have OMPI_COMM_WORLD_RANK in their environment (/proc).
+ * Each is watched through a descriptor of its process (pidfd, Linux 5.3), which becomes readable
+ * when it ends; so the first of several is known, and process numbers that are used again do not
+ * matter. A rank tells its exit code before it ends: where more have ended than have told theirs,
+ * the one that ended last was killed. Kernels without pidfd or without lists of children see
+ * nothing.
+ * Cost: a few files of /proc for each wait, and one descriptor a rank. */
+#include "cli/cli_rank_watch.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "cli/cli_exit_code.h"
+
+#define SYS_PIDFD_SEND_SIGNAL 424 /* both are newer than some C libraries */
+#define SYS_PIDFD_OPEN 434
+#define MOST_RANKS 1024 /* on one host; more are not watched */
+#define FIRST_WAITS 100 /* waits that are short, while ranks are being started */
+#define FIRST_MS 20
+#define ENVIRONMENT_BYTES 65536
+#define CHILDREN_BYTES 16384
+
+typedef struct watched_rank {
+  pid_t pid;
+  int rank;
+  int fd; /* pidfd; -1: it has ended */
+} watched_rank_t;
+
+struct cli_rank_watch {
+  pid_t launcher;
+  int launcher_fd; /* pidfd; -1: not available */
+  int waits;       /* so far */
+  int count;       /* ranks seen */
+  int ended;       /* of them */
+  int lost;        /* rank; -1: none */
+  watched_rank_t ranks[MOST_RANKS];
+};
+
+static int open_pid(pid_t pid) { return (int)syscall(SYS_PIDFD_OPEN, pid, 0); }
+
+cli_rank_watch_t *cli_rank_watch_create(pid_t launcher) {
+  void *memory;
+  hr_status_t st = hr_alloc_zeroed(sizeof(cli_rank_watch_t), &memory);
+  hr_status_release(st);
+  if (st) return NULL;
+  cli_rank_watch_t *watch = memory;
+  watch->launcher = launcher;
+  watch->launcher_fd = open_pid(launcher);
+  watch->lost = -1;
+  return watch;
+}
+
+void cli_rank_watch_destroy(cli_rank_watch_t *watch) {
+  if (!watch) return;
+  for (int i = 0; i < watch->count; i++)
+    if (watch->ranks[i].fd >= 0) close(watch->ranks[i].fd);
+  if (watch->launcher_fd >= 0) close(watch->launcher_fd);
+  hr_free(watch);
+}
+
+/* --- finding ranks --- */
+
+/* The first bytes of a file of /proc, with a zero behind them; the count. */
+static size_t read_start(const char *path, char *into, size_t room) {
+  size_t got = 0;
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  into[0] = '\0';
+  if (fd < 0) return 0;
+  for (ssize_t n = 1; n > 0 && got + 1 < room; got += (size_t)n) {
+    n = read(fd, into + got, room - 1 - got);
+    if (n < 0) n = 0;
+  }
+  close(fd);
+  into[got] = '\0';
+  return got;
+}
+
+/* -1 while the child is not yet a rank: mpirun has forked, and not yet started the program. */
+static int rank_of(pid_t pid) {
+  static const char name[] = "OMPI_COMM_WORLD_RANK=";
+  static char environment[ENVIRONMENT_BYTES];
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+  size_t size = read_start(path, environment, sizeof environment);
+  for (const char *at = environment; at < environment + size; at += strlen(at) + 1)
+    if (!strncmp(at, name, sizeof name - 1)) return atoi(at + sizeof name - 1);
+  return -1;
+}
+
+static bool is_known(const cli_rank_watch_t *watch, pid_t pid) {
+  for (int i = 0; i < watch->count; i++)
+    if (watch->ranks[i].pid == pid) return true;
+  return false;
+}
+
+static void add_child(cli_rank_watch_t *watch, pid_t pid) {
+  if (watch->count == MOST_RANKS || is_known(watch, pid)) return;
+  int rank = rank_of(pid), fd = rank < 0 ? -1 : open_pid(pid);
+  if (fd >= 0) watch->ranks[watch->count++] = (watched_rank_t){pid, rank, fd};
+}
+
+/* The children of one thread of the launcher. */
+static void add_children(cli_rank_watch_t *watch, const char *thread) {
+  static char children[CHILDREN_BYTES];
+  char path[64], *end;
+  snprintf(path, sizeof path, "/proc/%d/task/%.16s/children", (int)watch->launcher, thread);
+  read_start(path, children, sizeof children);
+  for (char *at = children;; at = end) {
+    long pid = strtol(at, &end, 10);
+    if (end == at) return;
+    add_child(watch, (pid_t)pid);
+  }
+}
+
+static void find_ranks(cli_rank_watch_t *watch) {
+  char path[32];
+  snprintf(path, sizeof path, "/proc/%d/task", (int)watch->launcher);
+  DIR *threads = opendir(path);
+  if (!threads) return;
+  for (struct dirent *entry; (entry = readdir(threads));)
+    if (entry->d_name[0] != '.') add_children(watch, entry->d_name);
+  closedir(threads);
+}
+
+/* --- waiting --- */
+
+static void note_end(cli_rank_watch_t *watch, watched_rank_t *ended) {
+  close(ended->fd);
+  ended->fd = -1;
+  watch->ended++;
+  if (watch->lost < 0 && watch->ended > cli_exit_code_told()) watch->lost = ended->rank;
+}
+
+/* Without descriptors this is a pause. */
+void cli_rank_watch_wait(cli_rank_watch_t *watch, int ms) {
+  struct pollfd polls[MOST_RANKS + 1];
+  if (!watch || watch->launcher_fd < 0) {
+    poll(NULL, 0, ms);
+    return;
+  }
+  find_ranks(watch);
+  for (int i = 0; i < watch->count; i++)
+    polls[i] = (struct pollfd){.fd = watch->ranks[i].fd, .events = POLLIN};
+  polls[watch->count] = (struct pollfd){.fd = watch->launcher_fd, .events = POLLIN};
+  bool is_starting = watch->waits++ < FIRST_WAITS && ms > FIRST_MS;
+  int ready = poll(polls, (nfds_t)watch->count + 1, is_starting ? FIRST_MS : ms);
+  for (int i = 0; i < watch->count && ready > 0; i++)
+    if (polls[i].revents && watch->ranks[i].fd >= 0) note_end(watch, &watch->ranks[i]);
+}
+
+/* The launcher's descriptor is left out, for it stays readable. */
+void cli_rank_watch_finish(cli_rank_watch_t *watch, int ms) {
+  for (int waited = 0; watch && watch->ended < watch->count && waited < ms; waited += FIRST_MS) {
+    for (int i = 0; i < watch->count; i++) {
+      struct pollfd ended = {.fd = watch->ranks[i].fd, .events = POLLIN};
+      if (ended.fd >= 0 && poll(&ended, 1, 0) > 0) note_end(watch, &watch->ranks[i]);
+    }
+    if (watch->ended < watch->count) poll(NULL, 0, FIRST_MS);
+  }
+  for (int i = 0; watch && i < watch->count; i++)
+    if (watch->ranks[i].fd >= 0)
+      syscall(SYS_PIDFD_SEND_SIGNAL, watch->ranks[i].fd, SIGKILL, NULL, 0);
+}
+
+int cli_rank_watch_lost(const cli_rank_watch_t *watch) { return watch ? watch->lost : -1; }
