@@ -147,10 +147,6 @@ hr_status_t cli_run_finish(cli_run_t *run) {
   if (curve) HR_TRY(cli_agree(run->client, run->rank ? NULL : draw_curve(run, curve)));
   HR_TRY(write_results(run, output, !output && !expect));
   HR_TRY(cli_trace_finish(run->client, options));
-<<<<<<< HEAD
-  return expect ? compare_results(run) : NULL;
-=======
   HR_TRY(cli_agree(run->client, keep_last_step(run)));
-  return expect ? compare_results(run, expect) : NULL;
->>>>>>> trust-ready
+  return expect ? compare_results(run) : NULL;
 }
