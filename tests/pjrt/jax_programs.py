@@ -213,6 +213,50 @@ def one_device_calls_python_for_all():
     assert parts == 8 * [(2,)], parts
 
 
+# Values that are still to be summed over devices come in and go out as their summands.
+@test
+def unreduced_arrays():
+    mesh = jax.make_mesh((2, 4), ("x", "y"), axis_types=(jax.sharding.AxisType.Explicit,) * 2)
+    with jax.set_mesh(mesh):
+        a = jax.device_put(np.arange(12, dtype=np.float32).reshape(4, 3), P(None, None))
+        parts = jax.jit(lambda v: v + v, out_shardings=P(None, None, unreduced={"x"}))(a)
+        assert parts.sharding.spec.unreduced == {"x"}, parts.sharding
+        close(sum(np.asarray(s.data) for s in parts.addressable_shards[::4]), 2 * np.asarray(a))
+        twice = jax.jit(lambda v: v + v)(parts)
+        assert twice.sharding.spec.unreduced == {"x"}, twice.sharding
+        close(jax.reshard(twice, P(None, None)), 4 * np.asarray(a))
+
+
+# The shardings that the partitioner chooses are told while the program is compiled.
+@test
+def inspected_shardings():
+    mesh = jax.make_mesh((8,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
+    seen = []
+
+    def f(a):
+        b = jnp.sin(a)
+        jax.debug.inspect_array_sharding(b, callback=seen.append)
+        return b * b
+
+    with jax.set_mesh(mesh):
+        jax.jit(f, in_shardings=NamedSharding(mesh, P("x"))).lower(np.ones(16, np.float32)).compile()
+    assert len(seen) == 1 and seen[0].shard_shape((16,)) == (2,), seen
+
+
+# Arrays lie as the program asks, and as DLPack gives them.
+@test
+def layouts():
+    from jax.experimental.layout import Format, Layout
+    a = np.arange(12, dtype=np.float32).reshape(3, 4)
+    sharding = jax.sharding.SingleDeviceSharding(jax.devices()[0])
+    b = jax.device_put(a, Format(Layout((1, 0)), sharding))
+    assert b.format.layout.major_to_minor == (1, 0), b.format
+    close(b, a)
+    close(jax.jit(lambda v: v @ v.T)(b), a @ a.T)
+    c = jax.dlpack.from_dlpack(np.arange(64, dtype=np.float32).reshape(8, 8).T)
+    close(c, np.arange(64, dtype=np.float32).reshape(8, 8).T)
+
+
 # The text of a compiled program is that of one partition.
 @test
 def partitioned_programs_have_a_text():
