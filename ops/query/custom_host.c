@@ -116,5 +116,6 @@ const char *custom_host_refusal(hr_str_t target) {
     return "; a library that a plugin needs has it, but programs may only call functions that a "
            "plugin itself "
            "defines or registers";
-  return search.has_libraries ? "; no plugin defines or registers a function of this name" : "";
+  return search.has_libraries ? "; no plugin defines or registers a function of this name"
+                              : "; --plugin LIBRARY.so gives functions of yours";
 }

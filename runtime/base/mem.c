@@ -78,6 +78,7 @@ static hr_status_t too_large(size_t bytes) {
 static bool is_any_machine; /* sizes are those of a program that does not run here */
 
 void hr_mem_any_machine(bool any_machine) { is_any_machine = any_machine; }
+bool hr_mem_is_any_machine(void) { return is_any_machine; }
 
 hr_status_t hr_size_product(size_t count, size_t each, size_t *out_bytes) {
   size_t bytes;

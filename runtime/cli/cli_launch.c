@@ -317,52 +317,36 @@ static int remove_one(const char *path, const struct stat *about, int kind, stru
   return remove(path);
 }
 
-/* Folders for what Open MPI keeps on this host, which is left behind where mpirun or a rank is
- * killed: mpirun's session, and memory that the ranks share. */
-typedef struct kept_folder {
-  const char *variable, *place; /* NULL place: TMPDIR */
-  char path[PATH_MAX];          /* empty: not made */
-} kept_folder_t;
-
-/* Nothing is made where the user chose a folder: Open MPI uses that. */
-static void make_folder(kept_folder_t *folder) {
-  const char *place = folder->place;
-  if (!place) place = getenv("TMPDIR");
-  folder->path[0] = '\0';
-  if (getenv(folder->variable)) return;
-  snprintf(folder->path, PATH_MAX, "%s/hlorun-mpirun-XXXXXX", place && *place ? place : "/tmp");
-  if (mkdtemp(folder->path))
-    setenv(folder->variable, folder->path, 1);
-  else
-    folder->path[0] = '\0';
+/* A folder for what mpirun keeps on this host, which it leaves behind when it is killed. False: it
+ * uses its usual one, as where there may be other hosts, on which nobody would remove it. */
+static bool make_session_folder(char path[PATH_MAX]) {
+  const char *folder = getenv("TMPDIR");
+  if (cli_launch_knows_hosts() || getenv("OMPI_MCA_orte_tmpdir_base")) return false;
+  snprintf(path, PATH_MAX, "%s/hlorun-mpirun-XXXXXX", folder && *folder ? folder : "/tmp");
+  if (!mkdtemp(path)) return false;
+  setenv("OMPI_MCA_orte_tmpdir_base", path, 1);
+  return true;
 }
 
-/* What Open MPI has left there goes, too. */
-static void remove_folder(const kept_folder_t *folder) {
-  if (!folder->path[0]) return;
-  unsetenv(folder->variable);
-  nftw(folder->path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+/* What mpirun has left there goes, too. */
+static void remove_session_folder(const char *path) {
+  unsetenv("OMPI_MCA_orte_tmpdir_base");
+  nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-/* The folders and the list of exit codes live as long as mpirun. Where there may be other hosts
- * the usual folders serve: nobody would make and remove ours there. */
+/* The session's folder and the list of exit codes live as long as mpirun. */
 static hr_status_t launch_by_mpirun(int processes, const char *hosts, int argc, char *const *argv) {
   hr_arena_t arena;
   hr_arena_init(&arena);
   char *const *words;
-  kept_folder_t session = {.variable = "OMPI_MCA_orte_tmpdir_base"};
-  kept_folder_t shared = {.variable = "OMPI_MCA_btl_vader_backing_directory", .place = "/dev/shm"};
-  if (!hosts && !cli_launch_knows_hosts()) {
-    make_folder(&session);
-    make_folder(&shared);
-  }
+  char folder[PATH_MAX];
+  bool has_folder = !hosts && make_session_folder(folder);
   cli_exit_code_open(true);
   hr_status_t st =
       mpirun_command(&arena, processes, hosts, argc, (const char *const *)argv, &words);
   if (!st) st = run_words(words);
   cli_exit_code_close();
-  remove_folder(&session);
-  remove_folder(&shared);
+  if (has_folder) remove_session_folder(folder);
   hr_arena_deinit(&arena);
   return st;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/mem.h"
 #include "base/file.h"
 #include "cli/cli.h"
 #include "cli/cli_agree.h"
@@ -200,6 +201,7 @@ hr_status_t cli_stop(const hr_options_t *options) {
   bool explains = hr_option_is_given(options, HR_OPTION_EXPLAIN_SHARDING);
   const char *option = explains ? "explain-sharding" : "stop-after";
   hr_arena_t arena;
+  hr_mem_any_machine(true); /* nothing runs here */
   if (!explains) HR_TRY(check_stage(stage));
   HR_TRY(check_output(options, option));
   if (options->operands.count != 1)

@@ -89,8 +89,8 @@ if command -v "$mpirun" >/dev/null; then
   unset HLORUN_LAUNCHER
 fi
 
-# A rank that is killed while it starts, and mpirun itself: the run ends soon, says which rank it was, and nothing of
-# Open MPI stays behind.
+# A rank that is killed while it starts, and mpirun itself: the run ends soon, says which rank it was, and
+# mpirun's folder is removed.
 killed_early() { # NAME CODE TEXT WHOM: the rank (a number), or mpirun
   local name=$1 want=$2 text=$3 whom=$4 pid victim= got=0 began
   mkdir -p temporary
@@ -113,7 +113,7 @@ killed_early() { # NAME CODE TEXT WHOM: the rank (a number), or mpirun
   wait "$pid" || got=$?
   echo "exit code $got, want $want; it took $(($(date +%s) - began)) s" >>out
   if [ $got -eq "$want" ] && grep -q "$text" out && [ $(($(date +%s) - began)) -lt 20 ]; then pass; else fail "$name" out; fi
-  if [ -z "$(find temporary /dev/shm -name 'hlorun-mpirun-*' -newer busy.hlo 2>/dev/null)" ]; then
+  if [ -z "$(find temporary -name 'hlorun-mpirun-*' -newer busy.hlo 2>/dev/null)" ]; then
     pass
   else
     fail "$name: files are left" out

@@ -331,6 +331,18 @@ done
 sed -n '1p; /^wrong/,/}/{s/^wrong/ENTRY e/; p}' callback.hlo >always.hlo
 expect_exit "a callback of every run" 3 "$hlorun" -i 0=1 always.hlo
 
+# --- custom calls that are not here, and programs larger than this machine ---
+printf 'HloModule c\nENTRY e {\n  x = f32[4] parameter(0)\n  ROOT y = f32[4] custom-call(x), custom_call_target="my_function"\n}\n' >mine.hlo
+expect_exit "a function of nobody" 3 "$hlorun" -i 0=1 mine.hlo
+expect_text "a function of nobody" "no custom call 'my_function' here; --plugin LIBRARY.so"
+sed 's/"my_function"/"__cublas$gemm"/' mine.hlo >gpu.hlo
+expect_exit "a function of GPUs" 3 "$hlorun" -i 0=1 gpu.hlo && expect_text "a function of GPUs" "lower the program for the cpu platform"
+printf 'HloModule b\nENTRY e {\n  x = f32[32000,39296,64,128] parameter(0)\n  ROOT y = f32[32000,39296,64,128] add(x, x)\n}\n' >huge.hlo
+for command in check "convert --to mlir" "--stop-after passes" "--stop-after flat" --explain-sharding; do
+  expect_exit "$command of a program larger than memory" 0 "$hlorun" $command huge.hlo
+done
+expect_exit "a program larger than memory" 3 "$hlorun" --random-inputs huge.hlo
+
 # --- Python for arguments and results ---
 cat >tree.mlir <<'END'
 #loc1 = loc("params['w']")

@@ -4,6 +4,8 @@
  * the source position that the metadata has. */
 #include "ops/kernels/custom/custom_call.h"
 
+#include <string.h>
+
 #include "ops/query/custom_host.h"
 #include "ops/rules/dynamic_shape.h"
 
@@ -90,11 +92,28 @@ hr_status_t custom_origin(hr_arena_t *arena, const hlo_instr_t *instr, const cha
   return NULL;
 }
 
+/* Names that XLA and JAX give to calls of libraries for GPUs. */
+static bool is_for_gpus(hr_str_t target) {
+  static const char *const prefixes[] = {
+      "__cublas$", "__cudnn$", "__cusolver$", "__gpu$",  "__triton",  "triton_",   "cublas",
+      "cudnn",     "cusolver", "cusparse",    "hipblas", "hipsolver", "hipsparse_"};
+  for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+    size_t size = strlen(prefixes[i]);
+    if (target.size >= size && memcmp(target.data, prefixes[i], size) == 0) return true;
+  }
+  return false;
+}
+
 /* UNSUPPORTED with where the program calls it, the nearest name, and why a library of the host
  * that has it was refused. */
 static hr_status_t unknown_target(hr_arena_t *arena, const hlo_instr_t *instr, hr_str_t target) {
   const char *origin;
   HR_TRY(custom_origin(arena, instr, &origin));
+  if (is_for_gpus(target))
+    return hlo_unsupported(instr,
+                           "no custom call '%.*s' here%s: it is of a library for GPUs; lower the "
+                           "program for the cpu platform",
+                           HR_STR_ARGS(target), origin);
   const char *nearest = op_custom_call_nearest(target);
   if (nearest)
     return hlo_unsupported(instr, "no custom call '%.*s' here%s; the nearest that exists is '%s'%s",

@@ -192,7 +192,7 @@ static void plan_parts(const op_native_target_t *target, const dot_gemm_t *plan,
   bool whole_rows = gemm_partition_choose(&by_rows, target->workers).cost <= ROWS_COST * most;
   int64_t unit = gemm_finish_unit(&by_rows, target->workers, COLUMNS_COST * most);
   if (unit || whole_rows)
-    out->parts.grid = (op_native_grid_t){p->batch * p->m, p->n, unit, whole_rows};
+    out->parts.grid = (op_native_grid_t){p->batch * p->m, p->n, unit, whole_rows, false};
   bool in_order = p->batch == 1 || p->a.batch_step == p->m * p->k;
   out->parts.by_rows =
       !plan->a.widened && !p->a.rows && p->a.row_step == p->k && p->a.col_step == 1 && in_order;

@@ -51,6 +51,7 @@ static hr_status_t check_ids(spmd_meshes_t *meshes, const spmd_mesh_source_t *so
   return NULL;
 }
 
+/* Sources keep their order: the first ones name the axes of the common mesh. */
 static hr_status_t push(spmd_meshes_t *meshes, spmd_mesh_source_t source) {
   HR_VEC_PUSH(&meshes->sources, source);
   return NULL;

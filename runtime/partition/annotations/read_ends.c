@@ -44,6 +44,7 @@ hr_status_t spmd_read_tuple_args(spmd_reader_t *reader) {
   return NULL;
 }
 
+/* Inputs are numbered by leaf, across the parameters. */
 static hr_status_t find_input(const spmd_reader_t *reader, int64_t number,
                               const hlo_instr_t **out_instr, int *out_leaf) {
   const hlo_computation_t *entry = reader->module->entry;
@@ -59,6 +60,7 @@ static hr_status_t find_input(const spmd_reader_t *reader, int64_t number,
                   (long)(number - left));
 }
 
+/* The leaf that the root's tuple is built from, which has the result's marker. */
 static hr_status_t find_output(const spmd_reader_t *reader, int64_t number,
                                const hlo_instr_t **out_instr, int *out_leaf) {
   const hlo_instr_t *root = reader->module->entry->root;
@@ -71,6 +73,7 @@ static hr_status_t find_output(const spmd_reader_t *reader, int64_t number,
   return NULL;
 }
 
+/* A sharding that does not fit is the user's mistake here, not the program's. */
 static hr_status_t read_assignment(spmd_reader_t *reader, const spmd_option_t *option) {
   const hlo_instr_t *instr;
   const spmd_sharding_t *sharding;
@@ -92,6 +95,7 @@ static hr_status_t read_assignment(spmd_reader_t *reader, const spmd_option_t *o
   return usage;
 }
 
+/* After the annotations, which they replace. */
 hr_status_t spmd_read_options(spmd_reader_t *reader) {
   hr_str_t text = hr_str_from(reader->options->sharding);
   while (text.size) {

@@ -59,6 +59,7 @@ hr_status_t spmd_next_option(hr_str_t *text, spmd_option_t *out_option) {
   return NULL;
 }
 
+/* "data,-": dimension 0 over data, the others whole. */
 hr_status_t spmd_read_option_sharding(const spmd_meshes_t *meshes, hr_str_t text, int rank,
                                       const spmd_sharding_t **out_sharding) {
   spmd_scan_t scan = spmd_scan(text, "option --sharding");

@@ -24,6 +24,7 @@ hr_status_t spmd_read_inline_meshes(spmd_meshes_t *meshes, hr_str_t text) {
 
 /* --- sdy --- */
 
+/* Lists the axes that there are. */
 static hr_status_t no_axis(const spmd_mesh_source_t *source, hr_str_t name) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
@@ -169,6 +170,7 @@ static hr_status_t take_dims(const spmd_meshes_t *meshes, const spmd_mesh_source
   return NULL;
 }
 
+/* <@mesh, [..], replicated={..}, unreduced={..}> with or without the attribute's name in front. */
 hr_status_t spmd_read_sharding(const spmd_meshes_t *meshes, spmd_scan_t *scan,
                                const spmd_sharding_t **out_sharding) {
   const spmd_mesh_source_t *source;
@@ -186,6 +188,7 @@ hr_status_t spmd_read_sharding(const spmd_meshes_t *meshes, spmd_scan_t *scan,
   return spmd_scan_want(scan, ">");
 }
 
+/* All are read before they are counted, so that a bad one is reported first. */
 hr_status_t spmd_read_shardings(const spmd_meshes_t *meshes, hr_str_t text, int count,
                                 const spmd_sharding_t **out_shardings) {
   spmd_scan_t scan = spmd_scan(text, "sharding");
@@ -278,6 +281,7 @@ static hr_status_t named_axes(const spmd_meshes_t *meshes, const spmd_mesh_sourc
   return NULL;
 }
 
+/* Axis by axis, through the images in the common mesh. */
 static hr_status_t read_named(const spmd_meshes_t *meshes, const spmd_mesh_source_t *source,
                               const hlo_sharding_t *from, spmd_sharding_t *to, spmd_dim_t *dims,
                               spmd_axes_t *out_manual) {
@@ -321,6 +325,7 @@ static hr_status_t read_tiles(const spmd_meshes_t *meshes, const spmd_mesh_sourc
   return NULL;
 }
 
+/* The grid is a mesh of its own, whose axes are the tile dimensions. */
 static hr_status_t read_tiled(spmd_meshes_t *meshes, const hlo_sharding_t *from,
                               spmd_sharding_t *to, spmd_dim_t *dims, spmd_axes_t *out_manual) {
   int index;

@@ -16,6 +16,7 @@ hr_status_t spmd_sharding_replicated(hr_arena_t *arena, const spmd_mesh_t *mesh,
   return NULL;
 }
 
+/* The dimension keeps its openness and priority. */
 hr_status_t spmd_sharding_with_dim(hr_arena_t *arena, const spmd_sharding_t *sharding, int d,
                                    spmd_axes_t axes, const spmd_sharding_t **out_sharding) {
   spmd_sharding_t *copy;
@@ -257,6 +258,7 @@ hr_status_t spmd_sharding_to_hlo(hr_arena_t *arena, const spmd_sharding_t *shard
   return NULL;
 }
 
+/* "a", "b":(1)2 */
 static void print_axes(hr_strbuf_t *text, const spmd_mesh_t *mesh, spmd_axes_t axes) {
   for (int i = 0; i < axes.count; i++) {
     if (i) hr_strbuf_add_str(text, ", ");

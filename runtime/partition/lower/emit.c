@@ -12,6 +12,7 @@ typedef struct spmd_coordinate {
   struct spmd_coordinate *next;
 } spmd_coordinate_t;
 
+/* The first failure stays; later ones are released. */
 bool spmd_emit_failed(spmd_emit_t *emit, hr_status_t status) {
   if (status && emit->b.status)
     hr_status_release(status);
@@ -40,6 +41,7 @@ hlo_instr_t *spmd_emit_like(spmd_emit_t *emit, const hlo_instr_t *from,
   return spmd_emit_with(emit, from, operands, shape, NULL);
 }
 
+/* The attribute takes the place of the one with its key, or comes behind the others. */
 hlo_instr_t *spmd_emit_with(spmd_emit_t *emit, const hlo_instr_t *from,
                             hlo_instr_t *const *operands, const hlo_shape_t *shape,
                             const hlo_attr_t *changed) {
@@ -137,6 +139,7 @@ static hlo_instr_t *coordinate_of_axis(spmd_emit_t *emit, spmd_axis_t axis) {
   return at;
 }
 
+/* Horner's scheme over the axes, the most significant first. */
 static hlo_instr_t *make_coordinate(spmd_emit_t *emit, spmd_axes_t axes) {
   hlo_instr_t *sum = NULL;
   for (int i = 0; i < axes.count; i++) {
@@ -146,6 +149,7 @@ static hlo_instr_t *make_coordinate(spmd_emit_t *emit, spmd_axes_t axes) {
   return sum ? sum : spmd_emit_index(emit, 0);
 }
 
+/* By value of the list, as lists are canonical. */
 hlo_instr_t *spmd_emit_coordinate(spmd_emit_t *emit, spmd_axes_t axes) {
   spmd_coordinate_t *known = emit->coordinates;
   while (known && !spmd_axes_equal(known->axes, axes)) known = known->next;
@@ -175,6 +179,7 @@ hlo_instr_t *spmd_emit_identity(spmd_emit_t *emit, hlo_opcode_t op, hr_dtype_t d
   return hlo_build_number(&emit->b, number, dtype);
 }
 
+/* Maxima, minima and the like may count an initial value once for each part. */
 bool spmd_is_idempotent(hlo_opcode_t op) {
   return op == HLO_MAXIMUM || op == HLO_MINIMUM || op == HLO_AND || op == HLO_OR;
 }
@@ -244,6 +249,7 @@ hlo_instr_t *spmd_emit_pad(spmd_emit_t *emit, hlo_instr_t *x, int d, int64_t low
   return hlo_build(&emit->b, HLO_PAD, NULL, 2, (hlo_instr_t *[]){x, with}, 1, &attr, 0, NULL);
 }
 
+/* One part is itself. */
 hlo_instr_t *spmd_emit_concat(spmd_emit_t *emit, int count, hlo_instr_t *const *parts, int d) {
   int64_t dim = d;
   if (count == 1) return parts[0];
@@ -251,6 +257,7 @@ hlo_instr_t *spmd_emit_concat(spmd_emit_t *emit, int count, hlo_instr_t *const *
   return hlo_build(&emit->b, HLO_CONCATENATE, NULL, count, parts, 1, &attr, 0, NULL);
 }
 
+/* The identity makes no instruction. */
 hlo_instr_t *spmd_emit_transpose(spmd_emit_t *emit, hlo_instr_t *x, const int64_t *permutation) {
   if (!x) return NULL;
   bool same = true;
@@ -266,6 +273,7 @@ hlo_instr_t *spmd_emit_reshape(spmd_emit_t *emit, hlo_instr_t *x, int rank, cons
   return shape ? hlo_build_reshape(&emit->b, x, shape) : NULL;
 }
 
+/* Of a scalar x: the scalar. */
 hlo_instr_t *spmd_emit_fill_like(spmd_emit_t *emit, hlo_instr_t *scalar, const hlo_instr_t *x) {
   if (!x || !scalar) return NULL;
   const hlo_shape_t *shape =
@@ -285,6 +293,7 @@ static hlo_instr_t *position_list(spmd_emit_t *emit, const hlo_instr_t *x, int d
   return hlo_build_binary(&emit->b, HLO_ADD, list, spmd_emit_fill_like(emit, offset, list));
 }
 
+/* A list along dimension d, repeated along the others. */
 static hlo_instr_t *spread(spmd_emit_t *emit, hlo_instr_t *list, const hlo_instr_t *x, int d) {
   int64_t dim = d;
   if (!list) return NULL;

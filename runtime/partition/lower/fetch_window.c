@@ -4,6 +4,7 @@
  */
 #include "partition/lower/fetch_window.h"
 
+/* Part j begins j steps behind part 0. */
 int64_t *spmd_window_starts(spmd_lower_t *lower, spmd_axes_t axes, int64_t offset, int64_t step) {
   int64_t parts = spmd_axes_parts(axes), *starts;
   if (spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, parts, &starts))) return NULL;

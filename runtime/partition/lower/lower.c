@@ -72,6 +72,7 @@ static void lower_size(spmd_lower_t *lower, const hlo_instr_t *instr) {
 
 /* --- operations --- */
 
+/* A single array is its own only leaf. */
 void spmd_define_results(spmd_lower_t *lower, const hlo_instr_t *instr, hlo_instr_t *result,
                          const spmd_sharding_t *const *shardings) {
   int count = hlo_shape_leaf_count(instr->shape);
@@ -121,14 +122,17 @@ static hr_status_t lower_whole(spmd_lower_t *lower, const hlo_instr_t *instr) {
   return NULL;
 }
 
+/* Moved there if no form of it is cut so yet. */
 hlo_instr_t *spmd_chosen_operand(spmd_lower_t *lower, const spmd_choice_t *choice, int k) {
   return spmd_use(lower, spmd_operand(lower, choice->instr, k), choice->tensors[k]);
 }
 
+/* 1 where the dimension is whole. */
 int64_t spmd_chosen_parts(const spmd_choice_t *choice, int tensor, int d) {
   return spmd_sharding_parts(choice->tensors[tensor], d);
 }
 
+/* Local sizes; a custom call keeps its layout. */
 const hlo_shape_t *spmd_chosen_shape(spmd_lower_t *lower, const spmd_choice_t *choice, int leaf) {
   const hlo_shape_t *shape = hlo_shape_leaf(choice->instr->shape, leaf), *local;
   const spmd_sharding_t *sharding = choice->tensors[choice->rule->operand_count + leaf];
@@ -277,6 +281,7 @@ static void lower_parameter(spmd_lower_t *lower, const hlo_instr_t *param,
     spmd_define(lower, param, i, leaves[i], shardings[i]);
 }
 
+/* *leaves moves behind the last leaf that was taken. */
 const hlo_shape_t *spmd_rebuild_shape(spmd_lower_t *lower, const hlo_shape_t *like,
                                       const hlo_shape_t *const **leaves) {
   const hlo_shape_t **elements, *tuple = NULL;
@@ -315,6 +320,7 @@ static hr_status_t begin(spmd_lower_t *lower, spmd_lower_module_t *shared,
   return NULL;
 }
 
+/* Parameters first, then instructions in their order, then the root as it is wanted. */
 hr_status_t spmd_lower_computation(spmd_lower_module_t *shared, const hlo_computation_t *from,
                                    const spmd_sharding_t *const *params,
                                    const spmd_sharding_t *const *results,

@@ -30,6 +30,7 @@ static const spmd_sharding_t **carried(spmd_lower_t *lower, const hlo_instr_t *i
   return leaves;
 }
 
+/* Branches take one value, which may be a tuple. */
 static const hlo_instr_t *only_param(const hlo_instr_t *instr, int c) {
   return instr->called[c]->params.data[0];
 }
@@ -110,6 +111,7 @@ static void lower_barrier(spmd_lower_t *lower, const hlo_instr_t *instr) {
   define_leaves(lower, instr, spmd_emit_like(&lower->emit, instr, &x, x->shape), wanted);
 }
 
+/* The four ways in which a computation calls another, or holds values together. */
 hr_status_t spmd_lower_control(spmd_lower_t *lower, const hlo_instr_t *instr) {
   if (instr->op == HLO_WHILE) return lower_while(lower, instr);
   if (instr->op == HLO_CONDITIONAL) return lower_conditional(lower, instr);

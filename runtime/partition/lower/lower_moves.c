@@ -32,6 +32,7 @@ static int64_t result_chunk(const spmd_choice_t *choice, int d) {
   return spmd_local_size(sharding, d, choice->instr->shape->dims[d]);
 }
 
+/* The operand, and with it the result: both have one factor. */
 static bool is_cut(const spmd_choice_t *choice, int d) {
   return choice->tensors[0]->dims[d].axes.count > 0;
 }

@@ -15,6 +15,7 @@ static bool is_cut(const spmd_choice_t *choice, int tensor, int64_t d) {
   return choice->tensors[tensor]->dims[d].axes.count > 0;
 }
 
+/* Elements of one part. */
 static int64_t chunk_of(const spmd_choice_t *choice, int tensor, int64_t d, int64_t size) {
   return spmd_local_size(choice->tensors[tensor], (int)d, size);
 }
@@ -24,6 +25,7 @@ static int64_t footprint(const hlo_window_dim_t *dim) {
   return (dim->size - 1) * dim->window_dilation + 1;
 }
 
+/* Windows of one element each: results are the elements. */
 static bool is_trivial(const hlo_window_dim_t *dim) {
   return dim->size == 1 && dim->stride == 1 && !dim->pad_low && !dim->pad_high &&
          dim->base_dilation == 1;
@@ -95,6 +97,8 @@ static bool is_cumulative(const spmd_choice_t *choice, int d, bool *out_backward
          dim->base_dilation == 1 && dim->window_dilation == 1;
 }
 
+/* The function is one op, and the initial value changes nothing: then parts may be scanned apart.
+ */
 static bool can_scan(spmd_lower_t *lower, const spmd_choice_t *choice, hlo_opcode_t *out_op) {
   const hlo_instr_t *instr = choice->instr;
   if (instr->operand_count != 2 || !pass_body_is_binary(instr->called[0], out_op)) return false;

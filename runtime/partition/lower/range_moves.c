@@ -14,6 +14,7 @@ typedef struct transfer {
   int64_t from, length, place;
 } transfer_t;
 
+/* By target, then by chunk. */
 typedef struct transfers {
   int64_t count;
   transfer_t *items;
@@ -73,6 +74,7 @@ static int64_t key_of(const transfer_t *transfer, bool by_number) {
   return by_number ? transfer->number : transfer->distance;
 }
 
+/* Nobody sends yet. */
 static hr_status_t new_round(hr_arena_t *arena, int64_t parts, spmd_round_t *out_round) {
   out_round->block = 0;
   HR_TRY(HR_NEW_ARRAY(arena, parts, &out_round->sources));
@@ -203,6 +205,7 @@ hr_status_t spmd_reach_of(hr_arena_t *arena, int64_t parts, int64_t chunk, int64
   return NULL;
 }
 
+/* Parts that get nothing have no say. */
 bool spmd_round_is_uniform(const spmd_round_t *round, int64_t parts, int64_t *out_sent_from,
                            int64_t *out_placed_at) {
   bool found = false;

@@ -20,6 +20,7 @@ static hr_status_t clean(const spmd_program_t *program, const hlo_shape_t *shape
                             out_sharding);
 }
 
+/* Leaf by leaf; NULL shardings are whole. */
 static hr_status_t clean_all(const spmd_program_t *program, const hlo_shape_t *shape,
                              const spmd_sharding_t *const *shardings,
                              const spmd_sharding_t **out_shardings) {

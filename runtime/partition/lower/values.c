@@ -8,6 +8,7 @@
 #include "partition/lower/lower.h"
 #include "passes/lib/pass_rewrite.h"
 
+/* NULL after a failure, which sticks. */
 const spmd_sharding_t *spmd_replicated(spmd_lower_t *lower, int rank) {
   const spmd_sharding_t *sharding = NULL;
   spmd_emit_failed(&lower->emit,
@@ -15,6 +16,7 @@ const spmd_sharding_t *spmd_replicated(spmd_lower_t *lower, int rank) {
   return sharding;
 }
 
+/* Tokens and tuples are nobody's parts. */
 const hlo_shape_t *spmd_shape_in(spmd_lower_t *lower, const hlo_shape_t *shape,
                                  const spmd_sharding_t *sharding) {
   int64_t dims[HLO_MAX_RANK];
@@ -52,6 +54,7 @@ const spmd_sharding_t *spmd_border_sharding(spmd_lower_t *lower, const hlo_instr
   return propagated(lower, instr, leaf, 1);
 }
 
+/* Entered under the instruction, without any form. */
 spmd_local_t *spmd_local_new(spmd_lower_t *lower, const hlo_instr_t *instr, int leaf) {
   spmd_local_t *value;
   if (spmd_emit_failed(&lower->emit, HR_NEW(lower->arena, &value))) return NULL;
@@ -73,6 +76,7 @@ static void add_form(spmd_lower_t *lower, spmd_local_t *value, hlo_instr_t *x,
   *end = form;
 }
 
+/* The form in which a value is computed is its first. */
 spmd_local_t *spmd_define(spmd_lower_t *lower, const hlo_instr_t *instr, int leaf, hlo_instr_t *x,
                           const spmd_sharding_t *sharding) {
   spmd_local_t *value = spmd_local_new(lower, instr, leaf);
@@ -252,6 +256,7 @@ double spmd_use_cost(const spmd_lower_t *lower, const spmd_local_t *value,
   return cost;
 }
 
+/* On every partition. */
 hlo_instr_t *spmd_use_whole(spmd_lower_t *lower, spmd_local_t *value) {
   return value ? spmd_use(lower, value, spmd_replicated(lower, value->shape->rank)) : NULL;
 }
@@ -294,6 +299,7 @@ void spmd_unpack(spmd_lower_t *lower, hlo_instr_t *x, hlo_instr_t ***out_leaves)
     spmd_unpack(lower, hlo_build_element(&lower->emit.b, x, i), out_leaves);
 }
 
+/* Leaf by leaf, then packed as the instruction's shape says. */
 hlo_instr_t *spmd_use_tuple(spmd_lower_t *lower, const hlo_instr_t *instr,
                             const spmd_sharding_t *const *wanted) {
   int count = hlo_shape_leaf_count(instr->shape);

@@ -31,6 +31,7 @@ hr_status_t prop_add_op(prop_graph_t *graph, prop_op_t op) {
   return NULL;
 }
 
+/* By leaf; filled when the instruction is visited, operands first. */
 int *prop_nodes_of(const prop_graph_t *graph, const hlo_instr_t *instr) {
   return graph->map[instr->parent->id][instr->id];
 }
@@ -93,6 +94,7 @@ static hr_status_t add_edge(prop_graph_t *graph, const hlo_instr_t *instr, int s
 
 /* --- instructions --- */
 
+/* Bodies hold control flow, and control flow bodies. */
 static hr_status_t build_body(prop_graph_t *graph, const hlo_instr_t *caller, int number,
                               const int *const *args);
 
@@ -338,6 +340,8 @@ static void find_single_uses(prop_graph_t *graph) {
   }
 }
 
+/* Lists of uses follow from the tensors of the ops alone, so that they can be made anew at any
+ * time. */
 hr_status_t prop_graph_index(prop_graph_t *graph) {
   for (size_t n = 0; n < graph->nodes.count; n++)
     graph->nodes.data[n].op_count = graph->nodes.data[n].use_count = 0;
@@ -358,6 +362,7 @@ hr_status_t prop_graph_build(spmd_program_t *program, prop_graph_t *graph) {
   return NULL;
 }
 
+/* Nodes and ops alone are outside of the arena. */
 void prop_graph_deinit(prop_graph_t *graph) {
   HR_VEC_FREE(&graph->nodes);
   HR_VEC_FREE(&graph->ops);

@@ -5,6 +5,7 @@
  * A rule that the program gives with the instruction replaces the one of its op. */
 #include "partition/rules/rule_builder.h"
 
+/* An op and the function that fills its rule. */
 typedef struct rule_row {
   hlo_opcode_t op;
   rule_fn make;

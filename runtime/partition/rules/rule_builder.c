@@ -49,6 +49,7 @@ static int add(rule_builder_t *builder, spmd_factor_t factor) {
   return builder->factor_count++;
 }
 
+/* Both kinds of factor come here in the order in which Shardy numbers them. */
 int rule_add(rule_builder_t *builder, int64_t size, spmd_factor_kind_t kind) {
   return add(builder, (spmd_factor_t){.size = size, .kind = kind});
 }

@@ -9,6 +9,7 @@
 #include "partition/core/scan_text.h"
 #include "partition/rules/rule_builder.h"
 
+/* Letters before i are left to sizes and axes in Shardy's documents. */
 #define FIRST_NAME 'i'
 #define NAMES ('z' - FIRST_NAME + 1)
 #define MAX_RULE_FACTORS 4096
