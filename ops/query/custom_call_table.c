@@ -46,8 +46,7 @@ const op_custom_call_t *op_custom_call_find(hr_str_t target) {
   const op_custom_call_t *row = find_row(target);
   if (row && !(row->traits & CUSTOM_UNLESS_HANDLED)) return row;
   if (custom_ffi_find(target)) return &ffi_row;
-  if (row) return row;
-  return custom_host_find(target) ? &host_row : NULL;
+  return custom_host_find(target) ? &host_row : row;
 }
 
 bool op_custom_call_is_identity(const hlo_instr_t *instr) {

@@ -109,6 +109,7 @@ static const char helper_source[] =
     "        if isinstance(name, bytes): name = name.decode()\n"
     "        if name == target: return entry[1], int(entry[2])\n"
     "    typed = target != 'xla_python_cpu_callback'\n"
+    "    if not typed: share()\n"
     "    return client.custom_call_targets('Host')[target], int(typed)\n"
     "def share(backend=None):\n"
     "    bridge = sys.modules.get('jax._src.xla_bridge')\n"

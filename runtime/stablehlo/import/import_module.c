@@ -154,6 +154,16 @@ static hr_status_t import_arguments(importer_t *importer, const mlir_op_t *funct
   return NULL;
 }
 
+/* The one result. A parameter has a sharding of its own: where the result has another one, a copy
+ * takes it. */
+static hlo_instr_t *bare_result(import_scope_t *scope, const mlir_op_t *function,
+                                hlo_instr_t *value) {
+  bool is_cut = value->op == HLO_PARAMETER && value->extra && value->extra->sharding;
+  if (!is_cut || !import_value_attr(function, "res_attrs", 0, "mhlo.sharding")) return value;
+  scope->builder.extra = NULL; /* that of the last op */
+  return hlo_build_unary(&scope->builder, HLO_COPY, value);
+}
+
 /* As import_returned with `bare`, with marks on results that have shardings of sdy. */
 static hlo_instr_t *function_returned(import_scope_t *scope, const mlir_op_t *function,
                                       const mlir_op_t *terminator) {
@@ -163,7 +173,7 @@ static hlo_instr_t *function_returned(import_scope_t *scope, const mlir_op_t *fu
   if (!st) st = import_result_marks(scope, function, terminator->operand_count, values);
   scope->builder.status = st;
   if (st) return NULL;
-  if (terminator->operand_count == 1) return values[0];
+  if (terminator->operand_count == 1) return bare_result(scope, function, values[0]);
   scope->builder.extra = NULL; /* that of the last op */
   return hlo_build_tuple(&scope->builder, terminator->operand_count, values);
 }
