@@ -404,3 +404,13 @@ hlorun_status_t hlorun_client_recv(hlorun_client_t *client, int from, void *byte
   api_client_unlock_fair(client);
   return st;
 }
+
+hr_status_t api_client_shift(hlorun_client_t *client, const void *bytes, void *out,
+                             size_t size_bytes) {
+  int rank = client->endpoint->rank, size = client->endpoint->world_size;
+  api_client_lock_fair(client);
+  hr_status_t st = exec_comm_shift(&client->comm, (rank + 1) % size, bytes,
+                                   (rank + size - 1) % size, out, size_bytes);
+  api_client_unlock_fair(client);
+  return st;
+}

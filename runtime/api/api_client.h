@@ -54,6 +54,11 @@ void api_client_unlock_fair(hlorun_client_t *client);
 /* Both parts at once. The thread that has the lock gets it once more. */
 void api_client_lock_fair(hlorun_client_t *client);
 
+/* Sends the bytes to the next rank and receives as many from the one before. All ranks call it at
+ * the same place of their order of transfers. Errors: as hlorun_client_recv. */
+hr_status_t api_client_shift(hlorun_client_t *client, const void *bytes, void *out,
+                             size_t size_bytes);
+
 /* Polled with the client while it waits for a transfer. Errors end the wait: CANCELLED; DISAGREE by
  * the deadlock detector; DEADLINE after timeout_s without progress. */
 hr_status_t api_client_interrupted(void *client);

@@ -23,12 +23,34 @@ void hlorun_program_options_init(hlorun_program_options_t *options) {
   if (options) *options = (hlorun_program_options_t){.struct_size = sizeof *options};
 }
 
+/* The first instruction that says where it comes from. */
+static const hlo_metadata_t *find_place(const hlo_module_t *module) {
+  for (size_t i = 0; i < module->entry->instrs.count; i++) {
+    const hlo_extra_t *extra = module->entry->instrs.data[i]->extra;
+    if (extra && extra->metadata && extra->metadata->source_file.size) return extra->metadata;
+  }
+  return NULL;
+}
+
+hr_status_t api_program_title(const hlo_module_t *module, hr_arena_t *arena,
+                              const char **out_title) {
+  const hlo_metadata_t *place = find_place(module);
+  if (!place) return hr_arena_cstr(arena, module->name, out_title);
+  return hr_arena_printf(arena, out_title, "%.*s (%.*s:%lld)", HR_STR_ARGS(module->name),
+                         HR_STR_ARGS(place->source_file), (long long)place->source_line);
+}
+
 /* Collective: all ranks compare the communication of their plans. */
 static hr_status_t agree_with_peers(hlorun_program_t *program) {
-  const char *const *lines;
+  const char *const *lines, *title;
+  hr_arena_t arena;
   int count;
   HR_TRY(plan_comm_lines(program->compiled.plan, &lines, &count));
-  return plan_consensus(&program->client->comm, lines, count);
+  hr_arena_init(&arena);
+  hr_status_t st = api_program_title(program->compiled.module, &arena, &title);
+  if (!st) st = plan_consensus(&program->client->comm, title, lines, count);
+  hr_arena_deinit(&arena);
+  return st;
 }
 
 /* Collective in a world of several processes: all of them load the same program, or their parts of

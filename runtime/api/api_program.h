@@ -31,5 +31,9 @@ struct hlorun_program {
 /* Fills in names and shapes of the flattened parameters and results, in the plan's arena. Errors:
  * NO_MEMORY. */
 hr_status_t api_program_describe(hlorun_program_t *program);
+/* Name and place in the user's source, "jit_step (train.py:41)", as far as the program says where
+ * it comes from; else the name alone. In the arena. */
+hr_status_t api_program_title(const hlo_module_t *module, hr_arena_t *arena,
+                              const char **out_title);
 
 #endif

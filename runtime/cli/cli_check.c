@@ -349,7 +349,10 @@ static hr_status_t report(const check_result_t *result) {
 
 /* A global program is proved as what each process runs of it. */
 static hr_status_t partition(const hr_options_t *options, programs_t *programs) {
-  spmd_options_t spmd = {.device_count = (int64_t)hr_option_int(options, HR_OPTION_PROCESSES, 0),
+  int64_t world = (int64_t)hr_option_int(options, HR_OPTION_PROCESSES, 0);
+  int64_t replicas = (int64_t)hr_option_int(options, HR_OPTION_NUM_REPLICAS, 0);
+  bool divides = replicas > 1 && world % replicas == 0;
+  spmd_options_t spmd = {.device_count = divides ? world / replicas : world,
                          .mesh = hr_option_text(options, HR_OPTION_MESH),
                          .sharding = hr_option_text(options, HR_OPTION_SHARDING)};
   bool several = programs->count > 1 || hr_option_is_given(options, HR_OPTION_PROGRAM);

@@ -65,7 +65,7 @@ typedef struct pjrt_from_host_args {
   pjrt_semantics_t semantics;
   pjrt_device_t *device;
   pjrt_memory_t *memory; /* NULL: the device's default memory */
-  /* wanted layout on the device; not read, as all arrays there are row-major */
+  /* wanted layout on the device; NULL: row-major */
   pjrt_layout_t *device_layout;
   pjrt_event_t *done_with_host_buffer; /* out */
   pjrt_buffer_t *buffer;               /* out */

@@ -52,6 +52,15 @@ hr_status_t pjrt_buffer_of(pjrt_memory_t *memory, hlo_value_t *value, pjrt_buffe
   return st;
 }
 
+hr_status_t pjrt_buffer_in(pjrt_memory_t *memory, hlo_value_t *value, const pjrt_order_t *order,
+                           pjrt_buffer_t **out_buffer) {
+  HR_TRY(pjrt_buffer_of(memory, value, out_buffer));
+  (*out_buffer)->order = order;
+  for (int i = 0; order && i < order->rank; i++)
+    (*out_buffer)->dims[order->minor_to_major[order->rank - 1 - i]] = value->dims[i];
+  return NULL;
+}
+
 /* The exchange makes sure that the value is released once, whoever comes first. */
 static void drop_value(pjrt_buffer_t *buffer) {
   hlo_value_release(atomic_exchange(&buffer->value, NULL));
@@ -176,16 +185,13 @@ hr_status_t pjrt_buffer_dynamic_dimensions(pjrt_list_args_t *args) {
   return NULL;
 }
 
-/* Row-major, whatever the rank: a part of one table.
- * Buffer_GetMemoryLayout, for DLPack. */
+/* Buffer_GetMemoryLayout, for DLPack. The list lives as long as the process. */
 hr_status_t pjrt_buffer_memory_layout(pjrt_layout_args_t *args) {
-  static const int64_t order[HLO_MAX_RANK] = {31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21,
-                                              20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10,
-                                              9,  8,  7,  6,  5,  4,  3,  2,  1,  0};
   PJRT_NOT_NULL(args->buffer);
-  size_t rank = (size_t)args->buffer->rank;
-  args->layout = (pjrt_layout_t){
-      .tiled = {.minor_to_major = order + HLO_MAX_RANK - rank, .minor_to_major_size = rank}};
+  const pjrt_order_t *order = args->buffer->order;
+  if (!order) HR_TRY(pjrt_order_find(args->buffer->rank, NULL, &order));
+  args->layout = (pjrt_layout_t){.tiled = {.minor_to_major = order->minor_to_major,
+                                           .minor_to_major_size = (size_t)order->rank}};
   return NULL;
 }
 

@@ -13,6 +13,7 @@
 #include "ir/value.h"
 #include "pjrt/pjrt_client.h"
 #include "pjrt/pjrt_event.h"
+#include "pjrt/pjrt_order.h"
 
 struct pjrt_buffer {
   atomic_int references;
@@ -22,6 +23,7 @@ struct pjrt_buffer {
   pjrt_memory_t *memory;
   _Atomic(hlo_value_t *) value; /* NULL: not yet there, failed, or deleted */
   pjrt_event_t *ready;          /* NULL: the value was there from the beginning */
+  const pjrt_order_t *order;    /* how the value lies; NULL: row-major */
   hr_dtype_t dtype;
   int rank;
   bool is_dynamic; /* the sizes of the value count, not `dims` */
@@ -37,6 +39,9 @@ hr_status_t pjrt_buffer_pending(pjrt_memory_t *memory, const hlo_shape_t *shape,
                                 pjrt_event_t *ready, pjrt_buffer_t **out_buffer);
 /* A buffer of a value that is there. Owner: consumes the reference, also on failure. */
 hr_status_t pjrt_buffer_of(pjrt_memory_t *memory, hlo_value_t *value, pjrt_buffer_t **out_buffer);
+/* The same for a value that lies in an order; NULL: row-major. */
+hr_status_t pjrt_buffer_in(pjrt_memory_t *memory, hlo_value_t *value, const pjrt_order_t *order,
+                           pjrt_buffer_t **out_buffer);
 /* Hands the value to a pending buffer; its event is fired by the caller. Owner: consumes it. */
 void pjrt_buffer_fulfil(pjrt_buffer_t *buffer, hlo_value_t *value);
 pjrt_buffer_t *pjrt_buffer_retain(pjrt_buffer_t *buffer);

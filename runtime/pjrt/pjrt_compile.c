@@ -6,6 +6,7 @@
 #include "base/digest.h"
 #include "base/mem.h"
 #include "partition/host.h"
+#include "pjrt/pjrt_agree.h"
 #include "pjrt/pjrt_buffer.h"
 #include "pjrt/pjrt_executable.h"
 
@@ -123,9 +124,26 @@ static hr_status_t alloc_results(pjrt_executable_t *executable, int count, size_
   return HR_NEW_ARRAY(arena, dims, &executable->result_dims);
 }
 
-/* All results lie in the device's default memory. */
+/* The memory that the program names for a result, else the device's default one. */
+static int memory_of_result(const hlo_module_t *module, int r) {
+  hr_str_t memory = pjrt_place_text(module, "mhlo.result_memory_kinds", r);
+  for (int kind = 0; kind < PJRT_MEMORY_KINDS; kind++)
+    if (hr_str_is(memory, pjrt_memory_kind_names[kind])) return kind;
+  return PJRT_MEMORY_DEVICE;
+}
+
+/* Whether an earlier element of the tuple that the program returns is the same value. The framework
+ * takes two results for two arrays. */
+static bool is_repeated(const hlo_instr_t *root, int r) {
+  if (root->op != HLO_TUPLE || r >= root->operand_count) return false;
+  for (int k = 0; k < r; k++)
+    if (root->operands[k] == root->operands[r]) return true;
+  return false;
+}
+
 static hr_status_t describe_results(pjrt_executable_t *executable) {
-  const hlo_shape_t *root = hlo_entry_result_shape(pjrt_executable_compiled(executable)->module);
+  const hlo_module_t *module = pjrt_executable_compiled(executable)->module;
+  const hlo_shape_t *root = hlo_entry_result_shape(module);
   int count = hlo_shape_leaf_count(root);
   size_t dims = 0;
   for (int r = 0; r < count; r++) dims += (size_t)hlo_shape_leaf(root, r)->rank;
@@ -134,8 +152,14 @@ static hr_status_t describe_results(pjrt_executable_t *executable) {
   dims = 0;
   for (int r = 0; r < count; r++) {
     const hlo_shape_t *shape = hlo_shape_leaf(root, r);
-    const char *kind = pjrt_memory_kind_names[PJRT_MEMORY_DEVICE];
-    executable->results[r] = (pjrt_result_t){shape, PJRT_MEMORY_DEVICE};
+    int memory = memory_of_result(module, r);
+    const char *kind = pjrt_memory_kind_names[memory];
+    executable->results[r] = (pjrt_result_t){
+        .shape = shape,
+        .memory_kind = memory,
+        .is_copy = count == module->entry->root->operand_count && hlo_shape_is_array(shape) &&
+                   is_repeated(module->entry->root, r)};
+    executable->has_copies |= executable->results[r].is_copy;
     executable->result_types[r] = pjrt_type(shape->dtype);
     executable->result_ranks[r] = (size_t)shape->rank;
     executable->result_memory_kinds[r] = kind;
@@ -194,6 +218,7 @@ static hr_status_t describe(pjrt_executable_t *executable) {
   HR_TRY(describe_params(executable));
   HR_TRY(describe_results(executable));
   HR_TRY(note_donations(executable, module));
+  HR_TRY(pjrt_executable_describe_place(executable));
   executable->is_small = is_small(executable);
   make_fingerprint(executable);
   HR_TRY(pjrt_executable_describe_costs(executable));

@@ -108,6 +108,12 @@ hr_status_t pjrt_device_memory_stats(pjrt_memory_stats_args_t *args) {
   args->num_allocs = (pjrt_stat_t){(int64_t)hr_mem_total_allocations(), true};
   args->largest_alloc_size.is_set = false;
   args->bytes_limit = (pjrt_stat_t){(int64_t)hr_mem_physical_bytes(), true};
+  if (PJRT_HAS(args, bytes_reserved)) args->bytes_reserved.is_set = false;
+  if (PJRT_HAS(args, peak_bytes_reserved)) args->peak_bytes_reserved.is_set = false;
+  if (PJRT_HAS(args, bytes_reservable_limit)) args->bytes_reservable_limit.is_set = false;
+  if (PJRT_HAS(args, largest_free_block_bytes)) args->largest_free_block_bytes.is_set = false;
+  if (PJRT_HAS(args, pool_bytes)) args->pool_bytes.is_set = false;
+  if (PJRT_HAS(args, peak_pool_bytes)) args->peak_pool_bytes.is_set = false;
   return NULL;
 }
 

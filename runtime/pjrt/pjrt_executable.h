@@ -16,6 +16,8 @@ typedef struct pjrt_result {
   const hlo_shape_t *shape; /* of one device's part */
   /* a PJRT_MEMORY number */
   int memory_kind;
+  const struct pjrt_order *order; /* how the framework wants it to lie; NULL: row-major */
+  bool is_copy;                   /* an earlier result is the same value: this one is copied */
 } pjrt_result_t;
 
 struct pjrt_executable {
@@ -36,12 +38,17 @@ struct pjrt_executable {
   const char *name;
   /* digest of the program, its grid and devices, and hlorun's version, in hexadecimal */
   char fingerprint[HR_DIGEST_TEXT];
+  /* digest of place and shapes; name and place, for messages (pjrt_agree.h) */
+  char interface[HR_DIGEST_TEXT];
+  const char *place;
   /* leaves of the entry's parameters and result */
   int param_count, result_count;
   const hlo_shape_t **params; /* NULL for tokens, which the framework does not pass */
   pjrt_result_t *results;
   bool *donated;      /* per parameter: the program may overwrite it */
   bool has_donations; /* of any */
+  bool has_orders;    /* some argument or result is wanted in another order than row-major */
+  bool has_copies;    /* results that are the same value */
   bool is_small;      /* little data, no loops: likely to take less than a hand-over */
   /* Lists for the framework, made when the executable is.
    * numbers of pjrt_types.def */
@@ -51,8 +58,8 @@ struct pjrt_executable {
   size_t *result_ranks;
   const char **result_memory_kinds;
   size_t *result_memory_kind_sizes;
-  /* pointers into the table of pjrt_layouts.c */
-  void **result_layouts;
+  const struct pjrt_order **param_orders; /* how arguments are said to lie, never NULL */
+  void **result_layouts;                  /* orders of the results, never NULL */
   /* "flops", "transcendentals", "bytes accessed" */
   pjrt_named_t costs[3];
   const char **result_shardings, **param_shardings; /* serialized OpSharding */
@@ -83,7 +90,10 @@ extern const struct spmd_host pjrt_partitioner_host; /* pjrt_partitioner.c */
 
 /* The figures of the cost analysis; needs params and results. */
 hr_status_t pjrt_executable_describe_costs(pjrt_executable_t *executable);
-/* The layouts of results, in the arena. */
+/* Text `index` of a module's attribute that has one per argument or result, with semicolons in
+ * between; "": there is none. */
+hr_str_t pjrt_place_text(const hlo_module_t *module, const char *name, int index);
+/* The layouts of arguments and results, in the arena; sets the orders of the results. */
 hr_status_t pjrt_executable_describe_layouts(pjrt_executable_t *executable);
 
 /* The compiled program of the first local device. The modules of its peers are alike. */

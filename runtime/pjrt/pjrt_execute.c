@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "ops/query/custom_ffi.h"
+#include "pjrt/pjrt_agree.h"
 #include "pjrt/pjrt_buffer.h"
 #include "pjrt/pjrt_executable.h"
 
@@ -177,9 +178,11 @@ static pjrt_memory_t *result_memory(const run_t *run, int r) {
 static hr_status_t make_pending(run_t *run, pjrt_buffer_t **out_results) {
   const pjrt_executable_t *executable = run->executable;
   HR_TRY(pjrt_event_new(&run->done));
-  for (int r = 0; r < executable->result_count; r++)
+  for (int r = 0; r < executable->result_count; r++) {
     HR_TRY(pjrt_buffer_pending(result_memory(run, r), executable->results[r].shape, run->done,
                                &run->results[r]));
+    run->results[r]->order = executable->results[r].order;
+  }
   for (int r = 0; r < executable->result_count; r++)
     out_results[r] = pjrt_buffer_retain(run->results[r]);
   return NULL;
@@ -188,17 +191,34 @@ static hr_status_t make_pending(run_t *run, pjrt_buffer_t **out_results) {
 /* Blocks only in the thread of a stream. The failure of an argument becomes that of the run. */
 static hr_status_t await_arguments(run_t *run) {
   for (int k = 0; k < run->executable->param_count; k++) {
-    HR_TRY(pjrt_buffer_wait(run->args[k], &run->values[k]));
-    if (run->executable->params[k]->dtype == HR_TOKEN) run->values[k] = NULL;
+    hlo_value_t *value;
+    HR_TRY(pjrt_buffer_wait(run->args[k], &value));
+    if (run->args[k]->order)
+      HR_TRY(pjrt_order_undo(run->args[k]->order, value, run->args[k]->dims, &value));
+    run->values[k] = run->executable->params[k]->dtype == HR_TOKEN ? NULL : value;
   }
   return NULL;
 }
 
-/* Donated values leave their buffers, unless a view of the framework needs them. */
+/* Lets go of the row-major copies of arguments that lie in another order. */
+static void release_copies(run_t *run) {
+  for (int k = 0; k < run->executable->param_count; k++) {
+    if (!run->args[k] || !run->args[k]->order) continue;
+    hlo_value_release(run->values[k]);
+    run->values[k] = NULL;
+  }
+}
+
+/* Donated values leave their buffers, unless a view of the framework needs them. Of one in another
+ * order the program gets the copy. */
 static void take_donated(run_t *run) {
   for (int k = 0; k < run->executable->param_count; k++) {
     if (!run->donate[k]) continue;
-    run->values[k] = pjrt_buffer_take(run->args[k]);
+    hlo_value_t *value = pjrt_buffer_take(run->args[k]);
+    if (run->args[k]->order)
+      hlo_value_release(value);
+    else
+      run->values[k] = value;
     pjrt_buffer_release(run->args[k]);
     run->args[k] = NULL;
   }
@@ -212,14 +232,36 @@ static void note_time(pjrt_executable_t *executable, uint64_t took_ns) {
   atomic_store_explicit(&executable->average_ns, now, memory_order_relaxed);
 }
 
+/* Results that are the same value become two, and those that are wanted in another order are put
+ * into it. On failure the results are let go. */
+static hr_status_t finish_results(run_t *run) {
+  const pjrt_executable_t *executable = run->executable;
+  hlo_value_t **values = run->values + executable->param_count;
+  hr_status_t st = NULL;
+  for (int r = 0; r < executable->result_count && !st; r++) {
+    const pjrt_result_t *result = &executable->results[r];
+    hlo_value_t *made = NULL;
+    if (result->order)
+      st = pjrt_order_apply(result->order, values[r], &made);
+    else if (result->is_copy)
+      st = hlo_value_copy(values[r], &made);
+    if (!made || st) continue;
+    hlo_value_release(values[r]);
+    values[r] = made;
+  }
+  for (int r = 0; st && r < executable->result_count; r++) hlo_value_release(values[r]);
+  return st;
+}
+
 /* Runs the program. The context of the caller is in force meanwhile, for handlers of custom
  * calls; a nested execution restores the outer one. */
-static hr_status_t compute(run_t *run) {
+static hr_status_t compute_held(run_t *run) {
   pjrt_executable_t *executable = run->executable;
   custom_ffi_context_t ffi = {.find = find_user_data,
                               .context = run->context,
                               .device = executable->world->devices[run->local]->local_id};
   HR_TRY(await_arguments(run));
+  HR_TRY(pjrt_launches_agree(executable));
   if (executable->has_donations) take_donated(run);
   uint64_t begin_ns = hr_clock_ns();
   const custom_ffi_context_t *outer = custom_ffi_enter(&ffi);
@@ -227,6 +269,13 @@ static hr_status_t compute(run_t *run) {
                                   run->values + executable->param_count);
   custom_ffi_enter(outer);
   note_time(executable, hr_clock_ns() - begin_ns);
+  bool is_to_finish = executable->has_orders || executable->has_copies;
+  return !st && is_to_finish ? finish_results(run) : st;
+}
+
+static hr_status_t compute(run_t *run) {
+  hr_status_t st = compute_held(run);
+  release_copies(run);
   return st;
 }
 
@@ -266,7 +315,8 @@ static hr_status_t run_now(run_t *run, pjrt_buffer_t **out_results) {
     if (st)
       hlo_value_release(values[r]);
     else
-      st = pjrt_buffer_of(result_memory(run, r), values[r], &out_results[r]);
+      st = pjrt_buffer_in(result_memory(run, r), values[r], executable->results[r].order,
+                          &out_results[r]);
     made += !st;
   }
   while (st && made) pjrt_buffer_release(out_results[--made]);

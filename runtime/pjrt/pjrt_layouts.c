@@ -1,6 +1,6 @@
-/* The extensions for layouts and for memory descriptions. All arrays are row-major, so that a
- * layout is its rank; its serialized form is HLO text, "{2,1,0}". Layouts that a program asks for
- * are the compiler's affair. */
+/* The extensions for layouts and for memory descriptions. A layout is an order of dimensions; its
+ * serialized form is HLO text, "{2,1,0}". Programs work on row-major arrays: what the framework
+ * wants in another order is transposed when it enters or leaves (pjrt_execute.c). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,17 +10,15 @@
 #include "pjrt/pjrt_executable.h"
 #include "pjrt/pjrt_extensions.h"
 
-/* A layout is a pointer into this table: nothing is to be freed.
- * The entry's position is the rank; its content is not used. */
-static const char ranks[HLO_MAX_RANK + 1];
-
-static hr_status_t layout_of(size_t rank, void **out_layout) {
+static hr_status_t layout_of(size_t rank, const pjrt_order_t *order, void **out_layout) {
   if (rank > HLO_MAX_RANK)
     return hr_error(HR_USAGE, "an array of %zu dimensions, want at most %d", rank, HLO_MAX_RANK);
-  *out_layout = (void *)(uintptr_t)&ranks[rank];
+  if (!order) HR_TRY(pjrt_order_find((int)rank, NULL, &order));
+  *out_layout = (void *)(uintptr_t)order;
   return NULL;
 }
 
+/* Orders live as long as the process. */
 static hr_status_t pjrt_layout_destroy(pjrt_object_args_t *args) {
   (void)args;
   return NULL;
@@ -29,12 +27,13 @@ static hr_status_t pjrt_layout_destroy(pjrt_object_args_t *args) {
 /* Layouts_MemoryLayout_Serialize. The text becomes the caller's, with the function that frees
  * it. */
 static hr_status_t pjrt_layout_serialize(pjrt_serialized_args_t *args) {
-  const char *layout = args->object;
+  const pjrt_order_t *layout = args->object;
   hr_strbuf_t text;
   PJRT_NOT_NULL(layout);
   hr_strbuf_init(&text);
   hr_strbuf_add_char(&text, '{');
-  for (long d = layout - ranks; d-- > 0;) hr_strbuf_printf(&text, d ? "%ld," : "%ld", d);
+  for (int i = 0; i < layout->rank; i++)
+    hr_strbuf_printf(&text, i ? ",%ld" : "%ld", (long)layout->minor_to_major[i]);
   hr_strbuf_add_char(&text, '}');
   hr_status_t st = hr_strbuf_finish(&text);
   if (st) {
@@ -49,14 +48,13 @@ static hr_status_t pjrt_layout_serialize(pjrt_serialized_args_t *args) {
 }
 
 static hr_status_t pjrt_default_layout(pjrt_default_layout_args_t *args) {
-  return layout_of(args->num_dims, &args->layout);
+  return layout_of(args->num_dims, NULL, &args->layout);
 }
 
-/* Layouts_Buffer_MemoryLayout: the layout follows from the rank of the buffer. */
 static hr_status_t pjrt_buffer_layout(pjrt_pointer_args_t *args) {
   pjrt_buffer_t *buffer = args->object;
   PJRT_NOT_NULL(buffer);
-  return layout_of((size_t)buffer->rank, &args->value);
+  return layout_of((size_t)buffer->rank, buffer->order, &args->value);
 }
 
 /* The list belongs to the executable. */
@@ -68,10 +66,67 @@ static hr_status_t pjrt_output_layouts(pjrt_counted_args_t *args) {
   return NULL;
 }
 
+hr_str_t pjrt_place_text(const hlo_module_t *module, const char *name, int index) {
+  hr_str_t text = {"", 0};
+  for (int i = 0; i < module->frontend_attributes.count; i++)
+    if (hr_str_is(module->frontend_attributes.items[i].name, name))
+      text = module->frontend_attributes.items[i].value;
+  for (; text.size; index--) {
+    const char *end = memchr(text.data, ';', text.size);
+    size_t size = end ? (size_t)(end - text.data) : text.size;
+    if (index == 0) return (hr_str_t){text.data, size};
+    if (!end) break;
+    text = (hr_str_t){end + 1, text.size - size - 1};
+  }
+  return (hr_str_t){"", 0};
+}
+
+/* "auto" lets the program choose: a transposed result lies as the array that it was made from, so
+ * that the transposition moves nothing. */
+static hr_status_t choose_order(const hlo_instr_t *result, int rank,
+                                const pjrt_order_t **out_order) {
+  int64_t minor_to_major[HLO_MAX_RANK];
+  if (result->op != HLO_TRANSPOSE) return pjrt_order_find(rank, NULL, out_order);
+  hr_ints_t permutation = hlo_attr_ints(result, HLO_ATTR_DIMENSIONS);
+  for (int d = 0; d < rank && d < permutation.count; d++)
+    minor_to_major[rank - 1 - permutation.data[d]] = d;
+  return pjrt_order_find(rank, minor_to_major, out_order);
+}
+
+/* The order of result r; the places of a program that returns a tuple in a tuple are not told. */
+static hr_status_t order_of_result(const hlo_module_t *module, int r, int rank,
+                                   const pjrt_order_t **out_order) {
+  const hlo_instr_t *root = module->entry->root;
+  bool is_tuple = root->op == HLO_TUPLE && r < root->operand_count;
+  hr_str_t text = pjrt_place_text(module, "mhlo.result_layout_modes", r);
+  if (hr_str_is(text, "auto") && (is_tuple || !hlo_shape_is_tuple(root->shape)))
+    return choose_order(is_tuple ? root->operands[r] : root, rank, out_order);
+  return pjrt_order_read(text, rank, out_order);
+}
+
+static hr_status_t describe_param_orders(pjrt_executable_t *executable,
+                                         const hlo_module_t *module) {
+  HR_TRY(HR_NEW_ARRAY(&executable->arena, executable->param_count + 1, &executable->param_orders));
+  for (int p = 0; p < executable->param_count; p++) {
+    hr_str_t text = pjrt_place_text(module, "mhlo.param_layout_modes", p);
+    HR_TRY(pjrt_order_read(text, executable->params[p]->rank, &executable->param_orders[p]));
+    executable->has_orders |= !executable->param_orders[p]->is_row_major;
+  }
+  return NULL;
+}
+
 hr_status_t pjrt_executable_describe_layouts(pjrt_executable_t *executable) {
+  const hlo_module_t *module = pjrt_executable_compiled(executable)->module;
+  HR_TRY(describe_param_orders(executable, module));
   HR_TRY(HR_NEW_ARRAY(&executable->arena, executable->result_count, &executable->result_layouts));
-  for (int r = 0; r < executable->result_count; r++)
-    HR_TRY(layout_of((size_t)executable->results[r].shape->rank, &executable->result_layouts[r]));
+  for (int r = 0; r < executable->result_count; r++) {
+    pjrt_result_t *result = &executable->results[r];
+    const pjrt_order_t *order;
+    HR_TRY(order_of_result(module, r, result->shape->rank, &order));
+    result->order = order->is_row_major ? NULL : order;
+    executable->has_orders |= result->order != NULL;
+    HR_TRY(layout_of((size_t)result->shape->rank, order, &executable->result_layouts[r]));
+  }
   return NULL;
 }
 

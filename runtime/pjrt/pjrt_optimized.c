@@ -6,6 +6,7 @@
 
 #include "pjrt/pjrt_api.h"
 #include "pjrt/pjrt_executable.h"
+#include "pjrt/pjrt_order.h"
 #include "proto/hlo_proto.h"
 #include "proto/proto_wire.h"
 
@@ -47,11 +48,45 @@ static void add_shardings(hr_strbuf_t *text, const pjrt_executable_t *executable
   proto_close(text, module);
 }
 
+static hr_status_t shape_in_order(hr_arena_t *arena, const hlo_shape_t *shape,
+                                  const pjrt_order_t *order, const hlo_shape_t **out_shape) {
+  hlo_layout_t *layout;
+  *out_shape = shape;
+  if (!order || order->is_row_major || order->rank != shape->rank) return NULL;
+  HR_TRY(HR_NEW(arena, &layout));
+  layout->minor_to_major = (hr_ints_t){order->minor_to_major, order->rank};
+  return hlo_shape_with_layout(arena, shape, layout, out_shape);
+}
+
+/* How parameters and results lie: JAX reads the layouts of parameters here. Programs whose
+ * parameters are tuples have no layouts of their own. */
+static hr_status_t set_entry_layout(hlo_module_t *module, const pjrt_executable_t *executable) {
+  hr_arena_t *arena = &module->arena;
+  int params = executable->param_count, results = executable->result_count;
+  const hlo_shape_t **shapes, **leaves, *root = hlo_entry_result_shape(module);
+  if (params != (int)module->entry->params.count || results != hlo_shape_leaf_count(root))
+    return NULL;
+  HR_TRY(HR_NEW_ARRAY(arena, params + 1, &shapes));
+  HR_TRY(HR_NEW_ARRAY(arena, results + 1, &leaves));
+  for (int p = 0; p < params; p++)
+    HR_TRY(shape_in_order(arena, hlo_entry_param_shape(module, p), executable->param_orders[p],
+                          &shapes[p]));
+  for (int r = 0; r < results; r++)
+    HR_TRY(
+        shape_in_order(arena, hlo_shape_leaf(root, r), executable->results[r].order, &leaves[r]));
+  module->entry_params = (hlo_shapes_t){params, shapes};
+  module->entry_result = leaves[0];
+  module->has_entry_layout = true;
+  if (!hlo_shape_is_tuple(root)) return NULL;
+  return hlo_shape_tuple(arena, results, leaves, &module->entry_result);
+}
+
 /* Writes the module with its shardings behind it, and keeps the bytes in the arena. */
 static hr_status_t write_partition(hlo_module_t *module, pjrt_executable_t *executable) {
   hr_buffer_t *proto = NULL;
   hr_strbuf_t text;
   HR_TRY(rename_instrs(module));
+  if (executable->has_orders) HR_TRY(set_entry_layout(module, executable));
   HR_TRY(write_hlo_proto(module, HLO_PROTO_WITH_CONFIG, &proto));
   hr_strbuf_init(&text);
   hr_strbuf_add(&text, hr_buffer_data(proto), hr_buffer_size(proto));
@@ -80,13 +115,26 @@ static hr_status_t keep_partitioned(pjrt_executable_t *executable) {
   return st;
 }
 
-/* The program of one partition; on a single device, as it was given.
+static bool text_has(hr_str_t text, const char *word) {
+  return memmem(text.data, text.size, word, strlen(word)) != NULL;
+}
+
+/* Whether the program is shown as the compiler has it. A program of one device is shown as it was
+ * given, which costs nothing, unless the framework cannot read it as HLO: operations of Shardy have
+ * no form there, and layouts are not in the text. */
+static bool is_written_anew(const pjrt_executable_t *executable) {
+  return executable->options.num_partitions > 1 || executable->has_orders ||
+         text_has(executable->code, "manual_computation") ||
+         text_has(executable->code, "sharding_constraint");
+}
+
+/* The program of one partition; on a single device mostly as it was given.
  * Executable_OptimizedProgram. A caller without room, or with too little, gets the size only. */
 hr_status_t pjrt_executable_optimized_program(pjrt_optimized_args_t *args) {
   PJRT_NOT_NULL(args->executable);
   PJRT_NOT_NULL(args->program);
   hr_str_t code = args->executable->code;
-  bool is_global = args->executable->options.num_partitions > 1;
+  bool is_global = is_written_anew(args->executable);
   args->program->format = is_global ? "hlo_with_config" : "mlir";
   args->program->format_size = strlen(args->program->format);
   if (is_global) {

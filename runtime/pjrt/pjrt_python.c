@@ -92,7 +92,8 @@ static custom_ffi_bundle_t read_bundle(object_t *entry) {
 }
 
 /* find: the handler of a target, and whether it is of the typed convention; JAX keeps those that
- * were registered before it has a CPU client of its own in a list.
+ * were registered before it has a CPU client of its own in a list. JAX before 0.6 calls Python by
+ * a handler of the classic convention, which stands among the others.
  * share: where JAX has no CPU client of its own, what it asks of "cpu" (the place of a callback's
  * arguments) is asked of hlorun: one more row of the table of backends, if there is such a table.
  * begin: asks JAX to call `share` when it has made a backend.
@@ -107,7 +108,8 @@ static const char helper_source[] =
     "        name = entry[0]\n"
     "        if isinstance(name, bytes): name = name.decode()\n"
     "        if name == target: return entry[1], int(entry[2])\n"
-    "    return client.custom_call_targets('Host')[target], 1\n"
+    "    typed = target != 'xla_python_cpu_callback'\n"
+    "    return client.custom_call_targets('Host')[target], int(typed)\n"
     "def share(backend=None):\n"
     "    bridge = sys.modules.get('jax._src.xla_bridge')\n"
     "    table = getattr(bridge, '_backends', None)\n"

@@ -50,6 +50,21 @@ static hr_status_t read_layout(pjrt_strided_t *array, const pjrt_layout_t *layou
   return NULL;
 }
 
+/* The order that a layout with tiles names; NULL: row-major, also where none is given. Strides are
+ * no order. */
+static hr_status_t order_of_layout(const pjrt_layout_t *layout, int rank,
+                                   const pjrt_order_t **out_order) {
+  *out_order = NULL;
+  if (!layout || layout->kind) return NULL;
+  if (layout->tiled.num_tiles) return hr_error(HR_UNSUPPORTED, "a layout with tiles");
+  if (layout->tiled.minor_to_major_size != (size_t)rank)
+    return hr_error(HR_USAGE, "a layout of %zu dimensions for an array of %d",
+                    layout->tiled.minor_to_major_size, rank);
+  HR_TRY(pjrt_order_find(rank, layout->tiled.minor_to_major, out_order));
+  if ((*out_order)->is_row_major) *out_order = NULL;
+  return NULL;
+}
+
 /* The caller's array: its strides may be negative, and `data` is then not its lowest address. */
 static hr_status_t describe_host(const pjrt_from_host_args_t *args, pjrt_strided_t *array) {
   hr_dtype_t dtype;
@@ -119,14 +134,18 @@ static hr_status_t copy_in(const pjrt_from_host_args_t *args, const pjrt_strided
  * destroys. */
 hr_status_t pjrt_buffer_from_host(pjrt_from_host_args_t *args) {
   pjrt_strided_t array;
+  const pjrt_order_t *order;
   pjrt_memory_t *memory;
   pjrt_event_t *done;
   hlo_value_t *value;
+  int64_t dims[HLO_MAX_RANK];
   PJRT_NOT_NULL(args->client);
   HR_TRY(choose_memory(args->device, args->memory, &memory));
   HR_TRY(describe_host(args, &array));
+  HR_TRY(order_of_layout(args->device_layout, array.rank, &order));
+  pjrt_order_permute(order, &array, dims);
   HR_TRY((may_borrow(args, &array) ? borrow : copy_in)(args, &array, &done, &value));
-  hr_status_t st = pjrt_buffer_of(memory, value, &args->buffer);
+  hr_status_t st = pjrt_buffer_in(memory, value, order, &args->buffer);
   if (st)
     pjrt_event_release(done);
   else
@@ -176,11 +195,23 @@ static void end_view(void *context, void *data, size_t size_bytes) {
   hr_free(owner);
 }
 
+/* Bytes to which a view must be aligned, whatever its type, for vectors of elements. The framework
+ * looks for these words in the message, and copies then where it may. */
+#define VIEW_ALIGNMENT 16
+
+static hr_status_t check_alignment(const void *data, const pjrt_strided_t *array) {
+  if (!pjrt_strided_bytes(array) || (uintptr_t)data % VIEW_ALIGNMENT == 0) return NULL;
+  return hr_error(HR_USAGE, "a view of memory at %p, which is not aligned to %d bytes.", data,
+                  VIEW_ALIGNMENT);
+}
+
 /* Client_CreateViewOfDeviceBuffer. After a failure the memory is still the caller's, and
  * `on_delete` is not called, but for a failure of the last step. */
 hr_status_t pjrt_buffer_view(pjrt_view_args_t *args) {
   pjrt_memory_t *memory;
   pjrt_strided_t array;
+  const pjrt_order_t *order;
+  int64_t dims[HLO_MAX_RANK];
   hr_buffer_t *bytes;
   hlo_value_t *value;
   hr_dtype_t dtype;
@@ -190,8 +221,11 @@ hr_status_t pjrt_buffer_view(pjrt_view_args_t *args) {
   HR_TRY(check_dims(args->dims, args->num_dims, args->type, &dtype));
   pjrt_strided_init(&array, dtype, (int)args->num_dims, args->dims);
   HR_TRY(read_layout(&array, args->layout));
+  HR_TRY(pjrt_order_of_strides(&array, &order));
+  pjrt_order_permute(order, &array, dims);
   if (!pjrt_strided_is_dense(&array))
-    return hr_error(HR_UNSUPPORTED, "a view of memory that is not row-major");
+    return hr_error(HR_UNSUPPORTED, "a view of memory that is not dense");
+  HR_TRY(check_alignment(args->data, &array));
   HR_TRY(hr_alloc(sizeof(view_owner_t), &owner));
   *(view_owner_t *)owner = (view_owner_t){args->on_delete, args->context};
   hr_status_t st = hr_buffer_wrap(args->data, (size_t)pjrt_strided_bytes(&array), false, end_view,
@@ -207,7 +241,7 @@ hr_status_t pjrt_buffer_view(pjrt_view_args_t *args) {
     hr_free(owner);
     return st;
   }
-  return pjrt_buffer_of(memory, value, &args->buffer);
+  return pjrt_buffer_in(memory, value, order, &args->buffer);
 }
 
 /* --- to the host and between devices --- */
@@ -231,8 +265,11 @@ static void copy_out(const copy_job_t *copy, hlo_value_t *value) {
     pjrt_buffer_fulfil(copy->to, hlo_value_retain(value));
   else if (copy->raw && copy->size_bytes)
     memcpy(copy->dst, (const char *)value->data + copy->offset, (size_t)copy->size_bytes);
-  else if (!copy->raw && value->data)
-    pjrt_strided_scatter(&copy->array, value->data, copy->dst);
+  else if (!copy->raw && value->data) {
+    pjrt_strided_t array = copy->array;
+    if (copy->from->order) array.dims = value->dims;
+    pjrt_strided_scatter(&array, value->data, copy->dst);
+  }
 }
 
 /* Ends the hold on the source. */
@@ -298,8 +335,10 @@ static hr_status_t start_with_event(copy_job_t *copy, pjrt_event_t **out_event) 
 hr_status_t pjrt_buffer_to_host(pjrt_to_host_args_t *args) {
   PJRT_NOT_NULL(args->buffer);
   copy_job_t copy = {.from = args->buffer, .dst = args->dst};
+  int64_t dims[HLO_MAX_RANK];
   pjrt_strided_init(&copy.array, args->buffer->dtype, args->buffer->rank, args->buffer->dims);
   HR_TRY(read_layout(&copy.array, args->host_layout));
+  pjrt_order_permute(args->buffer->order, &copy.array, dims);
   size_t size_bytes = (size_t)pjrt_strided_bytes(&copy.array);
   if (!args->dst) {
     args->dst_size = size_bytes;
@@ -336,8 +375,8 @@ static hr_status_t copy_to(pjrt_buffer_t *from, pjrt_memory_t *memory, pjrt_buff
                     memory->device->id);
   HR_TRY(pjrt_buffer_hold(from));
   if (!from->ready || (pjrt_event_is_set(from->ready) && !pjrt_event_failure(from->ready))) {
-    hr_status_t st =
-        pjrt_buffer_of(memory, hlo_value_retain(atomic_load(&from->value)), out_buffer);
+    hr_status_t st = pjrt_buffer_in(memory, hlo_value_retain(atomic_load(&from->value)),
+                                    from->order, out_buffer);
     pjrt_buffer_unhold(from);
     return st;
   }
@@ -349,6 +388,7 @@ static hr_status_t copy_to(pjrt_buffer_t *from, pjrt_memory_t *memory, pjrt_buff
     return st;
   }
   st = pjrt_buffer_pending(memory, &shape, done, out_buffer);
+  if (!st) (*out_buffer)->order = from->order;
   copy_job_t copy = {.from = from, .to = st ? NULL : *out_buffer, .done = done};
   if (st)
     pjrt_buffer_unhold(from);

@@ -272,6 +272,98 @@ static void test_fork(pjrt_client_t *client) {
 }
 
 /* Pages of this process that are in memory. */
+/* An option that XLA does not have is a mistake: field 7 of the options, with a key in it. */
+static void test_options(pjrt_client_t *client) {
+  static const char options[] = "\x3a\x09\x0a\x07nothing", known[] = "\x3a\x07\x0a\x05xla_x";
+  pjrt_program_t program = {.struct_size = sizeof program,
+                            .code = add_text,
+                            .code_size = sizeof add_text - 1,
+                            .format = "mlir",
+                            .format_size = 4};
+  pjrt_client_compile_args_t args = {.struct_size = sizeof args,
+                                     .client = client,
+                                     .program = &program,
+                                     .options = options,
+                                     .options_size = sizeof options - 1};
+  FAILS(Client_Compile, &args, "No such compile option: 'nothing'");
+  args.options = known;
+  args.options_size = sizeof known - 1;
+  check(CALL(Client_Compile, &args), "an option of XLA");
+  drop(PJRT_INDEX_LoadedExecutable_Destroy, args.executable);
+}
+
+/* Negates a matrix, and wants the result column by column. */
+static char columns_text[] =
+    "module @columns { func.func public @main(%a: tensor<2x3xf32>) -> "
+    "(tensor<2x3xf32> {mhlo.layout_mode = \"{0,1}\"}) { %0 = stablehlo.negate %a : tensor<2x3xf32> "
+    "return %0 : tensor<2x3xf32> } }";
+
+/* The sizes of all matrices here, and the layout of those that lie column by column. */
+static const int64_t matrix_dims[] = {2, 3}, by_columns[] = {0, 1};
+static pjrt_layout_t columns = {.tiled = {.minor_to_major = by_columns, .minor_to_major_size = 2}};
+
+/* Is the matrix 1 2 3 / 4 5 6 times `factor`, and does its memory hold the columns? */
+static void check_columns(pjrt_buffer_t *buffer, float factor) {
+  const float rows[] = {1, 2, 3, 4, 5, 6}, lying[] = {1, 4, 2, 5, 3, 6};
+  float values[6], bytes[6];
+  bool are_equal = true;
+  pjrt_layout_args_t layout = {.struct_size = sizeof layout, .buffer = buffer};
+  check(CALL(Buffer_GetMemoryLayout, &layout), "layout");
+  check(layout.layout.tiled.minor_to_major[0] == 0, "the layout is that of columns");
+  get(buffer, values, 6);
+  pjrt_raw_to_host_args_t raw = {
+      .struct_size = sizeof raw, .buffer = buffer, .dst = bytes, .size_bytes = sizeof bytes};
+  check(CALL(Buffer_CopyRawToHost, &raw), "raw bytes");
+  pjrt_event_args_t event = {.struct_size = sizeof event, .event = raw.event};
+  check(CALL(Event_Await, &event) && CALL(Event_Destroy, &event), "copied");
+  for (int i = 0; i < 6; i++)
+    are_equal &= values[i] == factor * rows[i] && bytes[i] == factor * lying[i];
+  check(are_equal, "elements lie by columns and come out by rows");
+}
+
+/* A matrix that lies column by column on the device, as argument and as result. */
+static void test_layouts(pjrt_client_t *client) {
+  const float rows[] = {1, 2, 3, 4, 5, 6};
+  pjrt_executable_t *negate = NULL;
+  pjrt_buffer_t *result = NULL;
+  pjrt_from_host_args_t args = {.struct_size = sizeof args,
+                                .client = client,
+                                .data = rows,
+                                .type = PJRT_TYPE_F32,
+                                .dims = matrix_dims,
+                                .num_dims = 2,
+                                .device = first_device(client),
+                                .device_layout = &columns};
+  check(CALL(Client_BufferFromHostBuffer, &args), "a matrix by columns");
+  pjrt_event_args_t event = {.struct_size = sizeof event, .event = args.done_with_host_buffer};
+  check(CALL(Event_Await, &event) && CALL(Event_Destroy, &event), "host buffer is free");
+  check_columns(args.buffer, 1);
+  check(compile(client, columns_text, NULL, &negate), "compiles");
+  check(execute(negate, &args.buffer, 1, NULL, &result), "executes");
+  check_columns(result, -1);
+  drop(PJRT_INDEX_Buffer_Destroy, args.buffer);
+  drop(PJRT_INDEX_Buffer_Destroy, result);
+  drop(PJRT_INDEX_LoadedExecutable_Destroy, negate);
+}
+
+/* A view of columns shares the caller's memory; one that is not aligned is refused. */
+static void test_views(pjrt_client_t *client) {
+  _Alignas(64) float lying[] = {1, 4, 2, 5, 3, 6, 0, 0};
+  pjrt_view_args_t args = {.struct_size = sizeof args,
+                           .client = client,
+                           .data = lying,
+                           .dims = matrix_dims,
+                           .num_dims = 2,
+                           .type = PJRT_TYPE_F32,
+                           .layout = &columns,
+                           .device = first_device(client)};
+  check(CALL(Client_CreateViewOfDeviceBuffer, &args), "a view of columns");
+  check_columns(args.buffer, 1);
+  drop(PJRT_INDEX_Buffer_Destroy, args.buffer);
+  args.data = lying + 1;
+  FAILS(Client_CreateViewOfDeviceBuffer, &args, "is not aligned to 16 bytes");
+}
+
 static long resident_pages(void) {
   long pages = 0;
   FILE *file = fopen("/proc/self/statm", "r");
@@ -308,6 +400,9 @@ int main(int argc, char **argv) {
   test_serialized(client);
   test_wrong_arguments();
   test_threads(client);
+  test_options(client);
+  test_layouts(client);
+  test_views(client);
   test_memory(client);
   test_fork(client);
   drop(PJRT_INDEX_Client_Destroy, client);

@@ -14,6 +14,7 @@
 typedef struct rank_run {
   pthread_t thread;
   tp_endpoint_t *endpoint;
+  const char *title;
   const char *const *texts;
   int count;
   hr_status_t status;
@@ -24,7 +25,7 @@ static void *run_rank(void *context) {
   exec_comm_t comm;
   run->status = exec_comm_init(&comm, run->endpoint);
   if (!run->status) {
-    run->status = plan_consensus(&comm, run->texts, run->count);
+    run->status = plan_consensus(&comm, run->title, run->texts, run->count);
     exec_comm_deinit(&comm);
   }
   tp_close(run->endpoint, false, 0);
@@ -39,7 +40,10 @@ static void check_agreement(const char *const *texts[RANKS], const int counts[RA
   rank_run_t runs[RANKS];
   CHECK_OK(tp_self_open(RANKS, endpoints));
   for (int r = 0; r < RANKS; r++) {
-    runs[r] = (rank_run_t){.endpoint = endpoints[r], .texts = texts[r], .count = counts[r]};
+    runs[r] = (rank_run_t){.endpoint = endpoints[r],
+                           .title = r ? "" : "jit_f (train.py:3)",
+                           .texts = texts[r],
+                           .count = counts[r]};
     CU_ASSERT_EQUAL_FATAL(pthread_create(&runs[r].thread, NULL, run_rank, &runs[r]), 0);
   }
   for (int r = 0; r < RANKS; r++) {
@@ -66,7 +70,7 @@ static void different_lines(void) {
   check_agreement((const char *const *[]){plan, plan, other}, (int[]){3, 3, 3}, HR_DISAGREE,
                   "rank 2: all-gather z");
   check_agreement((const char *const *[]){other, plan, plan}, (int[]){3, 3, 3}, HR_DISAGREE,
-                  "rank 0: all-gather z");
+                  "rank 0: jit_f (train.py:3): all-gather z");
 }
 
 /* A plan that is shorter differs at its end. */

@@ -1,6 +1,7 @@
 /* Kernel of the custom calls that the user supplies (ops/query/custom_host.h): gives the function
- * the addresses of the dense operands and results, tuples as lists of addresses. The function may
- * not fail, and is trusted not to write beyond the results. */
+ * the addresses of the dense operands and results, tuples as lists of addresses. The function is
+ * trusted not to write beyond the results. Functions of XLA's API_VERSION_STATUS_RETURNING get a
+ * third argument, where they leave a message if they fail; others do not look at it. */
 #include "ops/kernels/custom/custom_call.h"
 #include "ops/query/custom_host.h"
 
@@ -29,6 +30,26 @@ static hr_status_t address_of(op_env_t *env, const hlo_value_t *value, void **ou
   return NULL;
 }
 
+/* The third argument: an optional string of C++ as libstdc++ has it, 40 bytes. A short text lies in
+ * `small`, and `text` points there. Longer ones are not freed. */
+typedef struct host_status {
+  const char *text;
+  size_t size;
+  char small[16];
+  bool is_failure;
+  char reserve[23];
+} host_status_t;
+typedef void (*host_status_fn)(void *out, void **in, host_status_t *status);
+
+/* Calls with the third argument in any case: the convention of C leaves it unused otherwise. */
+static hr_status_t call_host(const op_step_t *step, void *out, void **in) {
+  host_status_t status = {.text = NULL};
+  void (*fn)(void) = (void (*)(void)) * (const custom_host_fn *)step->plan;
+  ((host_status_fn)fn)(out, in, &status);
+  if (!status.is_failure) return NULL;
+  return hr_error(HR_INTERNAL, "%.*s", (int)status.size, status.text ? status.text : "");
+}
+
 static hr_status_t prepare_host(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   custom_host_fn *plan;
   HR_TRY(HR_NEW(arena, &plan));
@@ -46,10 +67,8 @@ static hr_status_t run_host(op_env_t *env, const op_step_t *step, hlo_value_t *c
     HR_TRY(address_of(env, in[k], &addresses[k]));
   HR_TRY(make_result(env, step->out_shape, out_value));
   hr_status_t st = address_of(env, *out_value, &out);
-  if (st)
-    hlo_value_release(*out_value);
-  else
-    (*(const custom_host_fn *)step->plan)(out, addresses);
+  if (!st) st = call_host(step, out, addresses);
+  if (st) hlo_value_release(*out_value);
   return st;
 }
 

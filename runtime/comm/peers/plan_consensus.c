@@ -84,23 +84,34 @@ static hr_status_t find_difference(exec_comm_t *comm, const char *const *texts, 
   return NULL;
 }
 
-static hr_status_t report_difference(exec_comm_t *comm, const char *const *texts, int count,
-                                     int64_t first_count, hr_arena_t *arena) {
+/* "rank 1: jit_f (train.py:12): all-reduce ...", from the rank itself. */
+static hr_status_t describe_line(exec_comm_t *comm, int rank, const char *title,
+                                 const char *const *texts, int count, int64_t line,
+                                 hr_arena_t *arena, const char **out_text) {
+  const char *name, *text;
+  HR_TRY(share_line(comm, rank, &title, 1, 0, arena, &name));
+  HR_TRY(share_line(comm, rank, texts, count, line, arena, &text));
+  return hr_arena_printf(arena, out_text, "rank %d: %s%s%s", rank, name, *name ? ": " : "", text);
+}
+
+static hr_status_t report_difference(exec_comm_t *comm, const char *title, const char *const *texts,
+                                     int count, int64_t first_count, hr_arena_t *arena) {
   int other = 0;
   int64_t line = 0;
   const char *first_text, *other_text;
   HR_TRY(find_difference(comm, texts, count, first_count, arena, &other, &line));
   if (!other) return hr_error(HR_DISAGREE, "processes run different programs");
-  HR_TRY(share_line(comm, 0, texts, count, line, arena, &first_text));
-  HR_TRY(share_line(comm, other, texts, count, line, arena, &other_text));
+  HR_TRY(describe_line(comm, 0, title, texts, count, line, arena, &first_text));
+  HR_TRY(describe_line(comm, other, title, texts, count, line, arena, &other_text));
   hr_status_t st = hr_error(
       HR_DISAGREE, "rank %d runs a different program than rank 0: communication %ld differs", other,
       (long)line + 1);
-  st = hr_status_note(st, "rank 0: %s", first_text);
-  return hr_status_note(st, "rank %d: %s", other, other_text);
+  st = hr_status_note(st, "%s", first_text);
+  return hr_status_note(st, "%s", other_text);
 }
 
-hr_status_t plan_consensus(exec_comm_t *comm, const char *const *texts, int count) {
+hr_status_t plan_consensus(exec_comm_t *comm, const char *title, const char *const *texts,
+                           int count) {
   hr_arena_t arena;
   summary_t mine = summary_of(texts, count), *all;
   int world_size = comm->groups->endpoint->world_size;
@@ -110,7 +121,7 @@ hr_status_t plan_consensus(exec_comm_t *comm, const char *const *texts, int coun
   bool agree = true;
   for (int r = 1; r < world_size && !st; r++)
     agree = agree && !memcmp(&all[r], &all[0], sizeof *all);
-  if (!st && !agree) st = report_difference(comm, texts, count, all[0].count, &arena);
+  if (!st && !agree) st = report_difference(comm, title, texts, count, all[0].count, &arena);
   hr_arena_deinit(&arena);
   return st;
 }

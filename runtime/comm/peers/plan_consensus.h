@@ -5,9 +5,11 @@
 
 #include "comm/peers/process_comm.h"
 
-/* Collective. `texts`: `count` lines that must be equal on all ranks.
+/* Collective. `texts`: `count` lines that must be equal on all ranks. `title`: what a message calls
+ * this rank's program; may be "", and need not be equal.
  * Cost:   one all-gather of a digest if they are.
  * Errors: DISAGREE on all ranks alike, with the first line that differs from rank 0's. */
-hr_status_t plan_consensus(exec_comm_t *comm, const char *const *texts, int count);
+hr_status_t plan_consensus(exec_comm_t *comm, const char *title, const char *const *texts,
+                           int count);
 
 #endif

@@ -205,6 +205,14 @@ hr_status_t exec_comm_recv(exec_comm_t *comm, int from, void *bytes, size_t size
                        &request);
 }
 
+hr_status_t exec_comm_shift(exec_comm_t *comm, int to, const void *bytes, int from, void *out,
+                            size_t size_bytes) {
+  tp_request_t *request = NULL;
+  hr_block_t block = {(void *)bytes, size_bytes}, received = {out, size_bytes};
+  return await_request(comm, tp_permute(comm->groups, 0, to, &block, from, &received, &request),
+                       &request);
+}
+
 /* --- creation and release --- */
 
 hr_status_t exec_comm_init(exec_comm_t *comm, tp_endpoint_t *endpoint) {

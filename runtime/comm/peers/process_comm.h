@@ -54,5 +54,9 @@ hr_status_t exec_comm_broadcast(exec_comm_t *comm, int root, void *bytes, size_t
 /* Called by the two ends only: */
 hr_status_t exec_comm_send(exec_comm_t *comm, int to, const void *bytes, size_t size_bytes);
 hr_status_t exec_comm_recv(exec_comm_t *comm, int from, void *bytes, size_t size_bytes);
+/* Sends to rank `to` and receives as much from rank `from`, at once. Called by all ranks of a ring.
+ */
+hr_status_t exec_comm_shift(exec_comm_t *comm, int to, const void *bytes, int from, void *out,
+                            size_t size_bytes);
 
 #endif

@@ -329,9 +329,23 @@ static hr_status_t copy_constants_of(constant_copier_t *copier, pass_rewrite_t *
   return NULL;
 }
 
+/* By id: members of sharding groups. A group is about one value, for all of its users. */
+static hr_status_t find_grouped(normalizer_t *normalizer, const hlo_computation_t *computation,
+                                bool **out_grouped) {
+  HR_TRY(HR_NEW_ARRAY(&normalizer->scratch, computation->instrs.count + 1, out_grouped));
+  for (size_t i = 0; i < computation->instrs.count; i++) {
+    const hlo_instr_t *instr = computation->instrs.data[i];
+    if (spmd_marker_of(instr) == SPMD_GROUP && instr->operand_count)
+      (*out_grouped)[instr->operands[0]->id] = true;
+  }
+  return NULL;
+}
+
 static hr_status_t split_constants(normalizer_t *normalizer, hlo_computation_t *computation) {
   pass_rewrite_t rewrite;
   constant_copier_t copier = {.normalizer = normalizer};
+  bool *grouped;
+  HR_TRY(find_grouped(normalizer, computation, &grouped));
   HR_TRY(pass_rewrite_begin(&rewrite, computation));
   hr_status_t st = HR_NEW_ARRAY(&normalizer->scratch, rewrite.old_count, &copier.kinds);
   if (!st) st = HR_NEW_ARRAY(&normalizer->scratch, rewrite.old_count, &copier.copies);
@@ -339,7 +353,7 @@ static hr_status_t split_constants(normalizer_t *normalizer, hlo_computation_t *
   for (uint32_t i = 0; i < rewrite.old_count && !st; i++) {
     hlo_instr_t *instr = pass_rewrite_visit(&rewrite, i);
     if (!instr) continue;
-    copier.kinds[i] = kind_of(copier.kinds, instr);
+    copier.kinds[i] = grouped[i] ? CONSTANT_NOT : kind_of(copier.kinds, instr);
     if (copier.kinds[i] != CONSTANT_ARRAY) st = copy_constants_of(&copier, &rewrite, instr);
   }
   return pass_rewrite_end(&rewrite, st);

@@ -5,6 +5,7 @@
 #include "partition/lower/lower_ops.h"
 #include "passes/lib/pass_match.h"
 
+/* One user alone, or a program that asks for the value unreduced. */
 static bool is_partial(const spmd_local_t *value) {
   const spmd_form_t *form = value->forms;
   if (!form || value->reducer != HLO_ADD || !form->sharding->unreduced.count) return false;
@@ -53,6 +54,8 @@ static bool only_scales(const hlo_instr_t *instr) {
   return is_linear(instr) && hlo_op_is(instr->op, OP_ELEMENTWISE);
 }
 
+/* f(sum of parts) = sum of f(parts), if all other operands are alike everywhere. Conversions to
+ * another width round each part, so they are left out. */
 static bool keeps_sums(const hlo_instr_t *instr) {
   hr_dtype_t from = instr->operands[0]->shape->dtype;
   hlo_opcode_t op;
@@ -96,6 +99,7 @@ static bool begins_with_zero(spmd_lower_t *lower, const hlo_instr_t *instr) {
   return init->recipe && pass_is_number(init->recipe, 0);
 }
 
+/* A reduction over a dimension that is cut would make the value partial over more axes. */
 static bool reduces_cut(const hlo_instr_t *instr, const spmd_rule_t *rule,
                         const spmd_axes_t *axes) {
   for (int f = 0; f < rule->factor_count; f++) {
@@ -120,6 +124,7 @@ static bool find_tensors(spmd_lower_t *lower, const hlo_instr_t *instr, const sp
   return true;
 }
 
+/* The operation runs on the parts as they are, and its result is as partial as they were. */
 bool spmd_lower_partial(spmd_lower_t *lower, const hlo_instr_t *instr, const spmd_rule_t *rule) {
   int k = instr->operand_count ? partial_operand(lower, instr) : -1;
   spmd_axes_t *axes;

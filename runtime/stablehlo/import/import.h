@@ -168,6 +168,12 @@ hr_status_t import_sharding(importer_t *importer, const mlir_op_t *op, const mli
 const mlir_attr_t *import_value_attr(const mlir_op_t *function, const char *list, int index,
                                      const char *name);
 
+/* mhlo.layout_mode and mhlo.memory_kind of the entry's arguments and results, as attributes of the
+ * module where they are not the default (import_places.c). Errors: NO_MEMORY. */
+hr_status_t import_places(importer_t *importer, const mlir_op_t *entry);
+/* An argument by which programs for several platforms choose; it becomes no parameter. */
+bool import_is_platform_index(const mlir_op_t *function, int index);
+
 /* Imports a custom call with the name that XLA has for an op of CHLO (import_chlo.c); *out_done is
  * false for other targets. */
 hr_status_t import_mhlo_call(import_scope_t *scope, mlir_op_t *op, bool *out_done);

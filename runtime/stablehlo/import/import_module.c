@@ -92,7 +92,7 @@ static hr_status_t import_result_shardings(importer_t *importer, const mlir_op_t
 }
 
 /* Programs of jax.export for several platforms have a hidden argument, by which they choose. */
-static bool is_platform_index(const mlir_op_t *function, int index) {
+bool import_is_platform_index(const mlir_op_t *function, int index) {
   const mlir_attr_t *constant =
       import_value_attr(function, "arg_attrs", index, "jax.global_constant");
   return constant && constant->kind == MLIR_ATTR_STRING &&
@@ -102,7 +102,7 @@ static bool is_platform_index(const mlir_op_t *function, int index) {
 /* Arguments of the entry before number `index` that become no parameters. */
 static int hidden_before(const mlir_op_t *entry, int index) {
   int count = 0;
-  for (int i = 0; i < index; i++) count += is_platform_index(entry, i);
+  for (int i = 0; i < index; i++) count += import_is_platform_index(entry, i);
   return count;
 }
 
@@ -138,7 +138,7 @@ static hr_status_t import_arguments(importer_t *importer, const mlir_op_t *funct
     const hlo_shape_t *shape;
     hlo_instr_t *param;
     HR_TRY(import_shape(importer, block->args[i].type, &shape));
-    if (is_entry && is_platform_index(function, i)) {
+    if (is_entry && import_is_platform_index(function, i)) {
       int platform = importer->from->platform_index;
       importer->module->asks_platform = !importer->from->platform_is_named;
       block->args[i].mapped =
@@ -318,7 +318,8 @@ static hr_status_t import_module(importer_t *importer, const mlir_op_t *entry) {
   HR_TRY(import_header(importer, op));
   HR_TRY(import_named(importer, entry, &module->entry));
   HR_TRY(import_donations(importer, entry));
-  return import_module_frontend_attrs(importer, op);
+  HR_TRY(import_module_frontend_attrs(importer, op));
+  return import_places(importer, entry);
 }
 
 /* Whether the function was reached and imported. */

@@ -7,14 +7,15 @@
 
 Under `mpirun -n 8 python script.py` each process is one rank of the grid, and the program's
 collectives travel between them; `hlorun.Grid(8)` has the ranks as threads of this process.
-The library libhlorun.so is looked for in HLORUN_LIBRARY, in this folder, and where the system has
-its libraries. Failures are hlorun.Error.
+The library libhlorun.so is looked for in HLORUN_LIBRARY, in this folder and that of a wheel's other
+files, and where the system has its libraries. Failures are hlorun.Error.
 """
 
 import atexit
 import concurrent.futures
 import ctypes
 import ctypes.util
+import importlib
 import itertools
 import json
 import os
@@ -45,7 +46,7 @@ def _candidates():
         yield os.environ["HLORUN_LIBRARY"]
         return
     here = os.path.dirname(os.path.abspath(__file__))
-    for folder in (here, os.path.join(here, "lib")):
+    for folder in (here, os.path.join(here, "lib"), os.path.join(here, "..", "jax_plugins", "hlorun")):
         for name in _FILES:
             path = os.path.join(folder, name)
             if os.path.exists(path):
@@ -60,6 +61,8 @@ def _open():
     reasons = []
     for path in _candidates():
         try:
+            if os.path.basename(os.path.dirname(os.path.dirname(path))) == "jax_plugins":
+                importlib.import_module("jax_plugins.hlorun").load_libraries()
             return ctypes.CDLL(path)
         except OSError as reason:
             reasons.append(str(reason))

@@ -1,43 +1,43 @@
 """The plugin of hlorun for JAX: registers libpjrt_hlorun.so, and starts the command hlorun of this package.
 
-JAX finds it by itself (entry point "jax_plugins"); JAX_PLATFORMS=hlorun chooses it where there are several platforms.
+JAX finds it by itself (entry point "jax_plugins"). It comes before JAX's own CPU; JAX_PLATFORMS=hlorun refuses any other.
 """
 import ctypes
 import os
 import sys
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
-LIBRARIES = os.path.join(FOLDER, "libs")
+INSTALLED = ("/usr/lib/hlorun", "/usr/local/lib/hlorun")  # of a package of the system
 
 
 def library_path():
-    """The plugin's file."""
-    return os.path.join(FOLDER, "libpjrt_hlorun.so")
+    """The plugin's file: in this folder, as a wheel has it, or where the system has it."""
+    paths = [os.path.join(folder, "libpjrt_hlorun.so") for folder in (FOLDER, *INSTALLED)]
+    return next((path for path in paths if os.path.exists(path)), paths[0])
 
 
-def _load_libraries():
-    """Libraries that those of the package need themselves; what is missing is the system's."""
-    for name in ("libudev.so.1", "libcap.so.2", "libquadmath.so.0", "libgfortran.so.5"):
-        path = os.path.join(LIBRARIES, name)
-        if os.path.exists(path):
-            try:
-                ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
-            except OSError:
-                pass
+def load_libraries():
+    """Loads what a wheel's other libraries need, so that they find it; nothing outside of a wheel."""
+    libraries = os.path.join(FOLDER, "libs")
+    order = os.path.join(libraries, "order.txt")
+    if os.path.exists(order):
+        with open(order, encoding="ascii") as file:
+            for name in file.read().split():
+                ctypes.CDLL(os.path.join(libraries, name))
 
 
 def initialize():
-    """Called by JAX."""
+    """Called by JAX. A plugin that the environment names, as `hlorun python` does, is left to JAX: it takes one of a name."""
     from jax._src import xla_bridge
 
-    _load_libraries()
+    load_libraries()
+    named = os.environ.get("PJRT_NAMES_AND_LIBRARY_PATHS", "")
+    if any(item.startswith(("hlorun:", "hlorun;")) for item in named.split(",")):
+        return
     xla_bridge.register_plugin("hlorun", priority=500, library_path=library_path())
 
 
 def main():
     """The command hlorun."""
-    command = os.path.join(FOLDER, "bin", "hlorun")
-    path = os.environ.get("LD_LIBRARY_PATH")
-    os.environ["LD_LIBRARY_PATH"] = LIBRARIES + (os.pathsep + path if path else "")
-    os.environ.setdefault("HLORUN_MODULE_DIR", FOLDER)
+    command = os.path.join(FOLDER, "hlorun")
     os.execv(command, [command, *sys.argv[1:]])

@@ -1,0 +1,204 @@
+"""What run_jax_processes.sh runs on one process or on several, by `hlorun -n N python cases.py CASE [FOLDER]`.
+
+Each case is a function; it prints what the script looks for.
+"""
+import gc
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import NamedSharding, PartitionSpec as P
+
+
+def everywhere(value):
+    """An array with one row for each device of all processes."""
+    mesh = jax.sharding.Mesh(np.array(jax.devices()), ("i",))
+    return jax.make_array_from_callback((jax.device_count(), 4), NamedSharding(mesh, P("i")),
+                                        lambda part: np.full((1, 4), value, np.float32))
+
+
+def summed(array):
+    return float(jax.jit(jnp.sum, out_shardings=NamedSharding(array.sharding.mesh, P()))(array))
+
+
+def world():
+    from jax.experimental import multihost_utils
+    rank = jax.process_index()
+    gathered = multihost_utils.process_allgather(np.float32([rank]))
+    root = multihost_utils.broadcast_one_to_all(np.int32(rank + 7))
+    multihost_utils.sync_global_devices("here")
+    print(f"process {rank} of {jax.process_count()}: {len(jax.local_devices())} of {jax.device_count()} devices, "
+          f"gathered {gathered.ravel().tolist()}, root {int(root)}, sum {summed(everywhere(1.0))}")
+
+
+# A coordinator of JAX is not needed, and does no harm. Orbax wants one.
+def initialize():
+    count, rank = (int(word) for word in os.environ["HLORUN_LAUNCHED"].split()[:2])
+    jax.distributed.initialize("127.0.0.1:" + os.environ["PORT"], count, rank)
+
+
+def initialized():
+    initialize()
+    world()
+
+
+# A checkpoint of an array of all processes comes back on all of them.
+def orbax():
+    initialize()
+    import orbax.checkpoint as ocp
+    from jax.experimental import multihost_utils
+    folder = os.path.join(sys.argv[2], "state")
+    state = {"w": everywhere(3.0), "step": 5}
+    with ocp.StandardCheckpointer() as checkpointer:
+        checkpointer.save(folder, state)
+        checkpointer.wait_until_finished()
+        again = checkpointer.restore(folder, {"w": jax.ShapeDtypeStruct(state["w"].shape, np.float32,
+                                                                        sharding=state["w"].sharding), "step": 0})
+    multihost_utils.sync_global_devices("restored")
+    print("process", jax.process_index(), "restored", again["step"], summed(again["w"]))
+
+
+# One process dies between two launches: the others wait for it in the next one.
+def death():
+    x = everywhere(1.0)
+    summed(x)
+    if jax.process_index() == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    begin = time.monotonic()
+    try:
+        for _ in range(100):
+            summed(x)
+    except Exception as error:
+        print(f"process {jax.process_index()} after {time.monotonic() - begin:.1f} s: {error}")
+        raise SystemExit(1) from error
+
+
+def two_programs(x):
+    one = NamedSharding(x.sharding.mesh, P())
+
+    def second(a):
+        return a.max(0) * 2
+
+    return [jax.jit(lambda a: a.sum(0), out_shardings=one), jax.jit(second, out_shardings=one)]
+
+
+# Process 1 compiles two programs the other way round.
+def order():
+    x = everywhere(1.0)
+    programs = two_programs(x)
+    for program in programs if jax.process_index() == 0 else reversed(programs):
+        program(x).block_until_ready()
+
+
+# The programs are alike as far as their communication goes, and are launched in different order.
+def launches():
+    x = everywhere(1.0)
+    one = NamedSharding(x.sharding.mesh, P())
+
+    def first(a):
+        return a.sum(0)
+
+    def second(a):
+        return a.sum(0) * 2
+
+    programs = [jax.jit(f, out_shardings=one).lower(x).compile() for f in (first, second)]
+    for program in programs if jax.process_index() == 0 else reversed(programs):
+        program(x).block_until_ready()
+
+
+# --- one process ---
+
+@jax.jit
+def long_loop(x):
+    return jax.lax.fori_loop(0, 1 << 30, lambda i, a: jnp.sin(a) + 1e-9 * i, x)
+
+
+def ends_while_running():
+    long_loop(jnp.ones(1000))
+    print("leaves")
+
+
+def interrupted():
+    timer = threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        long_loop(jnp.ones(1000)).block_until_ready()
+    except KeyboardInterrupt:
+        print("interrupted")
+
+
+def child(queue):
+    queue.put(sum(range(10)))
+
+
+# A forked child that leaves JAX alone works, and ends; so does the parent after it.
+def forked():
+    y = jax.jit(lambda a: a @ a)(jnp.ones((500, 500)))
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    process = context.Process(target=child, args=(queue,))
+    process.start()
+    print("child says", queue.get(timeout=30))
+    process.join(30)
+    print("exit code", process.exitcode, "parent has", float(y[0, 0]))
+
+
+# Collections of garbage in one thread, while others make arrays and programs and drop them.
+def collected():
+    stop = []
+
+    def collect():
+        while not stop:
+            gc.collect()
+            time.sleep(0.002)
+
+    def work(k):
+        for i in range(20):
+            f = jax.jit(lambda a: a * k + i)
+            x = f(jnp.arange(100.0))
+            x.delete() if i % 3 == 0 else np.asarray(x)
+            cycle = [x]
+            cycle.append(cycle)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(3)]
+    collector = threading.Thread(target=collect)
+    collector.start()
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    stop.append(True)
+    collector.join()
+    print("collected")
+
+
+# Resident memory over many calls of each kind.
+def flat():
+    add = jax.jit(lambda a, b: a + b, donate_argnums=0)
+
+    def calls(count):
+        x = jnp.ones((64, 64))
+        for i in range(count):
+            x = add(x, 1.0)
+            if i % 10 == 0:
+                np.asarray(jax.device_put(np.full(100, i, np.float32)) + 1)
+        x.block_until_ready()
+
+    def resident():
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * 4096
+
+    calls(2000)
+    gc.collect()
+    before = resident()
+    calls(int(os.environ.get("HLORUN_CALLS", "20000")))
+    gc.collect()
+    grown = resident() - before
+    print("memory is flat" if grown < 2 << 20 else f"memory grew by {grown} bytes")
+
+
+globals()[sys.argv[1]]()
