@@ -102,6 +102,17 @@ for target in hlo proto text bytecode; do
   done
 done
 
+# --- marks of passes ---
+
+# What a pass has marked stays marked in StableHLO.
+marked() { grep -c 'masked=true' "$1"; }
+expect_exit "masked products" 0 "$hlorun" run --stop-after masks_to_ragged -o "$work/masked.hlo" \
+  "$source_dir/tests/passes/masks_to_ragged.hlo"
+expect_exit "masked products to mlir" 0 "$hlorun" convert -o "$work/masked.mlir" "$work/masked.hlo"
+expect_exit "masked products from mlir" 0 "$hlorun" convert --to hlo -o "$work/masked.back.hlo" "$work/masked.mlir"
+[ "$(marked "$work/masked.hlo")" -gt 0 ] && [ "$(marked "$work/masked.hlo")" = "$(marked "$work/masked.back.hlo")" ] \
+  && pass || fail "masked products lost their mark"
+
 # --- functions and meshes that are named and missing ---
 
 # StableHLO's own verifier asks for none of them, so artifacts may lack them; what runs must have them.

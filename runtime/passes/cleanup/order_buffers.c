@@ -1,8 +1,9 @@
 /* Lifetimes of arrays in a computation: every leaf that an instruction makes is a buffer, and its
- * users are found by following views (tuples, their elements, reshapes). Parameters and constants
- * cost nothing. A result of generated code, of an update or a loop takes the bytes of an operand
- * that dies there, if one is as large. That is a model, which serves to compare orders. Cost:
- * linear in uses, but for tuples, which are followed for each leaf. */
+ * users are found by following views (tuples, their elements, reshapes). Parameters, constants and
+ * the program's results, which have memory of their own, cost nothing. A result of generated code,
+ * of an update or a loop takes the bytes of an operand that dies there, if one is as large. That is
+ * a model, which serves to compare orders. Cost: linear in uses, but for tuples, which are followed
+ * for each leaf. */
 #include "passes/cleanup/order_buffers.h"
 
 #include <string.h>
@@ -86,6 +87,7 @@ static hr_status_t follow(finder_t *finder, const hlo_instr_t *instr, int leaf) 
 
 static hr_status_t list_users(finder_t *finder) {
   order_buffers_t *to = finder->to;
+  bool is_entry = to->computation == to->computation->module->entry;
   for (size_t i = 0; i < to->computation->instrs.count; i++) {
     const hlo_instr_t *instr = to->computation->instrs.data[i];
     for (uint32_t b = to->made[i]; b < to->made[i + 1]; b++) {
@@ -95,6 +97,7 @@ static hr_status_t list_users(finder_t *finder) {
       finder->buffer = b;
       HR_TRY(follow(finder, instr, leaf));
       to->buffers[b].count = (uint32_t)finder->list.count - to->buffers[b].first;
+      if (to->buffers[b].stays && is_entry) to->buffers[b].bytes = 0;
     }
   }
   return NULL;
