@@ -245,9 +245,16 @@ static double lap_s(double *since_s) {
   return took_s;
 }
 
+/* Partitions that each replica has in the world; a mesh is one of those. */
+static int64_t partitions_of(const hlo_module_t *module, const compiler_options_t *options) {
+  int replicas = options->num_replicas ? options->num_replicas : (int)module->replica_count;
+  bool divides = replicas > 1 && options->world_size % replicas == 0;
+  return divides ? options->world_size / replicas : options->world_size;
+}
+
 /* Global programs become the program of one partition. */
 static hr_status_t partition(hlo_module_t *module, const compiler_options_t *options) {
-  spmd_options_t spmd = {.device_count = options->part ? 0 : options->world_size,
+  spmd_options_t spmd = {.device_count = options->part ? 0 : partitions_of(module, options),
                          .mesh = options->mesh,
                          .sharding = options->sharding,
                          .carried = options->carried,

@@ -19,6 +19,7 @@ typedef struct op_native_grid {
   int64_t rows, columns;
   int64_t unit;    /* 0: whole rows only */
   bool whole_rows; /* the kernel is about as fast when its parts are whole rows */
+  bool in_cache;   /* results of a consumer are read again at once: no stores past the caches */
 } op_native_grid_t;
 
 /* A part of the grid. */
@@ -46,6 +47,7 @@ typedef struct op_native_target {
   hr_status_t (*add_cleanup)(void *context, void (*destroy)(void *object), void *object);
   void *context;
   void *emitter; /* for the code generator: what it was handed to the planner with */
+  const op_native_t *generated; /* the code generator's kernel, for steps of a step; NULL: none */
 } op_native_target_t;
 
 /* Sets of operands, one for each result, as rows of so many words: bit k % 64 of word k / 64 is

@@ -193,7 +193,7 @@ static void print_event(hr_strbuf_t *text, const hr_trace_event_t *event, int pi
 
 /* The row of the calls is 0, and that of a worker one more than its number. */
 static void print_rows(hr_strbuf_t *text, const hr_trace_t *trace, int pid) {
-  for (int row = 0; trace->workers && row <= trace->workers; row++) {
+  for (int row = 0; row <= trace->workers; row++) {
     hr_strbuf_printf(text, "{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":%d,\"tid\":%d,", pid,
                      row);
     if (row)

@@ -50,6 +50,23 @@ static hr_status_t find_saved_model(hr_arena_t *arena, const char *folder, const
   return NULL;
 }
 
+/* A folder that stands for no program: which of its files would be one. */
+static hr_status_t no_bundle(hr_arena_t *arena, const char *folder) {
+  static const char *const endings[] = {"before_optimizations.txt", ".hlo", ".mlir", ".mlirbc",
+                                        ".hlo.pb"};
+  const char *pattern;
+  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+    glob_t found;
+    HR_TRY(hr_arena_printf(arena, &pattern, "%s/*%s", folder, endings[i]));
+    if (glob(pattern, 0, NULL, &found)) continue;
+    hr_status_t st = hr_error(HR_UNAVAILABLE, "cannot read %s: it is a folder", folder);
+    st = hr_status_note(st, "give a program in it, such as %s", found.gl_pathv[0]);
+    globfree(&found);
+    return st;
+  }
+  return hr_error(HR_UNAVAILABLE, "cannot read %s: it is a folder, and has no program", folder);
+}
+
 /* Bytecode is smaller and has no printed constants: it comes first. */
 hr_status_t cli_bundle_program(hr_arena_t *arena, const char *path, const char **out_path) {
   static const char *const endings[] = {".bytecode", ".mlirbc", ".mlir"};
@@ -66,7 +83,7 @@ hr_status_t cli_bundle_program(hr_arena_t *arena, const char *path, const char *
     if (is_file(*out_path)) return NULL;
   }
   *out_path = NULL;
-  return NULL;
+  return no_bundle(arena, path);
 }
 
 /* --- the list of places --- */

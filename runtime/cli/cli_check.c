@@ -38,16 +38,21 @@ static const hlo_instr_t *find_elided(const hlo_module_t *module) {
   return NULL;
 }
 
+static void add_count(hr_strbuf_t *text, size_t count, const char *what, const char *behind) {
+  hr_strbuf_printf(text, "%zu %s%s%s", count, what, count == 1 ? "" : "s", behind);
+}
+
 /* The line that says what was read, and a warning if a constant has no value. */
 static void describe(hr_strbuf_t *text, const char *path, const hlo_module_t *module) {
   size_t instructions = 0;
   for (size_t c = 0; c < module->computations.count; c++)
     instructions += module->computations.data[c]->instrs.count;
-  hr_strbuf_printf(text,
-                   "%s: valid: %zu instructions in %zu computations, %zu parameters, %lld replicas "
-                   "of %lld partitions\n",
-                   path, instructions, module->computations.count, module->entry->params.count,
-                   (long long)module->replica_count, (long long)module->num_partitions);
+  hr_strbuf_printf(text, "%s: valid: ", path);
+  add_count(text, instructions, "instruction", " in ");
+  add_count(text, module->computations.count, "computation", ", ");
+  add_count(text, module->entry->params.count, "parameter", ", ");
+  add_count(text, (size_t)module->replica_count, "replica", " of ");
+  add_count(text, (size_t)module->num_partitions, "partition", "\n");
   const hlo_instr_t *elided = find_elided(module);
   if (elided)
     hr_strbuf_printf(text,
@@ -344,7 +349,10 @@ static hr_status_t report(const check_result_t *result) {
 
 /* A global program is proved as what each process runs of it. */
 static hr_status_t partition(const hr_options_t *options, programs_t *programs) {
-  spmd_options_t spmd = {.device_count = (int64_t)hr_option_int(options, HR_OPTION_PROCESSES, 0),
+  int64_t world = (int64_t)hr_option_int(options, HR_OPTION_PROCESSES, 0);
+  int64_t replicas = (int64_t)hr_option_int(options, HR_OPTION_NUM_REPLICAS, 0);
+  bool divides = replicas > 1 && world % replicas == 0;
+  spmd_options_t spmd = {.device_count = divides ? world / replicas : world,
                          .mesh = hr_option_text(options, HR_OPTION_MESH),
                          .sharding = hr_option_text(options, HR_OPTION_SHARDING)};
   bool several = programs->count > 1 || hr_option_is_given(options, HR_OPTION_PROGRAM);

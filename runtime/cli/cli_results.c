@@ -2,6 +2,7 @@
 #include "cli/cli_results.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -107,13 +108,39 @@ static void add_line(hr_strbuf_t *text, const cli_expectation_t *expectation, in
   hr_strbuf_add_char(text, '\n');
 }
 
+bool cli_expectation_is_single(const char *text, int *out_index, const char **out_file) {
+  size_t digits = strspn(text, "0123456789");
+  bool is_single = digits && digits < 10 && text[digits] == '=';
+  if (!is_single) return false;
+  *out_index = (int)strtol(text, NULL, 10);
+  *out_file = text + digits + 1;
+  return true;
+}
+
+/* The one array of a file; of a global result this process's part. A name with '@' is a part. */
+static hr_status_t read_single(const cli_expectation_t *expectation, const cli_arg_t *slot,
+                               hlo_value_t **out_value) {
+  npy_t npy;
+  const char *file = expectation->single;
+  if (!cli_npy_is_named(file))
+    return hr_error(HR_USAGE, "--expect %d=%s: want FILE.npy or FILE.npz:NAME", expectation->index,
+                    file);
+  HR_TRY(cli_npy_open(file, &npy));
+  hr_status_t st = cli_value_from_npy(file, &npy, slot, out_value);
+  npy_deinit(&npy);
+  return st;
+}
+
 /* Arrays that nothing is expected of are left out. */
 static hr_status_t compare_one(const cli_expectation_t *expectation, int k,
                                const cli_signature_t *signature, const hlo_value_t *result,
                                hr_strbuf_t *text, int *bad) {
   hlo_value_t *want;
-  HR_TRY(cli_value_from_file(expectation->file, &(cli_arg_t){signature, true, k, false},
-                             expectation->rank, &want));
+  cli_arg_t slot = {signature, true, k, false};
+  if (expectation->single)
+    HR_TRY(read_single(expectation, &slot, &want));
+  else
+    HR_TRY(cli_value_from_file(expectation->file, &slot, expectation->rank, &want));
   if (!want) return NULL;
   hlo_difference_t difference = {0};
   bool same_dims = hlo_value_same_dims(result, want);
@@ -153,6 +180,13 @@ hr_status_t cli_results_compare(const cli_expectation_t *expectation,
                                 hr_strbuf_t *text, int *out_bad) {
   int named;
   *out_bad = 0;
+  if (expectation->single && expectation->index >= signature->result_count)
+    return hr_error(HR_USAGE, "--expect %d=%s: there is no result %d, the program has %d",
+                    expectation->index, expectation->single, expectation->index,
+                    signature->result_count);
+  if (expectation->single)
+    return compare_one(expectation, expectation->index, signature, results[expectation->index],
+                       text, out_bad);
   HR_TRY(check_names(expectation->file, signature->result_count, expectation->rank, &named));
   if (!named && signature->result_count)
     return hr_error(HR_USAGE, "%s has no array out0, out1, ... to compare with",

@@ -12,7 +12,9 @@ void cli_value_print_whole(hr_strbuf_t *text, const hlo_value_t *value); /* noth
 
 /* Expected results and the form of the report. */
 typedef struct cli_expectation {
-  const array_file_t *file;
+  const array_file_t *file; /* arrays out0, out1@3, ...; unused with `single` */
+  const char *single;       /* the array of result `index` alone, FILE.npy or FILE.npz:NAME; NULL */
+  int index;
   int rank;
   bool mark_rank; /* lines say "out0@3" */
   bool all_lines; /* lines for arrays within tolerance, too */
@@ -24,6 +26,10 @@ typedef struct cli_expectation {
 hr_status_t cli_results_compare(const cli_expectation_t *expectation,
                                 const cli_signature_t *signature, hlo_value_t *const *results,
                                 hr_strbuf_t *text, int *out_bad);
+
+/* K=FILE.npy or K=FILE.npz:NAME: an array for result K. False: the text is the path of a file of
+ * arrays. */
+bool cli_expectation_is_single(const char *text, int *out_index, const char **out_file);
 
 /* Collective: rank 0 gets the texts of all ranks, in order. */
 hr_status_t cli_gather_text(hlorun_client_t *client, const hr_strbuf_t *mine, hr_strbuf_t *all);

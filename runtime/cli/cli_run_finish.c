@@ -36,24 +36,41 @@ static hr_status_t print_results(cli_run_t *run, hlo_value_t *const *results, bo
   return st;
 }
 
-/* Rank 0 prints the lines of all ranks, also when one of them could not compare. */
-static hr_status_t compare_results(cli_run_t *run, const char *path) {
+static hr_status_t compare_with(const cli_run_t *run, const char *text,
+                                cli_expectation_t *expectation, hr_strbuf_t *lines, int *out_bad) {
+  array_file_t file;
+  expectation->single = NULL;
+  if (cli_expectation_is_single(text, &expectation->index, &expectation->single))
+    return cli_results_compare(expectation, &run->signature, run->results, lines, out_bad);
+  expectation->file = &file;
+  hr_status_t st = array_file_open(text, &file);
+  if (!st)
+    st = cli_results_compare(expectation, &run->signature, run->results, lines, out_bad);
+  array_file_deinit(&file);
+  return st;
+}
+
+/* With all that --expect names. Rank 0 prints the lines of all ranks, also when one of them could
+ * not compare. */
+static hr_status_t compare_results(cli_run_t *run) {
   cli_expectation_t expectation = {.rank = run->rank,
                                    .mark_rank = run->world > 1,
                                    .all_lines = !is_quiet(run),
                                    .tolerance = cli_tolerance_from_options(run->options)};
-  array_file_t file;
   hr_strbuf_t mine, all;
   hr_strbuf_init(&mine);
   hr_strbuf_init(&all);
-  int bad = 0;
-  expectation.file = &file;
-  hr_status_t st = array_file_open(path, &file);
-  if (!st) st = cli_results_compare(&expectation, &run->signature, run->results, &mine, &bad);
+  int bad = 0, more;
+  size_t from = 0;
+  hr_status_t st = NULL;
+  const hr_option_given_t *given;
+  while (!st && (given = hr_option_next(run->options, HR_OPTION_EXPECT, &from))) {
+    st = compare_with(run, given->text, &expectation, &mine, &more);
+    bad += st ? 0 : more;
+  }
   if (!st && bad)
     st = hr_error(HR_MISMATCH, "%d of %d results out of tolerance", bad,
                   run->signature.result_count);
-  array_file_deinit(&file);
   hr_status_t reported = cli_gather_text(run->client, &mine, &all);
   if (!reported && run->rank == 0) reported = cli_print(&all);
   hr_strbuf_deinit(&mine);
@@ -124,5 +141,5 @@ hr_status_t cli_run_finish(cli_run_t *run) {
   if (curve) HR_TRY(cli_agree(run->client, run->rank ? NULL : draw_curve(run, curve)));
   HR_TRY(write_results(run, output, !output && !expect));
   HR_TRY(cli_trace_finish(run->client, options));
-  return expect ? compare_results(run, expect) : NULL;
+  return expect ? compare_results(run) : NULL;
 }

@@ -36,6 +36,18 @@ static bool is_one_of(const char *const *names, size_t count, hr_str_t name) {
   return false;
 }
 
+/* Dialects with operations in programs for hlorun: its own, and those of sizes and of tests. */
+static const char *const dialects[] = {"arith", "builtin",     "chlo",   "check",
+                                       "func",  "interpreter", "mhlo",   "sdy",
+                                       "shape", "stablehlo",   "tensor", "vhlo"};
+
+hr_str_t mlir_foreign_dialect(hr_str_t name) {
+  const char *dot = memchr(name.data, '.', name.size);
+  hr_str_t dialect = {name.data, dot ? (size_t)(dot - name.data) : 0};
+  bool is_known = is_one_of(dialects, sizeof dialects / sizeof *dialects, dialect);
+  return is_known ? (hr_str_t){name.data, 0} : dialect;
+}
+
 /* True for "mhlo.x", with *out_rest = "x", which points into `name`. */
 static bool is_mhlo(hr_str_t name, hr_str_t *out_rest) {
   if (name.size <= PREFIX_BYTES || memcmp(name.data, PREFIX, PREFIX_BYTES) != 0) return false;

@@ -14,4 +14,10 @@ hr_status_t mlir_mhlo_name(hr_arena_t *arena, hr_str_t name, hr_str_t *out_name)
 /* Is it an operation of mhlo that has no equal? */
 bool mlir_mhlo_is_alone(hr_str_t name);
 
+/* The dialect of an operation of none that a StableHLO program has, such as linalg; else empty. */
+hr_str_t mlir_foreign_dialect(hr_str_t name);
+/* Takes the dialect's size and letters. */
+#define MLIR_FOREIGN_DIALECT \
+  "%.*s is another dialect of MLIR: want StableHLO, before it is lowered any further"
+
 #endif

@@ -239,7 +239,8 @@ static hr_status_t build_in_scratch(flat_plan_t *flat, const flat_options_t *opt
                                         .workers = options->workers,
                                         .add_cleanup = add_cleanup,
                                         .context = flat,
-                                        .emitter = options->emitter_context};
+                                        .emitter = options->emitter_context,
+                                        .generated = options->emitter};
   hr_arena_init(&builder.scratch);
   hr_status_t st = flat_analyse(&builder.scratch, flat->plan, &builder.analysis);
   if (!st) flat->is_reference = needs_reference(&builder);

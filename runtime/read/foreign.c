@@ -19,6 +19,19 @@
   "f = tf.function(model, jit_compile=True)",                                \
       "hlo = f.experimental_get_compiler_ir(*args)(stage='hlo_serialized')", \
       "open('f.pb', 'wb').write(hlo)"
+#define BESIDE_A_DUMP \
+  "the program is the file beside it that ends in before_optimizations.txt, or in .hlo.pb", "", ""
+#define PYTHON_SCRIPT                                                      \
+  "hlorun python FILE runs a script of JAX; to keep its program instead:", \
+      "lowered = jax.jit(f).lower(*args)", "open('f.hlo', 'w').write(lowered.as_text('hlo'))"
+#define SCRIPT(magic)                                                      \
+  {                                                                        \
+    magic, sizeof magic - 1, 0, NULL, "a Python script", { PYTHON_SCRIPT } \
+  }
+#define REPORT(magic)                                                                  \
+  {                                                                                    \
+    magic, sizeof magic - 1, 0, NULL, "a report of XLA, no program", { BESIDE_A_DUMP } \
+  }
 #define AS_ARRAYS "give it with --input, and the program as the operand", "", ""
 
 /* A file begins with `magic` at `offset`, and has `word` within its first bytes (NULL: any). */
@@ -72,6 +85,25 @@ static const struct kind {
       "--torch-backend-to-stablehlo-backend-pipeline f.onnx.mlir -o f.mlir",
       ""}},
     {"%PDF", 4, 0, NULL, "a PDF document", {FROM_JAX}},
+    {"GGUF", 4, 0, NULL, "a file of weights (GGUF)", {FROM_JAX}},
+    {"\x89PNG", 4, 0, NULL, "a picture", {FROM_JAX}},
+    {"<", 1, 0, "<html", "a page of HTML", {FROM_JAX}},
+    {"{ lambda", 8, 0, NULL, "a jaxpr", {FROM_JAX}},
+    {"; ModuleID", 10, 0, NULL, "LLVM IR", {BESIDE_A_DUMP}},
+    REPORT("BufferAssignment:"),
+    REPORT("HloLiveRange "),
+    REPORT("Memory Space: "),
+    REPORT("\nUsed values:"),
+    {"xla_", 4, 0, "xla_gpu_", "a list of XLA's options", {BESIDE_A_DUMP}},
+    SCRIPT("import jax"),
+    SCRIPT("import numpy"),
+    SCRIPT("import os"),
+    SCRIPT("import torch"),
+    SCRIPT("import tensorflow"),
+    SCRIPT("from jax"),
+    SCRIPT("from __future__"),
+    SCRIPT("#!/usr/bin/env python"),
+    SCRIPT("#!/usr/bin/python"),
 };
 
 /* Whether a file has the row's magic and word. Archives have their list of members at the end,

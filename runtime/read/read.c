@@ -39,8 +39,8 @@ static hr_str_t first_words(hr_str_t text) {
 /* MLIR text begins with an alias, a generic operation, or an operation of a module; HLO text never
  * does. */
 static bool is_mlir_text(hr_str_t text) {
-  static const char *const starts[] = {"module", "func.func",      "#",       "!",
-                                       "\"",     "builtin.module", "sdy.mesh"};
+  static const char *const starts[] = {"module", "func.func", "func @",         "func public", "#",
+                                       "!",      "\"",        "builtin.module", "sdy.mesh"};
   text = first_words(text);
   for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
     size_t size = strlen(starts[i]);

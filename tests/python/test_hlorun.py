@@ -59,6 +59,7 @@ del z, y, same, z2, y2, _  # the last result is the argument itself
 refused(lambda: program(x), TypeError, "found 1 arguments, want 2", "an argument is missing")
 refused(lambda: program(x, 1, q=2), TypeError, "no parameter q", "a name that is not there")
 refused(lambda: program(x.astype(np.float64), 1), TypeError, "astype(float32)", "another type")
+refused(lambda: program(x, None), TypeError, "array of object", "None for a number")
 error = refused(lambda: program(np.ones(2, np.float32), 1), hlorun.Error, "f32[3]", "another shape")
 check(error.exit_code == 2, "exit code of another shape")
 error = refused(lambda: client.load("HloModule bad\nENTRY e { x = f32[ }"), hlorun.Error, "program:2:", "a bad program")

@@ -103,8 +103,14 @@ class WideProgram(ShardedProgram):
         else:
             out = (*dims[:-1], dims[-1] // 2 + 1)
             y = self.emit("c64", out, f"fft({x.name}), fft_type=RFFT, fft_length={{{dims[-1]}}}", keep=False)
-        self.emit("f32", y.dims, f"real({y.name})")
-        self.emit("f32", y.dims, f"imag({y.name})")
+        self.quarters(self.emit("f32", y.dims, f"real({y.name})", keep=False))
+        self.quarters(self.emit("f32", y.dims, f"imag({y.name})", keep=False))
+
+    def quarters(self, x):
+        """Rounded to a multiple of 1/4: sines of right angles may differ from 0 and 1 in the last bit."""
+        four = self.emit("f32", x.dims, f"multiply({x.name}, {self.filled(4, x.dims).name})", keep=False)
+        half = self.emit("f32", x.dims, f"add({four.name}, {self.filled(0.5, x.dims).name})", keep=False)
+        self.emit("f32", x.dims, f"floor({half.name})")
 
     # --- types ---
 

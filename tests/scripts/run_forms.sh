@@ -57,6 +57,20 @@ sed 's/mhlo.erf/mhlo.topk/' mhlo.mlir >alone.mlir
 expect_exit "mhlo without an equal" 3 "$hlorun" check alone.mlir
 expect_text "mhlo without an equal" "has no equal in StableHLO"
 
+# --- MLIR from before 2022, other dialects, misspelt names ---
+printf 'module {\n  func @main(%%x: tensor<2xf32>) -> tensor<2xf32> {\n    %%0 = "mhlo.add"(%%x, %%x) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>\n    return %%0 : tensor<2xf32>\n  }\n}\n' >old.mlir
+sed '1d; $d; s/^  //' old.mlir >bare.mlir
+for file in old bare; do
+  expect_exit "func without a dialect, $file" 0 "$hlorun" -i 0=1 $file.mlir && expect_text "func without a dialect" "out0 = f32[2] {2, 2}"
+done
+sed 's/mhlo.add/linalg.add/' old.mlir >linalg.mlir
+sed 's/"mhlo.add"/tosa.add/' old.mlir >tosa.mlir
+sed 's/mhlo.add/stablehlo.ad/' old.mlir >misspelt.mlir
+for file in linalg tosa; do
+  expect_exit "$file" 3 "$hlorun" check $file.mlir && expect_text "$file" "$file is another dialect of MLIR: want StableHLO"
+done
+expect_exit "a misspelt operation" 3 "$hlorun" check misspelt.mlir && expect_text "a misspelt operation" "nearest: stablehlo."
+
 # --- text of newer XLA ---
 cat >elements.hlo <<'END'
 HloModule m
@@ -213,6 +227,9 @@ expect_exit "another weight" 0 "$hlorun" -i 0=0 -i 1=1 good && expect_text "anot
 expect_exit "a weight outside of the folder" 3 "$hlorun" -i x.npy outside
 expect_exit "places that are too many" 3 "$hlorun" -i x.npy long
 expect_exit "a folder that is none" 5 "$hlorun" "$work/good/data"
+expect_text "a folder that is none" "it is a folder, and has no program"
+expect_exit "a folder of programs" 5 "$hlorun" check "$work/good/functions"
+expect_text "a folder of programs" "give a program in it, such as $work/good/functions/forward.mlir"
 
 # --- programs that XLA has partitioned: global arrays are cut by the shardings of the parameters ---
 cat >cut.hlo <<'END'
@@ -424,6 +441,13 @@ foreign a.so '\177ELF' "an executable or a library"
 foreign a.h5 '\211HDF\r\n' "a file of HDF5"
 foreign a.pkl '\200\004\225' "a pickle of Python"
 foreign a.onnx '\010\007\022\007pytorch' "a protocol buffer of another program"
+foreign a.gguf 'GGUF\003\0' "a file of weights"
+foreign a.jaxpr '{ lambda ; a:f32[3]. let b:f32[3] = sin a in (b,) }' "a jaxpr"
+foreign a.py 'import jax\nprint(1)\n' "a Python script"
+foreign a.html '<!DOCTYPE html>\n<html></html>' "a page of HTML"
+foreign a.ll '; ModuleID = 1' "LLVM IR"
+foreign buffers.txt 'BufferAssignment:\nallocation 0: size 612, constant:\n' "a report of XLA"
+expect_text "a report of XLA" "before_optimizations.txt"
 printf '\010\001\022\377' >saved_model.pb
 expect_exit "a damaged SavedModel" 3 "$hlorun" check saved_model.pb && expect_text "a damaged SavedModel" "SavedModel are damaged"
 foreign a.safetensors '\002\0\0\0\0\0\0\0{}' "a file of arrays"

@@ -273,6 +273,86 @@ for run in 'interleaved.mlir 6' 'interleaved.mlir 3' 'interleaved.mlir 2' 'lists
   expect_exit "$file on $processes" 0 "$hlorun" -n "$processes" --random-inputs --quiet --expect "$work/one.npz" "$work/$file"
 done
 
+# A manual computation on a mesh of another order: collectives inside name devices as its own mesh counts them. A mesh that
+# no sharding uses may have any size; one that is used may not.
+cat >"$work/manual.mlir" <<'PROGRAM'
+module @m {
+  sdy.mesh @a = <["x"=2, "y"=3], device_ids=[4, 1, 0, 2, 5, 3]>
+  sdy.mesh @b = <["p"=3, "q"=2]>
+  sdy.mesh @c = <["u"=4]>
+  func.func @main(%x: tensor<6x12xf32> {sdy.sharding = #sdy.sharding<@a, [{"x"}, {"y"}]>}) -> (tensor<6x12xf32> {sdy.sharding = #sdy.sharding<@a, [{"y"}, {"x"}]>}) {
+    %0 = sdy.manual_computation(%x) in_shardings=[<@b, [{"p"}, {}]>] out_shardings=[<@b, [{"p"}, {}]>] manual_axes={"p"} (%p: tensor<2x12xf32>) {
+      %1 = sdy.sharding_constraint %p <@b, [{}, {"q"}]> : tensor<2x12xf32>
+      %2 = "stablehlo.collective_permute"(%1) {source_target_pairs = dense<[[0,2],[1,3],[2,4],[3,5],[4,0],[5,1]]> : tensor<6x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>} : (tensor<2x12xf32>) -> tensor<2x12xf32>
+      %3 = stablehlo.reverse %2, dims = [1] : tensor<2x12xf32>
+      sdy.return %3 : tensor<2x12xf32>
+    } : (tensor<6x12xf32>) -> tensor<6x12xf32>
+    return %0 : tensor<6x12xf32>
+  }
+}
+PROGRAM
+cat >"$work/moved.mlir" <<'PROGRAM'
+module @w {
+  func.func @main(%x: tensor<6x12xf32>) -> tensor<6x12xf32> {
+    %a = stablehlo.slice %x [0:4, 0:12] : (tensor<6x12xf32>) -> tensor<4x12xf32>
+    %b = stablehlo.slice %x [4:6, 0:12] : (tensor<6x12xf32>) -> tensor<2x12xf32>
+    %c = stablehlo.concatenate %b, %a, dim=0 : (tensor<2x12xf32>, tensor<4x12xf32>) -> tensor<6x12xf32>
+    %2 = stablehlo.reverse %c, dims = [1] : tensor<6x12xf32>
+    return %2 : tensor<6x12xf32>
+  }
+}
+PROGRAM
+expect_exit "what the manual computation means" 0 "$hlorun" -n 1 --random-inputs --quiet --output "$work/one.npz" \
+  "$work/moved.mlir"
+for engine in compiled reference; do
+  expect_exit "a manual computation on another mesh, $engine" 0 "$hlorun" -n 6 --engine $engine --random-inputs --quiet \
+    --expect "$work/one.npz" "$work/manual.mlir"
+done
+sed 's/<@a, \[{"y"}, {"x"}\]>/<@c, [{"u"}, {}]>/' "$work/manual.mlir" >"$work/sizes.mlir"
+expect_exit "meshes of two sizes" 3 "$hlorun" -n 6 --random-inputs "$work/sizes.mlir"
+expect_text "meshes of two sizes" 'meshes of 6 (@b) and 4 devices (@c) in one program'
+
+# Feeds are taken from, and given to, by one device: the one that is named, or the first.
+cat >"$work/fed.hlo" <<'PROGRAM'
+HloModule fed, num_partitions=4
+
+ENTRY main {
+  x = f32[8,6] parameter(0), sharding={devices=[4,1]<=[4]}
+  t = token[] after-all()
+  in = (f32[8,6], token[]) infeed(t), sharding={{maximal device=2}, {maximal device=2}}
+  y = f32[8,6] get-tuple-element(in), index=0
+  after = token[] get-tuple-element(in), index=1
+  z = f32[8,6] add(x, y), sharding={devices=[2,2]<=[4]}
+  out = token[] outfeed(z, after), outfeed_shape=f32[8,6], sharding={maximal device=1}
+  ROOT r = f32[8,6] negate(z), sharding={devices=[2,2]<=[4]}
+}
+PROGRAM
+printf 'HloModule v\nENTRY e { ROOT x = f32[1,8,6] parameter(0) }\n' >"$work/values.hlo"
+expect_exit "values to feed" 0 "$hlorun" --random-inputs=5 --quiet --output "$work/feed.npy" "$work/values.hlo"
+expect_exit "fed, one process" 0 "$hlorun" -n 1 --random-inputs --quiet --infeed "file:$work/feed.npy" \
+  --outfeed "file:$work/fed-1.npz" --output "$work/one.npz" "$work/fed.hlo"
+expect_exit "fed, four" 0 "$hlorun" -n 4 --random-inputs --quiet --infeed "file:$work/feed.npy" \
+  --outfeed "file:$work/fed-4-%p.npz" --expect "$work/one.npz" "$work/fed.hlo"
+cmp "$work/fed-1.npz" "$work/fed-4-1.npz" >"$work/out" 2>&1 && pass || fail "partition 1 wrote the outfeed" "$work/out"
+
+# One array for one result, of which each process compares its part.
+folder=$corpus/matmul_blocks
+expect_exit "--expect of one array" 0 "$hlorun" -n 8 --quiet --input 0="$folder/io.npz:in0" --input 1="$folder/io.npz:in1" \
+  --expect 0="$folder/io.npz:out0" "$folder/prog.mlir"
+expect_exit "--expect of an array of other sizes" 2 "$hlorun" -n 8 --quiet --input "$folder/io.npz" \
+  --expect 0="$folder/io.npz:in0" "$folder/prog.mlir"
+expect_exit "--expect of a result that is none" 2 "$hlorun" -n 8 --quiet --input "$folder/io.npz" \
+  --expect 7="$folder/io.npz:out0" "$folder/prog.mlir"
+expect_text "--expect of a result that is none" 'there is no result 7, the program has 1'
+expect_exit "--sharding twice" 2 "$hlorun" --mesh data=2 --sharding 'in0=data;in0=-' --random-inputs "$work/plain.mlir"
+expect_exit "--sharding with a loose end" 2 "$hlorun" --mesh data=2 --sharding 'in0=data+' --random-inputs "$work/plain.mlir"
+expect_exit "replicas of a mesh" 0 "$hlorun" -n 4 --num-replicas 2 --mesh data=2 --sharding 'in0=data' --random-inputs \
+  "$work/plain.mlir"
+annotate '@mesh, [{"a"}, {"a"}]'
+expect_exit "a bad sharding as a proto" 0 "$hlorun" convert --to pb --output "$work/bad.pb" "$work/bad.mlir"
+expect_exit "a bad sharding in a proto" 3 "$hlorun" -n 4 --random-inputs "$work/bad.pb"
+expect_text "a bad sharding in a proto" 'axis "a" is used twice'
+
 # What is to run on one device: one partition calls, the others get its results.
 cat >"$work/once.hlo" <<'PROGRAM'
 HloModule once, num_partitions=4

@@ -120,4 +120,15 @@ for ((seed = first; seed < first + count; seed++)); do
   expect_exit "sharded $seed, engine $engine" 0 "$hlorun" -n "$processes" --engine "$engine" --quiet \
     --random-inputs="$seed" --ulp 0 --expect "$work/one.npz" "$work/sharded.hlo"
 done
+
+# Manual computations on meshes of their own, in any order of devices.
+for ((seed = first; seed < first + (count + 3) / 4; seed++)); do
+  engine=compiled
+  [ $((seed % 3)) -ne 0 ] || engine=reference
+  processes=$(python3 "$random/manual_programs.py" "$seed" "$work/manual.mlir" "$work/whole.mlir")
+  expect_exit "manual $seed as a whole" 0 "$hlorun" -n 1 --engine reference --quiet --random-inputs="$seed" \
+    --output "$work/one.npz" "$work/whole.mlir" || continue
+  expect_exit "manual $seed, engine $engine" 0 "$hlorun" -n "$processes" --engine "$engine" --quiet \
+    --random-inputs="$seed" --expect "$work/one.npz" "$work/manual.mlir"
+done
 finish

@@ -115,7 +115,9 @@ for call in calls:
     assert {s["name"] for s in inside} == {call["name"]}, inside
     assert sum(s["args"]["units"] for s in inside) == inside[0]["args"]["of"], inside
     assert len({s["tid"] for s in inside}) == len(inside), inside
-assert not [e for e in json.load(open("one.json"))["traceEvents"] if e.get("tid", 0)], "rows of one worker"
+alone = json.load(open("one.json"))["traceEvents"]
+assert not [e for e in alone if e.get("tid", 0)], "rows of one worker"
+assert [e["args"]["name"] for e in alone if e["name"] == "thread_name"] == ["steps"], "the row has no name"
 END
   then pass; else fail "workers: rows" "$work/out"; fi
 fi

@@ -277,6 +277,112 @@ static void test_range_moves(void) {
   CU_ASSERT_EQUAL(right, 20000);
 }
 
+/* --- windows --- */
+
+/* One dimension of an operation over windows, with any stride, dilation of both sides and padding
+ * (which may be negative), and its result cut into parts. */
+typedef struct windowed {
+  int64_t size, window, stride, low, dilation,
+      window_dilation;           /* of the input; the kernel's taps */
+  int64_t results, parts, chunk; /* chunk: results of one part */
+} windowed_t;
+
+static bool random_windowed(windowed_t *w) {
+  *w = (windowed_t){.size = 1 + draw(24),
+                    .window = 1 + draw(5),
+                    .stride = 1 + draw(4),
+                    .low = draw(9) - 4,
+                    .dilation = 1 + draw(3),
+                    .window_dilation = 1 + draw(3),
+                    .parts = 1 + draw(8)};
+  int64_t padded = (w->size - 1) * w->dilation + 1 + w->low + draw(9) - 4;
+  int64_t footprint = (w->window - 1) * w->window_dilation + 1;
+  w->results = padded >= footprint ? (padded - footprint) / w->stride + 1 : 0;
+  w->chunk = (w->results + w->parts - 1) / w->parts;
+  return w->results > 0;
+}
+
+/* The input element under tap t of result r, as the operation defines it; GARBAGE: padding. */
+static int64_t element_under(const windowed_t *w, int64_t r, int64_t t) {
+  int64_t place = r * w->stride - w->low + t * w->window_dilation;
+  bool is_hole = place < 0 || place % w->dilation || place / w->dilation >= w->size;
+  return is_hole ? GARBAGE : place / w->dilation;
+}
+
+/* The same as part j finds it: elements from starts[j] on, spread behind dilation - 1 holes, cut at
+ * cuts[j], and read at the place that the result's own window begins. */
+static int64_t element_found(const windowed_t *w, const spmd_undilated_t *apart, int64_t j,
+                             int64_t own, int64_t t) {
+  int64_t at = apart->cuts[j] + own * w->stride + t * w->window_dilation - (w->dilation - 1);
+  if (at < 0 || at % w->dilation || at / w->dilation >= apart->width) return GARBAGE;
+  int64_t element = apart->starts[j] + at / w->dilation;
+  return element < 0 || element >= w->size ? GARBAGE : element;
+}
+
+static bool finds_all(const windowed_t *w, const spmd_undilated_t *apart) {
+  for (int64_t j = 0; j < w->parts; j++)
+    for (int64_t own = 0; own < w->chunk && j * w->chunk + own < w->results; own++)
+      for (int64_t t = 0; t < w->window; t++)
+        if (element_found(w, apart, j, own, t) != element_under(w, j * w->chunk + own, t))
+          return false;
+  return true;
+}
+
+/* Part j's results need the places from j * chunk * stride - low on: with any dilation they are
+ * found among the elements that are fetched. */
+static void test_dilated_windows(void) {
+  int right = 0, tried = 0;
+  random_state = 13;
+  while (tried < 20000) {
+    int64_t starts[MAX_DEVICES];
+    hr_arena_t arena;
+    windowed_t w;
+    spmd_undilated_t apart;
+    if (!random_windowed(&w)) continue;
+    tried++;
+    hr_arena_init(&arena);
+    int64_t footprint = (w.window - 1) * w.window_dilation + 1;
+    for (int64_t j = 0; j < w.parts; j++) starts[j] = j * w.chunk * w.stride - w.low;
+    CHECK_OK(spmd_undilate(&arena, w.parts, starts, (w.chunk - 1) * w.stride + footprint,
+                           w.dilation, &apart));
+    right += finds_all(&w, &apart);
+    hr_arena_deinit(&arena);
+  }
+  CU_ASSERT_EQUAL(right, 20000);
+}
+
+/* Every source whose window meets a part is among those that the part takes, and all that its
+ * window covers among the elements. */
+static bool reaches_all(const windowed_t *w, const spmd_reach_t *reach) {
+  for (int64_t s = 0; s < w->results; s++)
+    for (int64_t j = 0; j < w->parts; j++) {
+      int64_t begin = s * w->stride - w->low, end = begin + w->window;
+      if (end <= j * w->chunk || begin >= (j + 1) * w->chunk) continue;
+      int64_t source = s - reach->source_starts[j], first = begin - reach->starts[j];
+      if (source < 0 || source >= reach->source_width) return false;
+      if (first != source * w->stride || first + w->window > reach->width) return false;
+    }
+  return true;
+}
+
+static void test_select_and_scatter_reach(void) {
+  int right = 0, tried = 0;
+  random_state = 17;
+  while (tried < 20000) {
+    hr_arena_t arena;
+    windowed_t w;
+    spmd_reach_t reach;
+    if (!random_windowed(&w)) continue;
+    tried++;
+    hr_arena_init(&arena);
+    w.chunk = (w.size + w.parts - 1) / w.parts; /* here the input is cut */
+    CHECK_OK(spmd_reach_of(&arena, w.parts, w.chunk, w.window, w.stride, w.low, &reach));
+    right += reaches_all(&w, &reach);
+    hr_arena_deinit(&arena);
+  }
+  CU_ASSERT_EQUAL(right, 20000);
+}
+
 /* A stencil's halo: one block from each neighbour. */
 static void test_halo_rounds(void) {
   static const int64_t starts[] = {-1, 2, 5, 8};
@@ -295,5 +401,7 @@ CU_TestInfo suite_spmd_plans[] = {
     {"plans are of the right kind", test_plan_kinds},
     {"range moves deliver their windows", test_range_moves},
     {"halos take one round a side", test_halo_rounds},
+    {"windows find their elements", test_dilated_windows},
+    {"select-and-scatter gets all of its sources", test_select_and_scatter_reach},
     CU_TEST_INFO_NULL,
 };

@@ -28,10 +28,10 @@ static void check_source(const spmd_meshes_t *meshes, const spmd_mesh_source_t *
     CU_ASSERT_EQUAL(spmd_axes_parts(image), source->axis_sizes[a]);
     CU_ASSERT_FALSE(spmd_axes_overlap(image, used));
     CHECK_OK(spmd_axes_concat(meshes->arena, used, image, &used));
-    for (int64_t d = 0; d < source->device_count && !source->is_foreign; d++)
-      CU_ASSERT_EQUAL(
-          spmd_axes_coordinate(meshes->mesh, image, spmd_mesh_position(meshes->mesh, d)),
-          coordinate(source, a, d));
+    const spmd_mesh_t *mesh = source->is_foreign ? source->placement : meshes->mesh;
+    for (int64_t d = 0; d < source->device_count; d++)
+      CU_ASSERT_EQUAL(spmd_axes_coordinate(mesh, image, spmd_mesh_position(mesh, d)),
+                      coordinate(source, a, d));
   }
 }
 
@@ -160,9 +160,10 @@ static void check_propagated(const char *text, const char *name, const char *exp
   hlo_module_destroy(module);
 }
 
-#define HEAD                                                                      \
+#define MODULE                                                                    \
   "HloModule m, frontend_attributes={xla.sdy.meshes={mesh = #sdy.mesh<[\"d\"=4, " \
-  "\"m\"=2]>}}\nENTRY main {\n"
+  "\"m\"=2]>}}\n"
+#define HEAD MODULE "ENTRY main {\n"
 #define CUT(text) "frontend_attributes={xla.sdy.sharding=\"#sdy.sharding<@mesh, " text ">\"}\n"
 
 static void test_propagation(void) {
@@ -183,11 +184,55 @@ static void test_propagation(void) {
   check_propagated(back, "x", "<@mesh, [{\"m\"}, {}]>");
 }
 
+/* A constraint on what a loop carries cuts its other users, not the loop. */
+static void test_loop_constraints(void) {
+  static const char loop[] = MODULE
+      "body {\n"
+      "p = (f32[8,6], s32[]) parameter(0)\n"
+      "x = f32[8,6] get-tuple-element(p), index=0\n"
+      "i = s32[] get-tuple-element(p), index=1\n"
+      "c = f32[8,6] custom-call(x), custom_call_target=\"Sharding\", " CUT("[{\\\"d\\\"}, {}]")
+      "n = f32[8,6] negate(x)\n"
+      "s = f32[8,6] add(c, n)\n"
+      "m = f32[8,6] custom-call(s), custom_call_target=\"Sharding\", " CUT("[{\\\"m\\\"}, {}]")
+      "one = s32[] constant(1)\n"
+      "j = s32[] add(i, one)\n"
+      "ROOT t = (f32[8,6], s32[]) tuple(m, j)\n}\n"
+      "more {\n"
+      "p = (f32[8,6], s32[]) parameter(0)\n"
+      "i = s32[] get-tuple-element(p), index=1\n"
+      "last = s32[] constant(3)\n"
+      "ROOT r = pred[] compare(i, last), direction=LT\n}\n"
+      "ENTRY main {\n"
+      "x = f32[8,6] parameter(0), " CUT("[{\\\"m\\\"}, {}]")
+      "zero = s32[] constant(0)\n"
+      "init = (f32[8,6], s32[]) tuple(x, zero)\n"
+      "loop = (f32[8,6], s32[]) while(init), condition=more, body=body\n"
+      "ROOT r = f32[8,6] get-tuple-element(loop), index=0\n}\n";
+  check_propagated(loop, "loop", "<@mesh, [{\"m\"}, {}]>");
+}
+
+/* Who uses a value behind a chain of constraints takes the chain's end; who does before it, not. */
+static void test_constraint_chains(void) {
+  static const char chain[] = HEAD
+      "p = f32[8,6] parameter(0)\n"
+      "x = f32[8,6] tanh(p)\n"
+      "early = f32[8,6] negate(x)\n"
+      "y = f32[8,6] custom-call(x), custom_call_target=\"Sharding\", " CUT("[{\\\"d\\\"}, {}]")
+      "z = f32[8,6] custom-call(y), custom_call_target=\"Sharding\", " CUT("[{\\\"m\\\"}, {}]")
+      "late = f32[8,6] abs(x)\n"
+      "ROOT t = (f32[8,6], f32[8,6]) tuple(early, late)\n}\n";
+  check_propagated(chain, "early", "<@mesh, [{\"d\"}, {}]>");
+  check_propagated(chain, "late", "<@mesh, [{\"m\"}, {}]>");
+}
+
 CU_TestInfo suite_spmd_programs[] = {
     {"axes of all meshes are axes of the common one", test_meshes},
     {"devices may be listed in any order", test_device_lists},
     {"calls and constants have one use each", test_normal_form},
     {"manual parts become calls", test_outlining},
     {"shardings go forward and back", test_propagation},
+    {"constraints do not bind loops", test_loop_constraints},
+    {"chains of constraints have an end", test_constraint_chains},
     CU_TEST_INFO_NULL,
 };

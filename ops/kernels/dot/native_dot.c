@@ -170,10 +170,11 @@ static void sort_contracting_dims(dims_group_t *by, dims_group_t *other) {
 }
 
 /* Chooses the order of the operand whose innermost dimension is contracting, which is then read in
- * long runs. If both are, that of the right one: it is packed for each block of the left one. */
-static void choose_contracting_order(const hlo_shape_t *rhs, dot_groups_t *g) {
-  bool by_rhs = false;
-  for (int i = 0; i < g->rhs_contracting.count; i++)
+ * long runs. If both are, that of the right one: it is packed for each block of the left one.
+ * `side`: 0 or 1 if the order is to be that of this operand; else -1. */
+static void choose_contracting_order(const hlo_shape_t *rhs, int side, dot_groups_t *g) {
+  bool by_rhs = side == 1;
+  for (int i = 0; i < g->rhs_contracting.count && side < 0; i++)
     by_rhs |= g->rhs_contracting.dims[i] == rhs->rank - 1;
   if (by_rhs)
     sort_contracting_dims(&g->rhs_contracting, &g->lhs_contracting);
@@ -181,15 +182,15 @@ static void choose_contracting_order(const hlo_shape_t *rhs, dot_groups_t *g) {
     sort_contracting_dims(&g->lhs_contracting, &g->rhs_contracting);
 }
 
-/* Leaves the operands unset where the product has no terms or no results (flops 0). */
-static hr_status_t plan_problem(hr_arena_t *arena, const op_step_t *step, dot_problem_t *problem) {
+hr_status_t dot_plan_problem(hr_arena_t *arena, const op_step_t *step, int side,
+                             dot_problem_t *problem) {
   dot_groups_t g;
   const hlo_shape_t *lhs = step->in_shapes[0];
   const hlo_shape_t *rhs = step->in_shapes[1];
   HR_TRY(matmul_types_init(step->instr, lhs->dtype, rhs->dtype, step->out_shape->dtype,
                            &problem->types));
   HR_TRY(dot_read_groups(step->instr, lhs, rhs, -1, &g));
-  choose_contracting_order(rhs, &g);
+  choose_contracting_order(rhs, side, &g);
   problem->batch = group_size(lhs, &g.lhs_batch);
   problem->m = group_size(lhs, &g.lhs_free);
   problem->k = group_size(lhs, &g.lhs_contracting);
@@ -236,7 +237,7 @@ static hr_status_t prepare_native_dot(const op_native_target_t *target, const op
   dot_problem_t *problem;
   if (hlo_attr_has(step->instr, HLO_ATTR_SPARSITY_CONFIG)) return NULL;
   HR_TRY(HR_NEW(target->arena, &problem));
-  HR_TRY(plan_problem(target->arena, step, problem));
+  HR_TRY(dot_plan_problem(target->arena, step, -1, problem));
   if (problem->flops == 0) return NULL; /* no terms: the reference kernel writes zeros */
   out->flops = problem->flops * (problem->types.is_complex ? 4 : 1);
   out->bytes = operand_and_result_bytes(step, problem);

@@ -42,6 +42,12 @@ typedef struct dot_problem {
   double flops;
 } dot_problem_t;
 
+/* Describes the operands as matrices. side: the operand (0, 1) in whose order its contracting
+ * dimensions are taken; -1: the order that is read fastest. Operands are left unset where the
+ * product has no terms or no results (flops 0). */
+hr_status_t dot_plan_problem(hr_arena_t *arena, const op_step_t *step, int side,
+                             dot_problem_t *problem);
+
 /* A strategy's `prepare` fills in *out, or leaves out->plan NULL to decline. Every plan starts with
  * this struct, so that native_dot.c can run it. */
 typedef struct dot_strategy {

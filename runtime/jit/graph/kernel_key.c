@@ -142,6 +142,7 @@ static hr_status_t add_part(key_text_t *key, const fusion_form_t *form, int part
 static hr_status_t add_grid(key_text_t *key, const op_native_grid_t *grid) {
   HR_TRY(add(key, grid->rows));
   HR_TRY(add(key, grid->columns));
+  HR_TRY(add(key, grid->in_cache));
   return add(key, grid->unit);
 }
 

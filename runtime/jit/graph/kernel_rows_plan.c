@@ -158,7 +158,7 @@ static void find_streams(jit_kernel_t *kernel) {
   for (int r = 0; r < kernel->root_count; r++) {
     jit_root_t *root = &kernel->roots[r];
     int64_t bytes = (int64_t)hr_dtype_bytes(root->dtype);
-    root->streams = root->is_full && bytes >= 4 && kernel->loops.lanes > 1 &&
+    root->streams = root->is_full && !kernel->schedule.producer_grid.in_cache && bytes >= 4 && kernel->loops.lanes > 1 &&
                     inner % (16 * kernel->loops.lanes) == 0 && count * bytes >= STREAM_BYTES;
   }
 }

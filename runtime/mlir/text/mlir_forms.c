@@ -343,6 +343,9 @@ static hr_status_t parse_form(mlir_form_state_t *state) {
   if (name.size > 6 && !memcmp(name.data, "check.", 6)) return mlir_form_parse_check(state);
   if (mlir_mhlo_is_alone(name))
     return mlir_error(state->parser->module, state->op, MLIR_MHLO_ALONE);
+  hr_str_t dialect = mlir_foreign_dialect(name);
+  if (dialect.size)
+    return mlir_error(state->parser->module, state->op, MLIR_FOREIGN_DIALECT, HR_STR_ARGS(dialect));
   return mlir_error(state->parser->module, state->op,
                     "no operation of this name has a form of its own; write \"%.*s\"(...)",
                     HR_STR_ARGS(name));

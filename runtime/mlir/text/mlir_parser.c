@@ -303,6 +303,7 @@ done:
 static hr_str_t full_name(hr_str_t word) {
   if (hr_str_is(word, "return") || hr_str_is(word, "call"))
     return hr_str_is(word, "call") ? HR_STR("func.call") : HR_STR("func.return");
+  if (hr_str_is(word, "func")) return HR_STR("func.func"); /* MLIR before 2022 */
   return hr_str_is(word, "module") ? HR_STR("builtin.module") : word;
 }
 

@@ -26,6 +26,7 @@ static hr_status_t for_each(spmd_reader_t *reader, instr_fn read) {
       hr_where_t where = {.instruction = name, .pos = hlo_instr_pos(instr)};
       hr_where_push(&where);
       st = read(reader, instr);
+      if (st && !instr->line) st = hr_status_note(st, "in the sharding of %%%s", name);
       hr_where_pop(&where);
     }
   }

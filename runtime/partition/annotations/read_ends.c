@@ -76,6 +76,11 @@ static hr_status_t read_assignment(spmd_reader_t *reader, const spmd_option_t *o
   const spmd_sharding_t *sharding;
   int leaf;
   HR_TRY((option->is_input ? find_input : find_output)(reader, option->number, &instr, &leaf));
+  const spmd_value_t *value =
+      &reader->program->computations[instr->parent->id].values[instr->id][leaf];
+  if (value->origin == SPMD_FROM_USER)
+    return hr_error(HR_USAGE, "option --sharding: %s%ld is named twice",
+                    option->is_input ? "in" : "out", (long)option->number);
   int rank = hlo_shape_leaf(instr->shape, leaf)->rank;
   HR_TRY(spmd_read_option_sharding(&reader->meshes, option->list, rank, &sharding));
   hr_status_t st = spmd_set_value(reader, instr, leaf, sharding, SPMD_FROM_USER);

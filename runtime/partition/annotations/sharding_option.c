@@ -9,11 +9,15 @@
 static hr_status_t read_option_dim(const spmd_meshes_t *meshes, spmd_scan_t *scan,
                                    spmd_dim_t *dim) {
   *dim = (spmd_dim_t){.priority = SPMD_NO_PRIORITY};
+  bool continues = false;
   if (spmd_scan_take(scan, "?")) dim->open = true;
   for (bool more = !dim->open; more; more = spmd_scan_take(scan, "+")) {
     hr_str_t name = spmd_scan_name(scan);
     int axis = -1;
+    if (!name.size && continues)
+      return hr_error(HR_USAGE, "option --sharding: want an axis behind '+'");
     if (!name.size || hr_str_is(name, "-")) return NULL;
+    continues = true;
     for (int a = 0; meshes->mesh && a < meshes->mesh->axis_count; a++)
       if (hr_str_equal(meshes->mesh->axis_names[a], name)) axis = a;
     int source = axis < 0 ? spmd_meshes_find(meshes, HR_STR("mesh")) : -1;

@@ -18,6 +18,7 @@ bool spmd_axis_equal(spmd_axis_t a, spmd_axis_t b) {
   return a.axis == b.axis && a.pre == b.pre && a.size == b.size;
 }
 
+/* Ranges [pre, pre * size) meet: x:(1)4 and x:(2)2 do, x:(1)2 and x:(2)2 do not. */
 bool spmd_axis_overlaps(spmd_axis_t a, spmd_axis_t b) {
   return a.axis == b.axis && a.pre < b.pre * b.size && b.pre < a.pre * a.size;
 }
@@ -27,6 +28,7 @@ static bool is_major_part(spmd_axis_t a, spmd_axis_t b) {
   return a.axis == b.axis && a.pre == b.pre && b.size % a.size == 0;
 }
 
+/* {"a", "b":(1)2} on ["a"=3, "b"=4] makes 6 parts. */
 int64_t spmd_axes_parts(spmd_axes_t axes) {
   int64_t parts = 1;
   for (int i = 0; i < axes.count; i++) parts *= axes.items[i].size;
@@ -91,6 +93,7 @@ static hr_status_t append(axes_builder_t *builder, spmd_axis_t axis) {
   return NULL;
 }
 
+/* Members of `axes` may continue the builder's last one, or each other. */
 static hr_status_t append_all(axes_builder_t *builder, spmd_axes_t axes) {
   for (int i = 0; i < axes.count; i++) HR_TRY(append(builder, axes.items[i]));
   return NULL;
@@ -189,6 +192,7 @@ hr_status_t spmd_axes_subtract(hr_arena_t *arena, spmd_axes_t axes, spmd_axes_t 
   return NULL;
 }
 
+/* By axis, then the major parts of an axis first. */
 static bool comes_before(spmd_axis_t a, spmd_axis_t b) {
   return a.axis != b.axis ? a.axis < b.axis : a.pre < b.pre;
 }
@@ -216,6 +220,8 @@ static int64_t axis_stride(const spmd_mesh_t *mesh, spmd_axis_t axis) {
   return stride;
 }
 
+/* A number of mixed radix, the first axis the most significant digit: along {"b", "a"} of
+ * ["a"=2, "b"=4] position 6, which is a = 1, b = 2, has coordinate 2 * 2 + 1 = 5. */
 int64_t spmd_axes_coordinate(const spmd_mesh_t *mesh, spmd_axes_t axes, int64_t position) {
   int64_t coordinate = 0;
   for (int i = 0; i < axes.count; i++) {
@@ -254,6 +260,7 @@ int64_t spmd_mesh_device(const spmd_mesh_t *mesh, int64_t position) {
   return mesh->device_ids ? mesh->device_ids[position] : position;
 }
 
+/* Searched for, as lists of devices are rare and asked seldom. */
 int64_t spmd_mesh_position(const spmd_mesh_t *mesh, int64_t device) {
   if (device < 0 || device >= mesh->device_count) return -1;
   if (!mesh->device_ids) return device;

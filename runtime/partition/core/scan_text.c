@@ -4,11 +4,13 @@
 
 #include <string.h>
 
+/* In front of every piece. */
 static void skip_blanks(spmd_scan_t *scan) {
   while (scan->at < scan->end && (*scan->at == ' ' || *scan->at == '\n' || *scan->at == '\t'))
     scan->at++;
 }
 
+/* A word is taken where it begins, whatever follows: "p1" begins with "p". */
 bool spmd_scan_take(spmd_scan_t *scan, const char *word) {
   size_t size = strlen(word);
   skip_blanks(scan);
@@ -17,6 +19,7 @@ bool spmd_scan_take(spmd_scan_t *scan, const char *word) {
   return true;
 }
 
+/* "the sharding has \"a}, {}]>\", want \"\"\"" */
 static hr_status_t unexpected(const spmd_scan_t *scan, const char *wanted) {
   size_t left = (size_t)(scan->end - scan->at);
   if (!left) return hr_error(HR_INVALID, "the %s ends early, want %s", scan->what, wanted);
@@ -31,6 +34,7 @@ hr_status_t spmd_scan_want(spmd_scan_t *scan, const char *word) {
   return unexpected(scan, wanted);
 }
 
+/* Names of meshes and axes, as MLIR writes them without quotes. */
 static bool is_name_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
          c == '-' || c == '.' || c == '$';
@@ -52,6 +56,7 @@ hr_status_t spmd_scan_quoted(spmd_scan_t *scan, hr_str_t *out_text) {
   return spmd_scan_want(scan, "\"");
 }
 
+/* Digits alone, without a sign. The bound is tested before each digit, so nothing overflows. */
 hr_status_t spmd_scan_number(spmd_scan_t *scan, int64_t *out_number) {
   skip_blanks(scan);
   const char *start = scan->at;
@@ -71,6 +76,7 @@ bool spmd_scan_is_done(spmd_scan_t *scan) {
   return scan->at == scan->end;
 }
 
+/* Behind a member of a list: a comma and more of it, or its end. */
 hr_status_t spmd_scan_more(spmd_scan_t *scan, const char *close, bool *out_more) {
   *out_more = spmd_scan_take(scan, ",");
   return *out_more ? NULL : spmd_scan_want(scan, close);

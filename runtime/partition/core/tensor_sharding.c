@@ -3,6 +3,7 @@
  * axes; the check compares every pair of references of a sharding. */
 #include "partition/core/tensor_sharding.h"
 
+/* All dimensions closed and without axes. */
 hr_status_t spmd_sharding_replicated(hr_arena_t *arena, const spmd_mesh_t *mesh, int rank,
                                      const spmd_sharding_t **out_sharding) {
   spmd_sharding_t *sharding;
@@ -29,12 +30,15 @@ hr_status_t spmd_sharding_with_dim(hr_arena_t *arena, const spmd_sharding_t *sha
   return NULL;
 }
 
+/* NULL, and dimensions beyond the rank, are cut by nothing: values of rank 0 compare like others.
+ */
 static spmd_axes_t dim_axes(const spmd_sharding_t *sharding, int d) {
   return sharding && d < sharding->rank ? sharding->dims[d].axes : (spmd_axes_t){0, NULL};
 }
 static spmd_axes_t unreduced_axes(const spmd_sharding_t *sharding) {
   return sharding ? sharding->unreduced : (spmd_axes_t){0, NULL};
 }
+/* -1 for all that is not maximal. */
 static int64_t only_device(const spmd_sharding_t *sharding) {
   return sharding ? sharding->device : -1;
 }
@@ -46,6 +50,7 @@ static bool same_mesh(const spmd_sharding_t *a, const spmd_sharding_t *b) {
   return a && b && a->mesh && b->mesh && spmd_mesh_equal(a->mesh, b->mesh);
 }
 
+/* What devices hold is alike, whatever propagation might still do to it. */
 bool spmd_sharding_same_layout(const spmd_sharding_t *a, const spmd_sharding_t *b) {
   int rank = rank_of(a) > rank_of(b) ? rank_of(a) : rank_of(b);
   if (a == b) return true;
@@ -58,6 +63,7 @@ bool spmd_sharding_same_layout(const spmd_sharding_t *a, const spmd_sharding_t *
   return same_mesh(a, b);
 }
 
+/* What a program says, word for word but for the mesh's name: layout, openness, priorities. */
 bool spmd_sharding_equal(const spmd_sharding_t *a, const spmd_sharding_t *b) {
   if (a == b) return true;
   if (!a || !b || a->rank != b->rank || !spmd_sharding_same_layout(a, b)) return false;
@@ -79,11 +85,14 @@ int64_t spmd_sharding_parts(const spmd_sharding_t *sharding, int d) {
   return spmd_axes_parts(dim_axes(sharding, d));
 }
 
+/* ceil(size / parts): 10 in 4 parts is 3, 3, 3 and 1, each held as 3; 9 in 8 parts is 2 for four
+ * parts, 1 for one, and nothing for three. */
 int64_t spmd_local_size(const spmd_sharding_t *sharding, int d, int64_t size) {
   int64_t parts = spmd_sharding_parts(sharding, d);
   return size / parts + (size % parts != 0);
 }
 
+/* The shape itself where nothing is cut. */
 hr_status_t spmd_local_shape(hr_arena_t *arena, const spmd_sharding_t *sharding,
                              const hlo_shape_t *shape, const hlo_shape_t **out_shape) {
   hlo_shape_t *local;
@@ -101,6 +110,7 @@ hr_status_t spmd_local_shape(hr_arena_t *arena, const spmd_sharding_t *sharding,
   return NULL;
 }
 
+/* Members are copied into one list, which is then sorted and merged. */
 hr_status_t spmd_sharding_used_axes(hr_arena_t *arena, const spmd_sharding_t *sharding,
                                     spmd_axes_t *out_axes) {
   int count = unreduced_axes(sharding).count;
@@ -118,12 +128,14 @@ hr_status_t spmd_sharding_used_axes(hr_arena_t *arena, const spmd_sharding_t *sh
 
 /* --- check --- */
 
+/* A whole axis by its name, a sub-axis as "x":(2)4. */
 static void print_axis(hr_strbuf_t *text, const spmd_mesh_t *mesh, spmd_axis_t axis) {
   hr_strbuf_printf(text, "\"%.*s\"", HR_STR_ARGS(mesh->axis_names[axis.axis]));
   if (axis.size != mesh->axis_sizes[axis.axis])
     hr_strbuf_printf(text, ":(%ld)%ld", (long)axis.pre, (long)axis.size);
 }
 
+/* Names the axis as the program writes it. */
 static hr_status_t bad_axis(const spmd_sharding_t *sharding, spmd_axis_t axis, const char *what) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
@@ -134,6 +146,8 @@ static hr_status_t bad_axis(const spmd_sharding_t *sharding, spmd_axis_t axis, c
   return st;
 }
 
+/* The reference must be a range of the axis's own factors: pre * size divides the size. Division
+ * comes before multiplication, as sizes of a file may be of any magnitude. */
 static hr_status_t check_axis(const spmd_sharding_t *sharding, spmd_axis_t axis) {
   const spmd_mesh_t *mesh = sharding->mesh;
   if (!mesh || axis.axis < 0 || axis.axis >= mesh->axis_count)
@@ -161,6 +175,7 @@ static int list_axes(const spmd_sharding_t *sharding, spmd_axis_t *items, int ca
 /* More references than these cannot be disjoint: an axis of int64 size has at most 62 factors. */
 #define MAX_REFERENCES (SPMD_MAX_AXES * 62)
 
+/* Each reference by itself, then against those before it. */
 hr_status_t spmd_sharding_check(const spmd_sharding_t *sharding, const hlo_shape_t *shape) {
   spmd_axis_t items[MAX_REFERENCES + 1];
   int rank = hlo_shape_is_array(shape) ? shape->rank : 0;
@@ -197,6 +212,7 @@ static hr_status_t axes_to_hlo(hr_arena_t *arena, const spmd_mesh_t *mesh, spmd_
   return NULL;
 }
 
+/* The form of the IR lists devices only where they are not in order. */
 static hr_status_t mesh_to_hlo(hr_arena_t *arena, const spmd_mesh_t *mesh, hlo_mesh_t *out_mesh) {
   hlo_mesh_axis_t *axes;
   HR_TRY(HR_NEW_ARRAY(arena, mesh->axis_count, &axes));
@@ -207,6 +223,7 @@ static hr_status_t mesh_to_hlo(hr_arena_t *arena, const spmd_mesh_t *mesh, hlo_m
   return NULL;
 }
 
+/* Axis by axis, as the IR's named form has meshes, too. Priorities stay behind. */
 static hr_status_t tiled_to_hlo(hr_arena_t *arena, const spmd_sharding_t *from,
                                 hlo_sharding_t *to) {
   hlo_sharding_dim_t *dims;
@@ -226,6 +243,7 @@ static hr_status_t tiled_to_hlo(hr_arena_t *arena, const spmd_sharding_t *from,
   return axes_to_hlo(arena, from->mesh, from->unreduced, &to->unreduced_axes);
 }
 
+/* NULL is replicated in the IR's form, too. */
 hr_status_t spmd_sharding_to_hlo(hr_arena_t *arena, const spmd_sharding_t *sharding,
                                  const hlo_sharding_t **out_sharding) {
   hlo_sharding_t *copy;
@@ -246,6 +264,7 @@ static void print_axes(hr_strbuf_t *text, const spmd_mesh_t *mesh, spmd_axes_t a
   }
 }
 
+/* {"x", ?}p1 */
 static void print_dim(hr_strbuf_t *text, const spmd_mesh_t *mesh, const spmd_dim_t *dim) {
   hr_strbuf_add_char(text, '{');
   print_axes(text, mesh, dim->axes);
@@ -254,6 +273,7 @@ static void print_dim(hr_strbuf_t *text, const spmd_mesh_t *mesh, const spmd_dim
   if (dim->priority != SPMD_NO_PRIORITY) hr_strbuf_printf(text, "p%d", dim->priority);
 }
 
+/* Empty lists are left out; sums are the unreduced kind without a name. */
 void spmd_sharding_print(hr_strbuf_t *text, const spmd_sharding_t *sharding) {
   static const char *const kinds[] = {"", "max", "min"};
   hr_str_t name = sharding->mesh ? sharding->mesh->name : HR_STR("mesh");

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+/* Coordinates made so far in this computation, so that each is computed once. */
 typedef struct spmd_coordinate {
   spmd_axes_t axes;
   hlo_instr_t *instr;
@@ -73,6 +74,7 @@ hlo_instr_t *spmd_emit_add(spmd_emit_t *emit, hlo_instr_t *x, int64_t value) {
   return value ? hlo_build_binary(&emit->b, HLO_ADD, x, spmd_emit_index(emit, value)) : x;
 }
 
+/* x * factor, without a product by 1. */
 static hlo_instr_t *scaled(spmd_emit_t *emit, hlo_instr_t *x, int64_t factor) {
   return factor == 1 ? x
                      : hlo_build_binary(&emit->b, HLO_MULTIPLY, x, spmd_emit_index(emit, factor));
@@ -91,6 +93,7 @@ static hlo_instr_t *constant_list(spmd_emit_t *emit, int64_t count, const int64_
   return hlo_build_constant(&emit->b, value);
 }
 
+/* values[at], as a slice of one element. */
 static hlo_instr_t *look_up(spmd_emit_t *emit, hlo_instr_t *at, int64_t count,
                             const int64_t *values) {
   hlo_instr_t *list = constant_list(emit, count, values);
@@ -98,6 +101,8 @@ static hlo_instr_t *look_up(spmd_emit_t *emit, hlo_instr_t *at, int64_t count,
   return spmd_emit_reshape(emit, one, 0, NULL);
 }
 
+/* Where this partition stands in the mesh: its number, or the place of its number in the list of
+ * devices. */
 static hlo_instr_t *position_of(spmd_emit_t *emit) {
   const spmd_mesh_t *mesh = emit->mesh;
   int64_t *positions;
@@ -121,6 +126,7 @@ static int64_t stride_of(const spmd_mesh_t *mesh, spmd_axis_t axis) {
   return stride;
 }
 
+/* position / stride % size; the most significant axis needs no remainder. */
 static hlo_instr_t *coordinate_of_axis(spmd_emit_t *emit, spmd_axis_t axis) {
   const spmd_mesh_t *mesh = emit->mesh;
   int64_t stride = stride_of(mesh, axis);
@@ -150,6 +156,7 @@ hlo_instr_t *spmd_emit_coordinate(spmd_emit_t *emit, spmd_axes_t axes) {
   return known->instr;
 }
 
+/* {0, 3, 6, 9} is 3 * coordinate; {0, 3, 6, 8} is a table. */
 hlo_instr_t *spmd_emit_table(spmd_emit_t *emit, spmd_axes_t axes, const int64_t *values) {
   int64_t parts = spmd_axes_parts(axes);
   int64_t step = parts > 1 ? values[1] - values[0] : 0;
@@ -161,6 +168,7 @@ hlo_instr_t *spmd_emit_table(spmd_emit_t *emit, spmd_axes_t axes, const int64_t 
                 : look_up(emit, at, parts, values);
 }
 
+/* -0.0 for sums of floats: x + -0.0 is x for every x, 0.0 would lose the sign of -0.0. */
 hlo_instr_t *spmd_emit_identity(spmd_emit_t *emit, hlo_opcode_t op, hr_dtype_t dtype) {
   double number = op == HLO_MULTIPLY ? 1 : 0;
   if (op == HLO_ADD && (hr_dtype_is_float(dtype) || hr_dtype_is_complex(dtype))) number = -0.0;
@@ -176,6 +184,7 @@ hlo_instr_t *spmd_emit_slice(spmd_emit_t *emit, hlo_instr_t *x, int d, int64_t s
   return spmd_emit_strided(emit, x, d, start, start + size, 1);
 }
 
+/* Other dimensions are taken whole; what changes nothing makes no instruction. */
 hlo_instr_t *spmd_emit_strided(spmd_emit_t *emit, hlo_instr_t *x, int d, int64_t start,
                                int64_t limit, int64_t stride) {
   hlo_slice_dim_t *dims;
@@ -289,6 +298,7 @@ hlo_instr_t *spmd_emit_positions(spmd_emit_t *emit, const hlo_instr_t *x, int d,
   return x ? spread(emit, position_list(emit, x, d, offset), x, d) : NULL;
 }
 
+/* The condition is made for one row of positions and repeated along the other dimensions. */
 hlo_instr_t *spmd_emit_mask(spmd_emit_t *emit, hlo_instr_t *x, int d, hlo_instr_t *offset,
                             int64_t low, int64_t high, hlo_instr_t *fill) {
   if (!x || (low == INT64_MIN && high == INT64_MAX)) return x;

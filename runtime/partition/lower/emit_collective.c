@@ -122,10 +122,20 @@ static hlo_instr_t *collective(spmd_emit_t *emit, hlo_opcode_t op, hlo_instr_t *
   return hlo_build(&emit->b, op, shape, 1, &x, count, attrs, body != NULL, &body);
 }
 
+/* Arrays without elements need no collective. */
+static bool is_empty(const hlo_instr_t *x) { return hlo_shape_elements(x->shape) == 0; }
+
+static hlo_instr_t *empty_array(spmd_emit_t *emit, const hlo_shape_t *shape) {
+  if (!shape) return NULL;
+  hlo_instr_t *zero = hlo_build_number(&emit->b, 0, shape->dtype);
+  return hlo_build_broadcast(&emit->b, zero, shape, (hr_ints_t){NULL, 0});
+}
+
 hlo_instr_t *spmd_emit_all_gather(spmd_emit_t *emit, hlo_instr_t *x, int d, spmd_axes_t axes) {
   int64_t parts = spmd_axes_parts(axes);
   if (!x || parts == 1) return x;
   const hlo_shape_t *shape = spmd_emit_resized(emit, x, d, x->shape->dims[d] * parts);
+  if (is_empty(x)) return empty_array(emit, shape);
   hlo_instr_t *whole = collective(emit, HLO_ALL_GATHER, x, shape, axes, d, NULL);
   note(emit, whole, parts, bytes_of(x) * (double)(parts - 1));
   return whole;
@@ -134,7 +144,7 @@ hlo_instr_t *spmd_emit_all_gather(spmd_emit_t *emit, hlo_instr_t *x, int d, spmd
 hlo_instr_t *spmd_emit_all_reduce(spmd_emit_t *emit, hlo_instr_t *x, hlo_opcode_t op,
                                   spmd_axes_t axes) {
   double parts = (double)spmd_axes_parts(axes);
-  if (!x || parts == 1) return x;
+  if (!x || parts == 1 || is_empty(x)) return x;
   hlo_instr_t *sum = collective(emit, HLO_ALL_REDUCE, x, x->shape, axes, -1,
                                 reducer_of(emit, op, x->shape->dtype));
   note(emit, sum, (int64_t)parts, 2 * bytes_of(x) * (parts - 1) / parts);
@@ -146,6 +156,7 @@ hlo_instr_t *spmd_emit_reduce_scatter(spmd_emit_t *emit, hlo_instr_t *x, int d, 
   int64_t parts = spmd_axes_parts(axes);
   if (!x || parts == 1) return x;
   const hlo_shape_t *shape = spmd_emit_resized(emit, x, d, x->shape->dims[d] / parts);
+  if (is_empty(x)) return empty_array(emit, shape);
   hlo_instr_t *part = collective(emit, HLO_REDUCE_SCATTER, x, shape, axes, d,
                                  reducer_of(emit, op, x->shape->dtype));
   note(emit, part, parts, bytes_of(x) * (double)(parts - 1) / (double)parts);
@@ -182,6 +193,7 @@ hlo_instr_t *spmd_emit_all_to_all(spmd_emit_t *emit, hlo_instr_t *x, int split, 
   if (!x || parts == 1) return x;
   x = parts_first(emit, x, split, parts);
   if (!x) return NULL;
+  if (is_empty(x)) return parts_into(emit, x, concat);
   hlo_instr_t *moved = collective(emit, HLO_ALL_TO_ALL, x, x->shape, axes, 0, NULL);
   note(emit, moved, parts, bytes_of(x) * (double)(parts - 1) / (double)parts);
   return moved ? parts_into(emit, moved, concat) : NULL;
@@ -192,6 +204,7 @@ hlo_instr_t *spmd_emit_permute(spmd_emit_t *emit, hlo_instr_t *x, int64_t count,
   const spmd_mesh_t *mesh = emit->mesh;
   hr_ints_t *lists;
   hlo_int_lists_t *all;
+  if (x && is_empty(x)) return x;
   if (!x || spmd_emit_failed(emit, HR_NEW_ARRAY(emit->shared->arena, count, &lists)) ||
       spmd_emit_failed(emit, HR_NEW(emit->shared->arena, &all)))
     return NULL;

@@ -44,6 +44,7 @@ static hlo_instr_t *send_round(spmd_lower_t *lower, const spmd_window_t *w,
   return spmd_emit_permute(emit, x, count, pairs);
 }
 
+/* What the rounds brought, in the order of the rounds. */
 typedef struct blocks {
   int count;
   hlo_instr_t **items;
@@ -52,6 +53,7 @@ typedef struct blocks {
   int64_t *places; /* of uniform rounds */
 } blocks_t;
 
+/* Where all parts send from the same place, the block is a static slice. */
 static hr_status_t fetch_blocks(spmd_lower_t *lower, const spmd_window_t *w,
                                 const spmd_moves_t *moves, blocks_t *out) {
   int64_t parts = spmd_axes_parts(w->axes);
@@ -79,6 +81,7 @@ static hr_status_t fetch_blocks(spmd_lower_t *lower, const spmd_window_t *w,
   return NULL;
 }
 
+/* By place in the window; there are as many as neighbours. */
 static void sort_blocks(blocks_t *blocks) {
   for (int i = 1; i < blocks->count; i++)
     for (int k = i; k > 0 && blocks->places[k] < blocks->places[k - 1]; k--) {
@@ -107,6 +110,7 @@ static hlo_instr_t *side_by_side(spmd_lower_t *lower, const spmd_window_t *w, bl
   return spmd_emit_pad(&lower->emit, x, w->d, blocks->places[0], w->width - at, 0, NULL);
 }
 
+/* Margins take what falls outside of the window, and the blocks of parts that got nothing. */
 static hlo_instr_t *into_buffer(spmd_lower_t *lower, const spmd_window_t *w,
                                 const blocks_t *blocks) {
   spmd_emit_t *emit = &lower->emit;
@@ -140,6 +144,7 @@ static hlo_instr_t *mask_window(spmd_lower_t *lower, const spmd_window_t *w, hlo
                         low, high, w->fill);
 }
 
+/* Elements behind `past` count as nobody's, so that they are not fetched. */
 static hlo_instr_t *dense_window(spmd_lower_t *lower, const spmd_window_t *w) {
   if (!w->x || !w->starts) return NULL;
   if (w->is_whole) return mask_window(lower, w, cut_window(lower, w));
@@ -159,27 +164,23 @@ static hlo_instr_t *dense_window(spmd_lower_t *lower, const spmd_window_t *w) {
   return mask_window(lower, w, x);
 }
 
-static int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b > 0); }
-
 /* Element e lies at e * dilation: fetches those within the window, spreads them, and cuts. */
 static hlo_instr_t *dilated_window(spmd_lower_t *lower, const spmd_window_t *w) {
-  int64_t parts = spmd_axes_parts(w->axes), b = w->dilation;
-  int64_t *first = spmd_window_starts(lower, w->axes, 0, 0);
-  int64_t *cut = spmd_window_starts(lower, w->axes, 0, 0);
-  if (!w->starts || !first || !cut) return NULL;
-  for (int64_t j = 0; j < parts; j++) {
-    first[j] = ceil_div(w->starts[j], b);
-    cut[j] = b - 1 - (first[j] * b - w->starts[j]);
-  }
+  spmd_undilated_t apart;
+  int64_t b = w->dilation;
+  if (!w->starts ||
+      spmd_emit_failed(&lower->emit, spmd_undilate(lower->arena, spmd_axes_parts(w->axes),
+                                                   w->starts, w->width, b, &apart)))
+    return NULL;
   spmd_window_t dense = *w;
-  dense.starts = first;
+  dense.starts = apart.starts;
   dense.dilation = 1;
-  dense.width = (w->width - 1) / b + 1;
+  dense.width = apart.width;
   int64_t spread = (dense.width - 1) * b + 1, high = w->width - spread;
   hlo_instr_t *x = dense_window(lower, &dense);
   x = spmd_emit_pad(&lower->emit, x, w->d, b - 1, high > 0 ? high : 0, b - 1, w->fill);
-  return spmd_emit_dynamic_slice(&lower->emit, x, w->d, spmd_emit_table(&lower->emit, w->axes, cut),
-                                 w->width);
+  return spmd_emit_dynamic_slice(&lower->emit, x, w->d,
+                                 spmd_emit_table(&lower->emit, w->axes, apart.cuts), w->width);
 }
 
 /* A window over a dimension without elements is all fill. */
@@ -190,6 +191,7 @@ static hlo_instr_t *empty_window(spmd_lower_t *lower, const spmd_window_t *w) {
   return shape ? hlo_build_broadcast(&emit->b, fill, shape, (hr_ints_t){NULL, 0}) : NULL;
 }
 
+/* Three cases: nothing to fetch, elements apart, elements side by side. */
 hlo_instr_t *spmd_emit_window(spmd_lower_t *lower, const spmd_window_t *window) {
   if (window->x && !window->x->shape->dims[window->d]) return empty_window(lower, window);
   return window->dilation > 1 ? dilated_window(lower, window) : dense_window(lower, window);

@@ -2,6 +2,8 @@
  * whole may be cut here, as the operation is then done by moving or masking. */
 #include "partition/lower/lower_ops.h"
 
+/* Tensors are the operands, then the leaves of the result. Dimensions that get no factor are whole.
+ */
 hr_status_t spmd_rule_begin(hr_arena_t *arena, const hlo_instr_t *instr, int factor_limit,
                             spmd_rule_maker_t *out_maker) {
   spmd_rule_maker_t maker = {.arena = arena};
@@ -30,6 +32,7 @@ int spmd_rule_factor(spmd_rule_maker_t *maker, int64_t size, spmd_factor_kind_t 
   return maker->rule->factor_count++;
 }
 
+/* A new list each time: dimensions have one or two factors. */
 hr_status_t spmd_rule_place(spmd_rule_maker_t *maker, int tensor, int d, int factor) {
   spmd_dim_factors_t *dim = &maker->dims[tensor][d];
   int *factors;

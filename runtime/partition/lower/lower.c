@@ -10,6 +10,7 @@
 #include "ops/rules/verify.h"
 #include "passes/lib/pass_match.h"
 
+/* One sharding for each leaf, in order; NULL after a failure. */
 const spmd_sharding_t **spmd_preferred_leaves(spmd_lower_t *lower, const hlo_instr_t *instr) {
   int count = hlo_shape_leaf_count(instr->shape);
   const spmd_sharding_t **leaves;
@@ -40,6 +41,8 @@ static void pass_on(spmd_lower_t *lower, const hlo_instr_t *instr) {
   }
 }
 
+/* Splats and positions are made where they are used, in whatever part is asked for. Lists of
+ * numbers are held whole by everybody. */
 static void lower_constant(spmd_lower_t *lower, const hlo_instr_t *instr) {
   bool one = instr->literal && hlo_shape_is_array(instr->shape) && pass_splat_of(instr);
   if (one || instr->op == HLO_IOTA) {
@@ -84,6 +87,7 @@ void spmd_define_results(spmd_lower_t *lower, const hlo_instr_t *instr, hlo_inst
   }
 }
 
+/* A value that was cut, and has to be gathered for this instruction. */
 static void note_replication(spmd_lower_t *lower, const hlo_instr_t *instr,
                              const spmd_local_t *value) {
   spmd_report_notes_t *report = lower->shared->emit.report;
@@ -147,6 +151,7 @@ static const hlo_shape_t *chosen_result(spmd_lower_t *lower, const spmd_choice_t
   return tuple;
 }
 
+/* Attributes stay: they speak of dimensions, not of sizes. */
 hlo_instr_t *spmd_emit_local(spmd_lower_t *lower, const spmd_choice_t *choice) {
   const hlo_instr_t *instr = choice->instr;
   hlo_instr_t **operands;
@@ -159,6 +164,7 @@ hlo_instr_t *spmd_emit_local(spmd_lower_t *lower, const spmd_choice_t *choice) {
   return shape ? spmd_emit_like(&lower->emit, instr, operands, shape) : NULL;
 }
 
+/* Rules are about arrays. */
 static bool has_arrays_only(const hlo_instr_t *instr) {
   for (int k = 0; k < instr->operand_count; k++)
     if (!hlo_shape_is_array(instr->operands[k]->shape)) return false;
@@ -167,6 +173,7 @@ static bool has_arrays_only(const hlo_instr_t *instr) {
   return true;
 }
 
+/* In this order: calls with their own way, one device, no rule, partial sums, the chosen axes. */
 static hr_status_t lower_operation(spmd_lower_t *lower, const hlo_instr_t *instr) {
   const spmd_rule_t *rule = NULL;
   spmd_choice_t choice;
@@ -184,10 +191,12 @@ static hr_status_t lower_operation(spmd_lower_t *lower, const hlo_instr_t *instr
   return NULL;
 }
 
+/* One scalar everywhere: made again in any part. */
 static bool is_filled(const hlo_instr_t *instr) {
   return instr->op == HLO_BROADCAST && hlo_shape_is_scalar(instr->operands[0]->shape);
 }
 
+/* Dynamic sizes are refused before anything is asked of them. */
 static hr_status_t lower_instr(spmd_lower_t *lower, const hlo_instr_t *instr) {
   if (hlo_shape_is_dynamic(instr->shape))
     return hlo_unsupported(instr,
@@ -234,10 +243,14 @@ static hr_status_t lower_instr(spmd_lower_t *lower, const hlo_instr_t *instr) {
 
 /* --- computations --- */
 
+/* The root has one use more, by the caller. */
 static void count_uses(spmd_lower_t *lower) {
   for (size_t i = 0; i < lower->from->instrs.count; i++) {
     const hlo_instr_t *instr = lower->from->instrs.data[i];
-    for (int k = 0; k < instr->operand_count; k++) lower->uses[instr->operands[k]->id]++;
+    for (int k = 0; k < instr->operand_count; k++) {
+      lower->uses[instr->operands[k]->id]++;
+      lower->users[instr->operands[k]->id] = instr;
+    }
   }
   lower->uses[lower->from->root->id]++;
 }
@@ -278,6 +291,7 @@ const hlo_shape_t *spmd_rebuild_shape(spmd_lower_t *lower, const hlo_shape_t *li
   return tuple;
 }
 
+/* A new computation beside the old one, which stays as it is: other callers may still read it. */
 static hr_status_t begin(spmd_lower_t *lower, spmd_lower_module_t *shared,
                          const hlo_computation_t *from) {
   hlo_computation_t *into;
@@ -293,6 +307,7 @@ static hr_status_t begin(spmd_lower_t *lower, spmd_lower_module_t *shared,
                               .mesh = own ? own : shared->emit.mesh};
   HR_TRY(HR_NEW_ARRAY(lower->arena, from->instrs.count, &lower->values));
   HR_TRY(HR_NEW_ARRAY(lower->arena, from->instrs.count, &lower->uses));
+  HR_TRY(HR_NEW_ARRAY(lower->arena, from->instrs.count, &lower->users));
   for (size_t i = 0; i < from->instrs.count; i++)
     HR_TRY(HR_NEW_ARRAY(lower->arena, hlo_shape_leaf_count(from->instrs.data[i]->shape),
                         &lower->values[i]));

@@ -37,8 +37,9 @@ typedef struct spmd_lower { /* one computation */
   hr_arena_t *arena;
   const spmd_mesh_t *mesh;
   const hlo_computation_t *from;
-  spmd_local_t ***values; /* by instruction id, leaf */
-  uint32_t *uses;         /* by instruction id */
+  spmd_local_t ***values;    /* by instruction id, leaf */
+  uint32_t *uses;            /* by instruction id */
+  const hlo_instr_t **users; /* by instruction id: the last one that uses it */
 } spmd_lower_t;
 
 /* --- values.c --- */

@@ -5,6 +5,7 @@
  * collectives. Callees are lowered once, with the shardings that propagation gave them. */
 #include "partition/lower/lower.h"
 
+/* The elements of a tuple result, each cut as given. */
 static void define_leaves(spmd_lower_t *lower, const hlo_instr_t *instr, hlo_instr_t *x,
                           const spmd_sharding_t *const *shardings) {
   hlo_instr_t **leaves, **next;
@@ -33,11 +34,13 @@ static const hlo_instr_t *only_param(const hlo_instr_t *instr, int c) {
   return instr->called[c]->params.data[0];
 }
 
+/* Collectives of the loop's computations count once for each step in reports. */
 static void mark_loop(spmd_lower_t *lower, size_t first) {
   spmd_report_notes_t *report = lower->shared->emit.report;
   for (size_t i = first; i < report->items.count; i++) report->items.data[i].in_loop = true;
 }
 
+/* The condition's result is whole, or parts could leave the loop at different times. */
 static hr_status_t lower_while(spmd_lower_t *lower, const hlo_instr_t *instr) {
   const spmd_sharding_t **state = carried(lower, instr), *whole = spmd_replicated(lower, 0);
   hlo_computation_t *called[2];
@@ -54,6 +57,7 @@ static hr_status_t lower_while(spmd_lower_t *lower, const hlo_instr_t *instr) {
   return NULL;
 }
 
+/* A branch may hold collectives: all parts take the same one. */
 static hr_status_t lower_conditional(spmd_lower_t *lower, const hlo_instr_t *instr) {
   const spmd_sharding_t **results = carried(lower, instr);
   hlo_computation_t **called;
@@ -76,6 +80,7 @@ static hr_status_t lower_conditional(spmd_lower_t *lower, const hlo_instr_t *ins
   return NULL;
 }
 
+/* Calls that are left are bodies of manual computations. */
 static hr_status_t lower_call(spmd_lower_t *lower, const hlo_instr_t *instr) {
   const hlo_computation_t *callee = instr->called[0];
   hlo_computation_t **known = &lower->shared->called[callee->id];
@@ -96,6 +101,7 @@ static hr_status_t lower_call(spmd_lower_t *lower, const hlo_instr_t *instr) {
   return NULL;
 }
 
+/* Each value keeps a sharding of its own. */
 static void lower_barrier(spmd_lower_t *lower, const hlo_instr_t *instr) {
   const spmd_sharding_t **wanted = carried(lower, instr);
   if (!wanted) return;

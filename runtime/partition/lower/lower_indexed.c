@@ -8,6 +8,7 @@
 #include "partition/lower/lower_ops.h"
 #include "passes/lib/pass_match.h"
 
+/* Values above it cannot occur, and cannot be written either. */
 static int64_t largest_of(hr_dtype_t dtype) {
   int bits = (int)hr_dtype_bytes(dtype) * 8;
   bool is_signed = hr_dtype_class(dtype) == HR_CLASS_SIGNED;
@@ -47,6 +48,8 @@ static bool lists(hr_ints_t list, int64_t value) {
 
 /* --- dynamic slice and update --- */
 
+/* f32[16,5] -> f32[3,5] with rows over 8 parts: whoever holds a row of the slice adds it, so that
+ * the rows are a reduction. Sizes that stay pass through. */
 hr_status_t spmd_rule_dynamic_slice(spmd_lower_t *lower, const hlo_instr_t *instr,
                                     const spmd_rule_t **out_rule) {
   spmd_rule_maker_t maker;
@@ -65,6 +68,8 @@ hr_status_t spmd_rule_dynamic_slice(spmd_lower_t *lower, const hlo_instr_t *inst
   return NULL;
 }
 
+/* 3 rows from row 5, parts of 2: part 2 has rows 4 and 5, sees its start at 5 - 4 = 1, and has one
+ * of the three; part 3 has the other two, with its start at -1. */
 hlo_instr_t *spmd_slice_held(spmd_lower_t *lower, const spmd_choice_t *choice, hlo_instr_t *x,
                              int d, hlo_instr_t *start) {
   int64_t size = choice->instr->shape->dims[d], whole = choice->instr->operands[0]->shape->dims[d];
@@ -80,6 +85,7 @@ hlo_instr_t *spmd_slice_held(spmd_lower_t *lower, const spmd_choice_t *choice, h
                         spmd_emit_identity(emit, HLO_ADD, x->shape->dtype));
 }
 
+/* Dimensions that are whole are sliced first, so that less is masked. */
 hlo_instr_t *spmd_lower_dynamic_slice(spmd_lower_t *lower, const spmd_choice_t *choice) {
   const hlo_instr_t *instr = choice->instr;
   hlo_instr_t *x = spmd_chosen_operand(lower, choice, 0);
@@ -134,6 +140,7 @@ typedef struct indexing { /* of a gather or scatter: from indices to places */
   int64_t vector;  /* dimension of the components */
 } indexing_t;
 
+/* Column c of the indices; there is only one where they have no dimension for it. */
 static hlo_instr_t *component(spmd_lower_t *lower, const indexing_t *of, hlo_instr_t *indices,
                               int64_t c) {
   if (!indices || of->vector == indices->shape->rank) return indices;
@@ -146,6 +153,7 @@ static bool is_indexed(const indexing_t *of, int64_t d, int64_t slice) {
   return is_cut(of->choice, 0, (int)d) && slice != shape->dims[d];
 }
 
+/* One column of the indices after the other. */
 static hlo_instr_t *join(spmd_lower_t *lower, const indexing_t *of, hlo_instr_t **parts) {
   if (of->map.count == 1) return parts[0];
   return spmd_emit_concat(&lower->emit, (int)of->map.count, parts, (int)of->vector);
@@ -179,6 +187,8 @@ static hlo_instr_t *keep_held(spmd_lower_t *lower, const indexing_t *of, hlo_ins
   return hlo_build_select(&emit->b, held, x, spmd_emit_fill_like(emit, identity, x));
 }
 
+/* Clamped by the whole's sizes, then counted from the part's first row. Rows of other parts are
+ * read somewhere, and replaced by the identity. */
 hlo_instr_t *spmd_lower_gather(spmd_lower_t *lower, const spmd_choice_t *choice) {
   const hlo_instr_t *instr = choice->instr;
   const hlo_shape_t *whole = instr->operands[0]->shape;
@@ -220,6 +230,8 @@ static hlo_instr_t *drop_padding(spmd_lower_t *lower, const indexing_t *of, hlo_
   return x;
 }
 
+/* Indices outside of the whole stay outside of every part: they are clamped to -1 and the size, so
+ * that subtracting the part's start cannot wrap around. */
 static hlo_instr_t *scatter_indices(spmd_lower_t *lower, const indexing_t *of) {
   const hlo_shape_t *whole = of->choice->instr->operands[0]->shape;
   hlo_instr_t *x = spmd_chosen_operand(lower, of->choice, of->indices), *parts[HLO_MAX_RANK];
@@ -234,6 +246,7 @@ static hlo_instr_t *scatter_indices(spmd_lower_t *lower, const indexing_t *of) {
   return drop_padding(lower, of, of->map.count ? join(lower, of, parts) : x);
 }
 
+/* Where each part has updates of its own, the first one alone begins with the operand. */
 hlo_instr_t *spmd_lower_scatter(spmd_lower_t *lower, const spmd_choice_t *choice) {
   const hlo_instr_t *instr = choice->instr;
   spmd_emit_t *emit = &lower->emit;

@@ -59,11 +59,33 @@ static hlo_instr_t *replace_parts(spmd_lower_t *lower, hlo_instr_t *x, const spm
 }
 
 /* Who holds which part of leaf k of a marker inside of the manual computation; NULL: as here. */
-static const spmd_mesh_t *placement_of(const spmd_lower_t *lower, const hlo_instr_t *marker, int k,
-                                       const spmd_sharding_t *sharding) {
+static const spmd_mesh_t *placement_of(const spmd_lower_t *lower, const hlo_instr_t *marker,
+                                       int k) {
   const spmd_computation_t *here = &lower->shared->program->computations[marker->parent->id];
-  if (!here->placements || !here->placements[marker->id]) return NULL;
-  return spmd_sharding_is_replicated(sharding) ? NULL : here->placements[marker->id][k];
+  bool any = here->placements && here->placements[marker->id];
+  return any ? here->placements[marker->id][k] : NULL;
+}
+
+/* The operand of a border, cut as the border says. What enters is cut here and then sent to its
+ * place inside. What leaves lies where the inside has it, cut in free axes, too, perhaps: it is
+ * sent before it is cut anew. */
+static hlo_instr_t *bring(spmd_lower_t *lower, const hlo_instr_t *marker, int k, bool enters,
+                          const spmd_sharding_t *wanted) {
+  spmd_local_t *value = spmd_operand(lower, marker, k);
+  const spmd_mesh_t *placed = placement_of(lower, marker, k), *own = lower->emit.mesh;
+  if (enters) {
+    hlo_instr_t *x = spmd_use(lower, value, wanted);
+    bool moves = placed && !spmd_sharding_is_replicated(wanted);
+    return moves ? replace_parts(lower, x, own, placed) : x;
+  }
+  if (!placed || !value || !value->forms) return spmd_use(lower, value, wanted);
+  const spmd_sharding_t *outer = spmd_border_sharding(lower, marker, k);
+  spmd_form_t form = {value->forms->instr, value->forms->sharding, NULL};
+  spmd_local_t sent = *value;
+  if (!spmd_sharding_is_replicated(outer) || !spmd_sharding_is_replicated(form.sharding))
+    form.instr = replace_parts(lower, form.instr, placed, own);
+  sent.forms = &form;
+  return spmd_use(lower, &sent, wanted);
 }
 
 static hr_status_t cross_border(spmd_lower_t *lower, const hlo_instr_t *instr, bool enters) {
@@ -72,9 +94,7 @@ static hr_status_t cross_border(spmd_lower_t *lower, const hlo_instr_t *instr, b
     const spmd_sharding_t *outer = spmd_border_sharding(lower, instr, k), *inner;
     if (!outer) return NULL;
     HR_TRY(inner_sharding(lower, outer, enters ? from : to, enters ? to : from, &inner));
-    hlo_instr_t *x = spmd_use(lower, spmd_operand(lower, instr, k), enters ? outer : inner);
-    const spmd_mesh_t *placed = placement_of(lower, instr, k, outer), *own = lower->emit.mesh;
-    if (placed) x = replace_parts(lower, x, enters ? own : placed, enters ? placed : own);
+    hlo_instr_t *x = bring(lower, instr, k, enters, enters ? outer : inner);
     spmd_local_t *value = spmd_define(lower, instr, k, x, enters ? inner : outer);
     if (value && enters) value->preferred = inner;
   }

@@ -26,6 +26,7 @@ static spmd_window_t window_along(spmd_lower_t *lower, const spmd_choice_t *choi
                          .dilation = 1};
 }
 
+/* Elements of the result that one part has along d. */
 static int64_t result_chunk(const spmd_choice_t *choice, int d) {
   const spmd_sharding_t *sharding = choice->tensors[choice->rule->operand_count];
   return spmd_local_size(sharding, d, choice->instr->shape->dims[d]);
@@ -67,6 +68,7 @@ static hlo_instr_t *slice_pad(spmd_lower_t *lower, const spmd_choice_t *choice,
   return spmd_emit_strided(&lower->emit, x, d, 0, window.width, dim->stride);
 }
 
+/* x[1:] of a padded array is one window: what is cut off again is never fetched. */
 static const hlo_instr_t *cut_pad(const spmd_choice_t *choice, int *out_d) {
   for (int d = 0; d < choice->instr->shape->rank; d++) {
     const hlo_instr_t *pad = is_cut(choice, d) ? sliced_pad(choice->instr, d) : NULL;
@@ -76,6 +78,8 @@ static const hlo_instr_t *cut_pad(const spmd_choice_t *choice, int *out_d) {
   return NULL;
 }
 
+/* 8 elements in 4 parts of 2, [1:8:2]: part j of the result has one element, 1 + 2j, which is its
+ * own second one. Nothing moves. */
 hlo_instr_t *spmd_lower_slice(spmd_lower_t *lower, const spmd_choice_t *choice) {
   int padded;
   const hlo_instr_t *pad = cut_pad(choice, &padded);
@@ -103,6 +107,8 @@ hlo_instr_t *spmd_lower_slice(spmd_lower_t *lower, const spmd_choice_t *choice) 
   return x;
 }
 
+/* A window that begins low elements earlier; negative amounts begin later. Holes between elements
+ * are a dilation. */
 hlo_instr_t *spmd_lower_pad(spmd_lower_t *lower, const spmd_choice_t *choice) {
   hlo_instr_t *x = spmd_chosen_operand(lower, choice, 0);
   hlo_instr_t *fill = spmd_chosen_operand(lower, choice, 1);
@@ -124,6 +130,8 @@ hlo_instr_t *spmd_lower_pad(spmd_lower_t *lower, const spmd_choice_t *choice) {
   return x;
 }
 
+/* Part j of the result is part n - 1 - j, turned round. Uneven sizes shift it by the padding, so
+ * that its elements may come from two parts. */
 hlo_instr_t *spmd_lower_reverse(spmd_lower_t *lower, const spmd_choice_t *choice) {
   hlo_instr_t *x = spmd_chosen_operand(lower, choice, 0);
   hr_ints_t dims = hlo_attr_ints(choice->instr, HLO_ATTR_DIMENSIONS);
@@ -146,6 +154,7 @@ typedef struct piece { /* elements [from, from + size) of an array become a part
   int64_t from, size, at; /* at: where it begins in the result */
 } piece_t;
 
+/* A piece that is a run of an array, cut along d alone. */
 static bool takes_all_others(const hlo_instr_t *slice, int d) {
   const hlo_slice_t *dims = hlo_attr_slice(slice);
   for (int i = 0; i < dims->rank; i++)
@@ -153,6 +162,7 @@ static bool takes_all_others(const hlo_instr_t *slice, int d) {
   return dims->dims[d].stride == 1;
 }
 
+/* A slice stands for the array that it was cut from. */
 static piece_t piece_of(spmd_lower_t *lower, const hlo_instr_t *concatenate, int k, int d,
                         int64_t at) {
   const hlo_instr_t *operand = concatenate->operands[k];
@@ -176,6 +186,7 @@ static bool is_roll(const piece_t *pieces, int count, int d, int64_t parts, int6
   return size % parts == 0 && chunk + size / parts <= size;
 }
 
+/* Places of the part that this piece does not fill get anything. */
 static hlo_instr_t *piece_window(spmd_lower_t *lower, const spmd_choice_t *choice,
                                  const piece_t *piece, int d, bool wrap) {
   const spmd_sharding_t *sharding = choice->tensors[0];
@@ -216,6 +227,7 @@ static hlo_instr_t *choose_pieces(spmd_lower_t *lower, const spmd_choice_t *choi
   return x;
 }
 
+/* concat(x[5:], x[:5]) is a roll: one window of x that runs around its end. */
 hlo_instr_t *spmd_lower_concatenate(spmd_lower_t *lower, const spmd_choice_t *choice) {
   const hlo_instr_t *instr = choice->instr;
   int d = (int)hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS).data[0];

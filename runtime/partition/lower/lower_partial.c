@@ -5,12 +5,57 @@
 #include "partition/lower/lower_ops.h"
 #include "passes/lib/pass_match.h"
 
+/* One user alone, or a program that asks for the value unreduced. */
 static bool is_partial(const spmd_local_t *value) {
   const spmd_form_t *form = value->forms;
   if (!form || value->reducer != HLO_ADD || !form->sharding->unreduced.count) return false;
   return value->preferred->unreduced.count || (value->uses == 1 && !form->next);
 }
 
+/* Operations that a sum may come after as well as before, but for reductions. */
+static bool is_linear(const hlo_instr_t *instr) {
+  switch (instr->op) {
+    case HLO_NEGATE:
+    case HLO_TRANSPOSE:
+    case HLO_RESHAPE:
+    case HLO_MULTIPLY:
+    case HLO_DIVIDE:
+    case HLO_CONVERT:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/* May the value of a sum's operand come out partial, too? */
+static bool may_be_partial(const spmd_lower_t *lower, const hlo_instr_t *instr) {
+  while (lower->uses[instr->id] == 1 && is_linear(instr)) instr = instr->operands[0];
+  bool reduces = instr->op == HLO_DOT || instr->op == HLO_CONVOLUTION || instr->op == HLO_REDUCE ||
+                 instr->op == HLO_ADD || instr->op == HLO_SUBTRACT;
+  return lower->uses[instr->id] == 1 && reduces;
+}
+
+/* Will less be reduced if the result stays partial? It will be summed with another partial value,
+ * or be reduced to a smaller one, before anything needs it whole. Otherwise scaling comes after the
+ * reduction, of as many elements as it leaves, and becomes one loop with what follows. */
+static bool is_merged_later(const spmd_lower_t *lower, const hlo_instr_t *instr) {
+  const hlo_instr_t *user = lower->users[instr->id];
+  while (user && lower->uses[instr->id] == 1 && is_linear(user)) {
+    instr = user;
+    user = lower->users[instr->id];
+  }
+  if (!user || lower->uses[instr->id] != 1) return false;
+  if (user->op == HLO_REDUCE) return true;
+  if (user->op != HLO_ADD && user->op != HLO_SUBTRACT) return false;
+  return may_be_partial(lower, user->operands[user->operands[0] == instr]);
+}
+
+static bool only_scales(const hlo_instr_t *instr) {
+  return is_linear(instr) && hlo_op_is(instr->op, OP_ELEMENTWISE);
+}
+
+/* f(sum of parts) = sum of f(parts), if all other operands are alike everywhere. Conversions to
+ * another width round each part, so they are left out. */
 static bool keeps_sums(const hlo_instr_t *instr) {
   hr_dtype_t from = instr->operands[0]->shape->dtype;
   hlo_opcode_t op;
@@ -54,6 +99,7 @@ static bool begins_with_zero(spmd_lower_t *lower, const hlo_instr_t *instr) {
   return init->recipe && pass_is_number(init->recipe, 0);
 }
 
+/* A reduction over a dimension that is cut would make the value partial over more axes. */
 static bool reduces_cut(const hlo_instr_t *instr, const spmd_rule_t *rule,
                         const spmd_axes_t *axes) {
   for (int f = 0; f < rule->factor_count; f++) {
@@ -78,13 +124,16 @@ static bool find_tensors(spmd_lower_t *lower, const hlo_instr_t *instr, const sp
   return true;
 }
 
+/* The operation runs on the parts as they are, and its result is as partial as they were. */
 bool spmd_lower_partial(spmd_lower_t *lower, const hlo_instr_t *instr, const spmd_rule_t *rule) {
   int k = instr->operand_count ? partial_operand(lower, instr) : -1;
   spmd_axes_t *axes;
   const spmd_sharding_t **tensors;
   size_t count = (size_t)(rule->operand_count + rule->result_count);
-  if (k < 0 || !begins_with_zero(lower, instr) ||
-      spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, rule->factor_count, &axes)) ||
+  if (k < 0 || !begins_with_zero(lower, instr)) return false;
+  bool wanted = spmd_preferred(lower, instr, 0)->unreduced.count > 0;
+  if (only_scales(instr) && !wanted && !is_merged_later(lower, instr)) return false;
+  if (spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, rule->factor_count, &axes)) ||
       spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, count, &tensors)))
     return false;
   const spmd_sharding_t *from = spmd_operand(lower, instr, k)->forms->sharding;

@@ -6,6 +6,8 @@
 #include "partition/lower/lower_ops.h"
 #include "passes/lib/pass_match.h"
 
+/* 10 elements in 4 parts of 3: part 3 has 9 and two places beyond the end, where coordinate * 3 + i
+ * is not below 10. */
 hlo_instr_t *spmd_mask_padding(spmd_lower_t *lower, hlo_instr_t *x, int d, spmd_axes_t axes,
                                int64_t size, hlo_instr_t *fill) {
   spmd_emit_t *emit = &lower->emit;
@@ -15,6 +17,7 @@ hlo_instr_t *spmd_mask_padding(spmd_lower_t *lower, hlo_instr_t *x, int d, spmd_
   return spmd_emit_mask(emit, x, d, offset, INT64_MIN, size, fill);
 }
 
+/* Along reductions alone: what passes through carries its padding to the padding of the result. */
 hlo_instr_t *spmd_masked_operand(spmd_lower_t *lower, const spmd_choice_t *choice, int k,
                                  hlo_opcode_t op, hlo_instr_t *init) {
   const spmd_tensor_factors_t *factors = &choice->rule->tensors[k];
@@ -30,6 +33,7 @@ hlo_instr_t *spmd_masked_operand(spmd_lower_t *lower, const spmd_choice_t *choic
   return x;
 }
 
+/* 16 ones over 8 parts from 5: 5 + 2 on the first part and 2 on the others come to 21. */
 hlo_instr_t *spmd_only_first(spmd_lower_t *lower, hlo_instr_t *scalar, hlo_opcode_t op,
                              spmd_axes_t axes) {
   spmd_emit_t *emit = &lower->emit;
@@ -101,6 +105,7 @@ static bool begins_anywhere(const spmd_local_t *init, hlo_opcode_t op) {
   return init->recipe && pass_is_neutral(op, init->recipe);
 }
 
+/* Sums of padding: -0.0 for floats, as 0.0 would turn a sum of -0.0 alone into 0.0. */
 static hlo_instr_t *reduce_one(spmd_lower_t *lower, const spmd_choice_t *choice) {
   hlo_opcode_t op = HLO_ADD;
   hlo_instr_t *init = spmd_chosen_operand(lower, choice, 1), *operands[2];
@@ -122,6 +127,7 @@ static hlo_instr_t *gather_choices(spmd_lower_t *lower, hlo_instr_t *x, spmd_axe
   return spmd_emit_all_gather(&lower->emit, x, 0, axes);
 }
 
+/* Padding is the initial values, which lose: begins_at_an_end holds. */
 static hlo_instr_t *reduce_several(spmd_lower_t *lower, const spmd_choice_t *choice) {
   const hlo_instr_t *instr = choice->instr;
   int count = instr->operand_count / 2;

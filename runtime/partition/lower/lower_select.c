@@ -52,9 +52,8 @@ hr_status_t spmd_rule_select_and_scatter(spmd_lower_t *lower, const hlo_instr_t 
  * fetched elements, as seen from the part's own first element. */
 typedef struct reach {
   bool cut;
-  int64_t size, sources;                /* of the whole program */
-  int64_t *source_starts, source_width; /* sources whose windows meet the part */
-  int64_t *starts, width;               /* elements that these windows cover */
+  int64_t size, sources; /* of the whole program */
+  spmd_reach_t needs;
   int64_t *offsets;
 } reach_t;
 
@@ -66,10 +65,6 @@ typedef struct selection {
   reach_t along[HLO_MAX_RANK];
 } selection_t;
 
-static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
-
-/* Source s covers elements s * stride - low .. s * stride - low + size - 1. Those that meet
- * [first, last] are s = ceil((first + low - size + 1) / stride) .. floor((last + low) / stride). */
 static bool find_reach(selection_t *sel, int d) {
   const hlo_window_dim_t *dim = &sel->window->dims[d];
   spmd_axes_t axes = sel->choice->tensors[0]->dims[d].axes;
@@ -80,21 +75,12 @@ static bool find_reach(selection_t *sel, int d) {
   reach->cut = parts > 1 && !is_plain(dim);
   if (!reach->cut) return true;
   int64_t chunk = spmd_local_size(sel->choice->tensors[0], d, reach->size);
-  reach->source_starts = spmd_window_starts(sel->lower, axes, 0, 0);
-  reach->starts = spmd_window_starts(sel->lower, axes, 0, 0);
   reach->offsets = spmd_window_starts(sel->lower, axes, 0, 0);
-  if (!reach->source_starts || !reach->starts || !reach->offsets) return false;
-  reach->source_width = 1;
-  for (int64_t j = 0; j < parts; j++) {
-    int64_t first = j * chunk, last = first + chunk - 1;
-    int64_t low = -floor_div(-(first + dim->pad_low - dim->size + 1), dim->stride);
-    int64_t high = floor_div(last + dim->pad_low, dim->stride);
-    reach->source_starts[j] = low;
-    reach->starts[j] = low * dim->stride - dim->pad_low;
-    reach->offsets[j] = reach->starts[j] - first;
-    if (high - low + 1 > reach->source_width) reach->source_width = high - low + 1;
-  }
-  reach->width = (reach->source_width - 1) * dim->stride + dim->size;
+  if (!reach->offsets ||
+      spmd_emit_failed(&sel->lower->emit, spmd_reach_of(sel->lower->arena, parts, chunk, dim->size,
+                                                        dim->stride, dim->pad_low, &reach->needs)))
+    return false;
+  for (int64_t j = 0; j < parts; j++) reach->offsets[j] = reach->needs.starts[j] - j * chunk;
   return true;
 }
 
@@ -110,8 +96,8 @@ static hlo_instr_t *fetch(selection_t *sel, int k) {
                             .axes = sel->choice->tensors[k]->dims[d].axes,
                             .size = size,
                             .past = size,
-                            .starts = k ? reach->source_starts : reach->starts,
-                            .width = k ? reach->source_width : reach->width,
+                            .starts = k ? reach->needs.source_starts : reach->needs.starts,
+                            .width = k ? reach->needs.source_width : reach->needs.width,
                             .dilation = 1};
     x = spmd_emit_window(sel->lower, &window);
   }
@@ -168,7 +154,7 @@ static hlo_instr_t *make_places(selection_t *sel, const hlo_instr_t *x) {
     const reach_t *reach = &sel->along[d];
     if (!reach->cut) continue;
     hlo_instr_t *offset =
-        spmd_emit_table(emit, sel->choice->tensors[0]->dims[d].axes, reach->starts);
+        spmd_emit_table(emit, sel->choice->tensors[0]->dims[d].axes, reach->needs.starts);
     places = spmd_emit_mask(emit, places, d, offset, 0, reach->size, spmd_emit_index(emit, -1));
   }
   return places;
@@ -203,7 +189,7 @@ static hlo_instr_t *select_places(selection_t *sel, hlo_instr_t *x) {
     const reach_t *reach = &sel->along[d];
     if (!reach->cut) continue;
     hlo_instr_t *offset =
-        spmd_emit_table(emit, sel->choice->tensors[1]->dims[d].axes, reach->source_starts);
+        spmd_emit_table(emit, sel->choice->tensors[1]->dims[d].axes, reach->needs.source_starts);
     chosen = spmd_emit_mask(emit, chosen, d, offset, 0, reach->sources, spmd_emit_index(emit, -1));
   }
   return chosen;

@@ -39,6 +39,8 @@ static hlo_instr_t *gathered_operand(spmd_lower_t *lower, const spmd_choice_t *c
   return spmd_use(lower, spmd_operand(lower, choice->instr, 0), sharding);
 }
 
+/* k = 2 of {5, 1, 7, | 2, 9, 7}: the parts give (7, 5) at 2, 0 and (9, 7) at 4, 5; of 7 5 9 7 the
+ * best are 9 at 4 and the 7 that comes first, at 2. */
 static hlo_instr_t *best_of_parts(spmd_lower_t *lower, const spmd_choice_t *choice, hlo_instr_t *x,
                                   int last) {
   spmd_emit_t *emit = &lower->emit;
@@ -60,6 +62,7 @@ static hlo_instr_t *best_of_parts(spmd_lower_t *lower, const spmd_choice_t *choi
   return hlo_build_tuple(&emit->b, 2, both);
 }
 
+/* Padding of an uneven dimension could win, so that such is gathered. */
 hlo_instr_t *spmd_lower_top_k(spmd_lower_t *lower, const spmd_choice_t *choice) {
   const hlo_instr_t *instr = choice->instr;
   int last = instr->operands[0]->shape->rank - 1;

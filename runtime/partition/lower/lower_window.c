@@ -10,6 +10,7 @@
 #include "partition/lower/fetch_window.h"
 #include "passes/lib/pass_match.h"
 
+/* Along dimension d of the tensor as it is chosen. */
 static bool is_cut(const spmd_choice_t *choice, int tensor, int64_t d) {
   return choice->tensors[tensor]->dims[d].axes.count > 0;
 }
@@ -18,6 +19,7 @@ static int64_t chunk_of(const spmd_choice_t *choice, int tensor, int64_t d, int6
   return spmd_local_size(choice->tensors[tensor], (int)d, size);
 }
 
+/* Elements from the first tap to the last: taps 0, 2, 4 of a window of 3, dilated by 2, are 5. */
 static int64_t footprint(const hlo_window_dim_t *dim) {
   return (dim->size - 1) * dim->window_dilation + 1;
 }
@@ -64,6 +66,7 @@ static void drop_padding(hlo_window_dim_t *dim) {
 
 /* --- reduce-window --- */
 
+/* Has the dimension places without an element? */
 static bool is_padded(const hlo_window_dim_t *dim) {
   return dim->pad_low > 0 || dim->pad_high > 0 || dim->base_dilation > 1;
 }
@@ -117,6 +120,8 @@ static hlo_instr_t *carry_in(spmd_lower_t *lower, const spmd_choice_t *choice, h
                    choice->instr->called);
 }
 
+/* Running sums of {1, 2 | 3, 4}: {1, 3} and {3, 7} locally, totals 3 and 7; the second part adds
+ * the 3 that came before it: {6, 10}. */
 static hlo_instr_t *scan(spmd_lower_t *lower, const spmd_choice_t *choice, hlo_instr_t *x,
                          hlo_instr_t *init, int d, bool backward, hlo_opcode_t op) {
   spmd_emit_t *emit = &lower->emit;
@@ -143,6 +148,8 @@ static hlo_instr_t *scan(spmd_lower_t *lower, const spmd_choice_t *choice, hlo_i
   return hlo_build_binary(&emit->b, op, local, carry);
 }
 
+/* A dimension alone that accumulates is scanned; the others fetch their windows one after another,
+ * the later ones with the halos of the earlier. */
 hlo_instr_t *spmd_lower_reduce_window(spmd_lower_t *lower, const spmd_choice_t *choice) {
   const hlo_instr_t *instr = choice->instr;
   const hlo_window_t *window = hlo_attr_window(instr);
@@ -171,6 +178,7 @@ hlo_instr_t *spmd_lower_reduce_window(spmd_lower_t *lower, const spmd_choice_t *
 
 /* --- convolution --- */
 
+/* A convolution without a window attribute has one of the kernel's sizes. */
 static hlo_window_dim_t spatial_window(const hlo_instr_t *instr, int i) {
   const hlo_window_t *window = hlo_attr_window(instr);
   const hlo_dim_labels_t *labels = hlo_attr_labels(instr);
@@ -188,6 +196,8 @@ static bool kernel_stays(const hlo_instr_t *instr, int i) {
   return dim.size > instr->shape->dims[labels->out_spatial[i]] && dim.size > 1 && !dim.reversal;
 }
 
+/* Input and result move together, and the kernel is whole; or input and kernel are reduced
+ * together, and the result is whole. */
 static hr_status_t spatial_factors(spmd_rule_maker_t *maker, const hlo_instr_t *instr) {
   const hlo_dim_labels_t *labels = hlo_attr_labels(instr);
   for (int i = 0; i < labels->spatial_rank; i++) {
@@ -213,6 +223,7 @@ typedef struct conv_place { /* where a factor goes: a dimension per tensor, -1: 
   bool even; /* cut into equal parts only */
 } conv_place_t;
 
+/* Factors of 1 are none. */
 static hr_status_t place_factor(spmd_rule_maker_t *maker, const conv_place_t *place) {
   if (place->size == 1) return NULL;
   int factor = spmd_rule_factor(maker, place->size, place->kind);
@@ -273,6 +284,7 @@ static hlo_instr_t *meet_kernel(spmd_lower_t *lower, const spmd_choice_t *choice
   return spmd_emit_window(lower, &window);
 }
 
+/* After it the dimension has no padding left: what it covered is in the input. */
 static hlo_instr_t *fetch_spatial(spmd_lower_t *lower, const spmd_choice_t *choice, hlo_instr_t *x,
                                   int i, hlo_window_dim_t *dim, hlo_instr_t *zero) {
   const hlo_instr_t *instr = choice->instr;
@@ -298,6 +310,7 @@ static hlo_attr_t local_groups(const spmd_choice_t *choice, hlo_attr_key_t key, 
   return hlo_attr_of_int(key, left);
 }
 
+/* Padding of uneven features is zero on both sides, as either may hold infinities. */
 hlo_instr_t *spmd_lower_convolution(spmd_lower_t *lower, const spmd_choice_t *choice) {
   const hlo_instr_t *instr = choice->instr;
   const hlo_dim_labels_t *labels = hlo_attr_labels(instr);

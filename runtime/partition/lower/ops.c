@@ -2,6 +2,7 @@
 #include "partition/lower/lower_ops.h"
 #include "passes/lib/pass_match.h"
 
+/* Every factor may be cut: the operation masks, moves or merges what that takes. */
 static bool always(const hlo_instr_t *instr, const spmd_rule_t *rule, int factor) {
   (void)instr;
   (void)rule;
@@ -9,6 +10,7 @@ static bool always(const hlo_instr_t *instr, const spmd_rule_t *rule, int factor
   return true;
 }
 
+/* The table of operations that need more than to run on local shapes. */
 spmd_op_t spmd_op_of(const hlo_instr_t *instr) {
   switch (instr->op) {
     case HLO_DOT:
@@ -46,10 +48,12 @@ spmd_op_t spmd_op_of(const hlo_instr_t *instr) {
   }
 }
 
+/* Choices among elements (argmax, top-k) are merged at once, as no later sum could do it. */
 bool spmd_leaves_partial(const hlo_instr_t *instr) {
   return instr->op == HLO_REDUCE ? instr->operand_count == 2 : instr->op != HLO_TOPK;
 }
 
+/* Sums of booleans are disjunctions: dots and gathers of pred. */
 hlo_opcode_t spmd_reducer_of(const hlo_instr_t *instr) {
   hlo_opcode_t op;
   bool has_body = instr->op == HLO_REDUCE || instr->op == HLO_SCATTER;
@@ -116,6 +120,8 @@ static hr_status_t rule_top_k(spmd_lower_t *lower, const hlo_instr_t *instr,
  * all of them. */
 static bool draws_from_stream(const hlo_instr_t *instr) { return hlo_op_is(instr->op, OP_RANDOM); }
 
+/* Propagation keeps its narrower rules, as Shardy has them; here an operation may be cut wherever
+ * it can be done in parts. */
 hr_status_t spmd_lowering_rule(spmd_lower_t *lower, const hlo_instr_t *instr,
                                const spmd_rule_t **out_rule) {
   if (draws_from_stream(instr)) return NULL;

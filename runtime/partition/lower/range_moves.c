@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+/* `length` elements from `from` on of the source's chunk, to `place` of the target's window. */
 typedef struct transfer {
   int64_t source, target, distance, number; /* number: of the chunk within the target's window */
   int64_t from, length, place;
@@ -18,6 +19,7 @@ typedef struct transfers {
   transfer_t *items;
 } transfers_t;
 
+/* Towards minus infinity, as starts may be negative: floor(-1 / 3) is -1. */
 static int64_t floor_div(int64_t a, int64_t b) {
   return a / b - (a % b != 0 && (a % b < 0) != (b < 0));
 }
@@ -35,6 +37,8 @@ static void chunks_of(const spmd_ranges_t *ranges, int64_t j, int64_t *out_first
   *out_last = begin < end ? floor_div(end - 1, ranges->chunk) + 1 : *out_first;
 }
 
+/* Chunk 3, window [2, 7) of part 1: chunks 0, 1, 2 give 1, 3 and 1 elements, to places 0, 1 and 4.
+ */
 static hr_status_t find_transfers(hr_arena_t *arena, const spmd_ranges_t *ranges,
                                   transfers_t *out) {
   int64_t count = 0, first, last;
@@ -64,6 +68,7 @@ static hr_status_t find_transfers(hr_arena_t *arena, const spmd_ranges_t *ranges
   return NULL;
 }
 
+/* What the transfers of one round have in common. */
 static int64_t key_of(const transfer_t *transfer, bool by_number) {
   return by_number ? transfer->number : transfer->distance;
 }
@@ -122,12 +127,14 @@ static bool next_key(const transfers_t *all, bool by_number, int64_t *key) {
   return found;
 }
 
+/* Elements on average over all parts, those that send nothing included. */
 static double sent_by(const spmd_round_t *round, int64_t parts) {
   int64_t pairs = 0;
   for (int64_t j = 0; j < parts; j++) pairs += round->sources[j] >= 0;
   return (double)(pairs * round->block) / (double)parts;
 }
 
+/* Round 0 is what parts have themselves; then one round for each key, in ascending order. */
 static hr_status_t group(hr_arena_t *arena, const spmd_ranges_t *ranges, const transfers_t *all,
                          bool by_number, bool *out_possible, spmd_moves_t *out) {
   bool *sends;
@@ -149,6 +156,7 @@ static hr_status_t group(hr_arena_t *arena, const spmd_ranges_t *ranges, const t
   return NULL;
 }
 
+/* Both groupings are made, and the one of fewer rounds is kept. */
 hr_status_t spmd_range_moves(hr_arena_t *arena, const spmd_ranges_t *ranges,
                              spmd_moves_t *out_moves) {
   transfers_t all;
@@ -158,6 +166,40 @@ hr_status_t spmd_range_moves(hr_arena_t *arena, const spmd_ranges_t *ranges,
   HR_TRY(group(arena, ranges, &all, false, &possible, out_moves));
   HR_TRY(group(arena, ranges, &all, true, &possible, &by_number));
   if (possible && by_number.count < out_moves->count) *out_moves = by_number;
+  return NULL;
+}
+
+/* ceil(starts[j] / dilation) is the first element that lies in window j. */
+hr_status_t spmd_undilate(hr_arena_t *arena, int64_t parts, const int64_t *starts, int64_t width,
+                          int64_t dilation, spmd_undilated_t *out_windows) {
+  HR_TRY(HR_NEW_ARRAY(arena, parts, &out_windows->starts));
+  HR_TRY(HR_NEW_ARRAY(arena, parts, &out_windows->cuts));
+  out_windows->width = (width - 1) / dilation + 1;
+  for (int64_t j = 0; j < parts; j++) {
+    int64_t first = -floor_div(-starts[j], dilation);
+    out_windows->starts[j] = first;
+    out_windows->cuts[j] = dilation - 1 - (first * dilation - starts[j]);
+  }
+  return NULL;
+}
+
+/* Source s covers s * stride - low .. s * stride - low + size - 1. Those that meet [first, last]
+ * are s = ceil((first + low - size + 1) / stride) .. floor((last + low) / stride). */
+hr_status_t spmd_reach_of(hr_arena_t *arena, int64_t parts, int64_t chunk, int64_t size,
+                          int64_t stride, int64_t low, spmd_reach_t *out_reach) {
+  spmd_reach_t reach = {.source_width = 1};
+  HR_TRY(HR_NEW_ARRAY(arena, parts, &reach.source_starts));
+  HR_TRY(HR_NEW_ARRAY(arena, parts, &reach.starts));
+  for (int64_t j = 0; j < parts; j++) {
+    int64_t first = j * chunk, last = first + chunk - 1;
+    int64_t begin = -floor_div(-(first + low - size + 1), stride);
+    int64_t end = floor_div(last + low, stride);
+    reach.source_starts[j] = begin;
+    reach.starts[j] = begin * stride - low;
+    reach.source_width = largest(reach.source_width, end - begin + 1);
+  }
+  reach.width = (reach.source_width - 1) * stride + size;
+  *out_reach = reach;
   return NULL;
 }
 

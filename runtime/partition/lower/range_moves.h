@@ -40,6 +40,31 @@ typedef struct spmd_moves {
 /* Errors: NO_MEMORY. Cost: parts times chunks per window. */
 hr_status_t spmd_range_moves(hr_arena_t *arena, const spmd_ranges_t *ranges,
                              spmd_moves_t *out_moves);
+/* Windows over a dimension whose elements lie `dilation` apart, element e at e * dilation, as
+ * windows over the elements themselves: part j fetches `width` elements from starts[j] on, spreads
+ * them behind dilation - 1 places of padding, and cuts its window out at cuts[j].
+ *
+ *   dilation 2, window [3, 8):     places   3 4 5 6 7        elements 2 and 3 lie at 4 and 6
+ *   starts 2, width 3, cut 0:      . 2 . 3 . 4               place 3 is the padding in front of 2
+ */
+typedef struct spmd_undilated {
+  int64_t width;
+  int64_t *starts, *cuts; /* by part */
+} spmd_undilated_t;
+hr_status_t spmd_undilate(hr_arena_t *arena, int64_t parts, const int64_t *starts, int64_t width,
+                          int64_t dilation, spmd_undilated_t *out_windows);
+
+/* What the parts of a select-and-scatter's result need along one dimension: the sources whose
+ * windows meet part j (from source_starts[j] on), and the elements that these windows cover (from
+ * starts[j] on). Both may begin before the first one, and end behind the last. */
+typedef struct spmd_reach {
+  int64_t source_width, width; /* of every part */
+  int64_t *source_starts, *starts;
+} spmd_reach_t;
+/* Windows of `size` elements begin at s * stride - low; part j is [j * chunk, (j + 1) * chunk).
+ * Errors: NO_MEMORY. */
+hr_status_t spmd_reach_of(hr_arena_t *arena, int64_t parts, int64_t chunk, int64_t size,
+                          int64_t stride, int64_t low, spmd_reach_t *out_reach);
 /* True if a round is the same for all parts that take part in it: constants describe it. */
 bool spmd_round_is_uniform(const spmd_round_t *round, int64_t parts, int64_t *out_sent_from,
                            int64_t *out_placed_at);

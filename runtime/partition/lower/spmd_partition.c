@@ -29,6 +29,7 @@ static hr_status_t clean_all(const spmd_program_t *program, const hlo_shape_t *s
   return NULL;
 }
 
+/* By leaf, in the order of the parameters. */
 static hr_status_t entry_shardings(const spmd_program_t *program,
                                    const spmd_sharding_t ***out_params,
                                    const spmd_sharding_t ***out_results) {
@@ -80,6 +81,7 @@ static hr_status_t remove_dead(hlo_computation_t *computation, const spmd_report
   return NULL;
 }
 
+/* Dead instructions keep their number, which another has by now. */
 static bool is_there(const hlo_instr_t *instr) {
   const hlo_computation_t *parent = instr->parent;
   return instr->id < parent->instrs.count && parent->instrs.data[instr->id] == instr;
@@ -106,6 +108,7 @@ static hr_status_t finish_report(spmd_program_t *program, spmd_report_notes_t *n
 
 /* --- the module --- */
 
+/* By which the whole array of a file is cut. */
 static hr_status_t note_sharding(spmd_program_t *program, hlo_instr_t *param,
                                  const spmd_sharding_t *sharding) {
   hlo_extra_t *extra;
@@ -115,6 +118,7 @@ static hr_status_t note_sharding(spmd_program_t *program, hlo_instr_t *param,
   return NULL;
 }
 
+/* Parameters keep their names. Layouts and the schedule were those of the whole program. */
 static hr_status_t set_ends(spmd_program_t *program, const hlo_computation_t *old,
                             const spmd_sharding_t *const *params,
                             const spmd_sharding_t *const *results) {
@@ -138,6 +142,8 @@ static hr_status_t set_ends(spmd_program_t *program, const hlo_computation_t *ol
   return NULL;
 }
 
+/* New channels come behind all that the program uses; the largest dimension decides the type of
+ * offsets. */
 static void find_channels(const hlo_module_t *module, int64_t *next, int64_t *largest_dim) {
   for (size_t c = 0; c < module->computations.count; c++)
     for (size_t i = 0; i < module->computations.data[c]->instrs.count; i++) {
@@ -149,6 +155,7 @@ static void find_channels(const hlo_module_t *module, int64_t *next, int64_t *la
     }
 }
 
+/* Old computations that nobody calls any more go with pass_computations_order. */
 static hr_status_t partition(spmd_program_t *program, spmd_report_notes_t *notes) {
   hlo_module_t *module = program->module;
   const hlo_computation_t *old = module->entry;
@@ -174,6 +181,7 @@ static hr_status_t partition(spmd_program_t *program, spmd_report_notes_t *notes
   return pass_names_settle(module);
 }
 
+/* Without a mesh there is nothing to cut. */
 hr_status_t spmd_partition(spmd_program_t *program) {
   spmd_report_notes_t notes = {{NULL, 0, 0}, {NULL, 0, 0}};
   hr_status_t st = program->mesh ? partition(program, &notes) : NULL;

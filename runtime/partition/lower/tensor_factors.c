@@ -32,6 +32,7 @@ static bool project_dim(spmd_lower_t *lower, const spmd_rule_t *rule, const spmd
   return true;
 }
 
+/* All dimensions are projected, even if one of them fails: what fits is a hint all the same. */
 bool spmd_project(spmd_lower_t *lower, const spmd_rule_t *rule, int tensor,
                   const spmd_sharding_t *sharding, spmd_axes_t *out_axes) {
   const spmd_tensor_factors_t *factors = &rule->tensors[tensor];
@@ -41,6 +42,7 @@ bool spmd_project(spmd_lower_t *lower, const spmd_rule_t *rule, int tensor,
   return all;
 }
 
+/* In any dimension of the tensor. */
 static bool has_factor(const spmd_tensor_factors_t *tensor, int factor) {
   for (int d = 0; d < tensor->rank; d++)
     for (int i = 0; i < tensor->dims[d].count; i++)
@@ -78,6 +80,7 @@ static bool dim_axes(spmd_lower_t *lower, const spmd_rule_t *rule, const spmd_di
   return true;
 }
 
+/* Closed, without replicated axes: what an operation computes with. */
 const spmd_sharding_t *spmd_tensor_sharding(spmd_lower_t *lower, const spmd_rule_t *rule,
                                             int tensor, const spmd_axes_t *axes,
                                             spmd_axes_t unreduced) {

@@ -63,6 +63,7 @@ spmd_local_t *spmd_local_new(spmd_lower_t *lower, const hlo_instr_t *instr, int 
   return value;
 }
 
+/* At the end: the first form stays the one that was computed. */
 static void add_form(spmd_lower_t *lower, spmd_local_t *value, hlo_instr_t *x,
                      const spmd_sharding_t *sharding) {
   spmd_form_t *form, **end = &value->forms;
@@ -79,6 +80,8 @@ spmd_local_t *spmd_define(spmd_lower_t *lower, const hlo_instr_t *instr, int lea
   return value;
 }
 
+/* Forms are shared with the value it is copied from, unless they are partial and that one has other
+ * users: it would be reduced twice. */
 void spmd_alias(spmd_lower_t *lower, const hlo_instr_t *instr, spmd_local_t *from) {
   spmd_local_t *value = spmd_local_new(lower, instr, 0);
   if (!value || !from) return;
@@ -91,12 +94,14 @@ void spmd_alias(spmd_lower_t *lower, const hlo_instr_t *instr, spmd_local_t *fro
     add_form(lower, value, form->instr, form->sharding);
 }
 
+/* NULL: there is none yet. */
 static spmd_form_t *form_in(const spmd_local_t *value, const spmd_sharding_t *sharding) {
   spmd_form_t *form = value->forms;
   while (form && !spmd_sharding_same_layout(form->sharding, sharding)) form = form->next;
   return form;
 }
 
+/* One scalar constant and a broadcast of it. */
 static hlo_instr_t *make_splat(spmd_lower_t *lower, const hlo_instr_t *recipe,
                                const hlo_shape_t *shape) {
   hlo_value_t *scalar;
@@ -107,6 +112,8 @@ static hlo_instr_t *make_splat(spmd_lower_t *lower, const hlo_instr_t *recipe,
   return hlo_build_broadcast(&lower->emit.b, x, shape, (hr_ints_t){NULL, 0});
 }
 
+/* Part c of {0, 1, 2, 3, 4, 5} in parts of 2 is {0, 1} + 2c. Positions are counted in the index
+ * type, which holds them, and then converted. */
 static hlo_instr_t *make_iota(spmd_lower_t *lower, const hlo_instr_t *recipe,
                               const hlo_shape_t *shape, const spmd_sharding_t *sharding) {
   int d = (int)hlo_attr_int(recipe, HLO_ATTR_IOTA_DIMENSION);
@@ -150,6 +157,8 @@ static hlo_instr_t *make_again(spmd_lower_t *lower, const hlo_instr_t *recipe,
   return spmd_emit_reshard(&lower->emit, x, recipe->shape, whole, sharding, HLO_ADD);
 }
 
+/* Does it follow from constants, positions and scalars alone? Then its parts are computed, never
+ * moved. A repeated array counts if it is whole already. */
 bool spmd_is_recipe(const spmd_lower_t *lower, const hlo_instr_t *instr) {
   bool moves = instr->op == HLO_BROADCAST || instr->op == HLO_RESHAPE || instr->op == HLO_TRANSPOSE;
   if (!moves && (!hlo_op_is(instr->op, OP_ELEMENTWISE) || instr->operand_count > 3)) return false;
@@ -165,6 +174,7 @@ bool spmd_is_recipe(const spmd_lower_t *lower, const hlo_instr_t *instr) {
   return true;
 }
 
+/* In the wanted sharding at once. */
 static hlo_instr_t *make_recipe(spmd_lower_t *lower, const hlo_instr_t *recipe,
                                 const spmd_sharding_t *sharding) {
   const hlo_shape_t *shape = spmd_shape_in(lower, recipe->shape, sharding);
@@ -188,6 +198,7 @@ static const spmd_sharding_t *without_unreduced(spmd_lower_t *lower,
   return made;
 }
 
+/* The first of equally cheap ones. */
 static const spmd_form_t *cheapest_form(const spmd_local_t *value, const spmd_sharding_t *wanted,
                                         double *out_cost) {
   const spmd_form_t *best = NULL;
@@ -210,6 +221,7 @@ static void reduce_once(spmd_lower_t *lower, spmd_local_t *value, const spmd_sha
     spmd_use(lower, value, value->preferred);
 }
 
+/* A form that is there; or made anew; or moved from the form that costs least. */
 hlo_instr_t *spmd_use(spmd_lower_t *lower, spmd_local_t *value, const spmd_sharding_t *wanted) {
   double cost;
   if (!value || lower->emit.b.status || !wanted) return NULL;
@@ -231,6 +243,7 @@ hlo_instr_t *spmd_use(spmd_lower_t *lower, spmd_local_t *value, const spmd_shard
   return x;
 }
 
+/* What is made anew costs no transfer. */
 double spmd_use_cost(const spmd_lower_t *lower, const spmd_local_t *value,
                      const spmd_sharding_t *wanted) {
   double cost = 0;
@@ -243,6 +256,7 @@ hlo_instr_t *spmd_use_whole(spmd_lower_t *lower, spmd_local_t *value) {
   return value ? spmd_use(lower, value, spmd_replicated(lower, value->shape->rank)) : NULL;
 }
 
+/* *leaves moves behind the last leaf that was taken. */
 hlo_instr_t *spmd_pack(spmd_lower_t *lower, const hlo_shape_t *shape, hlo_instr_t *const **leaves) {
   hlo_instr_t **elements;
   if (!hlo_shape_is_tuple(shape)) return *(*leaves)++;
@@ -253,6 +267,7 @@ hlo_instr_t *spmd_pack(spmd_lower_t *lower, const hlo_shape_t *shape, hlo_instr_
   return hlo_build_tuple(&lower->emit.b, shape->element_count, elements);
 }
 
+/* *out_leaves moves behind the last leaf. */
 void spmd_unpack(spmd_lower_t *lower, hlo_instr_t *x, hlo_instr_t ***out_leaves) {
   if (!x || lower->emit.b.status) return;
   if (!hlo_shape_is_tuple(x->shape)) {

@@ -19,6 +19,7 @@ hr_status_t prop_cut(hr_arena_t *arena, spmd_axes_t axes, int i, int64_t size,
   return spmd_axes_concat(arena, *out_axes, (spmd_axes_t){1, part}, out_axes);
 }
 
+/* {"x", "y"} with x:(2)2 taken, x of size 4: x:(1)2 is left. */
 hr_status_t prop_cut_at_overlap(hr_arena_t *arena, spmd_axes_t axes, spmd_axes_t taken,
                                 spmd_axes_t *out_axes) {
   *out_axes = axes;
@@ -36,6 +37,7 @@ hr_status_t prop_cut_at_overlap(hr_arena_t *arena, spmd_axes_t axes, spmd_axes_t
   return NULL;
 }
 
+/* {"d"} of 4 for a size of 10: gcd 2, so d:(1)2; for 9: nothing. */
 hr_status_t prop_cut_to_divide(hr_arena_t *arena, spmd_axes_t axes, int64_t size,
                                spmd_axes_t *out_axes) {
   *out_axes = axes;
@@ -59,6 +61,8 @@ static hr_status_t take_major(hr_arena_t *arena, int64_t size, spmd_axes_t *rest
   return NULL;
 }
 
+/* A major factor that its axes do not fill, with more axes behind, has these as overflow: they stay
+ * on the dimension, and no later factor can be cut. */
 hr_status_t prop_project(hr_arena_t *arena, const spmd_rule_t *rule, int tensor,
                          const spmd_dim_t *dims, prop_factor_t *out_factors) {
   const spmd_tensor_factors_t *tensor_factors = &rule->tensors[tensor];
@@ -80,6 +84,7 @@ hr_status_t prop_project(hr_arena_t *arena, const spmd_rule_t *rule, int tensor,
   return NULL;
 }
 
+/* A factor behind one that is not full would make a strided view, which no sharding is. */
 hr_status_t prop_unproject(hr_arena_t *arena, const spmd_rule_t *rule, int tensor, int d,
                            const prop_factor_t *factors, spmd_axes_t *out_axes) {
   const spmd_dim_factors_t *list = &rule->tensors[tensor].dims[d];

@@ -4,10 +4,12 @@
 
 #include <string.h>
 
+/* Slots of the annotations, which propagation overwrites in the end. */
 spmd_value_t *prop_values_of(const prop_graph_t *graph, const hlo_instr_t *instr) {
   return graph->program->computations[instr->parent->id].values[instr->id];
 }
 
+/* *out_node is -1 for scalars and tokens, which have no dimensions to cut. */
 static hr_status_t add_node(prop_graph_t *graph, const hlo_instr_t *instr, int leaf,
                             const hlo_shape_t *shape, int *out_node) {
   spmd_value_t *value = &prop_values_of(graph, instr)[leaf];
@@ -23,6 +25,7 @@ static hr_status_t add_node(prop_graph_t *graph, const hlo_instr_t *instr, int l
   return NULL;
 }
 
+/* Numbers of ops are their places in the list: bodies come before what calls them. */
 hr_status_t prop_add_op(prop_graph_t *graph, prop_op_t op) {
   HR_VEC_PUSH(&graph->ops, op);
   return NULL;
@@ -100,6 +103,7 @@ static int first_leaf(const hlo_shape_t *tuple, int64_t index) {
   return leaf;
 }
 
+/* Leaves of a tuple, in order, are those of its operands. */
 static void alias_tuple(prop_graph_t *graph, const hlo_instr_t *instr) {
   int *nodes = prop_nodes_of(graph, instr), next = 0;
   for (int k = 0; k < instr->operand_count; k++) {
@@ -109,6 +113,7 @@ static void alias_tuple(prop_graph_t *graph, const hlo_instr_t *instr) {
   }
 }
 
+/* The leaves from the element's first on. */
 static void alias_element(prop_graph_t *graph, const hlo_instr_t *instr) {
   const hlo_instr_t *tuple = instr->operands[0];
   int first = first_leaf(tuple->shape, hlo_attr_int(instr, HLO_ATTR_INDEX));
@@ -116,6 +121,8 @@ static void alias_element(prop_graph_t *graph, const hlo_instr_t *instr) {
          (size_t)hlo_shape_leaf_count(instr->shape) * sizeof(int));
 }
 
+/* One node for each value of the state: result and parameters of both computations share it, and
+ * the edge ties start and next value to it. */
 static hr_status_t build_while(prop_graph_t *graph, const hlo_instr_t *instr) {
   const int *args[] = {prop_nodes_of(graph, instr)};
   HR_TRY(prop_add_leaves(graph, instr));
@@ -132,6 +139,7 @@ static hr_status_t build_while(prop_graph_t *graph, const hlo_instr_t *instr) {
   return NULL;
 }
 
+/* Branches see their operands as they are; their results meet in an edge. */
 static hr_status_t build_conditional(prop_graph_t *graph, const hlo_instr_t *instr) {
   int *sources;
   HR_TRY(HR_NEW_ARRAY(graph->arena, instr->called_count + 1, &sources));
@@ -177,6 +185,7 @@ static hr_status_t build_identities(prop_graph_t *graph, const hlo_instr_t *inst
   return NULL;
 }
 
+/* Which rounds an op takes part in (propagate.c). */
 static prop_class_t class_of(const hlo_instr_t *instr) {
   switch (instr->op) {
     case HLO_DYNAMIC_SLICE:
@@ -208,6 +217,7 @@ static int barrier_directions(const hlo_instr_t *instr) {
   return text.data[0] == 'B' && text.size > 2 && text.data[1] == 'A' ? 2 : 0;
 }
 
+/* A use that no op stands for still counts where a single user is asked for. */
 static void hide_uses(prop_graph_t *graph, const hlo_instr_t *instr) {
   for (int k = 0; k < instr->operand_count; k++)
     for (int leaf = 0; leaf < hlo_shape_leaf_count(instr->operands[k]->shape); leaf++) {
@@ -216,6 +226,7 @@ static void hide_uses(prop_graph_t *graph, const hlo_instr_t *instr) {
     }
 }
 
+/* An op without a rule gives its value a node, and ties it to nothing. */
 static hr_status_t build_op(prop_graph_t *graph, const hlo_instr_t *instr) {
   prop_op_t op = {.instr = instr, .outer = -1};
   int *tensors, count = instr->operand_count, directions = barrier_directions(instr);
@@ -242,6 +253,7 @@ static hr_status_t build_op(prop_graph_t *graph, const hlo_instr_t *instr) {
   return prop_add_op(graph, op);
 }
 
+/* Tuples and what only passes values on make no ops. */
 static hr_status_t build_instr(prop_graph_t *graph, const hlo_instr_t *instr) {
   spmd_marker_t marker = spmd_marker_of(instr);
   switch (instr->op) {
@@ -291,6 +303,8 @@ static hr_status_t build_body(prop_graph_t *graph, const hlo_instr_t *caller, in
 
 /* --- uses and groups --- */
 
+/* Lists of ops by node, each op once, in order of the ops; two passes, so that they have no gaps.
+ */
 static hr_status_t find_uses(prop_graph_t *graph) {
   for (size_t i = 0; i < graph->ops.count; i++)
     for (int t = 0; t < prop_tensor_count(&graph->ops.data[i]); t++)
@@ -313,6 +327,7 @@ static hr_status_t find_uses(prop_graph_t *graph) {
   return NULL;
 }
 
+/* Round 1 leaves values alone that others use, too. */
 static void find_single_uses(prop_graph_t *graph) {
   for (size_t i = 0; i < graph->ops.count; i++) {
     prop_op_t *op = &graph->ops.data[i];
@@ -331,6 +346,7 @@ hr_status_t prop_graph_index(prop_graph_t *graph) {
   return NULL;
 }
 
+/* Constraints are applied later (constraints.c), when all uses are known. */
 hr_status_t prop_graph_build(spmd_program_t *program, prop_graph_t *graph) {
   *graph = (prop_graph_t){.program = program, .arena = program->arena};
   HR_TRY(HR_NEW_ARRAY(graph->arena, program->module->computations.count, &graph->map));

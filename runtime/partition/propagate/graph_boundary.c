@@ -93,6 +93,8 @@ static hr_status_t add_boundary(prop_graph_t *graph, prop_op_t op, int k, int fr
   return prop_add_op(graph, op);
 }
 
+/* What nobody says of a border is whole there. A value that enters has the border's sharding
+ * without the manual axes, as if the body had an annotation. */
 hr_status_t prop_build_boundary(prop_graph_t *graph, const hlo_instr_t *marker, bool enters) {
   spmd_axes_t axes;
   HR_TRY(own_manual_axes(graph, marker, &axes));

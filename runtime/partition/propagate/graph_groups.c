@@ -3,6 +3,8 @@
  * rings, two of which become one where a value is in both. Cost: linear in the program. */
 #include "partition/propagate/graph_build.h"
 
+/* Two rings become one by exchanging the members that follow a and b; one ring would become two, so
+ * it is walked first. */
 static void join_groups(prop_graph_t *graph, int a, int b) {
   prop_node_t *nodes = graph->nodes.data;
   for (int n = nodes[a].group; n != a; n = nodes[n].group)
@@ -25,6 +27,7 @@ static bool group_of(const hlo_instr_t *instr, hr_str_t *out_id, int64_t *out_nu
   return out_id->size || *out_number >= 0;
 }
 
+/* The first member of a group that was met: later ones join its ring. */
 typedef struct group_head {
   hr_str_t id;
   int64_t number;
@@ -32,6 +35,7 @@ typedef struct group_head {
 } group_head_t;
 typedef HR_VEC(group_head_t) group_heads_t;
 
+/* Groups hold values of one rank, as their members get one sharding. */
 static hr_status_t enter_group(prop_graph_t *graph, group_heads_t *heads,
                                const hlo_instr_t *instr) {
   hr_str_t id;

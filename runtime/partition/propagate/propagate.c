@@ -31,6 +31,7 @@ typedef struct propagation {
 
 /* --- before the rounds --- */
 
+/* A value on one device has no axes; what touches it is left out of propagation. */
 static bool is_maximal(const spmd_sharding_t *sharding) {
   return sharding && sharding->device >= 0;
 }
@@ -90,6 +91,7 @@ static hr_status_t unlock(prop_graph_t *graph, prop_node_t *node, int priority) 
   return NULL;
 }
 
+/* Once for each priority, before its rounds. */
 static hr_status_t unlock_all(prop_graph_t *graph, int priority) {
   for (size_t n = 0; n < graph->nodes.count; n++)
     HR_TRY(unlock(graph, &graph->nodes.data[n], priority));
@@ -98,6 +100,7 @@ static hr_status_t unlock_all(prop_graph_t *graph, int priority) {
 
 /* --- one round --- */
 
+/* The table of rounds above, for one factor: which way it may carry axes. */
 static int direction_of(const prop_op_t *op, const spmd_factor_t *factor, int round) {
   int direction = PROP_NONE;
   if (op->kind == PROP_EDGE || op->kind == PROP_RESULT) return PROP_BOTH;
@@ -112,6 +115,7 @@ static int direction_of(const prop_op_t *op, const spmd_factor_t *factor, int ro
   return direction;
 }
 
+/* An op that waits already keeps its place on the stack. */
 static hr_status_t push(propagation_t *p, int op) {
   if (p->waiting[op] || p->graph.ops.data[op].kind == PROP_RESULT) return NULL;
   p->waiting[op] = true;
@@ -153,6 +157,7 @@ static bool has_maximal(const prop_graph_t *graph, const prop_op_t *op) {
   return false;
 }
 
+/* One step of one op. `notify`: those that touch what changed are to be visited, too. */
 static hr_status_t visit(propagation_t *p, int number, int round, bool notify) {
   const prop_op_t *op = &p->graph.ops.data[number];
   int count;
@@ -174,6 +179,7 @@ static hr_status_t visit_results(propagation_t *p) {
   return NULL;
 }
 
+/* The first op of the program lies on top of the stack. */
 static hr_status_t run_round(propagation_t *p, int round) {
   HR_TRY(visit_results(p));
   for (size_t i = p->graph.ops.count; i-- > 0;) HR_TRY(push(p, (int)i));
@@ -227,6 +233,7 @@ static hr_status_t close_sharding(prop_graph_t *graph, const spmd_sharding_t *fr
   return NULL;
 }
 
+/* From nodes to the values that they stand for. */
 static hr_status_t store_values(prop_graph_t *graph, const hlo_instr_t *instr) {
   spmd_value_t *values = graph->program->computations[instr->parent->id].values[instr->id];
   const int *nodes = graph->map[instr->parent->id][instr->id];
@@ -288,6 +295,7 @@ static hr_status_t store_entry(prop_graph_t *graph) {
   return NULL;
 }
 
+/* The root of the entry stands for the results. */
 static hr_status_t make_ends_even(prop_graph_t *graph) {
   const hlo_computation_t *entry = graph->program->module->entry;
   int **map = graph->map[entry->id];
@@ -325,6 +333,7 @@ static hr_status_t prepare(propagation_t *p) {
   return NULL;
 }
 
+/* Priorities in ascending order; without any, there is one. */
 static hr_status_t propagate(propagation_t *p) {
   HR_TRY(prepare(p));
   for (int priority = next_priority(&p->graph, -1); priority >= 0;

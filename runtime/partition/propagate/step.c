@@ -57,6 +57,7 @@ static hr_status_t inner_view(stepper_t *s, const spmd_sharding_t *outer, spmd_d
   return NULL;
 }
 
+/* *out_any: some tensor is cut, so that there is something to carry. */
 static hr_status_t project(stepper_t *s, bool *out_any) {
   *out_any = false;
   for (int t = 0; t < s->tensor_count; t++) {
@@ -104,6 +105,7 @@ static hr_status_t fold(stepper_t *s, spmd_axes_t *axes, spmd_axes_t other, bool
   return stop_at(s, axes, i, 1, grows);
 }
 
+/* Tensors first .. first + count - 1; those without the factor have no say. */
 static hr_status_t fold_range(stepper_t *s, int factor, int first, int count, bool extends,
                               bool *grows) {
   for (int t = first; t < first + count; t++) {
@@ -113,6 +115,7 @@ static hr_status_t fold_range(stepper_t *s, int factor, int first, int count, bo
   return NULL;
 }
 
+/* Forward, operands say what the axes are and results only cut them short; backward the reverse. */
 static hr_status_t find_compatible(stepper_t *s, int factor) {
   int operands = s->rule->operand_count, results = s->rule->result_count;
   int direction = s->directions[factor];
@@ -134,6 +137,7 @@ typedef struct source {
   int64_t parts; /* of the compatible axes */
 } source_t;
 
+/* Elements, counted by factors: a dimension that a factor rounds up counts as that. */
 static double tensor_size(const stepper_t *s, int tensor) {
   double size = 1;
   for (int d = 0; d < s->rule->tensors[tensor].rank; d++) {
@@ -157,6 +161,7 @@ static source_t find_source(const stepper_t *s, int factor) {
   return source;
 }
 
+/* Larger tensors win: moving them would cost more. */
 static bool comes_first(const stepper_t *s, source_t a, source_t b) {
   if (a.size != b.size) return a.size > b.size;
   if (s->op->is_pointwise && a.parts != b.parts) return a.parts > b.parts;
@@ -164,6 +169,7 @@ static bool comes_first(const stepper_t *s, source_t a, source_t b) {
   return a.factor < b.factor;
 }
 
+/* An insertion sort; rules have few factors. */
 static hr_status_t order_factors(stepper_t *s) {
   source_t *sources;
   HR_TRY(HR_NEW_ARRAY(s->arena, s->rule->factor_count, &sources));
@@ -190,6 +196,8 @@ static hr_status_t limit_by_results(stepper_t *s, int factor, spmd_axes_t *axes)
   return NULL;
 }
 
+/* An axis cuts one dimension of a tensor. Cuts *axes before the first that another factor, the
+ * overflow of one, or an explicit replication has. */
 static hr_status_t avoid_others(stepper_t *s, int tensor, int factor, spmd_axes_t *axes) {
   const prop_node_t *node = node_of(s, tensor);
   HR_TRY(prop_cut_at_overlap(s->arena, *axes, node->reserved, axes));
@@ -219,6 +227,7 @@ static hr_status_t extend(stepper_t *s, int tensor, int factor) {
   return NULL;
 }
 
+/* All factors of one tensor before the next tensor: what one takes, the others avoid. */
 static hr_status_t extend_range(stepper_t *s, int first, int count) {
   for (int t = first; t < first + count; t++)
     for (int i = 0; i < s->order_count; i++) HR_TRY(extend(s, t, s->order[i]));
@@ -227,6 +236,7 @@ static hr_status_t extend_range(stepper_t *s, int first, int count) {
 
 /* --- back to dimensions --- */
 
+/* From scratch memory to the program's. */
 static hr_status_t keep_axes(hr_arena_t *arena, spmd_axes_t *axes) {
   void *copy;
   HR_TRY(hr_arena_copy(arena, axes->items, (size_t)axes->count * sizeof *axes->items, &copy));
@@ -256,6 +266,7 @@ hr_status_t prop_set_axes(prop_graph_t *graph, int number, const spmd_axes_t *ax
   return NULL;
 }
 
+/* A node without a sharding differs from everything that is cut. */
 static bool axes_differ(const spmd_sharding_t *sharding, int rank, const spmd_axes_t *axes) {
   for (int d = 0; d < rank; d++)
     if (sharding ? !spmd_axes_equal(sharding->dims[d].axes, axes[d]) : axes[d].count > 0)
@@ -277,6 +288,7 @@ static bool takes_manual(const stepper_t *s, const spmd_sharding_t *outer, int d
   return !spmd_axes_overlap(rest, s->op->own_manual);
 }
 
+/* Back to dimensions. At the border of a manual computation the manual axes come in front again. */
 static hr_status_t store(stepper_t *s, int tensor, bool *out_stored) {
   const prop_node_t *node = node_of(s, tensor);
   spmd_axes_t *axes;

@@ -51,6 +51,7 @@ static const rule_row_t rows[] = {
     {HLO_ALL_TO_ALL, rule_collective_dims},
 };
 
+/* A row decides before the trait. */
 static rule_fn function_of(hlo_opcode_t op) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (rows[i].op == op) return rows[i].make;
@@ -71,6 +72,7 @@ static bool has_dimensions(const hlo_instr_t *instr) {
   return leaves > 0;
 }
 
+/* In this order: a rule of the program, one by target, one by op. */
 hr_status_t spmd_rule_create(hr_arena_t *arena, const hlo_instr_t *instr,
                              const spmd_rule_t **out_rule) {
   rule_builder_t builder;

@@ -2,6 +2,7 @@
  * Cost: linear in the dimensions of all tensors. */
 #include "partition/rules/rule_builder.h"
 
+/* Shapes are looked up once, so that rules ask for sizes by tensor and dimension alone. */
 hr_status_t rule_begin(hr_arena_t *arena, const hlo_instr_t *instr, rule_builder_t *builder) {
   *builder = (rule_builder_t){.arena = arena, .instr = instr};
   builder->operand_count = instr->operand_count;
@@ -28,6 +29,7 @@ static hr_status_t grow_ints(hr_arena_t *arena, int count, int *capacity, int **
   return NULL;
 }
 
+/* As with the lists of dimensions, by doubling. */
 static hr_status_t grow_factors(rule_builder_t *builder) {
   spmd_factor_t *longer;
   int capacity = builder->factor_capacity ? 2 * builder->factor_capacity : 8;
@@ -38,6 +40,7 @@ static hr_status_t grow_factors(rule_builder_t *builder) {
   return NULL;
 }
 
+/* The number that a letter of Shardy's text stands for: 0 is i. */
 static int add(rule_builder_t *builder, spmd_factor_t factor) {
   if (builder->status) return -1;
   if (builder->factor_count == builder->factor_capacity) builder->status = grow_factors(builder);
@@ -53,6 +56,7 @@ int rule_add_blocked(rule_builder_t *builder, int64_t size, spmd_factor_kind_t k
   return add(builder, (spmd_factor_t){.size = size, .kind = kind, .blocked = true});
 }
 
+/* The order of calls is the order of the factors in the dimension, the major first. */
 void rule_place(rule_builder_t *builder, int tensor, int dim, int factor) {
   if (builder->status) return;
   rule_dim_t *list = &builder->dims[tensor][dim];
@@ -85,6 +89,7 @@ static void fill_gaps(rule_builder_t *builder) {
         rule_place(builder, t, d, rule_add(builder, 1, SPMD_PASS_THROUGH));
 }
 
+/* From growing lists to the rule's own, which are not changed any more. */
 static hr_status_t finish_tensor(rule_builder_t *builder, int t, spmd_tensor_factors_t *out) {
   spmd_dim_factors_t *dims;
   HR_TRY(HR_NEW_ARRAY(builder->arena, rule_rank(builder, t), &dims));

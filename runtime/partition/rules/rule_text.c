@@ -13,6 +13,7 @@
 #define NAMES ('z' - FIRST_NAME + 1)
 #define MAX_RULE_FACTORS 4096
 
+/* i, j, ... z, z_1, z_2, ... */
 static void print_name(hr_strbuf_t *text, int factor) {
   if (factor < NAMES)
     hr_strbuf_add_char(text, (char)(FIRST_NAME + factor));
@@ -20,6 +21,7 @@ static void print_name(hr_strbuf_t *text, int factor) {
     hr_strbuf_printf(text, "z_%d", factor - NAMES + 1);
 }
 
+/* [ij, k]: dimension 0 has factors i and j, dimension 1 has k. */
 static void print_tensor(hr_strbuf_t *text, const spmd_tensor_factors_t *tensor) {
   hr_strbuf_add_char(text, '[');
   for (int d = 0; d < tensor->rank; d++) {
@@ -29,6 +31,7 @@ static void print_tensor(hr_strbuf_t *text, const spmd_tensor_factors_t *tensor)
   hr_strbuf_add_char(text, ']');
 }
 
+/* Operands, or results, in brackets. */
 static void print_tensors(hr_strbuf_t *text, int count, const spmd_tensor_factors_t *tensors) {
   hr_strbuf_add_char(text, '(');
   for (int t = 0; t < count; t++) {
@@ -54,11 +57,13 @@ static void print_kind(hr_strbuf_t *text, const spmd_rule_t *rule, const char *w
   if (any) hr_strbuf_add_char(text, '}');
 }
 
+/* Kinds as the text groups them; factors that pass through are not listed. */
 static bool is_reduction(const spmd_factor_t *factor) { return factor->kind == SPMD_REDUCTION; }
 static bool is_whole(const spmd_factor_t *factor) { return factor->kind == SPMD_NEED_REPLICATION; }
 static bool is_permutation(const spmd_factor_t *factor) { return factor->kind == SPMD_PERMUTATION; }
 static bool is_blocked(const spmd_factor_t *factor) { return factor->blocked; }
 
+/* Sizes come in the order of the letters, behind both lists of tensors. */
 void spmd_rule_print(hr_strbuf_t *text, const spmd_rule_t *rule) {
   print_tensors(text, rule->operand_count, rule->tensors);
   hr_strbuf_add_str(text, "->");
@@ -95,6 +100,7 @@ static hr_status_t take_factor(spmd_scan_t *scan, int *out_factor) {
   return NULL;
 }
 
+/* In lists of factors each place must have one. */
 static hr_status_t want_factor(spmd_scan_t *scan, int *out_factor) {
   HR_TRY(take_factor(scan, out_factor));
   return *out_factor >= 0 ? NULL : spmd_scan_want(scan, "a factor");
@@ -113,6 +119,7 @@ static hr_status_t parse_dim(rule_builder_t *builder, spmd_scan_t *scan, int ten
   }
 }
 
+/* As many dimensions as the value has. */
 static hr_status_t parse_tensor(rule_builder_t *builder, spmd_scan_t *scan, int tensor) {
   int rank = rule_rank(builder, tensor), dim = 0;
   HR_TRY(spmd_scan_want(scan, "["));
@@ -126,6 +133,7 @@ static hr_status_t parse_tensor(rule_builder_t *builder, spmd_scan_t *scan, int 
                    "its sharding rule has other than %d dimensions for value %d", rank, tensor);
 }
 
+/* As many tensors as the instruction has operands, or results. */
 static hr_status_t parse_tensors(rule_builder_t *builder, spmd_scan_t *scan, int first, int count) {
   int t = 0;
   HR_TRY(spmd_scan_want(scan, "("));
@@ -138,6 +146,7 @@ static hr_status_t parse_tensors(rule_builder_t *builder, spmd_scan_t *scan, int
   return hlo_error(builder->instr, NULL, "its sharding rule is for other than %d values", count);
 }
 
+/* {i=8, j=6}: factors without a size keep 1. */
 static hr_status_t parse_sizes(rule_builder_t *builder, spmd_scan_t *scan) {
   if (!spmd_scan_take(scan, "{")) return NULL;
   for (bool more = !spmd_scan_take(scan, "}"); more;) {
@@ -154,6 +163,8 @@ static hr_status_t parse_sizes(rule_builder_t *builder, spmd_scan_t *scan) {
   return NULL;
 }
 
+/* reduction={k}. SPMD_PASS_THROUGH stands for the list of blocked factors, which is one on top of
+ * the kinds. */
 static hr_status_t parse_kind(rule_builder_t *builder, spmd_scan_t *scan, const char *word,
                               spmd_factor_kind_t kind) {
   if (!spmd_scan_take(scan, word)) return NULL;
@@ -189,6 +200,7 @@ static hr_status_t check_sizes(const rule_builder_t *builder) {
   return NULL;
 }
 
+/* Groups follow in this order; each may be absent. */
 static hr_status_t parse(rule_builder_t *builder, spmd_scan_t *scan) {
   bool wrapped = spmd_scan_take(scan, "#sdy.op_sharding_rule<") ||
                  spmd_scan_take(scan, "#sdy.op_sharding_rule <");
@@ -206,6 +218,7 @@ static hr_status_t parse(rule_builder_t *builder, spmd_scan_t *scan) {
   return check_sizes(builder);
 }
 
+/* What failed in the text comes before what failed in the builder. */
 hr_status_t rule_parse(hr_arena_t *arena, const hlo_instr_t *instr, hr_str_t text,
                        const spmd_rule_t **out_rule) {
   rule_builder_t builder;

@@ -26,6 +26,11 @@ static int add_free(rule_builder_t *builder, int side, hr_ints_t batch, hr_ints_
   return next;
 }
 
+/* f32[5,8,6] x f32[5,6,7], batch 0, contracting 2 x 1:
+ *
+ *   ([i, j, l], [i, l, k])->([i, j, k]) {i=5, j=8, k=7, l=6} reduction={l}
+ *
+ * The result has batch dimensions first, then free ones of the left, then of the right. */
 void rule_dot(rule_builder_t *builder) {
   const hlo_instr_t *instr = builder->instr;
   hr_ints_t lhs_batch = hlo_attr_ints(instr, HLO_ATTR_LHS_BATCH_DIMS),
@@ -54,6 +59,8 @@ static void add_conv(rule_builder_t *builder, int64_t size, spmd_factor_kind_t k
     if (dims[t] >= 0) rule_place(builder, t, (int)dims[t], factor);
 }
 
+/* Input positions are seen as pairs of a result's position and a tap, the larger side first, as far
+ * as the input has room: 8 results of a window of 3 over 10 inputs give (8)(1). */
 static void add_spatial(rule_builder_t *builder, const hlo_dim_labels_t *labels, int i) {
   const int64_t positions[] = {labels->lhs_spatial[i], -1, labels->out_spatial[i]};
   const int64_t window[] = {labels->lhs_spatial[i], labels->rhs_spatial[i], -1};
@@ -98,6 +105,7 @@ static void add_batch(rule_builder_t *builder, int count) {
     rule_place_all(builder, d, rule_add(builder, rule_size(builder, 0, d), SPMD_PASS_THROUGH));
 }
 
+/* Every element of a factor depends on the whole matrix. */
 void rule_cholesky(rule_builder_t *builder) {
   int rank = rule_rank(builder, 0);
   add_batch(builder, rank - 2);
@@ -119,6 +127,7 @@ void rule_triangular_solve(rule_builder_t *builder) {
   }
 }
 
+/* A transform that changes the last size (real input) is not propagated along it. */
 void rule_fft(rule_builder_t *builder) {
   int rank = rule_rank(builder, 0);
   int first = rank - (int)hlo_attr_ints(builder->instr, HLO_ATTR_FFT_LENGTH).count;

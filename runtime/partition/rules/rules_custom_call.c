@@ -60,6 +60,7 @@ static const custom_row_t rows[] = {
     {"lapack_*", rule_matrices},
 };
 
+/* "lapack_*" stands for all of LAPACK's routines that JAX calls. */
 static bool matches(hr_str_t target, const char *pattern) {
   hr_str_t row = hr_str_from(pattern);
   if (row.data[row.size - 1] != '*') return hr_str_equal(target, row);
@@ -75,6 +76,7 @@ static bool has_equal_ranks(const hlo_instr_t *instr) {
   return instr->operand_count > 0;
 }
 
+/* A target whose shapes do not fit its row has no rule: it runs whole. */
 hr_status_t rule_of_custom_call(hr_arena_t *arena, const hlo_instr_t *instr,
                                 const spmd_rule_t **out_rule) {
   hr_str_t target = hlo_attr_str(instr, HLO_ATTR_CUSTOM_CALL_TARGET);

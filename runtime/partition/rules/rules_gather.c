@@ -10,6 +10,7 @@ static int index_of(hr_ints_t list, int64_t value) {
   return -1;
 }
 
+/* The lists of a gather; a scatter has the same under other names. */
 typedef struct gather_dims {
   hr_ints_t offset, collapsed, batching, indices_batching;
   int64_t index_vector;
@@ -29,6 +30,7 @@ static int indices_dim(const gather_dims_t *dims, int n) {
   return n < dims->index_vector ? n : n + 1;
 }
 
+/* The components of one index belong together. */
 static void place_index_vector(rule_builder_t *builder, const gather_dims_t *dims, int indices) {
   if (dims->index_vector >= rule_rank(builder, indices)) return;
   int d = (int)dims->index_vector;
@@ -36,6 +38,8 @@ static void place_index_vector(rule_builder_t *builder, const gather_dims_t *dim
              rule_add(builder, rule_size(builder, indices, d), SPMD_NEED_REPLICATION));
 }
 
+/* A dimension of the windows. Taken whole it passes through; one element at a time it is a
+ * reduction, in which all but one part have nothing; anything between is whole. */
 static void gather_offset(rule_builder_t *builder, int operand_dim, int d) {
   int64_t full = rule_size(builder, 0, operand_dim), size = rule_size(builder, 2, d);
   if (size == full || size != 1) {
@@ -62,6 +66,10 @@ static int batch_dim(rule_builder_t *builder, const gather_dims_t *dims, int ind
   return factor;
 }
 
+/* Rows of a table, f32[V, 16] by s32[B, 1] -> f32[B, 16]:
+ *
+ *   ([k, j], [i, l])->([i, j]) reduction={k}     need_replication={l}
+ */
 void rule_gather(rule_builder_t *builder) {
   const hlo_instr_t *instr = builder->instr;
   gather_dims_t dims = {hlo_attr_ints(instr, HLO_ATTR_OFFSET_DIMS),
@@ -100,6 +108,7 @@ static bool is_plain_combiner(const hlo_computation_t *combiner) {
          root->operands[0] != root->operands[1];
 }
 
+/* The same dimension of several operands, updates or results. */
 static void place_range(rule_builder_t *builder, int first, int count, int dim, int factor) {
   for (int k = 0; k < count; k++) rule_place(builder, first + k, dim, factor);
 }
@@ -116,6 +125,11 @@ static void scatter_window(rule_builder_t *builder, int n, int operand_dim, int 
   place_range(builder, n + 1, n, d, factor);
 }
 
+/* Rows added to a table, f32[V, 16] with s32[B, 1] and f32[B, 16]:
+ *
+ *   ([k, j], [i, l], [i, j])->([k, j]) reduction={i}     need_replication={l}
+ *
+ * Each part of the batch adds to a table of its own, and the tables are added. */
 void rule_scatter(rule_builder_t *builder) {
   const hlo_instr_t *instr = builder->instr;
   gather_dims_t dims = {hlo_attr_ints(instr, HLO_ATTR_UPDATE_WINDOW_DIMS),

@@ -22,11 +22,13 @@ static void open_dim(rule_builder_t *builder, reshape_side_t *side) {
   }
 }
 
+/* The factor joins the dimension that was opened last. */
 static void place(rule_builder_t *builder, reshape_side_t *side, int64_t size, int factor) {
   rule_place(builder, side->tensor, side->next - 1, factor);
   side->factors *= size;
 }
 
+/* A factor that the other side has not: cutting it is no use there. */
 static void place_private(rule_builder_t *builder, reshape_side_t *side, int64_t size) {
   place(builder, side, size, rule_add(builder, size, SPMD_PASS_THROUGH));
 }
@@ -39,6 +41,8 @@ static int64_t catch_up(const reshape_side_t *side, const reshape_side_t *other)
   return room > common ? room / common : room;
 }
 
+/* [8,6] -> [2,4,6]: ([ij, k])->([i, j, k]). [6,4] -> [4,6]: 6 and 4 share a factor of 2 in front,
+ * then 3 and 2 have nothing in common, and what follows is private to each side. */
 void rule_reshape(rule_builder_t *builder) {
   reshape_side_t in = {0, 0, 1, 1}, out = {rule_result(builder, 0), 0, 1, 1};
   for (;;) {
@@ -61,6 +65,7 @@ void rule_reshape(rule_builder_t *builder) {
   }
 }
 
+/* Dimensions that are repeated, and those of size 1 that grow, are the result's alone. */
 void rule_broadcast(rule_builder_t *builder) {
   hr_ints_t map = hlo_attr_ints(builder->instr, HLO_ATTR_DIMENSIONS);
   int result = rule_result(builder, 0);
@@ -74,6 +79,7 @@ void rule_broadcast(rule_builder_t *builder) {
   }
 }
 
+/* The factor of result dimension d is that of operand dimension permutation[d]. */
 void rule_transpose(rule_builder_t *builder) {
   hr_ints_t permutation = hlo_attr_ints(builder->instr, HLO_ATTR_DIMENSIONS);
   for (int d = 0; d < (int)permutation.count; d++) {
@@ -83,6 +89,7 @@ void rule_transpose(rule_builder_t *builder) {
   }
 }
 
+/* A part of the result comes from the part at the other end. */
 void rule_reverse(rule_builder_t *builder) {
   hr_ints_t dims = hlo_attr_ints(builder->instr, HLO_ATTR_DIMENSIONS);
   for (int d = 0; d < rule_rank(builder, 0); d++) {
@@ -118,6 +125,8 @@ static bool joins_slices(const hlo_instr_t *concatenate) {
   return slices > 0;
 }
 
+/* Pieces have sizes of their own along the joined dimension, but one factor of the result's size:
+ * what cuts the result cuts them, into parts that need not lie where the result's do. */
 void rule_concatenate(rule_builder_t *builder) {
   int64_t along = hlo_attr_ints(builder->instr, HLO_ATTR_DIMENSIONS).data[0];
   int result = rule_result(builder, 0);
@@ -129,6 +138,7 @@ void rule_concatenate(rule_builder_t *builder) {
   }
 }
 
+/* Starts are scalars, and have no factor. */
 void rule_dynamic_slice(rule_builder_t *builder) {
   int result = rule_result(builder, 0);
   for (int d = 0; d < rule_rank(builder, result); d++) {
@@ -141,6 +151,8 @@ void rule_dynamic_slice(rule_builder_t *builder) {
   }
 }
 
+/* Where the update is smaller, operand and result go on together without it. With constant starts
+ * the update may be cut, too, as Shardy has it. */
 void rule_dynamic_update_slice(rule_builder_t *builder) {
   int result = rule_result(builder, 0);
   bool known = true;

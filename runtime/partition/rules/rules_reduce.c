@@ -3,6 +3,8 @@
  * neighbours' parts; an order over a dimension wants it whole. */
 #include "partition/rules/rule_builder.h"
 
+/* f32[8,6] over dimension 1: ([i, j], [])->([i]) {i=8, j=6} reduction={j}. Several arrays that are
+ * reduced together share the factors. */
 void rule_reduce(rule_builder_t *builder) {
   hr_ints_t reduced = hlo_attr_ints(builder->instr, HLO_ATTR_DIMENSIONS);
   int inputs = builder->operand_count / 2, next = 0;
@@ -24,6 +26,7 @@ static bool is_trivial(const hlo_window_t *window, int d) {
          dim->base_dilation <= 1;
 }
 
+/* The factor has the result's size: 8 windows over 10 elements are cut as 8. */
 void rule_reduce_window(rule_builder_t *builder) {
   const hlo_window_t *window = hlo_attr_window(builder->instr);
   int result = rule_result(builder, 0);
@@ -35,6 +38,8 @@ void rule_reduce_window(rule_builder_t *builder) {
   }
 }
 
+/* Sources are chosen from windows, so that propagation keeps them whole; the partitioner has a
+ * wider rule (lower_select.c). */
 void rule_select_and_scatter(rule_builder_t *builder) {
   const hlo_window_t *window = hlo_attr_window(builder->instr);
   int result = rule_result(builder, 0);
@@ -50,6 +55,8 @@ void rule_select_and_scatter(rule_builder_t *builder) {
   }
 }
 
+/* A list that is sorted as a whole is not propagated at all; rows of a matrix lose the sorted
+ * dimension alone. */
 void rule_sort(rule_builder_t *builder) {
   int along = (int)hlo_attr_ints(builder->instr, HLO_ATTR_DIMENSIONS).data[0];
   bool alone = true;
@@ -79,8 +86,10 @@ void rule_top_k(rule_builder_t *builder) {
   }
 }
 
+/* The limits are scalars. */
 void rule_rng(rule_builder_t *builder) { rule_pointwise(builder); }
 
+/* The state is one list of words, which everybody has; bits depend on their place alone. */
 void rule_rng_bit_generator(rule_builder_t *builder) {
   int state = rule_result(builder, 0), output = rule_result(builder, builder->result_count - 1);
   for (int d = 0; d < rule_rank(builder, 0); d++) {

@@ -3,6 +3,9 @@
  *   a = exp(x), b = exp(x)                 ->   a = exp(x), uses of b read a
  *   reduce(.., to_apply=sum.1), ..=sum.2   ->   both call sum.1
  *
+ * In programs that the partitioner made, equal collectives on equal operands are merged, too: two
+ * convolutions of one array need the same halo, in whatever order they came. Their results are kept
+ * for longer then, so large ones are not.
  * The first of equal instructions of a computation stays. Open addressing tables of at least twice
  * the number of entries; expected cost linear. Impure instructions and those with control
  * dependencies are never merged. Exact. */
@@ -17,17 +20,34 @@ typedef struct instr_table {
   size_t mask;
 } instr_table_t;
 
+#define MAX_KEPT_BYTES (UINT64_C(1) << 20) /* of a collective's result */
+
+/* All processes of a partitioned program do both, or none. */
+static bool is_mergeable_collective(const hlo_instr_t *instr) {
+  bool moves = instr->op == HLO_ALL_GATHER || instr->op == HLO_ALL_REDUCE ||
+               instr->op == HLO_REDUCE_SCATTER || instr->op == HLO_ALL_TO_ALL ||
+               instr->op == HLO_COLLECTIVE_PERMUTE;
+  if (!moves || !instr->parent->module->was_global || !hlo_shape_is_array(instr->shape))
+    return false;
+  uint64_t elements = (uint64_t)hlo_shape_elements(instr->shape);
+  return elements <= MAX_KEPT_BYTES / hr_dtype_bytes(instr->shape->dtype);
+}
+
 /* Not shareable: effects, RNG, parameters, instructions with control dependencies. */
 static bool can_merge(const hlo_instr_t *instr) {
   return instr->op != HLO_PARAMETER && !(instr->extra && instr->extra->control_count) &&
-         pass_is_pure(instr);
+         (pass_is_pure(instr) || is_mergeable_collective(instr));
+}
+
+static bool is_same(const hlo_instr_t *a, const hlo_instr_t *b) {
+  return is_mergeable_collective(a) ? pass_collective_equal(a, b) : pass_instr_equal(a, b);
 }
 
 /* The earlier one that is the same, or NULL: then it is remembered. */
 static hlo_instr_t *find_or_add(instr_table_t *table, hlo_instr_t *instr) {
   size_t i = pass_instr_hash(instr) & table->mask;
   for (; table->slots[i]; i = (i + 1) & table->mask)
-    if (pass_instr_equal(table->slots[i], instr)) return table->slots[i];
+    if (is_same(table->slots[i], instr)) return table->slots[i];
   table->slots[i] = instr;
   return NULL;
 }

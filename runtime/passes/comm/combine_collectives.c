@@ -5,9 +5,12 @@
  *   p = all-reduce(a)   ->   t = all-reduce(a, b)
  *   q = all-reduce(b)        p = gte(t, 0), q = gte(t, 1)
  *
- * Collectives are taken in the order in which they become ready (comm_graph.h). Consecutive ones of
- * one level, up to HLORUN_COMBINE bytes in total, become one at the position of the last. A
- * collective that may depend on one of them ends the run. Latency is paid once instead of n times.
+ * Collectives are taken in the order in which they become ready (comm_graph.h). Those up to
+ * HLORUN_COMBINE bytes in total become one at the position of the last, as long as no collective in
+ * between, of whatever kind, depends on one of them: gradients of several layers wait for the last
+ * one, as nothing needs them before. Latency is paid once instead of n times.
+ * Dependence is known by sets of collectives for each instruction; where those would be too large,
+ * by levels: collectives of one level are independent.
  * Exact in every bit: each element is reduced over the same processes in the same order. */
 #include <stdlib.h>
 
@@ -59,8 +62,8 @@ static bool is_same_kind(const hlo_instr_t *x, const hlo_instr_t *y) {
 /* Both must take their processes from the same grid: channel and device-id flags agree. */
 static bool can_combine(const comm_node_t *a, const comm_node_t *b) {
   const hlo_instr_t *x = a->instr, *y = b->instr;
-  return is_same_kind(x, y) && a->segment == b->segment && a->level == b->level && keeps_types(x) &&
-         keeps_types(y) && x->shape->dtype == y->shape->dtype &&
+  return is_same_kind(x, y) && a->segment == b->segment && keeps_types(x) && keeps_types(y) &&
+         x->shape->dtype == y->shape->dtype &&
          hlo_attr_bool(x, HLO_ATTR_USE_GLOBAL_DEVICE_IDS) ==
              hlo_attr_bool(y, HLO_ATTR_USE_GLOBAL_DEVICE_IDS) &&
          (hlo_attr_int(x, HLO_ATTR_CHANNEL_ID) != 0) ==
@@ -68,23 +71,89 @@ static bool can_combine(const comm_node_t *a, const comm_node_t *b) {
          groups_equal(hlo_attr_groups(x), hlo_attr_groups(y));
 }
 
+/* --- dependence --- */
+
+#define MAX_SET_WORDS (1 << 22) /* of all sets of a computation */
+
+/* The nodes that an instruction depends on, one bit each; NULL: none. */
+typedef struct ancestors {
+  size_t words;
+  const uint64_t **of; /* by instruction id; NULL: too many, levels tell */
+} ancestors_t;
+
+static void add_operand(const comm_graph_t *graph, const ancestors_t *ancestors,
+                        const hlo_instr_t *operand, uint64_t *set) {
+  int node = graph->node_of[operand->id];
+  const uint64_t *more = ancestors->of[operand->id];
+  for (size_t w = 0; more && w < ancestors->words; w++) set[w] |= more[w];
+  if (node >= 0) set[node / 64] |= UINT64_C(1) << node % 64;
+}
+
+/* Instructions that add nothing to the set of one operand share it. */
+static hr_status_t find_set(hr_arena_t *arena, const comm_graph_t *graph, ancestors_t *ancestors,
+                            const hlo_instr_t *instr) {
+  const uint64_t *only = NULL;
+  int sets = 0;
+  uint64_t *set;
+  for (int k = 0; k < instr->operand_count; k++) {
+    const uint64_t *more = ancestors->of[instr->operands[k]->id];
+    bool is_node = graph->node_of[instr->operands[k]->id] >= 0;
+    sets += is_node ? 2 : more && more != only;
+    if (more) only = more;
+  }
+  ancestors->of[instr->id] = only;
+  if (sets < 2) return NULL;
+  HR_TRY(HR_NEW_ARRAY(arena, ancestors->words, &set));
+  for (int k = 0; k < instr->operand_count; k++)
+    add_operand(graph, ancestors, instr->operands[k], set);
+  ancestors->of[instr->id] = set;
+  return NULL;
+}
+
+static hr_status_t find_ancestors(hr_arena_t *arena, const comm_graph_t *graph,
+                                  ancestors_t *out_ancestors) {
+  const hlo_computation_t *computation = graph->computation;
+  ancestors_t ancestors = {.words = (size_t)graph->count / 64 + 1};
+  *out_ancestors = ancestors;
+  if (graph->count < 2 || computation->instrs.count > MAX_SET_WORDS / ancestors.words) return NULL;
+  HR_TRY(HR_NEW_ARRAY(arena, computation->instrs.count, &ancestors.of));
+  for (size_t i = 0; i < computation->instrs.count; i++)
+    HR_TRY(find_set(arena, graph, &ancestors, computation->instrs.data[i]));
+  *out_ancestors = ancestors;
+  return NULL;
+}
+
+/* --- groups --- */
+
 /* Groups of nodes in one computation. */
 typedef struct joining {
   comm_graph_t graph;
+  ancestors_t ancestors;
   int *group; /* by node: the first node of its group; -1: not combined */
   bool any;
 } joining_t;
 
-/* Joins to `first` the later nodes of its segment and level that fit, as long as the bytes
- * allow. A node of a higher level may depend on one of the group and ends the search. */
+/* Does a node depend on one of the group, or may it? */
+static bool depends(const joining_t *joining, int node, int first) {
+  const comm_graph_t *graph = &joining->graph;
+  const comm_node_t *at = &graph->nodes[node];
+  if (!joining->ancestors.of) return at->level > graph->nodes[first].level;
+  const uint64_t *set = joining->ancestors.of[at->instr->id];
+  if (set && set[first / 64] >> first % 64 & 1) return true;
+  for (int n = first + 1; set && n < node; n++)
+    if (joining->group[n] == first && set[n / 64] >> n % 64 & 1) return true;
+  return false;
+}
+
+/* Joins to `first` the later nodes of its segment that fit, as long as the bytes allow. The group
+ * waits for its last member: a node that depends on one of them ends the search. */
 static void find_group(joining_t *joining, int first, double max_bytes) {
   const comm_graph_t *graph = &joining->graph;
   double bytes = fuse_shape_bytes(graph->nodes[first].instr->shape);
   if (joining->group[first] >= 0 || bytes > max_bytes) return;
   for (int n = first + 1; n < graph->count; n++) {
     const comm_node_t *node = &graph->nodes[n];
-    if (node->segment != graph->nodes[first].segment || node->level > graph->nodes[first].level)
-      return;
+    if (node->segment != graph->nodes[first].segment || depends(joining, n, first)) return;
     double more = fuse_shape_bytes(node->instr->shape);
     if (joining->group[n] >= 0 || bytes + more > max_bytes ||
         !can_combine(&graph->nodes[first], node))
@@ -101,6 +170,7 @@ static hr_status_t find_groups(hr_arena_t *arena, hlo_computation_t *computation
   double max_bytes = max_combined_bytes();
   joining->any = false;
   HR_TRY(comm_graph_find(arena, computation, &joining->graph));
+  HR_TRY(find_ancestors(arena, &joining->graph, &joining->ancestors));
   HR_TRY(HR_NEW_ARRAY(arena, joining->graph.count, &joining->group));
   for (int n = 0; n < joining->graph.count; n++) joining->group[n] = -1;
   for (int n = 0; n < joining->graph.count; n++) find_group(joining, n, max_bytes);

@@ -120,26 +120,37 @@ static bool layouts_equal(const hlo_shape_t *a, const hlo_shape_t *b) {
   return a->layout && b->layout && hlo_layout_equal(a->layout, b->layout);
 }
 
-/* All but operands. */
-static bool kind_equal(const hlo_instr_t *a, const hlo_instr_t *b) {
+/* All but operands; `any_channel`: numbers of channels may differ. */
+static bool kind_equal(const hlo_instr_t *a, const hlo_instr_t *b, bool any_channel) {
   if (a->op != b->op || a->operand_count != b->operand_count || a->attr_count != b->attr_count ||
       a->called_count != b->called_count || a->async_sugar != b->async_sugar)
     return false;
   for (int c = 0; c < a->called_count; c++)
     if (a->called[c] != b->called[c]) return false;
-  for (int i = 0; i < a->attr_count; i++)
-    if (!attr_equal(&a->attrs[i], &b->attrs[i])) return false;
+  for (int i = 0; i < a->attr_count; i++) {
+    const hlo_attr_t *x = &a->attrs[i], *y = &b->attrs[i];
+    bool is_channel = x->key == HLO_ATTR_CHANNEL_ID && y->key == HLO_ATTR_CHANNEL_ID;
+    if (!attr_equal(x, y) && !(any_channel && is_channel)) return false;
+  }
   return hlo_shape_equal(a->shape, b->shape) && layouts_equal(a->shape, b->shape) &&
          (a->op != HLO_CONSTANT || (a->literal && literals_equal(a->literal, b->literal)));
 }
 
 /* Operands must be the same instructions, in either order for commutative ops of two. */
-bool pass_instr_equal(const hlo_instr_t *a, const hlo_instr_t *b) {
-  if (!kind_equal(a, b)) return false;
+static bool instr_equal(const hlo_instr_t *a, const hlo_instr_t *b, bool any_channel) {
+  if (!kind_equal(a, b, any_channel)) return false;
   bool straight = true, crossed = a->operand_count == 2 && hlo_op_is(a->op, OP_COMMUTATIVE);
   for (int k = 0; k < a->operand_count; k++) straight &= a->operands[k] == b->operands[k];
   crossed = crossed && a->operands[0] == b->operands[1] && a->operands[1] == b->operands[0];
   return straight || crossed;
+}
+
+bool pass_instr_equal(const hlo_instr_t *a, const hlo_instr_t *b) {
+  return instr_equal(a, b, false);
+}
+
+bool pass_collective_equal(const hlo_instr_t *a, const hlo_instr_t *b) {
+  return instr_equal(a, b, true);
 }
 
 /* ---- hashes ---- */
@@ -159,6 +170,7 @@ static uint64_t hash_shape(uint64_t hash, const hlo_shape_t *shape) {
 /* Attributes of other kinds do not count: equal ones still hash equally. */
 static uint64_t hash_attr(uint64_t hash, const hlo_attr_t *attr) {
   hash = mix(hash, attr->key);
+  if (attr->key == HLO_ATTR_CHANNEL_ID) return hash;
   switch (hlo_attr_table[attr->key].kind) {
     case HLO_KIND_BOOL:
       return mix(hash, attr->flag);
@@ -228,7 +240,7 @@ bool pass_computation_equal(const hlo_computation_t *a, const hlo_computation_t 
     return false;
   for (size_t i = 0; i < a->instrs.count; i++) {
     const hlo_instr_t *left = a->instrs.data[i], *right = b->instrs.data[i];
-    if (!kind_equal(left, right) || !operands_match(left, right)) return false;
+    if (!kind_equal(left, right, false) || !operands_match(left, right)) return false;
   }
   return true;
 }

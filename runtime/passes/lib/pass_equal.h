@@ -8,7 +8,9 @@
  * very same ones) and literal. Whether one can stand for the other is another question:
  * pass_is_pure. */
 bool pass_instr_equal(const hlo_instr_t *a, const hlo_instr_t *b);
-uint64_t pass_instr_hash(const hlo_instr_t *instr); /* equal ones have equal hashes */
+/* The same, but for the number of the channel. */
+bool pass_collective_equal(const hlo_instr_t *a, const hlo_instr_t *b);
+uint64_t pass_instr_hash(const hlo_instr_t *instr); /* equal ones, by either, have equal hashes */
 /* Same but for operands: those are numbers of instructions in two lists here. */
 bool pass_computation_equal(const hlo_computation_t *a, const hlo_computation_t *b);
 uint64_t pass_computation_hash(const hlo_computation_t *computation);

@@ -128,6 +128,7 @@ static bool needs_frontend_attr(const hlo_instr_t *instr, hlo_attr_key_t key) {
     case HLO_ATTR_CUSTOM_CALL_SCHEDULE:
     case HLO_ATTR_INFERRED_DIMENSION:
     case HLO_ATTR_LITERAL:
+    case HLO_ATTR_MASKED:
     case HLO_ATTR_PADDING_TYPE:
     case HLO_ATTR_PERMUTE_SLICE_SIZES:
     case HLO_ATTR_SPARSITY_CONFIG:

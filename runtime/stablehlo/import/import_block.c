@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "base/options.h"
 #include "mlir/bytecode/bytecode_format.h"
 #include "mlir/mlir_mhlo.h"
 #include "stablehlo/import/import_quant.h"
@@ -94,12 +95,24 @@ static hr_status_t check_results(import_scope_t *scope, const mlir_op_t *op) {
   return NULL;
 }
 
+/* Whose operation it is, or which name was meant. */
+static hr_status_t unknown_op(import_scope_t *scope, const mlir_op_t *op) {
+  const char *names[ROWS], *word;
+  hr_str_t dialect = mlir_foreign_dialect(op->name);
+  if (mlir_mhlo_is_alone(op->name)) return import_error(scope, op, MLIR_MHLO_ALONE);
+  if (dialect.size) return import_error(scope, op, MLIR_FOREIGN_DIALECT, HR_STR_ARGS(dialect));
+  for (size_t i = 0; i < ROWS; i++) names[i] = rows[i].name;
+  HR_TRY(hr_arena_cstr(&scope->importer->module->arena, op->name, &word));
+  const char *nearest = hr_nearest_name(word, names, ROWS);
+  if (nearest) return import_error(scope, op, "this operation is not known; nearest: %s", nearest);
+  return import_error(scope, op, "this operation is not known");
+}
+
 /* The checks, the row's function, then attributes of frontends on the instructions that were
  * made. */
 static hr_status_t import_op(import_scope_t *scope, mlir_op_t *op) {
   const import_row_t *row = hr_map_get(&scope->importer->rows, op->name);
-  if (!row && mlir_mhlo_is_alone(op->name)) return import_error(scope, op, MLIR_MHLO_ALONE);
-  if (!row) return import_error(scope, op, "this operation is not known");
+  if (!row) return unknown_op(scope, op);
   HR_TRY(check_operands(scope, op, row));
   HR_TRY(check_attrs(scope, op, row));
   scope->builder.line = op->line;

@@ -287,7 +287,7 @@ def _from_numpy(array, shape):
     if array.dtype != want:
         if array.dtype.kind == "V" and array.dtype.itemsize == want.itemsize:
             array = array.view(want)
-        elif array.ndim == 0 or np.can_cast(array.dtype, want, "safe"):
+        elif array.dtype.kind in "biufc" and array.ndim == 0 or np.can_cast(array.dtype, want, "safe"):
             array = array.astype(want)
         else:
             raise TypeError(f"array of {array.dtype}, the program has {shape.text} ({want}): use .astype({want})")

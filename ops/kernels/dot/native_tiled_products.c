@@ -1,0 +1,180 @@
+/* Products, and generated code on the rows between them, a tile of rows at a time: attention and
+ * its gradient without their matrices of scores in memory.
+ *
+ * A task is a tile, or, where a product sums over rows, all tiles of a matrix one after the other.
+ * A tile is computed, used and forgotten by one worker, in its own scratch memory; arrays that the
+ * step has as results, and operands, are read and written where they are. Generated code numbers
+ * rows through all matrices: it gets addresses of arrays that begin so far before the tile. Every
+ * element is computed as by the steps one after the other; sums over rows are added up tile by
+ * tile. Tiles have a size that does not depend on the number of workers, and so have the results.
+ * Cost: operands are packed once for each tile. */
+#include <string.h>
+
+#include "base/arith.h"
+#include "ops/kernels/dot/tiled_products.h"
+
+typedef struct tiled_run {
+  const tiled_plan_t *plan;
+  const op_native_run_t *env;
+  void *const *in, *const *out;
+} tiled_run_t;
+
+/* A tile under work. */
+typedef struct tiled_tile {
+  const tiled_run_t *run;
+  char *memory; /* of the worker */
+  int worker;
+  int64_t matrix, row, rows; /* rows [row, row + rows) of the matrix */
+  int64_t first;             /* number of its first row among those of all matrices */
+} tiled_tile_t;
+
+/* Address of row 0 of all matrices; only the rows of this tile may be there. Tiles lie to cache
+ * lines as in the whole array. */
+static char *array_of(const tiled_tile_t *tile, const tiled_value_t *value) {
+  if (value->place == TILED_OPERAND) return tile->run->in[value->leaf];
+  if (value->place == TILED_RESULT) return tile->run->out[value->leaf];
+  uintptr_t before = (uintptr_t)(tile->first * value->row_bytes);
+  uintptr_t at = (uintptr_t)(tile->memory + value->at) + before % 64;
+  return (char *)(at - before); /* an integer, as that need not be an address of anything */
+}
+
+static char *tile_of(const tiled_tile_t *tile, const tiled_value_t *value) {
+  return array_of(tile, value) + tile->first * value->row_bytes;
+}
+
+static void run_rows(const tiled_tile_t *tile, const tiled_step_t *step) {
+  op_native_run_t env = *tile->run->env;
+  op_native_part_t part = {tile->first, tile->rows, 0, tile->run->plan->columns};
+  void **pointers = (void **)(tile->memory + step->pointers_at);
+  env.scratch = tile->memory + step->scratch_at;
+  for (int k = 0; k < step->in_count; k++) pointers[k] = array_of(tile, step->in[k]);
+  for (int k = 0; k < step->out_count; k++)
+    pointers[step->in_count + k] = array_of(tile, step->out[k]);
+  step->rows->begin(&env, step->rows_plan, pointers, pointers + step->in_count);
+  step->rows->part(&env, step->rows_plan, &part, 0);
+}
+
+/* Operand `k` of a product, which is no tile, for this tile's matrix. */
+static const char *matrix_of(const tiled_tile_t *tile, const tiled_step_t *step, int k) {
+  const dot_problem_t *problem = step->problem;
+  const dot_matrices_t *side = k ? &problem->b : &problem->a;
+  return array_of(tile, step->in[k]) + side->offsets[tile->matrix] * problem->types.element_bytes;
+}
+
+/* Reads rows of `a` from the tile's first on: of the result, or the terms of a sum. */
+static void skip_rows(gemm_job_t *job, int64_t rows, int64_t bytes) {
+  if (job->a_rows)
+    job->a_rows += rows;
+  else
+    job->a = (const char *)job->a + rows * job->a_row * bytes;
+}
+static void skip_a_terms(gemm_job_t *job, int64_t terms, int64_t bytes) {
+  if (job->a_rows)
+    job->a_cols += terms;
+  else
+    job->a = (const char *)job->a + terms * job->a_col * bytes;
+}
+static void skip_b_terms(gemm_job_t *job, int64_t terms, int64_t bytes) {
+  if (job->b_rows)
+    job->b_rows += terms;
+  else
+    job->b = (const char *)job->b + terms * job->b_row * bytes;
+}
+
+static void take_tile_as_a(gemm_job_t *job, const void *tile, int64_t row, int64_t column) {
+  job->a = tile;
+  job->a_row = row;
+  job->a_col = column;
+  job->a_rows = NULL;
+  job->a_cols = NULL;
+}
+static void take_tile_as_b(gemm_job_t *job, const void *tile, int64_t row, int64_t column) {
+  job->b = tile;
+  job->b_row = row;
+  job->b_col = column;
+  job->b_rows = NULL;
+  job->b_cols = NULL;
+}
+
+static void run_product(const tiled_tile_t *tile, const tiled_step_t *step) {
+  const tiled_plan_t *plan = tile->run->plan;
+  int64_t bytes = step->problem->types.element_bytes;
+  int64_t columns = plan->columns, skipped = 0;
+  gemm_job_t job = step->job;
+  bool left = step->kind == TILED_LEFT || step->kind == TILED_LEFT_SUM;
+  bool right = step->kind == TILED_RIGHT || step->kind == TILED_RIGHT_SUM;
+  if (!left) job.a = matrix_of(tile, step, 0);
+  if (!right) job.b = matrix_of(tile, step, 1);
+  switch (step->kind) {
+    case TILED_PRODUCT:
+      job.m = tile->rows;
+      skip_rows(&job, tile->row, bytes);
+      skipped = tile->row * job.c_row;
+      break;
+    case TILED_LEFT:
+      job.m = tile->rows;
+      take_tile_as_a(&job, tile_of(tile, step->in[0]), columns, 1);
+      skipped = tile->row * job.c_row;
+      break;
+    case TILED_RIGHT:
+      job.n = tile->rows;
+      take_tile_as_b(&job, tile_of(tile, step->in[1]), 1, columns);
+      skipped = tile->row;
+      break;
+    case TILED_LEFT_SUM:
+      job.k = tile->rows;
+      take_tile_as_a(&job, tile_of(tile, step->in[0]), 1, columns);
+      skip_b_terms(&job, tile->row, bytes);
+      break;
+    default:
+      job.k = tile->rows;
+      skip_a_terms(&job, tile->row, bytes);
+      take_tile_as_b(&job, tile_of(tile, step->in[1]), columns, 1);
+  }
+  bool adds = tile->row && (step->kind == TILED_LEFT_SUM || step->kind == TILED_RIGHT_SUM);
+  job.mode = adds ? GEMM_ADD : GEMM_SET;
+  int64_t before = tile->matrix * step->problem->m * step->problem->n + skipped;
+  job.c = array_of(tile, step->out[0]) + before * bytes;
+  gemm_run_serial(&job, tile->worker, tile->memory + plan->space_at);
+}
+
+static void run_tile(const tiled_tile_t *tile) {
+  const tiled_plan_t *plan = tile->run->plan;
+  for (int i = 0; i < plan->step_count; i++)
+    if (plan->steps[i].kind == TILED_ROWS)
+      run_rows(tile, &plan->steps[i]);
+    else
+      run_product(tile, &plan->steps[i]);
+}
+
+/* Tiles [begin, end), or, where there are sums over rows, the tiles of these matrices. */
+static void run_tiles(void *context, int64_t begin, int64_t end, int worker) {
+  const tiled_run_t *run = context;
+  const tiled_plan_t *plan = run->plan;
+  int64_t blocks = hr_div_ceil(plan->rows, plan->block_rows);
+  if (plan->sums) {
+    begin *= blocks;
+    end *= blocks;
+  }
+  for (int64_t i = begin; i < end; i++) {
+    tiled_tile_t tile = {.run = run, .worker = worker, .matrix = i / blocks};
+    tile.row = i % blocks * plan->block_rows;
+    tile.rows = hr_min(plan->block_rows, plan->rows - tile.row);
+    tile.first = tile.matrix * plan->rows + tile.row;
+    tile.memory = (char *)run->env->scratch + (size_t)worker * plan->worker_bytes;
+    run_tile(&tile);
+  }
+}
+
+static hr_status_t run_tiled_products(const op_native_run_t *env, const void *opaque,
+                                      void *const *in, void *const *out) {
+  const tiled_plan_t *plan = opaque;
+  tiled_run_t run = {plan, env, in, out};
+  int64_t blocks = hr_div_ceil(plan->rows, plan->block_rows);
+  int64_t tasks = plan->matrices * (plan->sums ? 1 : blocks);
+  hr_workers_for(native_workers(env, plan->workers), tasks, 1, run_tiles, &run);
+  return NULL;
+}
+
+const op_native_t native_tiled_products = {"tiles of products", tiled_products_prepare,
+                                           run_tiled_products};

@@ -1,0 +1,56 @@
+/* Products and what is between them as one step: a tile of rows at a time (native_tiled_products.c
+ * runs what tiled_products_plan.c plans).
+ *
+ *   s = q k'         [matrices, rows, columns]     a product makes a tile
+ *   p = softmax(s)   generated code on its rows    a tile becomes others
+ *   o = p v          [matrices, rows, n]           products read a tile
+ */
+#ifndef HLO_OPS_TILED_PRODUCTS_H
+#define HLO_OPS_TILED_PRODUCTS_H
+
+#include "ops/kernels/dot/native_dot.h"
+
+typedef enum tiled_kind {
+  TILED_PRODUCT,   /* a tile of rows: its rows of a, times b */
+  TILED_ROWS,      /* generated code */
+  TILED_LEFT,      /* tile b: the same rows of the result */
+  TILED_RIGHT,     /* a tile': the same columns of the result */
+  TILED_LEFT_SUM,  /* tile' b: a sum over rows */
+  TILED_RIGHT_SUM, /* a tile: a sum over rows */
+} tiled_kind_t;
+
+/* Where an array is: an operand or a result of the step, or only tiles in scratch memory. */
+typedef enum tiled_place { TILED_SCRATCH, TILED_OPERAND, TILED_RESULT } tiled_place_t;
+
+typedef struct tiled_value {
+  tiled_place_t place;
+  int leaf;          /* OPERAND, RESULT */
+  int64_t row_bytes; /* size of a row of a tile */
+  size_t at;         /* SCRATCH: offset of the tile in a worker's memory */
+} tiled_value_t;
+
+typedef struct tiled_step {
+  tiled_kind_t kind;
+  int in_count, out_count;
+  const tiled_value_t **in, **out;
+  const dot_problem_t *problem; /* products */
+  gemm_job_t job;               /* products: sizes and strides for a whole matrix */
+  const void *rows_plan;        /* ROWS */
+  const op_native_consumer_t *rows;
+  size_t scratch_at, pointers_at; /* ROWS: offsets in a worker's memory */
+} tiled_step_t;
+
+typedef struct tiled_plan {
+  int64_t matrices, rows, columns; /* of the tiled arrays; rows of one matrix */
+  int64_t block_rows;              /* rows of a tile, but for the last one of a matrix */
+  bool sums;                       /* some product sums over rows: a task is a whole matrix */
+  int workers, step_count;
+  tiled_step_t *steps;
+  size_t space_at, worker_bytes; /* memory for packed operands; of each worker in all */
+} tiled_plan_t;
+
+/* Signature of op_native_t.prepare. */
+hr_status_t tiled_products_prepare(const op_native_target_t *target, const op_step_t *step,
+                                   op_native_step_t *out);
+
+#endif

@@ -1,0 +1,432 @@
+/* Products and the fusions between them become one fusion, which a kernel computes a tile of rows
+ * at a time (ops/kernels/dot/native_tiled_products.c): attention and its gradient, as JAX, flax or
+ * anybody writes them, whatever is between the products.
+ *
+ *   s = dot(q, k)               [..., rows, columns]
+ *   p = fusion(s, mask)         reductions of the columns, or elementwise
+ *   o = dot(p, v)          ->   o = fusion(q, k, mask, v), kind=kCustom
+ *
+ * The cluster grows from a product along arrays of as many elements (`tiled`): to fusions that read
+ * these at their own index, to views, to products that have one of them as operand, and back to
+ * other products that such a fusion reads. What does not lead to a product again is left out, and
+ * so is what depends on the cluster by way of something else. Arrays that others use are results,
+ * too. It is worth it if a tiled array is none, and if the operands of a matrix are small beside
+ * it: heads of attention, not layers of a network. A single matrix is taken for attention only.
+ * Exact: the body holds the same instructions; where the kernel declines, they are steps as before.
+ * Cost: linear for each product of that size. */
+#include "base/log.h"
+#include "ops/query/codegen_support.h"
+#include "ops/query/fusion_form.h"
+#include "passes/lib/pass_match.h"
+#include "passes/passes.h"
+
+#define ROWS_MIN 16
+#define COLUMNS_MIN 32
+#define TERMS_MIN 8
+#define ELEMENTS_MIN 16384
+#define SUM_MATRICES_MIN 8 /* fewer are too few tasks where matrices are summed up whole */
+#define WIDTH_MAX \
+  256 /* terms of the first products, columns of the last: operands stay in caches */
+
+typedef struct tiling {
+  pass_rewrite_t *rewrite;
+  pass_users_t users;
+  uint32_t count;  /* instructions */
+  uint32_t *taken; /* by id: number of the fusion of this pass that it is in; 0: none */
+  bool *reached;   /* by that number: the fusion depends on members */
+  uint32_t fusion_count;
+  bool *member;            /* by id */
+  bool *tiled;             /* by id: a member that is a tiled array */
+  bool *marked;            /* by id: scratch of one question */
+  int64_t rows, elements;  /* of a tiled array; rows of all matrices */
+  int64_t matrices, least; /* matrices; the smaller of rows and columns of one */
+  hr_dtype_t dtype;
+  hlo_builder_t body;
+  hlo_instr_t **copies; /* by id: in the body */
+  HR_VEC(hlo_instr_t *) inputs;
+  HR_VEC(hlo_instr_t *) results; /* members that others use */
+  HR_VEC(hlo_instr_t *) outputs; /* in the body */
+} tiling_t;
+
+static hlo_instr_t *instr_at(const tiling_t *t, uint32_t id) {
+  return t->rewrite->computation->instrs.data[id];
+}
+
+/* --- which instructions ----------------------------------------------------------------------- */
+
+/* Sizes of a product's result: matrices, rows, columns, and the number of terms. */
+static void sizes_of(const hlo_instr_t *dot, int64_t sizes[4]) {
+  hr_ints_t batch = hlo_attr_ints(dot, HLO_ATTR_LHS_BATCH_DIMS);
+  hr_ints_t terms = hlo_attr_ints(dot, HLO_ATTR_LHS_CONTRACTING_DIMS);
+  const hlo_shape_t *lhs = dot->operands[0]->shape;
+  sizes[0] = 1;
+  sizes[3] = 1;
+  for (int64_t i = 0; i < batch.count; i++) sizes[0] *= lhs->dims[batch.data[i]];
+  for (int64_t i = 0; i < terms.count; i++) sizes[3] *= lhs->dims[terms.data[i]];
+  int64_t rest = sizes[0] * sizes[3];
+  sizes[1] = rest ? fusion_count(lhs) / rest : 0;
+  rest = sizes[0] * sizes[1];
+  sizes[2] = rest ? fusion_count(dot->shape) / rest : 0;
+}
+
+static bool is_plain_dot(const hlo_instr_t *dot) {
+  hr_dtype_t dtype = dot->shape->dtype;
+  return dot->op == HLO_DOT && (dtype == HR_F32 || dtype == HR_F64) &&
+         pass_has_static_arrays(dot) && dot->operands[0]->shape->dtype == dtype &&
+         dot->operands[1]->shape->dtype == dtype && !hlo_attr_enum(dot, HLO_ATTR_ALGORITHM) &&
+         !(dot->extra && dot->extra->control_count);
+}
+
+/* Does the product make a tiled array? */
+static bool is_first_product(const hlo_instr_t *dot, int64_t sizes[4]) {
+  if (!is_plain_dot(dot)) return false;
+  sizes_of(dot, sizes);
+  return sizes[1] >= ROWS_MIN && sizes[2] >= COLUMNS_MIN && sizes[3] >= TERMS_MIN &&
+         sizes[3] <= WIDTH_MAX && sizes[0] * sizes[1] * sizes[2] >= ELEMENTS_MIN;
+}
+
+static bool is_tiled_shape(const tiling_t *t, const hlo_shape_t *shape) {
+  return hlo_shape_is_array(shape) && !hlo_shape_is_dynamic(shape) &&
+         fusion_count(shape) == t->elements;
+}
+
+/* Is the fusion computed row by row, and does it read tiled members at their own index only? */
+static bool reads_by_rows(const tiling_t *t, const hlo_instr_t *fusion, hr_arena_t *arena) {
+  const hlo_computation_t *body = fusion->called[0];
+  fusion_form_t form;
+  hr_status_t st = fusion_form_find(arena, body, &form);
+  if (st) {
+    hr_status_release(st);
+    return false;
+  }
+  bool fits = form.space.kind == FUSION_LOOP && form.part_count == 1;
+  if (form.space.kind == FUSION_ROWS)
+    fits = form.space.full_count == t->elements && form.space.outer_count == t->rows;
+  for (int r = 0; r < form.root_count && fits; r++)
+    fits = (form.space.kind == FUSION_ROWS || fusion_count(form.roots[r]->shape) == t->elements) &&
+           op_codegens[form.roots[r]->op] != CODEGEN_UPDATE;
+  for (int k = 0; k < fusion->operand_count && fits; k++)
+    if (t->member[fusion->operands[k]->id])
+      fits =
+          t->tiled[fusion->operands[k]->id] && form.roles[body->params.data[k]->id] == FUSION_FULL;
+  return fits;
+}
+
+static bool may_join_fusion(const tiling_t *t, const hlo_instr_t *fusion) {
+  hr_arena_t arena;
+  if (hlo_attr_enum(fusion, HLO_ATTR_KIND) == HLO_FUSION_KIND_CUSTOM ||
+      (fusion->extra && fusion->extra->control_count))
+    return false;
+  hr_arena_init(&arena);
+  bool fits = reads_by_rows(t, fusion, &arena);
+  hr_arena_deinit(&arena);
+  return fits;
+}
+
+/* Does it contract rows of the tiled operand, and not columns? */
+static bool sums_over_rows(const tiling_t *t, const hlo_instr_t *dot) {
+  bool left = t->tiled[dot->operands[0]->id];
+  const hlo_shape_t *shape = dot->operands[left ? 0 : 1]->shape;
+  hr_ints_t terms =
+      hlo_attr_ints(dot, left ? HLO_ATTR_LHS_CONTRACTING_DIMS : HLO_ATTR_RHS_CONTRACTING_DIMS);
+  for (int64_t i = 0; i < terms.count; i++)
+    if (terms.data[i] == shape->rank - 1) return false;
+  return true;
+}
+
+/* A product with one tiled operand. Which dimensions it contracts, the kernel looks at closely. */
+static bool may_join_dot(const tiling_t *t, const hlo_instr_t *dot) {
+  int count = t->tiled[dot->operands[0]->id] + t->tiled[dot->operands[1]->id];
+  return is_plain_dot(dot) && count == 1 && dot->shape->dtype == t->dtype &&
+         (t->matrices >= SUM_MATRICES_MIN || !sums_over_rows(t, dot)) &&
+         fusion_count(dot->shape) <= t->elements / t->least * WIDTH_MAX;
+}
+
+static bool uses_member(const tiling_t *t, const hlo_instr_t *instr) {
+  for (int k = 0; k < instr->operand_count; k++)
+    if (t->member[instr->operands[k]->id]) return true;
+  return false;
+}
+
+/* Lets users of members join, in program order. */
+static bool grow(tiling_t *t) {
+  bool grew = false;
+  for (uint32_t i = 0; i < t->count; i++) {
+    const hlo_instr_t *instr = instr_at(t, i);
+    if (t->member[i] || t->taken[i] || !uses_member(t, instr)) continue;
+    bool is_element = instr->op == HLO_GET_TUPLE_ELEMENT;
+    bool joins = is_element || (instr->op == HLO_RESHAPE && t->tiled[instr->operands[0]->id]) ||
+                 (instr->op == HLO_FUSION && may_join_fusion(t, instr)) ||
+                 (instr->op == HLO_DOT && may_join_dot(t, instr));
+    t->member[i] = joins;
+    t->tiled[i] = joins && instr->op != HLO_DOT && is_tiled_shape(t, instr->shape);
+    grew |= joins;
+  }
+  return grew;
+}
+
+/* Products that the cluster's fusions read, with the same rows, join. */
+static bool add_products(tiling_t *t, const int64_t wanted[4]) {
+  bool grew = false;
+  for (uint32_t i = 0; i < t->count; i++) {
+    const hlo_instr_t *fusion = instr_at(t, i);
+    for (int k = 0; t->member[i] && fusion->op == HLO_FUSION && k < fusion->operand_count; k++) {
+      hlo_instr_t *view = fusion->operands[k], *dot = view;
+      int64_t sizes[4];
+      if (view->op == HLO_RESHAPE) dot = view->operands[0];
+      if (t->member[view->id] || t->taken[view->id] || t->taken[dot->id] ||
+          !is_first_product(dot, sizes) || sizes[0] != wanted[0] || sizes[1] != wanted[1] ||
+          sizes[2] != wanted[2] || dot->shape->dtype != t->dtype)
+        continue;
+      t->member[dot->id] = t->member[view->id] = true;
+      t->tiled[dot->id] = t->tiled[view->id] = true;
+      grew = may_join_fusion(t, fusion);
+      if (!grew) t->member[dot->id] = t->member[view->id] = false;
+      if (!grew) t->tiled[dot->id] = t->tiled[view->id] = false;
+    }
+  }
+  return grew;
+}
+
+static void leave(tiling_t *t, uint32_t id) {
+  t->member[id] = false;
+  t->tiled[id] = false;
+}
+
+/* Marks what depends on members by way of what is no member, or is no member and depends on one. A
+ * fusion that was made already is one instruction. False: the marks may not be complete yet. */
+static bool mark_dependent(tiling_t *t) {
+  bool complete = true;
+  for (uint32_t i = 0; i < t->count; i++) {
+    const hlo_instr_t *instr = instr_at(t, i);
+    uint32_t in = t->taken[i];
+    t->marked[i] = in && t->reached[in];
+    for (int k = 0; k < instr->operand_count; k++) {
+      uint32_t operand = instr->operands[k]->id;
+      t->marked[i] |= t->marked[operand] || (t->member[operand] && !t->member[i]);
+    }
+    if (!in || !t->marked[i] || t->reached[in]) continue;
+    t->reached[in] = true;
+    complete = false;
+  }
+  return complete;
+}
+
+/* Drops members that depend on others by way of what is no member. */
+static void drop_dependent(tiling_t *t) {
+  for (bool again = true; again;) {
+    again = false;
+    for (uint32_t f = 0; f <= t->fusion_count; f++) t->reached[f] = false;
+    while (!mark_dependent(t)) continue;
+    for (uint32_t i = 0; i < t->count; i++) {
+      if (!t->member[i] || !t->marked[i]) continue;
+      leave(t, i);
+      again = true;
+    }
+  }
+}
+
+/* A product of the cluster that has a tiled operand. */
+static bool is_last_product(const tiling_t *t, const hlo_instr_t *instr) {
+  return t->member[instr->id] && instr->op == HLO_DOT && !t->tiled[instr->id];
+}
+
+/* Drops members that no last product needs, and products that lost their tile. */
+static void drop_useless(tiling_t *t) {
+  for (uint32_t i = 0; i < t->count; i++)
+    if (is_last_product(t, instr_at(t, i)) && !uses_member(t, instr_at(t, i))) leave(t, i);
+  for (uint32_t i = t->count; i-- > 0;) {
+    const hlo_instr_t *instr = instr_at(t, i);
+    t->marked[i] = is_last_product(t, instr);
+    for (uint32_t u = t->users.first[i]; u < t->users.first[i + 1]; u++) {
+      const hlo_instr_t *user = t->users.users[u];
+      t->marked[i] |= t->marked[user->id];
+    }
+    if (!t->member[i]) t->marked[i] = false;
+    if (t->member[i] && !t->marked[i]) leave(t, i);
+  }
+}
+
+static bool has_outside_user(const tiling_t *t, const hlo_instr_t *instr) {
+  bool outside = instr == t->rewrite->computation->root;
+  for (uint32_t u = t->users.first[instr->id]; u < t->users.first[instr->id + 1]; u++)
+    outside |= !t->member[t->users.users[u]->id];
+  return outside;
+}
+
+/* Is there an exponential between the products? */
+static bool has_softmax(const tiling_t *t) {
+  for (uint32_t i = 0; i < t->count; i++) {
+    const hlo_instr_t *instr = instr_at(t, i);
+    if (!t->member[i] || instr->op != HLO_FUSION) continue;
+    const hlo_computation_t *body = instr->called[0];
+    for (size_t k = 0; k < body->instrs.count; k++)
+      if (body->instrs.data[k]->op == HLO_EXPONENTIAL) return true;
+  }
+  return false;
+}
+
+/* Counts fusions, and tiled arrays that are never in memory. */
+static bool is_worth_it(const tiling_t *t) {
+  int fusions = 0, spared = 0;
+  for (uint32_t i = 0; i < t->count; i++) {
+    const hlo_instr_t *instr = instr_at(t, i);
+    if (!t->member[i]) continue;
+    fusions += instr->op == HLO_FUSION;
+    spared += t->tiled[i] && instr->op != HLO_RESHAPE && !has_outside_user(t, instr);
+  }
+  return fusions && spared && (t->matrices > 1 || has_softmax(t));
+}
+
+static bool find_cluster(tiling_t *t, const hlo_instr_t *dot) {
+  int64_t sizes[4];
+  if (t->taken[dot->id] || !is_first_product(dot, sizes)) return false;
+  for (uint32_t i = 0; i < t->count; i++) leave(t, i);
+  t->rows = sizes[0] * sizes[1];
+  t->elements = t->rows * sizes[2];
+  t->matrices = sizes[0];
+  t->least = sizes[1] < sizes[2] ? sizes[1] : sizes[2];
+  t->dtype = dot->shape->dtype;
+  t->member[dot->id] = true;
+  t->tiled[dot->id] = true;
+  while (grow(t) || add_products(t, sizes)) continue;
+  drop_dependent(t);
+  drop_useless(t);
+  return t->member[dot->id] && is_worth_it(t);
+}
+
+/* --- the fusion ------------------------------------------------------------------------------- */
+
+static hr_status_t copy_operand(tiling_t *t, hlo_instr_t *operand, hlo_instr_t **out_copy) {
+  if (!t->copies[operand->id]) {
+    t->copies[operand->id] = hlo_build_parameter(&t->body, (int)t->inputs.count, operand->shape);
+    HR_VEC_PUSH(&t->inputs, operand);
+  }
+  *out_copy = t->copies[operand->id];
+  return NULL;
+}
+
+static hr_status_t copy_member(tiling_t *t, hlo_instr_t *instr) {
+  hlo_instr_t **operands;
+  HR_TRY(HR_NEW_ARRAY(&t->rewrite->scratch, instr->operand_count, &operands));
+  for (int k = 0; k < instr->operand_count; k++)
+    HR_TRY(copy_operand(t, instr->operands[k], &operands[k]));
+  hlo_instr_t *copy =
+      hlo_build(&t->body, instr->op, instr->shape, instr->operand_count, operands,
+                instr->attr_count, instr->attrs, instr->called_count, instr->called);
+  if (!copy) return hlo_builder_finish(&t->body);
+  copy->name = instr->name;
+  copy->line = instr->line;
+  copy->column = instr->column;
+  t->copies[instr->id] = copy;
+  return NULL;
+}
+
+/* Tuples are not results: their elements are. A view of a result is one outside, too. */
+static hr_status_t copy_members(tiling_t *t) {
+  for (uint32_t i = 0; i < t->count; i++) {
+    hlo_instr_t *instr = instr_at(t, i);
+    if (!t->member[i]) continue;
+    HR_TRY(copy_member(t, instr));
+    if (hlo_shape_is_tuple(instr->shape) || !has_outside_user(t, instr)) continue;
+    HR_VEC_PUSH(&t->results, instr);
+    HR_VEC_PUSH(&t->outputs, t->copies[i]);
+  }
+  return NULL;
+}
+
+static hlo_instr_t *build_fusion(tiling_t *t) {
+  hlo_computation_t *body = t->body.computation;
+  hlo_attr_t attrs[] = {hlo_attr_of_int(HLO_ATTR_KIND, HLO_FUSION_KIND_CUSTOM),
+                        hlo_attr_of_called(HLO_ATTR_CALLS, 1)};
+  hlo_instr_t *fusion = hlo_build(&t->rewrite->builder, HLO_FUSION, body->root->shape,
+                                  (int)t->inputs.count, t->inputs.data, 2, attrs, 1, &body);
+  if (fusion) fusion->name = has_softmax(t) ? HR_STR("attention") : HR_STR("tiled_products");
+  return fusion;
+}
+
+static hr_status_t replace_results(tiling_t *t, hlo_instr_t *fusion) {
+  hlo_builder_t *builder = &t->rewrite->builder;
+  for (size_t r = 0; r < t->results.count; r++) {
+    bool is_tuple = fusion && hlo_shape_is_tuple(fusion->shape);
+    hlo_instr_t *result = is_tuple ? hlo_build_element(builder, fusion, (int)r) : fusion;
+    HR_TRY(pass_replace(t->rewrite, t->results.data[r], result));
+  }
+  return NULL;
+}
+
+/* The new fusion is where its last member was. */
+static void set_position(tiling_t *t) {
+  for (uint32_t i = 0; i < t->count; i++) {
+    if (!t->member[i]) continue;
+    t->rewrite->position = i;
+    t->rewrite->builder.line = instr_at(t, i)->line;
+    t->rewrite->builder.column = instr_at(t, i)->column;
+    t->taken[i] = t->fusion_count;
+  }
+}
+
+static hr_status_t emit(tiling_t *t) {
+  hlo_computation_t *body;
+  hr_str_t name = HR_STR("tiled_computation");
+  HR_TRY(hlo_computation_add(t->rewrite->computation->module, name, &body));
+  body->is_fusion = true;
+  t->inputs.count = 0;
+  t->results.count = 0;
+  t->outputs.count = 0;
+  for (uint32_t i = 0; i < t->count; i++) t->copies[i] = NULL;
+  t->fusion_count++;
+  set_position(t);
+  t->body = hlo_builder_at(body, t->rewrite->builder.line, t->rewrite->builder.column);
+  HR_TRY(copy_members(t));
+  body->root = t->outputs.data[0];
+  if (t->outputs.count > 1)
+    body->root = hlo_build_tuple(&t->body, (int)t->outputs.count, t->outputs.data);
+  HR_TRY(hlo_builder_finish(&t->body));
+  return replace_results(t, build_fusion(t));
+}
+
+/* --- the pass --------------------------------------------------------------------------------- */
+
+static hr_status_t tile_all(tiling_t *t) {
+  hr_arena_t *arena = &t->rewrite->scratch;
+  HR_TRY(pass_users_find(arena, t->rewrite->computation, &t->users));
+  HR_TRY(HR_NEW_ARRAY(arena, t->count, &t->taken));
+  HR_TRY(HR_NEW_ARRAY(arena, t->count + 1, &t->reached));
+  HR_TRY(HR_NEW_ARRAY(arena, t->count, &t->member));
+  HR_TRY(HR_NEW_ARRAY(arena, t->count, &t->tiled));
+  HR_TRY(HR_NEW_ARRAY(arena, t->count, &t->marked));
+  HR_TRY(HR_NEW_ARRAY(arena, t->count, &t->copies));
+  for (uint32_t i = 0; i < t->count; i++)
+    if (find_cluster(t, instr_at(t, i))) HR_TRY(emit(t));
+  return NULL;
+}
+
+static bool has_candidates(const hlo_computation_t *computation) {
+  int64_t sizes[4];
+  for (size_t i = 0; i < computation->instrs.count; i++)
+    if (is_first_product(computation->instrs.data[i], sizes)) return true;
+  return false;
+}
+
+static hr_status_t tile_computation(hlo_computation_t *computation, bool *out_changed) {
+  pass_rewrite_t rewrite;
+  HR_TRY(pass_rewrite_begin(&rewrite, computation));
+  tiling_t t = {.rewrite = &rewrite, .count = rewrite.old_count};
+  hr_status_t st = tile_all(&t);
+  HR_VEC_FREE(&t.inputs);
+  HR_VEC_FREE(&t.results);
+  HR_VEC_FREE(&t.outputs);
+  *out_changed |= rewrite.changed;
+  return pass_rewrite_end(&rewrite, st);
+}
+
+hr_status_t pass_tile_products(hlo_module_t *module, bool *out_changed) {
+  size_t count = module->computations.count;
+  for (size_t c = 0; c < count; c++) {
+    hlo_computation_t *computation = module->computations.data[c];
+    if (!computation->is_fusion && has_candidates(computation))
+      HR_TRY(tile_computation(computation, out_changed));
+  }
+  return module->computations.count > count ? pass_computations_order(module) : NULL;
+}
