@@ -73,7 +73,8 @@ if grep -q 'give it as --feed x=' "$work/out"; then pass; else fail "an unknown 
 
 "$hlorun" convert --to json --signature step --feed x='f32[5,4]' --feed y='f32[5,3]' "$model" >"$work/out" 2>&1
 if grep -q '"input_mapping": \[0, 1, 2, 3, 4, 5\]' "$work/out" && grep -q '"name": "loss", "shape": "f32\[\]", "result": 0' "$work/out" &&
-  grep -q '"name": "w", .*"input_index": 2, "result": 1, "modified": true' "$work/out"
+  grep -q '"name": "w", .*"input_index": 2, "result": 1, "modified": true' "$work/out" &&
+  grep -q '"name": "w", "kind": "variable", .*"checkpoint": "w/.ATTRIBUTES/VARIABLE_VALUE"' "$work/out"
 then pass; else fail "convert --to json" "$work/out"; fi
 
 cat >"$work/config.pbtxt" <<'TEXT'
