@@ -44,7 +44,8 @@ hr_status_t cli_tf_choose(const hr_options_t *options) {
                                        (int)chosen.fetches.count,
                                        chosen.fetches.data,
                                        hr_option_text(options, HR_OPTION_SIGNATURE),
-                                       hr_option_text(options, HR_OPTION_CONFIG)};
+                                       hr_option_text(options, HR_OPTION_CONFIG),
+                                       hr_option_text(options, HR_OPTION_DATA_PARALLEL)};
   read_set_graph_options(&chosen.options);
   return NULL;
 }

@@ -169,7 +169,7 @@ hr_status_t cli_uses_choose_platform(const hr_options_t *options) {
 static hr_status_t check_graph(const hr_options_t *options, const char *program) {
   size_t from = 0;
   const char *fetch = hr_option_text(options, HR_OPTION_FETCH);
-  const hr_option_id_t ids[] = {HR_OPTION_SIGNATURE, HR_OPTION_CONFIG};
+  const hr_option_id_t ids[] = {HR_OPTION_SIGNATURE, HR_OPTION_CONFIG, HR_OPTION_DATA_PARALLEL};
   for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
     if (hr_option_is_given(options, ids[i]))
       return hr_error(HR_USAGE, "--%s: %s is no TensorFlow graph", hr_option_name(ids[i]), program);

@@ -169,7 +169,8 @@ static hr_status_t read_header(tensor_bundle_t *bundle) {
   return HR_NEW_ARRAY(bundle->arena, bundle->shard_count, &bundle->shards);
 }
 
-/* The index is read whole and data files are opened later, one at a time, by open_shard. */
+/* The index is read whole and data files are opened later, one at a time, by
+ * tensor_bundle_file. */
 hr_status_t tensor_bundle_open(hr_arena_t *arena, const char *prefix, tensor_bundle_t *out_bundle) {
   const char *path;
   tensor_bundle_t bundle = {.arena = arena};
@@ -200,7 +201,7 @@ void tensor_bundle_close(tensor_bundle_t *bundle) {
 
 /* Files are named PREFIX.data-00000-of-00001, with the number and the count in 5 digits each. A
  * file is mapped at most once and stays mapped until the bundle is closed. */
-static hr_status_t open_shard(tensor_bundle_t *bundle, int64_t number, hr_buffer_t **out_bytes) {
+hr_status_t tensor_bundle_file(tensor_bundle_t *bundle, int64_t number, hr_buffer_t **out_bytes) {
   const char *path;
   if (number < 0 || number >= bundle->shard_count)
     return hr_error(HR_INVALID, "file %ld of %d", (long)number, bundle->shard_count);
@@ -252,7 +253,7 @@ static hr_status_t read_entry(tensor_bundle_t *bundle, const hr_str_t *bytes,
   HR_TRY(tf_read_shape(bundle->arena, entry.shape, &rank, dims));
   if (rank < 0) return hr_error(HR_INVALID, "the rank is not known");
   HR_TRY(hlo_shape_array(bundle->arena, dtype, rank, dims, &shape));
-  HR_TRY(open_shard(bundle, entry.shard_id, &file));
+  HR_TRY(tensor_bundle_file(bundle, entry.shard_id, &file));
   if ((uint64_t)entry.size > hr_buffer_size(file))
     return hr_error(HR_INVALID, "%lu bytes of a file of %zu", (unsigned long)entry.size,
                     hr_buffer_size(file));

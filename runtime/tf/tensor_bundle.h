@@ -27,4 +27,17 @@ void tensor_bundle_close(tensor_bundle_t *bundle); /* accepts one that is all ze
  * Errors: also INVALID if there is no such tensor. */
 hr_status_t tensor_bundle_read(tensor_bundle_t *bundle, hr_str_t name, hlo_value_t **out_value);
 
+/* File `number` of the tensors, mapped; the bundle owns it. Errors: UNAVAILABLE, INVALID. */
+hr_status_t tensor_bundle_file(tensor_bundle_t *bundle, int64_t number, hr_buffer_t **out_bytes);
+
+/* A tensor that takes the place of that of its name, or is new. */
+typedef struct tensor_change {
+  hr_str_t name;
+  const hlo_value_t *value;
+} tensor_change_t;
+/* Writes PREFIX.index and PREFIX.data-00000-of-00001: what `from` (NULL: nothing) has, with these
+ * changes. Errors: UNAVAILABLE; UNSUPPORTED for types that TensorFlow has not. */
+hr_status_t tensor_bundle_write(const char *prefix, tensor_bundle_t *from, int count,
+                                const tensor_change_t *changes);
+
 #endif

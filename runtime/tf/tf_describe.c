@@ -24,7 +24,8 @@ static void put_shape(hr_strbuf_t *out, const hlo_shape_t *shape) {
   hr_strbuf_printf(out, ", \"shape\": \"%s\"", hlo_shape_text(shape, text));
 }
 
-/* Entry p describes XLA parameter p: a feed, or the initial value of a variable. */
+/* Entry p describes XLA parameter p: a feed, or the initial value of a variable, with its name in
+ * the checkpoint. */
 static void put_parameters(hr_strbuf_t *out, const tf_selection_t *s,
                            const xla_compilation_result_t *result) {
   for (int p = 0; p < result->parameter_count; p++) {
@@ -34,6 +35,10 @@ static void put_parameters(hr_strbuf_t *out, const tf_selection_t *s,
     put_string(out, argument->name);
     hr_strbuf_printf(out, ", \"kind\": \"%s\"", is_variable ? "variable" : "feed");
     put_shape(out, argument->shape);
+    if (result->initial_names[p].size) {
+      hr_strbuf_add_str(out, ", \"checkpoint\": ");
+      put_string(out, result->initial_names[p]);
+    }
     hr_strbuf_add_char(out, '}');
   }
 }

@@ -75,6 +75,7 @@ typedef struct tf_compiler {
   HR_VEC(tf_resource_t *) resources;     /* variables of the graph */
   int depth;                             /* nested functions */
   struct tensor_bundle *bundle;          /* checkpoint for RestoreV2; NULL: none */
+  hr_map_t restored;                     /* names in the checkpoint by value, of RestoreV2 */
   xla_channels_t *channels;              /* numbers of channels by key */
   tf_import_fn import;                   /* for XlaCallModule; NULL: refused */
   expr_t call_token;                     /* what transfers of a called body wait for, see tf_op */

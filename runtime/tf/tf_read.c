@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "tf/tensor_bundle.h"
+#include "tf/tf_data_parallel.h"
 #include "tf/tf_describe.h"
 #include "tf/tf_ops.h"
 #include "tf/tf_select.h"
@@ -310,6 +311,42 @@ static hr_status_t alias_updates(tf_file_t *file, const xla_compilation_result_t
   return NULL;
 }
 
+/* The number of the result that an option names; -1: there is none. "name" is "name:0". */
+static int find_result(const tf_selection_t *selection, const char *name) {
+  tf_input_t tensor;
+  for (int k = 0; k < selection->signature.fetch_count; k++)
+    if (hr_str_is(selection->fetch_names[k], name)) return k;
+  hr_status_t st = tf_body_resolve(&selection->graph->main, hr_str_from(name), &tensor);
+  for (int k = 0; !st && k < selection->signature.fetch_count; k++)
+    if (selection->fetches[k].node == tensor.node && selection->fetches[k].index == tensor.index)
+      return k;
+  hr_status_release(st);
+  return -1;
+}
+
+/* --data-parallel. Results are not resolved at compile time, so that fetch k is result k. */
+static hr_status_t make_parallel(tf_file_t *file, const tf_selection_t *selection,
+                                 const xla_compilation_result_t *result) {
+  tf_data_parallel_t what = {.parameter_count = result->parameter_count,
+                             .first_update = result->output_count,
+                             .update_count = result->update_count};
+  const char *loss = file->options ? file->options->data_parallel : NULL;
+  bool *is_variable;
+  hr_str_t *names;
+  if (!loss) return NULL;
+  what.loss = find_result(selection, loss);
+  if (what.loss < 0) return hr_error(HR_USAGE, "--data-parallel %s: there is no such result", loss);
+  HR_TRY(HR_NEW_ARRAY(file->arena, result->parameter_count, &is_variable));
+  HR_TRY(HR_NEW_ARRAY(file->arena, result->update_count, &names));
+  for (int p = 0; p < result->parameter_count; p++)
+    is_variable[p] = selection->arguments[result->input_mapping[p]].kind == XLA_ARGUMENT_RESOURCE;
+  for (int k = 0; k < result->update_count; k++)
+    names[k] = selection->arguments[result->updates[k].input_index].name;
+  what.is_variable = is_variable;
+  what.names = names;
+  return tf_make_data_parallel(file->module, &what);
+}
+
 static hr_status_t select_and_compile(tf_file_t *file) {
   tf_selection_t selection;
   xla_compilation_result_t result;
@@ -321,6 +358,7 @@ static hr_status_t select_and_compile(tf_file_t *file) {
   HR_TRY(xla_writes_variables(&file->graph, &selection.signature, &writes));
   if (file->restore.bundle && writes) HR_TRY(select_written(file, &selection));
   HR_TRY(compile(file, &selection, file->module, &result));
+  HR_TRY(make_parallel(file, &selection, &result));
   HR_TRY(alias_updates(file, &result));
   if (file->json) tf_describe(&selection, &result, file->json);
   return keep_defaults(file, &result);

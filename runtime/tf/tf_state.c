@@ -107,6 +107,18 @@ static hr_str_t string_at(const tf_value_t *value, int i) {
   return value->strings.items[i < count ? i : count - 1];
 }
 
+/* The name that a value has in the checkpoint, under the value's address. */
+static hr_status_t keep_name(tf_op_t *op, hlo_value_t *value, hr_str_t name) {
+  hlo_value_t **key;
+  hr_str_t *copy;
+  HR_TRY(HR_NEW(op->arena, &key));
+  HR_TRY(HR_NEW(op->arena, &copy));
+  *key = value;
+  *copy = name;
+  return hr_map_put(&op->scope->compiler->restored, (hr_str_t){(const char *)key, sizeof *key},
+                    copy, NULL);
+}
+
 /* inputs: prefix, tensor names, slices. Tensors of strings have no value.
  * RestoreV2. The prefix is not looked at: the bundle was opened by the reader of the SavedModel.
  * A slice specification that is not empty would ask for a part of a tensor. */
@@ -120,9 +132,10 @@ hr_status_t tf_lower_restore(tf_op_t *op) {
     hlo_value_t *value;
     if (string_at(op->inputs[2], i).size) return tf_unsupported(op, "a slice of a tensor");
     HR_TRY(tensor_bundle_read(bundle, string_at(op->inputs[1], i), &value));
-    if (value)
+    if (value) {
       HR_TRY(tf_out_value(op, i, value));
-    else
+      HR_TRY(keep_name(op, value, string_at(op->inputs[1], i)));
+    } else
       op->outputs[i] = (tf_value_t){.kind = TF_VALUE_STRINGS};
   }
   return NULL;

@@ -142,6 +142,8 @@ static char read_escape(text_reader_t *r) {
 
 /* String literals in a row, appended to `out` (NULL: skipped). */
 static hr_status_t read_string(text_reader_t *r, hr_strbuf_t *out) {
+  skip_blanks(r);
+  if (r->at >= r->end || (*r->at != '"' && *r->at != '\'')) return text_error(r, "a string");
   for (skip_blanks(r); r->at < r->end && (*r->at == '"' || *r->at == '\''); skip_blanks(r)) {
     char quote = *r->at++;
     while (r->at < r->end && *r->at != quote) {

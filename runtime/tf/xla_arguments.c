@@ -239,6 +239,7 @@ hr_status_t xla_build_arguments(xla_compilation_t *c) {
   HR_TRY(HR_NEW_ARRAY(c->compiler.arena, c->argument_count, &params));
   HR_TRY(map_parameters(c));
   HR_TRY(HR_NEW_ARRAY(c->compiler.arena, c->result.parameter_count, &c->result.initial_values));
+  HR_TRY(HR_NEW_ARRAY(c->compiler.arena, c->result.parameter_count, &c->result.initial_names));
   HR_TRY(make_parameters(c, params));
   for (int i = 0; i < c->argument_count; i++) {
     const xla_argument_t *argument = &c->arguments[i];

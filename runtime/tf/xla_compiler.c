@@ -79,6 +79,7 @@ static void free_compiler(xla_compilation_t *c) {
   hr_map_deinit(&compiler->reducers);
   hr_map_deinit(&compiler->evaluated);
   hr_map_deinit(&compiler->waits);
+  hr_map_deinit(&compiler->restored);
   HR_VEC_FREE(&compiler->completed);
   HR_VEC_FREE(&compiler->resources);
 }
@@ -107,6 +108,10 @@ static hr_status_t restore_variables(xla_compilation_t *c, const tf_graph_t *gra
     tf_resource_t *resource = value->resource;
     if (resource->value != resource->initial)
       HR_TRY(tf_evaluate(compiler, resource->value, &c->result.initial_values[p]));
+    const hlo_value_t *found = c->result.initial_values[p];
+    const hr_str_t *name =
+        hr_map_get(&compiler->restored, (hr_str_t){(const char *)&found, sizeof found});
+    if (found && name) c->result.initial_names[p] = *name;
     resource->value = resource->initial;
   }
   return NULL;
@@ -149,6 +154,7 @@ static hr_status_t begin(xla_compilation_t *c, const tf_graph_t *graph, const ch
   hr_map_init(&c->compiler.reducers);
   hr_map_init(&c->compiler.evaluated);
   hr_map_init(&c->compiler.waits);
+  hr_map_init(&c->compiler.restored);
   xla_channels_init(&c->channels);
   c->compiler.channels = c->options->channels ? c->options->channels : &c->channels;
   c->compiler.import = c->options->import;

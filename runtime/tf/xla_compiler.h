@@ -101,6 +101,7 @@ typedef struct xla_compilation_result {
   int update_count;
   xla_resource_update_t *updates; /* in the order of the results after the outputs */
   hlo_value_t **initial_values;   /* by parameter, from a checkpoint; NULL: none */
+  hr_str_t *initial_names;        /* by parameter: name in the checkpoint; empty: none */
   int written_count;
   xla_written_variable_t *written; /* restored variables that are no arguments, but are written */
   hlo_computation_t *computation;

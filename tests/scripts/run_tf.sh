@@ -73,7 +73,8 @@ if grep -q 'give it as --feed x=' "$work/out"; then pass; else fail "an unknown 
 
 "$hlorun" convert --to json --signature step --feed x='f32[5,4]' --feed y='f32[5,3]' "$model" >"$work/out" 2>&1
 if grep -q '"input_mapping": \[0, 1, 2, 3, 4, 5\]' "$work/out" && grep -q '"name": "loss", "shape": "f32\[\]", "result": 0' "$work/out" &&
-  grep -q '"name": "w", .*"input_index": 2, "result": 1, "modified": true' "$work/out"
+  grep -q '"name": "w", .*"input_index": 2, "result": 1, "modified": true' "$work/out" &&
+  grep -q '"name": "w", "kind": "variable", .*"checkpoint": "w/.ATTRIBUTES/VARIABLE_VALUE"' "$work/out"
 then pass; else fail "convert --to json" "$work/out"; fi
 
 cat >"$work/config.pbtxt" <<'TEXT'
@@ -139,6 +140,45 @@ timeout -k 5 60 "$hlorun" -n 2 $fetches --input '0={1,2,3,4}' "$work/replicas.pb
 printf 'out%d = f32[%d] {%s}\n' 0 4 '3, 5, 7, 9' 1 4 '2, 3, 4, 5' 2 4 '1.5, 2.5, 3.5, 4.5' 3 2 '3, 5' \
   4 4 '1.5, 2.5, 3.5, 4.5' 5 4 '2, 3, 4, 5' 6 4 '1, 2, 2, 3' >"$work/want"
 if cmp -s "$work/out" "$work/want"; then pass; else fail "collectives of two replicas" "$work/out"; fi
+
+# --data-parallel: two replicas with half of the examples each train as one process with all of them.
+cat >"$work/examples.hlo" <<'TEXT'
+HloModule examples
+ENTRY main {
+  i = f32[16] iota(), iota_dimension=0
+  j = f32[12] iota(), iota_dimension=0
+  s = f32[16] sine(i)
+  c = f32[12] cosine(j)
+  x = f32[4,4] reshape(s)
+  y = f32[4,3] reshape(c)
+  ROOT both = (f32[4,4], f32[4,3]) tuple(x, y)
+}
+TEXT
+"$hlorun" --output "$work/examples.npz" "$work/examples.hlo" >/dev/null 2>&1
+"$hlorun" --signature step --feed x='f32[4,4]' --feed y='f32[4,3]' --steps 3 --input "0=$work/examples.npz:out0" \
+  --input "1=$work/examples.npz:out1" "$model" 2>/dev/null | grep '^out0' >"$work/want"
+timeout -k 5 60 "$hlorun" -n 2 --data-parallel loss --signature step --feed x='f32[2,4]' --feed y='f32[2,3]' --steps 3 \
+  --feed "0=$work/examples.npz:out0" --feed "1=$work/examples.npz:out1" --no-shuffle "$model" 2>"$work/err" |
+  grep '^out0' >"$work/out"
+cat "$work/err" >>"$work/out"
+if paste -d ' ' "$work/want" "$work/out" |
+  awk '{ d = $4 - $8 } NF == 8 && d < 1e-5 && d > -1e-5 && $4 > 0 { good = 1 } END { exit !good }'
+then pass; else fail "data parallelism: want $(cat "$work/want")" "$work/out"; fi
+
+# An update that is no function of means is refused, with the variable's name.
+cat >"$work/squares.pbtxt" <<'TEXT'
+node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
+  attr { key: "shape" value { shape { } } } }
+node { name: "w" op: "VarHandleOp" attr { key: "dtype" value { type: DT_FLOAT } }
+  attr { key: "shape" value { shape { } } } attr { key: "shared_name" value { s: "total" } } }
+node { name: "square" op: "Mul" input: "x" input: "x" }
+node { name: "step" op: "AssignAddVariableOp" input: "w" input: "square" }
+node { name: "loss" op: "Neg" input: "x" input: "^step" }
+TEXT
+"$hlorun" check --data-parallel loss --fetch loss "$work/squares.pbtxt" >"$work/out" 2>&1
+code=$?
+if [ $code -ne 0 ] && grep -q 'new value of variable total is no function of means' "$work/out"; then pass
+else fail "an update that has no mean: exit code $code" "$work/out"; fi
 
 # Damaged files are refused, or are shorter graphs; none crashes.
 for name in loops movement; do

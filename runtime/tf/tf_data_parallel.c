@@ -1,0 +1,396 @@
+/* --data-parallel: the gradients of a training step become means over the replicas.
+ *
+ * A value is local if it depends on what differs between replicas: a fed parameter, a random
+ * number, the replica's own number. The new value of every variable must not be local, or the
+ * replicas drift apart. The walk goes back from it over elementwise operations and changes of
+ * shape; where it meets another local operation (a product, a sum over examples, a loop) it has
+ * found a leaf, which is replaced by its mean over the replicas. The forward and backward passes
+ * keep their local values: only what lies between leaves and updates is built again.
+ *
+ *   x, w --backward--> g (leaf) --optimizer--> w'     becomes     mean(g) --optimizer--> w'
+ *
+ * A leaf that is computed from other leaves alone, such as the norm of all gradients, belongs to
+ * the optimizer and is built again, too. The proof is that afterwards no update is local. An update
+ * is refused, by the name of its variable, if two different leaves are multiplied, or if a
+ * parameter itself goes into something that is not linear: the mean of such values is not what one
+ * process with all examples would compute.
+ *
+ * Cost: linear in the instructions of the entry computation, once per leaf that is moved. */
+#include "tf/tf_data_parallel.h"
+
+#include "ops/rules/builder.h"
+
+typedef hlo_instr_t *expr_t;
+
+/* What an instruction of the entry computation is, by its number. */
+typedef struct parallel {
+  hlo_module_t *module;
+  hr_arena_t *arena;
+  hlo_builder_t b;
+  size_t count;   /* instructions before anything is added */
+  bool *local;    /* differs between replicas */
+  bool *leaf;     /* is replaced by its mean */
+  bool *region;   /* lies between leaves and updates */
+  expr_t *copies; /* what stands for it in the optimizer */
+  hlo_computation_t *add;
+} parallel_t;
+
+/* --- what differs between replicas --- */
+
+static bool is_source(const hlo_instr_t *instr) {
+  switch (instr->op) {
+    case HLO_REPLICA_ID:
+    case HLO_PARTITION_ID:
+    case HLO_RNG:
+    case HLO_INFEED:
+    case HLO_RECV:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/* Computations are few and shallow; loops of calls do not exist in HLO. */
+static bool has_source(const hlo_computation_t *computation) {
+  for (size_t i = 0; i < computation->instrs.count; i++) {
+    const hlo_instr_t *instr = computation->instrs.data[i];
+    if (is_source(instr)) return true;
+    for (int k = 0; k < instr->called_count; k++)
+      if (has_source(instr->called[k])) return true;
+  }
+  return false;
+}
+
+/* A collective gives all replicas the same. */
+static bool is_reduced(const hlo_instr_t *instr) {
+  const hlo_groups_t *groups = hlo_attr_groups(instr);
+  bool of_all = instr->op == HLO_ALL_REDUCE || instr->op == HLO_ALL_GATHER;
+  return of_all && (!groups || groups->groups.count <= 1);
+}
+
+static void mark_local(parallel_t *p, int parameter_count, const bool *is_variable) {
+  const hlo_computation_t *entry = p->module->entry;
+  for (size_t i = 0; i < p->count; i++) {
+    const hlo_instr_t *instr = entry->instrs.data[i];
+    int64_t number = instr->op == HLO_PARAMETER ? hlo_parameter_number(instr) : -1;
+    bool local = is_source(instr);
+    if (number >= 0) local = number >= parameter_count || !is_variable[number];
+    for (int k = 0; k < instr->operand_count; k++) local |= p->local[instr->operands[k]->id];
+    for (int k = 0; k < instr->called_count; k++) local |= has_source(instr->called[k]);
+    p->local[i] = local && !is_reduced(instr);
+  }
+}
+
+/* --- leaves --- */
+
+/* Changes of shape, which are linear in their only array. */
+static bool is_movement(hlo_opcode_t op) {
+  switch (op) {
+    case HLO_RESHAPE:
+    case HLO_TRANSPOSE:
+    case HLO_BROADCAST:
+    case HLO_CONVERT:
+    case HLO_SLICE:
+    case HLO_PAD:
+    case HLO_COPY:
+    case HLO_REVERSE:
+    case HLO_CONCATENATE:
+      return true;
+    default:
+      return false;
+  }
+}
+
+static bool is_elementwise(hlo_opcode_t op) {
+  return hlo_op_is(op, OP_ELEMENTWISE) && !hlo_op_is(op, OP_RANDOM);
+}
+
+/* The optimizer is walked through; everything else that is local is a leaf. Shared is what several
+ * parts of the backward pass read: a result of a product there is a leaf all the same. */
+static hr_status_t find_leaves(parallel_t *p, expr_t from) {
+  expr_t *stack;
+  size_t height = 0;
+  HR_TRY(HR_NEW_ARRAY(p->arena, p->count + 1, &stack));
+  if (!p->local[from->id] || p->region[from->id] || p->leaf[from->id]) return NULL;
+  stack[height++] = from;
+  while (height) {
+    expr_t instr = stack[--height];
+    if (p->region[instr->id] || p->leaf[instr->id]) continue;
+    bool passes = is_elementwise(instr->op) || is_movement(instr->op);
+    p->region[instr->id] = passes;
+    p->leaf[instr->id] = !passes;
+    for (int k = 0; passes && k < instr->operand_count; k++) {
+      expr_t operand = instr->operands[k];
+      bool seen = p->region[operand->id] || p->leaf[operand->id];
+      if (p->local[operand->id] && !seen && height < p->count) stack[height++] = operand;
+    }
+  }
+  return NULL;
+}
+
+/* Whether everything local that a leaf is computed from comes through other leaves. */
+static hr_status_t is_covered(parallel_t *p, expr_t leaf, bool *out_covered) {
+  expr_t *stack;
+  bool *seen;
+  size_t height = 0;
+  HR_TRY(HR_NEW_ARRAY(p->arena, p->count + 1, &stack));
+  HR_TRY(HR_NEW_ARRAY(p->arena, p->count, &seen));
+  *out_covered = leaf->op == HLO_REDUCE || leaf->op == HLO_DOT;
+  stack[height++] = leaf;
+  while (height && *out_covered) {
+    expr_t instr = stack[--height];
+    if (is_source(instr) || instr->op == HLO_PARAMETER || instr->called_count > 1)
+      *out_covered = false;
+    for (int k = 0; k < instr->operand_count; k++) {
+      expr_t operand = instr->operands[k];
+      if (!p->local[operand->id] || seen[operand->id]) continue;
+      seen[operand->id] = true;
+      if (!p->leaf[operand->id] && height < p->count) stack[height++] = operand;
+    }
+  }
+  return NULL;
+}
+
+/* Leaves that others cover become part of the optimizer, and what they are computed from, too. */
+static hr_status_t move_covered(parallel_t *p) {
+  const hlo_computation_t *entry = p->module->entry;
+  bool moved = true;
+  for (int round = 0; moved && round < 8; round++) {
+    moved = false;
+    for (size_t i = 0; i < p->count; i++) {
+      bool covered = false;
+      expr_t leaf = entry->instrs.data[i];
+      if (p->leaf[i]) HR_TRY(is_covered(p, leaf, &covered));
+      if (!covered) continue;
+      moved = true;
+      p->leaf[i] = false;
+      p->region[i] = true;
+      for (int k = 0; k < leaf->operand_count; k++) HR_TRY(find_leaves(p, leaf->operands[k]));
+    }
+  }
+  return NULL;
+}
+
+/* --- the proof --- */
+
+/* Form of a value of the optimizer: fixed, linear in the leaves, or neither; and which leaf it
+ * depends on (-1: several). */
+typedef struct form {
+  bool local, linear;
+  int64_t leaf;
+  bool raw; /* a leaf is a parameter or a random number */
+} form_t;
+
+static form_t join_forms(form_t x, form_t y) {
+  if (!x.local) return y;
+  if (!y.local) return x;
+  return (form_t){true, x.linear && y.linear, x.leaf == y.leaf ? x.leaf : -1, x.raw || y.raw};
+}
+
+/* Linear operations keep forms; a product or quotient with something fixed does, too. */
+static bool keeps_linear(const hlo_instr_t *instr, const form_t *forms) {
+  bool first = forms[instr->operands[0]->id].local;
+  bool second = instr->operand_count > 1 && forms[instr->operands[1]->id].local;
+  switch (instr->op) {
+    case HLO_ADD:
+    case HLO_SUBTRACT:
+    case HLO_NEGATE:
+      return true;
+    case HLO_MULTIPLY:
+      return !(first && second);
+    case HLO_DIVIDE:
+      return !second;
+    case HLO_SELECT:
+      return !first;
+    case HLO_REDUCE:
+      return instr->called[0]->root->op == HLO_ADD;
+    default:
+      return is_movement(instr->op);
+  }
+}
+
+/* Two different leaves in one product. A product with what several leaves give together is the
+ * scaling of gradients by their norm. */
+static bool mixes_leaves(const hlo_instr_t *instr, const form_t *forms) {
+  if (instr->op != HLO_MULTIPLY && instr->op != HLO_DIVIDE && instr->op != HLO_POWER) return false;
+  form_t x = forms[instr->operands[0]->id], y = forms[instr->operands[1]->id];
+  return x.local && y.local && x.leaf >= 0 && y.leaf >= 0 && x.leaf != y.leaf;
+}
+
+/* What a leaf must not be: a result of a branch or a call, where an optimizer may hide. */
+static bool hides_optimizer(const hlo_instr_t *instr) {
+  while (instr->op == HLO_GET_TUPLE_ELEMENT) instr = instr->operands[0];
+  return instr->op == HLO_CONDITIONAL || instr->op == HLO_CALL;
+}
+
+/* The update itself is a result of a loop: the training loop is in the program. */
+static bool is_loop_result(const parallel_t *p, const hlo_instr_t *root) {
+  if (!p->leaf[root->id]) return false;
+  while (root->op == HLO_GET_TUPLE_ELEMENT) root = root->operands[0];
+  return root->op == HLO_WHILE;
+}
+
+/* *out_good: every value of the optimizer that `root` depends on may be computed from means. */
+static hr_status_t check_update(parallel_t *p, expr_t root, bool *out_good) {
+  const hlo_computation_t *entry = p->module->entry;
+  form_t *forms;
+  bool *bad;
+  HR_TRY(HR_NEW_ARRAY(p->arena, p->count, &forms));
+  HR_TRY(HR_NEW_ARRAY(p->arena, p->count, &bad));
+  for (size_t i = 0; i <= root->id; i++) {
+    const hlo_instr_t *instr = entry->instrs.data[i];
+    bool raw = is_source(instr) || instr->op == HLO_PARAMETER;
+    if (p->leaf[i]) forms[i] = (form_t){true, true, (int64_t)i, raw};
+    bad[i] = p->leaf[i] && hides_optimizer(instr);
+    if (!p->region[i]) continue;
+    for (int k = 0; k < instr->operand_count; k++) {
+      forms[i] = join_forms(forms[i], forms[instr->operands[k]->id]);
+      bad[i] |= bad[instr->operands[k]->id];
+    }
+    forms[i].linear = forms[i].linear && keeps_linear(instr, forms);
+    bad[i] |= mixes_leaves(instr, forms) || (forms[i].raw && !forms[i].linear);
+  }
+  *out_good = !bad[root->id] && !is_loop_result(p, root);
+  return NULL;
+}
+
+/* --- the new program --- */
+
+/* Computation (x, y) -> x + y. */
+static hr_status_t make_add(parallel_t *p, hr_dtype_t dtype, hlo_computation_t **out) {
+  const char *name;
+  HR_TRY(hr_arena_printf(p->arena, &name, "replica_sum_%s", hr_dtype_name(dtype)));
+  for (size_t i = 0; i < p->module->computations.count; i++)
+    if (hr_str_is(p->module->computations.data[i]->name, name)) {
+      *out = p->module->computations.data[i];
+      return NULL;
+    }
+  HR_TRY(hlo_computation_add(p->module, hr_str_from(name), out));
+  hlo_builder_t b = hlo_builder_at(*out, 0, 0);
+  expr_t x = hlo_build_parameter(&b, 0, hlo_shape_scalar(dtype));
+  expr_t y = hlo_build_parameter(&b, 1, hlo_shape_scalar(dtype));
+  (*out)->root = hlo_build_binary(&b, HLO_ADD, x, y);
+  return hlo_builder_finish(&b);
+}
+
+static hr_status_t build_sum(parallel_t *p, expr_t x, expr_t *out) {
+  hlo_computation_t *add;
+  hlo_groups_t *groups;
+  HR_TRY(make_add(p, x->shape->dtype, &add));
+  HR_TRY(HR_NEW(p->arena, &groups));
+  hlo_attr_t attrs[] = {{.key = HLO_ATTR_REPLICA_GROUPS, .groups = groups},
+                        hlo_attr_of_called(HLO_ATTR_TO_APPLY, 1)};
+  *out = hlo_build(&p->b, HLO_ALL_REDUCE, NULL, 1, &x, 2, attrs, 1, &add);
+  return hlo_builder_finish(&p->b);
+}
+
+/* The sum over the replicas over their number, which is a sum of ones. */
+static hr_status_t build_mean(parallel_t *p, expr_t x, expr_t *out) {
+  expr_t sum, count;
+  if (!hr_dtype_is_float(x->shape->dtype))
+    return hr_error(HR_UNSUPPORTED, "%s of replicas have no mean", hr_dtype_name(x->shape->dtype));
+  HR_TRY(build_sum(p, x, &sum));
+  HR_TRY(build_sum(p, hlo_build_number(&p->b, 1, x->shape->dtype), &count));
+  count = hlo_build_broadcast(&p->b, count, x->shape, (hr_ints_t){0});
+  *out = hlo_build_binary(&p->b, HLO_DIVIDE, sum, count);
+  return hlo_builder_finish(&p->b);
+}
+
+/* The entry's instructions are in order, so that operands have their copies before. */
+static hr_status_t build_copies(parallel_t *p) {
+  const hlo_computation_t *entry = p->module->entry;
+  for (size_t i = 0; i < p->count; i++) {
+    expr_t instr = entry->instrs.data[i], *operands;
+    p->copies[i] = instr;
+    if (p->leaf[i]) HR_TRY(build_mean(p, instr, &p->copies[i]));
+    if (!p->region[i]) continue;
+    HR_TRY(HR_NEW_ARRAY(p->arena, instr->operand_count, &operands));
+    for (int k = 0; k < instr->operand_count; k++) operands[k] = p->copies[instr->operands[k]->id];
+    p->b.extra = instr->extra;
+    p->copies[i] = hlo_build(&p->b, instr->op, instr->shape, instr->operand_count, operands,
+                             instr->attr_count, instr->attrs, instr->called_count, instr->called);
+    p->b.extra = NULL;
+    HR_TRY(hlo_builder_finish(&p->b));
+  }
+  return NULL;
+}
+
+/* Callees come before the entry in the module's list. */
+static void order_computations(hlo_module_t *module) {
+  size_t at = 0, count = module->computations.count;
+  while (at < count && module->computations.data[at] != module->entry) at++;
+  for (; at + 1 < count; at++) module->computations.data[at] = module->computations.data[at + 1];
+  module->computations.data[count - 1] = module->entry;
+  for (size_t i = 0; i < count; i++) module->computations.data[i]->id = (uint32_t)i;
+}
+
+static hr_status_t begin(parallel_t *p, hlo_module_t *module) {
+  *p = (parallel_t){.module = module,
+                    .arena = &module->arena,
+                    .b = hlo_builder_at(module->entry, 0, 0),
+                    .count = module->entry->instrs.count};
+  HR_TRY(HR_NEW_ARRAY(p->arena, p->count, &p->local));
+  HR_TRY(HR_NEW_ARRAY(p->arena, p->count, &p->leaf));
+  HR_TRY(HR_NEW_ARRAY(p->arena, p->count, &p->region));
+  return HR_NEW_ARRAY(p->arena, p->count, &p->copies);
+}
+
+/* The new values of variables, which must be the same everywhere, and the loss. */
+static hr_status_t find_region(parallel_t *p, const tf_data_parallel_t *what) {
+  expr_t root = p->module->entry->root;
+  for (int k = 0; k < what->update_count; k++)
+    HR_TRY(find_leaves(p, root->operands[what->first_update + k]));
+  HR_TRY(move_covered(p));
+  for (int k = 0; k < what->update_count; k++) {
+    bool good;
+    HR_TRY(check_update(p, root->operands[what->first_update + k], &good));
+    if (good) continue;
+    return hr_error(HR_UNSUPPORTED,
+                    "--data-parallel: the new value of variable %.*s is no function of means over "
+                    "the replicas; sum its gradient in the graph (CrossReplicaSum)",
+                    HR_STR_ARGS(what->names[k]));
+  }
+  return NULL;
+}
+
+/* After the change nothing local may reach an update. */
+static hr_status_t prove(parallel_t *p, const tf_data_parallel_t *what, expr_t const *elements) {
+  parallel_t after;
+  HR_TRY(begin(&after, p->module));
+  mark_local(&after, what->parameter_count, what->is_variable);
+  for (int k = 0; k < what->update_count; k++) {
+    size_t at = (size_t)what->first_update + (size_t)k;
+    if (!after.local[elements[at]->id]) continue;
+    return hr_error(HR_UNSUPPORTED,
+                    "--data-parallel: the new value of variable %.*s would differ between the "
+                    "replicas",
+                    HR_STR_ARGS(what->names[k]));
+  }
+  return NULL;
+}
+
+hr_status_t tf_make_data_parallel(hlo_module_t *module, const tf_data_parallel_t *what) {
+  parallel_t p;
+  expr_t root = module->entry->root, *elements;
+  HR_TRY(begin(&p, module));
+  mark_local(&p, what->parameter_count, what->is_variable);
+  if (what->loss < 0 || what->loss >= what->first_update ||
+      root->operands[what->loss]->shape->rank ||
+      !hr_dtype_is_float(root->operands[what->loss]->shape->dtype))
+    return hr_error(HR_USAGE, "--data-parallel: the loss is no result that is a float scalar");
+  if (!what->update_count)
+    return hr_error(HR_USAGE, "--data-parallel: the program changes no variable");
+  HR_TRY(find_region(&p, what));
+  HR_TRY(HR_NEW_ARRAY(p.arena, root->operand_count, &elements));
+  HR_TRY(build_copies(&p));
+  for (int k = 0; k < root->operand_count; k++) elements[k] = root->operands[k];
+  for (int k = 0; k < what->update_count; k++)
+    elements[what->first_update + k] = p.copies[root->operands[what->first_update + k]->id];
+  expr_t loss = root->operands[what->loss];
+  if (p.local[loss->id]) HR_TRY(build_mean(&p, loss, &elements[what->loss]));
+  HR_TRY(prove(&p, what, elements));
+  p.b.extra = root->extra;
+  module->entry->root = hlo_build_tuple(&p.b, root->operand_count, elements);
+  order_computations(module);
+  return hlo_builder_finish(&p.b);
+}
