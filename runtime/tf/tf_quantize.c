@@ -26,7 +26,7 @@ static hr_status_t read_bits(tf_op_t *op, double *out_low, double *out_high) {
  * scale = (high - low) / (last - first). Both bounds move by the same part of a step. */
 static hr_status_t nudge(tf_op_t *op, expr_t low, expr_t high, levels_t *out) {
   hlo_builder_t *b = op->b;
-  double first, last;
+  double first = 0, last = 0;
   HR_TRY(read_bits(op, &first, &last));
   if (!low || !high) return hlo_builder_finish(b);
   expr_t smallest = e_number(b, first, low), largest = e_number(b, last, low);
