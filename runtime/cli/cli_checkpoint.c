@@ -1,5 +1,6 @@
 /* Creates the state of --checkpoint, locks its folder, and starts a background write when a step is
- * due. Writing is in cli_checkpoint_write.c, reading in cli_checkpoint_resume.c. */
+ * due. Writing is in cli_checkpoint_write.c, reading in cli_checkpoint_resume.c; the format is that
+ * of cli_checkpoint.h (folders, arrays) and cli_manifest.h (manifest). */
 #include "cli/cli_checkpoint.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* Signals are handled on the event loop's thread: the first one cancels the client's executions and
- * starts a grace period; its end, or a second signal, exits at once. SIGUSR1 prints the state. */
+ * starts a grace period; its end, or a second signal, exits at once. SIGUSR1 prints the state.
+ * Processes that only start others have handlers in cli_launch.c and cli_launch_local.c. */
 #include "cli/cli_signals.h"
 
 #include <signal.h>
