@@ -18,6 +18,15 @@ living() {
   ps -o stat= -s "$1" | grep -vc '^Z'
 }
 
+# Process of a rank among the children of a launcher: process numbers wrap round, so their order says nothing.
+rank_below() { # PARENT RANK
+  local child
+  for child in $(pgrep -P "$1"); do
+    tr '\0' '\n' <"/proc/$child/environ" 2>/dev/null |
+      grep -qE "^(OMPI_COMM_WORLD_RANK=|HLORUN_LAUNCHED=[0-9]+ )$2( |\$)" && echo "$child"
+  done
+}
+
 all_gone() {
   [ "$(living "$1")" -eq 0 ]
 }
@@ -36,8 +45,8 @@ disturbed() {
   case $target in
     group) kill "-$signal" -- "-$pid" ;;
     command) kill "-$signal" "$pid" ;;
-    one) kill "-$signal" "$(pgrep -P "$pid" | tail -n 1)" ;;
-    first) kill "-$signal" "$(pgrep -P "$pid" | head -n 1)" ;;
+    one) kill "-$signal" "$(rank_below "$pid" $((ranks - 1)))" ;;
+    first) kill "-$signal" "$(rank_below "$pid" 0)" ;;
   esac
   eventually all_gone "$pid"
   echo "it took $((($(date +%s%N) - began) / 1000000)) ms, and $(living "$pid") processes are left" >>out
@@ -101,9 +110,7 @@ killed_early() { # NAME CODE TEXT WHOM: the rank (a number), or mpirun
   while [ -z "$victim" ] && kill -0 "$pid" 2>/dev/null && [ $(($(date +%s) - began)) -lt 60 ]; do
     victim=$(pgrep -P "$pid" | head -n 1)
     [ -z "$victim" ] || [ "$whom" = mpirun ] ||
-      victim=$(pgrep -P "$victim" | while read -r rank; do
-        tr '\0' '\n' <"/proc/$rank/environ" 2>/dev/null | grep -qx "OMPI_COMM_WORLD_RANK=$whom" && echo "$rank"
-      done)
+      victim=$(rank_below "$victim" "$whom")
   done
   sleep 0.05 # until it has been seen
   [ "$whom" != mpirun ] || sleep 1
@@ -136,7 +143,7 @@ stalled() { # NAME RANK OPTION...
   sleep 0.3
   parent=$pid
   [ "${HLORUN_LAUNCHER:-}" != mpirun ] || parent=$(pgrep -P "$pid" | head -n 1)
-  stopped=$(pgrep -P "$parent" | sed -n "$((rank + 1))p")
+  stopped=$(rank_below "$parent" "$rank")
   kill -STOP "$stopped"
   if eventually has_lines out 1 "  rank $rank has not answered"; then pass; else fail "$name is named" out; fi
   if grep -q "warning: rank [0-9]* has waited" out; then pass; else fail "$name is a warning" out; fi
