@@ -32,6 +32,7 @@
  * A dead peer is noticed by its file lock (tp_shm_is_alive), asked after some fruitless polls. */
 #include "transport/shm/shm_p2p.h"
 
+#include <sched.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,6 +44,7 @@
 #include "transport/shm/shm_group.h"
 #include "transport/shm/shm_p2p_msg.h"
 
+#define YIELDS 8   /* polls before the first sleep: peers are often nearly there */
 #define SLEEPS 480 /* a sleep is as long as after so many of tp_backoff; most are ended before */
 #define RECALL_NS 50000 /* between polls for the end of a read that cannot be recalled any more */
 
@@ -374,6 +376,8 @@ static void p2p_backoff(tp_endpoint_t *endpoint, uint32_t polls) {
   p2p_t *p2p = p2p_of(endpoint);
   if (p2p->fallback)
     p2p->fallback->vtable->backoff(p2p->fallback, polls);
+  else if (endpoint->oversubscribed && polls < YIELDS)
+    sched_yield();
   else if (endpoint->oversubscribed)
     tp_shm_sleep(p2p->shm, tp_backoff_ns(endpoint->local_size, SLEEPS));
   else
