@@ -132,6 +132,24 @@ if command -v "$mpirun" >/dev/null; then
   killed_early "mpirun killed" 5 "mpirun ended by SIGKILL" mpirun
 fi
 
+# mpirun is killed while the processes compute: its memory files have no names any more, and nothing stays in /dev/shm.
+killed_mpirun() {
+  local pid first left=0 segment
+  HLORUN_LOG=cli:info setsid "$mpirun" -n 3 "$hlorun" --steps 100000000 --carry 0:0 --random-inputs busy.hlo >out 2>&1 \
+    </dev/null &
+  pid=$!
+  eventually has_lines out 3 "cli info: loaded"
+  first=$(rank_below "$pid" 0)
+  grep -o '/[^ ]*vader_segment[^ ]*' "/proc/$first/maps" | sort -u >segments
+  kill -KILL "$pid"
+  wait "$pid"
+  eventually all_gone "$pid"
+  while read -r segment; do [ ! -e "$segment" ] || left=$((left + 1)); done <segments
+  echo "$(wc -l <segments) segments, $left of them left" >>out
+  if [ -s segments ] && [ $left -eq 0 ]; then pass; else fail "files of a killed mpirun" out; fi
+}
+if command -v "$mpirun" >/dev/null; then killed_mpirun; fi
+
 # A rank that is asked to end from the moment on at which it can be: it is named, with the signal.
 catches_signals() { # PROCESS
   local caught
