@@ -159,6 +159,43 @@ expect_text "the second platform" "out0 = f32[2] {3, 3}"
 expect_exit "--platform of another program" 2 "$hlorun" --platform 1 mixed.hlo
 expect_exit "--platform where they are named" 2 "$hlorun" --platform 1 --input "$forms/io.npz" "$forms/several.jax_export"
 
+# The number goes on to private functions; branches of other platforms have calls that are not here. Their products may
+# have an integer beside a float, as TPUs take them.
+cat >branches.mlir <<'END'
+func.func public @main(%which: tensor<i64> {jax.global_constant = "_platform_index"}, %x: tensor<2x2xf32>, %k: tensor<i32>) -> tensor<2x2xf32> {
+  %0 = func.call @inner(%which, %x, %k) : (tensor<i64>, tensor<2x2xf32>, tensor<i32>) -> tensor<2x2xf32>
+  return %0 : tensor<2x2xf32>
+}
+func.func private @inner(%which: tensor<i64> {jax.global_constant = "_platform_index"}, %x: tensor<2x2xf32>, %k: tensor<i32>) -> tensor<2x2xf32> {
+  %0 = stablehlo.convert %which : (tensor<i64>) -> tensor<i32>
+  %1 = stablehlo.add %0, %k : tensor<i32>
+  %2 = "stablehlo.case"(%1) ({
+    %4 = stablehlo.iota dim = 0 : tensor<2x2xi64>
+    %5 = stablehlo.dot_general %x, %4, contracting_dims = [1] x [0] : (tensor<2x2xf32>, tensor<2x2xi64>) -> tensor<2x2xf32>
+    stablehlo.return %5 : tensor<2x2xf32>
+  }, {
+    %4 = stablehlo.custom_call @cusolver_getrf_ffi(%x) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    stablehlo.return %4 : tensor<2x2xf32>
+  }, {
+    %4 = stablehlo.custom_call @my_function(%x) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    stablehlo.return %4 : tensor<2x2xf32>
+  }, {
+    %4 = stablehlo.custom_call @LuDecomposition(%x) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    stablehlo.return %4 : tensor<2x2xf32>
+  }) : (tensor<i32>) -> tensor<2x2xf32>
+  return %2 : tensor<2x2xf32>
+}
+END
+for engine in compiled reference; do
+  expect_exit "branches of other platforms, $engine" 0 "$hlorun" --engine $engine -i '0=f32[2,2]{{1,2},{3,4}}' -i 1=0 branches.mlir
+  expect_text "branches of other platforms, $engine" "out0 = f32[2,2] {{2, 2}, {4, 4}}"
+  for branch in "1 is of a library for GPUs" "2 no custom call 'my_function' here" "3 it is how TPUs spell lu"; do
+    expect_exit "a branch that cannot run, $engine" 3 "$hlorun" --engine $engine -i 0=1 -i 1=${branch%% *} branches.mlir
+    expect_text "a branch that cannot run, $engine" "${branch#* }"
+  done
+done
+expect_exit "a branch that is always run" 3 "$hlorun" --platform 1 -i 0=1 -i 1=0 branches.mlir
+
 # --- snapshots have their arguments with them ---
 "$hlorun" convert -o hello.hlo.pb "$source_dir/examples/hello.hlo"
 python3 - <<'END'
