@@ -160,10 +160,11 @@ void cli_uses_warn_of_program(const hr_options_t *options, const hlorun_program_
         stderr);
   bool hides_results = figures.cut_params && !figures.cut_results && world > 1;
   if (hides_results && !hr_option_is_given(options, HR_OPTION_EXPECT))
-    fputs(
-        "warning: the program does not say how its results are cut: rank 0's are shown; --mesh "
-        "x=2,y=2 --sharding 'out0=x,y;out1=-' puts the parts together\n",
-        stderr);
+    fprintf(stderr,
+            "warning: the program does not say how its results are cut: rank 0's are shown; --mesh "
+            "x=%d --sharding 'out0=x;out1=-' puts together an out0 that is cut along its first "
+            "dimension and an out1 that is whole\n",
+            hlorun_program_num_partitions(program));
 }
 
 /* --- what was read --- */

@@ -306,7 +306,10 @@ expect_exit "parts" 0 "$hlorun" -i cut.npz parts.hlo && expect_text "parts" "out
 expect_text "parts" "does not say how its results are cut"
 python3 -c 'import zipfile; z = zipfile.ZipFile("cut.npz"); zipfile.ZipFile("whole.npz", "w").writestr("out0.npy", z.read("in0.npy"))'
 expect_exit "parts, compared" 2 "$hlorun" -i cut.npz --expect whole.npz parts.hlo
-expect_text "parts, compared" "does not say how its results are cut"
+expect_text "parts, compared" "does not say how its results are cut: --mesh x=4 --sharding 'out0=x,-;out1=-;out2=-'"
+python3 -c 'import zipfile; z = zipfile.ZipFile("cut.npz"); zipfile.ZipFile("whole1.npz", "w").writestr("out1.npy", z.read("in1.npy"))'
+expect_exit "parts of two, compared" 2 "$hlorun" -i cut.npz --expect whole1.npz parts.hlo
+expect_text "parts of two, compared" "--mesh x=2,y=2 --sharding 'out0=-;out1=x;out2=-'"
 expect_exit "parts put together, compared" 0 "$hlorun" -i cut.npz --mesh a=2,b=2 --sharding 'out0=a+b,-;out1=b;out2=-' \
   --expect whole.npz parts.hlo
 expect_exit "parts put together" 0 "$hlorun" -i cut.npz --mesh a=2,b=2 --sharding 'out0=a+b,-;out1=b;out2=-' parts.hlo
