@@ -135,8 +135,8 @@ uint64_t hlorun_client_trace_dropped(const hlorun_client_t *client);
  * Errors:  USAGE if options.trace was false; NO_MEMORY.
  * Owner:   the caller frees *out_table with free(). */
 hlorun_status_t hlorun_client_explain(hlorun_client_t *client, char **out_table);
-/* The same, followed by the time that bandwidth and arithmetic of that moment allow for each kernel,
- * and by the kernels that are far from it. Errors and owner: as hlorun_client_explain. */
+/* The same, followed by the time that bandwidth and arithmetic of that moment allow for each
+ * kernel, and by the kernels that are far from it. Errors and owner: as hlorun_client_explain. */
 hlorun_status_t hlorun_client_explain_limits(hlorun_client_t *client, char **out_table);
 /* The same as a JSON object: executions, total_s, kernels_s, waits_s, workers, peak_bytes_per_s,
  * peak_flops and kernels, a list with kernel, op, calls, time_s, worked_s, bytes, flops, reason and
