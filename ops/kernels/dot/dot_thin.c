@@ -24,6 +24,8 @@
 #define THIN_ROWS 8  /* most rows of a */
 #define THIN_TERMS 8 /* rows of b at a time */
 #define THIN_AHEAD 2 /* such groups of rows between what is used and what is asked for */
+#define THIN_COLUMNS_AHEAD 8 /* the same of columns */
+#define THIN_SUMS 512        /* terms from which dot_small sums pairs of rows and columns in lanes */
 
 typedef enum thin_type { THIN_F32, THIN_BF16, THIN_S8, THIN_TYPES } thin_type_t;
 
@@ -181,7 +183,7 @@ static void choose_sides(const dot_problem_t *p, dot_thin_t *plan) {
 }
 
 /* Constant operands of some rows are packed by other strategies. One dimension of b must be
- * dense. f32 matrices that stay in the caches, and those in dense columns, are left to
+ * dense. f32 matrices that stay in the caches, and those of long dense columns, are left to
  * dot_small; matrices of bf16 and s8 that are constant and have 4 rows or more of a are packed
  * once by dot_low_precision. */
 static bool is_supported(const dot_problem_t *p, const dot_thin_t *plan) {
@@ -194,8 +196,10 @@ static bool is_supported(const dot_problem_t *p, const dot_thin_t *plan) {
     return false;
   if (job->b_row_bytes != job->b_bytes && job->b_col_bytes != job->b_bytes) return false;
   if (plan->many->dtype != HR_F32) return !p->constant_b || job->m < 4;
-  return job->b_col_bytes == job->b_bytes && p->k * plan->columns * 4 >= MIN_BYTES &&
-         !(p->constant_b && dot_packs_once(p));
+  bool by_rows = job->b_col_bytes == job->b_bytes;
+  int64_t matrices = by_rows ? 1 : p->batch;
+  return (by_rows || (job->m > 1 && p->k < THIN_SUMS)) &&
+         matrices * p->k * plan->columns * 4 >= MIN_BYTES && !(p->constant_b && dot_packs_once(p));
 }
 
 /* As many shares as the products are worth, at most one per worker. A batch that the workers

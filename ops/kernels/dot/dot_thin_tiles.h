@@ -84,19 +84,23 @@ THIN_INLINE void SIMD_VECTOR_NAME(add_tile)(int m, int vecs, int terms, thin_typ
       *(SIMD_VECTOR_NAME(part) *)(to + r * job->c_row + v * LANES) = sums[r][v];
 }
 
-/* The same for whole vectors of columns [begin, end), tile by tile. */
+/* The same for whole vectors of columns [begin, end), tile by tile. The place of the factors is read
+ * anew for each tile: the compiler would broadcast all of them before the loop, and has not as many
+ * registers. */
 THIN_INLINE void SIMD_VECTOR_NAME(add_terms)(int m, int terms, thin_type_t type,
                                              const thin_job_t *job, int64_t p, int64_t begin,
                                              int64_t end) {
+  const thin_job_t local = *job; /* not overwritten by what is stored to c */
   float factors[THIN_TERMS][THIN_ROWS];
-  const char *b = job->b + p * job->b_row_bytes;
+  float(*volatile place)[THIN_ROWS] = factors;
+  const char *b = local.b + p * local.b_row_bytes;
   int64_t j = begin;
   for (int r = 0; r < m; r++)
-    for (int t = 0; t < terms; t++) factors[t][r] = job->a[r * job->k + p + t];
+    for (int t = 0; t < terms; t++) factors[t][r] = local.a[r * local.k + p + t];
   for (; j + TILE_VECTORS(m) * LANES <= end; j += TILE_VECTORS(m) * LANES) SIMD_VECTOR_NAME(add_tile)
-  (m, TILE_VECTORS(m), terms, type, job, p, factors, b + j * job->b_bytes, job->c + j);
+  (m, TILE_VECTORS(m), terms, type, &local, p, place, b + j * local.b_bytes, local.c + j);
   for (; j < end; j += LANES) SIMD_VECTOR_NAME(add_tile)
-  (m, 1, terms, type, job, p, factors, b + j * job->b_bytes, job->c + j);
+  (m, 1, terms, type, &local, p, place, b + j * local.b_bytes, local.c + j);
 }
 
 /* Columns that do not fill a vector. */
@@ -143,6 +147,7 @@ THIN_INLINE void SIMD_VECTOR_NAME(stream_columns)(int m, thin_type_t type, const
     SIMD_VECTOR_NAME(vec) sums[THIN_ROWS] = {0};
     for (int64_t p = 0; p < whole; p += LANES) {
       SIMD_VECTOR_NAME(vec) line = SIMD_VECTOR_NAME(widen)(type, from + p * job->b_bytes);
+      __builtin_prefetch(from + p * job->b_bytes + THIN_COLUMNS_AHEAD * job->b_col_bytes);
 #pragma GCC unroll 8
       for (int r = 0; r < m; r++)
         sums[r] += *(const SIMD_VECTOR_NAME(part) *)(job->a + r * job->k + p) * line;
