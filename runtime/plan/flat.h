@@ -47,7 +47,7 @@ typedef enum flat_kind {
   FLAT_NATIVE,     /* a native kernel, or generated code */
   FLAT_REFERENCE,  /* a reference kernel on values that are laid over the addresses */
   FLAT_COPY,       /* in[0] to out[0] */
-  FLAT_SET_VIEW,   /* out[0] becomes the bytes of in[0] from an offset on, which start indices give */
+  FLAT_SET_VIEW,   /* out[0] becomes the bytes of in[0] from the offset that start indices give */
   FLAT_WHILE,      /* steps starts[0].. compute the condition in[0], steps starts[1].. the body */
   FLAT_CONDITIONAL /* in[0] selects the branch that runs: steps starts[i].. */
 } flat_kind_t;

@@ -13,8 +13,8 @@ typedef int16_t SIMD_VECTOR_NAME(shorts) __attribute__((vector_size(SIMD_VECTOR_
 typedef int8_t SIMD_VECTOR_NAME(bytes)
     __attribute__((vector_size(SIMD_VECTOR_BYTES / 4), aligned(1), may_alias));
 
-/* LANES bytes as integers: by one instruction, which the compiler does not find by itself, or in two
- * steps. */
+/* Widens LANES bytes to 32-bit integers, by one instruction that the compiler does not find by
+ * itself, or in two steps. */
 THIN_INLINE SIMD_VECTOR_NAME(ints) SIMD_VECTOR_NAME(widen_bytes)(const char *from) {
 #if SIMD_VECTOR_BYTES == 64
   return (SIMD_VECTOR_NAME(ints))_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)from));
