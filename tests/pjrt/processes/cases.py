@@ -48,9 +48,16 @@ def initialized():
     world()
 
 
+# The command tells JAX of its processes. A sitecustomize of the user's is run, too.
+def initialized_without_arguments():
+    jax.distributed.initialize()
+    assert os.environ.get("HIDDEN") == "was run", "the user's sitecustomize was not run"
+    world()
+
+
 # A checkpoint of an array of all processes comes back on all of them.
 def orbax():
-    initialize()
+    jax.distributed.initialize()
     import orbax.checkpoint as ocp
     from jax.experimental import multihost_utils
     folder = os.path.join(sys.argv[2], "state")
