@@ -177,10 +177,11 @@ static bool has_arrays_only(const hlo_instr_t *instr) {
   return true;
 }
 
-/* In this order: calls with their own way, one device, no rule, partial sums, the chosen axes. */
+/* In this order: calls that the host divides, calls with their own way, one device, no rule, partial sums, the chosen axes. */
 static hr_status_t lower_operation(spmd_lower_t *lower, const hlo_instr_t *instr) {
   const spmd_rule_t *rule = NULL;
   spmd_choice_t choice;
+  if (spmd_is_hosted(instr)) return spmd_lower_hosted(lower, instr);
   if (spmd_calls_with_parts(instr)) return spmd_lower_call_with_parts(lower, instr);
   if (spmd_only_device(lower, instr) >= 0) return lower_whole(lower, instr);
   if (has_arrays_only(instr)) HR_TRY(spmd_lowering_rule(lower, instr, &rule));

@@ -126,6 +126,9 @@ hr_status_t spmd_lower_on_device(spmd_lower_t *lower, const hlo_instr_t *instr,
 /* Callbacks that every partition makes with its own parts. */
 bool spmd_calls_with_parts(const hlo_instr_t *instr);
 hr_status_t spmd_lower_call_with_parts(spmd_lower_t *lower, const hlo_instr_t *instr);
+/* Custom calls that the host of the partitioner divides (partition/host.h). lower_hosted.c */
+bool spmd_is_hosted(const hlo_instr_t *instr);
+hr_status_t spmd_lower_hosted(spmd_lower_t *lower, const hlo_instr_t *instr);
 /* Custom calls that only carry shardings, and the borders of manual computations; false: it is
  * another one. */
 bool spmd_is_marker(const hlo_instr_t *instr);
