@@ -135,8 +135,8 @@ uint64_t hlorun_client_trace_dropped(const hlorun_client_t *client);
  * Errors:  USAGE if options.trace was false; NO_MEMORY.
  * Owner:   the caller frees *out_table with free(). */
 hlorun_status_t hlorun_client_explain(hlorun_client_t *client, char **out_table);
-/* The same, followed by the time that bandwidth and arithmetic of that moment allow for each kernel,
- * and by the kernels that are far from it. Errors and owner: as hlorun_client_explain. */
+/* The same, followed by the time that bandwidth and arithmetic of that moment allow for each
+ * kernel, and by the kernels that are far from it. Errors and owner: as hlorun_client_explain. */
 hlorun_status_t hlorun_client_explain_limits(hlorun_client_t *client, char **out_table);
 /* The same as a JSON object: executions, total_s, kernels_s, waits_s, workers, peak_bytes_per_s,
  * peak_flops and kernels, a list with kernel, op, calls, time_s, worked_s, bytes, flops, reason and
@@ -262,6 +262,8 @@ typedef struct hlorun_program_figures {
   uint64_t random_ops;          /* instructions that draw from the client's seed */
   uint64_t cut_params;          /* parameters that are parts of global arrays */
   uint64_t cut_results;         /* results that are, as far as the program says */
+  uint64_t collectives;         /* instructions that groups of processes execute together */
+  uint64_t transfers;           /* sends and receives of channels */
 } hlorun_program_figures_t;
 void hlorun_program_get_figures(const hlorun_program_t *program,
                                 hlorun_program_figures_t *out_figures);

@@ -2,17 +2,14 @@
  * which values are, or depend on, a reduction, and whether all reductions have one iteration space.
  * From the roots back: at which indices each value is needed, as bits of fusion_role_t, by
  * fusion_need(). A body has the form if no value that depends on a reduction is needed as a SOURCE.
- * Roots of a loop fusion are divided into parts by their sizes and shared instructions. Cost:
- * linear in the body, but for sharing, which is not looked for in bodies of more than MAX_SHARING.
- */
+ * Roots of a loop fusion are divided into parts by their sizes and shared instructions.
+ * Cost: linear in the body. */
 #include "ops/query/fusion_form.h"
 
 #include <string.h>
 
 #include "ops/query/codegen_support.h"
 #include "ops/query/index_values.h"
-
-enum { MAX_SHARING = 8192 }; /* instructions of a body in which sharing is looked for */
 
 int64_t fusion_count(const hlo_shape_t *shape) {
   int64_t count = 1;
@@ -404,43 +401,4 @@ hr_status_t fusion_form_find(hr_arena_t *arena, const hlo_computation_t *body,
   if (find.good && out_form->root_count) return find_parts(&find);
   out_form->space.kind = FUSION_NONE;
   return NULL;
-}
-
-/* --- sharing bytes --- */
-
-/* The part of all roots that need `value`, or -1 if there are several. Users come after operands.
- */
-static int part_that_needs(const fusion_form_t *form, const hlo_computation_t *body,
-                           const hlo_instr_t *value) {
-  int part = -1;
-  uint32_t needs[1 + MAX_SHARING / 32] = {0};
-  if (body->instrs.count > MAX_SHARING) return -1;
-  for (size_t i = value->id; i < body->instrs.count; i++) {
-    const hlo_instr_t *instr = body->instrs.data[i];
-    bool uses = instr == value;
-    for (int k = 0; k < instr->operand_count; k++) {
-      uint32_t id = instr->operands[k]->id;
-      uses |= needs[id / 32] >> id % 32 & 1;
-    }
-    needs[i / 32] |= (uint32_t)uses << i % 32;
-  }
-  for (int r = 0; r < form->root_count; r++) {
-    uint32_t id = form->roots[r]->id;
-    if (!(needs[id / 32] >> id % 32 & 1)) continue;
-    if (part >= 0 && part != form->part_of_root[r]) return -1;
-    part = form->part_of_root[r];
-  }
-  return part;
-}
-
-bool fusion_may_share(const fusion_form_t *form, const hlo_computation_t *body, int root,
-                      const hlo_instr_t *parameter) {
-  const hlo_instr_t *instr = form->roots[root];
-  if (op_codegens[instr->op] == CODEGEN_UPDATE) return instr->operands[0] == parameter;
-  if (hlo_shape_is_tuple(instr->shape) || form->roles[instr->id] != FUSION_FULL) return false;
-  if (form->space.kind != FUSION_LOOP && form->space.kind != FUSION_COLUMNS) return false;
-  return form->roles[parameter->id] == FUSION_FULL &&
-         hr_dtype_bytes(instr->shape->dtype) == hr_dtype_bytes(parameter->shape->dtype) &&
-         fusion_count(instr->shape) == fusion_count(parameter->shape) &&
-         part_that_needs(form, body, parameter) == form->part_of_root[root];
 }

@@ -78,11 +78,5 @@ uint8_t fusion_need(const fusion_space_t *space, const hlo_instr_t *user, uint8_
  * it has none. Lists live in the arena. Cost: linear. Errors: NO_MEMORY. */
 hr_status_t fusion_form_find(hr_arena_t *arena, const hlo_computation_t *body,
                              fusion_form_t *out_form);
-/* May root number `root` be written over the bytes of a parameter, when code reads all that it
- * needs of element i before it writes element i? Only if nothing reads the parameter at another
- * index, in another part, or (rows) in another pass over the row; an update: what it updates. Cost:
- * the size of the body. */
-bool fusion_may_share(const fusion_form_t *form, const hlo_computation_t *body, int root,
-                      const hlo_instr_t *parameter);
 
 #endif

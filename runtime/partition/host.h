@@ -6,10 +6,25 @@
 
 #include "ir/sharding.h"
 
+/* A custom call that the host divides among the partitions. `cuts` lists the operands, then the
+ * leaves of the result, in the shardings of the propagation. The answer is a program of one
+ * partition, whose parameters are the operands' parts, and the shardings that it wants and gives;
+ * they live in its arena. */
+typedef struct spmd_host_call {
+  const hlo_instr_t *instr;
+  const hlo_sharding_t *const *cuts;
+  hlo_module_t *body;            /* out; the caller's */
+  const hlo_sharding_t **wanted; /* out, in the order of `cuts` */
+} spmd_host_call_t;
+
 typedef struct spmd_host {
   /* A call of InspectSharding: `config` is its backend_config, `sharding` that of its operand,
    * which has `rank` dimensions. Errors: stop the compilation. */
   hr_status_t (*inspect)(void *context, hr_str_t config, const hlo_sharding_t *sharding, int rank);
+  /* Whether the host divides calls of this target; NULL: none. */
+  bool (*divides)(void *context, hr_str_t target);
+  /* Errors: those of the host's code, and of the program that it answers. */
+  hr_status_t (*divide)(void *context, spmd_host_call_t *call);
   void *context;
 } spmd_host_t;
 

@@ -135,4 +135,68 @@ typedef struct pjrt_ffi_handler_args {
   unsigned traits;
 } pjrt_ffi_handler_args_t;
 
+/* --- custom partitioners: these structs have no struct_size but the last --- */
+
+/* Bytes, without a NUL. */
+typedef struct pjrt_partitioner_text {
+  const char *data;
+  size_t size;
+} pjrt_partitioner_text_t;
+
+/* An operand or the result: a ShapeProto and an OpSharding, serialized. */
+typedef struct pjrt_partitioner_value {
+  pjrt_partitioner_text_t shape;
+  bool has_sharding;
+  pjrt_partitioner_text_t sharding;
+} pjrt_partitioner_value_t;
+
+/* What the callback says of its answer, which lives until `free` is called with `data`. */
+typedef struct pjrt_partitioner_header {
+  int64_t api_version; /* 0 */
+  void *data;
+  void (*free)(void *data);
+  bool has_error;
+  /* a PJRT_Error_Code */
+  int code;
+  pjrt_partitioner_text_t message;
+} pjrt_partitioner_header_t;
+
+/* Arguments of the callback that makes the program of one partition. The last three are out. */
+typedef struct pjrt_partition_args {
+  pjrt_partitioner_header_t header;
+  size_t operand_count;
+  const pjrt_partitioner_value_t *operands;
+  pjrt_partitioner_value_t result;
+  pjrt_partitioner_text_t config; /* backend_config of the call */
+  pjrt_partitioner_text_t module; /* MLIR */
+  const pjrt_partitioner_text_t *operand_shardings;
+  pjrt_partitioner_text_t result_sharding;
+} pjrt_partition_args_t;
+
+/* Callbacks of one target. */
+typedef struct pjrt_partitioner_callbacks {
+  int64_t version;
+  void *data;
+  void (*destroy)(struct pjrt_partitioner_callbacks *callbacks);
+  void (*partition)(struct pjrt_partitioner_callbacks *callbacks, pjrt_partition_args_t *args);
+  void (*infer_sharding)(struct pjrt_partitioner_callbacks *callbacks, void *args);
+  void (*propagate_user_sharding)(struct pjrt_partitioner_callbacks *callbacks, void *args);
+  bool may_replicate_effects;
+} pjrt_partitioner_callbacks_t;
+
+/* Arguments of Register_Custom_Partitioner. */
+typedef struct pjrt_partitioner_args {
+  size_t struct_size;
+  const char *name;
+  size_t name_size;
+  pjrt_partitioner_callbacks_t *callbacks;
+} pjrt_partitioner_args_t;
+
+/* Arguments of Register_Batch_Partitionable. */
+typedef struct pjrt_batched_args {
+  size_t struct_size;
+  const char *name;
+  size_t name_size;
+} pjrt_batched_args_t;
+
 #endif

@@ -65,6 +65,7 @@ const pjrt_api_t *GetPjrtApi(void) {
   pjrt_shardings_extension.base.next = &pjrt_layouts_extension.base;
   pjrt_layouts_extension.base.next = &pjrt_memories_extension.base;
   pjrt_memories_extension.base.next = &pjrt_ffi_extension.base;
+  pjrt_ffi_extension.base.next = &pjrt_partitioner_extension.base;
   return &api;
 }
 

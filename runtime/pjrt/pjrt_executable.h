@@ -87,6 +87,11 @@ hr_status_t pjrt_sharding_write(const hlo_sharding_t *sharding, int rank, int64_
 /* The framework as the host of the partitioner, which asks it about the custom calls of programs
  * that it has traced in this process. */
 extern const struct spmd_host pjrt_partitioner_host; /* pjrt_partitioner.c */
+/* Its members for calls that the framework divides; signatures of spmd_host_t.
+ * pjrt_custom_partitioner.c */
+struct spmd_host_call;
+bool pjrt_divides(void *context, hr_str_t target);
+hr_status_t pjrt_divide(void *context, struct spmd_host_call *call);
 
 /* The figures of the cost analysis; needs params and results. */
 hr_status_t pjrt_executable_describe_costs(pjrt_executable_t *executable);

@@ -24,15 +24,22 @@ typedef struct pjrt_memories_extension {
   pjrt_function_t functions[2];
 } pjrt_memories_extension_t;
 
+/* Registration of a custom partitioner, of calls that are many independent ones. */
+typedef struct pjrt_partitioner_extension {
+  pjrt_extension_t base;
+  pjrt_function_t functions[2];
+} pjrt_partitioner_extension_t;
+
 /* Types of user data, user data of an execution, handlers. */
 typedef struct pjrt_ffi_extension {
   pjrt_extension_t base;
   pjrt_function_t functions[3];
 } pjrt_ffi_extension_t;
 
-extern pjrt_shardings_extension_t pjrt_shardings_extension; /* pjrt_shardings.c */
-extern pjrt_layouts_extension_t pjrt_layouts_extension;     /* pjrt_layouts.c */
-extern pjrt_memories_extension_t pjrt_memories_extension;   /* pjrt_layouts.c */
-extern pjrt_ffi_extension_t pjrt_ffi_extension;             /* pjrt_ffi.c */
+extern pjrt_shardings_extension_t pjrt_shardings_extension;     /* pjrt_shardings.c */
+extern pjrt_layouts_extension_t pjrt_layouts_extension;         /* pjrt_layouts.c */
+extern pjrt_memories_extension_t pjrt_memories_extension;       /* pjrt_layouts.c */
+extern pjrt_ffi_extension_t pjrt_ffi_extension;                 /* pjrt_ffi.c */
+extern pjrt_partitioner_extension_t pjrt_partitioner_extension; /* pjrt_custom_partitioner.c */
 
 #endif

@@ -63,4 +63,5 @@ static hr_status_t inspect(void *context, hr_str_t config, const hlo_sharding_t 
   return st;
 }
 
-const spmd_host_t pjrt_partitioner_host = {.inspect = inspect};
+const spmd_host_t pjrt_partitioner_host = {
+    .inspect = inspect, .divides = pjrt_divides, .divide = pjrt_divide};

@@ -18,6 +18,9 @@ hr_status_t read_hlo_proto(hlo_module_t *module);
 hr_status_t hlo_proto_read_sharding(hlo_module_t *module, hr_str_t bytes,
                                     const hlo_sharding_t **out_sharding);
 
+/* A ShapeProto alone, appended to the text. */
+hr_status_t hlo_proto_write_shape(const hlo_shape_t *shape, hr_strbuf_t *out);
+
 /* The arguments of an HloSnapshot, which module->source is. The values belong to the module; count
  * 0 for other protos. Errors: INVALID. */
 hr_status_t hlo_proto_read_arguments(hlo_module_t *module, hlo_value_t ***out_values,

@@ -257,9 +257,8 @@ hr_status_t proto_read_shape(proto_reader_t *p, proto_list_t pieces,
 }
 
 /* XLA writes a flag per dimension even if all are static. */
-void proto_write_shape(hr_strbuf_t *out, uint32_t number, const hlo_shape_t *shape) {
+static void write_fields(hr_strbuf_t *out, const hlo_shape_t *shape) {
   static const bool none[HLO_MAX_RANK];
-  size_t opened = proto_open(out, number);
   proto_put_int(out, PROTO_shape_element_type, hr_dtype_table[shape->dtype].proto);
   proto_put_ints(out, PROTO_shape_dimensions, (hr_ints_t){shape->dims, shape->rank});
   for (int i = 0; i < shape->element_count; i++)
@@ -267,5 +266,15 @@ void proto_write_shape(hr_strbuf_t *out, uint32_t number, const hlo_shape_t *sha
   if (hlo_shape_is_array(shape)) write_layout(out, shape);
   proto_put_bools(out, PROTO_shape_is_dynamic_dimension, shape->rank,
                   shape->dynamic ? shape->dynamic : none);
+}
+
+void proto_write_shape(hr_strbuf_t *out, uint32_t number, const hlo_shape_t *shape) {
+  size_t opened = proto_open(out, number);
+  write_fields(out, shape);
   proto_close(out, opened);
+}
+
+hr_status_t hlo_proto_write_shape(const hlo_shape_t *shape, hr_strbuf_t *out) {
+  write_fields(out, shape);
+  return hr_strbuf_finish(out);
 }

@@ -275,3 +275,37 @@ hr_status_t tensor_bundle_read(tensor_bundle_t *bundle, hr_str_t name, hlo_value
   hr_status_t st = read_entry(bundle, bytes, out_value);
   return hr_status_note(st, "in tensor %.*s of %s", HR_STR_ARGS(name), bundle->prefix);
 }
+
+bool tensor_bundle_has(const tensor_bundle_t *bundle, hr_str_t name) {
+  return name.size && hr_map_get(&bundle->entries, name);
+}
+
+/* A tensor of strings is stored as the varints of all lengths, a check sum of these in 4 bytes, and
+ * the bytes of the strings. */
+static hr_status_t read_string(tensor_bundle_t *bundle, const hr_str_t *bytes,
+                               hr_str_t *out_string) {
+  tf_bundle_entry_proto_t entry;
+  hr_buffer_t *file;
+  uint64_t length;
+  HR_TRY(TF_DECODE(bundle->arena, bundle_entry, proto_piece(bytes), &entry));
+  HR_TRY(tensor_bundle_file(bundle, entry.shard_id, &file));
+  uint64_t size = (uint64_t)entry.size, offset = (uint64_t)entry.offset;
+  size_t total = hr_buffer_size(file);
+  if (offset > total || size > total - offset)
+    return hr_error(HR_INVALID, "bytes %lu to %lu of a file of %zu", (unsigned long)offset,
+                    (unsigned long)(offset + size), total);
+  const char *at = (const char *)hr_buffer_data(file) + offset, *end = at + size;
+  if (!proto_take_varint(&at, end, &length) || end - at < 4 || length != (uint64_t)(end - at - 4))
+    return hr_error(HR_INVALID, "it is not one string");
+  *out_string = (hr_str_t){at + 4, (size_t)length};
+  return NULL;
+}
+
+hr_status_t tensor_bundle_read_string(tensor_bundle_t *bundle, hr_str_t name,
+                                      hr_str_t *out_string) {
+  const hr_str_t *bytes = name.size ? hr_map_get(&bundle->entries, name) : NULL;
+  if (!bytes)
+    return hr_error(HR_INVALID, "%s has no tensor %.*s", bundle->prefix, HR_STR_ARGS(name));
+  hr_status_t st = read_string(bundle, bytes, out_string);
+  return hr_status_note(st, "in tensor %.*s of %s", HR_STR_ARGS(name), bundle->prefix);
+}

@@ -27,6 +27,11 @@ void tensor_bundle_close(tensor_bundle_t *bundle); /* accepts one that is all ze
  * Errors: also INVALID if there is no such tensor. */
 hr_status_t tensor_bundle_read(tensor_bundle_t *bundle, hr_str_t name, hlo_value_t **out_value);
 
+/* The bytes of a tensor that is one string, in the mapped file. Errors: INVALID. */
+hr_status_t tensor_bundle_read_string(tensor_bundle_t *bundle, hr_str_t name, hr_str_t *out_string);
+/* Whether it has a tensor of this name. */
+bool tensor_bundle_has(const tensor_bundle_t *bundle, hr_str_t name);
+
 /* File `number` of the tensors, mapped; the bundle owns it. Errors: UNAVAILABLE, INVALID. */
 hr_status_t tensor_bundle_file(tensor_bundle_t *bundle, int64_t number, hr_buffer_t **out_bytes);
 

@@ -44,7 +44,7 @@ static expr_t angle(hlo_builder_t *b, expr_t x) {
 }
 
 /* A real array is its own conjugate. */
-static expr_t conjugate(hlo_builder_t *b, expr_t x) {
+expr_t tf_conjugate(hlo_builder_t *b, expr_t x) {
   if (!x || !hr_dtype_is_complex(x->shape->dtype)) return x;
   return hlo_build_binary(b, HLO_COMPLEX, hlo_build_unary(b, HLO_REAL, x),
                           e_neg(b, hlo_build_unary(b, HLO_IMAG, x)));
@@ -87,7 +87,7 @@ static expr_t unary_formula(hlo_builder_t *b, int which, expr_t x) {
     case TF_ONES:
       return e_number(b, 1, x);
     case TF_CONJ:
-      return conjugate(b, x);
+      return tf_conjugate(b, x);
     case TF_ANGLE:
       return angle(b, x);
     case TF_TO_BOOL:
@@ -204,8 +204,7 @@ static bool take_pair(tf_op_t *op, expr_t *x, expr_t *y) {
   return *x && *y;
 }
 
-/* Add, Mul, Pow and others; the variant is the opcode. Integer Div and TruncateDiv round to
- * zero. */
+/* Add, Mul, Pow and others; the variant is the opcode. Integer Div rounds to zero. */
 hr_status_t tf_lower_binary(tf_op_t *op) {
   expr_t x, y;
   if (!take_pair(op, &x, &y)) return hlo_builder_finish(op->b);
@@ -235,6 +234,14 @@ static expr_t floor_div(hlo_builder_t *b, expr_t x, expr_t y) {
   return e_select(b, e_and(b, inexact, opposite), e_sub(b, quotient, e_number(b, 1, x)), quotient);
 }
 
+/* Quotient rounded to zero, which integers have by themselves. */
+static expr_t truncate_div(hlo_builder_t *b, expr_t x, expr_t y) {
+  expr_t quotient = e_div(b, x, y);
+  if (!hr_dtype_is_float(x->shape->dtype)) return quotient;
+  expr_t below = e_floor(b, quotient), above = hlo_build_unary(b, HLO_CEIL, quotient);
+  return e_select(b, e_lt(b, quotient, e_number(b, 0, x)), above, below);
+}
+
 /* Remainder with the sign of the divisor.
  * FloorMod: x - floor(x / y) y. It is the truncated remainder plus y if the signs differ. */
 static expr_t floor_mod(hlo_builder_t *b, expr_t x, expr_t y) {
@@ -261,12 +268,14 @@ static expr_t binary_formula(tf_op_t *op, expr_t x, expr_t y) {
   switch ((tf_formula_t)op->row->variant) {
     case TF_FLOOR_DIV:
       return floor_div(b, x, y);
+    case TF_TRUNCATE_DIV:
+      return truncate_div(b, x, y);
     case TF_FLOOR_MOD:
       return floor_mod(b, x, y);
     case TF_SQUARED_DIFFERENCE: {
       expr_t difference = e_sub(b, x, y);
       return e_mul(b, difference,
-                   hr_dtype_is_complex(x->shape->dtype) ? conjugate(b, difference) : difference);
+                   hr_dtype_is_complex(x->shape->dtype) ? tf_conjugate(b, difference) : difference);
     }
     case TF_DIV_NO_NAN:
       return e_select(b, e_eq(b, y, zero), zero, e_div(b, x, y));
@@ -302,7 +311,8 @@ hr_status_t tf_lower_approximate_equal(tf_op_t *op) {
   HR_TRY(tf_attr_float(op->arena, op->node, "tolerance", 1e-5, &tolerance));
   if (!take_pair(op, &x, &y)) return hlo_builder_finish(op->b);
   expr_t distance = e_abs(op->b, e_sub(op->b, x, y));
-  return tf_out(op, 0, e_lt(op->b, distance, e_number(op->b, tolerance, x)));
+  if (!distance) return hlo_builder_finish(op->b);
+  return tf_out(op, 0, e_lt(op->b, distance, e_number(op->b, tolerance, distance)));
 }
 
 /* AddN: the sum of n arrays of one shape. Gradients of TensorArrays are summed as flows, which
@@ -333,17 +343,81 @@ hr_status_t tf_lower_cast(tf_op_t *op) {
   return tf_out(op, 0, x ? hlo_build_convert(op->b, x, to) : NULL);
 }
 
-/* Bitcast: attribute type. TensorFlow would split or join the last dimension for another size. */
+/* The bits of a real array as another type. A size of more bytes takes the last dimension up, whose
+ * numbers are one of the others; one of fewer bytes extends it. Both begin with the low bytes. */
+static expr_t recast_last(hlo_builder_t *b, expr_t x, hr_dtype_t to) {
+  int64_t dims[HLO_MAX_RANK];
+  size_t from_bytes = hr_dtype_bytes(x->shape->dtype), to_bytes = hr_dtype_bytes(to);
+  int rank = x->shape->rank;
+  for (int d = 0; d < rank; d++) dims[d] = x->shape->dims[d];
+  int64_t last = dims[rank - 1] * (int64_t)from_bytes / (int64_t)to_bytes;
+  if (x->shape->dtype == to) return x;
+  if (to_bytes > from_bytes) {
+    dims[rank - 1] = last;
+    dims[rank] = (int64_t)(to_bytes / from_bytes);
+    x = tf_reshape(b, x, rank + 1, dims);
+  } else if (to_bytes < from_bytes) {
+    dims[rank++] = (int64_t)(from_bytes / to_bytes);
+  }
+  const hlo_shape_t *shape = x ? tf_shape(b, to, rank, dims) : NULL;
+  x = shape ? hlo_build(b, HLO_BITCAST_CONVERT, shape, 1, &x, 0, NULL, 0, NULL) : NULL;
+  if (!x || to_bytes >= from_bytes) return x;
+  dims[rank - 2] = last;
+  return tf_reshape(b, x, rank - 1, dims);
+}
+
+/* The two parts of complex numbers one after the other along a new last dimension, and back. */
+static expr_t parts_of_complex(hlo_builder_t *b, expr_t x) {
+  int64_t dims[HLO_MAX_RANK];
+  int rank = x->shape->rank;
+  for (int d = 0; d < rank; d++) dims[d] = x->shape->dims[d];
+  dims[rank] = 1;
+  expr_t parts[] = {tf_reshape(b, hlo_build_unary(b, HLO_REAL, x), rank + 1, dims),
+                    tf_reshape(b, hlo_build_unary(b, HLO_IMAG, x), rank + 1, dims)};
+  return tf_concat(b, 2, parts, rank);
+}
+
+static expr_t complex_of_parts(hlo_builder_t *b, expr_t x) {
+  int rank = x->shape->rank;
+  int64_t dims[HLO_MAX_RANK];
+  for (int d = 0; d < rank; d++) dims[d] = x->shape->dims[d];
+  dims[rank - 1] /= 2;
+  dims[rank] = 2;
+  x = tf_reshape(b, x, rank + 1, dims);
+  if (!x) return NULL;
+  expr_t real = tf_reshape(b, tf_slice_dim(b, x, rank, 0, 1), rank, dims);
+  expr_t imag = tf_reshape(b, tf_slice_dim(b, x, rank, 1, 2), rank, dims);
+  return hlo_build_binary(b, HLO_COMPLEX, real, imag);
+}
+
+/* Bitcast: attribute type. Another size splits the numbers along a new last dimension, or joins
+ * those of the last. In between, the bytes of one group lie along the last dimension. */
 hr_status_t tf_lower_bitcast(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
   hr_dtype_t to;
+  int64_t dims[HLO_MAX_RANK];
   HR_TRY(tf_attr_dtype(op->arena, op->node, "type", &to));
   expr_t x = tf_in(op, 0);
-  if (!x) return hlo_builder_finish(op->b);
-  if (hr_dtype_bytes(to) != hr_dtype_bytes(x->shape->dtype))
-    return tf_unsupported(op, "a bitcast that changes the size of elements");
-  const hlo_shape_t *shape = tf_shape(op->b, to, x->shape->rank, x->shape->dims);
-  return tf_out(
-      op, 0, shape ? hlo_build(op->b, HLO_BITCAST_CONVERT, shape, 1, &x, 0, NULL, 0, NULL) : NULL);
+  if (!x) return hlo_builder_finish(b);
+  if (to == HR_TUPLE) return tf_unsupported(op, "a bitcast to a type without arrays");
+  size_t from_bytes = hr_dtype_bytes(x->shape->dtype), to_bytes = hr_dtype_bytes(to);
+  int rank = x->shape->rank;
+  bool joins = to_bytes > from_bytes;
+  if (rank + 2 >= HLO_MAX_RANK) return tf_unsupported(op, "%d dimensions", rank);
+  if (joins && (!rank || x->shape->dims[rank - 1] != (int64_t)(to_bytes / from_bytes)))
+    return tf_error(op, "the last dimension must hold the bytes of one number");
+  for (int d = 0; d < rank; d++) dims[d] = x->shape->dims[d];
+  rank -= joins;
+  if (hr_dtype_is_complex(x->shape->dtype)) x = parts_of_complex(b, x);
+  if (!x) return hlo_builder_finish(b);
+  int64_t inner = 1;
+  for (int d = rank; d < x->shape->rank; d++) inner *= x->shape->dims[d];
+  dims[rank] = inner;
+  x = tf_reshape(b, x, rank + 1, dims);
+  if (x) x = recast_last(b, x, hr_dtype_is_complex(to) ? hr_dtype_real(to) : to);
+  if (x && hr_dtype_is_complex(to)) x = complex_of_parts(b, x);
+  dims[rank] = (int64_t)(from_bytes / to_bytes);
+  return tf_out(op, 0, tf_reshape(b, x, rank + (to_bytes < from_bytes), dims));
 }
 
 /* Select: a condition of rank 1 chooses whole rows. SelectV2: all three broadcast. */

@@ -24,6 +24,7 @@ typedef enum tf_formula {
   TF_CONJ,
   TF_ANGLE, /* argument of a complex number */
   TF_FLOOR_DIV,
+  TF_TRUNCATE_DIV,
   TF_FLOOR_MOD,
   TF_SQUARED_DIFFERENCE,
   TF_DIV_NO_NAN, /* 0 where the divisor is 0 */

@@ -116,10 +116,17 @@ hr_status_t tf_lower_tensor_scatter(tf_op_t *op) {
   return scatter_nd(op, tf_in(op, 0), tf_in(op, 1), tf_in(op, 2), (hlo_opcode_t)op->row->variant);
 }
 
-/* inputs: data, segment ids, number of segments; the start value is the reducer's identity.
+expr_t tf_segment_start(hlo_builder_t *b, hlo_opcode_t scalar_op, hr_dtype_t dtype) {
+  bool is_extreme = scalar_op == HLO_MAXIMUM || scalar_op == HLO_MINIMUM;
+  if (!is_extreme || !hr_dtype_is_float(dtype)) return tf_identity_value(b, scalar_op, dtype);
+  double largest = hr_float_decode(dtype, hr_float_largest(dtype));
+  return tf_scalar(b, scalar_op == HLO_MAXIMUM ? -largest : largest, dtype);
+}
+
+/* inputs: data, segment ids, number of segments; the start value is tf_segment_start().
  * UnsortedSegmentSum, Prod, Max and Min: result[ids[i..]] combines data[i..]. Ids have the
- * leading dimensions of the data. A segment without elements keeps the identity: 0, 1, or the
- * extreme value. */
+ * leading dimensions of the data. A segment without elements keeps it: 0, 1, or the extreme
+ * number. */
 hr_status_t tf_lower_unsorted_segment(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   hlo_opcode_t combine = (hlo_opcode_t)op->row->variant;
@@ -132,7 +139,7 @@ hr_status_t tf_lower_unsorted_segment(tf_op_t *op) {
     return tf_error(op, "segment ids of %d dimensions", ids->shape->rank);
   dims[0] = count;
   for (int d = ids->shape->rank; d < x->shape->rank; d++) dims[rank++] = x->shape->dims[d];
-  expr_t start = tf_broadcast(b, tf_identity_value(b, combine, x->shape->dtype), rank, dims);
+  expr_t start = tf_broadcast(b, tf_segment_start(b, combine, x->shape->dtype), rank, dims);
   for (int d = 0; d < ids->shape->rank; d++) wide[d] = ids->shape->dims[d];
   wide[ids->shape->rank] = 1;
   ids = tf_reshape(b, ids, ids->shape->rank + 1, wide);
@@ -224,12 +231,16 @@ hr_status_t tf_lower_matrix_diag_part(tf_op_t *op) {
  * first. */
 hr_status_t tf_lower_top_k(tf_op_t *op) {
   int64_t k;
+  hr_dtype_t index_type;
   expr_t x = tf_in(op, 0);
   HR_TRY(tf_const_int(op, 1, &k));
+  HR_TRY(tf_attr_dtype(op->arena, op->node, "index_type", &index_type));
   if (!x) return hlo_builder_finish(op->b);
   hlo_attr_t attrs[] = {hlo_attr_of_int(HLO_ATTR_K, k), hlo_attr_of_bool(HLO_ATTR_LARGEST, true),
                         hlo_attr_of_bool(HLO_ATTR_IS_STABLE, true)};
   expr_t pair = hlo_build(op->b, HLO_TOPK, NULL, 1, &x, 3, attrs, 0, NULL);
   HR_TRY(tf_out(op, 0, hlo_build_element(op->b, pair, 0)));
-  return tf_out(op, 1, hlo_build_element(op->b, pair, 1));
+  expr_t indices = hlo_build_element(op->b, pair, 1);
+  if (indices && index_type != HR_TUPLE) indices = hlo_build_convert(op->b, indices, index_type);
+  return tf_out(op, 1, indices);
 }

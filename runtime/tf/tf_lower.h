@@ -182,10 +182,20 @@ expr_t tf_dynamic_slice(hlo_builder_t *b, expr_t x, expr_t const *starts, const 
 expr_t tf_dynamic_update(hlo_builder_t *b, expr_t x, expr_t update, expr_t const *starts);
 /* Rows of x along `axis` by indices, with batch dimensions; indices are clamped as XLA does. */
 expr_t tf_gather_rows(hlo_builder_t *b, expr_t x, expr_t indices, int axis, int batch_dims);
+/* Of a real array the array itself. */
+expr_t tf_conjugate(hlo_builder_t *b, expr_t x);
+/* The start value of segments without elements: as tf_identity_value, but finite for floats. */
+expr_t tf_segment_start(hlo_builder_t *b, hlo_opcode_t scalar_op, hr_dtype_t dtype);
 /* Normalises a possibly negative axis. Errors: INVALID. */
 hr_status_t tf_axis(tf_op_t *op, int64_t axis, int rank, int *out_axis);
 
 /* --- variables (tf_state.c), scatters (tf_indexed.c) --- */
+/* The variable of a handle's node, which its first use creates. */
+hr_status_t tf_variable(tf_compiler_t *compiler, const tf_node_t *node,
+                        tf_resource_t **out_resource);
+/* Gives a variable the value of a tensor of the checkpoint. Errors: INVALID, UNAVAILABLE. */
+hr_status_t tf_restore_variable(tf_compiler_t *compiler, hlo_builder_t *builder,
+                                tf_resource_t *resource, hr_str_t name);
 /* Input k as a variable. Errors: INVALID if it is none. */
 hr_status_t tf_resource_of(tf_op_t *op, int k, tf_resource_t **out_resource);
 /* Gives a variable a value, as output 0 it gives the variable. Errors: INVALID for another shape.

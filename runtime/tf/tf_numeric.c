@@ -29,7 +29,7 @@ static bool is_narrow_float(hr_dtype_t dtype) { return dtype == HR_F16 || dtype 
 
 /* variant: opcode of the reducer; DIVIDE: mean; SQRT: Euclidean norm.
  * Sum, Prod, Max, Min, All, Any, Mean and EuclideanNorm; attribute keep_dims leaves sizes of 1.
- * Mean divides by the number of elements that were added, EuclideanNorm is sqrt(sum x^2). */
+ * Mean divides by the number of elements that were added, EuclideanNorm is sqrt(sum |x|^2). */
 hr_status_t tf_lower_reduce(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   hr_ints_t dims;
@@ -45,7 +45,7 @@ hr_status_t tf_lower_reduce(tf_op_t *op) {
   for (int64_t i = 0; i < dims.count; i++) count *= x->shape->dims[dims.data[i]];
   bool widen = is_narrow_float(dtype) && (sums || variant == HLO_MULTIPLY);
   if (widen) x = hlo_build_convert(b, x, HR_F32);
-  if (variant == HLO_SQRT) x = e_mul(b, x, x);
+  if (variant == HLO_SQRT) x = e_mul(b, x, tf_conjugate(b, x));
   x = tf_reduce(op, sums ? HLO_ADD : variant, x, (int)dims.count, dims.data, keep);
   if (variant == HLO_DIVIDE && x) x = e_div(b, x, e_number(b, (double)count, x));
   if (variant == HLO_SQRT) x = e_sqrt(b, x);

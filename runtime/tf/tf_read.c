@@ -12,6 +12,7 @@
 #include "tf/tensor_bundle.h"
 #include "tf/tf_data_parallel.h"
 #include "tf/tf_describe.h"
+#include "tf/tf_objects.h"
 #include "tf/tf_ops.h"
 #include "tf/tf_select.h"
 
@@ -234,6 +235,10 @@ static hr_status_t find_restore(tf_file_t *file) {
   HR_TRY(tf_body_resolve(&file->graph.main, saver.filename_tensor_name, &file->restore.filename));
   file->restore.node = node.node;
   file->restore.bundle = &file->bundle;
+  xla_binding_t *bindings;
+  HR_TRY(tf_objects_read(file->arena, file->meta.object_graph_def, &file->graph.main, &file->bundle,
+                         &file->restore.binding_count, &bindings));
+  file->restore.bindings = bindings;
   return NULL;
 }
 

@@ -10,27 +10,35 @@
 /* --- variables --- */
 
 /* Attribute shared_name; a variable without one is shared by nobody and has its node's name. */
-static hr_status_t variable_name(tf_op_t *op, hr_str_t *out_name) {
-  HR_TRY(tf_attr_str(op->arena, op->node, "shared_name", "", out_name));
-  if (!out_name->size) *out_name = op->node->name;
+static hr_status_t variable_name(hr_arena_t *arena, const tf_node_t *node, hr_str_t *out_name) {
+  HR_TRY(tf_attr_str(arena, node, "shared_name", "", out_name));
+  if (!out_name->size) *out_name = node->name;
   return NULL;
 }
 
-/* VarHandleOp and VariableV2. A variable that is no argument is created without a value; it gets
- * one by the first assignment, or from the checkpoint. */
-hr_status_t tf_lower_var_handle(tf_op_t *op) {
-  tf_compiler_t *compiler = op->scope->compiler;
+/* A variable that is no argument is created without a value; it gets one by the first assignment, or
+ * from the checkpoint. */
+hr_status_t tf_variable(tf_compiler_t *compiler, const tf_node_t *node,
+                        tf_resource_t **out_resource) {
   tf_resource_t *resource = NULL;
   hr_str_t name;
-  HR_TRY(variable_name(op, &name));
+  HR_TRY(variable_name(compiler->arena, node, &name));
   for (size_t i = 0; i < compiler->resources.count && !resource; i++)
     if (hr_str_equal(compiler->resources.data[i]->name, name))
       resource = compiler->resources.data[i];
   if (!resource) {
-    HR_TRY(HR_NEW(op->arena, &resource));
-    *resource = (tf_resource_t){.name = name, .argument = -1, .node = op->node};
+    HR_TRY(HR_NEW(compiler->arena, &resource));
+    *resource = (tf_resource_t){.name = name, .argument = -1, .node = node};
     HR_VEC_PUSH(&compiler->resources, resource);
   }
+  *out_resource = resource;
+  return NULL;
+}
+
+/* VarHandleOp and VariableV2. */
+hr_status_t tf_lower_var_handle(tf_op_t *op) {
+  tf_resource_t *resource;
+  HR_TRY(tf_variable(op->scope->compiler, op->node, &resource));
   HR_TRY(tf_need_outputs(op, 1));
   op->outputs[0] = (tf_value_t){.kind = TF_VALUE_RESOURCE, .resource = resource};
   return NULL;
@@ -108,15 +116,25 @@ static hr_str_t string_at(const tf_value_t *value, int i) {
 }
 
 /* The name that a value has in the checkpoint, under the value's address. */
-static hr_status_t keep_name(tf_op_t *op, hlo_value_t *value, hr_str_t name) {
+static hr_status_t keep_name(tf_compiler_t *compiler, hlo_value_t *value, hr_str_t name) {
   hlo_value_t **key;
   hr_str_t *copy;
-  HR_TRY(HR_NEW(op->arena, &key));
-  HR_TRY(HR_NEW(op->arena, &copy));
+  HR_TRY(HR_NEW(compiler->arena, &key));
+  HR_TRY(HR_NEW(compiler->arena, &copy));
   *key = value;
   *copy = name;
-  return hr_map_put(&op->scope->compiler->restored, (hr_str_t){(const char *)key, sizeof *key},
-                    copy, NULL);
+  return hr_map_put(&compiler->restored, (hr_str_t){(const char *)key, sizeof *key}, copy, NULL);
+}
+
+hr_status_t tf_restore_variable(tf_compiler_t *compiler, hlo_builder_t *builder,
+                                tf_resource_t *resource, hr_str_t name) {
+  tf_value_t value = {.kind = TF_VALUE_ARRAY};
+  HR_TRY(tensor_bundle_read(compiler->bundle, name, &value.constant));
+  if (!value.constant) return hr_error(HR_INVALID, "tensor %.*s is no array", HR_STR_ARGS(name));
+  HR_TRY(hlo_module_adopt_value(compiler->module, value.constant));
+  HR_TRY(keep_name(compiler, value.constant, name));
+  resource->value = tf_value_instr(compiler, builder, &value);
+  return hlo_builder_finish(builder);
 }
 
 /* inputs: prefix, tensor names, slices. Tensors of strings have no value.
@@ -134,7 +152,7 @@ hr_status_t tf_lower_restore(tf_op_t *op) {
     HR_TRY(tensor_bundle_read(bundle, string_at(op->inputs[1], i), &value));
     if (value) {
       HR_TRY(tf_out_value(op, i, value));
-      HR_TRY(keep_name(op, value, string_at(op->inputs[1], i)));
+      HR_TRY(keep_name(op->scope->compiler, value, string_at(op->inputs[1], i)));
     } else
       op->outputs[i] = (tf_value_t){.kind = TF_VALUE_STRINGS};
   }

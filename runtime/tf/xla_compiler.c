@@ -84,6 +84,19 @@ static void free_compiler(xla_compilation_t *c) {
   HR_VEC_FREE(&compiler->resources);
 }
 
+/* Variables that the restore operation gave no value get it by the object graph. */
+static hr_status_t restore_bound(xla_compilation_t *c, const tf_graph_t *graph,
+                                 const xla_restore_t *restore) {
+  for (int i = 0; i < restore->binding_count; i++) {
+    const tf_node_t *node = &graph->main.nodes[restore->bindings[i].node];
+    tf_resource_t *resource;
+    HR_TRY(tf_variable(&c->compiler, node, &resource));
+    if (resource->value != resource->initial) continue;
+    HR_TRY(tf_restore_variable(&c->compiler, &c->builder, resource, restore->bindings[i].key));
+  }
+  return NULL;
+}
+
 /* Executes the restore operation. Variables that are no arguments keep the checkpoint's values; for
  * arguments they are the parameters' initial values. */
 static hr_status_t restore_variables(xla_compilation_t *c, const tf_graph_t *graph,
@@ -98,6 +111,7 @@ static hr_status_t restore_variables(xla_compilation_t *c, const tf_graph_t *gra
                               .target_count = 1,
                               .targets = &restore->node};
   HR_TRY(tf_execute(compiler, &c->builder, &execution, NULL));
+  HR_TRY(restore_bound(c, graph, restore));
   for (size_t i = 0; i < compiler->resources.count; i++) {
     tf_resource_t *resource = compiler->resources.data[i];
     if (resource->argument < 0) resource->initial = resource->value;

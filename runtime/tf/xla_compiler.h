@@ -107,11 +107,19 @@ typedef struct xla_compilation_result {
   hlo_computation_t *computation;
 } xla_compilation_result_t;
 
+/* The tensor of a checkpoint that is the value of a variable. */
+typedef struct xla_binding {
+  int node; /* VarHandleOp of the main graph */
+  hr_str_t key;
+} xla_binding_t;
+
 /* The operation of a graph that gives variables their values from a checkpoint. */
 typedef struct xla_restore {
   int node;
   tf_input_t filename; /* tensor of the checkpoint's name, which is not looked at */
   struct tensor_bundle *bundle;
+  int binding_count; /* for variables that the operation leaves without a value */
+  const xla_binding_t *bindings;
 } xla_restore_t;
 
 /* A tensor of the main graph that is fed or fetched, for xla_compile_graph. */

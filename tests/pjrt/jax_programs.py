@@ -268,6 +268,58 @@ def inspected_shardings():
     assert len(seen) == 1 and seen[0].shard_shape((16,)) == (2,), seen
 
 
+# A function that says in Python how it is divided: rows are cut, the sum over columns is made by
+# the program that it answers, with a collective. It is a loop's body, too, and has two results.
+@test
+def custom_partitioning():
+    if VERSION < (0, 7):
+        raise Skipped("its custom_partitioning has no rule for Shardy, or another one")
+    from jax.experimental.custom_partitioning import custom_partitioning
+    asked = []
+
+    @custom_partitioning
+    def centred(a):
+        return a - a.mean(1, keepdims=True), a.sum()
+
+    def partition(mesh, args, results):
+        asked.append(args[0].sharding.spec)
+        whole = NamedSharding(mesh, P())
+
+        def part(a):
+            mean = jax.lax.pmean(a.mean(1, keepdims=True), "y")
+            return a - mean, jax.lax.psum(a.sum(), ("x", "y"))
+
+        return mesh, part, (NamedSharding(mesh, P("x", "y")), whole), (NamedSharding(mesh, P("x", "y")),)
+
+    centred.def_partition(partition, sharding_rule="i j -> i j, ")
+    mesh = jax.make_mesh((4, 2), ("x", "y"), axis_types=(jax.sharding.AxisType.Auto,) * 2)
+    a = np.random.default_rng(0).normal(size=(8, 6)).astype(np.float32)
+    x = jax.device_put(a, NamedSharding(mesh, P("x", "y")))
+    with mesh:
+        b, total = jax.jit(centred)(x)
+        looped = jax.jit(lambda v: jax.lax.fori_loop(0, 3, lambda _, w: centred(w)[0] + 1, v))(x)
+    close(b, a - a.mean(1, keepdims=True))
+    np.testing.assert_allclose(total, a.sum(), rtol=1e-3, atol=1e-5)
+    np.testing.assert_allclose(looped, a - a.mean(1, keepdims=True) + 1, rtol=1e-4, atol=1e-5)
+    assert asked and asked[0][0] == "x", asked
+
+    @custom_partitioning
+    def wrong(v):
+        return v
+
+    def fails(mesh, args, results):
+        raise ValueError("said by the partitioner")
+
+    wrong.def_partition(fails, sharding_rule="i j -> i j")
+    try:
+        with mesh:
+            jax.jit(wrong)(x)
+    except Exception as e:
+        assert "said by the partitioner" in str(e), e
+    else:
+        raise AssertionError("no error")
+
+
 # Arrays lie as the program asks, and as DLPack gives them.
 @test
 def layouts():
@@ -290,6 +342,29 @@ def partitioned_programs_have_a_text():
     x = jax.device_put(np.ones((8, 8), np.float32), NamedSharding(mesh, P("x")))
     text = jax.jit(lambda a: a.sum(0)).lower(x).compile().as_text()
     assert "all-reduce" in text and "f32[1,8]" in text, text
+
+
+# Arrays go to and from meshes whose devices are in another order; each device has the part that is said of it.
+@test
+def meshes_in_another_order():
+    results_have_shardings()
+    devices = np.array(jax.devices())
+    if len(devices) < 8:
+        return
+    a = np.arange(64, dtype=np.float32).reshape(8, 8)
+    line = jax.make_mesh((8,), ("x",))
+
+    def check(x):
+        for shard in x.addressable_shards:
+            np.testing.assert_array_equal(shard.data, a[shard.index])
+
+    for order in [7, 6, 5, 4, 3, 2, 1, 0], [3, 1, 4, 0, 5, 7, 2, 6], [1, 0, 3, 2, 5, 4, 7, 6]:
+        grid = jax.sharding.Mesh(devices[order].reshape(2, 4), ("a", "b"))
+        for spec in P("b", "a"), P(("a", "b")), P(None, "b"), P("a"), P():
+            x = jax.device_put(jax.device_put(a, NamedSharding(line, P("x"))), NamedSharding(grid, spec))
+            check(x)
+            check(jax.device_put(x, NamedSharding(line, P(None, "x"))))
+            np.testing.assert_allclose(jax.jit(lambda v: v @ v.T)(x), a @ a.T)
 
 
 # Four threads execute one program at once.
@@ -318,6 +393,25 @@ def errors_name_the_place():
         jax.jit(lambda a: jax.ffi.ffi_call("nobody_has_this", jax.ShapeDtypeStruct((), jnp.float32))(a))(1.0)
     except Exception as e:
         assert "nobody_has_this" in str(e), e
+    else:
+        raise AssertionError("no error")
+
+
+# The figures of memory are sensible, and those that are not known are left out.
+@test
+def figures_of_memory():
+    figures = jax.devices()[0].memory_stats()
+    assert 0 < figures["bytes_in_use"] <= figures["peak_bytes_in_use"] <= figures["bytes_limit"], figures
+    assert all(-1 <= value < 1 << 45 for value in figures.values()), figures
+
+
+# An array that no machine holds is one for which memory is exhausted.
+@test
+def too_large_arrays():
+    try:
+        jnp.zeros(1 << 50, jnp.int8)
+    except Exception as e:
+        assert str(e).startswith("RESOURCE_EXHAUSTED"), e
     else:
         raise AssertionError("no error")
 

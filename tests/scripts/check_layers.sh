@@ -30,7 +30,7 @@ ops/kernels/comm/        base/ ir/ ops/table/ ops/rules/ ops/query/ ops/kernels/
 ops/kernels/custom/      base/ ir/ mlir/ ops/table/ ops/rules/ ops/query/ ops/kernels/kernel.h ops/kernels/native.h ops/kernels/common/ ops/kernels/elementwise/ ops/kernels/gemm/ ops/kernels/reference/ ops/kernels/custom/
 ops/kernels/conv/        base/ ir/ ops/table/ ops/query/ ops/kernels/native.h ops/kernels/simd/ ops/kernels/libs/ ops/kernels/common/ ops/kernels/gemm/ ops/kernels/reference/ ops/kernels/move/ ops/kernels/conv/
 ops/kernels/dot/         base/ ir/ ops/table/ ops/query/ ops/kernels/native.h ops/kernels/simd/ ops/kernels/libs/ ops/kernels/common/ ops/kernels/gemm/ ops/kernels/reference/ ops/kernels/conv/ ops/kernels/dot/
-ops/kernels/linalg/      base/ ir/ ops/table/ ops/query/ ops/kernels/native.h ops/kernels/simd/ ops/kernels/common/ ops/kernels/gemm/ ops/kernels/custom/ ops/kernels/linalg/
+ops/kernels/linalg/      base/ ir/ ops/table/ ops/query/ ops/kernels/native.h ops/kernels/simd/ ops/kernels/common/ ops/kernels/move/ ops/kernels/gemm/ ops/kernels/custom/ ops/kernels/linalg/
 ops/kernels/fft/         base/ ir/ ops/table/ ops/kernels/native.h ops/kernels/simd/ ops/kernels/libs/ ops/kernels/common/ ops/kernels/fft/
 ops/kernels/sort/        base/ ir/ ops/table/ ops/query/ ops/kernels/native.h ops/kernels/simd/ ops/kernels/common/ ops/kernels/elementwise/ ops/kernels/reference/ ops/kernels/custom/ ops/kernels/sort/
 ops/kernels/window/      base/ ir/ ops/table/ ops/query/ ops/kernels/native.h ops/kernels/simd/ ops/kernels/common/ ops/kernels/elementwise/ ops/kernels/window/
@@ -59,7 +59,7 @@ runtime/prove.           base/ ir/ ops/table/ ops/rules/ ops/query/ read/ passes
 runtime/shape_specializations. base/ ir/ ops/table/ ops/query/ passes/lib/pass_equal.h plan/ exec/ compiler.h shape_specializations.h
 runtime/api/             base/ io/gzip.h ir/ ops/table/ ops/query/ read/ plan/ comm/ feed/ observe/ exec/ topo/ transport/ compiler.h hlorun.h prove.h shape_specializations.h
 runtime/hlorun.          hlorun.h
-runtime/pjrt/            base/ ir/ proto/ ops/table/ ops/query/custom_ffi.h ops/query/custom_host.h ops/kernels/custom/ffi_abi.h partition/host.h api/ transport/core/transport.h hlorun.h pjrt/
+runtime/pjrt/            base/ ir/ proto/ ops/table/ ops/query/custom_ffi.h ops/query/custom_host.h ops/kernels/custom/ffi_abi.h partition/host.h read/read.h api/ transport/core/transport.h hlorun.h pjrt/
 runtime/cli/             base/ ir/ io/ mlir/ ops/ stablehlo/ proto/ read/ tf/tf_read.h passes/ partition/ plan/ check/ schedule/ comm/ observe/ exec/ topo/ transport/shm/local_launch.h transport/core/event_loop.h transport/core/transport.h compiler.h hlorun.h cli/
 ROWS
 }

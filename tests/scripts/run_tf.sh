@@ -58,6 +58,15 @@ done
   --expect "$model/step.npz" "$model/saved_model.pb" >"$work/out" 2>&1
 code=$?
 if [ $code -eq 0 ]; then pass; else fail "five steps of Adam: exit code $code" "$work/out"; fi
+
+# Variables of a Keras model, to which only the object graph gives values; its own Adam.
+keras=$cases/keras_training
+for engine in reference compiled; do
+  expect_exit "Keras model, $engine engine" 0 "$hlorun" --engine="$engine" --feed x='f32[6,4]' --input "$keras/predict.npz" \
+    --expect "$keras/predict.npz" "$keras"
+  expect_exit "Adam of Keras, $engine engine" 0 "$hlorun" --engine="$engine" --signature step --feed x='f32[6,4]' \
+    --feed y='f32[6,3]' --steps 4 --input "$keras/step.npz" --expect "$keras/step.npz" "$keras"
+done
 for engine in reference compiled; do
   "$hlorun" --engine="$engine" --input "$cases/optimizers/step.npz" --expect "$cases/optimizers/step.npz" "$cases/optimizers" \
     >"$work/out" 2>&1

@@ -752,6 +752,37 @@ def write_keras_models(folder, names):
         print(name, len(frozen.graph.as_graph_def().node), "nodes")
 
 
+def write_keras_training(folder):
+    """FOLDER/keras_training: a Keras model with its optimizer, whose variables only the object graph has values for;
+    predict.npz, and the losses of four steps."""
+    import keras
+    keras.utils.set_random_seed(5)
+    path = os.path.join(folder, "keras_training")
+    module = tf.Module()
+    module.model = model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(5, activation="tanh"), keras.layers.Dense(3)])
+    module.optimizer = optimizer = keras.optimizers.Adam(0.05)
+    optimizer.build(model.trainable_variables)
+    x, y = f32(6, 4), f32(6, 3)
+    spec = [tf.TensorSpec([None, 4], tf.float32, "x"), tf.TensorSpec([None, 3], tf.float32, "y")]
+
+    @tf.function(input_signature=spec)
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((model(x, training=True) - y) ** 2)
+        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        return {"loss": loss}
+
+    predict = tf.function(lambda x: {"y": model(x)}, input_signature=spec[:1])
+    tf.saved_model.save(module, path, signatures={"serving_default": predict, "step": step},
+                        options=tf.saved_model.SaveOptions(save_debug_info=False))
+    os.remove(os.path.join(path, "fingerprint.pb"))
+    os.rmdir(os.path.join(path, "assets"))
+    np.savez(os.path.join(path, "predict.npz"), in0=x, out0=predict(x)["y"].numpy())
+    losses = [float(step(x, y)["loss"]) for _ in range(4)]
+    np.savez(os.path.join(path, "step.npz"), in0=x, in1=y, out0=np.float32(losses[-1]))
+    print("keras_training", losses)
+
+
 def write_optimizers(folder):
     """FOLDER/optimizers: a SavedModel whose signature changes its variables and returns them."""
     path = os.path.join(folder, "optimizers")
@@ -776,6 +807,8 @@ def main():
         write_saved_model(folder)
     if not names or "optimizers" in names:
         write_optimizers(folder)
+    if not names or "keras_training" in names:
+        write_keras_training(folder)
     if not names or any(name.startswith("keras") for name in names):
         write_keras_models(folder, names)
 

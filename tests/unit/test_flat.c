@@ -1,6 +1,6 @@
 #include <stdlib.h>
+#include <time.h>
 
-#include "base/clock.h"
 #include "tests/lib/flat_fixture.h"
 
 /* --- the arena --- */
@@ -71,9 +71,9 @@ static void test_many_items(void) {
     items[i] = (flat_item_t){
         .size_bytes = (size_t)rand() % 100000, .start = i / 2, .end = i / 2 + rand() % 300};
   hr_arena_init(&scratch);
-  double start = hr_clock_s();
+  clock_t start = clock(); /* of this process: other work on the machine does not count */
   CHECK_OK(flat_assign_offsets(&scratch, items, COUNT, COUNT / 2, &total));
-  CU_ASSERT(hr_clock_s() - start < 2);
+  CU_ASSERT(clock() - start < 5 * CLOCKS_PER_SEC);
   hr_arena_deinit(&scratch);
   hr_free(items);
 }
@@ -538,9 +538,9 @@ static void test_long_program(void) {
   exec_compiled_destroy(f.compiled);
   f.compiled = NULL;
   flat_plan_destroy(f.flat);
-  double start = hr_clock_s();
+  clock_t start = clock();
   CHECK_OK(flat_plan_create(f.plan, &options, &f.flat));
-  double took = hr_clock_s() - start;
+  double took = (double)(clock() - start) / CLOCKS_PER_SEC;
   CU_ASSERT(took < 20); /* 0.1 s on an idle machine; hours if it took time by the square */
   if (took > 1) printf("planning %d steps took %.3f s\n", STEPS, took);
   CU_ASSERT(f.flat->arena_bytes < 256 * 80);

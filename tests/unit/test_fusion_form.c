@@ -125,39 +125,6 @@ static void parts(void) {
   hlo_module_destroy(module);
 }
 
-/* As text: a line of 0 and 1 per root, one for each parameter. */
-static void shares(const char *text, const char *want) {
-  hlo_module_t *module;
-  hr_arena_t arena;
-  fusion_form_t form;
-  char got[64] = "";
-  const hlo_computation_t *body = find(text, &module, &arena, &form);
-  for (int r = 0; r < form.root_count; r++) {
-    for (size_t p = 0; p < body->params.count; p++)
-      strcat(got, fusion_may_share(&form, body, r, body->params.data[p]) ? "1" : "0");
-    if (r + 1 < form.root_count) strcat(got, " ");
-  }
-  CU_ASSERT_STRING_EQUAL(got, want);
-  hr_arena_deinit(&arena);
-  hlo_module_destroy(module);
-}
-
-static void sharing(void) {
-  shares(
-      "HloModule t\nENTRY f { x = f32[8] parameter(0) y = f32[8] parameter(1) z = s16[8] "
-      "parameter(2)"
-      " r = f32[8] reverse(y), dimensions={0} w = f32[8] convert(z) s = f32[8] add(x, r)"
-      " ROOT t = f32[8] add(s, w) }",
-      "100");
-  /* The counter of a loop, which tells where to write as well. */
-  shares(
-      "HloModule t\nENTRY f { c = f32[9] parameter(0) u = f32[2] parameter(1) i = s32[] "
-      "parameter(2)"
-      " one = s32[] constant(1) j = s32[] add(i, one) d = f32[9] dynamic-update-slice(c, u, i)"
-      " ROOT t = (s32[], f32[9]) tuple(j, d) }",
-      "000 100");
-}
-
 static void has_none(const char *text) {
   hlo_module_t *module;
   hr_arena_t arena;
@@ -219,7 +186,6 @@ CU_TestInfo suite_fusion_form[] = {{"loops", loops},
                                    {"columns", columns},
                                    {"spaces", spaces},
                                    {"parts", parts},
-                                   {"sharing", sharing},
                                    {"reductions_without_form", reductions_without_form},
                                    {"updates_without_form", updates_without_form},
                                    CU_TEST_INFO_NULL};

@@ -48,7 +48,8 @@ static const char *const reduce_programs[] = {
     SUM("f32") "ENTRY e { a = f32[700,1999] parameter(0) z = f32[] constant(2)\n"
     "ROOT r = f32[1999] reduce(a, z), dimensions={0}, to_apply=sum }\n",
     SUM("f32") "ENTRY e { a = f32[3000,20] parameter(0) z = f32[] constant(0)\n"
-    "b = f32[3000,20] multiply(a, a) r = f32[20] reduce(b, z), dimensions={0}, to_apply=sum s = f32[20] sqrt(r)\n"
+    "b = f32[3000,20] multiply(a, a) r = f32[20] reduce(b, z), dimensions={0}, to_apply=sum s = "
+    "f32[20] sqrt(r)\n"
     "ROOT t = (f32[20], f32[3000,20]) tuple(s, b) }\n",
     SUM("s32") "ENTRY e { a = s32[7,6,5,4] parameter(0) z = s32[] parameter(1)\n"
     "ROOT r = s32[7,5] reduce(a, z), dimensions={1,3}, to_apply=sum }\n",
@@ -66,65 +67,93 @@ static const char *const reduce_programs[] = {
     "ROOT r = bf16[301] reduce(a, z), dimensions={1}, to_apply=most }\n",
     SUM("f16") "ENTRY e { a = f16[20,2,25,2] parameter(0) z = f16[] constant(1)\n"
     "ROOT r = f16[20,25] reduce(a, z), dimensions={1,3}, to_apply=sum }\n",
-    "arg { a = bf16[] parameter(0) i = s32[] parameter(1) b = bf16[] parameter(2) j = s32[] parameter(3)\n"
+    "arg { a = bf16[] parameter(0) i = s32[] parameter(1) b = bf16[] parameter(2) j = s32[] "
+    "parameter(3)\n"
     "g = pred[] compare(a, b), direction=GT v = bf16[] select(g, a, b) k = s32[] select(g, i, j)\n"
     "ROOT t = (bf16[], s32[]) tuple(v, k) }\n"
-    "ENTRY e { a = bf16[200,3] parameter(0) i = s32[200,3] iota(), iota_dimension=1 m = bf16[] constant(-inf)\n"
-    "z = s32[] constant(0) ROOT r = (bf16[200], s32[200]) reduce(a, i, m, z), dimensions={1}, to_apply=arg }\n",
+    "ENTRY e { a = bf16[200,3] parameter(0) i = s32[200,3] iota(), iota_dimension=1 m = bf16[] "
+    "constant(-inf)\n"
+    "z = s32[] constant(0) ROOT r = (bf16[200], s32[200]) reduce(a, i, m, z), dimensions={1}, "
+    "to_apply=arg }\n",
     "all { a = pred[] parameter(0) b = pred[] parameter(1) ROOT c = pred[] and(a, b) }\n"
-    "ENTRY e { a = f32[10,77] parameter(0) c = f32[] constant(7) d = f32[10,77] broadcast(c), dimensions={}\n"
+    "ENTRY e { a = f32[10,77] parameter(0) c = f32[] constant(7) d = f32[10,77] broadcast(c), "
+    "dimensions={}\n"
     "f = pred[10,77] compare(a, d), direction=LT z = pred[] constant(true)\n"
     "ROOT r = pred[10] reduce(f, z), dimensions={1}, to_apply=all }\n",
     SUM("f32") "ENTRY e { a = f32[8,64,100] parameter(0) z = f32[] constant(0)\n"
     "r = f32[8,64] reduce(a, z), dimensions={2}, to_apply=sum n = f32[] constant(100)\n"
-    "nb = f32[8,64] broadcast(n), dimensions={} m = f32[8,64] divide(r, nb) mb = f32[8,64,100] broadcast(m),\n"
+    "nb = f32[8,64] broadcast(n), dimensions={} m = f32[8,64] divide(r, nb) mb = f32[8,64,100] "
+    "broadcast(m),\n"
     "dimensions={0,1}\n"
     "d = f32[8,64,100] subtract(a, mb) q = f32[8,64,100] multiply(d, d)\n"
-    "v = f32[8,64] reduce(q, z), dimensions={2}, to_apply=sum w = f32[8,64] divide(v, nb) x = f32[8,64] rsqrt(w)\n"
-    "xb = f32[8,64,100] broadcast(x), dimensions={0,1} y = f32[8,64,100] multiply(d, xb) g = f32[100] parameter(1)\n"
+    "v = f32[8,64] reduce(q, z), dimensions={2}, to_apply=sum w = f32[8,64] divide(v, nb) x = "
+    "f32[8,64] rsqrt(w)\n"
+    "xb = f32[8,64,100] broadcast(x), dimensions={0,1} y = f32[8,64,100] multiply(d, xb) g = "
+    "f32[100] parameter(1)\n"
     "gb = f32[8,64,100] broadcast(g), dimensions={2} o = f32[8,64,100] multiply(y, gb)\n"
     "ROOT t = (f32[8,64,100], f32[8,64]) tuple(o, m) }\n",
-    "arg { a = f32[] parameter(0) i = s32[] parameter(1) b = f32[] parameter(2) j = s32[] parameter(3)\n"
-    "g = pred[] compare(a, b), direction=GT e = pred[] compare(a, b), direction=EQ l = pred[] compare(i, j),\n"
+    "arg { a = f32[] parameter(0) i = s32[] parameter(1) b = f32[] parameter(2) j = s32[] "
+    "parameter(3)\n"
+    "g = pred[] compare(a, b), direction=GT e = pred[] compare(a, b), direction=EQ l = pred[] "
+    "compare(i, j),\n"
     "direction=LT\n"
     "f = pred[] and(e, l) h = pred[] or(g, f) v = f32[] select(h, a, b) k = s32[] select(h, i, j)\n"
     "ROOT t = (f32[], s32[]) tuple(v, k) }\n"
-    "ENTRY e { a = f32[20,301] parameter(0) i = s32[20,301] iota(), iota_dimension=1 m = f32[] constant(-inf)\n"
-    "z = s32[] constant(0) ROOT r = (f32[20], s32[20]) reduce(a, i, m, z), dimensions={1}, to_apply=arg }\n",
-    "arg { a = f32[] parameter(0) i = s32[] parameter(1) b = f32[] parameter(2) j = s32[] parameter(3)\n"
-    "g = pred[] compare(a, b), direction=GT e = pred[] compare(a, b), direction=EQ l = pred[] compare(i, j),\n"
+    "ENTRY e { a = f32[20,301] parameter(0) i = s32[20,301] iota(), iota_dimension=1 m = f32[] "
+    "constant(-inf)\n"
+    "z = s32[] constant(0) ROOT r = (f32[20], s32[20]) reduce(a, i, m, z), dimensions={1}, "
+    "to_apply=arg }\n",
+    "arg { a = f32[] parameter(0) i = s32[] parameter(1) b = f32[] parameter(2) j = s32[] "
+    "parameter(3)\n"
+    "g = pred[] compare(a, b), direction=GT e = pred[] compare(a, b), direction=EQ l = pred[] "
+    "compare(i, j),\n"
     "direction=LT\n"
     "f = pred[] and(e, l) h = pred[] or(g, f) v = f32[] select(h, a, b) k = s32[] select(h, i, j)\n"
     "ROOT t = (f32[], s32[]) tuple(v, k) }\n"
-    "ENTRY e { a = f32[20,301] parameter(0) i = s32[20,301] iota(), iota_dimension=0 m = f32[] constant(-inf)\n"
-    "z = s32[] constant(0) r = (f32[301], s32[301]) reduce(a, i, m, z), dimensions={0}, to_apply=arg\n"
+    "ENTRY e { a = f32[20,301] parameter(0) i = s32[20,301] iota(), iota_dimension=0 m = f32[] "
+    "constant(-inf)\n"
+    "z = s32[] constant(0) r = (f32[301], s32[301]) reduce(a, i, m, z), dimensions={0}, "
+    "to_apply=arg\n"
     "ROOT k = s32[301] get-tuple-element(r), index=1 }\n",
-    SUM("f32") "ENTRY e { a = f32[128,10] parameter(0) b = s32[128] parameter(1) c = f32[128] parameter(2) z =\n"
+    SUM("f32") "ENTRY e { a = f32[128,10] parameter(0) b = s32[128] parameter(1) c = f32[128] "
+    "parameter(2) z =\n"
     "f32[] constant(0)\n"
-    "d = s32[128] negate(b) r = f32[128] reduce(a, z), dimensions={1}, to_apply=sum q = f32[128] multiply(r, c)\n"
+    "d = s32[128] negate(b) r = f32[128] reduce(a, z), dimensions={1}, to_apply=sum q = f32[128] "
+    "multiply(r, c)\n"
     "ROOT t = (s32[128], f32[128]) tuple(d, q) }\n",
-    /* rows of few elements: one result each, several that depend on each other, an arg-max, and all elements */
-    SUM("f32") "ENTRY e { a = u8[70,10,3] parameter(0) z = f32[] constant(1) b = f32[70,10,3] convert(a)\n"
+    /* rows of few elements: one result each, several that depend on each other, an arg-max, and all
+     * elements */
+    SUM("f32") "ENTRY e { a = u8[70,10,3] parameter(0) z = f32[] constant(1) b = f32[70,10,3] "
+    "convert(a)\n"
     "r = f32[70,10] reduce(b, z), dimensions={2}, to_apply=sum ROOT c = s8[70,10] convert(r) }\n",
     SUM("f64") "ENTRY e { a = f64[700,16] parameter(0) z = f64[] constant(0)\n"
-    "r = f64[700] reduce(a, z), dimensions={1}, to_apply=sum b = f64[700,16] broadcast(r), dimensions={0}\n"
+    "r = f64[700] reduce(a, z), dimensions={1}, to_apply=sum b = f64[700,16] broadcast(r), "
+    "dimensions={0}\n"
     "d = f64[700,16] subtract(a, b) q = f64[700,16] multiply(d, d)\n"
     "ROOT v = f64[700] reduce(q, z), dimensions={1}, to_apply=sum }\n",
-    SUM("f32") MOST("f32") "ENTRY e { a = f32[301,5] parameter(0) m = f32[] constant(-inf) z = f32[] constant(0)\n"
-    "r = f32[301] reduce(a, m), dimensions={1}, to_apply=most b = f32[301,5] broadcast(r), dimensions={0}\n"
-    "d = f32[301,5] subtract(a, b) x = f32[301,5] exponential(d) s = f32[301] reduce(x, z), dimensions={1},\n"
+    SUM("f32") MOST("f32") "ENTRY e { a = f32[301,5] parameter(0) m = f32[] constant(-inf) z = "
+    "f32[] constant(0)\n"
+    "r = f32[301] reduce(a, m), dimensions={1}, to_apply=most b = f32[301,5] broadcast(r), "
+    "dimensions={0}\n"
+    "d = f32[301,5] subtract(a, b) x = f32[301,5] exponential(d) s = f32[301] reduce(x, z), "
+    "dimensions={1},\n"
     "to_apply=sum c = f32[301,5] broadcast(s), dimensions={0} p = f32[301,5] divide(x, c)\n"
     "ROOT t = (f32[301,5], f32[301]) tuple(p, s) }\n",
-    "arg { a = f32[] parameter(0) i = s32[] parameter(1) b = f32[] parameter(2) j = s32[] parameter(3)\n"
+    "arg { a = f32[] parameter(0) i = s32[] parameter(1) b = f32[] parameter(2) j = s32[] "
+    "parameter(3)\n"
     "g = pred[] compare(a, b), direction=GT v = f32[] select(g, a, b) k = s32[] select(g, i, j)\n"
     "ROOT t = (f32[], s32[]) tuple(v, k) }\n"
-    "ENTRY e { a = f32[200,7] parameter(0) i = s32[200,7] iota(), iota_dimension=1 m = f32[] constant(-inf)\n"
-    "z = s32[] constant(0) ROOT r = (f32[200], s32[200]) reduce(a, i, m, z), dimensions={1}, to_apply=arg }\n",
+    "ENTRY e { a = f32[200,7] parameter(0) i = s32[200,7] iota(), iota_dimension=1 m = f32[] "
+    "constant(-inf)\n"
+    "z = s32[] constant(0) ROOT r = (f32[200], s32[200]) reduce(a, i, m, z), dimensions={1}, "
+    "to_apply=arg }\n",
     SUM("f32") "ENTRY e { a = f32[30,1,50] parameter(0) z = f32[] constant(3)\n"
     "ROOT r = f32[30,50] reduce(a, z), dimensions={1}, to_apply=sum }\n",
-    SUM("f32") "ENTRY e { a = f32[40,30] parameter(0) b = f32[30,40] parameter(1) c = f32[40,30] transpose(b),\n"
+    SUM("f32") "ENTRY e { a = f32[40,30] parameter(0) b = f32[30,40] parameter(1) c = f32[40,30] "
+    "transpose(b),\n"
     "dimensions={1,0}\n"
-    "d = f32[40,30] multiply(a, c) z = f32[] constant(0) ROOT r = f32[40] reduce(d, z), dimensions={1},\n"
+    "d = f32[40,30] multiply(a, c) z = f32[] constant(0) ROOT r = f32[40] reduce(d, z), "
+    "dimensions={1},\n"
     "to_apply=sum }\n",
 };
 

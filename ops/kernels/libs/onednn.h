@@ -63,7 +63,6 @@ bool onednn_array(const onednn_t *lib, dnnl_data_type_t type, int rank, const in
                   const int64_t *strides, dnnl_memory_desc_t *out_desc);
 
 /* A primitive with its arguments. */
-#define ONEDNN_MAX_ARGS 4
 typedef struct onednn_op {
   const onednn_t *lib;
   const char *name; /* name of the implementation: "brg:avx512_core" */

@@ -16,7 +16,8 @@ const batched_small_loops_t *batched_small_find(hr_dtype_t dtype, int64_t batch,
   if ((dtype != HR_F32 && dtype != HR_F64) || m > BATCHED_SMALL_SIZE || n > BATCHED_SMALL_SIZE)
     return NULL;
   const batched_small_loops_t *loops = SIMD_FOREACH_REAL(loops, dtype == HR_F64);
-  return 2 * batch >= loops->lanes ? loops : NULL;
+  int64_t worth = m * n <= BATCHED_TINY_ELEMENTS ? 4 : 2; /* the fewest matrices: 1 / worth lanes */
+  return worth * batch >= loops->lanes ? loops : NULL;
 }
 
 /* False if any element is NaN or infinite. All-zero matrices are accepted. */

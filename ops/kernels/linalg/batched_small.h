@@ -10,6 +10,8 @@
 #include "base/dtype.h"
 
 #define BATCHED_SMALL_SIZE 32 /* largest number of rows and columns */
+/* Elements of the matrices that are too small for vectors along a column to be any good. */
+#define BATCHED_TINY_ELEMENTS 64
 
 typedef struct batched_small_loops {
   int lanes; /* matrices per call */

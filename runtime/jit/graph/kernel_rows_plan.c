@@ -155,11 +155,12 @@ static void find_streams(jit_kernel_t *kernel) {
   int64_t inner =
       kernel->loops.within.rank ? kernel->loops.within.sizes[kernel->loops.within.rank - 1] : 1;
   int64_t count = reduce->outer_count * reduce->within_count;
+  bool may_stream = !kernel->schedule.producer_grid.in_cache && kernel->loops.lanes > 1 &&
+                    inner % (16 * kernel->loops.lanes) == 0;
   for (int r = 0; r < kernel->root_count; r++) {
     jit_root_t *root = &kernel->roots[r];
     int64_t bytes = (int64_t)hr_dtype_bytes(root->dtype);
-    root->streams = root->is_full && !kernel->schedule.producer_grid.in_cache && bytes >= 4 && kernel->loops.lanes > 1 &&
-                    inner % (16 * kernel->loops.lanes) == 0 && count * bytes >= STREAM_BYTES;
+    root->streams = may_stream && root->is_full && bytes >= 4 && count * bytes >= STREAM_BYTES;
   }
 }
 

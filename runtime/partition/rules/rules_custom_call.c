@@ -10,11 +10,9 @@ typedef struct custom_row {
   rule_fn make;
 } custom_row_t;
 
-/* Leading dimensions that all tensors have alike pass through, up to the last two of the widest;
- * the others are whole. A batch has the same size everywhere. */
-static void rule_matrices(rule_builder_t *builder) {
-  int result = rule_result(builder, 0);
-  int batch = rule_rank(builder, 0) - 2;
+/* The leading `batch` dimensions that all tensors have alike pass through; the others are whole. A
+ * batch has the same size everywhere. */
+static void rule_batches(rule_builder_t *builder, int batch) {
   for (int d = 0; d < batch; d++) {
     int64_t size = rule_size(builder, 0, d);
     int factor = rule_add(builder, size, SPMD_PASS_THROUGH);
@@ -25,7 +23,27 @@ static void rule_matrices(rule_builder_t *builder) {
   for (int t = 0; t < rule_tensor_count(builder); t++)
     for (int d = batch < 0 ? 0 : batch; d < rule_rank(builder, t); d++)
       rule_place(builder, t, d, rule_add(builder, rule_size(builder, t, d), SPMD_NEED_REPLICATION));
-  (void)result;
+}
+
+/* All but the last two dimensions of the first operand count problems. */
+static void rule_matrices(rule_builder_t *builder) {
+  rule_batches(builder, rule_rank(builder, 0) - 2);
+}
+
+/* Leading dimensions in which the call itself says that it is many independent ones, as JAX writes
+ * for custom calls that it registers as batch partitionable; 0: it says nothing. */
+static int said_batches(const hlo_instr_t *instr) {
+  hr_str_t text = hlo_frontend_attribute(instr, "num_batch_dims");
+  int64_t count = 0;
+  for (size_t i = 0; i < text.size && count <= HLO_MAX_RANK; i++) {
+    if (text.data[i] < '0' || text.data[i] > '9') return 0;
+    count = 10 * count + text.data[i] - '0';
+  }
+  for (int k = 0; k < instr->operand_count; k++)
+    if (instr->operands[k]->shape->rank < count) return 0;
+  for (int i = 0; i < hlo_shape_leaf_count(instr->shape); i++)
+    if (hlo_shape_leaf(instr->shape, i)->rank < count) return 0;
+  return (int)count;
 }
 
 /* X64SplitLow, X64Combine: 64-bit integers and their halves. */
@@ -86,8 +104,12 @@ hr_status_t rule_of_custom_call(hr_arena_t *arena, const hlo_instr_t *instr,
     if (matches(target, rows[i].target)) make = rows[i].make;
   bool fits = make == rule_matrices ? instr->operand_count && instr->operands[0]->shape->rank >= 2
                                     : has_equal_ranks(instr);
-  if (!make || !fits) return NULL;
+  int batches = make ? 0 : said_batches(instr);
+  if ((!make || !fits) && !batches) return NULL;
   HR_TRY(rule_begin(arena, instr, &builder));
-  make(&builder);
+  if (batches)
+    rule_batches(&builder, batches);
+  else
+    make(&builder);
   return rule_finish(&builder, out_rule);
 }
