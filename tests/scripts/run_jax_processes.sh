@@ -51,6 +51,8 @@ single ends_while_running leaves
 single interrupted interrupted
 single forked "child says 45"
 expect_text forked "exit code 0 parent has 500.0"
+single forked_computes "child says [3.0, True, True, True]"
+expect_text forked_computes "exit code 0"
 single collected collected
 single flat "memory is flat"
 finish
