@@ -13,6 +13,12 @@ for form in hlo mlir; do
     expect_exit "$form: changed programs, seed $seed" 0 "$fuzz" --mutate 10000 "$seed" "${programs[@]}"
   done
 done
+# Inputs that libFuzzer kept, each of which reached code that no other did.
+for corpus in "$source_dir"/tests/fuzz/corpus/*; do
+  target=$(basename "$corpus")
+  expect_exit "kept inputs of $target" 0 "$build_dir/tests/$target" --corpus "$corpus"
+  grep -qE '^[1-9][0-9]* inputs$' "$work/out" || fail "kept inputs of $target: none" "$work/out"
+done
 expect_exit "bytecode: own files" 0 "$build_dir/tests/fuzz_bytecode"
 expect_exit "protos: own files" 0 "$build_dir/tests/fuzz_hlo_proto"
 expect_exit "objects: own files" 0 "$build_dir/tests/fuzz_object"
