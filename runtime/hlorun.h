@@ -262,6 +262,8 @@ typedef struct hlorun_program_figures {
   uint64_t random_ops;          /* instructions that draw from the client's seed */
   uint64_t cut_params;          /* parameters that are parts of global arrays */
   uint64_t cut_results;         /* results that are, as far as the program says */
+  uint64_t collectives;         /* instructions that groups of processes execute together */
+  uint64_t transfers;           /* sends and receives of channels */
 } hlorun_program_figures_t;
 void hlorun_program_get_figures(const hlorun_program_t *program,
                                 hlorun_program_figures_t *out_figures);

@@ -180,6 +180,8 @@ static void count_uses(const hlo_module_t *module, hlorun_program_figures_t *fig
       figures->infeeds += op == HLO_INFEED;
       figures->outfeeds += op == HLO_OUTFEED;
       figures->random_ops += hlo_op_is(op, OP_RANDOM);
+      figures->collectives += hlo_op_is(op, OP_COLLECTIVE);
+      figures->transfers += op == HLO_SEND || op == HLO_RECV;
     }
 }
 

@@ -1,13 +1,16 @@
 /* Starting executables. The word is recognised by the content of its file, as programs of XLA are:
  * machine code ("\x7f" "ELF") or "#!". It must be asked before anything reads what a launcher says
  * in the environment, for that belongs to the executable. JAX is told where the plugin is, unless
- * the environment says so already. */
+ * the environment says so already, and several processes where their coordinator would be. */
 #include "cli/cli_exec.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/options.h"
@@ -70,6 +73,17 @@ static bool is_launched(void) {
          (getenv("SLURM_STEP_ID") && getenv("PMIX_RANK"));
 }
 
+/* A folder in front of the others in which Python looks for modules. */
+static void prepend_python_path(const char *folder) {
+  char value[2 * PATH_MAX];
+  const char *path = getenv("PYTHONPATH");
+  size_t size = strlen(folder);
+  if (path && !strncmp(path, folder, size) && (!path[size] || path[size] == ':')) return;
+  int written = path ? snprintf(value, sizeof value, "%s:%s", folder, path)
+                     : snprintf(value, sizeof value, "%s", folder);
+  if (written < (int)sizeof value) setenv("PYTHONPATH", value, 1);
+}
+
 /* Where the plugin is: beside this command, or where it is installed. */
 static void tell_jax(void) {
   static const char *const places[] = {"/.libs", "", "/../lib/hlorun"};
@@ -85,8 +99,26 @@ static void tell_jax(void) {
     if (access(value + prefix, R_OK) != 0) continue;
     setenv("PJRT_NAMES_AND_LIBRARY_PATHS", value, 0);
     setenv("JAX_PLATFORMS", "hlorun", 0);
+    snprintf(strrchr(value, '/'), sizeof "/start", "/start");
+    if (getenv("HLORUN_LAUNCHED") && access(value + prefix, R_OK) == 0)
+      prepend_python_path(value + prefix);
     return;
   }
+}
+
+/* For jax.distributed.initialize(): a port that is free now, the same for all processes, and the
+ * module that tells JAX about it, which is beside the plugin. */
+static void offer_coordinator(void) {
+  char address[32];
+  struct sockaddr_in local = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+  socklen_t size = sizeof local;
+  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  bool is_bound = fd >= 0 && bind(fd, (struct sockaddr *)&local, size) == 0 &&
+                  getsockname(fd, (struct sockaddr *)&local, &size) == 0;
+  if (fd >= 0) close(fd);
+  if (!is_bound) return;
+  snprintf(address, sizeof address, "127.0.0.1:%d", ntohs(local.sin_port));
+  setenv("JAX_COORDINATOR_ADDRESS", address, 0);
 }
 
 static hr_status_t become(char *const *argv) {
@@ -107,6 +139,7 @@ hr_status_t cli_exec(int argc, char *const *argv, bool *out_is_done) {
   hr_status_t st = hr_options_parse(HR_COMMAND_RUN, word - first, argv + first, &options);
   const char *hosts = st ? NULL : hr_option_text(&options, HR_OPTION_HOSTS);
   if (!st) st = cli_launch_needed(&options, &processes);
+  if (!st && processes && !hosts) offer_coordinator();
   if (!st && processes)
     st = cli_launch_run(processes, hosts, argc - 1, argv + 1);
   else if (!st)

@@ -198,16 +198,55 @@ static hr_status_t cut_npy(const npy_t *npy, const int64_t *starts, const hlo_sh
   return st;
 }
 
+/* Axes of a mesh that would cut the array into parts of these sizes, as "x=2,y=4" and "x,-,y"; an
+ * axis that is left cuts nothing. False: the sizes are no parts of a mesh of so many. */
+static bool guess_axes(const npy_t *npy, const hlo_shape_t *part, int64_t partitions,
+                       hr_strbuf_t *mesh, hr_strbuf_t *axes) {
+  int64_t left = partitions;
+  char axis = 'x';
+  bool is_part = npy->rank == part->rank;
+  for (int d = 0; d < part->rank && is_part; d++) {
+    int64_t parts = part->dims[d] > 0 ? npy->dims[d] / part->dims[d] : 0;
+    is_part =
+        parts > 0 && parts * part->dims[d] == npy->dims[d] && left % parts == 0 && axis <= 'z';
+    if (d) hr_strbuf_add_str(axes, ",");
+    if (parts <= 1) hr_strbuf_add_str(axes, "-");
+    if (!is_part || parts == 1) continue;
+    hr_strbuf_printf(axes, "%c", axis);
+    hr_strbuf_printf(mesh, "%s%c=%ld", axis > 'x' ? "," : "", axis, (long)parts);
+    left /= parts;
+    axis++;
+  }
+  if (left > 1) hr_strbuf_printf(mesh, ",%c=%ld", axis, (long)left);
+  return is_part && axis > 'x';
+}
+
 /* XLA's partitioned text has the shardings of parameters alone: how arrays of all processes are
  * compared all the same. */
-static hr_status_t note_parts(hr_status_t st, const cli_arg_t *slot) {
+static hr_status_t note_parts(hr_status_t st, const cli_arg_t *slot, const npy_t *npy,
+                              const hlo_shape_t *part) {
+  const cli_signature_t *signature = slot->interface;
   hlorun_program_figures_t figures;
-  if (!slot->is_result || !slot->interface->program) return st;
-  hlorun_program_get_figures(slot->interface->program, &figures);
-  if (!figures.cut_params || figures.cut_results) return st;
-  return hr_status_note(st,
-                        "the program does not say how its results are cut: --mesh x=2,y=2 "
-                        "--sharding 'out0=x,y;out1=-' puts the parts together");
+  hr_strbuf_t mesh, axes, options;
+  if (!slot->is_result || !signature->program) return st;
+  hlorun_program_get_figures(signature->program, &figures);
+  if (figures.cut_results) return st;
+  hr_strbuf_init(&mesh);
+  hr_strbuf_init(&axes);
+  hr_strbuf_init(&options);
+  int partitions = hlorun_program_num_partitions(signature->program);
+  bool is_part = guess_axes(npy, part, partitions, &mesh, &axes);
+  for (int k = 0; k < signature->result_count && is_part; k++)
+    hr_strbuf_printf(&options, "%sout%d=%s", k ? ";" : "", k, k == slot->index ? axes.data : "-");
+  if (is_part && options.data)
+    st = hr_status_note(st,
+                        "the program does not say how its results are cut: --mesh %s --sharding "
+                        "'%s' puts the parts together",
+                        mesh.data, options.data);
+  hr_strbuf_deinit(&mesh);
+  hr_strbuf_deinit(&axes);
+  hr_strbuf_deinit(&options);
+  return st;
 }
 
 /* Says what NumPy calls both types, and how to make the one of the other. */
@@ -269,7 +308,7 @@ hr_status_t cli_value_from_npy(const char *name, const npy_t *npy, const cli_arg
     return cut_npy(npy, starts, want, out_value);
   if (!slot->is_result) HR_TRY(take_number(npy, want, out_value));
   if (!slot->is_result && *out_value) return NULL;
-  return note_parts(does_not_fit(name, npy, whole), slot);
+  return note_parts(does_not_fit(name, npy, whole), slot, npy, want);
 }
 
 /* Has the file an array PREFIXk, of all processes or of one? */

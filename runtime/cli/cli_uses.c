@@ -125,6 +125,10 @@ void cli_uses_warn_of_program(const hr_options_t *options, const hlorun_program_
                               int world) {
   hlorun_program_figures_t figures;
   hlorun_program_get_figures(program, &figures);
+  bool is_cut = figures.cut_params || figures.cut_results;
+  bool has_mesh = hr_option_is_given(options, HR_OPTION_MESH);
+  bool is_alone = world == 1;
+  bool combines = is_reference(options) || (!is_alone && figures.collectives);
   const struct {
     hr_option_id_t id;
     bool is_idle;
@@ -137,7 +141,13 @@ void cli_uses_warn_of_program(const hr_options_t *options, const hlorun_program_
       {HR_OPTION_OUTPUT_SHARDS, !cli_global_has(program, hlorun_program_result_count(program)),
        "the results are not parts of global arrays"},
       {HR_OPTION_CARRY, carries_nothing(options), "there is one step; --steps N runs more"},
-      {HR_OPTION_VERIFY_COMM, world == 1, "there is one process"},
+      {HR_OPTION_VERIFY_COMM, is_alone, "there is one process"},
+      {HR_OPTION_COMBINE, !combines, "no processes reduce or gather together"},
+      {HR_OPTION_NO_PROOF, !figures.collectives && !figures.transfers,
+       "the program does not communicate"},
+      {HR_OPTION_MESH, !is_cut, "no parameter and no result is cut; --sharding says how, as in0=x"},
+      {HR_OPTION_SHARDING, !is_cut && !has_mesh,
+       "there is no mesh; --mesh x=2 is one of two processes"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (rows[i].is_idle && hr_option_is_given(options, rows[i].id))
@@ -150,10 +160,11 @@ void cli_uses_warn_of_program(const hr_options_t *options, const hlorun_program_
         stderr);
   bool hides_results = figures.cut_params && !figures.cut_results && world > 1;
   if (hides_results && !hr_option_is_given(options, HR_OPTION_EXPECT))
-    fputs(
-        "warning: the program does not say how its results are cut: rank 0's are shown; --mesh "
-        "x=2,y=2 --sharding 'out0=x,y;out1=-' puts the parts together\n",
-        stderr);
+    fprintf(stderr,
+            "warning: the program does not say how its results are cut: rank 0's are shown; --mesh "
+            "x=%d --sharding 'out0=x;out1=-' puts together an out0 that is cut along its first "
+            "dimension and an out1 that is whole\n",
+            hlorun_program_num_partitions(program));
 }
 
 /* --- what was read --- */

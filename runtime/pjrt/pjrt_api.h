@@ -29,6 +29,10 @@
 #define PJRT_HAS(args, field) \
   ((args)->struct_size >= offsetof(__typeof__(*(args)), field) + sizeof((args)->field))
 
+/* The same for a figure with a flag: a struct whose last field it is ends behind the flag. */
+#define PJRT_HAS_STAT(args, field) \
+  ((args)->struct_size >= offsetof(__typeof__(*(args)), field) + offsetof(pjrt_stat_t, is_set) + 1)
+
 /* Checks of arguments of extensions, whose functions are not in the table.
  * USAGE if `args` is NULL or its struct_size is below `size_bytes`; `name` is for the message. */
 hr_status_t pjrt_check_args(const void *args, size_t size_bytes, const char *name);

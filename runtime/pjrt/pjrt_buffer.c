@@ -118,7 +118,7 @@ hlo_value_t *pjrt_buffer_take(pjrt_buffer_t *buffer) {
 
 hr_status_t pjrt_buffer_wait(pjrt_buffer_t *buffer, hlo_value_t **out_value) {
   if (buffer->ready) {
-    pjrt_event_wait(buffer->ready);
+    HR_TRY(pjrt_event_wait(buffer->ready));
     HR_TRY(pjrt_error_status(pjrt_event_failure(buffer->ready)));
   }
   *out_value = atomic_load(&buffer->value);
@@ -162,6 +162,22 @@ hr_status_t pjrt_buffer_element_type(pjrt_int_args_t *args) {
   return NULL;
 }
 
+/* Takes the sizes of a dynamic array from its value, which a deletion in another thread must not
+ * free meanwhile. A deleted array keeps the sizes that are known of it. */
+static hr_status_t learn_sizes(pjrt_buffer_t *buffer) {
+  hlo_value_t *value;
+  hr_status_t st = pjrt_buffer_hold(buffer);
+  if (st) {
+    hr_status_release(st);
+    return NULL;
+  }
+  st = pjrt_buffer_wait(buffer, &value);
+  if (!st && value && value->rank == buffer->rank)
+    memcpy(buffer->dims, value->dims, (size_t)value->rank * sizeof *value->dims);
+  pjrt_buffer_unhold(buffer);
+  return st;
+}
+
 /* Sizes of a dynamic array are known once it is computed.
  * Buffer_Dimensions and Buffer_UnpaddedDimensions. The list belongs to the buffer. */
 hr_status_t pjrt_buffer_dimensions(pjrt_list_args_t *args) {
@@ -169,12 +185,7 @@ hr_status_t pjrt_buffer_dimensions(pjrt_list_args_t *args) {
   PJRT_NOT_NULL(buffer);
   args->items = buffer->dims;
   args->count = (size_t)buffer->rank;
-  if (!buffer->is_dynamic) return NULL;
-  hlo_value_t *value;
-  HR_TRY(pjrt_buffer_wait(buffer, &value));
-  if (value && value->rank == buffer->rank)
-    memcpy(buffer->dims, value->dims, (size_t)value->rank * sizeof *value->dims);
-  return NULL;
+  return buffer->is_dynamic ? learn_sizes(buffer) : NULL;
 }
 
 /* Buffer_DynamicDimensionIndices: none, as buffers always tell their actual sizes. */

@@ -4,43 +4,65 @@
  * name; the version says that it is hlorun. */
 #include "pjrt/pjrt_client.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "hlorun.h"
+#include "pjrt/pjrt_fork.h"
 #include "pjrt/pjrt_world.h"
 #include "transport/core/transport.h"
 
 #define MAX_DEVICES 1024
+#define MAX_THREADS 1024 /* of a device */
 #define END_MS 2000 /* how long executions may still run when the client ends */
 
 const char *const pjrt_memory_kind_names[PJRT_MEMORY_KINDS] = {"device", "pinned_host",
                                                                "unpinned_host"};
 
+/* Text of an option as a number from 1 to `limit`; `name` is for the message. */
+static hr_status_t read_count(const char *name, hr_str_t text, int64_t limit, int64_t *out_value) {
+  int64_t value = 0;
+  bool is_number = text.size > 0;
+  for (size_t i = 0; i < text.size && is_number && value <= limit; i++) {
+    is_number = text.data[i] >= '0' && text.data[i] <= '9';
+    value = 10 * value + (text.data[i] - '0');
+  }
+  if (!is_number || value < 1 || value > limit)
+    return hr_error(HR_USAGE, "%s is \"%.*s\", want 1 to %lld", name, HR_STR_ARGS(text),
+                    (long long)limit);
+  *out_value = value;
+  return NULL;
+}
+
 /* An integer option of the framework, else an environment variable, else `otherwise`. */
-static int64_t find_option(const pjrt_client_create_args_t *args, const char *name,
-                           const char *variable, int64_t otherwise) {
+static hr_status_t find_option(const pjrt_client_create_args_t *args, const char *name,
+                               const char *variable, int64_t otherwise, int64_t limit,
+                               int64_t *out_value) {
+  char number[32];
+  *out_value = otherwise;
   for (size_t i = 0; i < args->option_count; i++) {
     const pjrt_named_t *option = &args->options[i];
     if (option->name_size != strlen(name) || memcmp(option->name, name, option->name_size) != 0)
       continue;
-    if (option->kind == PJRT_NAMED_INT64) return option->int64;
-    if (option->kind == PJRT_NAMED_STRING) return strtoll(option->string, NULL, 10);
+    if (option->kind == PJRT_NAMED_STRING)
+      return read_count(name, (hr_str_t){option->string, option->value_size}, limit, out_value);
+    snprintf(number, sizeof number, "%lld", (long long)option->int64);
+    if (option->kind == PJRT_NAMED_INT64)
+      return read_count(name, hr_str_from(number), limit, out_value);
   }
   const char *text = getenv(variable);
-  return text && *text ? strtoll(text, NULL, 10) : otherwise;
+  return text && *text ? read_count(variable, hr_str_from(text), limit, out_value) : NULL;
 }
 
 /* Several devices and several processes exclude each other. */
 static hr_status_t count_devices(const pjrt_client_create_args_t *args, pjrt_client_t *client) {
-  int64_t devices = find_option(args, "devices", "HLORUN_DEVICES", 1);
+  int64_t devices;
+  HR_TRY(find_option(args, "devices", "HLORUN_DEVICES", 1, MAX_DEVICES, &devices));
   client->process_count = tp_launcher_world_size();
   if (client->process_count < 1) client->process_count = 1;
-  if (devices < 1 || devices > MAX_DEVICES)
-    return hr_error(HR_USAGE, "HLORUN_DEVICES is %lld, want 1 to %d", (long long)devices,
-                    MAX_DEVICES);
   if (client->process_count > 1 && devices > 1)
     return hr_error(HR_USAGE,
                     "HLORUN_DEVICES is %lld in a world of %d processes, each of which is one "
@@ -51,11 +73,21 @@ static hr_status_t count_devices(const pjrt_client_create_args_t *args, pjrt_cli
   return NULL;
 }
 
+/* The processors on which this process may run. */
+static int count_processors(void) {
+  cpu_set_t allowed;
+  if (!sched_getaffinity(0, sizeof allowed, &allowed)) return CPU_COUNT(&allowed);
+  return (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
 /* Without a launcher and without an option the devices share the processors evenly. */
-static int choose_threads(const pjrt_client_create_args_t *args, const pjrt_client_t *client) {
-  long cores = sysconf(_SC_NPROCESSORS_ONLN) / client->local_count;
-  if (client->process_count > 1) return 0; /* the launcher's share of the host */
-  return (int)find_option(args, "threads", "HLORUN_THREADS", cores > 1 ? cores : 1);
+static hr_status_t choose_threads(const pjrt_client_create_args_t *args, pjrt_client_t *client) {
+  int cores = count_processors() / client->local_count;
+  int64_t threads, share = cores > 1 ? cores : 1;
+  if (client->process_count > 1) share = 0; /* the launcher's share of the host */
+  HR_TRY(find_option(args, "threads", "HLORUN_THREADS", share, MAX_THREADS, &threads));
+  client->threads = (int)threads;
+  return NULL;
 }
 
 /* Ids go by process, then by position in the process; each id is the rank in the world of all. */
@@ -136,13 +168,13 @@ hr_status_t pjrt_client_create(pjrt_client_create_args_t *args) {
     return hr_error(HR_USAGE, "PJRT_Client_Create: options is NULL");
   HR_TRY(hr_alloc_zeroed(sizeof(pjrt_client_t), &memory));
   pjrt_client_t *client = memory;
-  client->pid = getpid();
+  pjrt_fork_watch();
   client->topology.client = client;
   pthread_mutex_init(&client->mutex, NULL);
   pthread_mutex_init(&client->launch_mutex, NULL);
   hr_status_t st = count_devices(args, client);
   if (!st) st = find_process(client);
-  if (!st) client->threads = choose_threads(args, client);
+  if (!st) st = choose_threads(args, client);
   if (!st) st = make_devices(client);
   if (!st) st = connect_processes(client);
   if (st)
@@ -151,8 +183,6 @@ hr_status_t pjrt_client_create(pjrt_client_create_args_t *args) {
     args->client = client;
   return st;
 }
-
-bool pjrt_client_is_forked(const pjrt_client_t *client) { return client->pid != getpid(); }
 
 /* Executions get a while to end; then those of this process alone are cancelled. Other processes
  * may need what this one still computes. */
@@ -173,7 +203,7 @@ static void end_executions(pjrt_client_t *client) {
  * streams end before the worlds, on which their jobs run. */
 hr_status_t pjrt_client_destroy(pjrt_object_args_t *args) {
   pjrt_client_t *client = args->object;
-  if (!client || pjrt_client_is_forked(client)) return NULL;
+  if (!client || pjrt_is_forked()) return NULL;
   end_executions(client);
   for (int id = 0; id < client->device_count; id++)
     pjrt_stream_deinit(&client->devices[id].stream, false);

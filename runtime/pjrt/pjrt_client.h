@@ -56,7 +56,6 @@ struct pjrt_client {
   pjrt_memory_t **memory_list; /* of the local devices */
   pjrt_topology_t topology;
   int threads; /* workers of a device */
-  int pid;     /* of the process that created it: threads do not survive a fork */
   /* lock for worlds and for programs of partitions */
   pthread_mutex_t mutex;
   pjrt_world_t *worlds;         /* guarded by `mutex` */
@@ -68,7 +67,5 @@ extern const char *const pjrt_memory_kind_names[PJRT_MEMORY_KINDS];
 
 /* The device with the id. Errors: USAGE. */
 hr_status_t pjrt_find_device(pjrt_client_t *client, int id, pjrt_device_t **out_device);
-/* True in a process that was forked after the client was created. */
-bool pjrt_client_is_forked(const pjrt_client_t *client);
 
 #endif

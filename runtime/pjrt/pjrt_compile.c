@@ -9,6 +9,7 @@
 #include "pjrt/pjrt_agree.h"
 #include "pjrt/pjrt_buffer.h"
 #include "pjrt/pjrt_executable.h"
+#include "pjrt/pjrt_fork.h"
 
 /* Limits of a small program: bytes of its arguments and results, instructions of its entry. */
 #define SMALL_BYTES (64 << 10)
@@ -280,6 +281,7 @@ hr_status_t pjrt_client_compile(pjrt_client_compile_args_t *args) {
   PJRT_NOT_NULL(args->program);
   PJRT_NOT_NULL(args->program->code);
   if (args->options_size) PJRT_NOT_NULL(args->options);
+  HR_TRY(pjrt_check_fork());
   const spmd_host_t *before = spmd_host_enter(&pjrt_partitioner_host);
   hr_status_t st = pjrt_executable_compile(
       args->client, (hr_str_t){args->program->code, args->program->code_size},

@@ -103,17 +103,18 @@ hr_status_t pjrt_device_memory_stats(pjrt_memory_stats_args_t *args) {
     return hr_error(HR_USAGE, "device %d is of process %d", args->device->id,
                     args->device->process);
   args->bytes_in_use = resident_bytes();
-  args->peak_bytes_in_use.is_set = !getrusage(RUSAGE_SELF, &usage);
-  if (args->peak_bytes_in_use.is_set) args->peak_bytes_in_use.value = usage.ru_maxrss * 1024;
+  args->peak_bytes_in_use = (pjrt_stat_t){args->bytes_in_use, !getrusage(RUSAGE_SELF, &usage)};
+  if (args->peak_bytes_in_use.is_set && usage.ru_maxrss * 1024 > args->bytes_in_use)
+    args->peak_bytes_in_use.value = usage.ru_maxrss * 1024;
   args->num_allocs = (pjrt_stat_t){(int64_t)hr_mem_total_allocations(), true};
   args->largest_alloc_size.is_set = false;
   args->bytes_limit = (pjrt_stat_t){(int64_t)hr_mem_physical_bytes(), true};
-  if (PJRT_HAS(args, bytes_reserved)) args->bytes_reserved.is_set = false;
-  if (PJRT_HAS(args, peak_bytes_reserved)) args->peak_bytes_reserved.is_set = false;
-  if (PJRT_HAS(args, bytes_reservable_limit)) args->bytes_reservable_limit.is_set = false;
-  if (PJRT_HAS(args, largest_free_block_bytes)) args->largest_free_block_bytes.is_set = false;
-  if (PJRT_HAS(args, pool_bytes)) args->pool_bytes.is_set = false;
-  if (PJRT_HAS(args, peak_pool_bytes)) args->peak_pool_bytes.is_set = false;
+  if (PJRT_HAS_STAT(args, bytes_reserved)) args->bytes_reserved.is_set = false;
+  if (PJRT_HAS_STAT(args, peak_bytes_reserved)) args->peak_bytes_reserved.is_set = false;
+  if (PJRT_HAS_STAT(args, bytes_reservable_limit)) args->bytes_reservable_limit.is_set = false;
+  if (PJRT_HAS_STAT(args, largest_free_block_bytes)) args->largest_free_block_bytes.is_set = false;
+  if (PJRT_HAS_STAT(args, pool_bytes)) args->pool_bytes.is_set = false;
+  if (PJRT_HAS_STAT(args, peak_pool_bytes)) args->peak_pool_bytes.is_set = false;
   return NULL;
 }
 

@@ -57,6 +57,14 @@ void pjrt_error_free(pjrt_error_t *error) {
   if (error != &out_of_memory) hr_free(error);
 }
 
+/* An array that this machine cannot hold makes a program invalid for the command; the framework
+ * expects it among the failures for want of memory. */
+static pjrt_code_t code_of(hr_status_t status) {
+  hr_code_t code = hr_status_code(status);
+  bool is_too_big = code == HR_UNSUPPORTED && strstr(hr_status_message(status), " is too big: ");
+  return is_too_big ? PJRT_RESOURCE_EXHAUSTED : codes[code];
+}
+
 /* Line ends at the end of the report go, as Python appends its own. */
 pjrt_error_t *pjrt_error_from_status(hr_status_t status) {
   if (!status) return NULL;
@@ -64,7 +72,7 @@ pjrt_error_t *pjrt_error_from_status(hr_status_t status) {
   const char *text = report ? report : hr_status_message(status);
   size_t size = strlen(text);
   while (size && text[size - 1] == '\n') size--;
-  pjrt_error_t *error = pjrt_error_create(codes[hr_status_code(status)], text, size);
+  pjrt_error_t *error = pjrt_error_create(code_of(status), text, size);
   free(report);
   hr_status_release(status);
   return error;

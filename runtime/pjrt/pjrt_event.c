@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "pjrt/pjrt_api.h"
+#include "pjrt/pjrt_fork.h"
 
 /* A function that waits for an event, as Event_OnReady has given it. */
 typedef struct callback {
@@ -91,11 +92,13 @@ bool pjrt_event_is_set(const pjrt_event_t *event) {
   return atomic_load_explicit(&event->is_set, memory_order_acquire);
 }
 
-void pjrt_event_wait(pjrt_event_t *event) {
-  if (pjrt_event_is_set(event)) return;
+hr_status_t pjrt_event_wait(pjrt_event_t *event) {
+  if (pjrt_event_is_set(event)) return NULL;
+  HR_TRY(pjrt_check_fork());
   pthread_mutex_lock(&mutex);
   while (!pjrt_event_is_set(event)) pthread_cond_wait(&changed, &mutex);
   pthread_mutex_unlock(&mutex);
+  return NULL;
 }
 
 const pjrt_error_t *pjrt_event_failure(const pjrt_event_t *event) { return event->error; }
@@ -124,8 +127,8 @@ pjrt_error_t *pjrt_event_error(pjrt_event_args_t *args) {
 /* Event_Await: blocks, then answers as Event_Error. */
 pjrt_error_t *pjrt_event_await(pjrt_event_args_t *args) {
   if (!args->event) return NULL;
-  pjrt_event_wait(args->event);
-  return pjrt_error_copy(args->event->error);
+  hr_status_t st = pjrt_event_wait(args->event);
+  return st ? pjrt_error_from_status(st) : pjrt_error_copy(args->event->error);
 }
 
 /* Appends the callback unless the event is set, in order of the calls. */
@@ -139,12 +142,14 @@ static bool append_callback(pjrt_event_t *event, callback_t *call) {
   return is_pending;
 }
 
-/* Event_OnReady. JAX registers one callback per device and execution. */
+/* Event_OnReady. JAX registers one callback per device and execution. In a forked process an event
+ * that is not set yet never will be. */
 hr_status_t pjrt_event_on_ready(pjrt_event_on_ready_args_t *args) {
   void *memory;
   PJRT_NOT_NULL(args->event);
   PJRT_NOT_NULL(args->callback);
   if (!pjrt_event_is_set(args->event)) {
+    HR_TRY(pjrt_check_fork());
     HR_TRY(hr_alloc(sizeof(callback_t), &memory));
     callback_t *call = memory;
     *call = (callback_t){NULL, args->callback, args->context};

@@ -19,8 +19,9 @@ void pjrt_event_release(pjrt_event_t *event); /* accepts NULL */
 void pjrt_event_fire(pjrt_event_t *event, pjrt_error_t *error);
 /* True once the event is fired: what was written before is then visible to the caller. */
 bool pjrt_event_is_set(const pjrt_event_t *event);
-/* Blocks the calling thread until the event is set. */
-void pjrt_event_wait(pjrt_event_t *event);
+/* Blocks the calling thread until the event is set. Errors: USAGE in a forked process, where it
+ * never would be. */
+hr_status_t pjrt_event_wait(pjrt_event_t *event);
 /* The error of an event that is set; NULL: none. Owner: the event. */
 const pjrt_error_t *pjrt_event_failure(const pjrt_event_t *event);
 

@@ -18,6 +18,7 @@
 #include "pjrt/pjrt_agree.h"
 #include "pjrt/pjrt_buffer.h"
 #include "pjrt/pjrt_executable.h"
+#include "pjrt/pjrt_fork.h"
 
 #define QUICK_NS 100000 /* executions that take less run in the calling thread */
 
@@ -420,6 +421,7 @@ hr_status_t pjrt_execute(pjrt_execute_args_t *given) {
   void *memory = NULL;
   pjrt_execute_args_t copy, *args = given;
   HR_TRY(check_launch(args));
+  HR_TRY(pjrt_check_fork());
   if (__builtin_expect(atomic_load(&args->executable->world->is_broken), false)) {
     memcpy(&copy, given, sizeof copy < given->struct_size ? sizeof copy : given->struct_size);
     HR_TRY(pjrt_executable_current(given->executable, &copy.executable));

@@ -1,6 +1,8 @@
 /* Streams: a queue under a mutex, and a thread that sleeps while the queue is empty. */
 #include "pjrt/pjrt_stream.h"
 
+#include "pjrt/pjrt_fork.h"
+
 void pjrt_stream_init(pjrt_stream_t *stream) {
   *stream = (pjrt_stream_t){.first = NULL};
   stream->last = &stream->first;
@@ -32,6 +34,7 @@ static void *stream_thread(void *context) {
 /* The thread starts under the mutex, so that two first jobs start one thread. */
 hr_status_t pjrt_stream_add(pjrt_stream_t *stream, pjrt_job_t *job) {
   hr_status_t st = NULL;
+  HR_TRY(pjrt_check_fork());
   job->next = NULL;
   pthread_mutex_lock(&stream->mutex);
   if (!stream->has_thread) {

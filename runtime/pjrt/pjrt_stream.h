@@ -32,7 +32,8 @@ typedef struct pjrt_stream {
 void pjrt_stream_init(pjrt_stream_t *stream);
 /* Runs what is queued, and ends the thread; with `forked` there is none. */
 void pjrt_stream_deinit(pjrt_stream_t *stream, bool forked);
-/* Appends a job. Errors: UNAVAILABLE if the thread cannot be started; the job is not run then. */
+/* Appends a job. Errors: UNAVAILABLE if the thread cannot be started, USAGE in a forked process; the
+ * job is not run then. */
 hr_status_t pjrt_stream_add(pjrt_stream_t *stream, pjrt_job_t *job);
 /* True if nothing is queued or runs: a job may then be run in the calling thread without overtaking
  * others. */

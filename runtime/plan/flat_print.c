@@ -19,11 +19,15 @@ static void print_buffer(hr_strbuf_t *text, const flat_plan_t *flat, int number)
     case FLAT_RESULT:
       hr_strbuf_printf(text, "result %d", buffer->index);
       break;
+    case FLAT_LOAN:
+      hr_strbuf_printf(text, "result %d +%zu", buffer->index, buffer->offset_bytes);
+      break;
     case FLAT_VIEW:
       hr_strbuf_printf(text, "view of b%d", flat_root(flat->buffers, buffer->view_of));
       break;
   }
-  if (buffer->storage == FLAT_ARENA || buffer->storage == FLAT_RESULT)
+  if (buffer->storage != FLAT_LITERAL && buffer->storage != FLAT_PARAM &&
+      buffer->storage != FLAT_VIEW)
     hr_strbuf_printf(text, ", steps %d to %d", buffer->start, buffer->end);
   hr_strbuf_add_str(text, buffer->is_carried ? ", carried\n" : "\n");
 }

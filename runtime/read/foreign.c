@@ -11,6 +11,10 @@
   "import jax; lowered = jax.jit(f).lower(*args)",        \
       "open('f.hlo', 'w').write(lowered.as_text('hlo'))", \
       "numpy.savez('in.npz', **{f'in{i}': a for i, a in enumerate(jax.tree.leaves(args))})"
+#define FROM_TORCH_EXPORT                                                        \
+  "import torch; from torch_xla.stablehlo import exported_program_to_stablehlo", \
+      "program = exported_program_to_stablehlo(torch.export.load('f.pt2'))",     \
+      "open('f.mlir', 'w').write(program.get_stablehlo_text())"
 #define FROM_TORCH                                                                 \
   "import torch; from torch_xla.stablehlo import exported_program_to_stablehlo",   \
       "program = exported_program_to_stablehlo(torch.export.export(model, args))", \
@@ -18,6 +22,10 @@
 #define FROM_TF                                                              \
   "f = tf.function(model, jit_compile=True)",                                \
       "hlo = f.experimental_get_compiler_ir(*args)(stage='hlo_serialized')", \
+      "open('f.pb', 'wb').write(hlo)"
+#define FROM_KERAS                                                            \
+  "f = tf.function(tf.keras.models.load_model('f.keras'), jit_compile=True)", \
+      "hlo = f.experimental_get_compiler_ir(*args)(stage='hlo_serialized')",  \
       "open('f.pb', 'wb').write(hlo)"
 #define BESIDE_A_DUMP \
   "the program is the file beside it that ends in before_optimizations.txt, or in .hlo.pb", "", ""
@@ -42,9 +50,14 @@ static const struct kind {
   const char *lines[3];
 } kinds[] = {
     {"PK", 2, 0, "saved_model.pb", "a zip archive with a SavedModel of TensorFlow", {FROM_TF}},
-    {"PK", 2, 0, "model.weights.h5", "a model of Keras", {FROM_TF}},
-    {"PK", 2, 0, "serialized_exported_program.json", "a program of torch.export", {FROM_TORCH}},
-    {"PK", 2, 0, "models/model.json", "a program of torch.export", {FROM_TORCH}},
+    {"PK", 2, 0, "model.weights.h5", "a model of Keras", {FROM_KERAS}},
+    {"PK",
+     2,
+     0,
+     "serialized_exported_program.json",
+     "a program of torch.export",
+     {FROM_TORCH_EXPORT}},
+    {"PK", 2, 0, "models/model.json", "a program of torch.export", {FROM_TORCH_EXPORT}},
     {"PK", 2, 0, "data.pkl", "a file of torch.save", {FROM_TORCH}},
     {"PK", 2, 0, ".npy", "an archive of arrays (.npz)", {AS_ARRAYS}},
     {"PK\3\4", 4, 0, NULL, "a zip archive", {"unzip it, and give the program in it", "", ""}},

@@ -18,14 +18,16 @@ def scale_and_shift(n):
 
 # --- ResNet with bottlenecks
 
-STAGES = [(64, 256, 1), (128, 512, 2), (256, 1024, 2)]
+# Channels within a block and of its result, the stride of the first block, the number of blocks.
+STAGES = [(64, 256, 1, 2), (128, 512, 2, 2), (256, 1024, 2, 2)]
 
 
-def resnet_weights():
-    w = {"stem": normal(7, 7, 3, 64, scale=.1), "stem_bn": scale_and_shift(64), "head": normal(1024, 100, scale=.05), "blocks": []}
+def resnet_weights(stages=STAGES, classes=100):
+    w = {"stem": normal(7, 7, 3, 64, scale=.1), "stem_bn": scale_and_shift(64),
+         "head": normal(stages[-1][1], classes, scale=.05), "blocks": []}
     inputs = 64
-    for width, outputs, _ in STAGES:
-        for inputs in (inputs, outputs):
+    for width, outputs, _, count in stages:
+        for inputs in (inputs, *[outputs] * (count - 1)):
             w["blocks"].append({
                 "a": normal(1, 1, inputs, width, scale=inputs ** -.5), "a_bn": scale_and_shift(width),
                 "b": normal(3, 3, width, width, scale=(9 * width) ** -.5), "b_bn": scale_and_shift(width),
@@ -34,15 +36,27 @@ def resnet_weights():
     return w
 
 
-def resnet(w, x, norm):
+def block_strides(stages):
+    """The stride of each block's window; None: the block adds its operand as it is."""
+    return [stride if i == 0 else None for _, _, stride, count in stages for i in range(count)]
+
+
+def equal_sides(window):
+    """Padding as PyTorch's ResNet has it; SAME puts less of it before an even number of elements than behind."""
+    return [(window // 2, window // 2)] * 2
+
+
+def resnet(w, x, norm, stages=STAGES, padding=lambda window: "SAME"):
     relu = jax.nn.relu
-    x = relu(norm(conv(x, w["stem"], 2), w["stem_bn"]))
-    x = lax.reduce_window(x, -jnp.inf, lax.max, (1, 3, 3, 1), (1, 2, 2, 1), "SAME")
-    for i, b in enumerate(w["blocks"]):
-        stride = STAGES[i // 2][2] if i % 2 == 0 else 1
-        y = relu(norm(conv(x, b["a"]), b["a_bn"]))
-        y = relu(norm(conv(y, b["b"], stride), b["b_bn"]))
-        x = conv(x, b["short"], stride) if i % 2 == 0 else x
+    padded = lambda x, w, stride=1: conv(x, w, stride, padding=padding(w.shape[0]))
+    x = relu(norm(padded(x, w["stem"], 2), w["stem_bn"]))
+    pad = padding(3)
+    x = lax.reduce_window(x, -jnp.inf, lax.max, (1, 3, 3, 1), (1, 2, 2, 1),
+                          pad if isinstance(pad, str) else [(0, 0), *pad, (0, 0)])
+    for b, stride in zip(w["blocks"], block_strides(stages)):
+        y = relu(norm(padded(x, b["a"]), b["a_bn"]))
+        y = relu(norm(padded(y, b["b"], stride or 1), b["b_bn"]))
+        x = padded(x, b["short"], stride) if stride else x
         x = relu(norm(conv(y, b["c"]), b["c_bn"]) + x)
     return x.mean((1, 2)) @ w["head"]
 

@@ -374,6 +374,25 @@ def errors_name_the_place():
         raise AssertionError("no error")
 
 
+# The figures of memory are sensible, and those that are not known are left out.
+@test
+def figures_of_memory():
+    figures = jax.devices()[0].memory_stats()
+    assert 0 < figures["bytes_in_use"] <= figures["peak_bytes_in_use"] <= figures["bytes_limit"], figures
+    assert all(-1 <= value < 1 << 45 for value in figures.values()), figures
+
+
+# An array that no machine holds is one for which memory is exhausted.
+@test
+def too_large_arrays():
+    try:
+        jnp.zeros(1 << 50, jnp.int8)
+    except Exception as e:
+        assert str(e).startswith("RESOURCE_EXHAUSTED"), e
+    else:
+        raise AssertionError("no error")
+
+
 # Runs all tests, also after one that fails; run_pjrt.sh reads the last line.
 def main():
     failed = skipped = 0

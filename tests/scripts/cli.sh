@@ -106,6 +106,11 @@ done <<'END'
 2 schedule to-hlo --stages 3 x
 2 test --rtol 1 --ulp 2 .
 0 --verify-comm -i 0=1 twice.hlo
+0 --no-proof -i 0=1 twice.hlo
+0 --combine 8 -i 0=1 twice.hlo
+0 --mesh x=2 -i 0=1 twice.hlo
+0 --mesh x=2 --sharding in0=- -i 0=1 twice.hlo
+0 --sharding in0=- -i 0=1 twice.hlo
 0 --output-shards -i 0=1 twice.hlo
 0 --outfeed file:fed -i 0=1 twice.hlo
 0 --seed 4 -i 0=1 twice.hlo

@@ -159,6 +159,43 @@ expect_text "the second platform" "out0 = f32[2] {3, 3}"
 expect_exit "--platform of another program" 2 "$hlorun" --platform 1 mixed.hlo
 expect_exit "--platform where they are named" 2 "$hlorun" --platform 1 --input "$forms/io.npz" "$forms/several.jax_export"
 
+# The number goes on to private functions; branches of other platforms have calls that are not here. Their products may
+# have an integer beside a float, as TPUs take them.
+cat >branches.mlir <<'END'
+func.func public @main(%which: tensor<i64> {jax.global_constant = "_platform_index"}, %x: tensor<2x2xf32>, %k: tensor<i32>) -> tensor<2x2xf32> {
+  %0 = func.call @inner(%which, %x, %k) : (tensor<i64>, tensor<2x2xf32>, tensor<i32>) -> tensor<2x2xf32>
+  return %0 : tensor<2x2xf32>
+}
+func.func private @inner(%which: tensor<i64> {jax.global_constant = "_platform_index"}, %x: tensor<2x2xf32>, %k: tensor<i32>) -> tensor<2x2xf32> {
+  %0 = stablehlo.convert %which : (tensor<i64>) -> tensor<i32>
+  %1 = stablehlo.add %0, %k : tensor<i32>
+  %2 = "stablehlo.case"(%1) ({
+    %4 = stablehlo.iota dim = 0 : tensor<2x2xi64>
+    %5 = stablehlo.dot_general %x, %4, contracting_dims = [1] x [0] : (tensor<2x2xf32>, tensor<2x2xi64>) -> tensor<2x2xf32>
+    stablehlo.return %5 : tensor<2x2xf32>
+  }, {
+    %4 = stablehlo.custom_call @cusolver_getrf_ffi(%x) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    stablehlo.return %4 : tensor<2x2xf32>
+  }, {
+    %4 = stablehlo.custom_call @my_function(%x) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    stablehlo.return %4 : tensor<2x2xf32>
+  }, {
+    %4 = stablehlo.custom_call @LuDecomposition(%x) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    stablehlo.return %4 : tensor<2x2xf32>
+  }) : (tensor<i32>) -> tensor<2x2xf32>
+  return %2 : tensor<2x2xf32>
+}
+END
+for engine in compiled reference; do
+  expect_exit "branches of other platforms, $engine" 0 "$hlorun" --engine $engine -i '0=f32[2,2]{{1,2},{3,4}}' -i 1=0 branches.mlir
+  expect_text "branches of other platforms, $engine" "out0 = f32[2,2] {{2, 2}, {4, 4}}"
+  for branch in "1 is of a library for GPUs" "2 no custom call 'my_function' here" "3 it is how TPUs spell lu"; do
+    expect_exit "a branch that cannot run, $engine" 3 "$hlorun" --engine $engine -i 0=1 -i 1=${branch%% *} branches.mlir
+    expect_text "a branch that cannot run, $engine" "${branch#* }"
+  done
+done
+expect_exit "a branch that is always run" 3 "$hlorun" --platform 1 -i 0=1 -i 1=0 branches.mlir
+
 # --- snapshots have their arguments with them ---
 "$hlorun" convert -o hello.hlo.pb "$source_dir/examples/hello.hlo"
 python3 - <<'END'
@@ -269,7 +306,10 @@ expect_exit "parts" 0 "$hlorun" -i cut.npz parts.hlo && expect_text "parts" "out
 expect_text "parts" "does not say how its results are cut"
 python3 -c 'import zipfile; z = zipfile.ZipFile("cut.npz"); zipfile.ZipFile("whole.npz", "w").writestr("out0.npy", z.read("in0.npy"))'
 expect_exit "parts, compared" 2 "$hlorun" -i cut.npz --expect whole.npz parts.hlo
-expect_text "parts, compared" "does not say how its results are cut"
+expect_text "parts, compared" "does not say how its results are cut: --mesh x=4 --sharding 'out0=x,-;out1=-;out2=-'"
+python3 -c 'import zipfile; z = zipfile.ZipFile("cut.npz"); zipfile.ZipFile("whole1.npz", "w").writestr("out1.npy", z.read("in1.npy"))'
+expect_exit "parts of two, compared" 2 "$hlorun" -i cut.npz --expect whole1.npz parts.hlo
+expect_text "parts of two, compared" "--mesh x=2,y=2 --sharding 'out0=-;out1=x;out2=-'"
 expect_exit "parts put together, compared" 0 "$hlorun" -i cut.npz --mesh a=2,b=2 --sharding 'out0=a+b,-;out1=b;out2=-' \
   --expect whole.npz parts.hlo
 expect_exit "parts put together" 0 "$hlorun" -i cut.npz --mesh a=2,b=2 --sharding 'out0=a+b,-;out1=b;out2=-' parts.hlo

@@ -25,6 +25,10 @@ processes 2 world 0 "process 0 of 2: 1 of 2 devices, gathered [0.0, 1.0], root 7
   "process 1 of 2: 1 of 2 devices, gathered [0.0, 1.0], root 7, sum 8.0"
 processes 4 world 0 "process 3 of 4: 1 of 4 devices, gathered [0.0, 1.0, 2.0, 3.0], root 7, sum 16.0"
 processes 2 initialized 0 "process 1 of 2: 1 of 2 devices, gathered [0.0, 1.0], root 7, sum 8.0"
+mkdir "$work/site"
+echo 'import os; os.environ["HIDDEN"] = "was run"' >"$work/site/sitecustomize.py"
+PYTHONPATH=$work/site processes 2 initialized_without_arguments 0 \
+  "process 1 of 2: 1 of 2 devices, gathered [0.0, 1.0], root 7, sum 8.0"
 if "$python" -c 'import orbax.checkpoint' 2>/dev/null; then
   processes 2 orbax 0 "process 0 restored 5 24.0" "process 1 restored 5 24.0"
 else
@@ -47,6 +51,8 @@ single ends_while_running leaves
 single interrupted interrupted
 single forked "child says 45"
 expect_text forked "exit code 0 parent has 500.0"
+single forked_computes "child says [3.0, True, True, True]"
+expect_text forked_computes "exit code 0"
 single collected collected
 single flat "memory is flat"
 finish

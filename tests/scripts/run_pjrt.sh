@@ -42,6 +42,20 @@ for program in "$source_dir"/tests/pjrt/*.py; do
   grep -E '^(FAILED|skipped)' "$work/out"
 done
 
+# Wrong counts, and arrays that no machine holds, are told by the exceptions that JAX's users know.
+cat >"$work/devices.py" <<'PROGRAM'
+import jax
+print(len(jax.devices()), "devices")
+PROGRAM
+for count in 0 8x -1 100000; do
+  expect_exit "HLORUN_DEVICES=$count" 1 env HLORUN_DEVICES=$count "$python" "$work/devices.py"
+  expect_text "HLORUN_DEVICES=$count" "HLORUN_DEVICES is \"$count\", want 1 to 1024"
+done
+expect_exit "HLORUN_THREADS=x" 1 env HLORUN_THREADS=x "$python" "$work/devices.py"
+expect_text "HLORUN_THREADS=x" 'HLORUN_THREADS is "x", want 1 to 1024'
+expect_exit "HLORUN_THREADS=1" 0 env HLORUN_DEVICES=3 HLORUN_THREADS=1 "$python" "$work/devices.py"
+expect_text "HLORUN_THREADS=1" "3 devices"
+
 examples=$source_dir/examples/jax
 expect_exit "examples/jax/callback.py" 0 "$python" "$examples/callback.py" &&
   expect_text "the callback's median" 'the median is 5.0'
@@ -49,6 +63,15 @@ expect_exit "scale_ffi.c compiles" 0 "${CC:-gcc}" -O2 -shared -fPIC -I"$source_d
   "$examples/scale_ffi.c" &&
   expect_exit "examples/jax/scale_ffi.py" 0 "$python" "$examples/scale_ffi.py" "$work/scale_ffi.so" &&
   expect_text "the handler's result" '[ 1.  4.  7. 10.]'
+gpt=$source_dir/examples/gpt
+expect_exit "examples/jax/gpt.py on 1 device" 0 "$python" "$examples/gpt.py" "$gpt"
+sed -n 's/^step 200 //p' "$work/out" >"$work/loss"
+expect_exit "examples/jax/gpt.py on 8 devices" 0 env HLORUN_DEVICES=8 "$python" "$examples/gpt.py" "$gpt" &&
+  expect_text "its loss" "$(cat "$work/loss")" &&
+  expect_text "its devices" "mesh {'data': 4, 'model': 2} of 8 devices in 1 processes"
+expect_exit "examples/jax/gpt.py on 8 processes" 0 "$hlorun" -n 8 "$python" "$examples/gpt.py" "$gpt" &&
+  expect_text "its loss" "$(cat "$work/loss")" &&
+  expect_text "its processes" "mesh {'data': 4, 'model': 2} of 8 devices in 8 processes"
 if "$python" -c 'import flax, optax' 2>/dev/null; then
   expect_exit "examples/jax/digits.py on 8 devices" 0 env HLORUN_DEVICES=8 "$python" "$examples/digits.py" \
     "$source_dir/examples/digits" && expect_text "its accuracy" 'accuracy 0.9'

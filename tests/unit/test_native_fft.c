@@ -62,6 +62,20 @@ static void long_lines(void) {
   native_env_deinit(&env);
 }
 
+/* One or two columns after the last whole block of vector lanes, which FFTW transforms. */
+static void columns_left_over(void) {
+  native_env_t env;
+  uint64_t seed = 4;
+  native_env_init(&env, 2);
+  for (int type = 0; type < 4; type++)
+    for (int is_double = 0; is_double < 2; is_double++) {
+      CU_ASSERT_EQUAL(run_one(&env, &seed, type, is_double, 2, 0, (int64_t[]){40, 33}), 0);
+      CU_ASSERT_EQUAL(run_one(&env, &seed, type, is_double, 2, 1, (int64_t[]){3, 128, 34}), 0);
+      CU_ASSERT_EQUAL(run_one(&env, &seed, type, is_double, 2, 0, (int64_t[]){24, 128}), 0);
+    }
+  native_env_deinit(&env);
+}
+
 /* As matrices: with blocks that are not full, by one worker's share and by a core's cache, several
  * of them. */
 static void lines_as_matrices(void) {
@@ -78,5 +92,6 @@ static void lines_as_matrices(void) {
 
 CU_TestInfo suite_native_fft[] = {{"all types and sizes", all_types_and_sizes},
                                   {"long lines", long_lines},
+                                  {"columns left over", columns_left_over},
                                   {"lines as matrices", lines_as_matrices},
                                   CU_TEST_INFO_NULL};

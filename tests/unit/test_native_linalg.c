@@ -100,6 +100,49 @@ static void solves(void) {
   }
 }
 
+/* Triangles that are halved, with right-hand sides that fill whole chunks and parts of them;
+ * results of one worker and of three have the same bits. */
+static void solves_by_halves(void) {
+  static const char *const sizes[][3] = {{"[70,70]", "[70,67]", "[67,70]"},
+                                         {"[129,129]", "[129,200]", "[200,129]"},
+                                         {"[3,40,40]", "[3,40,4]", "[3,4,40]"}};
+  static const char *const flags[] = {"false", "true"};
+  char a[32], b[32], what[256];
+  for (int form = 0; form < 2 * 3 * 8; form++) {
+    int t = form % 2, s = form / 2 % 3, left = form / 6 % 2;
+    snprintf(a, sizeof a, "%s%s", types[t], sizes[s][0]);
+    snprintf(b, sizeof b, "%s%s", types[t], sizes[s][left ? 1 : 2]);
+    snprintf(what, sizeof what,
+             "%s triangular-solve(a, b), left_side=%s, lower=%s, unit_diagonal=false, "
+             "transpose_a=%s",
+             b, flags[left], flags[form / 12 % 2], form / 24 ? "TRANSPOSE" : "NO_TRANSPOSE");
+    check(1, a, b, what, 600);
+    check(3, a, b, what, 600);
+  }
+  check(1, "f64[36,36]", "f64[36,20]",
+        "f64[36,20] triangular-solve(a, b), left_side=true, lower=true, unit_diagonal=true, "
+        "transpose_a=NO_TRANSPOSE",
+        7);
+}
+
+static void factors_by_halves(void) {
+  char a[32], what[512];
+  static const int sizes[] = {31, 33, 64, 100, 200};
+  for (int i = 0; i < 10; i++) {
+    int n = sizes[i / 2];
+    snprintf(a, sizeof a, "%s[2,%d,%d]", types[i % 2], n, n);
+    snprintf(what, sizeof what, "%s cholesky(a), lower=true", a);
+    check(2, a, "f32[]", what, 5000);
+    check(1, a, "f32[]", what, i % 3 ? -1 : 1); /* has no factor */
+    snprintf(what, sizeof what,
+             "(%s{1,2,0}, s32[2]{0}) custom-call(a), "
+             "custom_call_target=\"lapack_%cpotrf_ffi\", operand_layout_constraints={%s{1,2,0}}, "
+             "api_version=API_VERSION_TYPED_FFI, backend_config={uplo = 76 : ui8}",
+             a, i % 2 ? 'd' : 's', a);
+    check(1, a, "f32[]", what, 5000);
+  }
+}
+
 static void custom_calls(void) {
   char what[512];
   static const char *const letters[] = {"76", "85"}; /* 'L' and 'U' */
@@ -206,6 +249,8 @@ CU_TestInfo suite_native_linalg[] = {{"cholesky of all types", cholesky_of_all_t
                                      {"cholesky in blocks", cholesky_in_blocks},
                                      {"what has no factor is NaN", what_has_no_factor_is_nan},
                                      {"triangular solves", solves},
+                                     {"triangular solves by halves", solves_by_halves},
+                                     {"factors by halves", factors_by_halves},
                                      {"custom calls", custom_calls},
                                      {"factors with pivots", factors},
                                      {"reflectors", reflectors},

@@ -122,27 +122,61 @@ static hr_status_t unknown_target(hr_arena_t *arena, const hlo_instr_t *instr, h
                          custom_host_refusal(target));
 }
 
+/* Whether every way to the computation goes through a branch of a conditional, which a run may
+ * never take: a program for several platforms has calls of all of them. Callers are listed behind
+ * what they call. Cost: instructions of the module. */
+static hr_status_t find_behind_branch(hr_arena_t *arena, const hlo_computation_t *computation,
+                                      bool *out_behind) {
+  const hlo_module_t *module = computation->module;
+  size_t count = module->computations.count;
+  bool *always;
+  HR_TRY(HR_NEW_ARRAY(arena, count, &always));
+  for (size_t c = 0; c < count; c++) always[c] = module->computations.data[c] == module->entry;
+  for (size_t c = count; c-- > 0;) {
+    const hlo_computation_t *caller = module->computations.data[c];
+    for (size_t i = 0; always[c] && i < caller->instrs.count; i++) {
+      const hlo_instr_t *call = caller->instrs.data[i];
+      for (int k = 0; call->op != HLO_CONDITIONAL && k < call->called_count; k++)
+        always[call->called[k]->id] = true;
+    }
+  }
+  *out_behind = !always[computation->id];
+  return NULL;
+}
+
 typedef struct call_plan {
-  const op_kernel_t *kernel;
-  hlo_instr_t instr; /* without the operands that only say sizes */
-  const void *plan;  /* the kernel's own */
+  const op_kernel_t *kernel; /* NULL: this call cannot run here */
+  hlo_instr_t instr;         /* without the operands that only say sizes */
+  const void *plan;          /* the kernel's own */
 } call_plan_t;
 
 /* The kernel sees the instruction without the operands that only give sizes of dynamic results. */
-static hr_status_t prepare_custom_call(hr_arena_t *arena, const op_step_t *step,
-                                       const void **out_plan) {
+static hr_status_t prepare_kernel(hr_arena_t *arena, const op_step_t *step, call_plan_t *plan) {
   hr_str_t target = op_custom_call_target(step->instr);
   const op_custom_call_t *call = op_custom_call_find(target);
-  call_plan_t *plan;
   if (!call) return unknown_target(arena, step->instr, target);
-  HR_TRY(HR_NEW(arena, &plan));
-  plan->kernel = functions[call->row].kernel;
+  const op_kernel_t *kernel = functions[call->row].kernel;
   plan->instr = *step->instr;
   plan->instr.operand_count = op_shape_operands_start(step->instr);
   op_step_t inner = *step;
   inner.instr = &plan->instr;
-  if (plan->kernel->prepare) HR_TRY(plan->kernel->prepare(arena, &inner, &plan->plan));
+  if (kernel->prepare) HR_TRY(kernel->prepare(arena, &inner, &plan->plan));
+  plan->kernel = kernel;
+  return NULL;
+}
+
+/* What cannot run here is an error at once, or, in a branch, when a run takes it. */
+static hr_status_t prepare_custom_call(hr_arena_t *arena, const op_step_t *step,
+                                       const void **out_plan) {
+  call_plan_t *plan;
+  bool behind = false;
+  HR_TRY(HR_NEW(arena, &plan));
+  hr_status_t st = prepare_kernel(arena, step, plan);
   *out_plan = plan;
+  if (hr_status_code(st) != HR_UNSUPPORTED) return st;
+  hr_status_t found = find_behind_branch(arena, step->instr->parent, &behind);
+  if (found || !behind) return hr_status_join(st, found);
+  hr_status_release(st);
   return NULL;
 }
 
@@ -150,6 +184,8 @@ static hr_status_t prepare_custom_call(hr_arena_t *arena, const op_step_t *step,
 static hr_status_t run_custom_call(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                    hlo_value_t **out_value) {
   const call_plan_t *plan = step->plan;
+  call_plan_t again = {NULL};
+  if (!plan->kernel) return prepare_kernel(env->scratch, step, &again); /* the same error */
   op_step_t inner = *step;
   inner.instr = &plan->instr;
   inner.plan = plan->plan;

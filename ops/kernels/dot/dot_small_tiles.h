@@ -75,13 +75,17 @@ SIMD_TARGET static void SIMD_NAME(rest)(int64_t rows, int64_t columns, const dot
     const SIMD_NAME(target_t) at = {job->k, job->a_row, job->a_col, job->b_row, job->c_row};   \
     int64_t left = job->m;                                                                     \
     for (; left >= ROWS; left -= ROWS, a += ROWS * job->a_row, c += ROWS * job->c_row)         \
-      SIMD_NAME(tile_keeping)(ROWS, VECS, mode, &at, a, b, job->prefetch_rows, NULL, c);       \
+      SIMD_NAME(tile_keeping)                                                                  \
+      (ROWS, VECS, mode, GEMM_AHEAD_NONE, &at, a, b, job->prefetch_rows, NULL, c);             \
     for (; left >= 4 && ROWS > 4; left -= 4, a += 4 * job->a_row, c += 4 * job->c_row)         \
-      SIMD_NAME(tile_keeping)(4, VECS, mode, &at, a, b, job->prefetch_rows, NULL, c);          \
+      SIMD_NAME(tile_keeping)                                                                  \
+      (4, VECS, mode, GEMM_AHEAD_NONE, &at, a, b, job->prefetch_rows, NULL, c);                \
     for (; left >= 2 && ROWS > 2; left -= 2, a += 2 * job->a_row, c += 2 * job->c_row)         \
-      SIMD_NAME(tile_keeping)(2, VECS, mode, &at, a, b, job->prefetch_rows, NULL, c);          \
+      SIMD_NAME(tile_keeping)                                                                  \
+      (2, VECS, mode, GEMM_AHEAD_NONE, &at, a, b, job->prefetch_rows, NULL, c);                \
     for (; left >= 1; left--, a += job->a_row, c += job->c_row)                                \
-      SIMD_NAME(tile_keeping)(1, VECS, mode, &at, a, b, job->prefetch_rows, NULL, c);          \
+      SIMD_NAME(tile_keeping)                                                                  \
+      (1, VECS, mode, GEMM_AHEAD_NONE, &at, a, b, job->prefetch_rows, NULL, c);                \
   }
 #if SIMD_SUMS == 16
 PANEL(16, 1)

@@ -2,9 +2,9 @@
  * that generates one token: as fast as memory gives the matrix. f32, bf16 and s8 elements are
  * widened to f32 in registers, so that weights of fewer bits take less time.
  *
- *   rows      rows of b are dense: b is read from end to end, some rows at a time, and the result,
- *             which stays in the first cache, is updated; long stretches suit the prefetcher, short
- *             ones are read one by one, or (s8) asked for in the order of memory
+ *   rows      rows of b are dense: b is read from end to end, THIN_TERMS rows at a time, and the
+ *             result, which stays in the caches, is updated by tiles of some vectors; what follows
+ *             is asked for early, by the columns of the tile
  *   columns   columns of b are dense: a sum for each row and column
  *
  * Terms are added in ascending order (rows), or in lanes (columns), whatever part of the columns a
@@ -21,10 +21,11 @@
 
 #include "base/arith.h"
 
-#define THIN_TERMS 4             /* rows of b at a time */
-#define THIN_PREFETCH_BYTES 2048 /* asked for before they are used, where rows are short */
-#define THIN_SHORT_BYTES 8192    /* rows up to this size are short */
-#define THIN_AHEAD_BYTES 4096    /* asked for ahead of short rows that are read some at a time */
+#define THIN_ROWS 8  /* most rows of a */
+#define THIN_TERMS 8 /* rows of b at a time */
+#define THIN_AHEAD 2 /* such groups of rows between what is used and what is asked for */
+#define THIN_COLUMNS_AHEAD 8 /* the same of columns */
+#define THIN_SUMS 512        /* terms from which dot_small sums pairs of rows and columns in lanes */
 
 typedef enum thin_type { THIN_F32, THIN_BF16, THIN_S8, THIN_TYPES } thin_type_t;
 
@@ -143,7 +144,6 @@ static hr_status_t run_thin(const op_native_run_t *run, const dot_strategy_t *st
   return NULL;
 }
 
-#define MAX_ROWS 8
 #define MIN_BYTES \
   (256 << 10) /* smaller matrices of f32 stay in the caches, where dot_small is as fast */
 #define SHARE_PRODUCTS 30000 /* at least, of a worker's share */
@@ -183,7 +183,7 @@ static void choose_sides(const dot_problem_t *p, dot_thin_t *plan) {
 }
 
 /* Constant operands of some rows are packed by other strategies. One dimension of b must be
- * dense. f32 matrices that stay in the caches, and those in dense columns, are left to
+ * dense. f32 matrices that stay in the caches, and those of long dense columns, are left to
  * dot_small; matrices of bf16 and s8 that are constant and have 4 rows or more of a are packed
  * once by dot_low_precision. */
 static bool is_supported(const dot_problem_t *p, const dot_thin_t *plan) {
@@ -192,12 +192,14 @@ static bool is_supported(const dot_problem_t *p, const dot_thin_t *plan) {
   if (t->real != HR_F32 || t->is_complex || p->packed_b || p->a.ordered || p->b.ordered)
     return false;
   if (thin_type_of(plan->many->dtype) == THIN_TYPES || !hr_dtype_is_float(plan->few->dtype) ||
-      !hr_dtype_is_float(t->out) || job->m > MAX_ROWS)
+      !hr_dtype_is_float(t->out) || job->m > THIN_ROWS)
     return false;
   if (job->b_row_bytes != job->b_bytes && job->b_col_bytes != job->b_bytes) return false;
   if (plan->many->dtype != HR_F32) return !p->constant_b || job->m < 4;
-  return job->b_col_bytes == job->b_bytes && p->k * plan->columns * 4 >= MIN_BYTES &&
-         !(p->constant_b && dot_packs_once(p));
+  bool by_rows = job->b_col_bytes == job->b_bytes;
+  int64_t matrices = by_rows ? 1 : p->batch;
+  return (by_rows || (job->m > 1 && p->k < THIN_SUMS)) &&
+         matrices * p->k * plan->columns * 4 >= MIN_BYTES && !(p->constant_b && dot_packs_once(p));
 }
 
 /* As many shares as the products are worth, at most one per worker. A batch that the workers

@@ -38,46 +38,69 @@ THIN_INLINE SIMD_VECTOR_NAME(vec) SIMD_VECTOR_NAME(widen)(thin_type_t type, cons
       << 16);
 }
 
-/* Asks for what is read after the next rows while vector j of these is used: where rows follow each
- * other without a gap, in the order in which they lie in memory. */
-THIN_INLINE void SIMD_VECTOR_NAME(fetch_ahead)(int terms, thin_type_t type, const thin_job_t *job,
-                                               const char *b, int64_t j, int64_t begin,
-                                               int64_t end) {
-  bool dense = (end - begin) * job->b_bytes == job->b_row_bytes;
-  int64_t used = terms * LANES * thin_bytes(type);
-  const char *next = b + THIN_AHEAD_BYTES + j * job->b_bytes * terms;
-  for (int64_t i = 0; dense && i < used; i += 64) __builtin_prefetch(next + i);
-  next = b + terms * job->b_row_bytes + j * job->b_bytes;
-  for (int t = 0; !dense && t < terms; t++) __builtin_prefetch(next + t * job->b_row_bytes);
+/* Vectors of columns that a tile of m rows has, so that its sums stay in registers. */
+#if SIMD_VECTOR_BYTES == 64
+#define TILE_VECTORS(m) ((m) <= 4 ? 4 : 2)
+#else
+#define TILE_VECTORS(m) ((m) <= 2 ? 4 : 1)
+#endif
+
+/* Asks for the columns of this tile in the rows after the next ones: into the second cache, as rows
+ * whose distance is a power of two would push each other out of the first. */
+THIN_INLINE void SIMD_VECTOR_NAME(fetch_ahead)(int bytes, const thin_job_t *job, const char *from) {
+  from += THIN_AHEAD * THIN_TERMS * job->b_row_bytes;
+#pragma GCC unroll 4
+  for (int i = 0; i < bytes; i += 64) __builtin_prefetch(from + i, 0, 2);
 }
 
-/* c += `terms` rows of b times their factors, for whole vectors of columns; the first time c is
- * set. `m`, `terms`, `type` and `ahead` are constants where this is called. */
-THIN_INLINE void SIMD_VECTOR_NAME(add_terms)(int m, int terms, thin_type_t type,
-                                             bool ahead, const thin_job_t *job, const char *b,
-                                             int64_t p, int64_t begin, int64_t end) {
-  float factors[8][THIN_TERMS];
-  for (int r = 0; r < m; r++)
-    for (int t = 0; t < terms; t++) factors[r][t] = job->a[r * job->k + p + t];
-  for (int64_t j = begin; j < end; j += LANES) {
-    SIMD_VECTOR_NAME(vec) line[THIN_TERMS];
-    const char *from = b + j * job->b_bytes;
-    if (ahead) SIMD_VECTOR_NAME(fetch_ahead)(terms, type, job, b, j, begin, end);
-#pragma GCC unroll 4
-    for (int t = 0; t < terms; t++) {
-      line[t] = SIMD_VECTOR_NAME(widen)(type, from + t * job->b_row_bytes);
-      if (terms == 1) __builtin_prefetch(from + THIN_PREFETCH_BYTES);
-    }
+/* c += `terms` rows of b times their factors for `vecs` vectors of columns from `from` and `to` on;
+ * the first time c is set. All numbers but `p` are constants where this is called. */
+THIN_INLINE void SIMD_VECTOR_NAME(add_tile)(int m, int vecs, int terms, thin_type_t type,
+                                            const thin_job_t *job, int64_t p,
+                                            float (*factors)[THIN_ROWS], const char *from,
+                                            float *to) {
+  SIMD_VECTOR_NAME(vec) sums[THIN_ROWS][4] = {0};
+  int bytes = LANES * (int)thin_bytes(type);
 #pragma GCC unroll 8
-    for (int r = 0; r < m; r++) {
-      SIMD_VECTOR_NAME(part) *to = (SIMD_VECTOR_NAME(part) *)(job->c + r * job->c_row + j);
-      SIMD_VECTOR_NAME(vec) sum = {0};
-      if (p) sum = *to;
+  for (int r = 0; r < m && p; r++)
 #pragma GCC unroll 4
-      for (int t = 0; t < terms; t++) sum += factors[r][t] * line[t];
-      *to = sum;
-    }
+    for (int v = 0; v < vecs; v++)
+      sums[r][v] = *(const SIMD_VECTOR_NAME(part) *)(to + r * job->c_row + v * LANES);
+#pragma GCC unroll 8
+  for (int t = 0; t < terms; t++, from += job->b_row_bytes) {
+    SIMD_VECTOR_NAME(vec) line[4];
+    if (terms > 1) SIMD_VECTOR_NAME(fetch_ahead)(vecs * bytes, job, from);
+#pragma GCC unroll 4
+    for (int v = 0; v < vecs; v++) line[v] = SIMD_VECTOR_NAME(widen)(type, from + v * bytes);
+#pragma GCC unroll 8
+    for (int r = 0; r < m; r++)
+#pragma GCC unroll 4
+      for (int v = 0; v < vecs; v++) sums[r][v] += factors[t][r] * line[v];
   }
+#pragma GCC unroll 8
+  for (int r = 0; r < m; r++)
+#pragma GCC unroll 4
+    for (int v = 0; v < vecs; v++)
+      *(SIMD_VECTOR_NAME(part) *)(to + r * job->c_row + v * LANES) = sums[r][v];
+}
+
+/* The same for whole vectors of columns [begin, end), tile by tile. The place of the factors is read
+ * anew for each tile: the compiler would broadcast all of them before the loop, and has not as many
+ * registers. */
+THIN_INLINE void SIMD_VECTOR_NAME(add_terms)(int m, int terms, thin_type_t type,
+                                             const thin_job_t *job, int64_t p, int64_t begin,
+                                             int64_t end) {
+  const thin_job_t local = *job; /* not overwritten by what is stored to c */
+  float factors[THIN_TERMS][THIN_ROWS];
+  float(*volatile place)[THIN_ROWS] = factors;
+  const char *b = local.b + p * local.b_row_bytes;
+  int64_t j = begin;
+  for (int r = 0; r < m; r++)
+    for (int t = 0; t < terms; t++) factors[t][r] = local.a[r * local.k + p + t];
+  for (; j + TILE_VECTORS(m) * LANES <= end; j += TILE_VECTORS(m) * LANES) SIMD_VECTOR_NAME(add_tile)
+  (m, TILE_VECTORS(m), terms, type, &local, p, place, b + j * local.b_bytes, local.c + j);
+  for (; j < end; j += LANES) SIMD_VECTOR_NAME(add_tile)
+  (m, 1, terms, type, &local, p, place, b + j * local.b_bytes, local.c + j);
 }
 
 /* Columns that do not fill a vector. */
@@ -93,19 +116,26 @@ THIN_INLINE void SIMD_VECTOR_NAME(add_rest)(thin_type_t type, const thin_job_t *
     }
 }
 
+/* Whole rows of b at a time, so that memory is read in long stretches. */
 THIN_INLINE void SIMD_VECTOR_NAME(stream_rows)(int m, thin_type_t type, const thin_job_t *job,
                                                int64_t begin, int64_t end) {
   int64_t whole = begin + (end - begin) / LANES * LANES, p = 0;
-  const char *b = job->b;
-  bool is_long = m > 2 || job->b_row_bytes > THIN_SHORT_BYTES;
-  bool ahead = m <= 2 && !is_long && type == THIN_S8; /* others wait for memory */
-  for (; ahead && p + THIN_TERMS <= job->k; p += THIN_TERMS, b += THIN_TERMS * job->b_row_bytes)
-    SIMD_VECTOR_NAME(add_terms)(m, THIN_TERMS, type, true, job, b, p, begin, whole);
-  for (; is_long && p + THIN_TERMS <= job->k; p += THIN_TERMS, b += THIN_TERMS * job->b_row_bytes)
-    SIMD_VECTOR_NAME(add_terms)(m, THIN_TERMS, type, false, job, b, p, begin, whole);
-  for (; p < job->k; p++, b += job->b_row_bytes)
-    SIMD_VECTOR_NAME(add_terms)(m, 1, type, false, job, b, p, begin, whole);
+  for (; p + THIN_TERMS <= job->k; p += THIN_TERMS)
+    SIMD_VECTOR_NAME(add_terms)(m, THIN_TERMS, type, job, p, begin, whole);
+  for (; p < job->k; p++) SIMD_VECTOR_NAME(add_terms)(m, 1, type, job, p, begin, whole);
   if (whole < end) SIMD_VECTOR_NAME(add_rest)(type, job, whole, end);
+}
+
+/* The lanes of x added up, halves to halves. */
+THIN_INLINE float SIMD_VECTOR_NAME(sum_lanes)(SIMD_VECTOR_NAME(vec) x) {
+#pragma GCC unroll 4
+  for (int half = LANES / 2; half; half /= 2) {
+    SIMD_VECTOR_NAME(ints) from = {0};
+#pragma GCC unroll 16
+    for (int i = 0; i < half; i++) from[i] = i + half;
+    x += __builtin_shuffle(x, from);
+  }
+  return x[0];
 }
 
 /* A sum over the terms for each row and column: columns of b are dense. */
@@ -114,19 +144,16 @@ THIN_INLINE void SIMD_VECTOR_NAME(stream_columns)(int m, thin_type_t type, const
   int64_t whole = job->k / LANES * LANES;
   for (int64_t j = begin; j < end; j++) {
     const char *from = job->b + j * job->b_col_bytes;
-    SIMD_VECTOR_NAME(vec) sums[8] = {0};
+    SIMD_VECTOR_NAME(vec) sums[THIN_ROWS] = {0};
     for (int64_t p = 0; p < whole; p += LANES) {
       SIMD_VECTOR_NAME(vec) line = SIMD_VECTOR_NAME(widen)(type, from + p * job->b_bytes);
+      __builtin_prefetch(from + p * job->b_bytes + THIN_COLUMNS_AHEAD * job->b_col_bytes);
 #pragma GCC unroll 8
       for (int r = 0; r < m; r++)
         sums[r] += *(const SIMD_VECTOR_NAME(part) *)(job->a + r * job->k + p) * line;
     }
     for (int r = 0; r < m; r++) {
-      float lanes[LANES], total;
-      memcpy(lanes, &sums[r], sizeof lanes);
-      for (int half = LANES / 2; half; half /= 2)
-        for (int i = 0; i < half; i++) lanes[i] += lanes[i + half];
-      total = lanes[0];
+      float total = SIMD_VECTOR_NAME(sum_lanes)(sums[r]);
       for (int64_t p = whole; p < job->k; p++)
         total += job->a[r * job->k + p] * thin_element(type, from + p * job->b_bytes);
       job->c[r * job->c_row + j] = total;
@@ -161,5 +188,6 @@ THIN_LOOP(columns_s8, THIN_S8, stream_columns)
 
 #undef THIN_LOOP
 #undef THIN_ROWS_CASE
+#undef TILE_VECTORS
 #undef THIN_INLINE
 #undef LANES

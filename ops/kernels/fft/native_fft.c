@@ -21,11 +21,13 @@
 #define ROW_BYTES 65536     /* bytes of lines per call of FFTW */
 #define SPLIT_ELEMENTS 4096 /* elements per worker, at least */
 #define MIN_LANES 4         /* fewest lines for fft_lanes */
+#define FEW_LEFT 2 /* columns after the last whole block that FFTW does sooner than lanes */
 
 /* One pass along a dimension that is not the last. */
 typedef struct fft_columns {
   fft_lines_t lines;
   const fft_lanes_t *lanes;     /* used instead of FFTW; NULL: FFTW */
+  int64_t left;                 /* columns that blocks of lanes leave to FFTW */
   int64_t outer, length, inner; /* the array as three dimensions; lines along the middle one */
 } fft_columns_t;
 
@@ -62,6 +64,19 @@ static char *worker_space(const fft_run_t *r, int worker) {
 
 /* --- columns --- */
 
+/* `count` adjacent columns by FFTW, through padded copies in the worker's scratch. `at`: bytes from
+ * the start of the array. */
+static void run_few_columns(const fft_run_t *r, fftw_plan transform, int64_t at, int64_t count,
+                            int worker) {
+  const fft_native_t *plan = r->plan;
+  const fft_columns_t *c = r->columns;
+  int64_t step = fft_padded_length(plan->element_bytes, c->length);
+  char *space = worker_space(r, worker);
+  fft_gather(plan->element_bytes, r->from + at, c->inner, c->length, count, space, step);
+  plan->library.execute_dft(transform, space, space);
+  fft_scatter(plan->element_bytes, space, step, c->length, count, r->to + at, c->inner);
+}
+
 /* Blocks of adjacent columns by fft_lanes, without copies. */
 static void run_column_lanes(void *context, int64_t begin, int64_t end, int worker) {
   const fft_run_t *r = context;
@@ -72,25 +87,23 @@ static void run_column_lanes(void *context, int64_t begin, int64_t end, int work
   for (int64_t task = begin; task < end; task++) {
     int64_t first = task % blocks * lanes_per_call,
             at = (task / blocks * c->length * c->inner + first) * complex_bytes;
-    fft_lanes_columns(c->lanes, r->from + at, r->to + at, c->inner,
-                      hr_min(lanes_per_call, c->inner - first), worker_space(r, worker));
+    if (c->left && first + c->left == c->inner)
+      run_few_columns(r, c->lines.many, at, c->left, worker);
+    else
+      fft_lanes_columns(c->lanes, r->from + at, r->to + at, c->inner,
+                        hr_min(lanes_per_call, c->inner - first), worker_space(r, worker));
   }
 }
 
-/* Blocks of adjacent columns by FFTW, through padded copies in the worker's scratch. */
+/* Blocks of adjacent columns by FFTW. */
 static void run_columns(void *context, int64_t begin, int64_t end, int worker) {
   const fft_run_t *r = context;
-  const fft_native_t *plan = r->plan;
   const fft_columns_t *c = r->columns;
-  int64_t blocks = (c->inner + FFT_COLUMNS - 1) / FFT_COLUMNS, complex_bytes = plan->element_bytes;
-  int64_t step = fft_padded_length(plan->element_bytes, c->length);
-  char *space = worker_space(r, worker);
+  int64_t blocks = (c->inner + FFT_COLUMNS - 1) / FFT_COLUMNS;
   for (int64_t task = begin; task < end; task++) {
     int64_t first = task % blocks * FFT_COLUMNS, count = hr_min(FFT_COLUMNS, c->inner - first);
-    int64_t at = (task / blocks * c->length * c->inner + first) * complex_bytes;
-    fft_gather(complex_bytes, r->from + at, c->inner, c->length, count, space, step);
-    plan->library.execute_dft(count == FFT_COLUMNS ? c->lines.many : c->lines.rest, space, space);
-    fft_scatter(complex_bytes, space, step, c->length, count, r->to + at, c->inner);
+    int64_t at = (task / blocks * c->length * c->inner + first) * r->plan->element_bytes;
+    run_few_columns(r, count == FFT_COLUMNS ? c->lines.many : c->lines.rest, at, count, worker);
   }
 }
 
@@ -220,6 +233,17 @@ static hr_status_t plan_lanes(const op_native_target_t *target, const fft_native
   return fft_lanes_plan(target->arena, type, length, is_double(plan), scale, out_lanes);
 }
 
+/* The columns after the last whole block of lanes, if they are few. */
+static hr_status_t plan_left(const op_native_target_t *target, fft_native_t *plan, fft_form_t form,
+                             fft_columns_t *c) {
+  int64_t left = c->inner % fft_lanes_count(c->lanes);
+  if (!left || left > FEW_LEFT) return NULL;
+  form.count = left;
+  HR_TRY(fft_lines_plan(target, &plan->library, form, left, &c->lines));
+  c->left = fft_lines_exist(&c->lines, left) ? left : 0;
+  return NULL;
+}
+
 /* One pass per transformed dimension but the last, from inner to outer. */
 static hr_status_t plan_columns(const op_native_target_t *target, fft_native_t *plan, int rank,
                                 const int64_t *sizes) {
@@ -232,10 +256,10 @@ static hr_status_t plan_columns(const op_native_target_t *target, fft_native_t *
     int64_t step = fft_padded_length(plan->element_bytes, c->length);
     HR_TRY(plan_lanes(target, plan, forward ? HLO_FFT_TYPE_FFT : HLO_FFT_TYPE_IFFT, c->length,
                       c->inner, 1, &c->lanes));
-    if (c->lanes) continue;
     fft_form_t form = {
         forward ? HLO_FFT_TYPE_FFT : HLO_FFT_TYPE_IFFT, c->length, FFT_COLUMNS, step, step, true};
-    HR_TRY(fft_lines_plan(target, &plan->library, form, c->inner, &c->lines));
+    HR_TRY(c->lanes ? plan_left(target, plan, form, c)
+                    : fft_lines_plan(target, &plan->library, form, c->inner, &c->lines));
   }
   return NULL;
 }
@@ -273,10 +297,10 @@ static size_t plan_fft_scratch(const op_native_target_t *target, fft_native_t *p
   if (plan->row_lanes) complex_bytes = fft_lanes_space_bytes(plan->row_lanes);
   for (int i = 0; i < plan->column_passes; i++) {
     const fft_columns_t *c = &plan->columns[i];
-    size_t block =
-        c->lanes
-            ? fft_lanes_space_bytes(c->lanes)
-            : (size_t)(FFT_COLUMNS * fft_padded_length(plan->element_bytes, c->length)) * bytes;
+    int64_t copied = c->lanes ? c->left : FFT_COLUMNS;
+    size_t block = (size_t)(copied * fft_padded_length(plan->element_bytes, c->length)) * bytes;
+    size_t lanes = c->lanes ? fft_lanes_space_bytes(c->lanes) : 0;
+    if (block < lanes) block = lanes;
     if (block > complex_bytes) complex_bytes = block;
   }
   plan->worker_at = total;

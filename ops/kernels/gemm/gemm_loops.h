@@ -26,6 +26,7 @@
 typedef struct SIMD_NAME(block) {
   const SIMD_REAL *data;
   int64_t row, col, panel; /* strides to the next row, column, and BLOCK_ROWS rows */
+  gemm_ahead_t ahead;      /* for the first panel of B; later ones find A in a cache */
 } SIMD_NAME(block_t);
 
 /* Columns of A are dense: panels of [depth][BLOCK_ROWS], several at once, as neighbours share cache
@@ -100,10 +101,11 @@ SIMD_TARGET static SIMD_NAME(block_t)
   const SIMD_REAL *a =
       (const SIMD_REAL *)job->a + (row * job->a_row + first / parts * job->a_col) * parts;
   if (!packed)
-    return (SIMD_NAME(block_t)){a, job->a_row * parts, job->a_col, job->a_row * parts * BLOCK_ROWS};
+    return (SIMD_NAME(block_t)){a, job->a_row * parts, job->a_col, job->a_row * parts * BLOCK_ROWS,
+                                job->a_col == 1 ? GEMM_AHEAD_ROWS : GEMM_AHEAD_COLUMNS};
   if (!job->fill && !job->a_rows && parts == 1 && job->a_row == 1 && job->a_col != 1) {
     SIMD_NAME(pack_columns)(a, job->a_col, rows, depth, space);
-    return (SIMD_NAME(block_t)){space, 1, BLOCK_ROWS, PANEL(depth)};
+    return (SIMD_NAME(block_t)){space, 1, BLOCK_ROWS, PANEL(depth), GEMM_AHEAD_NONE};
   }
   if (job->fill)
     job->fill(job->context, worker, row, rows, first, depth, space);
@@ -111,7 +113,7 @@ SIMD_TARGET static SIMD_NAME(block_t)
     SIMD_NAME(gather_rows)(job, parts, row, rows, first, depth, space);
   else
     SIMD_NAME(pack_rows)(job, parts, a, rows, depth, space);
-  return (SIMD_NAME(block_t)){space, depth, 1, BLOCK_ROWS * depth};
+  return (SIMD_NAME(block_t)){space, depth, 1, BLOCK_ROWS * depth, GEMM_AHEAD_NONE};
 }
 
 /* --- packing of B --- */
@@ -296,6 +298,16 @@ TILE_ROWS(2)
 #undef CASES_ABOVE
 #undef CASE
 
+/* A whole tile that asks for the A of the next one. */
+SIMD_TARGET static void SIMD_NAME(rows_ahead)(gemm_mode_t mode, gemm_ahead_t ahead,
+                                              const SIMD_NAME(target_t) * at, const SIMD_REAL *a,
+                                              const SIMD_REAL *b, SIMD_REAL *c) {
+  if (ahead == GEMM_AHEAD_ROWS)
+    SIMD_NAME(tile_keeping)(BLOCK_ROWS, 2, mode, GEMM_AHEAD_ROWS, at, a, b, 0, NULL, c);
+  else
+    SIMD_NAME(tile_keeping)(BLOCK_ROWS, 2, mode, GEMM_AHEAD_COLUMNS, at, a, b, 0, NULL, c);
+}
+
 /* A tile whose columns do not fill its vectors: computed to `spare`, then copied. */
 SIMD_TARGET static void SIMD_NAME(edge)(int64_t rows, int64_t columns, gemm_mode_t mode,
                                         const SIMD_NAME(target_t) * at, const SIMD_REAL *a,
@@ -325,19 +337,23 @@ SIMD_TARGET static void SIMD_NAME(pack_rows2)(gemm_mode_t mode, const SIMD_NAME(
                                               const SIMD_REAL *a, SIMD_REAL *b, SIMD_REAL *c) {
   SIMD_NAME(target_t) strides = *at;
   strides.b_row = plain->row;
-  SIMD_NAME(tile_keeping)(BLOCK_ROWS, 2, mode, &strides, a, plain->b, 0, b, c);
+  SIMD_NAME(tile_keeping)
+  (BLOCK_ROWS, 2, mode, GEMM_AHEAD_NONE, &strides, a, plain->b, 0, b, c);
 }
 
 /* Rows of a block against one panel. */
 SIMD_TARGET static void SIMD_NAME(block_panel)(int64_t rows, int64_t columns, gemm_mode_t mode,
                                                const SIMD_NAME(target_t) * at,
-                                               const SIMD_NAME(unpacked_t) * plain, int64_t panel,
+                                               const SIMD_NAME(unpacked_t) * plain,
+                                               gemm_ahead_t ahead, int64_t panel,
                                                const SIMD_REAL *a, SIMD_REAL *b, SIMD_REAL *c) {
   bool whole = columns == WIDTH || columns == LANES;
   for (int64_t i = 0; i < rows; i += BLOCK_ROWS, a += panel, c += BLOCK_ROWS * at->c_row) {
     int64_t count = rows - i < BLOCK_ROWS ? rows - i : BLOCK_ROWS;
     if (i == 0 && plain->b)
       SIMD_NAME(pack_rows2)(mode, at, plain, a, b, c);
+    else if (columns == WIDTH && count == BLOCK_ROWS && ahead)
+      SIMD_NAME(rows_ahead)(mode, ahead, at, a, b, c);
     else if (columns == WIDTH)
       SIMD_NAME(rows2)(count, mode, at, a, b, c);
     else if (whole)
@@ -361,7 +377,8 @@ SIMD_TARGET static void SIMD_NAME(panels)(int64_t rows, int64_t columns, gemm_mo
       bool packs = i == 0 && plain->b && columns - s >= WIDTH;
       SIMD_NAME(unpacked_t) from = {packs ? plain->b + s : NULL, plain->row};
       SIMD_NAME(block_panel)
-      (hr_min(unit, rows - i), hr_min(WIDTH, columns - s), mode, at, &from, block->panel,
+      (hr_min(unit, rows - i), hr_min(WIDTH, columns - s), mode, at, &from,
+       s ? GEMM_AHEAD_NONE : block->ahead, block->panel,
        block->data + i / BLOCK_ROWS * block->panel, b + s * at->k, c + i * at->c_row + s);
     }
 }

@@ -21,10 +21,26 @@ typedef struct SIMD_NAME(target) {
   int64_t k, a_row, a_col, b_row, c_row;
 } SIMD_NAME(target_t);
 
+/* What a tile asks for early of the A that the next tile reads, where that comes from memory: its
+ * rows, or, if columns of A are dense, the next cache line of each column. */
+#ifndef GEMM_AHEAD
+#define GEMM_AHEAD
+typedef enum gemm_ahead { GEMM_AHEAD_NONE, GEMM_AHEAD_ROWS, GEMM_AHEAD_COLUMNS } gemm_ahead_t;
+#endif
+
+/* One step of k: a line of A for each of the next rows, once per vector of terms. */
+SIMD_INLINE void SIMD_NAME(ask_ahead)(int rows, gemm_ahead_t ahead, int64_t p, int64_t a_row,
+                                      const SIMD_REAL *a) {
+  if (ahead == GEMM_AHEAD_COLUMNS) __builtin_prefetch(a + 2 * rows);
+  if (ahead != GEMM_AHEAD_ROWS || p % LANES) return;
+#pragma GCC unroll 8
+  for (int r = 0; r < rows; r++) __builtin_prefetch(a + (rows + r) * a_row);
+}
+
 /* C[rows][vecs * LANES] = A B, or as the mode says; rows and vecs are constants at each call, so
  * all loops over them unroll. `prefetch_rows`: elements of B prefetched ahead, or 0. `keep`: NULL,
  * or where B is packed on the way, for the next rows of A. */
-SIMD_INLINE void SIMD_NAME(tile_keeping)(int rows, int vecs, gemm_mode_t mode,
+SIMD_INLINE void SIMD_NAME(tile_keeping)(int rows, int vecs, gemm_mode_t mode, gemm_ahead_t ahead,
                                          const SIMD_NAME(target_t) * at, const SIMD_REAL *a,
                                          const SIMD_REAL *b, int64_t prefetch_rows, SIMD_REAL *keep,
                                          SIMD_REAL *c) {
@@ -35,6 +51,7 @@ SIMD_INLINE void SIMD_NAME(tile_keeping)(int rows, int vecs, gemm_mode_t mode,
     for (int v = 0; v < vecs; v++) __builtin_prefetch(c + r * at->c_row + v * LANES, 1);
   for (int64_t p = 0; p < at->k; p++, a += at->a_col, b += at->b_row) {
     SIMD_NAME(acc) line[16];
+    SIMD_NAME(ask_ahead)(rows, ahead, p, at->a_row, a);
 #pragma GCC unroll 16
     for (int v = 0; v < vecs; v++) line[v] = ((const SIMD_NAME(vec) *)b)[v];
     if (prefetch_rows)
@@ -69,5 +86,5 @@ SIMD_INLINE void SIMD_NAME(tile_keeping)(int rows, int vecs, gemm_mode_t mode,
 SIMD_INLINE void SIMD_NAME(tile)(int rows, int vecs, gemm_mode_t mode,
                                  const SIMD_NAME(target_t) * at, const SIMD_REAL *a,
                                  const SIMD_REAL *b, SIMD_REAL *c) {
-  SIMD_NAME(tile_keeping)(rows, vecs, mode, at, a, b, 0, NULL, c);
+  SIMD_NAME(tile_keeping)(rows, vecs, mode, GEMM_AHEAD_NONE, at, a, b, 0, NULL, c);
 }

@@ -1,6 +1,6 @@
-/* cholesky, and potrf as JAX's custom call, by LAPACK and BLAS. Matrices of a batch are distributed
- * over the workers; a single large lower factor is divided into blocks (right-looking, as LAPACK's
- * potrf):
+/* cholesky, and potrf as JAX's custom call: lower factors of real matrices by triangular_halves.h,
+ * others by LAPACK and BLAS. Matrices of a batch are distributed over the workers; a single large
+ * lower factor is divided into blocks (right-looking, as LAPACK's potrf):
  *
  *   L11                      factor the diagonal block (one worker)
  *   L21 = A21 L11^-H         rows of the panel below it over the workers (trsm)
@@ -14,6 +14,7 @@
 #include "base/arith.h"
 #include "ops/kernels/linalg/blas_routines.h"
 #include "ops/kernels/linalg/native_linalg.h"
+#include "ops/kernels/linalg/triangular_halves.h"
 
 static int min_int(int a, int b) { return (int)hr_min(a, b); }
 
@@ -27,13 +28,18 @@ typedef struct cholesky_native {
   int64_t batch;
   int n;
   bool lower, blocked;
-  bool reports; /* potrf: info is a result, the other triangle is kept; cholesky zeroes it */
+  bool by_halves;
+  size_t space_bytes; /* scratch bytes of a worker, by halves */
+  int workers;        /* for which there is scratch memory */
+  bool reports;       /* potrf: info is a result, the other triangle is kept; cholesky zeroes it */
   int64_t grain;
 } cholesky_native_t;
 
 typedef struct cholesky_run {
   const cholesky_native_t *plan;
   char *a;
+  const char *operand; /* the matrix before */
+  char *spaces;
   int32_t *info;
   int first, last; /* columns of the current panel: [first, last) */
 } cholesky_run_t;
@@ -54,6 +60,14 @@ static void clear_other_triangle(const cholesky_run_t *r) {
   }
 }
 
+/* By halves, the other triangle becomes undefined; potrf's result has the operand's there. */
+static void restore_upper_triangle(const cholesky_run_t *r) {
+  int64_t n = r->plan->n, element_bytes = (int64_t)hr_dtype_bytes(r->plan->routines.dtype);
+  for (int64_t i = 0; i + 1 < n; i++)
+    memcpy(element(r, i, i + 1), r->operand + (i * n + i + 1) * element_bytes,
+           (size_t)((n - 1 - i) * element_bytes));
+}
+
 /* The whole matrix becomes NaN where it is not positive definite, as in XLA. */
 static void fill_with_nan(const cholesky_run_t *r) {
   hr_dtype_t real = hr_dtype_real(r->plan->routines.dtype);
@@ -69,6 +83,7 @@ static void fill_with_nan(const cholesky_run_t *r) {
 /* potrf reports `info` and leaves the matrix as LAPACK does; cholesky has no info and returns
  * NaN. */
 static void finish_matrix(const cholesky_run_t *r, int info, int64_t matrix) {
+  if (r->plan->reports && r->plan->by_halves) restore_upper_triangle(r);
   if (r->plan->reports)
     r->info[matrix] = info;
   else if (info)
@@ -77,15 +92,23 @@ static void finish_matrix(const cholesky_run_t *r, int info, int64_t matrix) {
     clear_other_triangle(r);
 }
 
+static int factor_matrix(const cholesky_run_t *r, int worker) {
+  const cholesky_native_t *p = r->plan;
+  return p->by_halves ? (int)triangular_cholesky(p->routines.dtype, p->n, r->a, p->n,
+                                                 r->spaces + (size_t)worker * p->space_bytes)
+                      : blas_potrf(&p->routines, p->lower, p->n, r->a, p->n);
+}
+
 /* One matrix after the other, for batches that are distributed over the workers. */
 static void factor_matrices(void *context, int64_t begin, int64_t end, int worker) {
   cholesky_run_t r = *(const cholesky_run_t *)context;
   int64_t bytes = (int64_t)r.plan->n * r.plan->n * (int64_t)hr_dtype_bytes(r.plan->routines.dtype);
   char *all = r.a;
-  (void)worker;
+  const char *operands = r.operand;
   for (int64_t i = begin; i < end; i++) {
     r.a = all + i * bytes;
-    finish_matrix(&r, blas_potrf(&r.plan->routines, r.plan->lower, r.plan->n, r.a, r.plan->n), i);
+    r.operand = operands + i * bytes;
+    finish_matrix(&r, factor_matrix(&r, worker), i);
   }
 }
 
@@ -140,12 +163,17 @@ static int factor_in_blocks(hr_workers_t *workers, cholesky_run_t *r) {
 static hr_status_t run_cholesky(const op_native_run_t *run, const void *plan_, void *const *in,
                                 void *const *out) {
   const cholesky_native_t *plan = plan_;
-  cholesky_run_t r = {.plan = plan, .a = out[0], .info = plan->reports ? out[1] : NULL};
+  cholesky_run_t r = {.plan = plan,
+                      .a = out[0],
+                      .operand = in[0],
+                      .spaces = run->scratch,
+                      .info = plan->reports ? out[1] : NULL};
+  hr_workers_t *workers = plan->by_halves ? native_workers(run, plan->workers) : run->workers;
   size_t bytes = (size_t)plan->batch * (size_t)plan->n * (size_t)plan->n *
                  hr_dtype_bytes(plan->routines.dtype);
   if (in[0] != out[0]) memcpy(out[0], in[0], bytes);
   if (!plan->blocked) {
-    hr_workers_split(run->workers, plan->batch, plan->grain, factor_matrices, &r);
+    hr_workers_split(workers, plan->batch, plan->grain, factor_matrices, &r);
     return NULL;
   }
   for (int64_t i = 0; i < plan->batch; i++) {
@@ -170,10 +198,14 @@ static hr_status_t plan_cholesky(const op_native_target_t *target, const hlo_sha
   plan->lower = lower;
   plan->reports = reports;
   plan->blocked = lower && n >= 3 * BLOCK && plan->batch < NATIVE_SUM_PARTS;
+  plan->by_halves = lower && !plan->blocked && (a->dtype == HR_F32 || a->dtype == HR_F64);
+  plan->workers = target->workers;
+  plan->space_bytes = plan->by_halves ? triangular_space_bytes(a->dtype, n, n) : 0;
   plan->grain = 1 + 100000 / (n * n * n);
+  out->scratch_bytes = plan->space_bytes * (size_t)plan->workers;
   out->flops = (double)plan->batch * (double)n * (double)n * (double)n / 3;
   out->bytes = 2 * (double)count * (double)hr_dtype_bytes(a->dtype);
-  out->reuse = in_place;
+  out->reuse = plan->by_halves && reports ? NULL : in_place; /* potrf's other triangle is read */
   out->plan = plan;
   return NULL;
 }

@@ -1,18 +1,20 @@
-/* triangular-solve, and trsm as JAX's custom call, by BLAS. The matrices of a batch are distributed
- * over the workers; a single solve is divided by right-hand sides, which are independent of each
- * other. Triangles of at most FEW_ROWS, for which a call of BLAS costs more than the work, are
- * solved by lu.h. Where the library lacks a routine the kernel declines, and the reference kernel
- * runs. */
+/* triangular-solve, and trsm as JAX's custom call: triangles of at most FEW_ROWS, for which a call
+ * of BLAS costs more than the work, by lu.h; real ones with several right-hand sides by
+ * triangular_halves.h; others by BLAS. The matrices of a batch are distributed over the workers; a
+ * single solve is divided by right-hand sides, which are independent of each other. Where the
+ * library lacks a routine the kernel declines, and the reference kernel runs. */
 #include <string.h>
 
 #include "base/arith.h"
 #include "ops/kernels/linalg/blas_routines.h"
 #include "ops/kernels/linalg/lu.h"
 #include "ops/kernels/linalg/native_linalg.h"
+#include "ops/kernels/linalg/triangular_halves.h"
 
 /* Triangles of at most this size are solved by lu.h. */
 #define FEW_ROWS 32
 #define SIDES_UNIT 64 /* right-hand sides of a part: a multiple of it */
+#define FEW_SIDES 4   /* right-hand sides: fewer are left to BLAS */
 
 typedef struct solve_native {
   blas_routines_t routines;
@@ -21,75 +23,103 @@ typedef struct solve_native {
   int size; /* size of the triangle */
   int side, uplo, transpose, diagonal;
   bool is_small; /* too small for BLAS: call overhead would dominate */
-  bool split;    /* workers share right-hand sides, else the batch */
-  int part;      /* right-hand sides of a call where they are shared */
+  bool by_halves;
+  size_t space_bytes; /* scratch bytes of a worker, by halves */
+  int workers;        /* for which there is scratch memory */
+  bool split;         /* workers share right-hand sides, else the batch */
+  int part;           /* right-hand sides of a call where they are shared */
   int64_t grain;
 } solve_native_t;
 
 typedef struct solve_run {
   const solve_native_t *plan;
   const char *a;
-  char *x;
+  char *x, *spaces;
 } solve_run_t;
+
+/* Solves `sides` right-hand sides of one matrix, from x on. */
+static void solve_sides_of(const solve_run_t *r, const char *a, char *x, int sides, int worker) {
+  const solve_native_t *p = r->plan;
+  bool left = p->side == BLAS_LEFT, transposed = p->transpose != BLAS_NO_TRANSPOSE;
+  if (p->is_small) {
+    lu_solve_few(p->routines.dtype, p->uplo == BLAS_LOWER ? LU_LOWER : LU_UPPER,
+                 p->diagonal == BLAS_UNIT, p->size, a, p->size, sides, x, p->n);
+    return;
+  }
+  if (!p->by_halves) {
+    blas_trsm(&p->routines, p->side, p->uplo, p->transpose, p->diagonal, left ? p->m : sides,
+              left ? sides : p->n, a, p->size, x, p->n);
+    return;
+  }
+  triangular_job_t job = {.dtype = p->routines.dtype,
+                          .right = !left,
+                          .upper = (p->uplo == BLAS_UPPER) != transposed,
+                          .unit = p->diagonal == BLAS_UNIT,
+                          .size = p->size,
+                          .sides = sides,
+                          .t = a,
+                          .t_row = transposed ? 1 : p->size,
+                          .t_col = transposed ? p->size : 1,
+                          .x = x,
+                          .x_row = p->n};
+  triangular_solve(&job, r->spaces + (size_t)worker * p->space_bytes);
+}
 
 /* One matrix after the other, for batches that are distributed over the workers. */
 static void solve_matrices(void *context, int64_t begin, int64_t end, int worker) {
   const solve_run_t *r = context;
   const solve_native_t *p = r->plan;
   int64_t element_bytes = (int64_t)hr_dtype_bytes(p->routines.dtype);
-  (void)worker;
-  for (int64_t i = begin; i < end; i++) {
-    const char *a = r->a + i * p->size * p->size * element_bytes;
-    char *x = r->x + i * p->m * p->n * element_bytes;
-    if (p->is_small)
-      lu_solve_few(p->routines.dtype, p->uplo == BLAS_LOWER ? LU_LOWER : LU_UPPER,
-                   p->diagonal == BLAS_UNIT, p->size, a, p->size, p->n, x, p->n);
-    else
-      blas_trsm(&p->routines, p->side, p->uplo, p->transpose, p->diagonal, p->m, p->n, a, p->size,
-                x, p->n);
-  }
+  int sides = p->side == BLAS_LEFT ? p->n : p->m;
+  for (int64_t i = begin; i < end; i++)
+    solve_sides_of(r, r->a + i * p->size * p->size * element_bytes,
+                   r->x + i * p->m * p->n * element_bytes, sides, worker);
 }
 
-/* Right-hand sides are columns of x, or its rows if the triangle is on the right. Parts have a
- * fixed number of them, on which the order in which BLAS sums depends. */
+/* Right-hand sides are columns of x, or its rows if the triangle is on the right. */
 static void solve_sides(void *context, int64_t begin, int64_t end, int worker) {
   const solve_run_t *r = context;
   const solve_native_t *p = r->plan;
   bool left = p->side == BLAS_LEFT;
   int64_t step_bytes = (left ? 1 : p->n) * (int64_t)hr_dtype_bytes(p->routines.dtype);
-  (void)worker;
   for (int64_t part = begin; part < end; part++) {
     int first = (int)part * p->part;
     int count = (int)hr_min(p->part, (left ? p->n : p->m) - first);
-    blas_trsm(&p->routines, p->side, p->uplo, p->transpose, p->diagonal, left ? p->m : count,
-              left ? count : p->n, r->a, p->size, r->x + first * step_bytes, p->n);
+    solve_sides_of(r, r->a, r->x + first * step_bytes, count, worker);
   }
 }
 
 static hr_status_t run_solve(const op_native_run_t *run, const void *plan, void *const *in,
                              void *const *out) {
   const solve_native_t *p = plan;
-  solve_run_t r = {p, in[0], out[0]};
+  solve_run_t r = {p, in[0], out[0], run->scratch};
+  hr_workers_t *workers = p->by_halves ? native_workers(run, p->workers) : run->workers;
   int64_t element_bytes = (int64_t)hr_dtype_bytes(p->routines.dtype),
           bytes = (int64_t)p->m * p->n * element_bytes;
   if (in[1] != out[0]) memcpy(out[0], in[1], (size_t)(p->batch * bytes));
   if (!p->split) {
-    hr_workers_split(run->workers, p->batch, p->grain, solve_matrices, &r);
+    hr_workers_split(workers, p->batch, p->grain, solve_matrices, &r);
     return NULL;
   }
   for (int64_t i = 0; i < p->batch; i++) {
     r.a = (const char *)in[0] + i * p->size * p->size * element_bytes;
     r.x = (char *)out[0] + i * bytes;
     int sides = p->side == BLAS_LEFT ? p->n : p->m;
-    hr_workers_for(run->workers, hr_div_ceil(sides, p->part), 1 + p->grain / p->part, solve_sides,
-                   &r);
+    hr_workers_for(workers, hr_div_ceil(sides, p->part), 1 + p->grain / p->part, solve_sides, &r);
   }
   return NULL;
 }
 
+/* Right-hand sides of a part. The order in which BLAS sums depends on their number, which is fixed
+ * therefore. */
+static int sides_of_part(const solve_native_t *plan, int64_t sides) {
+  return (int)(plan->by_halves ? hr_round_up(hr_div_ceil(sides, plan->workers), SIDES_UNIT)
+                               : hr_round_up(hr_div_ceil(sides, NATIVE_SUM_PARTS), SIDES_UNIT));
+}
+
 /* plan: side, uplo, transpose and diagonal are set. */
-static hr_status_t plan_solve(const hlo_shape_t *a, const hlo_shape_t *b, solve_native_t *plan,
-                              op_native_step_t *out) {
+static hr_status_t plan_solve(const op_native_target_t *target, const hlo_shape_t *a,
+                              const hlo_shape_t *b, solve_native_t *plan, op_native_step_t *out) {
   static const uint64_t in_place[] = {2};
   int64_t count, sides;
   HR_TRY(hlo_shape_count(b, &count));
@@ -105,7 +135,12 @@ static hr_status_t plan_solve(const hlo_shape_t *a, const hlo_shape_t *b, solve_
   sides = plan->side == BLAS_LEFT ? n : m;
   plan->is_small =
       plan->side == BLAS_LEFT && plan->transpose == BLAS_NO_TRANSPOSE && size <= FEW_ROWS;
-  plan->part = (int)hr_round_up(hr_div_ceil(sides, NATIVE_SUM_PARTS), SIDES_UNIT);
+  plan->by_halves = !plan->is_small && size > FEW_ROWS && sides >= FEW_SIDES &&
+                    (a->dtype == HR_F32 || a->dtype == HR_F64);
+  plan->workers = target->workers;
+  plan->space_bytes = plan->by_halves ? triangular_space_bytes(a->dtype, size, sides) : 0;
+  out->scratch_bytes = plan->space_bytes * (size_t)plan->workers;
+  plan->part = sides_of_part(plan, sides);
   plan->split = !plan->is_small && plan->batch < NATIVE_SUM_PARTS && plan->part < sides;
   int64_t work = size * size * (plan->split ? 1 : sides);
   plan->grain = 1 + 50000 / work;
@@ -129,7 +164,7 @@ static hr_status_t prepare_solve(const op_native_target_t *target, const op_step
   plan->transpose = transpose == HLO_TRANSPOSE_TRANSPOSE ? BLAS_TRANSPOSE
                     : transpose == HLO_TRANSPOSE_ADJOINT ? BLAS_CONJ_TRANSPOSE
                                                          : BLAS_NO_TRANSPOSE;
-  return plan_solve(step->in_shapes[0], step->in_shapes[1], plan, out);
+  return plan_solve(target, step->in_shapes[0], step->in_shapes[1], plan, out);
 }
 
 const op_native_t native_triangular_solve = {"triangular-solve", prepare_solve, run_solve};
@@ -149,7 +184,7 @@ static hr_status_t prepare_trsm(const op_native_target_t *target, const op_step_
   plan->diagonal = mlir_dict_int(lapack->options, "diag", 0) == 'U' ? BLAS_UNIT : BLAS_NON_UNIT;
   plan->transpose = trans == 'T' ? BLAS_TRANSPOSE : BLAS_NO_TRANSPOSE;
   if (trans == 'C') plan->transpose = BLAS_CONJ_TRANSPOSE;
-  return plan_solve(step->in_shapes[0], step->in_shapes[1], plan, out);
+  return plan_solve(target, step->in_shapes[0], step->in_shapes[1], plan, out);
 }
 
 const op_native_t native_custom_trsm = {"trsm", prepare_trsm, run_solve};

@@ -250,6 +250,29 @@ static pair_t divide_f64(jit_code_t *c, pair_t x, pair_t y, math_value_t *out_ra
   return (pair_t){divide(c, re, below), divide(c, im, below)};
 }
 
+/* Divisors whose imaginary part is +0: of real numbers that were converted. One division rounds as
+ * that of doubles does, rounded again; zeros get the signs of the formulas above. */
+static math_value_t rare_by_real(jit_code_t *c, pair_t x, pair_t y) {
+  math_value_t size = magnitude(c, y.re);
+  math_value_t usual = both(c, is_more_k(c, size, 0), is_less_k(c, size, INFINITY));
+  return either(c, negated(c, usual), either(c, is_not_finite(c, x.re), is_not_finite(c, x.im)));
+}
+
+static pair_t divide_f32_by_real(jit_code_t *c, pair_t x, pair_t y, math_value_t *out_rare) {
+  math_value_t re_zero = add(c, mul(c, x.re, y.re), mul(c, x.im, y.im)),
+               im_zero = sub(c, mul(c, x.im, y.re), mul(c, x.re, y.im));
+  *out_rare = rare_by_real(c, x, y);
+  return (pair_t){choose(c, is_equal_k(c, x.re, 0), re_zero, divide(c, x.re, y.re)),
+                  choose(c, is_equal_k(c, x.im, 0), im_zero, divide(c, x.im, y.re))};
+}
+
+static pair_t divide_f64_by_real(jit_code_t *c, pair_t x, pair_t y, math_value_t *out_rare) {
+  math_value_t ratio = mul(c, y.im, y.re); /* a zero with the sign of y */
+  math_value_t re = add(c, mul(c, x.im, ratio), x.re), im = sub(c, x.im, mul(c, x.re, ratio));
+  *out_rare = rare_by_real(c, x, y);
+  return (pair_t){divide(c, re, y.re), divide(c, im, y.re)};
+}
+
 /* --- the table -------------------------------------------------------------------------------- */
 
 /* Costs in additions of the parts' type, for vectors. */
@@ -281,6 +304,10 @@ static const complex_op_t complex_ops[HLO_OPCODE_COUNT] = {
     [HLO_TAN] = {"tan", tan_, tan_, true, 100},
     [HLO_TANH] = {"tanh", tanh_, tanh_, true, 100},
 };
+
+/* Quotients by real numbers that were converted. */
+static const complex_op_t by_real_op = {"divide", divide_f32_by_real, divide_f64_by_real, false,
+                                        20};
 
 bool jit_complex_is_function(hlo_opcode_t op) { return complex_ops[op].name != NULL; }
 
@@ -350,14 +377,14 @@ static pair_t write_parts(jit_code_t *c, const complex_op_t *op, pair_t x, pair_
   return (pair_t){parts[0], parts[1]};
 }
 
-static kir_value_t *write_function(jit_code_t *code, hlo_opcode_t op, int operands,
-                                   const char *name, kir_type_t *signature) {
+static kir_value_t *write_function(jit_code_t *code, const complex_op_t *op, int operands,
+                                   bool is_real, const char *name, kir_type_t *signature) {
   jit_code_t inner;
   kir_value_t *function = jit_inner_function(code, name, signature, &inner);
   pair_t x = {kir_param(function, 0), kir_param(function, 1)}, y = x;
   if (operands > 1) y = (pair_t){kir_param(function, 2), kir_param(function, 3)};
-  pair_t result = write_parts(&inner, &complex_ops[op], x, y, operands);
-  kir_ret(inner.builder, op == HLO_ABS ? result.re : jit_complex_join(&inner, result));
+  pair_t result = write_parts(&inner, op, x, y, operands);
+  kir_ret(inner.builder, is_real ? result.re : jit_complex_join(&inner, result));
   return function;
 }
 
@@ -367,9 +394,11 @@ kir_value_t *jit_complex_call(jit_code_t *code, hlo_opcode_t op, jit_pair_t x, j
   char name[64];
   if (op != HLO_ABS) result = kir_vector_type(jit_scalar_type(part), (unsigned)(2 * lanes));
   kir_type_t *signature = kir_function_type(result, types, (unsigned)(2 * operands));
-  snprintf(name, sizeof name, "complex.%s.%dxf%d", complex_ops[op].name, lanes,
+  bool by_real = op == HLO_DIVIDE && kir_is_null(y.im);
+  const complex_op_t *row = by_real ? &by_real_op : &complex_ops[op];
+  snprintf(name, sizeof name, "complex.%s%s.%dxf%d", row->name, by_real ? "_by_real" : "", lanes,
            jit_element_bits(part));
   kir_value_t *function = kir_find_function(code->module, name), *in[] = {x.re, x.im, y.re, y.im};
-  if (!function) function = write_function(code, op, operands, name, signature);
+  if (!function) function = write_function(code, row, operands, op == HLO_ABS, name, signature);
   return kir_call(code->builder, signature, function, in, (unsigned)(2 * operands));
 }

@@ -111,6 +111,7 @@ def collect(build, source):
             f"{PLUGIN}/libhlorun.so": os.path.join(package, "libhlorun.so"),
             f"{PLUGIN}/libpjrt_hlorun.so": os.path.join(package, "libpjrt_hlorun.so")}
     others = {f"{PLUGIN}/__init__.py": os.path.join(source, "runtime/pjrt/python", PLUGIN, "__init__.py"),
+              f"{PLUGIN}/start/sitecustomize.py": os.path.join(source, "runtime/pjrt/python/start/sitecustomize.py"),
               "hlorun/__init__.py": os.path.join(source, "runtime/api/python/hlorun/__init__.py")}
     libraries = needed_libraries(list(code.values()))
     order = "".join(name + "\n" for name in loading_order(libraries))

@@ -68,9 +68,20 @@ static hr_status_t add_algorithm(import_scope_t *scope, import_attrs_t *attrs,
   return NULL;
 }
 
+/* JAX's programs for TPUs multiply floats with integers: these become floats first. */
+static void make_floats(hlo_builder_t *builder, hlo_instr_t **operands) {
+  for (int k = 0; k < 2; k++) {
+    hr_dtype_t dtype = operands[k]->shape->dtype, other = operands[1 - k]->shape->dtype;
+    if (hr_dtype_is_integer(dtype) && hr_dtype_is_float(other))
+      operands[k] = hlo_build_convert(builder, operands[k], other);
+  }
+}
+
 /* Precisions, algorithm and dimension numbers. */
 hr_status_t import_dot_general(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   static const char *const numbers = "dot_dimension_numbers";
+  hlo_instr_t **operands;
+  const hlo_shape_t *shape;
   import_attrs_t attrs = {.count = 0};
   HR_TRY(import_add_field_ints(scope, &attrs, HLO_ATTR_LHS_BATCH_DIMS, op, numbers,
                                "lhs_batching_dimensions"));
@@ -82,7 +93,12 @@ hr_status_t import_dot_general(import_scope_t *scope, mlir_op_t *op, const impor
                                "rhs_contracting_dimensions"));
   HR_TRY(import_add_precision(scope, &attrs, op));
   HR_TRY(add_algorithm(scope, &attrs, op));
-  return build_from_operands(scope, op, row->op, &attrs, 0, NULL);
+  HR_TRY(import_operands(scope, op, &operands));
+  HR_TRY(import_results_shape(scope, op, &shape));
+  make_floats(&scope->builder, operands);
+  return import_set_results(scope, op,
+                            hlo_build(&scope->builder, row->op, shape, op->operand_count, operands,
+                                      attrs.count, attrs.items, 0, NULL));
 }
 
 /* dot contracts the last dimension of the left operand with the first of the right one. */

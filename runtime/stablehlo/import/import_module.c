@@ -129,7 +129,8 @@ static hr_status_t name_parameter(importer_t *importer, const mlir_attr_t *locat
   return NULL;
 }
 
-/* A platform index becomes the number of the platform that hlorun is (cpu), not a parameter. */
+/* A platform index becomes the number of the platform that hlorun is (cpu). It is no parameter of
+ * the program; private functions keep theirs, without a use. */
 static hr_status_t import_arguments(importer_t *importer, const mlir_op_t *function,
                                     mlir_block_t *block, import_scope_t *scope) {
   bool is_entry = function == importer->entry;
@@ -138,15 +139,16 @@ static hr_status_t import_arguments(importer_t *importer, const mlir_op_t *funct
     const hlo_shape_t *shape;
     hlo_instr_t *param;
     HR_TRY(import_shape(importer, block->args[i].type, &shape));
-    if (is_entry && import_is_platform_index(function, i)) {
+    bool is_platform = import_is_platform_index(function, i);
+    param = is_entry && is_platform ? NULL : hlo_build_parameter(&scope->builder, number++, shape);
+    block->args[i].mapped = param;
+    if (is_platform) {
       int platform = importer->from->platform_index;
       importer->module->asks_platform = !importer->from->platform_is_named;
       block->args[i].mapped =
           hlo_build_number(&scope->builder, platform < 0 ? 0 : platform, shape->dtype);
-      continue;
     }
-    param = hlo_build_parameter(&scope->builder, number++, shape);
-    block->args[i].mapped = param;
+    if (!param) continue;
     HR_TRY(import_argument_extra(importer, function, i, param));
     if (is_entry && block->arg_locations)
       HR_TRY(name_parameter(importer, block->arg_locations[i], param));

@@ -48,9 +48,16 @@ def initialized():
     world()
 
 
+# The command tells JAX of its processes. A sitecustomize of the user's is run, too.
+def initialized_without_arguments():
+    jax.distributed.initialize()
+    assert os.environ.get("HIDDEN") == "was run", "the user's sitecustomize was not run"
+    world()
+
+
 # A checkpoint of an array of all processes comes back on all of them.
 def orbax():
-    initialize()
+    jax.distributed.initialize()
     import orbax.checkpoint as ocp
     from jax.experimental import multihost_utils
     folder = os.path.join(sys.argv[2], "state")
@@ -147,6 +154,36 @@ def forked():
     print("child says", queue.get(timeout=30))
     process.join(30)
     print("exit code", process.exitcode, "parent has", float(y[0, 0]))
+
+
+def uses_jax(x, queue):
+    answers = [float(np.asarray(x)[0])]
+    for attempt in (lambda: triple(x), lambda: long_result[0].block_until_ready(), lambda: jax.device_get(long_result[0])):
+        try:
+            attempt()
+            answers.append("no error")
+        except Exception as error:
+            answers.append("spawn" in str(error))
+    queue.put(answers)
+
+
+# A forked child that computes with JAX is told what to do instead, and waits for no thread that it does not have. (JAX itself
+# does when it compiles.)
+def forked_computes():
+    x = jax.block_until_ready(triple(jnp.ones(4)))
+    long_result.append(long_loop(jnp.ones(1000)))
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    process = context.Process(target=uses_jax, args=(x, queue))
+    process.start()
+    print("child says", queue.get(timeout=60))
+    process.join(60)
+    print("exit code", process.exitcode, flush=True)
+    os._exit(0)
+
+
+triple = jax.jit(lambda a: a * 3)
+long_result = []
 
 
 # Collections of garbage in one thread, while others make arrays and programs and drop them.
