@@ -324,6 +324,8 @@ hr_status_t tf_lower_add_n(tf_op_t *op) {
   if (op->inputs[0]->kind != TF_VALUE_LIST) return NULL;
   op->outputs[0] = *op->inputs[0]; /* the flows of gradients */
   op->outputs[0].instr = sum;
+  op->outputs[0].constant = NULL;
+  op->outputs[0].list_pushed = false;
   return NULL;
 }
 
