@@ -91,6 +91,7 @@ static expr_t unary_formula(hlo_builder_t *b, int which, expr_t x) {
     case TF_ANGLE:
       return angle(b, x);
     case TF_TO_BOOL:
+      if (x->shape->rank) return tf_scalar(b, hlo_shape_elements(x->shape) > 0, HR_PRED);
       return e_ne(b, x, e_number(b, 0, x));
     case TF_NDTRI:
       return ndtri(b, x);
