@@ -506,7 +506,11 @@ hr_status_t tf_lower_batch_norm_grad(tf_op_t *op) {
   int64_t dims[HLO_MAX_RANK];
   expr_t dy = tf_in(op, 0), x = tf_in(op, 1), scale = tf_in(op, 2);
   expr_t mean = tf_in(op, 3), variance = tf_in(op, 4);
-  if (!dy || !x || !variance) return hlo_builder_finish(b);
+  if (!dy || !x || !scale || !variance) return hlo_builder_finish(b);
+  hr_dtype_t dtype = x->shape->dtype, wide = scale->shape->dtype; /* f16 and bf16 with f32 */
+  dy = hlo_build_convert(b, dy, wide);
+  x = hlo_build_convert(b, x, wide);
+  if (!dy || !x) return hlo_builder_finish(b);
   HR_TRY(tf_attr_float(op->arena, op->node, "epsilon", 1e-4, &epsilon));
   HR_TRY(tf_attr_bool(op->arena, op->node, "is_training", true, &training));
   HR_TRY(channel_dim(op, x->shape->rank, &channel));
@@ -525,7 +529,8 @@ hr_status_t tf_lower_batch_norm_grad(tf_op_t *op) {
     dx = e_sub(b, e_sub(b, dy, spread_channels(b, mean_dy, x, channel)),
                e_mul(b, centred, spread_channels(b, along, x, channel)));
   }
-  HR_TRY(tf_out(op, 0, e_mul(b, dx, spread_channels(b, slope, x, channel))));
+  dx = e_mul(b, dx, spread_channels(b, slope, x, channel));
+  HR_TRY(tf_out(op, 0, dx ? hlo_build_convert(b, dx, dtype) : NULL));
   HR_TRY(tf_out(op, 1, e_mul(b, sum_dy_x, inverse)));
   HR_TRY(tf_out(op, 2, sum_dy));
   int64_t none = 0;
