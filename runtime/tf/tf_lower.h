@@ -80,6 +80,7 @@ typedef struct tf_compiler {
   hr_map_t restored;                     /* names in the checkpoint by value, of RestoreV2 */
   xla_channels_t *channels;              /* numbers of channels by key */
   tf_import_fn import;                   /* for XlaCallModule; NULL: refused */
+  hr_map_t host_tokens;                  /* end of each XlaHostCompute (expr_t) by its name */
   expr_t call_token;                     /* what transfers of a called body wait for, see tf_op */
   const struct tf_group *groups;         /* of CollectiveAssignGroupV2, newest first */
   int group_count;
