@@ -42,8 +42,14 @@ static int64_t length_of(const band_t *band, int64_t d) {
   return least(band->rows + least(d, 0), band->columns - most(d, 0));
 }
 
+/* Most elements of a matrix, as their places are constants of the program. */
+#define PLACES_MAX (INT64_C(1) << 26)
+
 /* A diagonal of the band must lie in the matrix. */
 static hr_status_t check_band(tf_op_t *op, const band_t *band) {
+  int64_t count;
+  if (__builtin_mul_overflow(band->rows, band->columns, &count) || count > PLACES_MAX)
+    return tf_unsupported(op, "a matrix of %ld by %ld", (long)band->rows, (long)band->columns);
   if (length_of(band, band->low) > 0 && length_of(band, band->high) > 0) return NULL;
   return tf_error(op, "diagonals %ld to %ld of a matrix of %ld by %ld", (long)band->low,
                   (long)band->high, (long)band->rows, (long)band->columns);
@@ -117,8 +123,7 @@ static hr_status_t matrix_sizes(tf_op_t *op, band_t *band) {
   bool square = band->rows < 0 && band->columns < 0;
   if (band->rows < 0) band->rows = square ? most(rows, columns) : rows;
   if (band->columns < 0) band->columns = square ? most(rows, columns) : columns;
-  if (band->rows * band->columns > INT32_MAX) return tf_error(op, "the matrix is too large");
-  return NULL;
+  return check_band(op, band);
 }
 
 /* inputs: diagonal, k, num_rows, num_cols, padding_value. */
@@ -133,7 +138,6 @@ hr_status_t tf_lower_matrix_diag_band(tf_op_t *op) {
   if (rank < 0 || rank + 2 > HLO_MAX_RANK) return tf_error(op, "the diagonals do not fit");
   band.longest = x->shape->dims[x->shape->rank - 1];
   HR_TRY(matrix_sizes(op, &band));
-  HR_TRY(check_band(op, &band));
   if ((inner == 2 && x->shape->dims[rank] != band.high - band.low + 1) ||
       band.longest < most(length_of(&band, band.low), length_of(&band, band.high)))
     return tf_error(op, "the diagonals do not fit");

@@ -402,7 +402,8 @@ hr_status_t tf_lower_bitcast(tf_op_t *op) {
   HR_TRY(tf_attr_dtype(op->arena, op->node, "type", &to));
   expr_t x = tf_in(op, 0);
   if (!x) return hlo_builder_finish(b);
-  if (to == HR_TUPLE) return tf_unsupported(op, "a bitcast to a type without arrays");
+  if (to == HR_TUPLE || hr_dtype_table[to].bits % 8 || hr_dtype_table[x->shape->dtype].bits % 8)
+    return tf_unsupported(op, "a bitcast of a type without bytes of its own");
   size_t from_bytes = hr_dtype_bytes(x->shape->dtype), to_bytes = hr_dtype_bytes(to);
   int rank = x->shape->rank;
   bool joins = to_bytes > from_bytes;
