@@ -42,6 +42,12 @@ static int64_t length_of(const band_t *band, int64_t d) {
   return least(band->rows + least(d, 0), band->columns - most(d, 0));
 }
 
+static int64_t longest_of(const band_t *band) {
+  int64_t longest = 0;
+  for (int64_t d = band->low; d <= band->high; d++) longest = most(longest, length_of(band, d));
+  return longest;
+}
+
 /* Most elements of a matrix, as their places are constants of the program. */
 #define PLACES_MAX (INT64_C(1) << 26)
 
@@ -139,7 +145,7 @@ hr_status_t tf_lower_matrix_diag_band(tf_op_t *op) {
   band.longest = x->shape->dims[x->shape->rank - 1];
   HR_TRY(matrix_sizes(op, &band));
   if ((inner == 2 && x->shape->dims[rank] != band.high - band.low + 1) ||
-      band.longest < most(length_of(&band, band.low), length_of(&band, band.high)))
+      band.longest < longest_of(&band))
     return tf_error(op, "the diagonals do not fit");
   x = flatten(op->b, x, inner);
   if (!x) return hlo_builder_finish(op->b);
@@ -159,9 +165,7 @@ static hr_status_t band_of_matrix(tf_op_t *op, int at, const hlo_shape_t *shape,
   band->rows = shape->dims[shape->rank - 2];
   band->columns = shape->dims[shape->rank - 1];
   HR_TRY(check_band(op, band));
-  band->longest = 0;
-  for (int64_t d = band->low; d <= band->high; d++)
-    band->longest = most(band->longest, length_of(band, d));
+  band->longest = longest_of(band);
   return NULL;
 }
 
