@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static atomic_size_t live_blocks;
@@ -90,6 +91,19 @@ hr_status_t hr_size_product(size_t count, size_t each, size_t *out_bytes) {
   return NULL;
 }
 
+#define LARGE_BYTES ((size_t)1 << 20) /* blocks for which the processor should need few page entries */
+
+/* Memory that is read from end to end waits for address translation with pages of 4 KiB. Linux gives
+ * larger ones where it is asked to; where it does not, nothing is lost. */
+static void ask_for_large_pages(void *memory, size_t size_bytes) {
+#ifdef MADV_HUGEPAGE
+  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+  uintptr_t first = ((uintptr_t)memory + page - 1) / page * page;
+  uintptr_t end = ((uintptr_t)memory + size_bytes) / page * page;
+  if (first < end) madvise((void *)first, end - first, MADV_HUGEPAGE);
+#endif
+}
+
 hr_status_t hr_alloc(size_t size_bytes, void **out_memory) {
   size_t number = atomic_fetch_add(&total_allocations, 1) + 1;
   if (size_bytes > hr_mem_physical_bytes()) return too_large(size_bytes);
@@ -98,6 +112,7 @@ hr_status_t hr_alloc(size_t size_bytes, void **out_memory) {
   if (rounded >= size_bytes && number != atomic_load_explicit(&fail_at, memory_order_relaxed))
     memory = aligned_alloc(HR_ALIGNMENT, rounded ? rounded : HR_ALIGNMENT);
   if (!memory) return hr_error(HR_NO_MEMORY, "cannot allocate %zu bytes", size_bytes);
+  if (size_bytes >= LARGE_BYTES) ask_for_large_pages(memory, size_bytes);
   atomic_fetch_add_explicit(&live_blocks, 1, memory_order_relaxed);
   *out_memory = memory;
   return NULL;

@@ -54,6 +54,8 @@ static char *quote_line(const hr_pos_t *pos) {
     start = memchr(start, '\n', (size_t)(end - start));
     if (!start++) return NULL;
   }
+  size_t most = (size_t)pos->column + QUOTED_LINE_MAX; /* the rest of a huge line is not looked at */
+  if ((size_t)(end - start) > most) end = start + most;
   const char *stop = memchr(start, '\n', (size_t)(end - start));
   if (!stop) stop = end;
   size_t length = (size_t)(stop - start), caret = pos->column ? pos->column - 1 : 0, from = 0;

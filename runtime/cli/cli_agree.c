@@ -94,17 +94,29 @@ static void print_failure(hr_status_t status) {
   fflush(cli_log_dir_terminal());
 }
 
+/* A signal that the launcher hands on is known as such a moment later. */
+void cli_tell_interruption(hlorun_client_t *client) {
+  static bool is_told;
+  int caught = cli_signals_caught();
+  if (is_told || !caught || !client || hlorun_client_world_size(client) == 1) return;
+  nanosleep(&(struct timespec){0, YIELD_MS * 1000000L}, NULL);
+  is_told = true;
+  int rank = hlorun_client_rank(client);
+  if (cli_signals_is_alone())
+    fprintf(stderr, "error: rank %d was interrupted by SIG%s\n", rank, sigabbrev_np(caught));
+  else if (rank == 0)
+    fprintf(cli_log_dir_terminal(), "error: interrupted by SIG%s\n", sigabbrev_np(caught));
+}
+
 /* Peers are not asked: they may be anywhere in the program. */
 hr_status_t cli_fail_local(hlorun_client_t *client, hr_status_t status) {
   if (!status || !client || hlorun_client_world_size(client) == 1) return status;
   hr_code_t code = hr_status_code(status);
   int rank = hlorun_client_rank(client);
   bool by_signal = code == HR_CANCELLED && cli_signals_caught();
-  if (rank || by_signal) nanosleep(&(struct timespec){0, YIELD_MS * 1000000L}, NULL);
-  if (by_signal && cli_signals_is_alone())
-    fprintf(stderr, "error: rank %d was %s\n", rank, hr_status_message(status));
-  else if (by_signal ? rank == 0 : code != HR_CANCELLED)
-    print_failure(status);
+  if (by_signal) cli_tell_interruption(client);
+  if (rank && !by_signal) nanosleep(&(struct timespec){0, YIELD_MS * 1000000L}, NULL);
+  if (code != HR_CANCELLED) print_failure(status);
   hr_status_release(status);
   return cli_reported(code);
 }

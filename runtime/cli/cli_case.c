@@ -97,7 +97,8 @@ static void read_header(hr_str_t text, cli_case_t *one) {
   }
   one->world = (int)processes;
   if (one->world) return;
-  if (!found) grid = cli_grid_of_file(one->program);
+  bool is_one = grid.replicas == 1 && grid.partitions == 1; /* annotations may name more */
+  if (!found || is_one) grid = cli_grid_of_file(one->program);
   one->world = grid.replicas * grid.partitions;
 }
 

@@ -37,9 +37,10 @@ static bool read_header(hr_str_t line, cli_grid_t *out_grid) {
   return !is_hlo || !memmem(line.data, line.size, "xla.sdy.meshes", 14);
 }
 
-/* Comments and blank lines may come before the header. */
+/* Comments and blank lines may come before the header. A file of zeros, which may be huge without
+ * taking room, is no text. */
 bool cli_grid_of_text(hr_str_t text, cli_grid_t *out_grid, const char **out_end) {
-  const char *at = text.data, *end = at + text.size;
+  const char *at = text.data, *end = at + strnlen(at, text.size);
   *out_grid = (cli_grid_t){1, 1};
   *out_end = NULL;
   while (at < end) {

@@ -4,14 +4,29 @@
 
 #include "base/buffer.h"
 #include "base/digest.h"
+#include "base/mem.h"
 #include "cli/cli_agree.h"
+
+/* What does not fit the memory cannot be read as a program; files of holes may be of any size. */
+static hr_status_t map_program(const char *path, hr_buffer_t **out_bytes) {
+  hr_buffer_t *bytes;
+  HR_TRY(hr_buffer_map_file(path, &bytes));
+  size_t size = hr_buffer_size(bytes), most = hr_mem_physical_bytes();
+  if (size <= most) {
+    *out_bytes = bytes;
+    return NULL;
+  }
+  hr_buffer_release(bytes);
+  return hr_error(HR_INVALID, "%s has %zu MiB, too many for a program: the machine has %zu MiB",
+                  path, size >> 20, most >> 20);
+}
 
 /* *out_same: all processes read the same bytes. Collective. */
 static hr_status_t compare_files(hlorun_client_t *client, const char *path, bool *out_same) {
   *out_same = true;
   if (hlorun_client_world_size(client) == 1) return NULL;
   hr_buffer_t *bytes = NULL;
-  HR_TRY(cli_agree(client, hr_buffer_map_file(path, &bytes)));
+  HR_TRY(cli_agree(client, map_program(path, &bytes)));
   hr_status_t st = cli_agree_same(
       client, hr_digest_of(hr_buffer_data(bytes), hr_buffer_size(bytes)).words[0], out_same);
   hr_buffer_release(bytes);

@@ -332,6 +332,8 @@ hr_status_t cli_run(const cli_arguments_t *arguments) {
   if (run.desynchronized) {
     cli_trace_of_failure(run.client, options);
     st = cli_fail_local(run.client, st);
+  } else if (st) {
+    cli_tell_interruption(run.client);
   }
   /* The first to end with a failure may end all others: it is reported before. */
   if (hr_status_code(st) != HR_CANCELLED && !cli_is_reported(st)) st = cli_report_now(st);

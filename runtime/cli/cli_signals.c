@@ -42,10 +42,15 @@ static struct {
 /* On the loop thread, whatever the program is doing. */
 static void print_state(void *context) { hlorun_client_print_state(context); }
 
+/* Streams may be locked by the thread that does not end. */
 static void end_now(void *context) {
   (void)context;
-  static const char text[] = "hlorun: interrupted\n";
-  if (write(STDERR_FILENO, text, sizeof text - 1) < 0) _exit(EXIT_INTERRUPTED);
+  char text[80], who[32] = "";
+  if (hlorun_client_world_size(watcher.client) > 1)
+    snprintf(who, sizeof who, "rank %d was ", hlorun_client_rank(watcher.client));
+  int size = snprintf(text, sizeof text, "error: %sinterrupted by SIG%s\n", who,
+                      sigabbrev_np(cli_signals_caught()));
+  if (write(STDERR_FILENO, text, (size_t)size) < 0) _exit(EXIT_INTERRUPTED);
   cli_signals_end_by(cli_signals_caught());
   _exit(cli_signals_exit_code(EXIT_INTERRUPTED));
 }

@@ -1,6 +1,6 @@
 /* Operations of mhlo are those of StableHLO by the same name, but for the ones listed here: some
- * are CHLO's, and some describe what XLA makes of a program and exist in HLO alone. mhlo.copy is in
- * programs of TensorFlow and has rows of its own. The cost is a comparison for other dialects. */
+ * are CHLO's, and some describe what XLA makes of a program and exist in HLO alone. mhlo.copy, in
+ * programs of TensorFlow, and mhlo.topk, in dumps of XLA, have rows of their own. The cost is a comparison for other dialects. */
 #include "mlir/mlir_mhlo.h"
 
 #include <string.h>
@@ -25,7 +25,6 @@ static const char *const alone[] = {"add_dependency",
                                     "scan",
                                     "sparse_dot",
                                     "stochastic_convert",
-                                    "topk",
                                     "trace",
                                     "xla.rng_get_and_update_state"};
 
@@ -67,7 +66,7 @@ hr_status_t mlir_mhlo_name(hr_arena_t *arena, hr_str_t name, hr_str_t *out_name)
   const char *full;
   *out_name = name;
   if (!is_mhlo(name, &rest) || mlir_mhlo_is_alone(name)) return NULL;
-  if (rest.size == 4 && memcmp(rest.data, "copy", 4) == 0) return NULL;
+  if (hr_str_is(rest, "copy") || hr_str_is(rest, "topk")) return NULL;
   bool is_chlo = is_one_of(in_chlo, sizeof in_chlo / sizeof *in_chlo, rest);
   HR_TRY(
       hr_arena_printf(arena, &full, "%s.%.*s", is_chlo ? "chlo" : "stablehlo", HR_STR_ARGS(rest)));

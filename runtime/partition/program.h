@@ -56,7 +56,10 @@ typedef struct spmd_program {
   const spmd_sharding_t *const *param_shardings;  /* shardings of the entry's parameter leaves,
                                                      final */
   const spmd_sharding_t *const *result_shardings; /* shardings of the entry's result leaves */
-  const int (*carried)[2];                        /* as in spmd_options_t */
+  /* By the same leaves: the program's axes with other devices, where the sharding is on a mesh that
+   * does not fit beside the program's; NULL: those of `mesh`. */
+  const spmd_mesh_t *const *param_placements, *const *result_placements;
+  const int (*carried)[2]; /* as in spmd_options_t */
   int carried_count;
   bool keep_unreduced; /* as in spmd_options_t */
   const struct spmd_report

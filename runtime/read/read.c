@@ -10,6 +10,7 @@
 #include "mlir/bytecode/bytecode.h"
 #include "mlir/text/mlir_parser.h"
 #include "proto/hlo_proto.h"
+#include "read/beyond_size.h"
 #include "read/export_file.h"
 #include "read/foreign.h"
 #include "read/hlo_reader.h"
@@ -114,6 +115,7 @@ static hr_status_t read_mlir(hlo_module_t *module, int platform_index,
 static hr_status_t read_hlo(hlo_module_t *module, hr_str_t text) {
   HR_TRY(hlo_proto_is(text) ? read_hlo_proto(module) : read_hlo_text(module));
   HR_TRY(read_unify_types(module));
+  HR_TRY(read_grow_before_updates(module));
   return read_open_sizes(module);
 }
 

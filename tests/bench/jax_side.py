@@ -182,9 +182,23 @@ def serve():
         print(json.dumps(answer), file=answers, flush=True)
 
 
+def forget_others(name):
+    """Drops the arrays of all other programs, and begins to count the peak anew."""
+    import gc
+    import programs
+    for other in [other for other in programs.P if other != name]:
+        del programs.P[other]
+    for held in ("gw", "mlp_w", "spd"):
+        delattr(programs, held)
+    gc.collect()
+    with open("/proc/self/clear_refs", "w", encoding="ascii") as file:
+        file.write("5")
+
+
 def peak(name):
-    call = programs()[name]()
     import jax
+    forget_others(name)
+    call = programs()[name]()
     for _ in range(3):
         jax.block_until_ready(call())
     with open("/proc/self/status", encoding="ascii") as file:

@@ -152,6 +152,58 @@ static void write_builtin(const fuzz_material_t *material, const char *folder) {
   free(inputs);
 }
 
+/* --- kept corpora --- */
+
+static FILE *open_or_end(const char *path, const char *mode) {
+  FILE *file = fopen(path, mode);
+  if (file) return file;
+  perror(path);
+  exit(2);
+}
+
+/* A corpus is one file: the size of each input in four bytes, the lowest first, and its bytes. */
+static void pack_corpus(const char *path, char **inputs, int count) {
+  FILE *corpus = open_or_end(path, "wb");
+  for (int i = 0; i < count; i++) {
+    fuzz_bytes_t bytes = load(inputs[i]);
+    for (int byte = 0; byte < 4; byte++) fputc((int)(bytes.size >> 8 * byte & 255), corpus);
+    if (fwrite(bytes.data, 1, bytes.size, corpus) != bytes.size) exit(2);
+    free(bytes.data);
+  }
+  if (fclose(corpus)) exit(2);
+}
+
+/* False at the end of the corpus; one that is cut off ends the process. */
+static bool next_of_corpus(FILE *corpus, fuzz_bytes_t *out_bytes) {
+  unsigned char size[4];
+  size_t got = fread(size, 1, sizeof size, corpus);
+  if (got == 0) return false;
+  out_bytes->size = size[0] | (size_t)size[1] << 8 | (size_t)size[2] << 16 | (size_t)size[3] << 24;
+  if (got != sizeof size || out_bytes->size > FUZZ_BYTES_MAX) exit(2);
+  if (fread(out_bytes->data, 1, out_bytes->size, corpus) != out_bytes->size) exit(2);
+  return true;
+}
+
+/* Runs each input, or writes it into a folder, as libFuzzer wants a corpus. */
+static void use_corpus(const char *path, const char *folder) {
+  FILE *corpus = open_or_end(path, "rb");
+  fuzz_bytes_t bytes = {allocate(FUZZ_BYTES_MAX), 0};
+  int count = 0;
+  for (; next_of_corpus(corpus, &bytes); count++) {
+    if (!folder) {
+      run_exact(&bytes);
+      continue;
+    }
+    char name[4096];
+    snprintf(name, sizeof name, "%s/input%d", folder, count);
+    FILE *file = open_or_end(name, "wb");
+    if (fwrite(bytes.data, 1, bytes.size, file) != bytes.size || fclose(file)) exit(2);
+  }
+  free(bytes.data);
+  fclose(corpus);
+  printf("%d inputs\n", count);
+}
+
 int fuzz_main(int argc, char **argv, const fuzz_material_t *material) {
   bool mutations = argc > 4 && strcmp(argv[1], "--mutate") == 0;
   if (mutations) state = strtoull(argv[3], NULL, 0);
@@ -161,6 +213,12 @@ int fuzz_main(int argc, char **argv, const fuzz_material_t *material) {
     run_builtin(material, strtol(argv[2], NULL, 0), strtoull(argv[3], NULL, 0));
   else if (argc == 3 && strcmp(argv[1], "--write") == 0)
     write_builtin(material, argv[2]);
+  else if (argc == 3 && strcmp(argv[1], "--corpus") == 0)
+    use_corpus(argv[2], NULL);
+  else if (argc == 4 && strcmp(argv[1], "--unpack") == 0)
+    use_corpus(argv[2], argv[3]);
+  else if (argc > 3 && strcmp(argv[1], "--pack") == 0)
+    pack_corpus(argv[2], argv + 3, argc - 3);
   else if (mutations)
     run_files(material, argv + 4, argc - 4, strtol(argv[2], NULL, 0));
   else

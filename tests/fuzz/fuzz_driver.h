@@ -29,6 +29,9 @@ typedef struct fuzz_material {
 /*   TARGET                               runs changed copies of the target's own inputs
  *   TARGET --own COUNT SEED              the same, so many and as SEED decides
  *   TARGET --write FOLDER                writes them to files, as a corpus for libFuzzer
+ *   TARGET --corpus FILE                 runs each input of a kept corpus (tests/fuzz/corpus)
+ *   TARGET --unpack FILE FOLDER          writes them to files
+ *   TARGET --pack FILE INPUT...          makes a corpus of files
  *   TARGET FILE...                       runs each file once
  *   TARGET --mutate COUNT SEED FILE...   runs COUNT inputs made from the files by changes that only
  * SEED decides */

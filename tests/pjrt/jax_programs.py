@@ -344,6 +344,29 @@ def partitioned_programs_have_a_text():
     assert "all-reduce" in text and "f32[1,8]" in text, text
 
 
+# Arrays go to and from meshes whose devices are in another order; each device has the part that is said of it.
+@test
+def meshes_in_another_order():
+    results_have_shardings()
+    devices = np.array(jax.devices())
+    if len(devices) < 8:
+        return
+    a = np.arange(64, dtype=np.float32).reshape(8, 8)
+    line = jax.make_mesh((8,), ("x",))
+
+    def check(x):
+        for shard in x.addressable_shards:
+            np.testing.assert_array_equal(shard.data, a[shard.index])
+
+    for order in [7, 6, 5, 4, 3, 2, 1, 0], [3, 1, 4, 0, 5, 7, 2, 6], [1, 0, 3, 2, 5, 4, 7, 6]:
+        grid = jax.sharding.Mesh(devices[order].reshape(2, 4), ("a", "b"))
+        for spec in P("b", "a"), P(("a", "b")), P(None, "b"), P("a"), P():
+            x = jax.device_put(jax.device_put(a, NamedSharding(line, P("x"))), NamedSharding(grid, spec))
+            check(x)
+            check(jax.device_put(x, NamedSharding(line, P(None, "x"))))
+            np.testing.assert_allclose(jax.jit(lambda v: v @ v.T)(x), a @ a.T)
+
+
 # Four threads execute one program at once.
 @test
 def threads():

@@ -114,6 +114,16 @@ static slot_t *borrow(uint64_t *state) {
 }
 static void give_back(slot_t *slot) { pthread_rwlock_unlock(&slot->lock); }
 
+/* Two slots, which may be one. All threads lock in the order of the table. */
+static void borrow_two(uint64_t *state, slot_t **out_slots) {
+  unsigned first = draw(state, SLOTS), second = draw(state, SLOTS);
+  bool is_swapped = first > second;
+  out_slots[0] = &slots[first];
+  out_slots[1] = &slots[second];
+  pthread_rwlock_rdlock(&out_slots[is_swapped]->lock);
+  pthread_rwlock_rdlock(&out_slots[!is_swapped]->lock);
+}
+
 static void forget(pjrt_error_t *error, void *context) {
   pjrt_error_args_t destroy = {.struct_size = sizeof destroy, .error = error};
   if (error) api->functions[PJRT_INDEX_Error_Destroy](&destroy);
@@ -190,7 +200,8 @@ static void fetch_raw(uint64_t *state) {
 /* Runs a program. One buffer may be both arguments, or be donated while it is one elsewhere. */
 static void execute(uint64_t *state) {
   int program = (int)draw(state, PROGRAMS), count = argument_counts[program];
-  slot_t *used[2] = {borrow(state), borrow(state)};
+  slot_t *used[2];
+  borrow_two(state, used);
   pjrt_buffer_t *arguments[] = {used[0]->buffer, used[1]->buffer}, *result = NULL;
   float values[] = {used[0]->value, used[1]->value};
   pjrt_buffer_t *const *lists[] = {arguments};

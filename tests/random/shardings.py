@@ -33,17 +33,23 @@ def cut(rng, dims, mesh):
     return ",".join(parts)
 
 
-def main():
-    rng = random.Random(int(sys.argv[1]))
-    params, results = arrays(sys.stdin.read())
+def random_cuts(seed, text):
+    """The number of processes, a mesh and shardings for an HLO program; None if it has no array to cut."""
+    rng = random.Random(seed)
+    params, results = arrays(text)
     mesh = rng.choice(MESHES)
     cuts = [f"in{k}={cut(rng, dims, mesh)}" for k, dims in sorted(params.items()) if dims and rng.random() < 0.8]
     cuts += [f"out{k}={cut(rng, dims, mesh)}" for k, dims in enumerate(results) if dims and rng.random() < 0.5]
     processes = 1
     for size in mesh.values():
         processes *= size
-    if cuts:
-        print(processes, ",".join(f"{axis}={size}" for axis, size in mesh.items()), ";".join(cuts), sep="\n")
+    return (processes, ",".join(f"{axis}={size}" for axis, size in mesh.items()), ";".join(cuts)) if cuts else None
+
+
+def main():
+    found = random_cuts(int(sys.argv[1]), sys.stdin.read())
+    if found:
+        print(*found, sep="\n")
 
 
 if __name__ == "__main__":

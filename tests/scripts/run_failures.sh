@@ -132,6 +132,46 @@ if command -v "$mpirun" >/dev/null; then
   killed_early "mpirun killed" 5 "mpirun ended by SIGKILL" mpirun
 fi
 
+# mpirun is killed while the processes compute: its memory files have no names any more, and nothing stays in /dev/shm.
+killed_mpirun() {
+  local pid first left=0 segment
+  HLORUN_LOG=cli:info setsid "$mpirun" -n 3 "$hlorun" --steps 100000000 --carry 0:0 --random-inputs busy.hlo >out 2>&1 \
+    </dev/null &
+  pid=$!
+  eventually has_lines out 3 "cli info: loaded"
+  first=$(rank_below "$pid" 0)
+  grep -o '/[^ ]*vader_segment[^ ]*' "/proc/$first/maps" | sort -u >segments
+  kill -KILL "$pid"
+  wait "$pid"
+  eventually all_gone "$pid"
+  while read -r segment; do [ ! -e "$segment" ] || left=$((left + 1)); done <segments
+  echo "$(wc -l <segments) segments, $left of them left" >>out
+  if [ -s segments ] && [ $left -eq 0 ]; then pass; else fail "files of a killed mpirun" out; fi
+}
+if command -v "$mpirun" >/dev/null; then killed_mpirun; fi
+
+# A rank that is asked to end from the moment on at which it can be: it is named, with the signal.
+catches_signals() { # PROCESS
+  local caught
+  caught=$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status" 2>/dev/null)
+  [ $((0x${caught:-0} >> 14 & 1)) -eq 1 ]
+}
+interrupted_early() { # SIGNAL RANK SECONDS
+  local name="SIG$1 to rank $2 $3 s after its start" pid victim= got=0
+  "$hlorun" -n 3 --steps 100000000 --carry 0:0 --random-inputs busy.hlo >out 2>&1 </dev/null &
+  pid=$!
+  while [ -z "$victim" ]; do victim=$(rank_below "$pid" "$2"); done
+  until catches_signals "$victim" || ! kill -0 "$victim"; do :; done
+  sleep "$3"
+  kill "-$1" "$victim"
+  wait "$pid" || got=$?
+  if [ $got -eq 5 ] && grep -q "rank $2 was interrupted by SIG$1" out; then pass; else fail "$name" out; fi
+}
+for delay in 0 0.01 0.03; do
+  interrupted_early TERM 0 $delay
+  interrupted_early INT 2 $delay
+done
+
 # A stall without --timeout is said, whichever process it is that stands still, and the run goes on afterwards.
 stalled() { # NAME RANK OPTION...
   local name=$1 rank=$2 pid got=0 parent

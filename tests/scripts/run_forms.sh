@@ -53,7 +53,18 @@ func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {
 END
 expect_exit "mhlo" 0 "$hlorun" -i 0=1 mhlo.mlir && expect_text "mhlo" "out0 = f32[2] {0.995322"
 expect_exit "mhlo as StableHLO" 0 "$hlorun" convert --to mlir mhlo.mlir && expect_text "mhlo as StableHLO" "stablehlo.select"
-sed 's/mhlo.erf/mhlo.topk/' mhlo.mlir >alone.mlir
+cat >topk.mlir <<'END'
+func.func @main(%a: tensor<2x4xf32>) -> (tensor<2x2xf32>, tensor<2x2xi32>, tensor<2x2xf32>) {
+  %values, %indices = mhlo.topk(%a, k = 2) : tensor<2x4xf32> -> (tensor<2x2xf32>, tensor<2x2xi32>)
+  %0:2 = "mhlo.topk"(%a) <{k = 2 : i64, largest = false}> : (tensor<2x4xf32>) -> (tensor<2x2xf32>, tensor<2x2xi32>)
+  return %values, %indices, %0#0 : tensor<2x2xf32>, tensor<2x2xi32>, tensor<2x2xf32>
+}
+END
+expect_exit "mhlo.topk" 0 "$hlorun" -i '0=f32[2,4]{{1,4,2,3},{8,5,6,7}}' topk.mlir
+for line in 'out0 = f32[2,2] {{4, 3}, {8, 7}}' 'out1 = s32[2,2] {{1, 3}, {0, 3}}' 'out2 = f32[2,2] {{1, 2}, {5, 6}}'; do
+  expect_text "mhlo.topk" "$line"
+done
+sed 's/mhlo.erf/mhlo.domain/' mhlo.mlir >alone.mlir
 expect_exit "mhlo without an equal" 3 "$hlorun" check alone.mlir
 expect_text "mhlo without an equal" "has no equal in StableHLO"
 
@@ -348,6 +359,46 @@ ENTRY e {
 END
 expect_exit "as many processes as annotations name" 0 "$hlorun" -i '0=f32[4]{1,2,3,4}' manual.hlo
 expect_text "as many processes as annotations name" "out0 = f32[4] {2, 4, 6, 8}"
+mkdir case && cp manual.hlo case && "$hlorun" -i '0=f32[4]{1,2,3,4}' -o case/manual.npz manual.hlo
+expect_exit "a case with as many processes as annotations name" 0 "$hlorun" test --list case
+expect_text "a case with as many processes as annotations name" "$(printf 'case/manual.hlo\t2')"
+
+# A dump of Shardy: ops of several results have a sharding for each, and rules that do not tell windows.
+cat >dump.mlir <<'END'
+module attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["d"=2]>
+  func.func @main(%x: tensor<4x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"d"}, {}]>}) -> (tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"d"}]>}, tensor<4x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"d"}, {}]>}) {
+    %zero = sdy.constant dense<0.0> : tensor<f32>
+    %i = sdy.constant dense<0> : tensor<i32>
+    %one = sdy.constant dense<1> : tensor<i32>
+    %two = sdy.constant dense<2> : tensor<i32>
+    %0:2 = stablehlo.while(%k = %i, %v = %x) : tensor<i32>, tensor<4x3xf32> attributes {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>, <@mesh, [{"d"}, {}]>]>}
+     cond {
+      %more = stablehlo.compare LT, %k, %two : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %more : tensor<i1>
+    } do {
+      %next = stablehlo.add %k, %one : tensor<i32>
+      %twice = stablehlo.add %v, %v : tensor<4x3xf32>
+      stablehlo.return %next, %twice : tensor<i32>, tensor<4x3xf32>
+    }
+    %1:2 = stablehlo.reduce(%0#1 init: %zero), (%0#1 init: %zero) across dimensions = [1] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"d"}]>, <@mesh, [{"d"}]>]>, sdy.sharding_rule = #sdy.op_sharding_rule<([i, j], [i, j], [], [])->([i], [i]) {i=4, j=3} reduction={j}>} : (tensor<4x3xf32>, tensor<4x3xf32>, tensor<f32>, tensor<f32>) -> (tensor<4xf32>, tensor<4xf32>)
+     reducer(%a: tensor<f32>, %b: tensor<f32>) (%c: tensor<f32>, %d: tensor<f32>) {
+      %s = stablehlo.add %a, %b : tensor<f32>
+      %t = stablehlo.maximum %c, %d : tensor<f32>
+      stablehlo.return %s, %t : tensor<f32>, tensor<f32>
+    }
+    %2 = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 1, 2>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %s = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"d"}, {}]>]>, sdy.sharding_rule = #sdy.op_sharding_rule<([i, j], [])->([i, j]) {i=4, j=2} permutation={j}>} : (tensor<4x3xf32>, tensor<f32>) -> tensor<4x2xf32>
+    return %1#0, %2 : tensor<4xf32>, tensor<4x2xf32>
+  }
+}
+END
+expect_exit "a dump of Shardy" 0 "$hlorun" -i '0=f32[4,3]{{1,2,3},{4,5,6},{7,8,9},{1,1,1}}' dump.mlir
+expect_text "a dump of Shardy" "out0 = f32[4] {24, 60, 96, 12}"
+expect_text "a dump of Shardy" "out1 = f32[4,2] {{3, 5}, {9, 11}, {15, 17}, {2, 2}}"
 
 # --- callbacks: refused where every run reaches them, else when one does ---
 cat >callback.hlo <<'END'

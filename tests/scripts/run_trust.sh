@@ -78,6 +78,16 @@ quickly "arrays without an end" 3 "$hlorun" --input /dev/zero twice.hlo
 expect_exit "a tuning table without an end" 0 env HLORUN_TUNING=/dev/zero "$hlorun" -n 2 --random-inputs twice.hlo
 expect_text "a tuning table without an end" "it has more than 16777216 bytes"
 
+# A file of holes has any size and takes no room: neither is its end looked for, nor a line's, nor a digest made.
+for start in 'HloModule x' 'module {' ranks ''; do
+  printf %s "$start" >holes
+  truncate -s 1T holes 2>/dev/null || { skip "files of holes"; break; }
+  expect_exit "a program of holes is checked" 3 timeout 20 "$hlorun" check holes
+  for ranks in 1 2; do expect_exit "a program of holes" 3 timeout 20 "$hlorun" -n $ranks holes; done
+  expect_exit "a schedule of holes" 3 timeout 20 "$hlorun" schedule to-hlo holes
+done
+rm -f holes
+
 # Limits of memory and time.
 printf '%s\n' "HloModule large" \
   "less {" "  a = f32[] parameter(0)" "  b = f32[] parameter(1)" "  ROOT l = pred[] compare(a, b), direction=LT" "}" \

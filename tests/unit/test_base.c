@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/arith.h"
@@ -150,11 +151,40 @@ static void test_arithmetic(void) {
   CU_ASSERT_EQUAL(hr_round_up(17, 8), 24);
 }
 
+/* Has the mapping that holds `address` this flag? -1: the kernel does not say. */
+static int has_flag(const void *address, const char *flag) {
+  char line[512];
+  bool is_inside = false;
+  int has = -1;
+  FILE *file = fopen("/proc/self/smaps", "r");
+  while (file && has < 0 && fgets(line, sizeof line, file)) {
+    unsigned long first, end;
+    if (sscanf(line, "%lx-%lx ", &first, &end) == 2)
+      is_inside = first <= (uintptr_t)address && (uintptr_t)address < end;
+    else if (is_inside && !strncmp(line, "VmFlags:", 8))
+      has = strstr(line, flag) != NULL;
+  }
+  if (file) fclose(file);
+  return has;
+}
+
+/* Large blocks ask for large pages ("hg"), where the kernel was built with them. */
+static void test_large_pages(void) {
+  void *large;
+  if (access("/sys/kernel/mm/transparent_hugepage", F_OK)) return;
+  CHECK_OK(hr_alloc(5 << 20, &large));
+  int flag = has_flag((char *)large + (2 << 20), " hg");
+  CU_ASSERT(flag != 0);
+  memset(large, 1, 5 << 20);
+  hr_free(large);
+}
+
 CU_TestInfo suite_base[] = {
     {"arena rewinds to a mark", test_arena_rewind},
     {"arena aligns", test_arena_alignment},
     {"sizes are checked", test_sizes_are_checked},
     {"minimum, maximum and divisions", test_arithmetic},
+    {"large blocks ask for large pages", test_large_pages},
     {"an injected fault is reported", test_injected_fault},
     {"map finds what was put", test_map},
     {"vec grows", test_vec},

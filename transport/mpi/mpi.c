@@ -17,6 +17,7 @@
 
 #include "transport/core/backoff.h"
 #include "transport/mpi/mpi_module.h"
+#include "transport/mpi/mpi_segments.h"
 
 #define PIECE_BYTES (1 << 30) /* MPI counts are ints: larger messages travel in pieces */
 #define CANCEL_REST_NS 20000
@@ -43,6 +44,7 @@ typedef struct mpi_endpoint {
   uint32_t tag_mask; /* bits of a tag that this MPI can carry */
   bool must_finalize;
   char host_name[256];
+  mpi_segments_t segments; /* that have lost their names; none if `own` is empty */
   tp_message_t *free_messages;
 } mpi_endpoint_t;
 
@@ -289,7 +291,10 @@ static void mpi_close(tp_endpoint_t *endpoint, bool failed) {
     on_exit(abort_at_exit, NULL);
   } else {
     MPI_Comm_free(&self->comm);
-    if (self->must_finalize) MPI_Finalize();
+    if (self->must_finalize) {
+      mpi_segments_restore(&self->segments);
+      MPI_Finalize();
+    }
   }
   self->host->free(self);
 }
@@ -399,6 +404,17 @@ static void find_tags(mpi_endpoint_t *self) {
   while (self->tag_mask > limit) self->tag_mask >>= 1;
 }
 
+/* Takes the names of Open MPI's segments away, so that nothing stays in /dev/shm however the job
+ * ends. All of the job must have mapped those of their machine. A program that has started MPI
+ * itself may still want them. Collective. */
+static void hide_segments(mpi_endpoint_t *self) {
+  mpi_segments_find(self->endpoint.rank, &self->segments);
+  int is_whole = self->must_finalize && self->segments.count == self->endpoint.local_size, all = 0;
+  MPI_Allreduce(&is_whole, &all, 1, MPI_INT, MPI_MIN, self->comm);
+  if (!all) self->segments = (mpi_segments_t){0};
+  mpi_segments_unlink(&self->segments);
+}
+
 /* A launcher of another MPI starts N processes, each of which is a world of its own. */
 static hr_status_t check_world(mpi_endpoint_t *self) {
   int launched = self->host->launcher_world_size, found = self->endpoint.world_size;
@@ -429,6 +445,7 @@ hr_status_t tp_mpi_module_open(const tp_mpi_host_t *host, tp_endpoint_t **out_en
   find_rank_and_host(self);
   find_tags(self);
   st = check_world(self);
+  if (!st) hide_segments(self);
   if (st)
     mpi_close(&self->endpoint, false);
   else

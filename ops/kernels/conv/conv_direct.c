@@ -56,7 +56,7 @@
 #define SIMD_BYTES 64
 #define SIMD_SUMS 16
 
-#define SIMD_TARGET __attribute__((target("arch=x86-64-v4,prefer-vector-width=512,avx512bf16")))
+#define SIMD_TARGET __attribute__((target(SIMD_512_MACHINE ",avx512bf16")))
 #define SIMD_REAL float
 #define SIMD_NAME(x) SIMD_JOIN(f32_bf16_, x)
 #define DIRECT_FACTOR(bits, flip) (__m512bh) _mm512_set1_ps(bits)
@@ -69,7 +69,7 @@
 #undef DIRECT_FACTOR
 #undef DIRECT_ADD
 
-#define SIMD_TARGET __attribute__((target("arch=x86-64-v4,prefer-vector-width=512,avx512vnni")))
+#define SIMD_TARGET __attribute__((target(SIMD_512_MACHINE ",avx512vnni")))
 #define SIMD_REAL int32_t
 #define SIMD_NAME(x) SIMD_JOIN(s32_vnni_, x)
 #define DIRECT_FACTOR(bits, flip) _mm512_xor_si512(_mm512_set1_epi32(bits), _mm512_set1_epi32(flip))

@@ -294,7 +294,7 @@ SIMD_INLINE void SIMD_NAME(compute_narrow_line)(int columns, const direct_panel_
   }
 #ifdef DIRECT_DEFAULT
 /* Keeps the compiler from folding the load into each use as a memory operand. */
-#if SIMD_BYTES == 64
+#if SIMD_BYTES == 64 && !defined(__clang__)
 #define KEEP_IN_REGISTER(vector) __asm__("" : "+v"(vector))
 #else
 #define KEEP_IN_REGISTER(vector) (void)(vector)

@@ -47,6 +47,13 @@ static hr_dtype_t list_type(const dict_value_t *list) {
   return type_of(&element);
 }
 
+/* Texts have no complex numbers; a type that says so would take more bytes than a number has. */
+static hr_status_t check_number(const dict_value_t *value, hr_dtype_t dtype) {
+  if (!hr_dtype_is_complex(dtype)) return NULL;
+  return hr_error(HR_UNSUPPORTED, "attribute %.*s of a custom call: a number of type %s",
+                  HR_STR_ARGS(value->name), hr_dtype_name(dtype));
+}
+
 /* Writes a number in the encoding of `dtype`. Little-endian: the low bytes of the integer are
  * copied. */
 static void store_number(const dict_value_t *value, hr_dtype_t dtype, void *to) {
@@ -70,6 +77,7 @@ static hr_status_t make_scalar(hr_arena_t *arena, const dict_value_t *value, voi
   HR_TRY(HR_NEW(arena, &scalar));
   HR_TRY(HR_NEW(arena, &bytes));
   hr_dtype_t dtype = type_of(value);
+  HR_TRY(check_number(value, dtype));
   store_number(value, dtype, bytes);
   *scalar = (ffi_scalar_t){hr_dtype_table[dtype].proto, bytes};
   *out = scalar;
@@ -82,6 +90,7 @@ static hr_status_t make_array(hr_arena_t *arena, const dict_value_t *list, void 
   char *bytes;
   hr_dtype_t dtype = list_type(list);
   size_t each = hr_dtype_bytes(dtype);
+  HR_TRY(check_number(list, dtype));
   HR_TRY(HR_NEW(arena, &array));
   HR_TRY(HR_NEW_ARRAY(arena, (size_t)list->count * each + 8, &bytes));
   for (int i = 0; i < list->count; i++)

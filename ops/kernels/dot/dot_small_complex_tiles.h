@@ -11,7 +11,7 @@ SIMD_VECTOR_TARGET static inline __attribute__((always_inline)) SIMD_VECTOR_NAME
     SIMD_VECTOR_NAME(swap)(SIMD_VECTOR_NAME(vec) x) {
   SIMD_VECTOR_NAME(places) order;
   for (int i = 0; i < 2 * PAIRS; i++) order[i] = i ^ 1;
-  return __builtin_shuffle(x, order);
+  return SIMD_SHUFFLE_1(x, order);
 }
 
 /* c[i][j] for one row i and PAIRS columns from j on: the sums of re b and of im swap(b). */

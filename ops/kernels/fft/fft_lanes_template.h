@@ -232,8 +232,8 @@ NATIVE_INLINE void transpose_square(vector_t *rows) {
     for (int row = 0; row < LANES; row++) {
       if (row & bit) continue;
       vector_t a = rows[row], b = rows[row + bit];
-      rows[row] = __builtin_shuffle(a, b, low);
-      rows[row + bit] = __builtin_shuffle(a, b, high);
+      rows[row] = SIMD_SHUFFLE_2(a, b, low);
+      rows[row + bit] = SIMD_SHUFFLE_2(a, b, high);
     }
   }
 }
@@ -299,8 +299,8 @@ NATIVE_INLINE void load_pairs(const T *from, int swaps, vector_t *to) {
     odds[i] = 2 * i + 1;
   }
   vector_t a = *(const unaligned_t *)from, b = *(const unaligned_t *)(from + LANES);
-  to[swaps] = __builtin_shuffle(a, b, evens);
-  to[1 - swaps] = __builtin_shuffle(a, b, odds);
+  to[swaps] = SIMD_SHUFFLE_2(a, b, evens);
+  to[1 - swaps] = SIMD_SHUFFLE_2(a, b, odds);
 }
 
 NATIVE_INLINE void store_pairs(const vector_t *from, int swaps, T scale, T *to) {
@@ -311,8 +311,8 @@ NATIVE_INLINE void store_pairs(const vector_t *from, int swaps, T scale, T *to) 
     high[i] = low[i] + LANES / 2;
   }
   vector_t a = from[swaps] * scale, b = from[1 - swaps] * scale;
-  *(unaligned_t *)to = __builtin_shuffle(a, b, low);
-  *(unaligned_t *)(to + LANES) = __builtin_shuffle(a, b, high);
+  *(unaligned_t *)to = SIMD_SHUFFLE_2(a, b, low);
+  *(unaligned_t *)(to + LANES) = SIMD_SHUFFLE_2(a, b, high);
 }
 
 static void load_columns(const T *from, int64_t step, int64_t length, int64_t count, int swaps,

@@ -134,8 +134,8 @@ SIMD_INLINE void SIMD_NAME(transpose)(const SIMD_REAL *b, int64_t col, SIMD_REAL
   for (int left = LANES; left > 1; left /= 2) {
 #pragma GCC unroll 8
     for (int i = 0; i < LANES / 2; i++) {
-      y[2 * i] = __builtin_shuffle(x[i], x[i + LANES / 2], low);
-      y[2 * i + 1] = __builtin_shuffle(x[i], x[i + LANES / 2], high);
+      y[2 * i] = SIMD_SHUFFLE_2(x[i], x[i + LANES / 2], low);
+      y[2 * i + 1] = SIMD_SHUFFLE_2(x[i], x[i + LANES / 2], high);
     }
 #pragma GCC unroll 16
     for (int i = 0; i < LANES; i++) x[i] = y[i];

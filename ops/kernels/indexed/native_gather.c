@@ -85,11 +85,22 @@ static void prefetch_window(const char *window, int64_t bytes) {
   }                                                                                      \
   return true
 
+/* Runs of the size of a move. */
+#define COPY_WHOLE(T)                                                                    \
+  for (int64_t i = 0; i < count; i++) {                                                  \
+    if (prefetches && i + PREFETCH_DISTANCE < count)                                     \
+      prefetch_window(job->from + operand_at[i + PREFETCH_DISTANCE] * plan->bytes, run); \
+    T all;                                                                               \
+    memcpy(&all, job->from + operand_at[i] * plan->bytes, sizeof(T));                    \
+    memcpy(job->to + other_at[i] * plan->bytes, &all, sizeof(T));                        \
+  }                                                                                      \
+  return true
+
 typedef struct block_32 {
   block_16_t low, high;
 } block_32_t;
 
-enum { CACHED_BYTES = 1 << 20 }; /* operands up to this size are not prefetched */
+enum { CACHED_BYTES = 1 << 18 }; /* operands up to this size are not prefetched */
 
 /* Runs of 2 to 64 bytes by two moves each; false for other windows. */
 static bool copy_short_runs(const gather_job_t *job, const int64_t *operand_at,
@@ -104,6 +115,12 @@ static bool copy_short_runs(const gather_job_t *job, const int64_t *operand_at,
                        : run >= 4  ? 4
                                    : 2,
           end = run - move_bytes;
+  if (run == 8) {
+    COPY_WHOLE(uint64_t);
+  }
+  if (run == 16) {
+    COPY_WHOLE(block_16_t);
+  }
   switch (move_bytes) {
     case 2:
       COPY_ENDS(uint16_t);

@@ -3,6 +3,9 @@
  *   DEFINE_ONE     a op b for one element           DEFINE_ROW     for a row of elements
  *   DEFINE_DIRECT  the direct form, per index type  DEFINE_LISTED  the listed form
  *
+ * Rows of 16 and of 64 bytes, as embeddings and sums over a graph's edges have them, have loops of
+ * their own.
+ *
  * Float maxima and minima follow the reference (NaN wins, -0 < +0); rows compute them by bit masks,
  * which compilers vectorise. With AVX-512, the remainder of a row is combined under a mask. */
 #include "ops/kernels/indexed/scatter_rows.h"
@@ -37,8 +40,10 @@ NATIVE_INLINE bool is_owner(const scatter_rows_job_t *job, int64_t offset) {
     offset = (int64_t)((uint64_t)offset + (uint64_t)wrap_multiply(second, job->strides[1])); \
   }
 
-/* Rows of large arrays come out of memory: those of later windows are asked for. */
+/* Rows of large arrays come out of memory: those of later windows are asked for. Arrays of at most
+ * NEAR_BYTES stay in the second-level cache. */
 #define PREFETCH_WINDOWS 12
+#define NEAR_BYTES (1 << 18)
 #define PREFETCH_ROW(T, INDEX, COMPONENTS)                                                       \
   if (i + PREFETCH_WINDOWS < job->last) {                                                        \
     const INDEX *ahead = (const INDEX *)job->indices + (i + PREFETCH_WINDOWS) * job->index_step; \
@@ -66,25 +71,39 @@ NATIVE_INLINE bool is_owner(const scatter_rows_job_t *job, int64_t offset) {
     }                                                                                       \
   }
 
-#define DEFINE_LOOP(NAME, ONE, T, INDEX, COMPONENTS, TARGET)           \
-  TARGET static void NAME##_alone_all(const scatter_rows_job_t *job) { \
-    T *restrict to = (T *)job->to + job->begin;                        \
-    const T *restrict from = (const T *)job->from + job->begin;        \
-    for (int64_t i = job->first; i < job->last; i++) {                 \
-      OFFSET_OF(INDEX, COMPONENTS)                                     \
-      if (fits) to[offset] = ONE##_alone(to[offset], from[i]);         \
-    }                                                                  \
-  }                                                                    \
-                                                                       \
-  TARGET static void NAME##_all(const scatter_rows_job_t *job) {       \
-    T *restrict to = (T *)job->to + job->begin;                        \
-    const T *restrict from = (const T *)job->from + job->begin;        \
-    int64_t stride = job->width, width = job->end - job->begin;        \
-    for (int64_t i = job->first; i < job->last; i++) {                 \
-      PREFETCH_ROW(T, INDEX, COMPONENTS)                               \
-      OFFSET_OF(INDEX, COMPONENTS)                                     \
-      if (fits) ONE##_row(to + offset, from + i * stride, width);      \
-    }                                                                  \
+#define DEFINE_LOOP(NAME, ONE, T, INDEX, COMPONENTS, TARGET)                                      \
+  TARGET static void NAME##_alone_all(const scatter_rows_job_t *job) {                            \
+    T *restrict to = (T *)job->to + job->begin;                                                   \
+    const T *restrict from = (const T *)job->from + job->begin;                                   \
+    for (int64_t i = job->first; i < job->last; i++) {                                            \
+      OFFSET_OF(INDEX, COMPONENTS)                                                                \
+      if (fits) to[offset] = ONE##_alone(to[offset], from[i]);                                    \
+    }                                                                                             \
+  }                                                                                               \
+                                                                                                  \
+  TARGET NATIVE_INLINE void NAME##_rows(const scatter_rows_job_t *job, int64_t width, bool far) { \
+    T *restrict to = (T *)job->to + job->begin;                                                   \
+    const T *restrict from = (const T *)job->from + job->begin;                                   \
+    int64_t stride = job->width;                                                                  \
+    for (int64_t i = job->first; i < job->last; i++) {                                            \
+      if (far) {                                                                                  \
+        PREFETCH_ROW(T, INDEX, COMPONENTS)                                                        \
+      }                                                                                           \
+      OFFSET_OF(INDEX, COMPONENTS)                                                                \
+      if (fits) ONE##_row(to + offset, from + i * stride, width);                                 \
+    }                                                                                             \
+  }                                                                                               \
+                                                                                                  \
+  TARGET static void NAME##_all(const scatter_rows_job_t *job) {                                  \
+    enum { QUARTER = 16 / sizeof(T), WHOLE = 64 / sizeof(T) };                                    \
+    int64_t width = job->end - job->begin;                                                        \
+    bool far = job->limits[0] > NEAR_BYTES / (int64_t)sizeof(T) / (job->strides[0] + 1);          \
+    if (width == QUARTER)                                                                         \
+      NAME##_rows(job, QUARTER, far);                                                             \
+    else if (width == WHOLE)                                                                      \
+      NAME##_rows(job, WHOLE, far);                                                               \
+    else                                                                                          \
+      NAME##_rows(job, width, far);                                                               \
   }
 
 #define DEFINE_LISTED(NAME, T, TARGET)                                                      \

@@ -14,7 +14,7 @@
 #define SIMD_VECTOR_JOIN(a, b) a##b
 
 #if SIMD_HAS_WIDTHS
-#define SIMD_VECTOR_TARGET __attribute__((target("arch=x86-64-v4,prefer-vector-width=512")))
+#define SIMD_VECTOR_TARGET __attribute__((target(SIMD_512_MACHINE)))
 #define SIMD_VECTOR_BYTES 64
 #define SIMD_VECTOR_STREAM(to, v) _mm512_stream_si512((void *)(to), (__m512i)(v))
 #define SIMD_VECTOR_NAME(x) SIMD_VECTOR_JOIN(v512_, x)

@@ -11,7 +11,7 @@
 #define SIMD_JOIN(a, b) a##b
 
 #if SIMD_HAS_WIDTHS
-#define SIMD_TARGET __attribute__((target("arch=x86-64-v4,prefer-vector-width=512")))
+#define SIMD_TARGET __attribute__((target(SIMD_512_MACHINE)))
 #define SIMD_BYTES 64
 #define SIMD_SUMS 16
 #define SIMD_REAL float

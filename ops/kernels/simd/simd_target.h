@@ -5,6 +5,8 @@
 #ifndef HLO_OPS_SIMD_TARGET_H
 #define HLO_OPS_SIMD_TARGET_H
 
+#include <stddef.h>
+
 #include "base/clones.h"
 
 #define NATIVE_CLONES HR_CLONES("arch=x86-64-v4", "avx2", "default")
@@ -15,6 +17,33 @@
 #endif
 
 #define NATIVE_INLINE static inline __attribute__((always_inline))
+
+/* Target of functions with vectors of 64 bytes; Clang ignores a target whose every word it does not
+ * know. */
+#ifdef __clang__
+#define SIMD_512_MACHINE "arch=x86-64-v4"
+#else
+#define SIMD_512_MACHINE "arch=x86-64-v4,prefer-vector-width=512"
+#endif
+
+/* Clang, which builds the fuzz targets, lacks GCC's shuffle by a vector of places: lane by lane, one
+ * or two vectors of which the second one's places count on. */
+#ifdef __clang__
+#define SIMD_SHUFFLE_2(a, b, places)                                           \
+  ({                                                                           \
+    __typeof__(a) from_a_ = (a), from_b_ = (b), to_;                           \
+    size_t lanes_ = sizeof to_ / sizeof to_[0];                                \
+    for (size_t i_ = 0; i_ < lanes_; i_++) {                                   \
+      size_t place_ = (size_t)(places)[i_] % (2 * lanes_);                     \
+      to_[i_] = place_ < lanes_ ? from_a_[place_] : from_b_[place_ - lanes_]; \
+    }                                                                          \
+    to_;                                                                       \
+  })
+#define SIMD_SHUFFLE_1(a, places) SIMD_SHUFFLE_2(a, a, places)
+#else
+#define SIMD_SHUFFLE_1(a, places) __builtin_shuffle(a, places)
+#define SIMD_SHUFFLE_2(a, b, places) __builtin_shuffle(a, b, places)
+#endif
 
 /* Vectors of 64, 32 and 16 bytes: what functions written for one width are chosen by. */
 typedef enum simd_width { SIMD_128, SIMD_256, SIMD_512 } simd_width_t;

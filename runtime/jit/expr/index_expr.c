@@ -61,6 +61,13 @@ static void set_range(const jit_exprs_t *exprs, jit_expr_t *expr) {
   }
 }
 
+/* Member by member: the bytes between them are not set. */
+static bool are_equal_terms(int count, const jit_term_t *a, const jit_term_t *b) {
+  for (int i = 0; i < count; i++)
+    if (a[i].symbol != b[i].symbol || a[i].factor != b[i].factor) return false;
+  return true;
+}
+
 /* Returns the one expression of this value. */
 static jit_expr_t *intern_expr(jit_exprs_t *exprs, int64_t constant, int count,
                                const jit_term_t *terms) {
@@ -69,7 +76,7 @@ static jit_expr_t *intern_expr(jit_exprs_t *exprs, int64_t constant, int count,
   size_t term_bytes = (size_t)count * sizeof *terms;
   for (expr = *slot; expr; expr = expr->next)
     if (expr->hash == hash && expr->constant == constant && expr->count == count &&
-        (!count || !memcmp(expr->terms, terms, term_bytes)))
+        are_equal_terms(count, expr->terms, terms))
       return expr;
   hr_status_t st = hr_arena_zeroed(exprs->arena, sizeof *expr + term_bytes, (void **)&expr);
   if (st) {

@@ -139,6 +139,13 @@ static bool is_border(const hlo_instr_t *instr) {
   return marker == SPMD_ENTER_MANUAL || marker == SPMD_LEAVE_MANUAL;
 }
 
+/* Where it counts who holds which part: at the borders of manual computations, and at what enters
+ * and leaves the program. Elsewhere a value is global. */
+static bool is_placed(const spmd_reader_t *reader, const hlo_instr_t *instr) {
+  bool is_end = instr->op == HLO_PARAMETER || spmd_marker_of(instr) == SPMD_RESULT;
+  return is_border(instr) || (is_end && instr->parent == reader->module->entry);
+}
+
 /* Devices of the program's meshes, of which a smaller world keeps a part. */
 static int64_t largest_mesh(const spmd_reader_t *reader) {
   int64_t count = 1;
@@ -148,9 +155,9 @@ static int64_t largest_mesh(const spmd_reader_t *reader) {
   return count;
 }
 
-/* Notes who holds which part of a value that crosses a border. */
-static hr_status_t place_border(spmd_reader_t *reader, const hlo_instr_t *instr, int leaf,
-                                const spmd_sharding_t *sharding) {
+/* Notes who holds which part of a value. */
+static hr_status_t place_value(spmd_reader_t *reader, const hlo_instr_t *instr, int leaf,
+                               const spmd_sharding_t *sharding) {
   spmd_computation_t *here = &reader->program->computations[instr->parent->id];
   const spmd_mesh_t ***of_instr;
   if (!here->placements)
@@ -175,8 +182,9 @@ hr_status_t spmd_set_value(spmd_reader_t *reader, const hlo_instr_t *instr, int 
   }
   spmd_value_t *value = &reader->program->computations[instr->parent->id].values[instr->id][leaf];
   *value = (spmd_value_t){sharding, origin, NULL};
-  return sharding->placement && is_border(instr) ? place_border(reader, instr, leaf, sharding)
-                                                 : NULL;
+  return sharding->placement && is_placed(reader, instr)
+             ? place_value(reader, instr, leaf, sharding)
+             : NULL;
 }
 
 /* The device on which a custom call without results is made, kept as device + 1; 0: all of them. */
@@ -320,7 +328,8 @@ static hr_status_t read_all(spmd_reader_t *reader) {
   HR_TRY(for_each(reader, spmd_check_placements));
   HR_TRY(spmd_pass_results_on(reader));
   HR_TRY(spmd_read_tuple_args(reader));
-  return spmd_read_options(reader);
+  HR_TRY(spmd_read_options(reader));
+  return spmd_note_entry_placements(reader);
 }
 
 hr_status_t spmd_read_annotations(hlo_module_t *module, const spmd_options_t *options,

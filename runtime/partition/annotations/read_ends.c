@@ -29,6 +29,36 @@ hr_status_t spmd_pass_results_on(spmd_reader_t *reader) {
   return NULL;
 }
 
+static const spmd_mesh_t *placement_of(const spmd_reader_t *reader, const hlo_instr_t *instr,
+                                       int leaf) {
+  const spmd_computation_t *entry = &reader->program->computations[reader->module->entry->id];
+  bool any = entry->placements && entry->placements[instr->id];
+  return any ? entry->placements[instr->id][leaf] : NULL;
+}
+
+/* Lists who holds which part of what enters and leaves the program. */
+hr_status_t spmd_note_entry_placements(spmd_reader_t *reader) {
+  spmd_program_t *program = reader->program;
+  const hlo_computation_t *entry = reader->module->entry;
+  int count = 0, results = hlo_shape_leaf_count(entry->root->shape);
+  const spmd_mesh_t **of_params, **of_results;
+  for (size_t k = 0; k < entry->params.count; k++)
+    count += hlo_shape_leaf_count(entry->params.data[k]->shape);
+  HR_TRY(HR_NEW_ARRAY(program->arena, count + 1, &of_params));
+  HR_TRY(HR_NEW_ARRAY(program->arena, results + 1, &of_results));
+  count = 0;
+  for (size_t k = 0; k < entry->params.count; k++)
+    for (int leaf = 0; leaf < hlo_shape_leaf_count(entry->params.data[k]->shape); leaf++)
+      of_params[count++] = placement_of(reader, entry->params.data[k], leaf);
+  for (int leaf = 0; leaf < results; leaf++) {
+    const hlo_instr_t *marker = leaf_of(entry->root, leaf);
+    if (spmd_marker_of(marker) == SPMD_RESULT) of_results[leaf] = placement_of(reader, marker, 0);
+  }
+  program->param_placements = of_params;
+  program->result_placements = of_results;
+  return NULL;
+}
+
 /* xla.sdy.tuple_args_shardings: of the one parameter, a tuple. */
 hr_status_t spmd_read_tuple_args(spmd_reader_t *reader) {
   hr_str_t text = spmd_module_attribute(reader->module, "xla.sdy.tuple_args_shardings");

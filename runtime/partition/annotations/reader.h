@@ -45,6 +45,8 @@ hr_status_t spmd_check_placements(spmd_reader_t *reader, hlo_instr_t *marker);
 
 /* --- read_ends.c --- */
 /* The shardings of the tuple that the entry returns are those of its markers. */
+/* Lists who holds which part of what enters and leaves the program. Errors: NO_MEMORY. */
+hr_status_t spmd_note_entry_placements(spmd_reader_t *reader);
 hr_status_t spmd_pass_results_on(spmd_reader_t *reader);
 /* Of the entry's one parameter, a tuple. Errors: INVALID. */
 hr_status_t spmd_read_tuple_args(spmd_reader_t *reader);

@@ -233,7 +233,8 @@ static hr_status_t tiled_to_hlo(hr_arena_t *arena, const spmd_sharding_t *from,
   to->named = true;
   to->dim_count = from->rank;
   to->dims = dims;
-  if (from->mesh) HR_TRY(mesh_to_hlo(arena, from->mesh, &to->mesh));
+  const spmd_mesh_t *mesh = from->placement ? from->placement : from->mesh;
+  if (mesh) HR_TRY(mesh_to_hlo(arena, mesh, &to->mesh));
   for (int d = 0; d < from->rank; d++) {
     HR_TRY(axes_to_hlo(arena, from->mesh, from->dims[d].axes, &dims[d].axes));
     dims[d].open = from->dims[d].open;

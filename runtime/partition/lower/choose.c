@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "partition/lower/comm_cost.h"
-#include "partition/lower/lower.h"
+#include "partition/lower/fetch_window.h"
 
 #define MAX_ATOMS 24
 #define MAX_SOURCES 24
@@ -229,13 +229,45 @@ static double own_bytes(const chooser_t *chooser, const trial_t *trial, int r) {
                      trial->tensors[chooser->rule->operand_count + r]);
 }
 
+/* The dimension of a tensor that has a factor; -1: none. */
+static int dim_of(const spmd_rule_t *rule, int tensor, int f) {
+  for (int d = 0; d < rule->tensors[tensor].rank; d++)
+    for (int i = 0; i < rule->tensors[tensor].dims[d].count; i++)
+      if (rule->tensors[tensor].dims[d].factors[i] == f) return d;
+  return -1;
+}
+
+/* What a cut permutation factor makes result r fetch from other parts: as spmd_emit_window will,
+ * where the operation is known, else half of the result. */
+static double fetch_cost(const chooser_t *chooser, const trial_t *trial, int r, int f) {
+  const hlo_instr_t *instr = chooser->instr;
+  const spmd_sharding_t *sharding = trial->tensors[chooser->rule->operand_count + r];
+  int d = dim_of(chooser->rule, r, f), out = dim_of(chooser->rule, chooser->rule->operand_count, f);
+  double half = spmd_step_us(SPMD_PERMUTE, own_bytes(chooser, trial, r) / 2, 2);
+  spmd_reads_t reads;
+  if (d < 0 || out < 0 || !instr->operands[r]->shape->dims[d]) return half;
+  const hlo_shape_t *operand = instr->operands[r]->shape;
+  int64_t chunk = spmd_local_size(trial->tensors[r], d, operand->dims[d]);
+  int64_t own = spmd_local_size(sharding, out, hlo_shape_leaf(instr->shape, r)->dims[out]);
+  double row = local_bytes(operand, trial->tensors[r]) / (double)chunk;
+  spmd_window_t window = {.d = d,
+                          .axes = trial->tensors[r]->dims[d].axes,
+                          .size = operand->dims[d],
+                          .past = operand->dims[d]};
+  if (instr->op == HLO_CONCATENATE)
+    return spmd_concatenate_us(chooser->lower, instr, d, window.axes, own, row);
+  if (!spmd_reads_along(instr, d, &reads)) return half;
+  spmd_window_over(chooser->lower, &window, &reads, own);
+  return spmd_window_us(chooser->lower, &window, chunk, row);
+}
+
 /* What results cost: halos of cut permutation factors, and the way to the wanted sharding. */
 static double result_cost(const chooser_t *chooser, const trial_t *trial, int r) {
   const spmd_sharding_t *sharding = trial->tensors[chooser->rule->operand_count + r];
-  double cost = 0, own = own_bytes(chooser, trial, r);
+  double cost = 0;
   for (int f = 0; f < chooser->rule->factor_count; f++)
     if (trial->axes[f].count && chooser->rule->factors[f].kind == SPMD_PERMUTATION)
-      cost += spmd_step_us(SPMD_PERMUTE, own / 2, 2);
+      cost += fetch_cost(chooser, trial, r, f);
   return cost + spmd_reshard_cost(hlo_shape_leaf(chooser->instr->shape, r), sharding,
                                   spmd_preferred(chooser->lower, chooser->instr, r));
 }

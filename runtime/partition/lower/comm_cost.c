@@ -9,9 +9,9 @@
 #include "transport/core/coll_cost.h"
 
 /* A small array's collective counts as so many bytes, and an element of little work as the time of
- * so many: with these numbers partitions send the fewest bytes that are known for the programs of
- * tests/corpora/auto_spmd. */
-#define SMALL_LATENCY_BYTES 128.0
+ * so many: with these numbers partitions of the programs of tests/corpora/auto_spmd send at most the
+ * bytes that XLA's send, and all but two in no more collectives. */
+#define SMALL_LATENCY_BYTES 400.0
 #define SMALL_WORK_BYTES 0.05
 
 static tp_collective_t collective_of(spmd_step_kind_t kind) {

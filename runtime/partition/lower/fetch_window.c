@@ -1,8 +1,10 @@
 /* Emission of range moves: one collective-permute per round, then the blocks side by side. If all
  * parts do alike, blocks are static slices and a concatenation; else they are written into a buffer
  * with margins, at places from a table. Dilated windows are fetched undilated and spread locally.
+ * Where the rounds cost more than that, the dimension is gathered and every part cuts its window.
  */
 #include "partition/lower/fetch_window.h"
+#include "partition/lower/comm_cost.h"
 
 /* Part j begins j steps behind part 0. */
 int64_t *spmd_window_starts(spmd_lower_t *lower, spmd_axes_t axes, int64_t offset, int64_t step) {
@@ -10,6 +12,16 @@ int64_t *spmd_window_starts(spmd_lower_t *lower, spmd_axes_t axes, int64_t offse
   if (spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, parts, &starts))) return NULL;
   for (int64_t j = 0; j < parts; j++) starts[j] = offset + j * step;
   return starts;
+}
+
+/* Part j of the result has elements [j * chunk, (j + 1) * chunk). */
+void spmd_window_over(spmd_lower_t *lower, spmd_window_t *window, const spmd_reads_t *reads,
+                      int64_t chunk) {
+  int64_t first = reads->step < 0 ? chunk - 1 : 0, step = reads->step;
+  window->width = chunk ? (chunk - 1) * (step < 0 ? -step : step) + reads->footprint : 0;
+  window->dilation = reads->dilation;
+  window->starts =
+      spmd_window_starts(lower, window->axes, reads->offset + first * step, chunk * step);
 }
 
 /* The window from an array that is whole on every partition. */
@@ -146,20 +158,85 @@ static hlo_instr_t *mask_window(spmd_lower_t *lower, const spmd_window_t *w, hlo
 }
 
 /* Elements behind `past` count as nobody's, so that they are not fetched. */
-static hlo_instr_t *dense_window(spmd_lower_t *lower, const spmd_window_t *w) {
-  if (!w->x || !w->starts) return NULL;
-  if (w->is_whole) return mask_window(lower, w, cut_window(lower, w));
+static hr_status_t plan_moves(spmd_lower_t *lower, const spmd_window_t *w, int64_t chunk,
+                              spmd_moves_t *out_moves) {
   spmd_ranges_t ranges = {.size = w->wrap ? w->size : w->past,
-                          .chunk = w->x->shape->dims[w->d],
+                          .chunk = chunk,
                           .parts = spmd_axes_parts(w->axes),
                           .width = w->width,
                           .starts = w->starts,
                           .wrap = w->wrap};
+  return spmd_range_moves(lower->arena, &ranges, out_moves);
+}
+
+/* The first two rounds, which are the neighbours of a halo, travel at the same time. */
+static double moves_us(const spmd_moves_t *moves, double row_bytes) {
+  double cost = 0, halo = 0;
+  for (int r = 1; r < moves->count; r++) {
+    double sent = moves->rounds[r].sent * row_bytes;
+    halo += r <= 2 ? sent : 0;
+    cost += r <= 2 ? 0 : spmd_step_us(SPMD_PERMUTE, sent, 2);
+  }
+  return halo > 0 ? cost + spmd_step_us(SPMD_PERMUTE, halo, 2) : cost;
+}
+
+static double gather_us(const spmd_window_t *w, int64_t chunk, double row_bytes) {
+  double parts = (double)spmd_axes_parts(w->axes);
+  return spmd_step_us(SPMD_ALL_GATHER, (double)chunk * row_bytes, parts);
+}
+
+/* Windows that run around the end are never cut from a gathered dimension. */
+static bool gathers(const spmd_window_t *w, const spmd_moves_t *moves, int64_t chunk,
+                    double row_bytes) {
+  return !w->wrap && gather_us(w, chunk, row_bytes) < moves_us(moves, row_bytes);
+}
+
+/* The plan is made, looked at and forgotten. */
+double spmd_window_us(spmd_lower_t *lower, const spmd_window_t *window, int64_t chunk,
+                      double row_bytes) {
+  hr_arena_mark_t mark = hr_arena_mark(lower->arena);
+  spmd_window_t dense = *window;
+  spmd_undilated_t apart;
+  spmd_moves_t moves;
+  double cost = 0;
+  if (window->dilation > 1 &&
+      !spmd_emit_failed(&lower->emit,
+                        spmd_undilate(lower->arena, spmd_axes_parts(window->axes), window->starts,
+                                      window->width, window->dilation, &apart))) {
+    dense.starts = apart.starts;
+    dense.width = apart.width;
+  }
+  if (dense.starts && chunk &&
+      !spmd_emit_failed(&lower->emit, plan_moves(lower, &dense, chunk, &moves)))
+    cost = moves_us(&moves, row_bytes);
+  hr_arena_rewind(lower->arena, mark);
+  return cost;
+}
+
+/* What an element of dimension d stands for. */
+static double row_bytes_of(const hlo_shape_t *shape, int d) {
+  double bytes = (double)hlo_shape_elements(shape) * (double)hr_dtype_bytes(shape->dtype);
+  return shape->dims[d] ? bytes / (double)shape->dims[d] : 0;
+}
+
+/* A window of the dimension as it is gathered. */
+static hlo_instr_t *window_of_all(spmd_lower_t *lower, const spmd_window_t *w) {
+  spmd_window_t whole = *w;
+  whole.x = spmd_emit_all_gather(&lower->emit, w->x, w->d, w->axes);
+  if (!whole.x) return NULL;
+  whole.size = whole.x->shape->dims[w->d];
+  return mask_window(lower, w, cut_window(lower, &whole));
+}
+
+static hlo_instr_t *dense_window(spmd_lower_t *lower, const spmd_window_t *w) {
+  if (!w->x || !w->starts) return NULL;
+  if (w->is_whole) return mask_window(lower, w, cut_window(lower, w));
+  int64_t chunk = w->x->shape->dims[w->d];
   spmd_moves_t moves;
   blocks_t blocks;
-  if (spmd_emit_failed(&lower->emit, spmd_range_moves(lower->arena, &ranges, &moves)) ||
-      spmd_emit_failed(&lower->emit, fetch_blocks(lower, w, &moves, &blocks)))
-    return NULL;
+  if (spmd_emit_failed(&lower->emit, plan_moves(lower, w, chunk, &moves))) return NULL;
+  if (gathers(w, &moves, chunk, row_bytes_of(w->x->shape, w->d))) return window_of_all(lower, w);
+  if (spmd_emit_failed(&lower->emit, fetch_blocks(lower, w, &moves, &blocks))) return NULL;
   hlo_instr_t *x = side_by_side(lower, w, &blocks);
   if (!x) x = into_buffer(lower, w, &blocks);
   return mask_window(lower, w, x);

@@ -21,6 +21,31 @@ typedef struct spmd_window {
   bool wrap;         /* the elements repeat with period `size` */
 } spmd_window_t;
 
+/* Where the elements of a result lie over a dimension of the operand: element i reads `footprint`
+ * places from offset + i * step on, of which every dilation-th is an element. */
+typedef struct spmd_reads {
+  int64_t offset, step; /* negative steps run backwards */
+  int64_t footprint, dilation;
+} spmd_reads_t;
+/* Of a slice, pad, reverse, reduce-window, or of the input of a convolution, along dimension d of
+ * operand 0; false: another operation. */
+bool spmd_reads_along(const hlo_instr_t *instr, int d, spmd_reads_t *out_reads);
+spmd_reads_t spmd_reads_of_window(const hlo_window_dim_t *dim);
+/* The window of a convolution along spatial dimension i. */
+hlo_window_dim_t spmd_spatial_window(const hlo_instr_t *instr, int i);
+/* Windows for parts of `chunk` elements of the result: sets starts, width and dilation. */
+void spmd_window_over(spmd_lower_t *lower, spmd_window_t *window, const spmd_reads_t *reads,
+                      int64_t chunk);
+/* What fetching by rounds costs, as spmd_step_us, where a part of the operand has `chunk` elements
+ * and each stands for `row_bytes`; x is not looked at. A gather may cost less: then the operation
+ * can as well be done on the whole. */
+double spmd_window_us(spmd_lower_t *lower, const spmd_window_t *window, int64_t chunk,
+                      double row_bytes);
+/* The same of a concatenation of dimension d in parts of `chunk` elements; an element of it stands
+ * for `row_bytes`. */
+double spmd_concatenate_us(spmd_lower_t *lower, const hlo_instr_t *instr, int d, spmd_axes_t axes,
+                           int64_t chunk, double row_bytes);
+
 /* x with `width` elements in dimension d: those from starts[part] on. */
 hlo_instr_t *spmd_emit_window(spmd_lower_t *lower, const spmd_window_t *window);
 /* starts[j] = offset + j * step for all parts of the axes; NULL on failure. */

@@ -177,7 +177,8 @@ static bool has_arrays_only(const hlo_instr_t *instr) {
   return true;
 }
 
-/* In this order: calls that the host divides, calls with their own way, one device, no rule, partial sums, the chosen axes. */
+/* In this order: calls that the host divides, calls with their own way, one device, no rule,
+ * partial sums, the chosen axes. */
 static hr_status_t lower_operation(spmd_lower_t *lower, const hlo_instr_t *instr) {
   const spmd_rule_t *rule = NULL;
   spmd_choice_t choice;
@@ -260,7 +261,17 @@ static void count_uses(spmd_lower_t *lower) {
   lower->uses[lower->from->root->id]++;
 }
 
-/* Parameter k, its leaves cut as given or as propagated. */
+/* NULL after a failure. */
+static const spmd_sharding_t *without_placement(spmd_lower_t *lower, const spmd_sharding_t *from) {
+  spmd_sharding_t *copy;
+  if (spmd_emit_failed(&lower->emit, HR_NEW(lower->arena, &copy))) return NULL;
+  *copy = *from;
+  copy->placement = NULL;
+  return copy;
+}
+
+/* Parameter k, its leaves cut as given or as propagated; parts that the caller has on other devices
+ * are sent to theirs. */
 static void lower_parameter(spmd_lower_t *lower, const hlo_instr_t *param,
                             const spmd_sharding_t *const *given) {
   const spmd_sharding_t *const *shardings = given ? given : spmd_preferred_leaves(lower, param);
@@ -278,8 +289,12 @@ static void lower_parameter(spmd_lower_t *lower, const hlo_instr_t *param,
   next = leaves;
   spmd_unpack(lower, hlo_build_parameter(&lower->emit.b, (int)hlo_parameter_number(param), shape),
               &next);
-  for (int i = 0; i < count && !lower->emit.b.status; i++)
-    spmd_define(lower, param, i, leaves[i], shardings[i]);
+  for (int i = 0; i < count && !lower->emit.b.status; i++) {
+    hlo_instr_t *x = leaves[i];
+    const spmd_mesh_t *placed = shardings[i]->placement;
+    if (placed) x = spmd_replace_parts(lower, x, placed, lower->emit.mesh);
+    spmd_define(lower, param, i, x, placed ? without_placement(lower, shardings[i]) : shardings[i]);
+  }
 }
 
 /* *leaves moves behind the last leaf that was taken. */

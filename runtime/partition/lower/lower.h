@@ -76,7 +76,7 @@ void spmd_unpack(spmd_lower_t *lower, hlo_instr_t *x, hlo_instr_t ***out_leaves)
 /* A shape of tuples as `like`, with other leaves. */
 const hlo_shape_t *spmd_rebuild_shape(spmd_lower_t *lower, const hlo_shape_t *like,
                                       const hlo_shape_t *const **leaves);
-/* All leaves of an instruction in the given shardings, packed. */
+/* All leaves of an instruction in the given shardings and on their devices, packed. */
 hlo_instr_t *spmd_use_tuple(spmd_lower_t *lower, const hlo_instr_t *instr,
                             const spmd_sharding_t *const *wanted);
 
@@ -133,6 +133,9 @@ hr_status_t spmd_lower_hosted(spmd_lower_t *lower, const hlo_instr_t *instr);
  * another one. */
 bool spmd_is_marker(const hlo_instr_t *instr);
 hr_status_t spmd_lower_marker(spmd_lower_t *lower, const hlo_instr_t *instr);
+/* x, whose parts lie as the mesh `from` says, with its parts as `to` says. */
+hlo_instr_t *spmd_replace_parts(spmd_lower_t *lower, hlo_instr_t *x, const spmd_mesh_t *from,
+                                const spmd_mesh_t *to);
 /* Propagated shardings of all leaves of an instruction. */
 const spmd_sharding_t **spmd_preferred_leaves(spmd_lower_t *lower, const hlo_instr_t *instr);
 

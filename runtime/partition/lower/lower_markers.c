@@ -43,8 +43,8 @@ static hr_status_t inner_sharding(spmd_lower_t *lower, const spmd_sharding_t *sh
 
 /* Sends every part from the device that `from` gives its position to the one that `to` gives it: a
  * permutation of the devices, so that each sends and gets one part. */
-static hlo_instr_t *replace_parts(spmd_lower_t *lower, hlo_instr_t *x, const spmd_mesh_t *from,
-                                  const spmd_mesh_t *to) {
+hlo_instr_t *spmd_replace_parts(spmd_lower_t *lower, hlo_instr_t *x, const spmd_mesh_t *from,
+                                const spmd_mesh_t *to) {
   const spmd_mesh_t *here = lower->emit.mesh;
   int64_t count = here->device_count, *pairs;
   bool moves = false;
@@ -76,14 +76,14 @@ static hlo_instr_t *bring(spmd_lower_t *lower, const hlo_instr_t *marker, int k,
   if (enters) {
     hlo_instr_t *x = spmd_use(lower, value, wanted);
     bool moves = placed && !spmd_sharding_is_replicated(wanted);
-    return moves ? replace_parts(lower, x, own, placed) : x;
+    return moves ? spmd_replace_parts(lower, x, own, placed) : x;
   }
   if (!placed || !value || !value->forms) return spmd_use(lower, value, wanted);
   const spmd_sharding_t *outer = spmd_border_sharding(lower, marker, k);
   spmd_form_t form = {value->forms->instr, value->forms->sharding, NULL};
   spmd_local_t sent = *value;
   if (!spmd_sharding_is_replicated(outer) || !spmd_sharding_is_replicated(form.sharding))
-    form.instr = replace_parts(lower, form.instr, placed, own);
+    form.instr = spmd_replace_parts(lower, form.instr, placed, own);
   sent.forms = &form;
   return spmd_use(lower, &sent, wanted);
 }

@@ -12,24 +12,22 @@ static bool takes_all(const hlo_instr_t *slice, int d) {
   return dim->start == 0 && dim->stride == 1 && dim->limit == slice->operands[0]->shape->dims[d];
 }
 
-/* A window of operand 0 along d for result parts of `chunk` elements, the fields of which the
- * caller completes. */
-static spmd_window_t window_along(spmd_lower_t *lower, const spmd_choice_t *choice, hlo_instr_t *x,
-                                  int d) {
-  (void)lower;
-  int64_t size = choice->instr->operands[0]->shape->dims[d];
-  return (spmd_window_t){.x = x,
-                         .d = d,
-                         .axes = choice->tensors[0]->dims[d].axes,
-                         .size = size,
-                         .past = size,
-                         .dilation = 1};
-}
-
 /* Elements of the result that one part has along d. */
 static int64_t result_chunk(const spmd_choice_t *choice, int d) {
   const spmd_sharding_t *sharding = choice->tensors[choice->rule->operand_count];
   return spmd_local_size(sharding, d, choice->instr->shape->dims[d]);
+}
+
+/* What this partition's part of the result reads of operand 0 along d. */
+static spmd_window_t window_along(spmd_lower_t *lower, const spmd_choice_t *choice, hlo_instr_t *x,
+                                  int d) {
+  int64_t size = choice->instr->operands[0]->shape->dims[d];
+  spmd_window_t window = {
+      .x = x, .d = d, .axes = choice->tensors[0]->dims[d].axes, .size = size, .past = size};
+  spmd_reads_t reads = {0, 1, 1, 1};
+  spmd_reads_along(choice->instr, d, &reads);
+  spmd_window_over(lower, &window, &reads, result_chunk(choice, d));
+  return window;
 }
 
 /* The operand, and with it the result: both have one factor. */
@@ -89,7 +87,6 @@ hlo_instr_t *spmd_lower_slice(spmd_lower_t *lower, const spmd_choice_t *choice) 
   const hlo_slice_t *slice = hlo_attr_slice(choice->instr);
   for (int d = 0; d < slice->rank && x; d++) {
     const hlo_slice_dim_t *dim = &slice->dims[d];
-    int64_t chunk = result_chunk(choice, d);
     if (takes_all(choice->instr, d)) continue;
     if (!is_cut(choice, d)) {
       x = spmd_emit_strided(&lower->emit, x, d, dim->start, dim->limit, dim->stride);
@@ -100,8 +97,6 @@ hlo_instr_t *spmd_lower_slice(spmd_lower_t *lower, const spmd_choice_t *choice) 
       continue;
     }
     spmd_window_t window = window_along(lower, choice, x, d);
-    window.starts = spmd_window_starts(lower, window.axes, dim->start, chunk * dim->stride);
-    window.width = (chunk - 1) * dim->stride + 1;
     x = spmd_emit_window(lower, &window);
     x = spmd_emit_strided(&lower->emit, x, d, 0, window.width, dim->stride);
   }
@@ -122,9 +117,6 @@ hlo_instr_t *spmd_lower_pad(spmd_lower_t *lower, const spmd_choice_t *choice) {
     }
     if (!dim->low && !dim->high && !dim->interior) continue;
     spmd_window_t window = window_along(lower, choice, x, d);
-    window.width = result_chunk(choice, d);
-    window.starts = spmd_window_starts(lower, window.axes, -dim->low, window.width);
-    window.dilation = dim->interior + 1;
     window.fill = fill;
     x = spmd_emit_window(lower, &window);
   }
@@ -140,9 +132,6 @@ hlo_instr_t *spmd_lower_reverse(spmd_lower_t *lower, const spmd_choice_t *choice
     int d = (int)dims.data[i];
     if (!is_cut(choice, d)) continue;
     spmd_window_t window = window_along(lower, choice, x, d);
-    window.width = result_chunk(choice, d);
-    window.starts =
-        spmd_window_starts(lower, window.axes, window.size - window.width, -window.width);
     x = spmd_emit_window(lower, &window);
   }
   return x ? spmd_emit_like(&lower->emit, choice->instr, &x, x->shape) : NULL;
@@ -188,21 +177,57 @@ static bool is_roll(const piece_t *pieces, int count, int d, int64_t parts, int6
 }
 
 /* Places of the part that this piece does not fill get anything. */
-static hlo_instr_t *piece_window(spmd_lower_t *lower, const spmd_choice_t *choice,
-                                 const piece_t *piece, int d, bool wrap) {
-  const spmd_sharding_t *sharding = choice->tensors[0];
-  int64_t size = piece->source->shape->dims[d], chunk = result_chunk(choice, d);
-  spmd_window_t window = {.x = spmd_use(lower, piece->source, sharding),
-                          .d = d,
-                          .axes = sharding->dims[d].axes,
+static spmd_window_t window_of_piece(spmd_lower_t *lower, const piece_t *piece, int d,
+                                     spmd_axes_t axes, int64_t chunk, bool wrap) {
+  int64_t size = piece->source->shape->dims[d];
+  spmd_window_t window = {.d = d,
+                          .axes = axes,
                           .size = size,
                           .first = piece->from,
                           .past = wrap ? size : piece->from + piece->size,
-                          .width = chunk,
-                          .dilation = 1,
                           .wrap = wrap};
-  window.starts = spmd_window_starts(lower, window.axes, piece->from - piece->at, chunk);
+  spmd_window_over(lower, &window, &(spmd_reads_t){piece->from - piece->at, 1, 1, 1}, chunk);
+  return window;
+}
+
+static hlo_instr_t *piece_window(spmd_lower_t *lower, const spmd_choice_t *choice,
+                                 const piece_t *piece, int d, bool wrap) {
+  const spmd_sharding_t *sharding = choice->tensors[0];
+  spmd_window_t window =
+      window_of_piece(lower, piece, d, sharding->dims[d].axes, result_chunk(choice, d), wrap);
+  window.x = spmd_use(lower, piece->source, sharding);
   return spmd_emit_window(lower, &window);
+}
+
+/* By operand; NULL after a failure. */
+static piece_t *pieces_of(spmd_lower_t *lower, const hlo_instr_t *concatenate, int d) {
+  piece_t *pieces;
+  int64_t at = 0;
+  if (spmd_emit_failed(&lower->emit,
+                       HR_NEW_ARRAY(lower->arena, concatenate->operand_count, &pieces)))
+    return NULL;
+  for (int k = 0; k < concatenate->operand_count; k++) {
+    pieces[k] = piece_of(lower, concatenate, k, d, at);
+    at += pieces[k].size;
+  }
+  return pieces;
+}
+
+/* A roll is one window, other pieces have one each. */
+double spmd_concatenate_us(spmd_lower_t *lower, const hlo_instr_t *instr, int d, spmd_axes_t axes,
+                           int64_t chunk, double row_bytes) {
+  piece_t *pieces = pieces_of(lower, instr, d);
+  int64_t parts = spmd_axes_parts(axes);
+  double cost = 0;
+  if (!pieces) return 0;
+  bool wrap = is_roll(pieces, instr->operand_count, d, parts, chunk);
+  int count = wrap ? 1 : instr->operand_count;
+  for (int k = 0; k < count; k++) {
+    int64_t size = pieces[k].source->shape->dims[d];
+    spmd_window_t window = window_of_piece(lower, &pieces[k], d, axes, chunk, wrap);
+    cost += spmd_window_us(lower, &window, (size + parts - 1) / parts, row_bytes);
+  }
+  return cost;
 }
 
 /* The later pieces where their elements begin. */
@@ -233,16 +258,11 @@ hlo_instr_t *spmd_lower_concatenate(spmd_lower_t *lower, const spmd_choice_t *ch
   const hlo_instr_t *instr = choice->instr;
   int d = (int)hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS).data[0];
   hlo_instr_t **operands;
-  piece_t *pieces;
-  int64_t at = 0;
-  if (spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, instr->operand_count, &operands)) ||
-      spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, instr->operand_count, &pieces)))
+  if (spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, instr->operand_count, &operands)))
     return NULL;
-  for (int k = 0; k < instr->operand_count; k++) {
-    pieces[k] = piece_of(lower, instr, k, d, at);
-    at += pieces[k].size;
-  }
   if (is_cut(choice, d)) {
+    piece_t *pieces = pieces_of(lower, instr, d);
+    if (!pieces) return NULL;
     if (is_roll(pieces, instr->operand_count, d, spmd_chosen_parts(choice, 0, d),
                 result_chunk(choice, d)))
       return piece_window(lower, choice, &pieces[0], d, true);

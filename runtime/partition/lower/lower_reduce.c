@@ -82,10 +82,89 @@ static bool only_chooses(const hlo_computation_t *body) {
   return true;
 }
 
-/* The initial value loses against every element, so that each part may begin with it. */
+#define MAX_CHOSEN 4 /* arrays that are reduced together */
+#define MAX_STEPS 32 /* instructions of a function that chooses */
+
+static double compare(int64_t direction, double a, double b) {
+  switch (direction) {
+    case HLO_DIRECTION_EQ:
+      return a == b;
+    case HLO_DIRECTION_NE:
+      return a != b;
+    case HLO_DIRECTION_LT:
+      return a < b;
+    case HLO_DIRECTION_LE:
+      return a <= b;
+    case HLO_DIRECTION_GT:
+      return a > b;
+    default:
+      return a >= b;
+  }
+}
+
+/* One instruction of a function that only chooses, where `values` are those before it. */
+static double step_of(const hlo_instr_t *instr, const double *values, const double *params) {
+  double x[3] = {0};
+  for (int k = 0; k < instr->operand_count && k < 3; k++) x[k] = values[instr->operands[k]->id];
+  switch (instr->op) {
+    case HLO_PARAMETER:
+      return params[hlo_parameter_number(instr)];
+    case HLO_COMPARE:
+      return compare(hlo_attr_int(instr, HLO_ATTR_DIRECTION), x[0], x[1]);
+    case HLO_SELECT:
+      return x[0] != 0 ? x[1] : x[2];
+    case HLO_AND:
+      return x[0] != 0 && x[1] != 0;
+    case HLO_OR:
+      return x[0] != 0 || x[1] != 0;
+    default:
+      return x[0] == 0; /* not */
+  }
+}
+
+/* Is `want` what the function chooses of a and b? All are `count` numbers. */
+static bool chooses(const hlo_computation_t *body, int count, const double *a, const double *b,
+                    const double *want) {
+  double params[2 * MAX_CHOSEN], values[MAX_STEPS];
+  for (int k = 0; k < count; k++) {
+    params[k] = a[k];
+    params[count + k] = b[k];
+  }
+  for (size_t i = 0; i < body->instrs.count; i++)
+    values[body->instrs.data[i]->id] = step_of(body->instrs.data[i], values, params);
+  for (int k = 0; k < count; k++)
+    if (values[body->root->operands[k]->id] != want[k]) return false;
+  return true;
+}
+
+/* May the initial value stand before and behind any element? Against others it must lose. Of equals
+ * the first may win, or the same on both sides; if the last one wins, an initial value behind the
+ * elements takes their place. Tried with numbers: `end` is the end of all values, others are 0 and
+ * -end; what goes with them is 0 for the initial value and -1 or 1 for an element. */
+static bool may_stand_anywhere(const hlo_computation_t *body, int count, double end) {
+  double init[MAX_CHOSEN] = {end}, element[MAX_CHOSEN];
+  for (double place = -1; place <= 1; place += 2) {
+    for (int k = 1; k < count; k++) element[k] = place;
+    for (double value = -1; value <= 1; value++) {
+      element[0] = value;
+      bool loses_before = chooses(body, count, init, element, element);
+      bool loses_behind = chooses(body, count, element, init, element);
+      if (value != end && !(loses_before && loses_behind)) return false;
+      if (value == end && loses_before && !loses_behind) return false;
+    }
+  }
+  return true;
+}
+
+/* The initial value is an end of all values, and each part may begin with it. */
 static bool begins_at_an_end(const hlo_instr_t *instr) {
-  const hlo_instr_t *init = instr->operands[instr->operand_count / 2];
-  return pass_is_lowest(init) || pass_is_highest(init);
+  int count = instr->operand_count / 2;
+  const hlo_instr_t *init = instr->operands[count];
+  const hlo_computation_t *body = instr->called[0];
+  if (count > MAX_CHOSEN || body->instrs.count > MAX_STEPS || body->root->op != HLO_TUPLE)
+    return false;
+  if (pass_is_lowest(init)) return may_stand_anywhere(body, count, -1);
+  return pass_is_highest(init) && may_stand_anywhere(body, count, 1);
 }
 
 bool spmd_can_cut_reduce(const hlo_instr_t *instr, const spmd_rule_t *rule, int factor) {
@@ -97,7 +176,7 @@ bool spmd_can_cut_reduce(const hlo_instr_t *instr, const spmd_rule_t *rule, int 
     if (dims.data[i] < major) major = dims.data[i];
   bool keeps_order = major < rule->tensors[0].rank && rule->tensors[0].dims[major].count == 1 &&
                      rule->tensors[0].dims[major].factors[0] == factor;
-  return keeps_order && begins_at_an_end(instr) && only_chooses(instr->called[0]);
+  return keeps_order && only_chooses(instr->called[0]) && begins_at_an_end(instr);
 }
 
 /* Sums from zero may begin everywhere. */

@@ -20,11 +20,6 @@ static int64_t chunk_of(const spmd_choice_t *choice, int tensor, int64_t d, int6
   return spmd_local_size(choice->tensors[tensor], (int)d, size);
 }
 
-/* Elements from the first tap to the last: taps 0, 2, 4 of a window of 3, dilated by 2, are 5. */
-static int64_t footprint(const hlo_window_dim_t *dim) {
-  return (dim->size - 1) * dim->window_dilation + 1;
-}
-
 /* Windows of one element each: results are the elements. */
 static bool is_trivial(const hlo_window_dim_t *dim) {
   return dim->size == 1 && dim->stride == 1 && !dim->pad_low && !dim->pad_high &&
@@ -40,10 +35,9 @@ static hlo_instr_t *covered(spmd_lower_t *lower, const spmd_choice_t *choice, in
                           .axes = choice->tensors[k]->dims[d].axes,
                           .size = size,
                           .past = size,
-                          .width = (chunk - 1) * dim->stride + footprint(dim),
-                          .dilation = dim->base_dilation,
                           .fill = fill};
-  window.starts = spmd_window_starts(lower, window.axes, -dim->pad_low, chunk * dim->stride);
+  spmd_reads_t reads = spmd_reads_of_window(dim);
+  spmd_window_over(lower, &window, &reads, chunk);
   return spmd_emit_window(lower, &window);
 }
 
@@ -182,21 +176,10 @@ hlo_instr_t *spmd_lower_reduce_window(spmd_lower_t *lower, const spmd_choice_t *
 
 /* --- convolution --- */
 
-/* A convolution without a window attribute has one of the kernel's sizes. */
-static hlo_window_dim_t spatial_window(const hlo_instr_t *instr, int i) {
-  const hlo_window_t *window = hlo_attr_window(instr);
-  const hlo_dim_labels_t *labels = hlo_attr_labels(instr);
-  if (window && i < window->rank) return window->dims[i];
-  return (hlo_window_dim_t){.size = instr->operands[1]->shape->dims[labels->rhs_spatial[i]],
-                            .stride = 1,
-                            .base_dilation = 1,
-                            .window_dilation = 1};
-}
-
 /* Is the kernel the larger side along spatial dimension i? Then its parts stay. */
 static bool kernel_stays(const hlo_instr_t *instr, int i) {
   const hlo_dim_labels_t *labels = hlo_attr_labels(instr);
-  hlo_window_dim_t dim = spatial_window(instr, i);
+  hlo_window_dim_t dim = spmd_spatial_window(instr, i);
   return dim.size > instr->shape->dims[labels->out_spatial[i]] && dim.size > 1 && !dim.reversal;
 }
 
@@ -326,7 +309,7 @@ hlo_instr_t *spmd_lower_convolution(spmd_lower_t *lower, const spmd_choice_t *ch
     operands[k] = spmd_masked_operand(lower, choice, k, HLO_ADD, zero[k]);
   }
   for (int i = 0; i < labels->spatial_rank; i++) {
-    dims[i] = spatial_window(instr, i);
+    dims[i] = spmd_spatial_window(instr, i);
     operands[0] = fetch_spatial(lower, choice, operands[0], i, &dims[i], zero[0]);
   }
   if (spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, instr->attr_count + 3, &attrs)))

@@ -1,18 +1,22 @@
 /* Every part's window overlaps a run of neighbouring chunks; each overlap is a transfer. Transfers
  * are grouped into rounds by their distance (target to source), which never lets a part send or get
- * two blocks, or by their number within the window, which needs fewer rounds where the windows run
- * backwards and is possible if no part is asked twice. Blocks of one round have the size of its
- * largest transfer: shorter ones send neighbouring elements along, which land where they belong or
- * outside of the window. */
+ * two blocks; or by their number within the window, which needs fewer rounds where the windows run
+ * backwards and is possible if no part is asked twice; or each in the first round in which its two
+ * parts are free, an edge colouring, which needs fewer where distances grow along the parts. Blocks
+ * of one round have the size of its largest transfer: shorter ones send neighbouring elements
+ * along, which land where they belong or outside of the window. */
 #include "partition/lower/range_moves.h"
 
 #include <string.h>
 
 /* `length` elements from `from` on of the source's chunk, to `place` of the target's window. */
 typedef struct transfer {
-  int64_t source, target, distance, number; /* number: of the chunk within the target's window */
-  int64_t from, length, place;
+  int64_t source, target, from, length, place;
+  int64_t keys[3]; /* by which it is grouped: by_distance, by_number, by_colour */
 } transfer_t;
+
+/* Ways to group transfers. */
+typedef enum grouping { by_distance, by_number, by_colour, grouping_count } grouping_t;
 
 /* By target, then by chunk. */
 typedef struct transfers {
@@ -38,6 +42,24 @@ static void chunks_of(const spmd_ranges_t *ranges, int64_t j, int64_t *out_first
   *out_last = begin < end ? floor_div(end - 1, ranges->chunk) + 1 : *out_first;
 }
 
+/* The first colour that neither part of a transfer has met; the last one if there are none left:
+ * then a part sends twice, and other groupings are taken. */
+static hr_status_t colour(hr_arena_t *arena, int64_t parts, transfers_t *all) {
+  uint64_t *sends, *gets;
+  HR_TRY(HR_NEW_ARRAY(arena, parts, &sends));
+  HR_TRY(HR_NEW_ARRAY(arena, parts, &gets));
+  for (int64_t i = 0; i < all->count; i++) {
+    transfer_t *t = &all->items[i];
+    int64_t free = 0;
+    if (t->source == t->target) continue;
+    while (free < 63 && ((sends[t->source] | gets[t->target]) >> free & 1)) free++;
+    sends[t->source] |= UINT64_C(1) << free;
+    gets[t->target] |= UINT64_C(1) << free;
+    t->keys[by_colour] = free;
+  }
+  return NULL;
+}
+
 /* Chunk 3, window [2, 7) of part 1: chunks 0, 1, 2 give 1, 3 and 1 elements, to places 0, 1 and 4.
  */
 static hr_status_t find_transfers(hr_arena_t *arena, const spmd_ranges_t *ranges,
@@ -59,19 +81,13 @@ static hr_status_t find_transfers(hr_arena_t *arena, const spmd_ranges_t *ranges
       out->items[out->count++] =
           (transfer_t){.source = s - floor_div(s, ranges->parts) * ranges->parts,
                        .target = j,
-                       .distance = s - j,
-                       .number = s - floor_div(begin, ranges->chunk),
                        .from = low - s * ranges->chunk,
                        .length = high - low,
-                       .place = low - begin};
+                       .place = low - begin,
+                       .keys = {s - j, s - floor_div(begin, ranges->chunk)}};
     }
   }
-  return NULL;
-}
-
-/* What the transfers of one round have in common. */
-static int64_t key_of(const transfer_t *transfer, bool by_number) {
-  return by_number ? transfer->number : transfer->distance;
+  return colour(arena, ranges->parts, out);
 }
 
 /* Nobody sends yet. */
@@ -85,15 +101,15 @@ static hr_status_t new_round(hr_arena_t *arena, int64_t parts, spmd_round_t *out
 }
 
 /* Enters the transfers of one key (own: those of parts to themselves). False if a part would send
- * twice. */
+ * or get two blocks. */
 static bool fill_round(const spmd_ranges_t *ranges, const transfers_t *all, bool own,
-                       bool by_number, int64_t key, bool *sends, spmd_round_t *round) {
+                       grouping_t grouping, int64_t key, bool *sends, spmd_round_t *round) {
   memset(sends, 0, (size_t)ranges->parts);
   for (int64_t i = 0; i < all->count; i++) {
     const transfer_t *t = &all->items[i];
     bool is_own = t->source == t->target;
-    if (is_own != own || (!own && key_of(t, by_number) != key)) continue;
-    if (sends[t->source]) return false;
+    if (is_own != own || (!own && t->keys[grouping] != key)) continue;
+    if (sends[t->source] || round->sources[t->target] >= 0) return false;
     sends[t->source] = true;
     round->sources[t->target] = t->source;
     round->sent_from[t->source] = t->from;
@@ -115,12 +131,12 @@ static bool fill_round(const spmd_ranges_t *ranges, const transfers_t *all, bool
 }
 
 /* The next larger key after `key`; false: none. */
-static bool next_key(const transfers_t *all, bool by_number, int64_t *key) {
+static bool next_key(const transfers_t *all, grouping_t grouping, int64_t *key) {
   bool found = false;
   int64_t next = 0;
   for (int64_t i = 0; i < all->count; i++) {
     const transfer_t *t = &all->items[i];
-    int64_t own = key_of(t, by_number);
+    int64_t own = t->keys[grouping];
     if (t->source == t->target || own <= *key || (found && own >= next)) continue;
     next = own;
     found = true;
@@ -138,11 +154,11 @@ static double sent_by(const spmd_round_t *round, int64_t parts) {
 
 /* Round 0 is what parts have themselves; then one round for each key, in ascending order. */
 static hr_status_t group(hr_arena_t *arena, const spmd_ranges_t *ranges, const transfers_t *all,
-                         bool by_number, bool *out_possible, spmd_moves_t *out) {
+                         grouping_t grouping, bool *out_possible, spmd_moves_t *out) {
   bool *sends;
   int64_t key = INT64_MIN;
   int count = 1;
-  while (next_key(all, by_number, &key)) count++;
+  while (next_key(all, grouping, &key)) count++;
   HR_TRY(HR_NEW_ARRAY(arena, ranges->parts, &sends));
   HR_TRY(HR_NEW_ARRAY(arena, count, &out->rounds));
   out->count = count;
@@ -151,23 +167,26 @@ static hr_status_t group(hr_arena_t *arena, const spmd_ranges_t *ranges, const t
   *out_possible = true;
   for (int r = 0; r < count && *out_possible; r++) {
     HR_TRY(new_round(arena, ranges->parts, &out->rounds[r]));
-    if (r) next_key(all, by_number, &key);
-    *out_possible = fill_round(ranges, all, r == 0, by_number, key, sends, &out->rounds[r]);
-    if (r) out->sent += sent_by(&out->rounds[r], ranges->parts);
+    if (r) next_key(all, grouping, &key);
+    *out_possible = fill_round(ranges, all, r == 0, grouping, key, sends, &out->rounds[r]);
+    out->rounds[r].sent = sent_by(&out->rounds[r], ranges->parts);
+    if (r) out->sent += out->rounds[r].sent;
   }
   return NULL;
 }
 
-/* Both groupings are made, and the one of fewer rounds is kept. */
+/* All groupings are made, and the first of the fewest rounds is kept. */
 hr_status_t spmd_range_moves(hr_arena_t *arena, const spmd_ranges_t *ranges,
                              spmd_moves_t *out_moves) {
   transfers_t all;
-  spmd_moves_t by_number;
+  spmd_moves_t other;
   bool possible;
   HR_TRY(find_transfers(arena, ranges, &all));
-  HR_TRY(group(arena, ranges, &all, false, &possible, out_moves));
-  HR_TRY(group(arena, ranges, &all, true, &possible, &by_number));
-  if (possible && by_number.count < out_moves->count) *out_moves = by_number;
+  HR_TRY(group(arena, ranges, &all, by_distance, &possible, out_moves));
+  for (grouping_t grouping = by_number; grouping < grouping_count; grouping++) {
+    HR_TRY(group(arena, ranges, &all, grouping, &possible, &other));
+    if (possible && other.count < out_moves->count) *out_moves = other;
+  }
   return NULL;
 }
 

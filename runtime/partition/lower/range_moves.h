@@ -25,6 +25,7 @@ typedef struct spmd_ranges {
 
 typedef struct spmd_round {
   int64_t block;      /* elements of what is sent; 0: nothing */
+  double sent;        /* elements that an average part sends; of round 0: keeps */
   int64_t *sources;   /* by target part: the sending part, -1: none */
   int64_t *sent_from; /* by sending part: where its block begins in its chunk */
   int64_t *placed_at; /* by target part: where the block begins in the window, -block .. width - 1;
@@ -34,7 +35,7 @@ typedef struct spmd_round {
 typedef struct spmd_moves {
   int count; /* rounds, number 0 included */
   spmd_round_t *rounds;
-  double sent; /* elements that an average part sends */
+  double sent; /* elements that an average part sends in all rounds */
 } spmd_moves_t;
 
 /* Errors: NO_MEMORY. Cost: parts times chunks per window. */

@@ -30,6 +30,21 @@ static hr_status_t clean_all(const spmd_program_t *program, const hlo_shape_t *s
   return NULL;
 }
 
+/* Shardings that cut something on other devices than the program's are told so. */
+static hr_status_t place_all(const spmd_program_t *program, int count,
+                             const spmd_mesh_t *const *placements,
+                             const spmd_sharding_t **shardings) {
+  for (int i = 0; i < count && placements; i++) {
+    spmd_sharding_t *placed;
+    if (!placements[i] || spmd_sharding_is_replicated(shardings[i])) continue;
+    HR_TRY(HR_NEW(program->arena, &placed));
+    *placed = *shardings[i];
+    placed->placement = placements[i];
+    shardings[i] = placed;
+  }
+  return NULL;
+}
+
 /* By leaf, in the order of the parameters. */
 static hr_status_t entry_shardings(const spmd_program_t *program,
                                    const spmd_sharding_t ***out_params,
@@ -48,7 +63,10 @@ static hr_status_t entry_shardings(const spmd_program_t *program,
                      *out_params + count));
     count += hlo_shape_leaf_count(shape);
   }
-  return clean_all(program, entry->root->shape, program->result_shardings, *out_results);
+  HR_TRY(clean_all(program, entry->root->shape, program->result_shardings, *out_results));
+  HR_TRY(place_all(program, count, program->param_placements, *out_params));
+  return place_all(program, hlo_shape_leaf_count(entry->root->shape), program->result_placements,
+                   *out_results);
 }
 
 /* --- dead instructions --- */

@@ -305,8 +305,11 @@ hlo_instr_t *spmd_use_tuple(spmd_lower_t *lower, const hlo_instr_t *instr,
   int count = hlo_shape_leaf_count(instr->shape);
   hlo_instr_t **leaves;
   if (spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, count, &leaves))) return NULL;
-  for (int i = 0; i < count; i++)
+  for (int i = 0; i < count; i++) {
     leaves[i] = spmd_use(lower, lower->values[instr->id][i], wanted[i]);
+    if (wanted[i] && wanted[i]->placement)
+      leaves[i] = spmd_replace_parts(lower, leaves[i], lower->emit.mesh, wanted[i]->placement);
+  }
   hlo_instr_t *const *next = leaves;
   return spmd_pack(lower, instr->shape, &next);
 }

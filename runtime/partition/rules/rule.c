@@ -73,15 +73,18 @@ static bool has_dimensions(const hlo_instr_t *instr) {
   return leaves > 0;
 }
 
-/* In this order: a rule of the program, one by target, one by op. */
+/* In this order: a rule of the program, one by target, one by op. Rules of the program are of
+ * custom calls: dumps of Shardy have them on all ops, whose windows they do not tell. */
 hr_status_t spmd_rule_create(hr_arena_t *arena, const hlo_instr_t *instr,
                              const spmd_rule_t **out_rule) {
   rule_builder_t builder;
   *out_rule = NULL;
   if (!has_dimensions(instr)) return NULL;
-  hr_str_t text = hlo_frontend_attribute(instr, "xla.sdy.sharding_rule");
-  if (text.size) return rule_parse(arena, instr, text, out_rule);
-  if (instr->op == HLO_CUSTOM_CALL) return rule_of_custom_call(arena, instr, out_rule);
+  if (instr->op == HLO_CUSTOM_CALL) {
+    hr_str_t text = hlo_frontend_attribute(instr, "xla.sdy.sharding_rule");
+    if (text.size) return rule_parse(arena, instr, text, out_rule);
+    return rule_of_custom_call(arena, instr, out_rule);
+  }
   rule_fn make = function_of(instr->op);
   if (!make) return NULL;
   HR_TRY(rule_begin(arena, instr, &builder));

@@ -125,6 +125,7 @@ static hr_status_t import_op(import_scope_t *scope, mlir_op_t *op) {
   HR_TRY(import_is_quantised(op) ? import_quantised(scope, op, row) : row->import(scope, op, row));
   scope->importer->at = op; /* ops of its regions were in between */
   HR_TRY(import_frontend_attrs_instr(scope, &note, first));
+  HR_TRY(import_sdy_of_results(scope, op, first));
   return check_results(scope, op);
 }
 

@@ -335,10 +335,10 @@ static hr_status_t build_top_k(import_scope_t *scope, mlir_op_t *op, int64_t k, 
       hlo_build(&scope->builder, HLO_TOPK, NULL, 1, &x, attrs.count, attrs.items, 0, NULL));
 }
 
-/* chlo.top_k takes the largest values. */
+/* chlo.top_k takes the largest values, mhlo.topk either end. */
 hr_status_t import_top_k(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
-  return build_top_k(scope, op, import_int(op, "k", -1), true);
+  return build_top_k(scope, op, import_int(op, "k", -1), import_bool(op, "largest", true));
 }
 
 /* Row of the CHLO op that a custom call of a portable artifact stands for; NULL: none. vhlo_chlo.c

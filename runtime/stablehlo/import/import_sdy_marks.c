@@ -205,3 +205,29 @@ hr_status_t import_sdy_attrs(importer_t *importer, const mlir_op_t *op, hlo_name
       HR_TRY(import_sdy_attr(importer, names[i][1], sdy_attr(op, i)->text, list));
   return NULL;
 }
+
+/* The list without the shardings. */
+static hr_status_t without_shardings(importer_t *importer, hlo_name_values_t *list) {
+  hlo_name_value_t *items;
+  int count = 0;
+  HR_TRY(HR_NEW_ARRAY(importer->arena, list->count + 1, &items));
+  for (int i = 0; i < list->count; i++)
+    if (!hr_str_is(list->items[i].name, names[0][1])) items[count++] = list->items[i];
+  *list = (hlo_name_values_t){count, items};
+  return NULL;
+}
+
+/* Elements of a tuple, initial values and loops that carry more than the op says have none then:
+ * they follow from the others. */
+hr_status_t import_sdy_of_results(import_scope_t *scope, const mlir_op_t *op, size_t first) {
+  const hlo_computation_t *computation = scope->builder.computation;
+  if (!sdy_attr(op, 0) || op->result_count < 2) return NULL;
+  for (size_t i = first; i < computation->instrs.count; i++) {
+    hlo_instr_t *instr = computation->instrs.data[i];
+    hlo_extra_t *extra;
+    if (!instr->extra || hlo_shape_leaf_count(instr->shape) == op->result_count) continue;
+    HR_TRY(import_op_extra(scope->importer, instr, &extra));
+    HR_TRY(without_shardings(scope->importer, &extra->frontend_attributes));
+  }
+  return NULL;
+}
