@@ -33,7 +33,9 @@ void pjrt_executable_release(pjrt_executable_t *executable) {
 }
 
 /* Programs for the ranks of other processes are loaded by those.
- * All local ranks are loaded in one call: the program is compiled once, and they share it. */
+ * All local ranks are loaded in one call: the program is compiled once, and they share it.
+ * Processes load together, and execute together: what was launched before comes first, or one would
+ * load while another executes. */
 static hr_status_t load_programs(pjrt_executable_t *executable) {
   pjrt_world_t *world = executable->world;
   hlorun_program_options_t options;
@@ -44,6 +46,7 @@ static hr_status_t load_programs(pjrt_executable_t *executable) {
   options.num_replicas = executable->options.num_replicas;
   options.num_partitions = executable->options.num_partitions;
   options.keep_unreduced = true;
+  if (world->local_count < world->count) pjrt_stream_drain(&world->devices[0]->stream);
   if (world->local_count == world->count && world->count > 1)
     HR_TRY(hlorun_programs_load_local(world->clients, world->count, "<jax>", code.data, code.size,
                                       &options, programs));

@@ -8,6 +8,7 @@ void pjrt_stream_init(pjrt_stream_t *stream) {
   stream->last = &stream->first;
   pthread_mutex_init(&stream->mutex, NULL);
   pthread_cond_init(&stream->changed, NULL);
+  pthread_cond_init(&stream->idle, NULL);
 }
 
 /* Waits for the next job. NULL ends the thread: the stream stops, and all its jobs are done. */
@@ -26,7 +27,10 @@ static void *stream_thread(void *context) {
   pjrt_stream_t *stream = context;
   for (pjrt_job_t *job; (job = take_job(stream));) {
     job->run(job);
-    atomic_fetch_sub_explicit(&stream->pending, 1, memory_order_release);
+    if (atomic_fetch_sub_explicit(&stream->pending, 1, memory_order_release) > 1) continue;
+    pthread_mutex_lock(&stream->mutex);
+    pthread_cond_broadcast(&stream->idle);
+    pthread_mutex_unlock(&stream->mutex);
   }
   return NULL;
 }
@@ -55,6 +59,13 @@ bool pjrt_stream_is_free(const pjrt_stream_t *stream) {
   return !atomic_load_explicit(&stream->pending, memory_order_acquire);
 }
 
+void pjrt_stream_drain(pjrt_stream_t *stream) {
+  pthread_mutex_lock(&stream->mutex);
+  bool is_own = stream->has_thread && pthread_equal(stream->thread, pthread_self());
+  while (!is_own && !pjrt_stream_is_free(stream)) pthread_cond_wait(&stream->idle, &stream->mutex);
+  pthread_mutex_unlock(&stream->mutex);
+}
+
 /* A forked child has no such thread, and may find the mutex locked for ever: it touches nothing. */
 void pjrt_stream_deinit(pjrt_stream_t *stream, bool forked) {
   if (forked) return;
@@ -64,5 +75,6 @@ void pjrt_stream_deinit(pjrt_stream_t *stream, bool forked) {
   pthread_mutex_unlock(&stream->mutex);
   if (stream->has_thread) pthread_join(stream->thread, NULL);
   pthread_cond_destroy(&stream->changed);
+  pthread_cond_destroy(&stream->idle);
   pthread_mutex_destroy(&stream->mutex);
 }

@@ -22,6 +22,8 @@ typedef struct pjrt_stream {
   pthread_mutex_t mutex;
   /* signals a new job, or `stops` */
   pthread_cond_t changed;
+  /* signals that nothing waits or runs */
+  pthread_cond_t idle;
   pthread_t thread;
   /* the thread was started; it ends when the queue is empty */
   bool has_thread, stops;
@@ -32,11 +34,13 @@ typedef struct pjrt_stream {
 void pjrt_stream_init(pjrt_stream_t *stream);
 /* Runs what is queued, and ends the thread; with `forked` there is none. */
 void pjrt_stream_deinit(pjrt_stream_t *stream, bool forked);
-/* Appends a job. Errors: UNAVAILABLE if the thread cannot be started, USAGE in a forked process; the
- * job is not run then. */
+/* Appends a job. Errors: UNAVAILABLE if the thread cannot be started, USAGE in a forked process;
+ * the job is not run then. */
 hr_status_t pjrt_stream_add(pjrt_stream_t *stream, pjrt_job_t *job);
 /* True if nothing is queued or runs: a job may then be run in the calling thread without overtaking
  * others. */
 bool pjrt_stream_is_free(const pjrt_stream_t *stream);
+/* Waits until the stream is free. A job of the stream that calls it does not wait for itself. */
+void pjrt_stream_drain(pjrt_stream_t *stream);
 
 #endif

@@ -344,6 +344,9 @@ expect_exit "--expect of an array of other sizes" 2 "$hlorun" -n 8 --quiet --inp
 expect_exit "--expect of a result that is none" 2 "$hlorun" -n 8 --quiet --input "$folder/io.npz" \
   --expect 7="$folder/io.npz:out0" "$folder/prog.mlir"
 expect_text "--expect of a result that is none" 'there is no result 7, the program has 1'
+expect_exit "--mesh of more devices than processes" 2 "$hlorun" -n 4 --mesh data=8 --sharding in0=data --random-inputs \
+  "$work/plain.mlir"
+expect_text "--mesh of more devices than processes" "data=8 has 8 devices, which do not fit 4 processes"
 expect_exit "--sharding twice" 2 "$hlorun" --mesh data=2 --sharding 'in0=data;in0=-' --random-inputs "$work/plain.mlir"
 expect_exit "--sharding with a loose end" 2 "$hlorun" --mesh data=2 --sharding 'in0=data+' --random-inputs "$work/plain.mlir"
 expect_exit "replicas of a mesh" 0 "$hlorun" -n 4 --num-replicas 2 --mesh data=2 --sharding 'in0=data' --random-inputs \

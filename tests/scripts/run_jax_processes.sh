@@ -38,6 +38,7 @@ fi
 processes 2 order 1 "rank 1 runs a different program than rank 0" "rank 0: jit__lambda" "rank 1: jit_second" "cases.py:"
 processes 2 launches 1 "process 0 launches jit_first" "process 1 launches jit_second" "cases.py:" \
   "all processes must launch the same programs in the same order"
+processes 2 compiled_behind_launches 0 "process 0 has 12.0" "process 1 has 12.0"
 begin=$(date +%s)
 processes 3 death 5 "rank 1 has ended" "process 0 after" "process 2 after"
 took=$(($(date +%s) - begin))

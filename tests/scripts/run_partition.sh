@@ -43,6 +43,16 @@ sed -n '/^ENTRY/,$p' "$work/out" | grep -q all-gather && ! sed '/^ENTRY/,$d' "$w
 expect_exit "the loop on one process" 0 "$hlorun" -n 1 --random-inputs --output "$work/one.npz" "$work/loop.mlir"
 expect_exit "the loop on four" 0 "$hlorun" "${cuts[@]}" --random-inputs --expect "$work/one.npz" "$work/loop.mlir"
 
+# What a loop takes row by row, and leaves as it is, is gathered before it if its rows are cut.
+sed 's/tensor<32x32xf32>/tensor<12x32xf32>/g; s/%dot = .*/%row = stablehlo.dynamic_slice %w, %i, %zero, sizes = [1, 32] : (tensor<12x32xf32>, tensor<i32>, tensor<i32>) -> tensor<1x32xf32>\
+      %rows = stablehlo.broadcast_in_dim %row, dims = [0, 1] : (tensor<1x32xf32>) -> tensor<64x32xf32>\
+      %dot = stablehlo.add %c, %rows : tensor<64x32xf32>/' "$work/loop.mlir" >"$work/scan.mlir"
+scan=(-n 4 --mesh a=2,b=2 --sharding 'in0=a,-;in1=b')
+expect_exit "the scan is explained" 0 "$hlorun" "${scan[@]}" --explain-sharding "$work/scan.mlir"
+expect_text "the scan is explained" "1 collective, by which a process sends 768 bytes"
+expect_exit "the scan on one process" 0 "$hlorun" -n 1 --random-inputs --output "$work/one.npz" "$work/scan.mlir"
+expect_exit "the scan on four" 0 "$hlorun" "${scan[@]}" --random-inputs --expect "$work/one.npz" "$work/scan.mlir"
+
 # Where both operands are cut along what is summed, each process multiplies its parts: gathering them would send less, but
 # every process would do all of the work.
 cat >"$work/heads.mlir" <<'PROGRAM'

@@ -93,11 +93,31 @@ static hr_status_t add_world(spmd_reader_t *reader) {
   return NULL;
 }
 
+/* Devices of the program's meshes, of which a smaller world keeps a part. */
+static int64_t largest_mesh(const spmd_reader_t *reader) {
+  int64_t count = 1;
+  for (size_t i = 0; i < reader->meshes.sources.count; i++)
+    if (reader->meshes.sources.data[i].device_count > count)
+      count = reader->meshes.sources.data[i].device_count;
+  return count;
+}
+
+/* A mesh of the command line is meant for these processes; one process needs none. */
+static hr_status_t check_option(const spmd_reader_t *reader) {
+  int64_t devices = largest_mesh(reader), processes = reader->options->device_count;
+  if (processes < 2 || devices < 2 || devices == processes) return NULL;
+  return hr_error(HR_USAGE,
+                  "option --mesh: %s has %ld devices, which do not fit %ld processes: start them "
+                  "with hlorun -n %ld",
+                  reader->options->mesh, (long)devices, (long)processes, (long)devices);
+}
+
 /* All meshes must be known before the first sharding is read: they are joined into one. */
 static hr_status_t read_meshes(spmd_reader_t *reader, bool is_fixed) {
   hr_str_t text = spmd_module_attribute(reader->module, "xla.sdy.meshes");
   if (reader->ignored) {
     HR_TRY(spmd_meshes_read_option(&reader->meshes, reader->options->mesh));
+    HR_TRY(check_option(reader));
   } else if (reader->sdy) {
     if (text.size) HR_TRY(spmd_meshes_read(&reader->meshes, text, &reader->module->source));
     HR_TRY(for_each(reader, inline_meshes_of));
@@ -144,15 +164,6 @@ static bool is_border(const hlo_instr_t *instr) {
 static bool is_placed(const spmd_reader_t *reader, const hlo_instr_t *instr) {
   bool is_end = instr->op == HLO_PARAMETER || spmd_marker_of(instr) == SPMD_RESULT;
   return is_border(instr) || (is_end && instr->parent == reader->module->entry);
-}
-
-/* Devices of the program's meshes, of which a smaller world keeps a part. */
-static int64_t largest_mesh(const spmd_reader_t *reader) {
-  int64_t count = 1;
-  for (size_t i = 0; i < reader->meshes.sources.count; i++)
-    if (reader->meshes.sources.data[i].device_count > count)
-      count = reader->meshes.sources.data[i].device_count;
-  return count;
 }
 
 /* Notes who holds which part of a value. */

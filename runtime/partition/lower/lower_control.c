@@ -4,6 +4,7 @@
  * branch indices are whole on every partition, so that all take the same way and meet in the same
  * collectives. Callees are lowered once, with the shardings that propagation gave them. */
 #include "partition/lower/lower.h"
+#include "passes/lib/pass_match.h"
 
 /* The elements of a tuple result, each cut as given. */
 static void define_leaves(spmd_lower_t *lower, const hlo_instr_t *instr, hlo_instr_t *x,
@@ -41,10 +42,66 @@ static void mark_loop(spmd_lower_t *lower, size_t first) {
   for (size_t i = first; i < report->items.count; i++) report->items.data[i].in_loop = true;
 }
 
+/* Element i of what a loop carries, if x is that in the loop's body. */
+static bool is_carried(const hlo_instr_t *x, const hlo_instr_t *param, int i) {
+  return x->op == HLO_GET_TUPLE_ELEMENT && x->operands[0] == param &&
+         hlo_attr_int(x, HLO_ATTR_INDEX) == i;
+}
+
+/* Does a loop's condition compare with this number? */
+static bool counts_to(const hlo_computation_t *condition, int64_t number) {
+  int64_t value;
+  for (size_t i = 0; i < condition->instrs.count; i++) {
+    const hlo_instr_t *instr = condition->instrs.data[i];
+    if (pass_is_scalar_constant(instr) && pass_splat_int(instr, &value) && value == number)
+      return true;
+  }
+  return false;
+}
+
+/* Does the loop take one element of dimension d of element i in each of its steps, of as many as
+ * there are, and leave the array as it is? */
+static bool takes_each(const hlo_instr_t *loop, int i, int d) {
+  const hlo_computation_t *body = loop->called[1];
+  const hlo_instr_t *param = only_param(loop, 1);
+  int64_t size = loop->shape->elements[i]->dims[d];
+  if (body->root->op != HLO_TUPLE || !is_carried(body->root->operands[i], param, i)) return false;
+  if (size < 2 || !counts_to(loop->called[0], size)) return false;
+  for (size_t k = 0; k < body->instrs.count; k++) {
+    const hlo_instr_t *slice = body->instrs.data[k];
+    if (slice->op == HLO_DYNAMIC_SLICE && slice->shape->dims[d] == 1 &&
+        is_carried(slice->operands[0], param, i))
+      return true;
+  }
+  return false;
+}
+
+/* Arrays that are scanned along a dimension that is cut are gathered along it before the loop: to
+ * send each element to everybody in its step takes twice the bytes, and a collective each. */
+static void gather_scanned(spmd_lower_t *lower, const hlo_instr_t *loop,
+                           const spmd_sharding_t **state) {
+  bool flat = hlo_shape_is_tuple(loop->shape) &&
+              loop->shape->element_count == hlo_shape_leaf_count(loop->shape);
+  for (int i = 0; flat && state && i < loop->shape->element_count; i++) {
+    spmd_axes_t dims[HLO_MAX_RANK];
+    bool changes = false;
+    for (int d = 0; state[i] && d < state[i]->rank; d++) {
+      dims[d] = state[i]->dims[d].axes;
+      if (!dims[d].count || !takes_each(loop, i, d)) continue;
+      dims[d] = (spmd_axes_t){0};
+      changes = true;
+    }
+    if (changes)
+      spmd_emit_failed(&lower->emit, spmd_sharding_make(lower->arena, lower->mesh, state[i]->rank,
+                                                        dims, (spmd_axes_t){0}, &state[i]));
+  }
+}
+
 /* The condition's result is whole, or parts could leave the loop at different times. */
 static hr_status_t lower_while(spmd_lower_t *lower, const hlo_instr_t *instr) {
   const spmd_sharding_t **state = carried(lower, instr), *whole = spmd_replicated(lower, 0);
   hlo_computation_t *called[2];
+  gather_scanned(lower, instr, state);
   if (lower->emit.b.status) return NULL;
   hlo_instr_t *init = spmd_use_tuple(lower, instr->operands[0], state);
   size_t first = lower->shared->emit.report->items.count;

@@ -68,7 +68,7 @@ def orbax():
         again = checkpointer.restore(folder, {"w": jax.ShapeDtypeStruct(state["w"].shape, np.float32,
                                                                         sharding=state["w"].sharding), "step": 0})
     multihost_utils.sync_global_devices("restored")
-    print("process", jax.process_index(), "restored", again["step"], summed(again["w"]))
+    print(f"process {jax.process_index()} restored {again['step']} {summed(again['w'])}")
 
 
 # One process dies between two launches: the others wait for it in the next one.
@@ -117,6 +117,29 @@ def launches():
     programs = [jax.jit(f, out_shardings=one).lower(x).compile() for f in (first, second)]
     for program in programs if jax.process_index() == 0 else reversed(programs):
         program(x).block_until_ready()
+
+
+# Programs are compiled while earlier ones still run or wait, by one process sooner than by the other: both are things
+# that all processes do together, in one order.
+def compiled_behind_launches():
+    x = everywhere(1.0)
+    one = NamedSharding(x.sharding.mesh, P())
+
+    def wait(value):
+        time.sleep(0.02)
+        return value
+
+    for k in range(5):
+        def program(a, k=k):
+            local = jax.shard_map(lambda b: jax.pure_callback(wait, jax.ShapeDtypeStruct(b.shape, b.dtype), b),
+                                  mesh=x.sharding.mesh, in_specs=P("i"), out_specs=P("i"), check_vma=False)
+            return local(a).sum() + k
+
+        compiled = jax.jit(program, out_shardings=one)
+        for _ in range(4):
+            y = compiled(x)
+        time.sleep(0.05 * jax.process_index())
+    print(f"process {jax.process_index()} has {float(y)}")
 
 
 # --- one process ---
