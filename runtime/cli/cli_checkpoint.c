@@ -182,6 +182,7 @@ static hr_status_t check_usage(const cli_checkpoint_options_t *options) {
 static hr_status_t set_up(cli_checkpoint_t *checkpoint) {
   void *values;
   HR_TRY(check_usage(&checkpoint->from));
+  HR_TRY(cli_checkpoint_bundle_init(checkpoint));
   HR_TRY(cli_identity_of(checkpoint->from.program_path, &checkpoint->program));
   HR_TRY(cli_folder_open(hr_option_text(checkpoint->from.options, HR_OPTION_CHECKPOINT),
                          &checkpoint->folder));
@@ -195,7 +196,7 @@ static hr_status_t set_up(cli_checkpoint_t *checkpoint) {
 /* Options that say nothing without --checkpoint. */
 static hr_status_t check_unused(const hr_options_t *options) {
   static const hr_option_id_t ids[] = {HR_OPTION_RESUME, HR_OPTION_OVERWRITE, HR_OPTION_EVERY,
-                                       HR_OPTION_KEEP};
+                                       HR_OPTION_KEEP, HR_OPTION_CHECKPOINT_FORMAT};
   for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
     if (hr_option_is_given(options, ids[i]))
       return hr_error(HR_USAGE, "--%s is about checkpoints: say with --checkpoint where they are",
@@ -213,6 +214,7 @@ hr_status_t cli_checkpoint_create(const cli_checkpoint_options_t *options,
   HR_TRY(hr_alloc_zeroed(sizeof(cli_checkpoint_t), &memory));
   cli_checkpoint_t *checkpoint = memory;
   checkpoint->from = *options;
+  hr_arena_init(&checkpoint->names_arena);
   checkpoint->lock = -1;
   checkpoint->folder.fd = -1;
   checkpoint->every = hr_option_int(options->options, HR_OPTION_EVERY, EVERY);
@@ -239,6 +241,7 @@ void cli_checkpoint_destroy(cli_checkpoint_t *checkpoint) {
   tp_loop_release(checkpoint->loop);
   if (checkpoint->lock >= 0) close(checkpoint->lock);
   cli_folder_close(&checkpoint->folder);
+  hr_arena_deinit(&checkpoint->names_arena);
   HR_VEC_FREE(&checkpoint->retained);
   hr_free(checkpoint->values);
   hr_free(checkpoint);

@@ -4,6 +4,9 @@
  *   DIR/step-000000000300/rank0.npz ...   inK: the parameter K of the next step, and the state
  *                                         of the rng ops; each may be given to --input, too
  *                         manifest        cli_manifest.h; written last
+ *                         variables.*     with --checkpoint-format tensor-bundle, by rank 0: the
+ *                                         carried variables of a TensorFlow graph under their
+ *                                         names, and what its own checkpoint has besides
  *
  * A checkpoint is written under another name and renamed when all of it is on the disk, by rank 0;
  * so one that has its name and agrees with its manifest is whole. DIR lies where all processes see

@@ -47,6 +47,10 @@ struct cli_checkpoint {
   uint64_t began;                  /* cli_manifest_t.began */
   bool replaces;                   /* --overwrite, and no new checkpoint is whole yet */
   HR_VEC(cli_retained_t) retained; /* checkpoints of this training, oldest first */
+  /* --checkpoint-format tensor-bundle */
+  hr_arena_t names_arena;
+  hr_str_t *names;    /* by parameter: name as a variable, empty: none; NULL: no bundle is wanted */
+  const char *source; /* checkpoint of the program, whose other tensors are copied; NULL: none */
   /* What is being written; the worker's until it is done. */
   uint64_t step;
   hlo_value_t **values; /* one per carried value */
@@ -75,6 +79,14 @@ hr_status_t cli_checkpoint_assemble(const cli_checkpoint_t *checkpoint, const ch
 /* Are the arrays of this file the parts that this process wants? */
 hr_status_t cli_checkpoint_has_parts(const cli_checkpoint_t *checkpoint, const npz_t *npz,
                                      bool *out_has);
+
+/* --checkpoint-format, and for a tensor bundle the names of variables. Errors: USAGE for another
+ * format, or a program that is no TensorFlow graph. */
+hr_status_t cli_checkpoint_bundle_init(cli_checkpoint_t *checkpoint);
+/* On the worker thread of rank 0: the carried variables as a tensor bundle in the folder; nothing if
+ * none is wanted. */
+hr_status_t cli_checkpoint_bundle_write(const cli_checkpoint_t *checkpoint,
+                                        const cli_folder_t *folder);
 
 /* On a worker thread: this process's part; on rank 0 all of it. */
 hr_status_t cli_checkpoint_write(cli_checkpoint_t *checkpoint);

@@ -261,6 +261,7 @@ static hr_status_t write_parts(cli_checkpoint_t *checkpoint, const cli_folder_t 
   hr_arena_t arena;
   HR_TRY(write_local(checkpoint, folder));
   if (checkpoint->rank) return NULL;
+  HR_TRY(cli_checkpoint_bundle_write(checkpoint, folder));
   hr_arena_init(&arena);
   hr_status_t st = collect(checkpoint, folder, writing, &arena);
   hr_arena_deinit(&arena);

@@ -68,3 +68,27 @@ hr_status_t cli_tf_carry(const hr_options_t *options, const char *path, cli_carr
   hlo_module_destroy(module);
   return st;
 }
+
+/* The module goes away, so that its names are copied. */
+static hr_status_t copy_names(const hlo_module_t *module, hr_arena_t *arena, int count,
+                              hr_str_t *out_names, const char **out_prefix) {
+  *out_prefix = NULL;
+  for (int k = 0; k < count; k++) {
+    out_names[k] = (hr_str_t){0};
+    if (k < module->parameter_value_count && module->parameter_names)
+      HR_TRY(hr_arena_str(arena, module->parameter_names[k], &out_names[k]));
+  }
+  if (!module->checkpoint_prefix) return NULL;
+  return hr_arena_cstr(arena, hr_str_from(module->checkpoint_prefix), out_prefix);
+}
+
+hr_status_t cli_tf_variables(const char *path, hr_arena_t *arena, int count, hr_str_t *out_names,
+                             const char **out_prefix) {
+  hlo_module_t *module;
+  if (!read_saw_graph())
+    return hr_error(HR_USAGE, "--checkpoint-format tensor-bundle: %s is no TensorFlow graph", path);
+  HR_TRY(read_module_file(path, &module));
+  hr_status_t st = copy_names(module, arena, count, out_names, out_prefix);
+  hlo_module_destroy(module);
+  return st;
+}

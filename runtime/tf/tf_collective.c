@@ -295,6 +295,38 @@ hr_status_t tf_lower_transfer(tf_op_t *op) {
   return tf_out(op, 0, x);
 }
 
+/* Attribute ancestors names host computations whose transfers come first. The name of one is that
+ * of its node, or _xla_original_oc_node_name if it has been renamed. */
+static hr_status_t wait_for_ancestors(tf_op_t *op) {
+  tf_compiler_t *compiler = op->scope->compiler;
+  hr_str_t *names;
+  int count;
+  HR_TRY(tf_attr_strings(op->arena, op->node, "ancestors", &count, &names));
+  for (int i = 0; i < count; i++) {
+    expr_t token = hr_map_get(&compiler->host_tokens, names[i]);
+    if (!token)
+      return tf_error(op, "its ancestor %.*s is no host computation before it",
+                      HR_STR_ARGS(names[i]));
+    if (token->parent != op->b->computation)
+      return tf_unsupported(op, "its ancestor %.*s is in another computation",
+                            HR_STR_ARGS(names[i]));
+    if (token == op->token) continue;
+    expr_t both[] = {op->token, token};
+    op->token = op->token ? hlo_build(op->b, HLO_AFTER_ALL, hlo_shape_scalar(HR_TOKEN), 2, both, 0,
+                                      NULL, 0, NULL)
+                          : token;
+  }
+  return hlo_builder_finish(op->b);
+}
+
+static hr_status_t keep_host_token(tf_op_t *op) {
+  hr_str_t name;
+  HR_TRY(tf_attr_str(op->arena, op->node, "_xla_original_oc_node_name", "", &name));
+  if (!name.size) name = op->node->name;
+  if (!op->token || !name.size) return NULL;
+  return hr_map_put(&op->scope->compiler->host_tokens, name, op->token, NULL);
+}
+
 /* XlaHostCompute: inputs go to the host under the key send_key, and outputs come back under
  * recv_key; one transfer for each array. Both are entered in the list of host transfers, which
  * refuses a key that is used twice. */
@@ -302,6 +334,7 @@ hr_status_t tf_lower_host_compute(tf_op_t *op) {
   hr_str_t keys[2];
   hr_ints_t types;
   xla_channels_t *channels = op->scope->compiler->channels;
+  HR_TRY(wait_for_ancestors(op));
   HR_TRY(tf_attr_str(op->arena, op->node, "send_key", "", &keys[0]));
   HR_TRY(tf_attr_str(op->arena, op->node, "recv_key", "", &keys[1]));
   HR_TRY(tf_attr_types(op->arena, op->node, "Toutputs", &types));
@@ -329,5 +362,6 @@ hr_status_t tf_lower_host_compute(tf_op_t *op) {
     HR_TRY(receive_on(op, shape, channel, true, &x));
     HR_TRY(tf_out(op, k, x));
   }
+  HR_TRY(keep_host_token(op));
   return hlo_builder_finish(op->b);
 }

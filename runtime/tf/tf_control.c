@@ -82,7 +82,7 @@ static hr_status_t unpack_values(tf_op_t *op, hlo_builder_t *b, const packing_t 
     out_values[i] = packing->values[i];
     out_values[i].live = NULL;
     out_values[i].instr = slot < 0 ? NULL : hlo_build_element(b, tuple, slot);
-    if (slot >= 0) out_values[i].constant = NULL;
+    if (slot >= 0 && out_values[i].kind == TF_VALUE_ARRAY) out_values[i].constant = NULL;
     if (packing->counts[i] >= 0)
       out_values[i].count = hlo_build_element(b, tuple, packing->counts[i]);
     if (packing->values[i].kind != TF_VALUE_RESOURCE) continue;
@@ -199,6 +199,7 @@ static hr_status_t set_branch_results(tf_op_t *op, const packing_t *packing, exp
   for (; count < ret_count; count++) {
     op->outputs[count] = like[count];
     op->outputs[count].constant = NULL;
+    op->outputs[count].list_pushed = false;
     op->outputs[count].instr = hlo_build_element(op->b, result, count);
   }
   for (int i = 0; i < packing->count; i++)
@@ -222,7 +223,7 @@ static hr_status_t build_conditional(tf_op_t *op, expr_t index, int branch_count
   int count;
   HR_TRY(input_values(op, 1, &count, &values));
   HR_TRY(HR_NEW_ARRAY(op->arena, count, &keep));
-  for (int i = 0; i < count; i++) keep[i] = values[i].constant != NULL;
+  for (int i = 0; i < count; i++) keep[i] = values[i].kind == TF_VALUE_ARRAY && values[i].constant;
   HR_TRY(pack_values(op, count, values, keep, &packing));
   HR_TRY(tuple_shape(op, &packing, &shape));
   HR_TRY(HR_NEW_ARRAY(op->arena, branch_count, &called));
@@ -332,6 +333,27 @@ static hr_status_t start_stack(tf_op_t *op, tf_resource_t *stack, const tf_resou
   return tf_stack_start(op->b, stack, entry);
 }
 
+/* Whether an iteration pushes the constant that is there already, or the first one. */
+static bool stays_pushed(const tf_value_t *before, const tf_value_t *after) {
+  if (after->kind != TF_VALUE_LIST || !after->list_pushed) return false;
+  if (!before->constant) return true;
+  return after->constant && hlo_value_equal(before->constant, after->constant);
+}
+
+/* What is known of the elements of a list holds in every iteration if the body leaves it so. If a
+ * constant does not stay, nothing is known of any list, as it may have been pushed on another. */
+static void keep_pushed(int count, tf_value_t *values, const tf_value_t *results) {
+  bool all_stay = true;
+  for (int i = 0; i < count; i++)
+    if (values[i].kind == TF_VALUE_LIST && values[i].list_pushed && values[i].constant)
+      all_stay &= stays_pushed(&values[i], &results[i]);
+  for (int i = 0; i < count; i++) {
+    if (values[i].kind != TF_VALUE_LIST || !values[i].list_pushed) continue;
+    values[i].list_pushed = all_stay && stays_pushed(&values[i], &results[i]);
+    values[i].constant = values[i].list_pushed ? results[i].constant : NULL;
+  }
+}
+
 /* Executes the body once on values without loop state, to learn the shapes of lists that are empty
  * when the loop starts. What it builds is dropped.
  * A list reserved without an element shape has no array yet, but a loop's state needs a static
@@ -348,11 +370,12 @@ static hr_status_t find_list_shapes(tf_op_t *op, const tf_loop_t *loop, tf_value
     expr_t instr = tf_value_instr(op->scope->compiler, op->b, &value);
     inside[i] = values[i];
     if (is_empty_stack(&values[i])) HR_TRY(copy_stack(op, values, i, inside));
-    if (!instr || (values[i].constant && loop->keep[i])) continue;
+    bool is_list = values[i].kind == TF_VALUE_LIST;
+    if (!instr || (!is_list && values[i].constant && loop->keep[i])) continue;
     /* A parameter, as sizes must not depend on the state. */
     expr_t unknown = hlo_build_parameter(&b, i, instr->shape);
     inside[i].instr = unknown;
-    inside[i].constant = NULL;
+    if (!is_list) inside[i].constant = NULL;
     if (values[i].kind == TF_VALUE_RESOURCE) {
       HR_TRY(HR_NEW(op->arena, &inside[i].resource));
       *inside[i].resource = *values[i].resource;
@@ -370,14 +393,17 @@ static hr_status_t find_list_shapes(tf_op_t *op, const tf_loop_t *loop, tf_value
     values[i].list_size = shape->dims[0];
     values[i].list_dtype = shape->dtype;
   }
+  keep_pushed(loop->count, values, results);
   return hlo_builder_finish(op->b);
 }
 
 /* Only then is the trial execution of the body worth its cost. */
-static bool has_empty_list(int count, const tf_value_t *values) {
-  for (int i = 0; i < count; i++)
-    if ((values[i].kind == TF_VALUE_LIST && !values[i].instr) || is_empty_stack(&values[i]))
+static bool needs_trial(int count, const tf_value_t *values) {
+  for (int i = 0; i < count; i++) {
+    bool is_list = values[i].kind == TF_VALUE_LIST;
+    if ((is_list && (!values[i].instr || values[i].list_pushed)) || is_empty_stack(&values[i]))
       return true;
+  }
   return false;
 }
 
@@ -451,7 +477,7 @@ static hr_status_t set_loop_results(const packing_t *packing, expr_t state, hlo_
       packing->values[i].resource->value = element;
     } else {
       out_values[i].instr = element;
-      out_values[i].constant = NULL;
+      if (out_values[i].kind == TF_VALUE_ARRAY) out_values[i].constant = NULL;
       if (packing->counts[i] >= 0)
         out_values[i].count = hlo_build_element(b, state, packing->counts[i]);
     }
@@ -465,7 +491,7 @@ hr_status_t tf_build_loop(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values
   packing_t packing;
   const hlo_shape_t *shape;
   hlo_computation_t *called[2];
-  if (has_empty_list(loop->count, values)) HR_TRY(find_list_shapes(op, loop, values));
+  if (needs_trial(loop->count, values)) HR_TRY(find_list_shapes(op, loop, values));
   HR_TRY(pack_values(op, loop->count, values, loop->keep, &packing));
   HR_TRY(tuple_shape(op, &packing, &shape));
   HR_TRY(build_loop_condition(op, loop, &packing, shape, &called[0]));
@@ -514,7 +540,9 @@ hr_status_t tf_lower_while(tf_op_t *op) {
       functions.cond->arg_count != count)
     return tf_error(op, "condition and body do not take %d values", count);
   HR_TRY(HR_NEW_ARRAY(op->arena, count, &keep));
-  for (int i = 0; i < count; i++) keep[i] = values[i].constant && is_invariant(functions.body, i);
+  for (int i = 0; i < count; i++)
+    keep[i] = values[i].kind == TF_VALUE_ARRAY && values[i].constant &&
+              is_invariant(functions.body, i);
   tf_loop_t loop = {.count = count,
                     .keep = keep,
                     .context = &functions,

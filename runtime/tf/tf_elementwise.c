@@ -91,6 +91,7 @@ static expr_t unary_formula(hlo_builder_t *b, int which, expr_t x) {
     case TF_ANGLE:
       return angle(b, x);
     case TF_TO_BOOL:
+      if (x->shape->rank) return tf_scalar(b, hlo_shape_elements(x->shape) > 0, HR_PRED);
       return e_ne(b, x, e_number(b, 0, x));
     case TF_NDTRI:
       return ndtri(b, x);
@@ -324,6 +325,8 @@ hr_status_t tf_lower_add_n(tf_op_t *op) {
   if (op->inputs[0]->kind != TF_VALUE_LIST) return NULL;
   op->outputs[0] = *op->inputs[0]; /* the flows of gradients */
   op->outputs[0].instr = sum;
+  op->outputs[0].constant = NULL;
+  op->outputs[0].list_pushed = false;
   return NULL;
 }
 
@@ -399,7 +402,8 @@ hr_status_t tf_lower_bitcast(tf_op_t *op) {
   HR_TRY(tf_attr_dtype(op->arena, op->node, "type", &to));
   expr_t x = tf_in(op, 0);
   if (!x) return hlo_builder_finish(b);
-  if (to == HR_TUPLE) return tf_unsupported(op, "a bitcast to a type without arrays");
+  if (to == HR_TUPLE || hr_dtype_table[to].bits % 8 || hr_dtype_table[x->shape->dtype].bits % 8)
+    return tf_unsupported(op, "a bitcast of a type without bytes of its own");
   size_t from_bytes = hr_dtype_bytes(x->shape->dtype), to_bytes = hr_dtype_bytes(to);
   int rank = x->shape->rank;
   bool joins = to_bytes > from_bytes;
@@ -473,41 +477,6 @@ hr_status_t tf_lower_nothing(tf_op_t *op) {
  * Fed placeholders are never lowered, as a fed node counts as executed. */
 hr_status_t tf_lower_placeholder(tf_op_t *op) {
   return tf_error(op, "the placeholder %.*s is not fed", HR_STR_ARGS(op->node->name));
-}
-
-/* |x - y| and clamping of FakeQuantWithMinMax: the range is nudged so that 0 is representable.
- * FakeQuantWithMinMaxArgs has attributes min and max, variant 1 (Vars) has inputs 1 and 2. With
- * num_bits n there are 2^n levels, one less with narrow_range. The zero point is rounded to a
- * level first, then y = floor((clamp(x) - min') / scale + 0.5) scale + min', in f32 as
- * TensorFlow does. */
-hr_status_t tf_lower_fake_quant(tf_op_t *op) {
-  hlo_builder_t *b = op->b;
-  int64_t bits;
-  bool narrow;
-  double low, high;
-  HR_TRY(tf_attr_int(op->arena, op->node, "num_bits", 8, &bits));
-  HR_TRY(tf_attr_bool(op->arena, op->node, "narrow_range", false, &narrow));
-  if (bits < 2 || bits > 16) return tf_error(op, "%ld bits, want 2 to 16", (long)bits);
-  if (op->row->variant) {
-    HR_TRY(tf_const_float(op, 1, &low));
-    HR_TRY(tf_const_float(op, 2, &high));
-  } else {
-    HR_TRY(tf_attr_float(op->arena, op->node, "min", -6, &low));
-    HR_TRY(tf_attr_float(op->arena, op->node, "max", 6, &high));
-  }
-  float quant_min = narrow ? 1.0f : 0.0f;
-  float quant_max = (float)((1 << bits) - 1);
-  float scale = ((float)high - (float)low) / (quant_max - quant_min);
-  float zero_from_min = quant_min - (float)low / scale;
-  float zero = zero_from_min < quant_min ? quant_min : roundf(zero_from_min);
-  if (zero_from_min > quant_max) zero = quant_max;
-  expr_t x = tf_in(op, 0);
-  if (!x) return hlo_builder_finish(b);
-  expr_t nudged_min = e_number(b, (quant_min - zero) * scale, x);
-  expr_t clamped = e_max(b, e_min(b, x, e_number(b, (quant_max - zero) * scale, x)), nudged_min);
-  expr_t steps = e_mul(b, e_sub(b, clamped, nudged_min), e_number(b, 1.0f / scale, x));
-  expr_t rounded = e_floor(b, e_add(b, steps, e_number(b, 0.5, x)));
-  return tf_out(op, 0, e_add(b, e_mul(b, rounded, e_number(b, scale, x)), nudged_min));
 }
 
 /* Set bits of each number, as u8.

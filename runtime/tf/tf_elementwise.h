@@ -33,7 +33,7 @@ typedef enum tf_formula {
   TF_XLOGY,      /* x log(y), 0 where x is 0 */
   TF_XLOG1PY,    /* x log(1 + y), 0 where x is 0 */
   TF_RIGHT_SHIFT,
-  TF_TO_BOOL, /* x is not 0 */
+  TF_TO_BOOL, /* a scalar is not 0, an array not empty */
   TF_NDTRI    /* quantile of the normal distribution */
 } tf_formula_t;
 

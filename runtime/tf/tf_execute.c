@@ -135,7 +135,7 @@ hr_status_t tf_const_if_known(tf_op_t *op, int k, hlo_value_t **out_value) {
   *out_value = NULL;
   if (k >= op->input_count) return tf_error(op, "there is no input %d", k);
   tf_value_t *input = op->inputs[k];
-  if (input->constant) {
+  if (input->kind == TF_VALUE_ARRAY && input->constant) {
     *out_value = input->constant;
     return NULL;
   }

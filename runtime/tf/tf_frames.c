@@ -128,6 +128,7 @@ static hr_status_t merge_input(tf_op_t *op, int k, tf_value_t *merged, expr_t *i
   bool swap = !split->wanted;
   merged->instr = select_whole(b, pred, swap ? y : x, swap ? x : y);
   merged->constant = NULL;
+  merged->list_pushed = false;
   merged->live = common;
   expr_t own = tf_scalar_int(b, k, HR_S32);
   *index = select_whole(b, pred, swap ? own : *index, swap ? *index : own);
@@ -393,7 +394,7 @@ static hr_status_t initial_state(tf_op_t *op, frame_t *f, tf_value_t *values, bo
       return NULL;
     }
     values[i] = scope->outputs[enter][0];
-    keep[i] = !varies && values[i].constant;
+    keep[i] = !varies && values[i].kind == TF_VALUE_ARRAY && values[i].constant;
     HR_TRY(tf_live_both(op->arena, *out_live, values[i].live, out_live));
   }
   if (*out_live == &tf_dead) return NULL;

@@ -178,8 +178,7 @@ static expr_t diagonal_mask(hlo_builder_t *b, int rank, const int64_t *dims) {
               tf_iota(b, HR_S32, rank, dims, rank - 1));
 }
 
-/* Square matrices with x on the main diagonal; the V2 and V3 forms with default arguments.
- * Input 1 of the V2 and V3 forms is k, the diagonal's number; others than 0 are not handled. */
+/* MatrixDiag: square matrices with x on the main diagonal. */
 hr_status_t tf_lower_matrix_diag(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   int64_t dims[HLO_MAX_RANK], wide[HLO_MAX_RANK];
@@ -187,12 +186,6 @@ hr_status_t tf_lower_matrix_diag(tf_op_t *op) {
   if (!x) return hlo_builder_finish(b);
   int rank = x->shape->rank + 1;
   if (rank < 2 || rank > HLO_MAX_RANK) return tf_error(op, "%d dimensions", rank - 1);
-  if (op->input_count > 1) {
-    hr_ints_t k;
-    HR_TRY(tf_const_ints(op, 1, &k));
-    for (int64_t i = 0; i < k.count; i++)
-      if (k.data[i]) return tf_unsupported(op, "a diagonal other than the main one");
-  }
   for (int d = 0; d < rank; d++) {
     dims[d] = x->shape->dims[d < rank - 1 ? d : rank - 2];
     wide[d] = d < rank - 1 ? x->shape->dims[d] : 1;
@@ -211,12 +204,6 @@ hr_status_t tf_lower_matrix_diag_part(tf_op_t *op) {
   if (!x) return hlo_builder_finish(b);
   int rank = x->shape->rank;
   if (rank < 2) return tf_error(op, "no matrices");
-  if (op->input_count > 1) {
-    hr_ints_t k;
-    HR_TRY(tf_const_ints(op, 1, &k));
-    for (int64_t i = 0; i < k.count; i++)
-      if (k.data[i]) return tf_unsupported(op, "a diagonal other than the main one");
-  }
   int64_t size = x->shape->dims[rank - 2] < x->shape->dims[rank - 1] ? x->shape->dims[rank - 2]
                                                                      : x->shape->dims[rank - 1];
   x = tf_slice_dim(b, tf_slice_dim(b, x, rank - 2, 0, size), rank - 1, 0, size);

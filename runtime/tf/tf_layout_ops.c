@@ -4,7 +4,7 @@
 
 #include "tf/tf_window.h"
 
-/* Matrices whose main diagonal is replaced; the V2 and V3 forms for the main diagonal.
+/* Matrices whose main diagonal is replaced.
  * MatrixSetDiag(input, diagonal). The diagonal has min(rows, columns) elements and is padded to
  * the rows; row i then carries element i in all columns, of which the mask takes column i. */
 hr_status_t tf_lower_matrix_set_diag(tf_op_t *op) {
@@ -15,12 +15,6 @@ hr_status_t tf_lower_matrix_set_diag(tf_op_t *op) {
   int rank = x->shape->rank;
   if (rank < 2 || diagonal->shape->rank != rank - 1)
     return tf_error(op, "the diagonal does not fit");
-  if (op->input_count > 2) {
-    hr_ints_t k;
-    HR_TRY(tf_const_ints(op, 2, &k));
-    for (int64_t i = 0; i < k.count; i++)
-      if (k.data[i]) return tf_unsupported(op, "a diagonal other than the main one");
-  }
   high[rank - 2] = x->shape->dims[rank - 2] - diagonal->shape->dims[rank - 2];
   diagonal = tf_pad(b, diagonal, tf_scalar(b, 0, x->shape->dtype), low, high, NULL);
   for (int d = 0; d < rank; d++) column[d] = d == rank - 1 ? 1 : x->shape->dims[d];

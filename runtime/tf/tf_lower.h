@@ -52,7 +52,8 @@ typedef struct tf_value {
   tf_value_kind_t kind;
   const tf_live_t *live;
   expr_t instr;          /* ARRAY: NULL until a constant is needed as an instruction; LIST: array */
-  hlo_value_t *constant; /* ARRAY: value known at compile time; owned by the module */
+  hlo_value_t *constant; /* ARRAY: value known at compile time; owned by the module. LIST: the same
+                            of every element, see list_pushed */
   proto_list_t strings;  /* STRINGS: in the bytes of the graph */
   tf_resource_t *resource; /* RESOURCE */
   /* LIST */
@@ -60,6 +61,7 @@ typedef struct tf_value {
   int64_t list_size;     /* capacity, -1: unknown */
   hr_dtype_t list_dtype; /* element type */
   bool list_adds;        /* writing an element adds to it: a gradient */
+  bool list_pushed;      /* its elements were pushed, and all of them are `constant` if there is one */
 } tf_value_t;
 
 /* The state of one compilation, shared by all scopes. Maps and lists are freed by its owner; all
@@ -78,6 +80,7 @@ typedef struct tf_compiler {
   hr_map_t restored;                     /* names in the checkpoint by value, of RestoreV2 */
   xla_channels_t *channels;              /* numbers of channels by key */
   tf_import_fn import;                   /* for XlaCallModule; NULL: refused */
+  hr_map_t host_tokens;                  /* end of each XlaHostCompute (expr_t) by its name */
   expr_t call_token;                     /* what transfers of a called body wait for, see tf_op */
   const struct tf_group *groups;         /* of CollectiveAssignGroupV2, newest first */
   int group_count;

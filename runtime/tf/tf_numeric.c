@@ -161,16 +161,21 @@ static expr_t batch_matmul(hlo_builder_t *b, expr_t x, expr_t y) {
 }
 
 /* MatMul transposes by transpose_a and transpose_b. BatchMatMul (variant 1) has adj_x and adj_y,
- * which also conjugate. */
+ * which also conjugate. The result has the type Tout, of SparseMatMul (variant 2) f32. */
 hr_status_t tf_lower_matmul(tf_op_t *op) {
-  bool batch = op->row->variant;
+  bool batch = op->row->variant == 1;
   bool left, right;
+  hr_dtype_t dtype;
+  HR_TRY(tf_attr_dtype(op->arena, op->node, "Tout", &dtype));
+  if (op->row->variant == 2) dtype = HR_F32;
   HR_TRY(tf_attr_bool(op->arena, op->node, batch ? "adj_x" : "transpose_a", false, &left));
   HR_TRY(tf_attr_bool(op->arena, op->node, batch ? "adj_y" : "transpose_b", false, &right));
   expr_t x = tf_in(op, 0);
   expr_t y = tf_in(op, 1);
   if (!x || !y) return hlo_builder_finish(op->b);
   if (x->shape->rank < 2 || y->shape->rank < 2) return tf_error(op, "a product of vectors");
+  if (dtype != HR_TUPLE) x = hlo_build_convert(op->b, x, dtype);
+  if (dtype != HR_TUPLE) y = hlo_build_convert(op->b, y, dtype);
   x = conjugate_if(op->b, exchange_last(op->b, x, left), batch && left);
   y = conjugate_if(op->b, exchange_last(op->b, y, right), batch && right);
   return tf_out(op, 0, batch_matmul(op->b, x, y));
@@ -267,9 +272,33 @@ static hr_status_t einsum_pair(tf_op_t *op, expr_t x, expr_t y, labels_t in[2],
   return order_result(op, tf_dot(op->b, x, y, batch, xb, yb, contract, xc, yc), &all, result);
 }
 
-/* Einsum, attribute equation such as "ij,jk->ik", of one or two operands. Diagonals ("ii->i")
- * and labels of the result alone are not handled. `rank` is the largest number of hidden
- * dimensions. */
+/* The diagonal of dimensions i and j with one label, which i keeps. */
+static expr_t take_diagonal(tf_op_t *op, expr_t x, labels_t *labels, int i, int j) {
+  hlo_builder_t *b = op->b;
+  int64_t dim = j;
+  if (!x) return NULL;
+  if (x->shape->dims[i] != x->shape->dims[j]) return NULL;
+  expr_t first = tf_iota(b, HR_S32, x->shape->rank, x->shape->dims, i);
+  expr_t second = tf_iota(b, HR_S32, x->shape->rank, x->shape->dims, j);
+  x = e_select(b, e_eq(b, first, second), x, e_number(b, 0, x));
+  for (int k = j; k + 1 < labels->count; k++) labels->at[k] = labels->at[k + 1];
+  labels->count--;
+  return tf_reduce(op, HLO_ADD, x, 1, &dim, false);
+}
+
+/* An operand whose labels differ: "ijj" has become "ij". */
+static hr_status_t take_diagonals(tf_op_t *op, expr_t *x, labels_t *labels) {
+  for (int i = 0; i < labels->count; i++)
+    for (int j = labels->count - 1; j > i; j--)
+      if (labels->at[i] == labels->at[j]) {
+        *x = take_diagonal(op, *x, labels, i, j);
+        if (!*x) return tf_error(op, "sizes of a repeated label differ");
+      }
+  return NULL;
+}
+
+/* Einsum, attribute equation such as "ij,jk->ik", of one or two operands. Labels of the result
+ * alone are not handled. `rank` is the largest number of hidden dimensions. */
 hr_status_t tf_lower_einsum(tf_op_t *op) {
   hr_str_t equation;
   labels_t in[2] = {{0}, {0}}, result, none = {0};
@@ -283,11 +312,9 @@ hr_status_t tf_lower_einsum(tf_op_t *op) {
     x[k] = tf_in(op, k);
     if (!x[k]) return hlo_builder_finish(op->b);
     HR_TRY(read_labels(op, &at, end, x[k]->shape->rank, &in[k]));
-    for (int i = 0; i < in[k].count; i++) {
+    HR_TRY(take_diagonals(op, &x[k], &in[k]));
+    for (int i = 0; i < in[k].count; i++)
       if (in[k].at[i] > 127 && in[k].at[i] - 127 > rank) rank = in[k].at[i] - 127;
-      for (int j = 0; j < i; j++)
-        if (in[k].at[i] == in[k].at[j]) return tf_unsupported(op, "a repeated label");
-    }
     while (at < end && (*at == ',' || *at == '-' || *at == '>')) at++;
   }
   int letters = 0;
@@ -462,7 +489,8 @@ hr_status_t tf_lower_batch_norm(tf_op_t *op) {
   HR_TRY(tf_out(op, 2, variance));
   HR_TRY(tf_out(op, 3, used_mean));
   HR_TRY(tf_out(op, 4, used_variance));
-  return tf_out(op, 5, used_variance);
+  int64_t nothing = 0; /* what only GPUs keep for the gradient */
+  return tf_out(op, 5, tf_fill(b, 0, used_variance->shape->dtype, 1, &nothing));
 }
 
 /* inputs: dy, x, scale, mean, variance (of FusedBatchNorm's reserve spaces).
@@ -478,7 +506,11 @@ hr_status_t tf_lower_batch_norm_grad(tf_op_t *op) {
   int64_t dims[HLO_MAX_RANK];
   expr_t dy = tf_in(op, 0), x = tf_in(op, 1), scale = tf_in(op, 2);
   expr_t mean = tf_in(op, 3), variance = tf_in(op, 4);
-  if (!dy || !x || !variance) return hlo_builder_finish(b);
+  if (!dy || !x || !scale || !variance) return hlo_builder_finish(b);
+  hr_dtype_t dtype = x->shape->dtype, wide = scale->shape->dtype; /* f16 and bf16 with f32 */
+  dy = hlo_build_convert(b, dy, wide);
+  x = hlo_build_convert(b, x, wide);
+  if (!dy || !x) return hlo_builder_finish(b);
   HR_TRY(tf_attr_float(op->arena, op->node, "epsilon", 1e-4, &epsilon));
   HR_TRY(tf_attr_bool(op->arena, op->node, "is_training", true, &training));
   HR_TRY(channel_dim(op, x->shape->rank, &channel));
@@ -497,7 +529,8 @@ hr_status_t tf_lower_batch_norm_grad(tf_op_t *op) {
     dx = e_sub(b, e_sub(b, dy, spread_channels(b, mean_dy, x, channel)),
                e_mul(b, centred, spread_channels(b, along, x, channel)));
   }
-  HR_TRY(tf_out(op, 0, e_mul(b, dx, spread_channels(b, slope, x, channel))));
+  dx = e_mul(b, dx, spread_channels(b, slope, x, channel));
+  HR_TRY(tf_out(op, 0, dx ? hlo_build_convert(b, dx, dtype) : NULL));
   HR_TRY(tf_out(op, 1, e_mul(b, sum_dy_x, inverse)));
   HR_TRY(tf_out(op, 2, sum_dy));
   int64_t none = 0;

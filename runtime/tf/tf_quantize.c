@@ -61,14 +61,15 @@ static hr_status_t find_levels(tf_op_t *op, int first, expr_t x, levels_t *out) 
   return hlo_builder_finish(b);
 }
 
-/* inputs: x, min and max along the last dimension.
- * FakeQuantWithMinMaxVarsPerChannel: floor((clamp(x) - low) / scale + 0.5) scale + low. */
-hr_status_t tf_lower_fake_quant_channels(tf_op_t *op) {
+/* inputs: x, and by the variant the number of min, which max follows; -1: both are attributes.
+ * FakeQuantWithMinMaxArgs, Vars (scalars) and VarsPerChannel (vectors along the last dimension):
+ * floor((clamp(x) - low) / scale + 0.5) scale + low. */
+hr_status_t tf_lower_fake_quant(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   levels_t l;
   expr_t x = tf_in(op, 0);
   if (!x) return hlo_builder_finish(b);
-  HR_TRY(find_levels(op, 1, x, &l));
+  HR_TRY(find_levels(op, op->row->variant, x, &l));
   expr_t clamped = e_max(b, e_min(b, x, l.high), l.low);
   expr_t inverse = e_div(b, e_number(b, 1, x), l.scale);
   expr_t steps = e_mul(b, e_sub(b, clamped, l.low), inverse);

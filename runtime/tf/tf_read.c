@@ -282,13 +282,22 @@ static hr_status_t select_written(tf_file_t *file, tf_selection_t *selection) {
   return st;
 }
 
-/* Values of the checkpoint for parameters that are variables. */
-static hr_status_t keep_defaults(tf_file_t *file, const xla_compilation_result_t *result) {
+/* Values of the checkpoint for parameters that are variables, and their names in it. Without a
+ * checkpoint a variable has its own name, as in those that TensorFlow 1 writes. */
+static hr_status_t keep_defaults(tf_file_t *file, const tf_selection_t *selection,
+                                 const xla_compilation_result_t *result) {
   hlo_module_t *module = file->module;
   HR_TRY(HR_NEW_ARRAY(file->arena, result->parameter_count, &module->parameter_values));
+  HR_TRY(HR_NEW_ARRAY(file->arena, result->parameter_count, &module->parameter_names));
   module->parameter_value_count = result->parameter_count;
-  for (int p = 0; p < result->parameter_count; p++)
+  if (file->restore.bundle) module->checkpoint_prefix = file->bundle.prefix;
+  for (int p = 0; p < result->parameter_count; p++) {
+    const xla_argument_t *argument = &selection->arguments[result->input_mapping[p]];
     module->parameter_values[p] = result->initial_values[p];
+    hr_str_t name = result->initial_names[p]; /* of the object graph: in the checkpoint's bytes */
+    if (argument->kind == XLA_ARGUMENT_RESOURCE && !file->restore.bundle) name = argument->name;
+    HR_TRY(hr_arena_str(file->arena, name, &module->parameter_names[p]));
+  }
   return NULL;
 }
 
@@ -366,7 +375,7 @@ static hr_status_t select_and_compile(tf_file_t *file) {
   HR_TRY(make_parallel(file, &selection, &result));
   HR_TRY(alias_updates(file, &result));
   if (file->json) tf_describe(&selection, &result, file->json);
-  return keep_defaults(file, &result);
+  return keep_defaults(file, &selection, &result);
 }
 
 hr_status_t tf_read_described(hlo_module_t *module, const tf_read_options_t *options,

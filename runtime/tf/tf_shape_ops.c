@@ -179,13 +179,27 @@ hr_status_t tf_lower_transpose(tf_op_t *op) {
   return tf_out(op, 0, result);
 }
 
+/* The place of each index goes where the index says. */
+static hr_status_t invert_at_run_time(tf_op_t *op) {
+  expr_t x = tf_in(op, 0), inverse;
+  if (!x) return hlo_builder_finish(op->b);
+  if (x->shape->rank != 1) return tf_error(op, "a permutation of %d dimensions", x->shape->rank);
+  const int64_t *size = x->shape->dims;
+  expr_t places = tf_iota(op->b, x->shape->dtype, 1, size, 0);
+  expr_t indices = tf_reshape(op->b, x, 2, (int64_t[]){*size, 1});
+  expr_t start = tf_fill(op->b, 0, x->shape->dtype, 1, size);
+  HR_TRY(tf_scatter_nd(op, start, indices, places, HLO_COPY, &inverse));
+  return tf_out(op, 0, inverse);
+}
+
 /* InvertPermutation: y[x[i]] = i. Duplicates are not looked for. */
 hr_status_t tf_lower_invert_permutation(tf_op_t *op) {
   hr_ints_t in;
   int64_t *inverse;
   hlo_value_t *value;
+  HR_TRY(tf_const_if_known(op, 0, &value));
+  if (!value) return invert_at_run_time(op);
   HR_TRY(tf_const_ints(op, 0, &in));
-  HR_TRY(tf_const(op, 0, &value));
   HR_TRY(HR_NEW_ARRAY(op->arena, in.count, &inverse));
   for (int64_t i = 0; i < in.count; i++) {
     if (in.data[i] < 0 || in.data[i] >= in.count) return tf_error(op, "no permutation");
@@ -226,6 +240,7 @@ hr_status_t tf_lower_concat(tf_op_t *op) {
 hr_status_t tf_lower_concat_offset(tf_op_t *op) {
   int64_t axis, at = 0;
   HR_TRY(tf_const_int(op, 0, &axis));
+  hr_dtype_t dtype = op->input_count > 1 ? tf_in_dtype(op, 1) : HR_S32;
   for (int k = 1; k < op->input_count; k++) {
     hr_ints_t dims;
     int64_t offsets[HLO_MAX_RANK] = {0};
@@ -235,7 +250,7 @@ hr_status_t tf_lower_concat_offset(tf_op_t *op) {
     HR_TRY(tf_axis(op, axis, (int)dims.count, &d));
     offsets[d] = at;
     at += dims.data[d];
-    HR_TRY(tf_out_ints(op, k - 1, HR_S32, false, dims.count, offsets));
+    HR_TRY(tf_out_ints(op, k - 1, dtype, false, dims.count, offsets));
   }
   return NULL;
 }
@@ -467,58 +482,84 @@ hr_status_t tf_lower_strided_slice(tf_op_t *op) {
   return tf_out(op, 0, tf_reshape(op->b, x, s.result_rank, s.result));
 }
 
-/* inputs: shape, begin, end, strides, dy: dy in the places of the slice, zeros elsewhere.
+/* x, which has the slice's elements, in their places of an array of these sizes; zeros elsewhere.
  * A pad does it: `low` elements in front, stride - 1 between neighbours, `high` behind. */
-hr_status_t tf_lower_strided_slice_grad(tf_op_t *op) {
-  strided_t s;
-  hr_ints_t shape;
+static hr_status_t place_strided(tf_op_t *op, const strided_t *s, const int64_t *sizes, expr_t x,
+                                 expr_t *out_x) {
   int64_t dims[HLO_MAX_RANK], low[HLO_MAX_RANK], high[HLO_MAX_RANK], gaps[HLO_MAX_RANK];
   int64_t reversed[HLO_MAX_RANK];
   int count = 0;
+  for (int d = 0; d < s->rank; d++) {
+    int64_t step = s->dims[d].stride < 0 ? -s->dims[d].stride : s->dims[d].stride;
+    bool backward = s->dims[d].stride < 0;
+    dims[d] = s->dims[d].count;
+    if (backward) reversed[count++] = d;
+    low[d] = backward ? s->dims[d].begin - (dims[d] - 1) * step : s->dims[d].begin;
+    if (!dims[d]) low[d] = 0;
+    high[d] = sizes[d] - low[d] - (dims[d] ? (dims[d] - 1) * step + 1 : 0);
+    gaps[d] = step - 1;
+  }
+  x = tf_reshape(op->b, x, s->rank, dims);
+  HR_TRY(tf_reverse(op, x, count, reversed, &x));
+  expr_t zero = x ? tf_scalar(op->b, 0, x->shape->dtype) : NULL;
+  *out_x = tf_pad(op->b, x, zero, low, high, gaps);
+  return NULL;
+}
+
+/* inputs: shape, begin, end, strides, dy: dy in the places of the slice, zeros elsewhere. */
+hr_status_t tf_lower_strided_slice_grad(tf_op_t *op) {
+  strided_t s;
+  hr_ints_t shape;
+  expr_t x;
   HR_TRY(tf_const_ints(op, 0, &shape));
   if (shape.count > HLO_MAX_RANK) return tf_error(op, "too many dimensions");
   HR_TRY(resolve_strided(op, 1, (int)shape.count, shape.data, &s));
-  for (int d = 0; d < s.rank; d++) {
-    int64_t step = s.dims[d].stride < 0 ? -s.dims[d].stride : s.dims[d].stride;
-    bool backward = s.dims[d].stride < 0;
-    dims[d] = s.dims[d].count;
-    if (backward) reversed[count++] = d;
-    low[d] = backward ? s.dims[d].begin - (dims[d] - 1) * step : s.dims[d].begin;
-    if (!dims[d]) low[d] = 0;
-    high[d] = shape.data[d] - low[d] - (dims[d] ? (dims[d] - 1) * step + 1 : 0);
-    gaps[d] = step - 1;
-  }
-  expr_t x = tf_reshape(op->b, tf_in(op, 4), s.rank, dims);
-  HR_TRY(tf_reverse(op, x, count, reversed, &x));
-  expr_t zero = x ? tf_scalar(op->b, 0, x->shape->dtype) : NULL;
-  return tf_out(op, 0, tf_pad(op->b, x, zero, low, high, gaps));
+  HR_TRY(place_strided(op, &s, shape.data, tf_in(op, 4), &x));
+  return tf_out(op, 0, x);
 }
 
-/* x with the places of a strided slice replaced. variant 0: TensorStridedSliceUpdate; 1:
- * ResourceStridedSliceAssign. Strides are 1 or -1. inputs: x, begin, end, strides, value. */
-hr_status_t tf_lower_strided_update(tf_op_t *op) {
-  strided_t s;
+/* x with the places of a slice with gaps replaced: a mask says where they are. */
+static hr_status_t update_with_gaps(tf_op_t *op, const strided_t *s, expr_t *x, expr_t value) {
+  hlo_builder_t *b = op->b;
+  expr_t marks = tf_fill(b, 1, HR_PRED, s->result_rank, s->result);
+  HR_TRY(place_strided(op, s, (*x)->shape->dims, value, &value));
+  HR_TRY(place_strided(op, s, (*x)->shape->dims, marks, &marks));
+  *x = e_select(b, marks, value, *x);
+  return NULL;
+}
+
+/* The places of a slice without gaps. */
+static hr_status_t update_dense(tf_op_t *op, const strided_t *s, expr_t *x, expr_t value) {
   int64_t dims[HLO_MAX_RANK], reversed[HLO_MAX_RANK];
   expr_t starts[HLO_MAX_RANK];
   int count = 0;
+  for (int d = 0; d < s->rank; d++) {
+    strided_dim_t dim = s->dims[d];
+    bool backward = dim.stride < 0;
+    if (backward) reversed[count++] = d;
+    dims[d] = dim.count;
+    starts[d] = tf_scalar_int(op->b, backward ? dim.begin - dim.count + 1 : dim.begin, HR_S32);
+  }
+  value = tf_reshape(op->b, value, s->rank, dims);
+  HR_TRY(tf_reverse(op, value, count, reversed, &value));
+  *x = value ? tf_dynamic_update(op->b, *x, value, starts) : NULL;
+  return NULL;
+}
+
+/* x with the places of a strided slice replaced. variant 0: TensorStridedSliceUpdate; 1:
+ * ResourceStridedSliceAssign. inputs: x, begin, end, strides, value. */
+hr_status_t tf_lower_strided_update(tf_op_t *op) {
+  strided_t s;
+  bool has_gaps = false;
   tf_resource_t *resource = NULL;
   expr_t x = tf_in(op, 0), value = tf_in(op, 4);
   if (!x || !value) return hlo_builder_finish(op->b);
   if (op->row->variant) HR_TRY(tf_resource_of(op, 0, &resource));
   HR_TRY(resolve_strided(op, 1, x->shape->rank, x->shape->dims, &s));
-  for (int d = 0; d < s.rank; d++) {
-    strided_dim_t dim = s.dims[d];
-    bool backward = dim.stride < 0;
-    if (dim.stride != 1 && dim.stride != -1 && dim.count > 1)
-      return tf_unsupported(op, "a stride of %ld", (long)dim.stride);
-    if (backward) reversed[count++] = d;
-    dims[d] = dim.count;
-    starts[d] = tf_scalar_int(op->b, backward ? dim.begin - dim.count + 1 : dim.begin, HR_S32);
-  }
+  for (int d = 0; d < s.rank; d++)
+    has_gaps |= s.dims[d].count > 1 && s.dims[d].stride != 1 && s.dims[d].stride != -1;
   value = tf_broadcast(op->b, value, s.result_rank, s.result);
-  value = tf_reshape(op->b, value, s.rank, dims);
-  HR_TRY(tf_reverse(op, value, count, reversed, &value));
-  x = value ? tf_dynamic_update(op->b, x, value, starts) : NULL;
+  HR_TRY(has_gaps ? update_with_gaps(op, &s, &x, value) : update_dense(op, &s, &x, value));
   return resource ? tf_set_variable(op, resource, x) : tf_out(op, 0, x);
 }
 
@@ -642,15 +683,36 @@ hr_status_t tf_lower_range(tf_op_t *op) {
   return tf_out(op, 0, e_add(op->b, start, e_mul(op->b, steps, delta)));
 }
 
+/* start + step i, and the end itself at the last place. */
+static hr_status_t space_at_run_time(tf_op_t *op, int64_t count) {
+  hlo_builder_t *b = op->b;
+  expr_t start = tf_in(op, 0), stop = tf_in(op, 1);
+  if (!start || !stop) return hlo_builder_finish(b);
+  expr_t step = e_div(b, e_sub(b, stop, start), e_number(b, count > 1 ? count - 1 : 1, start));
+  start = tf_broadcast(b, start, 1, &count);
+  stop = tf_broadcast(b, stop, 1, &count);
+  step = tf_broadcast(b, step, 1, &count);
+  expr_t place = start ? tf_iota(b, start->shape->dtype, 1, &count, 0) : NULL;
+  if (!place) return hlo_builder_finish(b);
+  expr_t numbers = e_add(b, start, e_mul(b, step, place));
+  expr_t is_last = e_eq(b, place, e_number(b, (double)(count - 1), place));
+  return tf_out(op, 0, count > 1 ? e_select(b, is_last, stop, numbers) : numbers);
+}
+
 /* LinSpace(start, stop, num): computed in double; the last element is exactly `stop`. */
 hr_status_t tf_lower_lin_space(tf_op_t *op) {
   double start, stop;
   int64_t count;
-  HR_TRY(tf_const_float(op, 0, &start));
-  HR_TRY(tf_const_float(op, 1, &stop));
+  hlo_value_t *value, *known_start, *known_stop;
   HR_TRY(tf_const_int(op, 2, &count));
   if (count < 1) return tf_error(op, "%ld steps", (long)count);
-  hlo_value_t *value;
+  HR_TRY(tf_const_if_known(op, 0, &known_start));
+  HR_TRY(tf_const_if_known(op, 1, &known_stop));
+  hr_dtype_t type = tf_in_dtype(op, 0);
+  if (!known_start || !known_stop || (type != HR_F32 && type != HR_F64))
+    return space_at_run_time(op, count);
+  HR_TRY(tf_const_float(op, 0, &start));
+  HR_TRY(tf_const_float(op, 1, &stop));
   hr_dtype_t dtype = tf_in_dtype(op, 0);
   HR_TRY(hlo_builder_finish(op->b));
   HR_TRY(hlo_value_array(dtype, 1, &count, &value));
@@ -708,12 +770,47 @@ hr_status_t tf_lower_reverse(tf_op_t *op) {
   return tf_out(op, 0, x);
 }
 
+/* x twice along a dimension, from which the part that begins `shift` places before the middle is
+ * taken. */
+static expr_t roll_by(hlo_builder_t *b, expr_t x, int at, expr_t shift) {
+  expr_t twice[] = {x, x}, starts[HLO_MAX_RANK];
+  int64_t size = x->shape->dims[at];
+  expr_t rest = e_rem(b, shift, e_number(b, (double)size, shift)), zero = e_number(b, 0, rest);
+  rest = e_select(b, e_gt(b, rest, zero), e_sub(b, e_number(b, (double)size, rest), rest),
+                  e_sub(b, zero, rest));
+  for (int d = 0; d < x->shape->rank; d++) starts[d] = d == at ? rest : zero;
+  return tf_dynamic_slice(b, tf_concat(b, 2, twice, at), starts, x->shape->dims);
+}
+
+/* Element i of a vector, or the scalar itself. */
+static expr_t element_of(hlo_builder_t *b, expr_t x, int64_t i) {
+  return x->shape->rank ? tf_reshape(b, tf_slice_dim(b, x, 0, i, i + 1), 0, NULL) : x;
+}
+
+static hr_status_t roll_at_run_time(tf_op_t *op) {
+  hr_ints_t axes;
+  int at;
+  expr_t x = tf_in(op, 0), shifts = tf_in(op, 1);
+  HR_TRY(tf_const_ints(op, 2, &axes));
+  if (!x || !shifts) return hlo_builder_finish(op->b);
+  if (shifts->shape->rank > 1 || (shifts->shape->rank && shifts->shape->dims[0] != axes.count))
+    return tf_error(op, "as many shifts as axes are needed");
+  for (int64_t i = 0; i < axes.count && x; i++) {
+    HR_TRY(tf_axis(op, axes.data[i], x->shape->rank, &at));
+    if (x->shape->dims[at]) x = roll_by(op->b, x, at, element_of(op->b, shifts, i));
+  }
+  return tf_out(op, 0, x);
+}
+
 /* Rotation along axes: the last `shift` elements come first. */
 hr_status_t tf_lower_roll(tf_op_t *op) {
   hr_ints_t shifts, axes;
+  hlo_value_t *known;
   int at;
   expr_t x = tf_in(op, 0);
   if (!x) return hlo_builder_finish(op->b);
+  HR_TRY(tf_const_if_known(op, 1, &known));
+  if (!known) return roll_at_run_time(op);
   HR_TRY(tf_const_ints(op, 1, &shifts));
   HR_TRY(tf_const_ints(op, 2, &axes));
   for (int64_t i = 0; i < axes.count && i < shifts.count && x; i++) {

@@ -199,6 +199,8 @@ static hr_status_t set_list(tf_op_t *op, int k, const tf_value_t *list) {
   HR_TRY(tf_need_outputs(op, k + 1));
   op->outputs[k] = *list;
   op->outputs[k].kind = TF_VALUE_LIST;
+  op->outputs[k].list_pushed = false;
+  op->outputs[k].constant = NULL;
   return hlo_builder_finish(op->b);
 }
 

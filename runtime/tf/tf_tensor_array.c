@@ -15,6 +15,8 @@ static hr_status_t put_list(tf_op_t *op, int k, const tf_value_t *list) {
   }
   op->outputs[k] = *list;
   op->outputs[k].kind = TF_VALUE_LIST;
+  op->outputs[k].list_pushed = false;
+  op->outputs[k].constant = NULL;
   return hlo_builder_finish(op->b);
 }
 
@@ -320,7 +322,9 @@ hr_status_t tf_lower_list_empty(tf_op_t *op) {
   if (list.list_size < 0) return tf_unsupported(op, "a list that may grow without bound");
   list.count = tf_scalar_int(op->b, 0, HR_S32);
   fill_zeros(op, &list, shape->rank ? (int)dims.count : -1, dims.data);
-  return put_list(op, 0, &list);
+  HR_TRY(put_list(op, 0, &list));
+  op->outputs[0].list_pushed = true;
+  return NULL;
 }
 
 /* A list without its own count is full. */
@@ -328,16 +332,30 @@ static expr_t count_of(tf_op_t *op, const tf_value_t *list) {
   return list->count ? list->count : tf_scalar_int(op->b, list->list_size, HR_S32);
 }
 
+/* What is known of a list's elements when one more is pushed: gradients of loops push the sizes of
+ * arrays in every iteration, and need them as constants when they take them off again. */
+static void push_constant(tf_value_t *list, const tf_value_t *before, hlo_value_t *element) {
+  bool is_first = !before->constant;
+  if (!before->list_pushed || !element) return;
+  if (!is_first && !hlo_value_equal(before->constant, element)) return;
+  list->list_pushed = true;
+  list->constant = is_first ? element : before->constant;
+}
+
 /* inputs: list, element.
  * TensorListPushBack: writes at place `count`. */
 hr_status_t tf_lower_list_push(tf_op_t *op) {
   tf_value_t list;
+  hlo_value_t *element;
   HR_TRY(take_list(op, 0, &list));
+  HR_TRY(tf_const_if_known(op, 1, &element));
   expr_t count = count_of(op, &list);
   list.list_adds = false;
   HR_TRY(write_element(op, &list, count, tf_in(op, 1)));
   list.count = e_add(op->b, count, tf_scalar_int(op->b, 1, HR_S32));
-  return put_list(op, 0, &list);
+  HR_TRY(put_list(op, 0, &list));
+  push_constant(&op->outputs[0], op->inputs[0], element);
+  return NULL;
 }
 
 /* outputs: list, element.
@@ -347,7 +365,11 @@ hr_status_t tf_lower_list_pop(tf_op_t *op) {
   HR_TRY(take_filled(op, 0, &list));
   list.count = e_sub(op->b, count_of(op, &list), tf_scalar_int(op->b, 1, HR_S32));
   HR_TRY(put_list(op, 0, &list));
-  return tf_out(op, 1, read_element(op, &list, list.count));
+  op->outputs[0].list_pushed = op->inputs[0]->list_pushed;
+  op->outputs[0].constant = op->inputs[0]->constant;
+  HR_TRY(tf_out(op, 1, read_element(op, &list, list.count)));
+  if (op->inputs[0]->list_pushed) op->outputs[1].constant = op->inputs[0]->constant;
+  return NULL;
 }
 
 /* TensorListElementShape, attribute shape_type. */

@@ -80,6 +80,7 @@ static void free_compiler(xla_compilation_t *c) {
   hr_map_deinit(&compiler->evaluated);
   hr_map_deinit(&compiler->waits);
   hr_map_deinit(&compiler->restored);
+  hr_map_deinit(&compiler->host_tokens);
   HR_VEC_FREE(&compiler->completed);
   HR_VEC_FREE(&compiler->resources);
 }
@@ -169,6 +170,7 @@ static hr_status_t begin(xla_compilation_t *c, const tf_graph_t *graph, const ch
   hr_map_init(&c->compiler.evaluated);
   hr_map_init(&c->compiler.waits);
   hr_map_init(&c->compiler.restored);
+  hr_map_init(&c->compiler.host_tokens);
   xla_channels_init(&c->channels);
   c->compiler.channels = c->options->channels ? c->options->channels : &c->channels;
   c->compiler.import = c->options->import;

@@ -3,7 +3,7 @@
 
 Usage: bench_tf.py [--hlorun FILE] [--out FOLDER] [--seconds S] [--threads N] [--export] [NAME...]
 
-Each model is a SavedModel in FOLDER/tf/NAME, which is written unless it is there; --export stops there. The three run the same
+Each model is a SavedModel in FOLDER/tf/NAME, which is written unless it is there; --export stops there. XLA refuses some. All run the same
 signature on the same arrays, and the results are compared: of a step of training, the loss before it. Writes FOLDER/tf.md (the
 table) and FOLDER/tf/NAME.json, which later runs of other models keep. Exits with 1 if a result differs. Needs tensorflow:
 python3 -m venv tf && tf/bin/pip install tensorflow-cpu, then make bench-tf PYTHON=tf/bin/python."""
@@ -83,15 +83,20 @@ def measure(options, path, name):
     loaded, plain, jit = tensorflow_calls(path)
     plain()
     start = time.perf_counter()
-    jit()
-    row = {"name": name, "jit_compile": time.perf_counter() - start, "tf": math.inf, "jit": math.inf}
+    row = {"name": name, "tf": math.inf, "jit": math.inf}
+    try:
+        jit()
+        row["jit_compile"] = time.perf_counter() - start
+    except tf.errors.OpError:  # XLA does not take every graph that TensorFlow runs
+        row["jit"], row["jit_compile"] = None, None
     row["hlorun"] = run_hlorun(options, path, name, 3)
     if "error" in row["hlorun"]:
         return row
     repeats = max(3, min(5000, int(options.seconds / row["hlorun"]["best"])))
     for _ in range(2):
         row["tf"] = min(row["tf"], timed(plain, options.seconds))
-        row["jit"] = min(row["jit"], timed(jit, options.seconds))
+        if row["jit"]:
+            row["jit"] = min(row["jit"], timed(jit, options.seconds))
         again = run_hlorun(options, path, name, repeats)
         row["hlorun"]["best"] = min(row["hlorun"]["best"], again["best"])
     return row
@@ -110,12 +115,15 @@ def table(rows):
         if "error" in h:
             lines.append("| %s | **%s** |" % (row["name"], h["error"]))
             continue
-        lines.append("| %s%s | %.4g | %.4g | %.4g | %.2f | %.2f | %.2f | %.3f |" % (
-            row["name"], " **differs**" if h["wrong"] else "", row["tf"] * 1e3, row["jit"] * 1e3, h["best"] * 1e3,
-            row["tf"] / h["best"], row["jit"] / h["best"], row["jit_compile"], h["compile"]))
+        cells = ("refused", "", "")
+        if row["jit"]:
+            cells = ("%.4g" % (row["jit"] * 1e3), "%.2f" % (row["jit"] / h["best"]), "%.2f" % row["jit_compile"])
+        lines.append("| %s%s | %.4g | %s | %.4g | %.2f | %s | %s | %.3f |" % (
+            row["name"], " **differs**" if h["wrong"] else "", row["tf"] * 1e3, cells[0], h["best"] * 1e3, row["tf"] / h["best"],
+            cells[1], cells[2], h["compile"]))
     lines.append("| **geometric mean** | | | | **%.2f** | **%.2f** | | |" % (
         geometric_mean([row["tf"] / row["hlorun"]["best"] for row in good]),
-        geometric_mean([row["jit"] / row["hlorun"]["best"] for row in good])))
+        geometric_mean([row["jit"] / row["hlorun"]["best"] for row in good if row["jit"]])))
     return "\n".join(lines) + "\n"
 
 

@@ -64,6 +64,9 @@ keras=$cases/keras_training
 for engine in reference compiled; do
   expect_exit "Keras model, $engine engine" 0 "$hlorun" --engine="$engine" --feed x='f32[6,4]' --input "$keras/predict.npz" \
     --expect "$keras/predict.npz" "$keras"
+  expect_exit "gradients of a loop, the batch by --feed, $engine engine" 0 "$hlorun" --engine="$engine" --feed x='f32[4,5,2]' \
+    --feed y='f32[4,1]' --steps 3 --input "$cases/recurrent_training/step.npz" --expect "$cases/recurrent_training/step.npz" \
+    "$cases/recurrent_training"
   expect_exit "Adam of Keras, $engine engine" 0 "$hlorun" --engine="$engine" --signature step --feed x='f32[6,4]' \
     --feed y='f32[6,3]' --steps 4 --input "$keras/step.npz" --expect "$keras/step.npz" "$keras"
 done

@@ -225,9 +225,12 @@ def main(arguments=None):
     parser.add_argument("hlorun")
     parser.add_argument("--keep")
     parser.add_argument("--engines", default="reference,compiled")
+    parser.add_argument("--first", help="begin with this operation of the table")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args(arguments)
     options.engines = options.engines.split(",")
+    if options.first:
+        options.names = list(OPS)[list(OPS).index(options.first):]
     tf.function(lambda x: x + 1, jit_compile=True)(1.0)  # registers XLA's kernels
     total = np.zeros(3, int)
     with tempfile.TemporaryDirectory() as folder:

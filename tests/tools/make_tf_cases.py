@@ -783,6 +783,32 @@ def write_keras_training(folder):
     print("keras_training", losses)
 
 
+def write_recurrent_training(folder):
+    """FOLDER/recurrent_training: one step of an LSTM on a batch of unknown size, whose gradient pushes sizes on lists."""
+    import keras
+    keras.utils.set_random_seed(6)
+    path = os.path.join(folder, "recurrent_training")
+    x = keras.Input((5, 2))
+    module = tf.Module()
+    module.model = model = keras.Model(x, keras.layers.Dense(1)(keras.layers.LSTM(3)(x)))
+    x, y = f32(4, 5, 2), f32(4, 1)
+
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((model(x, training=True) - y) ** 2)
+        for variable, gradient in zip(model.trainable_variables, tape.gradient(loss, model.trainable_variables)):
+            variable.assign_sub(0.1 * gradient)
+        return {"loss": loss}
+    spec = [tf.TensorSpec([None, 5, 2], tf.float32, "x"), tf.TensorSpec([None, 1], tf.float32, "y")]
+    step = tf.function(step, input_signature=spec)
+    tf.saved_model.save(module, path, signatures=step, options=tf.saved_model.SaveOptions(save_debug_info=False))
+    os.remove(os.path.join(path, "fingerprint.pb"))
+    os.rmdir(os.path.join(path, "assets"))
+    losses = [float(step(x, y)["loss"]) for _ in range(3)]
+    np.savez(os.path.join(path, "step.npz"), in0=x, in1=y, out0=np.float32(losses[-1]))
+    print("recurrent_training", losses)
+
+
 def write_optimizers(folder):
     """FOLDER/optimizers: a SavedModel whose signature changes its variables and returns them."""
     path = os.path.join(folder, "optimizers")
@@ -809,6 +835,8 @@ def main():
         write_optimizers(folder)
     if not names or "keras_training" in names:
         write_keras_training(folder)
+    if not names or "recurrent_training" in names:
+        write_recurrent_training(folder)
     if not names or any(name.startswith("keras") for name in names):
         write_keras_models(folder, names)
 

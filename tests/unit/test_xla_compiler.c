@@ -498,6 +498,47 @@ static void test_host_compute(void) {
   tear_down(&f);
 }
 
+#define HOST_COMPUTE(name, send, receive, more)                            \
+  " node_def { name: '" name "' op: 'XlaHostCompute' input: 'x'"           \
+  "  attr { key: 'Tinputs' value { list { type: DT_FLOAT } } }"            \
+  "  attr { key: 'Toutputs' value { list { type: DT_FLOAT } } }"           \
+  "  attr { key: 'shapes' value { list { shape { dim { size: 3 } } } } }" \
+  "  attr { key: 'send_key' value { s: '" send "' } }"                     \
+  "  attr { key: 'recv_key' value { s: '" receive "' } }" more " }"
+
+/* Two host computations on the same input. */
+#define TWO_HOST_COMPUTES(more)                                                    \
+  "library { function { signature { name: 'f' input_arg { name: 'x' type: DT_FLOAT }" \
+  "  output_arg { name: 'y' type: DT_FLOAT } output_arg { name: 'z' type: DT_FLOAT } }" \
+  HOST_COMPUTE("first", "a", "b", "") HOST_COMPUTE("second", "c", "d", more)           \
+  " ret { key: 'y' value: 'first:outputs:0' } ret { key: 'z' value: 'second:outputs:0' } } }"
+
+/* "ancestors": host computations are sequenced by the names of those that come before, and only by
+ * these: without the attribute both begin with tokens of their own. */
+static void test_host_compute_ancestors(void) {
+  static const char *const graphs[] = {
+      TWO_HOST_COMPUTES(""),
+      TWO_HOST_COMPUTES(" attr { key: 'ancestors' value { list { s: 'first' } } }")};
+  for (int i = 0; i < 2; i++) {
+    fixture_t f;
+    int starts = 0;
+    set_up(&f, graphs[i]);
+    xla_argument_t x = parameter(&f, 3);
+    xla_compile_options_t options = {.is_entry_computation = true};
+    CHECK_OK(compile(&f, 1, &x, &options));
+    for (const char *at = f.text.data; (at = strstr(at, " after-all()")); at++) starts++;
+    CU_ASSERT_EQUAL(starts, i ? 1 : 2);
+    CHECK_OK(hlo_verify(f.module));
+    tear_down(&f);
+  }
+  fixture_t f;
+  set_up(&f, TWO_HOST_COMPUTES(" attr { key: 'ancestors' value { list { s: 'nobody' } } }"));
+  xla_argument_t x = parameter(&f, 3);
+  xla_compile_options_t options = {.is_entry_computation = true};
+  CHECK_FAILS(HR_INVALID, compile(&f, 1, &x, &options));
+  tear_down(&f);
+}
+
 /* "CompileSingleOp": inputs and outputs of the node are arguments and results. */
 static void test_single_op(void) {
   fixture_t f;
@@ -543,6 +584,7 @@ CU_TestInfo suite_xla_compiler[] = {
     {"channels and cache", test_channels_and_cache},
     {"order of transfers", test_order_of_transfers},
     {"host compute", test_host_compute},
+    {"host compute, ancestors", test_host_compute_ancestors},
     {"single operation", test_single_op},
     {"unsupported operations", test_unsupported_operations},
     CU_TEST_INFO_NULL};

@@ -68,7 +68,7 @@ def orbax():
         again = checkpointer.restore(folder, {"w": jax.ShapeDtypeStruct(state["w"].shape, np.float32,
                                                                         sharding=state["w"].sharding), "step": 0})
     multihost_utils.sync_global_devices("restored")
-    print("process", jax.process_index(), "restored", again["step"], summed(again["w"]))
+    print(f"process {jax.process_index()} restored {again['step']} {summed(again['w'])}")
 
 
 # One process dies between two launches: the others wait for it in the next one.
@@ -139,7 +139,7 @@ def compiled_behind_launches():
         for _ in range(4):
             y = compiled(x)
         time.sleep(0.05 * jax.process_index())
-    print("process", jax.process_index(), "has", float(y))
+    print(f"process {jax.process_index()} has {float(y)}")
 
 
 # --- one process ---

@@ -1,0 +1,214 @@
+/* Bands of diagonals of matrices: MatrixDiag, MatrixDiagPart and MatrixSetDiag in their forms V2 and
+ * V3. Diagonal d holds the places with column - row = d; a band from `low` to `high` is an array
+ * [high - low + 1, longest], the highest diagonal first, or a vector for a single one. Shorter
+ * diagonals lie at the left or right end of their rows. All three operations choose elements by
+ * places that are known at compile time, so that each is one gather of flat matrices. */
+#include "tf/tf_lower.h"
+
+typedef struct band {
+  int64_t low, high;
+  int64_t rows, columns; /* of the matrix */
+  int64_t longest;       /* diagonal of the band */
+  bool above_right;      /* diagonals from the main one upwards lie at the right end */
+  bool below_right;
+} band_t;
+
+/* Attribute align: first the side of diagonals above, then of those below. V2 has none: left. */
+static hr_status_t read_align(tf_op_t *op, band_t *band) {
+  hr_str_t align;
+  HR_TRY(tf_attr_str(op->arena, op->node, "align",
+                     op->row->variant ? "RIGHT_LEFT" : "LEFT_LEFT", &align));
+  band->above_right = hr_str_is(align, "RIGHT_LEFT") || hr_str_is(align, "RIGHT_RIGHT");
+  band->below_right = hr_str_is(align, "LEFT_RIGHT") || hr_str_is(align, "RIGHT_RIGHT");
+  return NULL;
+}
+
+/* Input `at`: one number, or the lowest and the highest. */
+static hr_status_t read_band(tf_op_t *op, int at, band_t *band) {
+  hr_ints_t k;
+  HR_TRY(tf_const_ints(op, at, &k));
+  if (k.count < 1 || k.count > 2) return tf_error(op, "%ld numbers of diagonals", (long)k.count);
+  band->low = k.data[0];
+  band->high = k.data[k.count - 1];
+  if (band->low > band->high) return tf_error(op, "the lowest diagonal is above the highest");
+  if (band->low < -INT32_MAX || band->high > INT32_MAX) return tf_error(op, "no such diagonal");
+  return read_align(op, band);
+}
+
+static int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
+static int64_t most(int64_t x, int64_t y) { return x > y ? x : y; }
+
+static int64_t length_of(const band_t *band, int64_t d) {
+  return least(band->rows + least(d, 0), band->columns - most(d, 0));
+}
+
+static int64_t longest_of(const band_t *band) {
+  int64_t longest = 0;
+  for (int64_t d = band->low; d <= band->high; d++) longest = most(longest, length_of(band, d));
+  return longest;
+}
+
+/* Most elements of a matrix, as their places are constants of the program. */
+#define PLACES_MAX (INT64_C(1) << 26)
+
+/* A diagonal of the band must lie in the matrix. */
+static hr_status_t check_band(tf_op_t *op, const band_t *band) {
+  int64_t count;
+  if (__builtin_mul_overflow(band->rows, band->columns, &count) || count > PLACES_MAX)
+    return tf_unsupported(op, "a matrix of %ld by %ld", (long)band->rows, (long)band->columns);
+  if (length_of(band, band->low) > 0 && length_of(band, band->high) > 0) return NULL;
+  return tf_error(op, "diagonals %ld to %ld of a matrix of %ld by %ld", (long)band->low,
+                  (long)band->high, (long)band->rows, (long)band->columns);
+}
+
+/* Where element k of diagonal d is in the flat band. */
+static int64_t place_in_band(const band_t *band, int64_t d, int64_t k) {
+  bool right = d < 0 ? band->below_right : band->above_right;
+  int64_t shift = right ? band->longest - length_of(band, d) : 0;
+  return (band->high - d) * band->longest + shift + k;
+}
+
+/* Elements `places` of the last dimension of x, as an array [x's dims..., dims...]. */
+static hr_status_t choose(tf_op_t *op, expr_t x, int64_t count, const int32_t *places, int rank,
+                          const int64_t *dims, expr_t *out_x) {
+  hlo_value_t *value;
+  HR_TRY(hlo_value_array(HR_S32, 1, &count, &value));
+  for (int64_t i = 0; i < count; i++) ((int32_t *)value->data)[i] = places[i];
+  HR_TRY(hlo_module_adopt_value(op->scope->compiler->module, value));
+  tf_value_t indices = {.kind = TF_VALUE_ARRAY, .constant = value};
+  expr_t at = tf_value_instr(op->scope->compiler, op->b, &indices);
+  if (!x || !at) return hlo_builder_finish(op->b);
+  x = tf_gather_rows(op->b, x, at, x->shape->rank - 1, 0);
+  *out_x = tf_reshape(op->b, x, rank, dims);
+  return hlo_builder_finish(op->b);
+}
+
+/* x with its last `inner` dimensions joined. */
+static expr_t flatten(hlo_builder_t *b, expr_t x, int inner) {
+  int64_t dims[HLO_MAX_RANK];
+  int rank = x->shape->rank - inner;
+  for (int d = 0; d < rank; d++) dims[d] = x->shape->dims[d];
+  dims[rank] = 1;
+  for (int d = rank; d < x->shape->rank; d++) dims[rank] *= x->shape->dims[d];
+  return tf_reshape(b, x, rank + 1, dims);
+}
+
+/* One more element at the end of the last dimension. */
+static expr_t with_padding(hlo_builder_t *b, expr_t x, expr_t padding) {
+  int64_t dims[HLO_MAX_RANK];
+  if (!x || !padding) return NULL;
+  int rank = x->shape->rank;
+  for (int d = 0; d < rank; d++) dims[d] = d < rank - 1 ? x->shape->dims[d] : 1;
+  expr_t parts[] = {x, tf_broadcast(b, padding, rank, dims)};
+  return tf_concat(b, 2, parts, rank - 1);
+}
+
+/* Places of the matrix's elements in a flat band; `outside` for what the band does not have. A place
+ * of -1 stands for the element's own place in the matrix. */
+static hr_status_t places_of_matrix(tf_op_t *op, const band_t *band, int64_t base, int64_t outside,
+                                    int32_t **out_places) {
+  int32_t *places;
+  HR_TRY(HR_NEW_ARRAY(op->arena, band->rows * band->columns, &places));
+  for (int64_t r = 0; r < band->rows; r++)
+    for (int64_t c = 0; c < band->columns; c++) {
+      int64_t place = outside < 0 ? r * band->columns + c : outside;
+      if (c - r >= band->low && c - r <= band->high)
+        place = base + place_in_band(band, c - r, least(r, c));
+      places[r * band->columns + c] = (int32_t)place;
+    }
+  *out_places = places;
+  return NULL;
+}
+
+/* Sizes that are not given are the least that hold the band; a square if neither is. */
+static hr_status_t matrix_sizes(tf_op_t *op, band_t *band) {
+  int64_t rows = band->longest - least(band->high, 0);
+  int64_t columns = band->longest + most(band->low, 0);
+  HR_TRY(tf_const_int(op, 2, &band->rows));
+  HR_TRY(tf_const_int(op, 3, &band->columns));
+  bool square = band->rows < 0 && band->columns < 0;
+  if (band->rows < 0) band->rows = square ? most(rows, columns) : rows;
+  if (band->columns < 0) band->columns = square ? most(rows, columns) : columns;
+  return check_band(op, band);
+}
+
+/* inputs: diagonal, k, num_rows, num_cols, padding_value. */
+hr_status_t tf_lower_matrix_diag_band(tf_op_t *op) {
+  band_t band;
+  int64_t dims[HLO_MAX_RANK];
+  int32_t *places;
+  expr_t x = tf_in(op, 0), padding = tf_in(op, 4);
+  HR_TRY(read_band(op, 1, &band));
+  if (!x || !padding) return hlo_builder_finish(op->b);
+  int inner = band.low == band.high ? 1 : 2, rank = x->shape->rank - inner;
+  if (rank < 0 || rank + 2 > HLO_MAX_RANK) return tf_error(op, "the diagonals do not fit");
+  band.longest = x->shape->dims[x->shape->rank - 1];
+  HR_TRY(matrix_sizes(op, &band));
+  if ((inner == 2 && x->shape->dims[rank] != band.high - band.low + 1) ||
+      band.longest < longest_of(&band))
+    return tf_error(op, "the diagonals do not fit");
+  x = flatten(op->b, x, inner);
+  if (!x) return hlo_builder_finish(op->b);
+  HR_TRY(places_of_matrix(op, &band, 0, x->shape->dims[rank], &places));
+  for (int d = 0; d < rank; d++) dims[d] = x->shape->dims[d];
+  dims[rank] = band.rows;
+  dims[rank + 1] = band.columns;
+  x = with_padding(op->b, x, padding);
+  HR_TRY(choose(op, x, band.rows * band.columns, places, rank + 2, dims, &x));
+  return tf_out(op, 0, x);
+}
+
+/* The band of a matrix that is there: its sizes, and its longest diagonal. */
+static hr_status_t band_of_matrix(tf_op_t *op, int at, const hlo_shape_t *shape, band_t *band) {
+  HR_TRY(read_band(op, at, band));
+  if (shape->rank < 2) return tf_error(op, "no matrices");
+  band->rows = shape->dims[shape->rank - 2];
+  band->columns = shape->dims[shape->rank - 1];
+  HR_TRY(check_band(op, band));
+  band->longest = longest_of(band);
+  return NULL;
+}
+
+/* inputs: input, k, padding_value. */
+hr_status_t tf_lower_matrix_diag_part_band(tf_op_t *op) {
+  band_t band;
+  int64_t dims[HLO_MAX_RANK];
+  int32_t *places;
+  expr_t x = tf_in(op, 0), padding = tf_in(op, 2);
+  if (!x || !padding) return hlo_builder_finish(op->b);
+  HR_TRY(band_of_matrix(op, 1, x->shape, &band));
+  int rank = x->shape->rank - 2;
+  int64_t diagonals = band.high - band.low + 1, count = diagonals * band.longest;
+  for (int d = 0; d < rank; d++) dims[d] = x->shape->dims[d];
+  if (diagonals > 1) dims[rank++] = diagonals;
+  dims[rank++] = band.longest;
+  HR_TRY(HR_NEW_ARRAY(op->arena, count, &places));
+  for (int64_t i = 0; i < count; i++) places[i] = (int32_t)(band.rows * band.columns);
+  for (int64_t d = band.low; d <= band.high; d++)
+    for (int64_t k = 0; k < length_of(&band, d); k++)
+      places[place_in_band(&band, d, k)] =
+          (int32_t)((k - least(d, 0)) * band.columns + k + most(d, 0));
+  x = with_padding(op->b, flatten(op->b, x, 2), padding);
+  HR_TRY(choose(op, x, count, places, rank, dims, &x));
+  return tf_out(op, 0, x);
+}
+
+/* inputs: input, diagonal, k. */
+hr_status_t tf_lower_matrix_set_diag_band(tf_op_t *op) {
+  band_t band;
+  int32_t *places;
+  expr_t x = tf_in(op, 0), diagonal = tf_in(op, 1);
+  if (!x || !diagonal) return hlo_builder_finish(op->b);
+  const hlo_shape_t *shape = x->shape;
+  HR_TRY(band_of_matrix(op, 2, shape, &band));
+  int inner = band.low == band.high ? 1 : 2;
+  int64_t count = band.rows * band.columns;
+  if (diagonal->shape->rank != shape->rank - 2 + inner ||
+      diagonal->shape->dims[diagonal->shape->rank - 1] != band.longest)
+    return tf_error(op, "the diagonals do not fit");
+  HR_TRY(places_of_matrix(op, &band, count, -1, &places));
+  expr_t parts[] = {flatten(op->b, x, 2), flatten(op->b, diagonal, inner)};
+  x = tf_concat(op->b, 2, parts, shape->rank - 2);
+  HR_TRY(choose(op, x, count, places, shape->rank, shape->dims, &x));
+  return tf_out(op, 0, x);
+}
