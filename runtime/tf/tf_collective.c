@@ -213,7 +213,7 @@ hr_status_t tf_lower_all_to_all(tf_op_t *op) {
   if (!x) return hlo_builder_finish(op->b);
   int rank = x->shape->rank;
   if (split < 0 || split >= rank || concat < 0 || concat >= rank || count < 1 ||
-      count > INT16_MAX || x->shape->dims[split] % count)
+      count > TF_MAX_PARTS || x->shape->dims[split] % count)
     return tf_error(op, "dimensions %ld and %ld in %ld parts", (long)split, (long)concat,
                     (long)count);
   int64_t each = x->shape->dims[split] / count;

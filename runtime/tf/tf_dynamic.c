@@ -86,7 +86,7 @@ hr_status_t tf_lower_dynamic_partition(tf_op_t *op) {
   HR_TRY(tf_attr_int(op->arena, op->node, "num_partitions", 1, &count));
   if (!x || !part) return hlo_builder_finish(b);
   int depth = part->shape->rank, rank = x->shape->rank - depth + 1;
-  if (rank < 1 || count < 1 || count > INT16_MAX)
+  if (rank < 1 || count < 1 || count > TF_MAX_PARTS)
     return tf_error(op, "%ld partitions by %d dimensions", (long)count, depth);
   dims[0] = hlo_shape_elements(part->shape);
   for (int d = 1; d < rank; d++) dims[d] = x->shape->dims[depth + d - 1];

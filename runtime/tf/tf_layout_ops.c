@@ -115,6 +115,8 @@ hr_status_t tf_lower_image_patches(tf_op_t *op) {
   HR_TRY(window_list(op, "strides", stride));
   HR_TRY(window_list(op, "rates", rate));
   HR_TRY(tf_attr_str(op->arena, op->node, "padding", "VALID", &padding));
+  if (size[0] * size[1] > TF_MAX_PARTS)
+    return tf_unsupported(op, "patches of %ld by %ld", (long)size[0], (long)size[1]);
   for (int s = 0; s < 2; s++) {
     int64_t reach = (size[s] - 1) * rate[s] + 1, from = x->shape->dims[s + 1];
     bool same = hr_str_is(padding, "SAME");

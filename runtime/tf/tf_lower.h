@@ -130,6 +130,8 @@ hr_status_t tf_const_if_known(tf_op_t *op, int k, hlo_value_t **out_value);
 hr_status_t tf_const_ints(tf_op_t *op, int k, hr_ints_t *out_ints);
 hr_status_t tf_const_int(tf_op_t *op, int k, int64_t *out_value);
 hr_status_t tf_const_float(tf_op_t *op, int k, double *out_value);
+/* The most arrays that one node is lowered to: numbers in a graph's text must not ask for more. */
+#define TF_MAX_PARTS 32767
 /* Makes room for at least `count` outputs. */
 hr_status_t tf_need_outputs(tf_op_t *op, int count);
 /* Sets output k to an array and reports the builder's first failure, if there is one. */

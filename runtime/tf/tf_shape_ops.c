@@ -283,6 +283,9 @@ hr_status_t tf_lower_unpack(tf_op_t *op) {
   HR_TRY(tf_attr_int(op->arena, op->node, "axis", 0, &axis));
   HR_TRY(tf_axis(op, axis, x->shape->rank, &at));
   for (int d = 0; d + 1 < x->shape->rank; d++) dims[d] = x->shape->dims[d < at ? d : d + 1];
+  if (x->shape->dims[at] > TF_MAX_PARTS)
+    return tf_unsupported(op, "%ld parts", (long)x->shape->dims[at]);
+  HR_TRY(tf_need_outputs(op, (int)x->shape->dims[at]));
   for (int64_t i = 0; i < x->shape->dims[at]; i++) {
     expr_t part = tf_slice_dim(op->b, x, at, i, i + 1);
     HR_TRY(tf_out(op, (int)i, tf_reshape(op->b, part, x->shape->rank - 1, dims)));
@@ -304,7 +307,9 @@ hr_status_t tf_lower_split(tf_op_t *op) {
   if (sized) HR_TRY(tf_const_ints(op, 1, &sizes));
   if (sized) count = sizes.count;
   int64_t total = x->shape->dims[at];
-  if (count < 1 || (!sized && total % count)) return tf_error(op, "%ld parts", (long)count);
+  if (count < 1 || count > TF_MAX_PARTS || (!sized && total % count))
+    return tf_error(op, "%ld parts", (long)count);
+  HR_TRY(tf_need_outputs(op, (int)count));
   for (int64_t i = 0; i < sizes.count; i++) known += sizes.data[i] < 0 ? 0 : sizes.data[i];
   for (int64_t i = 0; i < count; i++) {
     int64_t size = sized ? sizes.data[i] : total / count;
@@ -317,7 +322,43 @@ hr_status_t tf_lower_split(tf_op_t *op) {
   return NULL;
 }
 
-/* Tile(input, multiples): each dimension is joined with itself as often as its multiple says. */
+/* The array joined with itself as often as each multiple says, for sizes known at run time only. */
+static hr_status_t repeat_dynamic(tf_op_t *op, expr_t x, const int64_t *multiples) {
+  for (int d = 0; d < x->shape->rank; d++) {
+    expr_t *parts;
+    int64_t count = multiples[d];
+    if (count < 1 || count > TF_MAX_PARTS)
+      return tf_unsupported(op, "%ld repetitions", (long)count);
+    HR_TRY(HR_NEW_ARRAY(op->arena, count, &parts));
+    for (int64_t i = 0; i < count; i++) parts[i] = x;
+    x = tf_concat(op->b, (int)count, parts, d);
+    if (!x) break;
+  }
+  return tf_out(op, 0, x);
+}
+
+/* A new dimension before each one that repeats: [2,3] by (1,4) is [2,1,3], [2,4,3], then [2,12]. */
+static hr_status_t repeat_static(tf_op_t *op, expr_t x, const int64_t *multiples) {
+  int64_t split[2 * HLO_MAX_RANK], repeated[2 * HLO_MAX_RANK], dims[HLO_MAX_RANK];
+  int rank = 0;
+  for (int d = 0; d < x->shape->rank; d++) {
+    int64_t size = x->shape->dims[d];
+    if (multiples[d] < 0 || __builtin_mul_overflow(size, multiples[d], &dims[d]))
+      return tf_error(op, "%ld repetitions", (long)multiples[d]);
+    if (multiples[d] != 1) {
+      split[rank] = 1;
+      repeated[rank++] = multiples[d];
+    }
+    split[rank] = size;
+    repeated[rank++] = size;
+  }
+  if (rank > HLO_MAX_RANK) return tf_error(op, "too many dimensions");
+  expr_t apart = tf_reshape(op->b, x, rank, split);
+  expr_t all = tf_broadcast(op->b, apart, rank, repeated);
+  return tf_out(op, 0, tf_reshape(op->b, all, x->shape->rank, dims));
+}
+
+/* Tile(input, multiples). */
 hr_status_t tf_lower_tile(tf_op_t *op) {
   hr_ints_t multiples;
   expr_t x = tf_in(op, 0);
@@ -325,16 +366,8 @@ hr_status_t tf_lower_tile(tf_op_t *op) {
   if (!x) return hlo_builder_finish(op->b);
   if (multiples.count != x->shape->rank)
     return tf_error(op, "%ld multiples", (long)multiples.count);
-  for (int d = 0; d < x->shape->rank; d++) {
-    expr_t *parts;
-    int64_t count = multiples.data[d];
-    if (count < 1) return tf_unsupported(op, "%ld repetitions", (long)count);
-    HR_TRY(HR_NEW_ARRAY(op->arena, count, &parts));
-    for (int64_t i = 0; i < count; i++) parts[i] = x;
-    x = tf_concat(op->b, (int)count, parts, d);
-    if (!x) break;
-  }
-  return tf_out(op, 0, x);
+  return hlo_shape_is_dynamic(x->shape) ? repeat_dynamic(op, x, multiples.data)
+                                        : repeat_static(op, x, multiples.data);
 }
 
 /* --- slices --- */

@@ -192,6 +192,33 @@ code=$?
 if [ $code -ne 0 ] && grep -q 'new value of variable total is no function of means' "$work/out"; then pass
 else fail "an update that has no mean: exit code $code" "$work/out"; fi
 
+# Numbers in a graph's text do not make the program as large as they are: a Tile is one broadcast, and as many results of
+# an Unpack or parts of a Split are refused.
+constant() { # name, value
+  cat <<TEXT
+node { name: "$1" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
+  attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape { dim { size: 1 } } int_val: $2 } } } }
+TEXT
+}
+huge() { # description, exit code, op, inputs, attributes
+  {
+    constant count 369098752
+    constant axis 0
+    cat <<TEXT
+node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
+  attr { key: "shape" value { shape { dim { size: 2 } } } } }
+node { name: "many" op: "Tile" input: "x" input: "count" }
+node { name: "y" op: "$3" $4 $5 }
+TEXT
+  } >"$work/huge.pbtxt"
+  timeout -k 5 30 "$hlorun" check --fetch y "$work/huge.pbtxt" >"$work/out" 2>&1
+  code=$?
+  if [ $code -eq "$2" ]; then pass; else fail "$1: exit code $code, want $2" "$work/out"; fi
+}
+huge "many repetitions" 0 Neg 'input: "many"' ''
+huge "many results" 3 Unpack 'input: "many"' 'attr { key: "num" value { i: 738197504 } }'
+huge "many parts" 3 Split 'input: "axis" input: "many"' 'attr { key: "num_split" value { i: 738197504 } }'
+
 # Damaged files are refused, or are shorter graphs; none crashes.
 for name in loops movement; do
   size=$(stat -c %s "$cases/$name.pb")
