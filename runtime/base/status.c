@@ -54,7 +54,8 @@ static char *quote_line(const hr_pos_t *pos) {
     start = memchr(start, '\n', (size_t)(end - start));
     if (!start++) return NULL;
   }
-  size_t most = (size_t)pos->column + QUOTED_LINE_MAX; /* the rest of a huge line is not looked at */
+  /* The rest of a huge line is not looked at. */
+  size_t most = (size_t)pos->column + QUOTED_LINE_MAX;
   if ((size_t)(end - start) > most) end = start + most;
   const char *stop = memchr(start, '\n', (size_t)(end - start));
   if (!stop) stop = end;

@@ -25,8 +25,8 @@ hr_status_t cli_agree_same(hlorun_client_t *client, uint64_t value, bool *out_sa
  * world: returns `status`. */
 hr_status_t cli_fail_local(hlorun_client_t *client, hr_status_t status);
 
-/* If a signal has ended the run of several processes, says so once: the process that it was sent to,
- * or rank 0 when all of them have it. */
+/* If a signal has ended the run of several processes, says so once: the process that it was sent
+ * to, or rank 0 when all of them have it. */
 void cli_tell_interruption(hlorun_client_t *client);
 
 /* Prints a failure, releases it, and gives one of the same exit code that is not reported again.

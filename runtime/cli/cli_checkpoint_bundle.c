@@ -1,5 +1,5 @@
-/* Checkpoints in TensorFlow's form, beside the arrays that a run goes on from. Replicas have the same
- * variables, so that those of rank 0 are all. */
+/* Checkpoints in TensorFlow's form, beside the arrays that a run goes on from. Replicas have the
+ * same variables, so that those of rank 0 are all. */
 #include <string.h>
 
 #include "cli/cli_checkpoint_parts.h"

@@ -83,8 +83,8 @@ hr_status_t cli_checkpoint_has_parts(const cli_checkpoint_t *checkpoint, const n
 /* --checkpoint-format, and for a tensor bundle the names of variables. Errors: USAGE for another
  * format, or a program that is no TensorFlow graph. */
 hr_status_t cli_checkpoint_bundle_init(cli_checkpoint_t *checkpoint);
-/* On the worker thread of rank 0: the carried variables as a tensor bundle in the folder; nothing if
- * none is wanted. */
+/* On the worker thread of rank 0: the carried variables as a tensor bundle in the folder; nothing
+ * if none is wanted. */
 hr_status_t cli_checkpoint_bundle_write(const cli_checkpoint_t *checkpoint,
                                         const cli_folder_t *folder);
 

@@ -287,7 +287,8 @@ void exec_compiled_destroy(exec_compiled_t *machine) {
   hlo_value_release(machine->token);
   exec_machine_destroy(machine->reference);
   exec_fences_destroy(machine);
-  for (int r = 0; machine->loans && r < machine->flat->result_count; r++) hr_free(machine->loans[r]);
+  for (int r = 0; machine->loans && r < machine->flat->result_count; r++)
+    hr_free(machine->loans[r]);
   if (!machine->shared) hr_free(machine->arena);
   hr_buffer_release(machine->shared);
   hr_arena_deinit(&machine->list_arena);

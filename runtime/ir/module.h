@@ -111,7 +111,7 @@ struct hlo_module {
   HR_VEC(hlo_value_t *) values; /* literals that instructions borrow */
   int parameter_value_count;
   hlo_value_t **parameter_values; /* a checkpoint's, unless others are given; among `values` */
-  hr_str_t *parameter_names;      /* of as many: variables of a checkpoint; empty: no variable */
+  hr_str_t *parameter_names;      /* checkpoint's names of the values; empty: no variable */
   const char *checkpoint_prefix;  /* TensorFlow's checkpoint that the values are from; or NULL */
 
   bool is_scheduled;

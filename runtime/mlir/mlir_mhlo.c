@@ -1,6 +1,7 @@
 /* Operations of mhlo are those of StableHLO by the same name, but for the ones listed here: some
  * are CHLO's, and some describe what XLA makes of a program and exist in HLO alone. mhlo.copy, in
- * programs of TensorFlow, and mhlo.topk, in dumps of XLA, have rows of their own. The cost is a comparison for other dialects. */
+ * programs of TensorFlow, and mhlo.topk, in dumps of XLA, have rows of their own. The cost is a
+ * comparison for other dialects. */
 #include "mlir/mlir_mhlo.h"
 
 #include <string.h>

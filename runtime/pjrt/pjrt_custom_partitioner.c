@@ -74,7 +74,7 @@ pjrt_partitioner_extension_t pjrt_partitioner_extension = {
 
 /* A question to the framework while it is made. */
 typedef struct question {
-  hr_arena_t *arena; /* of what the question points at */
+  hr_arena_t *arena; /* storage of what the question points at */
   spmd_host_call_t *call;
   pjrt_partition_args_t args;
 } question_t;

@@ -25,8 +25,8 @@ typedef enum flat_storage {
 /* Storage of one array, or of several with disjoint lifetimes. */
 typedef struct flat_buffer {
   flat_storage_t storage;
-  int index;                  /* PARAM, RESULT, LOAN: number of the flattened leaf; VIEW: of the view */
-  int view_of;                /* VIEW: the buffer that holds the bytes */
+  int index;   /* PARAM, RESULT, LOAN: number of the flattened leaf; VIEW: of the view */
+  int view_of; /* VIEW: the buffer that holds the bytes */
   const hlo_value_t *literal; /* LITERAL */
   size_t size_bytes, offset_bytes;
   int start, end;     /* first and last step that touches it; the whole loop for a carried value */

@@ -6,12 +6,12 @@
  *                 [   c         ]
  *
  * Only arrays that live for some steps are lent: shorter ones share addresses in the arena that are
- * in the caches, which fresh memory is not. Scratch memory and all arrays of programs with reference
- * steps, transfers among them, stay in the arena, whose address is fixed. Where a result takes the
- * bytes of an argument that the caller gives away, the engine has memory of its own for its loans.
- * The largest results lend first, and each gives to the largest arrays first, at the lowest offset
- * that is free for as long as they live. Cost: pairs of results and arrays, at most MAX_PAIRS, times
- * the loans of a result. */
+ * in the caches, which fresh memory is not. Scratch memory and all arrays of programs with
+ * reference steps, transfers among them, stay in the arena, whose address is fixed. Where a result
+ * takes the bytes of an argument that the caller gives away, the engine has memory of its own for
+ * its loans. The largest results lend first, and each gives to the largest arrays first, at the
+ * lowest offset that is free for as long as they live. Cost: pairs of results and arrays, at most
+ * MAX_PAIRS, times the loans of a result. */
 #include <stdlib.h>
 
 #include "base/arith.h"
@@ -35,7 +35,8 @@ typedef struct lender {
   int count;
 } lender_t;
 
-/* Programs whose steps find all arrays by relocation. Marks scratch memory, which is not found so. */
+/* Programs whose steps find all arrays by relocation. Marks scratch memory, which is not found so.
+ */
 static bool may_lend(const flat_builder_t *builder, bool *is_scratch) {
   for (int s = 0; s < flat_now(builder); s++) {
     const flat_step_t *step = &builder->steps.data[s];

@@ -1,13 +1,14 @@
-/* Bands of diagonals of matrices: MatrixDiag, MatrixDiagPart and MatrixSetDiag in their forms V2 and
- * V3. Diagonal d holds the places with column - row = d; a band from `low` to `high` is an array
- * [high - low + 1, longest], the highest diagonal first, or a vector for a single one. Shorter
- * diagonals lie at the left or right end of their rows. All three operations choose elements by
- * places that are known at compile time, so that each is one gather of flat matrices. */
+/* Bands of diagonals of matrices: MatrixDiag, MatrixDiagPart and MatrixSetDiag in their forms V2
+ * and V3. Diagonal d holds the places with column - row = d; a band from `low` to `high` is an
+ * array [high - low + 1, longest], the highest diagonal first, or a vector for a single one.
+ * Shorter diagonals lie at the left or right end of their rows. All three operations choose
+ * elements by places that are known at compile time, so that each is one gather of flat matrices.
+ */
 #include "tf/tf_lower.h"
 
 typedef struct band {
   int64_t low, high;
-  int64_t rows, columns; /* of the matrix */
+  int64_t rows, columns; /* sizes of the matrix */
   int64_t longest;       /* diagonal of the band */
   bool above_right;      /* diagonals from the main one upwards lie at the right end */
   bool below_right;
@@ -103,8 +104,8 @@ static expr_t with_padding(hlo_builder_t *b, expr_t x, expr_t padding) {
   return tf_concat(b, 2, parts, rank - 1);
 }
 
-/* Places of the matrix's elements in a flat band; `outside` for what the band does not have. A place
- * of -1 stands for the element's own place in the matrix. */
+/* Places of the matrix's elements in a flat band; `outside` for what the band does not have. A
+ * place of -1 stands for the element's own place in the matrix. */
 static hr_status_t places_of_matrix(tf_op_t *op, const band_t *band, int64_t base, int64_t outside,
                                     int32_t **out_places) {
   int32_t *places;

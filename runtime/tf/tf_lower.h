@@ -61,7 +61,7 @@ typedef struct tf_value {
   int64_t list_size;     /* capacity, -1: unknown */
   hr_dtype_t list_dtype; /* element type */
   bool list_adds;        /* writing an element adds to it: a gradient */
-  bool list_pushed;      /* its elements were pushed, and all of them are `constant` if there is one */
+  bool list_pushed; /* its elements were pushed, and all of them are `constant` if there is one */
 } tf_value_t;
 
 /* The state of one compilation, shared by all scopes. Maps and lists are freed by its owner; all

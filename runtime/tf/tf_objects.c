@@ -1,5 +1,5 @@
-/* Variables of objects. Numbers of objects are the same in the SavedModel and in the checkpoint's own
- * graph of objects, which is a tensor of one string. */
+/* Variables of objects. Numbers of objects are the same in the SavedModel and in the checkpoint's
+ * own graph of objects, which is a tensor of one string. */
 #include "tf/tf_objects.h"
 
 #define OBJECTS_KEY "_CHECKPOINTABLE_OBJECT_GRAPH"

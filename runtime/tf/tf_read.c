@@ -294,7 +294,8 @@ static hr_status_t keep_defaults(tf_file_t *file, const tf_selection_t *selectio
   for (int p = 0; p < result->parameter_count; p++) {
     const xla_argument_t *argument = &selection->arguments[result->input_mapping[p]];
     module->parameter_values[p] = result->initial_values[p];
-    hr_str_t name = result->initial_names[p]; /* of the object graph: in the checkpoint's bytes */
+    /* A name of the object graph lies in the checkpoint's bytes. */
+    hr_str_t name = result->initial_names[p];
     if (argument->kind == XLA_ARGUMENT_RESOURCE && !file->restore.bundle) name = argument->name;
     HR_TRY(hr_arena_str(file->arena, name, &module->parameter_names[p]));
   }

@@ -16,8 +16,8 @@ static hr_status_t variable_name(hr_arena_t *arena, const tf_node_t *node, hr_st
   return NULL;
 }
 
-/* A variable that is no argument is created without a value; it gets one by the first assignment, or
- * from the checkpoint. */
+/* A variable that is no argument is created without a value; it gets one by the first assignment,
+ * or from the checkpoint. */
 hr_status_t tf_variable(tf_compiler_t *compiler, const tf_node_t *node,
                         tf_resource_t **out_resource) {
   tf_resource_t *resource = NULL;

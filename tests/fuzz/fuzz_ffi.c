@@ -18,8 +18,8 @@
 #define REFUSAL 3 /* the code of an invalid argument */
 #define MOST_ATTRIBUTES ((size_t)1 << 16)
 
-static unsigned sum;  /* of all bytes that handlers saw, so that they are read */
-static int behaviour; /* of the handler in this input */
+static unsigned sum;  /* sum of all bytes that handlers saw, so that they are read */
+static int behaviour; /* what the handler does in this input */
 
 static void fail(const char *what) {
   fprintf(stderr, "fuzz_ffi: %s\n", what);

@@ -71,7 +71,7 @@ static void test_many_items(void) {
     items[i] = (flat_item_t){
         .size_bytes = (size_t)rand() % 100000, .start = i / 2, .end = i / 2 + rand() % 300};
   hr_arena_init(&scratch);
-  clock_t start = clock(); /* of this process: other work on the machine does not count */
+  clock_t start = clock(); /* processor time: other work on the machine does not count */
   CHECK_OK(flat_assign_offsets(&scratch, items, COUNT, COUNT / 2, &total));
   CU_ASSERT(clock() - start < 5 * CLOCKS_PER_SEC);
   hr_arena_deinit(&scratch);

@@ -25,7 +25,7 @@
 #define THIN_TERMS 8 /* rows of b at a time */
 #define THIN_AHEAD 2 /* such groups of rows between what is used and what is asked for */
 #define THIN_COLUMNS_AHEAD 8 /* the same of columns */
-#define THIN_SUMS 512        /* terms from which dot_small sums pairs of rows and columns in lanes */
+#define THIN_SUMS 512 /* terms from which dot_small sums pairs of rows and columns in lanes */
 
 typedef enum thin_type { THIN_F32, THIN_BF16, THIN_S8, THIN_TYPES } thin_type_t;
 

@@ -84,9 +84,9 @@ THIN_INLINE void SIMD_VECTOR_NAME(add_tile)(int m, int vecs, int terms, thin_typ
       *(SIMD_VECTOR_NAME(part) *)(to + r * job->c_row + v * LANES) = sums[r][v];
 }
 
-/* The same for whole vectors of columns [begin, end), tile by tile. The place of the factors is read
- * anew for each tile: the compiler would broadcast all of them before the loop, and has not as many
- * registers. */
+/* The same for whole vectors of columns [begin, end), tile by tile. The address of the factors
+ * is read anew for each tile: the compiler would broadcast all of them before the loop, and has not
+ * as many registers. */
 THIN_INLINE void SIMD_VECTOR_NAME(add_terms)(int m, int terms, thin_type_t type,
                                              const thin_job_t *job, int64_t p, int64_t begin,
                                              int64_t end) {
@@ -97,7 +97,8 @@ THIN_INLINE void SIMD_VECTOR_NAME(add_terms)(int m, int terms, thin_type_t type,
   int64_t j = begin;
   for (int r = 0; r < m; r++)
     for (int t = 0; t < terms; t++) factors[t][r] = local.a[r * local.k + p + t];
-  for (; j + TILE_VECTORS(m) * LANES <= end; j += TILE_VECTORS(m) * LANES) SIMD_VECTOR_NAME(add_tile)
+  for (; j + TILE_VECTORS(m) * LANES <= end; j += TILE_VECTORS(m) * LANES)
+    SIMD_VECTOR_NAME(add_tile)
   (m, TILE_VECTORS(m), terms, type, &local, p, place, b + j * local.b_bytes, local.c + j);
   for (; j < end; j += LANES) SIMD_VECTOR_NAME(add_tile)
   (m, 1, terms, type, &local, p, place, b + j * local.b_bytes, local.c + j);

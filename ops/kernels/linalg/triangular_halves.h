@@ -9,7 +9,7 @@
 typedef struct triangular_job {
   hr_dtype_t dtype; /* HR_F32 or HR_F64 */
   bool right, upper, unit;
-  int64_t size;  /* of the triangle */
+  int64_t size;  /* order of the triangle */
   int64_t sides; /* columns of x; its rows with the triangle on the right */
   const void *t; /* element (i, j) is at i t_row + j t_col: a transpose swaps these */
   int64_t t_row, t_col;

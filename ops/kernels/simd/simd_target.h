@@ -26,23 +26,23 @@
 #define SIMD_512_MACHINE "arch=x86-64-v4,prefer-vector-width=512"
 #endif
 
-/* Clang, which builds the fuzz targets, lacks GCC's shuffle by a vector of places: lane by lane, one
- * or two vectors of which the second one's places count on. */
+/* Clang, which builds the fuzz targets, lacks GCC's shuffle by a vector of indices. Lane by lane
+ * here; the indices of the second vector follow those of the first. */
 #ifdef __clang__
-#define SIMD_SHUFFLE_2(a, b, places)                                           \
-  ({                                                                           \
-    __typeof__(a) from_a_ = (a), from_b_ = (b), to_;                           \
-    size_t lanes_ = sizeof to_ / sizeof to_[0];                                \
-    for (size_t i_ = 0; i_ < lanes_; i_++) {                                   \
-      size_t place_ = (size_t)(places)[i_] % (2 * lanes_);                     \
-      to_[i_] = place_ < lanes_ ? from_a_[place_] : from_b_[place_ - lanes_]; \
-    }                                                                          \
-    to_;                                                                       \
+#define SIMD_SHUFFLE_2(a, b, indices)                                         \
+  ({                                                                          \
+    __typeof__(a) from_a_ = (a), from_b_ = (b), to_;                          \
+    size_t lanes_ = sizeof to_ / sizeof to_[0];                               \
+    for (size_t i_ = 0; i_ < lanes_; i_++) {                                  \
+      size_t index_ = (size_t)(indices)[i_] % (2 * lanes_);                   \
+      to_[i_] = index_ < lanes_ ? from_a_[index_] : from_b_[index_ - lanes_]; \
+    }                                                                         \
+    to_;                                                                      \
   })
-#define SIMD_SHUFFLE_1(a, places) SIMD_SHUFFLE_2(a, a, places)
+#define SIMD_SHUFFLE_1(a, indices) SIMD_SHUFFLE_2(a, a, indices)
 #else
-#define SIMD_SHUFFLE_1(a, places) __builtin_shuffle(a, places)
-#define SIMD_SHUFFLE_2(a, b, places) __builtin_shuffle(a, b, places)
+#define SIMD_SHUFFLE_1(a, indices) __builtin_shuffle(a, indices)
+#define SIMD_SHUFFLE_2(a, b, indices) __builtin_shuffle(a, b, indices)
 #endif
 
 /* Vectors of 64, 32 and 16 bytes: what functions written for one width are chosen by. */

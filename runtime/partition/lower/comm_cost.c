@@ -9,8 +9,8 @@
 #include "transport/core/coll_cost.h"
 
 /* A small array's collective counts as so many bytes, and an element of little work as the time of
- * so many: with these numbers partitions of the programs of tests/corpora/auto_spmd send at most the
- * bytes that XLA's send, and all but two in no more collectives. */
+ * so many: with these numbers partitions of the programs of tests/corpora/auto_spmd send at most
+ * the bytes that XLA's send, and all but two in no more collectives. */
 #define SMALL_LATENCY_BYTES 400.0
 #define SMALL_WORK_BYTES 0.05
 

@@ -9,8 +9,8 @@
  *
  * i counts from 0 through all entries, so entry i of `new` is that of `old` when iteration i reads
  * it, and no entry keeps its first value. Two rewrites: merge_stacks drops `old` from the state of
- * a loop; the other moves the row's update from the entry to the stack. Not done where `old` is used
- * elsewhere, as it would be copied. Exact. */
+ * a loop; the other moves the row's update from the entry to the stack. Not done where `old` is
+ * used elsewhere, as it would be copied. Exact. */
 #include "base/log.h"
 #include "passes/loops/loop_shape.h"
 #include "passes/passes.h"

@@ -9,7 +9,7 @@
  * select that follows. Exact. */
 #include "passes/simplify/simplify.h"
 
-enum { MAX_OPERANDS = 3 }; /* of elementwise ops */
+enum { MAX_OPERANDS = 3 }; /* operands of an elementwise op, at most */
 
 static hr_ints_t dims_of(const hlo_instr_t *instr) {
   return hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
@@ -62,13 +62,13 @@ hlo_instr_t *simplify_transpose_sink(pass_rewrite_t *rewrite, hlo_instr_t *instr
   }
   for (int k = 0; k < instr->operand_count; k++) {
     hlo_instr_t *operand = instr->operands[k];
-    inner[k] = operand->op == HLO_TRANSPOSE
-                   ? operand->operands[0]
-                   : pass_build_transposed(rewrite, operand, (hr_ints_t){inverse, permutation.count});
+    inner[k] =
+        operand->op == HLO_TRANSPOSE
+            ? operand->operands[0]
+            : pass_build_transposed(rewrite, operand, (hr_ints_t){inverse, permutation.count});
     if (!inner[k]) return NULL;
   }
-  const hlo_shape_t *shape =
-      pass_shape(rewrite, instr->shape->dtype, instr->shape->rank, sizes);
+  const hlo_shape_t *shape = pass_shape(rewrite, instr->shape->dtype, instr->shape->rank, sizes);
   hlo_instr_t *result = shape ? pass_build_like(rewrite, instr, inner, shape) : NULL;
   return result ? pass_build_transpose(rewrite, result, permutation.data) : NULL;
 }
