@@ -165,7 +165,6 @@ static hr_status_t run_small(const op_native_run_t *run, const dot_strategy_t *s
 #define GROUP_UNIT 16   /* the same of rows: the loops group them, on which their sums depend */
 
 #define FEW_PAIRS 8           /* rows or columns; more are done as fast in blocks */
-#define PAIR_TERMS 512        /* a sum in lanes has to be worth adding them up */
 #define PAIR_BYTES (1 << 20)  /* size of the side that is read once */
 #define LARGE_BYTES (8 << 20) /* a right matrix above this size comes out of memory */
 #define WIDE_ROWS 4           /* most rows of a for wide strips of b */
@@ -214,7 +213,8 @@ static bool plan_pairs(const dot_problem_t *p, bool tiny, dot_small_t *plan) {
   int64_t few = p->m < p->n ? p->m : p->n;
   int64_t many = p->m + p->n - few;
   bool large =
-      p->k >= PAIR_TERMS && many * p->k * p->types.element_bytes > PAIR_BYTES && few <= FEW_PAIRS;
+      p->k >= DOT_PAIR_TERMS && many * p->k * p->types.element_bytes > PAIR_BYTES &&
+      few <= FEW_PAIRS;
   bool transposed = p->b.row_step != 1;
   if (p->a.col_step != 1 || !(tiny || large)) return false;
   if (transposed && (!large || p->n > few || p->batch > 1)) return false;

@@ -21,11 +21,10 @@
 
 #include "base/arith.h"
 
-#define THIN_ROWS 8  /* most rows of a */
-#define THIN_TERMS 8 /* rows of b at a time */
-#define THIN_AHEAD 2 /* such groups of rows between what is used and what is asked for */
-#define THIN_COLUMNS_AHEAD 8 /* the same of columns */
-#define THIN_SUMS 512 /* terms from which dot_small sums pairs of rows and columns in lanes */
+#define THIN_ROWS 8          /* most rows of a */
+#define THIN_TERMS 8         /* rows of b at a time */
+#define THIN_AHEAD 2         /* prefetch distance, in groups of THIN_TERMS rows */
+#define THIN_COLUMNS_AHEAD 8 /* prefetch distance, in columns */
 
 typedef enum thin_type { THIN_F32, THIN_BF16, THIN_S8, THIN_TYPES } thin_type_t;
 
@@ -198,7 +197,7 @@ static bool is_supported(const dot_problem_t *p, const dot_thin_t *plan) {
   if (plan->many->dtype != HR_F32) return !p->constant_b || job->m < 4;
   bool by_rows = job->b_col_bytes == job->b_bytes;
   int64_t matrices = by_rows ? 1 : p->batch;
-  return (by_rows || (job->m > 1 && p->k < THIN_SUMS)) &&
+  return (by_rows || (job->m > 1 && p->k < DOT_PAIR_TERMS)) &&
          matrices * p->k * plan->columns * 4 >= MIN_BYTES && !(p->constant_b && dot_packs_once(p));
 }
 

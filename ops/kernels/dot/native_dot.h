@@ -73,6 +73,8 @@ hr_status_t dot_prepare_gemm(const op_native_target_t *target, const dot_problem
 hr_status_t dot_prepare_integer(const op_native_target_t *target, const dot_problem_t *problem,
                                 op_native_step_t *out);
 
+/* Terms from which a sum in lanes, of pairs of rows and columns, is worth adding the lanes up. */
+#define DOT_PAIR_TERMS 512
 /* Whether packing b once pays, if b is constant or loop-invariant. */
 bool dot_packs_once(const dot_problem_t *problem);
 /* How b is packed before a loop; *out_prepack stays NULL if it is not. */

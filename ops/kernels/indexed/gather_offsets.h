@@ -6,6 +6,8 @@
 
 #include "ops/kernels/common/window_starts.h"
 
+/* Operands up to this size stay in the second-level cache: their windows are not prefetched. */
+#define GATHER_CACHED_BYTES (1 << 18)
 #define GATHER_OFFSETS_BLOCK 256 /* offsets computed per call, at most */
 
 typedef struct gather_offsets {

@@ -100,14 +100,13 @@ typedef struct block_32 {
   block_16_t low, high;
 } block_32_t;
 
-enum { CACHED_BYTES = 1 << 18 }; /* operands up to this size are not prefetched */
 
 /* Runs of 2 to 64 bytes by two moves each; false for other windows. */
 static bool copy_short_runs(const gather_job_t *job, const int64_t *operand_at,
                             const int64_t *other_at, int64_t count) {
   const native_gather_plan_t *plan = job->plan;
   int64_t run = plan->run_bytes;
-  bool prefetches = plan->table_bytes > CACHED_BYTES;
+  bool prefetches = plan->table_bytes > GATHER_CACHED_BYTES;
   if (run < 2 || run > 64) return false;
   int64_t move_bytes = run >= 32   ? 32
                        : run >= 16 ? 16

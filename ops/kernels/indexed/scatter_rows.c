@@ -40,10 +40,8 @@ NATIVE_INLINE bool is_owner(const scatter_rows_job_t *job, int64_t offset) {
     offset = (int64_t)((uint64_t)offset + (uint64_t)wrap_multiply(second, job->strides[1])); \
   }
 
-/* Rows of large arrays come out of memory: those of later windows are asked for. Arrays of at most
- * NEAR_BYTES stay in the second-level cache. */
+/* Rows of large arrays come out of memory: those of later windows are asked for. */
 #define PREFETCH_WINDOWS 12
-#define NEAR_BYTES (1 << 18)
 #define PREFETCH_ROW(T, INDEX, COMPONENTS)                                                       \
   if (i + PREFETCH_WINDOWS < job->last) {                                                        \
     const INDEX *ahead = (const INDEX *)job->indices + (i + PREFETCH_WINDOWS) * job->index_step; \
@@ -97,7 +95,7 @@ NATIVE_INLINE bool is_owner(const scatter_rows_job_t *job, int64_t offset) {
   TARGET static void NAME##_all(const scatter_rows_job_t *job) {                                  \
     enum { QUARTER = 16 / sizeof(T), WHOLE = 64 / sizeof(T) };                                    \
     int64_t width = job->end - job->begin;                                                        \
-    bool far = job->limits[0] > NEAR_BYTES / (int64_t)sizeof(T) / (job->strides[0] + 1);          \
+    bool far = job->limits[0] > GATHER_CACHED_BYTES / (int64_t)sizeof(T) / (job->strides[0] + 1); \
     if (width == QUARTER)                                                                         \
       NAME##_rows(job, QUARTER, far);                                                             \
     else if (width == WHOLE)                                                                      \

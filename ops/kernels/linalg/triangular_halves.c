@@ -18,7 +18,7 @@ NATIVE_OPTIMIZE
 
 #define LEAF 32 /* rows of a triangle done by loops */
 #define UNIT 16
-#define CHUNK_BYTES 256 /* of right-hand sides that a leaf solves at a time */
+#define CHUNK_BYTES 256 /* size of a row of the right-hand sides that a leaf solves at a time */
 
 static int64_t half_of(int64_t size) { return hr_round_up(size / 2, UNIT); }
 
@@ -35,7 +35,8 @@ static gemm_job_t product(const triangular_job_t *job, int64_t m, int64_t n, int
   return (gemm_job_t){.dtype = job->dtype, .mode = GEMM_SUBTRACT, .m = m, .n = n, .k = k};
 }
 
-/* What the solved unknowns `from`, `count` of them, mean for the `others` from `to` on. */
+/* Subtracts the product of `count` solved unknowns, from `from` on, from `others` right-hand rows
+ * (columns, with the triangle on the right) from `to` on. */
 static void update(const triangular_job_t *job, int64_t from, int64_t count, int64_t to,
                    int64_t others, void *space) {
   gemm_job_t gemm = job->right ? product(job, job->sides, others, count)
