@@ -17,6 +17,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "ops/query/selection_eval.h"
+
 enum { MOST_INSTRS = 32, INDICES = 3, VALUES = 5 };
 
 /* --- one op ----------------------------------------------------------------------------------- */
@@ -128,47 +130,6 @@ static bool is_selection(const hlo_computation_t *reducer) {
   return kinds[root->operands[0]->id] == 0 && kinds[root->operands[1]->id] == 1;
 }
 
-static bool compared(int direction, double a, double b) {
-  switch (direction) {
-    case HLO_DIRECTION_EQ:
-      return a == b;
-    case HLO_DIRECTION_NE:
-      return a != b;
-    case HLO_DIRECTION_GE:
-      return a >= b;
-    case HLO_DIRECTION_GT:
-      return a > b;
-    case HLO_DIRECTION_LE:
-      return a <= b;
-    default:
-      return a < b;
-  }
-}
-
-static double evaluate_instr(const selection_t *selection, const hlo_instr_t *instr,
-                             const double *args, const double *results) {
-  double x[3] = {0};
-  for (int k = 0; k < instr->operand_count; k++) x[k] = results[instr->operands[k]->id];
-  switch (instr->op) {
-    case HLO_PARAMETER:
-      return args[hlo_parameter_number(instr)];
-    case HLO_CONSTANT:
-      return *(const uint8_t *)instr->literal->data != 0;
-    case HLO_COMPARE:
-      return compared(selection->directions[instr->id], x[0], x[1]);
-    case HLO_SELECT:
-      return x[0] != 0 ? x[1] : x[2];
-    case HLO_NOT:
-      return x[0] == 0;
-    case HLO_AND:
-      return x[0] != 0 && x[1] != 0;
-    case HLO_OR:
-      return x[0] != 0 || x[1] != 0;
-    default:
-      return x[0] != x[1];
-  }
-}
-
 static void note_directions(selection_t *selection) {
   for (size_t i = 0; i < selection->reducer->instrs.count; i++) {
     const hlo_instr_t *instr = selection->reducer->instrs.data[i];
@@ -182,7 +143,8 @@ static pair_t apply(const selection_t *selection, pair_t a, pair_t b) {
   double args[] = {a.value, a.index, b.value, b.index}, results[MOST_INSTRS];
   for (size_t i = 0; i < reducer->instrs.count; i++)
     if (reducer->instrs.data[i] != reducer->root)
-      results[i] = evaluate_instr(selection, reducer->instrs.data[i], args, results);
+      results[i] =
+          selection_eval(reducer->instrs.data[i], selection->directions[i], args, results);
   return (pair_t){results[reducer->root->operands[0]->id], results[reducer->root->operands[1]->id]};
 }
 

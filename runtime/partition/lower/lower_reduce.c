@@ -3,6 +3,7 @@
  * replaced by the identity. The initial value counts once. Reductions of several arrays that choose
  * among their elements (argmax) gather the partial choices and choose again, in the order of the
  * parts. */
+#include "ops/query/selection_eval.h"
 #include "partition/lower/lower_ops.h"
 #include "passes/lib/pass_match.h"
 
@@ -85,43 +86,6 @@ static bool only_chooses(const hlo_computation_t *body) {
 #define MAX_CHOSEN 4 /* arrays that are reduced together */
 #define MAX_STEPS 32 /* instructions of a function that chooses */
 
-static double compare(int64_t direction, double a, double b) {
-  switch (direction) {
-    case HLO_DIRECTION_EQ:
-      return a == b;
-    case HLO_DIRECTION_NE:
-      return a != b;
-    case HLO_DIRECTION_LT:
-      return a < b;
-    case HLO_DIRECTION_LE:
-      return a <= b;
-    case HLO_DIRECTION_GT:
-      return a > b;
-    default:
-      return a >= b;
-  }
-}
-
-/* One instruction of a function that only chooses, where `values` are those before it. */
-static double step_of(const hlo_instr_t *instr, const double *values, const double *params) {
-  double x[3] = {0};
-  for (int k = 0; k < instr->operand_count && k < 3; k++) x[k] = values[instr->operands[k]->id];
-  switch (instr->op) {
-    case HLO_PARAMETER:
-      return params[hlo_parameter_number(instr)];
-    case HLO_COMPARE:
-      return compare(hlo_attr_int(instr, HLO_ATTR_DIRECTION), x[0], x[1]);
-    case HLO_SELECT:
-      return x[0] != 0 ? x[1] : x[2];
-    case HLO_AND:
-      return x[0] != 0 && x[1] != 0;
-    case HLO_OR:
-      return x[0] != 0 || x[1] != 0;
-    default:
-      return x[0] == 0; /* not */
-  }
-}
-
 /* Is `want` what the function chooses of a and b? All are `count` numbers. */
 static bool chooses(const hlo_computation_t *body, int count, const double *a, const double *b,
                     const double *want) {
@@ -130,8 +94,12 @@ static bool chooses(const hlo_computation_t *body, int count, const double *a, c
     params[k] = a[k];
     params[count + k] = b[k];
   }
-  for (size_t i = 0; i < body->instrs.count; i++)
-    values[body->instrs.data[i]->id] = step_of(body->instrs.data[i], values, params);
+  for (size_t i = 0; i < body->instrs.count; i++) {
+    const hlo_instr_t *instr = body->instrs.data[i];
+    bool compares = instr->op == HLO_COMPARE;
+    int direction = compares ? hlo_attr_enum(instr, HLO_ATTR_DIRECTION) : 0;
+    if (instr != body->root) values[instr->id] = selection_eval(instr, direction, params, values);
+  }
   for (int k = 0; k < count; k++)
     if (values[body->root->operands[k]->id] != want[k]) return false;
   return true;
