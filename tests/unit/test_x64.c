@@ -556,29 +556,50 @@ static void try_division(uint32_t divisor) {
   jit_object_unload(test.object);
 }
 
-/* Of 64 bits, one number at a time, with signs and without. */
-static void try_wide_division(int64_t divisor) {
-  const int64_t in[] = {0,       1,           -1,          INT64_MIN,     INT64_MIN + 1,   INT64_MAX,
-                        divisor, -divisor, divisor - 1, divisor + 1, 7 * divisor, 1 - 9 * divisor, INT64_MAX / 3};
-  enum { COUNT = sizeof in / sizeof *in };
+static const int64_t wide_numbers[] = {
+    0,          1,         -1,        INT64_MIN, INT64_MIN + 1, INT64_MAX,     INT64_MAX / 3, 7,
+    4294967295, 99999,     -99999,    1L << 52,  1L << 53,      (1L << 53) + 1, -(1L << 61),  10};
+#define WIDE_NUMBERS ((int)(sizeof wide_numbers / sizeof *wide_numbers))
+
+static void expect_quotients(const int64_t *in, const uint64_t *out, int64_t divisor) {
+  uint64_t by = (uint64_t)divisor;
+  for (int i = 0; i < WIDE_NUMBERS; i++) {
+    CU_ASSERT_EQUAL(out[i], (uint64_t)in[i] / by);
+    CU_ASSERT_EQUAL(out[WIDE_NUMBERS + i], (uint64_t)in[i] % by);
+    if (divisor == -1) continue;
+    CU_ASSERT_EQUAL((int64_t)out[2 * WIDE_NUMBERS + i], in[i] / divisor);
+    CU_ASSERT_EQUAL((int64_t)out[3 * WIDE_NUMBERS + i], in[i] % divisor);
+  }
+}
+
+/* Of 64 bits, with signs and without, so many lanes at a time, by a constant or by what is read. */
+static void try_wide_division(int64_t divisor, unsigned lanes, bool is_known) {
   static const build_fn builds[] = {kir_udiv, kir_urem, kir_sdiv, kir_srem};
-  uint64_t out[4 * COUNT], by = (uint64_t)divisor;
+  uint64_t out[4 * WIDE_NUMBERS];
+  int64_t in[WIDE_NUMBERS + 8];
   test_t test;
+  memcpy(in, wide_numbers, sizeof wide_numbers);
+  for (int i = 0; i < 8; i++) in[WIDE_NUMBERS + i] = divisor;
   begin(&test);
-  for (int i = 0; i < COUNT; i++)
-    for (int k = 0; k < 4; k++)
-      write_at(&test, builds[k](test.code.builder, read_at(&test, test.i64, i), jit_int(test.i64, divisor)),
-               4 * i + k);
+  kir_type_t *type = lanes == 1 ? test.i64 : kir_vector_type(test.i64, lanes);
+  int count = WIDE_NUMBERS / (int)lanes;
+  for (int k = 0; k < (divisor == -1 ? 2 : 4); k++)
+    for (int i = 0; i < count; i++) {
+      kir_value_t *by = is_known ? jit_int(type, divisor) : read_at(&test, type, count);
+      write_at(&test, builds[k](test.code.builder, read_at(&test, type, i), by), k * count + i);
+    }
   run_fn run = end(&test);
   CU_ASSERT_PTR_NOT_NULL_FATAL(run);
   run(out, in, 0);
-  for (int i = 0; i < COUNT; i++) {
-    CU_ASSERT_EQUAL(out[4 * i], (uint64_t)in[i] / by);
-    CU_ASSERT_EQUAL(out[4 * i + 1], (uint64_t)in[i] % by);
-    CU_ASSERT_EQUAL((int64_t)out[4 * i + 2], in[i] / divisor);
-    CU_ASSERT_EQUAL((int64_t)out[4 * i + 3], in[i] % divisor);
-  }
+  expect_quotients(in, out, divisor);
   jit_object_unload(test.object);
+}
+
+static void try_wide_divisions(int64_t divisor) {
+  for (unsigned lanes = 1; lanes <= 8; lanes *= 2) {
+    try_wide_division(divisor, lanes, true);
+    try_wide_division(divisor, lanes, false);
+  }
 }
 
 static void test_divisions(void) {
@@ -587,8 +608,9 @@ static void test_divisions(void) {
   if (!can_run()) return;
   for (size_t i = 0; i < sizeof divisors / sizeof *divisors; i++) {
     try_division(divisors[i]);
-    try_wide_division(divisors[i]);
+    try_wide_divisions(divisors[i]);
   }
+  for (int i = 1; i < WIDE_NUMBERS; i++) try_wide_divisions(wide_numbers[i]);
 }
 
 /* --- what is not known here ------------------------------------------------------------------- */
