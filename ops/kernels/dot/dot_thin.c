@@ -183,9 +183,9 @@ static void choose_sides(const dot_problem_t *p, dot_thin_t *plan) {
 }
 
 /* Constant operands of some rows are packed by other strategies. One dimension of b must be
- * dense. Tiny products, and sums of fewer columns than a vector has, are left to them, too. f32 matrices that stay in the caches, and those of long dense columns, are left to
- * dot_small; matrices of bf16 and s8 that are constant and have 4 rows or more of a are packed
- * once by dot_low_precision. */
+ * dense. Tiny products, sums of fewer columns than a vector has, f32 matrices that stay in the
+ * caches, and those of long dense columns are left to dot_small; matrices of bf16 and s8 that are
+ * constant and have 4 rows or more of a are packed once by dot_low_precision. */
 static bool is_supported(const dot_problem_t *p, const dot_thin_t *plan) {
   const matmul_types_t *t = &p->types;
   const thin_job_t *job = &plan->job;

@@ -47,7 +47,7 @@ static kir_value_t *by_constant(kir_builder_t *b, kir_value_t *x, uint64_t divis
   return kir_bitcast(b, build(b, KIR_OR, low, build(b, KIR_SHL, high, half)), type);
 }
 
-/* Upper halves of the products of 64-bit lanes with a constant, of four products of their halves. */
+/* Upper halves of the products of 64-bit lanes with a constant, by products of their halves. */
 static kir_value_t *multiply_high(kir_builder_t *b, kir_value_t *x, uint64_t factor) {
   kir_type_t *type = x->type;
   kir_value_t *mask = all(type, UINT32_MAX), *half = all(type, 32);
