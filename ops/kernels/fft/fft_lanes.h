@@ -4,8 +4,8 @@
  *
  * Lengths whose prime factors are at most 127 use the Stockham autosort algorithm, others are
  * computed as a convolution (Bluestein). Real lines of even length n are complex lines of n / 2,
- * others complex lines whose imaginary parts are 0. Accuracy: roots of unity are rounded once; errors are those of FFTW. Thread:
- * plans never change; each worker has its own `space`. */
+ * others complex lines whose imaginary parts are 0. Accuracy: roots of unity are rounded once;
+ * errors are those of FFTW. Thread: plans never change; each worker has its own `space`. */
 #ifndef HLO_OPS_FFT_LANES_H
 #define HLO_OPS_FFT_LANES_H
 
@@ -23,7 +23,7 @@ hr_status_t fft_lanes_plan(hr_arena_t *arena, hlo_enum_FFT_TYPE_t type, int64_t 
 int64_t fft_lanes_count(const fft_lanes_t *plan);
 /* Scratch bytes per worker, to be aligned to 64 bytes. */
 size_t fft_lanes_space_bytes(const fft_lanes_t *plan);
-/* Has the length a prime factor above 7, or a large odd cofactor? FFTW has no good code for such. */
+/* Has the length a prime factor above 7, or a large odd cofactor? FFTW is slow on such. */
 bool fft_lanes_is_odd(int64_t length);
 
 /* `count` <= fft_lanes_count contiguous lines, one after the other. */
