@@ -304,109 +304,6 @@ static bool is_invariant(const tf_body_t *body, int k) {
   return false;
 }
 
-/* A stack that nothing was pushed on. */
-static bool is_empty_stack(const tf_value_t *value) {
-  return value->kind == TF_VALUE_RESOURCE && value->resource->kind == XLA_RESOURCE_STACK &&
-         !value->resource->value;
-}
-
-/* A stack for the trial; values that name the same one share it. */
-static hr_status_t copy_stack(tf_op_t *op, const tf_value_t *values, int i, tf_value_t *inside) {
-  for (int k = 0; k < i; k++)
-    if (values[k].kind == TF_VALUE_RESOURCE && values[k].resource == values[i].resource) {
-      inside[i].resource = inside[k].resource;
-      return NULL;
-    }
-  HR_TRY(HR_NEW(op->arena, &inside[i].resource));
-  *inside[i].resource = *values[i].resource;
-  return NULL;
-}
-
-/* What the trial pushed tells the shape of an entry. */
-static hr_status_t start_stack(tf_op_t *op, tf_resource_t *stack, const tf_resource_t *trial) {
-  int64_t dims[HLO_MAX_RANK];
-  const hlo_shape_t *entry;
-  if (!trial->value) return NULL;
-  const hlo_shape_t *all = trial->value->shape->elements[0];
-  for (int d = 1; d < all->rank; d++) dims[d - 1] = all->dims[d];
-  HR_TRY(hlo_shape_array(op->arena, all->dtype, all->rank - 1, dims, &entry));
-  return tf_stack_start(op->b, stack, entry);
-}
-
-/* Whether an iteration pushes the constant that is there already, or the first one. */
-static bool stays_pushed(const tf_value_t *before, const tf_value_t *after) {
-  if (after->kind != TF_VALUE_LIST || !after->list_pushed) return false;
-  if (!before->constant) return true;
-  return after->constant && hlo_value_equal(before->constant, after->constant);
-}
-
-/* What is known of the elements of a list holds in every iteration if the body leaves it so. If a
- * constant does not stay, nothing is known of any list, as it may have been pushed on another. */
-static void keep_pushed(int count, tf_value_t *values, const tf_value_t *results) {
-  bool all_stay = true;
-  for (int i = 0; i < count; i++)
-    if (values[i].kind == TF_VALUE_LIST && values[i].list_pushed && values[i].constant)
-      all_stay &= stays_pushed(&values[i], &results[i]);
-  for (int i = 0; i < count; i++) {
-    if (values[i].kind != TF_VALUE_LIST || !values[i].list_pushed) continue;
-    values[i].list_pushed = all_stay && stays_pushed(&values[i], &results[i]);
-    values[i].constant = values[i].list_pushed ? results[i].constant : NULL;
-  }
-}
-
-/* Executes the body once on values without loop state, to learn the shapes of lists that are empty
- * when the loop starts. What it builds is dropped.
- * A list reserved without an element shape has no array yet, but a loop's state needs a static
- * shape. The trial takes the shape of the list after one iteration and starts the loop with
- * zeros of it. XlaCompiler finds the size of a TensorArray in a loop in the same way. */
-static hr_status_t find_list_shapes(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values) {
-  tf_value_t *inside, *results;
-  hlo_builder_t b;
-  HR_TRY(HR_NEW_ARRAY(op->arena, loop->count, &inside));
-  HR_TRY(HR_NEW_ARRAY(op->arena, loop->count, &results));
-  HR_TRY(tf_computation_begin(op->scope->compiler, "trial", &b));
-  for (int i = 0; i < loop->count; i++) {
-    tf_value_t value = values[i];
-    expr_t instr = tf_value_instr(op->scope->compiler, op->b, &value);
-    inside[i] = values[i];
-    if (is_empty_stack(&values[i])) HR_TRY(copy_stack(op, values, i, inside));
-    bool is_list = values[i].kind == TF_VALUE_LIST;
-    if (!instr || (!is_list && values[i].constant && loop->keep[i])) continue;
-    /* A parameter, as sizes must not depend on the state. */
-    expr_t unknown = hlo_build_parameter(&b, i, instr->shape);
-    inside[i].instr = unknown;
-    if (!is_list) inside[i].constant = NULL;
-    if (values[i].kind == TF_VALUE_RESOURCE) {
-      HR_TRY(HR_NEW(op->arena, &inside[i].resource));
-      *inside[i].resource = *values[i].resource;
-      inside[i].resource->value = unknown;
-      inside[i].instr = NULL;
-    }
-  }
-  HR_TRY(hlo_builder_finish(op->b));
-  HR_TRY(loop->body(loop->context, op, &b, inside, results));
-  for (int i = 0; i < loop->count; i++) {
-    if (is_empty_stack(&values[i])) HR_TRY(start_stack(op, values[i].resource, inside[i].resource));
-    if (values[i].kind != TF_VALUE_LIST || values[i].instr || !results[i].instr) continue;
-    const hlo_shape_t *shape = results[i].instr->shape;
-    values[i].instr = tf_fill(op->b, 0, shape->dtype, shape->rank, shape->dims);
-    values[i].list_size = shape->dims[0];
-    values[i].list_dtype = shape->dtype;
-  }
-  keep_pushed(loop->count, values, results);
-  return hlo_builder_finish(op->b);
-}
-
-/* Only then is the trial execution of the body worth its cost. */
-static bool needs_trial(int count, const tf_value_t *values) {
-  for (int i = 0; i < count; i++) {
-    bool is_list = values[i].kind == TF_VALUE_LIST;
-    if ((is_list && (!values[i].instr || values[i].list_pushed)) || is_empty_stack(&values[i]))
-      return true;
-  }
-  return false;
-}
-
 /* New loop state from the body's results; resources by their copies inside.
  * The invariant of HLO's while: the state has one shape before and after each iteration. Slots
  * of constants that no iteration changes do not exist. */
@@ -485,13 +382,32 @@ static hr_status_t set_loop_results(const packing_t *packing, expr_t state, hlo_
   return hlo_builder_finish(b);
 }
 
+/* Stacks and lists without a bound have room for all iterations, and keep their size inside. */
+static void set_grows(int count, tf_value_t *values, const bool *grows) {
+  for (int i = 0; i < count; i++) {
+    if (values[i].kind == TF_VALUE_LIST) values[i].list_grows = grows && grows[i];
+    if (values[i].kind == TF_VALUE_RESOURCE) values[i].resource->grows = grows && grows[i];
+  }
+}
+
+static hr_status_t find_grows(tf_op_t *op, int count, const tf_value_t *values, bool **out_grows) {
+  HR_TRY(HR_NEW_ARRAY(op->arena, count, out_grows));
+  for (int i = 0; i < count; i++)
+    (*out_grows)[i] = values[i].kind == TF_VALUE_RESOURCE ? values[i].resource->grows
+                                                          : values[i].list_grows;
+  return NULL;
+}
+
 /* Condition and body are built after packing, as they need the final shape of the state. */
 hr_status_t tf_build_loop(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values,
                           tf_value_t *out_values) {
   packing_t packing;
   const hlo_shape_t *shape;
   hlo_computation_t *called[2];
-  if (needs_trial(loop->count, values)) HR_TRY(find_list_shapes(op, loop, values));
+  bool *grows;
+  HR_TRY(tf_try_loop(op, loop, values));
+  HR_TRY(find_grows(op, loop->count, values, &grows));
+  set_grows(loop->count, values, NULL);
   HR_TRY(pack_values(op, loop->count, values, loop->keep, &packing));
   HR_TRY(tuple_shape(op, &packing, &shape));
   HR_TRY(build_loop_condition(op, loop, &packing, shape, &called[0]));
@@ -500,7 +416,9 @@ hr_status_t tf_build_loop(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values
   hlo_attr_t attrs[] = {hlo_attr_of_called(HLO_ATTR_CONDITION, 1),
                         hlo_attr_of_called(HLO_ATTR_BODY, 1)};
   expr_t state = hlo_build(op->b, HLO_WHILE, shape, 1, &init, 2, attrs, 2, called);
-  return set_loop_results(&packing, state, op->b, out_values);
+  HR_TRY(set_loop_results(&packing, state, op->b, out_values));
+  set_grows(loop->count, out_values, grows);
+  return NULL;
 }
 
 /* Functions of a While operation. */

@@ -24,6 +24,7 @@ typedef struct tf_resource {
   expr_t initial;                /* value on entry of the computation */
   const tf_node_t *node;         /* VarHandleOp or StackV2; NULL: an argument */
   int64_t size;                  /* TENSOR_ARRAY, STACK: entries */
+  bool grows;                    /* STACK without a bound: a push makes it larger */
   hr_dtype_t dtype;              /* TENSOR_ARRAY, STACK: type of an entry */
   struct tf_resource *gradients; /* TENSOR_ARRAY: the first of its gradients; of these, the next */
 } tf_resource_t;
@@ -61,6 +62,7 @@ typedef struct tf_value {
   int64_t list_size;     /* capacity, -1: unknown */
   hr_dtype_t list_dtype; /* element type */
   bool list_adds;        /* writing an element adds to it: a gradient */
+  bool list_grows;       /* it has no bound: a push makes it larger */
   bool list_pushed; /* its elements were pushed, and all of them are `constant` if there is one */
 } tf_value_t;
 
@@ -210,6 +212,10 @@ hr_status_t tf_set_variable(tf_op_t *op, tf_resource_t *resource, expr_t value);
 hr_status_t tf_scatter_nd(tf_op_t *op, expr_t x, expr_t indices, expr_t updates,
                           hlo_opcode_t combine, expr_t *out_x);
 
+/* x with `count` more zeros along dimension 0. */
+expr_t tf_grow(hlo_builder_t *b, expr_t x, int64_t count);
+/* A stack with room for `count` more entries; one without a value only notes it. */
+void tf_stack_grow(hlo_builder_t *b, tf_resource_t *stack, int64_t count);
 /* A stack's first value, without entries. */
 hr_status_t tf_stack_start(hlo_builder_t *b, tf_resource_t *stack, const hlo_shape_t *entry);
 

@@ -308,8 +308,8 @@ hr_status_t tf_lower_array_grad(tf_op_t *op) {
 /* --- TensorLists that grow --- */
 
 /* inputs: element shape, most elements.
- * EmptyTensorList. max_num_elements bounds the capacity, as XLA's shapes are static; `count`
- * says how many elements are in use. */
+ * EmptyTensorList. max_num_elements bounds the capacity, as XLA's shapes are static; without it each
+ * push makes the list larger. `count` says how many elements are in use. */
 hr_status_t tf_lower_list_empty(tf_op_t *op) {
   tf_value_t list = {.kind = TF_VALUE_LIST};
   hr_ints_t dims;
@@ -319,7 +319,8 @@ hr_status_t tf_lower_list_empty(tf_op_t *op) {
   HR_TRY(tf_const(op, 0, &shape));
   HR_TRY(tf_const_ints(op, 0, &dims));
   if (list.list_dtype == HR_TUPLE) return tf_unsupported(op, "a list of tensors without numbers");
-  if (list.list_size < 0) return tf_unsupported(op, "a list that may grow without bound");
+  list.list_grows = list.list_size < 0;
+  if (list.list_grows) list.list_size = 0;
   list.count = tf_scalar_int(op->b, 0, HR_S32);
   fill_zeros(op, &list, shape->rank ? (int)dims.count : -1, dims.data);
   HR_TRY(put_list(op, 0, &list));
@@ -351,6 +352,10 @@ hr_status_t tf_lower_list_push(tf_op_t *op) {
   HR_TRY(tf_const_if_known(op, 1, &element));
   expr_t count = count_of(op, &list);
   list.list_adds = false;
+  if (list.list_grows) {
+    list.list_size++;
+    if (list.instr) list.instr = tf_grow(op->b, list.instr, 1);
+  }
   HR_TRY(write_element(op, &list, count, tf_in(op, 1)));
   list.count = e_add(op->b, count, tf_scalar_int(op->b, 1, HR_S32));
   HR_TRY(put_list(op, 0, &list));
