@@ -14,6 +14,7 @@
 #include "cli/cli_part.h"
 #include "cli/cli_random.h"
 #include "cli/cli_snapshot.h"
+#include "cli/cli_uses.h"
 #include "read/read.h"
 
 #define NAMED_MAX 12 /* missing parameters that a message names */
@@ -264,15 +265,20 @@ static bool needs_value(const cli_signature_t *signature, const cli_feed_t *feed
   return !values[k] && hlo_shape_is_array(signature->params[k]) && !cli_feed_has(feed, k);
 }
 
+static int count_missing(const cli_signature_t *signature, const cli_feed_t *feed,
+                         hlo_value_t *const *values) {
+  int missing = 0;
+  for (int k = 0; k < signature->param_count; k++)
+    missing += needs_value(signature, feed, values, k);
+  return missing;
+}
+
 /* Values that the program itself has for parameters, such as variables of a SavedModel. The program
  * is read again, as it is rare that a graph has any. */
 static hr_status_t fill_own(const char *program_path, const cli_signature_t *signature,
                             const cli_feed_t *feed, hlo_value_t **values) {
   hlo_module_t *module = NULL;
-  bool is_missing = false;
-  for (int k = 0; k < signature->param_count; k++)
-    is_missing |= needs_value(signature, feed, values, k);
-  if (!is_missing || !read_saw_graph()) return NULL;
+  if (!count_missing(signature, feed, values) || !read_saw_graph()) return NULL;
   HR_TRY(read_module_file(program_path, &module));
   for (int k = 0; k < signature->param_count && k < module->parameter_value_count; k++)
     if (needs_value(signature, feed, values, k) && module->parameter_values[k])
@@ -340,6 +346,10 @@ hr_status_t cli_inputs_load(const hr_options_t *options, const char *program_pat
   HR_TRY(take_given(options, signature, rank, values));
   HR_TRY(cli_inputs_from_snapshot(program_path, signature, values));
   HR_TRY(fill_own(program_path, signature, feed, values));
+  if (rank == 0 && !count_missing(signature, feed, values)) {
+    cli_uses_warn_idle(options, HR_OPTION_RANDOM_INPUTS, "every parameter has a value");
+    cli_uses_warn_idle(options, HR_OPTION_WILD_INPUTS, "every parameter has a value");
+  }
   if (hr_option_is_given(options, HR_OPTION_RANDOM_INPUTS)) {
     uint64_t seed = hr_option_int(options, HR_OPTION_RANDOM_INPUTS, 0);
     HR_TRY(fill_random(seed, program_path, signature, feed, rank, values));

@@ -110,6 +110,10 @@ void cli_plot_point(const cli_series_t *series, size_t p, size_t points, double 
   find_point(series, p * runs / points, (p + 1) * runs / points, out_x, out_y);
 }
 
+size_t cli_plot_smoothing(size_t points) {
+  return points < SMOOTHED_MIN ? 0 : (size_t)lround(0.4 * sqrt((double)points));
+}
+
 /* The mean of a point and `half` points to either side, fewer near the ends and beside a gap, so
  * that the smoothed curve does not lag behind the values. A gap stays a gap. */
 double cli_plot_smoothed(const cli_series_t *series, size_t p, size_t points, size_t half) {
@@ -128,7 +132,8 @@ double cli_plot_smoothed(const cli_series_t *series, size_t p, size_t points, si
   return sum / (double)count;
 }
 
-/* One polyline; a gap ends it and the next value starts another. */
+/* One polyline; a gap ends it and the next value starts another. The first point stands twice: a
+ * value between two gaps is a dot. */
 static void print_curve(hr_strbuf_t *text, const cli_plot_axes_t *axes, const cli_series_t *series,
                         size_t points, size_t half, const char *stroke) {
   bool open = false;
@@ -137,7 +142,10 @@ static void print_curve(hr_strbuf_t *text, const cli_plot_axes_t *axes, const cl
     cli_plot_point(series, p, points, &x, &y);
     if (half) y = cli_plot_smoothed(series, p, points, half);
     if (isfinite(y) && !open)
-      hr_strbuf_printf(text, "<polyline fill=\"none\" %s points=\"", stroke);
+      hr_strbuf_printf(text,
+                       "<polyline fill=\"none\" stroke-linecap=\"round\" %s "
+                       "points=\"%.2f,%.2f ",
+                       stroke, cli_plot_x(axes, x), cli_plot_y(axes, y));
     if (!isfinite(y) && open) hr_strbuf_add_str(text, "\"/>\n");
     open = isfinite(y);
     if (open) hr_strbuf_printf(text, "%.2f,%.2f ", cli_plot_x(axes, x), cli_plot_y(axes, y));
@@ -151,17 +159,31 @@ size_t cli_plot_points(const cli_series_t *series) {
   return runs < POINTS_MAX ? runs : POINTS_MAX;
 }
 
-/* Short curves are drawn as they are. */
+static void print_marks(hr_strbuf_t *text, const cli_plot_axes_t *axes,
+                        const cli_series_t *series, size_t points) {
+  for (size_t p = 0; p < points; p++) {
+    double x, y;
+    cli_plot_point(series, p, points, &x, &y);
+    if (isfinite(y))
+      hr_strbuf_printf(text,
+                       "<circle stroke=\"none\" fill=\"#1f5fa8\" r=\"%g\" "
+                       "cx=\"%.2f\" cy=\"%.2f\"/>\n",
+                       MARK / 2.0, cli_plot_x(axes, x), cli_plot_y(axes, y));
+  }
+}
+
+/* A smoothed curve over the pale one of the values; few values are drawn as they are, with
+ * marks. */
 static void print_curves(hr_strbuf_t *text, const cli_plot_axes_t *axes,
                          const cli_series_t *series) {
-  size_t points = cli_plot_points(series);
-  bool is_smoothed = points >= SMOOTHED_MIN;
+  size_t points = cli_plot_points(series), half = cli_plot_smoothing(points);
   print_curve(text, axes, series, points, 0,
-              is_smoothed ? "stroke=\"#a9c4e4\" stroke-width=\"1\""
-                          : "stroke=\"#1f5fa8\" stroke-width=\"1.5\"");
-  if (is_smoothed)
-    print_curve(text, axes, series, points, 1 + points / SMOOTHING,
-                "stroke=\"#1f5fa8\" stroke-width=\"1.8\"");
+              half ? "stroke=\"#a9c4e4\" stroke-width=\"1\""
+                   : "stroke=\"#1f5fa8\" stroke-width=\"1.5\"");
+  if (half)
+    print_curve(text, axes, series, points, half, "stroke=\"#1f5fa8\" stroke-width=\"1.8\"");
+  else
+    print_marks(text, axes, series, points);
 }
 
 /* The names of the axes and, above the picture, of what is drawn. */

@@ -12,8 +12,8 @@
 #define TOP 40
 #define BOTTOM 52
 #define POINTS_MAX 1000
-#define SMOOTHING 80    /* smoothing takes this part of the points to either side */
-#define SMOOTHED_MIN 60 /* points from which on there is a smoothed curve */
+#define SMOOTHED_MIN 8 /* points from which on there is a smoothed curve; fewer are marked */
+#define MARK 5         /* diameter of a marked point */
 
 typedef struct cli_plot_axes {
   double x_low, x_high, y_low, y_high;
@@ -29,6 +29,9 @@ double cli_plot_y(const cli_plot_axes_t *axes, double y);
 size_t cli_plot_points(const cli_series_t *series);
 void cli_plot_point(const cli_series_t *series, size_t p, size_t points, double *out_x,
                     double *out_y);
+/* How many points the smoothed curve takes to either side: a part of their square root, so that
+ * noise shrinks as curves grow and a short one keeps its form; 0: no smoothed curve. */
+size_t cli_plot_smoothing(size_t points);
 /* The mean of a point and up to `half` on either side of it; no number in a gap. */
 double cli_plot_smoothed(const cli_series_t *series, size_t p, size_t points, size_t half);
 

@@ -39,7 +39,18 @@ static void draw_y_ticks(cli_canvas_t *canvas, const cli_plot_axes_t *axes) {
   }
 }
 
-/* Lines between neighbouring points; none across a gap. */
+static void draw_marks(cli_canvas_t *canvas, const cli_plot_axes_t *axes,
+                       const cli_series_t *series, size_t points) {
+  double x, y;
+  for (size_t p = 0; p < points; p++) {
+    cli_plot_point(series, p, points, &x, &y);
+    x = cli_plot_x(axes, x);
+    y = cli_plot_y(axes, y);
+    if (isfinite(y)) cli_canvas_line(canvas, x, y, x, y, MARK, BLUE);
+  }
+}
+
+/* Lines between neighbouring points; none across a gap, and a dot between two gaps. */
 static void draw_curve(cli_canvas_t *canvas, const cli_plot_axes_t *axes,
                        const cli_series_t *series, size_t half, double width, uint32_t colour) {
   size_t points = cli_plot_points(series);
@@ -49,8 +60,9 @@ static void draw_curve(cli_canvas_t *canvas, const cli_plot_axes_t *axes,
     if (half) y = cli_plot_smoothed(series, p, points, half);
     x = cli_plot_x(axes, x);
     y = cli_plot_y(axes, y);
-    if (isfinite(y) && isfinite(last_y))
-      cli_canvas_line(canvas, last_x, last_y, x, y, width, colour);
+    bool follows = isfinite(last_y);
+    if (isfinite(y))
+      cli_canvas_line(canvas, follows ? last_x : x, follows ? last_y : y, x, y, width, colour);
     last_x = x;
     last_y = y;
   }
@@ -59,7 +71,7 @@ static void draw_curve(cli_canvas_t *canvas, const cli_plot_axes_t *axes,
 static void draw(cli_canvas_t *canvas, const char *name, const cli_series_t *series) {
   cli_plot_axes_t axes = cli_plot_find_axes(series);
   size_t points = cli_plot_points(series);
-  bool is_smoothed = points >= SMOOTHED_MIN;
+  size_t half = cli_plot_smoothing(points);
   double middle_x = (LEFT + WIDTH - RIGHT) / 2.0, middle_y = (TOP + HEIGHT - BOTTOM) / 2.0;
   cli_canvas_text(canvas, middle_x, 24, CLI_ANCHOR_MIDDLE, LETTER + 2, false, name);
   cli_canvas_text(canvas, middle_x, HEIGHT - 12, CLI_ANCHOR_MIDDLE, LETTER, false, "step");
@@ -68,12 +80,11 @@ static void draw(cli_canvas_t *canvas, const char *name, const cli_series_t *ser
   draw_x_ticks(canvas, &axes);
   cli_canvas_line(canvas, LEFT, TOP, LEFT, HEIGHT - BOTTOM, 1, GREY);
   cli_canvas_line(canvas, LEFT, HEIGHT - BOTTOM, WIDTH - RIGHT, HEIGHT - BOTTOM, 1, GREY);
-  if (is_smoothed) {
-    draw_curve(canvas, &axes, series, 0, 1, PALE_BLUE);
-    draw_curve(canvas, &axes, series, 1 + points / SMOOTHING, 1.8, BLUE);
-  } else {
-    draw_curve(canvas, &axes, series, 0, 1.5, BLUE);
-  }
+  draw_curve(canvas, &axes, series, 0, half ? 1 : 1.5, half ? PALE_BLUE : BLUE);
+  if (half)
+    draw_curve(canvas, &axes, series, half, 1.8, BLUE);
+  else
+    draw_marks(canvas, &axes, series, points);
 }
 
 hr_status_t cli_plot_png(const char *path, const char *name, const cli_series_t *series) {

@@ -68,9 +68,8 @@ hr_status_t cli_uses_check(hr_command_t command, const hr_options_t *options) {
 
 /* --- warnings --- */
 
-/* `why` ends the sentence. */
-static void warn(const hr_options_t *options, hr_option_id_t id, const char *why) {
-  if (hr_option_is_given(options, HR_OPTION_QUIET)) return;
+void cli_uses_warn_idle(const hr_options_t *options, hr_option_id_t id, const char *why) {
+  if (!hr_option_is_given(options, id) || hr_option_is_given(options, HR_OPTION_QUIET)) return;
   fprintf(stderr, "warning: --%s has no effect: %s\n", hr_option_name(id), why);
 }
 
@@ -85,7 +84,7 @@ static void warn_of_each(const hr_options_t *options, const bool *list, bool lis
   bool told[HR_OPTION_COUNT] = {false};
   for (size_t i = 0; i < options->given.count; i++) {
     hr_option_id_t id = options->given.data[i].id;
-    if (list[id] == listed && !told[id]) warn(options, id, why);
+    if (list[id] == listed && !told[id]) cli_uses_warn_idle(options, id, why);
     told[id] = true;
   }
 }
@@ -95,9 +94,9 @@ void cli_uses_warn(hr_command_t command, const hr_options_t *options) {
     const struct use *use = &uses[i];
     char why[64];
     if (use->kind != USE_IDLE || !(use->commands & command)) continue;
-    if (!hr_option_is_given(options, use->id) || !hr_option_is_given(options, use->other)) continue;
+    if (!hr_option_is_given(options, use->other)) continue;
     snprintf(why, sizeof why, "--%s runs nothing", hr_option_name(use->other));
-    warn(options, use->id, why);
+    cli_uses_warn_idle(options, use->id, why);
   }
   if (is_reference(options))
     warn_of_each(options, is_compiled, true, "the reference engine has no use for it");
@@ -150,8 +149,7 @@ void cli_uses_warn_of_program(const hr_options_t *options, const hlorun_program_
        "there is no mesh; --mesh x=2 is one of two processes"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    if (rows[i].is_idle && hr_option_is_given(options, rows[i].id))
-      warn(options, rows[i].id, rows[i].why);
+    if (rows[i].is_idle) cli_uses_warn_idle(options, rows[i].id, rows[i].why);
   if (hr_option_is_given(options, HR_OPTION_QUIET)) return;
   if (read_platform_was_asked() && !hr_option_is_given(options, HR_OPTION_PLATFORM))
     fputs(

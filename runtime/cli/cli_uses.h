@@ -13,6 +13,9 @@ hr_status_t cli_uses_check(hr_command_t command, const hr_options_t *options);
  * silent with --quiet. */
 void cli_uses_warn(hr_command_t command, const hr_options_t *options);
 
+/* The same about one option, if it is given; `why` ends the sentence. */
+void cli_uses_warn_idle(const hr_options_t *options, hr_option_id_t id, const char *why);
+
 /* The same about what the program has no use for, once it is loaded. `world`: processes of the run.
  */
 void cli_uses_warn_of_program(const hr_options_t *options, const hlorun_program_t *program,

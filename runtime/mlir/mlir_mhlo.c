@@ -1,33 +1,27 @@
 /* Operations of mhlo are those of StableHLO by the same name, but for the ones listed here: some
- * are CHLO's, and some describe what XLA makes of a program and exist in HLO alone. mhlo.copy, in
- * programs of TensorFlow, and mhlo.topk, in dumps of XLA, have rows of their own. The cost is a
- * comparison for other dialects. */
+ * are CHLO's, some have rows of their own, because they are HLO's alone, and some are what XLA
+ * makes of a program while it compiles. The cost is a comparison for other dialects. */
 #include "mlir/mlir_mhlo.h"
 
 #include <string.h>
+
+#include "mlir/text/mlir_parser.h"
 
 #define PREFIX "mhlo."
 #define PREFIX_BYTES (sizeof PREFIX - 1)
 
 /* Ops of mhlo that StableHLO left to CHLO. Source: StableHLO's mhlo-to-stablehlo conversion. */
-static const char *const in_chlo[] = {"acos", "acosh", "asin", "asinh",  "atanh",
-                                      "cosh", "erf",   "sinh", "erf_inv"};
+static const char *const in_chlo[] = {"acos",  "acosh", "asin",    "asinh", "atanh",      "cosh",
+                                      "erf",   "sinh",  "erf_inv", "mulhi", "ragged_dot", "scan"};
+/* Ops with rows of their own in the importer's table. */
+static const char *const own[] = {
+    "add_dependency",     "bitcast", "copy", "domain", "fusion",
+    "stochastic_convert", "topk",    "xla.rng_get_and_update_state"};
 /* Ops of mhlo without a counterpart: their meaning is XLA's, after its own passes. */
-static const char *const alone[] = {"add_dependency",
-                                    "async_done",
-                                    "async_start",
-                                    "async_update",
-                                    "bitcast",
-                                    "domain",
-                                    "dynamic_topk",
-                                    "fusion",
-                                    "minimum_broadcast_shapes",
-                                    "ragged_dot",
-                                    "scan",
-                                    "sparse_dot",
-                                    "stochastic_convert",
-                                    "trace",
-                                    "xla.rng_get_and_update_state"};
+static const char *const alone[] = {"async_done",   "async_start",
+                                    "async_update", "dynamic_topk",
+                                    "sparse_dot",   "minimum_broadcast_shapes",
+                                    "trace"};
 
 /* Compares whole names; the lists are short and asked for mhlo's ops only. */
 static bool is_one_of(const char *const *names, size_t count, hr_str_t name) {
@@ -61,13 +55,36 @@ bool mlir_mhlo_is_alone(hr_str_t name) {
   return is_mhlo(name, &rest) && is_one_of(alone, sizeof alone / sizeof *alone, rest);
 }
 
+/* precision_config of a ragged_dot: #mhlo<precision HIGH>, read as StableHLO's, is
+ * #chlo<precision HIGH>. */
+hr_status_t mlir_mhlo_adapt_attrs(hr_arena_t *arena, mlir_op_t *op) {
+  const mlir_attr_t *config, *items[2];
+  mlir_named_attr_t *attrs;
+  if (!hr_str_is(op->name, "chlo.ragged_dot")) return NULL;
+  config = mlir_op_attr(op, "precision_config");
+  if (!config || config->kind != MLIR_ATTR_ARRAY || config->count > 2) return NULL;
+  HR_TRY(HR_NEW_ARRAY(arena, op->attr_count, &attrs));
+  for (int i = 0; i < config->count; i++) {
+    items[i] = config->items[i];
+    if (items[i]->kind == MLIR_ATTR_ENUM && hr_str_is(items[i]->enum_name, "precision"))
+      HR_TRY(mlir_make_enum(arena, "chlo", "precision", items[i]->text, &items[i]));
+  }
+  for (int i = 0; i < op->attr_count; i++) {
+    attrs[i] = op->attrs[i];
+    if (attrs[i].value == config)
+      HR_TRY(mlir_make_array(arena, config->count, items, &attrs[i].value));
+  }
+  op->attrs = attrs;
+  return NULL;
+}
+
 /* Names that change are copied to the arena. */
 hr_status_t mlir_mhlo_name(hr_arena_t *arena, hr_str_t name, hr_str_t *out_name) {
   hr_str_t rest;
   const char *full;
   *out_name = name;
   if (!is_mhlo(name, &rest) || mlir_mhlo_is_alone(name)) return NULL;
-  if (hr_str_is(rest, "copy") || hr_str_is(rest, "topk")) return NULL;
+  if (is_one_of(own, sizeof own / sizeof *own, rest)) return NULL;
   bool is_chlo = is_one_of(in_chlo, sizeof in_chlo / sizeof *in_chlo, rest);
   HR_TRY(
       hr_arena_printf(arena, &full, "%s.%.*s", is_chlo ? "chlo" : "stablehlo", HR_STR_ARGS(rest)));

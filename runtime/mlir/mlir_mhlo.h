@@ -2,11 +2,14 @@
 #ifndef MLIR_MLIR_MHLO_H
 #define MLIR_MLIR_MHLO_H
 
-#include "base/arena.h"
+#include "mlir/mlir.h"
 
 /* The name of the StableHLO or CHLO operation that is the same as an operation of mhlo; other
  * names, and those of mhlo operations that have no equal, stay as they are. */
 hr_status_t mlir_mhlo_name(hr_arena_t *arena, hr_str_t name, hr_str_t *out_name);
+/* Puts attributes of an operation of CHLO that are StableHLO's, or were mhlo's, into CHLO's own
+ * enumeration. */
+hr_status_t mlir_mhlo_adapt_attrs(hr_arena_t *arena, mlir_op_t *op);
 /* What to do about one that has none. */
 #define MLIR_MHLO_ALONE                                                                \
   "this operation of mhlo has no equal in StableHLO; export the program as StableHLO " \

@@ -46,16 +46,50 @@ static hr_status_t parse_shape(const selection_t *s, const char *text,
   return hlo_shape_array(s->arena, dtype, rank, dims, out_shape);
 }
 
+/* "f32[?,28]", with `unknown` for each size that is not known; nothing of a shape of any rank. */
+static void add_shape(hr_strbuf_t *text, hr_dtype_t dtype, int rank, const int64_t *dims,
+                      const char *unknown) {
+  hr_strbuf_printf(text, "%s[", dtype == HR_TUPLE ? "f32" : hr_dtype_table[dtype].name);
+  for (int d = 0; d < rank; d++) {
+    if (d) hr_strbuf_add_char(text, ',');
+    if (dims[d] < 0)
+      hr_strbuf_add_str(text, unknown);
+    else
+      hr_strbuf_printf(text, "%ld", (long)dims[d]);
+  }
+  hr_strbuf_add_char(text, ']');
+}
+
+/* What is known of a shape, and an option that says the rest: sizes of 1 stand for unknown ones. */
+static hr_status_t unknown_shape(hr_str_t name, hr_dtype_t dtype, int rank, const int64_t *dims) {
+  hr_strbuf_t known, option;
+  hr_strbuf_init(&known);
+  hr_strbuf_init(&option);
+  if (rank >= 0) hr_strbuf_add_str(&known, ": ");
+  if (rank >= 0) add_shape(&known, dtype, rank, dims, "?");
+  if (rank >= 0)
+    add_shape(&option, dtype, rank, dims, "1");
+  else
+    add_shape(&option, dtype, 2, (int64_t[]){2, 3}, "");
+  hr_status_t st = hr_strbuf_finish(&known);
+  if (!st) st = hr_strbuf_finish(&option);
+  if (!st)
+    st = hr_error(HR_USAGE,
+                  "the shape of %.*s is not known%s; give it as --feed %.*s=%s, with its type and "
+                  "sizes",
+                  HR_STR_ARGS(name), known.data, HR_STR_ARGS(name), option.data);
+  hr_strbuf_deinit(&known);
+  hr_strbuf_deinit(&option);
+  return st;
+}
+
 /* A shape of which all is known; `name` is for the message otherwise. */
 static hr_status_t known_shape(const selection_t *s, hr_str_t name, hr_dtype_t dtype, int rank,
                                const int64_t *dims, const hlo_shape_t **out_shape) {
   bool known = rank >= 0 && dtype != HR_TUPLE;
   for (int d = 0; d < rank; d++) known &= dims[d] >= 0;
   if (known) return hlo_shape_array(s->arena, dtype, rank, dims, out_shape);
-  return hr_error(HR_USAGE,
-                  "the shape of %.*s is not known: give it as --feed %.*s=f32[2,3], with its "
-                  "type and sizes",
-                  HR_STR_ARGS(name), HR_STR_ARGS(name));
+  return unknown_shape(name, dtype, rank, dims);
 }
 
 /* Shape of a placeholder or variable by its attributes. */

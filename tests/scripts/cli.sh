@@ -114,6 +114,8 @@ done <<'END'
 0 --output-shards -i 0=1 twice.hlo
 0 --outfeed file:fed -i 0=1 twice.hlo
 0 --seed 4 -i 0=1 twice.hlo
+0 --random-inputs -i 0=1 twice.hlo
+0 --wild-inputs=3 -i 0=1 twice.hlo
 0 --carry 0:0 -i 0=1 twice.hlo
 0 --engine reference --threads 2 -i 0=1 twice.hlo
 0 --engine reference --cache none -i 0=1 twice.hlo

@@ -64,7 +64,32 @@ expect_exit "mhlo.topk" 0 "$hlorun" -i '0=f32[2,4]{{1,4,2,3},{8,5,6,7}}' topk.ml
 for line in 'out0 = f32[2,2] {{4, 3}, {8, 7}}' 'out1 = s32[2,2] {{1, 3}, {0, 3}}' 'out2 = f32[2,2] {{1, 2}, {5, 6}}'; do
   expect_text "mhlo.topk" "$line"
 done
-sed 's/mhlo.erf/mhlo.domain/' mhlo.mlir >alone.mlir
+# Operations that StableHLO has not: text and bytecode as XLA's own dialect writes them.
+for file in mhlo.mlir mhlo.mlirbc; do
+  for engine in compiled reference; do
+    expect_exit "$file, $engine" 0 "$hlorun" --engine $engine --input "$forms/mhlo.npz" --expect "$forms/mhlo.npz" "$forms/$file"
+  done
+  for form in hlo mlir mlirbc pb; do
+    expect_exit "$file as $form" 0 "$hlorun" convert --to $form -o "ops.$form" "$forms/$file"
+    expect_exit "$file as $form runs" 0 "$hlorun" --input "$forms/mhlo.npz" --expect "$forms/mhlo.npz" "ops.$form"
+  done
+done
+expect_exit "an attribute that becomes CHLO's" 0 "$hlorun" convert --to mlir "$forms/mhlo.mlirbc"
+expect_text "an attribute that becomes CHLO's" \
+  'precision_config = [#chlo<precision DEFAULT>, #chlo<precision HIGHEST>], ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_contracting'
+sed 's/#mhlo.dot</</' "$forms/mhlo.mlir" >unnamed.mlir
+expect_exit "a structure without its name" 0 "$hlorun" --input "$forms/mhlo.npz" --expect "$forms/mhlo.npz" unnamed.mlir
+printf 'func.func @main() -> tensor<2xui64> {\n  %%0 = mhlo.xla.rng_get_and_update_state {delta = 1 : i64}\n  return %%0 : tensor<2xui64>\n}\n' >state.mlir
+expect_exit "the state of a generator" 0 "$hlorun" state.mlir && expect_text "the state of a generator" "out0 = u64[2]"
+cat >call.mlir <<'END'
+func.func @main(%a: tensor<2xf32>, %b: tensor<2xui32>) -> tensor<2xi8> {
+  %0 = stablehlo.custom_call @mhlo.stochastic_convert(%a, %b) {mhlo.attributes = {}, mhlo.version = 1 : i64} : (tensor<2xf32>, tensor<2xui32>) -> tensor<2xi8>
+  return %0 : tensor<2xi8>
+}
+END
+expect_exit "a call that stands for an operation of mhlo" 0 "$hlorun" -i '0={1.5,-3}' -i '1={0,7}' call.mlir
+expect_text "a call that stands for an operation of mhlo" "out0 = s8[2] {2, -3}"
+sed 's/mhlo.erf/mhlo.dynamic_topk/' mhlo.mlir >alone.mlir
 expect_exit "mhlo without an equal" 3 "$hlorun" check alone.mlir
 expect_text "mhlo without an equal" "has no equal in StableHLO"
 

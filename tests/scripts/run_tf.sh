@@ -43,6 +43,12 @@ code=$?
 if [ $code -ne 0 ] && grep -q 'shape of x:0 is not known.*--feed x:0=' "$work/out"; then pass
 else fail "a placeholder of unknown shape: exit code $code" "$work/out"; fi
 
+# Of a batch of any size the other sizes are known, and stand in the option that the message suggests.
+"$hlorun" check "$cases/adam" >"$work/out" 2>&1
+code=$?
+if [ $code -eq 2 ] && grep -q 'is not known: f32\[?,4\]; give it as --feed .*=f32\[1,4\]' "$work/out"; then pass
+else fail "a batch of any size: exit code $code" "$work/out"; fi
+
 "$hlorun" convert --feed 'x=f32[2]' --fetch y "$work/step.pbtxt" >"$work/out" 2>&1
 if grep -q 'multiply' "$work/out"; then pass; else fail "convert" "$work/out"; fi
 

@@ -99,6 +99,12 @@ static void test_series(void) {
   }
 }
 
+static int count_of(const char *text, const char *word) {
+  int count = 0;
+  for (const char *at = text; (at = strstr(at, word)); at++) count++;
+  return count;
+}
+
 /* A value that is no number leaves a gap, however long the series, in the curve and in the smoothed
  * one; its ends keep their values. */
 static void test_gap_of_long_series(void) {
@@ -107,13 +113,33 @@ static void test_gap_of_long_series(void) {
   hr_strbuf_init(&text);
   for (int i = 0; i < 100000; i++) CHECK_OK(cli_series_add(&series, i == 50000 ? NAN : 1));
   cli_plot_print(&text, "x", &series);
-  int lines = 0;
-  for (const char *at = text.data; (at = strstr(at, "<polyline")); at++) lines++;
-  CU_ASSERT_EQUAL(lines, 4);
+  CU_ASSERT_EQUAL(count_of(text.data, "<polyline"), 4);
   CU_ASSERT_EQUAL(series.low, 1);
   CU_ASSERT_EQUAL(series.high, 1);
   hr_strbuf_deinit(&text);
   cli_series_deinit(&series);
+}
+
+/* The picture of `count` steps has these lines and marks. */
+static void check_picture(int count, int lines, int marks) {
+  cli_series_t series = {0};
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
+  for (int i = 0; i < count; i++) CHECK_OK(cli_series_add(&series, i));
+  cli_plot_print(&text, "x", &series);
+  CU_ASSERT_EQUAL(count_of(text.data, "<polyline"), lines);
+  CU_ASSERT_EQUAL(count_of(text.data, "<circle"), marks);
+  hr_strbuf_deinit(&text);
+  cli_series_deinit(&series);
+}
+
+/* A smoothed line needs neighbours to either side; fewer values are marked, a single one too, which
+ * no line would show. */
+static void test_short_curves(void) {
+  check_picture(1, 1, 1);
+  check_picture(7, 1, 7);
+  check_picture(8, 2, 0);
+  check_picture(27, 2, 0);
 }
 
 CU_TestInfo suite_times[] = {{"medians", test_medians},
@@ -121,4 +147,5 @@ CU_TestInfo suite_times[] = {{"medians", test_medians},
                              {"memory is bounded", test_memory_is_bounded},
                              {"series", test_series},
                              {"gap of a long series", test_gap_of_long_series},
+                             {"short curves", test_short_curves},
                              CU_TEST_INFO_NULL};

@@ -6,7 +6,8 @@
 #include <string.h>
 
 const bytecode_enum_t bytecode_enums[] = {
-#define ENUM(name, stablehlo, vhlo, chlo, ...) {#name, stablehlo, vhlo, chlo, {__VA_ARGS__}},
+#define ENUM(name, stablehlo, vhlo, chlo, mhlo, ...) \
+  {#name, stablehlo, vhlo, chlo, mhlo, {__VA_ARGS__}},
 #include "mlir/bytecode/bytecode_attrs.def"
 };
 const int bytecode_enum_count = (int)(sizeof bytecode_enums / sizeof *bytecode_enums);

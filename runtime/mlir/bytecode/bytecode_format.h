@@ -102,11 +102,14 @@ enum {
 /* Types of StableHLO. Source: StablehloBytecode.cpp. */
 enum { STABLEHLO_TYPE_TOKEN = 0, STABLEHLO_TYPE_FUTURE = 1 };
 
+/* The last code of attributes that is the same in MHLO and StableHLO. */
+enum { MHLO_ATTR_SHARED = 13 };
+
 /* --- enumerations and structures (bytecode_attrs.def) --- */
 typedef struct bytecode_enum {
   const char *name;
-  int stablehlo_code, vhlo_code, chlo_code; /* -1: none */
-  const char *words[8];                     /* by number; NULL: the number is not used */
+  int stablehlo_code, vhlo_code, chlo_code, mhlo_code; /* -1: none */
+  const char *words[8]; /* by number; NULL: the number is not used */
 } bytecode_enum_t;
 
 /* How a field is encoded; see the file's head for var and svar. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "mlir/bytecode/bytecode_reader.h"
+#include "mlir/mlir_mhlo.h"
 #include "mlir/mlir_ops.h"
 
 /* An operand that is used before its definition. */
@@ -333,9 +334,9 @@ static hr_status_t read_head(bytecode_reader_t *reader, bytecode_cursor_t *curso
       name->vhlo && name->vhlo->attr_count && !has_properties && !(dict && reader->version < 5);
   if (bare)
     return bytecode_error(reader, cursor, "%.*s without its attributes", HR_STR_ARGS(name->name));
-  return name->name.size > 4 && !__builtin_memcmp(name->name.data, "sdy.", 4) && op->attr_count
-             ? strip_sdy_mnemonics(reader, op)
-             : NULL;
+  bool is_sdy = name->name.size > 4 && !memcmp(name->name.data, "sdy.", 4);
+  return is_sdy && op->attr_count ? strip_sdy_mnemonics(reader, op)
+                                  : mlir_mhlo_adapt_attrs(reader->arena, op);
 }
 
 /* Name, location and attributes, then the parts of the mask in their fixed order. */

@@ -154,6 +154,8 @@ hr_status_t bytecode_builtin_attr(bytecode_reader_t *, bytecode_cursor_t *, uint
                                   const mlir_attr_t **);
 hr_status_t bytecode_stablehlo_attr(bytecode_reader_t *, bytecode_cursor_t *, uint64_t,
                                     const mlir_attr_t **);
+hr_status_t bytecode_mhlo_attr(bytecode_reader_t *, bytecode_cursor_t *, uint64_t,
+                               const mlir_attr_t **);
 hr_status_t bytecode_chlo_attr(bytecode_reader_t *, bytecode_cursor_t *, uint64_t,
                                const mlir_attr_t **);
 hr_status_t bytecode_vhlo_attr(bytecode_reader_t *, bytecode_cursor_t *, uint64_t,

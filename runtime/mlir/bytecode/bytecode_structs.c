@@ -152,6 +152,19 @@ hr_status_t bytecode_stablehlo_attr(bytecode_reader_t *reader, bytecode_cursor_t
   return take_struct_of(reader, cursor, "stablehlo", code, out_attr);
 }
 
+/* mhlo's codes are StableHLO's but for the last few. What both have becomes StableHLO's. */
+hr_status_t bytecode_mhlo_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t code,
+                               const mlir_attr_t **out_attr) {
+  for (int i = 0; i < bytecode_enum_count; i++) {
+    const bytecode_enum_t *row = &bytecode_enums[i];
+    if ((int64_t)code == row->mhlo_code)
+      return bytecode_take_enum(reader, cursor, row->stablehlo_code < 0 ? "mhlo" : "stablehlo", row,
+                                out_attr);
+  }
+  return take_struct_of(reader, cursor, code > MHLO_ATTR_SHARED ? "mhlo" : "stablehlo", code,
+                        out_attr);
+}
+
 /* CHLO's structures have no encoding here; writers use text for them. */
 hr_status_t bytecode_chlo_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t code,
                                const mlir_attr_t **out_attr) {

@@ -18,7 +18,7 @@ static const struct {
     {"builtin", bytecode_builtin_attr, bytecode_builtin_type},
     {"vhlo", bytecode_vhlo_attr, bytecode_vhlo_type},
     {"stablehlo", bytecode_stablehlo_attr, bytecode_stablehlo_type},
-    {"mhlo", bytecode_stablehlo_attr, bytecode_stablehlo_type},
+    {"mhlo", bytecode_mhlo_attr, bytecode_stablehlo_type},
     {"chlo", bytecode_chlo_attr, NULL},
     {"sdy", bytecode_sdy_attr, NULL},
     {"quant", NULL, bytecode_quant_type},

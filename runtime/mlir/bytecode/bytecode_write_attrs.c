@@ -203,15 +203,22 @@ static hr_status_t put_symbol(bytecode_writer_t *writer, hr_strbuf_t *text,
 
 /* --- enumerations and structures --- */
 
+static int code_in(const bytecode_enum_t *row, hr_str_t dialect) {
+  if (hr_str_is(dialect, "vhlo")) return row->vhlo_code;
+  if (hr_str_is(dialect, "chlo")) return row->chlo_code;
+  return hr_str_is(dialect, "mhlo") ? row->mhlo_code : row->stablehlo_code;
+}
+
 /* The enumeration's code in the dialect, then the number of the word. */
 static hr_status_t put_enum(hr_strbuf_t *text, const mlir_attr_t *attr, bool in_vhlo) {
   const bytecode_enum_t *row = bytecode_enum_named(attr->enum_name);
   if (!row)
     return hr_error(HR_UNSUPPORTED, "the enumeration %.*s has no encoding",
                     HR_STR_ARGS(attr->enum_name));
-  int code = in_vhlo                            ? row->vhlo_code
-             : hr_str_is(attr->dialect, "chlo") ? row->chlo_code
-                                                : row->stablehlo_code;
+  int code = code_in(row, in_vhlo ? HR_STR("vhlo") : attr->dialect);
+  if (code < 0)
+    return hr_error(HR_UNSUPPORTED, "the enumeration %s has no encoding in %.*s", row->name,
+                    HR_STR_ARGS(in_vhlo ? HR_STR("vhlo") : attr->dialect));
   for (size_t i = 0; i < sizeof row->words / sizeof *row->words; i++) {
     if (!row->words[i] || !hr_str_is(attr->text, row->words[i])) continue;
     bytecode_put_var(text, (uint64_t)code);
@@ -369,14 +376,22 @@ static hr_status_t put_vhlo_attr(bytecode_writer_t *writer, hr_strbuf_t *text,
   }
 }
 
+/* Structures of CHLO, and the precision of a product. */
+static bool is_chlo_text(const mlir_attr_t *attr) {
+  if (!hr_str_is(attr->dialect, "chlo")) return false;
+  if (attr->kind == MLIR_ATTR_STRUCT) return true;
+  const bytecode_enum_t *row =
+      attr->kind == MLIR_ATTR_ENUM ? bytecode_enum_named(attr->enum_name) : NULL;
+  return row && row->chlo_code < 0;
+}
+
 /* Whether an attribute has an encoding as text only, and the dialect that the text belongs to. */
 static bool is_attr_text(const mlir_attr_t *attr, bool in_vhlo, hr_str_t *out_dialect) {
   bool bare = attr->kind == MLIR_ATTR_OPAQUE && attr->text.size && attr->text.data[0] == '#';
   *out_dialect = HR_STR("builtin");
   if (bare)
     *out_dialect = bytecode_dialect_of((hr_str_t){attr->text.data + 1, attr->text.size - 1});
-  if (attr->kind == MLIR_ATTR_STRUCT && hr_str_is(attr->dialect, "chlo"))
-    *out_dialect = HR_STR("chlo");
+  if (is_chlo_text(attr)) *out_dialect = HR_STR("chlo");
   bool no_blob = attr->kind == MLIR_ATTR_DENSE && !attr->data && !in_vhlo;
   return attr->kind == MLIR_ATTR_OPAQUE || attr->kind == MLIR_ATTR_LOCATION ||
          attr->kind == MLIR_ATTR_SPARSE || no_blob || hr_str_is(*out_dialect, "chlo");

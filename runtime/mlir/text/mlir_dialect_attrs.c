@@ -5,6 +5,7 @@
  *   own    ::= conv "[b, 0, f]x[0, i, o]->[b, 0, f]" | bounds "4, ?"
  * Only StableHLO's, CHLO's and MHLO's are taken apart: a word is an enumeration, fields a
  * structure (MLIR_ATTR_ENUM, MLIR_ATTR_STRUCT). In fields, lists of integers become array<i64>.
+ * What MHLO shares with the others becomes theirs, as its operations do.
  * All others, those of sdy among them, are kept as text, which the partitioner reads. */
 #include <string.h>
 
@@ -68,10 +69,19 @@ done:
   return st;
 }
 
+/* dot_dimension_numbers = <fields>: a structure within another one, without its name. */
+static hr_status_t parse_bare_struct(mlir_parser_t *parser, hr_str_t name,
+                                     const mlir_attr_t **out_attr) {
+  HR_TRY(mlir_take(parser, '<'));
+  HR_TRY(parse_struct_body(parser, HR_STR("stablehlo"), name, out_attr));
+  return mlir_take(parser, '>');
+}
+
 /* The name decides for axes and sub-axes, the first character of the value for the others. */
 static hr_status_t parse_field_value(mlir_parser_t *parser, hr_str_t name,
                                      const mlir_attr_t **out_attr) {
   if (hr_str_is(name, "sub_axis_info")) return parse_sub_axis(parser, out_attr);
+  if (mlir_at(parser, '<')) return parse_bare_struct(parser, name, out_attr);
   if (hr_str_is(name, "axes"))
     return first_in_list(parser) == '<' ? parse_mesh_axes(parser, out_attr)
                                         : mlir_parse_attr(parser, out_attr);
@@ -204,6 +214,29 @@ static hr_status_t parse_type_extensions(mlir_parser_t *parser, const mlir_attr_
 
 /* --- structures and enumerations --- */
 
+/* CHLO's structure of ragged_dot has the fields that mhlo keeps in a structure for the dot within
+ * it. */
+static hr_status_t flatten(field_list_t *fields) {
+  size_t at = 0;
+  while (at < fields->count && fields->data[at].value->kind != MLIR_ATTR_STRUCT) at++;
+  if (at == fields->count) return NULL;
+  const mlir_attr_t *inner = fields->data[at].value;
+  size_t count = (size_t)inner->count, behind = fields->count - at - 1;
+  HR_TRY(HR_VEC_RESERVE(fields, fields->count + count));
+  memmove(&fields->data[at + count], &fields->data[at + 1], behind * sizeof *fields->data);
+  if (count) memcpy(&fields->data[at], inner->fields, count * sizeof *fields->data);
+  fields->count += count - 1;
+  return NULL;
+}
+
+/* The dialect whose attribute it becomes. */
+static hr_str_t dialect_of(hr_str_t dialect, hr_str_t mnemonic) {
+  if (!hr_str_is(dialect, "mhlo")) return dialect;
+  if (hr_str_is(mnemonic, "ragged_dot")) return HR_STR("chlo");
+  bool is_own = hr_str_is(mnemonic, "kind") || hr_str_is(mnemonic, "fusion_kind");
+  return is_own ? dialect : HR_STR("stablehlo");
+}
+
 /* What follows '<': a notation of its own for three mnemonics, a single word for an enumeration in
  * the spelling of structures ("#stablehlo.precision<HIGH>"), else fields. "raw" before fields is
  * skipped. */
@@ -227,6 +260,7 @@ static hr_status_t parse_struct_body(mlir_parser_t *parser, hr_str_t dialect, hr
   }
   field_list_t fields = {0};
   hr_status_t st = parse_fields(parser, &fields);
+  if (!st && hr_str_is(mnemonic, "ragged_dot")) st = flatten(&fields);
   if (!st)
     st = mlir_make_struct(parser->arena, dialect, mnemonic, (int)fields.count, fields.data,
                           out_attr);
@@ -241,6 +275,7 @@ static hr_status_t parse_wrapped(mlir_parser_t *parser, hr_str_t dialect,
   hr_str_t mnemonic, word;
   bool nested;
   HR_TRY(mlir_take_kind(parser, MLIR_TOKEN_WORD, "the name of an attribute", &mnemonic));
+  dialect = dialect_of(dialect, mnemonic);
   HR_TRY(mlir_take_if(parser, '<', &nested));
   if (nested) {
     HR_TRY(parse_struct_body(parser, dialect, mnemonic, out_attr));
@@ -298,7 +333,7 @@ hr_status_t mlir_parse_dialect_attr(mlir_parser_t *parser, const mlir_attr_t **o
   }
   HR_TRY(mlir_take(parser, '<'));
   hr_str_t mnemonic = dot ? (hr_str_t){dot + 1, name.size - dialect.size - 1} : (hr_str_t){"", 0};
-  HR_TRY(dot ? parse_struct_body(parser, dialect, mnemonic, out_attr)
+  HR_TRY(dot ? parse_struct_body(parser, dialect_of(dialect, mnemonic), mnemonic, out_attr)
              : parse_wrapped(parser, dialect, out_attr));
   return mlir_take(parser, '>');
 }

@@ -119,6 +119,16 @@ hr_status_t mlir_form_parse_get_tuple_element(mlir_form_state_t *state) {
   return mlir_form_finish_function(state);
 }
 
+/* The state is a tensor<2xui64>, which is not written. */
+hr_status_t mlir_form_parse_rng_state(mlir_form_state_t *state) {
+  static const int64_t size = 2;
+  const mlir_type_t *element, *type;
+  HR_TRY(mlir_form_take_dict(state));
+  HR_TRY(mlir_make_integer_type(state->parser->arena, 64, MLIR_UNSIGNED, &element));
+  HR_TRY(mlir_make_tensor_type(state->parser->arena, element, 1, &size, &type));
+  return mlir_form_finish(state, 1, &type);
+}
+
 /* [HIGH, DEFAULT] as an array of #stablehlo<precision ...>; an op has one for each of two
  * operands. */
 static hr_status_t take_precision(mlir_form_state_t *state) {

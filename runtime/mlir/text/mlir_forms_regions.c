@@ -181,10 +181,15 @@ hr_status_t mlir_form_parse_return(mlir_form_state_t *state) {
 /* The numbers of inputs and carries, as MLIR stores groups of operands or results. */
 static hr_status_t add_segments(mlir_form_state_t *state, const char *name, size_t first,
                                 size_t second) {
-  const mlir_attr_t *sizes;
-  HR_TRY(mlir_make_ints(state->parser->arena, 2, (int64_t[]){(int64_t)first, (int64_t)second},
-                        &sizes));
-  return mlir_form_add_attr(state, name, sizes);
+  static const mlir_type_t i32 = {.kind = MLIR_TYPE_INTEGER, .width = 32};
+  const int32_t sizes[] = {(int32_t)first, (int32_t)second};
+  mlir_attr_t *attr;
+  void *copy;
+  HR_TRY(HR_NEW(state->parser->arena, &attr));
+  HR_TRY(hr_arena_copy(state->parser->arena, sizes, sizeof sizes, &copy));
+  *attr = (mlir_attr_t){
+      .kind = MLIR_ATTR_DENSE_ARRAY, .type = &i32, .element_count = 2, .data = copy};
+  return mlir_form_add_attr(state, name, attr);
 }
 
 /* chlo.scan (%in...) inits (%init...) dimension=0 attributes {attrs} {body} : (T...) -> (R...).

@@ -231,7 +231,7 @@ hr_status_t mlir_set_attrs(mlir_parser_t *parser, mlir_op_t *op, const mlir_attr
   op->attrs = sorted->fields;
   op->attr_count = inherent;
   op->extras = extras;
-  return NULL;
+  return mlir_mhlo_adapt_attrs(parser->arena, op);
 }
 
 /* "(" regions ")" of the generic form. */

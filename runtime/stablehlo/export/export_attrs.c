@@ -59,9 +59,14 @@ const mlir_attr_t *export_struct(exporter_t *exporter, const char *dialect, cons
               fields->count, fields->items);
 }
 
-/* An enumeration of StableHLO by its word, as #stablehlo<precision HIGH>. */
+/* An enumeration by its word, as #stablehlo<precision HIGH>. */
+static const mlir_attr_t *enum_of(exporter_t *exporter, const char *dialect,
+                                  const char *enum_name, hr_str_t word) {
+  return MAKE(exporter, mlir_make_enum, dialect, enum_name, word);
+}
+
 const mlir_attr_t *export_enum(exporter_t *exporter, const char *enum_name, hr_str_t word) {
-  return MAKE(exporter, mlir_make_enum, "stablehlo", enum_name, word);
+  return enum_of(exporter, "stablehlo", enum_name, word);
 }
 
 static const mlir_attr_t *make_bool(exporter_t *exporter, bool value) {
@@ -223,14 +228,14 @@ void export_row_attrs(exporter_t *exporter, const hlo_instr_t *instr, const expo
     export_add(exporter, attrs, attr->name, attr_of_row(exporter, instr, attr));
 }
 
-/* Precisions are written for products always. */
+/* Precisions, in the enumeration of the operation's dialect. */
 void export_add_precision(exporter_t *exporter, const hlo_instr_t *instr, export_attrs_t *attrs) {
   hr_ints_t precision = hlo_attr_ints(instr, HLO_ATTR_OPERAND_PRECISION);
   const mlir_attr_t **items = export_alloc(exporter, (size_t)precision.count, sizeof *items);
   if (!items || !precision.count) return;
   for (int64_t i = 0; i < precision.count; i++)
-    items[i] = export_enum(exporter, "precision",
-                           export_word(exporter, HLO_ENUM_PRECISION, precision.data[i]));
+    items[i] = enum_of(exporter, instr->op == HLO_RAGGED_DOT ? "chlo" : "stablehlo", "precision",
+                       export_word(exporter, HLO_ENUM_PRECISION, precision.data[i]));
   export_add(exporter, attrs, "precision_config",
              export_array(exporter, (int)precision.count, items));
 }

@@ -175,8 +175,8 @@ hr_status_t import_places(importer_t *importer, const mlir_op_t *entry);
 /* An argument by which programs for several platforms choose; it becomes no parameter. */
 bool import_is_platform_index(const mlir_op_t *function, int index);
 
-/* Imports a custom call with the name that XLA has for an op of CHLO (import_chlo.c); *out_done is
- * false for other targets. */
+/* Imports a custom call that stands for an op of mhlo (import_mhlo.c); *out_done is false for other
+ * targets. */
 hr_status_t import_mhlo_call(import_scope_t *scope, mlir_op_t *op, bool *out_done);
 
 /* An array in one chunk per member of a collective along `dimension`, each as large as `part`. */
@@ -198,6 +198,8 @@ hr_status_t import_ragged_all_to_all(import_scope_t *scope, mlir_op_t *op);
 
 /* --- blocks and ops (import_block.c) --- */
 hr_status_t import_list_rows(importer_t *importer);
+/* An op as that of another row, for ops that stand for others: the row's checks and its function. */
+hr_status_t import_by_row(import_scope_t *scope, mlir_op_t *op, const import_row_t *row);
 
 /* --- functions and regions (import_module.c) --- */
 hr_status_t import_function_named(import_scope_t *scope, const mlir_op_t *op, hr_str_t name,

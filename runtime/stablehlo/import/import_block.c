@@ -108,19 +108,28 @@ static hr_status_t unknown_op(import_scope_t *scope, const mlir_op_t *op) {
   return import_error(scope, op, "this operation is not known");
 }
 
+static hr_status_t check_op(import_scope_t *scope, const mlir_op_t *op, const import_row_t *row) {
+  HR_TRY(check_operands(scope, op, row));
+  HR_TRY(check_attrs(scope, op, row));
+  return import_verify(scope, op);
+}
+
+hr_status_t import_by_row(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
+  HR_TRY(check_op(scope, op, row));
+  return row->import(scope, op, row);
+}
+
 /* The checks, the row's function, then attributes of frontends on the instructions that were
  * made. */
 static hr_status_t import_op(import_scope_t *scope, mlir_op_t *op) {
   const import_row_t *row = hr_map_get(&scope->importer->rows, op->name);
   if (!row) return unknown_op(scope, op);
-  HR_TRY(check_operands(scope, op, row));
-  HR_TRY(check_attrs(scope, op, row));
   scope->builder.line = op->line;
   scope->builder.column = op->column;
   scope->importer->at = op;
   import_frontend_attrs_t note;
   size_t first = scope->builder.computation->instrs.count;
-  HR_TRY(import_verify(scope, op));
+  HR_TRY(check_op(scope, op, row));
   HR_TRY(import_extra(scope, op, &scope->builder.extra, &note));
   HR_TRY(import_is_quantised(op) ? import_quantised(scope, op, row) : row->import(scope, op, row));
   scope->importer->at = op; /* ops of its regions were in between */

@@ -321,57 +321,6 @@ hr_status_t import_constant_like(import_scope_t *scope, mlir_op_t *op, const imp
 
 /* --- ops of HLO by another form --- */
 
-/* HLO's topk gives values and indices as a tuple. */
-static hr_status_t build_top_k(import_scope_t *scope, mlir_op_t *op, int64_t k, bool largest) {
-  hlo_instr_t *x = import_operand(op, 0);
-  import_attrs_t attrs = {.count = 0};
-  import_add(&attrs, hlo_attr_of_int(HLO_ATTR_K, k));
-  import_add(&attrs, hlo_attr_of_bool(HLO_ATTR_LARGEST, largest));
-  import_add(&attrs, hlo_attr_of_bool(HLO_ATTR_IS_STABLE, import_bool(op, "is_stable", true)));
-  if (op->result_count != 2)
-    return import_error(scope, op, "%d results, want values and indices", op->result_count);
-  return import_set_tuple_results(
-      scope, op,
-      hlo_build(&scope->builder, HLO_TOPK, NULL, 1, &x, attrs.count, attrs.items, 0, NULL));
-}
-
-/* chlo.top_k takes the largest values, mhlo.topk either end. */
-hr_status_t import_top_k(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
-  (void)row;
-  return build_top_k(scope, op, import_int(op, "k", -1), import_bool(op, "largest", true));
-}
-
-/* Row of the CHLO op that a custom call of a portable artifact stands for; NULL: none. vhlo_chlo.c
- * writes such calls:  stablehlo.custom_call @mhlo.erf(%x) {mhlo.attributes = {}, mhlo.version = 1
- * : i64} */
-static const import_row_t *row_of_call(const import_scope_t *scope, const mlir_op_t *op) {
-  static const char *const names[] = {"acos", "acosh", "asin", "asinh", "atanh",
-                                      "cosh", "erf",   "sinh", "tan"};
-  hr_str_t target = import_str(op, "call_target_name");
-  char name[32];
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    snprintf(name, sizeof name, "mhlo.%s", names[i]);
-    if (!hr_str_is(target, name)) continue;
-    snprintf(name, sizeof name, "chlo.%s", names[i]);
-    return hr_map_get(&scope->importer->rows, hr_str_from(name));
-  }
-  return NULL;
-}
-
-/* Expands the calls that vhlo_chlo.c and JAX write; mhlo.topk has its k among the attributes. */
-hr_status_t import_mhlo_call(import_scope_t *scope, mlir_op_t *op, bool *out_done) {
-  const mlir_attr_t *config = mlir_op_attr(op, "mhlo.attributes");
-  const mlir_attr_t *k = mlir_attr_field(config, "k");
-  const mlir_attr_t *largest = mlir_attr_field(config, "largest");
-  bool plain = config && op->operand_count == 1 && !import_bool(op, "has_side_effect", false);
-  const import_row_t *row = plain && op->result_count == 1 ? row_of_call(scope, op) : NULL;
-  bool top_k = plain && op->result_count == 2 && k && k->kind == MLIR_ATTR_INTEGER &&
-               hr_str_is(import_str(op, "call_target_name"), "mhlo.topk");
-  *out_done = row || top_k;
-  if (row) return row->import(scope, op, row);
-  return top_k ? build_top_k(scope, op, k->integer, !largest || largest->integer) : NULL;
-}
-
 /* Attributes in the op's structure, group sizes as the third operand. */
 hr_status_t import_ragged_dot(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   static const struct {

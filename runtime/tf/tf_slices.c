@@ -1,0 +1,309 @@
+/* Slices, strided slices and their updates, and padding. Sizes are compile-time constants. */
+#include "tf/tf_lower.h"
+
+/* --- slices --- */
+
+/* Slice(input, begin, size): size -1 means up to the end. Sizes must be constants. A start that
+ * is known at run time only makes a dynamic slice, where -1 means the whole dimension. */
+hr_status_t tf_lower_slice(tf_op_t *op) {
+  hr_ints_t begin, size;
+  hlo_value_t *known;
+  int64_t limits[HLO_MAX_RANK], sizes[HLO_MAX_RANK];
+  expr_t starts[HLO_MAX_RANK];
+  expr_t x = tf_in(op, 0);
+  if (!x) return hlo_builder_finish(op->b);
+  HR_TRY(tf_const_ints(op, 2, &size));
+  HR_TRY(tf_const_if_known(op, 1, &known));
+  if (size.count != x->shape->rank) return tf_error(op, "%ld sizes", (long)size.count);
+  if (known) HR_TRY(tf_const_ints(op, 1, &begin));
+  if (known && begin.count != size.count) return tf_error(op, "%ld starts", (long)begin.count);
+  for (int d = 0; d < x->shape->rank; d++) {
+    int64_t rest = x->shape->dims[d] - (known ? begin.data[d] : 0);
+    sizes[d] = size.data[d] < 0 ? rest : size.data[d];
+    if (known) limits[d] = begin.data[d] + sizes[d];
+  }
+  if (known) return tf_out(op, 0, tf_slice(op->b, x, begin.data, limits, NULL));
+  for (int d = 0; d < x->shape->rank; d++)
+    starts[d] = tf_reshape(op->b, tf_slice_dim(op->b, tf_in(op, 1), 0, d, d + 1), 0, NULL);
+  return tf_out(op, 0, tf_dynamic_slice(op->b, x, starts, sizes));
+}
+
+/* One dimension of a strided slice. */
+typedef struct strided_dim {
+  int64_t begin;  /* first element, counted from 0 */
+  int64_t stride; /* never 0; negative: backwards */
+  int64_t count;  /* elements */
+} strided_dim_t;
+
+/* `dims` has one entry per dimension of x; `result` also has the new axes and lacks the shrunk
+ * ones. */
+typedef struct strided {
+  int rank;
+  strided_dim_t dims[HLO_MAX_RANK];
+  int result_rank;
+  int64_t result[HLO_MAX_RANK]; /* sizes after new and dropped axes */
+} strided_t;
+
+/* Python's rules: bounds are counted from the end if negative, then clamped to the array. A
+ * backward slice may end at -1, before the first element. The count is ceil(span / |stride|). */
+static strided_dim_t resolve_dim(int64_t size, int64_t begin, int64_t end, int64_t stride,
+                                 bool no_begin, bool no_end) {
+  int64_t low = stride > 0 ? 0 : -1;
+  int64_t high = stride > 0 ? size : size - 1;
+  if (begin < 0) begin += size;
+  if (end < 0) end += size;
+  if (begin < low) begin = low;
+  if (begin > high) begin = high;
+  if (end < low) end = low;
+  if (end > high) end = high;
+  if (no_begin) begin = stride > 0 ? 0 : size - 1;
+  if (no_end) end = stride > 0 ? size : -1;
+  int64_t span = stride > 0 ? end - begin : begin - end;
+  int64_t step = stride > 0 ? stride : -stride;
+  return (strided_dim_t){begin, stride, span > 0 ? (span + step - 1) / step : 0};
+}
+
+/* Bit masks of the attributes, one bit per entry of begin, end and strides. */
+typedef struct strided_masks {
+  int64_t begin, end, ellipsis, new_axis, shrink;
+} strided_masks_t;
+
+/* begin_mask and end_mask: the bound is ignored. ellipsis_mask: "...". new_axis_mask: a size of
+ * 1. shrink_axis_mask: one element, without its dimension. */
+static hr_status_t read_masks(tf_op_t *op, strided_masks_t *m) {
+  HR_TRY(tf_attr_int(op->arena, op->node, "begin_mask", 0, &m->begin));
+  HR_TRY(tf_attr_int(op->arena, op->node, "end_mask", 0, &m->end));
+  HR_TRY(tf_attr_int(op->arena, op->node, "ellipsis_mask", 0, &m->ellipsis));
+  HR_TRY(tf_attr_int(op->arena, op->node, "new_axis_mask", 0, &m->new_axis));
+  return tf_attr_int(op->arena, op->node, "shrink_axis_mask", 0, &m->shrink);
+}
+
+/* A dimension taken whole. */
+static void keep_dim(strided_t *s, int64_t size) {
+  s->dims[s->rank++] = (strided_dim_t){0, 1, size};
+  s->result[s->result_rank++] = size;
+}
+
+/* Walks the entries of the specification; an ellipsis stands for all dimensions that are left. */
+static hr_status_t resolve_strided(tf_op_t *op, int first, int rank, const int64_t *sizes,
+                                   strided_t *out) {
+  hr_ints_t begin, end, strides;
+  strided_masks_t m;
+  int specified = 0;
+  *out = (strided_t){0};
+  HR_TRY(tf_const_ints(op, first, &begin));
+  HR_TRY(tf_const_ints(op, first + 1, &end));
+  HR_TRY(tf_const_ints(op, first + 2, &strides));
+  HR_TRY(read_masks(op, &m));
+  if (rank + begin.count > HLO_MAX_RANK || end.count != begin.count || strides.count != begin.count)
+    return tf_error(op, "begin, end and strides have different sizes");
+  for (int64_t i = 0; i < begin.count; i++)
+    specified += !(m.ellipsis >> i & 1) && !(m.new_axis >> i & 1);
+  for (int64_t i = 0; i < begin.count; i++) {
+    if (m.ellipsis >> i & 1) {
+      for (int fill = rank - specified; fill > 0; fill--) keep_dim(out, sizes[out->rank]);
+      continue;
+    }
+    if (m.new_axis >> i & 1) {
+      out->result[out->result_rank++] = 1;
+      continue;
+    }
+    if (out->rank >= rank || !strides.data[i]) return tf_error(op, "the slice does not fit");
+    int64_t size = sizes[out->rank];
+    bool shrink = m.shrink >> i & 1;
+    int64_t at = begin.data[i] < 0 ? begin.data[i] + size : begin.data[i];
+    if (shrink && (at < 0 || at >= size))
+      return tf_error(op, "index %ld of %ld elements", (long)begin.data[i], (long)size);
+    strided_dim_t dim = shrink ? (strided_dim_t){at, 1, 1}
+                               : resolve_dim(size, begin.data[i], end.data[i], strides.data[i],
+                                             m.begin >> i & 1, m.end >> i & 1);
+    out->dims[out->rank++] = dim;
+    if (!shrink) out->result[out->result_rank++] = dim.count;
+  }
+  while (out->rank < rank) keep_dim(out, sizes[out->rank]);
+  return NULL;
+}
+
+/* Backward dimensions are reversed first, so that all strides are positive.
+ * StridedSlice(input, begin, end, strides). Element 0 of a reversed dimension was its last one. */
+hr_status_t tf_lower_strided_slice(tf_op_t *op) {
+  strided_t s;
+  int64_t reversed[HLO_MAX_RANK], starts[HLO_MAX_RANK], limits[HLO_MAX_RANK], steps[HLO_MAX_RANK];
+  int count = 0;
+  expr_t x = tf_in(op, 0);
+  if (!x) return hlo_builder_finish(op->b);
+  HR_TRY(resolve_strided(op, 1, x->shape->rank, x->shape->dims, &s));
+  for (int d = 0; d < s.rank; d++) {
+    strided_dim_t dim = s.dims[d];
+    bool backward = dim.stride < 0;
+    if (backward) reversed[count++] = d;
+    starts[d] = backward ? x->shape->dims[d] - 1 - dim.begin : dim.begin;
+    steps[d] = backward ? -dim.stride : dim.stride;
+    limits[d] = dim.count ? starts[d] + (dim.count - 1) * steps[d] + 1 : starts[d];
+  }
+  HR_TRY(tf_reverse(op, x, count, reversed, &x));
+  x = tf_slice(op->b, x, starts, limits, steps);
+  return tf_out(op, 0, tf_reshape(op->b, x, s.result_rank, s.result));
+}
+
+/* x, which has the slice's elements, in their places of an array of these sizes; zeros elsewhere.
+ * A pad does it: `low` elements in front, stride - 1 between neighbours, `high` behind. */
+static hr_status_t place_strided(tf_op_t *op, const strided_t *s, const int64_t *sizes, expr_t x,
+                                 expr_t *out_x) {
+  int64_t dims[HLO_MAX_RANK], low[HLO_MAX_RANK], high[HLO_MAX_RANK], gaps[HLO_MAX_RANK];
+  int64_t reversed[HLO_MAX_RANK];
+  int count = 0;
+  for (int d = 0; d < s->rank; d++) {
+    int64_t step = s->dims[d].stride < 0 ? -s->dims[d].stride : s->dims[d].stride;
+    bool backward = s->dims[d].stride < 0;
+    dims[d] = s->dims[d].count;
+    if (backward) reversed[count++] = d;
+    low[d] = backward ? s->dims[d].begin - (dims[d] - 1) * step : s->dims[d].begin;
+    if (!dims[d]) low[d] = 0;
+    high[d] = sizes[d] - low[d] - (dims[d] ? (dims[d] - 1) * step + 1 : 0);
+    gaps[d] = step - 1;
+  }
+  x = tf_reshape(op->b, x, s->rank, dims);
+  HR_TRY(tf_reverse(op, x, count, reversed, &x));
+  expr_t zero = x ? tf_scalar(op->b, 0, x->shape->dtype) : NULL;
+  *out_x = tf_pad(op->b, x, zero, low, high, gaps);
+  return NULL;
+}
+
+/* inputs: shape, begin, end, strides, dy: dy in the places of the slice, zeros elsewhere. */
+hr_status_t tf_lower_strided_slice_grad(tf_op_t *op) {
+  strided_t s;
+  hr_ints_t shape;
+  expr_t x;
+  HR_TRY(tf_const_ints(op, 0, &shape));
+  if (shape.count > HLO_MAX_RANK) return tf_error(op, "too many dimensions");
+  HR_TRY(resolve_strided(op, 1, (int)shape.count, shape.data, &s));
+  HR_TRY(place_strided(op, &s, shape.data, tf_in(op, 4), &x));
+  return tf_out(op, 0, x);
+}
+
+/* x with the places of a slice with gaps replaced: a mask says where they are. */
+static hr_status_t update_with_gaps(tf_op_t *op, const strided_t *s, expr_t *x, expr_t value) {
+  hlo_builder_t *b = op->b;
+  expr_t marks = tf_fill(b, 1, HR_PRED, s->result_rank, s->result);
+  HR_TRY(place_strided(op, s, (*x)->shape->dims, value, &value));
+  HR_TRY(place_strided(op, s, (*x)->shape->dims, marks, &marks));
+  *x = e_select(b, marks, value, *x);
+  return NULL;
+}
+
+/* The places of a slice without gaps. */
+static hr_status_t update_dense(tf_op_t *op, const strided_t *s, expr_t *x, expr_t value) {
+  int64_t dims[HLO_MAX_RANK], reversed[HLO_MAX_RANK];
+  expr_t starts[HLO_MAX_RANK];
+  int count = 0;
+  for (int d = 0; d < s->rank; d++) {
+    strided_dim_t dim = s->dims[d];
+    bool backward = dim.stride < 0;
+    if (backward) reversed[count++] = d;
+    dims[d] = dim.count;
+    starts[d] = tf_scalar_int(op->b, backward ? dim.begin - dim.count + 1 : dim.begin, HR_S32);
+  }
+  value = tf_reshape(op->b, value, s->rank, dims);
+  HR_TRY(tf_reverse(op, value, count, reversed, &value));
+  *x = value ? tf_dynamic_update(op->b, *x, value, starts) : NULL;
+  return NULL;
+}
+
+/* x with the places of a strided slice replaced. variant 0: TensorStridedSliceUpdate; 1:
+ * ResourceStridedSliceAssign. inputs: x, begin, end, strides, value. */
+hr_status_t tf_lower_strided_update(tf_op_t *op) {
+  strided_t s;
+  bool has_gaps = false;
+  tf_resource_t *resource = NULL;
+  expr_t x = tf_in(op, 0), value = tf_in(op, 4);
+  if (!x || !value) return hlo_builder_finish(op->b);
+  if (op->row->variant) HR_TRY(tf_resource_of(op, 0, &resource));
+  HR_TRY(resolve_strided(op, 1, x->shape->rank, x->shape->dims, &s));
+  for (int d = 0; d < s.rank; d++)
+    has_gaps |= s.dims[d].count > 1 && s.dims[d].stride != 1 && s.dims[d].stride != -1;
+  value = tf_broadcast(op->b, value, s.result_rank, s.result);
+  HR_TRY(has_gaps ? update_with_gaps(op, &s, &x, value) : update_dense(op, &s, &x, value));
+  return resource ? tf_set_variable(op, resource, x) : tf_out(op, 0, x);
+}
+
+/* --- padding --- */
+
+/* Input 1 is [rank, 2]: elements before and after each dimension. */
+static hr_status_t read_paddings(tf_op_t *op, int rank, int64_t *low, int64_t *high) {
+  hr_ints_t paddings;
+  HR_TRY(tf_const_ints(op, 1, &paddings));
+  if (paddings.count != 2 * rank) return tf_error(op, "%ld paddings", (long)paddings.count);
+  for (int d = 0; d < rank; d++) {
+    low[d] = paddings.data[2 * d];
+    high[d] = paddings.data[2 * d + 1];
+  }
+  return NULL;
+}
+
+/* Pad fills with 0; PadV2 (variant 1) with input 2. */
+hr_status_t tf_lower_pad(tf_op_t *op) {
+  int64_t low[HLO_MAX_RANK], high[HLO_MAX_RANK];
+  expr_t x = tf_in(op, 0);
+  if (!x) return hlo_builder_finish(op->b);
+  HR_TRY(read_paddings(op, x->shape->rank, low, high));
+  expr_t fill = op->row->variant ? tf_in(op, 2) : tf_scalar(op->b, 0, x->shape->dtype);
+  return tf_out(op, 0, tf_pad(op->b, x, fill, low, high, NULL));
+}
+
+/* Mirrored edges: REFLECT leaves the edge itself out, SYMMETRIC repeats it. */
+hr_status_t tf_lower_mirror_pad(tf_op_t *op) {
+  int64_t low[HLO_MAX_RANK], high[HLO_MAX_RANK];
+  hr_str_t mode;
+  expr_t x = tf_in(op, 0);
+  if (!x) return hlo_builder_finish(op->b);
+  HR_TRY(tf_attr_str(op->arena, op->node, "mode", "REFLECT", &mode));
+  HR_TRY(read_paddings(op, x->shape->rank, low, high));
+  int64_t skip = hr_str_is(mode, "REFLECT") ? 1 : 0;
+  for (int64_t d = 0; d < x->shape->rank; d++) {
+    int64_t size = x->shape->dims[d];
+    expr_t parts[3], mirrored;
+    int count = 0;
+    if (low[d] + skip > size || high[d] + skip > size)
+      return tf_error(op, "padding beyond the array");
+    HR_TRY(tf_reverse(op, x, 1, &d, &mirrored));
+    if (low[d])
+      parts[count++] = tf_slice_dim(op->b, mirrored, (int)d, size - skip - low[d], size - skip);
+    parts[count++] = x;
+    if (high[d]) parts[count++] = tf_slice_dim(op->b, mirrored, (int)d, skip, skip + high[d]);
+    x = tf_concat(op->b, count, parts, (int)d);
+    if (!x) return hlo_builder_finish(op->b);
+  }
+  return tf_out(op, 0, x);
+}
+
+/* Gradient of a mirrored edge: what lies in the edges is reversed and added to what it mirrors. */
+hr_status_t tf_lower_mirror_pad_grad(tf_op_t *op) {
+  int64_t low[HLO_MAX_RANK], high[HLO_MAX_RANK];
+  hr_str_t mode;
+  expr_t x = tf_in(op, 0);
+  if (!x) return hlo_builder_finish(op->b);
+  HR_TRY(tf_attr_str(op->arena, op->node, "mode", "REFLECT", &mode));
+  HR_TRY(read_paddings(op, x->shape->rank, low, high));
+  int64_t skip = hr_str_is(mode, "REFLECT") ? 1 : 0;
+  for (int64_t d = 0; d < x->shape->rank; d++) {
+    int64_t total = x->shape->dims[d], size = total - low[d] - high[d];
+    if (low[d] < 0 || high[d] < 0 || low[d] + skip > size || high[d] + skip > size)
+      return tf_error(op, "padding beyond the array");
+    expr_t sum = tf_slice_dim(op->b, x, (int)d, low[d], low[d] + size);
+    for (int side = 0; side < 2; side++) {
+      int64_t before[HLO_MAX_RANK] = {0}, after[HLO_MAX_RANK] = {0};
+      int64_t width = side ? high[d] : low[d];
+      expr_t edge = tf_slice_dim(op->b, x, (int)d, side ? total - width : 0, side ? total : width);
+      if (!width || !edge) continue;
+      HR_TRY(tf_reverse(op, edge, 1, &d, &edge));
+      before[d] = side ? size - skip - width : skip;
+      after[d] = size - width - before[d];
+      edge = tf_pad(op->b, edge, tf_scalar(op->b, 0, x->shape->dtype), before, after, NULL);
+      sum = e_add(op->b, sum, edge);
+    }
+    x = sum;
+    if (!x) return hlo_builder_finish(op->b);
+  }
+  return tf_out(op, 0, x);
+}
