@@ -64,6 +64,8 @@ typedef struct tf_value {
   bool list_adds;        /* writing an element adds to it: a gradient */
   bool list_grows;       /* it has no bound: a push makes it larger */
   bool list_pushed; /* its elements were pushed, and all of them are `constant` if there is one */
+  const struct tf_value *element; /* of a list of lists: what one is, without array and count */
+  expr_t element_counts;          /* of a list of lists: s32[list_size], their counts; NULL: full */
 } tf_value_t;
 
 /* The state of one compilation, shared by all scopes. Maps and lists are freed by its owner; all
@@ -211,6 +213,11 @@ hr_status_t tf_set_variable(tf_op_t *op, tf_resource_t *resource, expr_t value);
 /* x with updates [indices dims..., x dims after depth]; COPY overwrites, others combine. */
 hr_status_t tf_scatter_nd(tf_op_t *op, expr_t x, expr_t indices, expr_t updates,
                           hlo_opcode_t combine, expr_t *out_x);
+
+/* Sums of gradients of lists, and of the flows of TensorArrays, which are lists here; a flow that is
+ * a number stands for zeros. */
+bool tf_has_list(const tf_op_t *op);
+hr_status_t tf_add_lists(tf_op_t *op);
 
 /* x with `count` more zeros along dimension 0. */
 expr_t tf_grow(hlo_builder_t *b, expr_t x, int64_t count);

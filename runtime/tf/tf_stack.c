@@ -72,7 +72,8 @@ static void set_stack(tf_op_t *op, tf_resource_t *stack, expr_t elements, expr_t
 hr_status_t tf_lower_stack_push(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   tf_resource_t *stack;
-  expr_t starts[HLO_MAX_RANK], x = tf_in(op, 1);
+  bool is_flow = op->inputs[1]->kind == TF_VALUE_LIST; /* nothing looks at its number */
+  expr_t starts[HLO_MAX_RANK], x = is_flow ? tf_scalar(b, 0, HR_F32) : tf_in(op, 1);
   int64_t dims[HLO_MAX_RANK] = {1};
   HR_TRY(stack_of(op, &stack));
   if (!x) return hlo_builder_finish(b);

@@ -155,11 +155,25 @@ static void start_list(tf_op_t *op, tf_value_t *list, const tf_value_t *result) 
   for (int d = 0; d < shape->rank; d++) dims[d] = d ? shape->dims[d] : list->list_size;
   list->instr = tf_fill(op->b, 0, shape->dtype, shape->rank, dims);
   list->list_dtype = shape->dtype;
+  list->element = result->element;
+  if (result->element_counts)
+    list->element_counts = tf_fill(op->b, 0, HR_S32, 1, &list->list_size);
+}
+
+/* The flow of a TensorArray's gradient begins as the number 0, and is a list after an iteration. */
+static void start_flow(tf_op_t *op, tf_value_t *value, const tf_value_t *result) {
+  if (value->kind != TF_VALUE_ARRAY || result->kind != TF_VALUE_LIST || !result->instr) return;
+  const tf_live_t *live = value->live;
+  *value = *result;
+  value->live = live;
+  value->instr = hlo_build_number_like(op->b, 0, result->instr);
+  value->list_adds = true;
 }
 
 static hr_status_t start_values(tf_op_t *op, trial_t *t) {
   for (int i = 0; i < t->loop->count; i++) {
     tf_value_t *value = &t->values[i];
+    start_flow(op, value, &t->results[i]);
     if (is_stack(value) && !value->resource->value)
       HR_TRY(start_stack(op, value->resource, t->inside[i].resource));
     if (value->kind == TF_VALUE_LIST && !value->instr && t->results[i].instr)
@@ -168,12 +182,21 @@ static hr_status_t start_values(tf_op_t *op, trial_t *t) {
   return NULL;
 }
 
+/* A number that may stand for the gradient of a TensorArray. */
+static bool may_be_flow(const tf_value_t *value) {
+  if (value->kind != TF_VALUE_ARRAY) return false;
+  if (value->constant) return !value->constant->rank && value->constant->dtype == HR_F32;
+  return value->instr && !value->instr->shape->rank && value->instr->shape->dtype == HR_F32;
+}
+
 /* Only for these the trial execution of the body is worth its cost. */
 static bool needs_trial(int count, const tf_value_t *values) {
+  bool has_flow = false;
+  for (int i = 0; i < count; i++) has_flow |= may_be_flow(&values[i]);
   for (int i = 0; i < count; i++) {
     bool is_list = values[i].kind == TF_VALUE_LIST;
     if (grows(&values[i]) || (is_list && (!values[i].instr || values[i].list_pushed)) ||
-        (is_stack(&values[i]) && !values[i].resource->value))
+        (is_list && has_flow) || (is_stack(&values[i]) && !values[i].resource->value))
       return true;
   }
   return false;

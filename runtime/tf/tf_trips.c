@@ -95,12 +95,26 @@ static hlo_value_t *false_side(expr_t instr, hlo_value_t *const *in) {
   return NULL;
 }
 
+/* A result of a conditional whose predicate is known, if that branch gives a constant. */
+static hr_status_t constant_of_branch(run_t *run, expr_t instr, hlo_value_t **out_value) {
+  expr_t conditional = instr->operands[0];
+  if (conditional->op != HLO_CONDITIONAL || conditional->operands[0]->shape->dtype != HR_PRED)
+    return NULL;
+  hlo_value_t *pred = known(run, conditional->operands[0]);
+  if (!pred) return NULL;
+  expr_t root = conditional->called[hlo_value_int_at(pred, 0) ? 0 : 1]->root;
+  int64_t index = hlo_attr_int(instr, HLO_ATTR_INDEX);
+  if (root->op != HLO_TUPLE || index >= root->operand_count) return NULL;
+  return tf_evaluate(run->compiler, root->operands[index], out_value);
+}
+
 static hr_status_t evaluate(run_t *run, step_t *step) {
   hlo_value_t *in[OPERANDS_MAX];
   bool all = true;
   expr_t instr = step->instr;
   if (step->value_index >= 0) step->value = run->values[step->value_index];
   if (instr->op == HLO_CONSTANT) step->value = instr->literal;
+  if (instr->op == HLO_GET_TUPLE_ELEMENT) return constant_of_branch(run, instr, &step->value);
   if (instr->op == HLO_PARAMETER || instr->op == HLO_CONSTANT ||
       instr->operand_count > OPERANDS_MAX || !pass_can_evaluate(instr) ||
       hlo_shape_elements(instr->shape) > ELEMENTS_MAX)
