@@ -13,6 +13,7 @@
  * and bodies return the updated values of all resources, so that input and output signatures
  * agree. */
 #include "tf/tf_control.h"
+#include "tf/tf_optional.h"
 
 /* --- packing --- */
 
@@ -181,8 +182,8 @@ typedef struct branch {
 
 /* What all branches give as one result. */
 typedef struct outcome {
-  tf_value_t like;  /* the result of a branch that has one; kind NONE: no branch has */
-  bool has_count;   /* a list with a count of its own */
+  tf_value_t like; /* the result of a branch that has one; kind NONE: no branch has */
+  bool has_count;  /* a list with a count of its own */
 } outcome_t;
 
 /* Parameters of all branches are the packed values, so that the slots of resources agree. */
@@ -199,23 +200,43 @@ static hr_status_t open_branch(tf_op_t *op, const tf_body_t *function, const pac
 
 /* Constants among the results become instructions, as another branch may give another value. An
  * optional without value has the shape of what another branch gives. */
+static hr_status_t add_outcome(tf_op_t *op, branch_t *branch, tf_value_t *result, outcome_t *out) {
+  const tf_alternatives_t *all = out->like.alternatives;
+  if (result->kind == TF_VALUE_NONE) return NULL;
+  result->instr = tf_value_instr(op->scope->compiler, &branch->b, result);
+  HR_TRY(hlo_builder_finish(&branch->b));
+  if (!result->instr) return tf_unsupported(op, "a result of a branch is no array");
+  for (const tf_alternatives_t *at = result->alternatives; at; at = at->rest)
+    HR_TRY(tf_alternatives_add(op->arena, at->shape, &all));
+  out->has_count |= result->kind == TF_VALUE_LIST && result->count;
+  out->like = *result;
+  out->like.alternatives = all;
+  return NULL;
+}
+
 static hr_status_t find_outcomes(tf_op_t *op, const tf_body_t *function, int branch_count,
                                  branch_t *branches, outcome_t *out) {
-  for (int i = 0; i < function->ret_count; i++) {
-    for (int k = 0; k < branch_count; k++) {
-      tf_value_t *result = &branches[k].results[i];
-      if (result->kind == TF_VALUE_NONE) continue;
-      expr_t instr = tf_value_instr(op->scope->compiler, &branches[k].b, result);
-      HR_TRY(hlo_builder_finish(&branches[k].b));
-      if (!instr)
-        return tf_unsupported(op, "result %d of branch %.*s is no array", i,
-                              HR_STR_ARGS(function->name));
-      out[i].like = *result;
-      out[i].like.instr = instr;
-      out[i].has_count |= result->kind == TF_VALUE_LIST && result->count;
-    }
+  hr_status_t st = NULL;
+  for (int i = 0; i < function->ret_count && !st; i++) {
+    for (int k = 0; k < branch_count && !st; k++)
+      st = add_outcome(op, &branches[k], &branches[k].results[i], &out[i]);
+    if (st)
+      return hr_status_note(st, "in result %d of branch %.*s", i, HR_STR_ARGS(function->name));
   }
   return NULL;
+}
+
+/* The result of one branch, in the form that all of them have. */
+static expr_t common_form(hlo_builder_t *b, const tf_value_t *result, const outcome_t *outcome) {
+  const tf_alternatives_t *all = outcome->like.alternatives;
+  bool is_none = result->kind == TF_VALUE_NONE;
+  if (all && all->rest) {
+    bool has_words = !is_none && result->alternatives->rest;
+    if (has_words) return tf_grow(b, result->instr, all->words - result->alternatives->words);
+    return tf_optional_encode(b, is_none ? NULL : result->instr, all);
+  }
+  const hlo_shape_t *shape = outcome->like.instr->shape;
+  return is_none ? tf_fill(b, 0, shape->dtype, shape->rank, shape->dims) : result->instr;
 }
 
 /* The root: results, each list's count after it, then resources in the order of their slots. */
@@ -228,10 +249,7 @@ static hr_status_t close_branch(tf_op_t *op, branch_t *branch, const packing_t *
   for (int i = 0; i < ret_count; i++) {
     tf_value_t *result = &branch->results[i];
     if (outcomes[i].like.kind == TF_VALUE_NONE) continue;
-    const hlo_shape_t *shape = outcomes[i].like.instr->shape;
-    roots[count++] = result->kind == TF_VALUE_NONE
-                         ? tf_fill(b, 0, shape->dtype, shape->rank, shape->dims)
-                         : tf_value_instr(op->scope->compiler, b, result);
+    roots[count++] = common_form(b, result, &outcomes[i]);
     if (!outcomes[i].has_count) continue;
     roots[count++] = result->count ? result->count : tf_scalar_int(b, result->list_size, HR_S32);
   }
@@ -315,18 +333,6 @@ static hr_status_t build_conditional(tf_op_t *op, expr_t index, int branch_count
                             operands, is_pred ? 2 : 1, is_pred ? two : &many, branch_count, called);
   return set_branch_results(op, &packing, result, outcomes, functions[0]->ret_count);
 }
-
-/* --- optionals --- */
-
-/* OptionalFromValue and OptionalGetValue, of one component: the value itself. Gradients of branches
- * hand values over in this way; a branch that has none gives zeros, which nothing looks at. */
-hr_status_t tf_lower_optional(tf_op_t *op) {
-  if (op->input_count != 1) return tf_unsupported(op, "an optional of %d values", op->input_count);
-  return tf_lower_identity(op);
-}
-
-/* OptionalNone: an output without value. */
-hr_status_t tf_lower_optional_none(tf_op_t *op) { return tf_need_outputs(op, 1); }
 
 /* TensorFlow's truth of a scalar: numbers are true unless 0.
  * If of TensorFlow accepts any scalar type; HLO's conditional wants a pred. */

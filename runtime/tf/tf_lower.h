@@ -48,6 +48,14 @@ typedef struct tf_live {
 /* What is never computed: the branch that a compile-time condition does not take. */
 extern const tf_live_t tf_dead;
 
+/* The shapes that an optional may have, from several branches. With more than one, its array is one
+ * of words. */
+typedef struct tf_alternatives {
+  const struct tf_alternatives *rest;
+  const hlo_shape_t *shape;
+  int64_t words; /* most that this and the rest need */
+} tf_alternatives_t;
+
 /* An expression on an edge of the graph. */
 typedef struct tf_value {
   tf_value_kind_t kind;
@@ -57,6 +65,7 @@ typedef struct tf_value {
                             of every element, see list_pushed */
   proto_list_t strings;  /* STRINGS: in the bytes of the graph */
   tf_resource_t *resource; /* RESOURCE */
+  const tf_alternatives_t *alternatives; /* ARRAY that is an optional; NULL: it is none */
   /* LIST */
   expr_t count;          /* elements in use, an s32 scalar; NULL: all of them */
   int64_t list_size;     /* capacity, -1: unknown */
@@ -64,7 +73,7 @@ typedef struct tf_value {
   bool list_adds;        /* writing an element adds to it: a gradient */
   bool list_grows;       /* it has no bound: a push makes it larger */
   bool list_pushed; /* its elements were pushed, and all of them are `constant` if there is one */
-  const struct tf_value *element; /* of a list of lists: what one is, without array and count */
+  const struct tf_value *element; /* if these are lists or optionals: one without its array */
   expr_t element_counts;          /* of a list of lists: s32[list_size], their counts; NULL: full */
 } tf_value_t;
 

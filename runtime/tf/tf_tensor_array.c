@@ -371,12 +371,13 @@ static void grow_list(tf_op_t *op, tf_value_t *list) {
   list->element_counts = tf_grow(op->b, list->element_counts, 1);
 }
 
-/* Notes that element `at` is this list. */
-static hr_status_t push_list(tf_op_t *op, tf_value_t *list, expr_t at, const tf_value_t *item) {
+/* Notes that element `at` is this list or optional. */
+static hr_status_t push_special(tf_op_t *op, tf_value_t *list, expr_t at, const tf_value_t *item) {
   tf_value_t *element;
   HR_TRY(HR_NEW(op->arena, &element));
   *element = *item;
   element->instr = element->count = NULL;
+  element->constant = NULL;
   list->element = element;
   if (!item->count) return NULL;
   if (!list->element_counts)
@@ -399,7 +400,8 @@ hr_status_t tf_lower_list_push(tf_op_t *op) {
   expr_t count = count_of(op, &list);
   list.list_adds = false;
   if (list.list_grows) grow_list(op, &list);
-  if (op->inputs[1]->kind == TF_VALUE_LIST) HR_TRY(push_list(op, &list, count, op->inputs[1]));
+  if (op->inputs[1]->kind == TF_VALUE_LIST || op->inputs[1]->alternatives)
+    HR_TRY(push_special(op, &list, count, op->inputs[1]));
   HR_TRY(write_element(op, &list, count, tf_in(op, 1)));
   list.count = e_add(op->b, count, tf_scalar_int(op->b, 1, HR_S32));
   HR_TRY(put_list(op, 0, &list));
@@ -407,10 +409,11 @@ hr_status_t tf_lower_list_push(tf_op_t *op) {
   return NULL;
 }
 
-/* Output 1, the array of an element, becomes a list. */
-static hr_status_t pop_list(tf_op_t *op, const tf_value_t *list) {
+/* Output 1, the array of an element, becomes a list or optional. */
+static hr_status_t pop_special(tf_op_t *op, const tf_value_t *list) {
   int64_t one = 1;
   expr_t array = op->outputs[1].instr, count = NULL;
+  hlo_value_t *constant = op->outputs[1].constant;
   if (list->element_counts) {
     count = tf_dynamic_slice(op->b, list->element_counts, &list->count, &one);
     count = tf_reshape(op->b, count, 0, NULL);
@@ -418,6 +421,7 @@ static hr_status_t pop_list(tf_op_t *op, const tf_value_t *list) {
   op->outputs[1] = *list->element;
   op->outputs[1].instr = array;
   op->outputs[1].count = count;
+  op->outputs[1].constant = constant;
   return hlo_builder_finish(op->b);
 }
 
@@ -437,7 +441,7 @@ hr_status_t tf_lower_list_pop(tf_op_t *op) {
   op->outputs[0].constant = op->inputs[0]->constant;
   HR_TRY(tf_out(op, 1, read_element(op, &list, list.count)));
   if (op->inputs[0]->list_pushed) op->outputs[1].constant = op->inputs[0]->constant;
-  return list.element ? pop_list(op, &list) : NULL;
+  return list.element ? pop_special(op, &list) : NULL;
 }
 
 /* TensorListElementShape, attribute shape_type. */
