@@ -22,8 +22,8 @@
 typedef struct packing {
   int count;
   const tf_value_t *values;
-  int *slots;  /* by value; -1: not packed */
-  int *counts; /* slot of a list's count; -1: it has none */
+  int *slots;          /* by value; -1: not packed */
+  int *counts;         /* slot of a list's count; -1: it has none */
   int *element_counts; /* the same of a list of lists for its element_counts */
   int slot_count;
   expr_t *instrs; /* by slot */
@@ -47,8 +47,8 @@ static int add_slot(packing_t *packing, expr_t instr) {
 }
 
 /* `keep[i]`: value i is a constant that needs no slot.
- * A list has up to three slots, its array, its count and the counts of its elements. A variable that is not initialised has no slot and stays so
- * inside. */
+ * A list has up to three slots, its array, its count and the counts of its elements. A variable
+ * that is not initialised has no slot and stays so inside. */
 static hr_status_t pack_values(tf_op_t *op, int count, const tf_value_t *values, const bool *keep,
                                packing_t *packing) {
   *packing = (packing_t){.count = count, .values = values};
@@ -271,8 +271,7 @@ static hr_status_t set_branch_results(tf_op_t *op, const packing_t *packing, exp
     op->outputs[i].constant = NULL;
     op->outputs[i].list_pushed = false;
     op->outputs[i].instr = hlo_build_element(op->b, result, count++);
-    op->outputs[i].count =
-        outcomes[i].has_count ? hlo_build_element(op->b, result, count++) : NULL;
+    op->outputs[i].count = outcomes[i].has_count ? hlo_build_element(op->b, result, count++) : NULL;
   }
   for (int i = 0; i < packing->count; i++)
     if (packing->values[i].kind == TF_VALUE_RESOURCE && packing->slots[i] >= 0)
@@ -484,8 +483,8 @@ static void set_grows(int count, tf_value_t *values, const bool *grows) {
 static hr_status_t find_grows(tf_op_t *op, int count, const tf_value_t *values, bool **out_grows) {
   HR_TRY(HR_NEW_ARRAY(op->arena, count, out_grows));
   for (int i = 0; i < count; i++)
-    (*out_grows)[i] = values[i].kind == TF_VALUE_RESOURCE ? values[i].resource->grows
-                                                          : values[i].list_grows;
+    (*out_grows)[i] =
+        values[i].kind == TF_VALUE_RESOURCE ? values[i].resource->grows : values[i].list_grows;
   return NULL;
 }
 
@@ -550,8 +549,8 @@ hr_status_t tf_lower_while(tf_op_t *op) {
     return tf_error(op, "condition and body do not take %d values", count);
   HR_TRY(HR_NEW_ARRAY(op->arena, count, &keep));
   for (int i = 0; i < count; i++)
-    keep[i] = values[i].kind == TF_VALUE_ARRAY && values[i].constant &&
-              is_invariant(functions.body, i);
+    keep[i] =
+        values[i].kind == TF_VALUE_ARRAY && values[i].constant && is_invariant(functions.body, i);
   tf_loop_t loop = {.count = count,
                     .keep = keep,
                     .context = &functions,

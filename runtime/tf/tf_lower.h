@@ -64,7 +64,7 @@ typedef struct tf_value {
   hlo_value_t *constant; /* ARRAY: value known at compile time; owned by the module. LIST: the same
                             of every element, see list_pushed */
   proto_list_t strings;  /* STRINGS: in the bytes of the graph */
-  tf_resource_t *resource; /* RESOURCE */
+  tf_resource_t *resource;               /* RESOURCE */
   const tf_alternatives_t *alternatives; /* ARRAY that is an optional; NULL: it is none */
   /* LIST */
   expr_t count;          /* elements in use, an s32 scalar; NULL: all of them */
@@ -223,8 +223,8 @@ hr_status_t tf_set_variable(tf_op_t *op, tf_resource_t *resource, expr_t value);
 hr_status_t tf_scatter_nd(tf_op_t *op, expr_t x, expr_t indices, expr_t updates,
                           hlo_opcode_t combine, expr_t *out_x);
 
-/* Sums of gradients of lists, and of the flows of TensorArrays, which are lists here; a flow that is
- * a number stands for zeros. */
+/* Sums of gradients of lists, and of the flows of TensorArrays, which are lists here; a flow that
+ * is a number stands for zeros. */
 bool tf_has_list(const tf_op_t *op);
 hr_status_t tf_add_lists(tf_op_t *op);
 

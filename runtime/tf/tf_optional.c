@@ -1,7 +1,8 @@
-/* Optionals, in which gradients of branches hand over what was computed on the way: OptionalFromValue
- * and OptionalGetValue are the value itself. The optionals of all branches share outputs, so that
- * one output may have an array of one shape from one branch and of another shape from the other:
- * these become words, and the gradient takes that shape out of them which its types and shapes say.
+/* Optionals, in which gradients of branches hand over what was computed on the way:
+ * OptionalFromValue and OptionalGetValue are the value itself. The optionals of all branches share
+ * outputs, so that one output may have an array of one shape from one branch and of another shape
+ * from the other: these become words, and the gradient takes that shape out of them which its types
+ * and shapes say.
  *
  *   then: f32[3]    else: s64[2]    ->    u32[4] */
 #include "tf/tf_optional.h"
@@ -16,7 +17,9 @@ static expr_t bitcast(hlo_builder_t *b, expr_t x, hr_dtype_t dtype, int rank, co
 /* Words per element; elements of less than 4 bytes have one each. */
 static int64_t words_of(hr_dtype_t dtype) { return (hr_dtype_bytes(dtype) + 3) / 4; }
 
-static hr_dtype_t unsigned_of(hr_dtype_t dtype) { return hr_dtype_bytes(dtype) == 2 ? HR_U16 : HR_U8; }
+static hr_dtype_t unsigned_of(hr_dtype_t dtype) {
+  return hr_dtype_bytes(dtype) == 2 ? HR_U16 : HR_U8;
+}
 
 /* A vector as u32. */
 static expr_t to_words(hlo_builder_t *b, expr_t x) {
@@ -28,8 +31,7 @@ static expr_t to_words(hlo_builder_t *b, expr_t x) {
     expr_t parts[] = {hlo_build_unary(b, HLO_REAL, x), hlo_build_unary(b, HLO_IMAG, x)};
     return to_words(b, tf_concat(b, 2, parts, 0));
   }
-  if (hr_dtype_bytes(dtype) == 8)
-    return tf_reshape(b, bitcast(b, x, HR_U32, 2, pairs), 1, &all);
+  if (hr_dtype_bytes(dtype) == 8) return tf_reshape(b, bitcast(b, x, HR_U32, 2, pairs), 1, &all);
   if (hr_dtype_bytes(dtype) == 4) return bitcast(b, x, HR_U32, 1, &count);
   return hlo_build_convert(b, bitcast(b, x, unsigned_of(dtype), 1, &count), HR_U32);
 }

@@ -299,9 +299,9 @@ static hr_status_t update_dense(tf_op_t *op, const strided_t *s, expr_t *x, expr
     bool backward = dim.stride < 0;
     if (backward) reversed[count++] = d;
     dims[d] = dim.count;
-    starts[d] = dim.moving ? hlo_build_convert(op->b, dim.moving, HR_S32)
-                           : tf_scalar_int(op->b, backward ? dim.begin - dim.count + 1 : dim.begin,
-                                           HR_S32);
+    starts[d] =
+        dim.moving ? hlo_build_convert(op->b, dim.moving, HR_S32)
+                   : tf_scalar_int(op->b, backward ? dim.begin - dim.count + 1 : dim.begin, HR_S32);
   }
   value = tf_reshape(op->b, value, s->rank, dims);
   HR_TRY(tf_reverse(op, value, count, reversed, &value));

@@ -330,8 +330,8 @@ hr_status_t tf_add_lists(tf_op_t *op) {
 /* --- TensorLists that grow --- */
 
 /* inputs: element shape, most elements.
- * EmptyTensorList. max_num_elements bounds the capacity, as XLA's shapes are static; without it each
- * push makes the list larger. `count` says how many elements are in use. */
+ * EmptyTensorList. max_num_elements bounds the capacity, as XLA's shapes are static; without it
+ * each push makes the list larger. `count` says how many elements are in use. */
 hr_status_t tf_lower_list_empty(tf_op_t *op) {
   tf_value_t list = {.kind = TF_VALUE_LIST};
   hr_ints_t dims;

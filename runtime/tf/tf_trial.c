@@ -1,5 +1,6 @@
 /* What is learnt about a loop by executing its body once, before it is built: the shapes of empty
- * lists and stacks, how much those without a bound grow, and what is known of the elements of lists.
+ * lists and stacks, how much those without a bound grow, and what is known of the elements of
+ * lists.
  * A list reserved without an element shape has no array yet, but a loop's state needs a static
  * shape. XlaCompiler finds the size of a TensorArray in a loop in the same way. */
 #include "tf/tf_control.h"
@@ -121,9 +122,10 @@ static hr_status_t grow_values(tf_op_t *op, trial_t *t) {
     if (!each) continue;
     if (bound < 0) HR_TRY(find_bound(op, t, &bound));
     if (bound < 0 || __builtin_mul_overflow(bound, each, &room) || room > INT32_MAX)
-      return tf_unsupported(op, "a stack or list without a bound, in a loop of which it is not "
-                                "known at compile time how often it runs: maximum_iterations "
-                                "must be a constant");
+      return tf_unsupported(op,
+                            "a stack or list without a bound, in a loop of which it is not "
+                            "known at compile time how often it runs: maximum_iterations "
+                            "must be a constant");
     if (is_stack(&t->values[i])) {
       tf_stack_grow(op->b, t->values[i].resource, room);
     } else {
@@ -156,8 +158,7 @@ static void start_list(tf_op_t *op, tf_value_t *list, const tf_value_t *result) 
   list->instr = tf_fill(op->b, 0, shape->dtype, shape->rank, dims);
   list->list_dtype = shape->dtype;
   list->element = result->element;
-  if (result->element_counts)
-    list->element_counts = tf_fill(op->b, 0, HR_S32, 1, &list->list_size);
+  if (result->element_counts) list->element_counts = tf_fill(op->b, 0, HR_S32, 1, &list->list_size);
 }
 
 /* The flow of a TensorArray's gradient begins as the number 0, and is a list after an iteration. */

@@ -50,7 +50,7 @@ static hr_status_t add_step(run_t *run, expr_t instr, int value_index) {
   struct key {
     expr_t instr;
     size_t place;
-  } *key;
+  } * key;
   HR_TRY(HR_NEW(run->compiler->arena, &key));
   *key = (struct key){instr, run->steps.count + 1};
   HR_VEC_PUSH(&run->steps, (step_t){.instr = instr, .value_index = value_index});
