@@ -13,7 +13,8 @@
 #include "jit/graph/jit_kernel.h"
 
 #define MAX_VECTORS 9         /* vectors after which lanes repeat: rows of 3 times 3 numbers */
-#define MOST_NODES 160        /* nodes of all copies in an iteration, and in all parts */
+#define MOST_NODES 160        /* nodes of all copies in an iteration */
+#define MOST_NODES_INSIDE 480 /* nodes of all copies in all parts of the innermost loop */
 #define MOST_NODES_AROUND 640 /* nodes of parts of a loop around it, each as many as it needs */
 
 /* The least number of vectors, a multiple of `vectors` and not above `most`, after which the
@@ -177,7 +178,7 @@ void jit_inner_parts(jit_kernel_t *kernel) {
     done = after > done ? after : done;
   }
   add_part(&inner, done, size);
-  bool is_large = nodes_of_parts(kernel, var, &inner) * kernel->loops.vectors > MOST_NODES;
+  bool is_large = nodes_of_parts(kernel, var, &inner) * kernel->loops.vectors > MOST_NODES_INSIDE;
   if (is_large || inner.count == JIT_MAX_PARTS || kernel->loops.has_tiles ||
       kernel->loops.lanes == 1)
     inner.count = 0;
