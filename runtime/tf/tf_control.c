@@ -230,11 +230,7 @@ static hr_status_t find_outcomes(tf_op_t *op, const tf_body_t *function, int bra
 static expr_t common_form(hlo_builder_t *b, const tf_value_t *result, const outcome_t *outcome) {
   const tf_alternatives_t *all = outcome->like.alternatives;
   bool is_none = result->kind == TF_VALUE_NONE;
-  if (all && all->rest) {
-    bool has_words = !is_none && result->alternatives->rest;
-    if (has_words) return tf_grow(b, result->instr, all->words - result->alternatives->words);
-    return tf_optional_encode(b, is_none ? NULL : result->instr, all);
-  }
+  if (all && all->rest) return tf_optional_encode(b, is_none ? NULL : result->instr, all);
   const hlo_shape_t *shape = outcome->like.instr->shape;
   return is_none ? tf_fill(b, 0, shape->dtype, shape->rank, shape->dims) : result->instr;
 }

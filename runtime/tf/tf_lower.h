@@ -48,12 +48,13 @@ typedef struct tf_live {
 /* What is never computed: the branch that a compile-time condition does not take. */
 extern const tf_live_t tf_dead;
 
-/* The shapes that an optional may have, from several branches. With more than one, its array is one
- * of words. */
+/* The shapes that an optional may have, from several branches. With more than one, its array is a
+ * vector that has room for each. */
 typedef struct tf_alternatives {
   const struct tf_alternatives *rest;
   const hlo_shape_t *shape;
-  int64_t words; /* most that this and the rest need */
+  hr_dtype_t dtype; /* of the vector: the type of all, or one of words */
+  int64_t length;   /* of the vector */
 } tf_alternatives_t;
 
 /* An expression on an edge of the graph. */

@@ -1,62 +1,72 @@
 /* Optionals, in which gradients of branches hand over what was computed on the way:
  * OptionalFromValue and OptionalGetValue are the value itself. The optionals of all branches share
  * outputs, so that one output may have an array of one shape from one branch and of another shape
- * from the other: these become words, and the gradient takes that shape out of them which its types
- * and shapes say.
+ * from the other: these become vectors, of words if the types differ, and the gradient takes that
+ * shape out of them which its types and shapes say.
  *
- *   then: f32[3]    else: s64[2]    ->    u32[4] */
+ *   then: f32[3]    else: f32[2,2]    ->    f32[4] */
 #include "tf/tf_optional.h"
 
-/* --- arrays as words --- */
+/* --- arrays as vectors of one type --- */
+
+/* The type of the vector if there are several: moving bits changes none of them. */
+#define WORD HR_F32
 
 static expr_t bitcast(hlo_builder_t *b, expr_t x, hr_dtype_t dtype, int rank, const int64_t *dims) {
   const hlo_shape_t *shape = x ? tf_shape(b, dtype, rank, dims) : NULL;
   return shape ? hlo_build(b, HLO_BITCAST_CONVERT, shape, 1, &x, 0, NULL, 0, NULL) : NULL;
 }
 
-/* Words per element; elements of less than 4 bytes have one each. */
-static int64_t words_of(hr_dtype_t dtype) { return (hr_dtype_bytes(dtype) + 3) / 4; }
-
 static hr_dtype_t unsigned_of(hr_dtype_t dtype) {
   return hr_dtype_bytes(dtype) == 2 ? HR_U16 : HR_U8;
 }
 
-/* A vector as u32. */
+/* A vector of complex numbers as one of pairs. */
+static expr_t complex_parts(hlo_builder_t *b, expr_t x, int64_t count) {
+  int64_t one[] = {count, 1}, all = 2 * count;
+  expr_t parts[] = {tf_reshape(b, hlo_build_unary(b, HLO_REAL, x), 2, one),
+                    tf_reshape(b, hlo_build_unary(b, HLO_IMAG, x), 2, one)};
+  return parts[0] && parts[1] ? tf_reshape(b, tf_concat(b, 2, parts, 1), 1, &all) : NULL;
+}
+
+/* A vector as words; elements of less than 4 bytes have one each, so that the words of the first
+ * elements come first. */
 static expr_t to_words(hlo_builder_t *b, expr_t x) {
-  if (!x) return NULL;
+  if (!x || x->shape->dtype == WORD) return x;
   hr_dtype_t dtype = x->shape->dtype;
   int64_t count = x->shape->dims[0], pairs[] = {count, 2}, all = 2 * count;
-  if (dtype == HR_PRED) return hlo_build_convert(b, x, HR_U32);
-  if (hr_dtype_is_complex(dtype)) {
-    expr_t parts[] = {hlo_build_unary(b, HLO_REAL, x), hlo_build_unary(b, HLO_IMAG, x)};
-    return to_words(b, tf_concat(b, 2, parts, 0));
-  }
-  if (hr_dtype_bytes(dtype) == 8) return tf_reshape(b, bitcast(b, x, HR_U32, 2, pairs), 1, &all);
-  if (hr_dtype_bytes(dtype) == 4) return bitcast(b, x, HR_U32, 1, &count);
-  return hlo_build_convert(b, bitcast(b, x, unsigned_of(dtype), 1, &count), HR_U32);
+  if (hr_dtype_is_complex(dtype)) return to_words(b, complex_parts(b, x, count));
+  if (hr_dtype_bytes(dtype) == 8) return tf_reshape(b, bitcast(b, x, WORD, 2, pairs), 1, &all);
+  if (hr_dtype_bytes(dtype) == 4) return bitcast(b, x, WORD, 1, &count);
+  if (dtype != HR_PRED) x = bitcast(b, x, unsigned_of(dtype), 1, &count);
+  return bitcast(b, hlo_build_convert(b, x, HR_U32), WORD, 1, &count);
 }
 
 /* A vector of `count` elements out of as many words as these have. */
 static expr_t from_words(hlo_builder_t *b, expr_t words, hr_dtype_t dtype, int64_t count) {
-  int64_t pairs[] = {count, 2}, half = words_of(dtype) / 2 * count;
-  if (!words) return NULL;
-  if (dtype == HR_PRED) return hlo_build_convert(b, words, HR_PRED);
+  int64_t pairs[] = {count, 2};
+  if (!words || dtype == WORD) return words;
   if (hr_dtype_is_complex(dtype)) {
     hr_dtype_t part = dtype == HR_C64 ? HR_F32 : HR_F64;
-    expr_t real = from_words(b, tf_slice_dim(b, words, 0, 0, half), part, count);
-    expr_t imag = from_words(b, tf_slice_dim(b, words, 0, half, 2 * half), part, count);
-    return hlo_build_binary(b, HLO_COMPLEX, real, imag);
+    expr_t both = tf_reshape(b, from_words(b, words, part, 2 * count), 2, pairs);
+    expr_t real = tf_reshape(b, tf_slice_dim(b, both, 1, 0, 1), 1, &count);
+    expr_t imag = tf_reshape(b, tf_slice_dim(b, both, 1, 1, 2), 1, &count);
+    return real && imag ? hlo_build_binary(b, HLO_COMPLEX, real, imag) : NULL;
   }
   if (hr_dtype_bytes(dtype) == 8)
     return bitcast(b, tf_reshape(b, words, 2, pairs), dtype, 1, &count);
   if (hr_dtype_bytes(dtype) == 4) return bitcast(b, words, dtype, 1, &count);
+  words = bitcast(b, words, HR_U32, 1, &count);
+  if (dtype == HR_PRED) return hlo_build_convert(b, words, HR_PRED);
   return bitcast(b, hlo_build_convert(b, words, unsigned_of(dtype)), dtype, 1, &count);
 }
 
 /* --- shapes --- */
 
-static int64_t words_of_shape(const hlo_shape_t *shape) {
-  return hlo_shape_elements(shape) * words_of(shape->dtype);
+/* Elements of a vector of `dtype` that has this array. */
+static int64_t length_of(const hlo_shape_t *shape, hr_dtype_t dtype) {
+  int64_t words = (int64_t)(hr_dtype_bytes(shape->dtype) + 3) / 4;
+  return hlo_shape_elements(shape) * (shape->dtype == dtype ? 1 : words);
 }
 
 hr_status_t tf_alternatives_add(hr_arena_t *arena, const hlo_shape_t *shape,
@@ -65,19 +75,22 @@ hr_status_t tf_alternatives_add(hr_arena_t *arena, const hlo_shape_t *shape,
   for (const tf_alternatives_t *at = *alternatives; at; at = at->rest)
     if (hlo_shape_equal(at->shape, shape)) return NULL;
   HR_TRY(HR_NEW(arena, &more));
-  int64_t words = words_of_shape(shape);
-  if (*alternatives && (*alternatives)->words > words) words = (*alternatives)->words;
-  *more = (tf_alternatives_t){*alternatives, shape, words};
+  *more = (tf_alternatives_t){*alternatives, shape, shape->dtype, 0};
+  if (more->rest && more->rest->dtype != shape->dtype) more->dtype = WORD;
+  for (const tf_alternatives_t *at = more; at; at = at->rest)
+    if (length_of(at->shape, more->dtype) > more->length)
+      more->length = length_of(at->shape, more->dtype);
   *alternatives = more;
   return NULL;
 }
 
 expr_t tf_optional_encode(hlo_builder_t *b, expr_t x, const tf_alternatives_t *alternatives) {
-  int64_t words = alternatives->words;
-  if (!x) return tf_fill(b, 0, HR_U32, 1, &words);
+  int64_t length = alternatives->length;
+  if (!x) return tf_fill(b, 0, alternatives->dtype, 1, &length);
   int64_t count = hlo_shape_elements(x->shape);
-  expr_t flat = to_words(b, tf_reshape(b, x, 1, &count));
-  return flat ? tf_grow(b, flat, words - flat->shape->dims[0]) : NULL;
+  expr_t flat = tf_reshape(b, x, 1, &count);
+  if (flat && flat->shape->dtype != alternatives->dtype) flat = to_words(b, flat);
+  return flat ? tf_grow(b, flat, length - flat->shape->dims[0]) : NULL;
 }
 
 /* Whether a shape is one of those that the attributes allow; rank -1: any. */
@@ -128,8 +141,9 @@ hr_status_t tf_lower_optional_value(tf_op_t *op) {
     return NULL;
   }
   HR_TRY(choose_shape(op, alternatives, &shape));
-  expr_t words = tf_slice_dim(op->b, tf_in(op, 0), 0, 0, words_of_shape(shape));
-  expr_t x = from_words(op->b, words, shape->dtype, hlo_shape_elements(shape));
+  expr_t x = tf_slice_dim(op->b, tf_in(op, 0), 0, 0, length_of(shape, alternatives->dtype));
+  if (shape->dtype != alternatives->dtype)
+    x = from_words(op->b, x, shape->dtype, hlo_shape_elements(shape));
   return tf_out(op, 0, tf_reshape(op->b, x, shape->rank, shape->dims));
 }
 

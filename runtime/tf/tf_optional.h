@@ -7,7 +7,8 @@
 /* Adds a shape to those of an optional, unless it is there. */
 hr_status_t tf_alternatives_add(hr_arena_t *arena, const hlo_shape_t *shape,
                                 const tf_alternatives_t **alternatives);
-/* The bits of an array as u32[words], with zeros behind; x NULL: zeros. */
+/* An array, or one that is a vector of fewer alternatives, as a vector, with zeros behind; x NULL:
+ * zeros. */
 expr_t tf_optional_encode(hlo_builder_t *b, expr_t x, const tf_alternatives_t *alternatives);
 
 #endif
