@@ -3,7 +3,7 @@
  * OPEN bit: the caller closes it when no chunk is left and waits only for those that have joined,
  * so that a worker that sleeps, or whose core is busy, delays nobody.
  *
- * Chunks are cut into a range for each worker, which takes those first and then what neighbours have
+ * Chunks are cut into a range for each worker, which takes those first and then what others have
  * left (work stealing). Loops over equal arrays so meet the same worker at the same place again:
  * memory stays on the NUMA node of the worker that first touched it, and no counter is shared while
  * all are at work.
