@@ -12,7 +12,7 @@
  * so many: with these numbers partitions of the programs of tests/corpora/auto_spmd send at most
  * the bytes that XLA's send, and all but two in no more collectives. */
 #define SMALL_LATENCY_BYTES 400.0
-#define SMALL_WORK_BYTES 0.05
+#define SMALL_WORK_BYTES 0.3
 
 static tp_collective_t collective_of(spmd_step_kind_t kind) {
   switch (kind) {
