@@ -432,6 +432,16 @@ def errors_name_the_place():
         raise AssertionError("no error")
 
 
+# A loop whose body is one region of code: parts of it read arrays under conditions, at addresses that other parts compute.
+@test
+def integration_of_a_batch():
+    from jax.experimental.ode import odeint
+    start = np.linspace(0.5, 2, 10, dtype=np.float32).reshape(5, 2)
+    with jax.disable_jit():
+        got = jax.vmap(lambda x: odeint(lambda y, t: y, x, jnp.array([0.0, 1.0])))(start)
+    np.testing.assert_allclose(np.asarray(got[:, 1]), start * np.e, rtol=1e-4)
+
+
 # The figures of memory are sensible, and those that are not known are left out.
 @test
 def figures_of_memory():
