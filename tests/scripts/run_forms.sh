@@ -127,6 +127,8 @@ printf 'HloModule m\nENTRY test {\n  c = f32[2,2] constant(1)\n  ROOT root = f32
 expect_exit "a number for an array" 0 "$hlorun" scalar.hlo
 expect_text "a number for an array" "out0 = f32[2,2] {{2, 0}, {0, 0}}"
 expect_text "a number for an array" "scalar.hlo:3:25: one number for f32[2,2]"
+expect_exit "a warning of four processes" 0 "$hlorun" -n 4 scalar.hlo
+if [ "$(grep -c 'one number for' "$work/out")" -eq 1 ]; then pass; else fail "a warning of four processes" "$work/out"; fi
 
 printf 'HloModule m\nENTRY test {\n  c = u64[] constant(-1)\n  s = u64[] custom-call(c), custom_call_target="ShardBarrierTo"\n  ROOT r = f64[] exponential(f64[] convert(s)), result_accuracy={mode=HIGHEST}, metadata={metadata_payload="a"}\n}\n' >small.hlo
 expect_exit "small things of XLA's text" 0 "$hlorun" small.hlo && expect_text "small things of XLA's text" "out0 = f64[] inf"
