@@ -91,6 +91,17 @@ hlorun_status_t hlorun_client_create(const hlorun_client_options_t *options,
  * Thread:  afterwards each client needs a thread of its own, as collectives block. */
 hlorun_status_t hlorun_clients_create_local(const hlorun_client_options_t *options, int count,
                                             hlorun_client_t **out_clients);
+/* Creates the clients of this process in a part of the world of `whole`: rank k of the part is
+ * member members[k]. Each process of the whole world has `lanes` members (1 to 16), each of which
+ * is used by a thread of its own: members rank * lanes to rank * lanes + lanes - 1. `lanes` is the
+ * same in all parts. Collective over the processes of the part. Options are those of `whole`.
+ * Errors:  USAGE for a part without this process; INVALID for a member that is unknown or listed
+ *          twice; UNSUPPORTED where the transport cannot tell lanes apart; UNAVAILABLE.
+ * Owner:   `out_clients` has room for the members that are this process's, in the order of their
+ *          ranks. Each client keeps `whole`.
+ * Thread:  `whole` is not used meanwhile, nor while a program of a part runs on several hosts. */
+hlorun_status_t hlorun_clients_create_part(hlorun_client_t *whole, int lanes, int count,
+                                           const int *members, hlorun_client_t **out_clients);
 /* Drops a reference. With exit_code 0 the last one shuts down in order, together with the peers.
  * Otherwise this process aborts, and so do its peers: over MPI the call does not return, and the
  * whole job ends with that exit code. */
@@ -200,8 +211,9 @@ hlorun_status_t hlorun_program_load_bytes(hlorun_client_t *client, const char *n
                                           const hlorun_program_options_t *options,
                                           hlorun_program_t **out_program);
 /* Loads one program for `count` clients that are each other's peers within this process, which
- * hlorun_clients_create_local made: it is compiled once, and the programs share it. Not collective:
- * one thread calls it for all. mpmd and verify_comm are not available.
+ * hlorun_clients_create_local or hlorun_clients_create_part made: it is compiled once, and the
+ * programs share it. One thread calls it for all; collective over the processes of a part. mpmd
+ * and verify_comm are not available.
  * Owner:   `out_programs` has room for `count` references, by rank. Errors: as
  *          hlorun_program_load; USAGE for other clients. */
 hlorun_status_t hlorun_programs_load_local(hlorun_client_t *const *clients, int count,

@@ -100,10 +100,9 @@ static hr_status_t open_trace(hlorun_client_t *client) {
 
 static const topo_bind_t binds[] = {TOPO_BIND_CORE, TOPO_BIND_NUMA, TOPO_BIND_NONE};
 
-/* Takes the endpoint over if it succeeds. The trace must exist before the pool and the groups,
- * which note times only if there is one. */
-static hr_status_t create_client(const hlorun_client_options_t *options, tp_endpoint_t *endpoint,
-                                 hlorun_client_t **out_client) {
+/* The trace must exist before the pool and the groups, which note times only if there is one. */
+hr_status_t api_client_over(const hlorun_client_options_t *options, tp_endpoint_t *endpoint,
+                            hlorun_client_t **out_client) {
   void *memory;
   HR_TRY(hr_alloc_zeroed(sizeof(hlorun_client_t), &memory));
   hlorun_client_t *client = memory;
@@ -190,7 +189,7 @@ hlorun_status_t hlorun_client_create(const hlorun_client_options_t *options,
   tp_endpoint_t *endpoint;
   HR_TRY(open_endpoint(options->world, &endpoint));
   hr_status_t st = bind_to_share(endpoint, options->bind);
-  if (!st) st = create_client(options, endpoint, out_client);
+  if (!st) st = api_client_over(options, endpoint, out_client);
   endpoint->defers_error_report = st != NULL;
   if (st) tp_close(endpoint, true, hr_status_exit_code(st));
   return st;
@@ -241,7 +240,7 @@ hlorun_status_t hlorun_clients_create_local(const hlorun_client_options_t *optio
   hr_status_t st = tp_self_open(count, endpoints);
   int created = 0;
   while (!st && created < count &&
-         !(st = create_client(options, endpoints[created], &out_clients[created])))
+         !(st = api_client_over(options, endpoints[created], &out_clients[created])))
     created++;
   for (int i = 0; st && i < created; i++)
     hlorun_client_release(out_clients[i], hr_status_exit_code(st));
@@ -263,6 +262,7 @@ void hlorun_client_release(hlorun_client_t *client, int exit_code) {
   exec_watch_destroy(client->watch);
   exec_comm_deinit(&client->comm);
   tp_close(client->endpoint, exit_code != 0, exit_code);
+  hlorun_client_release(client->whole, 0);
   hr_trace_destroy(client->trace);
   pthread_mutex_destroy(&client->mutex);
   pthread_cond_destroy(&client->ticket_released);

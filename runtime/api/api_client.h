@@ -16,6 +16,7 @@
 struct hlorun_client {
   int references;
   hlorun_client_options_t options;
+  hlorun_client_t *whole; /* whose world this client's is a part of; NULL: none. Retained */
   tp_endpoint_t *endpoint;
   exec_comm_t comm;
   exec_watch_t *watch; /* NULL: no program with verify_comm */
@@ -41,6 +42,15 @@ struct hlorun_client {
   hr_trace_t *trace;      /* NULL: the client does not trace */
   hr_trace_span_t *executions;
 };
+
+/* A client on an endpoint, which it takes over if it succeeds. Collective over the endpoint's world
+ * where that shares memory. */
+hr_status_t api_client_over(const hlorun_client_options_t *options, tp_endpoint_t *endpoint,
+                            hlorun_client_t **out_client);
+
+/* Calls fn(context, k) for k from 0 to count - 1, each in a thread of its own, the first in the
+ * calling one: what blocks until all ranks of this process come to it. Joins the failures. */
+hr_status_t api_each_rank(int count, hr_status_t (*fn)(void *context, int k), void *context);
 
 /* Another reference; hlorun_client_release() drops it. */
 void api_client_retain(hlorun_client_t *client);

@@ -300,7 +300,7 @@ static hr_status_t share_compiled(hlorun_program_t *program, hlorun_program_t *o
   return NULL;
 }
 
-/* A local world needs no consensus: all ranks have the same bytes. */
+/* All ranks of this process have the same bytes: consensus comes later, with other processes. */
 static hr_status_t load_for_rank(hlorun_client_t *client, const char *name, hr_buffer_t *bytes,
                                  const hlorun_program_options_t *options, hlorun_program_t *owner,
                                  hlorun_program_t **out_program) {
@@ -332,16 +332,29 @@ static hr_status_t copy_program(const char *name, const void *bytes, size_t size
   return st;
 }
 
-/* The clients must be all ranks of one local world, in order. */
+/* The clients must be all ranks of one local world, in order, or of one part of a world. */
 static hr_status_t check_local(hlorun_client_t *const *clients, int count,
                                const hlorun_program_options_t *options) {
   HR_TRY(check_options(options));
   if (options->mpmd || options->verify_comm)
     return hr_error(HR_USAGE, "programs loaded together have neither mpmd nor verify_comm");
-  for (int i = 0; i < count; i++)
-    if (!clients[i] || clients[i]->endpoint->rank != i || clients[i]->endpoint->world_size != count)
+  for (int i = 0; i < count; i++) {
+    const tp_endpoint_t *endpoint = clients[i] ? clients[i]->endpoint : NULL;
+    bool is_part = endpoint && clients[i]->whole && clients[i]->whole == clients[0]->whole &&
+                   (!i || clients[i - 1]->endpoint->rank < endpoint->rank);
+    if (!endpoint || (!is_part && (endpoint->rank != i || endpoint->world_size != count)))
       return hr_error(HR_USAGE, "client %d is not rank %d of %d within this process", i, i, count);
+  }
   return NULL;
+}
+
+/* Signature of api_each_rank's function. */
+static hr_status_t agree_as_rank(void *context, int k) {
+  hlorun_program_t *program = ((hlorun_program_t **)context)[k];
+  api_client_lock_fair(program->client);
+  hr_status_t st = agree_with_peers(program);
+  api_client_unlock_fair(program->client);
+  return st;
 }
 
 /* The first client's program is compiled; the others share it. On failure all that were loaded are
@@ -365,6 +378,8 @@ hlorun_status_t hlorun_programs_load_local(hlorun_client_t *const *clients, int 
                        &out_programs[loaded]);
     loaded += !st;
   }
+  if (!st && count && clients[0]->endpoint->world_size > count)
+    st = api_each_rank(count, agree_as_rank, out_programs);
   while (st && loaded) hlorun_program_release(out_programs[--loaded]);
   hr_buffer_release(copy);
   return st;

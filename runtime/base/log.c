@@ -3,12 +3,14 @@
 #include "base/decimal.h"
 #include "base/log.h"
 
-#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/options.h"
 #include "base/text.h"
 
@@ -98,14 +100,13 @@ hr_status_t hr_log_open(const char *file, int rank, int world_size, const char *
   if (world_size > 1) snprintf(sink.mark, sizeof sink.mark, " [%d@%.64s]", rank, host ? host : "");
   if (!file || !*file) return NULL;
   char *path = expand_rank(file, rank);
-  FILE *stream = path ? fopen(path, "we") : NULL;
-  hr_status_t st = NULL;
-  if (!stream)
-    st =
-        hr_error(HR_UNAVAILABLE, "cannot open the log %s: %s", path ? path : file, strerror(errno));
+  int fd = -1;
+  hr_status_t st = path ? hr_file_open_in_place(path, O_TRUNC, &fd)
+                        : hr_error(HR_NO_MEMORY, "cannot allocate a path");
   free(path);
-  sink.stream = stream;
-  return st;
+  sink.stream = st ? NULL : fdopen(fd, "w");
+  if (!st && !sink.stream) close(fd);
+  return hr_status_note(st, "while opening the log");
 }
 
 void hr_log_close(void) {

@@ -348,7 +348,7 @@ hr_status_t cli_run(const cli_arguments_t *arguments) {
     return cli_launch_run(processes, hr_option_text(options, HR_OPTION_HOSTS), arguments->all_argc,
                           arguments->all_argv);
   HR_TRY(cli_log_dir_open(options, tp_launcher_world_size() > 0 ? tp_launcher_rank() : 0));
-  HR_TRY(cli_sandbox_open(options));
+  HR_TRY(cli_sandbox_open(options, NULL));
   HR_TRY(cli_limits_apply(options));
   cli_run_t run = {.options = options};
   hr_status_t st = run_all(&run);

@@ -53,7 +53,7 @@ static hr_status_t disagree(const announcement_t *mine, const announcement_t *ot
                   mine->process, mine->place, other->process, other->place);
 }
 
-hr_status_t pjrt_launches_agree(pjrt_executable_t *executable) {
+hr_status_t pjrt_launches_agree(pjrt_executable_t *executable, int local) {
   const pjrt_world_t *world = executable->world;
   announcement_t mine = {.process = executable->client->process_index};
   announcement_t other;
@@ -61,7 +61,7 @@ hr_status_t pjrt_launches_agree(pjrt_executable_t *executable) {
   memcpy(mine.fingerprint, executable->fingerprint, sizeof mine.fingerprint);
   memcpy(mine.interface, executable->interface, sizeof mine.interface);
   snprintf(mine.place, sizeof mine.place, "%s", executable->place);
-  HR_TRY(api_client_shift(world->clients[0], &mine, &other, sizeof mine));
+  HR_TRY(api_client_shift(world->clients[local], &mine, &other, sizeof mine));
   other.place[sizeof other.place - 1] = '\0';
   if (!memcmp(mine.fingerprint, other.fingerprint, sizeof mine.fingerprint)) return NULL;
   if (!memcmp(mine.interface, other.interface, sizeof mine.interface)) return NULL;

@@ -1,5 +1,5 @@
 /* Clients: how many devices there are, and the functions that ask for them. HLORUN_DEVICES devices
- * in a process without a launcher; under one (hlorun -n, mpirun, srun) each process is one device.
+ * in each process of a launcher (hlorun -n, mpirun, srun), or in the only one.
  * The platform is called "cpu", as JAX chooses its lowerings, donation and custom calls by that
  * name; the version says that it is hlorun. */
 #include "pjrt/pjrt_client.h"
@@ -16,6 +16,7 @@
 #include "transport/core/transport.h"
 
 #define MAX_DEVICES 1024
+#define MAX_DEVICES_OF_MANY 16 /* of one of several processes: lanes of hlorun_clients_create_part */
 #define MAX_THREADS 1024 /* of a device */
 #define END_MS 2000 /* how long executions may still run when the client ends */
 
@@ -57,17 +58,13 @@ static hr_status_t find_option(const pjrt_client_create_args_t *args, const char
   return text && *text ? read_count(variable, hr_str_from(text), limit, out_value) : NULL;
 }
 
-/* Several devices and several processes exclude each other. */
+/* All processes have the same number of devices. */
 static hr_status_t count_devices(const pjrt_client_create_args_t *args, pjrt_client_t *client) {
   int64_t devices;
-  HR_TRY(find_option(args, "devices", "HLORUN_DEVICES", 1, MAX_DEVICES, &devices));
   client->process_count = tp_launcher_world_size();
   if (client->process_count < 1) client->process_count = 1;
-  if (client->process_count > 1 && devices > 1)
-    return hr_error(HR_USAGE,
-                    "HLORUN_DEVICES is %lld in a world of %d processes, each of which is one "
-                    "device: unset it",
-                    (long long)devices, client->process_count);
+  int64_t most = client->process_count > 1 ? MAX_DEVICES_OF_MANY : MAX_DEVICES;
+  HR_TRY(find_option(args, "devices", "HLORUN_DEVICES", 1, most, &devices));
   client->local_count = (int)devices;
   client->device_count = client->local_count * client->process_count;
   return NULL;
@@ -148,19 +145,6 @@ static hr_status_t find_process(pjrt_client_t *client) {
   return hr_error(HR_UNAVAILABLE, "the launcher does not say which process this is");
 }
 
-/* Processes of a launcher connect when they begin, so that each knows when another ends. */
-static hr_status_t connect_processes(pjrt_client_t *client) {
-  void *memory;
-  pjrt_world_t *world;
-  if (client->process_count == 1) return NULL;
-  HR_TRY(hr_alloc((size_t)client->device_count * sizeof(int), &memory));
-  int *ids = memory;
-  for (int id = 0; id < client->device_count; id++) ids[id] = id;
-  hr_status_t st = pjrt_world_find(client, client->device_count, ids, &world);
-  hr_free(ids);
-  return st;
-}
-
 /* Client_Create. The framework's store of keys is not used. */
 hr_status_t pjrt_client_create(pjrt_client_create_args_t *args) {
   void *memory;
@@ -176,7 +160,7 @@ hr_status_t pjrt_client_create(pjrt_client_create_args_t *args) {
   if (!st) st = find_process(client);
   if (!st) st = choose_threads(args, client);
   if (!st) st = make_devices(client);
-  if (!st) st = connect_processes(client);
+  if (!st) st = pjrt_world_connect(client); /* so that each knows when another ends */
   if (st)
     free_client(client);
   else

@@ -56,6 +56,8 @@ struct pjrt_client {
   pjrt_memory_t **memory_list; /* of the local devices */
   pjrt_topology_t topology;
   int threads; /* workers of a device */
+  /* the world of the launcher's processes, of which worlds of devices are parts; NULL: one process */
+  struct hlorun_client *whole;
   /* lock for worlds and for programs of partitions */
   pthread_mutex_t mutex;
   pjrt_world_t *worlds;         /* guarded by `mutex` */

@@ -33,9 +33,7 @@ void pjrt_executable_release(pjrt_executable_t *executable) {
 }
 
 /* Programs for the ranks of other processes are loaded by those.
- * All local ranks are loaded in one call: the program is compiled once, and they share it.
- * Processes load together, and execute together: what was launched before comes first, or one would
- * load while another executes. */
+ * All local ranks are loaded in one call: the program is compiled once, and they share it. */
 static hr_status_t load_programs(pjrt_executable_t *executable) {
   pjrt_world_t *world = executable->world;
   hlorun_program_options_t options;
@@ -46,10 +44,9 @@ static hr_status_t load_programs(pjrt_executable_t *executable) {
   options.num_replicas = executable->options.num_replicas;
   options.num_partitions = executable->options.num_partitions;
   options.keep_unreduced = true;
-  if (world->local_count < world->count) pjrt_stream_drain(&world->devices[0]->stream);
-  if (world->local_count == world->count && world->count > 1)
-    HR_TRY(hlorun_programs_load_local(world->clients, world->count, "<jax>", code.data, code.size,
-                                      &options, programs));
+  if (world->local_count > 1)
+    HR_TRY(hlorun_programs_load_local(world->clients, world->local_count, "<jax>", code.data,
+                                      code.size, &options, programs));
   else
     HR_TRY(hlorun_program_load_bytes(world->clients[0], "<jax>", code.data, code.size, &options,
                                      programs));
@@ -230,6 +227,13 @@ static hr_status_t describe(pjrt_executable_t *executable) {
   return pjrt_executable_describe_shardings(executable);
 }
 
+/* Processes open worlds and load together, and execute together: what was launched before comes
+ * first, or one would load while another executes. */
+static void drain_streams(pjrt_client_t *client, int device_count) {
+  if (client->process_count == 1 || device_count == 1) return;
+  for (int i = 0; i < client->local_count; i++) pjrt_stream_drain(&client->local_list[i]->stream);
+}
+
 /* Copies come first: the framework's bytes live during the call only. */
 static hr_status_t compile_into(pjrt_executable_t *executable, hr_str_t code, hr_str_t options) {
   hr_arena_t *arena = &executable->arena;
@@ -237,6 +241,7 @@ static hr_status_t compile_into(pjrt_executable_t *executable, hr_str_t code, hr
   HR_TRY(hr_arena_str(arena, options, &executable->options_bytes));
   HR_TRY(
       pjrt_options_read(arena, executable->options_bytes.data, options.size, &executable->options));
+  drain_streams(executable->client, executable->options.device_count);
   HR_TRY(pjrt_world_find(executable->client, executable->options.device_count,
                          executable->options.devices, &executable->world));
   HR_TRY(load_programs(executable));

@@ -262,7 +262,7 @@ static hr_status_t compute_held(run_t *run) {
                               .context = run->context,
                               .device = executable->world->devices[run->local]->local_id};
   HR_TRY(await_arguments(run));
-  HR_TRY(pjrt_launches_agree(executable));
+  HR_TRY(pjrt_launches_agree(executable, run->local));
   if (executable->has_donations) take_donated(run);
   uint64_t begin_ns = hr_clock_ns();
   const custom_ffi_context_t *outer = custom_ffi_enter(&ffi);

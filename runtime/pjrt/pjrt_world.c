@@ -1,10 +1,12 @@
 /* Worlds of devices. One device of this process is a client without peers; several are a world of
- * threads; under a launcher all devices together are the world of its processes. A client's
- * workers are started by the first program that is planned for more than one. */
+ * threads. With devices of other processes they are a part of the world of the launcher's
+ * processes, or that world itself. A client's workers are started by the first program that is
+ * planned for more than one. */
 #include "pjrt/pjrt_world.h"
 
 #include <string.h>
 
+#include "api/api_client.h"
 #include "base/mem.h"
 
 /* A world that could not be opened has no clients yet: its local_count is still 0. */
@@ -19,6 +21,7 @@ void pjrt_worlds_destroy(pjrt_client_t *client) {
     destroy_world(world);
   }
   client->worlds = NULL;
+  hlorun_client_release(client->whole, 0);
 }
 
 /* One block: the world, its clients, its devices, its ids. */
@@ -50,31 +53,42 @@ static hr_status_t check_ids(pjrt_client_t *client, int count, const int *ids) {
   return NULL;
 }
 
-/* All devices of all processes, in order. */
-static bool is_everything(const pjrt_client_t *client, int count, const int *ids) {
-  if (count != client->device_count) return false;
+/* All processes of a launcher, in order, each with one device. */
+static bool is_whole(const pjrt_client_t *client, int count, const int *ids) {
+  if (!client->whole || count != client->process_count || client->local_count != 1) return false;
   for (int i = 0; i < count; i++)
     if (ids[i] != i) return false;
   return true;
 }
 
-/* Fills world->clients: one client of this process under a launcher, else one per device.
- * Threads are not bound to processors: the process has others, of Python and JAX. */
-static hr_status_t open_clients(pjrt_client_t *client, pjrt_world_t *world) {
+/* Threads are not bound to processors: the process has others, of Python and JAX. */
+static hlorun_client_options_t client_options(const pjrt_client_t *client, hlorun_world_t world) {
   hlorun_client_options_t options;
   hlorun_client_options_init(&options);
   options.threads = client->threads;
   options.bind = HLORUN_BIND_NONE;
-  if (client->process_count > 1 && world->count > 1) {
-    if (!is_everything(client, world->count, world->ids))
-      return hr_error(HR_UNSUPPORTED,
-                      "a program on %d of the %d devices of %d processes: want one device of this "
-                      "process, or all devices in order",
-                      world->count, client->device_count, client->process_count);
-    return hlorun_client_create(&options, world->clients);
+  options.world = world;
+  return options;
+}
+
+hr_status_t pjrt_world_connect(pjrt_client_t *client) {
+  hlorun_client_options_t options = client_options(client, HLORUN_WORLD_AUTO);
+  return client->process_count == 1 ? NULL : hlorun_client_create(&options, &client->whole);
+}
+
+/* Fills world->clients, one for each of its devices that is of this process. */
+static hr_status_t open_clients(pjrt_client_t *client, pjrt_world_t *world, int locals) {
+  hlorun_client_options_t options = client_options(client, HLORUN_WORLD_SINGLE);
+  if (is_whole(client, world->count, world->ids)) {
+    api_client_retain(client->whole);
+    world->clients[0] = client->whole;
+    return NULL;
   }
-  options.world = world->count > 1 ? HLORUN_WORLD_THREADS : HLORUN_WORLD_SINGLE;
+  if (world->count > locals)
+    return hlorun_clients_create_part(client->whole, client->local_count, world->count, world->ids,
+                                      world->clients);
   if (world->count == 1) return hlorun_client_create(&options, world->clients);
+  options.world = HLORUN_WORLD_THREADS;
   return hlorun_clients_create_local(&options, world->count, world->clients);
 }
 
@@ -92,7 +106,7 @@ static hr_status_t create_world(pjrt_client_t *client, int count, const int *ids
   hr_status_t st = NULL;
   if (!locals)
     st = hr_error(HR_USAGE, "a program on device %d, which is of another process", ids[0]);
-  if (!st) st = open_clients(client, world);
+  if (!st) st = open_clients(client, world, locals);
   if (!st) world->local_count = locals;
   if (st)
     destroy_world(world);

@@ -20,11 +20,14 @@ struct pjrt_world {
 };
 
 /* The world of `count` devices with these ids that is not broken. Owner: the client.
- * Errors: USAGE for unknown or repeated ids; UNSUPPORTED for some, but not all, devices of several
- * processes; UNAVAILABLE if the peers cannot be reached. Thread: any. */
+ * Collective over the processes of the devices, where there are others.
+ * Errors: USAGE for unknown or repeated ids; UNAVAILABLE if the peers cannot be reached. Thread:
+ * any. */
 hr_status_t pjrt_world_find(pjrt_client_t *client, int count, const int *ids,
                             pjrt_world_t **out_world);
-/* Releases all clients of all worlds. Nothing may run on them. */
+/* Connects the processes of the launcher, if there is one, in client->whole. */
+hr_status_t pjrt_world_connect(pjrt_client_t *client);
+/* Releases all clients of all worlds, and client->whole. Nothing may run on them. */
 void pjrt_worlds_destroy(pjrt_client_t *client);
 
 #endif

@@ -1,5 +1,6 @@
 /* Every collective algorithm over MPI, and channels, on however many ranks mpirun starts.
  *   mpi_collectives          the checks of collective_checks.c and channel_checks.c
+ *   mpi_collectives parts    the same in parts of the world
  *   mpi_collectives fail     rank 1 gives up while the others wait for it: the job must end, with
  * exit code 5 mpi_collectives die      rank 1 is killed: the others notice, each for itself
  *   mpi_collectives send-to-dead, recv-from-dead    the same of a message that they send it, or
@@ -7,6 +8,7 @@
  * so mpi_collectives sizes    rank 1 reduces fewer elements than the others, who all say so
  *   mpi_collectives sleep    rank 1 never comes, and the others stop waiting: the same with exit
  * code 6 */
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +17,7 @@
 #include "base/mem.h"
 #include "tests/mpi/channel_checks.h"
 #include "tests/mpi/collective_checks.h"
+#include "transport/core/subset.h"
 #include "transport/core/tp_channel.h"
 
 #define TIMED_OUT 6
@@ -94,9 +97,59 @@ static hr_status_t wait_for_rank_that_sleeps(tp_groups_t *groups) {
   return tp_request_wait(request);
 }
 
+/* --- parts of the world --- */
+
+typedef struct part_check {
+  tp_endpoint_t *whole;
+  int count, self;
+  const tp_member_t *members;
+  pthread_t thread;
+  hr_status_t status;
+} part_check_t;
+
+static void *check_part(void *context) {
+  part_check_t *part = context;
+  tp_endpoint_t *endpoint;
+  tp_groups_t *groups;
+  part->status = tp_subset_open(part->whole, part->count, part->members, part->self, &endpoint);
+  if (part->status) return NULL;
+  part->status = tp_groups_of(endpoint, &groups);
+  if (!part->status) part->status = check_collectives(groups);
+  if (!part->status) part->status = check_channels(groups);
+  tp_close(endpoint, part->status != NULL, 1);
+  return NULL;
+}
+
+/* Checks the part as each member that is of this process, in a thread each. */
+static hr_status_t check_members(tp_endpoint_t *whole, int count, const tp_member_t *members) {
+  part_check_t parts[2];
+  int own = 0;
+  hr_status_t st = NULL;
+  for (int k = 0; k < count; k++)
+    if (members[k].rank == whole->rank)
+      parts[own++] = (part_check_t){.whole = whole, .count = count, .self = k, .members = members};
+  for (int k = 0; k < own; k++) pthread_create(&parts[k].thread, NULL, check_part, &parts[k]);
+  for (int k = 0; k < own; k++) {
+    pthread_join(parts[k].thread, NULL);
+    st = hr_status_join(st, parts[k].status);
+  }
+  return st;
+}
+
+/* All but the first in the inverse order, and two threads of each. */
+static hr_status_t check_parts(tp_endpoint_t *whole) {
+  int world = whole->world_size;
+  tp_member_t members[2 * world];
+  for (int k = 1; k < world; k++) members[k - 1] = (tp_member_t){world - k, 0};
+  HR_TRY(check_members(whole, world - 1, members));
+  for (int k = 0; k < 2 * world; k++) members[k] = (tp_member_t){k % world, k / world};
+  return check_members(whole, 2 * world, members);
+}
+
 static hr_status_t run(tp_endpoint_t *endpoint, const char *what) {
   tp_groups_t *groups;
   HR_TRY(tp_groups_of(endpoint, &groups));
+  if (!strcmp(what, "parts")) return check_parts(endpoint);
   if (!strcmp(what, "fail")) return wait_for_rank_that_fails(groups);
   if (!strcmp(what, "die")) return wait_for_rank_that_dies(groups);
   if (!strcmp(what, "send-to-dead")) return meet_rank_that_dies(groups, true);

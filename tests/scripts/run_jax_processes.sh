@@ -25,6 +25,13 @@ processes 2 world 0 "process 0 of 2: 1 of 2 devices, gathered [0.0, 1.0], root 7
   "process 1 of 2: 1 of 2 devices, gathered [0.0, 1.0], root 7, sum 8.0"
 processes 4 world 0 "process 3 of 4: 1 of 4 devices, gathered [0.0, 1.0, 2.0, 3.0], root 7, sum 16.0"
 processes 2 initialized 0 "process 1 of 2: 1 of 2 devices, gathered [0.0, 1.0], root 7, sum 8.0"
+# Parts of the world, other orders, and several devices in each process.
+processes 3 parts 0 "process 0 of 3: 12.0 [20.0], none, 24.0 [22.0], 24.0 [30.0], none, 12.0 [20.0]" \
+  "process 1 of 3: 12.0 [11.0], 12.0 [11.0], 24.0 [11.0], 24.0 [11.0], 12.0 [20.0], 12.0 [11.0]" \
+  "process 2 of 3: none, 12.0 [20.0], 24.0 [30.0], 24.0 [22.0], 12.0 [11.0], none"
+HLORUN_DEVICES=2 processes 2 parts 0 \
+  "process 0 of 2: 12.0 [11.0, 20.0], 24.0 [22.0], 40.0 [22.0, 33.0], 40.0 [11.0, 40.0], 24.0 [30.0], 12.0 [11.0, 20.0]" \
+  "process 1 of 2: none, 24.0 [11.0, 30.0], 40.0 [11.0, 40.0], 40.0 [22.0, 33.0], 24.0 [11.0, 22.0], none"
 mkdir "$work/site"
 echo 'import os; os.environ["HIDDEN"] = "was run"' >"$work/site/sitecustomize.py"
 PYTHONPATH=$work/site processes 2 initialized_without_arguments 0 \

@@ -1,4 +1,5 @@
-"""Runs JAX's own tests on the plugin, and prints a row for each file: how many passed of those that pass on JAX's CPU.
+"""Runs JAX's own tests on the plugin, and prints a row for each file: how many passed of those that pass on JAX's CPU,
+how many were skipped, and how many fail on JAX's CPU, too.
 
 usage: jax_conformance.py [--count N] [--seed S] [--limit SECONDS] JAX_FOLDER PLUGIN [FILE...]
 
@@ -113,20 +114,23 @@ def read_apart():
 
 
 def measure(options, file, apart):
-    """Prints the row of a file; returns how many passed and failed."""
+    """Prints the row of a file; returns how many passed, failed, were skipped, and fail on JAX's CPU, too."""
     verdicts = Run(options, file, {"JAX_PLATFORMS": "hlorun", "HLORUN_DEVICES": "8",
                                    "PJRT_NAMES_AND_LIBRARY_PATHS": "hlorun:" + options.plugin}).run()
     failed = [name for name, (verdict, _) in verdicts.items() if verdict == "failed"]
     failed = [name for name in failed if not any(fnmatch.fnmatch(name.removeprefix("tests/"), row) for row in apart)]
+    tried = len(failed)
     if failed:
         oracle = Run(options, file, {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": "--xla_force_host_platform_device_count=8"})
         on_cpu = oracle.run(failed)
         failed = [name for name in failed if on_cpu.get(name, ("",))[0] == "passed"]
     passed = sum(verdict == "passed" for verdict, _ in verdicts.values())
-    print(f"{file:45s} {passed} of {passed + len(failed)}", flush=True)
+    skipped = sum(verdict == "skipped" for verdict, _ in verdicts.values())
+    on_both = tried - len(failed)
+    print(f"{file:45s} {passed} of {passed + len(failed)}, {skipped} skipped, {on_both} fail on both", flush=True)
     for name in failed:
         print(f"  FAILED {name}\n    {verdicts[name][1].strip().splitlines()[-1]}", flush=True)
-    return passed, len(failed)
+    return passed, len(failed), skipped, on_both
 
 
 def main():
@@ -142,8 +146,8 @@ def main():
     folder = os.path.join(options.jax, "tests")
     files = options.files or sorted(name for name in os.listdir(folder) if name.endswith("_test.py"))
     apart = read_apart()
-    counts = [measure(options, file, apart) for file in files]
-    print(f"{sum(p for p, _ in counts)} passed, {sum(f for _, f in counts)} failed")
+    passed, failed, skipped, on_both = map(sum, zip(*(measure(options, file, apart) for file in files)))
+    print(f"{passed} passed, {failed} failed, {skipped} skipped, {on_both} fail on both")
 
 
 if __name__ == "__main__":

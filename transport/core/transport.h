@@ -52,6 +52,8 @@ typedef struct tp_vtable {
 struct tp_endpoint {
   const tp_vtable_t *vtable;
   int rank, world_size;
+  int tag_bits;               /* that its tags can have: TP_TAG_BITS at least, save where MPI has
+                                 fewer */
   const char *host;           /* name of the machine, for messages */
   int local_rank, local_size; /* among the ranks of this machine */
   /* More ranks than processors on this machine: a rank that spins takes time from the rank that it

@@ -400,8 +400,9 @@ static void find_tags(mpi_endpoint_t *self) {
   int *largest = NULL, found = 0;
   MPI_Comm_get_attr(self->comm, MPI_TAG_UB, &largest, &found);
   uint32_t limit = found ? (uint32_t)*largest : 32767;
-  self->tag_mask = (1u << TP_TAG_BITS) - 1;
-  while (self->tag_mask > limit) self->tag_mask >>= 1;
+  self->endpoint.tag_bits = 31;
+  while ((1u << self->endpoint.tag_bits) - 1 > limit) self->endpoint.tag_bits--;
+  self->tag_mask = (1u << self->endpoint.tag_bits) - 1;
 }
 
 /* Takes the names of Open MPI's segments away, so that nothing stays in /dev/shm however the job

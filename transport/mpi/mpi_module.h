@@ -6,7 +6,7 @@
 
 #include "transport/core/transport.h"
 
-#define TP_MPI_MODULE_VERSION 7
+#define TP_MPI_MODULE_VERSION 8
 #define TP_MPI_MODULE_ENTRY "tp_mpi_module_open"
 
 typedef struct tp_mpi_host {

@@ -286,6 +286,7 @@ static void rank_init(self_world_t *world, int number) {
   rank->endpoint = (tp_endpoint_t){.vtable = &self_vtable,
                                    .rank = number,
                                    .world_size = world->size,
+                                   .tag_bits = 31,
                                    .host = "this process",
                                    .local_rank = number,
                                    .local_size = world->size};

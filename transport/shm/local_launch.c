@@ -57,6 +57,7 @@ hr_status_t tp_local_launch_open(tp_endpoint_t **out_endpoint) {
   HR_TRY(tp_shm_attach(own.fd, own.processes, own.rank, &shm));
   tp_endpoint_t self = {.rank = own.rank,
                         .world_size = own.processes,
+                        .tag_bits = 31,
                         .host = host,
                         .local_rank = own.rank,
                         .local_size = own.processes,

@@ -397,12 +397,13 @@ void tp_shm_close(tp_shm_t *shm) {
   tp_shm_release(shm);
 }
 
+/* The kernel does not tell a process of its own locks: ranks of one process live together. */
 bool tp_shm_is_alive(const tp_shm_t *shm, int rank) {
   int local = shm->local_of[rank];
   struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = local, .l_len = 1};
-  if (local == shm->my_local ||
-      atomic_load(&tp_shm_rank_state(shm, local)->state) == TP_SHM_EXPECTED)
-    return true;
+  uint32_t state = atomic_load(&tp_shm_rank_state(shm, local)->state);
+  if (local == shm->my_local || state == TP_SHM_EXPECTED) return true;
+  if (shm->process_of && shm->process_of[rank] == getpid()) return state == TP_SHM_HERE;
   return fcntl(shm->fd, F_GETLK, &lock) || lock.l_type != F_UNLCK;
 }
 

@@ -37,6 +37,36 @@ def world():
           f"gathered {gathered.ravel().tolist()}, root {int(root)}, sum {summed(everywhere(1.0))}")
 
 
+def on_devices(devices, value):
+    """The same on some devices: None in a process that has none of them."""
+    mesh = jax.sharding.Mesh(np.array(devices), ("i",))
+    if all(device.process_index != jax.process_index() for device in devices):
+        return None
+    return jax.make_array_from_callback((len(devices), 4), NamedSharding(mesh, P("i")),
+                                        lambda part: np.full((1, 4), value + part[0].start, np.float32))
+
+
+# Programs on some of the devices, on all in another order, and on all, in turns. Positions on the mesh count, not numbers.
+def parts():
+    devices = jax.devices()
+    found = []
+    for chosen in (devices[:2], devices[:0:-1], devices[::-1], devices, devices[1:], devices[:2]):
+        x = on_devices(chosen, 1.0)
+        if x is None:
+            found.append("none")
+            continue
+        mesh = x.sharding.mesh
+
+        def shifted(a, count=len(chosen)):
+            moved = jax.lax.ppermute(a, "i", [(k, (k + 1) % count) for k in range(count)])
+            return moved * 10 + jax.lax.axis_index("i")
+
+        y = jax.jit(jax.shard_map(shifted, mesh=mesh, in_specs=P("i"), out_specs=P("i")))(x)
+        mine = [float(shard.data[0, 0]) for shard in y.addressable_shards]
+        found.append(f"{summed(x)} {sorted(mine)}")
+    print(f"process {jax.process_index()} of {jax.process_count()}: " + ", ".join(found))
+
+
 # A coordinator of JAX is not needed, and does no harm. Orbax wants one.
 def initialize():
     count, rank = (int(word) for word in os.environ["HLORUN_LAUNCHED"].split()[:2])
