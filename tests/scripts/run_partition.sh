@@ -53,6 +53,94 @@ expect_text "the scan is explained" "1 collective, by which a process sends 768 
 expect_exit "the scan on one process" 0 "$hlorun" -n 1 --random-inputs --output "$work/one.npz" "$work/scan.mlir"
 expect_exit "the scan on four" 0 "$hlorun" "${scan[@]}" --random-inputs --expect "$work/one.npz" "$work/scan.mlir"
 
+# sends NAME TEXT SHARDING: what partitions of $work/few.mlir on a mesh of 4 and 2 send, and what they give.
+sends() {
+  local cuts=(-n 8 --mesh d=4,m=2 --sharding "$3")
+  expect_exit "$1 is explained" 0 "$hlorun" "${cuts[@]}" --explain-sharding "$work/few.mlir"
+  expect_text "$1 is explained" "$2"
+  expect_exit "$1 on one process" 0 "$hlorun" -n 1 --random-inputs --output "$work/one.npz" "$work/few.mlir"
+  expect_exit "$1 on eight" 0 "$hlorun" "${cuts[@]}" --random-inputs --expect "$work/one.npz" "$work/few.mlir"
+}
+
+# Two dimensions are reversed by one permute.
+cat >"$work/few.mlir" <<'PROGRAM'
+module @reversed {
+  func.func @main(%x: tensor<16x8xf32>) -> tensor<16x8xf32> {
+    %0 = stablehlo.reverse %x, dims = [0, 1] : tensor<16x8xf32>
+    return %0 : tensor<16x8xf32>
+  }
+}
+PROGRAM
+sends "reversal" "1 collective, by which a process sends 64 bytes" 'in0=d,m;out0=d,m'
+
+# What is padded and cut off again in two dimensions is not fetched.
+cat >"$work/few.mlir" <<'PROGRAM'
+module @shifted {
+  func.func @main(%x: tensor<16x8xf32>) -> tensor<16x8xf32> {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.pad %x, %zero, low = [1, 1], high = [1, 1], interior = [0, 0] : (tensor<16x8xf32>, tensor<f32>) -> tensor<18x10xf32>
+    %1 = stablehlo.slice %0 [2:18, 2:10] : (tensor<18x10xf32>) -> tensor<16x8xf32>
+    return %1 : tensor<16x8xf32>
+  }
+}
+PROGRAM
+sends "shift" "2 collectives, by which a process sends 20 bytes" 'in0=d,m;out0=d,m'
+
+# Reshapes that lead back, and copies of tuples, move nothing.
+cat >"$work/few.mlir" <<'PROGRAM'
+module @back {
+  func.func @main(%x: tensor<6x8xf32>) -> tensor<6x8xf32> {
+    %0 = stablehlo.reshape %x : (tensor<6x8xf32>) -> tensor<48xf32>
+    %1 = stablehlo.reshape %0 : (tensor<48xf32>) -> tensor<6x8xf32>
+    %2 = stablehlo.negate %1 : tensor<6x8xf32>
+    return %2 : tensor<6x8xf32>
+  }
+}
+PROGRAM
+sends "reshapes" "0 collectives" 'in0=-,d;out0=-,d'
+cat >"$work/few.mlir" <<'PROGRAM'
+HloModule copied
+
+ENTRY main {
+  x = f32[8,6] parameter(0)
+  y = f32[8,6] negate(x)
+  t = (f32[8,6], f32[8,6]) tuple(x, y)
+  c = (f32[8,6], f32[8,6]) copy(t)
+  a = f32[8,6] get-tuple-element(c), index=0
+  b = f32[8,6] get-tuple-element(c), index=1
+  ROOT r = f32[8,6] multiply(a, b)
+}
+PROGRAM
+sends "a copied tuple" "0 collectives" 'in0=d;out0=d'
+
+# Columns that are cut already are cut further to sort whole ones: one all-to-all there, one back.
+cat >"$work/few.mlir" <<'PROGRAM'
+module @sorted {
+  func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
+    %0 = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = true}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %less = stablehlo.compare LT, %a, %b, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %less : tensor<i1>
+    }) : (tensor<64x64xf32>) -> tensor<64x64xf32>
+    return %0 : tensor<64x64xf32>
+  }
+}
+PROGRAM
+sends "sorted columns" "2 collectives, by which a process sends 3072 bytes" 'in0=d,m;out0=d,m'
+
+# Values and places of the largest elements are gathered by one collective.
+cat >"$work/few.mlir" <<'PROGRAM'
+module @largest {
+  func.func @main(%x: tensor<64xf32>) -> (tensor<3xf32>, tensor<3xi32>) {
+    %0:2 = chlo.top_k(%x, k = 3) : tensor<64xf32> -> (tensor<3xf32>, tensor<3xi32>)
+    return %0#0, %0#1 : tensor<3xf32>, tensor<3xi32>
+  }
+}
+PROGRAM
+sends "largest elements" "by which a process sends" 'in0=d+m;out0=-;out1=-'
+"$hlorun" -n 8 --mesh d=4,m=2 --sharding 'in0=d+m;out0=-;out1=-' --stop-after passes "$work/few.mlir" >"$work/out" 2>&1
+[ "$(grep -c ' all-gather(' "$work/out")" = 1 ] && pass || fail "one gather of two types" "$work/out"
+
 # Where both operands are cut along what is summed, each process multiplies its parts: gathering them would send less, but
 # every process would do all of the work.
 cat >"$work/heads.mlir" <<'PROGRAM'

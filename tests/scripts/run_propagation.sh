@@ -68,4 +68,18 @@ if [ "$equal" -ge 1500 ] && [ $((different * 200)) -le $((equal + different)) ];
 else
   fail "at least 99.5% of the values are equal"
 fi
+# A broadcast that only adds dimensions of one element is a reshape, as XLA gives it to Shardy: it goes before products.
+cat >"$work/ones.mlir" <<'PROGRAM'
+module @ones {
+  func.func @main(%w: tensor<8x4xf32>, %v: tensor<4x1xf32>, %x: tensor<8xf32>) -> tensor<8x1xf32> {
+    %0 = stablehlo.dot_general %w, %v, contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x1xf32>) -> tensor<8x1xf32>
+    %1 = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<8xf32>) -> tensor<8x1xf32>
+    %2 = stablehlo.add %0, %1 : tensor<8x1xf32>
+    return %2 : tensor<8x1xf32>
+  }
+}
+PROGRAM
+expect_exit "a broadcast to dimensions of one element" 0 "$hlorun" -n 8 --mesh d=4,m=2 --sharding 'in0=m;in2=d' \
+  --explain-sharding "$work/ones.mlir"
+expect_text "a broadcast to dimensions of one element" 'f32[8,1] <@mesh, [{"d"}, {}]> forward by'
 finish

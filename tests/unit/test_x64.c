@@ -272,7 +272,7 @@ static void test_orders(void) {
   if (!can_run()) return;
   for (unsigned together = 1; together <= 8; together *= 2) try_order(8, 16, 16, together);
   for (unsigned together = 2; together <= 8; together *= 2) try_order(8, 64, 32, together);
-  for (unsigned bits = 16; bits <= 64; bits *= 2)
+  for (unsigned bits = 8; bits <= 64; bits *= 2)
     for (unsigned width = 128; width <= 512; width *= 2)
       for (unsigned other = 128; other <= 512; other *= 2)
         try_order(bits, width / bits, other / bits, 1);
@@ -506,7 +506,6 @@ static int64_t counted(kir_op_t op, unsigned bits, int64_t number) {
 static void try_count(kir_op_t op, unsigned bits, unsigned lanes) {
   char in[NUMBERS * 8], out[NUMBERS * 8];
   test_t test;
-  if (!x64_counts_bits()) return;
   begin(&test);
   kir_type_t *one = kir_int_type(test.code.module, bits);
   kir_type_t *type = lanes == 1 ? one : vector_of(&test, bits, lanes);
@@ -529,7 +528,7 @@ static void try_count(kir_op_t op, unsigned bits, unsigned lanes) {
 static void test_counts(void) {
   if (!can_run()) return;
   for (unsigned bits = 8; bits <= 64; bits *= 2)
-    for (unsigned lanes = 1; lanes <= NUMBERS; lanes = lanes == 1 ? NUMBERS : lanes + 1)
+    for (unsigned lanes = 1; lanes <= NUMBERS; lanes++)
       try_count(KIR_CTPOP, bits, lanes), try_count(KIR_CTLZ, bits, lanes);
 }
 
@@ -557,11 +556,61 @@ static void try_division(uint32_t divisor) {
   jit_object_unload(test.object);
 }
 
+static const int64_t wide_numbers[] = {
+    0,          1,         -1,        INT64_MIN, INT64_MIN + 1, INT64_MAX,     INT64_MAX / 3, 7,
+    4294967295, 99999,     -99999,    1L << 52,  1L << 53,      (1L << 53) + 1, -(1L << 61),  10};
+#define WIDE_NUMBERS ((int)(sizeof wide_numbers / sizeof *wide_numbers))
+
+static void expect_quotients(const int64_t *in, const uint64_t *out, int64_t divisor) {
+  uint64_t by = (uint64_t)divisor;
+  for (int i = 0; i < WIDE_NUMBERS; i++) {
+    CU_ASSERT_EQUAL(out[i], (uint64_t)in[i] / by);
+    CU_ASSERT_EQUAL(out[WIDE_NUMBERS + i], (uint64_t)in[i] % by);
+    if (divisor == -1) continue;
+    CU_ASSERT_EQUAL((int64_t)out[2 * WIDE_NUMBERS + i], in[i] / divisor);
+    CU_ASSERT_EQUAL((int64_t)out[3 * WIDE_NUMBERS + i], in[i] % divisor);
+  }
+}
+
+/* Of 64 bits, with signs and without, so many lanes at a time, by a constant or by what is read. */
+static void try_wide_division(int64_t divisor, unsigned lanes, bool is_known) {
+  static const build_fn builds[] = {kir_udiv, kir_urem, kir_sdiv, kir_srem};
+  uint64_t out[4 * WIDE_NUMBERS];
+  int64_t in[WIDE_NUMBERS + 8];
+  test_t test;
+  memcpy(in, wide_numbers, sizeof wide_numbers);
+  for (int i = 0; i < 8; i++) in[WIDE_NUMBERS + i] = divisor;
+  begin(&test);
+  kir_type_t *type = lanes == 1 ? test.i64 : kir_vector_type(test.i64, lanes);
+  int count = WIDE_NUMBERS / (int)lanes;
+  for (int k = 0; k < (divisor == -1 ? 2 : 4); k++)
+    for (int i = 0; i < count; i++) {
+      kir_value_t *by = is_known ? jit_int(type, divisor) : read_at(&test, type, count);
+      write_at(&test, builds[k](test.code.builder, read_at(&test, type, i), by), k * count + i);
+    }
+  run_fn run = end(&test);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(run);
+  run(out, in, 0);
+  expect_quotients(in, out, divisor);
+  jit_object_unload(test.object);
+}
+
+static void try_wide_divisions(int64_t divisor) {
+  for (unsigned lanes = 1; lanes <= 8; lanes *= 2) {
+    try_wide_division(divisor, lanes, true);
+    try_wide_division(divisor, lanes, false);
+  }
+}
+
 static void test_divisions(void) {
   static const uint32_t divisors[] = {2,   3,     5,     7,     9,         10,       100,
                                       641, 65535, 65536, 65537, INT32_MAX, 1u << 31, UINT32_MAX};
   if (!can_run()) return;
-  for (size_t i = 0; i < sizeof divisors / sizeof *divisors; i++) try_division(divisors[i]);
+  for (size_t i = 0; i < sizeof divisors / sizeof *divisors; i++) {
+    try_division(divisors[i]);
+    try_wide_divisions(divisors[i]);
+  }
+  for (int i = 1; i < WIDE_NUMBERS; i++) try_wide_divisions(wide_numbers[i]);
 }
 
 /* --- what is not known here ------------------------------------------------------------------- */

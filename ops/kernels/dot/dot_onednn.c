@@ -246,12 +246,14 @@ static hr_status_t pack_constant(const onednn_t *lib, const op_native_target_t *
   return NULL;
 }
 
-/* False: no product is for oneDNN. It multiplies bf16 slower than the floats that they are where the
- * processor has no instructions for them. */
+/* False: no product is for oneDNN. Where the processor does not multiply bf16, its kernels convert
+ * in their inner loops, which is slower than products of f32. */
 static bool types_of(const dot_problem_t *p, dot_onednn_types_t *out_types) {
   const matmul_types_t *t = &p->types;
   *out_types = (dot_onednn_types_t){onednn_type(t->lhs), onednn_type(t->rhs), dnnl_s32};
-  if (t->real == HR_U32) return (t->lhs == HR_S8 || t->lhs == HR_U8) && t->rhs == HR_S8;
+  if (t->real == HR_U32)
+    return (t->lhs == HR_S8 || t->lhs == HR_U8) && t->rhs == HR_S8 &&
+           !dot_is_tiny(p, DOT_TINY_INTEGER_PRODUCTS);
   out_types->c = t->out == HR_BF16 ? dnnl_bf16 : dnnl_f32;
   return t->real == HR_F32 && t->lhs == HR_BF16 && t->rhs == HR_BF16 &&
          (cpu_has_avx512_bf16() || cpu_has_amx());

@@ -1,6 +1,6 @@
 /* Products that are too small to be packed, or too thin: vectors times matrices are bound by
- * memory, and a loop over the matrix in place is as quick as any. Operands and result of one
- * type, f32 or f64.
+ * memory, and a loop over the matrix in place is as quick as any. In f32 or f64: operands of fewer
+ * bits are widened before, and the result is narrowed after.
  *
  *   columns   rows of b are dense: a strip of b's columns at a time, all rows of a against it
  *   rows      rows of a are dense and b is one dense vector: a sum along each row
@@ -8,7 +8,7 @@
  *   tiny      at most 4 terms and columns, with any strides
  *
  * A product with a vector on the other side is the transpose of one of these: C' = B' A'. Not
- * handled, and left to the next strategy: mixed types, operands without a dense dimension. */
+ * handled, and left to the next strategy: operands without a dense dimension. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT ON
 #else
@@ -70,6 +70,9 @@ typedef struct dot_small {
   dot_small_job_t job;       /* without addresses */
   bool exchanged;            /* the job's a is the program's b */
   bool transposed;           /* b's columns are made dense first, in scratch memory */
+  bool narrowed;             /* sums are in scratch memory and converted to the result's type */
+  dot_conversion_t a, b;
+  size_t transposed_at, sums_at;
   int64_t units, unit_grain; /* columns or rows of one product */
   bool split;                /* over the units, else over the matrices of the batch */
   int64_t batch_grain;
@@ -88,7 +91,7 @@ typedef struct dot_small_run {
 static void fill_job(const dot_small_run_t *r, int64_t matrix, dot_small_job_t *job) {
   const dot_small_t *plan = r->plan;
   const dot_problem_t *p = plan->problem;
-  int64_t each = (int64_t)hr_dtype_bytes(p->types.out);
+  int64_t each = p->types.element_bytes;
   const char *a = r->a + p->a.starts[matrix] * each;
   const char *b = r->b + p->b.starts[matrix] * each;
   *job = plan->job;
@@ -132,30 +135,40 @@ static const void *transpose_columns(const dot_problem_t *p, const void *from, v
 
 /* Three ways: one product by this thread, the batch divided among workers, or each product
  * divided. */
+static void run_products(hr_workers_t *workers, dot_small_run_t *r) {
+  const dot_small_t *plan = r->plan;
+  if (!plan->split && plan->problem->batch == 1) {
+    fill_job(r, 0, &r->job);
+    plan->loop(&r->job, 0, plan->units);
+    return;
+  }
+  if (!plan->split) {
+    hr_workers_split(workers, plan->problem->batch, plan->batch_grain, run_matrices, r);
+    return;
+  }
+  for (int64_t i = 0; i < plan->problem->batch; i++) {
+    fill_job(r, i, &r->job);
+    hr_workers_split(workers, (plan->units + plan->unit_grain - 1) / plan->unit_grain, 1, run_units,
+                     r);
+  }
+}
+
 static hr_status_t run_small(const op_native_run_t *run, const dot_strategy_t *strategy,
                              void *const *in, void *const *out) {
   const dot_small_t *plan = (const dot_small_t *)strategy;
-  dot_small_run_t r = {.plan = plan, .a = in[0], .b = in[1], .c = out[0]};
-  if (plan->transposed) r.b = transpose_columns(plan->problem, in[1], run->scratch);
-  if (!plan->split && plan->problem->batch == 1) {
-    fill_job(&r, 0, &r.job);
-    plan->loop(&r.job, 0, plan->units);
-    return NULL;
-  }
-  if (!plan->split) {
-    hr_workers_split(run->workers, plan->problem->batch, plan->batch_grain, run_matrices, &r);
-    return NULL;
-  }
-  for (int64_t i = 0; i < plan->problem->batch; i++) {
-    fill_job(&r, i, &r.job);
-    hr_workers_split(run->workers, (plan->units + plan->unit_grain - 1) / plan->unit_grain, 1,
-                     run_units, &r);
-  }
+  const dot_problem_t *p = plan->problem;
+  char *scratch = run->scratch;
+  dot_small_run_t r = {.plan = plan,
+                       .a = dot_convert_operand(run, p, &p->a, &plan->a, in[0]),
+                       .b = dot_convert_operand(run, p, &p->b, &plan->b, in[1]),
+                       .c = plan->narrowed ? scratch + plan->sums_at : out[0]};
+  if (plan->transposed) r.b = transpose_columns(p, r.b, scratch + plan->transposed_at);
+  run_products(run->workers, &r);
+  if (plan->narrowed)
+    native_narrow(run->workers, &p->types, r.c, p->batch * p->m * p->n, out[0]);
   return NULL;
 }
 
-#define TINY_PRODUCTS \
-  20000 /* products of f32 below which a library's call costs more than it saves */
 #define THIN_ROWS 16
 #define THIN_ROWS_OF_LARGE 48 /* the same for a large b: packing writes as much as it reads */
 #define FEW_ROWS 3            /* with fewer rows b is read faster than packed */
@@ -206,8 +219,8 @@ static void exchange_sides(const dot_problem_t *p, dot_small_t *plan) {
   job->c_col = p->n;
 }
 
-/* Chooses dot products of row pairs for two matrices that are small, or for few rows or columns
- * with a large one, whose sums are long. Columns of the small side that are not dense are
+/* Chooses dot products of row pairs for few rows or columns with a matrix that is small, or that is
+ * large and whose sums are long. Columns of the small side that are not dense are
  * transposed, which is little beside reading the large one. */
 static bool plan_pairs(const dot_problem_t *p, bool tiny, dot_small_t *plan) {
   int64_t few = p->m < p->n ? p->m : p->n;
@@ -216,6 +229,7 @@ static bool plan_pairs(const dot_problem_t *p, bool tiny, dot_small_t *plan) {
       p->k >= DOT_PAIR_TERMS && many * p->k * p->types.element_bytes > PAIR_BYTES &&
       few <= FEW_PAIRS;
   bool transposed = p->b.row_step != 1;
+  tiny &= few < FEW_PAIRS;
   if (p->a.col_step != 1 || !(tiny || large)) return false;
   if (transposed && (!large || p->n > few || p->batch > 1)) return false;
   plan->transposed = transposed;
@@ -234,7 +248,7 @@ static bool plan_pairs(const dot_problem_t *p, bool tiny, dot_small_t *plan) {
  * instead. */
 static bool plan_job(const dot_problem_t *p, dot_small_t *plan, dot_loop_t *out_loop) {
   const dot_matrices_t *a = &p->a, *b = &p->b;
-  bool tiny = p->m * p->n * p->k <= TINY_PRODUCTS;
+  bool tiny = dot_is_tiny(p, DOT_TINY_PRODUCTS);
   *out_loop = LOOP_COLUMNS;
   plan->units = p->n;
   if (p->k <= TINY && p->n <= TINY) {
@@ -276,14 +290,33 @@ static bool is_better_by_terms(const dot_problem_t *p, dot_loop_t loop) {
          gemm_depth_parts(&job) > 1;
 }
 
-/* Declines (out->plan stays NULL) mixed types, operands to be reordered, and right sides that
- * are packed once because they are constant or loop-invariant. */
+/* Widened operands, b with its columns dense, and sums to be narrowed. */
+static void plan_scratch(dot_small_t *plan, op_native_step_t *out) {
+  const dot_problem_t *p = plan->problem;
+  const matmul_types_t *t = &p->types;
+  size_t total = 0, each = (size_t)t->element_bytes;
+  dot_conversion_init(p, &p->a, false, !matmul_is_widened(t, t->lhs), &total, &plan->a);
+  dot_conversion_init(p, &p->b, false, !matmul_is_widened(t, t->rhs), &total, &plan->b);
+  plan->transposed_at =
+      scratch_reserve(&total, plan->transposed ? (size_t)(p->k * p->n) * each : 0);
+  plan->narrowed = !matmul_is_widened(t, t->out);
+  plan->sums_at =
+      scratch_reserve(&total, plan->narrowed ? (size_t)(p->batch * p->m * p->n) * each : 0);
+  out->scratch_bytes = total;
+}
+
+/* Declines (out->plan stays NULL) integers and complex numbers, operands to be reordered, larger
+ * products of fewer bits, and right sides that are packed once because they are constant or
+ * loop-invariant. */
 hr_status_t dot_prepare_small(const op_native_target_t *target, const dot_problem_t *problem,
                               op_native_step_t *out) {
   const matmul_types_t *t = &problem->types;
   dot_small_t *plan;
   dot_loop_t loop;
-  if ((t->out != HR_F32 && t->out != HR_F64) || t->lhs != t->out || t->rhs != t->out) return NULL;
+  bool converts = !matmul_is_widened(t, t->lhs) || !matmul_is_widened(t, t->rhs) ||
+                  !matmul_is_widened(t, t->out);
+  if (t->is_complex || (t->real != HR_F32 && t->real != HR_F64)) return NULL;
+  if (converts && !dot_is_tiny(problem, DOT_TINY_PRODUCTS)) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
   plan->strategy = (dot_strategy_t){"loops", run_small};
   plan->problem = problem;
@@ -296,9 +329,8 @@ hr_status_t dot_prepare_small(const op_native_target_t *target, const dot_proble
   plan->job.b_col = problem->b.col_step;
   if (problem->packed_b || (problem->constant_b && dot_packs_once(problem))) return NULL;
   if (!plan_job(problem, plan, &loop) || is_better_by_terms(problem, loop)) return NULL;
-  if (plan->transposed)
-    out->scratch_bytes = (size_t)(problem->k * problem->n * problem->types.element_bytes);
-  plan->loop = choose_loop(t->out == HR_F64, loop);
+  plan_scratch(plan, out);
+  plan->loop = choose_loop(t->real == HR_F64, loop);
   double products = problem->flops / 2, each = products / (double)problem->batch;
   plan->batch_grain = 1 + (int64_t)(SPLIT_PRODUCTS / each);
   plan->split =

@@ -147,6 +147,7 @@ static hr_status_t run_thin(const op_native_run_t *run, const dot_strategy_t *st
   (256 << 10) /* smaller matrices of f32 stay in the caches, where dot_small is as fast */
 #define SHARE_PRODUCTS 30000 /* at least, of a worker's share */
 #define SHARE_COLUMNS 64     /* shares are multiples of it */
+#define LEAST_COLUMNS 16     /* of a loop by rows: a vector */
 
 /* THIN_TYPES: elements that are not widened in registers. */
 static thin_type_t thin_type_of(hr_dtype_t dtype) {
@@ -182,9 +183,9 @@ static void choose_sides(const dot_problem_t *p, dot_thin_t *plan) {
 }
 
 /* Constant operands of some rows are packed by other strategies. One dimension of b must be
- * dense. f32 matrices that stay in the caches, and those of long dense columns, are left to
- * dot_small; matrices of bf16 and s8 that are constant and have 4 rows or more of a are packed
- * once by dot_low_precision. */
+ * dense. Tiny products, sums of fewer columns than a vector has, f32 matrices that stay in the
+ * caches, and those of long dense columns are left to dot_small; matrices of bf16 and s8 that are
+ * constant and have 4 rows or more of a are packed once by dot_low_precision. */
 static bool is_supported(const dot_problem_t *p, const dot_thin_t *plan) {
   const matmul_types_t *t = &p->types;
   const thin_job_t *job = &plan->job;
@@ -194,8 +195,9 @@ static bool is_supported(const dot_problem_t *p, const dot_thin_t *plan) {
       !hr_dtype_is_float(t->out) || job->m > THIN_ROWS)
     return false;
   if (job->b_row_bytes != job->b_bytes && job->b_col_bytes != job->b_bytes) return false;
-  if (plan->many->dtype != HR_F32) return !p->constant_b || job->m < 4;
   bool by_rows = job->b_col_bytes == job->b_bytes;
+  if (dot_is_tiny(p, DOT_TINY_PRODUCTS) || (by_rows && plan->columns < LEAST_COLUMNS)) return false;
+  if (plan->many->dtype != HR_F32) return !p->constant_b || job->m < 4;
   int64_t matrices = by_rows ? 1 : p->batch;
   return (by_rows || (job->m > 1 && p->k < DOT_PAIR_TERMS)) &&
          matrices * p->k * plan->columns * 4 >= MIN_BYTES && !(p->constant_b && dot_packs_once(p));

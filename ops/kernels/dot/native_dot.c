@@ -225,7 +225,7 @@ static double operand_and_result_bytes(const op_step_t *step, const dot_problem_
  *   small           small products, and thin ones that are bound by memory: no packing
  *   small complex   the same for c64
  *   low precision   bf16 and int8 with AVX-512 BF16 or VNNI, as a 1-tap direct convolution
- *   oneDNN          bf16 and int8 with AMX, int8 also without those extensions
+ *   oneDNN          bf16 and int8 with AMX, int8 without VNNI
  *   gemm            all floats and complex numbers
  *   integer         all integers: the reference's blocks */
 static const dot_prepare_fn strategies[] = {

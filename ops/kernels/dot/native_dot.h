@@ -73,6 +73,13 @@ hr_status_t dot_prepare_gemm(const op_native_target_t *target, const dot_problem
 hr_status_t dot_prepare_integer(const op_native_target_t *target, const dot_problem_t *problem,
                                 op_native_step_t *out);
 
+/* Products of floats below which a library's call, or packing, costs more than it saves. */
+#define DOT_TINY_PRODUCTS 20000
+/* The same of integers. */
+#define DOT_TINY_INTEGER_PRODUCTS 40000
+static inline bool dot_is_tiny(const dot_problem_t *p, int64_t products) {
+  return p->m * p->n * p->k <= products;
+}
 /* Terms from which a sum in lanes, of pairs of rows and columns, is worth adding the lanes up. */
 #define DOT_PAIR_TERMS 512
 /* Whether packing b once pays, if b is constant or loop-invariant. */

@@ -22,6 +22,11 @@
 #define BLOCK_N 512
 
 #define FOR_EACH_CPU HR_CLONES("avx2", "default")
+#if HR_HAS_CLONES
+#define VECTORISED FOR_EACH_CPU __attribute__((optimize("O3")))
+#else
+#define VECTORISED
+#endif
 
 struct matmul_space {
   void *a, *b, *filled;
@@ -201,8 +206,8 @@ void matmul_run(const matmul_job_t *job, matmul_space_t *space) {
       for (int64_t i = 0; i < count; i++) ((uint64_t *)to)[i] = (uint64_t)(int64_t)in[i]; \
   } while (0)
 
-static void widen_numbers(hr_dtype_t dtype, const void *from, int64_t count, hr_dtype_t real,
-                          int parts, void *to) {
+VECTORISED static void widen_numbers(hr_dtype_t dtype, const void *from, int64_t count,
+                                     hr_dtype_t real, int parts, void *to) {
   bool is_signed = hr_dtype_class(dtype) == HR_CLASS_SIGNED;
   switch (hr_dtype_is_integer(dtype) || dtype == HR_PRED ? (int)hr_dtype_bytes(dtype) : 0) {
     case 1:
@@ -296,12 +301,34 @@ static void narrow_doubles(hr_dtype_t dtype, const double *from, void *to, int64
   }
 }
 
+#define NARROW(S, T) \
+  for (int64_t i = 0; i < count; i++) ((T *)to)[i] = (T)((const S *)from)[i]
+
+/* The low bytes. */
+VECTORISED static void keep_bytes(int bytes, hr_dtype_t real, const void *from, void *to,
+                                  int64_t count) {
+  if (real == HR_U32 && bytes == 1)
+    NARROW(uint32_t, uint8_t);
+  else if (real == HR_U32)
+    NARROW(uint32_t, uint16_t);
+  else if (bytes == 1)
+    NARROW(uint64_t, uint8_t);
+  else if (bytes == 2)
+    NARROW(uint64_t, uint16_t);
+  else
+    NARROW(uint64_t, uint32_t);
+}
+
 /* Keeps the low bits; those of fewer than 8 fill their byte with the sign or with zeros. */
 static void narrow_integers(hr_dtype_t dtype, hr_dtype_t real, const void *from, void *to,
                             int64_t count) {
   int bytes = (int)hr_dtype_bytes(dtype);
   int spare = 64 - hr_dtype_table[dtype].bits;
   bool is_signed = hr_dtype_class(dtype) == HR_CLASS_SIGNED;
+  if (dtype != HR_PRED && spare == 64 - 8 * bytes && bytes < (int)hr_dtype_bytes(real)) {
+    keep_bytes(bytes, real, from, to, count);
+    return;
+  }
   for (int64_t i = 0; i < count; i++) {
     uint64_t value = real == HR_U32 ? ((const uint32_t *)from)[i] : ((const uint64_t *)from)[i];
     if (dtype == HR_PRED)

@@ -235,14 +235,22 @@ kir_value_t *jit_emit_alloca(jit_emit_t *emit, int64_t size_bytes) {
   return at_index;
 }
 
-/* Memory that is read instead of what `guard` forbids. */
+/* Memory that is read instead of what `guard` forbids. It holds zeros: what is computed from it is
+ * dropped, but processors take a hundred times as long for denormal numbers. */
 static kir_value_t *dummy_memory(jit_emit_t *emit) {
-  if (!emit->arrays.dummy) emit->arrays.dummy = jit_emit_alloca(emit, 1024);
+  kir_builder_t *b = emit->code->builder;
+  kir_type_t *i32 = kir_int_type(emit->code->module, 32), *line = kir_vector_type(i32, 16);
+  if (emit->arrays.dummy) return emit->arrays.dummy;
+  emit->arrays.dummy = jit_emit_alloca(emit, JIT_DUMMY_BYTES);
+  for (int at = 0; at < JIT_DUMMY_BYTES / 4; at += 16) {
+    kir_value_t *to = kir_inbounds_gep(b, i32, emit->arrays.dummy, jit_emit_i64(emit, at));
+    kir_set_align(kir_store(b, kir_null(line), to), 64);
+  }
   return emit->arrays.dummy;
 }
 
-static kir_value_t *select_readable(jit_emit_t *emit, kir_value_t *pointer, kir_value_t *guard,
-                                    int depth) {
+kir_value_t *jit_emit_readable(jit_emit_t *emit, kir_value_t *pointer, kir_value_t *guard,
+                               int depth) {
   kir_value_t *instead = guard ? dummy_memory(emit) : NULL;
   jit_emit_at(emit, depth);
   return guard ? kir_select(emit->code->builder, guard, pointer, instead) : pointer;
@@ -274,7 +282,7 @@ static kir_value_t *any_lane_active(jit_emit_t *emit, kir_type_t *type, kir_valu
 
 static kir_value_t *load_contiguous(jit_emit_t *emit, kir_type_t *type, kir_value_t *pointer,
                                     kir_value_t *lanes, unsigned align, int depth) {
-  pointer = select_readable(emit, pointer, any_lane_active(emit, type, lanes), depth);
+  pointer = jit_emit_readable(emit, pointer, any_lane_active(emit, type, lanes), depth);
   kir_value_t *mask = jit_emit_both(emit, emit->lane.mask, lanes);
   return mask ? masked_load(emit, KIR_MASKED_LOAD, type, pointer, mask, align)
               : plain_load(emit, type, pointer, align);
@@ -313,7 +321,7 @@ static kir_value_t *load_window(jit_emit_t *emit, kir_type_t *element, kir_value
   for (int k = 0; k < emit->lane.count; k++) low = offsets[k] < low ? offsets[k] : low;
   for (int k = 0; k < emit->lane.count; k++) offsets[k] -= low;
   pointer = element_pointer(emit, pointer, element, jit_emit_i64(emit, low));
-  return jit_window_load(emit, element, select_readable(emit, pointer, guard, depth), offsets);
+  return jit_window_load(emit, element, jit_emit_readable(emit, pointer, guard, depth), offsets);
 }
 
 /* Is the load wanted nowhere, as far as that is known? */
@@ -328,7 +336,7 @@ static kir_value_t *load_uniform(jit_emit_t *emit, kir_type_t *element, kir_valu
   kir_value_t *any = guard.lanes ? jit_emit_both(emit, emit->lane.mask, guard.lanes) : NULL;
   if (any) any = jit_intrinsic(emit->code, KIR_REDUCE_OR, kir_type_of(any), &any, 1);
   return plain_load(emit, element,
-                    select_readable(emit, pointer, jit_emit_both(emit, guard.all, any), depth),
+                    jit_emit_readable(emit, pointer, jit_emit_both(emit, guard.all, any), depth),
                     align);
 }
 
@@ -379,7 +387,7 @@ kir_value_t *jit_emit_load(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtyp
   if (is_window)
     value = load_window(emit, element, pointer, guard.all, offsets, depth);
   else if (access == ACCESS_CONTIGUOUS)
-    value = load_contiguous(emit, vector, select_readable(emit, pointer, guard.all, depth),
+    value = load_contiguous(emit, vector, jit_emit_readable(emit, pointer, guard.all, depth),
                             guard.lanes, align, depth);
   else if (access == ACCESS_STRIDED)
     value = load_gather(emit, vector, pointer, guard, align);

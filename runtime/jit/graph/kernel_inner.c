@@ -13,7 +13,8 @@
 #include "jit/graph/jit_kernel.h"
 
 #define MAX_VECTORS 9         /* vectors after which lanes repeat: rows of 3 times 3 numbers */
-#define MOST_NODES 160        /* nodes of all copies in an iteration, and in all parts */
+#define MOST_NODES 160        /* nodes of all copies in an iteration */
+#define MOST_NODES_INSIDE 480 /* nodes of all copies in all parts of the innermost loop */
 #define MOST_NODES_AROUND 640 /* nodes of parts of a loop around it, each as many as it needs */
 
 /* The least number of vectors, a multiple of `vectors` and not above `most`, after which the
@@ -29,14 +30,17 @@ static int also_repeating(const jit_kernel_t *kernel, const jit_expr_t *expr, in
   return vectors;
 }
 
-/* The least common multiple of the periods, in vectors, within the limit on code size. */
+/* The least common multiple of the periods, in vectors, within the limit on code size and the
+ * loop's size. */
 int jit_inner_vectors(const jit_kernel_t *kernel) {
   const jit_exprs_t *exprs = &kernel->graph->exprs;
   int vectors = 1, most = MOST_NODES / (kernel->graph->node_count + 1);
   if (kernel->loops.has_tiles || kernel->loops.unrolled || kernel->loops.lanes == 1 ||
       !kernel->loops.nest.rank)
     return 1;
+  int64_t whole = kernel->loops.nest.sizes[kernel->loops.nest.rank - 1] / kernel->loops.lanes;
   if (most > MAX_VECTORS) most = MAX_VECTORS;
+  if (most > whole) most = (int)whole;
   for (int s = 0; s < exprs->symbol_count; s++)
     if (exprs->symbols[s].of && !exprs->symbols[s].is_limited)
       vectors =
@@ -177,7 +181,7 @@ void jit_inner_parts(jit_kernel_t *kernel) {
     done = after > done ? after : done;
   }
   add_part(&inner, done, size);
-  bool is_large = nodes_of_parts(kernel, var, &inner) * kernel->loops.vectors > MOST_NODES;
+  bool is_large = nodes_of_parts(kernel, var, &inner) * kernel->loops.vectors > MOST_NODES_INSIDE;
   if (is_large || inner.count == JIT_MAX_PARTS || kernel->loops.has_tiles ||
       kernel->loops.lanes == 1)
     inner.count = 0;

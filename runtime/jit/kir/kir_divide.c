@@ -4,11 +4,15 @@
  *                           t = floor(v m / 2^32)
  *                           v / d = floor((t + floor((v - t) / 2)) / 2^(s - 1))
  *     32 bits, else         as f64: a quotient of such integers never rounds up to an integer
- *     64 bits               lane by lane
+ *     64 bits, constant d   as 32 bits, of products of halves
+ *     64 bits, else         as f64, rounded down, and once more what is left
  *
  * The first form is exact for every v below 2^32 (Granlund and Montgomery 1994); it multiplies
- * two lanes at a time, each in 64 bits. */
+ * two lanes at a time, each in 64 bits. The last one is too small by 2^-49 of itself and less than
+ * 1 after the first quotient, so by less than 2 after the second. */
 #include "jit/kir/kir.h"
+
+#define JUST_BELOW_1 UINT64_C(0x3feffffffffffff0) /* as f64: 1 - 2^-49 */
 
 static kir_value_t *all(kir_type_t *type, uint64_t lane) { return kir_splat_constant(type, lane); }
 
@@ -43,15 +47,53 @@ static kir_value_t *by_constant(kir_builder_t *b, kir_value_t *x, uint64_t divis
   return kir_bitcast(b, build(b, KIR_OR, low, build(b, KIR_SHL, high, half)), type);
 }
 
-/* What is below zero is divided as if it were above. */
-static kir_value_t *by_signed_constant(kir_builder_t *b, kir_value_t *x, int32_t divisor) {
+/* Upper halves of the products of 64-bit lanes with a constant, by products of their halves. */
+static kir_value_t *multiply_high(kir_builder_t *b, kir_value_t *x, uint64_t factor) {
   kir_type_t *type = x->type;
-  kir_value_t *sign = build(b, KIR_ASHR, x, all(type, 31));
-  kir_value_t *size = build(b, KIR_SUB, build(b, KIR_XOR, x, sign), sign);
-  if (divisor < 0) sign = build(b, KIR_XOR, sign, all(type, UINT32_MAX));
-  kir_value_t *quotient =
-      by_constant(b, size, divisor < 0 ? -(uint32_t)divisor : (uint32_t)divisor);
-  return build(b, KIR_SUB, build(b, KIR_XOR, quotient, sign), sign);
+  kir_value_t *mask = all(type, UINT32_MAX), *half = all(type, 32);
+  kir_value_t *low = build(b, KIR_AND, x, mask), *high = build(b, KIR_LSHR, x, half);
+  kir_value_t *f_low = all(type, factor & UINT32_MAX), *f_high = all(type, factor >> 32);
+  kir_value_t *carry = build(b, KIR_LSHR, build(b, KIR_MUL, low, f_low), half);
+  kir_value_t *a = build(b, KIR_ADD, build(b, KIR_MUL, high, f_low), carry);
+  kir_value_t *c =
+      build(b, KIR_ADD, build(b, KIR_MUL, low, f_high), build(b, KIR_AND, a, mask));
+  kir_value_t *sum = build(b, KIR_ADD, build(b, KIR_LSHR, a, half), build(b, KIR_LSHR, c, half));
+  return build(b, KIR_ADD, build(b, KIR_MUL, high, f_high), sum);
+}
+
+/* 64-bit lanes without signs. */
+static kir_value_t *by_wide_constant(kir_builder_t *b, kir_value_t *x, uint64_t divisor) {
+  kir_type_t *type = x->type;
+  if (!(divisor & (divisor - 1)))
+    return build(b, KIR_LSHR, x, all(type, (uint64_t)__builtin_ctzll(divisor)));
+  unsigned shift = 64 - (unsigned)__builtin_clzll(divisor - 1);
+  uint64_t above = (shift < 64 ? UINT64_C(1) << shift : 0) - divisor;
+  kir_value_t *t =
+      multiply_high(b, x, (uint64_t)(((unsigned __int128)above << 64) / divisor) + 1);
+  kir_value_t *rest = build(b, KIR_LSHR, build(b, KIR_SUB, x, t), all(type, 1));
+  return build(b, KIR_LSHR, build(b, KIR_ADD, t, rest), all(type, shift - 1));
+}
+
+/* All ones in the lanes that are below zero. */
+static kir_value_t *sign_of(kir_builder_t *b, kir_value_t *x) {
+  return build(b, KIR_ASHR, x, all(x->type, x->type->bits - 1));
+}
+
+/* x without its sign, or the other way. */
+static kir_value_t *apply_sign(kir_builder_t *b, kir_value_t *x, kir_value_t *sign) {
+  return build(b, KIR_SUB, build(b, KIR_XOR, x, sign), sign);
+}
+
+static kir_value_t *divide_unsigned(kir_builder_t *b, kir_value_t *x, uint64_t divisor) {
+  return x->type->bits == 64 ? by_wide_constant(b, x, divisor) : by_constant(b, x, divisor);
+}
+
+/* What is below zero is divided as if it were above. */
+static kir_value_t *by_signed_constant(kir_builder_t *b, kir_value_t *x, int64_t divisor) {
+  kir_value_t *sign = sign_of(b, x), *size = apply_sign(b, x, sign);
+  if (divisor < 0) sign = build(b, KIR_XOR, sign, all(x->type, UINT64_MAX));
+  uint64_t by = divisor < 0 ? -(uint64_t)divisor : (uint64_t)divisor;
+  return apply_sign(b, divide_unsigned(b, size, by), sign);
 }
 
 static bool is_known(const kir_value_t *divisor) {
@@ -67,15 +109,35 @@ static kir_value_t *as_f64(kir_builder_t *b, kir_value_t *x, kir_value_t *y, boo
   return (is_signed ? kir_fptosi : kir_fptoui)(b, quotient, y->type);
 }
 
-static kir_value_t *one_by_one(kir_builder_t *b, kir_op_t op, kir_value_t *x, kir_value_t *y) {
-  kir_type_t *type = x->type, *i32 = kir_int_type(type->module, 32);
-  kir_value_t *made = kir_poison(type);
-  for (unsigned i = 0; i < type->lanes; i++) {
-    kir_value_t *lane = all(i32, i), *one = kir_extract(b, x, lane);
-    one = build(b, op, one, kir_extract(b, y, lane));
-    made = kir_insert(b, made, one, lane);
-  }
-  return made;
+/* Of lanes of 64 bits without signs, at most the quotient. */
+static kir_value_t *least_quotient(kir_builder_t *b, kir_value_t *x, kir_value_t *y) {
+  kir_type_t *f64 = kir_type_like(x->type, kir_double_type(x->type->module));
+  kir_value_t *quotient =
+      build(b, KIR_FDIV, kir_uitofp(b, x, f64), kir_uitofp(b, y, f64));
+  quotient = build(b, KIR_FMUL, quotient, kir_splat_constant(f64, JUST_BELOW_1));
+  return kir_fptoui(b, quotient, x->type);
+}
+
+/* 64-bit lanes without signs. */
+static kir_value_t *divide_wide(kir_builder_t *b, kir_value_t *x, kir_value_t *y) {
+  kir_value_t *quotient = least_quotient(b, x, y);
+  kir_value_t *rest = build(b, KIR_SUB, x, build(b, KIR_MUL, quotient, y));
+  kir_value_t *more = least_quotient(b, rest, y);
+  rest = build(b, KIR_SUB, rest, build(b, KIR_MUL, more, y));
+  kir_value_t *one = kir_zext(b, kir_icmp(b, KIR_ICMP_UGE, rest, y), x->type);
+  return build(b, KIR_ADD, build(b, KIR_ADD, quotient, more), one);
+}
+
+static kir_value_t *wide_quotient_of(kir_builder_t *b, kir_value_t *x, kir_value_t *y,
+                                     bool is_signed) {
+  const kir_value_t *divisor = y;
+  if (is_known(divisor))
+    return is_signed ? by_signed_constant(b, x, (int64_t)divisor->lanes[0])
+                     : by_wide_constant(b, x, divisor->lanes[0]);
+  if (!is_signed) return divide_wide(b, x, y);
+  kir_value_t *x_sign = sign_of(b, x), *y_sign = sign_of(b, y);
+  kir_value_t *quotient = divide_wide(b, apply_sign(b, x, x_sign), apply_sign(b, y, y_sign));
+  return apply_sign(b, quotient, build(b, KIR_XOR, x_sign, y_sign));
 }
 
 static kir_value_t *quotient_of(kir_builder_t *b, kir_value_t *x, kir_value_t *y, bool is_signed) {
@@ -90,11 +152,10 @@ kir_value_t *kir_divide_vectors(kir_builder_t *b, kir_op_t op, kir_value_t *x, k
   kir_type_t *type = x->type;
   bool is_signed = op == KIR_SDIV || op == KIR_SREM, is_rest = op == KIR_UREM || op == KIR_SREM;
   if (type->kind != KIR_TYPE_VECTOR) return build(b, op, x, y);
-  if (type->bits == 64) return one_by_one(b, op, x, y);
-  kir_type_t *wide = kir_type_like(type, kir_int_type(type->module, 32));
+  kir_type_t *wide = kir_type_like(type, kir_int_type(type->module, type->bits == 64 ? 64 : 32));
   x = kir_int_cast(b, x, wide, is_signed);
   y = kir_int_cast(b, y, wide, is_signed);
-  kir_value_t *result = quotient_of(b, x, y, is_signed);
+  kir_value_t *result = (type->bits == 64 ? wide_quotient_of : quotient_of)(b, x, y, is_signed);
   if (is_rest) result = build(b, KIR_SUB, x, build(b, KIR_MUL, result, y));
   return kir_int_cast(b, result, type, false);
 }

@@ -17,7 +17,7 @@ extern const kir_target_t x64_kir_target;
 
 /* Is there code for this processor at all? */
 bool x64_is_supported(const jit_target_t *target);
-/* Has the processor instructions that count bits? */
+/* Has the processor instructions that count the set bits of vectors? */
 bool x64_counts_bits(void);
 
 /* The functions of a module for x64_kir_target as an ELF relocatable object, which object_loader.h

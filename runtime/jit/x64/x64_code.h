@@ -119,6 +119,8 @@ hr_status_t x64_select(x64_code_t *code);
 
 /* Has the host AVX512_VBMI, which permutes bytes? */
 bool x64_permutes_bytes(void);
+/* Is there code for the shuffle of x and y as it is? */
+bool x64_has_shuffle(kir_value_t *x, kir_value_t *y, const kir_value_t *mask);
 
 x64_class_t x64_class_of(const kir_type_t *type);
 

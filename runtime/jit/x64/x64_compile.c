@@ -36,8 +36,7 @@ bool x64_permutes_bytes(void) {
 
 bool x64_counts_bits(void) {
 #if defined(__x86_64__)
-  return __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512vpopcntdq") &&
-         __builtin_cpu_supports("avx512bitalg");
+  return __builtin_cpu_supports("avx512vpopcntdq") && __builtin_cpu_supports("avx512bitalg");
 #else
   return false;
 #endif

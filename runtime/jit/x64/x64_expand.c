@@ -95,18 +95,40 @@ static kir_value_t *expand_to_integer(kir_builder_t *b, kir_op_t op, kir_value_t
   return kir_trunc(b, kir_build(b, KIR_FPTOSI, int_like(type, 32), 0, &x, 1), type);
 }
 
-/* Bits that are set, or zeros before the first one: counted in 32 and 64 bits, set ones of vectors
- * in any. */
-static kir_value_t *expand_count(kir_builder_t *b, kir_op_t op, kir_value_t *x) {
-  kir_type_t *type = x->type;
-  bool has_width = type->bits >= 32 || (op == KIR_CTPOP && kir_is_vector(type));
-  if (!x64_counts_bits()) b->module->unsupported = "an intrinsic";
-  if (has_width) return kir_build(b, op, type, 0, &x, 1);
-  kir_type_t *wide = int_like(type, 32);
-  kir_value_t *more = kir_splat_constant(wide, op == KIR_CTLZ ? 32 - type->bits : 0);
+/* x with the bits of each lane below `bits` moved down by so many and added, where they fit. */
+static kir_value_t *add_halves(kir_builder_t *b, kir_value_t *x, unsigned bits, uint64_t mask) {
+  kir_value_t *all = kir_splat_constant(x->type, mask);
+  kir_value_t *up = kir_lshr(b, x, kir_splat_constant(x->type, bits));
+  return kir_add(b, kir_and(b, x, all), kir_and(b, up, all));
+}
+
+/* Set bits of vectors, counted by adding neighbours in pairs, fours, and so on. */
+static kir_value_t *count_by_halves(kir_builder_t *b, kir_value_t *x) {
+  kir_type_t *type = x->type, *words = type;
+  if (type->bits == 8)
+    words = kir_vector_type(kir_int_type(type->module, 32), (type->lanes + 3) / 4);
+  x = kir_bitcast(b, x, words);
+  for (unsigned bits = 1; bits < type->bits; bits *= 2)
+    x = add_halves(b, x, bits, UINT64_MAX / ((UINT64_C(1) << bits) + 1));
+  return kir_bitcast(b, x, type);
+}
+
+/* Zeros before the first bit that is set. */
+static kir_value_t *expand_leading_zeros(kir_builder_t *b, kir_value_t *x) {
+  kir_type_t *type = x->type, *wide = int_like(type, 32);
+  if (type->bits >= 32) return kir_build(b, KIR_CTLZ, type, 0, &x, 1);
   x = kir_zext(b, x, wide);
-  x = kir_sub(b, kir_build(b, op, wide, 0, &x, 1), more);
-  return kir_trunc(b, x, type);
+  kir_value_t *more = kir_splat_constant(wide, 32 - type->bits);
+  return kir_trunc(b, kir_sub(b, kir_build(b, KIR_CTLZ, wide, 0, &x, 1), more), type);
+}
+
+/* Set bits: those of vectors in any width, of single numbers in 32 and 64 bits. */
+static kir_value_t *expand_count(kir_builder_t *b, kir_value_t *x) {
+  kir_type_t *type = x->type, *wide = int_like(type, 32);
+  bool is_whole = kir_is_vector(type) && kir_width(type) % 32 == 0;
+  if (is_whole && !x64_counts_bits()) return count_by_halves(b, x);
+  if (type->bits >= 32 || is_whole) return kir_build(b, KIR_CTPOP, type, 0, &x, 1);
+  return kir_trunc(b, expand_count(b, kir_zext(b, x, wide)), type);
 }
 
 /* --- all -------------------------------------------------------------------------------------- */
@@ -136,8 +158,9 @@ static kir_value_t *expand(kir_builder_t *b, kir_op_t op, kir_type_t *type, int 
     case KIR_FPTOUI:
       return expand_to_integer(b, op, args[0], type);
     case KIR_CTPOP:
+      return expand_count(b, args[0]);
     case KIR_CTLZ:
-      return expand_count(b, op, args[0]);
+      return expand_leading_zeros(b, args[0]);
     default:
       return x64_expand_memory(b, op, type, args);
   }

@@ -2,7 +2,10 @@
  * IR is built: extract and insert at a lane that is not constant go through memory, gathers and
  * scatters of 8- and 16-bit elements become gathers of 32 bits or one access per lane, shuffles
  * move within and across 128-bit lanes. */
+#include "jit/x64/x64_code.h"
 #include "jit/x64/x64_expand.h"
+
+static bool is_power_of_two(unsigned lanes) { return (lanes & (lanes - 1)) == 0; }
 
 /* --- lanes ------------------------------------------------------------------------------------ */
 
@@ -49,9 +52,43 @@ static kir_value_t *shuffle_pairs(kir_builder_t *b, kir_value_t *x, kir_value_t 
   return kir_bitcast(b, x, type);
 }
 
-/* --- gathers and scatters --------------------------------------------------------------------- */
+/* The words that the bytes of the result at even places (parity 0) or odd ones are in, each with
+ * the byte moved to that place and zero at the other. */
+static kir_value_t *place_bytes(kir_builder_t *b, kir_value_t *x, kir_value_t *y,
+                                const kir_value_t *mask, unsigned parity) {
+  unsigned lanes = mask->type->lanes / 2;
+  kir_type_t *type = kir_vector_type(x->type->element, lanes);
+  uint64_t order[KIR_LANES_MAX], by[KIR_LANES_MAX];
+  for (unsigned i = 0; i < lanes; i++) {
+    uint64_t byte = mask->lanes[2 * i + parity];
+    order[i] = byte / 2;
+    by[i] = byte % 2 == parity ? 0 : 8;
+  }
+  kir_type_t *order_type = kir_vector_type(mask->type->element, lanes);
+  kir_value_t *words = kir_shuffle(b, x, y, kir_constant(order_type, order));
+  words = (parity ? kir_shl : kir_lshr)(b, words, kir_constant(type, by));
+  return kir_and(b, words, kir_splat_constant(type, parity ? 0xff00 : 0xff));
+}
 
-static bool is_power_of_two(unsigned lanes) { return (lanes & (lanes - 1)) == 0; }
+/* Bytes that are permuted across 128 bits on a processor that so permutes words alone. */
+static kir_value_t *shuffle_bytes(kir_builder_t *b, kir_value_t *x, kir_value_t *y,
+                                  const kir_value_t *mask) {
+  unsigned from = x->type->lanes, to = mask->type->lanes;
+  bool is_legal = is_power_of_two(from) && is_power_of_two(to) && from <= 64 && to <= 64;
+  if (!is_legal || x64_has_shuffle(x, y, mask)) return NULL;
+  kir_type_t *words = kir_vector_type(kir_int_type(mask->type->module, 16), from / 2);
+  y = y->is_poison ? kir_poison(words) : kir_bitcast(b, y, words);
+  x = kir_bitcast(b, x, words);
+  kir_value_t *even = place_bytes(b, x, y, mask, 0), *odd = place_bytes(b, x, y, mask, 1);
+  return kir_bitcast(b, kir_or(b, even, odd), kir_vector_type(kir_int_type(b->module, 8), to));
+}
+
+static kir_value_t *expand_shuffle(kir_builder_t *b, kir_type_t *type, kir_value_t *const *args) {
+  if (type->bits == 128) return shuffle_pairs(b, args[0], args[1], args[2]);
+  return type->bits == 8 ? shuffle_bytes(b, args[0], args[1], args[2]) : NULL;
+}
+
+/* --- gathers and scatters --------------------------------------------------------------------- */
 
 /* Is there an instruction for elements at these pointers, or no other way either? */
 static bool has_instruction(const kir_type_t *type, const kir_value_t *pointers) {
@@ -148,7 +185,7 @@ kir_value_t *x64_expand_memory(kir_builder_t *b, kir_op_t op, kir_type_t *type,
     case KIR_INSERT:
       return expand_insert(b, args);
     case KIR_SHUFFLE:
-      return type->bits == 128 ? shuffle_pairs(b, args[0], args[1], args[2]) : NULL;
+      return expand_shuffle(b, type, args);
     case KIR_GATHER:
       return expand_gather(b, type, args);
     case KIR_SCATTER:

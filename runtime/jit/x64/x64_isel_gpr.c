@@ -237,11 +237,52 @@ static bool select_constant_division(x64_code_t *code, kir_value_t *instr) {
   return true;
 }
 
+/* register = register without its sign, or the other way: the sign is that of x. */
+static void apply_sign(x64_code_t *code, kir_value_t *x, int to) {
+  x86_mov(&code->x, X86_AX, x64_gpr(code, x, X86_AX));
+  x86_shift_constant(&code->x, X86_SAR, true, X86_AX, 63);
+  x86_alu(&code->x, X86_XOR, true, to, X86_AX);
+  x86_alu(&code->x, X86_SUB, true, to, X86_AX);
+}
+
+/* dx = cx / by, of 64 bits without signs, as kir_divide.c does it; changes ax. */
+static void divide_wide(x64_code_t *code, uint64_t by) {
+  int shift = 64 - __builtin_clzll(by - 1);
+  uint64_t above = (shift < 64 ? UINT64_C(1) << shift : 0) - by;
+  x86_mov_constant(&code->x, X86_AX, (uint64_t)(((unsigned __int128)above << 64) / by) + 1);
+  x86_multiply_high(&code->x, false, X86_CX);
+  x86_mov(&code->x, X86_AX, X86_CX);
+  x86_alu(&code->x, X86_SUB, true, X86_AX, X86_DX);
+  x86_shift_constant(&code->x, X86_SHR, true, X86_AX, 1);
+  x86_alu(&code->x, X86_ADD, true, X86_DX, X86_AX);
+  x86_shift_constant(&code->x, X86_SHR, true, X86_DX, shift - 1);
+}
+
+/* The same for 64 bits, where DIV takes up to a hundred cycles. */
+static bool select_wide_constant_division(x64_code_t *code, kir_value_t *instr) {
+  bool is_signed = instr->op == KIR_SDIV || instr->op == KIR_SREM;
+  int64_t by;
+  if (instr->type->bits != 64 || !is_int32(instr->args[1], &by) || by < 3) return false;
+  x86_mov(&code->x, X86_CX, x64_gpr(code, instr->args[0], X86_CX));
+  if (is_signed) apply_sign(code, instr->args[0], X86_CX);
+  divide_wide(code, (uint64_t)by);
+  if (instr->op == KIR_UREM || instr->op == KIR_SREM) {
+    x86_multiply_constant(&code->x, true, X86_DX, X86_DX, (int32_t)by);
+    x86_alu(&code->x, X86_SUB, true, X86_CX, X86_DX);
+    x86_mov(&code->x, X86_DX, X86_CX);
+  }
+  if (is_signed) apply_sign(code, instr->args[0], X86_DX);
+  x64_define(code, instr, X86_DX);
+  return true;
+}
+
 /* DIV and IDIV divide dx:ax; 8- and 16-bit operands were extended to 32. */
 static void select_division(x64_code_t *code, kir_value_t *instr) {
   bool is_signed = instr->op == KIR_SDIV || instr->op == KIR_SREM, wide = is_wide(instr->type);
   bool is_rest = instr->op == KIR_UREM || instr->op == KIR_SREM;
-  if (select_short_division(code, instr) || select_constant_division(code, instr)) return;
+  if (select_short_division(code, instr) || select_constant_division(code, instr) ||
+      select_wide_constant_division(code, instr))
+    return;
   x86_mov(&code->x, X86_AX, extended(code, instr->args[0], is_signed, X86_AX));
   int by = extended(code, instr->args[1], is_signed, X86_CX);
   if (is_signed)

@@ -350,6 +350,16 @@ static shuffle_t kind_of(const kir_value_t *instr) {
   return is_shuffle_128(instr) ? IS_SHUFFLE_128 : IS_PERMUTE;
 }
 
+bool x64_has_shuffle(kir_value_t *x, kir_value_t *y, const kir_value_t *mask) {
+  kir_value_t *args[] = {x, y};
+  const kir_value_t shuffle = {.op = KIR_SHUFFLE,
+                               .type = kir_vector_type(x->type->element, mask->type->lanes),
+                               .args = args,
+                               .lanes = mask->lanes};
+  bool is_short = kir_width(x->type) <= 128 && kir_width(shuffle.type) <= 128;
+  return is_short || kind_of(&shuffle) != IS_PERMUTE || has_permute(&shuffle);
+}
+
 static void select_subvector(x64_code_t *code, kir_value_t *instr) {
   const kir_type_t *from = instr->args[0]->type;
   int value = x64_vector(code, instr->args[0], SCRATCH);

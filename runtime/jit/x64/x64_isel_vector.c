@@ -375,9 +375,30 @@ static void select_select(x64_code_t *code, kir_value_t *instr) {
 
 /* --- all -------------------------------------------------------------------------------------- */
 
+/* Are the upper 32 bits of 64-bit lanes known to be 0? */
+static bool is_low_half(const kir_value_t *value) {
+  if (kir_is_constant(value)) {
+    for (unsigned i = 0; i < value->type->lanes; i++)
+      if (value->lanes[i] >> 32) return false;
+    return true;
+  }
+  if (value->op == KIR_ZEXT) return value->args[0]->type->bits <= 32;
+  if (value->op == KIR_AND) return is_low_half(value->args[0]) || is_low_half(value->args[1]);
+  return value->op == KIR_LSHR && kir_is_constant(value->args[1]) &&
+         kir_is_splat(value->args[1]) && value->args[1]->lanes[0] >= 32;
+}
+
+/* VPMULUDQ multiplies lower halves three times as fast as VPMULLQ whole lanes. */
+static bool is_product_of_halves(const kir_value_t *instr) {
+  return instr->op == KIR_MUL && instr->type->bits == 64 && is_low_half(instr->args[0]) &&
+         is_low_half(instr->args[1]);
+}
+
 static void select_integers(x64_code_t *code, kir_value_t *instr) {
   if (kir_is_i1(instr->type))
     select_mask_binary(code, instr);
+  else if (is_product_of_halves(instr))
+    select_binary(code, instr, X86_OP(1, 1, 1, 0xf4));
   else if (x64_node(code, instr->args[0])->is_folded && x64_is_rotate(code, instr))
     select_rotation(code, instr);
   else

@@ -178,15 +178,39 @@ static bool append_atom(chooser_t *chooser, spmd_axes_t *axes, int a) {
                            spmd_axes_append(arena, *axes, chooser->atoms[a], axes));
 }
 
-/* The place of an atom within a list: how many parts come before it. */
+/* The place of an atom within a list; -1: it is not there. */
+static int place_in(spmd_axes_t axes, spmd_axis_t atom) {
+  for (int i = axes.count - 1; i >= 0; i--)
+    if (spmd_axis_overlaps(axes.items[i], atom)) return i;
+  return -1;
+}
+
+/* Does a list that has both have `first` behind `second`? */
 static bool appears_after(spmd_axes_t axes, spmd_axis_t first, spmd_axis_t second) {
-  int at_first = -1, at_second = -1;
-  for (int i = 0; i < axes.count; i++) {
-    if (spmd_axis_overlaps(axes.items[i], first)) at_first = i;
-    if (spmd_axis_overlaps(axes.items[i], second)) at_second = i;
-  }
+  int at_first = place_in(axes, first), at_second = place_in(axes, second);
   if (at_first < 0 || at_second < 0) return false;
   return at_first == at_second ? first.pre > second.pre : at_first > at_second;
+}
+
+/* What comes to a list goes behind what it has: then nothing else has to move. */
+static bool is_added(spmd_axes_t axes, spmd_axis_t first, spmd_axis_t second) {
+  return place_in(axes, first) < 0 && place_in(axes, second) >= 0;
+}
+
+/* Orders atoms of factor f by what the arrays say, the largest last: it has the last word. */
+static void order_atoms(const chooser_t *chooser, int f,
+                        bool (*belongs_behind)(spmd_axes_t, spmd_axis_t, spmd_axis_t), int count,
+                        int *order) {
+  for (int s = chooser->source_count - 1; s >= 0; s--)
+    for (int i = 0; i < count; i++)
+      for (int k = i + 1; k < count; k++) {
+        int first = order[i], second = order[k];
+        if (!belongs_behind(chooser->sources[s].axes[f], chooser->atoms[first],
+                            chooser->atoms[second]))
+          continue;
+        order[i] = second;
+        order[k] = first;
+      }
 }
 
 /* The axes of factor f in the current trial, in the order in which the largest array has them. */
@@ -194,16 +218,8 @@ static bool axes_of_factor(chooser_t *chooser, int f, spmd_axes_t *out_axes) {
   int order[MAX_ATOMS], count = 0;
   for (int a = 0; a < chooser->atom_count; a++)
     if (chooser->assigned[a] == f) order[count++] = a;
-  for (int s = chooser->source_count - 1; s >= 0; s--)
-    for (int i = 0; i < count; i++)
-      for (int k = i + 1; k < count; k++) {
-        int first = order[i], second = order[k];
-        if (!appears_after(chooser->sources[s].axes[f], chooser->atoms[first],
-                           chooser->atoms[second]))
-          continue;
-        order[i] = second;
-        order[k] = first;
-      }
+  order_atoms(chooser, f, is_added, count, order);
+  order_atoms(chooser, f, appears_after, count, order);
   *out_axes = (spmd_axes_t){0};
   for (int i = 0; i < count; i++)
     if (!append_atom(chooser, out_axes, order[i])) return false;

@@ -199,27 +199,61 @@ hlo_instr_t *spmd_emit_all_to_all(spmd_emit_t *emit, hlo_instr_t *x, int split, 
   return moved ? parts_into(emit, moved, concat) : NULL;
 }
 
+/* Pairs of devices from pairs of positions. */
+static hr_status_t device_pairs(spmd_emit_t *emit, int64_t count, const int64_t *pairs,
+                                hlo_int_lists_t **out_all) {
+  hr_ints_t *lists;
+  HR_TRY(HR_NEW_ARRAY(emit->shared->arena, count, &lists));
+  HR_TRY(HR_NEW(emit->shared->arena, out_all));
+  for (int64_t i = 0; i < count; i++) {
+    int64_t pair[] = {spmd_mesh_device(emit->mesh, pairs[2 * i]),
+                      spmd_mesh_device(emit->mesh, pairs[2 * i + 1])};
+    HR_TRY(hr_arena_ints(emit->shared->arena, pair, 2, &lists[i]));
+  }
+  **out_all = (hlo_int_lists_t){count, lists};
+  return NULL;
+}
+
+/* A permute of an array that `first` has permuted gets its parts from where that one does: what it
+ * got from nobody stays zeros. */
+static hr_status_t pairs_through(spmd_emit_t *emit, const hlo_int_lists_t *first,
+                                 hlo_int_lists_t *all) {
+  hr_ints_t *lists;
+  int64_t count = 0;
+  HR_TRY(HR_NEW_ARRAY(emit->shared->arena, all->count, &lists));
+  for (int64_t i = 0; i < all->count; i++)
+    for (int64_t k = 0; k < first->count; k++) {
+      int64_t pair[] = {first->lists[k].data[0], all->lists[i].data[1]};
+      if (first->lists[k].data[1] != all->lists[i].data[0]) continue;
+      HR_TRY(hr_arena_ints(emit->shared->arena, pair, 2, &lists[count++]));
+    }
+  *all = (hlo_int_lists_t){count, lists};
+  return NULL;
+}
+
+/* Among partitions, as the partitioner's own. */
+static bool is_permuted(const hlo_instr_t *x) {
+  return x->op == HLO_COLLECTIVE_PERMUTE && x->operand_count == 1 &&
+         hlo_attr_find(x, HLO_ATTR_CHANNEL_ID) &&
+         hlo_attr_find(x, HLO_ATTR_SOURCE_TARGET_PAIRS);
+}
+
 hlo_instr_t *spmd_emit_permute(spmd_emit_t *emit, hlo_instr_t *x, int64_t count,
                                const int64_t *pairs) {
-  const spmd_mesh_t *mesh = emit->mesh;
-  hr_ints_t *lists;
-  hlo_int_lists_t *all;
-  if (x && is_empty(x)) return x;
-  if (!x || spmd_emit_failed(emit, HR_NEW_ARRAY(emit->shared->arena, count, &lists)) ||
-      spmd_emit_failed(emit, HR_NEW(emit->shared->arena, &all)))
-    return NULL;
-  for (int64_t i = 0; i < count; i++) {
-    int64_t pair[] = {spmd_mesh_device(mesh, pairs[2 * i]),
-                      spmd_mesh_device(mesh, pairs[2 * i + 1])};
-    if (spmd_emit_failed(emit, hr_arena_ints(emit->shared->arena, pair, 2, &lists[i]))) return NULL;
+  hlo_int_lists_t *all = NULL;
+  if (!x || is_empty(x)) return x;
+  if (spmd_emit_failed(emit, device_pairs(emit, count, pairs, &all))) return NULL;
+  if (is_permuted(x)) {
+    const hlo_int_lists_t *first = hlo_attr_lists(x, HLO_ATTR_SOURCE_TARGET_PAIRS);
+    if (spmd_emit_failed(emit, pairs_through(emit, first, all))) return NULL;
+    x = x->operands[0];
   }
-  *all = (hlo_int_lists_t){count, lists};
   hlo_attr_t attrs[] = {hlo_attr_of_int(HLO_ATTR_CHANNEL_ID, emit->shared->next_channel++),
                         {.key = HLO_ATTR_SOURCE_TARGET_PAIRS, .lists = all}};
   hlo_instr_t *moved =
       hlo_build(&emit->b, HLO_COLLECTIVE_PERMUTE, x->shape, 1, &x, 2, attrs, 0, NULL);
-  int64_t sent = 0;
-  for (int64_t i = 0; i < count; i++) sent += pairs[2 * i] != pairs[2 * i + 1];
-  note(emit, moved, mesh->device_count, bytes_of(x) * (double)sent / (double)mesh->device_count);
+  int64_t sent = 0, devices = emit->mesh->device_count;
+  for (int64_t i = 0; i < all->count; i++) sent += all->lists[i].data[0] != all->lists[i].data[1];
+  note(emit, moved, devices, bytes_of(x) * (double)sent / (double)devices);
   return moved;
 }

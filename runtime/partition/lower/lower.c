@@ -21,10 +21,10 @@ const spmd_sharding_t **spmd_preferred_leaves(spmd_lower_t *lower, const hlo_ins
 
 /* --- values without an operation --- */
 
-/* A leaf of a tuple, or a tuple: the same values. */
+/* A leaf of a tuple, a tuple, or a copy of one: the same values. */
 static void pass_on(spmd_lower_t *lower, const hlo_instr_t *instr) {
   spmd_local_t **to = lower->values[instr->id];
-  if (instr->op == HLO_TUPLE) {
+  if (instr->op != HLO_GET_TUPLE_ELEMENT) {
     for (int k = 0; k < instr->operand_count; k++) {
       int count = hlo_shape_leaf_count(instr->operands[k]->shape);
       for (int i = 0; i < count; i++) *to++ = lower->values[instr->operands[k]->id][i];
@@ -197,6 +197,16 @@ static hr_status_t lower_operation(spmd_lower_t *lower, const hlo_instr_t *instr
   return NULL;
 }
 
+/* What reshapes lead back to: x for [6, 8] -> [48] -> [6, 8]; NULL: nothing of these dimensions. */
+static const hlo_instr_t *reshaped_back(const hlo_instr_t *instr) {
+  const hlo_instr_t *x = instr;
+  while (x->op == HLO_RESHAPE) {
+    x = x->operands[0];
+    if (hlo_shape_equal(x->shape, instr->shape)) return x;
+  }
+  return NULL;
+}
+
 /* One scalar everywhere: made again in any part. */
 static bool is_filled(const hlo_instr_t *instr) {
   return instr->op == HLO_BROADCAST && hlo_shape_is_scalar(instr->operands[0]->shape);
@@ -226,8 +236,14 @@ static hr_status_t lower_instr(spmd_lower_t *lower, const hlo_instr_t *instr) {
       pass_on(lower, instr);
       return NULL;
     case HLO_COPY:
-      if (!hlo_shape_is_array(instr->shape)) return lower_operation(lower, instr);
-      spmd_alias(lower, instr, spmd_operand(lower, instr, 0));
+      if (hlo_shape_is_array(instr->shape))
+        spmd_alias(lower, instr, spmd_operand(lower, instr, 0));
+      else
+        pass_on(lower, instr);
+      return NULL;
+    case HLO_RESHAPE:
+      if (!reshaped_back(instr)) break;
+      spmd_alias(lower, instr, lower->values[reshaped_back(instr)->id][0]);
       return NULL;
     case HLO_GET_DIMENSION_SIZE:
       lower_size(lower, instr);

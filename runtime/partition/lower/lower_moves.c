@@ -35,54 +35,64 @@ static bool is_cut(const spmd_choice_t *choice, int d) {
   return choice->tensors[0]->dims[d].axes.count > 0;
 }
 
-/* The pad that a slice along d cuts from, if it changes that dimension alone and has no holes. */
-static const hlo_instr_t *sliced_pad(const hlo_instr_t *slice, int d) {
-  const hlo_instr_t *pad = slice->operands[0];
+/* Does the slice cut off what the pad puts on along d, where parts would have to fetch it? */
+static bool cuts_pad(const spmd_choice_t *choice, int d) {
+  const hlo_padding_dim_t *dim = &hlo_attr_padding(choice->instr->operands[0])->dims[d];
+  return (dim->low || dim->high) && is_cut(choice, d) && choice->instr->shape->dims[d] > 1;
+}
+
+/* The pad that a slice cuts from, if both together are windows of what is padded: without holes,
+ * and in one dimension alone if others use it as well, who would fetch corners again. */
+static const hlo_instr_t *sliced_pad(const spmd_lower_t *lower, const spmd_choice_t *choice) {
+  const hlo_instr_t *slice = choice->instr, *pad = slice->operands[0];
+  int changed = 0, cut = 0;
   if (pad->op != HLO_PAD) return NULL;
   const hlo_padding_t *padding = hlo_attr_padding(pad);
-  for (int i = 0; i < padding->rank; i++) {
-    const hlo_padding_dim_t *dim = &padding->dims[i];
-    if (slice->shape->dims[i] == 1 && i == d) return NULL;
-    if (dim->interior || (i != d && (dim->low || dim->high || !takes_all(slice, i)))) return NULL;
+  for (int d = 0; d < padding->rank; d++) {
+    const hlo_padding_dim_t *dim = &padding->dims[d];
+    if (dim->interior || (is_cut(choice, d) && slice->shape->dims[d] == 1)) return NULL;
+    changed += dim->low || dim->high || !takes_all(slice, d);
+    cut += cuts_pad(choice, d);
   }
-  return pad;
+  return cut && (changed == 1 || lower->uses[pad->id] == 1) ? pad : NULL;
 }
 
-/* A slice of a padded array as a window of the array itself. */
+/* A slice of a padded array as windows of the array itself: x[1:] of it is one window, and what is
+ * cut off again is never fetched. */
 static hlo_instr_t *slice_pad(spmd_lower_t *lower, const spmd_choice_t *choice,
-                              const hlo_instr_t *pad, int d) {
-  const hlo_slice_dim_t *dim = &hlo_attr_slice(choice->instr)->dims[d];
-  int64_t chunk = result_chunk(choice, d), size = pad->operands[0]->shape->dims[d];
-  spmd_window_t window = {.x = spmd_use(lower, spmd_operand(lower, pad, 0), choice->tensors[0]),
-                          .d = d,
-                          .axes = choice->tensors[0]->dims[d].axes,
-                          .size = size,
-                          .past = size,
-                          .width = (chunk - 1) * dim->stride + 1,
-                          .dilation = 1,
-                          .fill = spmd_use_whole(lower, spmd_operand(lower, pad, 1))};
-  window.starts = spmd_window_starts(
-      lower, window.axes, dim->start - hlo_attr_padding(pad)->dims[d].low, chunk * dim->stride);
-  hlo_instr_t *x = spmd_emit_window(lower, &window);
-  return spmd_emit_strided(&lower->emit, x, d, 0, window.width, dim->stride);
-}
-
-/* x[1:] of a padded array is one window: what is cut off again is never fetched. */
-static const hlo_instr_t *cut_pad(const spmd_choice_t *choice, int *out_d) {
-  for (int d = 0; d < choice->instr->shape->rank; d++) {
-    const hlo_instr_t *pad = is_cut(choice, d) ? sliced_pad(choice->instr, d) : NULL;
-    *out_d = d;
-    if (pad) return pad;
+                              const hlo_instr_t *pad) {
+  hlo_instr_t *x = spmd_use(lower, spmd_operand(lower, pad, 0), choice->tensors[0]);
+  hlo_instr_t *fill = spmd_use_whole(lower, spmd_operand(lower, pad, 1));
+  for (int d = 0; d < pad->shape->rank && x; d++) {
+    const hlo_slice_dim_t *dim = &hlo_attr_slice(choice->instr)->dims[d];
+    const hlo_padding_dim_t *ends = &hlo_attr_padding(pad)->dims[d];
+    int64_t chunk = result_chunk(choice, d), size = pad->operands[0]->shape->dims[d];
+    if (!is_cut(choice, d)) {
+      x = spmd_emit_pad(&lower->emit, x, d, ends->low, ends->high, 0, fill);
+      x = spmd_emit_strided(&lower->emit, x, d, dim->start, dim->limit, dim->stride);
+      continue;
+    }
+    spmd_window_t window = {.x = x,
+                            .d = d,
+                            .axes = choice->tensors[0]->dims[d].axes,
+                            .size = size,
+                            .past = size,
+                            .width = (chunk - 1) * dim->stride + 1,
+                            .dilation = 1,
+                            .fill = fill};
+    window.starts =
+        spmd_window_starts(lower, window.axes, dim->start - ends->low, chunk * dim->stride);
+    x = spmd_emit_strided(&lower->emit, spmd_emit_window(lower, &window), d, 0, window.width,
+                          dim->stride);
   }
-  return NULL;
+  return x;
 }
 
 /* 8 elements in 4 parts of 2, [1:8:2]: part j of the result has one element, 1 + 2j, which is its
  * own second one. Nothing moves. */
 hlo_instr_t *spmd_lower_slice(spmd_lower_t *lower, const spmd_choice_t *choice) {
-  int padded;
-  const hlo_instr_t *pad = cut_pad(choice, &padded);
-  if (pad) return slice_pad(lower, choice, pad, padded);
+  const hlo_instr_t *pad = sliced_pad(lower, choice);
+  if (pad) return slice_pad(lower, choice, pad);
   hlo_instr_t *x = spmd_chosen_operand(lower, choice, 0);
   const hlo_slice_t *slice = hlo_attr_slice(choice->instr);
   for (int d = 0; d < slice->rank && x; d++) {

@@ -187,6 +187,12 @@ static hr_status_t build_identities(prop_graph_t *graph, const hlo_instr_t *inst
   return NULL;
 }
 
+/* Does it only add dimensions of one element? XLA makes a reshape of that before Shardy sees it. */
+static bool adds_ones(const hlo_instr_t *broadcast) {
+  return hlo_shape_elements(broadcast->shape) ==
+         hlo_shape_elements(broadcast->operands[0]->shape);
+}
+
 /* Which rounds an op takes part in (propagate.c). */
 static prop_class_t class_of(const hlo_instr_t *instr) {
   switch (instr->op) {
@@ -194,7 +200,7 @@ static prop_class_t class_of(const hlo_instr_t *instr) {
     case HLO_DYNAMIC_UPDATE_SLICE:
       return PROP_DYNAMIC;
     case HLO_BROADCAST:
-      return PROP_BROADCAST;
+      return adds_ones(instr) ? PROP_ELEMENTWISE : PROP_BROADCAST;
     case HLO_RESHAPE:
     case HLO_TRANSPOSE:
     case HLO_COPY:
@@ -241,8 +247,8 @@ static hr_status_t build_op(prop_graph_t *graph, const hlo_instr_t *instr) {
   op.kind = class_of(instr);
   op.forward = directions & 1;
   op.backward = directions & 2;
-  op.is_pointwise =
-      op.kind == PROP_ELEMENTWISE && instr->op != HLO_RESHAPE && instr->op != HLO_TRANSPOSE;
+  op.is_pointwise = op.kind == PROP_ELEMENTWISE && instr->op != HLO_RESHAPE &&
+                    instr->op != HLO_TRANSPOSE && instr->op != HLO_BROADCAST;
   HR_TRY(HR_NEW_ARRAY(graph->arena, prop_tensor_count(&op), &tensors));
   HR_TRY(HR_NEW_ARRAY(graph->arena, count + 1, &op.uses));
   for (int k = 0; k < count; k++) {

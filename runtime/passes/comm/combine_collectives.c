@@ -59,11 +59,12 @@ static bool is_same_kind(const hlo_instr_t *x, const hlo_instr_t *y) {
   return a.count == 1 && b.count == 1 && a.data[0] == b.data[0];
 }
 
-/* Both must take their processes from the same grid: channel and device-id flags agree. */
+/* Both must take their processes from the same grid: channel and device-id flags agree. What is
+ * gathered is sent as it is, of whatever type. */
 static bool can_combine(const comm_node_t *a, const comm_node_t *b) {
   const hlo_instr_t *x = a->instr, *y = b->instr;
   return is_same_kind(x, y) && a->segment == b->segment && keeps_types(x) && keeps_types(y) &&
-         x->shape->dtype == y->shape->dtype &&
+         (x->op == HLO_ALL_GATHER || x->shape->dtype == y->shape->dtype) &&
          hlo_attr_bool(x, HLO_ATTR_USE_GLOBAL_DEVICE_IDS) ==
              hlo_attr_bool(y, HLO_ATTR_USE_GLOBAL_DEVICE_IDS) &&
          (hlo_attr_int(x, HLO_ATTR_CHANNEL_ID) != 0) ==
