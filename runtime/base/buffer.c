@@ -17,6 +17,7 @@
 #include "base/fence.h"
 #include "base/mapped_files.h"
 #include "base/mem.h"
+#include "base/open.h"
 
 struct hr_buffer {
   atomic_int references;
@@ -114,6 +115,7 @@ static hr_status_t read_stream(int fd, const char *path, hr_buffer_t **out_buffe
       HR_TRY_GOTO(done, st, hr_realloc(&data, size, grown));
       capacity = grown;
     }
+    HR_TRY_GOTO(done, st, hr_open_await_input(fd, path));
     ssize_t got = read(fd, (char *)data + size, capacity - size);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) {
@@ -180,6 +182,9 @@ hr_status_t hr_buffer_map_descriptor(int fd, const char *path, hr_buffer_t **out
     return hr_error(HR_UNAVAILABLE, "cannot read %s: %s", path, strerror(errno));
   if (!S_ISREG(info.st_mode) || info.st_size == 0) return read_stream(fd, path, out_buffer);
   void *data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+  if (data == MAP_FAILED && errno == ENOMEM)
+    return hr_error(HR_NO_MEMORY, "cannot read %s: no room for its %lld bytes", path,
+                    (long long)info.st_size);
   if (data == MAP_FAILED) return read_stream(fd, path, out_buffer);
   hr_status_t st = hr_buffer_wrap(data, (size_t)info.st_size, false, unmap, NULL, out_buffer);
   if (st)
@@ -203,10 +208,11 @@ static hr_status_t map_or_read(int fd, const char *path, hr_buffer_t **out_buffe
 
 /* "-" is the standard input. */
 hr_status_t hr_buffer_map_file(const char *path, hr_buffer_t **out_buffer) {
-  bool is_standard_input = strcmp(path, "-") == 0;
-  int fd = is_standard_input ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
-                             : open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return hr_error(HR_UNAVAILABLE, "cannot open %s: %s", path, strerror(errno));
+  int fd = -1;
+  if (strcmp(path, "-") != 0)
+    HR_TRY(hr_open(path, O_RDONLY, &fd));
+  else if ((fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)) < 0)
+    return hr_error(HR_UNAVAILABLE, "cannot open %s: %s", path, strerror(errno));
   hr_status_t st = map_or_read(fd, path, out_buffer);
   close(fd);
   return st;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/open.h"
 
 #define BUFFER_BYTES ((size_t)64 << 10)
 #define MOST_LINKS 40 /* as Linux follows */
@@ -77,8 +78,8 @@ static bool is_special(const char *path) {
 /* Devices and pipes are written directly; the check closes the race with a file of that name. */
 static hr_status_t open_special(hr_file_writer_t *writer) {
   struct stat info;
-  writer->fd = open(writer->path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
-  if (writer->fd < 0 || fstat(writer->fd, &info)) return file_error(writer);
+  HR_TRY(hr_open(writer->path, O_WRONLY, &writer->fd));
+  if (fstat(writer->fd, &info)) return file_error(writer);
   if (!S_ISREG(info.st_mode)) return NULL;
   return hr_error(HR_UNAVAILABLE, "cannot write %s: it was no regular file and has become one",
                   writer->path);
@@ -316,6 +317,31 @@ hr_status_t hr_file_open(const char *path, int *out_fd) {
     st = file_error(writer);
     unlinkat(writer->folder, writer->temporary, 0);
   }
+  if (!st) {
+    *out_fd = writer->fd;
+    writer->fd = -1;
+  }
+  free_writer(writer);
+  return st;
+}
+
+/* O_NOFOLLOW closes the race with a link that comes meanwhile. */
+static hr_status_t open_in_place(hr_file_writer_t *writer, const char *path, int flags) {
+  int descriptor = descriptor_of(path);
+  writer->path = strdup(path);
+  if (!writer->path) return hr_error(HR_NO_MEMORY, "cannot allocate a path");
+  if (descriptor >= 0) return open_descriptor(writer, descriptor);
+  if (link_kind(path) != LINK_FOREIGN && is_special(path)) return open_special(writer);
+  HR_TRY(resolve_links(writer));
+  if (link_kind(writer->path) == LINK_FOREIGN)
+    return hr_error(HR_UNAVAILABLE, "cannot write %s: it is a link of another user", writer->path);
+  return hr_open(writer->path, O_WRONLY | O_CREAT | O_NOFOLLOW | flags, &writer->fd);
+}
+
+hr_status_t hr_file_open_in_place(const char *path, int flags, int *out_fd) {
+  hr_file_writer_t *writer;
+  HR_TRY(new_writer(&writer));
+  hr_status_t st = open_in_place(writer, path, flags);
   if (!st) {
     *out_fd = writer->fd;
     writer->fd = -1;

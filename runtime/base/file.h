@@ -30,6 +30,10 @@ hr_status_t hr_file_finish(hr_file_writer_t *writer, hr_status_t status);
 /* For what is written bit by bit and may be read meanwhile: an empty file takes the target's place
  * at once. The caller closes the descriptor. */
 hr_status_t hr_file_open(const char *path, int *out_fd);
+/* Writes into what is there, or makes it: for streams, and for what is continued. `flags`: O_TRUNC
+ * or O_APPEND. Errors: UNAVAILABLE, also of a link of another user; DEADLINE, of a FIFO that has no
+ * reader (base/open.h). The caller closes the descriptor. */
+hr_status_t hr_file_open_in_place(const char *path, int flags, int *out_fd);
 /* All at once. */
 hr_status_t hr_file_write_all(const char *path, const void *bytes, size_t size_bytes);
 

@@ -3,12 +3,14 @@
 #include "base/decimal.h"
 #include "base/log.h"
 
-#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/options.h"
 #include "base/text.h"
 
@@ -31,6 +33,7 @@ static struct {
   FILE *stream;        /* NULL: standard error */
   char mark[96];       /* rank and host, with peers */
   uint64_t started_ns; /* time of the first line */
+  enum { ALONE, FIRST_OF_ALIKE, OTHER_OF_ALIKE } role;
 } sink = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static int find_word(const char *const *names, size_t count, hr_str_t word) {
@@ -97,14 +100,13 @@ hr_status_t hr_log_open(const char *file, int rank, int world_size, const char *
   if (world_size > 1) snprintf(sink.mark, sizeof sink.mark, " [%d@%.64s]", rank, host ? host : "");
   if (!file || !*file) return NULL;
   char *path = expand_rank(file, rank);
-  FILE *stream = path ? fopen(path, "we") : NULL;
-  hr_status_t st = NULL;
-  if (!stream)
-    st =
-        hr_error(HR_UNAVAILABLE, "cannot open the log %s: %s", path ? path : file, strerror(errno));
+  int fd = -1;
+  hr_status_t st = path ? hr_file_open_in_place(path, O_TRUNC, &fd)
+                        : hr_error(HR_NO_MEMORY, "cannot allocate a path");
   free(path);
-  sink.stream = stream;
-  return st;
+  sink.stream = st ? NULL : fdopen(fd, "w");
+  if (!st && !sink.stream) close(fd);
+  return hr_status_note(st, "while opening the log");
 }
 
 void hr_log_close(void) {
@@ -123,10 +125,15 @@ static void write_timed(hr_log_subsystem_t subsystem, hr_log_level_t level, uint
   fflush(stream);
 }
 
+void hr_log_begin_alike(bool is_first) { sink.role = is_first ? FIRST_OF_ALIKE : OTHER_OF_ALIKE; }
+
+void hr_log_end_alike(void) { sink.role = ALONE; }
+
 /* For a person who did not ask for a log. */
 static void write_plain(hr_log_level_t level, const char *line) {
-  fprintf(stderr, "hlorun%s: %s: %s\n", sink.mark, level == HR_LOG_WARN ? "warning" : "error",
-          line);
+  if (sink.role == OTHER_OF_ALIKE && level == HR_LOG_WARN) return;
+  fprintf(stderr, "hlorun%s: %s: %s\n", sink.role == ALONE ? sink.mark : "",
+          level == HR_LOG_WARN ? "warning" : "error", line);
   fflush(stderr);
 }
 

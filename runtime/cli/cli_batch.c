@@ -18,6 +18,7 @@
 #include "cli/cli_launch.h"
 #include "cli/cli_progress.h"
 #include "cli/cli_results.h"
+#include "cli/cli_sandbox.h"
 #include "cli/cli_signals.h"
 
 #define BATCH_MAX 256 /* cases per launch, since their paths are arguments */
@@ -98,12 +99,14 @@ static hr_status_t announce(const char *report) {
 /* The main function of a worker: one client for all cases, since starting a world costs more than
  * most cases. It ends at the first case that leaves the ranks out of step; the launcher starts the
  * rest anew. */
-hr_status_t cli_batch_work(const char *report, const hlorun_client_options_t *client_options,
+hr_status_t cli_batch_work(const char *report, const hr_options_t *options,
+                           const hlorun_client_options_t *client_options,
                            const hlo_tolerance_t *tolerance, const cli_case_t *cases,
                            size_t count) {
   hlorun_client_t *client = NULL;
   bool out_of_step = false;
   hr_status_t st = hlorun_client_create(client_options, &client);
+  if (!st) st = cli_sandbox_close(options);
   if (!st) st = cli_signals_watch(client);
   if (!st && hlorun_client_rank(client) == 0) st = announce(report);
   for (size_t i = 0; i < count && !st; i++)

@@ -20,8 +20,10 @@ hr_status_t cli_batch_run(const cli_batch_options_t *options, const cli_case_t *
                           const size_t *chosen, size_t count, cli_outcome_fn outcome,
                           void *context);
 
-/* The worker's side: runs the cases with this launch's peers and reports each. */
-hr_status_t cli_batch_work(const char *report, const hlorun_client_options_t *client_options,
+/* The worker's side: runs the cases with this launch's peers and reports each. `options` are the
+ * command's, for cli_sandbox_close. */
+hr_status_t cli_batch_work(const char *report, const hr_options_t *options,
+                           const hlorun_client_options_t *client_options,
                            const hlo_tolerance_t *tolerance, const cli_case_t *cases, size_t count);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "cli/cli_progress.h"
+#include "cli/cli_sandbox.h"
 
 static volatile sig_atomic_t caught_signal;
 
@@ -66,6 +67,13 @@ static void write_all(int fd, const char *bytes, size_t size) {
   }
 }
 
+/* The case could not be run. */
+static cli_case_result_t fail(hr_status_t status, hr_strbuf_t *text) {
+  hr_strbuf_add_str(text, hr_status_message(status));
+  hr_status_release(status);
+  return CLI_FAILED;
+}
+
 /* One case in a world of one process. *out_client stays open for the caller, also when the case
  * failed. */
 static cli_case_result_t run_plain(const cli_case_runner_options_t *options, const cli_case_t *one,
@@ -73,10 +81,24 @@ static cli_case_result_t run_plain(const cli_case_runner_options_t *options, con
   hlorun_client_options_t client_options = options->client;
   client_options.world = HLORUN_WORLD_SINGLE;
   hr_status_t st = hlorun_client_create(&client_options, out_client);
+  if (!st) st = cli_sandbox_close(options->words);
   bool out_of_step;
   if (!st) return cli_case_run(*out_client, one, &options->tolerance, text, &out_of_step);
-  hr_strbuf_add_str(text, hr_status_message(st));
-  return CLI_FAILED;
+  return fail(st, text);
+}
+
+/* Engines are created and released one after the other. */
+static cli_case_result_t run_wild(const cli_case_runner_options_t *options, const cli_case_t *one,
+                                  hr_strbuf_t *text) {
+  hr_status_t st = cli_sandbox_close(options->words);
+  if (st) return fail(st, text);
+  return cli_case_run_wild(&options->client, one, &options->tolerance, options->wild_seed, text);
+}
+
+/* The files of the case, beside what the command names. */
+static hr_status_t open_sandbox(const cli_case_runner_options_t *options, const cli_case_t *one) {
+  const char *const files[] = {one->program, one->arrays, NULL};
+  return cli_sandbox_open(options->words, files);
 }
 
 /* The child of a case: verdict byte, then text, to the pipe. It leaves by _exit, so that exit
@@ -88,9 +110,11 @@ static _Noreturn void run_child(const cli_case_runner_options_t *options, const 
   hr_strbuf_init(&text);
   cli_case_result_t verdict;
   hlorun_client_t *client = NULL;
-  if (options->is_wild)
-    verdict =
-        cli_case_run_wild(&options->client, one, &options->tolerance, options->wild_seed, &text);
+  hr_status_t st = open_sandbox(options, one);
+  if (st)
+    verdict = fail(st, &text);
+  else if (options->is_wild)
+    verdict = run_wild(options, one, &text);
   else
     verdict = run_plain(options, one, &text, &client);
   char byte = (char)verdict;

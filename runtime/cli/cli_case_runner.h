@@ -3,6 +3,7 @@
 #ifndef CLI_CASE_RUNNER_H
 #define CLI_CASE_RUNNER_H
 
+#include "base/options.h"
 #include "cli/cli_case.h"
 
 /* How a case came out; `text` may be empty, and is borrowed for the call. */
@@ -10,6 +11,7 @@ typedef hr_status_t (*cli_outcome_fn)(void *context, size_t index, cli_case_resu
                                       const char *text);
 
 typedef struct cli_case_runner_options {
+  const hr_options_t *words; /* of the command, for --sandbox */
   int jobs;
   double timeout_s; /* limit of each case */
   hlorun_client_options_t client;

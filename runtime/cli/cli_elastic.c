@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/options.h"
 #include "cli/cli_agree.h"
 #include "cli/cli_folder.h"
@@ -24,11 +25,13 @@
 
 #define PERIOD_MS 3000 /* between two probes */
 #define SLICE_MS 100   /* between two looks at whether the run has ended */
+#define TELL_MS 60000  /* between two lines about hosts that are missing */
 
 struct cli_elastic {
   int least, most; /* processes */
   int partitions;
   const char *checkpoints; /* folder */
+  double timeout_s;        /* of a wait for hosts; 0: none */
   cli_hosts_t hosts;
   int running; /* processes of the current run */
   pthread_t thread;
@@ -78,6 +81,7 @@ hr_status_t cli_elastic_create(hr_arena_t *arena, const hr_options_t *options,
   HR_TRY(cli_hosts_parse(arena, hr_option_text(options, HR_OPTION_HOSTS), &elastic->hosts));
   elastic->partitions = partitions_of(options);
   elastic->checkpoints = hr_option_text(options, HR_OPTION_CHECKPOINT);
+  elastic->timeout_s = hr_option_real(options, HR_OPTION_TIMEOUT, 0);
   if (elastic->hosts.slots < elastic->least)
     return hr_error(HR_USAGE, "--elastic %s: --hosts have %d processes in all", range,
                     elastic->hosts.slots);
@@ -122,7 +126,8 @@ static bool could_grow(cli_elastic_t *elastic) {
   hr_arena_t arena;
   const char *text;
   int slots = 0;
-  cli_hosts_probe(&elastic->hosts, true);
+  bool has_shell;
+  cli_hosts_probe(&elastic->hosts, true, &has_shell);
   hr_arena_init(&arena);
   hr_status_release(
       cli_hosts_choose(&arena, &elastic->hosts, elastic->most, elastic->partitions, &text, &slots));
@@ -161,27 +166,47 @@ static void tell_missing(const cli_elastic_t *elastic) {
   const char *before = " (not there: ", *after = "";
   for (int i = 0; i < elastic->hosts.count; i++) {
     if (elastic->hosts.hosts[i].is_reachable) continue;
-    fprintf(stderr, "%s%s", before, elastic->hosts.hosts[i].name);
+    fprintf(stderr, "%s%s: %s", before, elastic->hosts.hosts[i].name,
+            elastic->hosts.hosts[i].fault);
     before = ", ";
     after = ")";
   }
   fprintf(stderr, "%s\n", after);
 }
 
+/* At once, and again every minute. */
+static void tell_waiting(const cli_elastic_t *elastic, int processes, int64_t *told_ms) {
+  int64_t now_ms = hr_clock_ms();
+  if (*told_ms && now_ms - *told_ms < TELL_MS) return;
+  *told_ms = now_ms;
+  fprintf(stderr, "hlorun: waiting for hosts: found %d processes, want at least %d", processes,
+          elastic->least);
+  tell_missing(elastic);
+}
+
+/* Why the wait has to end: NULL, nothing. */
+static hr_status_t check_wait(const cli_elastic_t *elastic, bool has_shell, int64_t start_ms) {
+  double waited_s = 1e-3 * (double)(hr_clock_ms() - start_ms);
+  if (cli_launch_interrupted()) return cli_reported(HR_CANCELLED);
+  if (cli_limits_is_over()) return hr_error(HR_DEADLINE, "the time of --max-time is over");
+  if (!has_shell)
+    return hr_error(HR_UNAVAILABLE,
+                    "hosts cannot be reached: there is no remote shell here (ssh, or "
+                    "OMPI_MCA_plm_rsh_agent)");
+  if (!(elastic->timeout_s > 0 && waited_s > elastic->timeout_s)) return NULL;
+  return hr_error(HR_DEADLINE, "waited %g s for hosts", elastic->timeout_s);
+}
+
 static hr_status_t wait_for_hosts(cli_elastic_t *elastic, hr_arena_t *arena,
                                   cli_elastic_share_t *share) {
-  for (bool is_told = false;; is_told = true) {
-    cli_hosts_probe(&elastic->hosts, false);
+  bool has_shell;
+  for (int64_t told_ms = 0, start_ms = hr_clock_ms();;) {
+    cli_hosts_probe(&elastic->hosts, false, &has_shell);
     HR_TRY(cli_hosts_choose(arena, &elastic->hosts, elastic->most, elastic->partitions,
                             &share->hosts, &share->processes));
     if (share->processes >= elastic->least) return NULL;
-    if (!is_told) {
-      fprintf(stderr, "hlorun: waiting for hosts: found %d processes, want at least %d",
-              share->processes, elastic->least);
-      tell_missing(elastic);
-    }
-    if (cli_launch_interrupted()) return cli_reported(HR_CANCELLED);
-    if (cli_limits_is_over()) return hr_error(HR_DEADLINE, "the time of --max-time is over");
+    tell_waiting(elastic, share->processes, &told_ms);
+    HR_TRY(check_wait(elastic, has_shell, start_ms));
     pause_ms(PERIOD_MS);
   }
 }
@@ -204,5 +229,6 @@ bool cli_elastic_end(cli_elastic_t *elastic) {
   if (!elastic->has_thread) return false;
   atomic_store(&elastic->ends, true);
   pthread_join(elastic->thread, NULL);
+  elastic->has_thread = false;
   return atomic_load(&elastic->grew);
 }

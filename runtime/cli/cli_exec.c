@@ -6,11 +6,13 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/options.h"
@@ -42,10 +44,11 @@ static int find_word(int argc, char *const *argv) {
 
 static bool is_executable(const char *path) {
   char head[4] = "";
-  if (access(path, X_OK) != 0) return false;
-  FILE *file = fopen(path, "rb");
-  size_t size = file ? fread(head, 1, sizeof head, file) : 0;
-  if (file) fclose(file);
+  struct stat info;
+  if (stat(path, &info) || !S_ISREG(info.st_mode) || access(path, X_OK) != 0) return false;
+  int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ssize_t size = fd >= 0 ? read(fd, head, sizeof head) : 0;
+  if (fd >= 0) close(fd);
   return size == sizeof head && (!memcmp(head, "\177ELF", 4) || !memcmp(head, "#!", 2));
 }
 

@@ -8,12 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cli_agree.h"
 
 #define VARIABLE "HLORUN_VERDICT"
-#define MOST_CODE 9 /* a digit each */
+#define PREFIX "hlorun-verdict-" /* of the file's name */
+#define PROC "/proc/"            /* where a file without a name is found */
+#define MOST_CODE 9              /* a digit each */
 #define EXEC_MARK 'x'
 #define EXIT_MISMATCH 1
 #define EXIT_MISMATCH_ELSEWHERE 65 /* in its place, by a process that cannot reach the file */
@@ -26,7 +29,7 @@ static int kept = -1; /* the launcher's file, opened beforehand; -1: not */
 void cli_exit_code_open(bool has_name) {
   const char *folder = getenv("TMPDIR");
   if (has_name) {
-    snprintf(path, sizeof path, "%s/hlorun-verdict-XXXXXX", folder && *folder ? folder : "/tmp");
+    snprintf(path, sizeof path, "%s/" PREFIX "XXXXXX", folder && *folder ? folder : "/tmp");
     file = mkostemp(path, O_CLOEXEC);
     unlinks = true;
   } else {
@@ -36,10 +39,25 @@ void cli_exit_code_open(bool has_name) {
   if (file >= 0) setenv(VARIABLE, path, 1);
 }
 
+/* Did cli_exit_code_open make it? A file without a name, or one of this user under such a name: not
+ * whatever the variable says, nor what others have put in its place after the launcher's end. */
+static bool is_launchers_file(int fd, const char *where) {
+  struct stat info;
+  const char *slash = strrchr(where, '/');
+  if (fstat(fd, &info) || !S_ISREG(info.st_mode) || info.st_uid != geteuid()) return false;
+  if (!strncmp(where, PROC, strlen(PROC))) return info.st_nlink == 0;
+  return info.st_nlink == 1 && slash && !strncmp(slash + 1, PREFIX, strlen(PREFIX));
+}
+
 /* -1: there is none, as on another host. */
 static int open_launchers_file(void) {
   const char *where = getenv(VARIABLE);
-  return where ? open(where, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
+  if (!where) return -1;
+  int follows = strncmp(where, PROC, strlen(PROC)) ? O_NOFOLLOW : 0;
+  int fd = open(where, O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | follows);
+  if (fd < 0 || is_launchers_file(fd, where)) return fd;
+  close(fd);
+  return -1;
 }
 
 void cli_exit_code_keep(void) { kept = open_launchers_file(); }
@@ -83,8 +101,10 @@ int cli_exit_code_told(void) {
 /* The file of the own launcher is in /proc. */
 int cli_exit_code_for_mpirun(int code) {
   const char *where = getenv(VARIABLE);
-  if (code != EXIT_MISMATCH || !where || !strncmp(where, "/proc/", 6)) return code;
-  return kept >= 0 || access(where, W_OK) == 0 ? code : EXIT_MISMATCH_ELSEWHERE;
+  if (code != EXIT_MISMATCH || !where || !strncmp(where, PROC, strlen(PROC))) return code;
+  int fd = kept >= 0 ? kept : open_launchers_file();
+  if (fd >= 0 && fd != kept) close(fd);
+  return fd >= 0 ? code : EXIT_MISMATCH_ELSEWHERE;
 }
 
 /* Other programs tell nothing, and may end with 1. */

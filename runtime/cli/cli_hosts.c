@@ -18,6 +18,7 @@
 #define PROBE_S 8.0
 #define LOOK_NS 20000000L
 #define MOST_WORDS 16 /* words of the remote shell */
+#define EXIT_NO_SHELL 127
 
 /* --- the list --- */
 
@@ -57,6 +58,8 @@ hr_status_t cli_hosts_parse(hr_arena_t *arena, const char *text, cli_hosts_t *ou
 
 /* --- probes --- */
 
+static const char NO_SHELL[] = "no remote shell";
+
 static bool is_here(const char *name) {
   char own[256] = "";
   gethostname(own, sizeof own - 1);
@@ -80,7 +83,7 @@ static _Noreturn void ask(const char *host) {
   int null = open("/dev/null", O_RDWR);
   for (int fd = 0; fd < 3 && null >= 0; fd++) dup2(null, fd);
   execvp(words[0], words);
-  _exit(127);
+  _exit(EXIT_NO_SHELL);
 }
 
 static pid_t start_probe(const char *host) {
@@ -95,12 +98,21 @@ static pid_t start_probe(const char *host) {
   return pid;
 }
 
+/* What the end of a probe says. */
+static void judge_probe(cli_host_t *host, int status) {
+  bool has_ended = WIFEXITED(status);
+  int code = has_ended ? WEXITSTATUS(status) : 0;
+  host->is_reachable = has_ended && code == 0;
+  host->fault = code == EXIT_NO_SHELL ? NO_SHELL : "refused or unknown";
+}
+
 /* True when it has ended, or was ended because the time is over. */
-static bool has_ended(pid_t pid, double until_s, bool *out_reachable) {
+static bool has_ended(pid_t pid, double until_s, cli_host_t *host) {
   int status = 1;
-  *out_reachable = false;
+  host->is_reachable = false;
+  host->fault = "no answer";
   if (waitpid(pid, &status, WNOHANG) == pid) {
-    *out_reachable = status == 0;
+    judge_probe(host, status);
     return true;
   }
   if (hr_clock_s() < until_s) return false;
@@ -109,9 +121,20 @@ static bool has_ended(pid_t pid, double until_s, bool *out_reachable) {
   return true;
 }
 
-void cli_hosts_probe(cli_hosts_t *hosts, bool only_missing) {
-  pid_t pids[hosts->count];
+static void await_probes(cli_hosts_t *hosts, pid_t *pids, int left) {
   double until_s = hr_clock_s() + PROBE_S;
+  while (left) {
+    for (int i = 0; i < hosts->count; i++)
+      if (pids[i] > 0 && has_ended(pids[i], until_s, &hosts->hosts[i])) {
+        pids[i] = 0;
+        left--;
+      }
+    if (left) nanosleep(&(struct timespec){0, LOOK_NS}, NULL);
+  }
+}
+
+void cli_hosts_probe(cli_hosts_t *hosts, bool only_missing, bool *out_has_shell) {
+  pid_t pids[hosts->count];
   int left = 0;
   for (int i = 0; i < hosts->count; i++) {
     cli_host_t *host = &hosts->hosts[i];
@@ -119,16 +142,13 @@ void cli_hosts_probe(cli_hosts_t *hosts, bool only_missing) {
     bool here = is_here(host->name);
     pids[i] = is_known || here ? 0 : start_probe(host->name);
     host->is_reachable = is_known || here;
+    host->fault = "no process";
     left += pids[i] > 0;
   }
-  while (left) {
-    for (int i = 0; i < hosts->count; i++)
-      if (pids[i] > 0 && has_ended(pids[i], until_s, &hosts->hosts[i].is_reachable)) {
-        pids[i] = 0;
-        left--;
-      }
-    if (left) nanosleep(&(struct timespec){0, LOOK_NS}, NULL);
-  }
+  await_probes(hosts, pids, left);
+  *out_has_shell = true;
+  for (int i = 0; i < hosts->count; i++)
+    if (!hosts->hosts[i].is_reachable && hosts->hosts[i].fault == NO_SHELL) *out_has_shell = false;
 }
 
 /* --- the choice --- */

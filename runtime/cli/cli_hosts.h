@@ -10,6 +10,7 @@ typedef struct cli_host {
   const char *name;
   int slots;         /* processes that it takes */
   bool is_reachable; /* after cli_hosts_probe */
+  const char *fault; /* what its probe met, if it is not reachable */
 } cli_host_t;
 
 typedef struct cli_hosts {
@@ -23,8 +24,9 @@ hr_status_t cli_hosts_parse(hr_arena_t *arena, const char *text, cli_hosts_t *ou
 
 /* Finds out which hosts start a command, all at once, within PROBE_S seconds: by mpirun's remote
  * shell (OMPI_MCA_plm_rsh_agent), else ssh. This machine is always there. With `only_missing` those
- * that were reachable are not asked again. Thread: blocks; any. */
-void cli_hosts_probe(cli_hosts_t *hosts, bool only_missing);
+ * that were reachable are not asked again. Without a remote shell no other host can ever be
+ * reached (*out_has_shell). Thread: blocks; any. */
+void cli_hosts_probe(cli_hosts_t *hosts, bool only_missing, bool *out_has_shell);
 
 /* The list of the reachable hosts, with `most` slots at most and a multiple of `multiple`;
  * *out_text is for mpirun's --host. Owner: `arena`. */

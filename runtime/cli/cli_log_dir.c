@@ -17,12 +17,11 @@ FILE *cli_log_dir_terminal(void) { return terminal ? terminal : stderr; }
 
 /* The old descriptor is moved out of the way of the standard ones. */
 static hr_status_t replace(const char *path) {
-  int kept = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
-  int how = cli_restart_number() ? O_APPEND : O_TRUNC;
-  int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | how, 0666);
-  hr_status_t st = NULL;
-  if (file < 0 || kept < 0 || dup2(file, STDERR_FILENO) < 0)
-    st = hr_error(HR_UNAVAILABLE, "--log-dir: cannot write %s: %s", path, strerror(errno));
+  int file = -1, kept = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+  hr_status_t st = hr_file_open_in_place(path, cli_restart_number() ? O_APPEND : O_TRUNC, &file);
+  if (!st && (kept < 0 || dup2(file, STDERR_FILENO) < 0))
+    st = hr_error(HR_UNAVAILABLE, "cannot write %s: %s", path, strerror(errno));
+  st = hr_status_note(st, "of --log-dir");
   if (file >= 0) close(file);
   if (!st) terminal = fdopen(kept, "w");
   if (!terminal && kept >= 0) close(kept);

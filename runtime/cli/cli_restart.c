@@ -115,7 +115,7 @@ typedef struct restarts {
   double pause_s;
 } restarts_t;
 
-static hr_status_t start(const restarts_t *r, hr_arena_t *arena) {
+static hr_status_t start(const restarts_t *r, const cli_elastic_share_t *share, hr_arena_t *arena) {
   const cli_arguments_t *arguments = r->arguments;
   const hr_options_t *options = &arguments->options;
   int argc = arguments->all_argc;
@@ -124,18 +124,29 @@ static hr_status_t start(const restarts_t *r, hr_arena_t *arena) {
   if (resumes && hr_option_is_given(options, HR_OPTION_OVERWRITE))
     HR_TRY(find_own_checkpoint(hr_option_text(options, HR_OPTION_CHECKPOINT), r->began_ns, arena,
                                &resumes));
-  cli_elastic_share_t share = {hr_option_text(options, HR_OPTION_HOSTS), r->processes, NULL};
-  if (r->elastic) HR_TRY(cli_elastic_begin(r->elastic, arena, &share));
   hr_status_t st = NULL;
-  if (resumes || share.replicas)
-    st = words_of_run(arena, arguments, resumes, share.replicas, &argc, &argv);
+  if (resumes || share->replicas)
+    st = words_of_run(arena, arguments, resumes, share->replicas, &argc, &argv);
   snprintf(number, sizeof number, "%d", (int)r->done);
   setenv(NUMBER_VARIABLE, number, 1);
   if (!st && (r->processes > 1 || r->elastic))
-    st = cli_launch_run(share.processes, share.hosts, argc, argv);
+    st = cli_launch_run(share->processes, share->hosts, argc, argv);
   else if (!st)
     st = cli_launch_locally(1, argc, argv);
   unsetenv(NUMBER_VARIABLE);
+  return st;
+}
+
+/* Waits for the hosts of an elastic run, and runs. */
+static hr_status_t run_once(const restarts_t *r, bool *out_has_hosts) {
+  hr_arena_t arena;
+  const char *hosts = hr_option_text(&r->arguments->options, HR_OPTION_HOSTS);
+  cli_elastic_share_t share = {hosts, r->processes, NULL};
+  hr_arena_init(&arena);
+  hr_status_t st = r->elastic ? cli_elastic_begin(r->elastic, &arena, &share) : NULL;
+  *out_has_hosts = !st;
+  if (!st) st = start(r, &share, &arena);
+  hr_arena_deinit(&arena);
   return st;
 }
 
@@ -161,22 +172,20 @@ static bool may_pass(hr_status_t st) {
          !cli_limits_is_over() && (code == EXIT_PEER || code == EXIT_STALL);
 }
 
-/* The loop: until the run succeeds, fails for good, or has been started often enough. A run that
- * was ended because it can have more hosts does not count. */
+/* The loop: until the run succeeds, fails for good, finds no hosts, or has been started often
+ * enough. A run that was ended because it can have more hosts does not count. */
 static hr_status_t run_again_and_again(restarts_t *r) {
   for (;;) {
-    hr_arena_t arena;
-    hr_arena_init(&arena);
+    bool has_hosts;
     double from_s = hr_clock_s();
-    hr_status_t st = start(r, &arena);
-    hr_arena_deinit(&arena);
+    hr_status_t st = run_once(r, &has_hosts);
     bool grew = r->elastic && cli_elastic_end(r->elastic);
     r->resumes = true;
     if (st && grew && !cli_launch_interrupted()) {
       hr_status_release(st);
       continue;
     }
-    if (!may_pass(st) || r->done == r->most) return st;
+    if (!has_hosts || !may_pass(st) || r->done == r->most) return st;
     r->done++;
     announce(r, st, hr_clock_s() - from_s);
     hr_status_release(st);

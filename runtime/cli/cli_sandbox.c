@@ -36,7 +36,7 @@ static const char *const library_variables[] = {"LD_LIBRARY_PATH", "HLORUN_MODUL
                                                 "HLORUN_LLVM"};
 
 /* What the argument of an option names. */
-typedef enum use { READS_FILE, WRITES_FILE, WRITES_FOLDER } use_t;
+typedef enum use { READS_FILE, WRITES_FILE, WRITES_FOLDER, APPENDS_TO_REPORT } use_t;
 
 static const struct {
   hr_option_id_t id;
@@ -49,7 +49,7 @@ static const struct {
     {HR_OPTION_TRACE, WRITES_FILE},        {HR_OPTION_CURVE, WRITES_FILE},
     {HR_OPTION_GRAPH, WRITES_FILE},        {HR_OPTION_DUMP, WRITES_FOLDER},
     {HR_OPTION_CHECKPOINT, WRITES_FOLDER}, {HR_OPTION_FIX, WRITES_FOLDER},
-    {HR_OPTION_LOG_DIR, WRITES_FOLDER},
+    {HR_OPTION_LOG_DIR, WRITES_FOLDER},    {HR_OPTION_WORKER, APPENDS_TO_REPORT},
 };
 #define USE_COUNT (sizeof uses / sizeof *uses)
 
@@ -93,6 +93,8 @@ static hr_status_t allow_folder(const hr_sandbox_files_t *files, const char *fol
 static hr_status_t allow_argument(const hr_sandbox_files_t *files, use_t use, const char *text) {
   const char *equals = strchr(text, '=');
   if (!*text || strcmp(text, "-") == 0) return NULL;
+  if (use == APPENDS_TO_REPORT) /* N:REPORT, which is there */
+    return hr_sandbox_files_allow(files, text + strcspn(text, ":") + 1, HR_SANDBOX_WRITE);
   if (use == WRITES_FILE) return allow_folder_of(files, text);
   if (use == WRITES_FOLDER) return allow_folder(files, text);
   HR_TRY(allow_read(files, text));
@@ -197,22 +199,25 @@ static bool uses_sockets(const hr_options_t *options) {
          has_prefix(hr_option_text(options, HR_OPTION_OUTFEED), "unix:");
 }
 
-static hr_status_t forbid_cache(const hr_options_t *options) {
+hr_status_t cli_sandbox_forbid_cache(const hr_options_t *options) {
   const char *cache = hr_option_text(options, HR_OPTION_CACHE);
+  if (!hr_option_is_given(options, HR_OPTION_SANDBOX)) return NULL;
   if (cache && *cache && strcmp(cache, "none") != 0)
     return hr_error(HR_USAGE, "--sandbox keeps no compiled code: leave --cache out");
   if (setenv("HLORUN_CACHE", "none", 1)) return hr_error(HR_NO_MEMORY, "cannot set a variable");
   return NULL;
 }
 
-hr_status_t cli_sandbox_open(const hr_options_t *options) {
+hr_status_t cli_sandbox_open(const hr_options_t *options, const char *const *inputs) {
   hr_sandbox_files_t files;
   if (!hr_option_is_given(options, HR_OPTION_SANDBOX)) return NULL;
-  HR_TRY(forbid_cache(options));
+  HR_TRY(cli_sandbox_forbid_cache(options));
   cli_exit_code_keep();
   HR_TRY(hr_sandbox_files_open(uses_tcp(options), &files));
   hr_status_t st = allow_system(&files);
   if (!st) st = allow_options(&files, options);
+  for (; inputs && *inputs && !st; inputs++)
+    st = hr_sandbox_files_allow(&files, *inputs, HR_SANDBOX_READ);
   if (!st) return hr_sandbox_files_close(&files);
   close(files.ruleset);
   return st;
@@ -224,6 +229,6 @@ hr_status_t cli_sandbox_close(const hr_options_t *options) {
 }
 
 hr_status_t cli_sandbox_enter(const hr_options_t *options) {
-  HR_TRY(cli_sandbox_open(options));
+  HR_TRY(cli_sandbox_open(options, NULL));
   return cli_sandbox_close(options);
 }

@@ -8,13 +8,16 @@
 
 /* None has an effect without --sandbox.
  *
- * Before the first thread starts: confines the process to the files that the options name, the
- * system's libraries, and what describes the machine. Output folders are made.
+ * Before the first thread starts: confines the process to the files that the options name, others
+ * that are read (`inputs` ends with NULL, or is NULL), the system's libraries, and what describes
+ * the machine. Output folders are made.
  * Errors: USAGE options that need more; UNAVAILABLE. */
-hr_status_t cli_sandbox_open(const hr_options_t *options);
+hr_status_t cli_sandbox_open(const hr_options_t *options, const char *const *inputs);
 /* After peers are connected, before the program is read: filters the system calls of all threads.
  * Errors: UNAVAILABLE. */
 hr_status_t cli_sandbox_close(const hr_options_t *options);
+/* A part of cli_sandbox_open, for a process that starts those that are confined. Errors: USAGE. */
+hr_status_t cli_sandbox_forbid_cache(const hr_options_t *options);
 /* Both at once, for a process without threads and peers. */
 hr_status_t cli_sandbox_enter(const hr_options_t *options);
 

@@ -4,10 +4,12 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/open.h"
 #include "cli/cli.h"
 #include "cli/cli_agree.h"
 #include "cli/cli_batch.h"
 #include "cli/cli_launch.h"
+#include "cli/cli_sandbox.h"
 #include "cli/cli_uses.h"
 #include "transport/core/transport.h"
 
@@ -174,6 +176,7 @@ static hr_status_t choose(test_t *test, int world, size_t **out_chosen, size_t *
 /* In children, several at a time. */
 static hr_status_t run_alone(test_t *test, const size_t *chosen, size_t count) {
   cli_case_runner_options_t pool = {
+      .words = test->options,
       .jobs = (int)hr_option_int(test->options, HR_OPTION_JOBS, JOBS),
       .timeout_s = timeout_s(test->options),
       .tolerance = cli_tolerance_from_options(test->options),
@@ -196,6 +199,7 @@ static hr_status_t handed_on(test_t *test, const char *words[HANDED_ON_MAX], int
       HR_TRY(
           hr_arena_printf(&test->arena, &words[count++], "--%s=%s", hr_option_name(ids[i]), text));
   }
+  if (hr_option_is_given(test->options, HR_OPTION_SANDBOX)) words[count++] = "--sandbox";
   *out_count = count;
   return NULL;
 }
@@ -259,12 +263,26 @@ static hr_status_t print_counts(const test_t *test) {
   return st;
 }
 
+/* In a worker, whose processes run all cases: the files of each. */
+static hr_status_t open_sandbox(test_t *test) {
+  const char **files;
+  size_t count = 0;
+  HR_TRY(HR_NEW_ARRAY(&test->arena, 2 * test->cases.count + 1, &files));
+  for (size_t i = 0; i < test->cases.count; i++) {
+    files[count++] = test->cases.data[i].program;
+    if (test->cases.data[i].arrays) files[count++] = test->cases.data[i].arrays;
+  }
+  return cli_sandbox_open(test->options, files);
+}
+
 /* In a worker: the list of cases is the parent's. */
 static hr_status_t work(test_t *test, const char *report) {
   hlorun_client_options_t client;
   hlo_tolerance_t tolerance = cli_tolerance_from_options(test->options);
   HR_TRY(cli_client_options(test->options, &client));
-  return cli_batch_work(report, &client, &tolerance, test->cases.data, test->cases.count);
+  HR_TRY(open_sandbox(test));
+  return cli_batch_work(report, test->options, &client, &tolerance, test->cases.data,
+                        test->cases.count);
 }
 
 /* Workers are started by the command itself, and find the same cases. */
@@ -275,6 +293,7 @@ static hr_status_t test_all(test_t *test, const cli_arguments_t *arguments) {
                     "test starts the processes of its cases itself: run it without mpirun or srun");
   if (report && tp_launcher_world_size() == 0 && atoi(report) > 1)
     return cli_launch_run(atoi(report), NULL, arguments->all_argc, arguments->all_argv);
+  HR_TRY(cli_sandbox_forbid_cache(test->options));
   HR_TRY(find_cases(test));
   if (!report) cli_uses_warn(HR_COMMAND_TEST, test->options);
   if (report) return work(test, report + strcspn(report, ":") + 1);
@@ -291,6 +310,7 @@ hr_status_t cli_test(const cli_arguments_t *arguments) {
   test_t test = {.options = &arguments->options,
                  .verbose = hr_option_is_given(&arguments->options, HR_OPTION_VERBOSE)};
   hr_arena_init(&test.arena);
+  hr_open_limit(timeout_s(test.options));
   hr_status_t st = test_all(&test, arguments);
   HR_VEC_FREE(&test.cases);
   HR_VEC_FREE(&test.passed_over);

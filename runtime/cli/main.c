@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/open.h"
 #include "cli/cli.h"
 #include "cli/cli_agree.h"
 #include "cli/cli_build.h"
@@ -223,6 +224,8 @@ static hr_status_t dispatch(int argc, char **argv) {
   if (!st) st = cli_uses_check(command->command, &arguments.options);
   if (!st) st = cli_uses_choose_platform(&arguments.options);
   if (!st) st = cli_tf_choose(&arguments.options);
+  if (!st && command->command == HR_COMMAND_RUN)
+    hr_open_limit(hr_option_real(&arguments.options, HR_OPTION_TIMEOUT, 0));
   if (!st) st = run_command(command, &arguments);
   hr_options_deinit(&arguments.options);
   return st;

@@ -20,6 +20,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/file.h"
+#include "base/open.h"
 #include "base/text.h"
 #include "feed/feed_peers.h"
 
@@ -158,9 +160,8 @@ static hr_status_t listen_tcp(hr_arena_t *arena, feed_endpoint_t *endpoint) {
 
 /* Opening a FIFO waits for its other end. */
 static hr_status_t open_path(feed_endpoint_t *endpoint) {
-  int flags = endpoint->is_infeed ? O_RDONLY : O_WRONLY | O_CREAT | O_TRUNC;
-  endpoint->fd = open(endpoint->text, flags | O_CLOEXEC, 0666);
-  return endpoint->fd < 0 ? failed(endpoint, "cannot open") : NULL;
+  if (endpoint->is_infeed) return hr_open(endpoint->text, O_RDONLY, &endpoint->fd);
+  return hr_file_open_in_place(endpoint->text, O_TRUNC, &endpoint->fd);
 }
 
 /* The descriptor is this feed's from now on, and closed with it. */

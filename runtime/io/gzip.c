@@ -53,11 +53,17 @@ hr_status_t gzip_write_all(const char *path, const void *bytes, size_t size_byte
 #define MAGIC "\x1f\x8b"
 #define FIRST_BYTES ((size_t)1 << 16) /* of memory for the result */
 
+/* A result that is larger than GIVEN_BYTES may have at most LARGEST_RATIO times the packed bytes:
+ * arrays of numbers have less, and a small file that becomes gigabytes is made to fill memory. */
+#define GIVEN_BYTES ((size_t)1 << 28)
+#define LARGEST_RATIO 64
+
 typedef struct unpacking {
   const char *name;
   z_stream stream;
   const unsigned char *at; /* input that zlib was not given yet */
   size_t left;             /* its bytes */
+  size_t most_bytes;       /* of the result */
   void *memory;            /* the result so far */
   size_t size_bytes, capacity_bytes;
 } unpacking_t;
@@ -68,10 +74,21 @@ static bool is_packed(const hr_buffer_t *bytes) {
 
 static size_t at_most(size_t size) { return size < INPUT_MAX ? size : INPUT_MAX; }
 
+static size_t most_unpacked(size_t packed_bytes) {
+  if (packed_bytes > SIZE_MAX / LARGEST_RATIO) return SIZE_MAX;
+  size_t most = packed_bytes * LARGEST_RATIO;
+  return most > GIVEN_BYTES ? most : GIVEN_BYTES;
+}
+
 /* Room for more of the result, at least a byte. */
 static hr_status_t make_room(unpacking_t *u) {
   size_t wanted = u->capacity_bytes ? u->capacity_bytes * 2 : FIRST_BYTES;
   if (u->size_bytes < u->capacity_bytes) return NULL;
+  if (u->size_bytes >= u->most_bytes)
+    return hr_error(HR_INVALID,
+                    "%s becomes more than %zu MiB when it is unpacked, over %d times its size; if "
+                    "that is right, unpack it by gzip -d",
+                    u->name, u->size_bytes >> 20, LARGEST_RATIO);
   if (wanted > hr_mem_physical_bytes())
     return hr_error(HR_NO_MEMORY, "%s is too big when it is unpacked: more than %zu bytes", u->name,
                     u->capacity_bytes);
@@ -122,6 +139,7 @@ static void free_memory(void *context, void *data, size_t size_bytes) {
 
 static hr_status_t unpack(const char *name, const hr_buffer_t *bytes, hr_buffer_t **out_bytes) {
   unpacking_t u = {.name = name, .at = hr_buffer_data(bytes), .left = hr_buffer_size(bytes)};
+  u.most_bytes = most_unpacked(u.left);
   if (inflateInit2(&u.stream, GZIP_WINDOW)) return hr_error(HR_NO_MEMORY, "no memory for %s", name);
   hr_status_t st = inflate_all(&u);
   inflateEnd(&u.stream);

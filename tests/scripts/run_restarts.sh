@@ -129,6 +129,15 @@ expect_exit "a program that is read once" 2 "$hlorun" --max-restarts 3 --checkpo
 expect_exit "a failure that stays" 5 "$hlorun" --steps 4 --carry 0:0 --input nowhere.npz --checkpoint new \
   --max-restarts 2 train.hlo
 if [ "$(grep -c 'hlorun: restart' "$work/out")" -eq 2 ]; then pass; else fail "so many restarts" "$work/out"; fi
+# Hosts that never come: said at once, and given up.
+absent() { # NAME CODE SHELL TEXT
+  expect_exit "$1" "$2" env OMPI_MCA_plm_rsh_agent="$3" "$hlorun" --elastic 2:4 --hosts there:2,here:2 --max-restarts 3 \
+    --timeout 0.5 --steps 4 "${carry[@]}" --checkpoint apart train.hlo
+  expect_text "$1" "$4"
+  if grep -q "hlorun: restart" "$work/out"; then fail "$1: no restart brings hosts" "$work/out"; else pass; fi
+}
+absent "hosts that never come" 6 false "(not there: there: refused or unknown, here: refused or unknown)"
+absent "no remote shell" 5 /nowhere/shell "there is no remote shell here"
 "$hlorun" -n 2 --steps 100000000 "${carry[@]}" --checkpoint ended --max-restarts 3 train.hlo >out 2>&1 </dev/null &
 pid=$!
 eventually test -d ended/step-000000000100

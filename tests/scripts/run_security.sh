@@ -63,6 +63,23 @@ if [ "$(id -u)" -eq 0 ] && chown -h 65534 own.npz 2>/dev/null; then
   ln -s /dev/null device && chown -h 65534 device
   run_to device
   is "another user's link to a device" test -f device
+  # Files that are written in place are not written through such a link.
+  mkdir logs
+  printf 'HloModule out\nENTRY main {\n  t = token[] after-all()\n  x = f32[] constant(1)\n%s\n}\n' \
+    '  ROOT o = token[] outfeed(x, t)' >out.hlo
+  for name in logs/rank0.log out.log out.feed; do
+    ln -s "$work/victim" $name && chown -h 65534 $name
+  done
+  echo precious >victim
+  expect_exit "another user's link as a log of --log-dir" 5 "$hlorun" --input 0=1 --log-dir logs twice.hlo
+  expect_exit "another user's link as a log" 5 env HLORUN_LOG=info HLORUN_LOG_FILE=out.log "$hlorun" --input 0=1 twice.hlo
+  expect_exit "another user's link as an outfeed" 5 "$hlorun" --outfeed file:out.feed out.hlo
+  expect_text "another user's link as an outfeed" "it is a link of another user"
+  is "a log or outfeed was written through a link" grep -qx precious victim
+  chown -h "$(id -u)" logs/rank0.log out.feed
+  expect_exit "own link as an outfeed" 0 "$hlorun" --outfeed file:out.feed out.hlo
+  is "own link as an outfeed was not written" test "$(wc -c <victim)" -ne 9
+  echo precious >victim
 else
   skip "links of another user: only root can make them"
 fi
@@ -70,6 +87,17 @@ mkdir -p probes
 ln -s ../victim probes/index.csv
 expect_exit "the index of probes" 0 "$hlorun" --input '0=f32[3]{1,2,3}' --probe y twice.hlo
 is "the index's own link" grep -q 'tensor<3xf32>' victim
+
+# --- the launcher's file of exit codes is no other file ---
+echo precious | tee victim >hlorun-verdict-1
+ln -s hlorun-verdict-1 hlorun-verdict-link
+ln hlorun-verdict-1 hlorun-verdict-2
+mkfifo hlorun-verdict-fifo
+for file in victim hlorun-verdict-link hlorun-verdict-2 hlorun-verdict-fifo /proc/self/fd/9 /nowhere; do
+  expect_exit "HLORUN_VERDICT=$file" 5 timeout 20 env HLORUN_VERDICT=$file "$hlorun" nothing.hlo 9>>hlorun-verdict-1
+done
+is "HLORUN_VERDICT named another file" grep -qx precious hlorun-verdict-1
+is "HLORUN_VERDICT named a file that is none" grep -qx precious victim
 
 # --- permissions, special files, descriptors ---
 run_to private.npz

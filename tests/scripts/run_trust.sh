@@ -71,6 +71,50 @@ else
   skip "no python3: damaged files"
 fi
 
+# A small file that would become 512 MB.
+if command -v gzip >/dev/null; then
+  head -c 512M /dev/zero | gzip -1 >bomb.gz
+  quickly "a packed program that fills memory" 3 "$hlorun" check bomb.gz
+  expect_text "a packed program that fills memory" "bomb.gz becomes more than 256 MiB when it is unpacked"
+  head -c 100M /dev/zero | gzip -1 >small.gz
+  expect_exit "a packed program of zeros" 3 "$hlorun" check small.gz
+  expect_text "a packed program of zeros" "found a byte of value 0"
+else
+  skip "no gzip"
+fi
+
+# Pipes whose other end nobody opens, or that bring nothing, wait as long as --timeout says.
+mkfifo silent
+cat >feeds.hlo <<'END'
+HloModule feeds
+ENTRY main {
+  start = token[] after-all()
+  in = (f32[3], token[]) infeed(start)
+  x = f32[3] get-tuple-element(in), index=0
+  next = token[] get-tuple-element(in), index=1
+  ROOT sent = token[] outfeed(x, next)
+}
+END
+waits() { # NAME TEXT ARGUMENTS...
+  expect_exit "$1" 6 timeout 60 "$hlorun" --timeout 0.2 "${@:3}" && expect_text "$1" "waited 0.2 s for $2 "
+}
+waits "a program from a silent pipe" "input from" --random-inputs silent
+waits "a program from a silent pipe, two ranks" "input from" -n 2 --random-inputs silent
+waits "a silent pipe that is no command" "input from" --random-inputs ./silent
+waits "arrays from a silent pipe" "input from" --input silent twice.hlo
+waits "results to a pipe without a reader" "a reader of" --random-inputs -o silent twice.hlo
+waits "an infeed from a silent pipe" "input from" --infeed file:silent feeds.hlo
+waits "an outfeed without a reader" "a reader of" --infeed file:/dev/null --outfeed file:silent feeds.hlo
+sleep 600 >silent &
+writer=$!
+waits "a pipe whose writer is silent" "input from" --random-inputs silent
+kill $writer
+chmod +x silent
+expect_exit "a pipe is no executable" 6 timeout 60 "$hlorun" --timeout 0.2 ./silent --random-inputs
+(cat twice.hlo >silent) &
+expect_exit "a pipe that is written" 0 "$hlorun" --timeout 60 --input '0=f32[3]{1,2,3}' silent
+expect_text "a pipe that is written" "{2, 4, 6}"
+
 # Devices without an end.
 quickly "a program without an end" 3 "$hlorun" check /dev/zero
 expect_text "a program without an end" "it has no end within 16 MiB"
@@ -86,6 +130,11 @@ for start in 'HloModule x' 'module {' ranks ''; do
   for ranks in 1 2; do expect_exit "a program of holes" 3 timeout 20 "$hlorun" -n $ranks holes; done
   expect_exit "a schedule of holes" 3 timeout 20 "$hlorun" schedule to-hlo holes
 done
+printf x >holes
+if truncate -s 1T holes 2>/dev/null; then
+  quickly "a file of holes that cannot be mapped" 5 "$hlorun" --random-inputs holes
+  expect_text "a file of holes that cannot be mapped" "no room for its 1099511627776 bytes"
+fi
 rm -f holes
 
 # Limits of memory and time.

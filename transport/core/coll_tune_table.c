@@ -2,15 +2,17 @@
  * its text; all ranks parse it alike. */
 #include "transport/core/coll_tune_table.h"
 
-#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/open.h"
 #include "base/vec.h"
 
 typedef struct row {
@@ -116,11 +118,14 @@ static void usual_path(char *path, size_t size, bool makes_folders) {
 #define MOST_BYTES (16 << 20) /* of a table */
 
 static hr_status_t read_text(const char *path, bool must_exist, hr_strbuf_t *text) {
-  FILE *file = fopen(path, "r");
+  if (!must_exist && access(path, R_OK) != 0) return NULL;
   char piece[4096];
+  int fd;
+  HR_TRY(hr_status_note(hr_open(path, O_RDONLY, &fd), "while reading the tuning table"));
+  FILE *file = fdopen(fd, "r");
   if (!file) {
-    if (!must_exist) return NULL;
-    return hr_error(HR_UNAVAILABLE, "cannot read the tuning table %s: %s", path, strerror(errno));
+    close(fd);
+    return hr_error(HR_NO_MEMORY, "cannot read %s", path);
   }
   for (size_t size; text->size <= MOST_BYTES && (size = fread(piece, 1, sizeof piece, file)) > 0;)
     hr_strbuf_add(text, piece, size);
