@@ -160,6 +160,10 @@ static hr_status_t check_memory(const flat_plan_t *flat) {
       physical);
 }
 
+static bool is_in_arena(const flat_buffer_t *buffer) {
+  return buffer->storage == FLAT_ARENA && buffer->coalesced_into < 0 && !buffer->is_unused;
+}
+
 static hr_status_t assign_arena_offsets(flat_builder_t *builder) {
   flat_plan_t *flat = builder->flat;
   flat_item_t *items;
@@ -167,15 +171,14 @@ static hr_status_t assign_arena_offsets(flat_builder_t *builder) {
   HR_TRY(HR_NEW_ARRAY(&builder->scratch, flat->buffer_count, &items));
   for (int b = 0; b < flat->buffer_count; b++) {
     const flat_buffer_t *buffer = &flat->buffers[b];
-    if (buffer->storage == FLAT_ARENA && buffer->coalesced_into < 0)
+    if (is_in_arena(buffer))
       items[count++] = (flat_item_t){buffer->size_bytes, 0, buffer->start, buffer->end};
   }
   HR_TRY(flat_assign_offsets(&builder->scratch, items, count, flat_now(builder) + 1,
                              &flat->arena_bytes));
   count = 0;
   for (int b = 0; b < flat->buffer_count; b++)
-    if (flat->buffers[b].storage == FLAT_ARENA && flat->buffers[b].coalesced_into < 0)
-      flat->buffers[b].offset_bytes = items[count++].offset_bytes;
+    if (is_in_arena(&flat->buffers[b])) flat->buffers[b].offset_bytes = items[count++].offset_bytes;
   return check_memory(flat);
 }
 

@@ -32,6 +32,7 @@ typedef struct flat_buffer {
   int start, end;     /* first and last step that touches it; the whole loop for a carried value */
   int coalesced_into; /* the buffer that it was merged into; -1: none */
   bool is_carried;    /* holds state of a loop or conditional */
+  bool is_unused;     /* no step touches it */
 } flat_buffer_t;
 
 /* Location of an array leaf; buffer -1: a leaf without bytes (a token). */

@@ -39,6 +39,16 @@ static hr_status_t tuple_leaves(flat_builder_t *builder, const flat_frame_t *fra
   return NULL;
 }
 
+/* Bytes that no step writes; perhaps none reads them either. */
+static hr_status_t unwritten_leaves(flat_builder_t *builder, const hlo_instr_t *instr,
+                                    const flat_ref_t **out_leaves) {
+  flat_ref_t *leaves;
+  HR_TRY(flat_leaves_add(builder, instr->shape, &leaves));
+  builder->buffers.data[leaves->buffer].is_unused = true;
+  *out_leaves = leaves;
+  return NULL;
+}
+
 static hr_status_t view_leaf(flat_builder_t *builder, flat_ref_t of, size_t offset_bytes,
                              const flat_ref_t **out_leaves) {
   flat_ref_t *leaf;
@@ -70,6 +80,7 @@ static hr_status_t find_existing(flat_builder_t *builder, flat_frame_t *frame,
   for (int k = 0; k < instr->operand_count; k++)
     if (frame->slots[instr->operands[k]->id] >= 0) return NULL;
   if (instr->op == HLO_CONSTANT) return literal_leaves(builder, instr, out_leaves);
+  if (flat_is_never_read(instr)) return unwritten_leaves(builder, instr, out_leaves);
   if (instr->op == HLO_TUPLE) return tuple_leaves(builder, frame, instr, out_leaves);
   if (hlo_op_is(instr->op, OP_IDENTITY)) {
     *out_leaves = frame->leaves[instr->operands[0]->id];

@@ -44,6 +44,8 @@ typedef struct flat_carry {
 /* Trip count of a loop, known before it runs. */
 typedef struct flat_trip_count {
   int64_t count; /* -1: decided by the condition */
+  int element;   /* of the state that counts: from `start` on, by `step` */
+  int64_t start, step;
   /* An increment that only the condition needs, and the counter's read that replaces it: the
    * increment is not computed. NULL: there is none. */
   const hlo_instr_t *idle, *counter;
@@ -152,6 +154,24 @@ hr_status_t flat_call_add(flat_builder_t *builder, flat_frame_t *frame, const pl
                           const flat_ref_t **out_leaves);
 
 flat_trip_count_t flat_find_trip_count(const hlo_instr_t *loop);
+/* An instruction of a loop's body, or of a fusion in it: parameters of the fusion stand for its
+ * operands. */
+typedef struct flat_body_value {
+  const hlo_instr_t *instr, *fusion; /* NULL: of the body itself */
+} flat_body_value_t;
+/* The instruction that computes element k of the next state. */
+flat_body_value_t flat_next_value(const hlo_computation_t *body, int k);
+/* Which element of the state does an instruction of body or condition read? -1: none. */
+int flat_element_read(const hlo_instr_t *instr);
+/* The integer that an instruction of body or condition is in all iterations. */
+bool flat_constant_in_loop(const hlo_instr_t *loop, const hlo_instr_t *instr, int64_t *out_value);
+/* As operands, and as the root. */
+int flat_count_uses(const hlo_computation_t *computation, const hlo_instr_t *instr);
+
+/* Does the loop overwrite all of element k of its state before anything reads it? */
+bool flat_is_overwritten(const hlo_instr_t *loop, const flat_trip_count_t *trips, int k);
+/* Is it only the initial value of such elements? */
+bool flat_is_never_read(const hlo_instr_t *instr);
 
 /* Is the result a view of operand 0, from *out_offset_bytes on? For ops on one array. */
 bool flat_is_alias(const hlo_instr_t *instr, size_t *out_offset_bytes);

@@ -1,6 +1,7 @@
 /* Loops and calls, laid out inside their callers.
  *
- *   copy initial -> carried      one copy per carried leaf, before the loop
+ *   copy initial -> carried      one copy per carried leaf, before the loop; none of what the
+ *                                loop overwrites (flat_overwritten.c)
  *   WHILE
  *     condition steps            reads carried; absent if the trip count is known
  *     body steps                 reads carried, computes next
@@ -32,6 +33,16 @@ typedef struct loop {
   int first_buffer, buffer_count; /* consecutive buffers of the carried leaves */
 } loop_t;
 
+/* Is the leaf an element of the state whose initial value is never read? */
+static bool is_overwritten(const loop_t *loop, int leaf) {
+  const hlo_instr_t *instr = loop->source->op.instr;
+  const hlo_shape_t *shape = instr->shape;
+  if (!hlo_shape_is_tuple(shape) || leaf >= shape->element_count) return false;
+  for (int k = 0; k <= leaf; k++)
+    if (hlo_shape_is_tuple(shape->elements[k])) return false;
+  return flat_is_overwritten(instr, &loop->trip_count, leaf);
+}
+
 /* A buffer for each leaf that changes, and a copy of its initial value. */
 static hr_status_t add_state(loop_t *loop, const flat_ref_t *initial, const int *passed) {
   flat_builder_t *builder = loop->builder;
@@ -46,7 +57,8 @@ static hr_status_t add_state(loop_t *loop, const flat_ref_t *initial, const int 
     HR_TRY(flat_buffer_add(builder, FLAT_ARENA, bytes, &loop->state[i].buffer));
     loop->state[i].offset_bytes = 0;
     builder->buffers.data[loop->state[i].buffer].is_carried = true;
-    HR_TRY(flat_copy_add(builder, loop->source, initial[i], loop->state[i], bytes));
+    if (!is_overwritten(loop, i))
+      HR_TRY(flat_copy_add(builder, loop->source, initial[i], loop->state[i], bytes));
   }
   loop->buffer_count = (int)builder->buffers.count - loop->first_buffer;
   return NULL;

@@ -31,6 +31,7 @@ void flat_touch(flat_builder_t *builder, flat_ref_t ref, int step) {
   if (ref.buffer < 0) return;
   flat_buffer_t *buffer = &builder->buffers.data[flat_root(builder->buffers.data, ref.buffer)];
   if (buffer->end < step) buffer->end = step;
+  buffer->is_unused = false;
 }
 
 static hr_status_t add_leaves(flat_builder_t *builder, const hlo_shape_t *shape,

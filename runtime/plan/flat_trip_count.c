@@ -10,51 +10,43 @@
 #include "ops/query/trip_count.h"
 #include "plan/flat_build.h"
 
-/* An instruction of the body, or of a fusion in it: parameters of the fusion stand for its
- * operands. */
-typedef struct body_value {
-  const hlo_instr_t *instr, *fusion; /* NULL: of the body itself */
-} body_value_t;
-
 static int element_index(const hlo_instr_t *instr) {
   return (int)hlo_attr_int(instr, HLO_ATTR_INDEX);
 }
 
-/* Which element of the state does an instruction of body or condition read? -1: none. */
-static int element_read(const hlo_instr_t *instr) {
+int flat_element_read(const hlo_instr_t *instr) {
   return instr->op == HLO_GET_TUPLE_ELEMENT && instr->operands[0]->op == HLO_PARAMETER
              ? element_index(instr)
              : -1;
 }
 
-static const hlo_instr_t *resolve_fusion_operand(body_value_t of, const hlo_instr_t *operand) {
+static const hlo_instr_t *resolve_fusion_operand(flat_body_value_t of, const hlo_instr_t *operand) {
   if (!of.fusion) return operand;
   if (operand->op == HLO_PARAMETER) return of.fusion->operands[hlo_parameter_number(operand)];
   return operand->op == HLO_CONSTANT ? operand : NULL;
 }
 
-/* The instruction that computes element k of the next state. */
-static body_value_t find_next_value(const hlo_computation_t *body, int k) {
+flat_body_value_t flat_next_value(const hlo_computation_t *body, int k) {
   const hlo_instr_t *next = body->root->operands[k], *fusion = next;
   int element = 0;
   if (next->op == HLO_GET_TUPLE_ELEMENT && next->operands[0]->op == HLO_FUSION) {
     fusion = next->operands[0];
     element = element_index(next);
   }
-  if (fusion->op != HLO_FUSION) return (body_value_t){next, NULL};
+  if (fusion->op != HLO_FUSION) return (flat_body_value_t){next, NULL};
   const hlo_instr_t *root = fusion->called[0]->root;
   if (root->op == HLO_TUPLE && hlo_shape_is_tuple(fusion->shape)) root = root->operands[element];
-  return (body_value_t){root, fusion};
+  return (flat_body_value_t){root, fusion};
 }
 
 static bool is_passed_through(const hlo_computation_t *body, int k) {
-  return element_read(body->root->operands[k]) == k;
+  return flat_element_read(body->root->operands[k]) == k;
 }
 
 /* The integer that an instruction of body or condition is before the loop. */
 static bool constant_at_start(const hlo_instr_t *loop, const hlo_instr_t *instr,
                               int64_t *out_value) {
-  int k = element_read(instr);
+  int k = flat_element_read(instr);
   if (k >= 0) instr = loop->operands[0]->op == HLO_TUPLE ? loop->operands[0]->operands[k] : NULL;
   if (!instr || instr->op != HLO_CONSTANT || !instr->literal || !hlo_shape_is_scalar(instr->shape))
     return false;
@@ -63,21 +55,19 @@ static bool constant_at_start(const hlo_instr_t *loop, const hlo_instr_t *instr,
   return true;
 }
 
-/* The same, if the loop does not change it. */
-static bool constant_invariant(const hlo_instr_t *loop, const hlo_instr_t *instr,
-                               int64_t *out_value) {
-  int k = element_read(instr);
+bool flat_constant_in_loop(const hlo_instr_t *loop, const hlo_instr_t *instr, int64_t *out_value) {
+  int k = flat_element_read(instr);
   return (k < 0 || is_passed_through(loop->called[1], k)) &&
          constant_at_start(loop, instr, out_value);
 }
 
 static bool find_step(const hlo_instr_t *loop, int k, int64_t *out_step) {
-  body_value_t next = find_next_value(loop->called[1], k);
+  flat_body_value_t next = flat_next_value(loop->called[1], k);
   if (next.instr->op != HLO_ADD) return false;
   for (int j = 0; j < 2; j++) {
     const hlo_instr_t *from = resolve_fusion_operand(next, next.instr->operands[j]);
     const hlo_instr_t *step = resolve_fusion_operand(next, next.instr->operands[1 - j]);
-    if (from && step && element_read(from) == k && constant_invariant(loop, step, out_step))
+    if (from && step && flat_element_read(from) == k && flat_constant_in_loop(loop, step, out_step))
       return true;
   }
   return false;
@@ -98,26 +88,26 @@ static bool is_plain(const hlo_instr_t *loop) {
   return true;
 }
 
-static bool find_counter(const hlo_instr_t *loop, int *out_counter, int64_t *out_trip_count) {
+static bool find_counter(const hlo_instr_t *loop, flat_trip_count_t *trips) {
   const hlo_instr_t *compare = loop->called[0]->root;
   int direction = hlo_attr_enum(compare, HLO_ATTR_DIRECTION);
   for (int side = 0; side < 2; side++) {
     const hlo_instr_t *read = compare->operands[side];
-    int k = element_read(read);
-    int64_t start, step, limit;
-    if (k < 0 || !constant_invariant(loop, compare->operands[1 - side], &limit) ||
-        !constant_at_start(loop, read, &start) || !find_step(loop, k, &step))
+    int k = flat_element_read(read);
+    int64_t limit;
+    if (k < 0 || !flat_constant_in_loop(loop, compare->operands[1 - side], &limit) ||
+        !constant_at_start(loop, read, &trips->start) || !find_step(loop, k, &trips->step))
       continue;
-    *out_counter = k;
-    *out_trip_count =
+    trips->element = k;
+    trips->count =
         loop_trip_count(read->shape->dtype, side ? op_direction_mirrored(direction) : direction,
-                        start, step, limit);
-    if (*out_trip_count >= 0) return true;
+                        trips->start, trips->step, limit);
+    if (trips->count >= 0) return true;
   }
   return false;
 }
 
-static int count_uses(const hlo_computation_t *computation, const hlo_instr_t *instr) {
+int flat_count_uses(const hlo_computation_t *computation, const hlo_instr_t *instr) {
   int count = computation->root == instr;
   for (size_t i = 0; i < computation->instrs.count; i++)
     for (int k = 0; k < computation->instrs.data[i]->operand_count; k++)
@@ -143,27 +133,27 @@ static bool is_read_by(const hlo_instr_t *instr, const hlo_instr_t *next, int k)
   for (int j = 0; j < instr->operand_count; j++) {
     const hlo_instr_t *operand = instr->operands[j];
     if (operand->op == HLO_PARAMETER && instr->op != HLO_GET_TUPLE_ELEMENT) return true;
-    if (element_read(operand) == k && instr != next) return true;
+    if (flat_element_read(operand) == k && instr != next) return true;
   }
   return false;
 }
 
 /* Finds the increment if only the counter itself uses it. */
-static void find_unused_increment(const hlo_instr_t *loop, int counter, flat_trip_count_t *trips) {
+static void find_unused_increment(const hlo_instr_t *loop, flat_trip_count_t *trips) {
   const hlo_computation_t *body = loop->called[1];
+  int counter = trips->element;
   const hlo_instr_t *next = body->root->operands[counter];
-  if (next->op != HLO_ADD || count_uses(body, next) != 1 || is_read_after(loop, counter)) return;
+  if (next->op != HLO_ADD || flat_count_uses(body, next) != 1 || is_read_after(loop, counter))
+    return;
   for (size_t i = 0; i < body->instrs.count; i++)
     if (is_read_by(body->instrs.data[i], next, counter)) return;
   trips->idle = next;
-  trips->counter = next->operands[element_read(next->operands[0]) == counter ? 0 : 1];
+  trips->counter = next->operands[flat_element_read(next->operands[0]) == counter ? 0 : 1];
 }
 
 flat_trip_count_t flat_find_trip_count(const hlo_instr_t *loop) {
   flat_trip_count_t trips = {.count = -1};
-  int counter;
-  if (!is_plain(loop) || !find_counter(loop, &counter, &trips.count))
-    return (flat_trip_count_t){.count = -1};
-  find_unused_increment(loop, counter, &trips);
+  if (!is_plain(loop) || !find_counter(loop, &trips)) return (flat_trip_count_t){.count = -1};
+  find_unused_increment(loop, &trips);
   return trips;
 }

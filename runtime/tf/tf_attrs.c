@@ -100,6 +100,15 @@ hr_status_t tf_attr_types(hr_arena_t *arena, const tf_node_t *node, const char *
   return proto_ints(arena, list.type, out_types);
 }
 
+/* One of them; TUPLE if there are fewer, or if there are no arrays of the type. */
+hr_status_t tf_attr_dtype_at(hr_arena_t *arena, const tf_node_t *node, const char *name, int64_t k,
+                             hr_dtype_t *out_dtype) {
+  hr_ints_t types;
+  *out_dtype = HR_TUPLE;
+  HR_TRY(tf_attr_types(arena, node, name, &types));
+  return k < types.count ? tf_dtype(types.data[k], out_dtype) : NULL;
+}
+
 /* The name in a NameAttrList. Attributes of the call are not needed: types inside a function
  * follow from the values that it is executed on. */
 static hr_status_t function_name(hr_arena_t *arena, proto_list_t pieces, hr_str_t *out_name) {

@@ -13,6 +13,7 @@
  * and bodies return the updated values of all resources, so that input and output signatures
  * agree. */
 #include "tf/tf_control.h"
+#include "tf/tf_optional.h"
 
 /* --- packing --- */
 
@@ -21,8 +22,9 @@
 typedef struct packing {
   int count;
   const tf_value_t *values;
-  int *slots;  /* by value; -1: not packed */
-  int *counts; /* slot of a list's count; -1: it has none */
+  int *slots;          /* by value; -1: not packed */
+  int *counts;         /* slot of a list's count; -1: it has none */
+  int *element_counts; /* the same of a list of lists for its element_counts */
   int slot_count;
   expr_t *instrs; /* by slot */
 } packing_t;
@@ -37,20 +39,27 @@ static int resource_slot(const packing_t *packing, int index) {
   return -1;
 }
 
+/* A new slot for an array; -1 if there is none. */
+static int add_slot(packing_t *packing, expr_t instr) {
+  if (!instr) return -1;
+  packing->instrs[packing->slot_count] = instr;
+  return packing->slot_count++;
+}
+
 /* `keep[i]`: value i is a constant that needs no slot.
- * A list of growing length takes two slots in a row, its array and its count, so that `instrs`
- * has room for two per value. A variable that is not initialised has no slot and stays so
- * inside. */
+ * A list has up to three slots, its array, its count and the counts of its elements. A variable
+ * that is not initialised has no slot and stays so inside. */
 static hr_status_t pack_values(tf_op_t *op, int count, const tf_value_t *values, const bool *keep,
                                packing_t *packing) {
   *packing = (packing_t){.count = count, .values = values};
   HR_TRY(HR_NEW_ARRAY(op->arena, count, &packing->slots));
   HR_TRY(HR_NEW_ARRAY(op->arena, count, &packing->counts));
-  HR_TRY(HR_NEW_ARRAY(op->arena, 2 * count, &packing->instrs));
+  HR_TRY(HR_NEW_ARRAY(op->arena, count, &packing->element_counts));
+  HR_TRY(HR_NEW_ARRAY(op->arena, 3 * count, &packing->instrs));
   for (int i = 0; i < count; i++) {
     tf_value_t value = values[i];
     packing->slots[i] = -1;
-    packing->counts[i] = -1;
+    packing->counts[i] = packing->element_counts[i] = -1;
     if (value.kind == TF_VALUE_NONE || value.kind == TF_VALUE_STRINGS || keep[i]) continue;
     if (value.kind == TF_VALUE_RESOURCE && value.resource->gradients)
       return tf_unsupported(op, "a TensorArray with gradients that crosses into a loop or branch");
@@ -61,13 +70,20 @@ static hr_status_t pack_values(tf_op_t *op, int count, const tf_value_t *values,
     if (!instr)
       return op->b->status ? hlo_builder_finish(op->b)
                            : tf_unsupported(op, "a list without elements or sizes");
-    packing->slots[i] = packing->slot_count;
-    packing->instrs[packing->slot_count++] = instr;
-    if (value.kind != TF_VALUE_LIST || !value.count) continue;
-    packing->counts[i] = packing->slot_count;
-    packing->instrs[packing->slot_count++] = value.count;
+    packing->slots[i] = add_slot(packing, instr);
+    if (value.kind != TF_VALUE_LIST) continue;
+    packing->counts[i] = add_slot(packing, value.count);
+    packing->element_counts[i] = add_slot(packing, value.element_counts);
   }
   return NULL;
+}
+
+/* The counts of list i out of a tuple of all slots. */
+static void take_counts(hlo_builder_t *b, const packing_t *packing, int i, expr_t tuple,
+                        tf_value_t *out_list) {
+  int count = packing->counts[i], elements = packing->element_counts[i];
+  if (count >= 0) out_list->count = hlo_build_element(b, tuple, count);
+  if (elements >= 0) out_list->element_counts = hlo_build_element(b, tuple, elements);
 }
 
 /* The values inside a computation whose tuple parameter is `tuple`. Resources are copies, which the
@@ -83,8 +99,7 @@ static hr_status_t unpack_values(tf_op_t *op, hlo_builder_t *b, const packing_t 
     out_values[i].live = NULL;
     out_values[i].instr = slot < 0 ? NULL : hlo_build_element(b, tuple, slot);
     if (slot >= 0 && out_values[i].kind == TF_VALUE_ARRAY) out_values[i].constant = NULL;
-    if (packing->counts[i] >= 0)
-      out_values[i].count = hlo_build_element(b, tuple, packing->counts[i]);
+    take_counts(b, packing, i, tuple, &out_values[i]);
     if (packing->values[i].kind != TF_VALUE_RESOURCE) continue;
     int first = i;
     for (int k = 0; k < i; k++)
@@ -159,53 +174,126 @@ hr_status_t tf_lower_call(tf_op_t *op) {
 
 /* --- branches --- */
 
-/* A branch as a computation. Its root: results, then resources in the order of their slots.
- * Constants among the results become instructions, as another branch may give another value. The
- * resource slots of all branches agree, since all have the same packing. */
-static hr_status_t build_branch(tf_op_t *op, const tf_body_t *function, const packing_t *packing,
-                                const hlo_shape_t *shape, tf_value_t *out_results,
-                                hlo_computation_t **out_computation) {
+/* A branch in execution: its computation, and its results by number. */
+typedef struct branch {
   hlo_builder_t b;
-  tf_value_t *inside;
+  tf_value_t *inside, *results;
+} branch_t;
+
+/* What all branches give as one result. */
+typedef struct outcome {
+  tf_value_t like; /* the result of a branch that has one; kind NONE: no branch has */
+  bool has_count;  /* a list with a count of its own */
+} outcome_t;
+
+/* Parameters of all branches are the packed values, so that the slots of resources agree. */
+static hr_status_t open_branch(tf_op_t *op, const tf_body_t *function, const packing_t *packing,
+                               const hlo_shape_t *shape, branch_t *out) {
+  HR_TRY(HR_NEW_ARRAY(op->arena, packing->count, &out->inside));
+  HR_TRY(HR_NEW_ARRAY(op->arena, function->ret_count, &out->results));
+  HR_TRY(tf_computation_begin(op->scope->compiler, "branch", &out->b));
+  expr_t parameter = hlo_build_parameter(&out->b, 0, shape);
+  HR_TRY(unpack_values(op, &out->b, packing, parameter, out->inside));
+  return tf_execute_function(op->scope->compiler, &out->b, function, packing->count, out->inside,
+                             out->results);
+}
+
+/* Constants among the results become instructions, as another branch may give another value. An
+ * optional without value has the shape of what another branch gives. */
+static hr_status_t add_outcome(tf_op_t *op, branch_t *branch, tf_value_t *result, outcome_t *out) {
+  const tf_alternatives_t *all = out->like.alternatives;
+  if (result->kind == TF_VALUE_NONE) return NULL;
+  result->instr = tf_value_instr(op->scope->compiler, &branch->b, result);
+  HR_TRY(hlo_builder_finish(&branch->b));
+  if (!result->instr) return tf_unsupported(op, "a result of a branch is no array");
+  for (const tf_alternatives_t *at = result->alternatives; at; at = at->rest)
+    HR_TRY(tf_alternatives_add(op->arena, at->shape, &all));
+  out->has_count |= result->kind == TF_VALUE_LIST && result->count;
+  out->like = *result;
+  out->like.alternatives = all;
+  return NULL;
+}
+
+static hr_status_t find_outcomes(tf_op_t *op, const tf_body_t *function, int branch_count,
+                                 branch_t *branches, outcome_t *out) {
+  hr_status_t st = NULL;
+  for (int i = 0; i < function->ret_count && !st; i++) {
+    for (int k = 0; k < branch_count && !st; k++)
+      st = add_outcome(op, &branches[k], &branches[k].results[i], &out[i]);
+    if (st)
+      return hr_status_note(st, "in result %d of branch %.*s", i, HR_STR_ARGS(function->name));
+  }
+  return NULL;
+}
+
+/* The result of one branch, in the form that all of them have. */
+static expr_t common_form(hlo_builder_t *b, const tf_value_t *result, const outcome_t *outcome) {
+  const tf_alternatives_t *all = outcome->like.alternatives;
+  bool is_none = result->kind == TF_VALUE_NONE;
+  if (all && all->rest) return tf_optional_encode(b, is_none ? NULL : result->instr, all);
+  const hlo_shape_t *shape = outcome->like.instr->shape;
+  return is_none ? tf_fill(b, 0, shape->dtype, shape->rank, shape->dims) : result->instr;
+}
+
+/* The root: results, each list's count after it, then resources in the order of their slots. */
+static hr_status_t close_branch(tf_op_t *op, branch_t *branch, const packing_t *packing,
+                                int ret_count, const outcome_t *outcomes) {
+  hlo_builder_t *b = &branch->b;
   expr_t *roots;
   int count = 0;
-  HR_TRY(HR_NEW_ARRAY(op->arena, packing->count, &inside));
-  HR_TRY(HR_NEW_ARRAY(op->arena, function->ret_count + packing->count, &roots));
-  HR_TRY(tf_computation_begin(op->scope->compiler, "branch", &b));
-  HR_TRY(unpack_values(op, &b, packing, hlo_build_parameter(&b, 0, shape), inside));
-  HR_TRY(
-      tf_execute_function(op->scope->compiler, &b, function, packing->count, inside, out_results));
-  for (int i = 0; i < function->ret_count; i++) {
-    roots[count] = tf_value_instr(op->scope->compiler, &b, &out_results[i]);
-    if (!roots[count] && !b.status)
-      return tf_unsupported(op, "result %d of branch %.*s is no array", i,
-                            HR_STR_ARGS(function->name));
-    count++;
+  HR_TRY(HR_NEW_ARRAY(op->arena, 2 * ret_count + packing->count, &roots));
+  for (int i = 0; i < ret_count; i++) {
+    tf_value_t *result = &branch->results[i];
+    if (outcomes[i].like.kind == TF_VALUE_NONE) continue;
+    roots[count++] = common_form(b, result, &outcomes[i]);
+    if (!outcomes[i].has_count) continue;
+    roots[count++] = result->count ? result->count : tf_scalar_int(b, result->list_size, HR_S32);
   }
   for (int i = 0; i < packing->count; i++)
     if (packing->values[i].kind == TF_VALUE_RESOURCE && packing->slots[i] >= 0)
-      roots[count++] = inside[i].resource->value;
-  *out_computation = b.computation;
-  return tf_computation_end(op->scope->compiler, &b, hlo_build_tuple(&b, count, roots));
+      roots[count++] = branch->inside[i].resource->value;
+  return tf_computation_end(op->scope->compiler, b, hlo_build_tuple(b, count, roots));
 }
 
-/* Results and new values of resources from the conditional's tuple.
- * `like` are the results of the last branch and say of which kind each one is; their constants
- * do not hold for other branches and are dropped. */
+/* Results and new values of resources from the conditional's tuple. What is known of the results of
+ * one branch does not hold for others and is dropped. */
 static hr_status_t set_branch_results(tf_op_t *op, const packing_t *packing, expr_t result,
-                                      const tf_value_t *like, int ret_count) {
+                                      const outcome_t *outcomes, int ret_count) {
   int count = 0;
   HR_TRY(tf_need_outputs(op, ret_count));
-  for (; count < ret_count; count++) {
-    op->outputs[count] = like[count];
-    op->outputs[count].constant = NULL;
-    op->outputs[count].list_pushed = false;
-    op->outputs[count].instr = hlo_build_element(op->b, result, count);
+  for (int i = 0; i < ret_count; i++) {
+    if (outcomes[i].like.kind == TF_VALUE_NONE) continue;
+    op->outputs[i] = outcomes[i].like;
+    op->outputs[i].constant = NULL;
+    op->outputs[i].list_pushed = false;
+    op->outputs[i].instr = hlo_build_element(op->b, result, count++);
+    op->outputs[i].count = outcomes[i].has_count ? hlo_build_element(op->b, result, count++) : NULL;
   }
   for (int i = 0; i < packing->count; i++)
     if (packing->values[i].kind == TF_VALUE_RESOURCE && packing->slots[i] >= 0)
       packing->values[i].resource->value = hlo_build_element(op->b, result, count++);
   return hlo_builder_finish(op->b);
+}
+
+/* Computations of all branches, and what they give. */
+static hr_status_t build_branches(tf_op_t *op, int branch_count, const tf_body_t *const *functions,
+                                  const packing_t *packing, hlo_computation_t **called,
+                                  outcome_t *outcomes) {
+  const hlo_shape_t *shape;
+  branch_t *branches;
+  int ret_count = functions[0]->ret_count;
+  HR_TRY(tuple_shape(op, packing, &shape));
+  HR_TRY(HR_NEW_ARRAY(op->arena, branch_count, &branches));
+  for (int i = 0; i < branch_count; i++) {
+    if (functions[i]->ret_count != ret_count)
+      return tf_error(op, "branches with %d and %d results", ret_count, functions[i]->ret_count);
+    HR_TRY(open_branch(op, functions[i], packing, shape, &branches[i]));
+    called[i] = branches[i].b.computation;
+  }
+  HR_TRY(find_outcomes(op, functions[0], branch_count, branches, outcomes));
+  for (int i = 0; i < branch_count; i++)
+    HR_TRY(close_branch(op, &branches[i], packing, ret_count, outcomes));
+  return NULL;
 }
 
 /* Input 0 is the condition or index, the others are passed to every branch. Constants among
@@ -215,33 +303,30 @@ static hr_status_t set_branch_results(tf_op_t *op, const packing_t *packing, exp
 static hr_status_t build_conditional(tf_op_t *op, expr_t index, int branch_count,
                                      const tf_body_t *const *functions) {
   packing_t packing;
-  const hlo_shape_t *shape;
-  tf_value_t *values, *results;
+  tf_value_t *values;
   bool *keep;
   hlo_computation_t **called;
+  outcome_t *outcomes;
   expr_t *operands;
   int count;
   HR_TRY(input_values(op, 1, &count, &values));
   HR_TRY(HR_NEW_ARRAY(op->arena, count, &keep));
   for (int i = 0; i < count; i++) keep[i] = values[i].kind == TF_VALUE_ARRAY && values[i].constant;
   HR_TRY(pack_values(op, count, values, keep, &packing));
-  HR_TRY(tuple_shape(op, &packing, &shape));
   HR_TRY(HR_NEW_ARRAY(op->arena, branch_count, &called));
   HR_TRY(HR_NEW_ARRAY(op->arena, branch_count + 1, &operands));
-  HR_TRY(HR_NEW_ARRAY(op->arena, functions[0]->ret_count, &results));
-  operands[0] = index;
+  HR_TRY(HR_NEW_ARRAY(op->arena, functions[0]->ret_count, &outcomes));
+  HR_TRY(build_branches(op, branch_count, functions, &packing, called, outcomes));
   expr_t tuple = hlo_build_tuple(op->b, packing.slot_count, packing.instrs);
-  for (int i = 0; i < branch_count; i++) {
-    HR_TRY(build_branch(op, functions[i], &packing, shape, results, &called[i]));
-    operands[i + 1] = tuple;
-  }
+  operands[0] = index;
+  for (int i = 0; i < branch_count; i++) operands[i + 1] = tuple;
   hlo_attr_t two[] = {hlo_attr_of_called(HLO_ATTR_TRUE_COMPUTATION, 1),
                       hlo_attr_of_called(HLO_ATTR_FALSE_COMPUTATION, 1)};
   hlo_attr_t many = hlo_attr_of_called(HLO_ATTR_BRANCH_COMPUTATIONS, branch_count);
   bool is_pred = index && index->shape->dtype == HR_PRED;
   expr_t result = hlo_build(op->b, HLO_CONDITIONAL, called[0]->root->shape, branch_count + 1,
                             operands, is_pred ? 2 : 1, is_pred ? two : &many, branch_count, called);
-  return set_branch_results(op, &packing, result, results, functions[0]->ret_count);
+  return set_branch_results(op, &packing, result, outcomes, functions[0]->ret_count);
 }
 
 /* TensorFlow's truth of a scalar: numbers are true unless 0.
@@ -304,109 +389,6 @@ static bool is_invariant(const tf_body_t *body, int k) {
   return false;
 }
 
-/* A stack that nothing was pushed on. */
-static bool is_empty_stack(const tf_value_t *value) {
-  return value->kind == TF_VALUE_RESOURCE && value->resource->kind == XLA_RESOURCE_STACK &&
-         !value->resource->value;
-}
-
-/* A stack for the trial; values that name the same one share it. */
-static hr_status_t copy_stack(tf_op_t *op, const tf_value_t *values, int i, tf_value_t *inside) {
-  for (int k = 0; k < i; k++)
-    if (values[k].kind == TF_VALUE_RESOURCE && values[k].resource == values[i].resource) {
-      inside[i].resource = inside[k].resource;
-      return NULL;
-    }
-  HR_TRY(HR_NEW(op->arena, &inside[i].resource));
-  *inside[i].resource = *values[i].resource;
-  return NULL;
-}
-
-/* What the trial pushed tells the shape of an entry. */
-static hr_status_t start_stack(tf_op_t *op, tf_resource_t *stack, const tf_resource_t *trial) {
-  int64_t dims[HLO_MAX_RANK];
-  const hlo_shape_t *entry;
-  if (!trial->value) return NULL;
-  const hlo_shape_t *all = trial->value->shape->elements[0];
-  for (int d = 1; d < all->rank; d++) dims[d - 1] = all->dims[d];
-  HR_TRY(hlo_shape_array(op->arena, all->dtype, all->rank - 1, dims, &entry));
-  return tf_stack_start(op->b, stack, entry);
-}
-
-/* Whether an iteration pushes the constant that is there already, or the first one. */
-static bool stays_pushed(const tf_value_t *before, const tf_value_t *after) {
-  if (after->kind != TF_VALUE_LIST || !after->list_pushed) return false;
-  if (!before->constant) return true;
-  return after->constant && hlo_value_equal(before->constant, after->constant);
-}
-
-/* What is known of the elements of a list holds in every iteration if the body leaves it so. If a
- * constant does not stay, nothing is known of any list, as it may have been pushed on another. */
-static void keep_pushed(int count, tf_value_t *values, const tf_value_t *results) {
-  bool all_stay = true;
-  for (int i = 0; i < count; i++)
-    if (values[i].kind == TF_VALUE_LIST && values[i].list_pushed && values[i].constant)
-      all_stay &= stays_pushed(&values[i], &results[i]);
-  for (int i = 0; i < count; i++) {
-    if (values[i].kind != TF_VALUE_LIST || !values[i].list_pushed) continue;
-    values[i].list_pushed = all_stay && stays_pushed(&values[i], &results[i]);
-    values[i].constant = values[i].list_pushed ? results[i].constant : NULL;
-  }
-}
-
-/* Executes the body once on values without loop state, to learn the shapes of lists that are empty
- * when the loop starts. What it builds is dropped.
- * A list reserved without an element shape has no array yet, but a loop's state needs a static
- * shape. The trial takes the shape of the list after one iteration and starts the loop with
- * zeros of it. XlaCompiler finds the size of a TensorArray in a loop in the same way. */
-static hr_status_t find_list_shapes(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values) {
-  tf_value_t *inside, *results;
-  hlo_builder_t b;
-  HR_TRY(HR_NEW_ARRAY(op->arena, loop->count, &inside));
-  HR_TRY(HR_NEW_ARRAY(op->arena, loop->count, &results));
-  HR_TRY(tf_computation_begin(op->scope->compiler, "trial", &b));
-  for (int i = 0; i < loop->count; i++) {
-    tf_value_t value = values[i];
-    expr_t instr = tf_value_instr(op->scope->compiler, op->b, &value);
-    inside[i] = values[i];
-    if (is_empty_stack(&values[i])) HR_TRY(copy_stack(op, values, i, inside));
-    bool is_list = values[i].kind == TF_VALUE_LIST;
-    if (!instr || (!is_list && values[i].constant && loop->keep[i])) continue;
-    /* A parameter, as sizes must not depend on the state. */
-    expr_t unknown = hlo_build_parameter(&b, i, instr->shape);
-    inside[i].instr = unknown;
-    if (!is_list) inside[i].constant = NULL;
-    if (values[i].kind == TF_VALUE_RESOURCE) {
-      HR_TRY(HR_NEW(op->arena, &inside[i].resource));
-      *inside[i].resource = *values[i].resource;
-      inside[i].resource->value = unknown;
-      inside[i].instr = NULL;
-    }
-  }
-  HR_TRY(hlo_builder_finish(op->b));
-  HR_TRY(loop->body(loop->context, op, &b, inside, results));
-  for (int i = 0; i < loop->count; i++) {
-    if (is_empty_stack(&values[i])) HR_TRY(start_stack(op, values[i].resource, inside[i].resource));
-    if (values[i].kind != TF_VALUE_LIST || values[i].instr || !results[i].instr) continue;
-    const hlo_shape_t *shape = results[i].instr->shape;
-    values[i].instr = tf_fill(op->b, 0, shape->dtype, shape->rank, shape->dims);
-    values[i].list_size = shape->dims[0];
-    values[i].list_dtype = shape->dtype;
-  }
-  keep_pushed(loop->count, values, results);
-  return hlo_builder_finish(op->b);
-}
-
-/* Only then is the trial execution of the body worth its cost. */
-static bool needs_trial(int count, const tf_value_t *values) {
-  for (int i = 0; i < count; i++) {
-    bool is_list = values[i].kind == TF_VALUE_LIST;
-    if ((is_list && (!values[i].instr || values[i].list_pushed)) || is_empty_stack(&values[i]))
-      return true;
-  }
-  return false;
-}
-
 /* New loop state from the body's results; resources by their copies inside.
  * The invariant of HLO's while: the state has one shape before and after each iteration. Slots
  * of constants that no iteration changes do not exist. */
@@ -425,6 +407,8 @@ static hr_status_t next_state(tf_op_t *op, hlo_builder_t *b, const packing_t *pa
                       hlo_shape_text(next->shape, after));
     out_state[slot] = next;
     if (packing->counts[i] >= 0) out_state[packing->counts[i]] = results[i].count;
+    if (packing->element_counts[i] >= 0)
+      out_state[packing->element_counts[i]] = results[i].element_counts;
   }
   return NULL;
 }
@@ -478,11 +462,26 @@ static hr_status_t set_loop_results(const packing_t *packing, expr_t state, hlo_
     } else {
       out_values[i].instr = element;
       if (out_values[i].kind == TF_VALUE_ARRAY) out_values[i].constant = NULL;
-      if (packing->counts[i] >= 0)
-        out_values[i].count = hlo_build_element(b, state, packing->counts[i]);
+      take_counts(b, packing, i, state, &out_values[i]);
     }
   }
   return hlo_builder_finish(b);
+}
+
+/* Stacks and lists without a bound have room for all iterations, and keep their size inside. */
+static void set_grows(int count, tf_value_t *values, const bool *grows) {
+  for (int i = 0; i < count; i++) {
+    if (values[i].kind == TF_VALUE_LIST) values[i].list_grows = grows && grows[i];
+    if (values[i].kind == TF_VALUE_RESOURCE) values[i].resource->grows = grows && grows[i];
+  }
+}
+
+static hr_status_t find_grows(tf_op_t *op, int count, const tf_value_t *values, bool **out_grows) {
+  HR_TRY(HR_NEW_ARRAY(op->arena, count, out_grows));
+  for (int i = 0; i < count; i++)
+    (*out_grows)[i] =
+        values[i].kind == TF_VALUE_RESOURCE ? values[i].resource->grows : values[i].list_grows;
+  return NULL;
 }
 
 /* Condition and body are built after packing, as they need the final shape of the state. */
@@ -491,7 +490,10 @@ hr_status_t tf_build_loop(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values
   packing_t packing;
   const hlo_shape_t *shape;
   hlo_computation_t *called[2];
-  if (needs_trial(loop->count, values)) HR_TRY(find_list_shapes(op, loop, values));
+  bool *grows;
+  HR_TRY(tf_try_loop(op, loop, values));
+  HR_TRY(find_grows(op, loop->count, values, &grows));
+  set_grows(loop->count, values, NULL);
   HR_TRY(pack_values(op, loop->count, values, loop->keep, &packing));
   HR_TRY(tuple_shape(op, &packing, &shape));
   HR_TRY(build_loop_condition(op, loop, &packing, shape, &called[0]));
@@ -500,7 +502,9 @@ hr_status_t tf_build_loop(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values
   hlo_attr_t attrs[] = {hlo_attr_of_called(HLO_ATTR_CONDITION, 1),
                         hlo_attr_of_called(HLO_ATTR_BODY, 1)};
   expr_t state = hlo_build(op->b, HLO_WHILE, shape, 1, &init, 2, attrs, 2, called);
-  return set_loop_results(&packing, state, op->b, out_values);
+  HR_TRY(set_loop_results(&packing, state, op->b, out_values));
+  set_grows(loop->count, out_values, grows);
+  return NULL;
 }
 
 /* Functions of a While operation. */
@@ -541,8 +545,8 @@ hr_status_t tf_lower_while(tf_op_t *op) {
     return tf_error(op, "condition and body do not take %d values", count);
   HR_TRY(HR_NEW_ARRAY(op->arena, count, &keep));
   for (int i = 0; i < count; i++)
-    keep[i] = values[i].kind == TF_VALUE_ARRAY && values[i].constant &&
-              is_invariant(functions.body, i);
+    keep[i] =
+        values[i].kind == TF_VALUE_ARRAY && values[i].constant && is_invariant(functions.body, i);
   tf_loop_t loop = {.count = count,
                     .keep = keep,
                     .context = &functions,

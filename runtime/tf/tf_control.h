@@ -21,5 +21,10 @@ typedef struct tf_loop {
  * iteration. Errors: INVALID if a value changes its shape. */
 hr_status_t tf_build_loop(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values,
                           tf_value_t *out_values);
+/* Executes the body once and changes `values`, the state before the loop, by what that tells:
+ * shapes of empty lists and stacks, room for what the loop pushes. Errors: UNSUPPORTED if that has
+ * no bound.
+ */
+hr_status_t tf_try_loop(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values);
 
 #endif

@@ -82,8 +82,6 @@ static expr_t unary_formula(hlo_builder_t *b, int which, expr_t x) {
       return e_eq(b, e_abs(b, x), e_number(b, INFINITY, x));
     case TF_IS_NAN:
       return e_ne(b, x, x);
-    case TF_ZEROS:
-      return e_number(b, 0, x);
     case TF_ONES:
       return e_number(b, 1, x);
     case TF_CONJ:
@@ -208,6 +206,7 @@ static bool take_pair(tf_op_t *op, expr_t *x, expr_t *y) {
 /* Add, Mul, Pow and others; the variant is the opcode. Integer Div rounds to zero. */
 hr_status_t tf_lower_binary(tf_op_t *op) {
   expr_t x, y;
+  if (op->row->variant == HLO_ADD && tf_has_list(op)) return tf_add_lists(op);
   if (!take_pair(op, &x, &y)) return hlo_builder_finish(op->b);
   return tf_out(op, 0, hlo_build_binary(op->b, (hlo_opcode_t)op->row->variant, x, y));
 }
@@ -316,18 +315,12 @@ hr_status_t tf_lower_approximate_equal(tf_op_t *op) {
   return tf_out(op, 0, e_lt(op->b, distance, e_number(op->b, tolerance, distance)));
 }
 
-/* AddN: the sum of n arrays of one shape. Gradients of TensorArrays are summed as flows, which
- * are lists here: the first input's list properties are kept. */
+/* AddN: the sum of n arrays of one shape, or of lists. */
 hr_status_t tf_lower_add_n(tf_op_t *op) {
+  if (tf_has_list(op)) return tf_add_lists(op);
   expr_t sum = tf_in(op, 0);
   for (int k = 1; k < op->input_count; k++) sum = e_add(op->b, sum, tf_in(op, k));
-  HR_TRY(tf_out(op, 0, sum));
-  if (op->inputs[0]->kind != TF_VALUE_LIST) return NULL;
-  op->outputs[0] = *op->inputs[0]; /* the flows of gradients */
-  op->outputs[0].instr = sum;
-  op->outputs[0].constant = NULL;
-  op->outputs[0].list_pushed = false;
-  return NULL;
+  return tf_out(op, 0, sum);
 }
 
 /* --- types and choices --- */

@@ -19,7 +19,6 @@ typedef enum tf_formula {
   TF_RSQRT,    /* gradient only */
   TF_IS_INF,
   TF_IS_NAN,
-  TF_ZEROS,
   TF_ONES,
   TF_CONJ,
   TF_ANGLE, /* argument of a complex number */

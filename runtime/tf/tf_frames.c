@@ -108,6 +108,22 @@ static expr_t select_whole(hlo_builder_t *b, expr_t pred, expr_t x, expr_t y) {
   return e_select(b, tf_broadcast(b, pred, x->shape->rank, x->shape->dims), x, y);
 }
 
+/* A flow of a TensorArray may be a list on one side and the number 0 on the other. */
+static void merge_flows(hlo_builder_t *b, tf_value_t *merged, expr_t *x, tf_value_t *next,
+                        expr_t *y) {
+  bool is_list = merged->kind == TF_VALUE_LIST;
+  if (!*x || !*y || is_list == (next->kind == TF_VALUE_LIST)) return;
+  if (is_list) {
+    if (!(*y)->shape->rank) *y = hlo_build_number_like(b, 0, *x);
+    return;
+  }
+  if ((*x)->shape->rank) return;
+  const tf_live_t *live = merged->live;
+  *x = hlo_build_number_like(b, 0, *y);
+  *merged = *next;
+  merged->live = live;
+}
+
 /* Adds input k to what was merged so far.
  * Neither side can be left out at run time, as both have been computed. The index of the side is
  * selected in the same way as its value. */
@@ -119,6 +135,7 @@ static hr_status_t merge_input(tf_op_t *op, int k, tf_value_t *merged, expr_t *i
   if (!split) return tf_unsupported(op, "inputs that no condition tells apart");
   expr_t x = tf_value_instr(op->scope->compiler, b, merged);
   expr_t y = tf_value_instr(op->scope->compiler, b, next);
+  merge_flows(b, merged, &x, next, &y);
   if (!x || !y || merged->kind == TF_VALUE_RESOURCE)
     return b->status ? hlo_builder_finish(b)
                      : tf_unsupported(op, "a choice between values without arrays");

@@ -88,6 +88,8 @@ hr_status_t tf_attr_dtype(hr_arena_t *arena, const tf_node_t *node, const char *
 hr_status_t tf_attr_ints(hr_arena_t *arena, const tf_node_t *node, const char *name,
                          hr_ints_t *out_ints);
 /* Numbers of DataType. */
+hr_status_t tf_attr_dtype_at(hr_arena_t *arena, const tf_node_t *node, const char *name, int64_t k,
+                             hr_dtype_t *out_dtype);
 hr_status_t tf_attr_types(hr_arena_t *arena, const tf_node_t *node, const char *name,
                           hr_ints_t *out_types);
 /* Name of a function-valued attribute; empty if absent. */

@@ -24,6 +24,7 @@ typedef struct tf_resource {
   expr_t initial;                /* value on entry of the computation */
   const tf_node_t *node;         /* VarHandleOp or StackV2; NULL: an argument */
   int64_t size;                  /* TENSOR_ARRAY, STACK: entries */
+  bool grows;                    /* STACK without a bound: a push makes it larger */
   hr_dtype_t dtype;              /* TENSOR_ARRAY, STACK: type of an entry */
   struct tf_resource *gradients; /* TENSOR_ARRAY: the first of its gradients; of these, the next */
 } tf_resource_t;
@@ -47,6 +48,15 @@ typedef struct tf_live {
 /* What is never computed: the branch that a compile-time condition does not take. */
 extern const tf_live_t tf_dead;
 
+/* The shapes that an optional may have, from several branches. With more than one, its array is a
+ * vector that has room for each. */
+typedef struct tf_alternatives {
+  const struct tf_alternatives *rest;
+  const hlo_shape_t *shape;
+  hr_dtype_t dtype; /* of the vector: the type of all, or one of words */
+  int64_t length;   /* of the vector */
+} tf_alternatives_t;
+
 /* An expression on an edge of the graph. */
 typedef struct tf_value {
   tf_value_kind_t kind;
@@ -55,13 +65,17 @@ typedef struct tf_value {
   hlo_value_t *constant; /* ARRAY: value known at compile time; owned by the module. LIST: the same
                             of every element, see list_pushed */
   proto_list_t strings;  /* STRINGS: in the bytes of the graph */
-  tf_resource_t *resource; /* RESOURCE */
+  tf_resource_t *resource;               /* RESOURCE */
+  const tf_alternatives_t *alternatives; /* ARRAY that is an optional; NULL: it is none */
   /* LIST */
   expr_t count;          /* elements in use, an s32 scalar; NULL: all of them */
   int64_t list_size;     /* capacity, -1: unknown */
   hr_dtype_t list_dtype; /* element type */
   bool list_adds;        /* writing an element adds to it: a gradient */
+  bool list_grows;       /* it has no bound: a push makes it larger */
   bool list_pushed; /* its elements were pushed, and all of them are `constant` if there is one */
+  const struct tf_value *element; /* if these are lists or optionals: one without its array */
+  expr_t element_counts;          /* of a list of lists: s32[list_size], their counts; NULL: full */
 } tf_value_t;
 
 /* The state of one compilation, shared by all scopes. Maps and lists are freed by its owner; all
@@ -210,6 +224,15 @@ hr_status_t tf_set_variable(tf_op_t *op, tf_resource_t *resource, expr_t value);
 hr_status_t tf_scatter_nd(tf_op_t *op, expr_t x, expr_t indices, expr_t updates,
                           hlo_opcode_t combine, expr_t *out_x);
 
+/* Sums of gradients of lists, and of the flows of TensorArrays, which are lists here; a flow that
+ * is a number stands for zeros. */
+bool tf_has_list(const tf_op_t *op);
+hr_status_t tf_add_lists(tf_op_t *op);
+
+/* x with `count` more zeros along dimension 0. */
+expr_t tf_grow(hlo_builder_t *b, expr_t x, int64_t count);
+/* A stack with room for `count` more entries; one without a value only notes it. */
+void tf_stack_grow(hlo_builder_t *b, tf_resource_t *stack, int64_t count);
 /* A stack's first value, without entries. */
 hr_status_t tf_stack_start(hlo_builder_t *b, tf_resource_t *stack, const hlo_shape_t *entry);
 

@@ -33,6 +33,7 @@ typedef struct strided_dim {
   int64_t begin;  /* first element, counted from 0 */
   int64_t stride; /* never 0; negative: backwards */
   int64_t count;  /* elements */
+  expr_t moving;  /* `begin` of the one element, known at run time; NULL: it is above */
 } strided_dim_t;
 
 /* `dims` has one entry per dimension of x; `result` also has the new axes and lacks the shrunk
@@ -60,7 +61,7 @@ static strided_dim_t resolve_dim(int64_t size, int64_t begin, int64_t end, int64
   if (no_end) end = stride > 0 ? size : -1;
   int64_t span = stride > 0 ? end - begin : begin - end;
   int64_t step = stride > 0 ? stride : -stride;
-  return (strided_dim_t){begin, stride, span > 0 ? (span + step - 1) / step : 0};
+  return (strided_dim_t){begin, stride, span > 0 ? (span + step - 1) / step : 0, NULL};
 }
 
 /* Bit masks of the attributes, one bit per entry of begin, end and strides. */
@@ -80,26 +81,88 @@ static hr_status_t read_masks(tf_op_t *op, strided_masks_t *m) {
 
 /* A dimension taken whole. */
 static void keep_dim(strided_t *s, int64_t size) {
-  s->dims[s->rank++] = (strided_dim_t){0, 1, size};
+  s->dims[s->rank++] = (strided_dim_t){0, 1, size, NULL};
   s->result[s->result_rank++] = size;
+}
+
+/* Element i of a vector, through the Pack that made it, so that constant elements are found. */
+static expr_t vector_element(hlo_builder_t *b, expr_t x, int64_t i) {
+  while (x && x->op == HLO_CONCATENATE) {
+    int k = 0;
+    for (; i >= x->operands[k]->shape->dims[0]; k++) i -= x->operands[k]->shape->dims[0];
+    x = x->operands[k];
+  }
+  if (x && x->op == HLO_RESHAPE && !x->operands[0]->shape->rank) return x->operands[0];
+  return tf_reshape(b, tf_slice_dim(b, x, 0, i, i + 1), 0, NULL);
+}
+
+/* The bounds of the specification by entry. */
+typedef struct strided_bounds {
+  int64_t count, begin[HLO_MAX_RANK], end[HLO_MAX_RANK];
+  expr_t moving[HLO_MAX_RANK]; /* `begin` that is known at run time */
+} strided_bounds_t;
+
+/* Entries of input k. Those that are not constants are left to `moving`, of which only a single
+ * element (shrink_axis_mask) or nothing at all may depend. */
+static hr_status_t read_bound(tf_op_t *op, int k, int64_t free, int64_t count, int64_t *out,
+                              expr_t *moving) {
+  hlo_value_t *known;
+  expr_t x = tf_in(op, k);
+  if (!x) return hlo_builder_finish(op->b);
+  if (x->shape->rank != 1 || x->shape->dims[0] != count || count > HLO_MAX_RANK)
+    return tf_error(op, "begin, end and strides have different sizes");
+  for (int64_t i = 0; i < count; i++) {
+    expr_t element = vector_element(op->b, x, i);
+    if (!element) return hlo_builder_finish(op->b);
+    HR_TRY(tf_evaluate(op->scope->compiler, element, &known));
+    if (!known && !(free >> i & 1))
+      return tf_error(op, "input %d must be a compile-time constant", k);
+    out[i] = known ? hlo_value_int_at(known, 0) : 0;
+    moving[i] = known ? NULL : element;
+  }
+  return NULL;
+}
+
+static hr_status_t read_bounds(tf_op_t *op, int first, const strided_masks_t *m, int64_t count,
+                               strided_bounds_t *out) {
+  expr_t ends[HLO_MAX_RANK];
+  out->count = count;
+  HR_TRY(read_bound(op, first, m->shrink | m->begin, count, out->begin, out->moving));
+  return read_bound(op, first + 1, m->shrink | m->end, count, out->end, ends);
+}
+
+/* The one element of a dimension that is dropped. */
+static hr_status_t single_element(tf_op_t *op, const strided_bounds_t *bounds, int64_t i,
+                                  int64_t size, strided_dim_t *out) {
+  int64_t at = bounds->begin[i] < 0 ? bounds->begin[i] + size : bounds->begin[i];
+  *out = (strided_dim_t){at, 1, 1, NULL};
+  if (bounds->moving[i]) {
+    expr_t index = bounds->moving[i];
+    expr_t from_end = e_add(op->b, index, e_number(op->b, (double)size, index));
+    expr_t is_negative = e_lt(op->b, index, e_number(op->b, 0, index));
+    out->moving = e_select(op->b, is_negative, from_end, index);
+    return hlo_builder_finish(op->b);
+  }
+  if (at >= 0 && at < size) return NULL;
+  return tf_error(op, "index %ld of %ld elements", (long)bounds->begin[i], (long)size);
 }
 
 /* Walks the entries of the specification; an ellipsis stands for all dimensions that are left. */
 static hr_status_t resolve_strided(tf_op_t *op, int first, int rank, const int64_t *sizes,
                                    strided_t *out) {
-  hr_ints_t begin, end, strides;
+  strided_bounds_t bounds;
+  hr_ints_t strides;
   strided_masks_t m;
   int specified = 0;
   *out = (strided_t){0};
-  HR_TRY(tf_const_ints(op, first, &begin));
-  HR_TRY(tf_const_ints(op, first + 1, &end));
   HR_TRY(tf_const_ints(op, first + 2, &strides));
   HR_TRY(read_masks(op, &m));
-  if (rank + begin.count > HLO_MAX_RANK || end.count != begin.count || strides.count != begin.count)
-    return tf_error(op, "begin, end and strides have different sizes");
-  for (int64_t i = 0; i < begin.count; i++)
+  HR_TRY(read_bounds(op, first, &m, strides.count, &bounds));
+  if (rank + bounds.count > HLO_MAX_RANK)
+    return tf_error(op, "begin, end and strides are too long");
+  for (int64_t i = 0; i < bounds.count; i++)
     specified += !(m.ellipsis >> i & 1) && !(m.new_axis >> i & 1);
-  for (int64_t i = 0; i < begin.count; i++) {
+  for (int64_t i = 0; i < bounds.count; i++) {
     if (m.ellipsis >> i & 1) {
       for (int fill = rank - specified; fill > 0; fill--) keep_dim(out, sizes[out->rank]);
       continue;
@@ -111,17 +174,44 @@ static hr_status_t resolve_strided(tf_op_t *op, int first, int rank, const int64
     if (out->rank >= rank || !strides.data[i]) return tf_error(op, "the slice does not fit");
     int64_t size = sizes[out->rank];
     bool shrink = m.shrink >> i & 1;
-    int64_t at = begin.data[i] < 0 ? begin.data[i] + size : begin.data[i];
-    if (shrink && (at < 0 || at >= size))
-      return tf_error(op, "index %ld of %ld elements", (long)begin.data[i], (long)size);
-    strided_dim_t dim = shrink ? (strided_dim_t){at, 1, 1}
-                               : resolve_dim(size, begin.data[i], end.data[i], strides.data[i],
-                                             m.begin >> i & 1, m.end >> i & 1);
+    strided_dim_t dim = resolve_dim(size, bounds.begin[i], bounds.end[i], strides.data[i],
+                                    m.begin >> i & 1, m.end >> i & 1);
+    if (shrink) HR_TRY(single_element(op, &bounds, i, size, &dim));
     out->dims[out->rank++] = dim;
     if (!shrink) out->result[out->result_rank++] = dim.count;
   }
   while (out->rank < rank) keep_dim(out, sizes[out->rank]);
   return NULL;
+}
+
+/* Whether a dimension's element is known at run time only. */
+static bool moves(const strided_t *s) {
+  for (int d = 0; d < s->rank; d++)
+    if (s->dims[d].moving) return true;
+  return false;
+}
+
+/* Starts of the elements that move, 0 in other dimensions. */
+static void moving_starts(hlo_builder_t *b, const strided_t *s, expr_t *out_starts) {
+  for (int d = 0; d < s->rank; d++) {
+    expr_t at = s->dims[d].moving;
+    out_starts[d] = at ? hlo_build_convert(b, at, HR_S32) : tf_scalar_int(b, 0, HR_S32);
+  }
+}
+
+/* Sizes of the array once each dimension that moves has its one element only. */
+static void still_sizes(const strided_t *s, const int64_t *sizes, int64_t *out_sizes) {
+  for (int d = 0; d < s->rank; d++) out_sizes[d] = s->dims[d].moving ? 1 : sizes[d];
+}
+
+/* x without all but one element of the dimensions that move. */
+static expr_t take_moving(hlo_builder_t *b, const strided_t *s, expr_t x) {
+  int64_t sizes[HLO_MAX_RANK];
+  expr_t starts[HLO_MAX_RANK];
+  if (!moves(s)) return x;
+  moving_starts(b, s, starts);
+  still_sizes(s, x->shape->dims, sizes);
+  return tf_dynamic_slice(b, x, starts, sizes);
 }
 
 /* Backward dimensions are reversed first, so that all strides are positive.
@@ -133,6 +223,8 @@ hr_status_t tf_lower_strided_slice(tf_op_t *op) {
   expr_t x = tf_in(op, 0);
   if (!x) return hlo_builder_finish(op->b);
   HR_TRY(resolve_strided(op, 1, x->shape->rank, x->shape->dims, &s));
+  x = take_moving(op->b, &s, x);
+  if (!x) return hlo_builder_finish(op->b);
   for (int d = 0; d < s.rank; d++) {
     strided_dim_t dim = s.dims[d];
     bool backward = dim.stride < 0;
@@ -174,12 +266,17 @@ static hr_status_t place_strided(tf_op_t *op, const strided_t *s, const int64_t 
 hr_status_t tf_lower_strided_slice_grad(tf_op_t *op) {
   strided_t s;
   hr_ints_t shape;
-  expr_t x;
+  expr_t x, starts[HLO_MAX_RANK];
+  int64_t sizes[HLO_MAX_RANK];
   HR_TRY(tf_const_ints(op, 0, &shape));
   if (shape.count > HLO_MAX_RANK) return tf_error(op, "too many dimensions");
   HR_TRY(resolve_strided(op, 1, (int)shape.count, shape.data, &s));
-  HR_TRY(place_strided(op, &s, shape.data, tf_in(op, 4), &x));
-  return tf_out(op, 0, x);
+  still_sizes(&s, shape.data, sizes);
+  HR_TRY(place_strided(op, &s, sizes, tf_in(op, 4), &x));
+  if (!x || !moves(&s)) return tf_out(op, 0, x);
+  moving_starts(op->b, &s, starts);
+  expr_t zeros = tf_fill(op->b, 0, x->shape->dtype, s.rank, shape.data);
+  return tf_out(op, 0, tf_dynamic_update(op->b, zeros, x, starts));
 }
 
 /* x with the places of a slice with gaps replaced: a mask says where they are. */
@@ -202,7 +299,9 @@ static hr_status_t update_dense(tf_op_t *op, const strided_t *s, expr_t *x, expr
     bool backward = dim.stride < 0;
     if (backward) reversed[count++] = d;
     dims[d] = dim.count;
-    starts[d] = tf_scalar_int(op->b, backward ? dim.begin - dim.count + 1 : dim.begin, HR_S32);
+    starts[d] =
+        dim.moving ? hlo_build_convert(op->b, dim.moving, HR_S32)
+                   : tf_scalar_int(op->b, backward ? dim.begin - dim.count + 1 : dim.begin, HR_S32);
   }
   value = tf_reshape(op->b, value, s->rank, dims);
   HR_TRY(tf_reverse(op, value, count, reversed, &value));
@@ -222,6 +321,7 @@ hr_status_t tf_lower_strided_update(tf_op_t *op) {
   HR_TRY(resolve_strided(op, 1, x->shape->rank, x->shape->dims, &s));
   for (int d = 0; d < s.rank; d++)
     has_gaps |= s.dims[d].count > 1 && s.dims[d].stride != 1 && s.dims[d].stride != -1;
+  if (has_gaps && moves(&s)) return tf_unsupported(op, "a slice with gaps that moves");
   value = tf_broadcast(op->b, value, s.result_rank, s.result);
   HR_TRY(has_gaps ? update_with_gaps(op, &s, &x, value) : update_dense(op, &s, &x, value));
   return resource ? tf_set_variable(op, resource, x) : tf_out(op, 0, x);

@@ -1,6 +1,7 @@
 /* Stacks of TensorFlow 1, which the gradients of its loops use: a resource whose value is the tuple
- * (elements [size, entry...], s32[] count), as XlaCompiler passes it. Its most elements must be a
- * compile-time constant; the shape of an entry is that of the first push. */
+ * (elements [size, entry...], s32[] count), as XlaCompiler passes it. Without a bound it grows with
+ * each push, and before a loop by what all iterations push. The shape of an entry is that of the
+ * first push. */
 #include "tf/tf_lower.h"
 
 /* StackV2(max_size), attribute elem_type: a stack without a value, as the entry is not known. */
@@ -11,10 +12,8 @@ hr_status_t tf_lower_stack(tf_op_t *op) {
       .kind = XLA_RESOURCE_STACK, .name = op->node->name, .argument = -1, .node = op->node};
   HR_TRY(tf_const_int(op, 0, &stack->size));
   HR_TRY(tf_attr_dtype(op->arena, op->node, "elem_type", &stack->dtype));
-  if (stack->size < 0 || stack->size > INT32_MAX)
-    return tf_unsupported(op,
-                          "a stack without a bound: max_size must be a constant that is not "
-                          "negative");
+  stack->grows = stack->size < 0 || stack->size > INT32_MAX;
+  if (stack->grows) stack->size = 0;
   HR_TRY(tf_need_outputs(op, 1));
   op->outputs[0] = (tf_value_t){.kind = TF_VALUE_RESOURCE, .resource = stack};
   return NULL;
@@ -35,6 +34,19 @@ hr_status_t tf_stack_start(hlo_builder_t *b, tf_resource_t *stack, const hlo_sha
                     tf_scalar_int(b, 0, HR_S32)};
   stack->value = hlo_build_tuple(b, 2, parts);
   return hlo_builder_finish(b);
+}
+
+expr_t tf_grow(hlo_builder_t *b, expr_t x, int64_t count) {
+  int64_t low[HLO_MAX_RANK] = {0}, high[HLO_MAX_RANK] = {count};
+  return x ? tf_pad(b, x, tf_scalar(b, 0, x->shape->dtype), low, high, NULL) : NULL;
+}
+
+void tf_stack_grow(hlo_builder_t *b, tf_resource_t *stack, int64_t count) {
+  stack->size += count;
+  if (!stack->value) return;
+  expr_t parts[] = {tf_grow(b, hlo_build_element(b, stack->value, 0), count),
+                    hlo_build_element(b, stack->value, 1)};
+  stack->value = hlo_build_tuple(b, 2, parts);
 }
 
 /* Starts of the entry at place `at`. */
@@ -60,10 +72,12 @@ static void set_stack(tf_op_t *op, tf_resource_t *stack, expr_t elements, expr_t
 hr_status_t tf_lower_stack_push(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   tf_resource_t *stack;
-  expr_t starts[HLO_MAX_RANK], x = tf_in(op, 1);
+  bool is_flow = op->inputs[1]->kind == TF_VALUE_LIST; /* nothing looks at its number */
+  expr_t starts[HLO_MAX_RANK], x = is_flow ? tf_scalar(b, 0, HR_F32) : tf_in(op, 1);
   int64_t dims[HLO_MAX_RANK] = {1};
   HR_TRY(stack_of(op, &stack));
   if (!x) return hlo_builder_finish(b);
+  if (stack->grows) tf_stack_grow(b, stack, 1);
   if (!stack->value) HR_TRY(tf_stack_start(b, stack, x->shape));
   expr_t elements = hlo_build_element(b, stack->value, 0);
   expr_t count = hlo_build_element(b, stack->value, 1);

@@ -246,6 +246,17 @@ hr_status_t tf_lower_list_from_tensor(tf_op_t *op) {
   return set_list(op, 0, &list);
 }
 
+/* ZerosLike. A list of zeros is the start of a gradient: what is written to it adds. */
+hr_status_t tf_lower_zeros_like(tf_op_t *op) {
+  expr_t x = tf_in(op, 0);
+  expr_t zeros = x ? hlo_build_number_like(op->b, 0, x) : NULL;
+  if (op->inputs[0]->kind != TF_VALUE_LIST) return tf_out(op, 0, zeros);
+  tf_value_t list = *op->inputs[0];
+  list.instr = zeros;
+  list.list_adds = true;
+  return set_list(op, 0, &list);
+}
+
 /* TensorListStack: the array itself. */
 hr_status_t tf_lower_list_stack(tf_op_t *op) {
   tf_value_t list;

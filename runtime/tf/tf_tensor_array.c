@@ -76,7 +76,8 @@ static hr_status_t take_flow(tf_op_t *op, int handle, int flow, tf_value_t *out_
 /* Zeros of a list's elements, if all sizes are known. */
 static void fill_zeros(tf_op_t *op, tf_value_t *list, int rank, const int64_t *dims) {
   int64_t sizes[HLO_MAX_RANK];
-  if (list->list_size < 0 || rank < 0 || rank + 1 > HLO_MAX_RANK) return;
+  if (list->list_size < 0 || rank < 0 || rank + 1 > HLO_MAX_RANK || list->list_dtype == HR_TUPLE)
+    return;
   sizes[0] = list->list_size;
   for (int d = 0; d < rank; d++) {
     if (dims[d] < 0) return;
@@ -107,6 +108,7 @@ static hr_status_t write_element(tf_op_t *op, tf_value_t *list, expr_t index, ex
   int64_t sizes[HLO_MAX_RANK] = {1};
   if (!item || !index) return hlo_builder_finish(op->b);
   if (item->shape->rank >= HLO_MAX_RANK) return tf_error(op, "too many dimensions");
+  if (list->list_dtype == HR_TUPLE) list->list_dtype = item->shape->dtype;
   if (!list->instr) fill_zeros(op, list, item->shape->rank, item->shape->dims);
   if (!list->instr) return tf_unsupported(op, "an array of tensors whose length is not known");
   if (list->list_adds) item = e_add(op->b, item, read_element(op, list, index));
@@ -305,11 +307,31 @@ hr_status_t tf_lower_array_grad(tf_op_t *op) {
   return NULL;
 }
 
+/* --- sums --- */
+
+bool tf_has_list(const tf_op_t *op) {
+  for (int k = 0; k < op->input_count; k++)
+    if (op->inputs[k]->kind == TF_VALUE_LIST) return true;
+  return false;
+}
+
+hr_status_t tf_add_lists(tf_op_t *op) {
+  tf_value_t sum = {.kind = TF_VALUE_NONE};
+  for (int k = 0; k < op->input_count; k++) {
+    const tf_value_t *list = op->inputs[k];
+    if (list->kind != TF_VALUE_LIST) continue;
+    expr_t before = sum.instr;
+    if (!before) sum = *list;
+    if (before && list->instr) sum.instr = e_add(op->b, before, list->instr);
+  }
+  return put_list(op, 0, &sum);
+}
+
 /* --- TensorLists that grow --- */
 
 /* inputs: element shape, most elements.
- * EmptyTensorList. max_num_elements bounds the capacity, as XLA's shapes are static; `count`
- * says how many elements are in use. */
+ * EmptyTensorList. max_num_elements bounds the capacity, as XLA's shapes are static; without it
+ * each push makes the list larger. `count` says how many elements are in use. */
 hr_status_t tf_lower_list_empty(tf_op_t *op) {
   tf_value_t list = {.kind = TF_VALUE_LIST};
   hr_ints_t dims;
@@ -318,8 +340,8 @@ hr_status_t tf_lower_list_empty(tf_op_t *op) {
   HR_TRY(tf_const_int(op, 1, &list.list_size));
   HR_TRY(tf_const(op, 0, &shape));
   HR_TRY(tf_const_ints(op, 0, &dims));
-  if (list.list_dtype == HR_TUPLE) return tf_unsupported(op, "a list of tensors without numbers");
-  if (list.list_size < 0) return tf_unsupported(op, "a list that may grow without bound");
+  list.list_grows = list.list_size < 0;
+  if (list.list_grows) list.list_size = 0;
   list.count = tf_scalar_int(op->b, 0, HR_S32);
   fill_zeros(op, &list, shape->rank ? (int)dims.count : -1, dims.data);
   HR_TRY(put_list(op, 0, &list));
@@ -342,15 +364,44 @@ static void push_constant(tf_value_t *list, const tf_value_t *before, hlo_value_
   list->constant = is_first ? element : before->constant;
 }
 
+/* Room for one more element. */
+static void grow_list(tf_op_t *op, tf_value_t *list) {
+  list->list_size++;
+  list->instr = tf_grow(op->b, list->instr, 1);
+  list->element_counts = tf_grow(op->b, list->element_counts, 1);
+}
+
+/* Notes that element `at` is this list or optional. */
+static hr_status_t push_special(tf_op_t *op, tf_value_t *list, expr_t at, const tf_value_t *item) {
+  tf_value_t *element;
+  HR_TRY(HR_NEW(op->arena, &element));
+  *element = *item;
+  element->instr = element->count = NULL;
+  element->constant = NULL;
+  list->element = element;
+  if (!item->count) return NULL;
+  if (!list->element_counts)
+    list->element_counts = tf_fill(op->b, (double)item->list_size, HR_S32, 1, &list->list_size);
+  int64_t one = 1;
+  expr_t count = tf_reshape(op->b, item->count, 1, &one);
+  if (count && list->element_counts)
+    list->element_counts = tf_dynamic_update(op->b, list->element_counts, count, &at);
+  return NULL;
+}
+
 /* inputs: list, element.
- * TensorListPushBack: writes at place `count`. */
+ * TensorListPushBack: writes at place `count`. An optional without value leaves no trace. */
 hr_status_t tf_lower_list_push(tf_op_t *op) {
   tf_value_t list;
-  hlo_value_t *element;
+  hlo_value_t *element = NULL;
   HR_TRY(take_list(op, 0, &list));
-  HR_TRY(tf_const_if_known(op, 1, &element));
+  if (op->inputs[1]->kind == TF_VALUE_NONE) return put_list(op, 0, &list);
+  if (op->inputs[1]->kind == TF_VALUE_ARRAY) HR_TRY(tf_const_if_known(op, 1, &element));
   expr_t count = count_of(op, &list);
   list.list_adds = false;
+  if (list.list_grows) grow_list(op, &list);
+  if (op->inputs[1]->kind == TF_VALUE_LIST || op->inputs[1]->alternatives)
+    HR_TRY(push_special(op, &list, count, op->inputs[1]));
   HR_TRY(write_element(op, &list, count, tf_in(op, 1)));
   list.count = e_add(op->b, count, tf_scalar_int(op->b, 1, HR_S32));
   HR_TRY(put_list(op, 0, &list));
@@ -358,18 +409,39 @@ hr_status_t tf_lower_list_push(tf_op_t *op) {
   return NULL;
 }
 
+/* Output 1, the array of an element, becomes a list or optional. */
+static hr_status_t pop_special(tf_op_t *op, const tf_value_t *list) {
+  int64_t one = 1;
+  expr_t array = op->outputs[1].instr, count = NULL;
+  hlo_value_t *constant = op->outputs[1].constant;
+  if (list->element_counts) {
+    count = tf_dynamic_slice(op->b, list->element_counts, &list->count, &one);
+    count = tf_reshape(op->b, count, 0, NULL);
+  }
+  op->outputs[1] = *list->element;
+  op->outputs[1].instr = array;
+  op->outputs[1].count = count;
+  op->outputs[1].constant = constant;
+  return hlo_builder_finish(op->b);
+}
+
 /* outputs: list, element.
  * TensorListPopBack: the element stays in the array, behind the new count. */
 hr_status_t tf_lower_list_pop(tf_op_t *op) {
   tf_value_t list;
-  HR_TRY(take_filled(op, 0, &list));
+  HR_TRY(take_list(op, 0, &list));
+  if (!list.instr && list.list_dtype == HR_TUPLE) {
+    HR_TRY(put_list(op, 0, &list));
+    return tf_need_outputs(op, 2);
+  }
+  HR_TRY(check_filled(op, &list));
   list.count = e_sub(op->b, count_of(op, &list), tf_scalar_int(op->b, 1, HR_S32));
   HR_TRY(put_list(op, 0, &list));
   op->outputs[0].list_pushed = op->inputs[0]->list_pushed;
   op->outputs[0].constant = op->inputs[0]->constant;
   HR_TRY(tf_out(op, 1, read_element(op, &list, list.count)));
   if (op->inputs[0]->list_pushed) op->outputs[1].constant = op->inputs[0]->constant;
-  return NULL;
+  return list.element ? pop_special(op, &list) : NULL;
 }
 
 /* TensorListElementShape, attribute shape_type. */

@@ -11,6 +11,7 @@ import argparse
 import inspect
 import itertools
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -220,26 +221,57 @@ def check_op(options, name, folder):
     return good, bad, skipped
 
 
+def run_workers(options, arguments):
+    """Counts of a process that checks the operations one after another; TensorFlow itself ends it on some calls, and another one
+    goes on with the operation after that."""
+    total, names = np.zeros(3, int), list(options.names or OPS)
+    while names:
+        worker = subprocess.Popen([sys.executable, os.path.abspath(__file__), "--worker"] + arguments + names, stdout=subprocess.PIPE,
+                                  text=True, errors="replace")
+        for line in worker.stdout:
+            print(line, end="", flush=True)
+            if line.split(":")[0] == names[0]:
+                counts = re.search(r": (\d+) agree, (\d+) differ(?:, (\d+) without)?", line)
+                total += [int(x or 0) for x in counts.groups()] if counts else [0, 1, 0]
+                names.pop(0)
+                if not names:
+                    break
+        worker.stdout.close()
+        if worker.wait() >= 0 or not names:
+            break
+        print("%s: TensorFlow ended the process by signal %d" % (names.pop(0), -worker.returncode), flush=True)
+        total[2] += 1
+    return total
+
+
+def work(options):
+    """The operations, one line each."""
+    tf.function(lambda x: x + 1, jit_compile=True)(1.0)  # registers XLA's kernels
+    with tempfile.TemporaryDirectory() as folder:
+        for name in options.names:
+            try:
+                check_op(options, name, folder)
+            except Exception as error:
+                print("%s: %s: %s" % (name, type(error).__name__, str(error)[:400]), flush=True)
+
+
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("hlorun")
     parser.add_argument("--keep")
     parser.add_argument("--engines", default="reference,compiled")
     parser.add_argument("--first", help="begin with this operation of the table")
+    parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("names", nargs="*")
     options = parser.parse_args(arguments)
     options.engines = options.engines.split(",")
     if options.first:
         options.names = list(OPS)[list(OPS).index(options.first):]
-    tf.function(lambda x: x + 1, jit_compile=True)(1.0)  # registers XLA's kernels
-    total = np.zeros(3, int)
-    with tempfile.TemporaryDirectory() as folder:
-        for name in options.names or OPS:
-            try:
-                total += check_op(options, name, folder)
-            except Exception as error:
-                print("%s: %s: %s" % (name, type(error).__name__, str(error)[:400]), flush=True)
-                total[1] += 1
+    if options.worker:
+        work(options)
+        return 0
+    own = ["--engines", ",".join(options.engines)] + (["--keep", options.keep] if options.keep else []) + [options.hlorun]
+    total = run_workers(options, own)
     print("%d operations: %d calls agree, %d differ, %d without a reference" % (len(options.names or OPS), *total))
     return int(total[1] > 0)
 

@@ -134,6 +134,32 @@ static void large_blocks(void) {
   for (int t = 0; t < 4; t++) check(NULL, types[t], t & 1 ? 280 : 530, 270, 700, t * 5 + 16);
 }
 
+/* Space for some terms is enough for fewer, whose panels may be deeper. */
+static void fewer_terms(void) {
+  static const int64_t terms[][2] = {{330, 320}, {400, 384}, {648, 640}};
+  enum { ROWS = 16, COLUMNS = 300, STRIDE = 300 };
+  for (int i = 0; i < 3; i++) {
+    int64_t most = terms[i][0];
+    gemm_job_t job = {.dtype = HR_F32, .m = ROWS, .n = COLUMNS, .k = most, .c_row = COLUMNS};
+    job.a_row = job.b_col = 1;
+    job.a_col = STRIDE;
+    job.b_row = COLUMNS;
+    void *a = numbers(HR_F32, most * STRIDE, 1), *b = numbers(HR_F32, most * COLUMNS, 2);
+    void *c = numbers(HR_F32, ROWS * COLUMNS, 3);
+    size_t bytes = gemm_space_bytes(&job);
+    char *space = aligned_alloc(64, (bytes + 127) / 64 * 64);
+    memset(space + bytes, 0x5a, 64);
+    job.a = a;
+    job.b = b;
+    job.c = c;
+    job.k = terms[i][1];
+    gemm_run_serial(&job, 0, space);
+    for (int j = 0; j < 64; j++) CU_ASSERT_EQUAL(space[bytes + (size_t)j], 0x5a);
+    CU_ASSERT_EQUAL(count_wrong(&job, c), 0);
+    free(a), free(b), free(c), free(space);
+  }
+}
+
 static void no_pivot(void) {
   double a[9] = {0, 2, 1, 0, 1, 1, 0, 4, 2};
   int32_t pivots[3];
@@ -147,5 +173,6 @@ static void no_pivot(void) {
 
 CU_TestInfo suite_gemm[] = {{"products", products},
                             {"large blocks", large_blocks},
+                            {"space for fewer terms", fewer_terms},
                             {"a column without pivot", no_pivot},
                             CU_TEST_INFO_NULL};

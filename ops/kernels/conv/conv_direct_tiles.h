@@ -32,6 +32,7 @@ SIMD_INLINE void SIMD_NAME(accumulate_tap)(int rows, int vecs, const direct_pane
                                            int64_t tap, const SIMD_REAL *const *a,
                                            SIMD_NAME(acc) (*sums)[4]) {
   const SIMD_REAL *weights = (const SIMD_REAL *)panel->weights + tap * panel->tap_stride;
+#pragma GCC unroll 4
   for (int64_t p = 0; p < panel->k_count; p++, weights += panel->width) {
     SIMD_NAME(acc) b[4];
 #pragma GCC unroll 4

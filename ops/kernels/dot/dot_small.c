@@ -219,8 +219,8 @@ static void exchange_sides(const dot_problem_t *p, dot_small_t *plan) {
   job->c_col = p->n;
 }
 
-/* Chooses dot products of row pairs for two matrices that are small, or for few rows or columns
- * with a large one, whose sums are long. Columns of the small side that are not dense are
+/* Chooses dot products of row pairs for few rows or columns with a matrix that is small, or that is
+ * large and whose sums are long. Columns of the small side that are not dense are
  * transposed, which is little beside reading the large one. */
 static bool plan_pairs(const dot_problem_t *p, bool tiny, dot_small_t *plan) {
   int64_t few = p->m < p->n ? p->m : p->n;
@@ -229,6 +229,7 @@ static bool plan_pairs(const dot_problem_t *p, bool tiny, dot_small_t *plan) {
       p->k >= DOT_PAIR_TERMS && many * p->k * p->types.element_bytes > PAIR_BYTES &&
       few <= FEW_PAIRS;
   bool transposed = p->b.row_step != 1;
+  tiny &= few < FEW_PAIRS;
   if (p->a.col_step != 1 || !(tiny || large)) return false;
   if (transposed && (!large || p->n > few || p->batch > 1)) return false;
   plan->transposed = transposed;

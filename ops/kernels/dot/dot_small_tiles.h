@@ -235,8 +235,13 @@ SIMD_INLINE void SIMD_NAME(pair_group)(int columns, const dot_small_job_t *job, 
   for (int r = 0; r < PAIR_ROWS; r++)
 #pragma GCC unroll 4
     for (int j = 0; j < columns; j++) {
-      SIMD_REAL total = SIMD_NAME(sum)(SIMD_NAME(fold)(sums[r][j]));
-      for (int64_t q = p; q < job->k; q++) total += a[r * job->a_row + q] * b[j * job->b_col + q];
+      SIMD_NAME(few) ends = SIMD_NAME(fold)(sums[r][j]);
+      int64_t q = p;
+      for (; q + FEW <= job->k; q += FEW)
+        ends += *(const SIMD_NAME(part) *)(a + r * job->a_row + q) *
+                *(const SIMD_NAME(part) *)(b + j * job->b_col + q);
+      SIMD_REAL total = SIMD_NAME(sum)(ends);
+      for (; q < job->k; q++) total += a[r * job->a_row + q] * b[j * job->b_col + q];
       c[r * job->c_row + j * job->c_col] = total;
     }
 }

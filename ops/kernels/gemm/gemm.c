@@ -23,7 +23,8 @@
 #include "base/arith.h"
 #include "ops/kernels/simd/simd_target.h"
 
-#define GEMM_DEPTH 320 /* most rows of a panel, 40 KB of the widest */
+#define GEMM_DEPTH 384 /* most rows of a panel, if these are all: C is then written once */
+#define PART_DEPTH 320 /* most rows of one of several, 40 KB of the widest */
 #define GEMM_PANELS 4  /* panels packed at once, side by side; more where they are shallow */
 #define SHORT_DEPTH 64
 #define BLOCK_BYTES (1 << 19) /* a block of A: a part of the second-level cache */
@@ -31,6 +32,7 @@
 #define ROW_UNIT 8
 #define DEPTH_UNIT 8
 #define PACKED_COLUMNS 256 /* columns from which A is packed too */
+#define COLUMN_BYTES 128   /* shorter columns of A are read in place: all of a line is used soon */
 #define FINISHED_BYTES \
   (1 << 19) /* whole rows that are finished together, while they are in the second-level cache */
 #define FINISHED_ROWS 64 /* such rows, at least: B is packed for each block of them */
@@ -42,7 +44,8 @@ typedef struct gemm_range {
 
 /* Depth of the panels of a sum of `depth` terms: equal parts, rounded up to DEPTH_UNIT. */
 static inline int64_t gemm_panel_depth(int64_t depth) {
-  return hr_div_ceil(hr_div_ceil(depth, hr_div_ceil(depth, GEMM_DEPTH)), DEPTH_UNIT) * DEPTH_UNIT;
+  int64_t parts = depth <= GEMM_DEPTH ? 1 : hr_div_ceil(depth, PART_DEPTH);
+  return hr_div_ceil(hr_div_ceil(depth, parts), DEPTH_UNIT) * DEPTH_UNIT;
 }
 
 /* Rows of A in a block. */
@@ -80,6 +83,19 @@ static inline gemm_mode_t gemm_mode_of(const gemm_job_t *job, const gemm_range_t
   return job->mode == GEMM_SET && first > range->first ? GEMM_ADD : job->mode;
 }
 
+/* The most that gemm_panel_depth gives for so many terms or fewer. */
+static inline int64_t gemm_deepest_panel(int64_t depth) {
+  return hr_min(hr_round_up(depth, DEPTH_UNIT), GEMM_DEPTH);
+}
+
+/* Room for the panels of B that are packed at once. */
+static inline int64_t gemm_panels_bytes(const gemm_job_t *job, int64_t depth, int64_t real_bytes) {
+  int64_t parts = hr_dtype_is_complex(job->dtype) ? 2 : 1;
+  int64_t columns = hr_round_up(job->n * parts, PANEL_BYTES / real_bytes);
+  return hr_min(GEMM_PANELS * PANEL_BYTES * GEMM_DEPTH,
+                hr_round_up(gemm_deepest_panel(depth) * columns * real_bytes, 64));
+}
+
 /* The enumerators of simd_width double in width from 16 bytes. */
 int64_t gemm_vector_bytes(void) { return (int64_t)16 << simd_width(); }
 
@@ -114,16 +130,16 @@ static int64_t real_bytes(const gemm_job_t *job) {
   return (int64_t)hr_dtype_bytes(hr_dtype_real(job->dtype));
 }
 
-/* Whether A is packed. It must be if neither its rows nor its columns are dense. It should be where
- * it is used often and its lines are far apart; its rows only if their stride maps many of them to
- * the same cache sets. */
+/* Whether A is packed. It must be if neither its rows nor its columns are dense. Used often, it
+ * should be if its columns are dense, as a tile reads a part of each line; if its rows are, only
+ * where these are far apart and their stride maps many of them to the same cache sets. */
 static bool packs_a(const gemm_job_t *job, int64_t columns) {
   if (job->fill || job->a_rows || (reals_per_element(job) == 2 && job->a_col != 1)) return true;
   int64_t stride = job->a_col == 1 ? job->a_row : job->a_col;
   if (job->a_col != 1 && job->a_row != 1) return columns > PANEL_BYTES / real_bytes(job);
   int64_t step_bytes = stride * reals_per_element(job) * real_bytes(job);
-  return columns >= PACKED_COLUMNS && step_bytes >= 1024 &&
-         (job->a_col != 1 || step_bytes % 1024 == 0);
+  if (job->a_col != 1) return columns >= PACKED_COLUMNS && step_bytes >= COLUMN_BYTES;
+  return columns >= PACKED_COLUMNS && step_bytes >= 1024 && step_bytes % 1024 == 0;
 }
 
 static gemm_range_t full_range(const gemm_job_t *job) {
@@ -134,15 +150,15 @@ static gemm_range_t full_range(const gemm_job_t *job) {
                         .packed = packs_a(job, job->n * parts)};
 }
 
-/* Enough for any part of the sums: parts of few terms have blocks of more rows. */
+/* Enough for products of fewer rows, columns or terms, too: parts of few terms have blocks of more
+ * rows, and sums of fewer terms may have deeper panels. */
 size_t gemm_space_bytes(const gemm_job_t *job) {
-  int64_t bytes = real_bytes(job);
-  int64_t depth = gemm_panel_depth(job->k * reals_per_element(job));
+  int64_t bytes = real_bytes(job), terms = job->k * reals_per_element(job);
   int64_t rows = hr_div_ceil(job->m, ROW_UNIT) * ROW_UNIT;
-  int64_t block = hr_min(BLOCK_BYTES, rows * depth * bytes);
+  int64_t block = hr_min(BLOCK_BYTES, rows * gemm_deepest_panel(terms) * bytes);
   block += hr_min(gemm_block_rows(1, bytes), rows) / ROW_UNIT *
            64; /* a vector of padding between panels */
-  size_t panels = (size_t)(GEMM_PANELS * PANEL_BYTES * GEMM_DEPTH);
+  size_t panels = (size_t)gemm_panels_bytes(job, terms, bytes);
   return panels +
          (packs_a(job, job->n * reals_per_element(job)) ? (size_t)(block + 63) / 64 * 64 : 0);
 }

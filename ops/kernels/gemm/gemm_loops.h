@@ -228,9 +228,16 @@ __attribute__((no_sanitize("thread"))) SIMD_TARGET static void SIMD_NAME(pack_na
     for (int64_t j = 0; j < columns; j++) to[j] = b[j];
 }
 
-/* A panel of at most WIDTH columns. Surplus lanes are undefined and never stored to C. */
+/* Surplus lanes are never stored to C, but must be no denormal numbers, with which processors take
+ * a hundred times as long: zeros, or other elements of B. */
+SIMD_TARGET static void SIMD_NAME(clear_surplus)(int64_t depth, int64_t columns, SIMD_REAL *to) {
+  if (columns < WIDTH) memset(to, 0, (size_t)(depth * WIDTH) * sizeof *to);
+}
+
+/* A panel of at most WIDTH columns. */
 SIMD_TARGET static void SIMD_NAME(pack_panel)(const gemm_job_t *job, int parts, const SIMD_REAL *b,
                                               int64_t depth, int64_t columns, SIMD_REAL *to) {
+  SIMD_NAME(clear_surplus)(depth, columns, to);
   if (parts == 2) {
     SIMD_NAME(pack_complex)(job, b, depth, columns, to);
   } else if (job->b_col == 1) {
@@ -248,6 +255,7 @@ SIMD_TARGET static void SIMD_NAME(gather_panels)(const gemm_job_t *job, int part
                                                  SIMD_REAL *to) {
   for (int64_t j = 0; j < columns; j += WIDTH, to += depth * WIDTH) {
     int64_t count = hr_min(WIDTH, columns - j);
+    SIMD_NAME(clear_surplus)(depth, count, to);
     (parts == 1 ? SIMD_NAME(gather_panel) : SIMD_NAME(gather_complex))(job, first, depth,
                                                                        column + j, count, to);
   }
@@ -437,7 +445,7 @@ SIMD_TARGET static void SIMD_NAME(part)(const gemm_job_t *job, const gemm_range_
   int64_t block_rows = gemm_part_rows(job, range->depth, SIZE);
   int64_t panel_depth = gemm_panel_depth(range->depth);
   SIMD_REAL *b = space;
-  SIMD_REAL *a = b + GEMM_PANELS * WIDTH * GEMM_DEPTH;
+  SIMD_REAL *a = b + gemm_panels_bytes(job, range->depth, SIZE) / SIZE;
   for (int64_t i = 0; i < range->rows; i += block_rows)
     for (int64_t p = 0; p < range->depth; p += panel_depth) {
       gemm_range_t now = {.row = range->row + i,

@@ -49,6 +49,7 @@ SIMD_INLINE void SIMD_NAME(tile_keeping)(int rows, int vecs, gemm_mode_t mode, g
   for (int r = 0; r < rows; r++)
 #pragma GCC unroll 16
     for (int v = 0; v < vecs; v++) __builtin_prefetch(c + r * at->c_row + v * LANES, 1);
+#pragma GCC unroll 4
   for (int64_t p = 0; p < at->k; p++, a += at->a_col, b += at->b_row) {
     SIMD_NAME(acc) line[16];
     SIMD_NAME(ask_ahead)(rows, ahead, p, at->a_row, a);

@@ -186,12 +186,13 @@ static bool is_in_entry_block(const jit_emit_t *emit, kir_value_t *array) {
 }
 
 /* The address of lane 0. Constants come last, where they are a part of the instruction: elements
- * that lie at fixed distances share the rest. */
+ * that lie at fixed distances share the rest. The address of an array that a part of a region has
+ * computed is there from level 0 of the part on; the element's is wanted at `depth`. */
 static kir_value_t *first_pointer(jit_emit_t *emit, kir_value_t *array, kir_type_t *element,
-                                  const jit_expr_t *index) {
+                                  const jit_expr_t *index, int depth) {
   if (!is_in_entry_block(emit, array)) {
     kir_value_t *offset = jit_emit_expr(emit, index);
-    jit_emit_at(emit, emit->level);
+    jit_emit_at(emit, depth);
     return element_pointer(emit, array, element, offset);
   }
   const jit_expr_t *at_index = jit_expr_affine(&emit->graph->exprs, index, 1, -index->constant);
@@ -203,7 +204,7 @@ static kir_value_t *first_pointer(jit_emit_t *emit, kir_value_t *array, kir_type
 
 kir_value_t *jit_emit_address(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype,
                               const jit_expr_t *index) {
-  return first_pointer(emit, array, jit_memory_type(emit->code, dtype), index);
+  return first_pointer(emit, array, jit_memory_type(emit->code, dtype), index, emit->level);
 }
 
 static kir_value_t *gather_pointers(jit_emit_t *emit, kir_value_t *array, kir_type_t *element,
@@ -234,14 +235,22 @@ kir_value_t *jit_emit_alloca(jit_emit_t *emit, int64_t size_bytes) {
   return at_index;
 }
 
-/* Memory that is read instead of what `guard` forbids. */
+/* Memory that is read instead of what `guard` forbids. It holds zeros: what is computed from it is
+ * dropped, but processors take a hundred times as long for denormal numbers. */
 static kir_value_t *dummy_memory(jit_emit_t *emit) {
-  if (!emit->arrays.dummy) emit->arrays.dummy = jit_emit_alloca(emit, 1024);
+  kir_builder_t *b = emit->code->builder;
+  kir_type_t *i32 = kir_int_type(emit->code->module, 32), *line = kir_vector_type(i32, 16);
+  if (emit->arrays.dummy) return emit->arrays.dummy;
+  emit->arrays.dummy = jit_emit_alloca(emit, JIT_DUMMY_BYTES);
+  for (int at = 0; at < JIT_DUMMY_BYTES / 4; at += 16) {
+    kir_value_t *to = kir_inbounds_gep(b, i32, emit->arrays.dummy, jit_emit_i64(emit, at));
+    kir_set_align(kir_store(b, kir_null(line), to), 64);
+  }
   return emit->arrays.dummy;
 }
 
-static kir_value_t *select_readable(jit_emit_t *emit, kir_value_t *pointer, kir_value_t *guard,
-                                    int depth) {
+kir_value_t *jit_emit_readable(jit_emit_t *emit, kir_value_t *pointer, kir_value_t *guard,
+                               int depth) {
   kir_value_t *instead = guard ? dummy_memory(emit) : NULL;
   jit_emit_at(emit, depth);
   return guard ? kir_select(emit->code->builder, guard, pointer, instead) : pointer;
@@ -273,7 +282,7 @@ static kir_value_t *any_lane_active(jit_emit_t *emit, kir_type_t *type, kir_valu
 
 static kir_value_t *load_contiguous(jit_emit_t *emit, kir_type_t *type, kir_value_t *pointer,
                                     kir_value_t *lanes, unsigned align, int depth) {
-  pointer = select_readable(emit, pointer, any_lane_active(emit, type, lanes), depth);
+  pointer = jit_emit_readable(emit, pointer, any_lane_active(emit, type, lanes), depth);
   kir_value_t *mask = jit_emit_both(emit, emit->lane.mask, lanes);
   return mask ? masked_load(emit, KIR_MASKED_LOAD, type, pointer, mask, align)
               : plain_load(emit, type, pointer, align);
@@ -312,7 +321,7 @@ static kir_value_t *load_window(jit_emit_t *emit, kir_type_t *element, kir_value
   for (int k = 0; k < emit->lane.count; k++) low = offsets[k] < low ? offsets[k] : low;
   for (int k = 0; k < emit->lane.count; k++) offsets[k] -= low;
   pointer = element_pointer(emit, pointer, element, jit_emit_i64(emit, low));
-  return jit_window_load(emit, element, select_readable(emit, pointer, guard, depth), offsets);
+  return jit_window_load(emit, element, jit_emit_readable(emit, pointer, guard, depth), offsets);
 }
 
 /* Is the load wanted nowhere, as far as that is known? */
@@ -327,7 +336,7 @@ static kir_value_t *load_uniform(jit_emit_t *emit, kir_type_t *element, kir_valu
   kir_value_t *any = guard.lanes ? jit_emit_both(emit, emit->lane.mask, guard.lanes) : NULL;
   if (any) any = jit_intrinsic(emit->code, KIR_REDUCE_OR, kir_type_of(any), &any, 1);
   return plain_load(emit, element,
-                    select_readable(emit, pointer, jit_emit_both(emit, guard.all, any), depth),
+                    jit_emit_readable(emit, pointer, jit_emit_both(emit, guard.all, any), depth),
                     align);
 }
 
@@ -371,13 +380,14 @@ kir_value_t *jit_emit_load(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtyp
   if (is_never(guard))
     return jit_from_memory(emit->code, dtype,
                            kir_null(access == ACCESS_UNIFORM ? element : vector));
-  pointer = access == ACCESS_STRIDED && !is_window ? gather_pointers(emit, array, element, index)
-                                                   : first_pointer(emit, array, element, index);
+  bool is_spread = access == ACCESS_STRIDED && !is_window;
+  pointer = is_spread ? gather_pointers(emit, array, element, index)
+                      : first_pointer(emit, array, element, index, depth);
   jit_emit_at(emit, depth);
   if (is_window)
     value = load_window(emit, element, pointer, guard.all, offsets, depth);
   else if (access == ACCESS_CONTIGUOUS)
-    value = load_contiguous(emit, vector, select_readable(emit, pointer, guard.all, depth),
+    value = load_contiguous(emit, vector, jit_emit_readable(emit, pointer, guard.all, depth),
                             guard.lanes, align, depth);
   else if (access == ACCESS_STRIDED)
     value = load_gather(emit, vector, pointer, guard, align);
@@ -411,7 +421,7 @@ void jit_emit_store(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype, cons
   unsigned align = (unsigned)hr_dtype_bytes(hr_dtype_real(dtype));
   bool spread = access_pattern(emit, index) == ACCESS_STRIDED;
   kir_value_t *pointer = spread ? gather_pointers(emit, array, element, index)
-                                : first_pointer(emit, array, element, index);
+                                : first_pointer(emit, array, element, index, emit->level);
   jit_emit_at(emit, emit->level);
   value = jit_to_memory(emit->code, dtype, value);
   if (spread) {

@@ -17,6 +17,7 @@
 
 #define JIT_MAX_CARRIES 64
 #define JIT_MAX_LANES 64
+#define JIT_DUMMY_BYTES 1024 /* memory that is read instead of what a condition forbids */
 #define JIT_MAX_SHORT 4 /* trip count of a last loop that is fully unrolled */
 #define JIT_MAX_INTERLEAVED 16
 
@@ -145,6 +146,13 @@ kir_value_t *jit_emit_load(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtyp
                            const jit_expr_t *index, jit_guard_t guard, int depth);
 void jit_emit_store(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype, const jit_expr_t *index,
                     kir_value_t *value, bool streams);
+
+/* What a condition says: of all lanes, and of each. */
+jit_guard_t jit_emit_guard(jit_emit_t *emit, jit_node_t *node);
+/* `pointer`, or memory of JIT_DUMMY_BYTES where `guard` (NULL: none) forbids it; at level `depth`.
+ */
+kir_value_t *jit_emit_readable(jit_emit_t *emit, kir_value_t *pointer, kir_value_t *guard,
+                               int depth);
 
 /* Address of lane 0's element. */
 kir_value_t *jit_emit_address(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype,

@@ -7,7 +7,7 @@
  * time: a condition that holds in all lanes of an interval of the loop needs no code there. */
 #include "jit/emit/emit_kernel.h"
 
-#define WINDOW_BYTES 1024 /* at most; jit_emit_load relies on it */
+#define WINDOW_BYTES JIT_DUMMY_BYTES /* at most: what a window must not read it reads there */
 #define MOST_PIECES 8
 
 /* --- how indices change ----------------------------------------------------------------------- */

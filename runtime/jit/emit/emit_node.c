@@ -57,10 +57,8 @@ static kir_value_t *op_value(jit_emit_t *emit, jit_node_t *node) {
   return jit_element_emit(emit->code, &op, args);
 }
 
-static jit_guard_t node_guard(jit_emit_t *emit, jit_node_t *node);
-
 static jit_guard_t and_guards(jit_emit_t *emit, jit_node_t *node) {
-  jit_guard_t a = node_guard(emit, node->args[0]), b = node_guard(emit, node->args[1]);
+  jit_guard_t a = jit_emit_guard(emit, node->args[0]), b = jit_emit_guard(emit, node->args[1]);
   jit_emit_at(emit, jit_emit_depth(emit, node->vars));
   return (jit_guard_t){jit_emit_both(emit, a.all, b.all), jit_emit_both(emit, a.lanes, b.lanes)};
 }
@@ -72,9 +70,9 @@ static jit_guard_t leaf_guard(jit_emit_t *emit, jit_node_t *node) {
                                            : (jit_guard_t){value, NULL};
 }
 
-/* What a condition says: of all lanes, and of each. Loads further down have the conditions of those
- * above them and more: each is written once, or code would grow by the square of their number. */
-static jit_guard_t node_guard(jit_emit_t *emit, jit_node_t *node) {
+/* Loads further down have the conditions of those above them and more: each is written once, or
+ * code would grow by the square of their number. */
+jit_guard_t jit_emit_guard(jit_emit_t *emit, jit_node_t *node) {
   if (node->kind != JIT_OP || node->op != HLO_AND) return leaf_guard(emit, node);
   unsigned epoch = emit->levels[jit_emit_depth(emit, node->vars)].epoch;
   if (node->condition.epoch != epoch) {
@@ -109,7 +107,7 @@ static kir_value_t *load_value(jit_emit_t *emit, jit_node_t *node) {
   if (emit->function_part && emit->function_part->in_registers[node->number]) {
     value = jit_emit_register(emit, node->number, node->expr);
   } else {
-    if (node->guard) guard = node_guard(emit, node->guard);
+    if (node->guard) guard = jit_emit_guard(emit, node->guard);
     kir_value_t *array = jit_emit_in(emit, node->number);
     if (node->prefetch.distance && node->prefetch.pass == emit->pass && emit->lane.count > 1)
       emit_prefetch(emit, array, node);

@@ -157,12 +157,13 @@ void jit_emit_interleaved(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Loads of one array that differ by a constant: columns low .. high of rows that are `jump` apart.
- */
+/* Loads of one array that differ by a constant, under one condition: columns low .. high of rows
+ * that are `jump` apart. */
 typedef struct jit_band {
   int number, count;
   hr_dtype_t dtype;
   const jit_expr_t *base;
+  jit_node_t *guard; /* the same for all lanes, or NULL */
   int64_t jump, low, high;
   int lanes;                      /* lanes of a kernel that is alone: a power of two */
   bool is_packed;                 /* rows one behind the other, of which a register has several */
@@ -172,7 +173,8 @@ typedef struct jit_band {
 } jit_band_t;
 
 static bool is_band_candidate(const jit_graph_t *graph, const jit_node_t *node, int var) {
-  if (node->kind != JIT_LOAD || node->guard || hr_dtype_bytes(node->dtype) > 8) return false;
+  if (node->kind != JIT_LOAD || hr_dtype_bytes(node->dtype) > 8) return false;
+  if (node->guard && node->guard->vars >> var & 1) return false;
   return !jit_expr_is_nonaffine(&graph->exprs, node->expr, var) &&
          jit_expr_factor(node->expr, var) > 1;
 }
@@ -181,13 +183,15 @@ static hr_status_t add_to_band(jit_graph_t *graph, jit_band_t **bands, jit_node_
   const jit_expr_t *base = jit_expr_affine(&graph->exprs, node->expr, 1, -node->expr->constant);
   int64_t column = node->expr->constant;
   jit_band_t *band = *bands;
-  while (band && (band->number != node->number || band->base != base || band->dtype != node->dtype))
+  while (band && (band->number != node->number || band->base != base ||
+                  band->dtype != node->dtype || band->guard != node->guard))
     band = band->next;
   if (!band) {
     HR_TRY(HR_NEW(graph->arena, &band));
     *band = (jit_band_t){.number = node->number,
                          .dtype = node->dtype,
                          .base = base,
+                         .guard = node->guard,
                          .low = column,
                          .high = column,
                          .jump = jit_expr_factor(base, var),
@@ -204,6 +208,12 @@ static hr_status_t add_to_band(jit_graph_t *graph, jit_band_t **bands, jit_node_
 static bool is_packed(const jit_band_t *band) {
   int64_t width = band->high - band->low + 1;
   return width == band->jump && (width & (width - 1)) == 0 && width < band->lanes;
+}
+
+/* May all of it be read from dummy memory, where the guard forbids it? */
+static bool is_readable(const jit_band_t *band) {
+  int64_t span = (band->lanes - 1) * band->jump + band->high - band->low + 1;
+  return !band->guard || span * (int64_t)hr_dtype_bytes(band->dtype) <= JIT_DUMMY_BYTES;
 }
 
 /* Is it less to turn whole rows than to put each column together from what lies around it? */
@@ -223,7 +233,7 @@ hr_status_t jit_bands_find(jit_graph_t *graph, int var, int lanes) {
     band->is_packed = is_packed(band);
   }
   for (jit_node_t *node = graph->first_made; node; node = node->next_made)
-    if (node->band && !is_profitable(node->band)) node->band = NULL;
+    if (node->band && !(is_readable(node->band) && is_profitable(node->band))) node->band = NULL;
   return NULL;
 }
 
@@ -265,6 +275,8 @@ static void load_columns(jit_emit_t *emit, jit_band_t *band, int from) {
   kir_value_t *first = jit_emit_address(emit, jit_emit_in(emit, band->number), band->dtype, index);
   kir_value_t *columns[JIT_MAX_LANES];
   int count = band->is_packed ? (int)band->jump : emit->lane.count;
+  if (band->guard)
+    first = jit_emit_readable(emit, first, jit_emit_guard(emit, band->guard).all, emit->level);
   jit_emit_at(emit, emit->level);
   if (band->is_packed)
     load_packed(emit, band, first, columns);

@@ -1,0 +1,219 @@
+/* What is learnt about a loop by executing its body once, before it is built: the shapes of empty
+ * lists and stacks, how much those without a bound grow, and what is known of the elements of
+ * lists.
+ * A list reserved without an element shape has no array yet, but a loop's state needs a static
+ * shape. XlaCompiler finds the size of a TensorArray in a loop in the same way. */
+#include "tf/tf_control.h"
+#include "tf/tf_trips.h"
+
+/* The trial's values, by loop value. */
+typedef struct trial {
+  const tf_loop_t *loop;
+  tf_value_t *values;  /* before the loop */
+  tf_value_t *inside;  /* at the start of an iteration: parameters, or constants that stay */
+  tf_value_t *results; /* after it */
+  hlo_builder_t b;     /* of the computation, which is dropped */
+} trial_t;
+
+static bool is_stack(const tf_value_t *value) {
+  return value->kind == TF_VALUE_RESOURCE && value->resource->kind == XLA_RESOURCE_STACK;
+}
+
+/* --- what goes in --- */
+
+/* The trial changes copies of resources; values that name the same one share it. */
+static hr_status_t copy_resource(tf_op_t *op, trial_t *t, int i) {
+  tf_resource_t *resource = t->values[i].resource;
+  for (int k = 0; k < i; k++)
+    if (t->values[k].kind == TF_VALUE_RESOURCE && t->values[k].resource == resource) {
+      t->inside[i].resource = t->inside[k].resource;
+      return NULL;
+    }
+  HR_TRY(HR_NEW(op->arena, &t->inside[i].resource));
+  *t->inside[i].resource = *resource;
+  if (resource->value)
+    t->inside[i].resource->value = hlo_build_parameter(&t->b, i, resource->value->shape);
+  return NULL;
+}
+
+/* A parameter, as sizes must not depend on the state. */
+static hr_status_t set_inside(tf_op_t *op, trial_t *t, int i) {
+  tf_value_t value = t->values[i];
+  t->inside[i] = t->values[i];
+  if (value.kind == TF_VALUE_RESOURCE) return copy_resource(op, t, i);
+  expr_t instr = tf_value_instr(op->scope->compiler, op->b, &value);
+  bool is_list = value.kind == TF_VALUE_LIST;
+  if (!instr || (!is_list && value.constant && t->loop->keep[i])) return NULL;
+  t->inside[i].instr = hlo_build_parameter(&t->b, i, instr->shape);
+  if (!is_list) t->inside[i].constant = NULL;
+  return NULL;
+}
+
+/* --- what is known of elements --- */
+
+/* Whether an iteration pushes the constant that is there already, or the first one. */
+static bool stays_pushed(const tf_value_t *before, const tf_value_t *after) {
+  if (after->kind != TF_VALUE_LIST || !after->list_pushed) return false;
+  if (!before->constant) return true;
+  return after->constant && hlo_value_equal(before->constant, after->constant);
+}
+
+/* What is known of the elements of a list holds in every iteration if the body leaves it so. If a
+ * constant does not stay, nothing is known of any list, as it may have been pushed on another. */
+static void keep_pushed(int count, tf_value_t *values, const tf_value_t *results) {
+  bool all_stay = true;
+  for (int i = 0; i < count; i++)
+    if (values[i].kind == TF_VALUE_LIST && values[i].list_pushed && values[i].constant)
+      all_stay &= stays_pushed(&values[i], &results[i]);
+  for (int i = 0; i < count; i++) {
+    if (values[i].kind != TF_VALUE_LIST || !values[i].list_pushed) continue;
+    values[i].list_pushed = all_stay && stays_pushed(&values[i], &results[i]);
+    values[i].constant = values[i].list_pushed ? results[i].constant : NULL;
+  }
+}
+
+/* --- growth --- */
+
+static int64_t capacity_of(const tf_value_t *value) {
+  return is_stack(value) ? value->resource->size : value->list_size;
+}
+
+static bool grows(const tf_value_t *value) {
+  return is_stack(value) ? value->resource->grows
+                         : value->kind == TF_VALUE_LIST && value->list_grows;
+}
+
+/* Entries that one iteration adds; of a stack, it is asked for the first value that names it. */
+static int64_t growth_of(const trial_t *t, int i) {
+  if (!grows(&t->values[i])) return 0;
+  for (int k = 0; k < i; k++)
+    if (is_stack(&t->values[i]) && t->values[k].resource == t->values[i].resource) return 0;
+  const tf_value_t *after = is_stack(&t->values[i]) ? &t->inside[i] : &t->results[i];
+  return capacity_of(after) - capacity_of(&t->values[i]);
+}
+
+static hr_status_t find_bound(tf_op_t *op, trial_t *t, int64_t *out_bound) {
+  tf_value_t pred;
+  expr_t *inside, *next;
+  hlo_value_t **start;
+  int count = t->loop->count;
+  tf_compiler_t *compiler = op->scope->compiler;
+  HR_TRY(HR_NEW_ARRAY(op->arena, count, &inside));
+  HR_TRY(HR_NEW_ARRAY(op->arena, count, &next));
+  HR_TRY(HR_NEW_ARRAY(op->arena, count, &start));
+  HR_TRY(t->loop->condition(t->loop->context, op, &t->b, t->inside, &pred));
+  for (int i = 0; i < count; i++) {
+    if (t->values[i].kind != TF_VALUE_ARRAY) continue;
+    tf_value_t before = t->values[i];
+    inside[i] = t->inside[i].instr;
+    next[i] = tf_value_instr(compiler, &t->b, &t->results[i]);
+    start[i] = before.constant;
+    if (!start[i] && before.instr) HR_TRY(tf_evaluate(compiler, before.instr, &start[i]));
+  }
+  tf_trips_t trips = {count, inside, next, start, tf_value_instr(compiler, &t->b, &pred)};
+  return tf_trip_bound(compiler, &trips, out_bound);
+}
+
+/* Room for what all iterations push. */
+static hr_status_t grow_values(tf_op_t *op, trial_t *t) {
+  int64_t bound = -1, room, each;
+  for (int i = 0; i < t->loop->count; i++) {
+    each = growth_of(t, i);
+    if (!each) continue;
+    if (bound < 0) HR_TRY(find_bound(op, t, &bound));
+    if (bound < 0 || __builtin_mul_overflow(bound, each, &room) || room > INT32_MAX)
+      return tf_unsupported(op,
+                            "a stack or list without a bound, in a loop of which it is not "
+                            "known at compile time how often it runs: maximum_iterations "
+                            "must be a constant");
+    if (is_stack(&t->values[i])) {
+      tf_stack_grow(op->b, t->values[i].resource, room);
+    } else {
+      t->values[i].list_size += room;
+      t->values[i].instr = tf_grow(op->b, t->values[i].instr, room);
+    }
+  }
+  return NULL;
+}
+
+/* --- what comes out --- */
+
+/* What the trial pushed tells the shape of an entry. */
+static hr_status_t start_stack(tf_op_t *op, tf_resource_t *stack, const tf_resource_t *trial) {
+  int64_t dims[HLO_MAX_RANK];
+  const hlo_shape_t *entry;
+  if (!trial->value) return NULL;
+  const hlo_shape_t *all = trial->value->shape->elements[0];
+  for (int d = 1; d < all->rank; d++) dims[d - 1] = all->dims[d];
+  HR_TRY(hlo_shape_array(op->arena, all->dtype, all->rank - 1, dims, &entry));
+  return tf_stack_start(op->b, stack, entry);
+}
+
+/* Zeros for all elements, as many as the result has unless the list grows. */
+static void start_list(tf_op_t *op, tf_value_t *list, const tf_value_t *result) {
+  int64_t dims[HLO_MAX_RANK];
+  const hlo_shape_t *shape = result->instr->shape;
+  if (!list->list_grows) list->list_size = shape->dims[0];
+  for (int d = 0; d < shape->rank; d++) dims[d] = d ? shape->dims[d] : list->list_size;
+  list->instr = tf_fill(op->b, 0, shape->dtype, shape->rank, dims);
+  list->list_dtype = shape->dtype;
+  list->element = result->element;
+  if (result->element_counts) list->element_counts = tf_fill(op->b, 0, HR_S32, 1, &list->list_size);
+}
+
+/* The flow of a TensorArray's gradient begins as the number 0, and is a list after an iteration. */
+static void start_flow(tf_op_t *op, tf_value_t *value, const tf_value_t *result) {
+  if (value->kind != TF_VALUE_ARRAY || result->kind != TF_VALUE_LIST || !result->instr) return;
+  const tf_live_t *live = value->live;
+  *value = *result;
+  value->live = live;
+  value->instr = hlo_build_number_like(op->b, 0, result->instr);
+  value->list_adds = true;
+}
+
+static hr_status_t start_values(tf_op_t *op, trial_t *t) {
+  for (int i = 0; i < t->loop->count; i++) {
+    tf_value_t *value = &t->values[i];
+    start_flow(op, value, &t->results[i]);
+    if (is_stack(value) && !value->resource->value)
+      HR_TRY(start_stack(op, value->resource, t->inside[i].resource));
+    if (value->kind == TF_VALUE_LIST && !value->instr && t->results[i].instr)
+      start_list(op, value, &t->results[i]);
+  }
+  return NULL;
+}
+
+/* A number that may stand for the gradient of a TensorArray. */
+static bool may_be_flow(const tf_value_t *value) {
+  if (value->kind != TF_VALUE_ARRAY) return false;
+  if (value->constant) return !value->constant->rank && value->constant->dtype == HR_F32;
+  return value->instr && !value->instr->shape->rank && value->instr->shape->dtype == HR_F32;
+}
+
+/* Only for these the trial execution of the body is worth its cost. */
+static bool needs_trial(int count, const tf_value_t *values) {
+  bool has_flow = false;
+  for (int i = 0; i < count; i++) has_flow |= may_be_flow(&values[i]);
+  for (int i = 0; i < count; i++) {
+    bool is_list = values[i].kind == TF_VALUE_LIST;
+    if (grows(&values[i]) || (is_list && (!values[i].instr || values[i].list_pushed)) ||
+        (is_list && has_flow) || (is_stack(&values[i]) && !values[i].resource->value))
+      return true;
+  }
+  return false;
+}
+
+hr_status_t tf_try_loop(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values) {
+  trial_t t = {.loop = loop, .values = values};
+  if (!needs_trial(loop->count, values)) return NULL;
+  HR_TRY(HR_NEW_ARRAY(op->arena, loop->count, &t.inside));
+  HR_TRY(HR_NEW_ARRAY(op->arena, loop->count, &t.results));
+  HR_TRY(tf_computation_begin(op->scope->compiler, "trial", &t.b));
+  for (int i = 0; i < loop->count; i++) HR_TRY(set_inside(op, &t, i));
+  HR_TRY(hlo_builder_finish(op->b));
+  HR_TRY(loop->body(loop->context, op, &t.b, t.inside, t.results));
+  HR_TRY(grow_values(op, &t));
+  HR_TRY(start_values(op, &t));
+  keep_pushed(loop->count, values, t.results);
+  return hlo_builder_finish(op->b);
+}
