@@ -105,6 +105,7 @@ def main():
     parser.add_argument("--skip", default="")
     parser.add_argument("--pass-on", action="append", default=[], help="an option for hlorun")
     parser.add_argument("names", nargs="*")
+    parser.set_defaults(no_memory=False)
     options = parser.parse_args()
     os.makedirs(options.out, exist_ok=True)
     options.processors = sorted(os.sched_getaffinity(0))

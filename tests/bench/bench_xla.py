@@ -2,7 +2,7 @@
 """Times hlorun beside XLA:CPU (jax) on the programs of programs.py: on the same cores, taking turns.
 
 Usage: bench_xla.py [--hlorun FILE] [--programs FILE] [--out FOLDER] [--rounds N] [--seconds S] [--threads N] [--skip NAME,...]
-                    [NAME...]
+                    [--no-memory] [NAME...]
 
 --programs: another file of programs, a Python file whose P is as that of programs.py. Per program both compile once and then run in `rounds` turns of about `seconds`; results are compared. Memory is the peak
 of a process that runs the one program, on both sides. Writes
@@ -159,7 +159,7 @@ def compare(options, xla, folder, name):
     if "error" in first:
         return dict(row, error=first["error"])
     row["hlorun"] = first
-    row["xla"]["rss"] = measure_peak(os.path.join(folder, name))
+    row["xla"]["rss"] = 0 if options.no_memory else measure_peak(os.path.join(folder, name))
     for _ in range(options.rounds):
         repeats = int(min(20000, max(3, options.seconds / max(first["best"], 1e-7))))
         for side, figures in (("hlorun", run_hlorun(options, folder, name, repeats)),
@@ -234,6 +234,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--skip", default="")
+    parser.add_argument("--no-memory", action="store_true", help="no process of its own to measure XLA's memory")
     parser.add_argument("--pass-on", action="append", default=[], help="an option for hlorun, such as --pass-on=--engine=reference")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
