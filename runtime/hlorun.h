@@ -249,6 +249,11 @@ bool hlorun_program_part(const hlorun_program_t *program, bool is_result, int in
  * with `rank` dimensions `dims`; out_starts[rank] is then its offset there, in elements. */
 bool hlorun_program_shard(const hlorun_program_t *program, bool is_result, int index, int rank,
                           const int64_t *dims, int64_t *out_starts);
+/* For a program that XLA has partitioned: from now on its parameters and results are parts of global
+ * arrays for hlorun_program_part, as those of a program that was partitioned when it was loaded.
+ * False, and nothing changes: its text does not tell how every result is cut.
+ * Thread: before others use the program. */
+bool hlorun_program_make_global(hlorun_program_t *program);
 
 /* Costs of loading and of running. For a program with dynamic sizes: steps, code and memory are
  * those of the specialization for the sizes of the last execution; times include compiling all
@@ -274,6 +279,8 @@ typedef struct hlorun_program_figures {
   uint64_t random_ops;          /* instructions that draw from the client's seed */
   uint64_t cut_params;          /* parameters that are parts of global arrays */
   uint64_t cut_results;         /* results that are, as far as the program says */
+  uint64_t unknown_results;     /* arrays among the results of a program that XLA has partitioned
+                                   whose parts its text does not tell */
   uint64_t collectives;         /* instructions that groups of processes execute together */
   uint64_t transfers;           /* sends and receives of channels */
 } hlorun_program_figures_t;

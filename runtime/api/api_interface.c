@@ -143,6 +143,21 @@ bool hlorun_program_part(const hlorun_program_t *program, bool is_result, int in
   return fits;
 }
 
+/* Is the part of a result, which XLA has cut, not known? A number has no parts. */
+static bool is_unknown(const hlo_module_t *module, int index) {
+  const hlo_shape_t *shape = hlo_shape_leaf(hlo_entry_result_shape(module), index);
+  return module->result_shardings && !module->was_global && shape->rank &&
+         !module->result_shardings[index];
+}
+
+bool hlorun_program_make_global(hlorun_program_t *program) {
+  if (!program || !program->compiled.module->result_shardings) return false;
+  for (int k = 0; k < program->result_count; k++)
+    if (is_unknown(program->compiled.module, k)) return false;
+  program->compiled.module->was_global = true;
+  return true;
+}
+
 /* Steps by what computes them; loops, branches and views are not counted. */
 static void count_steps(const flat_plan_t *flat, hlorun_program_figures_t *figures) {
   for (int s = 0; s < flat->step_count; s++) switch (flat->steps[s].kind) {
@@ -198,6 +213,7 @@ static void count_cuts(const hlorun_program_t *program, hlorun_program_figures_t
       const hlo_sharding_t *sharding;
       const hlo_shape_t *shape = find_leaf(program->compiled.module, is_result, k, &sharding);
       *(is_result ? &figures->cut_results : &figures->cut_params) += cuts(sharding, shape);
+      if (is_result) figures->unknown_results += is_unknown(program->compiled.module, k);
     }
 }
 

@@ -42,8 +42,33 @@ static void add_count(hr_strbuf_t *text, size_t count, const char *what, const c
   hr_strbuf_printf(text, "%zu %s%s%s", count, what, count == 1 ? "" : "s", behind);
 }
 
+/* What the options say to the partitioner. */
+static spmd_options_t partitioning_of(const hr_options_t *options) {
+  int64_t world = (int64_t)hr_option_int(options, HR_OPTION_PROCESSES, 0);
+  int64_t replicas = (int64_t)hr_option_int(options, HR_OPTION_NUM_REPLICAS, 0);
+  bool divides = replicas > 1 && world % replicas == 0;
+  return (spmd_options_t){.device_count = divides ? world / replicas : world,
+                          .mesh = hr_option_text(options, HR_OPTION_MESH),
+                          .sharding = hr_option_text(options, HR_OPTION_SHARDING)};
+}
+
+/* The grid that the program is for. The verdict says what it is proved on. */
+static void add_grid(hr_strbuf_t *text, const hr_options_t *options, const hlo_module_t *module) {
+  spmd_options_t spmd = partitioning_of(options);
+  bool is_partitioned = module->num_partitions > 1 && spmd_is_partitioned(module);
+  if (!is_partitioned && spmd_is_global(module, &spmd)) {
+    hr_strbuf_add_str(text, "on global arrays\n");
+  } else if (module->replica_count == 1 && module->num_partitions == 1) {
+    hr_strbuf_add_str(text, "no grid named\n");
+  } else {
+    add_count(text, (size_t)module->replica_count, "replica", " of ");
+    add_count(text, (size_t)module->num_partitions, "partition", "\n");
+  }
+}
+
 /* The line that says what was read, and a warning if a constant has no value. */
-static void describe(hr_strbuf_t *text, const char *path, const hlo_module_t *module) {
+static void describe(hr_strbuf_t *text, const char *path, const hr_options_t *options,
+                     const hlo_module_t *module) {
   size_t instructions = 0;
   for (size_t c = 0; c < module->computations.count; c++)
     instructions += module->computations.data[c]->instrs.count;
@@ -51,8 +76,7 @@ static void describe(hr_strbuf_t *text, const char *path, const hlo_module_t *mo
   add_count(text, instructions, "instruction", " in ");
   add_count(text, module->computations.count, "computation", ", ");
   add_count(text, module->entry->params.count, "parameter", ", ");
-  add_count(text, (size_t)module->replica_count, "replica", " of ");
-  add_count(text, (size_t)module->num_partitions, "partition", "\n");
+  add_grid(text, options, module);
   const hlo_instr_t *elided = find_elided(module);
   if (elided)
     hr_strbuf_printf(text,
@@ -93,11 +117,11 @@ static hr_status_t read_and_verify(loaded_t *program) {
 }
 
 /* Reads, verifies and prints one line about the program. */
-static hr_status_t load(loaded_t *program) {
+static hr_status_t load(const hr_options_t *options, loaded_t *program) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
   hr_status_t st = read_and_verify(program);
-  if (!st) describe(&text, program->path, program->module);
+  if (!st) describe(&text, program->path, options, program->module);
   if (!st) st = cli_print(&text);
   hr_strbuf_deinit(&text);
   return st;
@@ -162,7 +186,7 @@ static const loaded_t *find_loaded(const programs_t *programs, size_t count, con
 }
 
 /* All programs are looked at, each once; the first failure gives the exit code. */
-static hr_status_t load_all(programs_t *programs) {
+static hr_status_t load_all(const hr_options_t *options, programs_t *programs) {
   hr_status_t first = NULL;
   for (size_t i = 0; i < programs->count; i++) {
     const loaded_t *same = find_loaded(programs, i, programs->data[i].path);
@@ -170,7 +194,7 @@ static hr_status_t load_all(programs_t *programs) {
       programs->data[i].module = same->module;
       continue;
     }
-    hr_status_t st = cli_report_now(load(&programs->data[i]));
+    hr_status_t st = cli_report_now(load(options, &programs->data[i]));
     if (first)
       hr_status_release(st);
     else
@@ -349,12 +373,7 @@ static hr_status_t report(const check_result_t *result) {
 
 /* A global program is proved as what each process runs of it. */
 static hr_status_t partition(const hr_options_t *options, programs_t *programs) {
-  int64_t world = (int64_t)hr_option_int(options, HR_OPTION_PROCESSES, 0);
-  int64_t replicas = (int64_t)hr_option_int(options, HR_OPTION_NUM_REPLICAS, 0);
-  bool divides = replicas > 1 && world % replicas == 0;
-  spmd_options_t spmd = {.device_count = divides ? world / replicas : world,
-                         .mesh = hr_option_text(options, HR_OPTION_MESH),
-                         .sharding = hr_option_text(options, HR_OPTION_SHARDING)};
+  spmd_options_t spmd = partitioning_of(options);
   bool several = programs->count > 1 || hr_option_is_given(options, HR_OPTION_PROGRAM);
   return several ? NULL : spmd_run(programs->data[0].module, &spmd);
 }
@@ -428,7 +447,7 @@ hr_status_t cli_check(const cli_arguments_t *arguments) {
   if (!st) st = list_programs(options, &programs);
   if (!st && hr_option_text(options, HR_OPTION_GRAPH))
     st = graph_form(hr_option_text(options, HR_OPTION_GRAPH), &form);
-  if (!st) st = load_all(&programs);
+  if (!st) st = load_all(options, &programs);
   if (!st) st = cli_uses_check_read(options, programs.data[0].path);
   if (!st && are_separate(options, &programs))
     st = prove_each(&arena, options, &programs);

@@ -189,6 +189,28 @@ static hr_status_t check_uses(const cli_run_t *run) {
   return NULL;
 }
 
+/* What keeps parts in files, or takes them step by step, does so from the beginning. */
+static bool keeps_parts(const hr_options_t *options) {
+  static const hr_option_id_t ids[] = {HR_OPTION_FEED, HR_OPTION_CHECKPOINT, HR_OPTION_RESUME};
+  for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+    if (hr_option_is_given(options, ids[i])) return true;
+  return false;
+}
+
+/* Results of a program that XLA has partitioned are whole arrays if arrays were given whole to all
+ * processes. */
+static hr_status_t choose_whole_results(cli_run_t *run) {
+  bool is_same = false;
+  bool is_cut = run->stats.program.cut_params || run->stats.program.unknown_results;
+  if (!is_cut || run->world == 1 || cli_programs_are_several(run->options)) return NULL;
+  if (!keeps_parts(run->options))
+    HR_TRY(cli_agree_same(run->client, *run->signature.took_whole, &is_same));
+  if (is_same && *run->signature.took_whole && hlorun_program_make_global(run->program))
+    HR_TRY(cli_signature_find_wholes(&run->signature));
+  if (run->rank == 0) cli_uses_warn_of_parts(run->options, run->program);
+  return NULL;
+}
+
 /* What can be wrong is found here, before the first step. */
 static hr_status_t prepare(cli_run_t *run) {
   const hr_options_t *options = run->options;
@@ -280,6 +302,7 @@ static hr_status_t run_all(cli_run_t *run) {
   HR_TRY(cli_agree(run->client, cli_carry_from_options(run->options, &run->carry)));
   HR_TRY(load_program(run));
   HR_TRY(cli_agree(run->client, prepare(run)));
+  HR_TRY(choose_whole_results(run));
   HR_TRY(cli_agree(run->client, resume(run)));
   if (run->was_complete) return NULL;
   hr_status_t st = NULL;

@@ -57,7 +57,7 @@ static hr_status_t whole_shape(cli_signature_t *signature, bool is_result, int k
   return hlo_shape_array(&signature->arena, local->dtype, local->rank, part.whole, out_whole);
 }
 
-static hr_status_t find_wholes(cli_signature_t *signature) {
+hr_status_t cli_signature_find_wholes(cli_signature_t *signature) {
   HR_TRY(HR_NEW_ARRAY(&signature->arena, signature->param_count, &signature->whole_params));
   HR_TRY(HR_NEW_ARRAY(&signature->arena, signature->result_count, &signature->whole_results));
   for (int k = 0; k < signature->param_count; k++)
@@ -83,7 +83,8 @@ hr_status_t cli_signature_init(cli_signature_t *signature, const hlorun_program_
   }
   for (int k = 0; k < signature->result_count; k++)
     HR_TRY(cli_shape_parse(arena, hlorun_program_result_shape(program, k), &signature->results[k]));
-  return find_wholes(signature);
+  HR_TRY(HR_NEW(arena, &signature->took_whole));
+  return cli_signature_find_wholes(signature);
 }
 
 void cli_signature_deinit(cli_signature_t *signature) { hr_arena_deinit(&signature->arena); }
@@ -304,8 +305,10 @@ hr_status_t cli_value_from_npy(const char *name, const npy_t *npy, const cli_arg
     return hlo_value_from_npy(npy, want->dtype, out_value);
   if (npy_is(npy, want->dtype) && signature->program &&
       hlorun_program_shard(signature->program, slot->is_result, slot->index, npy->rank, npy->dims,
-                           starts))
+                           starts)) {
+    *signature->took_whole |= !slot->is_result;
     return cut_npy(npy, starts, want, out_value);
+  }
   if (!slot->is_result) HR_TRY(take_number(npy, want, out_value));
   if (!slot->is_result && *out_value) return NULL;
   return note_parts(does_not_fit(name, npy, whole), slot, npy, want);

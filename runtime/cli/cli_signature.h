@@ -16,6 +16,7 @@ typedef struct cli_signature {
   const int *positions; /* number K of arr_K for each parameter, -1: none; NULL: its own number */
   /* Of the whole arrays, where the program was partitioned from a global one; else as above. */
   const hlo_shape_t **whole_params, **whole_results;
+  bool *took_whole; /* set where an array was given whole and cut into this process's part */
   const hlorun_program_t *program;
 } cli_signature_t;
 
@@ -30,6 +31,8 @@ typedef struct cli_arg {
 /* Deinit also after a failure. */
 hr_status_t cli_signature_init(cli_signature_t *signature, const hlorun_program_t *program);
 void cli_signature_deinit(cli_signature_t *signature);
+/* The shapes of whole arrays once more, after hlorun_program_make_global. */
+hr_status_t cli_signature_find_wholes(cli_signature_t *signature);
 
 /* The shape that "f32[2,<=3]" names. */
 hr_status_t cli_shape_parse(hr_arena_t *arena, const char *text, const hlo_shape_t **out_shape);

@@ -137,7 +137,8 @@ void cli_uses_warn_of_program(const hr_options_t *options, const hlorun_program_
       {HR_OPTION_OUTFEED, !figures.outfeeds, "the program has no outfeed"},
       {HR_OPTION_SEED, !is_random(options, &figures),
        "the program has no rng op, and nothing is shuffled"},
-      {HR_OPTION_OUTPUT_SHARDS, !cli_global_has(program, hlorun_program_result_count(program)),
+      {HR_OPTION_OUTPUT_SHARDS,
+       !figures.cut_results && !cli_global_has(program, hlorun_program_result_count(program)),
        "the results are not parts of global arrays"},
       {HR_OPTION_CARRY, carries_nothing(options), "there is one step; --steps N runs more"},
       {HR_OPTION_VERIFY_COMM, is_alone, "there is one process"},
@@ -156,13 +157,19 @@ void cli_uses_warn_of_program(const hr_options_t *options, const hlorun_program_
         "warning: the program is for several platforms and does not name them: the code of the "
         "first runs; --platform N takes another\n",
         stderr);
-  bool hides_results = figures.cut_params && !figures.cut_results && world > 1;
-  if (hides_results && !hr_option_is_given(options, HR_OPTION_EXPECT))
-    fprintf(stderr,
-            "warning: the program does not say how its results are cut: rank 0's are shown; --mesh "
-            "x=%d --sharding 'out0=x;out1=-' puts together an out0 that is cut along its first "
-            "dimension and an out1 that is whole\n",
-            hlorun_program_num_partitions(program));
+}
+
+void cli_uses_warn_of_parts(const hr_options_t *options, const hlorun_program_t *program) {
+  hlorun_program_figures_t figures;
+  hlorun_program_get_figures(program, &figures);
+  if (!figures.unknown_results) return;
+  if (hr_option_is_given(options, HR_OPTION_EXPECT) || hr_option_is_given(options, HR_OPTION_QUIET))
+    return;
+  fprintf(stderr,
+          "warning: the program does not say how its results are cut: rank 0's are shown; --mesh "
+          "x=%d --sharding 'out0=x;out1=-' puts together an out0 that is cut along its first "
+          "dimension and an out1 that is whole\n",
+          hlorun_program_num_partitions(program));
 }
 
 /* --- what was read --- */

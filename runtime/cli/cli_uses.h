@@ -21,6 +21,9 @@ void cli_uses_warn_idle(const hr_options_t *options, hr_option_id_t id, const ch
 void cli_uses_warn_of_program(const hr_options_t *options, const hlorun_program_t *program,
                               int world);
 
+/* The same about results that are parts of arrays, and stay parts. */
+void cli_uses_warn_of_parts(const hr_options_t *options, const hlorun_program_t *program);
+
 /* --platform is for all programs that are read from now on. Errors: USAGE. */
 hr_status_t cli_uses_choose_platform(const hr_options_t *options);
 

@@ -20,11 +20,12 @@ static hr_status_t explain_report(const spmd_options_t *options, const spmd_prog
 hr_status_t spmd_run(hlo_module_t *module, const spmd_options_t *options) {
   spmd_program_t program;
   bool says = options->mesh || options->sharding;
-  if (says && module->num_partitions > 1 && spmd_is_partitioned(module))
-    return spmd_describe_parts(module, options);
+  bool is_partitioned = module->num_partitions > 1 && spmd_is_partitioned(module);
+  if (says && is_partitioned) return spmd_describe_parts(module, options);
   if (!spmd_is_global(module, options)) {
     if (options->device_count == 1) module->num_partitions = 1;
-    return NULL;
+    bool is_told = module->result_shardings || module->num_partitions == 1;
+    return is_partitioned && !is_told ? spmd_infer_results(module) : NULL;
   }
   HR_TRY(spmd_outline_manual(module));
   HR_TRY(spmd_read_annotations(module, options, &program));

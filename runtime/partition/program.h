@@ -90,6 +90,10 @@ bool spmd_is_partitioned(const hlo_module_t *module);
  * none. Errors: USAGE. */
 hr_status_t spmd_describe_parts(hlo_module_t *module, const spmd_options_t *options);
 
+/* How the results of such a program are cut, as far as it follows from its parameters' shardings:
+ * into module->result_shardings, NULL for results of which it does not. Errors: NO_MEMORY. */
+hr_status_t spmd_infer_results(hlo_module_t *module);
+
 /* Reads sdy and GSPMD annotations and the options. Errors: INVALID (place, found, wanted), USAGE
  * when the mesh does not fit the world. */
 hr_status_t spmd_read_annotations(hlo_module_t *module, const spmd_options_t *options,

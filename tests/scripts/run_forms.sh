@@ -127,6 +127,8 @@ printf 'HloModule m\nENTRY test {\n  c = f32[2,2] constant(1)\n  ROOT root = f32
 expect_exit "a number for an array" 0 "$hlorun" scalar.hlo
 expect_text "a number for an array" "out0 = f32[2,2] {{2, 0}, {0, 0}}"
 expect_text "a number for an array" "scalar.hlo:3:25: one number for f32[2,2]"
+expect_exit "a warning of four processes" 0 "$hlorun" -n 4 scalar.hlo
+if [ "$(grep -c 'one number for' "$work/out")" -eq 1 ]; then pass; else fail "a warning of four processes" "$work/out"; fi
 
 printf 'HloModule m\nENTRY test {\n  c = u64[] constant(-1)\n  s = u64[] custom-call(c), custom_call_target="ShardBarrierTo"\n  ROOT r = f64[] exponential(f64[] convert(s)), result_accuracy={mode=HIGHEST}, metadata={metadata_payload="a"}\n}\n' >small.hlo
 expect_exit "small things of XLA's text" 0 "$hlorun" small.hlo && expect_text "small things of XLA's text" "out0 = f64[] inf"
@@ -329,15 +331,73 @@ with zipfile.ZipFile("cut.npz", "w") as archive:
     for k, shape in enumerate(((8, 3), (4,), (8,), (2,))):
         archive.writestr("in%d.npy" % k, npy(shape))
 END
-expect_exit "global arrays of a partitioned program" 0 "$hlorun" -i cut.npz -o cut.txt cut.hlo
+expect_exit "global arrays of a partitioned program" 0 "$hlorun" -i cut.npz --output-shards -o cut.txt cut.hlo
 for line in 'out0@3 = s32[2,3] {{18, 19, 20}, {21, 22, 23}}' 'out1@0 = s32[2] {0, 1}' 'out1@1 = s32[2] {2, 3}' \
   'out1@2 = s32[2] {0, 1}' 'out2@0 = s32[2] {6, 7}' 'out2@3 = s32[2] {0, 1}' 'out3@2 = s32[2] {0, 1}'; do
   grep -qxF "$line" cut.txt && pass || fail "a part is another: $line" cut.txt
 done
 
-# Their results are put together where somebody says how they are cut: the options, or XLA in the proto.
-sed 's/, w, y, z)/, w, z)/; s/(s32.2,3., s32.2., s32.2., s32.2.)/(s32[2,3], s32[2], s32[2])/' cut.hlo >parts.hlo
+# Their results are put together where it follows how they are cut: from the shardings of the parameters, by the operations
+# between them and the results.
 wholes='{{0, 1, 2}, {3, 4, 5}, {6, 7, 8}, {9, 10, 11}, {12, 13, 14}, {15, 16, 17}, {18, 19, 20}, {21, 22, 23}}'
+expect_exit "results that follow" 0 "$hlorun" -i cut.npz cut.hlo
+for line in "out0 = s32[8,3] $wholes" "out1 = s32[4] {0, 1, 2, 3}" "out2 = s32[8] {0, 1, 2, 3, 4, 5, 6, 7}" "out3 = s32[2] {0, 1}"; do
+  expect_text "results that follow" "$line"
+done
+if grep -q "warning" "$work/out"; then fail "results that follow, and a warning" "$work/out"; else pass; fi
+expect_exit "results of parts" 0 "$hlorun" --random-inputs cut.hlo
+expect_text "results of parts" "out0 = s32[2,3]"
+cat >follow.hlo <<'END'
+HloModule follow, is_scheduled=true, num_partitions=4
+add { a = s32[] parameter(0)
+ b = s32[] parameter(1)
+ ROOT c = s32[] add(a, b) }
+body { s = (s32[], s32[2,3]) parameter(0)
+ i = s32[] get-tuple-element(s), index=0
+ one = s32[] constant(1)
+ next = s32[] add(i, one)
+ v = s32[2,3] get-tuple-element(s), index=1
+ ROOT t = (s32[], s32[2,3]) tuple(next, v) }
+condition { s = (s32[], s32[2,3]) parameter(0)
+ i = s32[] get-tuple-element(s), index=0
+ two = s32[] constant(2)
+ ROOT c = pred[] compare(i, two), direction=LT }
+ENTRY e {
+  x = s32[2,3] parameter(0), sharding={devices=[4,1]<=[4]}
+  w = s32[2] parameter(1), sharding={devices=[2,2]<=[2,2]T(1,0) last_tile_dim_replicate}
+  zero = s32[] constant(0)
+  start = (s32[], s32[2,3]) tuple(zero, x)
+  end = (s32[], s32[2,3]) while(start), condition=condition, body=body
+  looped = s32[2,3] get-tuple-element(end), index=1
+  turned = s32[3,2] transpose(looped), dimensions={1,0}
+  whole = s32[8,3] all-gather(x), channel_id=1, replica_groups=[1,4]<=[4], dimensions={0}, use_global_device_ids=true
+  rows = s32[2] reduce(x, zero), dimensions={1}, to_apply=add
+  sum = s32[2] all-reduce(w), channel_id=2, replica_groups={{0,2},{1,3}}, use_global_device_ids=true, to_apply=add
+  flat = s32[6] bitcast(x)
+  some = s32[2,2] slice(x), slice={[0:2], [1:3]}
+  ROOT t = (s32[3,2], s32[8,3], s32[2], s32[2], s32[6], s32[2,2]) tuple(turned, whole, rows, sum, flat, some)
+}
+END
+python3 -c 'import zipfile; z = zipfile.ZipFile("cut.npz"); o = zipfile.ZipFile("two.npz", "w"); [o.writestr(n, z.read(n)) for n in ("in0.npy", "in1.npy")]'
+expect_exit "results through operations" 0 "$hlorun" -i two.npz follow.hlo
+for line in "out0 = s32[3,8] {{0, 3, 6, 9, 12, 15, 18, 21}" "out1 = s32[8,3] $wholes" "out2 = s32[8] {3, 12, 21, 30, 39, 48, 57, 66}" \
+  "out3 = s32[4] {0, 2, 4, 6}" "out4 = s32[24] {0, 1, 2, 3, 4" "out5 = s32[8,2] {{1, 2}, {4, 5}"; do
+  expect_text "results through operations" "$line"
+done
+# Members of a group that hold different parts get the same sum: this is no array that XLA has cut. shard_map is not, either.
+sed 's/replica_groups={{0,2},{1,3}}/replica_groups={{0,1},{2,3}}/' follow.hlo >no_array.hlo
+sed 's|slice={.0:2., .1:3.}|&, metadata={op_name="jit(f)/shard_map/slice"}|' follow.hlo >manual.hlo
+sed 's/tuple(turned, whole/tuple(turned, made/; s/^  rows/  made = s32[8,3] broadcast(zero), dimensions={}\n&/' follow.hlo >made.hlo
+for file in no_array manual made; do
+  expect_exit "results that do not follow, $file" 0 "$hlorun" -i two.npz $file.hlo
+  expect_text "results that do not follow, $file" "does not say how its results are cut"
+  expect_text "results that do not follow, $file" "out0 = s32[3,2]"
+done
+
+# Else somebody must say it: the options, or XLA in the proto.
+sed 's/, w, y, z)/, w2, z)/; s/(x,/(x2,/; s/(s32.2,3., s32.2., s32.2., s32.2.)/(s32[2,3], s32[2], s32[2])/
+  s/^  ROOT/  w2 = s32[2] collective-permute(w), source_target_pairs={{0,0},{1,1},{2,2},{3,3}}, channel_id=2\n&/
+  s/^  w2/  x2 = s32[2,3] collective-permute(x), source_target_pairs={{0,0},{1,1},{2,2},{3,3}}, channel_id=1\n&/' cut.hlo >parts.hlo
 expect_exit "parts" 0 "$hlorun" -i cut.npz parts.hlo && expect_text "parts" "out0 = s32[2,3] {{0, 1, 2}, {3, 4, 5}}"
 expect_text "parts" "does not say how its results are cut"
 python3 -c 'import zipfile; z = zipfile.ZipFile("cut.npz"); zipfile.ZipFile("whole.npz", "w").writestr("out0.npy", z.read("in0.npy"))'

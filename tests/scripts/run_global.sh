@@ -351,6 +351,22 @@ expect_exit "--sharding twice" 2 "$hlorun" --mesh data=2 --sharding 'in0=data;in
 expect_exit "--sharding with a loose end" 2 "$hlorun" --mesh data=2 --sharding 'in0=data+' --random-inputs "$work/plain.mlir"
 expect_exit "replicas of a mesh" 0 "$hlorun" -n 4 --num-replicas 2 --mesh data=2 --sharding 'in0=data' --random-inputs \
   "$work/plain.mlir"
+# Parts that do not divide a dimension: fewer are made, and that is said once, with the numbers.
+cat >"$work/six.mlir" <<'END'
+func.func @main(%x: tensor<6x8xf32>) -> tensor<6x8xf32> {
+  %0 = stablehlo.add %x, %x : tensor<6x8xf32>
+  return %0 : tensor<6x8xf32>
+}
+END
+expect_exit "--sharding that does not divide" 0 "$hlorun" -n 4 --mesh data=4 --sharding 'in0=data' --random-inputs \
+  "$work/six.mlir"
+expect_text "--sharding that does not divide" \
+  "warning: --sharding: dimension 0 of in0 has a size of 6, which 4 parts do not divide: it is cut into 2"
+if [ "$(grep -c 'do not divide' "$work/out")" -eq 1 ]; then pass; else fail "a warning of four processes" "$work/out"; fi
+expect_exit "check --sharding that does not divide" 0 "$hlorun" check -n 4 --mesh data=4 --sharding 'in0=-,data;out0=data' \
+  "$work/six.mlir"
+expect_text "check --sharding that does not divide" "1 parameter, on global arrays"
+expect_text "check --sharding that does not divide" "dimension 0 of out0 has a size of 6, which 4 parts do not divide"
 annotate '@mesh, [{"a"}, {"a"}]'
 expect_exit "a bad sharding as a proto" 0 "$hlorun" convert --to pb --output "$work/bad.pb" "$work/bad.mlir"
 expect_exit "a bad sharding in a proto" 3 "$hlorun" -n 4 --random-inputs "$work/bad.pb"

@@ -90,7 +90,24 @@ static void lines_as_matrices(void) {
   native_env_deinit(&env);
 }
 
+/* Odd lengths in vector lanes: passes of small and large primes, convolutions, remainders of a
+ * vector, and a last block that is not full. */
+static void odd_lines(void) {
+  static const int64_t lengths[] = {1, 3, 9, 15, 37, 111, 127, 131, 243, 17 * 19, 999};
+  native_env_t env;
+  uint64_t seed = 5;
+  int wrong = 0;
+  native_env_init(&env, 2);
+  for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+    for (int type = 0; type < 4; type++)
+      for (int is_double = 0; is_double < 2; is_double++)
+        wrong += run_one(&env, &seed, type, is_double, 1, 1, (int64_t[]){19, lengths[i]});
+  CU_ASSERT_EQUAL(wrong, 0);
+  native_env_deinit(&env);
+}
+
 CU_TestInfo suite_native_fft[] = {{"all types and sizes", all_types_and_sizes},
+                                  {"odd lines", odd_lines},
                                   {"long lines", long_lines},
                                   {"columns left over", columns_left_over},
                                   {"lines as matrices", lines_as_matrices},

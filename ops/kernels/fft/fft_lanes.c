@@ -11,6 +11,7 @@
 #include "ops/kernels/fft/fft_lanes_plan.h"
 #include "ops/kernels/simd/simd_target.h"
 
+#define ODD_PART 100 /* odd cofactor of a length from which on FFTW is slower */
 #define MAX_SPACE_BYTES ((size_t)1 << 20) /* two buffers that stay in the L2 cache of a core */
 
 /* The widest vectors of the processor; NULL below 256 bits: FFTW is as fast. */
@@ -25,17 +26,17 @@ static const fft_lanes_code_t *find_code(bool is_double) {
 
 /* --- lengths ---------------------------------------------------------------------------------- */
 
-/* The cofactor of all prime factors that there is code for. */
+/* The cofactor of all prime factors that passes have. */
 static int64_t unsupported_cofactor(int64_t length) {
-  static const int factors[] = {2, 3, 5, 7, 11, 13};
-  for (size_t i = 0; i < sizeof factors / sizeof *factors; i++)
-    while (length % factors[i] == 0) length /= factors[i];
+  for (int factor = 2; factor <= FFT_MAX_PRIME; factor++)
+    while (length % factor == 0) length /= factor;
   return length;
 }
 
-/* Does the length have a prime factor above 7? */
 bool fft_lanes_is_odd(int64_t length) {
-  for (int factor = 2; factor <= 7; factor++)
+  while (length % 2 == 0) length /= 2;
+  if (length > ODD_PART) return true;
+  for (int factor = 3; factor <= 7; factor += 2)
     while (length % factor == 0) length /= factor;
   return length > 1;
 }
@@ -86,17 +87,29 @@ static hr_status_t make_pass(hr_arena_t *arena, bool is_double, int64_t length, 
   return NULL;
 }
 
-/* Large odd radices first, then 3, 8, 4 and 2: autosort passes, each with its own tables. */
+/* One pass of this radix. */
+static hr_status_t add_pass(hr_arena_t *arena, bool is_double, int64_t l1, int64_t radix,
+                            fft_plain_t *plain) {
+  return make_pass(arena, is_double, plain->length, l1, radix, &plain->passes[plain->pass_count++]);
+}
+
+/* Large odd radices first, then 3, 8, 4 and 2: autosort passes, each with its own tables. Primes
+ * without code of their own come before all; a smaller one has been divided out by then. */
 static hr_status_t plan_stockham(hr_arena_t *arena, bool is_double, int64_t length,
                                  fft_plain_t *plain) {
   static const int radices[] = {13, 11, 7, 5, 3, 8, 4, 2};
-  int64_t l1 = 1;
+  int64_t l1 = 1, rest = length;
   plain->length = length;
+  for (int64_t factor = 2; factor <= FFT_MAX_PRIME; factor++)
+    for (; rest % factor == 0; rest /= factor) {
+      if (factor <= FFT_MAX_FACTOR) continue;
+      HR_TRY(add_pass(arena, is_double, l1, factor, plain));
+      l1 *= factor;
+    }
   for (size_t i = 0; i < sizeof radices / sizeof *radices; i++)
     for (; length / l1 % radices[i] == 0; l1 *= radices[i]) {
       if (radices[i] == 8 && length / l1 == 16) break; /* 4 * 4 is faster than 8 * 2 */
-      HR_TRY(
-          make_pass(arena, is_double, length, l1, radices[i], &plain->passes[plain->pass_count++]));
+      HR_TRY(add_pass(arena, is_double, l1, radices[i], plain));
     }
   return NULL;
 }
@@ -159,24 +172,26 @@ static size_t space_bytes(const fft_lanes_code_t *code, int64_t length) {
 }
 
 /* Lengths with large prime factors go through a convolution. */
-static hr_status_t plan_transform(hr_arena_t *arena, fft_lanes_t *plan) {
+static hr_status_t plan_transform(hr_arena_t *arena, bool has_halves, fft_lanes_t *plan) {
   bool is_smooth = unsupported_cofactor(plan->length) == 1;
-  if (plan->type == HLO_FFT_TYPE_RFFT || plan->type == HLO_FFT_TYPE_IRFFT)
-    HR_TRY(compute_half_twiddles(arena, plan));
+  if (has_halves) HR_TRY(compute_half_twiddles(arena, plan));
   return is_smooth ? plan_stockham(arena, plan->is_double, plan->length, &plan->plain)
                    : plan_bluestein(arena, plan);
 }
 
-/* Declines real lines of odd length, and lengths whose working space leaves the caches. */
+/* Numbers of half a spectrum. */
+static int64_t half_count(int64_t length) { return 2 * (length / 2 + 1); }
+
+/* Declines lengths whose working space leaves the caches. */
 hr_status_t fft_lanes_plan(hr_arena_t *arena, hlo_enum_FFT_TYPE_t type, int64_t length,
                            bool is_double, double scale, const fft_lanes_t **out_plan) {
   const fft_lanes_code_t *code = find_code(is_double);
   bool real_in = type == HLO_FFT_TYPE_RFFT, real_out = type == HLO_FFT_TYPE_IRFFT,
-       is_real = real_in || real_out;
-  int64_t lines = is_real ? length / 2 : length;
+       has_halves = (real_in || real_out) && length % 2 == 0;
+  int64_t lines = has_halves ? length / 2 : length;
   fft_lanes_t *plan;
   *out_plan = NULL;
-  if (!code || lines < 1 || (is_real && length % 2)) return NULL;
+  if (!code || lines < 1) return NULL;
   int64_t longest = unsupported_cofactor(lines) == 1 ? lines : convolution_length(2 * lines - 1);
   if (space_bytes(code, longest) > MAX_SPACE_BYTES) return NULL;
   HR_TRY(HR_NEW(arena, &plan));
@@ -186,9 +201,13 @@ hr_status_t fft_lanes_plan(hr_arena_t *arena, hlo_enum_FFT_TYPE_t type, int64_t 
                         .scale = scale,
                         .code = code,
                         .is_inverse = type == HLO_FFT_TYPE_IFFT || real_out,
-                        .in_count = real_in ? length : 2 * (lines + real_out),
-                        .out_count = real_out ? length : 2 * (lines + real_in)};
-  HR_TRY(plan_transform(arena, plan));
+                        .in_count = real_in    ? length
+                                    : real_out ? half_count(length)
+                                               : 2 * length,
+                        .out_count = real_out  ? length
+                                     : real_in ? half_count(length)
+                                               : 2 * length};
+  HR_TRY(plan_transform(arena, has_halves, plan));
   *out_plan = plan;
   return NULL;
 }

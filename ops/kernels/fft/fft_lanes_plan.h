@@ -7,7 +7,8 @@
 #include "ops/kernels/fft/fft_lanes.h"
 
 #define FFT_FACTORS_MAX 32
-#define FFT_MAX_FACTOR 13 /* larger prime factors use Bluestein's algorithm */
+#define FFT_MAX_FACTOR 13 /* largest prime factor with code of its own */
+#define FFT_MAX_PRIME 127 /* larger prime factors use Bluestein's algorithm */
 
 /* One Stockham pass of `radix`. Elements are indexed i + ido (j + radix k), i < ido, j < radix,
  * k < l1; length = ido * radix * l1. */
@@ -26,12 +27,12 @@ typedef struct fft_plain {
 
 struct fft_lanes {
   hlo_enum_FFT_TYPE_t type;
-  int64_t length;              /* length of the complex transform */
+  int64_t length;              /* length of the complex transform: half that of even real lines */
   int64_t in_count, out_count; /* reals per line in memory; a complex number is two */
   bool is_double, is_inverse;
   double scale;
   fft_plain_t plain;    /* passes of the length, or of the convolution's length */
-  const void *halves;   /* real lines: pairs e^(-2 pi i k / (2 length)) */
+  const void *halves;   /* real lines of even length: pairs e^(-2 pi i k / (2 length)); else NULL */
   const void *chirp;    /* Bluestein: pairs e^(-pi i k^2 / length); else NULL */
   const void *spectrum; /* Bluestein: transformed chirp / convolution length, pairs */
   const struct fft_lanes_code *code;

@@ -121,6 +121,59 @@ DEFINE_PASS(pass_8, 8, dft_8(t))
 DEFINE_PASS(pass_11, 11, dft_odd(t, 11, roots))
 DEFINE_PASS(pass_13, 13, dft_odd(t, 13, roots))
 
+/* Elements q and q + 1 of a transform of any odd length, of pairs as dft_odd has them: the real
+ * combinations, and those that are multiplied by i. */
+NATIVE_INLINE void two_terms(const fft_pass_t *pass, const cell_t *sums, const cell_t *differences,
+                             int64_t q, cell_t *middle, cell_t *rotated) {
+  const T *roots = pass->roots;
+  int64_t radix = pass->radix, k0 = 0, k1 = 0;
+  for (int64_t j = 0; j < radix / 2; j++) {
+    k0 = k0 + q < radix ? k0 + q : k0 + q - radix;
+    k1 = k1 + q + 1 < radix ? k1 + q + 1 : k1 + q + 1 - radix;
+    middle[0] = cell_fma(middle[0], roots[2 * k0], sums[j]);
+    middle[1] = cell_fma(middle[1], roots[2 * k1], sums[j]);
+    rotated[0] = cell_fma(rotated[0], roots[2 * k0 + 1], differences[j]);
+    rotated[1] = cell_fma(rotated[1], roots[2 * k1 + 1], differences[j]);
+  }
+}
+
+/* Elements from, from + step, ...: their sums and differences in pairs; returns the sum of all. */
+static cell_t combine_pairs(int64_t radix, const cell_t *from, int64_t step, cell_t *sums,
+                            cell_t *differences) {
+  cell_t all = from[0];
+  for (int64_t j = 0; j < radix / 2; j++) {
+    cell_t a = from[step * (j + 1)], b = from[step * (radix - 1 - j)];
+    sums[j] = cell_add(a, b);
+    differences[j] = cell_sub(a, b);
+    all = cell_add(all, sums[j]);
+  }
+  return all;
+}
+
+/* A pass of any odd radix, as those of DEFINE_PASS. */
+static void pass_any(const fft_pass_t *pass, const cell_t *from, cell_t *to) {
+  const int64_t ido = pass->ido, l1 = pass->l1, radix = pass->radix;
+  const T *w = pass->twiddles;
+  cell_t sums[FFT_MAX_PRIME / 2], differences[FFT_MAX_PRIME / 2];
+  for (int64_t k = 0; k < l1; k++)
+    for (int64_t i = 0; i < ido; i++) {
+      const cell_t *first = from + i + ido * radix * k;
+      to[i + ido * k] = combine_pairs(radix, first, ido, sums, differences);
+      for (int64_t q = 1; q <= radix / 2; q += 2) {
+        cell_t middle[2] = {*first, *first}, rotated[2] = {0};
+        two_terms(pass, sums, differences, q, middle, rotated);
+        for (int64_t j = q; j < q + 2 && j <= radix / 2; j++) {
+          cell_t low = cell_sub_i(middle[j - q], rotated[j - q]),
+                 high = cell_add_i(middle[j - q], rotated[j - q]);
+          int64_t other = radix - j;
+          to[i + ido * (k + l1 * j)] = i ? cell_times(low, w + 2 * ((j - 1) * ido + i)) : low;
+          to[i + ido * (k + l1 * other)] =
+              i ? cell_times(high, w + 2 * ((other - 1) * ido + i)) : high;
+        }
+      }
+    }
+}
+
 static void run_pass(const fft_pass_t *pass, const cell_t *from, cell_t *to) {
   switch (pass->radix) {
     case 2:
@@ -144,8 +197,11 @@ static void run_pass(const fft_pass_t *pass, const cell_t *from, cell_t *to) {
     case 11:
       pass_11(pass, from, to);
       break;
-    default:
+    case 13:
       pass_13(pass, from, to);
+      break;
+    default:
+      pass_any(pass, from, to);
       break;
   }
 }
@@ -215,6 +271,26 @@ static void merge_half_spectrum(const fft_lanes_t *plan, cell_t *x) {
   }
 }
 
+/* Vectors of reals as cells whose imaginary parts are 0. */
+static void reals_to_cells(const vector_t *reals, int64_t length, cell_t *to) {
+  for (int64_t k = 0; k < length; k++) to[k] = (cell_t){reals[k], (vector_t){0}};
+}
+
+/* The whole spectrum of real lines of odd length from its half, with the parts swapped. */
+static void mirror_half_spectrum(int64_t length, cell_t *x) {
+  x[0] = (cell_t){(vector_t){0}, x[0].re};
+  for (int64_t k = 1; k <= length / 2; k++) {
+    x[length - k] = (cell_t){-x[k].im, x[k].re};
+    x[k] = cell_swap(x[k]);
+  }
+}
+
+/* The real parts of swapped cells, in their place. */
+static void cells_to_reals(cell_t *cells, int64_t length) {
+  vector_t *reals = (vector_t *)cells;
+  for (int64_t k = 0; k < length; k++) reals[k] = cells[k].im;
+}
+
 /* --- memory ----------------------------------------------------------------------------------- */
 
 /* Transposes LANES x LANES reals in registers, one bit of the row and lane numbers per round.
@@ -258,8 +334,31 @@ NATIVE_INLINE void store_square(const vector_t *from, int swaps, T scale, int64_
   for (int line = 0; line < LANES; line++) *(unaligned_t *)(to + line * step) = rows[line];
 }
 
+/* The last numbers of lines, from `at` on, to a square: whole vectors where the next lines are
+ * behind them, so that only the last lines are copied number by number. */
+static void load_rest(const T *from, int64_t numbers, int64_t count, int64_t at, T *square) {
+  for (int64_t line = 0; line < count; line++) {
+    const T *rest = from + line * numbers + at;
+    if (line * numbers + at + LANES <= count * numbers)
+      *(vector_t *)(square + line * LANES) = *(const unaligned_t *)rest;
+    else
+      memcpy(square + line * LANES, rest, (size_t)(numbers - at) * sizeof(T));
+  }
+}
+
+/* The same in the other direction: what is written into the next line is written again. */
+static void store_rest(const T *square, int64_t numbers, int64_t count, int64_t at, T *to) {
+  for (int64_t line = 0; line < count; line++) {
+    T *rest = to + line * numbers + at;
+    if (line * numbers + at + LANES <= count * numbers)
+      *(unaligned_t *)rest = *(const vector_t *)(square + line * LANES);
+    else
+      memcpy(rest, square + line * LANES, (size_t)(numbers - at) * sizeof(T));
+  }
+}
+
 /* Lines of `numbers` interleaved reals; missing lines are zero. A remainder of less than a
- * square goes through a buffer. */
+ * square goes through a buffer; what is in its cells beyond the line's end is unspecified. */
 static void load_rows(const T *from, int64_t numbers, int64_t count, int swaps, cell_t *to) {
   vector_t *cells = (vector_t *)to;
   int64_t whole = count < LANES ? 0 : numbers / LANES * LANES;
@@ -267,26 +366,31 @@ static void load_rows(const T *from, int64_t numbers, int64_t count, int swaps, 
   for (int64_t at = 0; at < whole; at += LANES) load_square(from + at, numbers, swaps, cells + at);
   if (whole < numbers) memset(square, 0, sizeof square);
   for (int64_t at = whole; at < numbers; at += LANES) {
-    int64_t width = hr_min(numbers - at, LANES);
-    for (int64_t line = 0; line < count; line++)
-      memcpy(square + line * LANES, from + line * numbers + at, (size_t)width * sizeof(T));
+    if (numbers - at < LANES)
+      load_rest(from, numbers, count, at, square);
+    else
+      for (int64_t line = 0; line < count; line++)
+        *(vector_t *)(square + line * LANES) = *(const unaligned_t *)(from + line * numbers + at);
     load_square(square, LANES, swaps, cells + at);
   }
 }
 
+/* From the end, as a remainder is written beyond the end of its line. */
 static void store_rows(const cell_t *from, int64_t numbers, int64_t count, int swaps, T scale,
                        T *to) {
   const vector_t *cells = (const vector_t *)from;
   int64_t whole = count < LANES ? 0 : numbers / LANES * LANES;
   T square[LANES * LANES] __attribute__((aligned(BYTES)));
+  for (int64_t at = (numbers - 1) / LANES * LANES; at >= whole; at -= LANES) {
+    store_square(cells + at, swaps, scale, LANES, square);
+    if (numbers - at < LANES)
+      store_rest(square, numbers, count, at, to);
+    else
+      for (int64_t line = 0; line < count; line++)
+        *(unaligned_t *)(to + line * numbers + at) = *(const vector_t *)(square + line * LANES);
+  }
   for (int64_t at = 0; at < whole; at += LANES)
     store_square(cells + at, swaps, scale, numbers, to + at);
-  for (int64_t at = whole; at < numbers; at += LANES) {
-    int64_t width = hr_min(numbers - at, LANES);
-    store_square(cells + at, swaps, scale, LANES, square);
-    for (int64_t line = 0; line < count; line++)
-      memcpy(to + line * numbers + at, square + line * LANES, (size_t)width * sizeof(T));
-  }
 }
 
 /* Columns: adjacent complex numbers of a row are the lanes. Two vectors of pairs become one
@@ -351,11 +455,32 @@ static cell_t *second_buffer(const fft_lanes_t *plan, cell_t *first) {
   return first + plan->plain.length + LANES;
 }
 
+/* Real lines of odd length, as complex ones. */
+static void run_odd_rows(const fft_lanes_t *plan, const void *from, void *to, int64_t count,
+                         cell_t *a, cell_t *b) {
+  bool real_in = plan->type == HLO_FFT_TYPE_RFFT;
+  load_rows(from, plan->in_count, count, 0, real_in ? b : a);
+  if (real_in)
+    reals_to_cells((const vector_t *)b, plan->length, a);
+  else
+    mirror_half_spectrum(plan->length, a);
+  cell_t *result = transform(plan, a, b);
+  if (real_in)
+    result[0].im = result[0].re * 0;
+  else
+    cells_to_reals(result, plan->length);
+  store_rows(result, plan->out_count, count, 0, (T)plan->scale, to);
+}
+
 static void run_rows(const fft_lanes_t *plan, const void *from, void *to, int64_t count,
                      void *space) {
   cell_t *a = space, *b = second_buffer(plan, a);
   bool inverse = plan->is_inverse, real_in = plan->type == HLO_FFT_TYPE_RFFT,
        real_out = plan->type == HLO_FFT_TYPE_IRFFT;
+  if ((real_in || real_out) && !plan->halves) {
+    run_odd_rows(plan, from, to, count, a, b);
+    return;
+  }
   load_rows(from, plan->in_count, count, inverse && !real_out, a);
   if (real_out) {
     merge_half_spectrum(plan, a);

@@ -277,8 +277,8 @@ static int64_t block_rows(const fft_native_t *plan) {
 
 static hr_status_t plan_rows(const op_native_target_t *target, fft_native_t *plan) {
   bool is_real = plan->type == HLO_FFT_TYPE_RFFT || plan->type == HLO_FFT_TYPE_IRFFT;
-  if (is_real ||
-      fft_lanes_is_odd(plan->last_length)) /* for complex lines of other lengths FFTW is as fast */
+  bool is_odd = fft_lanes_is_odd(plan->last_length);
+  if (is_real || is_odd) /* for complex lines of other lengths FFTW is as fast */
     HR_TRY(plan_lanes(target, plan, plan->type, plan->last_length, plan->row_count, plan->scale,
                       &plan->row_lanes));
   if (plan->row_lanes) return NULL;

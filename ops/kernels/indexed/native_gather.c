@@ -19,6 +19,9 @@ enum {
   PREFETCH_LINES = 16    /* cache lines prefetched per window, at most */
 };
 
+struct gather_job;
+typedef void (*gather_direct_fn)(const struct gather_job *job, int64_t first, int64_t end);
+
 typedef struct native_gather_plan {
   gather_offsets_t offsets;
   loop_copy_t copy;
@@ -27,6 +30,8 @@ typedef struct native_gather_plan {
   int64_t window_bytes; /* size of any window */
   int64_t table_bytes;  /* size of the operand */
   int workers;
+  const struct gather_loops *loops; /* for short runs; NULL: other windows */
+  gather_direct_fn direct;          /* the same without lists of offsets; NULL: with lists */
 } native_gather_plan_t;
 
 typedef struct gather_job {
@@ -72,73 +77,121 @@ static void prefetch_window(const char *window, int64_t bytes) {
   for (int64_t b = 0; b < bytes && b < PREFETCH_LINES * 64; b += 64) __builtin_prefetch(window + b);
 }
 
-/* Short runs: a move at the start and one at the end, which may overlap. */
-#define COPY_ENDS(T)                                                                     \
-  for (int64_t i = 0; i < count; i++) {                                                  \
-    const char *from = job->from + operand_at[i] * plan->bytes;                          \
-    char *to = job->to + other_at[i] * plan->bytes;                                      \
-    if (prefetches && i + PREFETCH_DISTANCE < count)                                     \
-      prefetch_window(job->from + operand_at[i + PREFETCH_DISTANCE] * plan->bytes, run); \
-    T first, last;                                                                       \
-    memcpy(&first, from, sizeof(T)), memcpy(&last, from + end, sizeof(T));               \
-    memcpy(to, &first, sizeof(T)), memcpy(to + end, &last, sizeof(T));                   \
-  }                                                                                      \
-  return true
-
-/* Runs of the size of a move. */
-#define COPY_WHOLE(T)                                                                    \
-  for (int64_t i = 0; i < count; i++) {                                                  \
-    if (prefetches && i + PREFETCH_DISTANCE < count)                                     \
-      prefetch_window(job->from + operand_at[i + PREFETCH_DISTANCE] * plan->bytes, run); \
-    T all;                                                                               \
-    memcpy(&all, job->from + operand_at[i] * plan->bytes, sizeof(T));                    \
-    memcpy(job->to + other_at[i] * plan->bytes, &all, sizeof(T));                        \
-  }                                                                                      \
-  return true
-
-typedef struct block_32 {
-  block_16_t low, high;
-} block_32_t;
-
-
-/* Runs of 2 to 64 bytes by two moves each; false for other windows. */
-static bool copy_short_runs(const gather_job_t *job, const int64_t *operand_at,
-                            const int64_t *other_at, int64_t count) {
-  const native_gather_plan_t *plan = job->plan;
-  int64_t run = plan->run_bytes;
-  bool prefetches = plan->table_bytes > GATHER_CACHED_BYTES;
-  if (run < 2 || run > 64) return false;
-  int64_t move_bytes = run >= 32   ? 32
-                       : run >= 16 ? 16
-                       : run >= 8  ? 8
-                       : run >= 4  ? 4
-                                   : 2,
-          end = run - move_bytes;
-  if (run == 8) {
-    COPY_WHOLE(uint64_t);
+/* Runs of 1 to 64 bytes, by a move of MOVE bytes at the start and one at the end, which overlap; if
+ * both are the same, by one. FROM: the run of window i, TO: where it goes. */
+#define COPY_RUN(MOVE, FROM, TO)                        \
+  {                                                     \
+    const char *from = FROM;                            \
+    char *to = TO, move[MOVE], last[MOVE];              \
+    memcpy(move, from, MOVE);                           \
+    if (!is_one) memcpy(last, from + run - MOVE, MOVE); \
+    memcpy(to, move, MOVE);                             \
+    if (!is_one) memcpy(to + run - MOVE, last, MOVE);   \
   }
-  if (run == 16) {
-    COPY_WHOLE(block_16_t);
+
+/* By lists of offsets. */
+#define DEFINE_LISTED(MOVE)                                                                       \
+  NATIVE_INLINE void listed_runs_##MOVE(const gather_job_t *job, const int64_t *operand_at,       \
+                                        const int64_t *other_at, int64_t count, bool is_one,      \
+                                        bool prefetches) {                                        \
+    int64_t run = job->plan->run_bytes, bytes = job->plan->bytes;                                 \
+    const char *table = job->from;                                                                \
+    char *all = job->to;                                                                          \
+    for (int64_t i = 0; i < count; i++) {                                                         \
+      if (prefetches && i + PREFETCH_DISTANCE < count)                                            \
+        prefetch_window(table + operand_at[i + PREFETCH_DISTANCE] * bytes, run);                  \
+      COPY_RUN(MOVE, table + operand_at[i] * bytes, all + other_at[i] * bytes)                    \
+    }                                                                                             \
   }
-  switch (move_bytes) {
-    case 2:
-      COPY_ENDS(uint16_t);
-    case 4:
-      COPY_ENDS(uint32_t);
-    case 8:
-      COPY_ENDS(uint64_t);
-    case 16:
-      COPY_ENDS(block_16_t);
-    default:
-      COPY_ENDS(block_32_t);
+
+/* By the only component of the indices, where results lie one behind the other. */
+#define DEFINE_DIRECT(MOVE, INDEX)                                                                \
+  NATIVE_INLINE void direct_runs_##MOVE##_##INDEX(const gather_job_t *job, int64_t first,         \
+                                                  int64_t end, bool is_one, bool prefetches) {    \
+    const window_starts_t *starts = &job->plan->offsets.starts;                                   \
+    int64_t run = job->plan->run_bytes, step = starts->batch.row_strides[1];                      \
+    int64_t limit = starts->operand_limit[0],                                                     \
+            stride = starts->operand_stride[0] * job->plan->bytes;                                \
+    const INDEX *indices = (const INDEX *)job->indices;                                           \
+    const char *table = job->from;                                                                \
+    char *all = job->to;                                                                          \
+    for (int64_t i = first; i < end; i++) {                                                       \
+      int64_t ahead = prefetches && i + PREFETCH_DISTANCE < end                                   \
+                          ? (int64_t)indices[(i + PREFETCH_DISTANCE) * step]                      \
+                          : -1;                                                                   \
+      if (ahead >= 0 && ahead <= limit) prefetch_window(table + ahead * stride, run);             \
+      int64_t start = (int64_t)indices[i * step];                                                 \
+      start = start > limit ? limit : start;                                                      \
+      start = start < 0 ? 0 : start;                                                              \
+      COPY_RUN(MOVE, table + start * stride, all + i * run)                                       \
+    }                                                                                             \
+  }                                                                                               \
+  static void direct_##MOVE##_##INDEX(const gather_job_t *job, int64_t first, int64_t end) {      \
+    bool is_one = job->plan->run_bytes == MOVE;                                                   \
+    if (job->plan->table_bytes > GATHER_CACHED_BYTES && is_one)                                   \
+      direct_runs_##MOVE##_##INDEX(job, first, end, true, true);                                  \
+    else if (job->plan->table_bytes > GATHER_CACHED_BYTES)                                        \
+      direct_runs_##MOVE##_##INDEX(job, first, end, false, true);                                 \
+    else if (is_one)                                                                              \
+      direct_runs_##MOVE##_##INDEX(job, first, end, true, false);                                 \
+    else                                                                                          \
+      direct_runs_##MOVE##_##INDEX(job, first, end, false, false);                                \
   }
+
+#define DEFINE_MOVES(MOVE)                                                                        \
+  DEFINE_LISTED(MOVE)                                                                             \
+  static void listed_##MOVE(const gather_job_t *job, const int64_t *operand_at,                   \
+                            const int64_t *other_at, int64_t count) {                             \
+    if (job->plan->table_bytes > GATHER_CACHED_BYTES)                                             \
+      listed_runs_##MOVE(job, operand_at, other_at, count, false, true);                          \
+    else if (job->plan->run_bytes == MOVE)                                                        \
+      listed_runs_##MOVE(job, operand_at, other_at, count, true, false);                          \
+    else                                                                                          \
+      listed_runs_##MOVE(job, operand_at, other_at, count, false, false);                         \
+  }                                                                                               \
+  DEFINE_DIRECT(MOVE, int32_t)                                                                    \
+  DEFINE_DIRECT(MOVE, int64_t)
+DEFINE_MOVES(2)
+DEFINE_MOVES(4)
+DEFINE_MOVES(8)
+DEFINE_MOVES(16)
+DEFINE_MOVES(32)
+
+typedef struct gather_loops {
+  void (*listed)(const gather_job_t *job, const int64_t *operand_at, const int64_t *other_at,
+                 int64_t count);
+  gather_direct_fn direct_s32, direct_s64;
+} gather_loops_t;
+#define LOOPS_OF(MOVE) \
+  { listed_##MOVE, direct_##MOVE##_int32_t, direct_##MOVE##_int64_t }
+
+/* Loops for runs of 2 to 64 bytes, by the largest move that fits; NULL: other windows. */
+static const gather_loops_t *find_loops(int64_t run) {
+  static const gather_loops_t loops[] = {LOOPS_OF(2), LOOPS_OF(4), LOOPS_OF(8), LOOPS_OF(16),
+                                         LOOPS_OF(32)};
+  if (run < 2 || run > 64) return NULL;
+  int size = 63 - __builtin_clzll((uint64_t)run); /* log2, rounded down */
+  return &loops[size > 5 ? 4 : size - 1];
+}
+
+/* Are the results of all windows dense runs in the order of indices of one component? */
+static bool is_direct(const native_gather_plan_t *plan) {
+  const window_starts_t *starts = &plan->offsets.starts;
+  const loop_nest_t *batch = &starts->batch;
+  hr_dtype_t index = plan->offsets.index_dtype;
+  return (index == HR_S32 || index == HR_S64) && starts->vector_size == 1 && !batch->rank &&
+         !batch->empty && batch->row_strides[0] * plan->bytes == plan->run_bytes &&
+         batch->row_strides[2] == 0;
 }
 
 /* Copies a block of windows; windows PREFETCH_DISTANCE ahead are prefetched. */
 static void copy_windows(const gather_job_t *job, const int64_t *operand_at,
                          const int64_t *other_at, int64_t count) {
   const native_gather_plan_t *plan = job->plan;
-  if (copy_short_runs(job, operand_at, other_at, count)) return;
+  if (plan->loops) {
+    plan->loops->listed(job, operand_at, other_at, count);
+    return;
+  }
   for (int64_t i = 0; i < count; i++) {
     const char *from = job->from + operand_at[i] * plan->bytes;
     char *to = job->to + other_at[i] * plan->bytes;
@@ -152,11 +205,15 @@ static void copy_windows(const gather_job_t *job, const int64_t *operand_at,
   }
 }
 
-/* Blocks of GATHER_OFFSETS_BLOCK windows: offsets first, then copies. */
+/* Runs at once, or blocks of GATHER_OFFSETS_BLOCK windows: offsets first, then copies. */
 static void gather_windows(void *context, int64_t begin, int64_t end, int worker) {
   const gather_job_t *job = context;
   int64_t operand_at[GATHER_OFFSETS_BLOCK], other_at[GATHER_OFFSETS_BLOCK];
   (void)worker;
+  if (job->plan->direct) {
+    job->plan->direct(job, begin, end);
+    return;
+  }
   for (int64_t first = begin; first < end; first += GATHER_OFFSETS_BLOCK) {
     int64_t count = hr_min(end - first, GATHER_OFFSETS_BLOCK);
     gather_offsets_find(&job->plan->offsets, job->indices, first, count, operand_at, other_at);
@@ -215,6 +272,10 @@ static hr_status_t prepare_gather(const op_native_target_t *target, const op_ste
   if (loop_copy_is_run(&plan->copy)) plan->run_bytes = plan->window_bytes;
   plan->workers = target->workers;
   if (prefers_codegen(plan, step)) return NULL;
+  plan->loops = find_loops(plan->run_bytes);
+  if (plan->loops && is_direct(plan))
+    plan->direct = plan->offsets.index_dtype == HR_S32 ? plan->loops->direct_s32
+                                                       : plan->loops->direct_s64;
   out->plan = plan;
   out->bytes = 2.0 * (double)(plan->window_bytes * plan->offsets.count);
   return NULL;

@@ -3,8 +3,8 @@
  *   DEFINE_ONE     a op b for one element           DEFINE_ROW     for a row of elements
  *   DEFINE_DIRECT  the direct form, per index type  DEFINE_LISTED  the listed form
  *
- * Rows of 16 and of 64 bytes, as embeddings and sums over a graph's edges have them, have loops of
- * their own.
+ * Rows of 8, 16, 32 and 64 bytes, as embeddings and sums over a graph's edges have them, have loops
+ * of their own.
  *
  * Float maxima and minima follow the reference (NaN wins, -0 < +0); rows compute them by bit masks,
  * which compilers vectorise. With AVX-512, the remainder of a row is combined under a mask. */
@@ -93,11 +93,15 @@ NATIVE_INLINE bool is_owner(const scatter_rows_job_t *job, int64_t offset) {
   }                                                                                               \
                                                                                                   \
   TARGET static void NAME##_all(const scatter_rows_job_t *job) {                                  \
-    enum { QUARTER = 16 / sizeof(T), WHOLE = 64 / sizeof(T) };                                    \
+    enum { WHOLE = 64 / sizeof(T) };                                                              \
     int64_t width = job->end - job->begin;                                                        \
     bool far = job->limits[0] > GATHER_CACHED_BYTES / (int64_t)sizeof(T) / (job->strides[0] + 1); \
-    if (width == QUARTER)                                                                         \
-      NAME##_rows(job, QUARTER, far);                                                             \
+    if (width == WHOLE / 8)                                                                       \
+      NAME##_rows(job, WHOLE / 8, far);                                                           \
+    else if (width == WHOLE / 4)                                                                  \
+      NAME##_rows(job, WHOLE / 4, far);                                                           \
+    else if (width == WHOLE / 2)                                                                  \
+      NAME##_rows(job, WHOLE / 2, far);                                                           \
     else if (width == WHOLE)                                                                      \
       NAME##_rows(job, WHOLE, far);                                                               \
     else                                                                                          \
@@ -241,11 +245,13 @@ DEFINE_LOOPS(set_64, uint64_t, b, b)
     int64_t j = 0;                                                                            \
     for (; j + LANES <= count; j += LANES) v512_##NAME##_some(row + j, values + j, (MASK)-1); \
     j += v512_##NAME##_parts(row + j, values + j, count - j);                                 \
+    for (; j < count && sizeof(T) >= 4 && (count - j) * (int64_t)sizeof(T) <= 8; j++)         \
+      row[j] = v512_##NAME##_alone(row[j], values[j]);                                        \
     if (j < count) v512_##NAME##_some(row + j, values + j, (MASK)((1u << (count - j)) - 1));  \
   }
 
-/* Half and quarter of a vector: unlike what goes by a mask, they are quickly read again when the
- * next row falls on them. Returns how many elements were done. */
+/* Half and quarter of a vector, and 8 bytes one by one: unlike what goes by a mask, they are read
+ * again quickly when the next row falls on them. Returns how many elements were done. */
 #define LOAD_32(from) _mm512_castsi256_si512(_mm256_loadu_si256((const __m256i *)(from)))
 #define LOAD_16(from) _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)(from)))
 #define STORE_32(to, x) _mm256_storeu_si256((__m256i *)(to), _mm512_castsi512_si256((__m512i)(x)))
@@ -267,9 +273,9 @@ DEFINE_LOOPS(set_64, uint64_t, b, b)
 /* All forms of one op for AVX-512: V is the vector of T, SCALAR the expression for one element. */
 #define DEFINE_WIDE(NAME, T, V, MASK, t, SCALAR, COMBINED)                              \
   DEFINE_WIDE_PARTS(NAME, T, V, COMBINED)                                               \
+  DEFINE_ONE(v512_##NAME, T, SCALAR, WIDE_TARGET)                                       \
   DEFINE_WIDE_ROWS(NAME, T, V, MASK, (int64_t)(64 / sizeof(T)), _mm512_maskz_loadu_##t, \
                    _mm512_mask_storeu_##t, COMBINED)                                    \
-  DEFINE_ONE(v512_##NAME, T, SCALAR, WIDE_TARGET)                                       \
   DEFINE_FORMS(v512_##NAME, T, WIDE_TARGET)
 
 /* vrangeps orders zeros by sign, but returns the number where one operand is NaN; the mask
@@ -341,8 +347,8 @@ WIDE_TARGET NATIVE_INLINE uint16_t v512_f16_from_f32(float value) {
     (void)row, (void)values, (void)count;                                                          \
     return 0;                                                                                      \
   }                                                                                                \
-  DEFINE_WIDE_ROWS(p##_##OP, uint16_t, __m512, __mmask16, 16, LOAD_##p, STORE_##p, COMBINED)       \
   DEFINE_ONE(v512_##p##_##OP, uint16_t, AS_F32(v512_##p, VALUE), WIDE_TARGET)                      \
+  DEFINE_WIDE_ROWS(p##_##OP, uint16_t, __m512, __mmask16, 16, LOAD_##p, STORE_##p, COMBINED)       \
   DEFINE_LISTED(v512_##p##_##OP, uint16_t, WIDE_TARGET)
 #define DEFINE_WIDE_HALVES(p)                                 \
   DEFINE_WIDE_HALF(p, add, SUM, _mm512_add_ps(a, b))          \

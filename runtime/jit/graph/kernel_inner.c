@@ -30,14 +30,17 @@ static int also_repeating(const jit_kernel_t *kernel, const jit_expr_t *expr, in
   return vectors;
 }
 
-/* The least common multiple of the periods, in vectors, within the limit on code size. */
+/* The least common multiple of the periods, in vectors, within the limit on code size and the
+ * loop's size. */
 int jit_inner_vectors(const jit_kernel_t *kernel) {
   const jit_exprs_t *exprs = &kernel->graph->exprs;
   int vectors = 1, most = MOST_NODES / (kernel->graph->node_count + 1);
   if (kernel->loops.has_tiles || kernel->loops.unrolled || kernel->loops.lanes == 1 ||
       !kernel->loops.nest.rank)
     return 1;
+  int64_t whole = kernel->loops.nest.sizes[kernel->loops.nest.rank - 1] / kernel->loops.lanes;
   if (most > MAX_VECTORS) most = MAX_VECTORS;
+  if (most > whole) most = (int)whole;
   for (int s = 0; s < exprs->symbol_count; s++)
     if (exprs->symbols[s].of && !exprs->symbols[s].is_limited)
       vectors =

@@ -27,10 +27,11 @@ math_value_t jit_emit_exponential_minus_one(jit_code_t *c, math_value_t x) {
  * that e and 1 + e lose are put back. */
 math_value_t jit_emit_logistic(jit_code_t *c, math_value_t x) {
   math_value_t one = real(x, 1), below = negate(c, magnitude(c, x)), is_left = is_less_k(c, x, 0);
-  math_exp_parts_t parts =
-      math_exp_parts(c, is_f64(x) ? limit(c, below, -746, 0) : limit(c, below, -104, 0), false);
+  math_value_t is_zero = math_is_exp_zero(c, below);
+  math_exp_parts_t parts = math_exp_parts(c, choose_k(c, is_zero, 0, below), false);
   math_value_t power = add_k(c, parts.q, 1), power_low = sub(c, parts.q, add_k(c, power, -1));
-  math_value_t e = math_scale(c, power, parts.n), e_low = math_scale(c, power_low, parts.n);
+  math_value_t e = choose_k(c, is_zero, 0, math_scale(c, power, parts.n)),
+               e_low = math_scale(c, power_low, parts.n); /* zero where e is */
   math_value_t bottom = add_k(c, e, 1), bottom_low = add(c, sub(c, e, add_k(c, bottom, -1)), e_low);
   math_value_t top = choose(c, is_left, e, one), top_low = choose(c, is_left, e_low, real(x, 0));
   return math_quotient_of_sums(c, top, top_low, bottom, bottom_low);

@@ -177,10 +177,16 @@ math_value_t math_scale(jit_code_t *c, math_value_t x, math_nearest_t n) {
   return mul(c, scaled, math_power_of_two(c, bits_sub(c, whole, half), x));
 }
 
+math_value_t math_is_exp_zero(jit_code_t *c, math_value_t x) {
+  return is_less_k(c, x, is_f64(x) ? -746 : -104);
+}
+
 math_value_t math_exp(jit_code_t *c, math_value_t x, bool fast) {
-  math_value_t limited = is_f64(x) ? limit(c, x, -746, 710) : limit(c, x, -104, 89);
+  math_value_t is_zero = math_is_exp_zero(c, x), kept = choose_k(c, is_zero, 0, x);
+  double high = is_f64(x) ? 710 : 89;
+  math_value_t limited = choose_k(c, is_more_k(c, kept, high), high, kept);
   math_exp_parts_t parts = math_exp_parts(c, limited, fast);
-  return math_scale(c, add_k(c, parts.q, 1), parts.n);
+  return choose_k(c, is_zero, 0, math_scale(c, add_k(c, parts.q, 1), parts.n));
 }
 
 /* --- branches --------------------------------------------------------------------------------- */

@@ -210,6 +210,9 @@ math_exp_parts_t math_expm1_parts(jit_code_t *c, math_value_t x,
                                   bool fast); /* the error is relative to q */
 /* x * 2^n, rounded once, for |n| < 2^12 and 1/4 < |x| < 4. */
 math_value_t math_scale(jit_code_t *c, math_value_t x, math_nearest_t n);
+/* Is e^x less than half the least number? It is not computed then: processors take ten times as
+ * long for a product that is rounded to zero. */
+math_value_t math_is_exp_zero(jit_code_t *c, math_value_t x);
 /* e^x, any x. */
 math_value_t math_exp(jit_code_t *c, math_value_t x, bool fast);
 

@@ -14,6 +14,7 @@
  */
 #include <string.h>
 
+#include "base/log.h"
 #include "partition/propagate/factors.h"
 #include "partition/propagate/step.h"
 
@@ -195,13 +196,24 @@ static hr_status_t run_round(propagation_t *p, int round) {
 
 /* --- after the rounds --- */
 
+/* What the user asked for and does not get: --sharding in0=x. */
+static void warn_uneven(const char *end, int number, int d, int64_t size, spmd_axes_t wanted,
+                        spmd_axes_t given) {
+  hr_log(HR_LOG_PLAN, HR_LOG_WARN,
+         "--sharding: dimension %d of %s%d has a size of %ld, which %ld parts do not divide: it is "
+         "cut into %ld",
+         d, end, number, (long)size, (long)spmd_axes_parts(wanted), (long)spmd_axes_parts(given));
+}
+
 /* Inputs and outputs of the program are cut evenly: by as many of their axes as divide them. */
-static hr_status_t make_even(prop_graph_t *graph, prop_node_t *node) {
+static hr_status_t make_even(prop_graph_t *graph, prop_node_t *node, const char *end, int number) {
   for (int d = 0; node->sharding && d < node->shape->rank; d++) {
-    spmd_axes_t axes = node->sharding->dims[d].axes;
-    HR_TRY(prop_cut_to_divide(graph->arena, axes, node->shape->dims[d], &axes));
-    if (!spmd_axes_equal(axes, node->sharding->dims[d].axes))
-      HR_TRY(spmd_sharding_with_dim(graph->arena, node->sharding, d, axes, &node->sharding));
+    spmd_axes_t wanted = node->sharding->dims[d].axes, axes;
+    HR_TRY(prop_cut_to_divide(graph->arena, wanted, node->shape->dims[d], &axes));
+    if (spmd_axes_equal(axes, wanted)) continue;
+    if (node->origin == SPMD_FROM_USER)
+      warn_uneven(end, number, d, node->shape->dims[d], wanted, axes);
+    HR_TRY(spmd_sharding_with_dim(graph->arena, node->sharding, d, axes, &node->sharding));
   }
   return NULL;
 }
@@ -295,14 +307,19 @@ static hr_status_t store_entry(prop_graph_t *graph) {
   return NULL;
 }
 
-/* The root of the entry stands for the results. */
+/* The root of the entry stands for the results. Inputs are numbered across the parameters. */
 static hr_status_t make_ends_even(prop_graph_t *graph) {
   const hlo_computation_t *entry = graph->program->module->entry;
-  int **map = graph->map[entry->id];
+  int **map = graph->map[entry->id], number = 0;
   for (size_t k = 0; k <= entry->params.count; k++) {
-    const hlo_instr_t *end = k < entry->params.count ? entry->params.data[k] : entry->root;
-    for (int leaf = 0; leaf < hlo_shape_leaf_count(end->shape); leaf++)
-      if (map[end->id][leaf] >= 0) HR_TRY(make_even(graph, &graph->nodes.data[map[end->id][leaf]]));
+    bool is_input = k < entry->params.count;
+    const hlo_instr_t *end = is_input ? entry->params.data[k] : entry->root;
+    if (!is_input) number = 0;
+    for (int leaf = 0; leaf < hlo_shape_leaf_count(end->shape); leaf++, number++) {
+      int node = map[end->id][leaf];
+      if (node >= 0)
+        HR_TRY(make_even(graph, &graph->nodes.data[node], is_input ? "in" : "out", number));
+    }
   }
   return NULL;
 }

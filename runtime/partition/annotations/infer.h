@@ -1,0 +1,51 @@
+/* The inference of how results are cut (infer_results.c): classes of dimensions, and what its files
+ * share. */
+#ifndef HR_PARTITION_INFER_H
+#define HR_PARTITION_INFER_H
+
+#include "partition/rule.h"
+
+/* Which part of a dimension each device holds. */
+typedef struct dim_cut {
+  int64_t parts;
+  const int64_t *places; /* by device: the number of its part */
+} dim_cut_t;
+extern const dim_cut_t infer_contradiction; /* of a class that two parameters say different of */
+
+/* Dimensions of all values, each a node; a class is a tree of nodes. */
+typedef struct infer {
+  hlo_module_t *module;
+  hr_arena_t *arena;      /* scratch */
+  int64_t devices;        /* partitions */
+  int **first;            /* node of dimension 0 of leaf 0, by computation and instruction */
+  int *parents;           /* of the trees; a root is its own */
+  const dim_cut_t **cuts; /* by root; NULL: not known */
+  dim_cut_t *whole;       /* of one part */
+} infer_t;
+
+/* --- classes (infer_classes.c) --- */
+int infer_root(infer_t *x, int node);
+/* What is known of the class of a node; true if this is news. */
+bool infer_set_cut(infer_t *x, int node, const dim_cut_t *cut);
+void infer_join(infer_t *x, int a, int b);
+
+/* Dimensions of all leaves of a shape, and the node of the first one of a value. */
+int infer_dim_count(const hlo_shape_t *shape);
+int infer_first(const infer_t *x, const hlo_instr_t *instr);
+/* Dimension i of a shape in the order of its bytes, the major first. */
+int infer_physical_dim(const hlo_shape_t *shape, int i);
+/* The dimension that a collective gathers, scatters or exchanges; -1: none. */
+int64_t infer_dimension(const hlo_instr_t *instr);
+
+/* --- operations (infer_join.c) --- */
+/* Joins the dimensions of operands and results that an instruction leaves alone. Errors:
+ * NO_MEMORY. */
+hr_status_t infer_join_instr(infer_t *x, const hlo_instr_t *instr);
+
+/* --- what follows (infer_follow.c) --- */
+/* Dimensions of results that follow from the operands'. Errors: NO_MEMORY. */
+hr_status_t infer_follow(infer_t *x);
+/* Finds classes that cannot be what they seem. Errors: NO_MEMORY. */
+hr_status_t infer_check(infer_t *x);
+
+#endif
