@@ -65,6 +65,12 @@ done
 code=$?
 if [ $code -eq 0 ]; then pass; else fail "five steps of Adam: exit code $code" "$work/out"; fi
 
+# A variable that is written every second step, as a restored counter says.
+for engine in reference compiled; do
+  expect_exit "a step that writes at times, $engine engine" 0 "$hlorun" --engine="$engine" --steps 5 \
+    --input "$cases/accumulation/step.npz" --expect "$cases/accumulation/step.npz" "$cases/accumulation"
+done
+
 # A bundle in several files, as MergeV2Checkpoints leaves it; training writes one file.
 rm -rf "$work/shards"
 cp -r "$model" "$work/shards"

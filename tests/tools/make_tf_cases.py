@@ -793,6 +793,28 @@ def mixed_types(x, y, image, scale, z):
 COMPILED.add("mixed_types")
 
 
+def write_accumulation(folder):
+    """A SavedModel whose step writes w every second time: a counter that is restored decides."""
+    class Model(tf.Module):
+        def __init__(self):
+            self.w, self.sum, self.count = tf.Variable([1.0, 2.0]), tf.Variable([0.0, 0.0]), tf.Variable(0)
+
+        @tf.function(input_signature=[tf.TensorSpec([2], tf.float32, "x")])
+        def step(self, x):
+            self.sum.assign_add(x * self.w)
+            self.count.assign_add(1)
+            if self.count % 2 == 0:
+                self.w.assign_sub(self.sum)
+                self.sum.assign([0.0, 0.0])
+            return {"w": self.w.read_value()}
+    model, path, x = Model(), os.path.join(folder, "accumulation"), f32(2)
+    tf.saved_model.save(model, path, signatures=model.step)
+    for _ in range(5):
+        result = model.step(x)["w"].numpy()
+    np.savez(os.path.join(path, "step.npz"), in0=x, out0=result)
+    print("accumulation")
+
+
 def write_shards(folder):
     """The variables of the SavedModel adam in a bundle of three files."""
     path = os.path.join(folder, "adam_in_shards")
@@ -926,6 +948,8 @@ def main():
     if not names or "adam" in names:
         write_saved_model(folder)
         write_shards(folder)
+    if not names or "accumulation" in names:
+        write_accumulation(folder)
     if not names or "optimizers" in names:
         write_optimizers(folder)
     if not names or "keras_training" in names:
