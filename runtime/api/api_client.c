@@ -254,6 +254,12 @@ void api_client_retain(hlorun_client_t *client) {
   __atomic_fetch_add(&client->references, 1, __ATOMIC_RELAXED);
 }
 
+void api_client_borrow_workers(hlorun_client_t *client, hlorun_client_t *lender) {
+  api_client_retain(lender);
+  client->lender = lender;
+  worker_pool_borrow(&client->pool, &lender->pool);
+}
+
 /* The last reference closes the endpoint; an exit code other than 0 tells peers that this rank
  * failed. */
 void hlorun_client_release(hlorun_client_t *client, int exit_code) {
@@ -263,6 +269,7 @@ void hlorun_client_release(hlorun_client_t *client, int exit_code) {
   exec_comm_deinit(&client->comm);
   tp_close(client->endpoint, exit_code != 0, exit_code);
   hlorun_client_release(client->whole, 0);
+  hlorun_client_release(client->lender, 0);
   hr_trace_destroy(client->trace);
   pthread_mutex_destroy(&client->mutex);
   pthread_cond_destroy(&client->ticket_released);
