@@ -30,6 +30,7 @@ typedef struct pjrt_extension {
 
 /* Types of the extensions that this plugin has; the numbers are the interface's. */
 enum {
+  PJRT_EXTENSION_PROFILER = 1,
   PJRT_EXTENSION_CUSTOM_PARTITIONER = 2,
   PJRT_EXTENSION_LAYOUTS = 4,
   PJRT_EXTENSION_FFI = 5,

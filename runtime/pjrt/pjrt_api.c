@@ -66,6 +66,7 @@ const pjrt_api_t *GetPjrtApi(void) {
   pjrt_layouts_extension.base.next = &pjrt_memories_extension.base;
   pjrt_memories_extension.base.next = &pjrt_ffi_extension.base;
   pjrt_ffi_extension.base.next = &pjrt_partitioner_extension.base;
+  pjrt_partitioner_extension.base.next = &pjrt_profiler_extension.base;
   return &api;
 }
 

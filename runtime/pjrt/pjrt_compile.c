@@ -10,6 +10,7 @@
 #include "pjrt/pjrt_buffer.h"
 #include "pjrt/pjrt_executable.h"
 #include "pjrt/pjrt_fork.h"
+#include "pjrt/pjrt_profile.h"
 
 /* Limits of a small program: bytes of its arguments and results, instructions of its entry. */
 #define SMALL_BYTES (64 << 10)
@@ -28,6 +29,7 @@ void pjrt_executable_release(pjrt_executable_t *executable) {
   for (int i = 0; executable->programs && i < executable->world->local_count; i++)
     hlorun_program_release(executable->programs[i]);
   pjrt_executable_release(executable->renewed);
+  pjrt_executable_release(executable->traced);
   hr_arena_deinit(&executable->arena);
   hr_free(executable);
 }
@@ -235,7 +237,8 @@ static void drain_streams(pjrt_client_t *client, int device_count) {
 }
 
 /* Copies come first: the framework's bytes live during the call only. */
-static hr_status_t compile_into(pjrt_executable_t *executable, hr_str_t code, hr_str_t options) {
+static hr_status_t compile_into(pjrt_executable_t *executable, hr_str_t code, hr_str_t options,
+                                bool is_traced) {
   hr_arena_t *arena = &executable->arena;
   HR_TRY(hr_arena_str(arena, code, &executable->code));
   HR_TRY(hr_arena_str(arena, options, &executable->options_bytes));
@@ -243,25 +246,30 @@ static hr_status_t compile_into(pjrt_executable_t *executable, hr_str_t code, hr
       pjrt_options_read(arena, executable->options_bytes.data, options.size, &executable->options));
   drain_streams(executable->client, executable->options.device_count);
   HR_TRY(pjrt_world_find(executable->client, executable->options.device_count,
-                         executable->options.devices, &executable->world));
+                         executable->options.devices, is_traced, &executable->world));
   HR_TRY(load_programs(executable));
   return describe(executable);
 }
 
 hr_status_t pjrt_executable_compile(pjrt_client_t *client, hr_str_t code, hr_str_t options,
-                                    pjrt_executable_t **out_executable) {
+                                    bool is_traced, pjrt_executable_t **out_executable) {
   void *memory;
+  uint64_t begin_ns = hr_clock_ns();
   HR_TRY(hr_alloc_zeroed(sizeof(pjrt_executable_t), &memory));
   pjrt_executable_t *executable = memory;
   executable->client = client;
   atomic_init(&executable->references, 1);
   hr_arena_init(&executable->arena);
-  hr_status_t st = compile_into(executable, code, options);
-  if (st)
+  const spmd_host_t *before = spmd_host_enter(&pjrt_partitioner_host);
+  hr_status_t st = compile_into(executable, code, options, is_traced);
+  spmd_host_enter(before);
+  if (st) {
     pjrt_executable_release(executable);
-  else
-    *out_executable = executable;
-  return st;
+    return st;
+  }
+  pjrt_profile_note(PJRT_PROFILE_HOST, executable->name, begin_ns);
+  *out_executable = executable;
+  return NULL;
 }
 
 /* A chain of renewals: each leads from a broken world to the next. It is walked at launches
@@ -274,12 +282,26 @@ hr_status_t pjrt_executable_current(pjrt_executable_t *executable,
     pthread_mutex_lock(&executable->client->launch_mutex);
     if (!executable->renewed)
       st = pjrt_executable_compile(executable->client, executable->code, executable->options_bytes,
-                                   &executable->renewed);
+                                   executable->world->is_traced, &executable->renewed);
     pjrt_executable_t *next = executable->renewed;
     pthread_mutex_unlock(&executable->client->launch_mutex);
     if (!st) executable = next;
   }
   if (!st) *out_current = executable;
+  return st;
+}
+
+hr_status_t pjrt_executable_profiled(pjrt_executable_t *executable,
+                                     pjrt_executable_t **out_profiled) {
+  hr_status_t st = NULL;
+  *out_profiled = executable;
+  if (executable->world->local_count < executable->world->count) return NULL;
+  pthread_mutex_lock(&executable->client->launch_mutex);
+  if (!executable->traced)
+    st = pjrt_executable_compile(executable->client, executable->code, executable->options_bytes,
+                                 true, &executable->traced);
+  if (!st) *out_profiled = executable->traced;
+  pthread_mutex_unlock(&executable->client->launch_mutex);
   return st;
 }
 
@@ -290,10 +312,7 @@ hr_status_t pjrt_client_compile(pjrt_client_compile_args_t *args) {
   PJRT_NOT_NULL(args->program->code);
   if (args->options_size) PJRT_NOT_NULL(args->options);
   HR_TRY(pjrt_check_fork());
-  const spmd_host_t *before = spmd_host_enter(&pjrt_partitioner_host);
-  hr_status_t st = pjrt_executable_compile(
+  return pjrt_executable_compile(
       args->client, (hr_str_t){args->program->code, args->program->code_size},
-      (hr_str_t){args->options, args->options_size}, &args->executable);
-  spmd_host_enter(before);
-  return st;
+      (hr_str_t){args->options, args->options_size}, false, &args->executable);
 }

@@ -234,5 +234,5 @@ hr_status_t pjrt_executable_deserialize(pjrt_deserialize_args_t *args) {
   hr_str_t code = {options.data + size, args->size_bytes - HEAD_SIZE - (size_t)size};
   if (PJRT_HAS(args, options_size) && args->options && args->options_size)
     options = (hr_str_t){args->options, args->options_size};
-  return pjrt_executable_compile(args->client, code, options, &args->executable);
+  return pjrt_executable_compile(args->client, code, options, false, &args->executable);
 }

@@ -27,6 +27,8 @@ struct pjrt_executable {
   pjrt_client_t *client;
   pjrt_executable_t *renewed; /* the same for a new world, once `world` is broken; guarded by the
                                  client's launch_mutex */
+  pjrt_executable_t *traced; /* the same for a world that traces, once a profile was taken; guarded
+                                by the client's launch_mutex */
   pjrt_world_t *world;
   hlorun_program_t **programs; /* by local position in the world */
   hr_arena_t arena;
@@ -66,10 +68,10 @@ struct pjrt_executable {
   size_t *result_sharding_sizes, *param_sharding_sizes;
 };
 
-/* Compiles for the devices of the options. Owner: copies code and options.
+/* Compiles for the devices of the options, in a world that traces if `is_traced`. Owner: copies code and options.
  * Errors:  INVALID, UNSUPPORTED with the place in the program; USAGE for devices. */
 hr_status_t pjrt_executable_compile(pjrt_client_t *client, hr_str_t code, hr_str_t options,
-                                    pjrt_executable_t **out_executable);
+                                    bool is_traced, pjrt_executable_t **out_executable);
 /* A new reference; the same object. */
 pjrt_executable_t *pjrt_executable_retain(pjrt_executable_t *executable);
 void pjrt_executable_release(pjrt_executable_t *executable); /* accepts NULL */
@@ -77,6 +79,11 @@ void pjrt_executable_release(pjrt_executable_t *executable); /* accepts NULL */
 /* The executable to launch: itself, or the same for a world that is not broken. Owner: the
  * executable. Errors: as pjrt_executable_compile. */
 hr_status_t pjrt_executable_current(pjrt_executable_t *executable, pjrt_executable_t **out_current);
+
+/* The executable to launch while a profile is taken: one of a world that traces, where all devices
+ * are of this process. Owner: the executable. Errors: as pjrt_executable_compile. */
+hr_status_t pjrt_executable_profiled(pjrt_executable_t *executable,
+                                     pjrt_executable_t **out_profiled);
 
 /* Lists of serialized shardings for parameters and results, in the arena. */
 hr_status_t pjrt_executable_describe_shardings(pjrt_executable_t *executable);

@@ -19,6 +19,7 @@
 #include "pjrt/pjrt_buffer.h"
 #include "pjrt/pjrt_executable.h"
 #include "pjrt/pjrt_fork.h"
+#include "pjrt/pjrt_profile.h"
 
 #define QUICK_NS 100000 /* executions that take less run in the calling thread */
 
@@ -269,6 +270,7 @@ static hr_status_t compute_held(run_t *run) {
   hr_status_t st = hlorun_execute(executable->programs[run->local], run->values, run->donate,
                                   run->values + executable->param_count);
   custom_ffi_enter(outer);
+  pjrt_profile_note(executable->world->devices[run->local]->id, executable->name, begin_ns);
   note_time(executable, hr_clock_ns() - begin_ns);
   bool is_to_finish = executable->has_orders || executable->has_copies;
   return !st && is_to_finish ? finish_results(run) : st;
@@ -414,6 +416,13 @@ static hr_status_t launch(const pjrt_execute_args_t *args, run_t **runs) {
   return st;
 }
 
+/* The executable to launch: another one than the caller's where its world is broken, or a profile is
+ * taken. */
+static hr_status_t find_current(pjrt_executable_t **executable) {
+  if (pjrt_profile_is_on()) HR_TRY(pjrt_executable_profiled(*executable, executable));
+  return pjrt_executable_current(*executable, executable);
+}
+
 /* LoadedExecutable_Execute. It returns when the runs are queued, or done if they are quick. The
  * copy of the arguments may be shorter than the caller's struct, or longer. */
 hr_status_t pjrt_execute(pjrt_execute_args_t *given) {
@@ -422,9 +431,10 @@ hr_status_t pjrt_execute(pjrt_execute_args_t *given) {
   pjrt_execute_args_t copy, *args = given;
   HR_TRY(check_launch(args));
   HR_TRY(pjrt_check_fork());
-  if (__builtin_expect(atomic_load(&args->executable->world->is_broken), false)) {
+  bool is_broken = atomic_load(&args->executable->world->is_broken);
+  if (__builtin_expect(is_broken, false) || pjrt_profile_is_on()) {
     memcpy(&copy, given, sizeof copy < given->struct_size ? sizeof copy : given->struct_size);
-    HR_TRY(pjrt_executable_current(given->executable, &copy.executable));
+    HR_TRY(find_current(&copy.executable));
     args = &copy;
   }
   if (args->num_devices > sizeof few / sizeof *few) {

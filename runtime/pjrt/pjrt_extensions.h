@@ -36,6 +36,51 @@ typedef struct pjrt_ffi_extension {
   pjrt_function_t functions[3];
 } pjrt_ffi_extension_t;
 
+/* --- the profiler --- */
+
+typedef struct pjrt_profiler pjrt_profiler_t;
+
+/* Arguments of Destroy, Start and Stop; first fields of those of CollectData. */
+typedef struct pjrt_profiler_args {
+  size_t struct_size;
+  pjrt_profiler_t *profiler;
+} pjrt_profiler_args_t;
+
+typedef struct pjrt_profiler_create_args {
+  size_t struct_size;
+  /* a serialized ProfileOptions */
+  const char *options;
+  size_t options_size;
+  pjrt_profiler_t *profiler; /* out */
+} pjrt_profiler_create_args_t;
+
+typedef struct pjrt_profiler_collect_args {
+  size_t struct_size;
+  pjrt_profiler_t *profiler;
+  uint8_t *buffer; /* where the XSpace goes; NULL: becomes where it is */
+  size_t size;     /* out */
+} pjrt_profiler_collect_args_t;
+
+typedef struct pjrt_profiler_api {
+  size_t struct_size;
+  void *context;
+  void (*error_destroy)(pjrt_error_args_t *args);
+  void (*error_message)(pjrt_error_message_args_t *args);
+  pjrt_error_t *(*error_code)(pjrt_error_code_args_t *args);
+  pjrt_error_t *(*create)(pjrt_profiler_create_args_t *args);
+  pjrt_error_t *(*destroy)(pjrt_profiler_args_t *args);
+  pjrt_error_t *(*start)(pjrt_profiler_args_t *args);
+  pjrt_error_t *(*stop)(pjrt_profiler_args_t *args);
+  pjrt_error_t *(*collect)(pjrt_profiler_collect_args_t *args);
+} pjrt_profiler_api_t;
+
+typedef struct pjrt_profiler_extension {
+  pjrt_extension_t base;
+  pjrt_profiler_api_t *api;
+  int64_t context; /* of an execution; read by nobody */
+} pjrt_profiler_extension_t;
+
+extern pjrt_profiler_extension_t pjrt_profiler_extension;       /* pjrt_profiler.c */
 extern pjrt_shardings_extension_t pjrt_shardings_extension;     /* pjrt_shardings.c */
 extern pjrt_layouts_extension_t pjrt_layouts_extension;         /* pjrt_layouts.c */
 extern pjrt_memories_extension_t pjrt_memories_extension;       /* pjrt_layouts.c */

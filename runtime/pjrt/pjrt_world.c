@@ -8,9 +8,11 @@
 
 #include "api/api_client.h"
 #include "base/mem.h"
+#include "pjrt/pjrt_profile.h"
 
 /* A world that could not be opened has no clients yet: its local_count is still 0. */
 static void destroy_world(pjrt_world_t *world) {
+  if (world->is_traced) pjrt_profile_remove_world(world);
   for (int i = 0; i < world->local_count; i++) hlorun_client_release(world->clients[i], 0);
   hr_free(world);
 }
@@ -79,6 +81,7 @@ hr_status_t pjrt_world_connect(pjrt_client_t *client) {
 /* Fills world->clients, one for each of its devices that is of this process. */
 static hr_status_t open_clients(pjrt_client_t *client, pjrt_world_t *world, int locals) {
   hlorun_client_options_t options = client_options(client, HLORUN_WORLD_SINGLE);
+  options.trace = world->is_traced;
   if (is_whole(client, world->count, world->ids)) {
     api_client_retain(client->whole);
     world->clients[0] = client->whole;
@@ -93,11 +96,12 @@ static hr_status_t open_clients(pjrt_client_t *client, pjrt_world_t *world, int 
 }
 
 /* The caller holds the client's mutex. */
-static hr_status_t create_world(pjrt_client_t *client, int count, const int *ids,
+static hr_status_t create_world(pjrt_client_t *client, int count, const int *ids, bool is_traced,
                                 pjrt_world_t **out_world) {
   pjrt_world_t *world;
   HR_TRY(check_ids(client, count, ids));
   HR_TRY(alloc_world(count, &world));
+  world->is_traced = is_traced;
   memcpy(world->ids, ids, (size_t)count * sizeof *ids);
   int locals = 0;
   for (int i = 0; i < count; i++)
@@ -112,24 +116,26 @@ static hr_status_t create_world(pjrt_client_t *client, int count, const int *ids
     destroy_world(world);
   else
     *out_world = world;
+  if (!st && is_traced) pjrt_profile_add_world(world);
   return st;
 }
 
 /* The order of the devices counts: it is the order of the ranks. */
-static bool fits(const pjrt_world_t *world, int count, const int *ids) {
-  return world->count == count && !atomic_load(&world->is_broken) &&
+static bool fits(const pjrt_world_t *world, int count, const int *ids, bool is_traced) {
+  return world->count == count && world->is_traced == is_traced &&
+         !atomic_load(&world->is_broken) &&
          memcmp(world->ids, ids, (size_t)count * sizeof *ids) == 0;
 }
 
 /* A world is opened under the lock, so that it is opened once. */
-hr_status_t pjrt_world_find(pjrt_client_t *client, int count, const int *ids,
+hr_status_t pjrt_world_find(pjrt_client_t *client, int count, const int *ids, bool is_traced,
                             pjrt_world_t **out_world) {
   pthread_mutex_lock(&client->mutex);
   pjrt_world_t *world = client->worlds;
-  while (world && !fits(world, count, ids)) world = world->next;
+  while (world && !fits(world, count, ids, is_traced)) world = world->next;
   hr_status_t st = NULL;
   if (!world) {
-    st = create_world(client, count, ids, &world);
+    st = create_world(client, count, ids, is_traced, &world);
     if (!st) {
       world->next = client->worlds;
       client->worlds = world;

@@ -10,6 +10,7 @@ struct pjrt_world {
   /* next world of the client; guarded by the client's mutex */
   pjrt_world_t *next;
   atomic_bool is_broken; /* an execution failed, and its peers were cancelled: it cannot go on */
+  bool is_traced;        /* its clients note their steps, for profiles */
   int count;             /* devices, those of other processes included */
   /* ids of all the devices, by rank */
   int *ids;
@@ -20,10 +21,11 @@ struct pjrt_world {
 };
 
 /* The world of `count` devices with these ids that is not broken. Owner: the client.
+ * is_traced: one whose clients trace, for devices of this process alone.
  * Collective over the processes of the devices, where there are others.
  * Errors: USAGE for unknown or repeated ids; UNAVAILABLE if the peers cannot be reached. Thread:
  * any. */
-hr_status_t pjrt_world_find(pjrt_client_t *client, int count, const int *ids,
+hr_status_t pjrt_world_find(pjrt_client_t *client, int count, const int *ids, bool is_traced,
                             pjrt_world_t **out_world);
 /* Connects the processes of the launcher, if there is one, in client->whole. */
 hr_status_t pjrt_world_connect(pjrt_client_t *client);

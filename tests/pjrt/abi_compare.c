@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "pjrt/pjrt_api.h"
+#include "pjrt/pjrt_extensions.h"
 #include "xla/pjrt/c/pjrt_c_api.h"
+#include "xla/pjrt/c/pjrt_c_api_profiler_extension.h"
 
 /* Checks that held, and checks that did not; the exit status is 1 if there is one of the latter. */
 static int passed, failed;
@@ -80,6 +82,16 @@ static void compare_fields(void) {
   FIELD(pjrt_execute_args_t, arguments, PJRT_LoadedExecutable_Execute_Args, argument_lists);
   FIELD(pjrt_execute_args_t, results, PJRT_LoadedExecutable_Execute_Args, output_lists);
   FIELD(pjrt_execute_args_t, complete, PJRT_LoadedExecutable_Execute_Args, device_complete_events);
+  /* The profiler, whose errors are laid out as the table's. */
+  FIELD(pjrt_profiler_extension_t, api, PJRT_Profiler_Extension, profiler_api);
+  FIELD(pjrt_profiler_api_t, error_destroy, PLUGIN_Profiler_Api, error_destroy);
+  FIELD(pjrt_profiler_api_t, collect, PLUGIN_Profiler_Api, collect_data);
+  FIELD(pjrt_profiler_create_args_t, profiler, PLUGIN_Profiler_Create_Args, profiler);
+  FIELD(pjrt_profiler_args_t, profiler, PLUGIN_Profiler_Start_Args, profiler);
+  FIELD(pjrt_profiler_collect_args_t, size, PLUGIN_Profiler_CollectData_Args,
+        buffer_size_in_bytes);
+  FIELD(pjrt_error_message_args_t, message_size, PLUGIN_Profiler_Error_Message_Args, message_size);
+  FIELD(pjrt_error_code_args_t, code, PLUGIN_Profiler_Error_GetCode_Args, code);
   /* Statistics, and bytes with an owner. */
   FIELD(pjrt_memory_stats_args_t, bytes_limit, PJRT_Device_MemoryStats_Args, bytes_limit);
   FIELD(pjrt_compiled_memory_args_t, peak, PJRT_Executable_GetCompiledMemoryStats_Args,

@@ -1,4 +1,6 @@
 """JAX on hlorun: a program for each thing that the plugin does. Prints "N passed, N failed[, N skipped]"."""
+import glob
+import tempfile
 import threading
 import traceback
 
@@ -210,6 +212,33 @@ def compiled_programs_tell_of_themselves():
     close(again(np.eye(4, dtype=np.float32)), np.eye(4))
 
 
+# A profile has a plane for each device that has run something, with executions and their steps, and one of compilations.
+# The programs go on as before it.
+@test
+def profiles():
+    if not hasattr(jax.profiler, "ProfileData"):
+        raise Skipped("it cannot read profiles")
+    f = jax.jit(lambda a: jnp.sin(a @ a).sum())
+    x = np.ones((64, 64), np.float32)
+    cut = jax.device_put(np.ones((8, 4), np.float32), NamedSharding(jax.sharding.Mesh(np.array(jax.devices()), ("x",)), P("x")))
+    want = float(f(x))
+    with tempfile.TemporaryDirectory() as folder:
+        with jax.profiler.trace(folder):
+            assert float(f(x)) == want
+            float(f(x))
+            float(jax.jit(lambda a: jnp.cos(a).sum())(cut))
+        (file,) = glob.glob(folder + "/**/*.xplane.pb", recursive=True)
+        planes = {plane.name: {line.name: list(line.events) for line in plane.lines}
+                  for plane in jax.profiler.ProfileData.from_file(file).planes if "hlorun" in plane.name}
+    assert set(planes) == {"/host:hlorun"} | {f"/device:CUSTOM:hlorun:{k}" for k in range(8)}, set(planes)
+    runs, steps = (planes["/device:CUSTOM:hlorun:0"][line] for line in ("XLA Modules", "XLA Ops"))
+    assert len(runs) == 3 and all(event.name.startswith("jit_") for event in runs), [event.name for event in runs]
+    assert sum(event.name.startswith("dot") for event in steps) == 2, [event.name for event in steps]
+    assert any(event.name.startswith("all-reduce") for event in steps), [event.name for event in steps]
+    assert runs[0].start_ns <= steps[0].start_ns and steps[0].end_ns <= runs[0].end_ns
+    assert float(f(x)) == want
+
+
 # A callback that is not partitioned sees the whole array, once; a partitioned one is called on
 # each of the eight devices with its part.
 @test
@@ -401,6 +430,16 @@ def errors_name_the_place():
         assert "nobody_has_this" in str(e), e
     else:
         raise AssertionError("no error")
+
+
+# A loop whose body is one region of code: parts of it read arrays under conditions, at addresses that other parts compute.
+@test
+def integration_of_a_batch():
+    from jax.experimental.ode import odeint
+    start = np.linspace(0.5, 2, 10, dtype=np.float32).reshape(5, 2)
+    with jax.disable_jit():
+        got = jax.vmap(lambda x: odeint(lambda y, t: y, x, jnp.array([0.0, 1.0])))(start)
+    np.testing.assert_allclose(np.asarray(got[:, 1]), start * np.e, rtol=1e-4)
 
 
 # The figures of memory are sensible, and those that are not known are left out.

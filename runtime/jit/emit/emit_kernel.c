@@ -186,12 +186,13 @@ static bool is_in_entry_block(const jit_emit_t *emit, kir_value_t *array) {
 }
 
 /* The address of lane 0. Constants come last, where they are a part of the instruction: elements
- * that lie at fixed distances share the rest. */
+ * that lie at fixed distances share the rest. The address of an array that a part of a region has
+ * computed is there from level 0 of the part on; the element's is wanted at `depth`. */
 static kir_value_t *first_pointer(jit_emit_t *emit, kir_value_t *array, kir_type_t *element,
-                                  const jit_expr_t *index) {
+                                  const jit_expr_t *index, int depth) {
   if (!is_in_entry_block(emit, array)) {
     kir_value_t *offset = jit_emit_expr(emit, index);
-    jit_emit_at(emit, emit->level);
+    jit_emit_at(emit, depth);
     return element_pointer(emit, array, element, offset);
   }
   const jit_expr_t *at_index = jit_expr_affine(&emit->graph->exprs, index, 1, -index->constant);
@@ -203,7 +204,7 @@ static kir_value_t *first_pointer(jit_emit_t *emit, kir_value_t *array, kir_type
 
 kir_value_t *jit_emit_address(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype,
                               const jit_expr_t *index) {
-  return first_pointer(emit, array, jit_memory_type(emit->code, dtype), index);
+  return first_pointer(emit, array, jit_memory_type(emit->code, dtype), index, emit->level);
 }
 
 static kir_value_t *gather_pointers(jit_emit_t *emit, kir_value_t *array, kir_type_t *element,
@@ -379,8 +380,9 @@ kir_value_t *jit_emit_load(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtyp
   if (is_never(guard))
     return jit_from_memory(emit->code, dtype,
                            kir_null(access == ACCESS_UNIFORM ? element : vector));
-  pointer = access == ACCESS_STRIDED && !is_window ? gather_pointers(emit, array, element, index)
-                                                   : first_pointer(emit, array, element, index);
+  bool is_spread = access == ACCESS_STRIDED && !is_window;
+  pointer = is_spread ? gather_pointers(emit, array, element, index)
+                      : first_pointer(emit, array, element, index, depth);
   jit_emit_at(emit, depth);
   if (is_window)
     value = load_window(emit, element, pointer, guard.all, offsets, depth);
@@ -419,7 +421,7 @@ void jit_emit_store(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype, cons
   unsigned align = (unsigned)hr_dtype_bytes(hr_dtype_real(dtype));
   bool spread = access_pattern(emit, index) == ACCESS_STRIDED;
   kir_value_t *pointer = spread ? gather_pointers(emit, array, element, index)
-                                : first_pointer(emit, array, element, index);
+                                : first_pointer(emit, array, element, index, emit->level);
   jit_emit_at(emit, emit->level);
   value = jit_to_memory(emit->code, dtype, value);
   if (spread) {

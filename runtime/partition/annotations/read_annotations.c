@@ -20,10 +20,11 @@ static hr_status_t for_each(spmd_reader_t *reader, instr_fn read) {
     hlo_computation_t *computation = reader->module->computations.data[c];
     for (size_t i = 0; i < computation->instrs.count && reader->control[c] && !st; i++) {
       hlo_instr_t *instr = computation->instrs.data[i];
-      const char *name;
-      st = hr_arena_cstr(&reader->module->arena, instr->name, &name);
-      if (st) return st;
-      hr_where_t where = {.instruction = name, .pos = hlo_instr_pos(instr)};
+      const char *name, *parent;
+      HR_TRY(hr_arena_cstr(&reader->module->arena, instr->name, &name));
+      HR_TRY(hr_arena_cstr(&reader->module->arena, computation->name, &parent));
+      hr_where_t where = {
+          .computation = parent, .instruction = name, .pos = hlo_instr_pos(instr)};
       hr_where_push(&where);
       st = read(reader, instr);
       if (st && !instr->line) st = hr_status_note(st, "in the sharding of %%%s", name);

@@ -8,11 +8,13 @@
 
 #include "transport/core/coll_cost.h"
 
-/* A small array's collective counts as so many bytes, and an element of little work as the time of
- * so many: with these numbers partitions of the programs of tests/corpora/auto_spmd send at most
- * the bytes that XLA's send, and all but two in no more collectives. */
+/* A small array's collective counts as so many bytes; a permute of a whole part, which waits for
+ * one other partition alone, as fewer; an element of little work as the time of so many. With these
+ * numbers partitions of the programs of tests/corpora/auto_spmd send at most the bytes that XLA's
+ * send, and all but one in no more collectives. */
 #define SMALL_LATENCY_BYTES 400.0
-#define SMALL_WORK_BYTES 0.05
+#define SMALL_PERMUTE_BYTES 150.0
+#define SMALL_WORK_BYTES 0.3
 
 static tp_collective_t collective_of(spmd_step_kind_t kind) {
   switch (kind) {
@@ -60,11 +62,20 @@ double spmd_byte_us(void) {
   return known;
 }
 
-double spmd_step_us(spmd_step_kind_t kind, double bytes, double parts) {
-  if (!spmd_step_is_collective(kind) || parts <= 1) return 0;
-  double small = (ring_share(kind, parts) * bytes + SMALL_LATENCY_BYTES) * spmd_byte_us();
+static double collective_us(spmd_step_kind_t kind, double bytes, double parts, double latency) {
+  double small = (ring_share(kind, parts) * bytes + latency) * spmd_byte_us();
   double share = share_of_time(bytes, SPMD_SMALL_BYTES, SPMD_LARGE_BYTES);
   return share == 0 ? small : small + share * (estimate(kind, parts, bytes) - small);
+}
+
+double spmd_step_us(spmd_step_kind_t kind, double bytes, double parts) {
+  double latency = kind == SPMD_PERMUTE ? SMALL_PERMUTE_BYTES : SMALL_LATENCY_BYTES;
+  if (!spmd_step_is_collective(kind) || parts <= 1) return 0;
+  return collective_us(kind, bytes, parts, latency);
+}
+
+double spmd_block_us(double bytes) {
+  return collective_us(SPMD_PERMUTE, bytes, 2, SMALL_LATENCY_BYTES);
 }
 
 double spmd_work_us(double elements) {

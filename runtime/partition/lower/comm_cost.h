@@ -21,6 +21,9 @@
 /* One collective over `parts` partitions, each of which has `bytes` before it; of a permute, the
  * bytes that it sends. Slices and partial values cost nothing. */
 double spmd_step_us(spmd_step_kind_t kind, double bytes, double parts);
+/* A permute of blocks that are put together with what a partition has: the same as any other
+ * collective, where spmd_step_us takes a permute of whole parts for less. */
+double spmd_block_us(double bytes);
 /* A byte that goes from one partition to another. */
 double spmd_byte_us(void);
 /* An operation on an iteration space of so many elements, as a partition has it. */

@@ -175,9 +175,9 @@ static double moves_us(const spmd_moves_t *moves, double row_bytes) {
   for (int r = 1; r < moves->count; r++) {
     double sent = moves->rounds[r].sent * row_bytes;
     halo += r <= 2 ? sent : 0;
-    cost += r <= 2 ? 0 : spmd_step_us(SPMD_PERMUTE, sent, 2);
+    cost += r <= 2 ? 0 : spmd_block_us(sent);
   }
-  return halo > 0 ? cost + spmd_step_us(SPMD_PERMUTE, halo, 2) : cost;
+  return halo > 0 ? cost + spmd_block_us(halo) : cost;
 }
 
 static double gather_us(const spmd_window_t *w, int64_t chunk, double row_bytes) {

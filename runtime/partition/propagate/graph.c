@@ -189,8 +189,8 @@ static hr_status_t build_identities(prop_graph_t *graph, const hlo_instr_t *inst
 
 /* Does it only add dimensions of one element? XLA makes a reshape of that before Shardy sees it. */
 static bool adds_ones(const hlo_instr_t *broadcast) {
-  return hlo_shape_elements(broadcast->shape) ==
-         hlo_shape_elements(broadcast->operands[0]->shape);
+  const hlo_shape_t *from = broadcast->operands[0]->shape, *to = broadcast->shape;
+  return from->rank < to->rank && hlo_shape_elements(from) == hlo_shape_elements(to);
 }
 
 /* Which rounds an op takes part in (propagate.c). */

@@ -219,12 +219,18 @@ static hr_status_t parse(rule_builder_t *builder, spmd_scan_t *scan) {
   return check_sizes(builder);
 }
 
-/* What failed in the text comes before what failed in the builder. */
+/* What failed in the text comes before what failed in the builder. Messages about the text have the
+ * instruction's place. */
 hr_status_t rule_parse(hr_arena_t *arena, const hlo_instr_t *instr, hr_str_t text,
                        const spmd_rule_t **out_rule) {
   rule_builder_t builder;
   spmd_scan_t scan = spmd_scan(text, "sharding rule");
+  hr_where_t where = {.pos = hlo_instr_pos(instr)};
+  HR_TRY(hr_arena_cstr(arena, instr->name, &where.instruction));
+  HR_TRY(hr_arena_cstr(arena, instr->parent->name, &where.computation));
   HR_TRY(rule_begin(arena, instr, &builder));
+  hr_where_push(&where);
   hr_status_t st = parse(&builder, &scan);
+  hr_where_pop(&where);
   return st ? hr_status_join(st, builder.status) : rule_finish(&builder, out_rule);
 }

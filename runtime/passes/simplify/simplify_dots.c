@@ -4,7 +4,8 @@
  *   dot over dimensions of size 1                ->   without them
  *   dot that contracts nothing                   ->   multiply of broadcasts
  *   dot with one result, or many tiny ones       ->   reduce(multiply(..)), which fuses
- *   convolution with a 1x1 or a full window      ->   dot
+ *   convolution with a 1x1 or a full window      ->   dot, of a slice of the input where the
+ *                                                     window strides or does not reach all of it
  *
  * Sums may be added in another order. */
 #include "passes/simplify/simplify.h"
@@ -418,15 +419,22 @@ static hlo_instr_t *expand_few_terms(pass_rewrite_t *rewrite, hlo_instr_t *dot) 
 
 /* ---- convolutions that are products ---- */
 
-/* Along this dimension the window is one element that walks over the input, or covers the input and
- * does not walk. */
+/* Along this dimension the window is one element that walks over the input, or does not walk. */
 typedef enum conv_along { CONV_OTHER, CONV_POINTWISE, CONV_FULL } conv_along_t;
 
-static conv_along_t along_dim(const hlo_window_dim_t *window, int64_t in, int64_t out) {
-  if (window->pad_low || window->pad_high || window->base_dilation != 1) return CONV_OTHER;
-  if (window->size == 1 && in == out && (window->stride == 1 || in == 1)) return CONV_POINTWISE;
-  bool is_dense = window->window_dilation == 1 && !window->reversal;
-  return is_dense && window->size == in && out == 1 ? CONV_FULL : CONV_OTHER;
+/* *out_read: the elements of the input that are read. */
+static conv_along_t along_dim(const hlo_window_dim_t *window, int64_t in, int64_t out,
+                              hlo_slice_dim_t *out_read) {
+  bool is_pointwise = window->size == 1;
+  int64_t start = -window->pad_low, count = is_pointwise ? out : window->size,
+          step = is_pointwise ? window->stride : window->window_dilation, last;
+  if (window->base_dilation != 1 || start < 0 || count < 1) return CONV_OTHER;
+  if (!is_pointwise && (out != 1 || window->reversal)) return CONV_OTHER;
+  if (__builtin_mul_overflow(count - 1, step, &last) ||
+      __builtin_add_overflow(last, start, &last) || last >= in)
+    return CONV_OTHER;
+  *out_read = (hlo_slice_dim_t){start, last + 1, step};
+  return is_pointwise ? CONV_POINTWISE : CONV_FULL;
 }
 
 /* Positions of batch, pointwise and feature dimensions of the output: those of the left side must
@@ -459,15 +467,28 @@ static int contracted_dims(const hlo_dim_labels_t *labels, const conv_along_t *a
   return count;
 }
 
-static bool classify(const hlo_instr_t *conv, const hlo_dim_labels_t *labels, conv_along_t *along) {
+/* Also the elements of the input that are read, by its dimensions. */
+static bool classify(const hlo_instr_t *conv, const hlo_dim_labels_t *labels, conv_along_t *along,
+                     hlo_slice_dim_t *read) {
   const hlo_window_t *window = hlo_attr_window(conv);
+  const hlo_shape_t *in = conv->operands[0]->shape;
   if (labels->spatial_rank && (!window || window->rank != labels->spatial_rank)) return false;
+  for (int d = 0; d < in->rank; d++) read[d] = (hlo_slice_dim_t){0, in->dims[d], 1};
   for (int s = 0; s < labels->spatial_rank; s++) {
-    along[s] = along_dim(&window->dims[s], conv->operands[0]->shape->dims[labels->lhs_spatial[s]],
-                         conv->shape->dims[labels->out_spatial[s]]);
+    int64_t d = labels->lhs_spatial[s];
+    along[s] = along_dim(&window->dims[s], in->dims[d], conv->shape->dims[labels->out_spatial[s]],
+                         &read[d]);
     if (along[s] == CONV_OTHER) return false;
   }
   return output_is_in_order(labels, along);
+}
+
+static hlo_instr_t *read_part(pass_rewrite_t *rewrite, hlo_instr_t *x,
+                              const hlo_slice_dim_t *read) {
+  bool is_whole = true;
+  for (int d = 0; d < x->shape->rank; d++)
+    is_whole &= read[d].start == 0 && read[d].limit == x->shape->dims[d] && read[d].stride == 1;
+  return is_whole ? x : pass_build_slice(rewrite, x, read);
 }
 
 /* The kernel's pointwise dimensions, all of size 1, become free ones of the product; a reshape
@@ -475,6 +496,7 @@ static bool classify(const hlo_instr_t *conv, const hlo_dim_labels_t *labels, co
 static hlo_instr_t *convolution_as_dot(pass_rewrite_t *rewrite, hlo_instr_t *conv) {
   const hlo_dim_labels_t *labels = hlo_attr_labels(conv);
   conv_along_t along[HLO_MAX_RANK];
+  hlo_slice_dim_t read[HLO_MAX_RANK];
   int64_t left[HLO_MAX_RANK], right[HLO_MAX_RANK], sizes[HLO_MAX_RANK];
   int rank = 0;
   if (hlo_attr_int(conv, HLO_ATTR_FEATURE_GROUP_COUNT) > 1 ||
@@ -482,10 +504,12 @@ static hlo_instr_t *convolution_as_dot(pass_rewrite_t *rewrite, hlo_instr_t *con
     return NULL;
   if (labels->lhs_unused || labels->rhs_unused || labels->out_unused ||
       hlo_attr_has(conv, HLO_ATTR_SPARSITY_CONFIG) || !hlo_shape_elements(conv->shape) ||
-      !classify(conv, labels, along))
+      !classify(conv, labels, along, read))
     return NULL;
+  hlo_instr_t *input = read_part(rewrite, conv->operands[0], read);
+  if (!input) return NULL;
   int count = contracted_dims(labels, along, left, right);
-  dot_side_t sides[2] = {{conv->operands[0], {NULL, 0}, {left, count}},
+  dot_side_t sides[2] = {{input, {NULL, 0}, {left, count}},
                          {conv->operands[1], {NULL, 0}, {right, count}}};
   for (int s = 0; s < 2; s++)
     for (int d = 0; d < sides[s].x->shape->rank; d++)
