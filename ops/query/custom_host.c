@@ -50,8 +50,9 @@ hr_status_t custom_host_open(const char *path) {
   char here[PATH_MAX]; /* a name alone is a file, not something to look for where the system keeps
                           its libraries */
   snprintf(here, sizeof here, "%s%s", strchr(path, '/') ? "" : "./", path);
-  void *library = dlopen(here, RTLD_NOW | RTLD_LOCAL);
-  if (!library) return hr_error(HR_UNAVAILABLE, "cannot load the plugin: %s", dlerror());
+  const char *reason;
+  void *library = hr_dl_open(here, RTLD_NOW | RTLD_LOCAL, &reason);
+  if (!library) return hr_error(HR_UNAVAILABLE, "cannot load the plugin %s: %s", path, reason);
   typedef hr_status_t (*register_fn)(const char *name, custom_host_fn fn);
   void (*init)(register_fn) = (void (*)(register_fn))dlsym(library, "hlorun_plugin_init");
   HR_TRY(add_entry("", NULL, library));

@@ -89,15 +89,17 @@ static void unmap(void *context, void *data, size_t size_bytes) {
   munmap(data, size_bytes);
 }
 
-#define DEVICE_BYTES_MAX ((size_t)16 << 20)
+#define KERNEL_BYTES_MAX ((size_t)16 << 20)
 
-/* Where a stream is taken to have no end: a device (/dev/zero has none) sooner than a pipe, which
- * may bring arrays. A quarter of the memory, as
+/* Where a stream is taken to have no end: a device (/dev/zero has none), or a file of the kernel's,
+ * whose size is not told, sooner than a pipe, which may bring arrays. A quarter of the memory, as
  * the list doubles and is copied at the end. */
 static size_t most_bytes(int fd) {
   struct stat info;
-  bool is_device = !fstat(fd, &info) && S_ISCHR(info.st_mode);
-  return is_device ? DEVICE_BYTES_MAX : hr_mem_physical_bytes() / 4;
+  bool is_known = fstat(fd, &info) == 0;
+  bool has_no_size = is_known && S_ISREG(info.st_mode) && info.st_size == 0;
+  bool is_of_kernel = has_no_size || (is_known && S_ISCHR(info.st_mode));
+  return is_of_kernel ? KERNEL_BYTES_MAX : hr_mem_physical_bytes() / 4;
 }
 
 /* Pipes and the like cannot be mapped: read them to their end. */

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -57,6 +58,18 @@ static library_t libraries[HR_LIBRARY_COUNT] = {
     [HR_LIBRARY_FFTWF] = {"FFTW for floats", {"libfftw3f.so.3", NULL}, open_plainly, NULL},
     [HR_LIBRARY_DNNL] = {"oneDNN", {"libdnnl.so.2", NULL}, open_plainly, NULL},
 };
+
+/* A name without a slash is looked for by the system. */
+void *hr_dl_open(const char *file, int flags, const char **out_reason) {
+  struct stat info;
+  if (strchr(file, '/') && stat(file, &info) == 0 && !S_ISREG(info.st_mode)) {
+    *out_reason = "it is no regular file";
+    return NULL;
+  }
+  void *library = dlopen(file, flags);
+  if (!library) *out_reason = dlerror();
+  return library;
+}
 
 /* Called with the lock held. The message names all files that were tried. */
 static hr_status_t open_library(library_t *library) {
@@ -119,8 +132,9 @@ static void *load_from(search_t *search, const char *folder, const char *subfold
     hr_strbuf_printf(&search->tried, "%s%s", separator, path);
     return NULL;
   }
-  void *module = dlopen(path, search->flags);
-  if (!module) hr_strbuf_printf(&search->tried, "%s%s", separator, dlerror());
+  const char *reason;
+  void *module = hr_dl_open(path, search->flags, &reason);
+  if (!module) hr_strbuf_printf(&search->tried, "%s%s", separator, reason);
   return module;
 }
 

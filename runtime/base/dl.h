@@ -13,6 +13,10 @@ typedef enum hr_library {
   HR_LIBRARY_COUNT
 } hr_library_t;
 
+/* dlopen() of a file that somebody has named: not of pipes, which would wait, nor of devices.
+ * NULL: *out_reason says why, until the next call. */
+void *hr_dl_open(const char *file, int flags, const char **out_reason);
+
 /* The address of a function. Errors: UNAVAILABLE with the files that were looked for, or the symbol
  * that is missing. */
 hr_status_t hr_dl_symbol(hr_library_t library, const char *symbol, void **out_address);

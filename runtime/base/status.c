@@ -195,11 +195,14 @@ char *hr_status_format(hr_status_t status) {
   if (status && status->quoted) hr_strbuf_printf(&text, "%s\n", status->quoted);
   if (status && status->where) hr_strbuf_printf(&text, "  %s\n", status->where);
   add_notes(&text, status);
-  return hr_strbuf_steal(&text);
+  char *shown = hr_strbuf_steal(&text);
+  hr_text_hide_controls(shown);
+  return shown;
 }
 
 /* In one piece, so that lines of several processes do not mix. */
 static void print_text(FILE *stream, char *text) {
+  hr_text_hide_controls(text);
   fputs(text ? text : "error: out of memory\n", stream);
   fflush(stream);
   free(text);

@@ -93,3 +93,13 @@ char *hr_strbuf_steal(hr_strbuf_t *text) {
   hr_strbuf_init(text);
   return data;
 }
+
+/* C0 and DEL are one byte; C1 is c2 80 to c2 9f. */
+void hr_text_hide_controls(char *text) {
+  for (unsigned char *at = (unsigned char *)text; at && *at; at++) {
+    bool is_c0 = (*at < ' ' && *at != '\n' && *at != '\t') || *at == 0x7f;
+    bool is_c1 = at[0] == 0xc2 && at[1] >= 0x80 && at[1] <= 0x9f;
+    if (is_c0 || is_c1) *at = '?';
+    if (is_c1) at[1] = '?';
+  }
+}

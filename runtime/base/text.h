@@ -29,4 +29,8 @@ hr_status_t hr_strbuf_finish(const hr_strbuf_t *text); /* NO_MEMORY if something
  * empty. */
 char *hr_strbuf_steal(hr_strbuf_t *text);
 
+/* Replaces what a terminal would obey by question marks, in UTF-8; lines and tabs stay. Accepts
+ * NULL. */
+void hr_text_hide_controls(char *text);
+
 #endif

@@ -71,7 +71,9 @@ void hr_trace_slices_add(hr_trace_t *trace, const hr_trace_slice_t *shares, int 
     if (w) span->helped_ns += shares[w].took_ns;
     if (w && hr_trace_is_kernel(span)) trace->busy_ns[w] += shares[w].took_ns;
   }
-  span->idle_ns += hr_clock_ns() - (shares[0].begin_ns + shares[0].took_ns);
+  uint64_t end_ns = hr_clock_ns();
+  span->shared_ns += end_ns - shares[0].begin_ns;
+  span->idle_ns += end_ns - (shares[0].begin_ns + shares[0].took_ns);
 }
 
 /* Stages (reading, compiling) are few and kept outside of the ring, which may overwrite them. */

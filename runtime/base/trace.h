@@ -44,6 +44,7 @@ typedef struct hr_trace_span {
   uint64_t calls, total_ns;
   uint64_t helped_ns; /* part of total_ns in which other workers were busy, summed over them */
   uint64_t idle_ns;   /* part of total_ns in which the caller waited for them */
+  uint64_t shared_ns; /* part of total_ns in loops that are divided among the workers */
 } hr_trace_span_t;
 
 /* What one worker did of a loop that workers shared. */

@@ -40,8 +40,9 @@ static inline int64_t hr_workers_balance(int64_t count, int workers) {
 }
 
 /* Runs `fn` over the units 0 .. count-1, cut into chunks of at least `grain`, and returns when all
- * are done. Chunks are dealt out as workers become free; one that comes when none is left, as it
- * slept or its core was busy, is not waited for. With no more than `grain` units, or a pool of one
+ * are done. Each worker begins with a part of its own, the same in all loops of as many units, and
+ * goes on with what is left of others'; one that comes when nothing is left, as it slept or its
+ * core was busy, is not waited for. With no more than `grain` units, or a pool of one
  * (or NULL), it is a plain call. Cost: about a microsecond when the workers are awake. */
 void hr_workers_for(hr_workers_t *workers, int64_t count, int64_t grain, hr_workers_fn fn,
                     void *context);

@@ -12,7 +12,7 @@
 
 /* --- life --- */
 
-/* A process stands before its first event; those without events are complete at once. */
+/* A process stands before its first event. */
 static hr_status_t make_processes(check_engine_t *engine) {
   hr_arena_t *arena = &engine->matching.arena;
   HR_TRY(HR_NEW_ARRAY(arena, engine->result->world, &engine->processes));
@@ -22,7 +22,6 @@ static hr_status_t make_processes(check_engine_t *engine) {
     process->at = range->begin;
     process->next_waiter = CHECK_NOBODY;
     HR_TRY(HR_NEW_ARRAY(arena, range->end - range->begin, &process->numbers));
-    if (range->end > range->begin) HR_VEC_PUSH(&engine->ready, rank);
   }
   return NULL;
 }
@@ -78,7 +77,8 @@ hr_status_t check_engine_init(check_engine_t *engine, check_result_t *result,
   check_matching_init(&engine->matching);
   hr_map_init(&engine->barriers);
   HR_TRY(make_processes(engine));
-  for (int rank = 0; rank < result->world && options->mode == CHECK_REGION_BARRIER; rank++)
+  bool has_barriers = options->mode == CHECK_REGION_BARRIER && !options->count_only;
+  for (int rank = 0; has_barriers && rank < result->world; rank++)
     HR_TRY(expect_regions(engine, rank, &engine->matching.arena));
   return NULL;
 }
@@ -317,6 +317,9 @@ static hr_status_t step(check_engine_t *engine, int rank, bool *out_passed) {
 /* Any order of processes gives the same end: events that are enabled stay so (confluence),
  * therefore one order is enough. */
 hr_status_t check_engine_run(check_engine_t *engine) {
+  for (int rank = 0; rank < engine->result->world; rank++)
+    if (!engine->processes[rank].blocked && engine->processes[rank].at < engine->ranges[rank].end)
+      HR_VEC_PUSH(&engine->ready, rank);
   while (engine->ready.count) {
     int rank = engine->ready.data[--engine->ready.count];
     bool passed = true;

@@ -6,8 +6,8 @@
  * leaves no message or collective half done; and if the rest is sound when all of them wait for
  * each other where the region is. For then a region, passed any number of times, orders no more
  * events than such a barrier does. */
-#include "base/map.h"
 #include "check/any_order.h"
+#include "check/proved_regions.h"
 
 /* --- the cycle --- */
 
@@ -93,65 +93,11 @@ static hr_status_t record_stuck(check_engine_t *engine) {
 
 /* --- regions --- */
 
-/* The processes that pass the n-th region of one signature within their ranges, and where. */
-typedef struct passage {
-  uint64_t signature;
-  uint32_t instance;
-  const check_region_t *region; /* outermost region of its first process */
-  int first_rank;
-  uint32_t *at; /* per rank: position of the region; CHECK_NEVER: it does not pass it */
-} passage_t;
-
-typedef struct passages {
-  HR_VEC(passage_t) list;
-} passages_t;
-
-static hr_status_t find_passage(hr_arena_t *arena, passages_t *passages, int world,
-                                uint64_t signature, uint32_t instance, passage_t **out_passage) {
-  for (size_t i = 0; i < passages->list.count; i++) {
-    *out_passage = &passages->list.data[i];
-    if ((*out_passage)->signature == signature && (*out_passage)->instance == instance) return NULL;
-  }
-  passage_t made = {.signature = signature, .instance = instance};
-  HR_TRY(HR_NEW_ARRAY(arena, world, &made.at));
-  for (int rank = 0; rank < world; rank++) made.at[rank] = CHECK_NEVER;
-  HR_VEC_PUSH(&passages->list, made);
-  *out_passage = &passages->list.data[passages->list.count - 1];
-  return NULL;
-}
-
-static uint32_t count_before(const comm_trace_t *trace, uint32_t begin, uint32_t at,
-                             uint64_t signature) {
-  uint32_t count = 0;
-  for (; begin < at; begin++) {
-    if (trace->events.data[begin].kind != CHECK_REGION) continue;
-    const check_region_t *region = &trace->regions.data[trace->events.data[begin].start];
-    count += region->signature == signature;
-    begin = region->end - 1;
-  }
-  return count;
-}
-
-static hr_status_t collect_passages(check_result_t *result, hr_arena_t *arena,
-                                    const check_range_t *ranges, passages_t *passages) {
-  for (int rank = 0; rank < result->world; rank++) {
-    const comm_trace_t *trace = result->of[rank];
-    for (uint32_t at = ranges[rank].begin; trace->regions.count && at < ranges[rank].end; at++) {
-      if (trace->events.data[at].kind != CHECK_REGION) continue;
-      const check_region_t *region = &trace->regions.data[trace->events.data[at].start];
-      uint32_t instance = count_before(trace, ranges[rank].begin, at, region->signature);
-      passage_t *passage;
-      HR_TRY(find_passage(arena, passages, result->world, region->signature, instance, &passage));
-      if (!passage->region) {
-        passage->region = region;
-        passage->first_rank = rank;
-      }
-      passage->at[rank] = at;
-      at = region->end - 1;
-    }
-  }
-  return NULL;
-}
+/* The proof under way. */
+typedef struct planned {
+  check_result_t *result;
+  proved_regions_t proved;
+} planned_t;
 
 static hr_status_t report_unproved(check_result_t *result, const passage_t *passage,
                                    const char *why) {
@@ -173,26 +119,6 @@ static hr_status_t report_unproved(check_result_t *result, const passage_t *pass
   return check_add_problem(result, CHECK_UNPROVED, problem);
 }
 
-/* Ranges of one alternative of a passage; empty for processes that do not pass it. */
-static void alternative_ranges(const check_result_t *result, const passage_t *passage,
-                               uint32_t alternative, check_range_t *ranges) {
-  for (int rank = 0; rank < result->world; rank++) {
-    const comm_trace_t *trace = result->of[rank];
-    uint32_t at = passage->at[rank], number, left = alternative;
-    ranges[rank] = (check_range_t){0, 0};
-    if (at == CHECK_NEVER) continue;
-    number = trace->events.data[at].start;
-    uint32_t begin = ++at;
-    for (;; at++) {
-      const check_event_t *event = &trace->events.data[at];
-      if (event->kind != CHECK_REGION_END || event->start != number) continue;
-      if (!left--) break;
-      begin = at + 1;
-    }
-    ranges[rank] = (check_range_t){begin, at};
-  }
-}
-
 /* Every channel and collective used inside must be balanced before the region: else an operation
  * inside could match one outside. */
 static bool is_balanced_before(const check_engine_t *inside, check_engine_t *before) {
@@ -212,61 +138,105 @@ static bool is_balanced_before(const check_engine_t *inside, check_engine_t *bef
   return true;
 }
 
-static hr_status_t compare_before(check_result_t *result, const check_range_t *outer,
-                                  const passage_t *passage, const check_engine_t *inside,
-                                  check_range_t *ranges, bool *out_balanced) {
+/* What has been started before a passage: counted from one passage to the next while all processes
+ * pass them in this order, else from the begin. */
+typedef struct prefix {
+  const check_range_t *outer; /* per rank: the events that are proved */
+  check_range_t *ranges;      /* their part before the passage, or all where there is none */
+  check_engine_t engine;
+  bool is_open;
+} prefix_t;
+
+static void close_prefix(prefix_t *prefix) {
+  if (prefix->is_open) check_engine_deinit(&prefix->engine);
+  prefix->is_open = false;
+}
+
+static hr_status_t open_prefix(const planned_t *planned, prefix_t *prefix) {
   check_engine_options_t options = {.mode = CHECK_REGION_BARRIER, .count_only = true};
-  check_engine_t before;
-  for (int rank = 0; rank < result->world; rank++) {
+  int world = planned->result->world;
+  close_prefix(prefix);
+  for (int rank = 0; rank < world; rank++) prefix->ranges[rank] = prefix->outer[rank];
+  prefix->is_open = true;
+  return check_engine_init(&prefix->engine, planned->result, prefix->ranges, &options);
+}
+
+static hr_status_t count_before(const planned_t *planned, prefix_t *prefix,
+                                const passage_t *passage) {
+  int world = planned->result->world;
+  bool goes_back = !prefix->is_open;
+  for (int rank = 0; !goes_back && rank < world; rank++)
+    goes_back = prefix->engine.processes[rank].at > passage->at[rank];
+  if (goes_back) HR_TRY(open_prefix(planned, prefix));
+  for (int rank = 0; rank < world; rank++) {
     uint32_t at = passage->at[rank];
-    ranges[rank] = at == CHECK_NEVER ? outer[rank] : (check_range_t){outer[rank].begin, at};
+    prefix->ranges[rank].end = at == CHECK_NEVER ? prefix->outer[rank].end : at;
   }
-  hr_status_t st = check_engine_init(&before, result, ranges, &options);
-  if (!st) st = check_engine_run(&before);
-  *out_balanced = !st && is_balanced_before(inside, &before);
-  check_engine_deinit(&before);
+  return check_engine_run(&prefix->engine);
+}
+
+static hr_status_t report_unmatched(check_result_t *result, const passage_t *passage) {
+  return report_unproved(result, passage,
+                         passage->region->varies
+                             ? "may differ between ranks"
+                             : "controls communication that does not match inside it");
+}
+
+/* Runs one alternative by itself: it must complete and be balanced; else *out_proved is NULL and
+ * that is reported. */
+static hr_status_t run_alternative(planned_t *planned, const passage_t *passage,
+                                   const check_range_t *ranges,
+                                   const proved_alternative_t **out_proved) {
+  check_engine_options_t options = {.mode = CHECK_REGION_BARRIER};
+  check_engine_t engine;
+  hr_status_t st = check_engine_init(&engine, planned->result, ranges, &options);
+  if (!st) st = check_engine_run(&engine);
+  if (!st && check_engine_is_complete(&engine) && check_engine_is_balanced(&engine))
+    return proved_regions_add(&planned->proved, planned->result, passage, ranges, &engine,
+                              out_proved);
+  check_engine_deinit(&engine);
+  *out_proved = NULL;
+  return st ? st : report_unmatched(planned->result, passage);
+}
+
+static hr_status_t prove_ranges(planned_t *planned, const check_range_t *ranges, int depth);
+
+/* Proves one alternative by itself: it must complete, be balanced, and use balanced channels. */
+static hr_status_t prove_alternative(planned_t *planned, prefix_t *prefix, const passage_t *passage,
+                                     uint32_t alternative, check_range_t *ranges, int depth) {
+  check_result_t *result = planned->result;
+  passage_alternative(result, passage, alternative, ranges);
+  const proved_alternative_t *proved =
+      proved_regions_find(&planned->proved, result, passage, ranges);
+  bool is_known = proved;
+  if (!is_known) HR_TRY(run_alternative(planned, passage, ranges, &proved));
+  if (!proved) return NULL;
+  HR_TRY(count_before(planned, prefix, passage));
+  if (!is_balanced_before(&proved->engine, &prefix->engine))
+    return report_unproved(result, passage, "controls channels that are in use around it");
+  return is_known ? NULL : prove_ranges(planned, ranges, depth + 1);
+}
+
+static hr_status_t prove_passages(planned_t *planned, passages_t *passages,
+                                  const check_range_t *outer, int depth) {
+  prefix_t prefix = {.outer = outer};
+  check_range_t *ranges;
+  int world = planned->result->world;
+  HR_TRY(HR_NEW_ARRAY(&passages->arena, world, &ranges));
+  HR_TRY(HR_NEW_ARRAY(&passages->arena, world, &prefix.ranges));
+  hr_status_t st = NULL;
+  for (size_t i = 0; i < passages->list.count && !st; i++)
+    for (uint32_t a = 0; a < passages->list.data[i].region->alternative_count && !st; a++)
+      st = prove_alternative(planned, &prefix, &passages->list.data[i], a, ranges, depth);
+  close_prefix(&prefix);
   return st;
 }
 
-static hr_status_t prove_ranges(check_result_t *result, const check_range_t *ranges, int depth);
-
-/* Proves one alternative by itself: it must complete, be balanced, and use balanced channels. */
-static hr_status_t prove_alternative(check_result_t *result, hr_arena_t *arena,
-                                     const check_range_t *outer, const passage_t *passage,
-                                     uint32_t alternative, int depth) {
-  check_range_t *ranges, *scratch;
-  check_engine_options_t options = {.mode = CHECK_REGION_BARRIER};
-  check_engine_t engine;
-  bool balanced = false;
-  HR_TRY(HR_NEW_ARRAY(arena, result->world, &ranges));
-  HR_TRY(HR_NEW_ARRAY(arena, result->world, &scratch));
-  alternative_ranges(result, passage, alternative, ranges);
-  hr_status_t st = check_engine_init(&engine, result, ranges, &options);
-  if (!st) st = check_engine_run(&engine);
-  bool complete = !st && check_engine_is_complete(&engine) && check_engine_is_balanced(&engine);
-  if (!st && complete) st = compare_before(result, outer, passage, &engine, scratch, &balanced);
-  check_engine_deinit(&engine);
-  if (st) return st;
-  if (!complete)
-    return report_unproved(result, passage,
-                           passage->region->varies
-                               ? "may differ between ranks"
-                               : "controls communication that does not match inside it");
-  if (!balanced)
-    return report_unproved(result, passage, "controls channels that are in use around it");
-  return prove_ranges(result, ranges, depth + 1);
-}
-
-static hr_status_t prove_regions(check_result_t *result, const check_range_t *ranges, int depth) {
-  passages_t passages = {.list = {0}};
-  hr_arena_t arena;
-  hr_arena_init(&arena);
-  hr_status_t st = collect_passages(result, &arena, ranges, &passages);
-  for (size_t i = 0; i < passages.list.count && !st; i++)
-    for (uint32_t a = 0; a < passages.list.data[i].region->alternative_count && !st; a++)
-      st = prove_alternative(result, &arena, ranges, &passages.list.data[i], a, depth);
-  HR_VEC_FREE(&passages.list);
-  hr_arena_deinit(&arena);
+static hr_status_t prove_regions(planned_t *planned, const check_range_t *ranges, int depth) {
+  passages_t passages;
+  hr_status_t st = passages_collect(&passages, planned->result, ranges);
+  if (!st) st = prove_passages(planned, &passages, ranges, depth);
+  passages_deinit(&passages);
   return st;
 }
 
@@ -277,10 +247,8 @@ static hr_status_t prove_regions(check_result_t *result, const check_range_t *ra
 static hr_status_t classify_blocked(check_engine_t *engine, const check_range_t *ranges,
                                     int depth) {
   check_result_t *result = engine->result;
-  passages_t passages = {.list = {0}};
-  hr_arena_t arena;
-  hr_arena_init(&arena);
-  hr_status_t st = collect_passages(result, &arena, ranges, &passages);
+  passages_t passages;
+  hr_status_t st = passages_collect(&passages, result, ranges);
   if (!st && !passages.list.count && !depth) {
     if (result->verdict < CHECK_DEADLOCK) result->verdict = CHECK_DEADLOCK;
     st = record_stuck(engine);
@@ -288,12 +256,12 @@ static hr_status_t classify_blocked(check_engine_t *engine, const check_range_t 
   for (size_t i = 0; !st && i < passages.list.count; i++)
     st = report_unproved(result, &passages.list.data[i],
                          "controls communication that may not complete");
-  HR_VEC_FREE(&passages.list);
-  hr_arena_deinit(&arena);
+  passages_deinit(&passages);
   return st;
 }
 
-static hr_status_t prove_ranges(check_result_t *result, const check_range_t *ranges, int depth) {
+static hr_status_t prove_ranges(planned_t *planned, const check_range_t *ranges, int depth) {
+  check_result_t *result = planned->result;
   check_engine_options_t options = {.mode = CHECK_REGION_BARRIER};
   check_engine_t engine;
   hr_status_t st = check_engine_init(&engine, result, ranges, &options);
@@ -303,7 +271,7 @@ static hr_status_t prove_ranges(check_result_t *result, const check_range_t *ran
   check_engine_deinit(&engine);
   if (!st && complete && result->options.any_order && result->verdict == CHECK_SOUND)
     st = check_any_order_ranges(result, ranges);
-  return !st && complete ? prove_regions(result, ranges, depth) : st;
+  return !st && complete ? prove_regions(planned, ranges, depth) : st;
 }
 
 static bool has_regions(const check_result_t *result) {
@@ -363,7 +331,11 @@ hr_status_t check_planned(check_result_t *result) {
   HR_TRY(HR_NEW_ARRAY(&result->arena, result->world, &ranges));
   for (int rank = 0; rank < result->world; rank++)
     ranges[rank] = (check_range_t){0, (uint32_t)result->of[rank]->events.count};
-  HR_TRY(prove_ranges(result, ranges, 0));
+  planned_t planned = {.result = result};
+  proved_regions_init(&planned.proved);
+  hr_status_t st = prove_ranges(&planned, ranges, 0);
+  proved_regions_deinit(&planned.proved);
+  if (st) return st;
   return result->verdict == CHECK_UNPROVED && has_regions(result) ? try_choices(result, ranges)
                                                                   : NULL;
 }

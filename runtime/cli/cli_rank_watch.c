@@ -4,7 +4,12 @@
  * matter. A rank tells its exit code before it ends: where more have ended than have told theirs,
  * the one that ended last was killed. Kernels without pidfd or without lists of children see
  * nothing.
- * Cost: a few files of /proc for each wait, and one descriptor a rank. */
+ * Cost: a few files of /proc for each wait, and one descriptor a rank.
+ *
+ * Open MPI's segments in /dev/shm lose their names once all ranks have them (transport/mpi). Before
+ * that they are named vader_segment.HOST.USER.JOB.RANK, with the number of the job in hexadecimal,
+ * which is decimal in the environment of ranks: those that stay when mpirun is killed are found by
+ * it. */
 #include "cli/cli_rank_watch.h"
 
 #include <dirent.h>
@@ -27,6 +32,7 @@
 #define FIRST_MS 20
 #define ENVIRONMENT_BYTES 65536
 #define CHILDREN_BYTES 16384
+#define SEGMENT "vader_segment."
 
 typedef struct watched_rank {
   pid_t pid;
@@ -36,11 +42,12 @@ typedef struct watched_rank {
 
 struct cli_rank_watch {
   pid_t launcher;
-  int launcher_fd; /* pidfd; -1: not available */
-  int waits;       /* so far */
-  int count;       /* ranks seen */
-  int ended;       /* of them */
-  int lost;        /* rank; -1: none */
+  int launcher_fd;   /* pidfd; -1: not available */
+  int waits;         /* so far */
+  int count;         /* ranks seen */
+  int ended;         /* of them */
+  int lost;          /* rank; -1: none */
+  unsigned long job; /* Open MPI's number of it; 0: unknown */
   watched_rank_t ranks[MOST_RANKS];
 };
 
@@ -83,16 +90,24 @@ static size_t read_start(const char *path, char *into, size_t room) {
   return got;
 }
 
-/* -1 while the child is not yet a rank: mpirun has forked, and not yet started the program. */
-static int rank_of(pid_t pid) {
-  static const char name[] = "OMPI_COMM_WORLD_RANK=";
+/* What a variable of a process says; -1: it has none, or there is no such process. */
+static long read_variable(pid_t pid, const char *name) {
   static char environment[ENVIRONMENT_BYTES];
   char path[64];
+  size_t name_size = strlen(name);
   snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
   size_t size = read_start(path, environment, sizeof environment);
   for (const char *at = environment; at < environment + size; at += strlen(at) + 1)
-    if (!strncmp(at, name, sizeof name - 1)) return atoi(at + sizeof name - 1);
+    if (!strncmp(at, name, name_size) && at[name_size] == '=') return atol(at + name_size + 1);
   return -1;
+}
+
+/* -1 while the child is not yet a rank: mpirun has forked, and not yet started the program. */
+static int rank_of(pid_t pid) { return (int)read_variable(pid, "OMPI_COMM_WORLD_RANK"); }
+
+static void note_job(cli_rank_watch_t *watch, pid_t pid) {
+  long job = watch->job ? -1 : read_variable(pid, "PMIX_NAMESPACE");
+  if (job > 0) watch->job = (unsigned long)job;
 }
 
 static bool is_known(const cli_rank_watch_t *watch, pid_t pid) {
@@ -104,7 +119,9 @@ static bool is_known(const cli_rank_watch_t *watch, pid_t pid) {
 static void add_child(cli_rank_watch_t *watch, pid_t pid) {
   if (watch->count == MOST_RANKS || is_known(watch, pid)) return;
   int rank = rank_of(pid), fd = rank < 0 ? -1 : open_pid(pid);
-  if (fd >= 0) watch->ranks[watch->count++] = (watched_rank_t){pid, rank, fd};
+  if (fd < 0) return;
+  watch->ranks[watch->count++] = (watched_rank_t){pid, rank, fd};
+  note_job(watch, pid);
 }
 
 /* The children of one thread of the launcher. */
@@ -156,6 +173,24 @@ void cli_rank_watch_wait(cli_rank_watch_t *watch, int ms) {
     if (polls[i].revents && watch->ranks[i].fd >= 0) note_end(watch, &watch->ranks[i]);
 }
 
+/* --- the end --- */
+
+static bool is_segment_of(const char *name, unsigned long job) {
+  char number[24];
+  const char *dot = strrchr(name, '.');
+  size_t size = (size_t)snprintf(number, sizeof number, ".%lx", job);
+  return !strncmp(name, SEGMENT, strlen(SEGMENT)) && dot && (size_t)(dot - name) > size &&
+         !memcmp(dot - size, number, size);
+}
+
+static void remove_segments(unsigned long job) {
+  DIR *folder = job ? opendir("/dev/shm") : NULL;
+  if (!folder) return;
+  for (struct dirent *entry; (entry = readdir(folder));)
+    if (is_segment_of(entry->d_name, job)) unlinkat(dirfd(folder), entry->d_name, 0);
+  closedir(folder);
+}
+
 /* The launcher's descriptor is left out, for it stays readable. */
 void cli_rank_watch_finish(cli_rank_watch_t *watch, int ms) {
   for (int waited = 0; watch && watch->ended < watch->count && waited < ms; waited += FIRST_MS) {
@@ -168,6 +203,7 @@ void cli_rank_watch_finish(cli_rank_watch_t *watch, int ms) {
   for (int i = 0; watch && i < watch->count; i++)
     if (watch->ranks[i].fd >= 0)
       syscall(SYS_PIDFD_SEND_SIGNAL, watch->ranks[i].fd, SIGKILL, NULL, 0);
+  if (watch) remove_segments(watch->job);
 }
 
 int cli_rank_watch_lost(const cli_rank_watch_t *watch) { return watch ? watch->lost : -1; }

@@ -117,6 +117,7 @@ static hr_status_t report_case(void *context, size_t index, cli_case_result_t ve
     add_reason(&line, text, test->verbose);
   }
   hr_strbuf_add_char(&line, '\n');
+  hr_text_hide_controls(line.data);
   hr_status_t st = cli_print(&line);
   hr_strbuf_deinit(&line);
   return st;

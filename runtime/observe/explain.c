@@ -23,7 +23,8 @@ typedef struct group {
 
 typedef struct totals {
   double run_ns, runs, kernel_ns, wait_ns;
-  double idle_ns; /* part of kernel_ns in which the first worker waited for the others */
+  double idle_ns;   /* part of kernel_ns in which the first worker waited for the others */
+  double shared_ns; /* part of run_ns in loops that workers share */
 } totals_t;
 
 static bool is_kernel(const hr_trace_span_t *span) {
@@ -51,6 +52,7 @@ static totals_t add_up(const hr_trace_t *trace) {
     for (int i = 0; i < block->count; i++) {
       const hr_trace_span_t *span = &block->spans[i];
       double ns = (double)span->total_ns;
+      totals.shared_ns += (double)span->shared_ns;
       if (is_kernel(span)) {
         totals.kernel_ns += ns;
         totals.idle_ns += (double)span->idle_ns;
@@ -210,6 +212,22 @@ static void print_limits(hr_strbuf_t *text, const group_t *groups, int count, do
   }
 }
 
+/* What one worker alone does of the runs. */
+static double serial_ns(const totals_t *totals) {
+  return totals->run_ns > totals->shared_ns ? totals->run_ns - totals->shared_ns : 0;
+}
+
+/* The serial part, and by it the most that workers can gain (Amdahl): the rest, done by W workers,
+ * would take W times as long on one. */
+static void print_serial(hr_strbuf_t *text, const hr_trace_t *trace, const totals_t *totals) {
+  double serial = serial_ns(totals), alone = serial + trace->workers * totals->shared_ns;
+  if (serial <= 0) return;
+  hr_strbuf_printf(text,
+                   "serial: %.3f ms, %.1f%% of the time; at most %.1f times as fast as one worker "
+                   "with any number of them\n",
+                   serial * 1e-6, 100 * serial / totals->run_ns, alone / serial);
+}
+
 /* How evenly the workers had the kernels' work. */
 static void print_workers(hr_strbuf_t *text, const hr_trace_t *trace, const totals_t *totals) {
   double minimum = totals->kernel_ns - totals->idle_ns, maximum = minimum, sum = minimum;
@@ -224,6 +242,7 @@ static void print_workers(hr_strbuf_t *text, const hr_trace_t *trace, const tota
   hr_strbuf_printf(
       text, "%d workers, busy for %.0f%% of the kernels' time: minimum %.0f%%, maximum %.0f%%\n",
       trace->workers, percent * sum / trace->workers, percent * minimum, percent * maximum);
+  print_serial(text, trace, totals);
 }
 
 static void print_heading(hr_strbuf_t *text, const hr_trace_t *trace, const totals_t *totals,
@@ -304,9 +323,9 @@ static void print_json(hr_strbuf_t *text, const hr_trace_t *trace, const machine
   qsort(groups, (size_t)count, sizeof *groups, by_time);
   hr_strbuf_printf(text,
                    "{\"executions\": %.0f, \"total_s\": %.9g, \"kernels_s\": %.9g, "
-                   "\"waits_s\": %.9g,\n ",
+                   "\"waits_s\": %.9g, \"serial_s\": %.9g,\n ",
                    totals.runs, totals.run_ns * 1e-9, totals.kernel_ns * 1e-9,
-                   totals.wait_ns * 1e-9);
+                   totals.wait_ns * 1e-9, serial_ns(&totals) * 1e-9);
   hr_strbuf_printf(text, "\"workers\": %d, \"peak_bytes_per_s\": %.9g, \"peak_flops\": %.9g,\n",
                    trace->workers, peak->bytes_per_s, peak->flops);
   hr_strbuf_add_str(text, " \"kernels\": [");

@@ -5,12 +5,13 @@
  *
  *   index:  entries   filters (none)   key -> entries   footer
  *
- * Both files are written under other names and renamed when they are on the disk, the data first.
+ * Both files take their places when they are on the disk (base/file.h), the data first.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "tf/crc32c.h"
 #include "tf/tensor_bundle.h"
 #include "tf/tf_graph.h"
@@ -164,38 +165,27 @@ static hr_status_t put_table(const bundle_writer_t *w, hr_strbuf_t *out) {
 
 /* --- files --- */
 
-/* PREFIX.SUFFIX by another name first. */
 static hr_status_t put_file(const char *prefix, const char *suffix,
-                            hr_status_t (*fill)(FILE *file, const void *context),
+                            hr_status_t (*fill)(hr_file_writer_t *file, const void *context),
                             const void *context) {
-  char path[4096], other[4096];
-  snprintf(path, sizeof path, "%s.%s", prefix, suffix);
-  if (snprintf(other, sizeof other, "%s.%s.part", prefix, suffix) >= (int)sizeof other)
+  char path[4096];
+  hr_file_writer_t *file;
+  if (snprintf(path, sizeof path, "%s.%s", prefix, suffix) >= (int)sizeof path)
     return hr_error(HR_USAGE, "the path %s is too long", prefix);
-  FILE *file = fopen(other, "wb");
-  if (!file) return hr_error(HR_UNAVAILABLE, "cannot write %s", other);
-  hr_status_t st = fill(file, context);
-  bool failed = fflush(file) != 0;
-  failed |= fclose(file) != 0;
-  if (!st && failed) st = hr_error(HR_UNAVAILABLE, "cannot write %s", other);
-  if (!st && rename(other, path)) st = hr_error(HR_UNAVAILABLE, "cannot write %s", path);
-  if (st) remove(other);
-  return st;
+  HR_TRY(hr_file_create(path, &file));
+  return hr_file_finish(file, fill(file, context));
 }
 
-static hr_status_t fill_data(FILE *file, const void *context) {
+static hr_status_t fill_data(hr_file_writer_t *file, const void *context) {
   const bundle_writer_t *w = context;
   for (int i = 0; i < w->count; i++)
-    if (w->entries[i].size && fwrite(w->entries[i].bytes, w->entries[i].size, 1, file) != 1)
-      return hr_error(HR_UNAVAILABLE, "cannot write the tensor %.*s",
-                      HR_STR_ARGS(w->entries[i].name));
+    HR_TRY(hr_file_write(file, w->entries[i].bytes, w->entries[i].size));
   return NULL;
 }
 
-static hr_status_t fill_index(FILE *file, const void *context) {
+static hr_status_t fill_index(hr_file_writer_t *file, const void *context) {
   const hr_strbuf_t *table = context;
-  if (fwrite(table->data, table->size, 1, file) == 1) return NULL;
-  return hr_error(HR_UNAVAILABLE, "cannot write the index of a tensor bundle");
+  return hr_file_write(file, table->data, table->size);
 }
 
 /* --- what is written --- */

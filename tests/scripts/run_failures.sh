@@ -150,6 +150,49 @@ killed_mpirun() {
 }
 if command -v "$mpirun" >/dev/null; then killed_mpirun; fi
 
+# A rank that is stopped while it starts: the others wait as long as --timeout says, and it is named.
+stopped_early() { # RANK
+  local pid victim="" code=0
+  setsid "$hlorun" -n 3 --timeout 1 --steps 100000000 --carry 0:0 --random-inputs busy.hlo >out 2>&1 </dev/null &
+  pid=$!
+  while [ -z "$victim" ] && kill -0 $pid; do victim=$(rank_below "$pid" "$1"); done
+  kill -STOP "$victim"
+  wait "$pid" || code=$?
+  if [ $code -eq 6 ] && grep -q "rank $1 was stopped by SIGSTOP" out; then pass; else fail "rank $1 stopped at the start: $code" out; fi
+}
+stopped_early 0
+stopped_early 2
+
+# It is killed while they start, when its memory files still have names: hlorun -n removes them.
+cat >kills.c <<'C'
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A file that would lose its name: its name is written down, and mpirun dies instead. */
+int unlink(const char *path) {
+  FILE *names = strstr(path, "/vader_segment.") ? fopen(getenv("NAMES"), "a") : NULL;
+  if (!names) return unlinkat(-100, path, 0);
+  fprintf(names, "%s\n", path);
+  fclose(names);
+  kill(getppid(), SIGKILL);
+  for (;;) pause();
+}
+C
+if command -v "$mpirun" >/dev/null && "${CC:-cc}" -shared -fPIC -o kills.so kills.c 2>/dev/null &&
+  LD_PRELOAD=$work/kills.so "$hlorun" --version >/dev/null 2>&1; then
+  expect_exit "mpirun killed while the processes start" 5 env LD_PRELOAD="$work/kills.so" NAMES="$work/names" \
+    HLORUN_LAUNCHER=mpirun "$hlorun" -n 3 --random-inputs busy.hlo
+  left=0
+  while read -r file; do [ ! -e "$file" ] || left=$((left + 1)); done <names
+  if [ -s names ] && [ $left -eq 0 ]; then pass; else fail "memory files of a killed mpirun: $left left" names; fi
+else
+  skip "functions cannot be wrapped in this build"
+fi
+
 # A rank that is asked to end from the moment on at which it can be: it is named, with the signal.
 catches_signals() { # PROCESS
   local caught

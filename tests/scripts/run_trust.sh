@@ -109,6 +109,11 @@ sleep 600 >silent &
 writer=$!
 waits "a pipe whose writer is silent" "input from" --random-inputs silent
 kill $writer
+expect_exit "a silent pipe as a plugin" 5 timeout 60 "$hlorun" --plugin ./silent --random-inputs twice.hlo
+expect_text "a silent pipe as a plugin" "cannot load the plugin ./silent: it is no regular file"
+expect_exit "a silent pipe as LLVM" 0 timeout 60 env HLORUN_X64=0 HLORUN_LLVM=./silent "$hlorun" --cache none \
+  --random-inputs twice.hlo
+expect_text "a silent pipe as LLVM" "it is no regular file"
 chmod +x silent
 expect_exit "a pipe is no executable" 6 timeout 60 "$hlorun" --timeout 0.2 ./silent --random-inputs
 (cat twice.hlo >silent) &
@@ -119,6 +124,8 @@ expect_text "a pipe that is written" "{2, 4, 6}"
 quickly "a program without an end" 3 "$hlorun" check /dev/zero
 expect_text "a program without an end" "it has no end within 16 MiB"
 quickly "arrays without an end" 3 "$hlorun" --input /dev/zero twice.hlo
+quickly "a file of the kernel's without an end" 3 "$hlorun" check /proc/self/pagemap
+expect_text "a file of the kernel's without an end" "it has no end within 16 MiB"
 expect_exit "a tuning table without an end" 0 env HLORUN_TUNING=/dev/zero "$hlorun" -n 2 --random-inputs twice.hlo
 expect_text "a tuning table without an end" "it has more than 16777216 bytes"
 
@@ -162,6 +169,14 @@ timeout -k 5 60 "$hlorun" --max-time 2 --max-restarts 5 --checkpoint kept --step
   busy.hlo >out 2>&1 </dev/null || code=$?
 if [ $code -eq 6 ] && ! grep -q "hlorun: restart" out; then pass; else fail "--max-time and restarts: $code" out; fi
 expect_exit "--max-time that is enough" 0 "$hlorun" --max-time 100 --input '0=f32[3]{1,2,3}' twice.hlo
+
+# Names of files are no commands for a terminal.
+strange=$(printf 'a\033[31m\302\2331m\177')
+expect_exit "a name with escapes" 5 "$hlorun" "$strange.hlo"
+expect_text "a name with escapes" 'cannot open a?[31m??1m?.hlo'
+mkdir strange && cp one.hlo "strange/$strange.hlo" && cp whole.npz "strange/$strange.npz"
+expect_exit "a case with escapes" 1 "$hlorun" test strange
+expect_text "a case with escapes" 'FAIL strange/a?[31m??1m?.hlo'
 
 # Cases whose directives ask for the impossible fail with a reason, in no time.
 expect_exit "a result" 0 "$hlorun" -o one.npz one.hlo

@@ -96,11 +96,13 @@ static void odd_lines(void) {
   static const int64_t lengths[] = {1, 3, 9, 15, 37, 111, 127, 131, 243, 17 * 19, 999};
   native_env_t env;
   uint64_t seed = 5;
+  int wrong = 0;
   native_env_init(&env, 2);
   for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
     for (int type = 0; type < 4; type++)
       for (int is_double = 0; is_double < 2; is_double++)
-        CU_ASSERT_EQUAL(run_one(&env, &seed, type, is_double, 1, 1, (int64_t[]){19, lengths[i]}), 0);
+        wrong += run_one(&env, &seed, type, is_double, 1, 1, (int64_t[]){19, lengths[i]});
+  CU_ASSERT_EQUAL(wrong, 0);
   native_env_deinit(&env);
 }
 

@@ -2,6 +2,7 @@
  * workers. */
 #include "base/workers.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 
 #include "tests/lib/unit.h"
@@ -89,9 +90,44 @@ static void test_shares_are_noted(void) {
   for (uint64_t i = 0; i < trace->added; i++) units += trace->ring[i].units;
   CU_ASSERT_EQUAL(units, 50);
   hr_trace_add(trace, subject, begin);
-  CU_ASSERT_TRUE(subject->idle_ns <= subject->total_ns);
+  CU_ASSERT_TRUE(subject->idle_ns <= subject->shared_ns);
+  CU_ASSERT_TRUE(subject->shared_ns > 0 && subject->shared_ns <= subject->total_ns);
   hr_workers_destroy(pool);
   hr_trace_destroy(trace);
+}
+
+#define CHUNKS_EACH 4
+
+/* The first chunk of each worker in a loop, which waits until all workers have one. */
+typedef struct meeting {
+  atomic_int arrived;
+  atomic_int first[16]; /* the unit that a worker began with, plus 1; 0: none */
+  int workers;
+} meeting_t;
+
+static void meet(void *context, int64_t begin, int64_t end, int worker) {
+  meeting_t *meeting = context;
+  (void)end;
+  if (meeting->first[worker]) return;
+  meeting->first[worker] = (int)begin + 1;
+  atomic_fetch_add(&meeting->arrived, 1);
+  while (meeting->arrived < meeting->workers) sched_yield();
+}
+
+/* Each begins with its own part of the loop, however many cores there are, and whoever is late. */
+static void try_places(int workers) {
+  hr_workers_t *pool;
+  CHECK_OK(hr_workers_create(&(hr_workers_options_t){.count = workers}, &pool));
+  for (int round = 0; round < 20; round++) {
+    meeting_t meeting = {.workers = workers};
+    hr_workers_for(pool, (int64_t)workers * CHUNKS_EACH, 1, meet, &meeting);
+    for (int w = 0; w < workers; w++) CU_ASSERT_EQUAL(meeting.first[w], w * CHUNKS_EACH + 1);
+  }
+  hr_workers_destroy(pool);
+}
+
+static void test_workers_have_places(void) {
+  for (int workers = 2; workers <= 16; workers *= 2) try_places(workers);
 }
 
 static void test_no_pool(void) {
@@ -105,6 +141,7 @@ CU_TestInfo suite_workers[] = {
     {"units are done once", test_units_are_done_once},
     {"regions nest", test_regions_nest},
     {"shares are noted", test_shares_are_noted},
+    {"workers have places", test_workers_have_places},
     {"no pool", test_no_pool},
     CU_TEST_INFO_NULL,
 };

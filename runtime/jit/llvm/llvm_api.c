@@ -52,11 +52,12 @@ static hr_status_t start_target(void *library) {
 }
 
 static hr_status_t open_shared_library(const char *file) {
-  void *library = dlopen(file, RTLD_LAZY | RTLD_LOCAL);
+  const char *reason;
+  void *library = hr_dl_open(file, RTLD_LAZY | RTLD_LOCAL, &reason);
   if (!library)
     return hr_error(HR_UNAVAILABLE,
                     "no code can be generated: LLVM cannot be opened (%s); install libllvm%d",
-                    dlerror(), LLVM_VERSION_MAJOR);
+                    reason, LLVM_VERSION_MAJOR);
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
     HR_TRY(find_function(library, functions[i].name,
                          (void **)((char *)&llvm_api + functions[i].offset)));

@@ -1,0 +1,35 @@
+/* Alternatives of regions that were proved. An unrolled loop passes a region once an iteration: one
+ * proof is enough for all passages whose events are the same. */
+#ifndef CHECK_PROVED_REGIONS_H
+#define CHECK_PROVED_REGIONS_H
+
+#include "check/passages.h"
+
+typedef struct proved_alternative {
+  uint64_t hash;                   /* of the events */
+  const uint32_t *at;              /* per rank: the region, as in passage_t */
+  const check_range_t *ranges;     /* per rank: the events */
+  check_engine_t engine;           /* after its run, for the channels and collectives used */
+  struct proved_alternative *next; /* of the same hash */
+} proved_alternative_t;
+
+typedef struct proved_regions {
+  hr_arena_t arena;
+  hr_map_t by_hash;
+  HR_VEC(proved_alternative_t *) list;
+} proved_regions_t;
+
+void proved_regions_init(proved_regions_t *proved);
+void proved_regions_deinit(proved_regions_t *proved);
+/* The proof of an alternative with the same events as this one, whose ranges are given; NULL: none.
+ * Cost: linear in the events. */
+const proved_alternative_t *proved_regions_find(const proved_regions_t *proved,
+                                                const check_result_t *result,
+                                                const passage_t *passage,
+                                                const check_range_t *ranges);
+/* Takes the engine over, also after an error; copies the rest. Errors: NO_MEMORY. */
+hr_status_t proved_regions_add(proved_regions_t *proved, const check_result_t *result,
+                               const passage_t *passage, const check_range_t *ranges,
+                               check_engine_t *engine, const proved_alternative_t **out_added);
+
+#endif
