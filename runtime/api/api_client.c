@@ -17,6 +17,7 @@
 #include "api_check.h"
 #include "base/clock.h"
 #include "base/decimal.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "observe/step_trace.h"
 #include "observe/wait_for_graph.h"
@@ -24,6 +25,7 @@
 #include "transport/core/event_loop.h"
 
 #define STALL_S 60          /* seconds of a wait that is warned of */
+#define START_S 3           /* that starting may take in addition to a time limit */
 #define CLOCK_POLLS 64      /* polls between reads of the clock without a time limit */
 #define TRACE_EVENTS 131072 /* 6 MiB */
 #define MAX_TRACE_EVENTS ((size_t)1 << 32)
@@ -83,6 +85,36 @@ static double choose_stall_s(const tp_endpoint_t *endpoint) {
 hr_status_t api_client_interrupted(void *client) { return poll_cancel(client, true); }
 hr_status_t api_client_computes(void *client) { return poll_cancel(client, false); }
 
+/* The wait for peers that start: there are no groups yet, by which anything could be asked. */
+typedef struct joining {
+  int rank;
+  double limit_s, stall_s, start_s; /* 0: no limit, no warning */
+} joining_t;
+
+static hr_status_t watch_joining(void *context) {
+  joining_t *joining = context;
+  double waited_s = hr_clock_s() - joining->start_s;
+  if (joining->limit_s > 0 && waited_s > joining->limit_s)
+    return hr_error(HR_DEADLINE, "rank %d waited %.3g s for its peers to start", joining->rank,
+                    waited_s);
+  if (joining->stall_s <= 0 || waited_s <= joining->stall_s) return NULL;
+  hr_log(HR_LOG_EXEC, HR_LOG_WARN, "rank %d has waited %.3g s for its peers to start",
+         joining->rank, waited_s);
+  joining->stall_s = 0;
+  return NULL;
+}
+
+static hr_status_t join_peers(hlorun_client_t *client, tp_endpoint_t *endpoint) {
+  double timeout_s = client->options.timeout_s, limit_s = timeout_s > 0 ? timeout_s + START_S : 0;
+  joining_t joining = {endpoint->rank, limit_s, client->stall_s, hr_clock_s()};
+  endpoint->interrupted = watch_joining;
+  endpoint->interrupted_context = &joining;
+  hr_status_t st = exec_comm_init(&client->comm, endpoint);
+  endpoint->interrupted = NULL;
+  endpoint->interrupted_context = NULL;
+  return st;
+}
+
 /* Over MPI where a launcher has started several processes, else a single one. */
 static hr_status_t open_endpoint(hlorun_world_t world, tp_endpoint_t **out_endpoint) {
   if (world == HLORUN_WORLD_AUTO && tp_launcher_world_size() > 1)
@@ -111,7 +143,7 @@ hr_status_t api_client_over(const hlorun_client_options_t *options, tp_endpoint_
   client->endpoint = endpoint;
   client->stall_s = choose_stall_s(endpoint);
   hr_status_t st = open_trace(client);
-  if (!st) st = exec_comm_init(&client->comm, endpoint);
+  if (!st) st = join_peers(client, endpoint);
   if (st) {
     hr_trace_destroy(client->trace);
     hr_free(client);
@@ -254,6 +286,12 @@ void api_client_retain(hlorun_client_t *client) {
   __atomic_fetch_add(&client->references, 1, __ATOMIC_RELAXED);
 }
 
+void api_client_borrow_workers(hlorun_client_t *client, hlorun_client_t *lender) {
+  api_client_retain(lender);
+  client->lender = lender;
+  worker_pool_borrow(&client->pool, &lender->pool);
+}
+
 /* The last reference closes the endpoint; an exit code other than 0 tells peers that this rank
  * failed. */
 void hlorun_client_release(hlorun_client_t *client, int exit_code) {
@@ -263,6 +301,7 @@ void hlorun_client_release(hlorun_client_t *client, int exit_code) {
   exec_comm_deinit(&client->comm);
   tp_close(client->endpoint, exit_code != 0, exit_code);
   hlorun_client_release(client->whole, 0);
+  hlorun_client_release(client->lender, 0);
   hr_trace_destroy(client->trace);
   pthread_mutex_destroy(&client->mutex);
   pthread_cond_destroy(&client->ticket_released);

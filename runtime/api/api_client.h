@@ -23,6 +23,7 @@ struct hlorun_client {
   exec_cancel_t cancel;
   char cancel_reason[256];
   worker_pool_t pool;
+  hlorun_client_t *lender; /* whose workers it uses; NULL: its own. Retained */
   /* Fair lock of the endpoint: tickets, and the one being served. */
   pthread_mutex_t mutex;
   pthread_cond_t ticket_released;
@@ -51,6 +52,10 @@ hr_status_t api_client_over(const hlorun_client_options_t *options, tp_endpoint_
 /* Calls fn(context, k) for k from 0 to count - 1, each in a thread of its own, the first in the
  * calling one: what blocks until all ranks of this process come to it. Joins the failures. */
 hr_status_t api_each_rank(int count, hr_status_t (*fn)(void *context, int k), void *context);
+
+/* The client's programs use the workers of another one from now on; it has loaded none yet. Owner:
+ * it keeps the other. */
+void api_client_borrow_workers(hlorun_client_t *client, hlorun_client_t *lender);
 
 /* Another reference; hlorun_client_release() drops it. */
 void api_client_retain(hlorun_client_t *client);

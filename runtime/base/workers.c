@@ -1,7 +1,8 @@
-/* A pool of threads for parallel loops. A loop (region) is published by incrementing `generation`,
- * on which idle workers spin and then sleep (futex). Workers join through `door`, a counter with an
- * OPEN bit: the caller closes it when no chunk is left and waits only for those that have joined,
- * so that a worker that sleeps, or whose core is busy, delays nobody.
+/* A pool of threads for parallel loops, which several callers may share: one has it at a time. A
+ * loop (region) is published by incrementing `generation`, on which idle workers spin and then sleep
+ * (futex). Workers join through `door`, a counter with an OPEN bit: the caller closes it when no
+ * chunk is left and waits only for those that have joined, so that a worker that sleeps, or whose
+ * core is busy, delays nobody.
  *
  * Chunks are cut into a range for each worker, which takes those first and then what others have
  * left (work stealing). Loops over equal arrays so meet the same worker at the same place again:
@@ -52,7 +53,7 @@ struct hr_workers {
   hr_trace_slice_t *shares; /* one slice per worker of the region, written by it; NULL: no trace */
   int started;
   region_t region;
-  bool busy; /* inside a region: the caller's thread alone reads and writes it */
+  atomic_bool busy; /* a region is under way, of this caller or of another */
   _Alignas(64) atomic_uint generation; /* counter of regions, raised to wake sleepers; futex */
   atomic_uint sleepers;
   place_t *places; /* one per worker */
@@ -255,13 +256,12 @@ void hr_workers_destroy(hr_workers_t *workers) {
 
 int hr_workers_count(const hr_workers_t *workers) { return workers ? workers->options.count : 1; }
 
-/* The caller is worker 0. Release on `door` publishes the region's fields. */
+/* The caller, who has set `busy`, is worker 0. Release on `door` publishes the region's fields. */
 static void run_region(hr_workers_t *workers, const region_t *region) {
   uint64_t id = workers->region.id + 1;
   workers->region = *region;
   workers->region.id = id;
   workers->region.chunks = (region->count + region->chunk - 1) / region->chunk;
-  workers->busy = true;
   is_inside = true;
   for (int w = 0; workers->shares && w < workers->options.count; w++) workers->shares[w].units = 0;
   atomic_store_explicit(&workers->door, OPEN, memory_order_release);
@@ -272,18 +272,22 @@ static void run_region(hr_workers_t *workers, const region_t *region) {
     hr_trace_slices_add(workers->options.trace, workers->shares, workers->options.count,
                         region->units);
   is_inside = false;
-  workers->busy = false;
+  atomic_store_explicit(&workers->busy, false, memory_order_release);
 }
 
-static bool is_plain_call(const hr_workers_t *workers, int64_t count, int64_t grain) {
-  return !workers || workers->options.count == 1 || count <= grain || is_inside || workers->busy;
+/* Takes the workers, unless the loop is not worth it or another caller has them: then it runs on its
+ * caller alone. */
+static bool take_workers(hr_workers_t *workers, int64_t count, int64_t grain) {
+  if (!workers || workers->options.count == 1 || count <= grain || is_inside) return false;
+  return !atomic_load_explicit(&workers->busy, memory_order_relaxed) &&
+         !atomic_exchange_explicit(&workers->busy, true, memory_order_acquire);
 }
 
 /* HR_WORKERS_CHUNKS chunks per worker balance the load; none is smaller than the grain. */
 void hr_workers_for(hr_workers_t *workers, int64_t count, int64_t grain, hr_workers_fn fn,
                     void *context) {
   if (count <= 0) return;
-  if (is_plain_call(workers, count, grain)) {
+  if (!take_workers(workers, count, grain)) {
     fn(context, 0, count, 0);
     return;
   }
@@ -316,7 +320,7 @@ static void run_part(void *context, int64_t begin, int64_t end, int worker) {
 void hr_workers_split(hr_workers_t *workers, int64_t count, int64_t grain, hr_workers_fn fn,
                       void *context) {
   if (count <= 0) return;
-  if (is_plain_call(workers, count, grain)) {
+  if (!take_workers(workers, count, grain)) {
     fn(context, 0, count, 0);
     return;
   }

@@ -1,6 +1,6 @@
 /* The threads of a process: one pool, shared by kernels, libraries and the code generator. The
- * caller is worker 0, so a pool of one has no threads at all. Thread: one parallel region at a
- * time; a region started from inside another runs on its caller alone. */
+ * caller is worker 0, so a pool of one has no threads at all. Thread: any. One region has them at a
+ * time; another one, started inside of it or by another thread, runs on its caller alone. */
 #ifndef HR_BASE_WORKERS_H
 #define HR_BASE_WORKERS_H
 

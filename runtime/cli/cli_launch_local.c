@@ -140,6 +140,17 @@ static void take_ended(launch_t *launch) {
   for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) note_end(launch, pid, status);
 }
 
+/* A stopped process cannot say why the others waited for it. */
+static void tell_stopped(const launch_t *launch) {
+  for (int rank = 0; rank < launch->count; rank++) {
+    siginfo_t info = {0};
+    bool is_stopped = launch->pids[rank] &&
+                      !waitid(P_PID, (id_t)launch->pids[rank], &info, WSTOPPED | WNOHANG | WNOWAIT);
+    if (is_stopped && info.si_pid)
+      fprintf(stderr, "hlorun: rank %d was stopped by SIG%s\n", rank, sigabbrev_np(info.si_status));
+  }
+}
+
 /* Hands signals on, which may have reached this process alone, and ends those who do not end by
  * themselves. */
 static void look_after(launch_t *launch) {
@@ -154,6 +165,7 @@ static void look_after(launch_t *launch) {
     launch->failed_ms = now;
   }
   if (!launch->told_ms && launch->failed_ms && now - launch->failed_ms >= END_MS) {
+    tell_stopped(launch);
     notify_all(launch, SIGTERM);
     launch->told_ms = now;
   }

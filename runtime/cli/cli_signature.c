@@ -237,8 +237,10 @@ static hr_status_t note_parts(hr_status_t st, const cli_arg_t *slot, const npy_t
   hr_strbuf_init(&options);
   int partitions = hlorun_program_num_partitions(signature->program);
   bool is_part = guess_axes(npy, part, partitions, &mesh, &axes);
-  for (int k = 0; k < signature->result_count && is_part; k++)
-    hr_strbuf_printf(&options, "%sout%d=%s", k ? ";" : "", k, k == slot->index ? axes.data : "-");
+  for (int k = 0; k < signature->result_count && is_part; k++) {
+    if (k) hr_strbuf_add_char(&options, ';');
+    hr_strbuf_printf(&options, "out%d=%s", k, k == slot->index ? axes.data : "-");
+  }
   if (is_part && options.data)
     st = hr_status_note(st,
                         "the program does not say how its results are cut: --mesh %s --sharding "

@@ -238,11 +238,12 @@ static void release_donated_arguments(const exec_compiled_t *machine, hlo_value_
 
 /* The arrays that lie in result `r` before it is computed: there, unless the bytes are an
  * argument's, which is read until then. */
-static hr_status_t bind_loans(exec_compiled_t *machine, int r, bool is_argument, void *data) {
-  size_t bytes = machine->flat->results[r].loan_bytes;
+static hr_status_t bind_overlays(exec_compiled_t *machine, int r, bool is_argument, void *data) {
+  size_t bytes = machine->flat->results[r].overlay_bytes;
   if (!bytes || machine->fences) return NULL;
-  if (is_argument && !machine->loans[r]) HR_TRY(hr_alloc(bytes, &machine->loans[r]));
-  bind_address(machine, exec_loan_index(machine->flat, r), is_argument ? machine->loans[r] : data);
+  if (is_argument && !machine->overlays[r]) HR_TRY(hr_alloc(bytes, &machine->overlays[r]));
+  bind_address(machine, exec_overlay_index(machine->flat, r),
+               is_argument ? machine->overlays[r] : data);
   return NULL;
 }
 
@@ -259,7 +260,7 @@ static hr_status_t bind_result(exec_compiled_t *machine, int r, hlo_value_t *con
     HR_TRY(exec_result_cache_take(machine->cache, r, peers, result->shape, out_value));
   }
   bind_address(machine, machine->flat->param_count + r, (*out_value)->data);
-  return bind_loans(machine, r, p >= 0 && machine->moved[p] && *out_value == args[p],
+  return bind_overlays(machine, r, p >= 0 && machine->moved[p] && *out_value == args[p],
                     (*out_value)->data);
 }
 

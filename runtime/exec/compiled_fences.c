@@ -21,7 +21,7 @@ hr_status_t exec_fences_create(exec_compiled_t *machine) {
   HR_TRY(HR_NEW_ARRAY(&machine->list_arena, flat->param_count, &machine->argument_fences));
   for (int b = 0; b < flat->buffer_count; b++) {
     const flat_buffer_t *buffer = &flat->buffers[b];
-    bool is_known = buffer->storage == FLAT_ARENA || buffer->storage == FLAT_LOAN ||
+    bool is_known = buffer->storage == FLAT_ARENA || buffer->storage == FLAT_OVERLAY ||
                     buffer->storage == FLAT_LITERAL;
     if (is_known && buffer->coalesced_into < 0) HR_TRY(make_block(buffer, &machine->fences[b]));
   }

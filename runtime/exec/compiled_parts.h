@@ -27,7 +27,7 @@ typedef struct run_step {
   hlo_value_t **out_views; /* per result leaf, for steps that write planned buffers; else NULL */
 } run_step_t;
 
-/* An entry of the pointer table that refers to an argument, a result, a view or a loan. */
+/* An entry of the pointer table that refers to an argument, a result, a view or a overlay. */
 typedef struct run_relocation {
   int pointer;
   size_t offset_bytes;
@@ -46,7 +46,7 @@ struct exec_compiled {
   bool has_peers;      /* some step is a collective, a send or a recv */
   run_step_t *steps;
   void **pointers;
-  /* Arguments, then results, views and the loans of each result: ranges of relocations, and the
+  /* Arguments, then results, views and the overlays of each result: ranges of relocations, and the
    * address bound now. */
   int *first_relocation;
   run_relocation_t *relocations;
@@ -55,7 +55,8 @@ struct exec_compiled {
   hr_where_t where;    /* error context; `at` is the current run_step_t */
   hlo_value_t **slots; /* values of dynamic size between steps */
   hlo_value_t *token;
-  void **loans; /* per result: memory for its loans where it is an argument; NULL: not needed yet */
+  void **overlays; /* per result: memory for its overlays where it is an argument; NULL: not needed
+                      yet */
   exec_result_cache_t *cache;
   bool *moved;                /* per argument: became a result in this run */
   hr_trace_span_t *spans;     /* per step; NULL: not traced */
@@ -81,8 +82,8 @@ void exec_fences_destroy(exec_compiled_t *machine); /* no-op without fences */
 hr_status_t exec_fences_copy_argument(exec_compiled_t *machine, int p, const hlo_value_t *arg,
                                       void **out_address);
 
-/* Number of the loans of result `r` in those tables. */
-static inline int exec_loan_index(const flat_plan_t *flat, int r) {
+/* Number of the overlays of result `r` in those tables. */
+static inline int exec_overlay_index(const flat_plan_t *flat, int r) {
   return flat->param_count + flat->result_count + flat->view_count + r;
 }
 

@@ -17,6 +17,8 @@ void worker_pool_deinit(worker_pool_t *pool) {
   pthread_mutex_destroy(&pool->mutex);
 }
 
+void worker_pool_borrow(worker_pool_t *pool, worker_pool_t *lender) { pool->lender = lender; }
+
 static hr_status_t find_share(worker_pool_t *pool) {
   if (pool->share) return NULL;
   return topo_share_create(pool->options.local_rank, pool->options.local_size, &pool->share);
@@ -31,6 +33,7 @@ static hr_status_t count_workers(worker_pool_t *pool, int *out_count) {
 
 hr_status_t worker_pool_count(void *context, int *out_count) {
   worker_pool_t *pool = context;
+  if (pool->lender) return worker_pool_count(pool->lender, out_count);
   pthread_mutex_lock(&pool->mutex);
   hr_status_t st = count_workers(pool, out_count);
   pthread_mutex_unlock(&pool->mutex);
@@ -60,6 +63,7 @@ static hr_status_t start(worker_pool_t *pool) {
 }
 
 hr_status_t worker_pool_start(worker_pool_t *pool, hr_workers_t **out_workers) {
+  if (pool->lender) return worker_pool_start(pool->lender, out_workers);
   pthread_mutex_lock(&pool->mutex);
   hr_status_t st = pool->workers ? NULL : start(pool);
   *out_workers = pool->workers;

@@ -77,13 +77,17 @@ static int count_processors(void) {
   return (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-/* Without a launcher and without an option the devices share the processors evenly. */
+/* Without a launcher and without an option the devices share the processors evenly, in programs that
+ * run on several; a program on one device may use all. */
 static hr_status_t choose_threads(const pjrt_client_create_args_t *args, pjrt_client_t *client) {
-  int cores = count_processors() / client->local_count;
-  int64_t threads, share = cores > 1 ? cores : 1;
+  int processors = count_processors(), cores = processors / client->local_count;
+  int64_t threads, single, share = cores > 1 ? cores : 1;
   if (client->process_count > 1) share = 0; /* the launcher's share of the host */
+  int64_t all = client->process_count > 1 ? 0 : processors;
   HR_TRY(find_option(args, "threads", "HLORUN_THREADS", share, MAX_THREADS, &threads));
+  HR_TRY(find_option(args, "threads", "HLORUN_THREADS", all, MAX_THREADS, &single));
   client->threads = (int)threads;
+  client->single_threads = (int)single;
   return NULL;
 }
 

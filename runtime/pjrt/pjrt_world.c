@@ -78,6 +78,19 @@ hr_status_t pjrt_world_connect(pjrt_client_t *client) {
   return client->process_count == 1 ? NULL : hlorun_client_create(&options, &client->whole);
 }
 
+/* Devices share the workers of the first of them. A world that traces has workers that trace. */
+static hr_status_t open_single(pjrt_client_t *client, pjrt_world_t *world,
+                               hlorun_client_options_t *options) {
+  options->threads = client->single_threads;
+  HR_TRY(hlorun_client_create(options, world->clients));
+  if (world->is_traced) return NULL;
+  if (client->lender)
+    api_client_borrow_workers(world->clients[0], client->lender);
+  else
+    client->lender = world->clients[0];
+  return NULL;
+}
+
 /* Fills world->clients, one for each of its devices that is of this process. */
 static hr_status_t open_clients(pjrt_client_t *client, pjrt_world_t *world, int locals) {
   hlorun_client_options_t options = client_options(client, HLORUN_WORLD_SINGLE);
@@ -90,7 +103,7 @@ static hr_status_t open_clients(pjrt_client_t *client, pjrt_world_t *world, int 
   if (world->count > locals)
     return hlorun_clients_create_part(client->whole, client->local_count, world->count, world->ids,
                                       world->clients);
-  if (world->count == 1) return hlorun_client_create(&options, world->clients);
+  if (world->count == 1) return open_single(client, world, &options);
   options.world = HLORUN_WORLD_THREADS;
   return hlorun_clients_create_local(&options, world->count, world->clients);
 }

@@ -208,7 +208,7 @@ static hr_status_t build(flat_builder_t *builder) {
   flat_fuse_storage(builder);
   flat_pair_results(builder);
   HR_TRY(copy_buffers(builder));
-  HR_TRY(flat_lend_results(builder));
+  HR_TRY(flat_overlay_results(builder));
   HR_TRY(assign_arena_offsets(builder));
   return finish_steps(builder);
 }

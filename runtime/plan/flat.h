@@ -18,14 +18,14 @@ typedef enum flat_storage {
   FLAT_LITERAL, /* bytes of a constant: never written */
   FLAT_PARAM,   /* bytes of argument `index`: never written, but see flat_result_t.alias_param */
   FLAT_RESULT,  /* bytes of result `index` */
-  FLAT_LOAN,    /* the same from offset_bytes on, before the result is computed */
+  FLAT_OVERLAY,    /* the same from offset_bytes on, before the result is computed */
   FLAT_VIEW     /* a range of the bytes of buffer `view_of`, set by the view step `index` */
 } flat_storage_t;
 
 /* Storage of one array, or of several with disjoint lifetimes. */
 typedef struct flat_buffer {
   flat_storage_t storage;
-  int index;   /* PARAM, RESULT, LOAN: number of the flattened leaf; VIEW: of the view */
+  int index;   /* PARAM, RESULT, OVERLAY: number of the flattened leaf; VIEW: of the view */
   int view_of; /* VIEW: the buffer that holds the bytes */
   const hlo_value_t *literal; /* LITERAL */
   size_t size_bytes, offset_bytes;
@@ -122,7 +122,7 @@ typedef struct flat_result {
   const hlo_value_t *literal; /* FROM_LITERAL */
   int alias_param; /* COMPUTED: argument of equal shape whose bytes it uses if the caller gives it
                       away; -1: none */
-  size_t loan_bytes; /* COMPUTED: bytes from its beginning that are lent before */
+  size_t overlay_bytes; /* COMPUTED: bytes from its beginning that overlays take before */
 } flat_result_t;
 
 /* An object of a kernel's plan that the arena cannot free. */

@@ -138,9 +138,9 @@ typedef struct flat_parallel_copy {
 } flat_parallel_copy_t;
 hr_status_t flat_parallel_copy_add(flat_builder_t *builder, const flat_parallel_copy_t *wanted);
 
-/* Moves arrays of the arena that live long into results that are computed later (FLAT_LOAN). After
- * coalescing. */
-hr_status_t flat_lend_results(flat_builder_t *builder);
+/* Moves arrays of the arena that live long into results that are computed later (FLAT_OVERLAY).
+ * After coalescing. */
+hr_status_t flat_overlay_results(flat_builder_t *builder);
 
 /* Lays a computation out. `params`: the leaves of each parameter. */
 hr_status_t flat_body_add(flat_builder_t *builder, const hlo_computation_t *computation,

@@ -19,7 +19,7 @@ static void print_buffer(hr_strbuf_t *text, const flat_plan_t *flat, int number)
     case FLAT_RESULT:
       hr_strbuf_printf(text, "result %d", buffer->index);
       break;
-    case FLAT_LOAN:
+    case FLAT_OVERLAY:
       hr_strbuf_printf(text, "result %d +%zu", buffer->index, buffer->offset_bytes);
       break;
     case FLAT_VIEW:

@@ -218,14 +218,11 @@ hr_status_t tf_lower_compare(tf_op_t *op) {
   return tf_out(op, 0, hlo_build_compare(op->b, (hlo_enum_DIRECTION_t)op->row->variant, x, y));
 }
 
-static bool is_float_or_complex(expr_t x) {
-  return hr_dtype_is_float(x->shape->dtype) || hr_dtype_is_complex(x->shape->dtype);
-}
-
 /* Quotient rounded down: one less than truncated if the signs differ and there is a remainder.
- * FloorDiv. Unsigned quotients are rounded down already. */
+ * FloorDiv. Unsigned quotients are rounded down already; complex ones are left as they are. */
 static expr_t floor_div(hlo_builder_t *b, expr_t x, expr_t y) {
-  if (is_float_or_complex(x)) return e_floor(b, e_div(b, x, y));
+  if (hr_dtype_is_complex(x->shape->dtype)) return e_div(b, x, y);
+  if (hr_dtype_is_float(x->shape->dtype)) return e_floor(b, e_div(b, x, y));
   expr_t quotient = e_div(b, x, y);
   if (hr_dtype_class(x->shape->dtype) == HR_CLASS_UNSIGNED) return quotient;
   expr_t zero = e_number(b, 0, x);

@@ -174,11 +174,13 @@ hr_status_t tf_lower_matmul(tf_op_t *op) {
   expr_t y = tf_in(op, 1);
   if (!x || !y) return hlo_builder_finish(op->b);
   if (x->shape->rank < 2 || y->shape->rank < 2) return tf_error(op, "a product of vectors");
-  if (dtype != HR_TUPLE) x = hlo_build_convert(op->b, x, dtype);
-  if (dtype != HR_TUPLE) y = hlo_build_convert(op->b, y, dtype);
+  bool narrows = hr_dtype_is_integer(dtype) && hr_dtype_is_float(x->shape->dtype);
+  if (dtype != HR_TUPLE && !narrows) x = hlo_build_convert(op->b, x, dtype);
+  if (dtype != HR_TUPLE && !narrows) y = hlo_build_convert(op->b, y, dtype);
   x = conjugate_if(op->b, exchange_last(op->b, x, left), batch && left);
   y = conjugate_if(op->b, exchange_last(op->b, y, right), batch && right);
-  return tf_out(op, 0, batch_matmul(op->b, x, y));
+  expr_t product = batch_matmul(op->b, x, y);
+  return tf_out(op, 0, narrows && product ? hlo_build_convert(op->b, product, dtype) : product);
 }
 
 /* Labels of an Einstein sum; "..." becomes labels 128, 129, ... counted from the right.
@@ -441,6 +443,12 @@ hr_status_t tf_lower_bias_add_grad(tf_op_t *op) {
   return tf_out(op, 0, tf_reduce(op, HLO_ADD, x, other_dims(x, channel, dims), dims, false));
 }
 
+/* Scale, offset and statistics are bf16 or f32 and computed with in f32. */
+static expr_t wide_input(tf_op_t *op, int k) {
+  expr_t x = tf_in(op, k);
+  return x ? hlo_build_convert(op->b, x, HR_F32) : NULL;
+}
+
 /* inputs: x, scale, offset, mean, variance. Outputs: y, mean, variance, and the two for the
  * gradient. In training the variance that is returned is unbiased, that of the gradient is not.
  * FusedBatchNorm to V3: y = (x - mean) scale / sqrt(variance + epsilon) + offset by channel, in
@@ -452,8 +460,8 @@ hr_status_t tf_lower_batch_norm(tf_op_t *op) {
   bool training;
   int channel;
   int64_t dims[HLO_MAX_RANK];
-  expr_t in = tf_in(op, 0), scale = tf_in(op, 1), offset = tf_in(op, 2);
-  expr_t mean = tf_in(op, 3), variance = tf_in(op, 4);
+  expr_t in = tf_in(op, 0), scale = wide_input(op, 1), offset = wide_input(op, 2);
+  expr_t mean = wide_input(op, 3), variance = wide_input(op, 4);
   if (!in || !variance) return hlo_builder_finish(b);
   HR_TRY(tf_attr_float(op->arena, op->node, "epsilon", 1e-4, &epsilon));
   HR_TRY(tf_attr_float(op->arena, op->node, "exponential_avg_factor", 1, &factor));
@@ -485,12 +493,11 @@ hr_status_t tf_lower_batch_norm(tf_op_t *op) {
                    spread_channels(b, offset, x, channel));
   if (y && in->shape->dtype != HR_F32) y = hlo_build_convert(b, y, in->shape->dtype);
   HR_TRY(tf_out(op, 0, y));
-  HR_TRY(tf_out(op, 1, mean));
-  HR_TRY(tf_out(op, 2, variance));
-  HR_TRY(tf_out(op, 3, used_mean));
-  HR_TRY(tf_out(op, 4, used_variance));
+  expr_t statistics[] = {mean, variance, used_mean, used_variance};
+  for (int k = 0; k < 4; k++)
+    HR_TRY(tf_out(op, k + 1, hlo_build_convert(b, statistics[k], tf_in_dtype(op, 1))));
   int64_t nothing = 0; /* what only GPUs keep for the gradient */
-  return tf_out(op, 5, tf_fill(b, 0, used_variance->shape->dtype, 1, &nothing));
+  return tf_out(op, 5, tf_fill(b, 0, tf_in_dtype(op, 1), 1, &nothing));
 }
 
 /* inputs: dy, x, scale, mean, variance (of FusedBatchNorm's reserve spaces).
@@ -505,7 +512,7 @@ hr_status_t tf_lower_batch_norm_grad(tf_op_t *op) {
   int channel;
   int64_t dims[HLO_MAX_RANK];
   expr_t dy = tf_in(op, 0), x = tf_in(op, 1), scale = tf_in(op, 2);
-  expr_t mean = tf_in(op, 3), variance = tf_in(op, 4);
+  expr_t mean = wide_input(op, 3), variance = wide_input(op, 4);
   if (!dy || !x || !scale || !variance) return hlo_builder_finish(b);
   hr_dtype_t dtype = x->shape->dtype, wide = scale->shape->dtype; /* f16 and bf16 with f32 */
   dy = hlo_build_convert(b, dy, wide);
@@ -531,8 +538,10 @@ hr_status_t tf_lower_batch_norm_grad(tf_op_t *op) {
   }
   dx = e_mul(b, dx, spread_channels(b, slope, x, channel));
   HR_TRY(tf_out(op, 0, dx ? hlo_build_convert(b, dx, dtype) : NULL));
-  HR_TRY(tf_out(op, 1, e_mul(b, sum_dy_x, inverse)));
-  HR_TRY(tf_out(op, 2, sum_dy));
+  expr_t d_scale = e_mul(b, sum_dy_x, inverse);
+  if (!d_scale || !sum_dy) return hlo_builder_finish(b);
+  HR_TRY(tf_out(op, 1, hlo_build_convert(b, d_scale, tf_in_dtype(op, 3))));
+  HR_TRY(tf_out(op, 2, hlo_build_convert(b, sum_dy, tf_in_dtype(op, 3))));
   int64_t none = 0;
   HR_TRY(tf_out(op, 3, tf_fill(b, 0, HR_F32, 1, &none)));
   return tf_out(op, 4, tf_fill(b, 0, HR_F32, 1, &none));

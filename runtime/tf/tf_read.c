@@ -265,9 +265,9 @@ static hr_status_t compile(tf_file_t *file, const tf_selection_t *selection, hlo
                            selection->arguments, &compile, module, out_result);
 }
 
-/* Compiles once into a module that is dropped, to learn which variables the program writes; these
- * become arguments. */
-static hr_status_t select_written(tf_file_t *file, tf_selection_t *selection) {
+/* Compiles into a module that is dropped, to learn which variables the program writes; these become
+ * arguments. What they decide about may write others: this is done until there are no more. */
+static hr_status_t select_written(tf_file_t *file, tf_selection_t *selection, int *out_count) {
   hlo_module_t *trial;
   xla_compilation_result_t result;
   HR_TRY(hlo_module_create(HR_STR("trial"), &trial));
@@ -278,6 +278,7 @@ static hr_status_t select_written(tf_file_t *file, tf_selection_t *selection) {
     st = hlo_shape_array(file->arena, shape->dtype, shape->rank, shape->dims, &copy);
     if (!st) st = tf_select_variable(selection, result.written[i].name, copy);
   }
+  if (!st) *out_count = result.written_count;
   hlo_module_destroy(trial);
   return st;
 }
@@ -371,7 +372,8 @@ static hr_status_t select_and_compile(tf_file_t *file) {
   HR_TRY(tf_select_begin(file->arena, &file->graph, meta, file->options, &selection));
   if (!file->restore.bundle) HR_TRY(tf_select_variables(&selection));
   HR_TRY(xla_writes_variables(&file->graph, &selection.signature, &writes));
-  if (file->restore.bundle && writes) HR_TRY(select_written(file, &selection));
+  for (int more = file->restore.bundle && writes; more;)
+    HR_TRY(select_written(file, &selection, &more));
   HR_TRY(compile(file, &selection, file->module, &result));
   HR_TRY(make_parallel(file, &selection, &result));
   HR_TRY(alias_updates(file, &result));

@@ -39,6 +39,15 @@ hr_status_t tf_lower_bincount(tf_op_t *op) {
   return tf_out(op, 0, by_row ? tf_reshape(b, sum, 2, result) : tf_reshape(b, sum, 1, &bins));
 }
 
+/* x <= y or x < y; complex numbers are in the order of their real, then imaginary parts. */
+static expr_t is_before(hlo_builder_t *b, expr_t x, expr_t y, bool or_equal) {
+  if (!x || !y || !hr_dtype_is_complex(x->shape->dtype))
+    return or_equal ? e_le(b, x, y) : e_lt(b, x, y);
+  expr_t xr = hlo_build_unary(b, HLO_REAL, x), yr = hlo_build_unary(b, HLO_REAL, y);
+  expr_t xi = hlo_build_unary(b, HLO_IMAG, x), yi = hlo_build_unary(b, HLO_IMAG, y);
+  return e_or(b, e_lt(b, xr, yr), e_and(b, e_eq(b, xr, yr), is_before(b, xi, yi, or_equal)));
+}
+
 /* inputs: sorted [batch, n], values [batch, m]. The first place that a value could take (variant 0)
  * or the last (1): how many elements are less, or not greater.
  * LowerBound and UpperBound. Counting does not need the search to be sequential. */
@@ -55,7 +64,7 @@ hr_status_t tf_lower_bound(tf_op_t *op) {
   int64_t in[] = {rows, 1, n}, of[] = {rows, m, 1}, wide[] = {rows, m, n};
   expr_t x = tf_broadcast(b, tf_reshape(b, sorted, 3, in), 3, wide);
   expr_t y = tf_broadcast(b, tf_reshape(b, values, 3, of), 3, wide);
-  expr_t before = op->row->variant ? e_le(b, x, y) : e_lt(b, x, y);
+  expr_t before = is_before(b, x, y, op->row->variant);
   int64_t dim = 2;
   expr_t ones = before ? hlo_build_convert(b, before, dtype) : NULL;
   return tf_out(op, 0, tf_reduce(op, HLO_ADD, ones, 1, &dim, false));

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "fuzz_client.h"
 #include "fuzz_driver.h"
 #include "hlorun.h"
 
@@ -39,22 +40,6 @@ typedef struct world {
   int result_counts[SLOTS]; /* of the executions */
 } world_t;
 
-static void fail(const char *what) {
-  fprintf(stderr, "fuzz_api: %s\n", what);
-  abort();
-}
-
-static bool is_fine(hlorun_status_t status) {
-  if (hr_status_code(status) == HR_INTERNAL) {
-    fprintf(stderr, "%s", hlorun_status_format(status));
-    fail("internal error");
-  }
-  if (status && (!hlorun_status_message(status) || !hlorun_status_exit_code(status)))
-    fail("a status without a message or an exit code");
-  hlorun_status_release(status);
-  return !status;
-}
-
 /* The next byte of the input; 0 behind its end. */
 static unsigned take(world_t *world) { return world->at < world->end ? *world->at++ : 0; }
 
@@ -82,7 +67,7 @@ static void load(world_t *world, unsigned slot) {
   if (changes == 131) options.infeed = "tcp:";
   hlorun_program_release(world->programs[slot]);
   world->programs[slot] = NULL;
-  is_fine(hlorun_program_load_bytes(world->client, "fuzz", text, size, &options,
+  fuzz_is_fine(hlorun_program_load_bytes(world->client, "fuzz", text, size, &options,
                                     &world->programs[slot]));
 }
 
@@ -107,8 +92,9 @@ static void make_buffer(world_t *world, unsigned slot) {
   hlorun_buffer_release(world->buffers[slot]);
   world->buffers[slot] = NULL;
   const char *dtype = dtypes[take(world) % (sizeof dtypes / sizeof *dtypes)];
-  if (is_fine(hlorun_buffer_create(dtype, rank, dims, data, NULL, NULL, &world->buffers[slot])))
-    is_fine(hlorun_buffer_share(world->client, &world->buffers[slot]));
+  if (fuzz_is_fine(
+          hlorun_buffer_create(dtype, rank, dims, data, NULL, NULL, &world->buffers[slot])))
+    fuzz_is_fine(hlorun_buffer_share(world->client, &world->buffers[slot]));
 }
 
 /* A buffer of the parameter's shape, by its text; NULL for what this cannot make. */
@@ -127,7 +113,7 @@ static hlorun_buffer_t *fitting(world_t *world, const hlorun_program_t *program,
     bool is_bound = at[0] == '<' || at[0] == '?';
     dims[rank++] = is_bound ? (int64_t)(take(world) % 9) : strtoll(at, NULL, 10);
   }
-  is_fine(hlorun_buffer_create(dtype, rank, dims, data, NULL, NULL, &buffer));
+  fuzz_is_fine(hlorun_buffer_create(dtype, rank, dims, data, NULL, NULL, &buffer));
   return buffer;
 }
 
@@ -140,7 +126,7 @@ typedef struct arguments {
 /* Each a reference of its own. */
 static void choose_arguments(world_t *world, const hlorun_program_t *program, arguments_t *args) {
   args->count = hlorun_program_param_count(program);
-  if (args->count > MOST_PARAMS) fail("more parameters than any program has");
+  if (args->count > MOST_PARAMS) fuzz_fail("more parameters than any program has");
   unsigned wrong = take(world), donated = take(world);
   for (int k = 0; k < args->count; k++) {
     bool is_wrong = (wrong >> k & 1) && wrong > 128;
@@ -168,7 +154,7 @@ static void execute(world_t *world, hlorun_program_t *program) {
   arguments_t args;
   if (!program) return;
   choose_arguments(world, program, &args);
-  if (is_fine(hlorun_execute(program, args.list, args.donate, results)))
+  if (fuzz_is_fine(hlorun_execute(program, args.list, args.donate, results)))
     keep_results(world, results, hlorun_program_result_count(program));
   drop_arguments(&args);
 }
@@ -179,7 +165,7 @@ static void start(world_t *world, hlorun_program_t *program, unsigned slot) {
   hlorun_execution_release(world->executions[slot]);
   world->executions[slot] = NULL;
   choose_arguments(world, program, &args);
-  is_fine(hlorun_execute_start(program, args.list, args.donate, &world->executions[slot]));
+  fuzz_is_fine(hlorun_execute_start(program, args.list, args.donate, &world->executions[slot]));
   world->result_counts[slot] = hlorun_program_result_count(program);
   drop_arguments(&args);
 }
@@ -188,7 +174,7 @@ static void await(world_t *world, unsigned slot) {
   hlorun_buffer_t *results[MOST_RESULTS] = {NULL};
   if (!world->executions[slot]) return;
   hlorun_execution_is_done(world->executions[slot]);
-  if (is_fine(hlorun_execution_await(world->executions[slot], results)))
+  if (fuzz_is_fine(hlorun_execution_await(world->executions[slot], results)))
     keep_results(world, results, world->result_counts[slot]);
 }
 
@@ -196,12 +182,12 @@ static void await(world_t *world, unsigned slot) {
 static void move_state(world_t *world, hlorun_program_t *program, unsigned slot) {
   if (!program) return;
   hlorun_buffer_t *state = NULL;
-  if (is_fine(hlorun_program_save_state(program, &state))) {
+  if (fuzz_is_fine(hlorun_program_save_state(program, &state))) {
     hlorun_buffer_release(world->buffers[slot]);
     world->buffers[slot] = state;
   }
   const hlorun_buffer_t *other = world->buffers[take(world) % SLOTS];
-  if (other) is_fine(hlorun_program_load_state(program, other));
+  if (other) fuzz_is_fine(hlorun_program_load_state(program, other));
 }
 
 static void ask(const world_t *world, const hlorun_program_t *program, int index) {
@@ -245,27 +231,14 @@ static void one_call(world_t *world) {
       hlorun_client_cancel(world->client, call & 16 ? NULL : "by the fuzzer");
       break;
     default:
-      is_fine(hlorun_client_resume(world->client));
+      fuzz_is_fine(hlorun_client_resume(world->client));
   }
-}
-
-static hlorun_client_t *make_client(bool is_reference) {
-  hlorun_client_options_t options;
-  hlorun_client_t *client;
-  hlorun_client_options_init(&options);
-  options.world = HLORUN_WORLD_SINGLE;
-  options.threads = 1;
-  options.bind = HLORUN_BIND_NONE;
-  options.engine = is_reference ? HLORUN_ENGINE_REFERENCE : HLORUN_ENGINE_COMPILED;
-  if (!is_fine(hlorun_client_create(&options, &client))) fail("there is no client");
-  return client;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static hlorun_client_t *clients[2];
-  if (!clients[0]) setenv("HLORUN_CACHE", "none", 1);
-  for (int e = 0; e < 2; e++)
-    if (!clients[e]) clients[e] = make_client(e);
+  if (!clients[0]) clients[0] = fuzz_client(HLORUN_ENGINE_COMPILED);
+  if (!clients[1]) clients[1] = fuzz_client(HLORUN_ENGINE_REFERENCE);
   if (!size) return 0;
   world_t world = {.at = data + 1, .end = data + size, .client = clients[data[0] & 1]};
   while (world.at < world.end) one_call(&world);
@@ -274,7 +247,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     hlorun_program_release(world.programs[s]);
     hlorun_buffer_release(world.buffers[s]);
   }
-  is_fine(hlorun_client_resume(world.client));
+  fuzz_is_fine(hlorun_client_resume(world.client));
   return 0;
 }
 

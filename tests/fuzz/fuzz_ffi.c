@@ -10,6 +10,7 @@
 
 #include "base/dtype.h"
 #include "base/text.h"
+#include "fuzz_client.h"
 #include "fuzz_driver.h"
 #include "hlorun.h"
 #include "ops/kernels/custom/ffi_abi.h"
@@ -20,22 +21,6 @@
 
 static unsigned sum;  /* sum of all bytes that handlers saw, so that they are read */
 static int behaviour; /* what the handler does in this input */
-
-static void fail(const char *what) {
-  fprintf(stderr, "fuzz_ffi: %s\n", what);
-  abort();
-}
-
-/* Statuses must be of the program, and be printable. */
-static bool is_fine(hlorun_status_t status) {
-  if (hr_status_code(status) == HR_INTERNAL) {
-    hr_status_print(stderr, status);
-    fail("internal error");
-  }
-  free(hr_status_format(status));
-  hlorun_status_release(status);
-  return !status;
-}
 
 /* --- the handler --- */
 
@@ -56,7 +41,7 @@ static void use_buffers(const ffi_buffers_t *list, bool writes) {
   for (int64_t k = 0; k < list->count; k++) {
     const ffi_buffer_t *buffer = list->buffers[k];
     size_t count = 1;
-    if (list->types[k] != FFI_BUFFER) fail("an argument that is no buffer");
+    if (list->types[k] != FFI_BUFFER) fuzz_fail("an argument that is no buffer");
     for (int64_t d = 0; d < buffer->rank; d++) count *= (size_t)buffer->dims[d];
     size_t size = size_of(buffer->dtype, count);
     if (writes && size) memset(buffer->data, behaviour, size);
@@ -72,7 +57,8 @@ static void use_attr(int type, const void *value) {
   const ffi_text_t *text = value;
   switch (type) {
     case FFI_ATTR_SCALAR:
-      if (size_of(scalar->dtype, 1) > sizeof(uint64_t)) fail("a scalar of more bytes than it has");
+      if (size_of(scalar->dtype, 1) > sizeof(uint64_t))
+        fuzz_fail("a scalar of more bytes than it has");
       read_bytes(scalar->value, size_of(scalar->dtype, 1));
       break;
     case FFI_ATTR_ARRAY:
@@ -85,7 +71,7 @@ static void use_attr(int type, const void *value) {
       use_attrs(value);
       break;
     default:
-      fail("an attribute of no known kind");
+      fuzz_fail("an attribute of no known kind");
   }
 }
 
@@ -142,17 +128,11 @@ static void write_program(hr_strbuf_t *out, int choice, const uint8_t *data, siz
   hr_strbuf_printf(out, "  return %%0 : tensor<%s%s>\n}\n", dims, type);
 }
 
-static hlorun_client_t *make_client(void) {
+static hlorun_client_t *probe_client(void) {
   static const custom_ffi_bundle_t bundle = {probe, probe, probe, probe, false};
-  hlorun_client_options_t options;
-  hlorun_client_t *client;
-  hlorun_client_options_init(&options);
-  options.world = HLORUN_WORLD_SINGLE;
-  options.threads = 1;
-  options.bind = HLORUN_BIND_NONE;
-  setenv("HLORUN_CACHE", "none", 1);
-  if (!is_fine(hlorun_client_create(&options, &client))) fail("there is no client");
-  if (!is_fine(custom_ffi_register(HR_STR("probe"), &bundle))) fail("the handler is not taken");
+  hlorun_client_t *client = fuzz_client(HLORUN_ENGINE_COMPILED);
+  if (!fuzz_is_fine(custom_ffi_register(HR_STR("probe"), &bundle)))
+    fuzz_fail("the handler is not taken");
   return client;
 }
 
@@ -168,8 +148,9 @@ static void execute(hlorun_client_t *client, hlorun_program_t *program) {
   for (size_t i = 0; i < 8 && open; i++) {
     size_t size = strlen(names[i]);
     if ((size_t)(open - shape) != size || strncmp(shape, names[i], size)) continue;
-    if (!is_fine(hlorun_buffer_create(names[i], 2, dims, data, NULL, NULL, &argument))) return;
-    if (is_fine(hlorun_execute(program, &argument, NULL, &result))) hlorun_buffer_release(result);
+    if (!fuzz_is_fine(hlorun_buffer_create(names[i], 2, dims, data, NULL, NULL, &argument))) return;
+    if (fuzz_is_fine(hlorun_execute(program, &argument, NULL, &result)))
+      hlorun_buffer_release(result);
     hlorun_buffer_release(argument);
     return;
   }
@@ -181,13 +162,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   hlorun_program_t *program = NULL;
   hlorun_program_options_t options;
   hr_strbuf_t text;
-  if (!client) client = make_client();
+  if (!client) client = probe_client();
   if (size < 2 || size > MOST_ATTRIBUTES) return 0;
   hlorun_program_options_init(&options);
   hr_strbuf_init(&text);
   behaviour = data[1];
   write_program(&text, data[0], data + 2, size - 2);
-  if (is_fine(hlorun_program_load_bytes(client, "fuzz", text.data, text.size, &options, &program)))
+  if (fuzz_is_fine(
+          hlorun_program_load_bytes(client, "fuzz", text.data, text.size, &options, &program)))
     execute(client, program);
   hlorun_program_release(program);
   hr_strbuf_deinit(&text);

@@ -65,6 +65,32 @@ done
 code=$?
 if [ $code -eq 0 ]; then pass; else fail "five steps of Adam: exit code $code" "$work/out"; fi
 
+# A variable that is written every second step, as a restored counter says.
+for engine in reference compiled; do
+  expect_exit "a step that writes at times, $engine engine" 0 "$hlorun" --engine="$engine" --steps 5 \
+    --input "$cases/accumulation/step.npz" --expect "$cases/accumulation/step.npz" "$cases/accumulation"
+done
+
+# A bundle in several files, as MergeV2Checkpoints leaves it; training writes one file.
+rm -rf "$work/shards"
+cp -r "$model" "$work/shards"
+rm "$work/shards/variables"/*
+cp "$cases/adam_in_shards"/* "$work/shards/variables"
+for engine in reference compiled; do
+  expect_exit "a bundle in three files, $engine engine" 0 "$hlorun" --engine="$engine" --feed x='f32[5,4]' \
+    --input "$model/predict.npz" --expect "$model/predict.npz" "$work/shards"
+done
+expect_exit "five steps from three files" 0 "$hlorun" --signature step --feed x='f32[5,4]' --feed y='f32[5,3]' --steps 5 \
+  --every 5 --checkpoint "$work/steps" --checkpoint-format tensor-bundle --input "$model/step.npz" --expect "$model/step.npz" \
+  "$work/shards"
+rm "$work/shards/variables"/*
+cp "$work/steps/step-000000000005"/variables.* "$work/shards/variables"
+expect_exit "the checkpoint of these steps" 0 "$hlorun" --feed x='f32[5,4]' --input "$model/predict.npz" "$work/shards"
+cp "$cases/adam_in_shards"/* "$work/shards/variables"
+rm "$work/shards/variables/variables.data-00001-of-00003"
+expect_exit "a missing file of three" 5 "$hlorun" --feed x='f32[5,4]' --input "$model/predict.npz" "$work/shards"
+expect_text "a missing file of three" 'variables.data-00001-of-00003'
+
 # Variables of a Keras model, to which only the object graph gives values; its own Adam.
 keras=$cases/keras_training
 for engine in reference compiled; do

@@ -780,6 +780,52 @@ def write_saved_model(folder):
     print("adam", losses)
 
 
+@case(f32(2, 3, 4), f32(2, 4, 3), f32(2, 3, 3, 4), f32(4, low=0.5), (f32(2, 3) + 1j * s32(2, 3)).astype(np.complex64))
+def mixed_types(x, y, image, scale, z):
+    """Types that only XLA's kernels take together."""
+    raw, half, s = tf.raw_ops, tf.cast(image, tf.float16), tf.cast(scale, tf.bfloat16)
+    norm = raw.FusedBatchNormV3(x=half, scale=s, offset=s, mean=s, variance=s, epsilon=0.01, is_training=False)
+    ordered = tf.constant([[-1 - 2j, -1 + 1j, 0j, 1j, 2 + 0j]] * 2, tf.complex64)
+    return [raw.BatchMatMulV3(x=x, y=y, Tout=tf.int32), tf.round(tf.cast(norm.y, tf.float32)), tf.cast(norm.batch_variance, tf.float32),
+            raw.LowerBound(sorted_inputs=ordered, values=z), raw.UpperBound(sorted_inputs=ordered, values=z)]
+
+
+COMPILED.add("mixed_types")
+
+
+def write_accumulation(folder):
+    """A SavedModel whose step writes w every second time: a counter that is restored decides."""
+    class Model(tf.Module):
+        def __init__(self):
+            self.w, self.sum, self.count = tf.Variable([1.0, 2.0]), tf.Variable([0.0, 0.0]), tf.Variable(0)
+
+        @tf.function(input_signature=[tf.TensorSpec([2], tf.float32, "x")])
+        def step(self, x):
+            self.sum.assign_add(x * self.w)
+            self.count.assign_add(1)
+            if self.count % 2 == 0:
+                self.w.assign_sub(self.sum)
+                self.sum.assign([0.0, 0.0])
+            return {"w": self.w.read_value()}
+    model, path, x = Model(), os.path.join(folder, "accumulation"), f32(2)
+    tf.saved_model.save(model, path, signatures=model.step)
+    for _ in range(5):
+        result = model.step(x)["w"].numpy()
+    np.savez(os.path.join(path, "step.npz"), in0=x, out0=result)
+    print("accumulation")
+
+
+def write_shards(folder):
+    """The variables of the SavedModel adam in a bundle of three files."""
+    path = os.path.join(folder, "adam_in_shards")
+    reader = tf.train.load_checkpoint(os.path.join(folder, "adam", "variables", "variables"))
+    names, parts = sorted(reader.get_variable_to_shape_map()), [os.path.join(path, "part%d" % k) for k in range(3)]
+    for k, part in enumerate(parts):
+        own = names[k::3]
+        tf.raw_ops.SaveV2(prefix=part, tensor_names=own, shape_and_slices=[""] * len(own), tensors=[reader.get_tensor(n) for n in own])
+    tf.raw_ops.MergeV2Checkpoints(checkpoint_prefixes=parts, destination_prefix=os.path.join(path, "variables"), delete_old_dirs=False)
+
+
 def keras_models():
     """Small Keras models with random weights, and an input of each."""
     import keras
@@ -901,6 +947,9 @@ def main():
             write(name, folder)
     if not names or "adam" in names:
         write_saved_model(folder)
+        write_shards(folder)
+    if not names or "accumulation" in names:
+        write_accumulation(folder)
     if not names or "optimizers" in names:
         write_optimizers(folder)
     if not names or "keras_training" in names:

@@ -372,6 +372,8 @@ static void test_programs(void) {
   /* The program is no part of a global one. */
   CU_ASSERT_FALSE(hlorun_program_part(f.program, true, 0, 0, &size, &start));
   CU_ASSERT_FALSE(hlorun_program_part(NULL, true, 0, 0, &size, &start));
+  CU_ASSERT_FALSE(hlorun_program_make_global(NULL));
+  CU_ASSERT_FALSE(hlorun_program_make_global(f.program));
   hlorun_program_get_figures(f.program, NULL);
   hlorun_program_get_figures(NULL, &figures);
   CU_ASSERT_EQUAL(figures.struct_size, sizeof figures);

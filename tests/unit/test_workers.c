@@ -2,8 +2,10 @@
  * workers. */
 #include "base/workers.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 
 #include "tests/lib/unit.h"
 
@@ -70,6 +72,37 @@ static void test_regions_nest(void) {
   tally_t tally = {.workers = 3, .pool = pool};
   hr_workers_for(pool, 50, 1, count_nested, &tally);
   CU_ASSERT_TRUE(each_is_done_once(&tally, 50));
+  hr_workers_destroy(pool);
+}
+
+#define CALLERS 3
+#define CALLS 200
+
+static void *call_often(void *context) {
+  hr_workers_t *pool = context;
+  int *wrong = calloc(1, sizeof *wrong);
+  for (int k = 0; k < CALLS && wrong; k++) {
+    tally_t dealt = {.workers = 3}, cut = {.workers = 3};
+    hr_workers_for(pool, UNITS, 1, count_units, &dealt);
+    hr_workers_split(pool, UNITS, 1, count_units, &cut);
+    *wrong += !each_is_done_once(&dealt, UNITS) + !each_is_done_once(&cut, UNITS);
+  }
+  return wrong;
+}
+
+/* One caller has the workers, and the others do their loops alone. */
+static void test_callers_share(void) {
+  hr_workers_t *pool;
+  pthread_t threads[CALLERS];
+  CHECK_OK(hr_workers_create(&(hr_workers_options_t){.count = 3}, &pool));
+  for (int k = 0; k < CALLERS; k++) pthread_create(&threads[k], NULL, call_often, pool);
+  for (int k = 0; k < CALLERS; k++) {
+    void *wrong;
+    pthread_join(threads[k], &wrong);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(wrong);
+    CU_ASSERT_EQUAL(*(int *)wrong, 0);
+    free(wrong);
+  }
   hr_workers_destroy(pool);
 }
 
@@ -140,6 +173,7 @@ static void test_no_pool(void) {
 CU_TestInfo suite_workers[] = {
     {"units are done once", test_units_are_done_once},
     {"regions nest", test_regions_nest},
+    {"callers share", test_callers_share},
     {"shares are noted", test_shares_are_noted},
     {"workers have places", test_workers_have_places},
     {"no pool", test_no_pool},

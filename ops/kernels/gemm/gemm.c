@@ -32,6 +32,7 @@
 #define ROW_UNIT 8
 #define DEPTH_UNIT 8
 #define PACKED_COLUMNS 256 /* columns from which A is packed too */
+#define TURNED_COLUMNS 64  /* the same if columns of A are dense */
 #define COLUMN_BYTES 128   /* shorter columns of A are read in place: all of a line is used soon */
 #define FINISHED_BYTES \
   (1 << 19) /* whole rows that are finished together, while they are in the second-level cache */
@@ -138,7 +139,7 @@ static bool packs_a(const gemm_job_t *job, int64_t columns) {
   int64_t stride = job->a_col == 1 ? job->a_row : job->a_col;
   if (job->a_col != 1 && job->a_row != 1) return columns > PANEL_BYTES / real_bytes(job);
   int64_t step_bytes = stride * reals_per_element(job) * real_bytes(job);
-  if (job->a_col != 1) return columns >= PACKED_COLUMNS && step_bytes >= COLUMN_BYTES;
+  if (job->a_col != 1) return columns >= TURNED_COLUMNS && step_bytes >= COLUMN_BYTES;
   return columns >= PACKED_COLUMNS && step_bytes >= 1024 && step_bytes % 1024 == 0;
 }
 

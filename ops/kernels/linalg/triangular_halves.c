@@ -39,17 +39,26 @@ static gemm_job_t product(const triangular_job_t *job, int64_t m, int64_t n, int
  * (columns, with the triangle on the right) from `to` on. */
 static void update(const triangular_job_t *job, int64_t from, int64_t count, int64_t to,
                    int64_t others, void *space) {
-  gemm_job_t gemm = job->right ? product(job, job->sides, others, count)
-                               : product(job, others, job->sides, count);
-  const void *t = job->right ? t_at(job, from, to) : t_at(job, to, from);
-  const void *x = job->right ? x_at(job, 0, from) : x_at(job, from, 0);
-  gemm.a = job->right ? x : t;
-  gemm.a_row = job->right ? job->x_row : job->t_row;
-  gemm.a_col = job->right ? 1 : job->t_col;
-  gemm.b = job->right ? t : x;
-  gemm.b_row = job->right ? job->t_row : job->x_row;
-  gemm.b_col = job->right ? job->t_col : 1;
-  gemm.c = job->right ? x_at(job, 0, to) : x_at(job, to, 0);
+  gemm_job_t gemm;
+  if (job->right) {
+    gemm = product(job, job->sides, others, count);
+    gemm.a = x_at(job, 0, from);
+    gemm.a_row = job->x_row;
+    gemm.a_col = 1;
+    gemm.b = t_at(job, from, to);
+    gemm.b_row = job->t_row;
+    gemm.b_col = job->t_col;
+    gemm.c = x_at(job, 0, to);
+  } else {
+    gemm = product(job, others, job->sides, count);
+    gemm.a = t_at(job, to, from);
+    gemm.a_row = job->t_row;
+    gemm.a_col = job->t_col;
+    gemm.b = x_at(job, from, 0);
+    gemm.b_row = job->x_row;
+    gemm.b_col = 1;
+    gemm.c = x_at(job, to, 0);
+  }
   gemm.c_row = job->x_row;
   gemm_run_serial(&gemm, 0, space);
 }
@@ -107,7 +116,8 @@ static void move_chunk(const triangular_job_t *job, int64_t leaf, int64_t size, 
 /* The triangle, or its transpose with the triangle on the right, with LEAF columns. */
 static void load_triangle(const triangular_job_t *job, int64_t first, int64_t size,
                           double *triangle) {
-  int64_t row = job->right ? job->t_col : job->t_row, col = job->right ? job->t_row : job->t_col;
+  int64_t row = job->right ? job->t_col : job->t_row;
+  int64_t col = job->right ? job->t_row : job->t_col;
   const char *from = t_at(job, first, first);
   for (int64_t i = 0; i < size; i++)
     for (int64_t j = 0; j < size; j++)

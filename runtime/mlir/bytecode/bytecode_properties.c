@@ -49,8 +49,8 @@ static hr_status_t choose_row(bytecode_reader_t *reader, const bytecode_cursor_t
   *out_row = name->row;
   if (name->row->operand_segments || name->row->result_segments) return NULL;
   HR_TRY(count_numbers(reader, *cursor, &count));
-  for (const bytecode_op_row_t *row = name->row; row < end && hr_str_is(name->name, row->name);
-       row++) {
+  for (const bytecode_op_row_t *row = name->row;
+       row < end && !strcmp(row->name, name->row->name); row++) {
     *out_row = row;
     if (list_length(row->attrs) == count) return NULL;
   }

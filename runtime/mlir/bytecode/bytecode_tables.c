@@ -84,7 +84,8 @@ static hr_status_t read_op_name(bytecode_reader_t *reader, bytecode_cursor_t *cu
   if (hr_str_is(dialect, "vhlo"))
     op.vhlo = vhlo_find(name);
   else
-    op.row = find_row(op.name);
+    op.row = find_row(hr_str_from(full));
+  if (!op.vhlo && !op.row) op.row = find_row(op.name); /* of mhlo, as StableHLO has it */
   HR_VEC_PUSH(&reader->op_names, op);
   return NULL;
 }

@@ -3,6 +3,7 @@
  *              ":" type (("reducer" "(" %a ":" T, %b ":" T ")"*) region)?
  *   while  ::= "(" (%name "=" %init),* ")" (":" types)? ("attributes" dict)? "cond" region "do"
  * region The arguments of the regions are named by the op's own syntax, not by labels of blocks. */
+#include "mlir/mlir_mhlo.h"
 #include "mlir/text/mlir_form_parser.h"
 
 /* Builds the body that "applies op" stands for: ^bb(%a: T, %b: T): %r = op %a, %b : T; return %r,
@@ -94,6 +95,7 @@ static hr_status_t parse_reduce_with(mlir_form_state_t *state, mlir_uses_t *init
   HR_TRY(take_reduce_operands(state, inits));
   HR_TRY(mlir_take_word_if(state->parser, "applies", &applies));
   if (applies) HR_TRY(mlir_take_kind(state->parser, MLIR_TOKEN_WORD, "an operation", &applied));
+  if (applies) HR_TRY(mlir_mhlo_name(state->parser->arena, applied, &applied));
   HR_TRY(mlir_take_word(state->parser, "across"));
   HR_TRY(mlir_take_word(state->parser, "dimensions"));
   HR_TRY(mlir_take(state->parser, '='));

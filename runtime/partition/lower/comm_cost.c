@@ -8,8 +8,8 @@
 
 #include "transport/core/coll_cost.h"
 
-/* A small array's collective counts as so many bytes, a whole part that changes its device as fewer,
- * as it waits for one other alone, and an element of little work as the time of so many: with these
+/* A small array's collective counts as so many bytes; a permute of a whole part, which waits for
+ * one other partition alone, as fewer; an element of little work as the time of so many. With these
  * numbers partitions of the programs of tests/corpora/auto_spmd send at most the bytes that XLA's
  * send, and all but one in no more collectives. */
 #define SMALL_LATENCY_BYTES 400.0

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/digest.h"
 #include "partition/lower/comm_cost.h"
 
 typedef struct cuts { /* of one mesh axis: where some list begins or ends a sub-axis */
@@ -157,7 +158,7 @@ static bool add_dim(spmd_reshard_case_t *out, const sides_t *sides, int d) {
 bool spmd_reshard_case(const hlo_shape_t *shape, const spmd_sharding_t *from,
                        const spmd_sharding_t *to, spmd_reshard_case_t *out_case) {
   sides_t sides = {.shape = shape, .from = from, .to = to};
-  *out_case = (spmd_reshard_case_t){0};
+  memset(out_case, 0, sizeof *out_case); /* padding, too: costs are known by a problem's bytes */
   out_case->problem.other_bytes = (double)hr_dtype_bytes(shape->dtype);
   if (!find_cuts(&sides) || !cut_differing(&sides)) return false;
   for (int d = 0; d < shape->rank; d++)
@@ -166,16 +167,33 @@ bool spmd_reshard_case(const hlo_shape_t *shape, const spmd_sharding_t *from,
          set_of_axes(out_case, &sides, to->unreduced, &out_case->problem.unreduced_to);
 }
 
+/* Costs of the last problems: a program of many layers has few different ones, and asks again. */
+#define KNOWN_COSTS 256
+
+typedef struct known_cost {
+  spmd_reshard_t problem; /* cleared: none, as every problem has a size */
+  double us;
+} known_cost_t;
+
+static double plan_us(const spmd_reshard_t *problem) {
+  static _Thread_local known_cost_t known[KNOWN_COSTS];
+  known_cost_t *at = &known[hr_hash_secret(problem, sizeof *problem) % KNOWN_COSTS];
+  spmd_plan_t plan;
+  if (!memcmp(&at->problem, problem, sizeof *problem)) return at->us;
+  spmd_reshard_plan(problem, &plan);
+  memcpy(&at->problem, problem, sizeof *problem);
+  at->us = plan.us;
+  return plan.us;
+}
+
 double spmd_reshard_cost(const hlo_shape_t *shape, const spmd_sharding_t *from,
                          const spmd_sharding_t *to) {
   spmd_reshard_case_t plan_case;
-  spmd_plan_t plan;
   if (spmd_sharding_same_layout(from, to)) return 0;
   if (!spmd_reshard_case(shape, from, to, &plan_case))
     return (double)hlo_shape_elements(shape) * (double)hr_dtype_bytes(shape->dtype) *
            spmd_byte_us();
-  spmd_reshard_plan(&plan_case.problem, &plan);
-  return plan.us;
+  return plan_us(&plan_case.problem);
 }
 
 hr_status_t spmd_axes_append(hr_arena_t *arena, spmd_axes_t axes, spmd_axis_t axis,

@@ -32,7 +32,7 @@ static void rule_matrices(rule_builder_t *builder) {
 
 /* Leading dimensions in which the call itself says that it is many independent ones, as JAX writes
  * for custom calls that it registers as batch partitionable; 0: it says nothing. */
-static int said_batches(const hlo_instr_t *instr) {
+static int batch_dims_of(const hlo_instr_t *instr) {
   hr_str_t text = hlo_frontend_attribute(instr, "num_batch_dims");
   int64_t count = 0;
   for (size_t i = 0; i < text.size && count <= HLO_MAX_RANK; i++) {
@@ -104,7 +104,7 @@ hr_status_t rule_of_custom_call(hr_arena_t *arena, const hlo_instr_t *instr,
     if (matches(target, rows[i].target)) make = rows[i].make;
   bool fits = make == rule_matrices ? instr->operand_count && instr->operands[0]->shape->rank >= 2
                                     : has_equal_ranks(instr);
-  int batches = make ? 0 : said_batches(instr);
+  int batches = make ? 0 : batch_dims_of(instr);
   if ((!make || !fits) && !batches) return NULL;
   HR_TRY(rule_begin(arena, instr, &builder));
   if (batches)

@@ -54,15 +54,24 @@ static hr_status_t new_body_scope(import_scope_t *scope, const mlir_op_t *op,
   return import_scope_new(scope->importer, hr_str_from(name), op, body);
 }
 
-/* Makes a captured constant again inside a body. */
+/* Makes a captured constant again inside a body. Within a loop or branch that has captured it, too,
+ * it stands for an element of the state: the op that defines it is asked. */
 static hr_status_t copy_constant(import_scope_t *scope, const mlir_op_t *op, mlir_value_t *value,
                                  import_scope_t *body) {
   const hlo_instr_t *outside = value->mapped;
-  if (!outside || outside->op != HLO_CONSTANT)
+  const mlir_op_t *owner = value->owner;
+  bool is_constant = owner && hr_str_is(owner->name, "stablehlo.constant");
+  const mlir_attr_t *attr = is_constant ? mlir_op_attr(owner, "value") : NULL;
+  hlo_value_t *literal;
+  if (outside && outside->op == HLO_CONSTANT)
+    literal = hlo_value_retain(outside->literal);
+  else if (attr)
+    HR_TRY(import_literal(scope->importer, attr, &literal));
+  else
     return import_error(
         scope, op,
         "its region uses a value from outside that is not a constant, which has no form in HLO");
-  value->mapped = hlo_build_constant(&body->builder, hlo_value_retain(outside->literal));
+  value->mapped = hlo_build_constant(&body->builder, literal);
   return NULL;
 }
 
