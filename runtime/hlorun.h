@@ -249,9 +249,9 @@ bool hlorun_program_part(const hlorun_program_t *program, bool is_result, int in
  * with `rank` dimensions `dims`; out_starts[rank] is then its offset there, in elements. */
 bool hlorun_program_shard(const hlorun_program_t *program, bool is_result, int index, int rank,
                           const int64_t *dims, int64_t *out_starts);
-/* For a program that XLA has partitioned: from now on its parameters and results are parts of global
- * arrays for hlorun_program_part, as those of a program that was partitioned when it was loaded.
- * False, and nothing changes: its text does not tell how every result is cut.
+/* For a program that XLA has partitioned: from now on its parameters and results are parts of
+ * global arrays for hlorun_program_part, as those of a program that was partitioned when it was
+ * loaded. False, and nothing changes: its text does not tell how every result is cut.
  * Thread: before others use the program. */
 bool hlorun_program_make_global(hlorun_program_t *program);
 

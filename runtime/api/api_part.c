@@ -1,5 +1,5 @@
-/* Clients of a part of a world: an endpoint for each member that is this process's, opened by all of
- * them at once, as opening is collective over the part. */
+/* Clients of a part of a world: an endpoint for each member that is this process's, opened by all
+ * of them at once, as opening is collective over the part. */
 #include <pthread.h>
 
 #include "api_check.h"

@@ -1,8 +1,8 @@
 /* A pool of threads for parallel loops, which several callers may share: one has it at a time. A
- * loop (region) is published by incrementing `generation`, on which idle workers spin and then sleep
- * (futex). Workers join through `door`, a counter with an OPEN bit: the caller closes it when no
- * chunk is left and waits only for those that have joined, so that a worker that sleeps, or whose
- * core is busy, delays nobody.
+ * loop (region) is published by incrementing `generation`, on which idle workers spin and then
+ * sleep (futex). Workers join through `door`, a counter with an OPEN bit: the caller closes it when
+ * no chunk is left and waits only for those that have joined, so that a worker that sleeps, or
+ * whose core is busy, delays nobody.
  *
  * Chunks are cut into a range for each worker, which takes those first and then what others have
  * left (work stealing). Loops over equal arrays so meet the same worker at the same place again:
@@ -275,8 +275,8 @@ static void run_region(hr_workers_t *workers, const region_t *region) {
   atomic_store_explicit(&workers->busy, false, memory_order_release);
 }
 
-/* Takes the workers, unless the loop is not worth it or another caller has them: then it runs on its
- * caller alone. */
+/* Takes the workers, unless the loop is not worth it or another caller has them: then it runs on
+ * its caller alone. */
 static bool take_workers(hr_workers_t *workers, int64_t count, int64_t grain) {
   if (!workers || workers->options.count == 1 || count <= grain || is_inside) return false;
   return !atomic_load_explicit(&workers->busy, memory_order_relaxed) &&

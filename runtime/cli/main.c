@@ -168,12 +168,7 @@ bool cli_is_command(const char *word) { return find_command(word) || strcmp(word
 /* Options that print something and end come first. */
 static hr_status_t run_command(const struct command *command, const cli_arguments_t *arguments) {
   const hr_options_t *options = &arguments->options;
-  if (hr_option_is_given(options, HR_OPTION_HELP)) {
-    /* `hlorun --help test`: the word is a command, not a program. */
-    bool has_word = command->command == HR_COMMAND_RUN && options->operands.count == 1;
-    const struct command *named = has_word ? find_command(options->operands.data[0]) : NULL;
-    return cli_help(named ? named->command : command->command);
-  }
+  if (hr_option_is_given(options, HR_OPTION_HELP)) return cli_help(command->command);
   if (hr_option_is_given(options, HR_OPTION_VERSION)) return cli_print_version();
   if (hr_option_is_given(options, HR_OPTION_CHECK_BUILD)) return cli_check_build();
   if (hr_option_is_given(options, HR_OPTION_LIST_OPTIONS)) return print_list(hr_options_list);
@@ -202,23 +197,24 @@ static hr_status_t help_of(const char *word) {
   return hr_error(HR_USAGE, "there is no command '%s'; see hlorun help", word);
 }
 
-/* A first word that is no command is a program of `run`. */
-static hr_status_t dispatch(int argc, char **argv) {
-  bool is_done = false;
-  HR_TRY(cli_exec(argc, argv, &is_done));
-  if (is_done) return NULL;
-  HR_TRY(read_environment());
-  bool asks_help = argc > 1 && strcmp(argv[1], "help") == 0 && access("help", F_OK) != 0;
-  if (asks_help) return help_of(argc > 2 ? argv[2] : NULL);
-  const struct command *command = argc > 1 ? find_command(argv[1]) : NULL;
-  if (argc > 1 && !command) HR_TRY(check_first_word(argv[1]));
-  int skip = command ? 2 : 1;
-  if (!command) command = &commands[0];
-  cli_arguments_t arguments = {.command = command->command,
-                               .argc = argc - skip,
-                               .argv = argv + skip,
-                               .all_argc = argc - 1,
-                               .all_argv = argv + 1};
+/* `hlorun -n 8 test DIR`: a command behind options of `run`, and no file, is moved before them. */
+static void move_command_first(int argc, char **argv) {
+  hr_options_t options;
+  hr_status_t st = hr_options_parse(HR_COMMAND_RUN, argc - 1, argv + 1, &options);
+  const char *word = !st && options.operands.count ? options.operands.data[0] : "";
+  bool is_command = find_command(word) && access(word, F_OK) != 0;
+  for (int i = 2; is_command && i < argc; i++) {
+    if (argv[i] != word) continue;
+    memmove(&argv[2], &argv[1], (size_t)(i - 1) * sizeof *argv);
+    argv[1] = (char *)word;
+    break;
+  }
+  hr_status_release(st); /* the parse that counts says it again */
+  hr_options_deinit(&options);
+}
+
+static hr_status_t run_with(const struct command *command, const cli_arguments_t *given) {
+  cli_arguments_t arguments = *given;
   hr_status_t st =
       hr_options_parse(command->command, arguments.argc, arguments.argv, &arguments.options);
   if (!st) st = cli_uses_check(command->command, &arguments.options);
@@ -229,6 +225,26 @@ static hr_status_t dispatch(int argc, char **argv) {
   if (!st) st = run_command(command, &arguments);
   hr_options_deinit(&arguments.options);
   return st;
+}
+
+/* A first word that is no command is a program of `run`. */
+static hr_status_t dispatch(int argc, char **argv) {
+  bool is_done = false;
+  HR_TRY(cli_exec(argc, argv, &is_done));
+  if (is_done) return NULL;
+  HR_TRY(read_environment());
+  bool asks_help = argc > 1 && strcmp(argv[1], "help") == 0 && access("help", F_OK) != 0;
+  if (asks_help) return help_of(argc > 2 ? argv[2] : NULL);
+  if (argc > 1 && argv[1][0] == '-') move_command_first(argc, argv);
+  const struct command *command = argc > 1 ? find_command(argv[1]) : NULL;
+  if (argc > 1 && !command) HR_TRY(check_first_word(argv[1]));
+  int skip = command ? 2 : 1;
+  if (!command) command = &commands[0];
+  return run_with(command, &(cli_arguments_t){.command = command->command,
+                                              .argc = argc - skip,
+                                              .argv = argv + skip,
+                                              .all_argc = argc - 1,
+                                              .all_argv = argv + 1});
 }
 
 /* Ends by the signal that interrupted it, if one did. */

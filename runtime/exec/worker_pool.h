@@ -25,8 +25,8 @@ typedef struct worker_pool {
 
 void worker_pool_init(worker_pool_t *pool, worker_pool_options_t options);
 void worker_pool_deinit(worker_pool_t *pool);
-/* From now on the workers are those of `lender`, which must outlive the pool and has as many. Before
- * the first start. */
+/* From now on the workers are those of `lender`, which must outlive the pool and has as many.
+ * Before the first start. */
 void worker_pool_borrow(worker_pool_t *pool, worker_pool_t *lender);
 /* Number of workers, started or not. `pool`: a worker_pool_t. Errors: UNAVAILABLE. */
 hr_status_t worker_pool_count(void *pool, int *out_count);

@@ -5,8 +5,8 @@
 #include "pjrt/pjrt_executable.h"
 
 /* Called before each execution of a rank, which is number `local` of this process's, in the order
- * of the launches. It returns at once where all devices are of this process. The framework's number of a launch is not compared:
- * without a coordinator each process counts from a number of its own.
+ * of the launches. It returns at once where all devices are of this process. The framework's number
+ * of a launch is not compared: without a coordinator each process counts from a number of its own.
  * Cost:   a message of 260 bytes to one neighbour, and one from the other.
  * Errors: DISAGREE if the process before this one launches another program, with both programs and
  *         places; UNAVAILABLE if it has ended. */

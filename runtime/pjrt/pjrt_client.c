@@ -16,7 +16,7 @@
 #include "transport/core/transport.h"
 
 #define MAX_DEVICES 1024
-#define MAX_DEVICES_OF_MANY 16 /* of one of several processes: lanes of hlorun_clients_create_part */
+#define MAX_DEVICES_OF_MANY 16 /* of each of several processes: lanes of hlorun.h */
 #define MAX_THREADS 1024 /* of a device */
 #define END_MS 2000 /* how long executions may still run when the client ends */
 
@@ -77,8 +77,8 @@ static int count_processors(void) {
   return (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-/* Without a launcher and without an option the devices share the processors evenly, in programs that
- * run on several; a program on one device may use all. */
+/* Without a launcher and without an option the devices share the processors evenly, in programs
+ * that run on several; a program on one device may use all. */
 static hr_status_t choose_threads(const pjrt_client_create_args_t *args, pjrt_client_t *client) {
   int processors = count_processors(), cores = processors / client->local_count;
   int64_t threads, single, share = cores > 1 ? cores : 1;

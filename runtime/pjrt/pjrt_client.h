@@ -57,10 +57,11 @@ struct pjrt_client {
   pjrt_topology_t topology;
   int threads;        /* workers of each device, in programs on several */
   int single_threads; /* workers that programs on one device share */
-  /* the first client of one device, whose workers those of the others use; NULL: none yet. Guarded by
-   * `mutex`; a part of its world */
+  /* the first client of one device, whose workers those of the others use; NULL: none yet. Guarded
+   * by `mutex`; a part of its world */
   struct hlorun_client *lender;
-  /* the world of the launcher's processes, of which worlds of devices are parts; NULL: one process */
+  /* the world of the launcher's processes, of which worlds of devices are parts; NULL: one process
+   * */
   struct hlorun_client *whole;
   /* lock for worlds and for programs of partitions */
   pthread_mutex_t mutex;

@@ -416,8 +416,8 @@ static hr_status_t launch(const pjrt_execute_args_t *args, run_t **runs) {
   return st;
 }
 
-/* The executable to launch: another one than the caller's where its world is broken, or a profile is
- * taken. */
+/* The executable to launch: another one than the caller's where its world is broken, or a profile
+ * is taken. */
 static hr_status_t find_current(pjrt_executable_t **executable) {
   if (pjrt_profile_is_on()) HR_TRY(pjrt_executable_profiled(*executable, executable));
   return pjrt_executable_current(*executable, executable);

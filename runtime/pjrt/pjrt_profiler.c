@@ -49,8 +49,8 @@ static pjrt_error_t *stop(pjrt_profiler_args_t *args) {
   return NULL;
 }
 
-/* Frameworks call it twice, without a buffer for the size and then with one that is filled; or once,
- * and read what the profiler has. */
+/* Frameworks call it twice, without a buffer for the size and then with one that is filled; or
+ * once, and read what the profiler has. */
 static pjrt_error_t *collect(pjrt_profiler_collect_args_t *args) {
   pjrt_profiler_t *profiler = args->profiler;
   if (!profiler->has_collected) {

@@ -226,6 +226,9 @@ static void test_peers(void) {
   REFUSED("do not fit", hlorun_client_recv(clients[0], 1, &byte, SIZE_MAX));
   REFUSED("is not a peer", hlorun_client_send(clients[0], 2, &byte, 1));
   REFUSED("is not a peer", hlorun_client_recv(clients[1], 1, &byte, 1));
+  REFUSED("whole is NULL", hlorun_clients_create_part(NULL, 1, 1, (int[]){0}, clients));
+  REFUSED("members is NULL", hlorun_clients_create_part(clients[0], 1, 1, NULL, clients));
+  REFUSED("out_clients is NULL", hlorun_clients_create_part(clients[0], 1, 1, (int[]){0}, NULL));
   hlorun_client_cancel(clients[0], "the test says so");
   REFUSED("create new clients", hlorun_client_resume(clients[0]));
   for (int i = 0; i < 2; i++) hlorun_client_release(clients[i], 0);

@@ -88,11 +88,7 @@ static void refuse(hr_code_t code, const char *says, int lanes, int count, const
 }
 
 static void test_refused(void) {
-  hlorun_client_t *clients[LANES];
   open_whole();
-  CHECK_FAILS(HR_USAGE, hlorun_clients_create_part(NULL, 1, 1, (int[]){0}, clients));
-  CHECK_FAILS(HR_USAGE, hlorun_clients_create_part(whole, 1, 1, NULL, clients));
-  CHECK_FAILS(HR_USAGE, hlorun_clients_create_part(whole, 1, 1, (int[]){0}, NULL));
   refuse(HR_USAGE, "0 ranks for each process, want 1 to 16", 0, 1, (int[]){0});
   refuse(HR_USAGE, "17 ranks for each process", 17, 1, (int[]){0});
   refuse(HR_USAGE, "a part of 4 ranks, want 1 to 3", LANES, 4, (int[]){0, 1, 2, 3});

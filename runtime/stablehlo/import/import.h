@@ -198,7 +198,8 @@ hr_status_t import_ragged_all_to_all(import_scope_t *scope, mlir_op_t *op);
 
 /* --- blocks and ops (import_block.c) --- */
 hr_status_t import_list_rows(importer_t *importer);
-/* An op as that of another row, for ops that stand for others: the row's checks and its function. */
+/* An op as that of another row, for ops that stand for others: the row's checks and its function.
+ * */
 hr_status_t import_by_row(import_scope_t *scope, mlir_op_t *op, const import_row_t *row);
 
 /* --- functions and regions (import_module.c) --- */
