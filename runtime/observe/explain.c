@@ -24,7 +24,7 @@ typedef struct group {
 typedef struct totals {
   double run_ns, runs, kernel_ns, wait_ns;
   double idle_ns;   /* part of kernel_ns in which the first worker waited for the others */
-  double shared_ns; /* part of run_ns in loops that workers share */
+  double shared_ns; /* part of kernel_ns in loops that workers share */
 } totals_t;
 
 static bool is_kernel(const hr_trace_span_t *span) {
@@ -52,8 +52,8 @@ static totals_t add_up(const hr_trace_t *trace) {
     for (int i = 0; i < block->count; i++) {
       const hr_trace_span_t *span = &block->spans[i];
       double ns = (double)span->total_ns;
-      totals.shared_ns += (double)span->shared_ns;
       if (is_kernel(span)) {
+        totals.shared_ns += (double)span->shared_ns;
         totals.kernel_ns += ns;
         totals.idle_ns += (double)span->idle_ns;
       }

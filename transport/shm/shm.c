@@ -451,7 +451,8 @@ void *tp_shm_alloc(tp_shm_t *shm, size_t size_bytes) {
 }
 
 hr_status_t tp_shm_used_up(const tp_shm_t *shm) {
-  const char *problem = strerror(tp_shm_heap_error(shm->heap));
+  int error = tp_shm_heap_error(shm->heap); /* 0: this process has no memory for its lists */
+  const char *problem = strerror(error ? error : ENOMEM);
   if (shm->name[0] == '/')
     return hr_error(HR_NO_MEMORY,
                     "the processes of this machine have no more memory to share: %s: %s", shm->name,

@@ -100,6 +100,7 @@ static bool insert_piece(tp_shm_heap_t *heap, size_t index, piece_t piece) {
   hr_status_t st = HR_VEC_RESERVE(&heap->pieces, heap->pieces.count + 1);
   if (st) {
     hr_status_release(st);
+    heap->error = ENOMEM;
     return false;
   }
   piece_t *at = heap->pieces.data + index;
