@@ -22,7 +22,7 @@ fi
 make -j"${JOBS:-2}" hlorun tests/unit_tests >make.out 2>&1 || { tail -n 30 make.out; exit 99; }
 
 export TSAN_OPTIONS="suppressions=$source_dir/tests/tools/tsan.supp exitcode=66 history_size=4 second_deadlock_stack=1"
-export HLORUN_CACHE=none TEST_SOURCE=$source_dir TEST_BUILD=$PWD
+export HLORUN_CACHE=none TEST_SOURCE=$source_dir TEST_BUILD=$PWD TEST_SECONDS=600
 passed=0 failed=0
 
 # expect NAME COMMAND...: it ends with exit code 0 and without a report.
