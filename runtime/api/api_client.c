@@ -286,10 +286,10 @@ void api_client_retain(hlorun_client_t *client) {
   __atomic_fetch_add(&client->references, 1, __ATOMIC_RELAXED);
 }
 
-void api_client_borrow_workers(hlorun_client_t *client, hlorun_client_t *lender) {
-  api_client_retain(lender);
-  client->lender = lender;
-  worker_pool_borrow(&client->pool, &lender->pool);
+void api_client_share_workers(hlorun_client_t *client, hlorun_client_t *pool_owner) {
+  api_client_retain(pool_owner);
+  client->pool_owner = pool_owner;
+  worker_pool_share(&client->pool, &pool_owner->pool);
 }
 
 /* The last reference closes the endpoint; an exit code other than 0 tells peers that this rank
@@ -301,7 +301,7 @@ void hlorun_client_release(hlorun_client_t *client, int exit_code) {
   exec_comm_deinit(&client->comm);
   tp_close(client->endpoint, exit_code != 0, exit_code);
   hlorun_client_release(client->whole, 0);
-  hlorun_client_release(client->lender, 0);
+  hlorun_client_release(client->pool_owner, 0);
   hr_trace_destroy(client->trace);
   pthread_mutex_destroy(&client->mutex);
   pthread_cond_destroy(&client->ticket_released);

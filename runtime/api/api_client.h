@@ -23,7 +23,7 @@ struct hlorun_client {
   exec_cancel_t cancel;
   char cancel_reason[256];
   worker_pool_t pool;
-  hlorun_client_t *lender; /* whose workers it uses; NULL: its own. Retained */
+  hlorun_client_t *pool_owner; /* whose workers it uses; NULL: its own. Retained */
   /* Fair lock of the endpoint: tickets, and the one being served. */
   pthread_mutex_t mutex;
   pthread_cond_t ticket_released;
@@ -55,7 +55,7 @@ hr_status_t api_each_rank(int count, hr_status_t (*fn)(void *context, int k), vo
 
 /* The client's programs use the workers of another one from now on; it has loaded none yet. Owner:
  * it keeps the other. */
-void api_client_borrow_workers(hlorun_client_t *client, hlorun_client_t *lender);
+void api_client_share_workers(hlorun_client_t *client, hlorun_client_t *pool_owner);
 
 /* Another reference; hlorun_client_release() drops it. */
 void api_client_retain(hlorun_client_t *client);

@@ -52,7 +52,7 @@ typedef struct part {
   tp_member_t *members; /* by rank of the part */
   int *own;             /* ranks of the part that are of this process */
   int own_count;
-  hlorun_client_t **clients; /* of those */
+  hlorun_client_t **clients; /* clients of own, in its order */
 } part_t;
 
 /* Signature of api_each_rank's function. */

@@ -34,18 +34,18 @@ typedef struct region {
   void *context;
   int64_t count, chunk;
   int64_t units;  /* that `count` stands for */
-  int64_t chunks; /* at most PLACE_CHUNKS for each worker */
+  int64_t chunks; /* at most CURSOR_CHUNKS for each worker */
   uint64_t id;    /* number of the region, from 1 on */
 } region_t;
 
 /* What has been taken of a worker's range: the region's id, and in the lowest bits how many chunks.
- * The id of an earlier region means none, so that nobody need reset all places for a region. */
-typedef struct place {
+ * The id of an earlier region means none, so that no cursor is reset for a region. */
+typedef struct cursor {
   _Alignas(64) atomic_uint_least64_t taken;
-} place_t;
+} cursor_t;
 
-#define PLACE_BITS 16
-#define PLACE_CHUNKS ((1 << PLACE_BITS) - 1)
+#define CURSOR_BITS 16
+#define CURSOR_CHUNKS ((1 << CURSOR_BITS) - 1)
 
 struct hr_workers {
   hr_workers_options_t options;
@@ -56,7 +56,7 @@ struct hr_workers {
   atomic_bool busy; /* a region is under way, of this caller or of another */
   _Alignas(64) atomic_uint generation; /* counter of regions, raised to wake sleepers; futex */
   atomic_uint sleepers;
-  place_t *places; /* one per worker */
+  cursor_t *cursors; /* one per worker */
   _Alignas(64)
       atomic_uint door; /* OPEN while workers may join the region, and how many have; futex */
   atomic_bool stopping;
@@ -108,9 +108,9 @@ static int64_t range_begin(const hr_workers_t *workers, int worker) {
 static int64_t take_chunk(hr_workers_t *workers, int owner) {
   int64_t first = range_begin(workers, owner);
   uint64_t limit = (uint64_t)(range_begin(workers, owner + 1) - first);
-  uint64_t none = workers->region.id << PLACE_BITS;
+  uint64_t none = workers->region.id << CURSOR_BITS;
   if (!limit) return -1;
-  atomic_uint_least64_t *taken = &workers->places[owner].taken;
+  atomic_uint_least64_t *taken = &workers->cursors[owner].taken;
   uint64_t seen = atomic_load_explicit(taken, memory_order_relaxed), now;
   do {
     now = seen < none ? none : seen;
@@ -232,8 +232,8 @@ hr_status_t hr_workers_create(const hr_workers_options_t *options, hr_workers_t 
   workers->options = *options;
   hr_status_t st = hr_alloc_zeroed((size_t)options->count * sizeof(pthread_t), &memory);
   workers->threads = st ? NULL : memory;
-  if (!st) st = hr_alloc_zeroed((size_t)options->count * sizeof(place_t), &memory);
-  workers->places = st ? NULL : memory;
+  if (!st) st = hr_alloc_zeroed((size_t)options->count * sizeof(cursor_t), &memory);
+  workers->cursors = st ? NULL : memory;
   if (!st) st = note_shares(workers);
   if (!st) st = start_threads(workers);
   if (st)
@@ -249,7 +249,7 @@ void hr_workers_destroy(hr_workers_t *workers) {
   next_generation(workers);
   for (int w = 1; w <= workers->started; w++) pthread_join(workers->threads[w], NULL);
   hr_free(workers->threads);
-  hr_free(workers->places);
+  hr_free(workers->cursors);
   hr_free(workers->shares);
   hr_free(workers);
 }

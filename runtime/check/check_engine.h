@@ -54,7 +54,7 @@ hr_status_t check_engine_init(check_engine_t *engine, check_result_t *result,
                               const check_range_t *ranges, const check_engine_options_t *options);
 void check_engine_deinit(check_engine_t *engine);
 /* Runs until all are finished or blocked. Misuse found meanwhile is recorded in the result. May be
- * called again when ends of the ranges, which then were given shorter after the start, are further.
+ * called again after ends of ranges were raised, up to those that check_engine_init was given.
  * Errors: NO_MEMORY. */
 hr_status_t check_engine_run(check_engine_t *engine);
 /* After a run: whether all processes reached the end of their ranges. */

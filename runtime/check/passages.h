@@ -16,7 +16,7 @@ typedef struct passage {
 typedef struct passage_series {
   uint64_t signature;
   HR_VEC(size_t) instances; /* positions in the list of passages */
-  size_t passed;            /* of them by the process at hand */
+  size_t passed;            /* instances passed by the process at hand */
 } passage_series_t;
 
 typedef struct passages {

@@ -6,11 +6,11 @@
 #include "check/passages.h"
 
 typedef struct proved_alternative {
-  uint64_t hash;                   /* of the events */
+  uint64_t hash;                   /* hash of the events */
   const uint32_t *at;              /* per rank: the region, as in passage_t */
   const check_range_t *ranges;     /* per rank: the events */
   check_engine_t engine;           /* after its run, for the channels and collectives used */
-  struct proved_alternative *next; /* of the same hash */
+  struct proved_alternative *next; /* next one with this hash */
 } proved_alternative_t;
 
 typedef struct proved_regions {

@@ -81,7 +81,7 @@ static cli_case_result_t run_plain(const cli_case_runner_options_t *options, con
   hlorun_client_options_t client_options = options->client;
   client_options.world = HLORUN_WORLD_SINGLE;
   hr_status_t st = hlorun_client_create(&client_options, out_client);
-  if (!st) st = cli_sandbox_close(options->words);
+  if (!st) st = cli_sandbox_close(options->command_options);
   bool out_of_step;
   if (!st) return cli_case_run(*out_client, one, &options->tolerance, text, &out_of_step);
   return fail(st, text);
@@ -90,7 +90,7 @@ static cli_case_result_t run_plain(const cli_case_runner_options_t *options, con
 /* Engines are created and released one after the other. */
 static cli_case_result_t run_wild(const cli_case_runner_options_t *options, const cli_case_t *one,
                                   hr_strbuf_t *text) {
-  hr_status_t st = cli_sandbox_close(options->words);
+  hr_status_t st = cli_sandbox_close(options->command_options);
   if (st) return fail(st, text);
   return cli_case_run_wild(&options->client, one, &options->tolerance, options->wild_seed, text);
 }
@@ -98,7 +98,7 @@ static cli_case_result_t run_wild(const cli_case_runner_options_t *options, cons
 /* The files of the case, beside what the command names. */
 static hr_status_t open_sandbox(const cli_case_runner_options_t *options, const cli_case_t *one) {
   const char *const files[] = {one->program, one->arrays, NULL};
-  return cli_sandbox_open(options->words, files);
+  return cli_sandbox_open(options->command_options, files);
 }
 
 /* The child of a case: verdict byte, then text, to the pipe. It leaves by _exit, so that exit

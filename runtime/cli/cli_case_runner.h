@@ -11,7 +11,7 @@ typedef hr_status_t (*cli_outcome_fn)(void *context, size_t index, cli_case_resu
                                       const char *text);
 
 typedef struct cli_case_runner_options {
-  const hr_options_t *words; /* of the command, for --sandbox */
+  const hr_options_t *command_options; /* for --sandbox */
   int jobs;
   double timeout_s; /* limit of each case */
   hlorun_client_options_t client;

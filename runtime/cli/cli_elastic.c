@@ -31,7 +31,7 @@ struct cli_elastic {
   int least, most; /* processes */
   int partitions;
   const char *checkpoints; /* folder */
-  double timeout_s;        /* of a wait for hosts; 0: none */
+  double timeout_s;        /* limit of a wait for hosts; 0: none */
   cli_hosts_t hosts;
   int running; /* processes of the current run */
   pthread_t thread;

@@ -14,7 +14,7 @@
 #include "cli/cli_agree.h"
 
 #define VARIABLE "HLORUN_VERDICT"
-#define PREFIX "hlorun-verdict-" /* of the file's name */
+#define PREFIX "hlorun-verdict-" /* begin of the file's name */
 #define PROC "/proc/"            /* where a file without a name is found */
 #define MOST_CODE 9              /* a digit each */
 #define EXEC_MARK 'x'

@@ -60,9 +60,11 @@ static void draw_curve(cli_canvas_t *canvas, const cli_plot_axes_t *axes,
     if (half) y = cli_plot_smoothed(series, p, points, half);
     x = cli_plot_x(axes, x);
     y = cli_plot_y(axes, y);
-    bool follows = isfinite(last_y);
-    if (isfinite(y))
-      cli_canvas_line(canvas, follows ? last_x : x, follows ? last_y : y, x, y, width, colour);
+    if (!isfinite(last_y)) { /* the first point of a line */
+      last_x = x;
+      last_y = y;
+    }
+    if (isfinite(y)) cli_canvas_line(canvas, last_x, last_y, x, y, width, colour);
     last_x = x;
     last_y = y;
   }
@@ -80,11 +82,13 @@ static void draw(cli_canvas_t *canvas, const char *name, const cli_series_t *ser
   draw_x_ticks(canvas, &axes);
   cli_canvas_line(canvas, LEFT, TOP, LEFT, HEIGHT - BOTTOM, 1, GREY);
   cli_canvas_line(canvas, LEFT, HEIGHT - BOTTOM, WIDTH - RIGHT, HEIGHT - BOTTOM, 1, GREY);
-  draw_curve(canvas, &axes, series, 0, half ? 1 : 1.5, half ? PALE_BLUE : BLUE);
-  if (half)
+  if (half) {
+    draw_curve(canvas, &axes, series, 0, 1, PALE_BLUE);
     draw_curve(canvas, &axes, series, half, 1.8, BLUE);
-  else
+  } else {
+    draw_curve(canvas, &axes, series, 0, 1.5, BLUE);
     draw_marks(canvas, &axes, series, points);
+  }
 }
 
 hr_status_t cli_plot_png(const char *path, const char *name, const cli_series_t *series) {

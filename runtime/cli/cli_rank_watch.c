@@ -45,7 +45,7 @@ struct cli_rank_watch {
   int launcher_fd;   /* pidfd; -1: not available */
   int waits;         /* so far */
   int count;         /* ranks seen */
-  int ended;         /* of them */
+  int ended;         /* ranks that have ended */
   int lost;          /* rank; -1: none */
   unsigned long job; /* Open MPI's number of it; 0: unknown */
   watched_rank_t ranks[MOST_RANKS];

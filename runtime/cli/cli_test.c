@@ -177,7 +177,7 @@ static hr_status_t choose(test_t *test, int world, size_t **out_chosen, size_t *
 /* In children, several at a time. */
 static hr_status_t run_alone(test_t *test, const size_t *chosen, size_t count) {
   cli_case_runner_options_t pool = {
-      .words = test->options,
+      .command_options = test->options,
       .jobs = (int)hr_option_int(test->options, HR_OPTION_JOBS, JOBS),
       .timeout_s = timeout_s(test->options),
       .tolerance = cli_tolerance_from_options(test->options),

@@ -17,7 +17,7 @@ void worker_pool_deinit(worker_pool_t *pool) {
   pthread_mutex_destroy(&pool->mutex);
 }
 
-void worker_pool_borrow(worker_pool_t *pool, worker_pool_t *lender) { pool->lender = lender; }
+void worker_pool_share(worker_pool_t *pool, worker_pool_t *owner) { pool->owner = owner; }
 
 static hr_status_t find_share(worker_pool_t *pool) {
   if (pool->share) return NULL;
@@ -33,7 +33,7 @@ static hr_status_t count_workers(worker_pool_t *pool, int *out_count) {
 
 hr_status_t worker_pool_count(void *context, int *out_count) {
   worker_pool_t *pool = context;
-  if (pool->lender) return worker_pool_count(pool->lender, out_count);
+  if (pool->owner) return worker_pool_count(pool->owner, out_count);
   pthread_mutex_lock(&pool->mutex);
   hr_status_t st = count_workers(pool, out_count);
   pthread_mutex_unlock(&pool->mutex);
@@ -63,7 +63,7 @@ static hr_status_t start(worker_pool_t *pool) {
 }
 
 hr_status_t worker_pool_start(worker_pool_t *pool, hr_workers_t **out_workers) {
-  if (pool->lender) return worker_pool_start(pool->lender, out_workers);
+  if (pool->owner) return worker_pool_start(pool->owner, out_workers);
   pthread_mutex_lock(&pool->mutex);
   hr_status_t st = pool->workers ? NULL : start(pool);
   *out_workers = pool->workers;

@@ -17,7 +17,7 @@ typedef struct worker_pool_options {
 
 typedef struct worker_pool {
   worker_pool_options_t options;
-  struct worker_pool *lender; /* whose workers are used; NULL: it has its own */
+  struct worker_pool *owner; /* whose workers are used; NULL: it has its own */
   pthread_mutex_t mutex;
   topo_share_t *share;   /* NULL until needed: examining the topology takes milliseconds */
   hr_workers_t *workers; /* NULL until worker_pool_start */
@@ -25,9 +25,9 @@ typedef struct worker_pool {
 
 void worker_pool_init(worker_pool_t *pool, worker_pool_options_t options);
 void worker_pool_deinit(worker_pool_t *pool);
-/* From now on the workers are those of `lender`, which must outlive the pool and has as many.
+/* From now on the workers are those of `owner`, which must outlive the pool and has as many.
  * Before the first start. */
-void worker_pool_borrow(worker_pool_t *pool, worker_pool_t *lender);
+void worker_pool_share(worker_pool_t *pool, worker_pool_t *owner);
 /* Number of workers, started or not. `pool`: a worker_pool_t. Errors: UNAVAILABLE. */
 hr_status_t worker_pool_count(void *pool, int *out_count);
 /* The workers; *out_workers is NULL for one. The first call starts the threads and binds the caller

@@ -63,7 +63,7 @@ typedef struct unpacking {
   z_stream stream;
   const unsigned char *at; /* input that zlib was not given yet */
   size_t left;             /* its bytes */
-  size_t most_bytes;       /* of the result */
+  size_t most_bytes;       /* limit of the result */
   void *memory;            /* the result so far */
   size_t size_bytes, capacity_bytes;
 } unpacking_t;

@@ -16,7 +16,7 @@
 #include "transport/core/transport.h"
 
 #define MAX_DEVICES 1024
-#define MAX_DEVICES_OF_MANY 16 /* of each of several processes: lanes of hlorun.h */
+#define MAX_DEVICES_OF_MANY 16 /* devices of each process, if several: lanes of hlorun.h */
 #define MAX_THREADS 1024 /* of a device */
 #define END_MS 2000 /* how long executions may still run when the client ends */
 

@@ -59,9 +59,8 @@ struct pjrt_client {
   int single_threads; /* workers that programs on one device share */
   /* the first client of one device, whose workers those of the others use; NULL: none yet. Guarded
    * by `mutex`; a part of its world */
-  struct hlorun_client *lender;
-  /* the world of the launcher's processes, of which worlds of devices are parts; NULL: one process
-   * */
+  struct hlorun_client *pool_owner;
+  /* the launcher's processes as one world, of which those of devices are parts; NULL: one */
   struct hlorun_client *whole;
   /* lock for worlds and for programs of partitions */
   pthread_mutex_t mutex;

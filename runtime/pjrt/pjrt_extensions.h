@@ -77,7 +77,7 @@ typedef struct pjrt_profiler_api {
 typedef struct pjrt_profiler_extension {
   pjrt_extension_t base;
   pjrt_profiler_api_t *api;
-  int64_t context; /* of an execution; read by nobody */
+  int64_t context; /* execution's context; read by nobody */
 } pjrt_profiler_extension_t;
 
 extern pjrt_profiler_extension_t pjrt_profiler_extension;       /* pjrt_profiler.c */

@@ -4,7 +4,7 @@
  *   /device:CUSTOM:hlorun:0   line "XLA Modules": executions; "XLA Ops": steps; "worker k": shares
  *   /host:hlorun              compilations
  *
- * Times of the monotonic clock become those of the calendar by their difference at the start. */
+ * Times of the monotonic clock become those of CLOCK_REALTIME by their difference at the start. */
 #include "pjrt/pjrt_profile.h"
 
 #include <string.h>
@@ -29,7 +29,7 @@ static struct {
   hr_arena_t arena;              /* names */
   bool has_arena;
   uint64_t begin_ns, end_ns;
-  uint64_t calendar_ns; /* the calendar's time when the monotonic clock is 0 */
+  uint64_t realtime_offset_ns; /* CLOCK_REALTIME minus the monotonic clock */
 } profile;
 
 void pjrt_profile_start(void) {
@@ -40,7 +40,7 @@ void pjrt_profile_start(void) {
   profile.notes.count = 0;
   profile.begin_ns = hr_clock_ns();
   profile.end_ns = UINT64_MAX;
-  profile.calendar_ns = hr_clock_realtime_ns() - profile.begin_ns;
+  profile.realtime_offset_ns = hr_clock_realtime_ns() - profile.begin_ns;
   atomic_store(&pjrt_profile_on, true);
   pthread_mutex_unlock(&mutex);
 }
@@ -151,7 +151,7 @@ static hr_status_t write_plane(hr_strbuf_t *text, int device) {
   pjrt_xplane_t plane;
   if (device != PJRT_PROFILE_HOST)
     snprintf(name, sizeof name, "/device:CUSTOM:hlorun:%d", device);
-  pjrt_xplane_init(&plane, profile.calendar_ns);
+  pjrt_xplane_init(&plane, profile.realtime_offset_ns);
   hr_status_t st = device == PJRT_PROFILE_HOST
                        ? add_notes(&plane, "compilation", device)
                        : add_notes(&plane, "XLA Modules", device);

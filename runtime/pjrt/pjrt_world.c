@@ -84,10 +84,10 @@ static hr_status_t open_single(pjrt_client_t *client, pjrt_world_t *world,
   options->threads = client->single_threads;
   HR_TRY(hlorun_client_create(options, world->clients));
   if (world->is_traced) return NULL;
-  if (client->lender)
-    api_client_borrow_workers(world->clients[0], client->lender);
+  if (client->pool_owner)
+    api_client_share_workers(world->clients[0], client->pool_owner);
   else
-    client->lender = world->clients[0];
+    client->pool_owner = world->clients[0];
   return NULL;
 }
 

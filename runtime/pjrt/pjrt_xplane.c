@@ -15,8 +15,8 @@ enum { MAP_KEY = 1, MAP_VALUE };
 
 #define PS_PER_NS 1000
 
-void pjrt_xplane_init(pjrt_xplane_t *plane, uint64_t calendar_ns) {
-  *plane = (pjrt_xplane_t){.calendar_ns = calendar_ns};
+void pjrt_xplane_init(pjrt_xplane_t *plane, uint64_t realtime_offset_ns) {
+  *plane = (pjrt_xplane_t){.realtime_offset_ns = realtime_offset_ns};
   hr_arena_init(&plane->arena);
   hr_map_init(&plane->numbers);
 }
@@ -79,7 +79,7 @@ static void write_line(const pjrt_xplane_t *plane, size_t i, hr_strbuf_t *text) 
   size_t opened = proto_open(text, XPLANE_LINES);
   proto_put_int(text, XLINE_ID, (int64_t)i + 1);
   proto_put_bytes(text, XLINE_NAME, hr_str_from(line->name));
-  proto_put_int(text, XLINE_TIMESTAMP_NS, (int64_t)(plane->calendar_ns + line->begin_ns));
+  proto_put_int(text, XLINE_TIMESTAMP_NS, (int64_t)(plane->realtime_offset_ns + line->begin_ns));
   hr_strbuf_add(text, line->events.data, line->events.size);
   proto_close(text, opened);
 }

@@ -10,19 +10,19 @@
 
 typedef struct pjrt_xline {
   const char *name;
-  uint64_t begin_ns; /* of its first event: times of events count from it */
+  uint64_t begin_ns; /* begin of its first event, from which times of events count */
   hr_strbuf_t events;
 } pjrt_xline_t;
 
 typedef struct pjrt_xplane {
   hr_arena_t arena;
-  hr_map_t numbers; /* of names, from 1 */
+  hr_map_t numbers; /* number of each name, from 1 */
   HR_VEC(const char *) names;
   HR_VEC(pjrt_xline_t) lines;
-  uint64_t calendar_ns; /* added to all times */
+  uint64_t realtime_offset_ns; /* added to all times */
 } pjrt_xplane_t;
 
-void pjrt_xplane_init(pjrt_xplane_t *plane, uint64_t calendar_ns);
+void pjrt_xplane_init(pjrt_xplane_t *plane, uint64_t realtime_offset_ns);
 void pjrt_xplane_deinit(pjrt_xplane_t *plane);
 /* Appends an event to a line, which need not exist. Names live as long as the plane. Events of a
  * line come in any order, none more than a day before its first. Errors: NO_MEMORY. */

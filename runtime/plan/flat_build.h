@@ -44,7 +44,7 @@ typedef struct flat_carry {
 /* Trip count of a loop, known before it runs. */
 typedef struct flat_trip_count {
   int64_t count; /* -1: decided by the condition */
-  int element;   /* of the state that counts: from `start` on, by `step` */
+  int element;   /* element of the state that counts: from `start` on, by `step` */
   int64_t start, step;
   /* An increment that only the condition needs, and the counter's read that replaces it: the
    * increment is not computed. NULL: there is none. */

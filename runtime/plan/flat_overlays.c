@@ -18,7 +18,7 @@
 #include "base/log.h"
 #include "plan/flat_build.h"
 
-#define MIN_BYTES (64 << 10)  /* of a host, and of an overlay */
+#define MIN_BYTES (64 << 10)  /* least size of a host and of an overlay */
 #define MIN_STEPS 8           /* that an array lives, at least */
 #define LARGE_BYTES (4 << 20) /* an array that no cache keeps may live shorter */
 #define MAX_PAIRS 1000000

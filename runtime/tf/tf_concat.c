@@ -42,7 +42,7 @@ hr_status_t tf_lower_concat_offset(tf_op_t *op) {
 
 /* Pack: joins arrays of equal shape along a new dimension `axis`. */
 hr_status_t tf_lower_pack(tf_op_t *op) {
-  int64_t axis, dims[HLO_MAX_RANK];
+  int64_t axis;
   int at = 0;
   expr_t *x;
   HR_TRY(tf_attr_int(op->arena, op->node, "axis", 0, &axis));
@@ -50,11 +50,7 @@ hr_status_t tf_lower_pack(tf_op_t *op) {
   for (int k = 0; k < op->input_count; k++) {
     expr_t part = tf_in(op, k);
     if (!part) return hlo_builder_finish(op->b);
-    if (part->shape->rank >= HLO_MAX_RANK) return tf_error(op, "too many dimensions");
-    HR_TRY(tf_axis(op, axis, part->shape->rank + 1, &at));
-    for (int d = 0; d <= part->shape->rank; d++)
-      dims[d] = d == at ? 1 : part->shape->dims[d < at ? d : d - 1];
-    x[k] = tf_reshape(op->b, part, part->shape->rank + 1, dims);
+    HR_TRY(tf_expand_dim(op, part, axis, &at, &x[k]));
   }
   return tf_out(op, 0, tf_concat(op->b, op->input_count, x, at));
 }

@@ -53,8 +53,8 @@ extern const tf_live_t tf_dead;
 typedef struct tf_alternatives {
   const struct tf_alternatives *rest;
   const hlo_shape_t *shape;
-  hr_dtype_t dtype; /* of the vector: the type of all, or one of words */
-  int64_t length;   /* of the vector */
+  hr_dtype_t dtype; /* the vector's type: that of all, or one of words */
+  int64_t length;   /* length of the vector */
 } tf_alternatives_t;
 
 /* An expression on an edge of the graph. */
@@ -75,7 +75,7 @@ typedef struct tf_value {
   bool list_grows;       /* it has no bound: a push makes it larger */
   bool list_pushed; /* its elements were pushed, and all of them are `constant` if there is one */
   const struct tf_value *element; /* if these are lists or optionals: one without its array */
-  expr_t element_counts;          /* of a list of lists: s32[list_size], their counts; NULL: full */
+  expr_t element_counts;          /* list of lists: s32[list_size], their counts; NULL: full */
 } tf_value_t;
 
 /* The state of one compilation, shared by all scopes. Maps and lists are freed by its owner; all
@@ -162,6 +162,9 @@ hr_status_t tf_out_ints(tf_op_t *op, int k, hr_dtype_t dtype, bool scalar, int64
 /* --- helpers of builders (tf_build.c) --- */
 const hlo_shape_t *tf_shape(hlo_builder_t *b, hr_dtype_t dtype, int rank, const int64_t *dims);
 expr_t tf_reshape(hlo_builder_t *b, expr_t x, int rank, const int64_t *dims);
+/* x with a dimension of size 1 in front of dimension `axis`, or behind the last one. *out_at: its
+ * number. A negative axis counts from the end of the result. */
+hr_status_t tf_expand_dim(tf_op_t *op, expr_t x, int64_t axis, int *out_at, expr_t *out_x);
 /* Dimension d of the result is dimension permutation[d] of x. */
 expr_t tf_transpose(hlo_builder_t *b, expr_t x, const int64_t *permutation);
 expr_t tf_broadcast(hlo_builder_t *b, expr_t x, int rank, const int64_t *dims);

@@ -85,20 +85,17 @@ hr_status_t tf_lower_lin_space(tf_op_t *op) {
 /* inputs: indices, depth, on_value, off_value.
  * OneHot: on_value where the index equals the place along the new dimension `axis`. */
 hr_status_t tf_lower_one_hot(tf_op_t *op) {
-  int64_t depth, axis, dims[HLO_MAX_RANK], wide[HLO_MAX_RANK];
+  int64_t depth, axis, dims[HLO_MAX_RANK];
   int at;
-  expr_t indices = tf_in(op, 0);
+  expr_t indices = tf_in(op, 0), wide;
   if (!indices) return hlo_builder_finish(op->b);
   int rank = indices->shape->rank + 1;
-  if (indices->shape->rank >= HLO_MAX_RANK) return tf_error(op, "too many dimensions");
   HR_TRY(tf_const_int(op, 1, &depth));
   HR_TRY(tf_attr_int(op->arena, op->node, "axis", -1, &axis));
-  HR_TRY(tf_axis(op, axis, rank, &at));
-  for (int d = 0; d < rank; d++) {
-    wide[d] = d == at ? 1 : indices->shape->dims[d < at ? d : d - 1];
-    dims[d] = d == at ? depth : wide[d];
-  }
-  expr_t wanted = tf_broadcast(op->b, tf_reshape(op->b, indices, rank, wide), rank, dims);
+  HR_TRY(tf_expand_dim(op, indices, axis, &at, &wide));
+  if (!wide) return hlo_builder_finish(op->b);
+  for (int d = 0; d < rank; d++) dims[d] = d == at ? depth : wide->shape->dims[d];
+  expr_t wanted = tf_broadcast(op->b, wide, rank, dims);
   expr_t hit = e_eq(op->b, wanted, tf_iota(op->b, indices->shape->dtype, rank, dims, at));
   return tf_out(op, 0,
                 e_select(op->b, hit, tf_broadcast(op->b, tf_in(op, 2), rank, dims),

@@ -128,18 +128,26 @@ hr_status_t tf_lower_reshape(tf_op_t *op) {
   return tf_out(op, 0, tf_reshape(op->b, x, (int)sizes.count, dims));
 }
 
+hr_status_t tf_expand_dim(tf_op_t *op, expr_t x, int64_t axis, int *out_at, expr_t *out_x) {
+  int64_t dims[HLO_MAX_RANK];
+  int rank = x->shape->rank;
+  if (rank >= HLO_MAX_RANK) return tf_error(op, "too many dimensions");
+  HR_TRY(tf_axis(op, axis, rank + 1, out_at));
+  for (int d = 0; d < rank; d++) dims[d < *out_at ? d : d + 1] = x->shape->dims[d];
+  dims[*out_at] = 1;
+  *out_x = tf_reshape(op->b, x, rank + 1, dims);
+  return NULL;
+}
+
 /* ExpandDims(input, dim): a size of 1 is put in front of dimension `dim`; -1 appends it. */
 hr_status_t tf_lower_expand_dims(tf_op_t *op) {
-  int64_t axis, dims[HLO_MAX_RANK];
+  int64_t axis;
   int at;
   expr_t x = tf_in(op, 0);
   if (!x) return hlo_builder_finish(op->b);
-  if (x->shape->rank >= HLO_MAX_RANK) return tf_error(op, "too many dimensions");
   HR_TRY(tf_const_int(op, 1, &axis));
-  HR_TRY(tf_axis(op, axis, x->shape->rank + 1, &at));
-  for (int d = 0; d <= x->shape->rank; d++)
-    dims[d] = d == at ? 1 : x->shape->dims[d < at ? d : d - 1];
-  return tf_out(op, 0, tf_reshape(op->b, x, x->shape->rank + 1, dims));
+  HR_TRY(tf_expand_dim(op, x, axis, &at, &x));
+  return tf_out(op, 0, x);
 }
 
 /* Squeeze: drops the sizes of 1 that squeeze_dims lists, or all of them. */

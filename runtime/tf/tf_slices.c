@@ -351,15 +351,20 @@ hr_status_t tf_lower_pad(tf_op_t *op) {
   return tf_out(op, 0, tf_pad(op->b, x, fill, low, high, NULL));
 }
 
-/* Mirrored edges: REFLECT leaves the edge itself out, SYMMETRIC repeats it. */
-hr_status_t tf_lower_mirror_pad(tf_op_t *op) {
-  int64_t low[HLO_MAX_RANK], high[HLO_MAX_RANK];
+/* Mirrored edges: REFLECT leaves the edge itself out (*out_skip is 1), SYMMETRIC repeats it. */
+static hr_status_t read_mirror(tf_op_t *op, int rank, int64_t *low, int64_t *high,
+                               int64_t *out_skip) {
   hr_str_t mode;
+  HR_TRY(tf_attr_str(op->arena, op->node, "mode", "REFLECT", &mode));
+  *out_skip = hr_str_is(mode, "REFLECT") ? 1 : 0;
+  return read_paddings(op, rank, low, high);
+}
+
+hr_status_t tf_lower_mirror_pad(tf_op_t *op) {
+  int64_t low[HLO_MAX_RANK], high[HLO_MAX_RANK], skip;
   expr_t x = tf_in(op, 0);
   if (!x) return hlo_builder_finish(op->b);
-  HR_TRY(tf_attr_str(op->arena, op->node, "mode", "REFLECT", &mode));
-  HR_TRY(read_paddings(op, x->shape->rank, low, high));
-  int64_t skip = hr_str_is(mode, "REFLECT") ? 1 : 0;
+  HR_TRY(read_mirror(op, x->shape->rank, low, high, &skip));
   for (int64_t d = 0; d < x->shape->rank; d++) {
     int64_t size = x->shape->dims[d];
     expr_t parts[3], mirrored;
@@ -379,13 +384,10 @@ hr_status_t tf_lower_mirror_pad(tf_op_t *op) {
 
 /* Gradient of a mirrored edge: what lies in the edges is reversed and added to what it mirrors. */
 hr_status_t tf_lower_mirror_pad_grad(tf_op_t *op) {
-  int64_t low[HLO_MAX_RANK], high[HLO_MAX_RANK];
-  hr_str_t mode;
+  int64_t low[HLO_MAX_RANK], high[HLO_MAX_RANK], skip;
   expr_t x = tf_in(op, 0);
   if (!x) return hlo_builder_finish(op->b);
-  HR_TRY(tf_attr_str(op->arena, op->node, "mode", "REFLECT", &mode));
-  HR_TRY(read_paddings(op, x->shape->rank, low, high));
-  int64_t skip = hr_str_is(mode, "REFLECT") ? 1 : 0;
+  HR_TRY(read_mirror(op, x->shape->rank, low, high, &skip));
   for (int64_t d = 0; d < x->shape->rank; d++) {
     int64_t total = x->shape->dims[d], size = total - low[d] - high[d];
     if (low[d] < 0 || high[d] < 0 || low[d] + skip > size || high[d] + skip > size)
@@ -393,8 +395,8 @@ hr_status_t tf_lower_mirror_pad_grad(tf_op_t *op) {
     expr_t sum = tf_slice_dim(op->b, x, (int)d, low[d], low[d] + size);
     for (int side = 0; side < 2; side++) {
       int64_t before[HLO_MAX_RANK] = {0}, after[HLO_MAX_RANK] = {0};
-      int64_t width = side ? high[d] : low[d];
-      expr_t edge = tf_slice_dim(op->b, x, (int)d, side ? total - width : 0, side ? total : width);
+      int64_t width = side ? high[d] : low[d], start = side ? total - width : 0;
+      expr_t edge = tf_slice_dim(op->b, x, (int)d, start, start + width);
       if (!width || !edge) continue;
       HR_TRY(tf_reverse(op, edge, 1, &d, &edge));
       before[d] = side ? size - skip - width : skip;

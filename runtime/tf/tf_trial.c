@@ -12,7 +12,7 @@ typedef struct trial {
   tf_value_t *values;  /* before the loop */
   tf_value_t *inside;  /* at the start of an iteration: parameters, or constants that stay */
   tf_value_t *results; /* after it */
-  hlo_builder_t b;     /* of the computation, which is dropped */
+  hlo_builder_t b;     /* builder of the computation, which is dropped */
 } trial_t;
 
 static bool is_stack(const tf_value_t *value) {

@@ -213,7 +213,7 @@ static void test_loops(void) {
   CHECK_OK(open_fixture(text, 2, false, &r));
   for (int s = 0; s < r.f.flat->step_count; s++)
     copies += r.f.flat->steps[s].kind == FLAT_COPY && r.f.flat->steps[s].copy.size_bytes > 4;
-  CU_ASSERT_EQUAL(copies, 1); /* of what is carried: the loop overwrites all of the other array */
+  CU_ASSERT_EQUAL(copies, 1); /* the carried rows; the loop overwrites all of the other array */
   close_fixture(&r);
 }
 

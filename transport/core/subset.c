@@ -35,26 +35,29 @@ static uint32_t tag_from(const subset_t *subset, int from, uint32_t tag) {
   return lane_tag(tag, subset->members[from].lane, subset->lane);
 }
 
+typedef hr_status_t (*send_fn)(tp_endpoint_t *endpoint, int to, uint32_t tag, const void *data,
+                                  size_t size_bytes, tp_message_t **out_message);
+
+/* `send`: one of the whole world's functions. */
+static hr_status_t send_by(subset_t *subset, send_fn send, int to, uint32_t tag,
+                           const void *data, size_t size_bytes, tp_message_t **out_message) {
+  pthread_mutex_lock(&whole_lock);
+  hr_status_t st = send(subset->whole, subset->members[to].rank, tag_to(subset, to, tag), data,
+                        size_bytes, out_message);
+  pthread_mutex_unlock(&whole_lock);
+  return st;
+}
+
 static hr_status_t subset_send(tp_endpoint_t *endpoint, int to, uint32_t tag, const void *data,
                                size_t size_bytes, tp_message_t **out_message) {
   subset_t *subset = subset_of(endpoint);
-  pthread_mutex_lock(&whole_lock);
-  hr_status_t st =
-      subset->whole->vtable->send(subset->whole, subset->members[to].rank, tag_to(subset, to, tag),
-                                  data, size_bytes, out_message);
-  pthread_mutex_unlock(&whole_lock);
-  return st;
+  return send_by(subset, subset->whole->vtable->send, to, tag, data, size_bytes, out_message);
 }
 
 static hr_status_t subset_ssend(tp_endpoint_t *endpoint, int to, uint32_t tag, const void *data,
                                 size_t size_bytes, tp_message_t **out_message) {
   subset_t *subset = subset_of(endpoint);
-  pthread_mutex_lock(&whole_lock);
-  hr_status_t st =
-      subset->whole->vtable->ssend(subset->whole, subset->members[to].rank, tag_to(subset, to, tag),
-                                   data, size_bytes, out_message);
-  pthread_mutex_unlock(&whole_lock);
-  return st;
+  return send_by(subset, subset->whole->vtable->ssend, to, tag, data, size_bytes, out_message);
 }
 
 static hr_status_t subset_recv(tp_endpoint_t *endpoint, int from, uint32_t tag, void *data,

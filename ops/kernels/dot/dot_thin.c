@@ -147,7 +147,7 @@ static hr_status_t run_thin(const op_native_run_t *run, const dot_strategy_t *st
   (256 << 10) /* smaller matrices of f32 stay in the caches, where dot_small is as fast */
 #define SHARE_PRODUCTS 30000 /* at least, of a worker's share */
 #define SHARE_COLUMNS 64     /* shares are multiples of it */
-#define LEAST_COLUMNS 16     /* of a loop by rows: a vector */
+#define LEAST_COLUMNS 16     /* columns of a loop by rows, at least: a vector */
 
 /* THIN_TYPES: elements that are not widened in registers. */
 static thin_type_t thin_type_of(hr_dtype_t dtype) {

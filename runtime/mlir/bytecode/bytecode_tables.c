@@ -85,7 +85,7 @@ static hr_status_t read_op_name(bytecode_reader_t *reader, bytecode_cursor_t *cu
     op.vhlo = vhlo_find(name);
   else
     op.row = find_row(hr_str_from(full));
-  if (!op.vhlo && !op.row) op.row = find_row(op.name); /* of mhlo, as StableHLO has it */
+  if (!op.vhlo && !op.row) op.row = find_row(op.name); /* an mhlo op, as StableHLO has it */
   HR_VEC_PUSH(&reader->op_names, op);
   return NULL;
 }

@@ -10,7 +10,7 @@ typedef struct dim_cut {
   int64_t parts;
   const int64_t *places; /* by device: the number of its part */
 } dim_cut_t;
-extern const dim_cut_t infer_contradiction; /* of a class that two parameters say different of */
+extern const dim_cut_t infer_contradiction; /* cut of a class for which two parameters differ */
 
 /* Dimensions of all values, each a node; a class is a tree of nodes. */
 typedef struct infer {
@@ -18,9 +18,9 @@ typedef struct infer {
   hr_arena_t *arena;      /* scratch */
   int64_t devices;        /* partitions */
   int **first;            /* node of dimension 0 of leaf 0, by computation and instruction */
-  int *parents;           /* of the trees; a root is its own */
+  int *parents;           /* parent of each node; a root is its own */
   const dim_cut_t **cuts; /* by root; NULL: not known */
-  dim_cut_t *whole;       /* of one part */
+  dim_cut_t *whole;       /* cut into one part */
 } infer_t;
 
 /* --- classes (infer_classes.c) --- */

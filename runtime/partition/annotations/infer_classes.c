@@ -19,7 +19,6 @@ static bool equal_cuts(const infer_t *x, const dim_cut_t *a, const dim_cut_t *b)
          !memcmp(a->places, b->places, (size_t)x->devices * sizeof *a->places);
 }
 
-/* True if this is news. */
 bool infer_set_cut(infer_t *x, int node, const dim_cut_t *cut) {
   const dim_cut_t **known = &x->cuts[infer_root(x, node)];
   if (*known && equal_cuts(x, *known, cut)) return false;

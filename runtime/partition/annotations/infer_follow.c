@@ -118,7 +118,10 @@ static void follow_reshape(infer_t *x, const hlo_instr_t *instr, bool *out_news)
   dim_run_t a = {0, 0, 1}, b = {0, 0, 1};
   while (a.end < from->rank || b.end < to->rank) {
     bool grows_a = a.end < from->rank && (a.elements <= b.elements || b.end == to->rank);
-    grow(grows_a ? &a : &b, grows_a ? from : to);
+    if (grows_a)
+      grow(&a, from);
+    else
+      grow(&b, to);
     if (a.elements != b.elements || a.first == a.end || b.first == b.end) continue;
     follow_run(x, instr, a, b, out_news);
     a = (dim_run_t){a.end, a.end, 1};
