@@ -2,7 +2,7 @@
 
   make bench PYTHON=... BENCH_ARGUMENTS="--programs $PWD/tests/bench/long_tail.py --threads 1 --no-memory NAME..."
 
-without NAME all of them, about half an hour."""
+without NAME all of them."""
 
 import os
 import sys
