@@ -12,6 +12,14 @@ for engine in reference compiled; do
   else fail "tests/cases/tf, $engine engine" "$work/out"; fi
 done
 
+# Each statement of XlaCompiler's documentation has a test that is there.
+while IFS='|' read -r statement where; do
+  where=${where# }
+  name=${where#*: }
+  if [ -n "$name" ] && grep -qF "{\"$name\"," "$source_dir/tests/unit/test_${where%%:*}.c"; then pass
+  else fail "statement \"$statement\": no test \"$where\"" /dev/null; fi
+done < <(grep -v '^#' "$source_dir/tests/unit/xla_statements.list" | grep .)
+
 # The order of parameters: feeds, then variables; of results: fetches, then updated variables.
 cat >"$work/step.pbtxt" <<'TEXT'
 # One step: y = x w, then w += x.
@@ -141,6 +149,24 @@ for at in 0 1 7 40 100 150 200 250 300 310 320 330 340; do damage variables/vari
 for at in 0 2 5 30 300 1000 5000 10000 15000 20000; do damage saved_model.pb $at; done
 damage variables/variables.data-00000-of-00001 20
 if [ $code -eq 3 ] && grep -q 'check sum' "$work/out"; then pass; else fail "a wrong check sum: $code" "$work/out"; fi
+
+# A graph of _Arg and _Retval nodes: all of them, by index; a resource is a variable.
+cat >"$work/arguments.pbtxt" <<'TEXT'
+node { name: "r1" op: "_Retval" input: "read" attr { key: "index" value { i: 1 } } }
+node { name: "v" op: "_Arg" attr { key: "T" value { type: DT_RESOURCE } } attr { key: "index" value { i: 0 } } }
+node { name: "a" op: "_Arg" attr { key: "T" value { type: DT_FLOAT } } attr { key: "index" value { i: 1 } }
+  attr { key: "_shape" value { shape { dim { size: 2 } } } } }
+node { name: "read" op: "ReadVariableOp" input: "v" }
+node { name: "twice" op: "AddV2" input: "a" input: "a" }
+node { name: "step" op: "AssignAddVariableOp" input: "v" input: "a" input: "^read" }
+node { name: "r0" op: "_Retval" input: "twice" input: "^step" attr { key: "index" value { i: 0 } } }
+TEXT
+"$hlorun" --feed 'v=f32[2]' --input '0={1,2}' --input '1={10,20}' "$work/arguments.pbtxt" >"$work/out" 2>&1
+printf 'out0 = f32[2] {2, 4}\nout1 = f32[2] {10, 20}\nout2 = f32[2] {11, 22}\n' >"$work/want"
+if cmp -s "$work/out" "$work/want"; then pass; else fail "_Arg and _Retval nodes" "$work/out"; fi
+sed 's/i: 1 } }$/i: 0 } }/' "$work/arguments.pbtxt" >"$work/twice.pbtxt"
+expect_exit "two arguments of one index" 3 "$hlorun" check "$work/twice.pbtxt"
+expect_text "two arguments of one index" 'Multiple _Arg nodes with index 0'
 
 # All unsupported operations in one message.
 cat >"$work/strange.pbtxt" <<'TEXT'
