@@ -277,6 +277,51 @@ huge "many repetitions" 0 Neg 'input: "many"' ''
 huge "many results" 3 Unpack 'input: "many"' 'attr { key: "num" value { i: 738197504 } }'
 huge "many parts" 3 Split 'input: "axis" input: "many"' 'attr { key: "num_split" value { i: 738197504 } }'
 
+# A large constant of a binary graph is in memory once, and once more as the product packs it; not for each reading. Messages are written from the inside.
+varint() { # number
+  local n=$1
+  while [ "$n" -ge 128 ]; do
+    printf "\\x$(printf %02x $((n % 128 + 128)))"
+    n=$((n / 128))
+  done
+  printf "\\x$(printf %02x "$n")"
+}
+field() { # number, file: the bytes of the file as that field
+  varint $(($1 * 8 + 2))
+  varint "$(stat -c %s "$2")"
+  cat "$2"
+}
+text_field() { # number, text
+  varint $(($1 * 8 + 2))
+  varint ${#2}
+  printf %s "$2"
+}
+large_constant() { # elements, a multiple of 1024; writes $work/constant.pb: y = x w
+  local rows=$(($1 / 1024))
+  head -c $((4 * $1)) /dev/zero >"$work/content"
+  { varint 8; varint "$rows"; } >"$work/dim"
+  { varint 8; varint 1024; } >"$work/dim2"
+  { field 2 "$work/dim"; field 2 "$work/dim2"; } >"$work/shape"
+  { varint 8; varint 1; field 2 "$work/shape"; field 4 "$work/content"; } >"$work/tensor"
+  field 8 "$work/tensor" >"$work/attr"
+  { text_field 1 value; field 2 "$work/attr"; } >"$work/pair"
+  { text_field 1 w; text_field 2 Const; field 5 "$work/pair"; } >"$work/node"
+  field 1 "$work/node" >"$work/constant.pb"
+  { text_field 1 x; text_field 2 Placeholder; } >"$work/node"
+  field 1 "$work/node" >>"$work/constant.pb"
+  { text_field 1 y; text_field 2 MatMul; text_field 3 x; text_field 3 w; } >"$work/node"
+  field 1 "$work/node" >>"$work/constant.pb"
+}
+peak_of() { # elements: peak memory of a run, in bytes
+  large_constant "$1"
+  "$hlorun" --threads 1 --random-inputs --cache none --feed "x=f32[1,$(($1 / 1024))]" --stats "$work/stats.json" \
+    "$work/constant.pb" >"$work/out" 2>&1 || return 1
+  grep -m 1 -o '"peak_rss_bytes": [0-9]*' "$work/stats.json" | grep -o '[0-9]*$'
+}
+small=$(peak_of 1024) large=$(peak_of $((24 << 20)))
+if [ "${large:-0}" -gt $((24 << 20)) ] && [ "$large" -lt $((small + (240 << 20))) ]; then pass
+else fail "96 MiB of constant: peak memory $large, without it $small" "$work/out"; fi
+
 # Damaged files are refused, or are shorter graphs; none crashes.
 for name in loops movement; do
   size=$(stat -c %s "$cases/$name.pb")
