@@ -12,6 +12,7 @@
 /* The depth of inlined calls is bounded, as recursion in a graph would never end. That of
  * evaluation is bounded, as it recurses on the C stack. */
 #define CALL_DEPTH_MAX 200
+#define CALLS_MAX 1000000 /* bodies are inlined: calls that double at each level would not end */
 #define EVALUATE_DEPTH_MAX 2000
 
 /* --- compile-time values --- */
@@ -472,6 +473,8 @@ hr_status_t tf_execute(tf_compiler_t *compiler, hlo_builder_t *builder,
   walk_entry_t *stack;
   if (compiler->depth >= CALL_DEPTH_MAX)
     return hr_error(HR_UNSUPPORTED, "functions that call each other %d deep", CALL_DEPTH_MAX);
+  if (++compiler->calls > CALLS_MAX)
+    return hr_error(HR_UNSUPPORTED, "more than %d calls of functions", CALLS_MAX);
   compiler->depth++;
   HR_TRY(HR_NEW_ARRAY(compiler->arena, body->node_count + 1, &state));
   HR_TRY(HR_NEW_ARRAY(compiler->arena, body->node_count + 1, &stack));

@@ -277,7 +277,8 @@ huge "many repetitions" 0 Neg 'input: "many"' ''
 huge "many results" 3 Unpack 'input: "many"' 'attr { key: "num" value { i: 738197504 } }'
 huge "many parts" 3 Split 'input: "axis" input: "many"' 'attr { key: "num_split" value { i: 738197504 } }'
 
-# A large constant of a binary graph is in memory once, and once more as the product packs it; not for each reading. Messages are written from the inside.
+# A large constant of a binary graph is in memory once, and once more as the product packs it;
+# not for each reading. Messages are written from the inside.
 varint() { # number
   local n=$1
   while [ "$n" -ge 128 ]; do
@@ -321,6 +322,29 @@ peak_of() { # elements: peak memory of a run, in bytes
 small=$(peak_of 1024) large=$(peak_of $((24 << 20)))
 if [ "${large:-0}" -gt $((24 << 20)) ] && [ "$large" -lt $((small + (240 << 20))) ]; then pass
 else fail "96 MiB of constant: peak memory $large, without it $small" "$work/out"; fi
+
+# Each of thirty functions calls the next one twice: 2^30 bodies are refused, not inlined.
+doubling() {
+  local call='attr { key: "Tin" value { list { type: DT_FLOAT } } } attr { key: "Tout" value { list { type: DT_FLOAT } } }'
+  echo 'node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "shape" value { shape { } } } }'
+  echo "node { name: \"y\" op: \"PartitionedCall\" input: \"x\" attr { key: \"f\" value { func { name: \"f1\" } } } $call } library {"
+  for level in $(seq 30); do
+    echo "function { signature { name: \"f$level\" input_arg { name: \"x\" type: DT_FLOAT } output_arg { name: \"o\" type: DT_FLOAT } }"
+    for node in 'a x' 'b a:output:0'; do
+      echo "node_def { name: \"${node% *}\" op: \"PartitionedCall\" input: \"${node#* }\""
+      echo "attr { key: \"f\" value { func { name: \"f$((level + 1))\" } } } $call }"
+    done
+    echo 'ret { key: "o" value: "b:output:0" } }'
+  done
+  echo 'function { signature { name: "f31" input_arg { name: "x" type: DT_FLOAT } output_arg { name: "o" type: DT_FLOAT } }'
+  echo 'node_def { name: "b" op: "Neg" input: "x" attr { key: "T" value { type: DT_FLOAT } } } ret { key: "o" value: "b:y:0" } } }'
+}
+doubling >"$work/doubling.pbtxt"
+timeout -k 5 120 "$hlorun" check --fetch y "$work/doubling.pbtxt" >"$work/out" 2>&1
+code=$?
+if [ $code -eq 3 ] && grep -q 'more than 1000000 calls' "$work/out"; then pass
+else fail "calls by doubling: exit code $code" "$work/out"; fi
+huge "a wrong number of results" 3 Unpack 'input: "axis"' 'attr { key: "num" value { i: 2 } }'
 
 # Damaged files are refused, or are shorter graphs; none crashes.
 for name in loops movement; do
