@@ -717,6 +717,12 @@ def resizing(x, dy):
     return results + [raw.ResizeBicubicGrad(grads=dy, original_image=x), raw.ResizeBicubicGrad(grads=dy, original_image=x, half_pixel_centers=True)]
 
 
+@case(f32(2, 5, 6, 2), f32(2, 8, low=-0.3, high=0.3) * np.float32([1, 1, 40, 1, 1, 40, 0.1, 0.1]) + np.float32([1, 0, 0, 0, 1, 0, 0, 0]))
+def projections(x, t):
+    return [tf.raw_ops.ImageProjectiveTransformV3(images=x, transforms=t, output_shape=[6, 7], fill_value=3.0, interpolation=interpolation, fill_mode=mode)
+            for mode in ("CONSTANT", "REFLECT", "WRAP", "NEAREST") for interpolation in ("BILINEAR", "NEAREST")]
+
+
 class Optimizers(tf.Module):
     """Each optimiser's step on variables of its own; results are the variables afterwards."""
     STEPS = {

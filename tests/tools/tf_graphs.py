@@ -1,4 +1,4 @@
-"""Whole graphs for check_tf_models.py: GRAPHS maps a name to (function of tensors, arrays). Those of @legacy are built with the
+"""Whole graphs for check_tf_models.py (tf.equal, as == compares objects in a graph): GRAPHS maps a name to (function of tensors, arrays). Those of @legacy are built with the
 control flow of TensorFlow 1 (Switch, Merge, Enter, Exit), the others with If, While, Case and calls of functions."""
 import numpy as np
 import tensorflow as tf
@@ -227,7 +227,7 @@ def traced(function):
 def collatz(x):
     steps = tf.zeros_like(x)
     while tf.reduce_any(x > 1):
-        even = x % 2 == 0
+        even = tf.equal(x % 2, 0)
         steps += tf.cast(x > 1, tf.int32)
         x = tf.where(x > 1, tf.where(even, x // 2, 3 * x + 1), x)
     return steps
@@ -261,7 +261,7 @@ def game_of_life(x):
     x = tf.ensure_shape(x, [8, 8])
     for _ in tf.range(4):
         n = tf.add_n([tf.roll(x, list(by), [0, 1]) for by in AROUND])
-        x = tf.cast((n == 3) | ((x == 1) & (n == 2)), tf.int32)
+        x = tf.cast(tf.equal(n, 3) | (tf.equal(x, 1) & tf.equal(n, 2)), tf.int32)
     return x
 
 
@@ -282,7 +282,7 @@ def mandelbrot(re, im):
 def matrix_power(a, n):
     result = tf.eye(3)
     while n > 0:
-        if n % 2 == 1:
+        if tf.equal(n % 2, 1):
             result = result @ a
         a = a @ a
         n = n // 2
@@ -298,7 +298,7 @@ def levenshtein(a, b):
         out = out.write(0, i + 1)
         left = i + 1
         for j in tf.range(5):
-            cost = tf.cast(a[i] != b[j], tf.int32)
+            cost = tf.cast(tf.not_equal(a[i], b[j]), tf.int32)
             left = tf.minimum(tf.minimum(left + 1, row[j + 1] + 1), row[j] + cost)
             out = out.write(j + 1, left)
         row = out.stack()
@@ -360,7 +360,7 @@ def lu_by_loops(a):
     for k in tf.range(4):
         for i in tf.range(k + 1, 5):
             factor = a[i, k] / a[k, k]
-            row = tf.where(tf.range(5) > k, a[i] - factor * a[k], tf.where(tf.range(5) == k, factor, a[i]))
+            row = tf.where(tf.range(5) > k, a[i] - factor * a[k], tf.where(tf.equal(tf.range(5), k), factor, a[i]))
             a = tf.tensor_scatter_nd_update(a, [[i]], row[None])
     return a
 
