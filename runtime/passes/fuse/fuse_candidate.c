@@ -44,7 +44,8 @@ static void count_evals(fuse_candidate_t *candidate, const fuse_member_t *user, 
   uint32_t at = same_index ? user->at : fuse_operand_index(instr, k);
   double evals =
       same_index ? user->evals
-                 : fuse_round_to_lanes(fuse_operand_evals(instr, k, user->evals + in_line_evals));
+                 : fuse_round_to_lanes(
+                       fuse_operand_evals(instr, k, user->evals + in_line_evals, user->dilated));
   uint32_t places = user->places ? user->places : 1;
   bool is_shared = candidate->at == at;
   if (!is_shared || places > candidate->places)
@@ -53,6 +54,10 @@ static void count_evals(fuse_candidate_t *candidate, const fuse_member_t *user, 
   if (candidate->at && candidate->at != at) at = fuse_mixed_index(instr);
   candidate->evals = at == candidate->at ? evals : candidate->evals + evals;
   candidate->at = at;
+}
+
+static bool is_below_dilation(const fuse_member_t *user) {
+  return user->dilated || fuse_is_dilating(user->instr);
 }
 
 static hr_status_t record_use(fuse_producer_t *producer, const fuse_member_t *user) {
@@ -65,6 +70,7 @@ static hr_status_t record_use(fuse_producer_t *producer, const fuse_member_t *us
     candidate->need |= need;
     if (need & FUSION_SOURCE) count_evals(candidate, user, k);
   }
+  candidate->dilated |= is_below_dilation(user);
   if (user->wasted > candidate->wasted) candidate->wasted = user->wasted;
   return NULL;
 }
@@ -134,6 +140,7 @@ static hr_status_t accept_space(fuse_producer_t *producer, fuse_candidate_t *can
   candidate->at = 0;
   candidate->places = 0;
   candidate->evals = 0;
+  candidate->dilated = false;
   candidate->wasted = 0;
   if (fuse_is_input(candidate->cluster)) return NULL;
   HR_TRY(HR_NEW(producer->graph->arena, &kept));
