@@ -218,7 +218,8 @@ static pair_t power_by_log(jit_code_t *c, formula_fn logarithm, double limit, pa
                     add(c, mul(c, w.re, log.im), mul(c, w.im, log.re))};
   pair_t result = exponential(c, product, w, &rare_exp);
   math_value_t is_plain = both(c, is_equal_k(c, z.im, 0), is_equal_k(c, w.im, 0));
-  math_value_t is_large = either(c, is_beyond(c, product.re, limit), is_beyond(c, product.im, limit));
+  math_value_t is_large =
+      either(c, is_beyond(c, product.re, limit), is_beyond(c, product.im, limit));
   *out_rare = either(c, either(c, *out_rare, rare_exp), either(c, is_plain, is_large));
   return result;
 }
