@@ -7,7 +7,7 @@
 
 /* Vectors of f32, inlined: 0.02 to 0.03 for arithmetic, 0.24 to 0.4 for exp, log and tanh, 1.6 for
  * pow. */
-double fuse_element_ns(const hlo_instr_t *instr) {
+static double real_element_ns(const hlo_instr_t *instr) {
   if (op_codegens[instr->op] == CODEGEN_REDUCE) return 0.05;
   if (instr->op == HLO_GATHER) return 0.5;
   if (op_codegens[instr->op] != CODEGEN_ELEMENTWISE)
@@ -44,6 +44,14 @@ double fuse_element_ns(const hlo_instr_t *instr) {
     default:
       return 0.03;
   }
+}
+
+/* Operations on parts that one on complex numbers stands for. */
+double fuse_element_ns(const hlo_instr_t *instr) {
+  double parts = !hr_dtype_is_complex(fusion_root_shape(instr)->dtype) ? 1
+                 : instr->op == HLO_MULTIPLY                           ? 4
+                                                                       : 2;
+  return parts * real_element_ns(instr);
 }
 
 /* Integer division has no vector instruction; of powers of two it is a shift, but then it is one

@@ -14,7 +14,7 @@
 #define MAX_TERMS 16
 #define MAX_FEW 16 /* elements of the small matrix's free dimensions */
 #define MAX_TINY 4 /* terms, and such elements, where no dimension needs to be in the middle */
-#define MIN_RESULTS 2048
+#define MIN_RESULTS 512
 #define MIN_BATCH_RATIO 4 /* columns of a product of the batch, to the rows of the small matrix */
 
 typedef struct gate {
