@@ -92,15 +92,17 @@ hlorun_status_t hlorun_client_create(const hlorun_client_options_t *options,
 hlorun_status_t hlorun_clients_create_local(const hlorun_client_options_t *options, int count,
                                             hlorun_client_t **out_clients);
 /* Creates the clients of this process in a part of the world of `whole`: rank k of the part is
- * member members[k]. Each process of the whole world has `lanes` members (1 to 16), each of which
- * is used by a thread of its own: members rank * lanes to rank * lanes + lanes - 1. `lanes` is the
- * same in all parts. Collective over the processes of the part. Options are those of `whole`.
+ * member members[k]. Each process of the whole world has ranks_per_process members (1 to 16), each
+ * of which is used by a thread of its own: members rank * ranks_per_process and those that follow.
+ * That number is the same in all parts. Collective over the processes of the part. Options are
+ * those of `whole`.
  * Errors:  USAGE for a part without this process; INVALID for a member that is unknown or listed
- *          twice; UNSUPPORTED where the transport cannot tell lanes apart; UNAVAILABLE.
+ *          twice; UNSUPPORTED where the transport's tags have no room for several ranks of a
+ *          process; UNAVAILABLE.
  * Owner:   `out_clients` has room for the members that are this process's, in the order of their
  *          ranks. Each client keeps `whole`.
  * Thread:  `whole` is not used meanwhile, nor while a program of a part runs on several hosts. */
-hlorun_status_t hlorun_clients_create_part(hlorun_client_t *whole, int lanes, int count,
+hlorun_status_t hlorun_clients_create_part(hlorun_client_t *whole, int ranks_per_process, int count,
                                            const int *members, hlorun_client_t **out_clients);
 /* Drops a reference. With exit_code 0 the last one shuts down in order, together with the peers.
  * Otherwise this process aborts, and so do its peers: over MPI the call does not return, and the

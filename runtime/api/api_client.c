@@ -16,7 +16,6 @@
 
 #include "api_check.h"
 #include "base/clock.h"
-#include "base/decimal.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "observe/step_trace.h"
@@ -24,7 +23,6 @@
 #include "topo/topo.h"
 #include "transport/core/event_loop.h"
 
-#define STALL_S 60          /* seconds of a wait that is warned of */
 #define START_S 3           /* that starting may take in addition to a time limit */
 #define CLOCK_POLLS 64      /* polls between reads of the clock without a time limit */
 #define TRACE_EVENTS 131072 /* 6 MiB */
@@ -70,16 +68,6 @@ static hr_status_t poll_cancel(hlorun_client_t *client, bool often) {
   if (client->options.timeout_s <= 0 || now - client->steps_seen_s < client->options.timeout_s)
     return NULL;
   return exec_wait_cancel(&client->comm, now - client->steps_seen_s);
-}
-
-/* Seconds of a wait that is warned of, from HLORUN_WATCHDOG; 0 for a process without peers. */
-static double choose_stall_s(const tp_endpoint_t *endpoint) {
-  const char *text = getenv("HLORUN_WATCHDOG");
-  char *end;
-  if (endpoint->world_size == 1) return 0;
-  if (!text || !*text) return STALL_S;
-  double seconds = hr_strtod(text, &end);
-  return *end || !(seconds >= 0) ? STALL_S : seconds;
 }
 
 hr_status_t api_client_interrupted(void *client) { return poll_cancel(client, true); }
@@ -141,7 +129,7 @@ hr_status_t api_client_over(const hlorun_client_options_t *options, tp_endpoint_
   client->references = 1;
   client->options = *options;
   client->endpoint = endpoint;
-  client->stall_s = choose_stall_s(endpoint);
+  client->stall_s = endpoint->world_size == 1 ? 0 : exec_wait_stall_s();
   hr_status_t st = open_trace(client);
   if (!st) st = join_peers(client, endpoint);
   if (st) {

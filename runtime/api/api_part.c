@@ -74,32 +74,33 @@ static hr_status_t join_part(void *context, int k) {
 }
 
 /* Members are numbered by process, and by lane within it. */
-static hr_status_t list_members(part_t *part, int lanes, const int *members) {
+static hr_status_t list_members(part_t *part, int ranks_per_process, const int *members) {
   for (int k = 0; k < part->count; k++) {
-    part->members[k] = (tp_member_t){members[k] < 0 ? -1 : members[k] / lanes,
-                                     members[k] < 0 ? 0 : members[k] % lanes};
+    part->members[k] = (tp_member_t){members[k] < 0 ? -1 : members[k] / ranks_per_process,
+                                     members[k] < 0 ? 0 : members[k] % ranks_per_process};
     if (part->members[k].rank == part->whole->endpoint->rank) part->own[part->own_count++] = k;
   }
   if (part->own_count) return NULL;
   return hr_error(HR_USAGE, "rank %d is not a member of the part", part->whole->endpoint->rank);
 }
 
-static hr_status_t open_part(part_t *part, int lanes, const int *members) {
-  HR_TRY(list_members(part, lanes, members));
+static hr_status_t open_part(part_t *part, int ranks_per_process, const int *members) {
+  HR_TRY(list_members(part, ranks_per_process, members));
   hr_status_t st = api_each_rank(part->own_count, join_part, part);
   for (int k = 0; st && k < part->own_count; k++)
     hlorun_client_release(part->clients[k], hr_status_exit_code(st));
   return st;
 }
 
-hlorun_status_t hlorun_clients_create_part(hlorun_client_t *whole, int lanes, int count,
+hlorun_status_t hlorun_clients_create_part(hlorun_client_t *whole, int ranks_per_process, int count,
                                            const int *members, hlorun_client_t **out_clients) {
   API_NOT_NULL(whole);
   API_NOT_NULL(members);
   API_NOT_NULL(out_clients);
-  if (lanes < 1 || lanes > TP_LANES)
-    return hr_error(HR_USAGE, "%d ranks for each process, want 1 to %d", lanes, TP_LANES);
-  long long most = (long long)lanes * whole->endpoint->world_size;
+  if (ranks_per_process < 1 || ranks_per_process > TP_LANES)
+    return hr_error(HR_USAGE, "%d ranks for each process, want 1 to %d", ranks_per_process,
+                    TP_LANES);
+  long long most = (long long)ranks_per_process * whole->endpoint->world_size;
   if (count < 1 || count > most)
     return hr_error(HR_USAGE, "a part of %d ranks, want 1 to %lld", count, most);
   void *memory;
@@ -108,7 +109,7 @@ hlorun_status_t hlorun_clients_create_part(hlorun_client_t *whole, int lanes, in
   part_t part = {.whole = whole, .count = count, .clients = memory};
   part.members = (tp_member_t *)(part.clients + count);
   part.own = (int *)(part.members + count);
-  hr_status_t st = open_part(&part, lanes, members);
+  hr_status_t st = open_part(&part, ranks_per_process, members);
   for (int k = 0; !st && k < part.own_count; k++) out_clients[k] = part.clients[k];
   hr_free(memory);
   return st;

@@ -33,7 +33,7 @@ static struct {
   FILE *stream;        /* NULL: standard error */
   char mark[96];       /* rank and host, with peers */
   uint64_t started_ns; /* time of the first line */
-  enum { ALONE, FIRST_OF_ALIKE, OTHER_OF_ALIKE } role;
+  enum { ALONE, FIRST_OF_COLLECTIVE, OTHER_OF_COLLECTIVE } role;
 } sink = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static int find_word(const char *const *names, size_t count, hr_str_t word) {
@@ -125,13 +125,15 @@ static void write_timed(hr_log_subsystem_t subsystem, hr_log_level_t level, uint
   fflush(stream);
 }
 
-void hr_log_begin_alike(bool is_first) { sink.role = is_first ? FIRST_OF_ALIKE : OTHER_OF_ALIKE; }
+void hr_log_begin_collective(bool is_first) {
+  sink.role = is_first ? FIRST_OF_COLLECTIVE : OTHER_OF_COLLECTIVE;
+}
 
-void hr_log_end_alike(void) { sink.role = ALONE; }
+void hr_log_end_collective(void) { sink.role = ALONE; }
 
 /* For a person who did not ask for a log. */
 static void write_plain(hr_log_level_t level, const char *line) {
-  if (sink.role == OTHER_OF_ALIKE && level == HR_LOG_WARN) return;
+  if (sink.role == OTHER_OF_COLLECTIVE && level == HR_LOG_WARN) return;
   fprintf(stderr, "hlorun%s: %s: %s\n", sink.role == ALONE ? sink.mark : "",
           level == HR_LOG_WARN ? "warning" : "error", line);
   fflush(stderr);

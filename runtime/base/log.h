@@ -39,9 +39,9 @@ hr_status_t hr_log_configure(const char *text);
  * NULL: standard error). Errors: UNAVAILABLE with the path. */
 hr_status_t hr_log_open(const char *file, int rank, int world_size, const char *host);
 void hr_log_close(void);
-/* Between these two calls all processes do the same, such as reading one program: warnings that
+/* Around what all processes do together and alike, such as reading one program: warnings that
  * nobody asked for are the first one's alone, and bear no rank. */
-void hr_log_begin_alike(bool is_first);
-void hr_log_end_alike(void);
+void hr_log_begin_collective(bool is_first);
+void hr_log_end_collective(void);
 
 #endif

@@ -62,6 +62,12 @@ static int open_launchers_file(void) {
 
 void cli_exit_code_keep(void) { kept = open_launchers_file(); }
 
+bool cli_exit_code_is_wanted(void) {
+  int fd = kept >= 0 ? kept : open_launchers_file();
+  if (fd >= 0 && fd != kept) close(fd);
+  return fd >= 0;
+}
+
 static void append(char mark) {
   int fd = kept >= 0 ? kept : open_launchers_file();
   if (fd < 0) return;
@@ -102,9 +108,7 @@ int cli_exit_code_told(void) {
 int cli_exit_code_for_mpirun(int code) {
   const char *where = getenv(VARIABLE);
   if (code != EXIT_MISMATCH || !where || !strncmp(where, PROC, strlen(PROC))) return code;
-  int fd = kept >= 0 ? kept : open_launchers_file();
-  if (fd >= 0 && fd != kept) close(fd);
-  return fd >= 0 ? code : EXIT_MISMATCH_ELSEWHERE;
+  return cli_exit_code_is_wanted() ? code : EXIT_MISMATCH_ELSEWHERE;
 }
 
 /* Other programs tell nothing, and may end with 1. */

@@ -13,6 +13,8 @@ void cli_exit_code_open(bool has_name);
 /* In a process that runs the program: opens the file that the launcher made, for a report after
  * files can no longer be opened. */
 void cli_exit_code_keep(void);
+/* In such a process: did -n start it, on this machine, and so watches over it? */
+bool cli_exit_code_is_wanted(void);
 /* By a process that is about to end, with a failure of its own or with 0. Does nothing if -n did
  * not start it. */
 void cli_exit_code_report(int exit_code);

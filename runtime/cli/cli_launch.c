@@ -281,6 +281,7 @@ static hr_status_t watch_over(pid_t pid) {
   int status = wait_for_mpirun(pid, watch);
   launched_pid = 0;
   hr_status_t st = status_of(status, cli_rank_watch_lost(watch));
+  if (hr_status_code(st) == HR_DEADLINE) cli_rank_watch_tell_stopped(watch);
   cli_rank_watch_finish(watch, LAST_MS);
   cli_rank_watch_destroy(watch);
   return st;

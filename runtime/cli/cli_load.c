@@ -43,9 +43,9 @@ hr_status_t cli_load_program(hlorun_client_t *client, const char *path,
   *out_of_step = false;
   same = false;
   if (!options->mpmd) HR_TRY(compare_files(client, path, &same));
-  if (same) hr_log_begin_alike(hlorun_client_rank(client) == 0);
+  if (same) hr_log_begin_collective(hlorun_client_rank(client) == 0);
   hr_status_t st = hlorun_program_load(client, path, options, out_program);
-  if (same) hr_log_end_alike();
+  if (same) hr_log_end_collective();
   hr_code_t code = hr_status_code(st);
   bool by_the_text =
       code == HR_INVALID || code == HR_UNSUPPORTED || code == HR_USAGE || code == HR_DISAGREE;

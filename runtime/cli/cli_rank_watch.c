@@ -37,7 +37,8 @@
 typedef struct watched_rank {
   pid_t pid;
   int rank;
-  int fd; /* pidfd; -1: it has ended */
+  int fd;          /* pidfd; -1: it has ended */
+  bool is_stopped; /* at the last look */
 } watched_rank_t;
 
 struct cli_rank_watch {
@@ -147,6 +148,43 @@ static void find_ranks(cli_rank_watch_t *watch) {
   closedir(threads);
 }
 
+/* The state follows the name, which is in parentheses and may have some of its own. */
+static bool is_stopped(pid_t pid) {
+  char path[32], line[512];
+  snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+  read_start(path, line, sizeof line);
+  const char *name_end = strrchr(line, ')');
+  return name_end && strlen(name_end) > 2 && name_end[2] == 'T';
+}
+
+/* Once a rank has failed, mpirun lets the others go on before it ends them. */
+static void note_stopped(cli_rank_watch_t *watch) {
+  if (cli_exit_code_read()) return;
+  for (int i = 0; i < watch->count; i++)
+    watch->ranks[i].is_stopped = watch->ranks[i].fd >= 0 && is_stopped(watch->ranks[i].pid);
+}
+
+void cli_rank_watch_look(cli_rank_watch_t *watch) {
+  if (!watch) return;
+  find_ranks(watch);
+  note_stopped(watch);
+}
+
+int cli_rank_watch_first_running(const cli_rank_watch_t *watch) {
+  int first = -1;
+  for (int i = 0; watch && i < watch->count; i++) {
+    const watched_rank_t *at = &watch->ranks[i];
+    if (!at->is_stopped && (first < 0 || at->rank < first)) first = at->rank;
+  }
+  return first;
+}
+
+void cli_rank_watch_tell_stopped(const cli_rank_watch_t *watch) {
+  for (int i = 0; watch && i < watch->count; i++)
+    if (watch->ranks[i].is_stopped)
+      fprintf(stderr, "hlorun: rank %d is stopped by a signal\n", watch->ranks[i].rank);
+}
+
 /* --- waiting --- */
 
 static void note_end(cli_rank_watch_t *watch, watched_rank_t *ended) {
@@ -163,7 +201,7 @@ void cli_rank_watch_wait(cli_rank_watch_t *watch, int ms) {
     poll(NULL, 0, ms);
     return;
   }
-  find_ranks(watch);
+  cli_rank_watch_look(watch);
   for (int i = 0; i < watch->count; i++)
     polls[i] = (struct pollfd){.fd = watch->ranks[i].fd, .events = POLLIN};
   polls[watch->count] = (struct pollfd){.fd = watch->launcher_fd, .events = POLLIN};

@@ -21,6 +21,7 @@
 #include "cli/cli_run_parts.h"
 #include "cli/cli_sandbox.h"
 #include "cli/cli_signals.h"
+#include "cli/cli_start_watch.h"
 #include "cli/cli_stop.h"
 #include "cli/cli_tf.h"
 #include "cli/cli_trace.h"
@@ -101,7 +102,10 @@ static hr_status_t open_client(cli_run_t *run) {
   HR_TRY(cli_client_options(run->options, &options));
   HR_TRY(cli_trace_options(run->options, &options));
   if (hr_option_int(run->options, HR_OPTION_PROCESSES, 0) == 1) options.world = HLORUN_WORLD_SINGLE;
-  HR_TRY(hlorun_client_create(&options, &run->client));
+  hr_status_t started = cli_start_watch_begin(run->options);
+  if (!started) started = hlorun_client_create(&options, &run->client);
+  cli_start_watch_end();
+  HR_TRY(started);
   HR_TRY(cli_sandbox_close(run->options));
   run->rank = hlorun_client_rank(run->client);
   run->world = hlorun_client_world_size(run->client);

@@ -20,12 +20,14 @@
 
 #include "base/arith.h"
 #include "base/clock.h"
+#include "base/decimal.h"
 #include "base/mem.h"
 #include "observe/progress_counter.h"
 #include "observe/wait_for_parts.h"
 #include "transport/core/progress.h"
 #include "transport/core/request.h"
 
+#define STALL_S 60              /* seconds of a wait that is warned of */
 #define DEPUTIES 4              /* ranks that can gather the report */
 #define DEPUTY_S 0.5            /* seconds that each of them waits longer than the one before */
 #define COLLECT_S 1.0           /* seconds that a deputy collects answers */
@@ -321,6 +323,14 @@ hr_status_t exec_wait_poll(exec_comm_t *comm, bool often) {
     return NULL;
   double now = hr_clock_coarse_s();
   return now < graph->next_poll_s ? NULL : poll_messages(graph, now);
+}
+
+double exec_wait_stall_s(void) {
+  const char *text = getenv("HLORUN_WATCHDOG");
+  char *end;
+  if (!text || !*text) return STALL_S;
+  double seconds = hr_strtod(text, &end);
+  return *end || !(seconds >= 0) ? STALL_S : seconds;
 }
 
 /* A rank that was asked since the stall began leaves the warning to the one that asked. */

@@ -67,6 +67,7 @@ const pjrt_api_t *GetPjrtApi(void) {
   pjrt_memories_extension.base.next = &pjrt_ffi_extension.base;
   pjrt_ffi_extension.base.next = &pjrt_partitioner_extension.base;
   pjrt_partitioner_extension.base.next = &pjrt_profiler_extension.base;
+  pjrt_profiler_extension.base.next = &pjrt_metadata_extension.base;
   return &api;
 }
 

@@ -80,6 +80,30 @@ typedef struct pjrt_profiler_extension {
   int64_t context; /* execution's context; read by nobody */
 } pjrt_profiler_extension_t;
 
+/* --- metadata of executables --- */
+
+typedef struct pjrt_metadata {
+  const char *bytes; /* a serialized xla.ExecutableMetadata */
+  size_t size_bytes;
+} pjrt_metadata_t;
+
+/* These structs have no size in front. */
+typedef struct pjrt_metadata_args {
+  pjrt_executable_t *executable;
+  pjrt_metadata_t *metadata; /* out; NULL without an answer */
+} pjrt_metadata_args_t;
+
+typedef struct pjrt_metadata_destroy_args {
+  pjrt_metadata_t *metadata;
+} pjrt_metadata_destroy_args_t;
+
+typedef struct pjrt_metadata_extension {
+  pjrt_extension_t base;
+  pjrt_error_t *(*get)(pjrt_metadata_args_t *args);
+  void (*destroy)(pjrt_metadata_destroy_args_t *args);
+} pjrt_metadata_extension_t;
+
+extern pjrt_metadata_extension_t pjrt_metadata_extension;       /* pjrt_metadata.c */
 extern pjrt_profiler_extension_t pjrt_profiler_extension;       /* pjrt_profiler.c */
 extern pjrt_shardings_extension_t pjrt_shardings_extension;     /* pjrt_shardings.c */
 extern pjrt_layouts_extension_t pjrt_layouts_extension;         /* pjrt_layouts.c */

@@ -57,7 +57,7 @@ hr_status_t tf_lower_pack(tf_op_t *op) {
 
 /* Unpack: output i is element i along `axis`, without that dimension. */
 hr_status_t tf_lower_unpack(tf_op_t *op) {
-  int64_t axis, dims[HLO_MAX_RANK];
+  int64_t axis, count, dims[HLO_MAX_RANK];
   int at;
   expr_t x = tf_in(op, 0);
   if (!x) return hlo_builder_finish(op->b);
@@ -66,8 +66,12 @@ hr_status_t tf_lower_unpack(tf_op_t *op) {
   for (int d = 0; d + 1 < x->shape->rank; d++) dims[d] = x->shape->dims[d < at ? d : d + 1];
   if (x->shape->dims[at] > TF_MAX_PARTS)
     return tf_unsupported(op, "%ld parts", (long)x->shape->dims[at]);
-  HR_TRY(tf_need_outputs(op, (int)x->shape->dims[at]));
-  for (int64_t i = 0; i < x->shape->dims[at]; i++) {
+  HR_TRY(tf_attr_int(op->arena, op->node, "num", x->shape->dims[at], &count));
+  if (count != x->shape->dims[at])
+    return hr_error(HR_INVALID, "attribute num is %ld, dimension %d has the size %ld", (long)count,
+                    at, (long)x->shape->dims[at]);
+  HR_TRY(tf_need_outputs(op, (int)count));
+  for (int64_t i = 0; i < count; i++) {
     expr_t part = tf_slice_dim(op->b, x, at, i, i + 1);
     HR_TRY(tf_out(op, (int)i, tf_reshape(op->b, part, x->shape->rank - 1, dims)));
   }

@@ -5,12 +5,14 @@
  * Cost: every node once per call of its body; each instruction is evaluated at most once. */
 #include <string.h>
 
+#include "base/mem.h"
 #include "passes/lib/pass_evaluate.h"
 #include "tf/xla_compilation.h"
 
 /* The depth of inlined calls is bounded, as recursion in a graph would never end. That of
  * evaluation is bounded, as it recurses on the C stack. */
 #define CALL_DEPTH_MAX 200
+#define CALLS_MAX 1000000 /* bodies are inlined: calls that double at each level would not end */
 #define EVALUATE_DEPTH_MAX 2000
 
 /* --- compile-time values --- */
@@ -40,6 +42,18 @@ static hr_status_t evaluate_operands(tf_compiler_t *compiler, expr_t instr, int 
   return NULL;
 }
 
+/* A constant's value, whose elements can be read: a borrowed one is copied first. */
+static hr_status_t literal_of(tf_compiler_t *compiler, hlo_instr_t *instr,
+                              hlo_value_t **out_value) {
+  hlo_value_t *aligned;
+  *out_value = instr->literal;
+  if ((uintptr_t)instr->literal->data % HR_ALIGNMENT == 0) return NULL;
+  HR_TRY(hlo_value_copy(instr->literal, &aligned));
+  HR_TRY(hlo_module_adopt_value(compiler->module, aligned));
+  instr->literal = *out_value = aligned;
+  return NULL;
+}
+
 /* XlaCompiler demands compile-time constants for shapes, axes, permutations and
  * begin/end/strides. They often come from Shape, Pack and arithmetic, so that whole expressions
  * are folded here. The map is indexed by the address of the instruction; its key is a copy in
@@ -47,10 +61,7 @@ static hr_status_t evaluate_operands(tf_compiler_t *compiler, expr_t instr, int 
 static hr_status_t evaluate_instr(tf_compiler_t *compiler, expr_t instr, int depth,
                                   hlo_value_t **out_value) {
   *out_value = NULL;
-  if (instr->op == HLO_CONSTANT) {
-    *out_value = instr->literal;
-    return NULL;
-  }
+  if (instr->op == HLO_CONSTANT) return literal_of(compiler, instr, out_value);
   if (instr->op == HLO_PARAMETER || depth > EVALUATE_DEPTH_MAX) return NULL;
   expr_t *key;
   void *found = hr_map_get(&compiler->evaluated, (hr_str_t){(const char *)&instr, sizeof instr});
@@ -462,6 +473,8 @@ hr_status_t tf_execute(tf_compiler_t *compiler, hlo_builder_t *builder,
   walk_entry_t *stack;
   if (compiler->depth >= CALL_DEPTH_MAX)
     return hr_error(HR_UNSUPPORTED, "functions that call each other %d deep", CALL_DEPTH_MAX);
+  if (++compiler->calls > CALLS_MAX)
+    return hr_error(HR_UNSUPPORTED, "more than %d calls of functions", CALLS_MAX);
   compiler->depth++;
   HR_TRY(HR_NEW_ARRAY(compiler->arena, body->node_count + 1, &state));
   HR_TRY(HR_NEW_ARRAY(compiler->arena, body->node_count + 1, &stack));

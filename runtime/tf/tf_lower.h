@@ -90,6 +90,7 @@ typedef struct tf_compiler {
   HR_VEC(hlo_computation_t *) completed; /* in the order of their ends: callees first */
   HR_VEC(tf_resource_t *) resources;     /* variables of the graph */
   int depth;                             /* nested functions */
+  int calls;                             /* bodies of functions so far */
   struct tensor_bundle *bundle;          /* checkpoint for RestoreV2; NULL: none */
   hr_map_t restored;                     /* names in the checkpoint by value, of RestoreV2 */
   xla_channels_t *channels;              /* numbers of channels by key */

@@ -92,6 +92,10 @@ static void compare_fields(void) {
         buffer_size_in_bytes);
   FIELD(pjrt_error_message_args_t, message_size, PLUGIN_Profiler_Error_Message_Args, message_size);
   FIELD(pjrt_error_code_args_t, code, PLUGIN_Profiler_Error_GetCode_Args, code);
+  /* Metadata, whose header is one of C++: an extension, and two functions behind it. */
+  check(PJRT_EXTENSION_EXECUTABLE_METADATA == PJRT_Extension_Type_ExecutableMetadata,
+        "type of the extension for metadata", PJRT_EXTENSION_EXECUTABLE_METADATA,
+        PJRT_Extension_Type_ExecutableMetadata);
   /* Statistics, and bytes with an owner. */
   FIELD(pjrt_memory_stats_args_t, bytes_limit, PJRT_Device_MemoryStats_Args, bytes_limit);
   FIELD(pjrt_compiled_memory_args_t, peak, PJRT_Executable_GetCompiledMemoryStats_Args,

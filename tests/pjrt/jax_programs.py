@@ -10,37 +10,13 @@ import numpy as np
 from jax.experimental import io_callback, serialize_executable
 from jax.sharding import NamedSharding, PartitionSpec as P
 
-TESTS = []
-VERSION = tuple(map(int, jax.__version__.split(".")[:2]))
-
-
-# Adds a test; tests run in the order of the file.
-def test(f):
-    TESTS.append(f)
-    return f
-
-
-class Skipped(Exception):
-    """The installed JAX lacks what a test is about."""
-
-
-# JAX before 0.6 has shard_map elsewhere, with another name for a check that the tests leave out.
-def shard_map(f, mesh, in_specs, out_specs):
-    if hasattr(jax, "shard_map"):
-        return jax.shard_map(f, mesh=mesh, in_specs=in_specs, out_specs=out_specs, check_vma=False)
-    from jax.experimental.shard_map import shard_map as older
-    return older(f, mesh=mesh, in_specs=in_specs, out_specs=out_specs, check_rep=False)
+from run_programs import VERSION, Skipped, close, fails_with, run_all, shard_map, test
 
 
 # Older JAX reads the shardings of results from the program of one partition.
 def results_have_shardings():
     if VERSION < (0, 6):
         raise Skipped("its XLA reads no ids of 64 bits, and JAX learns no shardings of results that are not given")
-
-
-# Compares within the error of f32.
-def close(got, want):
-    np.testing.assert_allclose(np.asarray(got), want, rtol=1e-5, atol=1e-6)
 
 
 # Arrays of every kind of type go to a device and come back, also transposed, reversed, with
@@ -128,12 +104,9 @@ def callbacks():
     def wrong(x):
         raise ValueError("said by the callback")
 
-    try:
-        jax.jit(lambda a: jax.pure_callback(wrong, jax.ShapeDtypeStruct((), jnp.float32), a))(1.0).block_until_ready()
-    except Exception as e:
-        assert "said by the callback" in str(e) and __file__ in str(e)
-    else:
-        raise AssertionError("no error")
+    error = fails_with("said by the callback",
+                       jax.jit(lambda a: jax.pure_callback(wrong, jax.ShapeDtypeStruct((), jnp.float32), a)), 1.0)
+    assert __file__ in str(error), error
 
 
 # A callback that executes a program does not wait for the device that waits for it.
@@ -344,13 +317,8 @@ def custom_partitioning():
         raise ValueError("said by the partitioner")
 
     wrong.def_partition(fails, sharding_rule="i j -> i j")
-    try:
-        with mesh:
-            jax.jit(wrong)(x)
-    except Exception as e:
-        assert "said by the partitioner" in str(e), e
-    else:
-        raise AssertionError("no error")
+    with mesh:
+        fails_with("said by the partitioner", jax.jit(wrong), x)
 
 
 # Arrays lie as the program asks, and as DLPack gives them.
@@ -424,12 +392,8 @@ def threads():
 # A custom call that nobody knows is named in the error.
 @test
 def errors_name_the_place():
-    try:
-        jax.jit(lambda a: jax.ffi.ffi_call("nobody_has_this", jax.ShapeDtypeStruct((), jnp.float32))(a))(1.0)
-    except Exception as e:
-        assert "nobody_has_this" in str(e), e
-    else:
-        raise AssertionError("no error")
+    call = jax.ffi.ffi_call("nobody_has_this", jax.ShapeDtypeStruct((), jnp.float32))
+    fails_with("nobody_has_this", jax.jit(lambda a: call(a)), 1.0)
 
 
 # A loop whose body is one region of code: parts of it read arrays under conditions, at addresses that other parts compute.
@@ -453,28 +417,7 @@ def figures_of_memory():
 # An array that no machine holds is one for which memory is exhausted.
 @test
 def too_large_arrays():
-    try:
-        jnp.zeros(1 << 50, jnp.int8)
-    except Exception as e:
-        assert str(e).startswith("RESOURCE_EXHAUSTED"), e
-    else:
-        raise AssertionError("no error")
+    fails_with("RESOURCE_EXHAUSTED", jnp.zeros, 1 << 50, jnp.int8)
 
 
-# Runs all tests, also after one that fails; run_pjrt.sh reads the last line.
-def main():
-    failed = skipped = 0
-    for f in TESTS:
-        try:
-            f()
-        except Skipped as reason:
-            skipped += 1
-            print(f"skipped: {f.__name__} with JAX {jax.__version__}: {reason}")
-        except Exception:
-            failed += 1
-            print("FAILED:", f.__name__)
-            traceback.print_exc()
-    print(f"{len(TESTS) - failed - skipped} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
-
-
-main()
+run_all()

@@ -11,6 +11,7 @@
 #include "pjrt/pjrt_abi_buffer.h"
 #include "pjrt/pjrt_abi_client.h"
 #include "pjrt/pjrt_abi_executable.h"
+#include "pjrt/pjrt_extensions.h"
 
 /* The plugin's table, as GetPjrtApi has returned it. */
 static const pjrt_api_t *api;
@@ -197,6 +198,49 @@ static void test_serialized(pjrt_client_t *client) {
   FAILS(Executable_DeserializeAndLoad, &args, "no executable of hlorun");
   bytes.release(bytes.owner);
   drop(PJRT_INDEX_LoadedExecutable_Destroy, add);
+}
+
+/* The number of a field of a serialized message whose fields are all varints; -1: not there. */
+static int64_t int_field(const char *bytes, size_t size, uint64_t number) {
+  uint64_t values[2] = {0, 0};
+  for (size_t at = 0, which = 0, shift = 0; at < size; at++) {
+    values[which] |= (uint64_t)(bytes[at] & 0x7f) << shift;
+    shift += 7;
+    if (bytes[at] & 0x80) continue;
+    if (which == 1 && values[0] >> 3 == number) return (int64_t)values[1];
+    if (which == 1) values[0] = values[1] = 0;
+    which = !which;
+    shift = 0;
+  }
+  return -1;
+}
+
+/* The metadata of an executable have the figures of its memory, in the first field, which is
+ * shorter than 128 bytes here; without an executable there is an error and no answer. */
+static void test_metadata(pjrt_client_t *client) {
+  const pjrt_extension_t *found = api->extension_start;
+  while (found && found->type != PJRT_EXTENSION_EXECUTABLE_METADATA) found = found->next;
+  check(found != NULL, "there is an extension for metadata");
+  if (!found) return;
+  const pjrt_metadata_extension_t *extension = (const void *)found;
+  pjrt_compiled_memory_args_t memory = {.struct_size = sizeof memory};
+  check(compile(client, add_text, NULL, &memory.executable), "compiles");
+  check(CALL(Executable_GetCompiledMemoryStats, &memory), "figures of memory");
+  pjrt_metadata_args_t args = {.executable = memory.executable};
+  check(!extension->get(&args) && args.metadata, "metadata");
+  const char *bytes = args.metadata->bytes;
+  size_t size = args.metadata->size_bytes;
+  check(size > 2 && bytes[0] == 0x0a && (size_t)bytes[1] == size - 2, "figures are the first field");
+  check(memory.arguments == 32 && int_field(bytes + 2, size - 2, 2) == 32, "bytes of arguments");
+  check(int_field(bytes + 2, size - 2, 3) == memory.results, "bytes of results");
+  check(int_field(bytes + 2, size - 2, 14) == memory.peak, "most bytes at a time");
+  pjrt_metadata_destroy_args_t destroy = {.metadata = args.metadata};
+  extension->destroy(&destroy);
+  args.executable = NULL;
+  pjrt_error_args_t error = {.struct_size = sizeof error, .error = extension->get(&args)};
+  check(error.error && !args.metadata, "no metadata of nothing");
+  api->functions[PJRT_INDEX_Error_Destroy](&error);
+  drop(PJRT_INDEX_LoadedExecutable_Destroy, memory.executable);
 }
 
 /* Every function with no arguments, too small ones, and ones that are all zero. */
@@ -398,6 +442,7 @@ int main(int argc, char **argv) {
   test_running(client);
   test_donation(client);
   test_serialized(client);
+  test_metadata(client);
   test_wrong_arguments();
   test_threads(client);
   test_options(client);

@@ -152,16 +152,21 @@ if command -v "$mpirun" >/dev/null; then killed_mpirun; fi
 
 # A rank that is stopped while it starts: the others wait as long as --timeout says, and it is named.
 stopped_early() { # RANK
-  local pid victim="" code=0
+  local pid victim="" code=0 parent=""
   setsid "$hlorun" -n 3 --timeout 1 --steps 100000000 --carry 0:0 --random-inputs busy.hlo >out 2>&1 </dev/null &
   pid=$!
-  while [ -z "$victim" ] && kill -0 $pid; do victim=$(rank_below "$pid" "$1"); done
+  while [ -z "$victim" ] && kill -0 $pid; do
+    parent=$pid
+    [ "${HLORUN_LAUNCHER:-}" != mpirun ] || parent=$(pgrep -P "$pid" | head -n 1)
+    [ -z "$parent" ] || victim=$(rank_below "$parent" "$1")
+  done
   kill -STOP "$victim"
   wait "$pid" || code=$?
-  if [ $code -eq 6 ] && grep -q "rank $1 was stopped by SIGSTOP" out; then pass; else fail "rank $1 stopped at the start: $code" out; fi
+  if [ $code -eq 6 ] && [ "$(grep -cE "rank $1 (was stopped by SIGSTOP|is stopped by a signal)" out)" -eq 1 ]; then pass; else fail "rank $1 stopped at the start: $code" out; fi
 }
 stopped_early 0
 stopped_early 2
+if command -v "$mpirun" >/dev/null; then HLORUN_LAUNCHER=mpirun stopped_early 1; fi
 
 # It is killed while they start, when its memory files still have names: hlorun -n removes them.
 cat >kills.c <<'C'

@@ -36,7 +36,7 @@ if [ -f "$jax_include/xla/ffi/api/c_api.h" ]; then compare ffi_compare "$jax_inc
 else skip "jaxlib has no header of the FFI"; fi
 
 export JAX_PLATFORMS=hlorun PJRT_NAMES_AND_LIBRARY_PATHS=hlorun:$plugin
-for program in "$source_dir"/tests/pjrt/*.py; do
+for program in "$source_dir"/tests/pjrt/jax_*.py; do
   timeout -k 5 600 env HLORUN_DEVICES=8 "$python" "$program" >"$work/out" 2>&1
   add_counts "$work/out" || fail "${program##*/}" "$work/out"
   grep -E '^(FAILED|skipped)' "$work/out"

@@ -1,0 +1,17 @@
+/* Limits the time that MPI may take to start. MPI_Init() waits until every process of the job has
+ * called it, and cannot be cancelled: a process that is stopped, or hangs, while it starts would
+ * hold up the others for ever. Processes of hlorun's own launcher have that limit in the client. */
+#ifndef CLI_START_WATCH_H
+#define CLI_START_WATCH_H
+
+#include "base/options.h"
+
+/* Before the client is created. From then on a process that MPI starts with others warns of a start
+ * that lasts (HLORUN_WATCHDOG), and ends with exit code 6 some seconds after --timeout; both name
+ * the processes of this machine that are stopped. Does nothing in other processes.
+ * Errors: UNAVAILABLE without an event loop. */
+hr_status_t cli_start_watch_begin(const hr_options_t *options);
+/* After the client was created, or could not be. */
+void cli_start_watch_end(void);
+
+#endif
