@@ -31,6 +31,7 @@ void pjrt_executable_release(pjrt_executable_t *executable) {
   pjrt_executable_release(executable->renewed);
   pjrt_executable_release(executable->traced);
   hr_arena_deinit(&executable->arena);
+  pjrt_topology_release(executable->topology);
   hr_free(executable);
 }
 

@@ -25,6 +25,7 @@ struct pjrt_executable {
   atomic_bool is_deleted;
   atomic_long average_ns; /* of recent executions; 0: none yet */
   pjrt_client_t *client;
+  pjrt_topology_t *topology;  /* whose client that is; NULL: a client of the framework */
   pjrt_executable_t *renewed; /* the same for a new world, once `world` is broken; guarded by the
                                  client's launch_mutex */
   pjrt_executable_t *traced; /* the same for a world that traces, once a profile was taken; guarded

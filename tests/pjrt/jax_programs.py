@@ -185,6 +185,23 @@ def compiled_programs_tell_of_themselves():
     close(again(np.eye(4, dtype=np.float32)), np.eye(4))
 
 
+# A program for devices that this process does not have is compiled, kept, and run where there are as many.
+@test
+def compiled_ahead_of_time():
+    if VERSION < (0, 7):
+        raise Skipped("it makes no devices of a plugin's topology, or loads for none that are given")
+    from jax.experimental import topologies
+    topology = topologies.get_topology_desc("8", "hlorun")
+    mesh = topologies.make_mesh(topology, (4, 2), ("x", "y"))
+    f = jax.jit(lambda a: (a @ a.T).sum(0), in_shardings=NamedSharding(mesh, P("x", "y")))
+    c = f.lower(jax.ShapeDtypeStruct((8, 8), np.float32)).compile()
+    load = serialize_executable.deserialize_and_load
+    again = load(*serialize_executable.serialize(c), execution_devices=jax.devices())
+    a = np.arange(64, dtype=np.float32).reshape(8, 8)
+    here = jax.sharding.Mesh(np.array(jax.devices()).reshape(4, 2), ("x", "y"))
+    close(again(jax.device_put(a, NamedSharding(here, P("x", "y")))), (a @ a.T).sum(0))
+
+
 # A profile has a plane for each device that has run something, with executions and their steps, and one of compilations.
 # The programs go on as before it.
 @test
