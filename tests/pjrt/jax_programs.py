@@ -43,6 +43,20 @@ def large_arrays_are_not_copied():
     close(z[:3], [1, 2, 3])
 
 
+# A copy has memory of its own, on each device, and so have two results that are one value.
+@test
+def copies_are_apart():
+    def places(x):
+        return [shard.data.unsafe_buffer_pointer() for shard in x.addressable_shards]
+
+    for spec in P("x"), P():
+        x = jax.device_put(np.arange(16.0), NamedSharding(jax.sharding.Mesh(np.array(jax.devices()), ("x",)), spec))
+        y = jnp.array(x, copy=True)
+        assert not set(places(x)) & set(places(y)), (places(x), places(y))
+        a, b = jax.jit(lambda v: (v + 1, v + 1))(x)
+        assert not set(places(a)) & set(places(b)), (places(a), places(b))
+
+
 # A donated array is deleted. A NumPy view of it keeps its content, as it holds the value.
 # Without such a view the result takes the memory of the argument.
 @test
