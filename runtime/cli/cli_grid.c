@@ -59,7 +59,7 @@ bool cli_grid_of_text(hr_str_t text, cli_grid_t *out_grid, const char **out_end)
 static cli_grid_t read_whole_grid(const char *path) {
   cli_grid_t grid = {1, 1};
   hlo_module_t *module = NULL;
-  hr_status_t st = read_module_file(path, &module);
+  hr_status_t st = read_structure_file(path, &module);
   spmd_options_t spmd = {.stop_after_propagate = true};
   if (!st) st = spmd_run(module, &spmd);
   if (!st && module->replica_count <= INT16_MAX && module->num_partitions <= INT16_MAX)

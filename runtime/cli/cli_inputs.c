@@ -279,7 +279,7 @@ static hr_status_t fill_own(const char *program_path, const cli_signature_t *sig
                             const cli_feed_t *feed, hlo_value_t **values) {
   hlo_module_t *module = NULL;
   if (!count_missing(signature, feed, values) || !read_saw_graph()) return NULL;
-  HR_TRY(read_module_file(program_path, &module));
+  HR_TRY(read_structure_file(program_path, &module));
   for (int k = 0; k < signature->param_count && k < module->parameter_value_count; k++)
     if (needs_value(signature, feed, values, k) && module->parameter_values[k])
       values[k] = hlo_value_retain(module->parameter_values[k]);
@@ -296,7 +296,7 @@ static hr_status_t fill_random(uint64_t seed, const char *program_path,
   HR_TRY(hr_alloc((size_t)signature->param_count * sizeof(int64_t), &memory));
   int64_t *bounds = memory;
   for (int k = 0; k < signature->param_count; k++) bounds[k] = CLI_NO_BOUND;
-  hr_status_t st = read_module_file(program_path, &module);
+  hr_status_t st = read_structure_file(program_path, &module);
   if (!st) st = cli_index_bounds(module, signature->param_count, bounds);
   for (int k = 0; k < signature->param_count && !st; k++)
     if (needs_value(signature, feed, values, k))

@@ -39,13 +39,14 @@ hr_status_t cli_tf_choose(const hr_options_t *options) {
     if (cli_tf_names_tensor(given->text)) HR_VEC_PUSH(&chosen.feeds, given->text);
   for (size_t from = 0; (given = hr_option_next(options, HR_OPTION_FETCH, &from));)
     HR_VEC_PUSH(&chosen.fetches, given->text);
-  chosen.options = (tf_read_options_t){(int)chosen.feeds.count,
-                                       chosen.feeds.data,
-                                       (int)chosen.fetches.count,
-                                       chosen.fetches.data,
-                                       hr_option_text(options, HR_OPTION_SIGNATURE),
-                                       hr_option_text(options, HR_OPTION_CONFIG),
-                                       hr_option_text(options, HR_OPTION_DATA_PARALLEL)};
+  chosen.options = (tf_read_options_t){
+      .feed_count = (int)chosen.feeds.count,
+      .feeds = chosen.feeds.data,
+      .fetch_count = (int)chosen.fetches.count,
+      .fetches = chosen.fetches.data,
+      .signature = hr_option_text(options, HR_OPTION_SIGNATURE),
+      .config = hr_option_text(options, HR_OPTION_CONFIG),
+      .data_parallel = hr_option_text(options, HR_OPTION_DATA_PARALLEL)};
   read_set_graph_options(&chosen.options);
   return NULL;
 }
@@ -55,7 +56,7 @@ hr_status_t cli_tf_carry(const hr_options_t *options, const char *path, cli_carr
   bool steps =
       hr_option_is_given(options, HR_OPTION_STEPS) || hr_option_is_given(options, HR_OPTION_EPOCHS);
   if (!steps || carry->count || !read_saw_graph()) return NULL;
-  HR_TRY(read_module_file(path, &module));
+  HR_TRY(read_structure_file(path, &module));
   hr_status_t st = NULL;
   const hlo_aliasing_t *aliasing = &module->input_output_alias;
   for (int64_t i = 0; i < aliasing->count && !st; i++) {
@@ -87,7 +88,7 @@ hr_status_t cli_tf_variables(const char *path, hr_arena_t *arena, int count, hr_
   hlo_module_t *module;
   if (!read_saw_graph())
     return hr_error(HR_USAGE, "--checkpoint-format tensor-bundle: %s is no TensorFlow graph", path);
-  HR_TRY(read_module_file(path, &module));
+  HR_TRY(read_structure_file(path, &module));
   hr_status_t st = copy_names(module, arena, count, out_names, out_prefix);
   hlo_module_destroy(module);
   return st;

@@ -135,7 +135,7 @@ bool read_saw_graph(void) { return __atomic_load_n(&graph_was_read, __ATOMIC_REL
 void read_set_graph_options(const tf_read_options_t *options) { graph_options = options; }
 
 /* By the first bytes; those of other files are told by them, too. */
-static hr_status_t read_source(hlo_module_t *module) {
+static hr_status_t read_source(hlo_module_t *module, bool structure) {
   int platform_index;
   module->source = unwrap(module->source, &platform_index);
   hr_str_t text = {module->source.text, module->source.size_bytes};
@@ -145,7 +145,9 @@ static hr_status_t read_source(hlo_module_t *module) {
   HR_TRY(tf_find_graph(text, &is_graph));
   if (is_graph) {
     __atomic_store_n(&graph_was_read, true, __ATOMIC_RELAXED);
-    return tf_read_module(module, graph_options, read_inner_program);
+    tf_read_options_t own = graph_options ? *graph_options : (tf_read_options_t){0};
+    own.structure = structure;
+    return tf_read_module(module, &own, read_inner_program);
   }
   HR_TRY(read_foreign(module->source.path, text));
   if (!hlo_proto_is(text) && is_mlir_text(text)) return read_mlir(module, -1, mlir_parse_module);
@@ -167,7 +169,8 @@ hr_status_t read_graph_json(const char *path, hr_buffer_t *bytes, hr_strbuf_t *o
 }
 
 /* On failure the module is destroyed here; on success it retains `bytes`. */
-hr_status_t read_module(const char *path, hr_buffer_t *bytes, hlo_module_t **out_module) {
+static hr_status_t read_bytes(const char *path, hr_buffer_t *bytes, bool structure,
+                              hlo_module_t **out_module) {
   hlo_module_t *module;
   const char *path_copy;
   HR_TRY(hlo_module_create(HR_STR("module"), &module));
@@ -175,13 +178,17 @@ hr_status_t read_module(const char *path, hr_buffer_t *bytes, hlo_module_t **out
   hr_status_t st = hr_arena_cstr(&module->arena, hr_str_from(path), &path_copy);
   if (!st) {
     module->source = source_of(path_copy, bytes);
-    st = read_source(module);
+    st = read_source(module, structure);
   }
   if (st)
     hlo_module_destroy(module);
   else
     *out_module = module;
   return st;
+}
+
+hr_status_t read_module(const char *path, hr_buffer_t *bytes, hlo_module_t **out_module) {
+  return read_bytes(path, bytes, false, out_module);
 }
 
 /* The tree retains the bytes, as names and elements point into them. */
@@ -224,10 +231,18 @@ hr_status_t read_verify_functions(const char *path, hr_buffer_t *bytes,
 }
 
 /* The file is mapped, not copied; the module keeps the mapping alive. */
-hr_status_t read_module_file(const char *path, hlo_module_t **out_module) {
+static hr_status_t read_file(const char *path, bool structure, hlo_module_t **out_module) {
   hr_buffer_t *bytes;
   HR_TRY(gzip_map_file(path, &bytes));
-  hr_status_t st = read_module(path, bytes, out_module);
+  hr_status_t st = read_bytes(path, bytes, structure, out_module);
   hr_buffer_release(bytes);
   return st;
+}
+
+hr_status_t read_module_file(const char *path, hlo_module_t **out_module) {
+  return read_file(path, false, out_module);
+}
+
+hr_status_t read_structure_file(const char *path, hlo_module_t **out_module) {
+  return read_file(path, true, out_module);
 }

@@ -11,6 +11,9 @@
 /* Reads a program file. The module retains the bytes for messages.
  * Errors: UNAVAILABLE (cannot be read), INVALID with file:line:column. */
 hr_status_t read_module_file(const char *path, hlo_module_t **out_module);
+/* The same for those who want shapes and edges: large constants of a TensorFlow graph are not
+ * copied out of the file, where their elements need not be aligned. */
+hr_status_t read_structure_file(const char *path, hlo_module_t **out_module);
 /* `path` is for messages; retains the buffer. */
 hr_status_t read_module(const char *path, hr_buffer_t *bytes, hlo_module_t **out_module);
 

@@ -25,6 +25,7 @@ typedef struct packing {
   int *slots;          /* by value; -1: not packed */
   int *counts;         /* slot of a list's count; -1: it has none */
   int *element_counts; /* the same of a list of lists for its element_counts */
+  bool *written;       /* by value: a resource that a computation gives another value */
   int slot_count;
   expr_t *instrs; /* by slot */
 } packing_t;
@@ -55,6 +56,7 @@ static hr_status_t pack_values(tf_op_t *op, int count, const tf_value_t *values,
   HR_TRY(HR_NEW_ARRAY(op->arena, count, &packing->slots));
   HR_TRY(HR_NEW_ARRAY(op->arena, count, &packing->counts));
   HR_TRY(HR_NEW_ARRAY(op->arena, count, &packing->element_counts));
+  HR_TRY(HR_NEW_ARRAY(op->arena, count, &packing->written));
   HR_TRY(HR_NEW_ARRAY(op->arena, 3 * count, &packing->instrs));
   for (int i = 0; i < count; i++) {
     tf_value_t value = values[i];
@@ -117,6 +119,13 @@ static hr_status_t unpack_values(tf_op_t *op, hlo_builder_t *b, const packing_t 
     out_values[i].instr = NULL;
   }
   return hlo_builder_finish(b);
+}
+
+/* The value of resource i at the end of a computation. One that was only read keeps the value that
+ * it has outside, and is not returned as an update. */
+static expr_t take_written(const packing_t *packing, int i, const tf_value_t *inside) {
+  packing->written[i] |= inside[i].resource->value != inside[i].resource->initial;
+  return inside[i].resource->value;
 }
 
 /* Parameter shape of all branches, or of condition and body: the slots in order. */
@@ -251,7 +260,7 @@ static hr_status_t close_branch(tf_op_t *op, branch_t *branch, const packing_t *
   }
   for (int i = 0; i < packing->count; i++)
     if (packing->values[i].kind == TF_VALUE_RESOURCE && packing->slots[i] >= 0)
-      roots[count++] = branch->inside[i].resource->value;
+      roots[count++] = take_written(packing, i, branch->inside);
   return tf_computation_end(op->scope->compiler, b, hlo_build_tuple(b, count, roots));
 }
 
@@ -269,9 +278,12 @@ static hr_status_t set_branch_results(tf_op_t *op, const packing_t *packing, exp
     op->outputs[i].instr = hlo_build_element(op->b, result, count++);
     op->outputs[i].count = outcomes[i].has_count ? hlo_build_element(op->b, result, count++) : NULL;
   }
-  for (int i = 0; i < packing->count; i++)
-    if (packing->values[i].kind == TF_VALUE_RESOURCE && packing->slots[i] >= 0)
-      packing->values[i].resource->value = hlo_build_element(op->b, result, count++);
+  for (int i = 0; i < packing->count; i++) {
+    if (packing->values[i].kind != TF_VALUE_RESOURCE || packing->slots[i] < 0) continue;
+    if (packing->written[i])
+      packing->values[i].resource->value = hlo_build_element(op->b, result, count);
+    count++;
+  }
   return hlo_builder_finish(op->b);
 }
 
@@ -398,7 +410,7 @@ static hr_status_t next_state(tf_op_t *op, hlo_builder_t *b, const packing_t *pa
     int slot = packing->slots[i];
     if (slot < 0) continue;
     expr_t next = packing->values[i].kind == TF_VALUE_RESOURCE
-                      ? inside[i].resource->value
+                      ? take_written(packing, i, inside)
                       : tf_value_instr(op->scope->compiler, b, &results[i]);
     char before[HLO_SHAPE_TEXT], after[HLO_SHAPE_TEXT];
     if (next && !hlo_shape_equal(next->shape, packing->instrs[slot]->shape))
@@ -456,8 +468,10 @@ static hr_status_t set_loop_results(const packing_t *packing, expr_t state, hlo_
     int slot = packing->slots[i];
     out_values[i] = packing->values[i];
     if (slot < 0) continue;
+    bool is_resource = packing->values[i].kind == TF_VALUE_RESOURCE;
+    if (is_resource && !packing->written[i]) continue;
     expr_t element = hlo_build_element(b, state, slot);
-    if (packing->values[i].kind == TF_VALUE_RESOURCE) {
+    if (is_resource) {
       packing->values[i].resource->value = element;
     } else {
       out_values[i].instr = element;

@@ -5,6 +5,7 @@
  * Cost: every node once per call of its body; each instruction is evaluated at most once. */
 #include <string.h>
 
+#include "base/mem.h"
 #include "passes/lib/pass_evaluate.h"
 #include "tf/xla_compilation.h"
 
@@ -41,6 +42,18 @@ static hr_status_t evaluate_operands(tf_compiler_t *compiler, expr_t instr, int 
   return NULL;
 }
 
+/* A constant's value, whose elements can be read: a borrowed one is copied first. */
+static hr_status_t literal_of(tf_compiler_t *compiler, hlo_instr_t *instr,
+                              hlo_value_t **out_value) {
+  hlo_value_t *aligned;
+  *out_value = instr->literal;
+  if ((uintptr_t)instr->literal->data % HR_ALIGNMENT == 0) return NULL;
+  HR_TRY(hlo_value_copy(instr->literal, &aligned));
+  HR_TRY(hlo_module_adopt_value(compiler->module, aligned));
+  instr->literal = *out_value = aligned;
+  return NULL;
+}
+
 /* XlaCompiler demands compile-time constants for shapes, axes, permutations and
  * begin/end/strides. They often come from Shape, Pack and arithmetic, so that whole expressions
  * are folded here. The map is indexed by the address of the instruction; its key is a copy in
@@ -48,10 +61,7 @@ static hr_status_t evaluate_operands(tf_compiler_t *compiler, expr_t instr, int 
 static hr_status_t evaluate_instr(tf_compiler_t *compiler, expr_t instr, int depth,
                                   hlo_value_t **out_value) {
   *out_value = NULL;
-  if (instr->op == HLO_CONSTANT) {
-    *out_value = instr->literal;
-    return NULL;
-  }
+  if (instr->op == HLO_CONSTANT) return literal_of(compiler, instr, out_value);
   if (instr->op == HLO_PARAMETER || depth > EVALUATE_DEPTH_MAX) return NULL;
   expr_t *key;
   void *found = hr_map_get(&compiler->evaluated, (hr_str_t){(const char *)&instr, sizeof instr});

@@ -52,7 +52,9 @@ typedef struct tf_body {
 
 typedef struct tf_graph {
   hr_arena_t *arena;
-  tf_body_t main; /* the graph's own nodes */
+  hr_buffer_t *source; /* owner of the bytes, which outlives the graph; NULL: not known */
+  bool borrows;        /* large constants are not copied out of `source`, whatever its alignment */
+  tf_body_t main;      /* the graph's own nodes */
   int function_count;
   tf_body_t *functions;       /* the library, in the order of the file */
   hr_map_t functions_by_name; /* tf_body_t */
@@ -108,9 +110,10 @@ hr_status_t tf_attr_strings(hr_arena_t *arena, const tf_node_t *node, const char
                             int *out_count, hr_str_t **out_strings);
 hr_status_t tf_read_shape(hr_arena_t *arena, proto_list_t pieces, int *out_rank,
                           int64_t dims[HLO_MAX_RANK]);
-/* The value of a TensorProto. Strings: *out_value is NULL, and the strings go to *out_strings.
+/* The value of a TensorProto of the graph. Strings: *out_value is NULL, and the strings go to
+ * *out_strings. Memory: a large constant's pages of a mapped file are dropped as it is copied.
  * Errors: INVALID, UNSUPPORTED for types without arrays. */
-hr_status_t tf_read_tensor(hr_arena_t *arena, proto_list_t pieces, hlo_value_t **out_value,
-                           proto_list_t *out_strings);
+hr_status_t tf_read_tensor(const tf_graph_t *graph, hr_arena_t *arena, proto_list_t pieces,
+                           hlo_value_t **out_value, proto_list_t *out_strings);
 
 #endif

@@ -251,7 +251,10 @@ static hr_status_t open_file(tf_file_t *file, hr_str_t *bytes) {
   if (file->form == META_GRAPH)
     HR_TRY(TF_DECODE(file->arena, meta_graph, proto_piece(bytes), &file->meta));
   if (file->form != GRAPH_DEF) pieces = file->meta.graph_def;
-  return tf_graph_read(file->arena, pieces, &file->graph);
+  hr_status_t st = tf_graph_read(file->arena, pieces, &file->graph);
+  file->graph.source = file->module->source_buffer;
+  file->graph.borrows = file->options && file->options->structure;
+  return st;
 }
 
 /* --- compilation --- */

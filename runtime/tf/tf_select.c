@@ -92,15 +92,26 @@ static hr_status_t known_shape(const selection_t *s, hr_str_t name, hr_dtype_t d
   return unknown_shape(name, dtype, rank, dims);
 }
 
-/* Shape of a placeholder or variable by its attributes. */
+static bool is_argument(const tf_node_t *node) { return hr_str_is(node->op, "_Arg"); }
+
+/* Type and sizes of a placeholder, variable or _Arg by its attributes. */
+static hr_status_t declared_sizes(const selection_t *s, const tf_node_t *node,
+                                  hr_dtype_t *out_dtype, int *out_rank,
+                                  int64_t dims[HLO_MAX_RANK]) {
+  bool argument = is_argument(node);
+  HR_TRY(tf_attr_dtype(s->arena, node, argument ? "T" : "dtype", out_dtype));
+  HR_TRY(tf_attr_shape(s->arena, node, argument ? "_shape" : "shape", out_rank, dims));
+  if (!argument || *out_rank >= 0) return NULL;
+  return tf_attr_shape_at(s->arena, node, "_output_shapes", 0, out_rank, dims);
+}
+
 static hr_status_t declared_shape(const selection_t *s, const tf_node_t *node,
                                   const hlo_shape_t **out_shape) {
   int64_t dims[HLO_MAX_RANK];
   const char *name;
   int rank;
   hr_dtype_t dtype;
-  HR_TRY(tf_attr_dtype(s->arena, node, "dtype", &dtype));
-  HR_TRY(tf_attr_shape(s->arena, node, "shape", &rank, dims));
+  HR_TRY(declared_sizes(s, node, &dtype, &rank, dims));
   HR_TRY(hr_arena_printf(s->arena, &name, "%.*s:0", HR_STR_ARGS(node->name)));
   return known_shape(s, hr_str_from(name), dtype, rank, dims, out_shape);
 }
@@ -200,12 +211,12 @@ static hr_status_t select_named(selection_t *s, const tf_named_signature_t *name
 static hr_status_t mark_needed(const selection_t *s, bool **out_needed) {
   const tf_body_t *body = &s->graph->main;
   int *stack;
-  bool *is_fed, *needed;
+  bool *fed, *needed;
   int height = 0;
   HR_TRY(HR_NEW_ARRAY(s->arena, body->node_count + 1, &stack));
-  HR_TRY(HR_NEW_ARRAY(s->arena, body->node_count, &is_fed));
+  HR_TRY(HR_NEW_ARRAY(s->arena, body->node_count, &fed));
   HR_TRY(HR_NEW_ARRAY(s->arena, body->node_count, &needed));
-  for (int i = 0; i < s->signature.feed_count; i++) is_fed[s->feeds[i].node] = true;
+  for (int i = 0; i < s->signature.feed_count; i++) fed[s->feeds[i].node] = true;
   for (int i = 0; i < s->signature.fetch_count; i++) {
     int node = s->fetches[i].node;
     if (!needed[node]) stack[height++] = node;
@@ -214,7 +225,7 @@ static hr_status_t mark_needed(const selection_t *s, bool **out_needed) {
   while (height) {
     int index = stack[--height];
     const tf_node_t *node = &body->nodes[index];
-    for (int k = 0; !is_fed[index] && k < node->input_count + node->control_count; k++) {
+    for (int k = 0; !fed[index] && k < node->input_count + node->control_count; k++) {
       int input = node->inputs[k].node;
       if (!needed[input]) stack[height++] = input;
       needed[input] = true;
@@ -243,6 +254,23 @@ static hr_status_t fetch_sinks(selection_t *s) {
   return s->signature.fetch_count ? NULL : hr_error(HR_INVALID, "the graph computes nothing");
 }
 
+/* The shape of a feed by its option or by its node. The value of a resource _Arg is a variable. */
+static hr_status_t set_fed_shape(const selection_t *s, const tf_node_t *node, const char *shape,
+                                 xla_argument_t *argument) {
+  hr_dtype_t dtype = HR_F32;
+  if (is_argument(node)) HR_TRY(tf_attr_dtype(s->arena, node, "T", &dtype));
+  if (dtype == HR_TUPLE) argument->kind = XLA_ARGUMENT_RESOURCE;
+  argument->initialized = dtype == HR_TUPLE;
+  if (shape) return parse_shape(s, shape, &argument->shape);
+  return declared_shape(s, node, &argument->shape);
+}
+
+static bool is_fed(const selection_t *s, int node) {
+  bool fed = false;
+  for (int k = 0; k < s->signature.feed_count; k++) fed |= s->feeds[k].node == node;
+  return fed;
+}
+
 /* The order of the options is that of the parameters. */
 static hr_status_t feed_options(selection_t *s, const tf_read_options_t *options) {
   for (int i = 0; options && i < options->feed_count; i++) {
@@ -250,12 +278,9 @@ static hr_status_t feed_options(selection_t *s, const tf_read_options_t *options
     const char *shape = shape_text(text);
     tf_input_t feed;
     HR_TRY(resolve_name(s, (hr_str_t){text, name_size(text)}, &feed));
-    for (int k = 0; k < s->signature.feed_count; k++)
-      if (s->feeds[k].node == feed.node) return hr_error(HR_USAGE, "%s is fed twice", text);
+    if (is_fed(s, feed.node)) return hr_error(HR_USAGE, "%s is fed twice", text);
     const tf_node_t *node = &s->graph->main.nodes[feed.node];
-    xla_argument_t *argument = add_feed(s, feed, node->name);
-    HR_TRY(shape ? parse_shape(s, shape, &argument->shape)
-                 : declared_shape(s, node, &argument->shape));
+    HR_TRY(set_fed_shape(s, node, shape, add_feed(s, feed, node->name)));
   }
   return NULL;
 }
@@ -268,14 +293,21 @@ static bool is_placeholder(const tf_node_t *node) {
 static hr_status_t feed_placeholders(selection_t *s) {
   const tf_body_t *body = &s->graph->main;
   bool *needed;
-  int given = s->signature.feed_count;
   HR_TRY(mark_needed(s, &needed));
   for (int i = 0; i < body->node_count; i++) {
-    bool is_fed = false;
-    for (int k = 0; k < given; k++) is_fed |= s->feeds[k].node == i;
-    if (!needed[i] || is_fed || !is_placeholder(&body->nodes[i])) continue;
+    if (!needed[i] || !is_placeholder(&body->nodes[i]) || is_fed(s, i)) continue;
     xla_argument_t *argument = add_feed(s, (tf_input_t){i, 0}, body->nodes[i].name);
     HR_TRY(declared_shape(s, &body->nodes[i], &argument->shape));
+  }
+  return NULL;
+}
+
+/* _Arg nodes that nobody feeds, by index. */
+static hr_status_t feed_arguments(selection_t *s, const xla_graph_signature_t *found) {
+  for (int i = 0; i < found->feed_count; i++) {
+    const tf_node_t *node = &s->graph->main.nodes[found->feeds[i].node];
+    if (is_fed(s, found->feeds[i].node)) continue;
+    HR_TRY(set_fed_shape(s, node, NULL, add_feed(s, found->feeds[i], node->name)));
   }
   return NULL;
 }
@@ -283,6 +315,8 @@ static hr_status_t feed_placeholders(selection_t *s) {
 /* Fetches come first, as placeholders are fed only if a fetch needs them. */
 static hr_status_t select_tensors(selection_t *s, const tf_read_options_t *options) {
   int fetches = options ? options->fetch_count : 0;
+  xla_graph_signature_t found;
+  HR_TRY(xla_graph_signature(s->arena, s->graph, &found));
   HR_TRY(grow(s, fetches + (options ? options->feed_count : 0)));
   for (int i = 0; i < fetches; i++) {
     hr_str_t name = hr_str_from(options->fetches[i]);
@@ -290,8 +324,11 @@ static hr_status_t select_tensors(selection_t *s, const tf_read_options_t *optio
     HR_TRY(resolve_name(s, name, &fetch));
     add_fetch(s, fetch, name);
   }
-  if (!fetches) HR_TRY(fetch_sinks(s));
+  for (int i = 0; !fetches && i < found.fetch_count; i++)
+    add_fetch(s, found.fetches[i], s->graph->main.nodes[found.fetches[i].node].name);
+  if (!s->signature.fetch_count) HR_TRY(fetch_sinks(s));
   HR_TRY(feed_options(s, options));
+  HR_TRY(feed_arguments(s, &found));
   return feed_placeholders(s);
 }
 

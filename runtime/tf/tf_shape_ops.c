@@ -11,7 +11,7 @@ hr_status_t tf_lower_const(tf_op_t *op) {
   proto_list_t strings;
   HR_TRY(tf_attr_find(op->arena, op->node, "value", &attr, &found));
   if (!found) return tf_error(op, "the constant has no value");
-  HR_TRY(tf_read_tensor(op->arena, attr.tensor, &value, &strings));
+  HR_TRY(tf_read_tensor(op->scope->compiler->graph, op->arena, attr.tensor, &value, &strings));
   if (value) return tf_out_value(op, 0, value);
   HR_TRY(tf_need_outputs(op, 1));
   op->outputs[0] = (tf_value_t){.kind = TF_VALUE_STRINGS, .strings = strings};

@@ -4,6 +4,9 @@
 
 #include "tf/tf_graph.h"
 
+/* Smallest constant that is borrowed. Numbers that decide on shapes are smaller. */
+#define BORROWED_BYTES ((size_t)1 << 20)
+
 /* List of integers of the field for the type; half types are bit patterns. */
 static proto_list_t integer_field(const tf_tensor_proto_t *in, hr_dtype_t dtype) {
   switch (dtype) {
@@ -76,17 +79,38 @@ static void repeat_last(hlo_value_t *value, size_t used) {
     memcpy(data + at, data + used - each, each);
 }
 
+/* Offset of bytes in the graph's buffer; SIZE_MAX: they are not in it, as those of a text. */
+static size_t source_offset(const tf_graph_t *graph, hr_str_t bytes) {
+  if (!graph->source) return SIZE_MAX;
+  uintptr_t first = (uintptr_t)hr_buffer_data(graph->source), at = (uintptr_t)bytes.data;
+  size_t size = hr_buffer_size(graph->source);
+  return at >= first && at - first <= size && bytes.size <= size - (at - first) ? at - first
+                                                                                : SIZE_MAX;
+}
+
 /* tensor_content (4) has the elements in row-major order and little-endian. */
+static hr_status_t content_value(const tf_graph_t *graph, hr_str_t content, hr_dtype_t dtype,
+                                 int rank, const int64_t *dims, hlo_value_t **out_value) {
+  size_t offset = source_offset(graph, content);
+  bool borrows = graph->borrows && offset != SIZE_MAX && content.size >= BORROWED_BYTES;
+  HR_TRY(borrows ? hlo_value_over(dtype, rank, dims, graph->source, offset, out_value)
+                 : hlo_value_array(dtype, rank, dims, out_value));
+  size_t total = hlo_value_bytes(*out_value);
+  if (content.size != total) {
+    hlo_value_release(*out_value);
+    return hr_error(HR_INVALID, "tensor_content has %zu bytes, want %zu", content.size, total);
+  }
+  if (borrows) return NULL;
+  if (offset == SIZE_MAX)
+    memcpy((*out_value)->data, content.data, total);
+  else
+    hr_buffer_copy_out(graph->source, offset, (*out_value)->data, total);
+  return NULL;
+}
+
 static hr_status_t fill_value(hr_arena_t *arena, const tf_tensor_proto_t *in, hlo_value_t *value) {
   size_t total = hlo_value_bytes(value);
   size_t used = 0;
-  if (in->tensor_content.size) {
-    if (in->tensor_content.size != total)
-      return hr_error(HR_INVALID, "tensor_content has %zu bytes, want %zu", in->tensor_content.size,
-                      total);
-    memcpy(value->data, in->tensor_content.data, total);
-    return NULL;
-  }
   hr_dtype_t dtype = value->dtype;
   bool fixed = dtype == HR_F32 || dtype == HR_F64 || hr_dtype_is_complex(dtype);
   if (fixed)
@@ -98,8 +122,8 @@ static hr_status_t fill_value(hr_arena_t *arena, const tf_tensor_proto_t *in, hl
 }
 
 /* A failure releases the value; the caller owns it otherwise. */
-hr_status_t tf_read_tensor(hr_arena_t *arena, proto_list_t pieces, hlo_value_t **out_value,
-                           proto_list_t *out_strings) {
+hr_status_t tf_read_tensor(const tf_graph_t *graph, hr_arena_t *arena, proto_list_t pieces,
+                           hlo_value_t **out_value, proto_list_t *out_strings) {
   tf_tensor_proto_t in;
   hr_dtype_t dtype;
   int rank;
@@ -113,6 +137,8 @@ hr_status_t tf_read_tensor(hr_arena_t *arena, proto_list_t pieces, hlo_value_t *
   HR_TRY(tf_read_shape(arena, in.tensor_shape, &rank, dims));
   if (rank < 0) return hr_error(HR_INVALID, "a constant of unknown rank");
   hlo_value_t *value;
+  if (in.tensor_content.size)
+    return content_value(graph, in.tensor_content, dtype, rank, dims, out_value);
   HR_TRY(hlo_value_array(dtype, rank, dims, &value));
   hr_status_t st = fill_value(arena, &in, value);
   if (st)

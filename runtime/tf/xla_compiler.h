@@ -135,6 +135,11 @@ typedef struct xla_graph_signature {
   const xla_restore_t *restore; /* executed first; NULL: none */
 } xla_graph_signature_t;
 
+/* The signature that _Arg and _Retval nodes are: argument and result k are those of index k.
+ * Errors: INVALID if an index is missing or occurs twice. */
+hr_status_t xla_graph_signature(hr_arena_t *arena, const tf_graph_t *graph,
+                                xla_graph_signature_t *out_signature);
+
 /* Compiles the main graph, or a function whose arguments are in order. The module gets the
  * computation and those that it calls, callees first; the computation becomes its entry. */
 hr_status_t xla_compile_graph(const tf_graph_t *graph, const xla_graph_signature_t *signature,

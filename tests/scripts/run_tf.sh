@@ -12,6 +12,14 @@ for engine in reference compiled; do
   else fail "tests/cases/tf, $engine engine" "$work/out"; fi
 done
 
+# Each statement of XlaCompiler's documentation has a test that is there.
+while IFS='|' read -r statement where; do
+  where=${where# }
+  name=${where#*: }
+  if [ -n "$name" ] && grep -qF "{\"$name\"," "$source_dir/tests/unit/test_${where%%:*}.c"; then pass
+  else fail "statement \"$statement\": no test \"$where\"" /dev/null; fi
+done < <(grep -v '^#' "$source_dir/tests/unit/xla_statements.list" | grep .)
+
 # The order of parameters: feeds, then variables; of results: fetches, then updated variables.
 cat >"$work/step.pbtxt" <<'TEXT'
 # One step: y = x w, then w += x.
@@ -142,6 +150,24 @@ for at in 0 2 5 30 300 1000 5000 10000 15000 20000; do damage saved_model.pb $at
 damage variables/variables.data-00000-of-00001 20
 if [ $code -eq 3 ] && grep -q 'check sum' "$work/out"; then pass; else fail "a wrong check sum: $code" "$work/out"; fi
 
+# A graph of _Arg and _Retval nodes: all of them, by index; a resource is a variable.
+cat >"$work/arguments.pbtxt" <<'TEXT'
+node { name: "r1" op: "_Retval" input: "read" attr { key: "index" value { i: 1 } } }
+node { name: "v" op: "_Arg" attr { key: "T" value { type: DT_RESOURCE } } attr { key: "index" value { i: 0 } } }
+node { name: "a" op: "_Arg" attr { key: "T" value { type: DT_FLOAT } } attr { key: "index" value { i: 1 } }
+  attr { key: "_shape" value { shape { dim { size: 2 } } } } }
+node { name: "read" op: "ReadVariableOp" input: "v" }
+node { name: "twice" op: "AddV2" input: "a" input: "a" }
+node { name: "step" op: "AssignAddVariableOp" input: "v" input: "a" input: "^read" }
+node { name: "r0" op: "_Retval" input: "twice" input: "^step" attr { key: "index" value { i: 0 } } }
+TEXT
+"$hlorun" --feed 'v=f32[2]' --input '0={1,2}' --input '1={10,20}' "$work/arguments.pbtxt" >"$work/out" 2>&1
+printf 'out0 = f32[2] {2, 4}\nout1 = f32[2] {10, 20}\nout2 = f32[2] {11, 22}\n' >"$work/want"
+if cmp -s "$work/out" "$work/want"; then pass; else fail "_Arg and _Retval nodes" "$work/out"; fi
+sed 's/i: 1 } }$/i: 0 } }/' "$work/arguments.pbtxt" >"$work/twice.pbtxt"
+expect_exit "two arguments of one index" 3 "$hlorun" check "$work/twice.pbtxt"
+expect_text "two arguments of one index" 'Multiple _Arg nodes with index 0'
+
 # All unsupported operations in one message.
 cat >"$work/strange.pbtxt" <<'TEXT'
 node { name: "a" op: "StrangeOne" }
@@ -250,6 +276,52 @@ TEXT
 huge "many repetitions" 0 Neg 'input: "many"' ''
 huge "many results" 3 Unpack 'input: "many"' 'attr { key: "num" value { i: 738197504 } }'
 huge "many parts" 3 Split 'input: "axis" input: "many"' 'attr { key: "num_split" value { i: 738197504 } }'
+
+# A large constant of a binary graph is in memory once, and once more as the product packs it;
+# not for each reading. Messages are written from the inside.
+varint() { # number
+  local n=$1
+  while [ "$n" -ge 128 ]; do
+    printf "\\x$(printf %02x $((n % 128 + 128)))"
+    n=$((n / 128))
+  done
+  printf "\\x$(printf %02x "$n")"
+}
+field() { # number, file: the bytes of the file as that field
+  varint $(($1 * 8 + 2))
+  varint "$(stat -c %s "$2")"
+  cat "$2"
+}
+text_field() { # number, text
+  varint $(($1 * 8 + 2))
+  varint ${#2}
+  printf %s "$2"
+}
+large_constant() { # elements, a multiple of 1024; writes $work/constant.pb: y = x w
+  local rows=$(($1 / 1024))
+  head -c $((4 * $1)) /dev/zero >"$work/content"
+  { varint 8; varint "$rows"; } >"$work/dim"
+  { varint 8; varint 1024; } >"$work/dim2"
+  { field 2 "$work/dim"; field 2 "$work/dim2"; } >"$work/shape"
+  { varint 8; varint 1; field 2 "$work/shape"; field 4 "$work/content"; } >"$work/tensor"
+  field 8 "$work/tensor" >"$work/attr"
+  { text_field 1 value; field 2 "$work/attr"; } >"$work/pair"
+  { text_field 1 w; text_field 2 Const; field 5 "$work/pair"; } >"$work/node"
+  field 1 "$work/node" >"$work/constant.pb"
+  { text_field 1 x; text_field 2 Placeholder; } >"$work/node"
+  field 1 "$work/node" >>"$work/constant.pb"
+  { text_field 1 y; text_field 2 MatMul; text_field 3 x; text_field 3 w; } >"$work/node"
+  field 1 "$work/node" >>"$work/constant.pb"
+}
+peak_of() { # elements: peak memory of a run, in bytes
+  large_constant "$1"
+  "$hlorun" --threads 1 --random-inputs --cache none --feed "x=f32[1,$(($1 / 1024))]" --stats "$work/stats.json" \
+    "$work/constant.pb" >"$work/out" 2>&1 || return 1
+  grep -m 1 -o '"peak_rss_bytes": [0-9]*' "$work/stats.json" | grep -o '[0-9]*$'
+}
+small=$(peak_of 1024) large=$(peak_of $((24 << 20)))
+if [ "${large:-0}" -gt $((24 << 20)) ] && [ "$large" -lt $((small + (240 << 20))) ]; then pass
+else fail "96 MiB of constant: peak memory $large, without it $small" "$work/out"; fi
 
 # Each of thirty functions calls the next one twice: 2^30 bodies are refused, not inlined.
 doubling() {

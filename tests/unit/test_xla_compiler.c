@@ -1,108 +1,14 @@
-/* XlaCompiler's contract, a test for each statement: kinds of arguments, the order of parameters
+/* XlaCompiler's contract: kinds of arguments, the order of parameters
  * and results, resource updates, options, cores, channels and the cache. Functions are written as
  * GraphDef text; what is compiled is checked by its shapes and by its HLO text. */
-#include <string.h>
-
-#include "base/mem.h"
-#include "ir/print.h"
 #include "ir/sharding.h"
 #include "ops/rules/verify.h"
-#include "tests/lib/unit.h"
-#include "tf/xla_compiler.h"
-
-/* A graph from text, and what was compiled last. */
-typedef struct fixture {
-  hr_arena_t arena;
-  hr_strbuf_t bytes;
-  tf_graph_t graph;
-  hlo_module_t *module;
-  xla_compilation_result_t result;
-  hr_strbuf_t text; /* HLO of the module */
-} fixture_t;
-
-static void set_up(fixture_t *f, const char *graph) {
-  memset(f, 0, sizeof *f);
-  hr_arena_init(&f->arena);
-  hr_strbuf_init(&f->bytes);
-  hr_strbuf_init(&f->text);
-  CHECK_OK(tf_text_to_bytes("test", hr_str_from(graph), TF_MESSAGE_graph, &f->bytes));
-  hr_str_t *piece;
-  CHECK_OK(HR_NEW(&f->arena, &piece));
-  *piece = (hr_str_t){f->bytes.data, f->bytes.size};
-  CHECK_OK(tf_graph_read(&f->arena, proto_piece(piece), &f->graph));
-}
-
-static void tear_down(fixture_t *f) {
-  hlo_module_destroy(f->module);
-  tf_graph_deinit(&f->graph);
-  hr_strbuf_deinit(&f->bytes);
-  hr_strbuf_deinit(&f->text);
-  hr_arena_deinit(&f->arena);
-}
-
-static const hlo_shape_t *vector(fixture_t *f, int64_t size) {
-  const hlo_shape_t *shape = NULL;
-  CHECK_OK(hlo_shape_array(&f->arena, HR_F32, 1, &size, &shape));
-  return shape;
-}
-
-static xla_argument_t parameter(fixture_t *f, int64_t size) {
-  return (xla_argument_t){
-      .kind = XLA_ARGUMENT_PARAMETER, .shape = vector(f, size), .name = HR_STR("p")};
-}
-
-static xla_argument_t variable(fixture_t *f, int64_t size) {
-  return (xla_argument_t){.kind = XLA_ARGUMENT_RESOURCE,
-                          .shape = vector(f, size),
-                          .name = HR_STR("v"),
-                          .initialized = true};
-}
-
-/* Compiles function "f" into a new module and keeps its text. */
-static hr_status_t compile(fixture_t *f, int count, const xla_argument_t *arguments,
-                           const xla_compile_options_t *options) {
-  const tf_body_t *body = tf_graph_function(&f->graph, HR_STR("f"));
-  hlo_module_destroy(f->module);
-  f->module = NULL;
-  HR_TRY(hlo_module_create(HR_STR("test"), &f->module));
-  HR_TRY(xla_compile_function(&f->graph, body, count, arguments, options, f->module, &f->result));
-  hr_strbuf_deinit(&f->text);
-  hr_strbuf_init(&f->text);
-  hlo_print_module(&f->text, f->module, HLO_PRINT_LONG);
-  return hr_strbuf_finish(&f->text);
-}
-
-static bool has(const fixture_t *f, const char *text) { return strstr(f->text.data, text) != NULL; }
-
-static const hlo_shape_t *result_shape(const fixture_t *f) { return f->module->entry->root->shape; }
-
-/* A shape as text. */
-#define CHECK_SHAPE(shape, wanted)                                         \
-  do {                                                                     \
-    char shape_text[HLO_SHAPE_TEXT];                                       \
-    CU_ASSERT_STRING_EQUAL(hlo_shape_text((shape), shape_text), (wanted)); \
-  } while (0)
-
-/* f(a, v, b, w): returns a + b and v's value; adds a to v. w is only read. */
-static const char mixed[] =
-    "library { function { signature { name: 'f'"
-    "  input_arg { name: 'a' type: DT_FLOAT } input_arg { name: 'v' type: DT_RESOURCE }"
-    "  input_arg { name: 'b' type: DT_FLOAT } input_arg { name: 'w' type: DT_RESOURCE }"
-    "  output_arg { name: 'sum' type: DT_FLOAT } output_arg { name: 'old' type: DT_FLOAT } }"
-    " node_def { name: 'read' op: 'ReadVariableOp' input: 'v' input: '^one'"
-    "  attr { key: 'dtype' value { type: DT_FLOAT } } }"
-    " node_def { name: 'other' op: 'ReadVariableOp' input: 'w'"
-    "  attr { key: 'dtype' value { type: DT_FLOAT } } }"
-    " node_def { name: 'one' op: 'AddV2' input: 'a' input: 'b' }"
-    " node_def { name: 'both' op: 'AddV2' input: 'one:z:0' input: 'other:value:0' }"
-    " node_def { name: 'step' op: 'AssignAddVariableOp' input: 'v' input: 'a' input: '^read' }"
-    " ret { key: 'sum' value: 'both:z:0' } ret { key: 'old' value: 'read:value:0' }"
-    " control_ret { key: 'step' value: 'step' } } }";
+#include "tests/lib/xla_fixture.h"
 
 /* "Run-time parameters: the kParameter values, then the initial values of kResource arguments;
  * inside each block by _Arg index." "input_mapping: original argument of each parameter." */
 static void test_parameters_come_in_two_blocks(void) {
-  fixture_t f;
+  xla_fixture_t f;
   set_up(&f, mixed);
   xla_argument_t arguments[] = {parameter(&f, 3), variable(&f, 3), parameter(&f, 3),
                                 variable(&f, 3)};
@@ -119,7 +25,7 @@ static void test_parameters_come_in_two_blocks(void) {
 /* "Results: the _Retval values by index, then the updated resources by _Arg position; a resource is
  * included iff it was modified." "Always a tuple." */
 static void test_results_then_modified_resources(void) {
-  fixture_t f;
+  xla_fixture_t f;
   set_up(&f, mixed);
   xla_argument_t arguments[] = {parameter(&f, 3), variable(&f, 3), parameter(&f, 3),
                                 variable(&f, 3)};
@@ -135,7 +41,7 @@ static void test_results_then_modified_resources(void) {
 
 /* "return_updated_values_for_all_resources: unmodified ones too, so that signatures match." */
 static void test_all_resources_are_returned(void) {
-  fixture_t f;
+  xla_fixture_t f;
   set_up(&f, mixed);
   xla_argument_t arguments[] = {parameter(&f, 3), variable(&f, 3), parameter(&f, 3),
                                 variable(&f, 3)};
@@ -150,7 +56,7 @@ static void test_all_resources_are_returned(void) {
 
 /* "use_tuple_arg: one tuple parameter for all arguments." */
 static void test_tuple_argument(void) {
-  fixture_t f;
+  xla_fixture_t f;
   set_up(&f, mixed);
   xla_argument_t arguments[] = {parameter(&f, 3), variable(&f, 3), parameter(&f, 3),
                                 variable(&f, 3)};
@@ -175,7 +81,7 @@ static const char constant_result[] =
 /* "resolve_compile_time_constants: constant outputs are returned as tensors, not computed; outputs
  * describes every _Retval, also of constant ones." */
 static void test_constant_outputs(void) {
-  fixture_t f;
+  xla_fixture_t f;
   set_up(&f, constant_result);
   xla_argument_t arguments[] = {parameter(&f, 5)};
   xla_compile_options_t resolve = {.resolve_compile_time_constants = true}, compute = {0};
@@ -200,7 +106,7 @@ static const char reshape[] =
 /* "kConstant takes no run-time parameter; its value is known when kernels ask for a compile-time
  * constant." */
 static void test_constant_arguments(void) {
-  fixture_t f;
+  xla_fixture_t f;
   int64_t two = 2;
   hlo_value_t *sizes;
   set_up(&f, reshape);
@@ -231,7 +137,7 @@ static const char initialise[] =
 
 /* "A resource is a run-time parameter iff it is initialised"; a new value is returned anyway. */
 static void test_uninitialised_resource(void) {
-  fixture_t f;
+  xla_fixture_t f;
   set_up(&f, initialise);
   xla_argument_t arguments[] = {{.kind = XLA_ARGUMENT_RESOURCE, .name = HR_STR("v")}};
   xla_compile_options_t options = {.is_entry_computation = true};
@@ -254,7 +160,7 @@ static hr_status_t as_column(void *context, hr_arena_t *arena, const hlo_shape_t
 /* "shape_representation_fn: entry parameters and variables are reshaped on the way in and out";
  * "is_entry_computation": only there. */
 static void test_shape_representation(void) {
-  fixture_t f;
+  xla_fixture_t f;
   int calls = 0;
   set_up(&f, mixed);
   xla_argument_t arguments[] = {parameter(&f, 3), variable(&f, 3), parameter(&f, 3),
@@ -291,17 +197,8 @@ static const char tensor_array[] =
     "  input: 'read:value:0' input: 'g:flow_out:0' attr { key: 'T' value { type: DT_FLOAT } } }"
     " ret { key: 'y' value: 'read:value:0' } control_ret { key: 'w' value: 'WHAT' } } }";
 
-static xla_argument_t array_argument(fixture_t *f, xla_resource_kind_t kind, int64_t size) {
-  return (xla_argument_t){.kind = XLA_ARGUMENT_RESOURCE,
-                          .resource_kind = kind,
-                          .shape = vector(f, 2),
-                          .name = HR_STR("h"),
-                          .initialized = true,
-                          .tensor_array_size = size};
-}
-
 /* The graph with another node as control result. */
-static void set_up_array(fixture_t *f, const char *what) {
+static void set_up_array(xla_fixture_t *f, const char *what) {
   char text[sizeof tensor_array + 16];
   const char *at = strstr(tensor_array, "WHAT");
   int before = (int)(at - tensor_array);
@@ -311,7 +208,7 @@ static void set_up_array(fixture_t *f, const char *what) {
 
 /* "A TensorArray is [tensor_array_size, entry...]"; a negative size is an error. */
 static void test_tensor_array_argument(void) {
-  fixture_t f;
+  xla_fixture_t f;
   set_up_array(&f, "write");
   xla_argument_t arguments[] = {
       array_argument(&f, XLA_RESOURCE_TENSOR_ARRAY, 4),
@@ -329,7 +226,7 @@ static void test_tensor_array_argument(void) {
 /* "With gradients: the tuple (array, grad0, ...), in set order"; a gradient that was newly created
  * makes the resource a modified one, and is listed as accessed. */
 static void test_tensor_array_gradients(void) {
-  fixture_t f;
+  xla_fixture_t f;
   static const hr_str_t names[] = {{"early", 5}};
   set_up_array(&f, "add");
   xla_argument_t arguments[] = {
@@ -359,7 +256,7 @@ static const char stack[] =
 
 /* "A stack is the tuple ([size, entry...], s32[] count)." */
 static void test_stack_argument(void) {
-  fixture_t f;
+  xla_fixture_t f;
   set_up(&f, stack);
   xla_argument_t arguments[] = {array_argument(&f, XLA_RESOURCE_STACK, 7), parameter(&f, 2)};
   xla_compile_options_t options = {.is_entry_computation = true};
@@ -372,7 +269,7 @@ static void test_stack_argument(void) {
 
 /* "Names and metadata: XLA_Args on parameters, XLA_Retvals on the result." */
 static void test_metadata(void) {
-  fixture_t f;
+  xla_fixture_t f;
   set_up(&f, mixed);
   xla_argument_t arguments[] = {parameter(&f, 3), variable(&f, 3), parameter(&f, 3),
                                 variable(&f, 3)};
@@ -387,7 +284,7 @@ static void test_metadata(void) {
 /* "Core assignment: the device of an _Arg becomes a MAXIMAL sharding on that core; of a tuple
  * argument a tuple sharding." */
 static void test_core_assignment(void) {
-  fixture_t f;
+  xla_fixture_t f;
   set_up(&f, mixed);
   xla_argument_t arguments[] = {parameter(&f, 3), variable(&f, 3), parameter(&f, 3),
                                 variable(&f, 3)};
@@ -429,7 +326,7 @@ static const char talk[] =
 /* "GetChannelHandle: one channel per key, shared within one compiler." "The cache is keyed by
  * function and arguments." */
 static void test_channels_and_cache(void) {
-  fixture_t f;
+  xla_fixture_t f;
   xla_compiler_t *compiler;
   const xla_compiled_t *first, *again, *other, *wide;
   set_up(&f, talk);
@@ -453,7 +350,7 @@ static void test_channels_and_cache(void) {
 
 /* "An explicit partial order": the receive waits for the send that its control input names. */
 static void test_order_of_transfers(void) {
-  fixture_t f;
+  xla_fixture_t f;
   set_up(&f, talk);
   xla_argument_t x = parameter(&f, 3);
   xla_compile_options_t options = {.is_entry_computation = true};
@@ -480,7 +377,7 @@ static const char host[] =
 
 /* "HostCompute sends and receives keep key, types and shapes; duplicates are refused." */
 static void test_host_compute(void) {
-  fixture_t f;
+  xla_fixture_t f;
   xla_channels_t channels;
   set_up(&f, host);
   xla_channels_init(&channels);
@@ -498,16 +395,18 @@ static void test_host_compute(void) {
   tear_down(&f);
 }
 
-#define HOST_COMPUTE(name, send, receive, more)                            \
-  " node_def { name: '" name "' op: 'XlaHostCompute' input: 'x'"           \
-  "  attr { key: 'Tinputs' value { list { type: DT_FLOAT } } }"            \
-  "  attr { key: 'Toutputs' value { list { type: DT_FLOAT } } }"           \
+#define HOST_COMPUTE(name, send, receive, more)                           \
+  " node_def { name: '" name                                              \
+  "' op: 'XlaHostCompute' input: 'x'"                                     \
+  "  attr { key: 'Tinputs' value { list { type: DT_FLOAT } } }"           \
+  "  attr { key: 'Toutputs' value { list { type: DT_FLOAT } } }"          \
   "  attr { key: 'shapes' value { list { shape { dim { size: 3 } } } } }" \
-  "  attr { key: 'send_key' value { s: '" send "' } }"                     \
+  "  attr { key: 'send_key' value { s: '" send                            \
+  "' } }"                                                                 \
   "  attr { key: 'recv_key' value { s: '" receive "' } }" more " }"
 
 /* Two host computations on the same input. */
-#define TWO_HOST_COMPUTES(more)                                                    \
+#define TWO_HOST_COMPUTES(more) \
   "library { function { signature { name: 'f' input_arg { name: 'x' type: DT_FLOAT }" \
   "  output_arg { name: 'y' type: DT_FLOAT } output_arg { name: 'z' type: DT_FLOAT } }" \
   HOST_COMPUTE("first", "a", "b", "") HOST_COMPUTE("second", "c", "d", more)           \
@@ -520,7 +419,7 @@ static void test_host_compute_ancestors(void) {
       TWO_HOST_COMPUTES(""),
       TWO_HOST_COMPUTES(" attr { key: 'ancestors' value { list { s: 'first' } } }")};
   for (int i = 0; i < 2; i++) {
-    fixture_t f;
+    xla_fixture_t f;
     int starts = 0;
     set_up(&f, graphs[i]);
     xla_argument_t x = parameter(&f, 3);
@@ -531,7 +430,7 @@ static void test_host_compute_ancestors(void) {
     CHECK_OK(hlo_verify(f.module));
     tear_down(&f);
   }
-  fixture_t f;
+  xla_fixture_t f;
   set_up(&f, TWO_HOST_COMPUTES(" attr { key: 'ancestors' value { list { s: 'nobody' } } }"));
   xla_argument_t x = parameter(&f, 3);
   xla_compile_options_t options = {.is_entry_computation = true};
@@ -541,7 +440,7 @@ static void test_host_compute_ancestors(void) {
 
 /* "CompileSingleOp": inputs and outputs of the node are arguments and results. */
 static void test_single_op(void) {
-  fixture_t f;
+  xla_fixture_t f;
   set_up(&f, mixed);
   tf_node_t node = {.name = HR_STR("sum"), .op = HR_STR("AddV2")};
   xla_argument_t arguments[] = {parameter(&f, 3), parameter(&f, 3)};
@@ -554,7 +453,7 @@ static void test_single_op(void) {
 
 /* "Detected unsupported operations when trying to compile graph": all of them in one message. */
 static void test_unsupported_operations(void) {
-  fixture_t f;
+  xla_fixture_t f;
   set_up(&f,
          "library { function { signature { name: 'f' output_arg { name: 'y' type: DT_FLOAT } }"
          " node_def { name: 'a' op: 'NoSuchOp' } node_def { name: 'b' op: 'NeitherThis'"
