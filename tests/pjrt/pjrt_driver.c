@@ -200,6 +200,39 @@ static void test_serialized(pjrt_client_t *client) {
   drop(PJRT_INDEX_LoadedExecutable_Destroy, add);
 }
 
+/* Devices that are only said to be there, out of the bytes of such. What is compiled for them
+ * outlives them. */
+static void test_topology(void) {
+  pjrt_topology_create_args_t two = {.struct_size = sizeof two, .name = "2", .name_size = 1};
+  check(CALL(TopologyDescription_Create, &two), "a topology of two devices");
+  pjrt_serialized_args_t bytes = {.struct_size = sizeof bytes, .object = two.topology};
+  check(CALL(TopologyDescription_Serialize, &bytes), "serializes");
+  drop(PJRT_INDEX_TopologyDescription_Destroy, two.topology);
+  pjrt_topology_deserialize_args_t read = {
+      .struct_size = sizeof read, .bytes = bytes.bytes, .size_bytes = bytes.size_bytes};
+  check(CALL(TopologyDescription_Deserialize, &read), "is read again");
+  pjrt_list_args_t devices = {.struct_size = sizeof devices, .object = read.topology};
+  check(CALL(TopologyDescription_GetDeviceDescriptions, &devices) && devices.count == 2, "devices");
+  pjrt_program_t program = {.struct_size = sizeof program,
+                            .code = add_text,
+                            .code_size = strlen(add_text),
+                            .format = "mlir",
+                            .format_size = 4};
+  pjrt_topology_compile_args_t compile = {
+      .struct_size = sizeof compile, .topology = read.topology, .program = &program};
+  check(CALL(Compile, &compile), "compiles for a topology");
+  drop(PJRT_INDEX_TopologyDescription_Destroy, read.topology);
+  pjrt_text_args_t name = {.struct_size = sizeof name, .object = compile.executable};
+  check(CALL(Executable_Name, &name) && name.size == 3, "it is there without its topology");
+  drop(PJRT_INDEX_Executable_Destroy, compile.executable);
+  read.size_bytes--;
+  FAILS(TopologyDescription_Deserialize, &read, "no topology of hlorun");
+  bytes.release(bytes.owner);
+  two.name = "many";
+  two.name_size = 4;
+  FAILS(TopologyDescription_Create, &two, "devices is \"many\", want 1 to 1024");
+}
+
 /* The number of a field of a serialized message whose fields are all varints; -1: not there. */
 static int64_t int_field(const char *bytes, size_t size, uint64_t number) {
   uint64_t values[2] = {0, 0};
@@ -265,7 +298,7 @@ static void test_wrong_arguments(void) {
   /* One byte is missing. The refusal names what was found and what is wanted. */
   pjrt_object_args_t small = {.struct_size = sizeof small - 1};
   FAILS(Buffer_Delete, &small, "struct_size is 23, want at least 24");
-  FAILS(TopologyDescription_Create, &small, "PJRT_TopologyDescription_Create is not implemented");
+  FAILS(CopyToDeviceStream_AddChunk, &small, "PJRT_CopyToDeviceStream_AddChunk is not implemented");
 }
 
 /* What the threads share. */
@@ -443,6 +476,7 @@ int main(int argc, char **argv) {
   test_donation(client);
   test_serialized(client);
   test_metadata(client);
+  test_topology();
   test_wrong_arguments();
   test_threads(client);
   test_options(client);

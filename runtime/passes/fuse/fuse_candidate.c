@@ -42,9 +42,9 @@ static void count_evals(fuse_candidate_t *candidate, const fuse_member_t *user, 
          in_line_evals = user->role & ~FUSION_SOURCE ? count : 0;
   bool same_index = fusion_need(&fuse_loop_space, instr, FUSION_FULL, k) == FUSION_FULL;
   uint32_t at = same_index ? user->at : fuse_operand_index(instr, k);
-  double evals =
-      same_index ? user->evals
-                 : fuse_round_to_lanes(fuse_operand_evals(instr, k, user->evals + in_line_evals));
+  double evals = same_index ? user->evals
+                            : fuse_round_to_lanes(fuse_operand_evals(
+                                  instr, k, user->evals + in_line_evals, user->dilations > 0));
   uint32_t places = user->places ? user->places : 1;
   bool is_shared = candidate->at == at;
   if (!is_shared || places > candidate->places)
@@ -53,6 +53,11 @@ static void count_evals(fuse_candidate_t *candidate, const fuse_member_t *user, 
   if (candidate->at && candidate->at != at) at = fuse_mixed_index(instr);
   candidate->evals = at == candidate->at ? evals : candidate->evals + evals;
   candidate->at = at;
+}
+
+static void count_dilations(fuse_candidate_t *candidate, const fuse_member_t *user) {
+  int above = user->dilations + (fuse_is_dilating(user->instr) ? 1 : 0);
+  if (above > candidate->dilations) candidate->dilations = above;
 }
 
 static hr_status_t record_use(fuse_producer_t *producer, const fuse_member_t *user) {
@@ -65,6 +70,7 @@ static hr_status_t record_use(fuse_producer_t *producer, const fuse_member_t *us
     candidate->need |= need;
     if (need & FUSION_SOURCE) count_evals(candidate, user, k);
   }
+  count_dilations(candidate, user);
   if (user->wasted > candidate->wasted) candidate->wasted = user->wasted;
   return NULL;
 }
@@ -121,8 +127,7 @@ static bool broadcasts_to_rows(const fuse_graph_t *graph, const fuse_cluster_t *
 static bool can_run_over(fuse_producer_t *producer, fuse_candidate_t *candidate,
                          const hlo_instr_t *reduce, const fusion_space_t *space) {
   const fuse_cluster_t *cluster = candidate->cluster;
-  if (cluster->update_count || !fuse_derive(producer->graph, cluster, producer->instr, space))
-    return false;
+  if (!fuse_derive(producer->graph, cluster, producer->instr, space)) return false;
   if (producer->graph->roles[producer->instr->id] != FUSION_OUTER) return false;
   return row_fits(space, reduce) || !broadcasts_to_rows(producer->graph, cluster, space);
 }
@@ -134,6 +139,7 @@ static hr_status_t accept_space(fuse_producer_t *producer, fuse_candidate_t *can
   candidate->at = 0;
   candidate->places = 0;
   candidate->evals = 0;
+  candidate->dilations = 0;
   candidate->wasted = 0;
   if (fuse_is_input(candidate->cluster)) return NULL;
   HR_TRY(HR_NEW(producer->graph->arena, &kept));

@@ -14,6 +14,7 @@ typedef struct fuse_candidate {
   uint32_t at;                 /* index at which it is read as a SOURCE, as fuse_member_t.at */
   uint32_t places;             /* different indices among these, as fuse_member_t.places */
   double evals;                /* elements evaluated there */
+  int dilations;               /* dilating pads above it, as fuse_member_t.dilations */
   double wasted;               /* ns that users waste already, as fuse_member_t.wasted */
 } fuse_candidate_t;
 

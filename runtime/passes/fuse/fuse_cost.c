@@ -7,7 +7,7 @@
 
 /* Vectors of f32, inlined: 0.02 to 0.03 for arithmetic, 0.24 to 0.4 for exp, log and tanh, 1.6 for
  * pow. */
-double fuse_element_ns(const hlo_instr_t *instr) {
+static double real_element_ns(const hlo_instr_t *instr) {
   if (op_codegens[instr->op] == CODEGEN_REDUCE) return 0.05;
   if (instr->op == HLO_GATHER) return 0.5;
   if (op_codegens[instr->op] != CODEGEN_ELEMENTWISE)
@@ -46,6 +46,14 @@ double fuse_element_ns(const hlo_instr_t *instr) {
   }
 }
 
+/* Operations on parts that one on complex numbers stands for. */
+double fuse_element_ns(const hlo_instr_t *instr) {
+  double parts = !hr_dtype_is_complex(fusion_root_shape(instr)->dtype) ? 1
+                 : instr->op == HLO_MULTIPLY                           ? 4
+                                                                       : 2;
+  return parts * real_element_ns(instr);
+}
+
 /* Integer division has no vector instruction; of powers of two it is a shift, but then it is one
  * already. */
 bool fuse_is_expensive(const hlo_instr_t *instr) { return fuse_element_ns(instr) >= 0.1; }
@@ -82,23 +90,30 @@ static double evals_of_indices(const hlo_instr_t *gather) {
   return (double)fusion_count(gather->shape) / (double)(inner < FUSE_LANES ? 1 : inner);
 }
 
+bool fuse_is_dilating(const hlo_instr_t *instr) {
+  for (int d = 0; instr->op == HLO_PAD && d < instr->shape->rank; d++)
+    if (hlo_attr_padding(instr)->dims[d].interior) return true;
+  return false;
+}
+
 /* Do elements and what is between them alternate so that no loop has a variable for it? Then all
- * lanes compute both. */
-static bool is_mixed(const hlo_instr_t *pad) {
+ * lanes compute both. One loop has a variable for one dilation: what is dilated again, as on the
+ * way down of an associative scan, begins at another remainder. */
+static bool is_mixed(const hlo_instr_t *pad, bool is_dilated) {
   for (int d = 0; pad->op == HLO_PAD && d < pad->shape->rank; d++) {
     int64_t between = hlo_attr_padding(pad)->dims[d].interior;
-    if (between && pad->shape->dims[d] % (between + 1)) return true;
+    if (between && (is_dilated || pad->shape->dims[d] % (between + 1))) return true;
   }
   return false;
 }
 
-double fuse_operand_evals(const hlo_instr_t *user, int k, double evals) {
+double fuse_operand_evals(const hlo_instr_t *user, int k, double evals, bool is_dilated) {
   double whole = (double)fusion_count(user->shape),
          part = (double)fusion_count(user->operands[k]->shape);
   if (stands_for_all(user, k)) return 1;
   if (user->op == HLO_GATHER && k == 1) return evals * evals_of_indices(user) / whole;
   bool pieces = user->op == HLO_CONCATENATE || user->op == HLO_PAD;
-  return pieces && part < whole && !is_mixed(user) ? evals * part / whole : evals;
+  return pieces && part < whole && !is_mixed(user, is_dilated) ? evals * part / whole : evals;
 }
 
 static int last_wide_dim(const hlo_shape_t *shape) {

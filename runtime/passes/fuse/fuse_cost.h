@@ -55,9 +55,11 @@ double fuse_write_ns(double bytes); /* twice: the line is read before it is writ
 static inline double fuse_round_to_lanes(double count) {
   return count < FUSE_LANES ? FUSE_LANES : count;
 }
+/* Does it put something between the elements of its operand? */
+bool fuse_is_dilating(const hlo_instr_t *instr);
 /* Elements of the operand k that are evaluated for `evals` elements of its user at computed
- * indices. */
-double fuse_operand_evals(const hlo_instr_t *user, int k, double evals);
+ * indices. is_dilated: the user is below a dilating pad itself. */
+double fuse_operand_evals(const hlo_instr_t *user, int k, double evals, bool is_dilated);
 /* Is it a transpose that moves the innermost dimension, and so reads across rows? */
 bool fuse_is_transposed(const hlo_instr_t *instr);
 

@@ -24,6 +24,7 @@ struct fuse_member {
   uint32_t at; /* as a SOURCE: identifies the index. Members with equal numbers are evaluated at the
                   same elements; 0: at the loop's own index */
   uint32_t places;      /* as a SOURCE: different indices at which it is evaluated; 0: one */
+  int dilations;        /* as a SOURCE: dilating pads above it, at most */
   double wasted;        /* ns spent on evaluating it and its users more than once per element */
   fuse_member_t *next;  /* next member of the cluster; users before operands */
   fuse_member_t *other; /* membership of the same instruction in another cluster */

@@ -56,12 +56,22 @@ static bool recomputes_expensive(const fuse_producer_t *producer,
   return candidate->wasted + more * fuse_element_ns(producer->instr) > producer->graph->step_ns / 4;
 }
 
+/* Lanes that alternate evaluate all that they choose from, each at indices of its own: a level of
+ * an associative scan is computed once, not once more for every level above it. */
+static bool repeats_below_dilation(const fuse_producer_t *producer,
+                                   const fuse_candidate_t *candidate) {
+  double count = fuse_round_to_lanes((double)fusion_count(producer->instr->shape));
+  return candidate->dilations > 1 && fuse_element_ns(producer->instr) > 0 &&
+         fuse_candidate_evals(producer, candidate) > 2 * count;
+}
+
 /* Profitability for a single user: a write and a read are saved, some elements may be evaluated
  * more often. */
 static bool is_worth_absorbing(const fuse_producer_t *producer, const fuse_candidate_t *candidate) {
   if (producer->instr->op == HLO_REDUCE || producer->transparent) return true;
   double bytes = fuse_shape_bytes(producer->instr->shape);
-  if (recomputes_expensive(producer, candidate)) return false;
+  if (recomputes_expensive(producer, candidate) || repeats_below_dilation(producer, candidate))
+    return false;
   return wasted_ns(producer, candidate, 1) <=
          fuse_write_ns(bytes) + fuse_read_ns(bytes) + FUSE_STEP_NS;
 }
@@ -94,6 +104,13 @@ static double extra_bytes(const fuse_producer_t *producer, const fuse_cluster_t 
   return bytes;
 }
 
+/* What absorbing it wastes in addition to what its users waste already: a broadcast is an index. */
+static double own_waste_ns(const fuse_producer_t *producer, const fuse_candidate_t *candidate,
+                           double copies) {
+  double waste = wasted_ns(producer, candidate, copies);
+  return producer->instr->op == HLO_BROADCAST ? waste - candidate->wasted : waste;
+}
+
 /* Computing it once more costs little and reads hardly more than its result would be. `share`: of
  * those bytes. */
 static bool is_worth_copying(const fuse_producer_t *producer, const fuse_candidate_t *candidate,
@@ -102,8 +119,9 @@ static bool is_worth_copying(const fuse_producer_t *producer, const fuse_candida
   if (producer->transparent) return true;
   if (instr->op == HLO_REDUCE || fuse_is_expensive(instr) || fuse_is_transposed(instr))
     return false;
-  if (producer->graph->copies_left < (int64_t)copies) return false;
-  double bytes = fuse_shape_bytes(instr->shape), waste = wasted_ns(producer, candidate, copies);
+  if (producer->graph->copies_left < (int64_t)copies || repeats_below_dilation(producer, candidate))
+    return false;
+  double bytes = fuse_shape_bytes(instr->shape), waste = own_waste_ns(producer, candidate, copies);
   if (fusion_count(instr->shape) == 1) return waste <= FUSE_STEP_NS / 8;
   if (extra_bytes(producer, candidate->cluster) > 1.1 * share * bytes) return false;
   return waste <= fuse_read_ns(bytes) + fuse_write_ns(bytes) / copies + FUSE_COPY_NS;
@@ -120,6 +138,7 @@ static void convert_to_rows(fuse_producer_t *producer, fuse_candidate_t *candida
   for (fuse_member_t *m = cluster->first; m; m = m->next) {
     if (m->role & FUSION_SOURCE) continue;
     m->evals = 0;
+    m->dilations = 0;
     m->wasted = 0;
     m->at = 0;
     m->places = 0;
@@ -137,6 +156,7 @@ static hr_status_t absorb(fuse_producer_t *producer, fuse_candidate_t *candidate
   member->evals = candidate->evals;
   member->at = candidate->at;
   member->places = candidate->places;
+  member->dilations = candidate->dilations;
   member->wasted = wasted;
   if (copies > 1 && !producer->transparent) producer->graph->copies_left--;
   cluster->transposes |= fuse_is_transposed(producer->instr);

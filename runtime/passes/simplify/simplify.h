@@ -31,6 +31,8 @@ hlo_instr_t *simplify_conv(pass_rewrite_t *rewrite,
                            hlo_instr_t *instr); /* operands and results of convolutions */
 hlo_instr_t *simplify_dots(pass_rewrite_t *rewrite,
                            hlo_instr_t *instr); /* dot, convolution as dot */
+hlo_instr_t *simplify_gates(pass_rewrite_t *rewrite,
+                            hlo_instr_t *instr); /* dot over the middle of a large array */
 hlo_instr_t *simplify_gather(pass_rewrite_t *rewrite, hlo_instr_t *instr);
 hlo_instr_t *simplify_window(pass_rewrite_t *rewrite, hlo_instr_t *instr); /* reduce-window */
 hlo_instr_t *simplify_sparse(pass_rewrite_t *rewrite,

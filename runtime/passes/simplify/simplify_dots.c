@@ -8,19 +8,11 @@
  *                                                     window strides or does not reach all of it
  *
  * Sums may be added in another order. */
-#include "passes/simplify/simplify.h"
+#include "passes/simplify/simplify_dots.h"
 
 /* ---- dimension numbers ---- */
 
-typedef enum dot_role { FREE, BATCH, CONTRACTING } dot_role_t;
-
-typedef struct dot_side {
-  hlo_instr_t *x;
-  hr_ints_t batch, contracting;
-} dot_side_t;
-
-/* Operand 0 and its dimension numbers, then operand 1. */
-static void read_sides(const hlo_instr_t *dot, dot_side_t sides[2]) {
+void dot_sides_read(const hlo_instr_t *dot, dot_side_t sides[2]) {
   sides[0] = (dot_side_t){dot->operands[0], hlo_attr_ints(dot, HLO_ATTR_LHS_BATCH_DIMS),
                           hlo_attr_ints(dot, HLO_ATTR_LHS_CONTRACTING_DIMS)};
   sides[1] = (dot_side_t){dot->operands[1], hlo_attr_ints(dot, HLO_ATTR_RHS_BATCH_DIMS),
@@ -33,12 +25,12 @@ static bool has_dim(hr_ints_t dims, int64_t d) {
   return false;
 }
 
-static dot_role_t dim_role(const dot_side_t *side, int64_t d) {
+dot_role_t dot_dim_role(const dot_side_t *side, int64_t d) {
   if (has_dim(side->batch, d)) return BATCH;
   return has_dim(side->contracting, d) ? CONTRACTING : FREE;
 }
 
-static int free_count(const dot_side_t *side) {
+int dot_free_count(const dot_side_t *side) {
   return side->x->shape->rank - (int)side->batch.count - (int)side->contracting.count;
 }
 
@@ -46,9 +38,8 @@ static bool has_algorithm(const hlo_instr_t *dot) {
   return hlo_attr_enum(dot, HLO_ATTR_ALGORITHM) != 0;
 }
 
-/* The same product of other operands; precision goes along. */
-static hlo_instr_t *build_dot(pass_rewrite_t *rewrite, const hlo_instr_t *like,
-                              const dot_side_t sides[2], const hlo_shape_t *shape) {
+hlo_instr_t *dot_build(pass_rewrite_t *rewrite, const hlo_instr_t *like, const dot_side_t sides[2],
+                       const hlo_shape_t *shape) {
   static const hlo_attr_key_t kept[] = {HLO_ATTR_OPERAND_PRECISION, HLO_ATTR_ALGORITHM};
   hlo_attr_t attrs[6];
   int count = 0;
@@ -83,7 +74,7 @@ typedef struct mapped_dims {
 static bool makes_batch_innermost(const dot_side_t *side, hr_ints_t permutation) {
   for (int64_t d = 0; d + 1 < permutation.count; d++)
     if (permutation.data[d] == permutation.count - 1)
-      return dim_role(side, d) == BATCH && side->x->shape->dims[d] > 1;
+      return dot_dim_role(side, d) == BATCH && side->x->shape->dims[d] > 1;
   return false;
 }
 
@@ -94,7 +85,7 @@ static bool fold_transpose(dot_side_t *side, mapped_dims_t *mapped) {
   int64_t last = -1;
   if (side->x->op != HLO_TRANSPOSE || makes_batch_innermost(side, permutation)) return false;
   for (int64_t d = 0; d < permutation.count; d++) {
-    if (dim_role(side, d) != FREE) continue;
+    if (dot_dim_role(side, d) != FREE) continue;
     if (permutation.data[d] < last) return false;
     last = permutation.data[d];
   }
@@ -112,24 +103,24 @@ static bool fold_transpose(dot_side_t *side, mapped_dims_t *mapped) {
 static hlo_instr_t *fold_operand_transposes(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
   dot_side_t sides[2];
   mapped_dims_t mapped[2];
-  read_sides(dot, sides);
+  dot_sides_read(dot, sides);
   bool left = fold_transpose(&sides[0], &mapped[0]), right = fold_transpose(&sides[1], &mapped[1]);
-  return left || right ? build_dot(rewrite, dot, sides, dot->shape) : NULL;
+  return left || right ? dot_build(rewrite, dot, sides, dot->shape) : NULL;
 }
 
 /* The dimension order in which a dot reads this side contiguously: contracted dimensions together,
  * in the order of the other side. False: they are in this order already. */
 static bool find_contiguous_order(const dot_side_t *side, const dot_side_t *other, int64_t *order) {
   int rank = side->x->shape->rank, count = 0;
-  bool free_last = rank && dim_role(side, rank - 1) == FREE, in_line = true;
+  bool free_last = rank && dot_dim_role(side, rank - 1) == FREE, in_line = true;
   for (int64_t i = 0; i < side->batch.count; i++) order[count++] = side->batch.data[i];
   for (int d = 0; d < rank && !free_last; d++)
-    if (dim_role(side, d) == FREE) order[count++] = d;
+    if (dot_dim_role(side, d) == FREE) order[count++] = d;
   for (int d = 0; d < other->x->shape->rank; d++)
     for (int64_t i = 0; i < side->contracting.count; i++)
       if (other->contracting.data[i] == d) order[count++] = side->contracting.data[i];
   for (int d = 0; d < rank && free_last; d++)
-    if (dim_role(side, d) == FREE) order[count++] = d;
+    if (dot_dim_role(side, d) == FREE) order[count++] = d;
   for (int d = 0; d < rank; d++) in_line &= order[d] == d;
   return !in_line;
 }
@@ -155,10 +146,10 @@ static bool transpose_side(pass_rewrite_t *rewrite, dot_side_t *side, const dot_
 static hlo_instr_t *transpose_operand(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
   dot_side_t sides[2];
   mapped_dims_t mapped;
-  read_sides(dot, sides);
+  dot_sides_read(dot, sides);
   bool turned = transpose_side(rewrite, &sides[1], &sides[0], &mapped) ||
                 transpose_side(rewrite, &sides[0], &sides[1], &mapped);
-  return turned ? build_dot(rewrite, dot, sides, dot->shape) : NULL;
+  return turned ? dot_build(rewrite, dot, sides, dot->shape) : NULL;
 }
 
 /* A product whose two groups of free dimensions are swapped afterwards: swap the operands. */
@@ -166,9 +157,9 @@ static hlo_instr_t *fold_result_transpose(pass_rewrite_t *rewrite, hlo_instr_t *
   hlo_instr_t *dot = transpose->operands[0];
   hr_ints_t permutation = hlo_attr_ints(transpose, HLO_ATTR_DIMENSIONS);
   dot_side_t sides[2];
-  read_sides(dot, sides);
-  int batch = (int)sides[0].batch.count, left = free_count(&sides[0]),
-      right = free_count(&sides[1]);
+  dot_sides_read(dot, sides);
+  int batch = (int)sides[0].batch.count, left = dot_free_count(&sides[0]),
+      right = dot_free_count(&sides[1]);
   if (pass_use_count(rewrite, dot) > 1 || has_algorithm(dot)) return NULL;
   for (int d = 0; d < batch + left + right; d++) {
     int from = d < batch + right ? d + left : d - right;
@@ -179,7 +170,7 @@ static hlo_instr_t *fold_result_transpose(pass_rewrite_t *rewrite, hlo_instr_t *
   if (precision && precision->ints.count == 2 && precision->ints.data[0] != precision->ints.data[1])
     return NULL;
   dot_side_t swapped[] = {sides[1], sides[0]};
-  return build_dot(rewrite, dot, swapped, transpose->shape);
+  return dot_build(rewrite, dot, swapped, transpose->shape);
 }
 
 /* ---- dimensions of size 1 ---- */
@@ -229,12 +220,12 @@ static hlo_instr_t *drop_unit_dims(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
   int64_t sizes[HLO_MAX_RANK];
   int rank = 0;
   if (!has_ones(dot->operands[0]->shape) && !has_ones(dot->operands[1]->shape)) return NULL;
-  read_sides(dot, sides);
+  dot_sides_read(dot, sides);
   for (int s = 0; s < 2; s++) narrow_side(rewrite, &sides[s], &kept[s]);
   for (int d = 0; d < dot->shape->rank; d++)
     if (dot->shape->dims[d] != 1) sizes[rank++] = dot->shape->dims[d];
   const hlo_shape_t *shape = pass_shape(rewrite, dot->shape->dtype, rank, sizes);
-  hlo_instr_t *narrow = build_dot(rewrite, dot, sides, shape);
+  hlo_instr_t *narrow = dot_build(rewrite, dot, sides, shape);
   if (!narrow || rank == dot->shape->rank) return narrow;
   return hlo_build_reshape(&rewrite->builder, narrow, dot->shape);
 }
@@ -247,9 +238,8 @@ static bool is_float(hr_dtype_t dtype) {
   return pass_is_plain_float(dtype) || hr_dtype_is_complex(dtype);
 }
 
-/* An operand over other sizes, dimension d becoming dims[d]. */
-static hlo_instr_t *broadcast_operand(pass_rewrite_t *rewrite, hlo_instr_t *x, const int64_t *dims,
-                                      const hlo_shape_t *all) {
+hlo_instr_t *dot_broadcast_operand(pass_rewrite_t *rewrite, hlo_instr_t *x, const int64_t *dims,
+                                   const hlo_shape_t *all) {
   int64_t order[HLO_MAX_RANK], sorted[HLO_MAX_RANK];
   int rank = x->shape->rank;
   bool in_order = true;
@@ -279,7 +269,8 @@ typedef struct term_dims {
 /* Are the terms of a side further out than its free dimensions? */
 static bool terms_come_first(const dot_side_t *side) {
   for (int d = 0; d < side->x->shape->rank; d++)
-    if (dim_role(side, d) != BATCH) return dim_role(side, d) == CONTRACTING && free_count(side);
+    if (dot_dim_role(side, d) != BATCH)
+      return dot_dim_role(side, d) == CONTRACTING && dot_free_count(side);
   return false;
 }
 
@@ -288,7 +279,7 @@ static void map_side_dims(const dot_side_t *side, int s, int free, term_dims_t *
   for (int64_t i = 0; i < side->contracting.count; i++)
     terms->numbers[s][side->contracting.data[i]] = terms->first + i;
   for (int d = 0; d < side->x->shape->rank; d++) {
-    if (dim_role(side, d) == FREE)
+    if (dot_dim_role(side, d) == FREE)
       terms->numbers[s][d] = free < terms->first ? free : free + terms->count, free++;
     terms->sizes[terms->numbers[s][d]] = side->x->shape->dims[d];
   }
@@ -296,8 +287,8 @@ static void map_side_dims(const dot_side_t *side, int s, int free, term_dims_t *
 
 /* False: they are more than an array has. */
 static bool map_term_dims(const dot_side_t sides[2], term_dims_t *terms) {
-  int batch = (int)sides[0].batch.count, left = free_count(&sides[0]),
-      right = free_count(&sides[1]);
+  int batch = (int)sides[0].batch.count, left = dot_free_count(&sides[0]),
+      right = dot_free_count(&sides[1]);
   terms->count = (int)sides[0].contracting.count;
   terms->rank = batch + left + right + terms->count;
   if (terms->rank > HLO_MAX_RANK) return false;
@@ -315,8 +306,8 @@ static hlo_instr_t *multiply_all(pass_rewrite_t *rewrite, const dot_side_t sides
                                  const term_dims_t *terms, hr_dtype_t dtype) {
   const hlo_shape_t *all = pass_shape(rewrite, dtype, terms->rank, terms->sizes);
   if (!all) return NULL;
-  hlo_instr_t *left = broadcast_operand(rewrite, sides[0].x, terms->numbers[0], all);
-  hlo_instr_t *right = broadcast_operand(rewrite, sides[1].x, terms->numbers[1], all);
+  hlo_instr_t *left = dot_broadcast_operand(rewrite, sides[0].x, terms->numbers[0], all);
+  hlo_instr_t *right = dot_broadcast_operand(rewrite, sides[1].x, terms->numbers[1], all);
   return left && right ? hlo_build_binary(&rewrite->builder, HLO_MULTIPLY, left, right) : NULL;
 }
 
@@ -324,7 +315,7 @@ static hlo_instr_t *multiply_all(pass_rewrite_t *rewrite, const dot_side_t sides
 static hlo_instr_t *expand_to_multiply(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
   dot_side_t sides[2];
   term_dims_t terms;
-  read_sides(dot, sides);
+  dot_sides_read(dot, sides);
   if (sides[0].contracting.count || has_algorithm(dot) || !map_term_dims(sides, &terms))
     return NULL;
   if (!is_float(dot->shape->dtype) && !hr_dtype_is_integer(dot->shape->dtype)) return NULL;
@@ -350,8 +341,7 @@ static bool is_batch_of_small(const dot_side_t sides[2], const term_dims_t *term
   return count >= MIN_SMALL_BATCH && results <= MAX_SMALL_RESULTS && sum <= max_free_sides;
 }
 
-/* Floats, or integers of one type. */
-static bool is_summed(const dot_side_t sides[2], hr_dtype_t dtype) {
+bool dot_is_summed(const dot_side_t sides[2], hr_dtype_t dtype) {
   hr_dtype_t left = sides[0].x->shape->dtype, right = sides[1].x->shape->dtype;
   if (hr_dtype_is_integer(dtype)) return left == dtype && right == dtype;
   return is_float(dtype) && is_float(left) && is_float(right);
@@ -363,12 +353,12 @@ static bool is_summed(const dot_side_t sides[2], hr_dtype_t dtype) {
 static hlo_instr_t *expand_to_sum(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
   dot_side_t sides[2];
   term_dims_t terms;
-  read_sides(dot, sides);
-  hr_dtype_t dtype = dot->shape->dtype, wide = dtype == HR_BF16 || dtype == HR_F16 ? HR_F32 : dtype;
-  if (!is_summed(sides, dtype)) return NULL;
+  dot_sides_read(dot, sides);
+  hr_dtype_t dtype = dot->shape->dtype, wide = dot_sum_dtype(dtype);
+  if (!dot_is_summed(sides, dtype)) return NULL;
   if (has_algorithm(dot) || !map_term_dims(sides, &terms)) return NULL;
   int max_free_sides = hr_dtype_is_complex(dtype) ? 1 : 0; /* sides that have free dimensions */
-  bool is_sum = (free_count(&sides[0]) > 0) + (free_count(&sides[1]) > 0) <= max_free_sides;
+  bool is_sum = (dot_free_count(&sides[0]) > 0) + (dot_free_count(&sides[1]) > 0) <= max_free_sides;
   if (!is_sum && !is_batch_of_small(sides, &terms)) return NULL;
   hlo_instr_t *product = multiply_all(rewrite, sides, &terms, wide);
   hlo_instr_t *reduced = pass_build_sum(rewrite, product, terms.count, terms.contracted);
@@ -394,11 +384,11 @@ static bool is_converted_integer(const hlo_instr_t *x) {
  * point. */
 static hlo_instr_t *expand_few_terms(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
   dot_side_t sides[2];
-  read_sides(dot, sides);
-  hr_dtype_t dtype = dot->shape->dtype, wide = dtype == HR_BF16 || dtype == HR_F16 ? HR_F32 : dtype;
-  int many = free_count(&sides[0]) ? 0 : 1;
+  dot_sides_read(dot, sides);
+  hr_dtype_t dtype = dot->shape->dtype, wide = dot_sum_dtype(dtype);
+  int many = dot_free_count(&sides[0]) ? 0 : 1;
   hlo_instr_t *sum = NULL;
-  if (sides[0].batch.count || sides[0].contracting.count != 1 || free_count(&sides[1 - many]) ||
+  if (sides[0].batch.count || sides[0].contracting.count != 1 || dot_free_count(&sides[1 - many]) ||
       has_algorithm(dot))
     return NULL;
   int64_t terms = sides[0].x->shape->dims[sides[0].contracting.data[0]];
@@ -513,9 +503,9 @@ static hlo_instr_t *convolution_as_dot(pass_rewrite_t *rewrite, hlo_instr_t *con
                          {conv->operands[1], {NULL, 0}, {right, count}}};
   for (int s = 0; s < 2; s++)
     for (int d = 0; d < sides[s].x->shape->rank; d++)
-      if (dim_role(&sides[s], d) == FREE) sizes[rank++] = sides[s].x->shape->dims[d];
+      if (dot_dim_role(&sides[s], d) == FREE) sizes[rank++] = sides[s].x->shape->dims[d];
   hlo_instr_t *dot =
-      build_dot(rewrite, conv, sides, pass_shape(rewrite, conv->shape->dtype, rank, sizes));
+      dot_build(rewrite, conv, sides, pass_shape(rewrite, conv->shape->dtype, rank, sizes));
   return dot ? hlo_build_reshape(&rewrite->builder, dot, conv->shape) : NULL;
 }
 
