@@ -263,7 +263,8 @@ static void test_metadata(pjrt_client_t *client) {
   check(!extension->get(&args) && args.metadata, "metadata");
   const char *bytes = args.metadata->bytes;
   size_t size = args.metadata->size_bytes;
-  check(size > 2 && bytes[0] == 0x0a && (size_t)bytes[1] == size - 2, "figures are the first field");
+  check(size > 2 && bytes[0] == 0x0a && (size_t)bytes[1] == size - 2,
+        "figures are the first field");
   check(memory.arguments == 32 && int_field(bytes + 2, size - 2, 2) == 32, "bytes of arguments");
   check(int_field(bytes + 2, size - 2, 3) == memory.results, "bytes of results");
   check(int_field(bytes + 2, size - 2, 14) == memory.peak, "most bytes at a time");
