@@ -161,6 +161,34 @@ module @qkv {
 PROGRAM
 sends "what is taken apart" "2 collectives, by which a process sends 5120 bytes" 'in0=d,m;in1=-,m;out0=d,m'
 
+# Of a pad with holes each part fetches what it needs: two of four parts one element, two none.
+cat >"$work/few.mlir" <<'PROGRAM'
+module @spread {
+  func.func @main(%x: tensor<16xf32>) -> tensor<36xf32> {
+    %one = stablehlo.constant dense<1.0> : tensor<f32>
+    %0 = stablehlo.pad %x, %one, low = [1], high = [4], interior = [1] : (tensor<16xf32>, tensor<f32>) -> tensor<36xf32>
+    return %0 : tensor<36xf32>
+  }
+}
+PROGRAM
+sends "holes" "1 collective, by which a process sends 2 bytes" 'in0=d;out0=d'
+
+# An activation stays as the product before it is cut, and as the next one takes it.
+cat >"$work/few.mlir" <<'PROGRAM'
+module @activation {
+  func.func @main(%x: tensor<8x16x32xf32>, %w: tensor<32x128xf32>, %v: tensor<128x32xf32>) -> tensor<8x16x32xf32> {
+    %0 = stablehlo.dot_general %x, %w, contracting_dims = [2] x [0] : (tensor<8x16x32xf32>, tensor<32x128xf32>) -> tensor<8x16x128xf32>
+    %1 = stablehlo.multiply %0, %0 : tensor<8x16x128xf32>
+    %2 = stablehlo.multiply %1, %0 : tensor<8x16x128xf32>
+    %3 = stablehlo.tanh %2 : tensor<8x16x128xf32>
+    %4 = stablehlo.multiply %3, %0 : tensor<8x16x128xf32>
+    %5 = stablehlo.dot_general %4, %v, contracting_dims = [2] x [0] : (tensor<8x16x128xf32>, tensor<128x32xf32>) -> tensor<8x16x32xf32>
+    return %5 : tensor<8x16x32xf32>
+  }
+}
+PROGRAM
+sends "an activation" "4 collectives, by which a process sends 16384 bytes" 'in0=d,m;in1=d,m;in2=m,d;out0=d,m'
+
 # A sum that nobody uses is not made, in a manual computation either.
 cat >"$work/dead.mlir" <<'PROGRAM'
 module @dead attributes {mhlo.num_partitions = 4 : i32} {

@@ -349,7 +349,7 @@ static int64_t element_found(const windowed_t *w, const spmd_undilated_t *apart,
   int64_t at = apart->cuts[j] + own * w->stride + t * w->window_dilation - (w->dilation - 1);
   if (at < 0 || at % w->dilation || at / w->dilation >= apart->width) return GARBAGE;
   int64_t element = apart->starts[j] + at / w->dilation;
-  return element < 0 || element >= w->size ? GARBAGE : element;
+  return element < 0 || element >= w->size || element >= apart->ends[j] ? GARBAGE : element;
 }
 
 static bool finds_all(const windowed_t *w, const spmd_undilated_t *apart) {

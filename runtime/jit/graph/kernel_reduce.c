@@ -116,11 +116,9 @@ static void build_roots(jit_kernel_t *kernel) {
   jit_node_t **made = kernel->graph->last_made;
   for (int r = 0; r < kernel->root_count; r++) {
     jit_root_t *root = &kernel->roots[r];
-    root->is_full =
-        fusion_count(hlo_shape_leaf(root->instr->shape, root->number)) != reduce->outer_count;
-    root->index = root->is_full ? reduce->full : reduce->outer;
-    root->value = jit_graph_at(kernel->graph, root->instr, root->number,
-                               (jit_index_t){root->index, NULL}, NULL);
+    const hlo_shape_t *shape = hlo_shape_leaf(fusion_root_shape(root->instr), root->number);
+    root->is_full = fusion_count(shape) != reduce->outer_count;
+    jit_root_build(kernel->graph, root, root->is_full ? reduce->full : reduce->outer);
   }
   assign_passes(reduce, made);
   for (int r = 0; r < kernel->root_count; r++)

@@ -207,6 +207,7 @@ double spmd_window_us(spmd_lower_t *lower, const spmd_window_t *window, int64_t 
                         spmd_undilate(lower->arena, spmd_axes_parts(window->axes), window->starts,
                                       window->width, window->dilation, &apart))) {
     dense.starts = apart.starts;
+    dense.ends = apart.ends;
     dense.width = apart.width;
   }
   if (dense.starts && chunk &&
@@ -259,6 +260,7 @@ static hlo_instr_t *undilated_window(spmd_lower_t *lower, const spmd_window_t *w
   spmd_window_t dense = *w;
   if (!undilate(lower, w, &apart)) return NULL;
   dense.starts = apart.starts;
+  dense.ends = apart.ends;
   dense.dilation = 1;
   dense.width = apart.width;
   return dense_window(lower, &dense);

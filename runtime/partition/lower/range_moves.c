@@ -210,10 +210,12 @@ hr_status_t spmd_undilate(hr_arena_t *arena, int64_t parts, const int64_t *start
                           int64_t dilation, spmd_undilated_t *out_windows) {
   HR_TRY(HR_NEW_ARRAY(arena, parts, &out_windows->starts));
   HR_TRY(HR_NEW_ARRAY(arena, parts, &out_windows->cuts));
+  HR_TRY(HR_NEW_ARRAY(arena, parts, &out_windows->ends));
   out_windows->width = (width - 1) / dilation + 1;
   for (int64_t j = 0; j < parts; j++) {
     int64_t first = -floor_div(-starts[j], dilation);
     out_windows->starts[j] = first;
+    out_windows->ends[j] = floor_div(starts[j] + width - 1, dilation) + 1;
     out_windows->cuts[j] = dilation - 1 - (first * dilation - starts[j]);
   }
   return NULL;
