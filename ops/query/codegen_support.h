@@ -16,12 +16,13 @@
  * kInput, rows: reductions of the last dimensions, all over one iteration space. A value that
  * depends on a reduction is full or outer: full values are used element by element, outer ones
  * likewise or broadcast along exactly the reduced dimensions. Every other value is an expression of
- * the parameters, as in kLoop, at a full, an outer, or any computed index. Roots are full or outer.
- * Softmax, layer norm and their gradients are one fusion each.
+ * the parameters, as in kLoop, at a full, an outer, or any computed index. Roots are full or outer,
+ * or an UPDATE of full size, whose operand nothing else in the body reads. Softmax, layer norm and
+ * their gradients are one fusion each.
  *
  * kInput, columns: reductions of other dimensions. A value that depends on a reduction is outer and
- * used element by element. Roots are outer, or full: operands of the reduction, written in the same
- * pass.
+ * used element by element. Roots are outer, or full, as above: operands of the reduction, written
+ * in the same pass.
  *
  * Reductions of several operands (arg-max), and by any computation of scalars, are allowed. */
 #ifndef HLO_OPS_CODEGEN_SUPPORT_H

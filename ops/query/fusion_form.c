@@ -176,6 +176,14 @@ uint8_t fusion_need(const fusion_space_t *space, const hlo_instr_t *user, uint8_
   }
 }
 
+bool fusion_root_role(const fusion_space_t *space, const hlo_instr_t *root, uint8_t *out_role) {
+  bool is_update = op_codegens[root->op] == CODEGEN_UPDATE;
+  const hlo_shape_t *shape = fusion_root_shape(root);
+  int64_t count = fusion_count(hlo_shape_is_tuple(shape) ? shape->elements[0] : shape);
+  *out_role = count == space->outer_count ? FUSION_OUTER : FUSION_FULL;
+  return count == space->outer_count ? !is_update : count == space->full_count;
+}
+
 /* --- forms --- */
 
 typedef struct finder {
@@ -241,14 +249,8 @@ static void place_roots(finder_t *find) {
   for (int r = 0; r < find->form->root_count; r++) {
     const hlo_instr_t *root = find->form->roots[r];
     uint8_t role = FUSION_FULL;
-    if (op_codegens[root->op] == CODEGEN_UPDATE) find->good &= space->kind == FUSION_LOOP;
-    if (space->kind != FUSION_LOOP) {
-      const hlo_shape_t *shape =
-          hlo_shape_is_tuple(root->shape) ? root->shape->elements[0] : root->shape;
-      int64_t count = fusion_count(shape);
-      find->good &= count == space->full_count || count == space->outer_count;
-      if (count == space->outer_count) role = FUSION_OUTER;
-    }
+    if (space->kind != FUSION_LOOP)
+      find->good &= fusion_root_role(space, root, &role);
     find->roles[root->id] |= role;
   }
 }
@@ -271,8 +273,8 @@ static void place_operands(finder_t *find) {
   }
 }
 
-/* An update writes over a parameter that the rest of the body does not read, or only where and when
- * it is written. */
+/* An update writes over a parameter that the rest of the body does not read, or, in a loop, only
+ * where and when it is written; several passes over a row might read what the first one wrote. */
 static bool is_good_update(const finder_t *find, const hlo_instr_t *update) {
   const hlo_instr_t *over = update->operands[0];
   if (over->op != HLO_PARAMETER || is_root(find, over)) return false;
@@ -280,8 +282,8 @@ static bool is_good_update(const finder_t *find, const hlo_instr_t *update) {
     const hlo_instr_t *instr = find->body->instrs.data[i];
     for (int k = 0; k < instr->operand_count; k++) {
       bool reads = instr->operands[k] == over && (instr != update || k > 0);
-      if (reads && (find->roles[i] != FUSION_FULL || !fusion_reads_updated(update, instr)))
-        return false;
+      bool in_time = find->form->space.kind == FUSION_LOOP && find->roles[i] == FUSION_FULL;
+      if (reads && (!in_time || !fusion_reads_updated(update, instr))) return false;
     }
   }
   return true;

@@ -71,6 +71,9 @@ bool fusion_reads_updated(const hlo_instr_t *update, const hlo_instr_t *instr);
 bool fusion_sizes_equal(const hlo_shape_t *a, const hlo_shape_t *b);
 /* Does it keep the linear index of every element? */
 bool fusion_keeps_order(const hlo_instr_t *instr);
+/* Where a root of a fusion with reductions is evaluated: an update only where it writes as many
+ * elements as are reduced. False: no such fusion has this root. */
+bool fusion_root_role(const fusion_space_t *space, const hlo_instr_t *root, uint8_t *out_role);
 /* Where `user`, evaluated at `role` (bits), needs its operand k: bits. 0: not as a formula (what an
  * UPDATE updates). */
 uint8_t fusion_need(const fusion_space_t *space, const hlo_instr_t *user, uint8_t role, int k);

@@ -24,6 +24,7 @@
 #include "transport/core/event_loop.h"
 
 #define START_S 3           /* that starting may take in addition to a time limit */
+#define STOPPED_S 1         /* seconds between two polls of a wait, in which it was stopped */
 #define CLOCK_POLLS 64      /* polls between reads of the clock without a time limit */
 #define TRACE_EVENTS 131072 /* 6 MiB */
 #define MAX_TRACE_EVENTS ((size_t)1 << 32)
@@ -48,6 +49,17 @@ static hr_status_t warn_of_stall(hlorun_client_t *client, bool is_wait, double n
   return exec_wait_warn(&client->comm, waited_s);
 }
 
+/* A process that was stopped and goes on (Ctrl-Z, a suspended job) has not waited meanwhile: while
+ * it waits, polls follow each other within milliseconds. */
+static void leave_out_stop(hlorun_client_t *client, bool is_wait, double now) {
+  double gap_s = now - client->polled_s;
+  if (is_wait && client->polled_s > 0 && gap_s > STOPPED_S) {
+    client->steps_seen_s += gap_s;
+    if (client->waiting_since_s > 0) client->waiting_since_s += gap_s;
+  }
+  client->polled_s = is_wait ? now : 0;
+}
+
 /* The clock starts anew whenever a step was made since the last call. */
 static hr_status_t poll_cancel(hlorun_client_t *client, bool often) {
   HR_TRY(exec_cancel_check(&client->cancel));
@@ -58,6 +70,7 @@ static hr_status_t poll_cancel(hlorun_client_t *client, bool often) {
     return NULL;
   unsigned long steps = atomic_load_explicit(&client->progress.steps, memory_order_relaxed);
   double now = hr_clock_s();
+  leave_out_stop(client, often, now);
   if (steps != client->steps_seen || client->steps_seen_s == 0) {
     client->steps_seen = steps;
     client->steps_seen_s = now;

@@ -40,6 +40,7 @@ struct hlorun_client {
   double stall_s;         /* length of a wait that is warned of; 0: none is */
   double waiting_since_s; /* when the wait began; 0: it is no wait */
   double next_warning_s;  /* length of it at the next warning */
+  double polled_s;        /* last poll of a wait; 0: the last one was none */
   hr_trace_t *trace;      /* NULL: the client does not trace */
   hr_trace_span_t *executions;
 };

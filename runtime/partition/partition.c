@@ -36,7 +36,7 @@ hr_status_t spmd_run(hlo_module_t *module, const spmd_options_t *options) {
     if (program.mesh) module->num_partitions = program.mesh->device_count;
     return spmd_write_shardings(&program);
   }
-  HR_TRY(spmd_partition(&program));
   module->was_global = true;
+  HR_TRY(spmd_partition(&program));
   return explain_report(options, &program);
 }

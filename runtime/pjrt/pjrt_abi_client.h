@@ -49,6 +49,34 @@ typedef struct pjrt_client_create_args {
   void *kv_try_get_context;
 } pjrt_client_create_args_t;
 
+/* Arguments of Device_GetAttributes. */
+typedef struct pjrt_device_attributes_args {
+  PJRT_HEAD;
+  pjrt_device_t *device;
+  const pjrt_named_t *attributes; /* out */
+  size_t count;
+  void *owner;
+  void (*release)(void *owner);
+} pjrt_device_attributes_args_t;
+
+/* Arguments of TopologyDescription_Create. */
+typedef struct pjrt_topology_create_args {
+  PJRT_HEAD;
+  const char *name; /* number of devices; "": as many as a client would have */
+  size_t name_size;
+  const pjrt_named_t *options; /* of Client_Create */
+  size_t option_count;
+  pjrt_topology_t *topology; /* out */
+} pjrt_topology_create_args_t;
+
+/* Arguments of TopologyDescription_Deserialize. */
+typedef struct pjrt_topology_deserialize_args {
+  PJRT_HEAD;
+  const char *bytes;
+  size_t size_bytes;
+  pjrt_topology_t *topology; /* out */
+} pjrt_topology_deserialize_args_t;
+
 /* Arguments of Client_LookupDevice, by id, and Client_LookupAddressableDevice, by local id. */
 typedef struct pjrt_lookup_args {
   PJRT_HEAD;

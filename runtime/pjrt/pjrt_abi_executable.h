@@ -25,6 +25,17 @@ typedef struct pjrt_client_compile_args {
   pjrt_executable_t *executable; /* out */
 } pjrt_client_compile_args_t;
 
+/* Arguments of Compile: for a topology, as Client_Compile is for a client. */
+typedef struct pjrt_topology_compile_args {
+  PJRT_HEAD;
+  pjrt_topology_t *topology;
+  const pjrt_program_t *program;
+  const char *options; /* serialized CompileOptionsProto */
+  size_t options_size;
+  pjrt_client_t *client;         /* read by nobody */
+  pjrt_executable_t *executable; /* out; not loaded */
+} pjrt_topology_compile_args_t;
+
 /* Arguments of Executable_OptimizedProgram, which the framework calls twice: for the size, then
  * for the bytes. */
 typedef struct pjrt_optimized_args {

@@ -17,8 +17,8 @@
 
 #define MAX_DEVICES 1024
 #define MAX_DEVICES_OF_MANY 16 /* devices of each process, if several: lanes of hlorun.h */
-#define MAX_THREADS 1024 /* of a device */
-#define END_MS 2000 /* how long executions may still run when the client ends */
+#define MAX_THREADS 1024       /* of a device */
+#define END_MS 2000            /* how long executions may still run when the client ends */
 
 const char *const pjrt_memory_kind_names[PJRT_MEMORY_KINDS] = {"device", "pinned_host",
                                                                "unpinned_host"};
@@ -61,8 +61,6 @@ static hr_status_t find_option(const pjrt_client_create_args_t *args, const char
 /* All processes have the same number of devices. */
 static hr_status_t count_devices(const pjrt_client_create_args_t *args, pjrt_client_t *client) {
   int64_t devices;
-  client->process_count = tp_launcher_world_size();
-  if (client->process_count < 1) client->process_count = 1;
   int64_t most = client->process_count > 1 ? MAX_DEVICES_OF_MANY : MAX_DEVICES;
   HR_TRY(find_option(args, "devices", "HLORUN_DEVICES", 1, most, &devices));
   client->local_count = (int)devices;
@@ -133,7 +131,8 @@ static hr_status_t make_devices(pjrt_client_t *client) {
   return NULL;
 }
 
-static void free_client(pjrt_client_t *client) {
+void pjrt_client_free(pjrt_client_t *client) {
+  pjrt_worlds_destroy(client);
   pthread_mutex_destroy(&client->mutex);
   pthread_mutex_destroy(&client->launch_mutex);
   hr_free(client->device_list);
@@ -142,31 +141,51 @@ static void free_client(pjrt_client_t *client) {
 }
 
 /* A world of processes without a rank is an error: guessing would give two processes one device. */
-static hr_status_t find_process(pjrt_client_t *client) {
-  if (client->process_count == 1) return NULL;
-  client->process_index = tp_launcher_rank();
-  if (client->process_index >= 0) return NULL;
+static hr_status_t find_process(int *out_index, int *out_count) {
+  *out_index = 0;
+  *out_count = tp_launcher_world_size();
+  if (*out_count < 1) *out_count = 1;
+  if (*out_count > 1) *out_index = tp_launcher_rank();
+  if (*out_index >= 0) return NULL;
   return hr_error(HR_UNAVAILABLE, "the launcher does not say which process this is");
+}
+
+static hr_status_t init_client(const pjrt_client_create_args_t *args, pjrt_client_t *client) {
+  HR_TRY(count_devices(args, client));
+  HR_TRY(choose_threads(args, client));
+  return make_devices(client);
+}
+
+hr_status_t pjrt_client_new(const pjrt_client_create_args_t *args, int process_index,
+                            int process_count, pjrt_client_t **out_client) {
+  void *memory;
+  HR_TRY(hr_alloc_zeroed(sizeof(pjrt_client_t), &memory));
+  pjrt_client_t *client = memory;
+  client->process_index = process_index;
+  client->process_count = process_count;
+  client->topology.client = client;
+  pthread_mutex_init(&client->mutex, NULL);
+  pthread_mutex_init(&client->launch_mutex, NULL);
+  hr_status_t st = init_client(args, client);
+  if (st)
+    pjrt_client_free(client);
+  else
+    *out_client = client;
+  return st;
 }
 
 /* Client_Create. The framework's store of keys is not used. */
 hr_status_t pjrt_client_create(pjrt_client_create_args_t *args) {
-  void *memory;
+  int index, count;
+  pjrt_client_t *client;
   if (args->option_count && !args->options)
     return hr_error(HR_USAGE, "PJRT_Client_Create: options is NULL");
-  HR_TRY(hr_alloc_zeroed(sizeof(pjrt_client_t), &memory));
-  pjrt_client_t *client = memory;
   pjrt_fork_watch();
-  client->topology.client = client;
-  pthread_mutex_init(&client->mutex, NULL);
-  pthread_mutex_init(&client->launch_mutex, NULL);
-  hr_status_t st = count_devices(args, client);
-  if (!st) st = find_process(client);
-  if (!st) st = choose_threads(args, client);
-  if (!st) st = make_devices(client);
-  if (!st) st = pjrt_world_connect(client); /* so that each knows when another ends */
+  HR_TRY(find_process(&index, &count));
+  HR_TRY(pjrt_client_new(args, index, count, &client));
+  hr_status_t st = pjrt_world_connect(client); /* so that each knows when another ends */
   if (st)
-    free_client(client);
+    pjrt_client_free(client);
   else
     args->client = client;
   return st;
@@ -195,8 +214,7 @@ hr_status_t pjrt_client_destroy(pjrt_object_args_t *args) {
   end_executions(client);
   for (int id = 0; id < client->device_count; id++)
     pjrt_stream_deinit(&client->devices[id].stream, false);
-  pjrt_worlds_destroy(client);
-  free_client(client);
+  pjrt_client_free(client);
   return NULL;
 }
 
@@ -294,38 +312,5 @@ hr_status_t pjrt_client_dma_map(pjrt_dma_args_t *args) {
 }
 hr_status_t pjrt_client_dma_unmap(pjrt_pointer_args_t *args) {
   PJRT_NOT_NULL(args->object);
-  return NULL;
-}
-
-hr_status_t pjrt_client_topology(pjrt_pointer_args_t *args) {
-  pjrt_client_t *client = args->object;
-  PJRT_NOT_NULL(client);
-  args->value = &client->topology;
-  return NULL;
-}
-
-/* --- the topology: the devices of the client that it belongs to --- */
-
-/* The topology belongs to its client: there is nothing to free. */
-hr_status_t pjrt_topology_destroy(pjrt_object_args_t *args) {
-  (void)args;
-  return NULL;
-}
-hr_status_t pjrt_topology_platform_name(pjrt_text_args_t *args) {
-  return pjrt_client_platform_name(args);
-}
-hr_status_t pjrt_topology_platform_version(pjrt_text_args_t *args) {
-  return pjrt_client_platform_version(args);
-}
-hr_status_t pjrt_topology_attributes(pjrt_list_args_t *args) {
-  args->items = NULL;
-  args->count = 0;
-  return NULL;
-}
-hr_status_t pjrt_topology_devices(pjrt_list_args_t *args) {
-  pjrt_topology_t *topology = args->object;
-  PJRT_NOT_NULL(topology);
-  args->items = topology->client->device_list;
-  args->count = (size_t)topology->client->device_count;
   return NULL;
 }

@@ -40,9 +40,12 @@ struct pjrt_device {
   char to_string[32], debug_string[32];
 };
 
-/* A part of its client; never destroyed alone. */
+/* A part of its client. One that the framework has made has a client of its own, whose devices are
+ * only said to be there: programs are compiled for them. */
 struct pjrt_topology {
   pjrt_client_t *client;
+  /* of the framework, and of executables; 0: the topology belongs to a client of the framework */
+  atomic_int references;
 };
 
 struct pjrt_client {
@@ -70,6 +73,15 @@ struct pjrt_client {
 };
 
 extern const char *const pjrt_memory_kind_names[PJRT_MEMORY_KINDS];
+
+/* A client whose devices' worlds are not opened yet. The options are those of Client_Create. */
+hr_status_t pjrt_client_new(const pjrt_client_create_args_t *args, int process_index,
+                            int process_count, pjrt_client_t **out_client);
+void pjrt_client_free(pjrt_client_t *client); /* nothing is executed any more */
+
+/* The topology, kept as long as what is compiled for it; NULL for one that lives with a client. */
+pjrt_topology_t *pjrt_topology_retain(pjrt_topology_t *topology);
+void pjrt_topology_release(pjrt_topology_t *topology); /* accepts NULL */
 
 /* The device with the id. Errors: USAGE. */
 hr_status_t pjrt_find_device(pjrt_client_t *client, int id, pjrt_device_t **out_device);

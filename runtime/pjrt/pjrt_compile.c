@@ -31,6 +31,7 @@ void pjrt_executable_release(pjrt_executable_t *executable) {
   pjrt_executable_release(executable->renewed);
   pjrt_executable_release(executable->traced);
   hr_arena_deinit(&executable->arena);
+  pjrt_topology_release(executable->topology);
   hr_free(executable);
 }
 
@@ -135,13 +136,25 @@ static int memory_of_result(const hlo_module_t *module, int r) {
   return PJRT_MEMORY_DEVICE;
 }
 
-/* Whether an earlier element of the tuple that the program returns is the same value. The framework
- * takes two results for two arrays. */
-static bool is_repeated(const hlo_instr_t *root, int r) {
-  if (root->op != HLO_TUPLE || r >= root->operand_count) return false;
-  for (int k = 0; k < r; k++)
-    if (root->operands[k] == root->operands[r]) return true;
+/* Which array of the program is result r? NULL: it is in a tuple. */
+static const hlo_instr_t *result_instr(const hlo_module_t *module, int count, int r) {
+  const hlo_instr_t *root = module->entry->root;
+  if (root->op == HLO_TUPLE) root = count == root->operand_count ? root->operands[r] : NULL;
+  return root && hlo_shape_is_array(root->shape) ? root : NULL;
+}
+
+/* Whether an earlier result is the same value. The framework takes two results for two arrays. */
+static bool is_repeated(const hlo_module_t *module, int count, int r) {
+  const hlo_instr_t *instr = result_instr(module, count, r);
+  for (int k = 0; instr && k < r; k++)
+    if (result_instr(module, count, k) == instr) return true;
   return false;
+}
+
+/* JAX copies an array by a program that returns its argument. */
+static int argument_of(const hlo_module_t *module, int param_count, const hlo_instr_t *result) {
+  bool is_flat = param_count == (int)module->entry->params.count;
+  return result && result->op == HLO_PARAMETER && is_flat ? (int)hlo_parameter_number(result) : -1;
 }
 
 static hr_status_t describe_results(pjrt_executable_t *executable) {
@@ -160,9 +173,10 @@ static hr_status_t describe_results(pjrt_executable_t *executable) {
     executable->results[r] = (pjrt_result_t){
         .shape = shape,
         .memory_kind = memory,
-        .is_copy = count == module->entry->root->operand_count && hlo_shape_is_array(shape) &&
-                   is_repeated(module->entry->root, r)};
-    executable->has_copies |= executable->results[r].is_copy;
+        .is_copy = is_repeated(module, count, r),
+        .argument = argument_of(module, executable->param_count, result_instr(module, count, r))};
+    executable->has_copies |=
+        executable->results[r].is_copy || executable->results[r].argument >= 0;
     executable->result_types[r] = pjrt_type(shape->dtype);
     executable->result_ranks[r] = (size_t)shape->rank;
     executable->result_memory_kinds[r] = kind;

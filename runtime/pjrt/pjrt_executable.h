@@ -18,6 +18,8 @@ typedef struct pjrt_result {
   int memory_kind;
   const struct pjrt_order *order; /* how the framework wants it to lie; NULL: row-major */
   bool is_copy;                   /* an earlier result is the same value: this one is copied */
+  int argument; /* number of the argument that the result is: it is copied, too, unless that is
+                   donated; -1: the result is computed */
 } pjrt_result_t;
 
 struct pjrt_executable {
@@ -25,10 +27,11 @@ struct pjrt_executable {
   atomic_bool is_deleted;
   atomic_long average_ns; /* of recent executions; 0: none yet */
   pjrt_client_t *client;
+  pjrt_topology_t *topology;  /* whose client that is; NULL: a client of the framework */
   pjrt_executable_t *renewed; /* the same for a new world, once `world` is broken; guarded by the
                                  client's launch_mutex */
-  pjrt_executable_t *traced; /* the same for a world that traces, once a profile was taken; guarded
-                                by the client's launch_mutex */
+  pjrt_executable_t *traced;  /* the same for a world that traces, once a profile was taken; guarded
+                                 by the client's launch_mutex */
   pjrt_world_t *world;
   hlorun_program_t **programs; /* by local position in the world */
   hr_arena_t arena;
@@ -50,7 +53,7 @@ struct pjrt_executable {
   bool *donated;      /* per parameter: the program may overwrite it */
   bool has_donations; /* of any */
   bool has_orders;    /* some argument or result is wanted in another order than row-major */
-  bool has_copies;    /* results that are the same value */
+  bool has_copies;    /* results that are the same value, or an argument */
   bool is_small;      /* little data, no loops: likely to take less than a hand-over */
   /* Lists for the framework, made when the executable is.
    * numbers of pjrt_types.def */

@@ -234,6 +234,11 @@ static void note_time(pjrt_executable_t *executable, uint64_t took_ns) {
   atomic_store_explicit(&executable->average_ns, now, memory_order_relaxed);
 }
 
+/* Is the result a value that the framework has as another array, too? */
+static bool is_shared(const run_t *run, const pjrt_result_t *result) {
+  return result->is_copy || (result->argument >= 0 && !run->donate[result->argument]);
+}
+
 /* Results that are the same value become two, and those that are wanted in another order are put
  * into it. On failure the results are let go. */
 static hr_status_t finish_results(run_t *run) {
@@ -245,7 +250,7 @@ static hr_status_t finish_results(run_t *run) {
     hlo_value_t *made = NULL;
     if (result->order)
       st = pjrt_order_apply(result->order, values[r], &made);
-    else if (result->is_copy)
+    else if (is_shared(run, result))
       st = hlo_value_copy(values[r], &made);
     if (!made || st) continue;
     hlo_value_release(values[r]);

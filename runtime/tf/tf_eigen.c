@@ -1,7 +1,7 @@
-/* Eigenvalues, singular values and tridiagonal systems, by LAPACK's routines as custom calls, which
- * both engines know. Matrices of types narrower than f32 are computed in f32. Signs of vectors are
- * those of LAPACK, not those of TensorFlow. */
-#include "tf/tf_lower.h"
+/* Eigenvalues, singular values, LU, determinants and tridiagonal systems, by LAPACK's routines as
+ * custom calls, which both engines know. Matrices of types narrower than f32 are computed in f32.
+ * Signs of vectors are those of LAPACK, not those of TensorFlow. */
+#include "tf/tf_loops.h"
 
 /* LAPACK's letter for a type. */
 static char letter_of(hr_dtype_t dtype) {
@@ -195,4 +195,96 @@ hr_status_t tf_lower_tridiagonal_solve(tf_op_t *op) {
   if (!line || !diagonals[0] || !diagonals[2]) return hlo_builder_finish(b);
   HR_TRY(call_lapack(op, "gtsv", "{}", rank, 4, diagonals, 5, results, &all));
   return give(op, 0, hlo_build_element(b, all, 3), dtype);
+}
+
+/* --- LU --- */
+
+/* Factors [.., n, n] in one array, and LAPACK's pivots [.., n]: row i was exchanged with row
+ * pivots[i], which counts from 1. */
+static hr_status_t factor(tf_op_t *op, expr_t *out_lu, expr_t *out_pivots, hr_dtype_t *out_dtype) {
+  hlo_builder_t *b = op->b;
+  expr_t x, all;
+  HR_TRY(take_matrix(op, 0, &x, out_dtype));
+  int rank = x->shape->rank;
+  int64_t n = x->shape->dims[rank - 1];
+  if (n != x->shape->dims[rank - 2]) return tf_error(op, "the matrices are not square");
+  const hlo_shape_t *results[] = {x->shape, with_batch(b, x, HR_S32, 1, n, 0),
+                                  with_batch(b, x, HR_S32, 0, 0, 0)};
+  HR_TRY(call_lapack(op, "getrf", "{}", rank, 1, &x, 3, results, &all));
+  *out_lu = hlo_build_element(b, all, 0);
+  *out_pivots = hlo_build_element(b, all, 1);
+  return hlo_builder_finish(b);
+}
+
+/* The element of each line of x that the mask selects. */
+static expr_t pick(tf_op_t *op, expr_t mask, expr_t x) {
+  if (!mask || !x) return NULL;
+  int64_t last = x->shape->rank - 1;
+  return tf_reduce(op, HLO_ADD, e_select(op->b, mask, x, e_number(op->b, 0, x)), 1, &last, true);
+}
+
+/* state: permutation, pivots. Exchanges elements `trip` and pivots[trip] - 1 of each permutation.
+ */
+static void exchange(tf_op_t *op, const void *context, expr_t trip, expr_t *state) {
+  hlo_builder_t *b = op->b;
+  const hlo_shape_t *shape = state[0]->shape;
+  (void)context;
+  expr_t place = tf_iota(b, HR_S32, shape->rank, shape->dims, shape->rank - 1);
+  expr_t here = e_eq(b, place, tf_broadcast(b, trip, shape->rank, shape->dims));
+  expr_t pivot = pick(op, here, state[1]);
+  if (!pivot) return;
+  expr_t other = e_sub(b, pivot, e_number(b, 1, pivot));
+  expr_t there = e_eq(b, place, tf_broadcast(b, other, shape->rank, shape->dims));
+  expr_t first = tf_broadcast(b, pick(op, here, state[0]), shape->rank, shape->dims);
+  expr_t second = tf_broadcast(b, pick(op, there, state[0]), shape->rank, shape->dims);
+  state[0] = e_select(b, here, second, e_select(b, there, first, state[0]));
+}
+
+/* outputs: both factors in one array, and the row of the input that each of their rows is.
+ * Attribute output_idx_type. */
+hr_status_t tf_lower_lu(tf_op_t *op) {
+  hr_dtype_t dtype, places;
+  expr_t lu, state[2];
+  HR_TRY(factor(op, &lu, &state[1], &dtype));
+  HR_TRY(tf_attr_dtype(op->arena, op->node, "output_idx_type", &places));
+  const hlo_shape_t *shape = state[1]->shape;
+  state[0] = tf_iota(op->b, HR_S32, shape->rank, shape->dims, shape->rank - 1);
+  tf_steps_t steps = {.count = 2, .trips = shape->dims[shape->rank - 1], .step = exchange};
+  HR_TRY(tf_repeat(op, &steps, state));
+  HR_TRY(give(op, 0, lu, dtype));
+  return give(op, 1, state[0], places == HR_TUPLE ? HR_S32 : places);
+}
+
+/* -1 where an odd number of rows was exchanged, else 1. */
+static expr_t sign_of_pivots(tf_op_t *op, expr_t pivots, hr_dtype_t dtype) {
+  hlo_builder_t *b = op->b;
+  const hlo_shape_t *shape = pivots->shape;
+  int64_t last = shape->rank - 1;
+  expr_t place = tf_iota(b, HR_S32, shape->rank, shape->dims, shape->rank - 1);
+  expr_t stays = e_eq(b, pivots, e_add(b, place, e_number(b, 1, place)));
+  expr_t one = tf_fill(b, 1, dtype, shape->rank, shape->dims);
+  expr_t signs = one ? e_select(b, stays, one, e_neg(b, one)) : NULL;
+  return tf_reduce(op, HLO_MULTIPLY, signs, 1, &last, false);
+}
+
+/* MatrixDeterminant: the product of the diagonal of U. variant 1, LogMatrixDeterminant: its sign,
+ * which of a complex number is a number of size 1, and the logarithm of its size. */
+hr_status_t tf_lower_determinant(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  hr_dtype_t dtype;
+  expr_t lu, pivots;
+  HR_TRY(factor(op, &lu, &pivots, &dtype));
+  const hlo_shape_t *shape = lu->shape, *line = pivots->shape;
+  int64_t last = line->rank - 1;
+  expr_t row = tf_iota(b, HR_S32, shape->rank, shape->dims, shape->rank - 2);
+  expr_t column = tf_iota(b, HR_S32, shape->rank, shape->dims, shape->rank - 1);
+  expr_t diagonal = tf_reshape(b, pick(op, e_eq(b, row, column), lu), line->rank, line->dims);
+  expr_t sign = sign_of_pivots(op, pivots, shape->dtype);
+  bool logarithm = op->row->variant;
+  expr_t factors = logarithm ? e_sign(b, diagonal) : diagonal;
+  expr_t product = tf_reduce(op, HLO_MULTIPLY, factors, 1, &last, false);
+  HR_TRY(give(op, 0, e_mul(b, product, sign), dtype));
+  if (!logarithm) return NULL;
+  expr_t logs = e_log(b, e_abs(b, diagonal));
+  return give(op, 1, tf_reduce(op, HLO_ADD, logs, 1, &last, false), dtype);
 }

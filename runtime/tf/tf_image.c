@@ -1,6 +1,6 @@
 /* Images [batch, height, width, channels]: resizing and colours.
- * Bilinear resizing is separable: a matrix of weights with at most two per row for each of height
- * and width; its gradient multiplies by the transposes. Nearest neighbours are gathers. */
+ * Resizing is separable: a matrix of weights for each of height and width; its gradient multiplies
+ * by the transposes. Nearest neighbours are gathers. */
 #include <math.h>
 
 #include "tf/tf_lower.h"
@@ -46,28 +46,71 @@ static int64_t nearest_of(const resize_t *resize, float scale, int64_t i, int64_
   return within((int64_t)(resize->align_corners ? roundf(at) : floorf(at)), size);
 }
 
-/* Weights [to, from] of bilinear or nearest sampling along one dimension.
- * Row i holds the weights of the source's pixels for pixel i of the result; they sum to 1. Both
- * neighbours are the same pixel where the position is whole or clamped. */
-static hr_status_t make_weights(tf_op_t *op, const resize_t *resize, bool nearest, int64_t from,
-                                int64_t to, expr_t *out) {
+/* Adds the weights of the source's pixels for pixel i of the result to row i of a matrix of zeros.
+ */
+typedef void (*row_fn)(const resize_t *resize, float scale, int64_t i, int64_t from, float *row);
+
+static void nearest_row(const resize_t *resize, float scale, int64_t i, int64_t from, float *row) {
+  row[nearest_of(resize, scale, i, from)] = 1;
+}
+
+/* Both neighbours are the same pixel where the position is whole or clamped. */
+static void bilinear_row(const resize_t *resize, float scale, int64_t i, int64_t from, float *row) {
+  float at = source_of(resize, scale, i);
+  float share = at - floorf(at);
+  row[within((int64_t)floorf(at), from)] += 1 - share;
+  row[within((int64_t)ceilf(at), from)] += share;
+}
+
+/* Keys' cubic kernel at a distance of less than 1, and of 1 to 2. */
+static double cubic_near(double a, double x) { return ((a + 2) * x - (a + 3)) * x * x + 1; }
+static double cubic_far(double a, double x) { return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a; }
+
+/* TensorFlow rounds the position to 1 / 1024. With half pixel centres the kernel has a = -1/2, and
+ * pixels beyond the border have no weight; otherwise it has a = -3/4, and they are those of the
+ * border. */
+static void bicubic_row(const resize_t *resize, float scale, int64_t i, int64_t from, float *row) {
+  float at = source_of(resize, scale, i);
+  int64_t first = (int64_t)floorf(at);
+  double x = (double)lrintf((at - (float)first) * 1024) / 1024, sum = 0;
+  double a = resize->half_pixels ? -0.5 : -0.75;
+  double weights[] = {cubic_far(a, x + 1), cubic_near(a, x), cubic_near(a, 1 - x),
+                      cubic_far(a, 2 - x)};
+  for (int64_t k = 0; k < 4; k++) {
+    int64_t pixel = first - 1 + k;
+    if (resize->half_pixels && pixel != within(pixel, from)) weights[k] = 0;
+    sum += weights[k];
+  }
+  for (int64_t k = 0; k < 4; k++)
+    row[within(first - 1 + k, from)] +=
+        (float)(resize->half_pixels ? weights[k] / sum : weights[k]);
+}
+
+/* The mean over the part of the source that the pixel covers. */
+static void area_row(const resize_t *resize, float scale, int64_t i, int64_t from, float *row) {
+  float start = (float)i * scale, end = (float)(i + 1) * scale;
+  (void)resize;
+  for (int64_t pixel = (int64_t)floorf(start); pixel < (int64_t)ceilf(end); pixel++) {
+    float left = fmaxf(start, (float)pixel), right = fminf(end, (float)(pixel + 1));
+    row[within(pixel, from)] += (right - left) / scale;
+  }
+}
+
+/* By the variants of the rows of tf_ops.def. */
+static const row_fn row_functions[] = {bilinear_row, nearest_row, bicubic_row, area_row};
+enum { NEAREST = 1 };
+
+/* Weights [to, from] of sampling along one dimension. */
+static hr_status_t make_weights(tf_op_t *op, const resize_t *resize, int64_t from, int64_t to,
+                                expr_t *out) {
   hlo_value_t *value;
   int64_t dims[] = {to, from};
   HR_TRY(hlo_value_array(HR_F32, 2, dims, &value));
   hlo_value_clear(value);
   float *weights = value->data;
   float scale = scale_of(resize, from, to);
-  for (int64_t i = 0; i < to; i++) {
-    float at = source_of(resize, scale, i);
-    int64_t low = within((int64_t)floorf(at), from), high = within((int64_t)ceilf(at), from);
-    float share = at - floorf(at);
-    if (nearest) {
-      weights[i * from + nearest_of(resize, scale, i, from)] = 1;
-      continue;
-    }
-    weights[i * from + low] += 1 - share;
-    weights[i * from + high] += share;
-  }
+  for (int64_t i = 0; i < to; i++)
+    row_functions[op->row->variant](resize, scale, i, from, weights + i * from);
   *out = hlo_build_constant(op->b, value);
   return NULL;
 }
@@ -96,8 +139,8 @@ static hr_status_t new_sizes(tf_op_t *op, hr_ints_t *out) {
   return NULL;
 }
 
-/* inputs: images, the new height and width. Results are f32. */
-hr_status_t tf_lower_resize_bilinear(tf_op_t *op) {
+/* inputs: images, the new height and width. Results are f32. variant: of row_functions. */
+hr_status_t tf_lower_resize(tf_op_t *op) {
   resize_t resize;
   hr_ints_t sizes;
   expr_t x = tf_in(op, 0);
@@ -110,20 +153,20 @@ hr_status_t tf_lower_resize_bilinear(tf_op_t *op) {
   for (int d = 1; d <= 2 && x; d++) {
     expr_t weights;
     if (x->shape->dims[d] == sizes.data[d - 1]) continue;
-    HR_TRY(make_weights(op, &resize, false, x->shape->dims[d], sizes.data[d - 1], &weights));
+    HR_TRY(make_weights(op, &resize, x->shape->dims[d], sizes.data[d - 1], &weights));
     x = multiply_along(op->b, x, d, weights, false);
   }
   return tf_out(op, 0, x);
 }
 
 /* inputs: gradient, original image or (variant 1, nearest) its height and width.
- * ResizeBilinearGrad has the original image as input 1, ResizeNearestNeighborGrad its sizes. The
- * result has the type of the original image. */
+ * ResizeBilinearGrad and ResizeBicubicGrad have the original image as input 1,
+ * ResizeNearestNeighborGrad its sizes. The result has the type of the original image. */
 hr_status_t tf_lower_resize_grad(tf_op_t *op) {
   resize_t resize;
   hr_ints_t sizes;
   int64_t original[2];
-  bool nearest = op->row->variant;
+  bool nearest = op->row->variant == NEAREST;
   expr_t dy = tf_in(op, 0);
   HR_TRY(check_image(op, dy));
   HR_TRY(read_resize(op, &resize));
@@ -137,7 +180,7 @@ hr_status_t tf_lower_resize_grad(tf_op_t *op) {
     expr_t weights;
     original[d - 1] = nearest ? sizes.data[d - 1] : shape->dims[d];
     if (original[d - 1] < 1) return tf_error(op, "an empty image");
-    HR_TRY(make_weights(op, &resize, nearest, original[d - 1], dy->shape->dims[d], &weights));
+    HR_TRY(make_weights(op, &resize, original[d - 1], dy->shape->dims[d], &weights));
     dy = multiply_along(op->b, dy, d, weights, true);
   }
   if (shape) dtype = shape->dtype;

@@ -111,6 +111,10 @@ static hr_status_t write_element(tf_op_t *op, tf_value_t *list, expr_t index, ex
   if (list->list_dtype == HR_TUPLE) list->list_dtype = item->shape->dtype;
   if (!list->instr) fill_zeros(op, list, item->shape->rank, item->shape->dims);
   if (!list->instr) return tf_unsupported(op, "an array of tensors whose length is not known");
+  if (!list->instr->shape->dims[0])
+    return tf_unsupported(op,
+                          "an array of size 0 is written: its size must be given, as it does not "
+                          "grow (dynamic_size)");
   if (list->list_adds) item = e_add(op->b, item, read_element(op, list, index));
   if (!item) return hlo_builder_finish(op->b);
   for (int d = 0; d < item->shape->rank; d++) sizes[d + 1] = item->shape->dims[d];

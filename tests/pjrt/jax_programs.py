@@ -43,6 +43,20 @@ def large_arrays_are_not_copied():
     close(z[:3], [1, 2, 3])
 
 
+# A copy has memory of its own, on each device, and so have two results that are one value.
+@test
+def copies_are_apart():
+    def places(x):
+        return [shard.data.unsafe_buffer_pointer() for shard in x.addressable_shards]
+
+    for spec in P("x"), P():
+        x = jax.device_put(np.arange(16.0), NamedSharding(jax.sharding.Mesh(np.array(jax.devices()), ("x",)), spec))
+        y = jnp.array(x, copy=True)
+        assert not set(places(x)) & set(places(y)), (places(x), places(y))
+        a, b = jax.jit(lambda v: (v + 1, v + 1))(x)
+        assert not set(places(a)) & set(places(b)), (places(a), places(b))
+
+
 # A donated array is deleted. A NumPy view of it keeps its content, as it holds the value.
 # Without such a view the result takes the memory of the argument.
 @test
@@ -183,6 +197,23 @@ def compiled_programs_tell_of_themselves():
     one = {"execution_devices": jax.devices()[:1]} if VERSION >= (0, 7) else {}
     again = serialize_executable.deserialize_and_load(*serialize_executable.serialize(c), **one)
     close(again(np.eye(4, dtype=np.float32)), np.eye(4))
+
+
+# A program for devices that this process does not have is compiled, kept, and run where there are as many.
+@test
+def compiled_ahead_of_time():
+    if VERSION < (0, 7):
+        raise Skipped("it makes no devices of a plugin's topology, or loads for none that are given")
+    from jax.experimental import topologies
+    topology = topologies.get_topology_desc("8", "hlorun")
+    mesh = topologies.make_mesh(topology, (4, 2), ("x", "y"))
+    f = jax.jit(lambda a: (a @ a.T).sum(0), in_shardings=NamedSharding(mesh, P("x", "y")))
+    c = f.lower(jax.ShapeDtypeStruct((8, 8), np.float32)).compile()
+    load = serialize_executable.deserialize_and_load
+    again = load(*serialize_executable.serialize(c), execution_devices=jax.devices())
+    a = np.arange(64, dtype=np.float32).reshape(8, 8)
+    here = jax.sharding.Mesh(np.array(jax.devices()).reshape(4, 2), ("x", "y"))
+    close(again(jax.device_put(a, NamedSharding(here, P("x", "y")))), (a @ a.T).sum(0))
 
 
 # A profile has a plane for each device that has run something, with executions and their steps, and one of compilations.

@@ -114,7 +114,7 @@ killed_early() { # NAME CODE TEXT WHOM: the rank (a number), or mpirun
   done
   sleep 0.05 # until it has been seen
   [ "$whom" != mpirun ] || sleep 1
-  kill -KILL "$victim"
+  kill -KILL "${victim:--$pid}"
   began=$(date +%s)
   eventually all_gone "$pid"
   wait "$pid" || got=$?
@@ -219,6 +219,23 @@ for delay in 0 0.01 0.03; do
   interrupted_early TERM 0 $delay
   interrupted_early INT 2 $delay
 done
+
+# A job that is stopped as a whole (Ctrl-Z, a suspended job) for longer than --timeout goes on where it was.
+suspended() {
+  local pid code=0
+  HLORUN_LOG=cli:info setsid "$hlorun" -n 3 --timeout 2 --steps 100000000 --carry 0:0 --random-inputs busy.hlo \
+    >out 2>&1 </dev/null &
+  pid=$!
+  eventually has_lines out 3 "cli info: loaded"
+  kill -STOP -- "-$pid"
+  sleep 4
+  kill -CONT -- "-$pid"
+  sleep 4
+  kill -INT "$pid" 2>/dev/null
+  wait "$pid" || code=$?
+  if [ "$code" -eq 130 ]; then pass; else fail "a suspended job: exit code $code, want 130" out; fi
+}
+suspended
 
 # A stall without --timeout is said, whichever process it is that stands still, and the run goes on afterwards.
 stalled() { # NAME RANK OPTION...

@@ -398,11 +398,20 @@ expect_text "an asynchronous operation keeps its parts" 'async-done(%async-start
 expect_text "a member of a sharding group is cut as the others" '->s32[4,1]'
 
 # All forms of sdy in text, as bytecode, portable artifact, HLO and proto.
-program=$source_dir/tests/partition/forms.mlir
-expect_exit "forms" 0 "$hlorun" -n 8 --random-inputs --quiet --output "$work/one.npz" "$program"
-for form in mlir mlirbc hlo pb 'mlirbc --target-version 1.14.0'; do
-  # shellcheck disable=SC2086
-  expect_exit "forms as $form" 0 "$hlorun" convert --to $form --output "$work/forms" "$program"
-  expect_exit "forms from $form" 0 "$hlorun" -n 8 --random-inputs --quiet --expect "$work/one.npz" "$work/forms"
+for name in forms forms_of_collectives; do
+  program=$source_dir/tests/partition/$name.mlir
+  expect_exit "$name" 0 "$hlorun" -n 8 --random-inputs --quiet --output "$work/one.npz" "$program"
+  for form in mlir mlirbc hlo pb 'mlirbc --target-version 1.14.0'; do
+    # shellcheck disable=SC2086
+    expect_exit "$name as $form" 0 "$hlorun" convert --to $form --output "$work/forms" "$program"
+    expect_exit "$name from $form" 0 "$hlorun" -n 8 --random-inputs --quiet --expect "$work/one.npz" "$work/forms"
+  done
 done
+"$hlorun" convert --to mlir --output "$work/text.mlir" "$program"
+"$hlorun" convert --to mlirbc --output "$work/forms.mlirbc" "$program"
+"$hlorun" convert --to mlir --output "$work/again.mlir" "$work/forms.mlirbc"
+diff "$work/text.mlir" "$work/again.mlir" >"$work/out" && pass || fail "$name: the same text by way of bytecode" "$work/out"
+cp "$work/text.mlir" "$work/out"
+expect_text "lists of axes have their kinds" 'axes = #sdy<list_of_axis_ref_lists[{}, {"a"}]>, out_sharding = #sdy.sharding<@mesh'
+expect_text "one list of axes has its kind" 'reduction_axes = #sdy<axis_ref_list{"a"}>'
 finish

@@ -49,6 +49,10 @@ for form in mlir mlirbc p.mlirbc pb hlo; do
     "$source_dir/tests/conversions/fields.hlo" &&
     echo "$work/fields.$form" >>"$work/list"
 done
+for form in mlir mlirbc; do
+  expect_exit "collectives of sdy to $form" 0 "$hlorun" convert -o "$work/sdy.$form" \
+    "$source_dir/tests/partition/forms_of_collectives.mlir" && echo "$work/sdy.$form" >>"$work/list"
+done
 timeout 900 "$python" "$source_dir/tests/tools/load_in_jax.py" <"$work/list" >"$work/out" 2>&1
 grep -v '^[0-9]* passed' "$work/out" | tail -n 40
 add_counts "$work/out" || fail "load_in_jax.py" "$work/out"

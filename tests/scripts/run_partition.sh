@@ -113,6 +113,107 @@ ENTRY main {
 PROGRAM
 sends "a copied tuple" "0 collectives" 'in0=d;out0=d'
 
+# Arrays of a tuple that is laid out anew by a call's caller are cut one by one.
+cat >"$work/few.mlir" <<'PROGRAM'
+HloModule laid
+
+f {
+  x = f32[8,6]{1,0} parameter(0)
+  c = f32[8,6]{0,1} copy(x)
+  ROOT t = (f32[8,6]{0,1}, f32[8,6]{1,0}) tuple(c, x)
+}
+
+ENTRY main {
+  x = f32[8,6] parameter(0)
+  t = (f32[8,6]{1,0}, f32[8,6]{1,0}) call(x), to_apply=f
+  a = f32[8,6] get-tuple-element(t), index=0
+  b = f32[8,6] get-tuple-element(t), index=1
+  ROOT r = f32[8,6] multiply(a, b)
+}
+PROGRAM
+sends "a tuple laid out anew" "0 collectives" 'in0=d'
+
+# Holes between the elements of a dilated window are not sent.
+cat >"$work/few.mlir" <<'PROGRAM'
+HloModule spread
+
+ENTRY main {
+  x = f32[1,8,8,1] parameter(0)
+  w = f32[3,3,1,1] parameter(1)
+  ROOT r = f32[1,16,16,1] convolution(x, w), window={size=3x3 pad=1_2x1_2 lhs_dilate=2x2}, dim_labels=b01f_01io->b01f
+}
+PROGRAM
+sends "a dilated convolution" "2 collectives, by which a process sends 18 bytes" 'in0=-,d,m;out0=-,d,m'
+
+# What slices take apart is brought to its sharding before, at once.
+cat >"$work/few.mlir" <<'PROGRAM'
+module @qkv {
+  func.func @main(%x: tensor<8x16x32xf32>, %w: tensor<32x96xf32>) -> tensor<8x16x32xf32> {
+    %0 = stablehlo.dot_general %x, %w, contracting_dims = [2] x [0] : (tensor<8x16x32xf32>, tensor<32x96xf32>) -> tensor<8x16x96xf32>
+    %1 = stablehlo.slice %0 [0:8, 0:16, 0:32] : (tensor<8x16x96xf32>) -> tensor<8x16x32xf32>
+    %2 = stablehlo.slice %0 [0:8, 0:16, 32:64] : (tensor<8x16x96xf32>) -> tensor<8x16x32xf32>
+    %3 = stablehlo.slice %0 [0:8, 0:16, 64:96] : (tensor<8x16x96xf32>) -> tensor<8x16x32xf32>
+    %4 = stablehlo.multiply %1, %2 : tensor<8x16x32xf32>
+    %5 = stablehlo.add %4, %3 : tensor<8x16x32xf32>
+    return %5 : tensor<8x16x32xf32>
+  }
+}
+PROGRAM
+sends "what is taken apart" "2 collectives, by which a process sends 5120 bytes" 'in0=d,m;in1=-,m;out0=d,m'
+
+# Of a pad with holes each part fetches what it needs: two of four parts one element, two none.
+cat >"$work/few.mlir" <<'PROGRAM'
+module @spread {
+  func.func @main(%x: tensor<16xf32>) -> tensor<36xf32> {
+    %one = stablehlo.constant dense<1.0> : tensor<f32>
+    %0 = stablehlo.pad %x, %one, low = [1], high = [4], interior = [1] : (tensor<16xf32>, tensor<f32>) -> tensor<36xf32>
+    return %0 : tensor<36xf32>
+  }
+}
+PROGRAM
+sends "holes" "1 collective, by which a process sends 2 bytes" 'in0=d;out0=d'
+
+# An activation stays as the product before it is cut, and as the next one takes it.
+cat >"$work/few.mlir" <<'PROGRAM'
+module @activation {
+  func.func @main(%x: tensor<8x16x32xf32>, %w: tensor<32x128xf32>, %v: tensor<128x32xf32>) -> tensor<8x16x32xf32> {
+    %0 = stablehlo.dot_general %x, %w, contracting_dims = [2] x [0] : (tensor<8x16x32xf32>, tensor<32x128xf32>) -> tensor<8x16x128xf32>
+    %1 = stablehlo.multiply %0, %0 : tensor<8x16x128xf32>
+    %2 = stablehlo.multiply %1, %0 : tensor<8x16x128xf32>
+    %3 = stablehlo.tanh %2 : tensor<8x16x128xf32>
+    %4 = stablehlo.multiply %3, %0 : tensor<8x16x128xf32>
+    %5 = stablehlo.dot_general %4, %v, contracting_dims = [2] x [0] : (tensor<8x16x128xf32>, tensor<128x32xf32>) -> tensor<8x16x32xf32>
+    return %5 : tensor<8x16x32xf32>
+  }
+}
+PROGRAM
+sends "an activation" "4 collectives, by which a process sends 16384 bytes" 'in0=d,m;in1=d,m;in2=m,d;out0=d,m'
+
+# A sum that nobody uses is not made, in a manual computation either.
+cat >"$work/dead.mlir" <<'PROGRAM'
+module @dead attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["d"=4]>
+  func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+    %0:2 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"d"}]>] out_shardings=[<@mesh, [{"d"}]>, <@mesh, []>] manual_axes={"d"} (%a: tensor<2xf32>) {
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %sum = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<2xf32>, tensor<f32>) -> tensor<f32>
+      %all = "stablehlo.all_reduce"(%sum) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> ({
+      ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+        %s = stablehlo.add %p, %q : tensor<f32>
+        stablehlo.return %s : tensor<f32>
+      }) : (tensor<f32>) -> tensor<f32>
+      %twice = stablehlo.add %a, %a : tensor<2xf32>
+      sdy.return %twice, %all : tensor<2xf32>, tensor<f32>
+    } : (tensor<8xf32>) -> (tensor<8xf32>, tensor<f32>)
+    return %0#0 : tensor<8xf32>
+  }
+}
+PROGRAM
+"$hlorun" -n 4 --stop-after passes "$work/dead.mlir" >"$work/out" 2>&1 && ! grep -q all-reduce "$work/out" && pass ||
+  fail "a sum that nobody uses" "$work/out"
+expect_exit "without a sum" 0 "$hlorun" -n 4 --input '0=f32[8]{1,2,3,4,5,6,7,8}' "$work/dead.mlir"
+expect_text "without a sum" '{2, 4, 6, 8, 10, 12, 14, 16}'
+
 # Columns that are cut already are cut further to sort whole ones: one all-to-all there, one back.
 cat >"$work/few.mlir" <<'PROGRAM'
 module @sorted {

@@ -6,7 +6,7 @@ and several attributes, in both engines.
 
 All calls of an operation are one graph; if it fails, each of them is tried alone. The results wanted are those of TensorFlow's
 CPU kernels, and of XLA where there is no such kernel or hlorun agrees with XLA instead. Needs tensorflow-cpu. Prints what differs
-and a count; --keep writes graphs and results of operations that agree as X.pb and X.npz. Exits with 1 if anything differs."""
+and a count; --coverage counts what XLA's CPU kernels register instead; --keep writes graphs and results of operations that agree as X.pb and X.npz. Exits with 1 if anything differs."""
 import argparse
 import inspect
 import itertools
@@ -23,24 +23,27 @@ import tensorflow as tf
 from tensorflow.python.framework import kernels, op_def_registry
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import tf_op_inputs
 from tf_op_inputs import C, OPS
+from tf_op_programs import P
 
 tf1 = tf.compat.v1
 # Numbers of digits that a type has; formulas of several steps lose some.
 TOLERANCE = {"float64": 1e-6, "float32": 1e-4, "float16": 2e-2, "bfloat16": 6e-2, "complex64": 2e-4, "complex128": 1e-6}
-LEFT_OUT = {"variant", "string", "resource", "qint8", "quint8", "qint16", "quint16", "qint32", "int4", "uint4", "int2", "uint2"}
+TOLERANCE.update({"float8_e4m3fn": 0.13, "float8_e4m3fnuz": 0.13, "float8_e4m3b11fnuz": 0.13, "float8_e5m2": 0.26, "float8_e5m2fnuz": 0.26})
+LEFT_OUT = {"variant", "string", "resource"}
 
 
 def type_settings(name):
-    """Types of each type attribute by XLA's kernels: all of one attribute with the first of the others."""
+    """Types of each type attribute by XLA's kernels, else by the CPU's: all of one attribute with the first of the others."""
     def usable(types):
-        return [t for t in types if t not in LEFT_OUT and not t.startswith("float8") and not t.startswith("float4")]
+        return [t for t in types if t not in LEFT_OUT]
     attrs = [a.name for a in op_def_registry.get(name).attr if a.type == "type"]
     wanted = [p for p in inspect.signature(OPS[name]).parameters if p in attrs]
     seen = set()
-    for kernel in kernels.get_registered_kernels_for_op(name).kernel:
-        if kernel.device_type != "XLA_CPU_JIT":
+    found = kernels.get_registered_kernels_for_op(name).kernel
+    device = "XLA_CPU_JIT" if any(k.device_type == "XLA_CPU_JIT" for k in found) else "CPU"
+    for kernel in found:
+        if kernel.device_type != device:
             continue
         allowed = {c.name: usable([tf.as_dtype(t).name for t in c.allowed_values.list.type]) for c in kernel.constraint}
         lists = [allowed.get(a) or usable_default(name, a) for a in wanted]
@@ -60,15 +63,29 @@ def usable_default(name, attr):
     return listed or ["float32", "int32"]
 
 
+def plain(x):
+    """The integers of an array of a quantised type, which NumPy has as a structure."""
+    return x.view(x.dtype[0]) if x.dtype.fields else x
+
+
+def tensors_of(results):
+    return [x for x in tf.nest.flatten(results) if isinstance(x, tf.Tensor)]
+
+
 class Call:
     """One call: its arguments, and the placeholders' arrays in order."""
     def __init__(self, name, types, arguments):
         self.name, self.types, self.arguments = name, types, arguments
+        if isinstance(arguments, P):
+            self.arrays = arguments.arrays
+            return
         self.arrays = [x for v in arguments.values() for x in (v if isinstance(v, list) else [v]) if isinstance(x, np.ndarray)
                        or isinstance(x, np.generic)]
 
     def build(self, tensors):
         """The call with tensors in place of the arrays; a name of an operation stands for its result."""
+        if isinstance(self.arguments, P):
+            return tensors_of(self.arguments.function(*tensors))
         tensors = iter(tensors)
 
         def convert(x):
@@ -82,10 +99,11 @@ class Call:
                 options = {k: v for k, v in options.items() if k not in ("ksize", "strides")}
                 options.update({k: list(map(int, self.arguments[k].value)) for k in ("ksize", "strides")})
             arguments["orig_output"] = getattr(tf.raw_ops, arguments["orig_output"])(input=arguments["orig_input"], **options)
-        out = getattr(tf.raw_ops, self.name)(**arguments)
-        return [x for x in tf.nest.flatten(out) if isinstance(x, tf.Tensor)]
+        return tensors_of(getattr(tf.raw_ops, self.name)(**arguments))
 
     def __str__(self):
+        if isinstance(self.arguments, P):
+            return "%s %s" % (self.name, self.types)
         shown = {k: v.value.tolist() if isinstance(v, C) else v for k, v in self.arguments.items()
                  if not isinstance(v, (np.ndarray, np.generic, list)) or isinstance(v, list) and not isinstance(v[0], np.ndarray)}
         return "%s %s %s" % (self.name, self.types, shown)
@@ -101,17 +119,40 @@ def can_build(call):
         return False
 
 
+def by_session(call):
+    with tf.Graph().as_default() as graph, tf1.Session(graph=graph) as session:
+        feeds = [tf1.placeholder(x.dtype, x.shape) for x in call.arrays]
+        return session.run(call.build(feeds), dict(zip(feeds, call.arrays)))
+
+
 def by_cpu(call):
     try:
+        if isinstance(call.arguments, P):
+            return by_session(call)
         return [x.numpy() for x in call.build([tf.constant(x) for x in call.arrays])]
     except Exception:
         return None
 
 
+# TensorFlow hands arrays of these types to XLA, and takes them back, with one element a byte, where XLA packs them.
+PACKED = {"int2": tf.int8, "uint2": tf.uint8, "int4": tf.int8, "uint4": tf.uint8}
+
+
 def by_xla(call):
+    def function(*tensors):
+        results = call.build([tf.cast(x, a.dtype) for x, a in zip(tensors, call.arrays)])
+        return [tf.cast(r, PACKED.get(r.dtype.name, r.dtype)) for r in results], [r.dtype for r in results]
+
+    def unpacked(x):
+        return x.astype(PACKED[x.dtype.name].as_numpy_dtype) if x.dtype.name in PACKED else x
     try:
-        f = tf.function(lambda *x: call.build(x), jit_compile=True)
-        return [x.numpy() for x in f(*[tf.constant(x) for x in call.arrays])]
+        types = []
+
+        def values(*tensors):
+            results, types[:] = function(*tensors)
+            return results
+        results = tf.function(values, jit_compile=True)(*[tf.constant(unpacked(x)) for x in call.arrays])
+        return [x.numpy().astype(t.as_numpy_dtype) if t.name in PACKED else x.numpy() for x, t in zip(results, types)]
     except Exception as error:
         call.refused = str(error).splitlines()[0][:150]
         return None
@@ -126,18 +167,23 @@ def run(options, calls, engine, folder):
             feeds = []
             for x in call.arrays:
                 feeds.append(tf1.placeholder(x.dtype, x.shape, "in%d" % len(arrays)))
-                arrays["in%d" % len(arrays)] = x
+                arrays["in%d" % len(arrays)] = plain(x)
             results = call.build(feeds)
             counts.append(len(results))
             for r in results:
                 fetches.append(tf.identity(r, "out%d" % len(fetches)).name)
     path = os.path.join(folder, "ops")
+    definition = graph.as_graph_def()
     with open(path + ".pb", "wb") as file:
-        file.write(graph.as_graph_def().SerializeToString(deterministic=True))
-    np.savez(path + ".npz", **arrays)
+        file.write(definition.SerializeToString(deterministic=True))
     command = [options.hlorun, "--engine=" + engine, "--output", path + ".out.npz"]
-    for k, x in enumerate(arrays):
+    for x in arrays:
         command += ["--feed", x]
+    for node in definition.node:  # parameters, although the graph gives each a value before it reads it
+        if node.op == "VarHandleOp":
+            sizes = [d.size for d in node.attr["shape"].shape.dim]
+            arrays["in%d" % len(arrays)] = np.zeros(sizes, tf.as_dtype(node.attr["dtype"].type).as_numpy_dtype)
+    np.savez(path + ".npz", **arrays)
     for f in fetches:
         command += ["--fetch", f]
     if os.path.exists(path + ".out.npz"):
@@ -154,6 +200,7 @@ def run(options, calls, engine, folder):
 
 def differ(got, want):
     """What is different; empty: nothing."""
+    want = plain(want)
     if got.dtype.kind == "V" and got.dtype.itemsize == want.dtype.itemsize:
         got = got.view(want.dtype)
     if want.dtype != got.dtype or want.shape != got.shape:
@@ -255,16 +302,33 @@ def work(options):
                 print("%s: %s: %s" % (name, type(error).__name__, str(error)[:400]), flush=True)
 
 
+def coverage():
+    """How many of the operations with kernels for XLA_CPU_JIT have a row in tf_ops.def, and calls here."""
+    tf.function(lambda x: x + 1, jit_compile=True)(1.0)
+    here = os.path.dirname(os.path.abspath(__file__))
+    with open(os.path.join(here, "..", "..", "runtime", "tf", "tf_ops.def")) as file:
+        rows = set(re.findall(r'^TF_OP\("(\w+)"', file.read(), re.M))
+    registered = {k.op for k in kernels.get_all_registered_kernels().kernel if k.device_type == "XLA_CPU_JIT"}
+    print("TensorFlow %s registers %d operations for XLA_CPU_JIT: %d have a row in tf_ops.def, %d calls in the generator" % (
+        tf.__version__, len(registered), len(registered & rows), len(registered & set(OPS))))
+    print("without a row: %s" % (" ".join(sorted(registered - rows)) or "none"))
+    print("without calls: %s" % (" ".join(sorted(registered - set(OPS))) or "none"))
+    return int(20 * len(registered & rows) < 19 * len(registered))
+
+
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("hlorun")
+    parser.add_argument("hlorun", nargs="?", default="./hlorun")
     parser.add_argument("--keep")
     parser.add_argument("--engines", default="reference,compiled")
     parser.add_argument("--first", help="begin with this operation of the table")
+    parser.add_argument("--coverage", action="store_true")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("names", nargs="*")
     options = parser.parse_args(arguments)
     options.engines = options.engines.split(",")
+    if options.coverage:
+        return coverage()
     if options.first:
         options.names = list(OPS)[list(OPS).index(options.first):]
     if options.worker:

@@ -699,6 +699,30 @@ def xla_arrays(x, k, packed, a, tall):
 COMPILED.add("xla_arrays")
 
 
+@case(f32(2, 3, 4, 4), f32(5, 5), s32(3, 3).astype(np.complex64) + 1j * s32(3, 3).astype(np.complex64))
+def determinants(m, a, c):
+    singular = a * np.float32([[0], [1], [1], [1], [1]])
+    return [tf.linalg.det(m), tf.linalg.det(a), tf.linalg.det(c), tf.linalg.slogdet(m), tf.linalg.slogdet(c), tf.linalg.slogdet(singular),
+            tf.linalg.lu(m), tf.linalg.lu(a, output_idx_type=tf.int64)]
+
+
+@case(f32(2, 4, 5, 3), f32(2, 7, 3, 3))
+def resizing(x, dy):
+    raw = tf.raw_ops
+    results = []
+    for size in [(7, 3), (2, 8), (4, 5)]:
+        results += [raw.ResizeArea(images=x, size=size)]
+        for kind in [dict(), dict(align_corners=True), dict(half_pixel_centers=True)]:
+            results += [raw.ResizeBicubic(images=x, size=size, **kind)]
+    return results + [raw.ResizeBicubicGrad(grads=dy, original_image=x), raw.ResizeBicubicGrad(grads=dy, original_image=x, half_pixel_centers=True)]
+
+
+@case(f32(2, 5, 6, 2), f32(2, 8, low=-0.3, high=0.3) * np.float32([1, 1, 40, 1, 1, 40, 0.1, 0.1]) + np.float32([1, 0, 0, 0, 1, 0, 0, 0]))
+def projections(x, t):
+    return [tf.raw_ops.ImageProjectiveTransformV3(images=x, transforms=t, output_shape=[6, 7], fill_value=3.0, interpolation=interpolation, fill_mode=mode)
+            for mode in ("CONSTANT", "REFLECT", "WRAP", "NEAREST") for interpolation in ("BILINEAR", "NEAREST")]
+
+
 class Optimizers(tf.Module):
     """Each optimiser's step on variables of its own; results are the variables afterwards."""
     STEPS = {

@@ -1016,6 +1016,18 @@ def _(T):
     yield {"input": definite(T, 4)}
 
 
+@ops("MatrixDeterminant LogMatrixDeterminant")
+def _(T):
+    yield {"input": R(T, 2, 3, 4, 4)}
+    yield {"input": R(T, 5, 5) * np.asarray([[0], [1], [1], [1], [1]], tf.as_dtype(T).as_numpy_dtype)}
+
+
+@ops("Lu")
+def _(T, output_idx_type):
+    if not tf.as_dtype(T).is_complex:  # TensorFlow and LAPACK choose other pivots of complex numbers
+        yield {"input": R(T, 2, 3, 5, 5), "output_idx_type": output_idx_type}
+
+
 @ops("MatrixInverse")
 def _(T):
     for adjoint in (False, True):
@@ -1069,17 +1081,47 @@ def _(T):
 RESIZE = [dict(), dict(align_corners=True), dict(half_pixel_centers=True)]
 
 
-@ops("ResizeBilinear ResizeNearestNeighbor")
+@ops("ResizeBilinear ResizeNearestNeighbor ResizeBicubic")
 def _(T):
     for options in RESIZE:
         for size in ((7, 3), (2, 8), (4, 5)):
             yield dict({"images": R(T, 2, 4, 5, 3), "size": C(size)}, **options)
 
 
-@ops("ResizeBilinearGrad")
+@ops("ResizeArea")
+def _(T):
+    for options in RESIZE[:2]:
+        for size in ((7, 3), (2, 8), (4, 5), (3, 3)):
+            yield dict({"images": R(T, 2, 4, 5, 3), "size": C(size)}, **options)
+
+
+@ops("ResizeBilinearGrad ResizeBicubicGrad")
 def _(T):
     for options in RESIZE[:2]:
         yield dict({"grads": R("float32", 2, 7, 3, 3), "original_image": R(T, 2, 4, 5, 3)}, **options)
+
+
+def projections(name):
+    def calls(dtype):
+        for mode in ("CONSTANT", "REFLECT", "WRAP", "NEAREST"):
+            for interpolation in ("BILINEAR", "NEAREST"):
+                t = np.tile(np.array([1, 0, 0, 0, 1, 0, 0, 0], np.float32), (2, 1)) + R("float32", 2, 8, low=-0.4, high=0.4)
+                t[:, [2, 5]] *= 30
+                t[:, 6:] *= 0.1
+                more = {"fill_value": np.float32(3)} if name.endswith("V3") else {}
+                yield dict({"images": R(dtype, 2, 5, 6, 2), "transforms": t, "output_shape": C([6, 7]), "interpolation": interpolation,
+                            "fill_mode": mode}, **more)
+    return calls
+
+
+for name in ("ImageProjectiveTransformV2", "ImageProjectiveTransformV3"):
+    OPS[name] = projections(name)
+
+
+@ops("ResizeNearestNeighborGrad")
+def _(T):
+    for options in RESIZE:
+        yield dict({"grads": R(T, 2, 7, 3, 3), "size": C((4, 5))}, **options)
 
 
 # --- random numbers whose bits are defined ---

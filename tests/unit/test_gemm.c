@@ -134,6 +134,23 @@ static void large_blocks(void) {
   for (int t = 0; t < 4; t++) check(NULL, types[t], t & 1 ? 280 : 530, 270, 700, t * 5 + 16);
 }
 
+static int64_t count_tasks(int64_t size, int workers) {
+  gemm_job_t job = {.dtype = HR_F32, .m = size, .n = size, .k = size, .a_row = size, .a_col = 1};
+  job.b_row = job.c_row = size;
+  job.b_col = 1;
+  gemm_partition_t partition = gemm_partition_choose(&job, workers);
+  return partition.row_parts * partition.col_parts * partition.depth_parts;
+}
+
+/* Of a large product a worker that is slow leaves some tasks to others; of a small one each worker
+ * has one, and one worker does all at once. */
+static void tasks(void) {
+  CU_ASSERT_TRUE(count_tasks(1024, 2) >= 2 * 2);
+  CU_ASSERT_TRUE(count_tasks(1024, 2) <= 2 * HR_WORKERS_CHUNKS);
+  CU_ASSERT_EQUAL(count_tasks(192, 2), 2);
+  CU_ASSERT_EQUAL(count_tasks(1024, 1), 1);
+}
+
 /* Space for some terms is enough for fewer, whose panels may be deeper. */
 static void fewer_terms(void) {
   static const int64_t terms[][2] = {{330, 320}, {400, 384}, {648, 640}};
@@ -173,6 +190,7 @@ static void no_pivot(void) {
 
 CU_TestInfo suite_gemm[] = {{"products", products},
                             {"large blocks", large_blocks},
+                            {"tasks", tasks},
                             {"space for fewer terms", fewer_terms},
                             {"a column without pivot", no_pivot},
                             CU_TEST_INFO_NULL};

@@ -90,6 +90,10 @@ static void test_nameless_types(void) {
                      HR_F8E4M3FN, &value));
   CU_ASSERT_EQUAL(memcmp(value->data, bytes, 4), 0);
   hlo_value_release(value);
+  CHECK_OK(read_back(1, "{'descr': '<f1', 'fortran_order': False, 'shape': (4,)}", bytes, 4,
+                     HR_F8E5M2, &value));
+  CU_ASSERT_EQUAL(memcmp(value->data, bytes, 4), 0);
+  hlo_value_release(value);
   CHECK_OK(read_back(1, "{'descr': '<V2', 'fortran_order': False, 'shape': (2,)}", bytes, 4,
                      HR_BF16, &value));
   hlo_value_release(value);

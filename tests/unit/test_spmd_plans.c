@@ -229,11 +229,11 @@ static void test_estimates(void) {
 
 typedef struct windows {
   spmd_ranges_t ranges;
-  int64_t starts[MAX_DEVICES];
+  int64_t starts[MAX_DEVICES], ends[MAX_DEVICES];
 } windows_t;
 
 static windows_t random_windows(void) {
-  windows_t made = {{0}, {0}};
+  windows_t made = {{0}, {0}, {0}};
   spmd_ranges_t *ranges = &made.ranges;
   ranges->parts = 1 + draw(8);
   ranges->size = 1 + draw(40);
@@ -244,7 +244,9 @@ static windows_t random_windows(void) {
     made.starts[j] = offset + j * step;
     if (kind == 1) made.starts[j] = ranges->size - (j + 1) * ranges->width;
     if (kind == 2) made.starts[j] = draw(ranges->size + 10) - 5;
+    made.ends[j] = made.starts[j] + draw(2) * ranges->width + draw(ranges->width + 1);
   }
+  ranges->round_elements = (double)draw(4);
   ranges->wrap = kind == 3 && ranges->size % ranges->parts == 0 &&
                  ranges->width + ranges->chunk <= ranges->size;
   return made;
@@ -282,6 +284,7 @@ static bool moves_are_right(const windows_t *windows, const spmd_moves_t *moves)
   for (int64_t j = 0; j < ranges->parts; j++)
     for (int64_t at = 0; at < ranges->width; at++) {
       int64_t wanted = windows->starts[j] + at;
+      if (wanted >= windows->ends[j]) continue;
       if (ranges->wrap) wanted = (wanted % ranges->size + ranges->size) % ranges->size;
       if (wanted < 0 || wanted >= ranges->size) continue;
       if (delivered(windows, moves, j, at) != wanted) return false;
@@ -298,6 +301,7 @@ static void test_range_moves(void) {
     windows_t windows = random_windows();
     hr_arena_init(&arena);
     windows.ranges.starts = windows.starts;
+    windows.ranges.ends = windows.ends;
     hr_status_t st = spmd_range_moves(&arena, &windows.ranges, &moves);
     right += !st && moves_are_right(&windows, &moves);
     hr_status_release(st);
@@ -345,7 +349,7 @@ static int64_t element_found(const windowed_t *w, const spmd_undilated_t *apart,
   int64_t at = apart->cuts[j] + own * w->stride + t * w->window_dilation - (w->dilation - 1);
   if (at < 0 || at % w->dilation || at / w->dilation >= apart->width) return GARBAGE;
   int64_t element = apart->starts[j] + at / w->dilation;
-  return element < 0 || element >= w->size ? GARBAGE : element;
+  return element < 0 || element >= w->size || element >= apart->ends[j] ? GARBAGE : element;
 }
 
 static bool finds_all(const windowed_t *w, const spmd_undilated_t *apart) {
@@ -388,8 +392,9 @@ static bool reaches_all(const windowed_t *w, const spmd_reach_t *reach) {
       int64_t begin = s * w->stride - w->low, end = begin + w->window;
       if (end <= j * w->chunk || begin >= (j + 1) * w->chunk) continue;
       int64_t source = s - reach->source_starts[j], first = begin - reach->starts[j];
-      if (source < 0 || source >= reach->source_width) return false;
+      if (source < 0 || source >= reach->source_width || s >= reach->source_ends[j]) return false;
       if (first != source * w->stride || first + w->window > reach->width) return false;
+      if (end > reach->ends[j]) return false;
     }
   return true;
 }
@@ -425,6 +430,25 @@ static void test_halo_rounds(void) {
   hr_arena_deinit(&arena);
 }
 
+/* Part 0 needs one element of part 1, which needs two: one round would send two both ways. */
+static void test_rounds_of_different_size(void) {
+  static const int64_t starts[] = {0, 6}, ends[] = {9, 16};
+  spmd_ranges_t ranges = {.size = 16,
+                          .chunk = 8,
+                          .parts = 2,
+                          .width = 10,
+                          .starts = starts,
+                          .ends = ends,
+                          .round_elements = 100};
+  spmd_moves_t moves;
+  hr_arena_t arena;
+  hr_arena_init(&arena);
+  CU_ASSERT_PTR_NULL(spmd_range_moves(&arena, &ranges, &moves));
+  CU_ASSERT_EQUAL(moves.count, 3);
+  CU_ASSERT_DOUBLE_EQUAL(moves.sent, 1.5, 0);
+  hr_arena_deinit(&arena);
+}
+
 CU_TestInfo suite_spmd_plans[] = {
     {"resharding plans reach their end", test_reshard_plans},
     {"plans are of the right kind", test_plan_kinds},
@@ -432,6 +456,7 @@ CU_TestInfo suite_spmd_plans[] = {
     {"estimates grow with bytes and machines", test_estimates},
     {"range moves deliver their windows", test_range_moves},
     {"halos take one round a side", test_halo_rounds},
+    {"rounds of different size stay apart", test_rounds_of_different_size},
     {"windows find their elements", test_dilated_windows},
     {"select-and-scatter gets all of its sources", test_select_and_scatter_reach},
     CU_TEST_INFO_NULL,

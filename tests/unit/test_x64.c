@@ -243,9 +243,21 @@ static void test_many_integers(void) {
 
 /* --- orders of lanes -------------------------------------------------------------------------- */
 
+/* More vectors at a time than there are registers, each used oftener than those that were read
+ * before, so that the latter go to the stack. */
+static void fill_registers(test_t *test, kir_type_t *type) {
+  kir_value_t *values[MANY];
+  kir_type_t *byte = kir_int_type(test->code.module, 8);
+  for (int i = 0; i < MANY; i++)
+    values[i] = kir_load(test->code.builder, type, place(test, test->in, byte, i));
+  for (int k = 0; k < 3; k++)
+    for (int i = 0; i < MANY; i++) write_at(test, values[i], 0);
+}
+
 /* So many lanes together, number i of the result, are number 7 i + 3 of two vectors one behind the
  * other, or so many less that they are there. */
-static void try_order(unsigned bits, unsigned from, unsigned lanes, unsigned together) {
+static void try_order(unsigned bits, unsigned from, unsigned lanes, unsigned together,
+                      bool are_spilled) {
   unsigned char in[128], out[64], want[64];
   size_t bytes = bits / 8;
   kir_value_t *order[64];
@@ -260,6 +272,7 @@ static void try_order(unsigned bits, unsigned from, unsigned lanes, unsigned tog
     memcpy(want + i * bytes, in + lane * bytes, bytes);
   }
   kir_value_t *a = read_at(&test, type, 0), *b = read_at(&test, type, 1);
+  if (are_spilled) fill_registers(&test, type);
   write_at(&test, kir_shuffle(test.code.builder, a, b, kir_const_vector(order, lanes)), 0);
   run_fn run = end(&test);
   CU_ASSERT_PTR_NOT_NULL_FATAL(run);
@@ -268,14 +281,21 @@ static void try_order(unsigned bits, unsigned from, unsigned lanes, unsigned tog
   jit_object_unload(test.object);
 }
 
-static void test_orders(void) {
-  if (!can_run()) return;
-  for (unsigned together = 1; together <= 8; together *= 2) try_order(8, 16, 16, together);
-  for (unsigned together = 2; together <= 8; together *= 2) try_order(8, 64, 32, together);
+static void try_orders(bool are_spilled) {
+  for (unsigned together = 1; together <= 8; together *= 2)
+    try_order(8, 16, 16, together, are_spilled);
+  for (unsigned together = 2; together <= 8; together *= 2)
+    try_order(8, 64, 32, together, are_spilled);
   for (unsigned bits = 8; bits <= 64; bits *= 2)
     for (unsigned width = 128; width <= 512; width *= 2)
       for (unsigned other = 128; other <= 512; other *= 2)
-        try_order(bits, width / bits, other / bits, 1);
+        try_order(bits, width / bits, other / bits, 1, are_spilled);
+}
+
+static void test_orders(void) {
+  if (!can_run()) return;
+  try_orders(false);
+  try_orders(true);
 }
 
 /* As many rows as a vector has lanes, and lanes, change places. */

@@ -210,20 +210,31 @@ static bool can_split_k(const gemm_job_t *job) {
 static bool can_split_columns(const gemm_job_t *job) { return !job->finish || job->finish_unit; }
 
 #define SPLIT_PRODUCTS 1e5 /* products below which one worker is as fast */
+#define TASK_PRODUCTS 8e6  /* products of a task, at least, where a worker has several */
+#define WAIT 0.1           /* part of the last task for which the others wait */
 #define SUM_WORKERS 8      /* workers for which k is divided, whatever their number */
 #define SUM_TERMS 512      /* terms of a partial sum, at least */
 #define SUM_GAIN 0.75      /* k is divided where that saves a quarter of the time, at least */
 
+/* Tasks that a product is divided in, at most: one a worker, and of large products several, so that
+ * a worker that comes late, or whose core does other things, leaves some of its own to others. */
+static int most_tasks(int workers, double products) {
+  double chunks = products / (TASK_PRODUCTS * workers);
+  if (workers == 1 || chunks < 2) return workers;
+  return workers * (chunks < HR_WORKERS_CHUNKS ? (int)chunks : HR_WORKERS_CHUNKS);
+}
+
 /* The cheapest division of rows and columns; that of k is given. */
 static gemm_partition_t choose_blocks(const gemm_job_t *job, int workers, int64_t depths) {
   gemm_partition_t best = make_partition(job, 1, 1, depths);
-  double products = (double)job->m * (double)job->n * (double)job->k;
-  best.cost *= (double)hr_div_ceil(depths, workers);
-  if (products * (double)reals_per_element(job) < SPLIT_PRODUCTS) return best;
-  for (int rows = 1; rows <= workers; rows++)
-    for (int columns = 1; columns * rows <= workers; columns++) {
+  double products = (double)job->m * (double)job->n * (double)job->k * reals_per_element(job);
+  best.cost *= (double)hr_div_ceil(depths, workers) + WAIT;
+  if (products < SPLIT_PRODUCTS) return best;
+  int most = most_tasks(workers, products);
+  for (int rows = 1; rows <= most; rows++)
+    for (int columns = 1; columns * rows <= most; columns++) {
       double rounds = (double)hr_div_ceil(rows * columns * depths, workers);
-      double cost = rounds * partition_cost(job, rows, columns, depths);
+      double cost = (rounds + WAIT) * partition_cost(job, rows, columns, depths);
       if (cost >= 0.98 * best.cost || (columns > 1 && !can_split_columns(job))) continue;
       best = make_partition(job, rows, columns, depths);
       best.cost = cost;

@@ -145,6 +145,17 @@ hr_status_t jit_kernel_find_reuse(jit_kernel_t *kernel) {
 
 /* --- planning --------------------------------------------------------------------------------- */
 
+void jit_root_build(jit_graph_t *graph, jit_root_t *root, const jit_expr_t *index) {
+  jit_index_t at = {index, NULL};
+  root->index = index;
+  if (root->instr->op == HLO_DYNAMIC_UPDATE_SLICE) {
+    root->value = jit_graph_at(graph, root->instr->operands[1], 0, at, NULL);
+    root->index = jit_graph_update_index(graph, root->instr, at);
+  } else {
+    root->value = jit_graph_at(graph, root->instr, root->number, at, NULL);
+  }
+}
+
 /* Every leaf of a root with several results is a root of its own. */
 static hr_status_t collect_roots(jit_kernel_t *kernel, int part) {
   const fusion_form_t *form = &kernel->form;

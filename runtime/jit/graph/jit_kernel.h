@@ -156,6 +156,9 @@ hr_status_t jit_kernel_key(hr_arena_t *arena, hr_arena_t *key_arena, const jit_t
 
 /* --- for the files of this part only ---------------------------------------------------------- */
 
+/* Makes the value of a root at an index, and where it is stored: an update writes its own elements
+ * only, at the shifted index. */
+void jit_root_build(jit_graph_t *graph, jit_root_t *root, const jit_expr_t *index);
 hr_status_t jit_loop_plan(jit_kernel_t *kernel);
 hr_status_t jit_loop_write(jit_kernel_t *kernel, jit_code_t *code);
 /* How the innermost loop of a kLoop is written (kernel_inner.c). */

@@ -11,15 +11,20 @@
  *                for blocks of rows { combine }
  *                store the results }
  *
+ * Short runs of columns that follow each other in memory are one block: groups. The loop over them
+ * is that of the kept variable before the last one, around the lanes.
+ *
  * Sizes of blocks depend on shapes only and blocks are combined in ascending order, so that the
  * bits do not depend on the number of workers. Reductions that depend on other reductions are not
  * handled: such fusions are declined. */
 #include <string.h>
 
+#include "base/arith.h"
 #include "jit/element/element.h"
 #include "jit/graph/kernel_reduce.h"
 
 #define COLUMNS_TARGET 1024 /* columns of a block: accumulators stay in the first-level cache */
+#define GROUP_COLUMNS_MAX 256 /* columns that are too short a run: others follow in memory */
 #define UNITS_TARGET 16
 #define BLOCK_MIN 8192 /* elements that are worth a block of rows */
 #define ROW_UNROLL 4
@@ -30,6 +35,7 @@ typedef struct columns {
   int unroll_var;      /* within variable inside of the lanes; -1: none */
   kir_value_t *block;  /* number of the block of rows */
   kir_value_t *column; /* block of columns */
+  kir_value_t *group;  /* block of groups */
 } columns_t;
 
 /* --- planning --------------------------------------------------------------------------------- */
@@ -51,10 +57,36 @@ static void split_rows(jit_kernel_t *kernel) {
   kernel->reduce->unroll = (int)many;
 }
 
+/* Number of variables that a unit fixes. */
+static int fixed_rank(const jit_kernel_t *kernel) {
+  return kernel->loops.nest.rank - (kernel->reduce->groups ? 2 : 1);
+}
+
+/* Values of the variable of groups; 1: there is none. */
+static int64_t group_count(const jit_kernel_t *kernel) {
+  return kernel->reduce->groups ? kernel->loops.nest.sizes[kernel->loops.nest.rank - 2] : 1;
+}
+
+static int64_t group_blocks(const jit_kernel_t *kernel) {
+  return kernel->reduce->groups ? hr_div_ceil(group_count(kernel), kernel->reduce->groups) : 1;
+}
+
 static int64_t outer_units(const jit_kernel_t *kernel) {
-  int64_t units = 1;
-  for (int v = 0; v + 1 < kernel->loops.nest.rank; v++) units *= kernel->loops.nest.sizes[v];
+  int64_t units = group_blocks(kernel);
+  for (int v = 0; v < fixed_rank(kernel); v++) units *= kernel->loops.nest.sizes[v];
   return units;
+}
+
+/* Rows of few columns are read in longer runs where groups of them follow each other in memory:
+ * where no reduced dimension is between the two. */
+static void choose_groups(jit_kernel_t *kernel) {
+  const jit_nest_t *nest = &kernel->loops.nest, *within = &kernel->loops.within;
+  int var = nest->rank - 2;
+  bool follow = var >= 0 && nest->sizes[nest->rank - 1] <= GROUP_COLUMNS_MAX;
+  for (int w = 0; w < within->rank && follow; w++) follow = within->dims[w] < nest->dims[var];
+  if (!follow) return;
+  int64_t most = COLUMNS_TARGET / nest->sizes[nest->rank - 1];
+  kernel->reduce->groups = most < nest->sizes[var] ? most : nest->sizes[var];
 }
 
 /* Columns per unit: so that accumulators stay in the first cache. Rows are divided only where
@@ -95,6 +127,7 @@ hr_status_t jit_columns_plan(jit_kernel_t *kernel) {
   jit_reduce_t *reduce = kernel->reduce;
   reduce->unroll = unroll;
   kernel->loops.lanes = jit_kernel_lanes(kernel);
+  choose_groups(kernel);
   choose_blocks(kernel);
   kernel->schedule.phase_count = 2;
   double ns =
@@ -219,10 +252,23 @@ static void emit_rows(jit_emit_t *emit, void *context, int copy) {
     store_acc(emit, columns, &reduce->reductions[i], columns->block, accs[i]);
 }
 
-/* Lanes over the unit's block of columns. */
-static void emit_column_loop(jit_emit_t *emit, columns_t *columns,
-                             void (*body)(jit_emit_t *, void *, int)) {
+/* The values of block number `number` of a variable: [*out_from, *out_to). */
+static void block_range(jit_emit_t *emit, kir_value_t *number, int64_t block, int64_t size,
+                        kir_value_t **out_from, kir_value_t **out_to) {
   kir_builder_t *b = emit->code->builder;
+  *out_from = jit_emit_i64(emit, 0);
+  *out_to = jit_emit_i64(emit, size);
+  if (block >= size) return;
+  jit_emit_at(emit, emit->level);
+  *out_from = kir_mul(b, number, jit_emit_i64(emit, block));
+  kir_value_t *end = kir_add(b, *out_from, jit_emit_i64(emit, block));
+  *out_to =
+      jit_intrinsic(emit->code, KIR_SMIN, kir_type_of(*out_to), (kir_value_t *[]){end, *out_to}, 2);
+}
+
+/* Lanes over the unit's block of columns. */
+static void emit_lane_loop(jit_emit_t *emit, columns_t *columns,
+                           void (*body)(jit_emit_t *, void *, int)) {
   const jit_kernel_t *kernel = columns->kernel;
   int var = kernel->loops.nest.rank - 1;
   int64_t size = kernel->loops.nest.sizes[var], block = columns->reduce->columns;
@@ -232,19 +278,29 @@ static void emit_column_loop(jit_emit_t *emit, columns_t *columns,
                      .unroll = 1,
                      .body = body,
                      .context = columns};
-  kir_value_t *from = jit_emit_i64(emit, 0), *to = jit_emit_i64(emit, size);
-  if (block < size) {
-    jit_emit_at(emit, emit->level);
-    from = kir_mul(b, columns->column, jit_emit_i64(emit, block));
-    kir_value_t *end = kir_add(b, from, jit_emit_i64(emit, block));
-    to = jit_intrinsic(emit->code, KIR_SMIN, kir_type_of(to), (kir_value_t *[]){end, to}, 2);
-  }
+  kir_value_t *from, *to;
+  block_range(emit, columns->column, block, size, &from, &to);
   jit_loop_lanes(emit, &how, from, to);
+}
+
+/* The unit's block of columns, or of groups of them. */
+static void emit_column_loop(jit_emit_t *emit, columns_t *columns,
+                             void (*body)(jit_emit_t *, void *, int)) {
+  const jit_kernel_t *kernel = columns->kernel;
+  jit_loop_t loop;
+  kir_value_t *from, *to;
+  if (!columns->reduce->groups) {
+    emit_lane_loop(emit, columns, body);
+    return;
+  }
+  block_range(emit, columns->group, columns->reduce->groups, group_count(kernel), &from, &to);
+  jit_loop_begin(emit, kernel->loops.nest.rank - 2, from, &loop);
+  emit_lane_loop(emit, columns, body);
+  jit_loop_end(emit, &loop, to, 1);
 }
 
 /* Nested loops over the reduced dimensions; the outermost covers this unit's block of rows. */
 static void emit_row_loops(jit_emit_t *emit, columns_t *columns, int w) {
-  kir_builder_t *b = emit->code->builder;
   const jit_kernel_t *kernel = columns->kernel;
   const jit_reduce_t *reduce = columns->reduce;
   if (w == kernel->loops.within.rank - (reduce->unroll ? 1 : 0)) {
@@ -252,14 +308,9 @@ static void emit_row_loops(jit_emit_t *emit, columns_t *columns, int w) {
     return;
   }
   jit_loop_t loop;
-  kir_value_t *from = jit_emit_i64(emit, 0),
-              *to = jit_emit_i64(emit, kernel->loops.within.sizes[w]);
-  if (w == 0 && reduce->block_count > 1) {
-    jit_emit_at(emit, emit->level);
-    from = kir_mul(b, columns->block, jit_emit_i64(emit, reduce->block));
-    kir_value_t *end = kir_add(b, from, jit_emit_i64(emit, reduce->block));
-    to = jit_intrinsic(emit->code, KIR_SMIN, kir_type_of(to), (kir_value_t *[]){end, to}, 2);
-  }
+  kir_value_t *from, *to;
+  int64_t size = kernel->loops.within.sizes[w];
+  block_range(emit, columns->block, w ? size : reduce->block, size, &from, &to);
   jit_loop_begin(emit, kernel->loops.nest.rank + w, from, &loop);
   emit_row_loops(emit, columns, w + 1);
   jit_loop_end(emit, &loop, to, 1);
@@ -273,7 +324,7 @@ static kir_value_t *split_unit_number(jit_emit_t *emit, kir_value_t **unit, int6
   return kir_urem(emit->code->builder, whole, divisor);
 }
 
-/* unit = (outer, column block, row block), the last fastest. */
+/* unit = (outer, block of groups, column block, row block), the last fastest. */
 static void enter_unit(jit_emit_t *emit, columns_t *columns, kir_value_t *unit, bool has_rows) {
   const jit_kernel_t *kernel = columns->kernel;
   int64_t size = kernel->loops.nest.sizes[kernel->loops.nest.rank - 1],
@@ -281,11 +332,12 @@ static void enter_unit(jit_emit_t *emit, columns_t *columns, kir_value_t *unit, 
   jit_emit_at(emit, emit->level);
   columns->block = split_unit_number(emit, &unit, has_rows ? columns->reduce->block_count : 1);
   columns->column = split_unit_number(emit, &unit, (size + block - 1) / block);
-  jit_unit_enter(emit, kernel, unit, kernel->loops.nest.rank - 1);
+  columns->group = split_unit_number(emit, &unit, group_blocks(kernel));
+  jit_unit_enter(emit, kernel, unit, fixed_rank(kernel));
 }
 
 static void leave_unit(jit_emit_t *emit, const columns_t *columns) {
-  for (int v = 0; v + 1 < columns->kernel->loops.nest.rank; v++) jit_level_leave(emit);
+  for (int v = 0; v < fixed_rank(columns->kernel); v++) jit_level_leave(emit);
 }
 
 /* --- phase 1 ---------------------------------------------------------------------------------- */

@@ -35,18 +35,6 @@
 
 /* --- planning --------------------------------------------------------------------------------- */
 
-/* An update writes its own elements only, at the shifted index. */
-static void build_root(jit_graph_t *graph, jit_root_t *root, const jit_expr_t *index) {
-  jit_index_t at = {index, NULL};
-  root->index = index;
-  if (root->instr->op == HLO_DYNAMIC_UPDATE_SLICE) {
-    root->value = jit_graph_at(graph, root->instr->operands[1], 0, at, NULL);
-    root->index = jit_graph_update_index(graph, root->instr, at);
-  } else {
-    root->value = jit_graph_at(graph, root->instr, root->number, at, NULL);
-  }
-}
-
 /* Builds a row that is unrolled: its only result, or each of its elements. */
 static void build_narrow_row(jit_kernel_t *kernel, jit_root_t *root, const jit_expr_t *outer) {
   jit_graph_t *graph = kernel->graph;
@@ -54,7 +42,7 @@ static void build_narrow_row(jit_kernel_t *kernel, jit_root_t *root, const jit_e
   root->is_full = fusion_count(hlo_shape_leaf(root->instr->shape, root->number)) !=
                   kernel->form.space.outer_count;
   if (!root->is_full) {
-    build_root(graph, root, outer);
+    jit_root_build(graph, root, outer);
     return;
   }
   for (int64_t i = 0; i < count; i++) {
@@ -75,7 +63,7 @@ static hr_status_t build_graph(jit_kernel_t *kernel) {
     if (kernel->loops.narrow_row)
       build_narrow_row(kernel, &kernel->roots[r], index);
     else
-      build_root(kernel->graph, &kernel->roots[r], index);
+      jit_root_build(kernel->graph, &kernel->roots[r], index);
   jit_graph_move_bits(kernel);
   return jit_graph_take_failure(kernel->graph);
 }

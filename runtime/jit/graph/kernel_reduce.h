@@ -28,6 +28,8 @@ typedef struct jit_reduce {
   int64_t block, block_count;
   int cut;
   int64_t columns;       /* columns: values of the last kept loop in a unit */
+  int64_t groups;        /* columns: values of the kept loop before it in a unit, within those over
+                            rows; 0: a unit fixes it */
   int unroll;            /* columns: trip count of the last reduced loop, fully unrolled; 0: none */
   int saved_count;       /* nodes saved between passes in the worker's memory */
   size_t saved_bytes;    /* bytes of each, rounded up to HR_ALIGNMENT */

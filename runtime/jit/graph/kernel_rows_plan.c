@@ -160,7 +160,9 @@ static void find_streams(jit_kernel_t *kernel) {
   for (int r = 0; r < kernel->root_count; r++) {
     jit_root_t *root = &kernel->roots[r];
     int64_t bytes = (int64_t)hr_dtype_bytes(root->dtype);
-    root->streams = may_stream && root->is_full && bytes >= 4 && count * bytes >= STREAM_BYTES;
+    bool is_update = root->instr->op == HLO_DYNAMIC_UPDATE_SLICE; /* where it begins is not known */
+    root->streams = may_stream && root->is_full && !is_update && bytes >= 4 &&
+                    count * bytes >= STREAM_BYTES;
   }
 }
 

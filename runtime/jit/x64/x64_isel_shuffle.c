@@ -186,8 +186,8 @@ static void select_permute_of_bytes(x64_code_t *code, kir_value_t *instr) {
   const x86_opcode_t pshufb = X86_OP(1, 2, 0, 0x00), por = X86_OP(1, 1, 0, 0xeb);
   for (int k = 2; k-- > 0;) {
     kir_value_t *bytes = pshufb_indices(instr, (uint64_t)k);
-    int to = SCRATCH + 2 * !k, from = x64_vector(code, instr->args[k], to);
-    x64_emit(code, pshufb, bytes->type, to, from, bytes, SCRATCH + 1);
+    int from = x64_vector(code, instr->args[k], SCRATCH);
+    x64_emit(code, pshufb, bytes->type, SCRATCH + 2 * k, from, bytes, SCRATCH + 1);
   }
   x64_emit_registers(code, por, 0, SCRATCH + 2, SCRATCH + 2, SCRATCH);
   x64_define(code, instr, SCRATCH + 2);

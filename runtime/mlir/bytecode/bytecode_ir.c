@@ -290,14 +290,15 @@ static hr_status_t strip_sdy_mnemonics(bytecode_reader_t *reader, mlir_op_t *op)
   for (int i = 0; i < op->attr_count; i++) {
     attrs[i] = op->attrs[i];
     hr_str_t text = attrs[i].value->text;
+    bool is_short = text.size > 5 && !memcmp(text.data, "#sdy<", 5); /* #sdy<kind[...]> */
     if (attrs[i].value->kind != MLIR_ATTR_OPAQUE || text.size < 2) continue;
     while (text.size > 1 && *text.data != '<') text = skip_char(text);
     text = (hr_str_t){text.data + 1, text.size > 2 ? text.size - 2 : 0};
     bool is_list = hr_str_is(attrs[i].name, "manual_axes") ||
                    hr_str_is(attrs[i].name, "in_shardings") ||
                    hr_str_is(attrs[i].name, "out_shardings");
-    while (is_list && text.size > 2 && !strchr("[{", *text.data))
-      text = skip_char(text); /* #sdy<manual_axes{...}> */
+    while ((is_list || is_short) && text.size > 2 && !strchr("[{", *text.data))
+      text = skip_char(text);
     if (is_list && text.size >= 2) text = (hr_str_t){text.data + 1, text.size - 2};
     HR_TRY(mlir_make_string(reader->arena, text, &attrs[i].value));
   }

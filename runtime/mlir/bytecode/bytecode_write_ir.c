@@ -7,6 +7,7 @@
 
 #include "mlir/bytecode/bytecode_writer.h"
 #include "mlir/mlir_ops.h"
+#include "mlir/mlir_sdy.h"
 #include "mlir/text/mlir_print.h"
 
 #define ATTRS_MAX 32
@@ -103,30 +104,19 @@ static hr_status_t put_vhlo_properties(bytecode_writer_t *writer, const mlir_op_
 
 /* Inherent attributes of sdy ops lost the name of their kind when they were read; it is put
  * back. */
-static hr_status_t name_sdy(bytecode_writer_t *writer, hr_str_t name, const mlir_attr_t *value,
-                            const mlir_attr_t **out_attr) {
-  static const struct {
-    const char *name;
-    const char *prefix;
-    const char *suffix;
-  } kinds[] = {{"mesh", "#sdy.mesh<", ">"},
-               {"sharding", "#sdy.sharding<", ">"},
-               {"out_sharding", "#sdy.sharding<", ">"},
-               {"in_shardings", "#sdy.sharding_per_value<[", "]>"},
-               {"out_shardings", "#sdy.sharding_per_value<[", "]>"},
-               {"manual_axes", "#sdy<manual_axes{", "}>"}};
-  *out_attr = value;
-  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-    if (!hr_str_is(name, kinds[i].name) || value->kind != MLIR_ATTR_STRING) continue;
-    mlir_attr_t *attr;
-    const char *text;
-    HR_TRY(hr_arena_printf(&writer->arena, &text, "%s%.*s%s", kinds[i].prefix,
-                           HR_STR_ARGS(value->text), kinds[i].suffix));
-    HR_TRY(HR_NEW(&writer->arena, &attr));
-    attr->kind = MLIR_ATTR_OPAQUE;
-    attr->text = hr_str_from(text);
-    *out_attr = attr;
-  }
+static hr_status_t name_sdy(bytecode_writer_t *writer, const mlir_op_t *op,
+                            mlir_named_attr_t entry, const mlir_attr_t **out_attr) {
+  mlir_sdy_kind_t kind;
+  mlir_attr_t *attr;
+  const char *text;
+  *out_attr = entry.value;
+  if (!mlir_sdy_kind_of(op, &entry, &kind)) return NULL;
+  HR_TRY(hr_arena_printf(&writer->arena, &text, "%s%.*s%s", kind.prefix,
+                         HR_STR_ARGS(entry.value->text), kind.suffix));
+  HR_TRY(HR_NEW(&writer->arena, &attr));
+  attr->kind = MLIR_ATTR_OPAQUE;
+  attr->text = hr_str_from(text);
+  *out_attr = attr;
   return NULL;
 }
 
@@ -151,7 +141,6 @@ static hr_status_t put_row_properties(bytecode_writer_t *writer, hr_strbuf_t *bl
   const char *list = row->attrs;
   hr_str_t name;
   bool optional;
-  bool sdy = op->name.size > 4 && !memcmp(op->name.data, "sdy.", 4);
   while (bytecode_next_attr(&list, &name, &optional)) {
     char key[64];
     uint32_t number;
@@ -159,7 +148,7 @@ static hr_status_t put_row_properties(bytecode_writer_t *writer, hr_strbuf_t *bl
     const mlir_attr_t *value = mlir_op_attr(op, key);
     if (!value && !optional)
       return hr_error(HR_INVALID, "%.*s without its attribute %s", HR_STR_ARGS(op->name), key);
-    if (value && sdy) HR_TRY(name_sdy(writer, name, value, &value));
+    if (value) HR_TRY(name_sdy(writer, op, (mlir_named_attr_t){name, value}, &value));
     if (value) HR_TRY(bytecode_number_attr(writer, value, false, &number));
     uint64_t index = optional ? (uint64_t)number << 1 | 1 : number;
     bytecode_put_var(blob, value ? index : 0);

@@ -6,6 +6,7 @@
  * blocks are searched in their region. */
 #include <string.h>
 
+#include "mlir/mlir_sdy.h"
 #include "mlir/text/mlir_op_printer.h"
 
 void mlir_print_uses(op_printer_t *printer, int count, mlir_value_t *const *values) {
@@ -303,14 +304,27 @@ static void print_successors(op_printer_t *printer, const mlir_op_t *op) {
   if (op->successor_count) hr_strbuf_add_char(printer->text, ']');
 }
 
-/* Attributes between `open` and `close`; nothing for none. */
-static void print_list(op_printer_t *printer, int count, const mlir_named_attr_t *attrs,
-                       const char *open, const char *close) {
-  for (int i = 0; i < count; i++) {
-    hr_strbuf_add_str(printer->text, i ? ", " : open);
-    mlir_print_entry(printer->text, &attrs[i]);
+static void print_extras(op_printer_t *printer, const mlir_op_t *op) {
+  for (int i = 0; i < op->extra_count; i++) {
+    hr_strbuf_add_str(printer->text, i ? ", " : " {");
+    mlir_print_entry(printer->text, &op->extras[i]);
   }
-  if (count) hr_strbuf_add_str(printer->text, close);
+  if (op->extra_count) hr_strbuf_add_char(printer->text, '}');
+}
+
+/* Those of sdy name their kinds here. */
+static void print_inherent(op_printer_t *printer, const mlir_op_t *op) {
+  mlir_sdy_kind_t kind;
+  for (int i = 0; i < op->attr_count; i++) {
+    const mlir_named_attr_t *entry = &op->attrs[i];
+    hr_strbuf_add_str(printer->text, i ? ", " : " <{");
+    if (mlir_sdy_kind_of(op, entry, &kind))
+      hr_strbuf_printf(printer->text, "%.*s = %s%.*s%s", HR_STR_ARGS(entry->name), kind.prefix,
+                       HR_STR_ARGS(entry->value->text), kind.suffix);
+    else
+      mlir_print_entry(printer->text, entry);
+  }
+  if (op->attr_count) hr_strbuf_add_str(printer->text, "}>");
 }
 
 /* "name"(%a)[^bb1] <{attrs}> ({regions}) {extras} : (types) -> types */
@@ -319,13 +333,13 @@ static void mlir_print_op_generic(op_printer_t *printer, const mlir_op_t *op) {
   mlir_print_uses(printer, op->operand_count, op->operands);
   hr_strbuf_add_char(printer->text, ')');
   print_successors(printer, op);
-  print_list(printer, op->attr_count, op->attrs, " <{", "}>");
+  print_inherent(printer, op);
   for (int r = 0; r < op->region_count; r++) {
     hr_strbuf_add_str(printer->text, r ? ", " : " (");
     mlir_print_region(printer, op->regions[r], false);
   }
   if (op->region_count) hr_strbuf_add_char(printer->text, ')');
-  print_list(printer, op->extra_count, op->extras, " {", "}");
+  print_extras(printer, op);
   mlir_print_function_type(printer, op);
 }
 

@@ -14,6 +14,7 @@
 #define MAX_FACTORS SPMD_CHOOSE_FACTORS
 #define MAX_CANDIDATES 6
 #define MAX_TRIALS 4096
+#define NEXT_USER_SHARE 0.99
 
 typedef struct source { /* a sharding that some tensor has or should get */
   double bytes;
@@ -70,16 +71,21 @@ static hr_status_t add_source(chooser_t *chooser, int tensor, const hlo_shape_t 
   return NULL;
 }
 
+/* The forms in which an operand is there come first: of equal assignments it stays where it is. */
+static hr_status_t add_operand(chooser_t *chooser, int k) {
+  const spmd_local_t *value = spmd_operand(chooser->lower, chooser->instr, k);
+  bool found = false;
+  if (value->recipe || !value->shape->rank || !hlo_shape_is_array(value->shape)) return NULL;
+  for (const spmd_form_t *form = value->forms; form; form = form->next) {
+    found |= spmd_sharding_same_layout(form->sharding, value->preferred);
+    HR_TRY(add_source(chooser, k, value->shape, form->sharding));
+  }
+  return found ? NULL : add_source(chooser, k, value->shape, value->preferred);
+}
+
 static hr_status_t find_sources(chooser_t *chooser) {
   const spmd_rule_t *rule = chooser->rule;
-  for (int k = 0; k < rule->operand_count; k++) {
-    const spmd_local_t *value = spmd_operand(chooser->lower, chooser->instr, k);
-    if (value->recipe || !value->shape->rank || !hlo_shape_is_array(value->shape)) continue;
-    HR_TRY(add_source(chooser, k, value->shape, value->preferred));
-    for (const spmd_form_t *form = value->forms; form; form = form->next)
-      if (!spmd_sharding_same_layout(form->sharding, value->preferred))
-        HR_TRY(add_source(chooser, k, value->shape, form->sharding));
-  }
+  for (int k = 0; k < rule->operand_count; k++) HR_TRY(add_operand(chooser, k));
   for (int r = 0; r < rule->result_count; r++)
     HR_TRY(add_source(chooser, rule->operand_count + r, hlo_shape_leaf(chooser->instr->shape, r),
                       spmd_preferred(chooser->lower, chooser->instr, r)));
@@ -277,15 +283,17 @@ static double fetch_cost(const chooser_t *chooser, const trial_t *trial, int r, 
   return spmd_window_us(chooser->lower, &window, chunk, row);
 }
 
-/* What results cost: halos of cut permutation factors, and the way to the wanted sharding. */
+/* What results cost: halos of cut permutation factors, and the way to the wanted sharding. An
+ * elementwise result may go on as it is, if the next user can take it so: its way counts as a
+ * little less than that of an operand, which would have to be gone now. */
 static double result_cost(const chooser_t *chooser, const trial_t *trial, int r) {
   const spmd_sharding_t *sharding = trial->tensors[chooser->rule->operand_count + r];
-  double cost = 0;
+  double cost = 0, share = hlo_op_is(chooser->instr->op, OP_ELEMENTWISE) ? NEXT_USER_SHARE : 1;
   for (int f = 0; f < chooser->rule->factor_count; f++)
     if (trial->axes[f].count && chooser->rule->factors[f].kind == SPMD_PERMUTATION)
       cost += fetch_cost(chooser, trial, r, f);
-  return cost + spmd_reshard_cost(hlo_shape_leaf(chooser->instr->shape, r), sharding,
-                                  spmd_preferred(chooser->lower, chooser->instr, r));
+  return cost + share * spmd_reshard_cost(hlo_shape_leaf(chooser->instr->shape, r), sharding,
+                                          spmd_preferred(chooser->lower, chooser->instr, r));
 }
 
 /* Partial results that do not stay partial are gathered, all results at a time. */

@@ -159,12 +159,15 @@ static hlo_instr_t *mask_window(spmd_lower_t *lower, const spmd_window_t *w, hlo
 
 /* Elements behind `past` count as nobody's, so that they are not fetched. */
 static hr_status_t plan_moves(spmd_lower_t *lower, const spmd_window_t *w, int64_t chunk,
-                              spmd_moves_t *out_moves) {
+                              double row_bytes, spmd_moves_t *out_moves) {
+  double round_bytes = spmd_block_us(0) / spmd_byte_us();
   spmd_ranges_t ranges = {.size = w->wrap ? w->size : w->past,
                           .chunk = chunk,
                           .parts = spmd_axes_parts(w->axes),
                           .width = w->width,
                           .starts = w->starts,
+                          .ends = w->ends,
+                          .round_elements = row_bytes > 0 ? round_bytes / row_bytes : 0,
                           .wrap = w->wrap};
   return spmd_range_moves(lower->arena, &ranges, out_moves);
 }
@@ -204,10 +207,11 @@ double spmd_window_us(spmd_lower_t *lower, const spmd_window_t *window, int64_t 
                         spmd_undilate(lower->arena, spmd_axes_parts(window->axes), window->starts,
                                       window->width, window->dilation, &apart))) {
     dense.starts = apart.starts;
+    dense.ends = apart.ends;
     dense.width = apart.width;
   }
   if (dense.starts && chunk &&
-      !spmd_emit_failed(&lower->emit, plan_moves(lower, &dense, chunk, &moves)))
+      !spmd_emit_failed(&lower->emit, plan_moves(lower, &dense, chunk, row_bytes, &moves)))
     cost = moves_us(&moves, row_bytes);
   hr_arena_rewind(lower->arena, mark);
   return cost;
@@ -232,33 +236,34 @@ static hlo_instr_t *dense_window(spmd_lower_t *lower, const spmd_window_t *w) {
   if (!w->x || !w->starts) return NULL;
   if (w->is_whole) return mask_window(lower, w, cut_window(lower, w));
   int64_t chunk = w->x->shape->dims[w->d];
+  double row_bytes = row_bytes_of(w->x->shape, w->d);
   spmd_moves_t moves;
   blocks_t blocks;
-  if (spmd_emit_failed(&lower->emit, plan_moves(lower, w, chunk, &moves))) return NULL;
-  if (gathers(w, &moves, chunk, row_bytes_of(w->x->shape, w->d))) return window_of_all(lower, w);
+  if (spmd_emit_failed(&lower->emit, plan_moves(lower, w, chunk, row_bytes, &moves))) return NULL;
+  if (gathers(w, &moves, chunk, row_bytes)) return window_of_all(lower, w);
   if (spmd_emit_failed(&lower->emit, fetch_blocks(lower, w, &moves, &blocks))) return NULL;
   hlo_instr_t *x = side_by_side(lower, w, &blocks);
   if (!x) x = into_buffer(lower, w, &blocks);
   return mask_window(lower, w, x);
 }
 
-/* Element e lies at e * dilation: fetches those within the window, spreads them, and cuts. */
-static hlo_instr_t *dilated_window(spmd_lower_t *lower, const spmd_window_t *w) {
+/* Element e lies at e * dilation: windows over the elements alone. */
+static bool undilate(spmd_lower_t *lower, const spmd_window_t *w, spmd_undilated_t *out_apart) {
+  return w->starts &&
+         !spmd_emit_failed(&lower->emit, spmd_undilate(lower->arena, spmd_axes_parts(w->axes),
+                                                       w->starts, w->width, w->dilation,
+                                                       out_apart));
+}
+
+static hlo_instr_t *undilated_window(spmd_lower_t *lower, const spmd_window_t *w) {
   spmd_undilated_t apart;
-  int64_t b = w->dilation;
-  if (!w->starts ||
-      spmd_emit_failed(&lower->emit, spmd_undilate(lower->arena, spmd_axes_parts(w->axes),
-                                                   w->starts, w->width, b, &apart)))
-    return NULL;
   spmd_window_t dense = *w;
+  if (!undilate(lower, w, &apart)) return NULL;
   dense.starts = apart.starts;
+  dense.ends = apart.ends;
   dense.dilation = 1;
   dense.width = apart.width;
-  int64_t spread = (dense.width - 1) * b + 1, high = w->width - spread;
-  hlo_instr_t *x = dense_window(lower, &dense);
-  x = spmd_emit_pad(&lower->emit, x, w->d, b - 1, high > 0 ? high : 0, b - 1, w->fill);
-  return spmd_emit_dynamic_slice(&lower->emit, x, w->d,
-                                 spmd_emit_table(&lower->emit, w->axes, apart.cuts), w->width);
+  return dense_window(lower, &dense);
 }
 
 /* A window over a dimension without elements is all fill. */
@@ -269,8 +274,27 @@ static hlo_instr_t *empty_window(spmd_lower_t *lower, const spmd_window_t *w) {
   return shape ? hlo_build_broadcast(&emit->b, fill, shape, (hr_ints_t){NULL, 0}) : NULL;
 }
 
+static bool is_empty(const spmd_window_t *window) {
+  return window->x && !window->x->shape->dims[window->d];
+}
+
 /* Three cases: nothing to fetch, elements apart, elements side by side. */
+hlo_instr_t *spmd_fetch_window(spmd_lower_t *lower, const spmd_window_t *window) {
+  if (is_empty(window)) return empty_window(lower, window);
+  return window->dilation > 1 ? undilated_window(lower, window) : dense_window(lower, window);
+}
+
+hlo_instr_t *spmd_spread_window(spmd_lower_t *lower, const spmd_window_t *w, hlo_instr_t *x) {
+  spmd_undilated_t apart;
+  int64_t b = w->dilation;
+  if (b <= 1 || is_empty(w)) return x;
+  if (!undilate(lower, w, &apart)) return NULL;
+  int64_t high = w->width - ((apart.width - 1) * b + 1);
+  x = spmd_emit_pad(&lower->emit, x, w->d, b - 1, high > 0 ? high : 0, b - 1, w->fill);
+  return spmd_emit_dynamic_slice(&lower->emit, x, w->d,
+                                 spmd_emit_table(&lower->emit, w->axes, apart.cuts), w->width);
+}
+
 hlo_instr_t *spmd_emit_window(spmd_lower_t *lower, const spmd_window_t *window) {
-  if (window->x && !window->x->shape->dims[window->d]) return empty_window(lower, window);
-  return window->dilation > 1 ? dilated_window(lower, window) : dense_window(lower, window);
+  return spmd_spread_window(lower, window, spmd_fetch_window(lower, window));
 }

@@ -15,6 +15,7 @@ typedef struct spmd_window {
   int64_t size;          /* of the dimension, globally */
   int64_t first, past;   /* elements that count: 0 and size, or less */
   const int64_t *starts; /* by part; with dilation: in the dilated dimension */
+  const int64_t *ends;   /* by part: from here on the window may hold anything; NULL: nowhere */
   int64_t width;
   int64_t dilation;  /* distance of elements; 1: dense */
   hlo_instr_t *fill; /* scalar for places without an element; NULL: anything */
@@ -48,6 +49,9 @@ double spmd_concatenate_us(spmd_lower_t *lower, const hlo_instr_t *instr, int d,
 
 /* x with `width` elements in dimension d: those from starts[part] on. */
 hlo_instr_t *spmd_emit_window(spmd_lower_t *lower, const spmd_window_t *window);
+/* Its two steps: the elements within the window side by side, and the holes of a dilated one. */
+hlo_instr_t *spmd_fetch_window(spmd_lower_t *lower, const spmd_window_t *window);
+hlo_instr_t *spmd_spread_window(spmd_lower_t *lower, const spmd_window_t *window, hlo_instr_t *x);
 /* starts[j] = offset + j * step for all parts of the axes; NULL on failure. */
 int64_t *spmd_window_starts(spmd_lower_t *lower, spmd_axes_t axes, int64_t offset, int64_t step);
 

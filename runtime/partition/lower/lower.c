@@ -179,6 +179,13 @@ static bool has_arrays_only(const hlo_instr_t *instr) {
 
 /* In this order: calls that the host divides, calls with their own way, one device, no rule,
  * partial sums, the chosen axes. */
+/* Do several slices take all of the array? Each would bring its own part to its sharding, along the
+ * dimension of the slices perhaps, in which the array need not be cut. */
+static bool is_taken_apart(const spmd_lower_t *lower, const hlo_instr_t *instr) {
+  return lower->uses[instr->id] > 1 && hlo_shape_is_array(instr->shape) &&
+         lower->sliced[instr->id] >= hlo_shape_elements(instr->shape);
+}
+
 static hr_status_t lower_operation(spmd_lower_t *lower, const hlo_instr_t *instr) {
   const spmd_rule_t *rule = NULL;
   spmd_choice_t choice;
@@ -194,6 +201,7 @@ static hr_status_t lower_operation(spmd_lower_t *lower, const hlo_instr_t *instr
   spmd_lower_fn emit = spmd_op_of(instr).emit;
   hlo_instr_t *result = emit ? emit(lower, &choice) : spmd_emit_local(lower, &choice);
   spmd_define_results(lower, instr, result, choice.tensors + rule->operand_count);
+  if (is_taken_apart(lower, instr)) spmd_reshard_now(lower, instr);
   return NULL;
 }
 
@@ -272,6 +280,8 @@ static void count_uses(spmd_lower_t *lower) {
     for (int k = 0; k < instr->operand_count; k++) {
       lower->uses[instr->operands[k]->id]++;
       lower->users[instr->operands[k]->id] = instr;
+      if (instr->op == HLO_SLICE)
+        lower->sliced[instr->operands[k]->id] += hlo_shape_elements(instr->shape);
     }
   }
   lower->uses[lower->from->root->id]++;
@@ -345,6 +355,7 @@ static hr_status_t begin(spmd_lower_t *lower, spmd_lower_module_t *shared,
   HR_TRY(HR_NEW_ARRAY(lower->arena, from->instrs.count, &lower->values));
   HR_TRY(HR_NEW_ARRAY(lower->arena, from->instrs.count, &lower->uses));
   HR_TRY(HR_NEW_ARRAY(lower->arena, from->instrs.count, &lower->users));
+  HR_TRY(HR_NEW_ARRAY(lower->arena, from->instrs.count, &lower->sliced));
   for (size_t i = 0; i < from->instrs.count; i++)
     HR_TRY(HR_NEW_ARRAY(lower->arena, hlo_shape_leaf_count(from->instrs.data[i]->shape),
                         &lower->values[i]));

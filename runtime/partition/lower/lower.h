@@ -40,6 +40,7 @@ typedef struct spmd_lower { /* one computation */
   spmd_local_t ***values;    /* by instruction id, leaf */
   uint32_t *uses;            /* by instruction id */
   const hlo_instr_t **users; /* by instruction id: the last one that uses it */
+  int64_t *sliced;           /* by instruction id: elements that slices take */
 } spmd_lower_t;
 
 /* --- values.c --- */
@@ -132,6 +133,8 @@ hr_status_t spmd_lower_hosted(spmd_lower_t *lower, const hlo_instr_t *instr);
 /* Custom calls that only carry shardings, and the borders of manual computations; false: it is
  * another one. */
 bool spmd_is_marker(const hlo_instr_t *instr);
+/* Brings an array to its sharding, for all that uses it. */
+void spmd_reshard_now(spmd_lower_t *lower, const hlo_instr_t *instr);
 hr_status_t spmd_lower_marker(spmd_lower_t *lower, const hlo_instr_t *instr);
 /* x, whose parts lie as the mesh `from` says, with its parts as `to` says. */
 hlo_instr_t *spmd_replace_parts(spmd_lower_t *lower, hlo_instr_t *x, const spmd_mesh_t *from,

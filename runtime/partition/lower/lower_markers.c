@@ -116,8 +116,8 @@ static hr_status_t tell_host(spmd_lower_t *lower, const hlo_instr_t *instr) {
 
 /* The array that several operations use as the program wants it is there before they choose what
  * they use: one by one, each would find its own part of the way cheaper. */
-static void reshard_now(spmd_lower_t *lower, const hlo_instr_t *constraint) {
-  spmd_local_t *value = lower->values[constraint->id][0];
+void spmd_reshard_now(spmd_lower_t *lower, const hlo_instr_t *instr) {
+  spmd_local_t *value = lower->values[instr->id][0];
   if (value && !value->recipe) spmd_use(lower, value, value->preferred);
 }
 
@@ -129,6 +129,6 @@ hr_status_t spmd_lower_marker(spmd_lower_t *lower, const hlo_instr_t *instr) {
   if (marker == SPMD_INSPECT) HR_TRY(tell_host(lower, instr));
   if (!hlo_shape_is_array(instr->shape)) return NULL;
   spmd_alias(lower, instr, spmd_operand(lower, instr, 0));
-  if (marker == SPMD_CONSTRAINT && lower->uses[instr->id] > 1) reshard_now(lower, instr);
+  if (marker == SPMD_CONSTRAINT && lower->uses[instr->id] > 1) spmd_reshard_now(lower, instr);
   return NULL;
 }

@@ -97,6 +97,7 @@ static hlo_instr_t *fetch(selection_t *sel, int k) {
                             .size = size,
                             .past = size,
                             .starts = k ? reach->needs.source_starts : reach->needs.starts,
+                            .ends = k ? reach->needs.source_ends : reach->needs.ends,
                             .width = k ? reach->needs.source_width : reach->needs.width,
                             .dilation = 1};
     x = spmd_emit_window(sel->lower, &window);

@@ -27,18 +27,28 @@ static bool is_trivial(const hlo_window_dim_t *dim) {
 }
 
 /* What the windows of this partition's results cover along dimension d of operand k. */
-static hlo_instr_t *covered(spmd_lower_t *lower, const spmd_choice_t *choice, int k, hlo_instr_t *x,
-                            int d, const hlo_window_dim_t *dim, int64_t chunk, hlo_instr_t *fill) {
+static spmd_window_t covered(spmd_lower_t *lower, const spmd_choice_t *choice, int k, int d,
+                             const hlo_window_dim_t *dim, int64_t chunk, hlo_instr_t *fill) {
   int64_t size = choice->instr->operands[k]->shape->dims[d];
-  spmd_window_t window = {.x = x,
-                          .d = d,
+  spmd_window_t window = {.d = d,
                           .axes = choice->tensors[k]->dims[d].axes,
                           .size = size,
                           .past = size,
                           .fill = fill};
   spmd_reads_t reads = spmd_reads_of_window(dim);
   spmd_window_over(lower, &window, &reads, chunk);
-  return spmd_emit_window(lower, &window);
+  return window;
+}
+
+/* Holes are filled in when all dimensions are there: they need not be sent. */
+static hlo_instr_t *fetch_all(spmd_lower_t *lower, hlo_instr_t *x, int count,
+                              spmd_window_t *windows) {
+  for (int i = 0; i < count; i++) {
+    windows[i].x = x;
+    x = spmd_fetch_window(lower, &windows[i]);
+  }
+  for (int i = 0; i < count; i++) x = spmd_spread_window(lower, &windows[i], x);
+  return x;
 }
 
 static hlo_attr_t window_attr(spmd_lower_t *lower, int rank, const hlo_window_dim_t *dims) {
@@ -155,7 +165,7 @@ hlo_instr_t *spmd_lower_reduce_window(spmd_lower_t *lower, const spmd_choice_t *
   hlo_window_dim_t dims[HLO_MAX_RANK];
   hlo_instr_t **operands;
   hlo_opcode_t op = HLO_ADD;
-  bool backward;
+  bool backward, fetched[HLO_MAX_RANK] = {false};
   if (spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, 2 * count, &operands))) return NULL;
   for (int k = 0; k < 2 * count; k++) operands[k] = spmd_chosen_operand(lower, choice, k);
   memcpy(dims, window->dims, (size_t)window->rank * sizeof *dims);
@@ -165,10 +175,19 @@ hlo_instr_t *spmd_lower_reduce_window(spmd_lower_t *lower, const spmd_choice_t *
     for (int i = 0; i < window->rank; i++) alone &= i == d || is_trivial(&dims[i]);
     if (alone && is_cumulative(choice, d, &backward) && can_scan(lower, choice, &op))
       return scan(lower, choice, operands[0], operands[1], d, backward, op);
-    int64_t chunk = chunk_of(choice, 2 * count, d, hlo_shape_leaf(instr->shape, 0)->dims[d]);
-    for (int k = 0; k < count; k++)
-      operands[k] = covered(lower, choice, k, operands[k], d, &dims[d], chunk, operands[count + k]);
+    fetched[d] = true;
     drop_padding(&dims[d]);
+  }
+  for (int k = 0; k < count; k++) {
+    spmd_window_t windows[HLO_MAX_RANK];
+    int cut = 0;
+    for (int d = 0; d < window->rank; d++) {
+      if (!fetched[d]) continue;
+      int64_t chunk = chunk_of(choice, 2 * count, d, hlo_shape_leaf(instr->shape, 0)->dims[d]);
+      windows[cut++] =
+          covered(lower, choice, k, d, &window->dims[d], chunk, operands[count + k]);
+    }
+    operands[k] = fetch_all(lower, operands[k], cut, windows);
   }
   hlo_attr_t attr = window_attr(lower, window->rank, dims);
   return spmd_emit_with(&lower->emit, instr, operands, NULL, &attr);
@@ -250,15 +269,13 @@ hr_status_t spmd_rule_convolution(spmd_lower_t *lower, const hlo_instr_t *instr,
 }
 
 /* The input elements that this partition's part of the kernel meets, for all results. */
-static hlo_instr_t *meet_kernel(spmd_lower_t *lower, const spmd_choice_t *choice, hlo_instr_t *x,
-                                int i, const hlo_window_dim_t *dim, int64_t taps,
-                                hlo_instr_t *zero) {
+static spmd_window_t met_by_kernel(spmd_lower_t *lower, const spmd_choice_t *choice, int i,
+                                   const hlo_window_dim_t *dim, int64_t taps, hlo_instr_t *zero) {
   const hlo_dim_labels_t *labels = hlo_attr_labels(choice->instr);
   int d = (int)labels->lhs_spatial[i];
   int64_t size = choice->instr->operands[0]->shape->dims[d];
   int64_t results = choice->instr->shape->dims[labels->out_spatial[i]];
   spmd_window_t window = {
-      .x = x,
       .d = d,
       .axes = choice->tensors[0]->dims[d].axes,
       .size = size,
@@ -268,25 +285,26 @@ static hlo_instr_t *meet_kernel(spmd_lower_t *lower, const spmd_choice_t *choice
       .fill = zero};
   window.starts =
       spmd_window_starts(lower, window.axes, -dim->pad_low, taps * dim->window_dilation);
-  return spmd_emit_window(lower, &window);
+  return window;
 }
 
-/* After it the dimension has no padding left: what it covered is in the input. */
-static hlo_instr_t *fetch_spatial(spmd_lower_t *lower, const spmd_choice_t *choice, hlo_instr_t *x,
-                                  int i, hlo_window_dim_t *dim, hlo_instr_t *zero) {
+/* What is fetched of the input along spatial dimension i, as the next of the windows. After it the
+ * dimension has no padding left: what it covered is in the input. */
+static void add_spatial(spmd_lower_t *lower, const spmd_choice_t *choice, int i,
+                        hlo_window_dim_t *dim, hlo_instr_t *zero, spmd_window_t *windows,
+                        int *count) {
   const hlo_instr_t *instr = choice->instr;
   const hlo_dim_labels_t *labels = hlo_attr_labels(instr);
   int64_t lhs = labels->lhs_spatial[i], rhs = labels->rhs_spatial[i], out = labels->out_spatial[i];
-  if (!is_cut(choice, 0, lhs)) return x;
+  if (!is_cut(choice, 0, lhs)) return;
   if (kernel_stays(instr, i)) {
     dim->size = chunk_of(choice, 1, rhs, instr->operands[1]->shape->dims[rhs]);
-    x = meet_kernel(lower, choice, x, i, dim, dim->size, zero);
+    windows[(*count)++] = met_by_kernel(lower, choice, i, dim, dim->size, zero);
   } else if (!is_trivial(dim)) {
-    x = covered(lower, choice, 0, x, (int)lhs, dim,
-                chunk_of(choice, 2, out, instr->shape->dims[out]), zero);
+    int64_t chunk = chunk_of(choice, 2, out, instr->shape->dims[out]);
+    windows[(*count)++] = covered(lower, choice, 0, (int)lhs, dim, chunk, zero);
   }
   drop_padding(dim);
-  return x;
 }
 
 /* Number of groups that remain on one partition. */
@@ -304,17 +322,20 @@ hlo_instr_t *spmd_lower_convolution(spmd_lower_t *lower, const spmd_choice_t *ch
   hlo_window_dim_t dims[HLO_MAX_RANK];
   hlo_attr_t *attrs;
   hlo_instr_t *operands[2], *zero[2];
+  spmd_window_t windows[HLO_MAX_RANK];
+  int count = 0;
   for (int k = 0; k < 2; k++) {
     zero[k] = hlo_build_number(&lower->emit.b, 0, instr->operands[k]->shape->dtype);
     operands[k] = spmd_masked_operand(lower, choice, k, HLO_ADD, zero[k]);
   }
   for (int i = 0; i < labels->spatial_rank; i++) {
     dims[i] = spmd_spatial_window(instr, i);
-    operands[0] = fetch_spatial(lower, choice, operands[0], i, &dims[i], zero[0]);
+    add_spatial(lower, choice, i, &dims[i], zero[0], windows, &count);
   }
+  operands[0] = fetch_all(lower, operands[0], count, windows);
   if (spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, instr->attr_count + 3, &attrs)))
     return NULL;
-  int count = 0;
+  count = 0;
   for (int i = 0; i < instr->attr_count; i++) {
     int key = instr->attrs[i].key;
     bool replaced = key == HLO_ATTR_WINDOW || key == HLO_ATTR_FEATURE_GROUP_COUNT ||

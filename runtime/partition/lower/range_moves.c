@@ -2,9 +2,10 @@
  * are grouped into rounds by their distance (target to source), which never lets a part send or get
  * two blocks; or by their number within the window, which needs fewer rounds where the windows run
  * backwards and is possible if no part is asked twice; or each in the first round in which its two
- * parts are free, an edge colouring, which needs fewer where distances grow along the parts. Blocks
- * of one round have the size of its largest transfer: shorter ones send neighbouring elements
- * along, which land where they belong or outside of the window. */
+ * parts are free, an edge colouring, which needs fewer where distances grow along the parts. Fewer
+ * rounds may send more: the first two travel together, as those of a halo, and each of the others
+ * counts as some elements. Blocks of one round have the size of its largest transfer: shorter ones
+ * send neighbouring elements along, which land where they belong or outside of the window. */
 #include "partition/lower/range_moves.h"
 
 #include <string.h>
@@ -32,10 +33,16 @@ static int64_t floor_div(int64_t a, int64_t b) {
 static int64_t largest(int64_t a, int64_t b) { return a > b ? a : b; }
 static int64_t smallest(int64_t a, int64_t b) { return a < b ? a : b; }
 
+/* Behind the last element that part j needs. */
+static int64_t end_of(const spmd_ranges_t *ranges, int64_t j) {
+  int64_t end = ranges->starts[j] + ranges->width;
+  return ranges->ends ? smallest(end, ranges->ends[j]) : end;
+}
+
 /* The chunks first .. last - 1 that part j's window overlaps. */
 static void chunks_of(const spmd_ranges_t *ranges, int64_t j, int64_t *out_first,
                       int64_t *out_last) {
-  int64_t begin = ranges->starts[j], end = begin + ranges->width;
+  int64_t begin = ranges->starts[j], end = end_of(ranges, j);
   if (!ranges->wrap) begin = largest(begin, 0);
   if (!ranges->wrap) end = smallest(end, ranges->size);
   *out_first = floor_div(begin, ranges->chunk);
@@ -72,7 +79,7 @@ static hr_status_t find_transfers(hr_arena_t *arena, const spmd_ranges_t *ranges
   HR_TRY(HR_NEW_ARRAY(arena, count + 1, &out->items));
   out->count = 0;
   for (int64_t j = 0; j < ranges->parts; j++) {
-    int64_t begin = ranges->starts[j], end = begin + ranges->width;
+    int64_t begin = ranges->starts[j], end = end_of(ranges, j);
     chunks_of(ranges, j, &first, &last);
     for (int64_t s = first; s < last; s++) {
       int64_t low = largest(begin, s * ranges->chunk);
@@ -175,7 +182,13 @@ static hr_status_t group(hr_arena_t *arena, const spmd_ranges_t *ranges, const t
   return NULL;
 }
 
-/* All groupings are made, and the first of the fewest rounds is kept. */
+static double cost_of(const spmd_ranges_t *ranges, const spmd_moves_t *moves) {
+  int waits = moves->count > 3 ? moves->count - 2 : moves->count > 1;
+  return moves->sent + waits * ranges->round_elements;
+}
+
+/* All groupings are made, and the cheapest is kept; of equal ones the first of the fewest rounds.
+ */
 hr_status_t spmd_range_moves(hr_arena_t *arena, const spmd_ranges_t *ranges,
                              spmd_moves_t *out_moves) {
   transfers_t all;
@@ -185,7 +198,9 @@ hr_status_t spmd_range_moves(hr_arena_t *arena, const spmd_ranges_t *ranges,
   HR_TRY(group(arena, ranges, &all, by_distance, &possible, out_moves));
   for (grouping_t grouping = by_number; grouping < grouping_count; grouping++) {
     HR_TRY(group(arena, ranges, &all, grouping, &possible, &other));
-    if (possible && other.count < out_moves->count) *out_moves = other;
+    double cost = cost_of(ranges, &other), least = cost_of(ranges, out_moves);
+    bool fewer = other.count < out_moves->count;
+    if (possible && (cost < least || (cost == least && fewer))) *out_moves = other;
   }
   return NULL;
 }
@@ -195,10 +210,12 @@ hr_status_t spmd_undilate(hr_arena_t *arena, int64_t parts, const int64_t *start
                           int64_t dilation, spmd_undilated_t *out_windows) {
   HR_TRY(HR_NEW_ARRAY(arena, parts, &out_windows->starts));
   HR_TRY(HR_NEW_ARRAY(arena, parts, &out_windows->cuts));
+  HR_TRY(HR_NEW_ARRAY(arena, parts, &out_windows->ends));
   out_windows->width = (width - 1) / dilation + 1;
   for (int64_t j = 0; j < parts; j++) {
     int64_t first = -floor_div(-starts[j], dilation);
     out_windows->starts[j] = first;
+    out_windows->ends[j] = floor_div(starts[j] + width - 1, dilation) + 1;
     out_windows->cuts[j] = dilation - 1 - (first * dilation - starts[j]);
   }
   return NULL;
@@ -211,12 +228,16 @@ hr_status_t spmd_reach_of(hr_arena_t *arena, int64_t parts, int64_t chunk, int64
   spmd_reach_t reach = {.source_width = 1};
   HR_TRY(HR_NEW_ARRAY(arena, parts, &reach.source_starts));
   HR_TRY(HR_NEW_ARRAY(arena, parts, &reach.starts));
+  HR_TRY(HR_NEW_ARRAY(arena, parts, &reach.source_ends));
+  HR_TRY(HR_NEW_ARRAY(arena, parts, &reach.ends));
   for (int64_t j = 0; j < parts; j++) {
     int64_t first = j * chunk, last = first + chunk - 1;
     int64_t begin = -floor_div(-(first + low - size + 1), stride);
     int64_t end = floor_div(last + low, stride);
     reach.source_starts[j] = begin;
     reach.starts[j] = begin * stride - low;
+    reach.source_ends[j] = end + 1;
+    reach.ends[j] = end < begin ? reach.starts[j] : end * stride - low + size;
     reach.source_width = largest(reach.source_width, end - begin + 1);
   }
   reach.width = (reach.source_width - 1) * stride + size;

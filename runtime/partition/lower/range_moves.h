@@ -19,6 +19,8 @@ typedef struct spmd_ranges {
   int64_t parts;
   int64_t width;         /* elements of every window */
   const int64_t *starts; /* by part; may be negative */
+  const int64_t *ends;   /* by part: elements from here on are not needed; NULL: all are */
+  double round_elements; /* a round costs as much as so many elements more */
   bool wrap; /* elements repeat with period `size`, which is chunk * parts: nothing is nobody's;
                 a window and a chunk together have at most `size` elements */
 } spmd_ranges_t;
@@ -51,6 +53,7 @@ hr_status_t spmd_range_moves(hr_arena_t *arena, const spmd_ranges_t *ranges,
 typedef struct spmd_undilated {
   int64_t width;
   int64_t *starts, *cuts; /* by part */
+  int64_t *ends;          /* by part: elements from here on lie behind the window */
 } spmd_undilated_t;
 hr_status_t spmd_undilate(hr_arena_t *arena, int64_t parts, const int64_t *starts, int64_t width,
                           int64_t dilation, spmd_undilated_t *out_windows);
@@ -61,6 +64,7 @@ hr_status_t spmd_undilate(hr_arena_t *arena, int64_t parts, const int64_t *start
 typedef struct spmd_reach {
   int64_t source_width, width; /* of every part */
   int64_t *source_starts, *starts;
+  int64_t *source_ends, *ends; /* what lies behind, within the width, changes nothing */
 } spmd_reach_t;
 /* Windows of `size` elements begin at s * stride - low; part j is [j * chunk, (j + 1) * chunk).
  * Errors: NO_MEMORY. */

@@ -71,23 +71,15 @@ static hr_status_t entry_shardings(const spmd_program_t *program,
 
 /* --- dead instructions --- */
 
-/* Has it an effect of the global program's, not one of the partitioner's collectives? */
-static bool must_stay(const hlo_instr_t *instr, const spmd_report_notes_t *report) {
-  if (instr->op == HLO_PARAMETER) return true;
-  for (size_t i = 0; i < report->items.count; i++)
-    if (report->items.data[i].collective == instr) return false;
-  return pass_has_effect(instr);
-}
-
 /* Keeps what the root or an effect needs, in order. */
-static hr_status_t remove_dead(hlo_computation_t *computation, const spmd_report_notes_t *report) {
+static hr_status_t remove_dead(hlo_computation_t *computation) {
   size_t kept = 0;
   bool *live;
   HR_TRY(HR_NEW_ARRAY(&computation->module->arena, computation->instrs.count, &live));
   live[computation->root->id] = true;
   for (size_t i = computation->instrs.count; i-- > 0;) {
     const hlo_instr_t *instr = computation->instrs.data[i];
-    live[i] = live[i] || must_stay(instr, report);
+    live[i] = live[i] || instr->op == HLO_PARAMETER || pass_must_stay(instr);
     for (int k = 0; k < instr->operand_count && live[i]; k++) live[instr->operands[k]->id] = true;
   }
   for (size_t i = 0; i < computation->instrs.count; i++) {
@@ -193,7 +185,7 @@ static hr_status_t partition(spmd_program_t *program, spmd_report_notes_t *notes
   HR_TRY(entry_shardings(program, &params, &results));
   HR_TRY(spmd_lower_computation(&shared, old, params, results, &module->entry));
   for (size_t c = first; c < module->computations.count; c++)
-    HR_TRY(remove_dead(module->computations.data[c], notes));
+    HR_TRY(remove_dead(module->computations.data[c]));
   HR_TRY(finish_report(program, notes));
   HR_TRY(set_ends(program, old, params, results));
   HR_TRY(pass_computations_order(module));

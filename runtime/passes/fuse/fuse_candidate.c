@@ -127,8 +127,7 @@ static bool broadcasts_to_rows(const fuse_graph_t *graph, const fuse_cluster_t *
 static bool can_run_over(fuse_producer_t *producer, fuse_candidate_t *candidate,
                          const hlo_instr_t *reduce, const fusion_space_t *space) {
   const fuse_cluster_t *cluster = candidate->cluster;
-  if (cluster->update_count || !fuse_derive(producer->graph, cluster, producer->instr, space))
-    return false;
+  if (!fuse_derive(producer->graph, cluster, producer->instr, space)) return false;
   if (producer->graph->roles[producer->instr->id] != FUSION_OUTER) return false;
   return row_fits(space, reduce) || !broadcasts_to_rows(producer->graph, cluster, space);
 }

@@ -110,16 +110,31 @@ hr_status_t fuse_cluster_new(fuse_graph_t *graph, hlo_instr_t *root, fuse_cluste
 
 /* --- roles --- */
 
+/* The operand of a chain of reshapes and copies, which has the same bytes. */
+static const hlo_instr_t *fuse_find_storage(const hlo_instr_t *instr) {
+  while (op_codegens[instr->op] == CODEGEN_INDEX && fusion_keeps_order(instr))
+    instr = instr->operands[0];
+  return instr;
+}
+
+/* Does a member read what the update writes over? */
+static bool reads_over(const fuse_cluster_t *cluster, const hlo_instr_t *update) {
+  const hlo_instr_t *over = fuse_find_storage(update->operands[0]);
+  for (const fuse_member_t *m = cluster->first; m; m = m->next)
+    for (int k = m->instr == update; k < m->instr->operand_count; k++)
+      if (fuse_find_storage(m->instr->operands[k]) == over) return true;
+  return false;
+}
+
 static bool place_root(fuse_graph_t *graph, const fuse_member_t *member,
                        const fusion_space_t *space) {
   const hlo_instr_t *instr = member->instr;
   uint8_t role = FUSION_FULL;
   if (space->kind != FUSION_LOOP) {
-    int64_t count = fusion_count(result_array(instr->shape));
-    if (op_codegens[instr->op] == CODEGEN_UPDATE ||
-        (count != space->full_count && count != space->outer_count))
+    bool is_update = op_codegens[instr->op] == CODEGEN_UPDATE;
+    if (!fusion_root_role(space, instr, &role) ||
+        (is_update && reads_over(member->cluster, instr)))
       return false;
-    if (count == space->outer_count) role = FUSION_OUTER;
   }
   graph->roles[instr->id] |= role;
   return true;
@@ -308,18 +323,12 @@ void fuse_cluster_merge(fuse_graph_t *graph, fuse_cluster_t *from, fuse_cluster_
   from->first = NULL;
 }
 
-/* The operand of a chain of reshapes and copies, which has the same bytes. */
-static const hlo_instr_t *fuse_find_storage(const hlo_instr_t *instr) {
-  while (op_codegens[instr->op] == CODEGEN_INDEX && fusion_keeps_order(instr))
-    instr = instr->operands[0];
-  return instr;
-}
-
-static bool update_clobbers(const hlo_instr_t *update, const hlo_instr_t *instr, uint8_t role) {
+static bool update_clobbers(const hlo_instr_t *update, const hlo_instr_t *instr, uint8_t role,
+                            bool in_loop) {
   const hlo_instr_t *over = fuse_find_storage(update->operands[0]);
   for (int k = 0; k < instr->operand_count; k++) {
     if (fuse_find_storage(instr->operands[k]) != over) continue;
-    bool same_array = instr->operands[k] == update->operands[0];
+    bool same_array = in_loop && instr->operands[k] == update->operands[0];
     if (!same_array || role != FUSION_FULL || !fusion_reads_updated(update, instr)) return true;
   }
   return false;
@@ -329,7 +338,8 @@ bool fuse_overwrites_input(const fuse_cluster_t *cluster, const hlo_instr_t *ins
   if (!cluster->update_count) return false;
   for (const fuse_member_t *m = cluster->first; m; m = m->next) {
     bool other_update = op_codegens[m->instr->op] == CODEGEN_UPDATE && m->instr != instr;
-    if (other_update && update_clobbers(m->instr, instr, role)) return true;
+    bool in_loop = cluster->space->kind == FUSION_LOOP;
+    if (other_update && update_clobbers(m->instr, instr, role, in_loop)) return true;
   }
   return false;
 }

@@ -56,6 +56,10 @@ static int instr_purity(const hlo_instr_t *instr) {
 
 bool pass_has_effect(const hlo_instr_t *instr) { return instr_purity(instr) == PURITY_EFFECT; }
 bool pass_is_pure(const hlo_instr_t *instr) { return instr_purity(instr) == PURITY_PURE; }
+bool pass_must_stay(const hlo_instr_t *instr) {
+  bool all_drop = hlo_op_is(instr->op, OP_COLLECTIVE) && instr->parent->module->was_global;
+  return !all_drop && pass_has_effect(instr);
+}
 
 /* ---- notes ---- */
 
@@ -112,7 +116,7 @@ hlo_instr_t *pass_rewrite_visit(pass_rewrite_t *rewrite, uint32_t i) {
   if (!rewrite->builder.status) rewrite->builder.status = note_new(rewrite);
   if (rewrite->builder.status) return NULL;
   const pass_note_t *note = &rewrite->notes.data[i];
-  if (note->replacement || (!note->uses && instr->op != HLO_PARAMETER && !pass_has_effect(instr)))
+  if (note->replacement || (!note->uses && instr->op != HLO_PARAMETER && !pass_must_stay(instr)))
     return NULL;
   resolve_operands(rewrite, instr);
   rewrite->position = i;
@@ -143,18 +147,22 @@ static bool is_more_precise(const hlo_shape_t *shape, const hlo_shape_t *other) 
   return false;
 }
 
-/* A value as one of a shape that is more dynamic: copies are as large as their operands. */
+/* A value as one of a shape that is more dynamic, or has another layout: copies are as large as
+ * their operands. Arrays of a tuple are copied one by one, as each has its own way. */
 static hlo_instr_t *copy_with_shape(pass_rewrite_t *rewrite, hlo_instr_t *value,
                                     const hlo_shape_t *shape) {
   hlo_builder_t *builder = &rewrite->builder;
-  if (!value || hlo_shape_equal(value->shape, shape)) return value;
+  if (!value || (hlo_shape_equal(value->shape, shape) && layouts_equal(value->shape, shape)))
+    return value;
   if (!hlo_shape_is_tuple(shape))
     return hlo_build(builder, HLO_COPY, shape, 1, &value, 0, NULL, 0, NULL);
   hlo_instr_t **elements;
   hr_status_t st = HR_NEW_ARRAY(&rewrite->scratch, shape->element_count, &elements);
-  for (int i = 0; i < shape->element_count && !st && !builder->status; i++)
-    elements[i] =
-        copy_with_shape(rewrite, hlo_build_element(builder, value, i), shape->elements[i]);
+  for (int i = 0; i < shape->element_count && !st && !builder->status; i++) {
+    hlo_instr_t *element =
+        value->op == HLO_TUPLE ? value->operands[i] : hlo_build_element(builder, value, i);
+    elements[i] = copy_with_shape(rewrite, element, shape->elements[i]);
+  }
   if (st) builder->status = st;
   return builder->status ? NULL : hlo_build_tuple(builder, shape->element_count, elements);
 }
@@ -177,7 +185,7 @@ static hr_status_t keep_declared_sizes(pass_rewrite_t *rewrite, const hlo_instr_
 /* Layouts matter to bitcasts and custom calls, so a use keeps the one it sees. */
 static hr_status_t keep_layout(pass_rewrite_t *rewrite, const hlo_instr_t *old, hlo_instr_t **by) {
   if (layouts_equal(old->shape, (*by)->shape)) return NULL;
-  *by = hlo_build(&rewrite->builder, HLO_COPY, old->shape, 1, by, 0, NULL, 0, NULL);
+  *by = copy_with_shape(rewrite, *by, old->shape);
   HR_TRY(hlo_builder_finish(&rewrite->builder));
   return note_new(rewrite);
 }
@@ -324,7 +332,7 @@ static hr_status_t mark_operands(finisher_t *finisher) {
 
 static bool is_live_root(const pass_rewrite_t *rewrite, const hlo_instr_t *instr) {
   return !rewrite->notes.data[instr->id].replacement &&
-         (instr->op == HLO_PARAMETER || pass_has_effect(instr));
+         (instr->op == HLO_PARAMETER || pass_must_stay(instr));
 }
 
 static hr_status_t mark_live(finisher_t *finisher) {

@@ -87,9 +87,12 @@ static inline uint32_t pass_users_count(const pass_users_t *users, const hlo_ins
   return users->first[instr->id + 1] - users->first[instr->id];
 }
 
-/* Has it, or a computation that it calls, a side effect, so that it must run even if nothing uses
- * it? Exact; custom calls declare it themselves. */
+/* Has it, or a computation that it calls, a side effect? Exact; custom calls declare it themselves.
+ */
 bool pass_has_effect(const hlo_instr_t *instr);
+/* Must it run even if nothing uses it? So must effects, but for collectives of a program that was
+ * global: its processes run the same instructions, and all drop the same ones. */
+bool pass_must_stay(const hlo_instr_t *instr);
 /* May it be shared, moved or removed? No effects, no random numbers, no half of an asynchronous
  * pair, here and in called computations. */
 bool pass_is_pure(const hlo_instr_t *instr);

@@ -252,7 +252,7 @@ static void mark_root(const rebuilder_t *rebuilder, const hlo_computation_t *fro
     wanted[from->root->operands[k]->id] |= rebuilder->change->to[k] >= 0;
   wanted[from->root->id] = !is_body;
   for (size_t i = 0; i < from->instrs.count; i++)
-    wanted[i] |= pass_has_effect(from->instrs.data[i]);
+    wanted[i] |= pass_must_stay(from->instrs.data[i]);
   loop_mark_operands(from, wanted);
 }
 

@@ -66,7 +66,7 @@ static hr_status_t mark_live(const loop_state_t *state, const loop_t *loop) {
   memset(wanted, true, max_count);
   mark_read_by(state, loop, loop->condition, wanted, &changed);
   memset(wanted, false, max_count);
-  for (size_t i = 0; i < body->instrs.count; i++) wanted[i] = pass_has_effect(body->instrs.data[i]);
+  for (size_t i = 0; i < body->instrs.count; i++) wanted[i] = pass_must_stay(body->instrs.data[i]);
   for (int round = 0; round < 64 && changed; round++) {
     changed = false;
     for (int k = 0; k < loop->count; k++) wanted[loop->next->operands[k]->id] |= state->live[k];

@@ -3,8 +3,11 @@
  *   reduce over dimensions of size 1      ->   reshape
  *   reduce(transpose(x))                  ->   reduce(x) over the permuted dimensions
  *   reduce(reduce(x, dims 1), dims 2)     ->   reduce(x, both)         one op, neutral inner start
+ *   reduce(x[many, kept, n], dims 0, 2)   ->   reduce(reduce(x, dims 0), dims 1)      the same
  *
- * Bodies must be one commutative op. The order of sums may change, so floats may round differently.
+ * The last one is for group norms, which sum over pixels and neighbouring channels: the first sum
+ * runs over rows as they are in memory, and the second one over little. Bodies must be one
+ * commutative op. The order of sums may change, so floats may round differently.
  */
 #include "passes/simplify/simplify.h"
 
@@ -16,11 +19,11 @@ static bool is_reduced(const hlo_instr_t *reduce, int64_t d) {
 }
 
 static hlo_instr_t *build_reduce(pass_rewrite_t *rewrite, const hlo_instr_t *from, hlo_instr_t *x,
-                                 int count, const int64_t *dims) {
+                                 const hlo_shape_t *shape, int count, const int64_t *dims) {
   hlo_instr_t *operands[] = {x, from->operands[1]};
   hlo_attr_t attrs[] = {hlo_attr_of_ints(&rewrite->builder, HLO_ATTR_DIMENSIONS, count, dims),
                         hlo_attr_of_called(HLO_ATTR_TO_APPLY, 1)};
-  return hlo_build(&rewrite->builder, HLO_REDUCE, from->shape, 2, operands, 2, attrs, 1,
+  return hlo_build(&rewrite->builder, HLO_REDUCE, shape, 2, operands, 2, attrs, 1,
                    from->called);
 }
 
@@ -41,7 +44,8 @@ static hlo_instr_t *drop_unit_dims(pass_rewrite_t *rewrite, hlo_instr_t *instr) 
     return NULL;
   const hlo_shape_t *shape = pass_shape(rewrite, x->shape->dtype, rank, sizes);
   hlo_instr_t *flat = shape ? hlo_build_reshape(&rewrite->builder, x, shape) : NULL;
-  if (count || !flat) return flat ? build_reduce(rewrite, instr, flat, count, dims) : NULL;
+  if (!flat) return NULL;
+  if (count) return build_reduce(rewrite, instr, flat, instr->shape, count, dims);
   return hlo_build_binary(&rewrite->builder, op,
                           pass_build_fill(rewrite, instr->operands[1], flat->shape), flat);
 }
@@ -62,7 +66,24 @@ static hlo_instr_t *fold_transpose(pass_rewrite_t *rewrite, hlo_instr_t *instr) 
   for (int64_t p = 0; p < permutation.count; p++)
     for (int64_t d = 0; d < permutation.count; d++)
       if (permutation.data[d] == p && is_reduced(instr, d)) dims[count++] = p;
-  return build_reduce(rewrite, instr, transpose->operands[0], count, dims);
+  return build_reduce(rewrite, instr, transpose->operands[0], instr->shape, count, dims);
+}
+
+#define LEADING_MIN 8       /* what the first of two sums leaves is small beside its operand */
+#define APART_ELEMENTS 4096 /* fewer are as soon done in one step */
+
+/* The first of the last dimensions, which are reduced, if a kept dimension is before them and more
+ * reduced ones are before that; -1: it is not so, not worth two sums, or what is between the two
+ * would be rounded to a narrow type. */
+static int trailing_dims(const hlo_shape_t *shape, const bool *reduced) {
+  int first = shape->rank, kept;
+  int64_t leading = 1;
+  while (first > 0 && reduced[first - 1]) first--;
+  for (kept = first; kept > 0 && !reduced[kept - 1];) kept--;
+  for (int d = 0; d < kept; d++)
+    if (reduced[d]) leading *= shape->dims[d];
+  bool apart = first < shape->rank && leading >= LEADING_MIN && hr_dtype_bytes(shape->dtype) >= 4;
+  return apart && hlo_shape_elements(shape) >= APART_ELEMENTS ? first : -1;
 }
 
 /* Both with the same one op, and the inner one starting from its neutral element. */
@@ -78,14 +99,42 @@ static bool have_same_op(const hlo_instr_t *outer, const hlo_instr_t *inner) {
 static hlo_instr_t *merge_reduces(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *inner = instr->operands[0], *x = inner->operands[0];
   int64_t dims[HLO_MAX_RANK];
+  bool reduced[HLO_MAX_RANK];
   int count = 0, outer_dim = 0;
   if (!have_same_op(instr, inner) || pass_use_count(rewrite, inner) > 1) return NULL;
   for (int d = 0; d < x->shape->rank; d++) {
     bool inside = is_reduced(inner, d);
-    if (inside || is_reduced(instr, outer_dim)) dims[count++] = d;
+    reduced[d] = inside || is_reduced(instr, outer_dim);
+    if (reduced[d]) dims[count++] = d;
     outer_dim += !inside;
   }
-  return build_reduce(rewrite, instr, x, count, dims);
+  if (trailing_dims(x->shape, reduced) >= 0) return NULL;
+  return build_reduce(rewrite, instr, x, instr->shape, count, dims);
+}
+
+static hlo_instr_t *split_reduce(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
+  const hlo_shape_t *x = instr->operands[0]->shape;
+  int64_t first[HLO_MAX_RANK], second[HLO_MAX_RANK], sizes[HLO_MAX_RANK];
+  bool reduced[HLO_MAX_RANK];
+  int first_count = 0, second_count = 0, rank = 0;
+  hlo_opcode_t op;
+  for (int d = 0; d < x->rank; d++) reduced[d] = is_reduced(instr, d);
+  int trailing = trailing_dims(x, reduced);
+  if (trailing < 0 || !pass_body_is_binary(instr->called[0], &op) ||
+      !pass_is_neutral(op, instr->operands[1]))
+    return NULL;
+  for (int d = 0; d < x->rank; d++) {
+    if (reduced[d] && d < trailing) {
+      first[first_count++] = d;
+      continue;
+    }
+    if (reduced[d]) second[second_count++] = rank;
+    sizes[rank++] = x->dims[d];
+  }
+  const hlo_shape_t *shape = pass_shape(rewrite, x->dtype, rank, sizes);
+  hlo_instr_t *part =
+      shape ? build_reduce(rewrite, instr, instr->operands[0], shape, first_count, first) : NULL;
+  return part ? build_reduce(rewrite, instr, part, instr->shape, second_count, second) : NULL;
 }
 
 hlo_instr_t *simplify_reduce(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
@@ -93,5 +142,6 @@ hlo_instr_t *simplify_reduce(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *x = instr->operands[0], *replacement = drop_unit_dims(rewrite, instr);
   if (replacement) return replacement;
   if (x->op == HLO_TRANSPOSE) return fold_transpose(rewrite, instr);
-  return x->op == HLO_REDUCE ? merge_reduces(rewrite, instr) : NULL;
+  if (x->op == HLO_REDUCE) replacement = merge_reduces(rewrite, instr);
+  return replacement ? replacement : split_reduce(rewrite, instr);
 }

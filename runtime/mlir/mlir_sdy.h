@@ -1,0 +1,16 @@
+/* Attributes of sdy's operations. The tree keeps what stands within them as strings, as their pretty
+ * forms have it; generic forms and bytecode name their kinds, too. */
+#ifndef MLIR_MLIR_SDY_H
+#define MLIR_MLIR_SDY_H
+
+#include "mlir/mlir.h"
+
+typedef struct mlir_sdy_kind {
+  const char *prefix, *suffix; /* #sdy.sharding< and > around @mesh, [{"x"}] */
+} mlir_sdy_kind_t;
+
+/* What stands around an inherent attribute of an operation; false: it is no such string. */
+bool mlir_sdy_kind_of(const mlir_op_t *op, const mlir_named_attr_t *entry,
+                      mlir_sdy_kind_t *out_kind);
+
+#endif
