@@ -14,8 +14,9 @@
 #include <stdint.h>
 
 /* Version of the interface. A framework refuses another major number. It asks for newer
- * functions by the minor number: JAX asks for shardings of results from 91 on. */
-enum { PJRT_MAJOR = 0, PJRT_MINOR = 91 };
+ * functions by the minor number: JAX asks for shardings of results from 91 on, for layouts of
+ * parameters from 93 on. */
+enum { PJRT_MAJOR = 0, PJRT_MINOR = 93 };
 
 /* An optional group of functions; the list is searched by type.
  * The framework passes over types that it does not know. */

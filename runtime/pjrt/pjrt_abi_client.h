@@ -49,6 +49,16 @@ typedef struct pjrt_client_create_args {
   void *kv_try_get_context;
 } pjrt_client_create_args_t;
 
+/* Arguments of Device_GetAttributes. */
+typedef struct pjrt_device_attributes_args {
+  PJRT_HEAD;
+  pjrt_device_t *device;
+  const pjrt_named_t *attributes; /* out */
+  size_t count;
+  void *owner;
+  void (*release)(void *owner);
+} pjrt_device_attributes_args_t;
+
 /* Arguments of TopologyDescription_Create. */
 typedef struct pjrt_topology_create_args {
   PJRT_HEAD;

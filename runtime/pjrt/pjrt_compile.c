@@ -174,8 +174,7 @@ static hr_status_t describe_results(pjrt_executable_t *executable) {
         .shape = shape,
         .memory_kind = memory,
         .is_copy = is_repeated(module, count, r),
-        .argument =
-            argument_of(module, executable->param_count, result_instr(module, count, r))};
+        .argument = argument_of(module, executable->param_count, result_instr(module, count, r))};
     executable->has_copies |=
         executable->results[r].is_copy || executable->results[r].argument >= 0;
     executable->result_types[r] = pjrt_type(shape->dtype);

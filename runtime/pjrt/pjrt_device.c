@@ -39,6 +39,17 @@ hr_status_t pjrt_device_attributes(pjrt_counted_args_t *args) {
   args->count = 0;
   return NULL;
 }
+static void release_nothing(void *owner) { (void)owner; }
+
+/* Device_GetAttributes: those that change while the process runs. */
+hr_status_t pjrt_device_get_attributes(pjrt_device_attributes_args_t *args) {
+  PJRT_NOT_NULL(args->device);
+  args->attributes = NULL;
+  args->count = 0;
+  args->owner = NULL;
+  args->release = release_nothing;
+  return NULL;
+}
 /* DeviceDescription_Kind: all devices are of one kind. */
 hr_status_t pjrt_device_kind(pjrt_text_args_t *args) {
   set_text(args, "cpu");

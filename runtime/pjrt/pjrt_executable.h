@@ -30,8 +30,8 @@ struct pjrt_executable {
   pjrt_topology_t *topology;  /* whose client that is; NULL: a client of the framework */
   pjrt_executable_t *renewed; /* the same for a new world, once `world` is broken; guarded by the
                                  client's launch_mutex */
-  pjrt_executable_t *traced; /* the same for a world that traces, once a profile was taken; guarded
-                                by the client's launch_mutex */
+  pjrt_executable_t *traced;  /* the same for a world that traces, once a profile was taken; guarded
+                                 by the client's launch_mutex */
   pjrt_world_t *world;
   hlorun_program_t **programs; /* by local position in the world */
   hr_arena_t arena;

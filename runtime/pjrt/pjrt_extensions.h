@@ -12,10 +12,10 @@ typedef struct pjrt_shardings_extension {
 } pjrt_shardings_extension_t;
 
 /* Layouts: destroy, serialize, default of a client, of a buffer, default of a topology, of
- * results. */
+ * results, of parameters. */
 typedef struct pjrt_layouts_extension {
   pjrt_extension_t base;
-  pjrt_function_t functions[6];
+  pjrt_function_t functions[7];
 } pjrt_layouts_extension_t;
 
 /* Memories of a device that may be elsewhere, kind of a memory. */

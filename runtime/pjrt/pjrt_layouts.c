@@ -66,6 +66,15 @@ static hr_status_t pjrt_output_layouts(pjrt_counted_args_t *args) {
   return NULL;
 }
 
+/* Without it frameworks read the whole program, to find the layouts of its parameters. */
+static hr_status_t pjrt_param_layouts(pjrt_counted_args_t *args) {
+  pjrt_executable_t *executable = args->object;
+  PJRT_NOT_NULL(executable);
+  args->items = executable->param_orders;
+  args->count = (size_t)executable->param_count;
+  return NULL;
+}
+
 hr_str_t pjrt_place_text(const hlo_module_t *module, const char *name, int index) {
   hr_str_t text = {"", 0};
   for (int i = 0; i < module->frontend_attributes.count; i++)
@@ -135,12 +144,14 @@ PJRT_ENTRY(Layouts_MemoryLayout_Serialize, layout_serialize, pjrt_serialized_arg
 PJRT_ENTRY(Layouts_GetDefaultLayout, default_layout, pjrt_default_layout_args_t, layout)
 PJRT_ENTRY(Layouts_Buffer_MemoryLayout, buffer_layout, pjrt_pointer_args_t, value)
 PJRT_ENTRY(Layouts_GetOutputLayouts, output_layouts, pjrt_counted_args_t, items)
+PJRT_ENTRY(Layouts_GetParameterLayouts, param_layouts, pjrt_counted_args_t, items)
 
 /* The default layout stands twice: for a client, and for a topology. */
 pjrt_layouts_extension_t pjrt_layouts_extension = {
     .base = {sizeof pjrt_layouts_extension, PJRT_EXTENSION_LAYOUTS, NULL},
     .functions = {call_layout_destroy, call_layout_serialize, call_default_layout,
-                  call_buffer_layout, call_default_layout, call_output_layouts}};
+                  call_buffer_layout, call_default_layout, call_output_layouts,
+                  call_param_layouts}};
 
 /* --- memory descriptions --- */
 

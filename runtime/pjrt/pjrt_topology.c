@@ -1,6 +1,6 @@
-/* Topologies: the devices of a client, or devices that are only said to be there, for which programs
- * are compiled, to be kept and loaded elsewhere. The latter are those of a client of their own that
- * no array goes to.
+/* Topologies: the devices of a client, or devices that are only said to be there, for which
+ * programs are compiled, to be kept and loaded elsewhere. The latter are those of a client of their
+ * own that no array goes to.
  *
  *   name        "8": so many devices of one process
  *   serialized  "HLORUNT1" | devices of each process | processes; 4 bytes each, little endian */
@@ -144,7 +144,7 @@ hr_status_t pjrt_topology_devices(pjrt_list_args_t *args) {
 
 /* --- programs --- */
 
-/* Compile. Processes compile together, so that this one alone can do it for its own devices only. */
+/* Compile. Processes compile together: this one alone can do it for devices of its own. */
 hr_status_t pjrt_topology_compile(pjrt_topology_compile_args_t *args) {
   pjrt_topology_t *topology = args->topology;
   PJRT_NOT_NULL(topology);
@@ -155,10 +155,9 @@ hr_status_t pjrt_topology_compile(pjrt_topology_compile_args_t *args) {
   if (topology->client->process_count > 1 && !topology->client->whole)
     return hr_error(HR_UNSUPPORTED, "a program for %d processes is compiled by those processes",
                     topology->client->process_count);
-  HR_TRY(pjrt_executable_compile(topology->client,
-                                 (hr_str_t){args->program->code, args->program->code_size},
-                                 (hr_str_t){args->options, args->options_size}, false,
-                                 &args->executable));
+  HR_TRY(pjrt_executable_compile(
+      topology->client, (hr_str_t){args->program->code, args->program->code_size},
+      (hr_str_t){args->options, args->options_size}, false, &args->executable));
   args->executable->topology = pjrt_topology_retain(topology);
   return NULL;
 }

@@ -263,7 +263,8 @@ static void test_metadata(pjrt_client_t *client) {
   check(!extension->get(&args) && args.metadata, "metadata");
   const char *bytes = args.metadata->bytes;
   size_t size = args.metadata->size_bytes;
-  check(size > 2 && bytes[0] == 0x0a && (size_t)bytes[1] == size - 2, "figures are the first field");
+  check(size > 2 && bytes[0] == 0x0a && (size_t)bytes[1] == size - 2,
+        "figures are the first field");
   check(memory.arguments == 32 && int_field(bytes + 2, size - 2, 2) == 32, "bytes of arguments");
   check(int_field(bytes + 2, size - 2, 3) == memory.results, "bytes of results");
   check(int_field(bytes + 2, size - 2, 14) == memory.peak, "most bytes at a time");
@@ -282,9 +283,11 @@ static void test_wrong_arguments(void) {
     size_t struct_size;
     char bytes[512];
   } args;
-  /* Two functions do work without any object: they are left out. */
   for (int i = 0; i < PJRT_FUNCTION_COUNT; i++) {
-    if (i == PJRT_INDEX_Client_Create || i == PJRT_INDEX_Plugin_Initialize) continue;
+    /* These do work without any object. */
+    if (i == PJRT_INDEX_Client_Create || i == PJRT_INDEX_TopologyDescription_Create ||
+        i == PJRT_INDEX_Plugin_Initialize)
+      continue;
     /* -8 stands for NULL, 512 for a struct that claims all fields; all of them are zero. */
     for (int size = -8; size <= 512; size += 520) {
       memset(&args, 0, sizeof args);
@@ -371,7 +374,8 @@ static void test_options(pjrt_client_t *client) {
 
 /* Negates a matrix, and wants the result column by column. */
 static char columns_text[] =
-    "module @columns { func.func public @main(%a: tensor<2x3xf32>) -> "
+    "module @columns { func.func public @main("
+    "%a: tensor<2x3xf32> {mhlo.layout_mode = \"{0,1}\"}) -> "
     "(tensor<2x3xf32> {mhlo.layout_mode = \"{0,1}\"}) { %0 = stablehlo.negate %a : tensor<2x3xf32> "
     "return %0 : tensor<2x3xf32> } }";
 
@@ -398,6 +402,19 @@ static void check_columns(pjrt_buffer_t *buffer, float factor) {
   check(are_equal, "elements lie by columns and come out by rows");
 }
 
+/* The program says that its parameter lies by columns. */
+static void check_param_layout(pjrt_executable_t *executable) {
+  const pjrt_extension_t *found = api->extension_start;
+  while (found->type != PJRT_EXTENSION_LAYOUTS) found = found->next;
+  const pjrt_layouts_extension_t *extension = (const void *)found;
+  pjrt_counted_args_t list = {.struct_size = sizeof list, .object = executable};
+  check(!extension->functions[6](&list) && list.count == 1, "layouts of parameters");
+  pjrt_serialized_args_t text = {.struct_size = sizeof text, .object = *(void *const *)list.items};
+  check(!extension->functions[1](&text), "a layout is written");
+  check(text.size_bytes == 5 && !memcmp(text.bytes, "{0,1}", 5), "it is that of columns");
+  text.release(text.owner);
+}
+
 /* A matrix that lies column by column on the device, as argument and as result. */
 static void test_layouts(pjrt_client_t *client) {
   const float rows[] = {1, 2, 3, 4, 5, 6};
@@ -416,11 +433,19 @@ static void test_layouts(pjrt_client_t *client) {
   check(CALL(Event_Await, &event) && CALL(Event_Destroy, &event), "host buffer is free");
   check_columns(args.buffer, 1);
   check(compile(client, columns_text, NULL, &negate), "compiles");
+  check_param_layout(negate);
   check(execute(negate, &args.buffer, 1, NULL, &result), "executes");
   check_columns(result, -1);
   drop(PJRT_INDEX_Buffer_Destroy, args.buffer);
   drop(PJRT_INDEX_Buffer_Destroy, result);
   drop(PJRT_INDEX_LoadedExecutable_Destroy, negate);
+}
+
+/* Device_GetAttributes gives a list with its owner; of these devices it is empty. */
+static void test_attributes(pjrt_client_t *client) {
+  pjrt_device_attributes_args_t args = {.struct_size = sizeof args, .device = first_device(client)};
+  check(CALL(Device_GetAttributes, &args) && !args.count && args.release, "attributes of a device");
+  args.release(args.owner);
 }
 
 /* A view of columns shares the caller's memory; one that is not aligned is refused. */
@@ -481,6 +506,7 @@ int main(int argc, char **argv) {
   test_threads(client);
   test_options(client);
   test_layouts(client);
+  test_attributes(client);
   test_views(client);
   test_memory(client);
   test_fork(client);

@@ -37,22 +37,30 @@ SIMD_INLINE void SIMD_NAME(ask_ahead)(int rows, gemm_ahead_t ahead, int64_t p, i
   for (int r = 0; r < rows; r++) __builtin_prefetch(a + (rows + r) * a_row);
 }
 
-/* C[rows][vecs * LANES] = A B, or as the mode says; rows and vecs are constants at each call, so
- * all loops over them unroll. `prefetch_rows`: elements of B prefetched ahead, or 0. `keep`: NULL,
- * or where B is packed on the way, for the next rows of A. */
-SIMD_INLINE void SIMD_NAME(tile_keeping)(int rows, int vecs, gemm_mode_t mode, gemm_ahead_t ahead,
-                                         const SIMD_NAME(target_t) * at, const SIMD_REAL *a,
-                                         const SIMD_REAL *b, int64_t prefetch_rows, SIMD_REAL *keep,
-                                         SIMD_REAL *c) {
-  SIMD_NAME(acc) sums[8][16] = {0};
-#pragma GCC unroll 8
-  for (int r = 0; r < rows; r++)
-#pragma GCC unroll 16
-    for (int v = 0; v < vecs; v++) __builtin_prefetch(c + r * at->c_row + v * LANES, 1);
+/* Operands of a tile at the current term of the sums. */
+typedef struct SIMD_NAME(place) {
+  const SIMD_REAL *a, *b;
+  SIMD_REAL *keep; /* where B is packed on the way; or NULL */
+  int64_t p;       /* number of the term */
+} SIMD_NAME(place_t);
+
+/* Adds terms up to number `end` to the sums. `c`: NULL, or C, of which each term asks for a line:
+ * all of it at once would keep loads of A and B waiting. */
+SIMD_INLINE void SIMD_NAME(add_terms)(int rows, int vecs, gemm_ahead_t ahead,
+                                      const SIMD_NAME(target_t) * at, int64_t end,
+                                      int64_t prefetch_rows, const SIMD_REAL *c,
+                                      SIMD_NAME(place_t) * now, SIMD_NAME(acc) sums[8][16]) {
+  const SIMD_REAL *a = now->a, *b = now->b;
+  SIMD_REAL *keep = now->keep;
+  int64_t p = now->p;
 #pragma GCC unroll 4
-  for (int64_t p = 0; p < at->k; p++, a += at->a_col, b += at->b_row) {
+  for (; p < end; p++, a += at->a_col, b += at->b_row) {
     SIMD_NAME(acc) line[16];
     SIMD_NAME(ask_ahead)(rows, ahead, p, at->a_row, a);
+    if (c) {
+      __builtin_prefetch(c + p % vecs * LANES, 1);
+      if (p % vecs == vecs - 1) c += at->c_row;
+    }
 #pragma GCC unroll 16
     for (int v = 0; v < vecs; v++) line[v] = ((const SIMD_NAME(vec) *)b)[v];
     if (prefetch_rows)
@@ -73,6 +81,21 @@ SIMD_INLINE void SIMD_NAME(tile_keeping)(int rows, int vecs, gemm_mode_t mode, g
       for (int v = 0; v < vecs; v++) sums[r][v] += factor * line[v];
     }
   }
+  *now = (SIMD_NAME(place_t)){a, b, keep, p};
+}
+
+/* C[rows][vecs * LANES] = A B, or as the mode says; rows and vecs are constants at each call, so
+ * all loops over them unroll. `prefetch_rows`: elements of B prefetched ahead, or 0. `keep`: NULL,
+ * or where B is packed on the way, for the next rows of A. */
+SIMD_INLINE void SIMD_NAME(tile_keeping)(int rows, int vecs, gemm_mode_t mode, gemm_ahead_t ahead,
+                                         const SIMD_NAME(target_t) * at, const SIMD_REAL *a,
+                                         const SIMD_REAL *b, int64_t prefetch_rows, SIMD_REAL *keep,
+                                         SIMD_REAL *c) {
+  SIMD_NAME(acc) sums[8][16] = {0};
+  SIMD_NAME(place_t) now = {a, b, keep, 0};
+  int64_t asking = at->k < rows * vecs ? at->k : rows * vecs;
+  SIMD_NAME(add_terms)(rows, vecs, ahead, at, asking, prefetch_rows, c, &now, sums);
+  SIMD_NAME(add_terms)(rows, vecs, ahead, at, at->k, prefetch_rows, NULL, &now, sums);
 #pragma GCC unroll 8
   for (int r = 0; r < rows; r++)
 #pragma GCC unroll 16

@@ -299,19 +299,26 @@ static kir_value_t *load_gather(jit_emit_t *emit, kir_type_t *type, kir_value_t 
   return masked_load(emit, KIR_GATHER, type, pointers, mask ? mask : all_lanes(emit), align);
 }
 
+/* Is the lane wanted, by the mask of the loop and by the load's own guard? Both are constants. */
+static bool is_lane_wanted(jit_emit_t *emit, jit_guard_t guard, int lane) {
+  kir_value_t *one = kir_all_ones(kir_int_type(emit->code->module, 1));
+  kir_value_t *const masks[] = {emit->lane.mask, guard.lanes};
+  for (int i = 0; i < 2; i++)
+    if (masks[i] && kir_const_lane(masks[i], (unsigned)lane) != one) return false;
+  return true;
+}
+
 /* Offsets of lanes that are not wanted become those of others. */
 static bool find_lane_offsets(jit_emit_t *emit, const jit_expr_t *index, jit_guard_t guard,
                               size_t bytes, int64_t offsets[JIT_MAX_LANES]) {
   int wanted = 0;
-  if (emit->lane.mask || !jit_lane_offsets(emit, index, offsets)) return false;
-  if (!guard.lanes) return jit_window_fits(emit->lane.count, offsets, bytes);
-  if (!kir_is_constant(guard.lanes)) return false;
-  kir_value_t *one = kir_all_ones(kir_int_type(emit->code->module, 1));
-  while (wanted < emit->lane.count && kir_const_lane(guard.lanes, (unsigned)wanted) != one)
-    wanted++;
+  bool is_known = (!emit->lane.mask || kir_is_constant(emit->lane.mask)) &&
+                  (!guard.lanes || kir_is_constant(guard.lanes));
+  if (!is_known || !jit_lane_offsets(emit, index, offsets)) return false;
+  while (wanted < emit->lane.count && !is_lane_wanted(emit, guard, wanted)) wanted++;
   if (wanted == emit->lane.count) return false;
   for (int k = 0; k < emit->lane.count; k++)
-    if (kir_const_lane(guard.lanes, (unsigned)k) != one) offsets[k] = offsets[wanted];
+    if (!is_lane_wanted(emit, guard, k)) offsets[k] = offsets[wanted];
   return jit_window_fits(emit->lane.count, offsets, bytes);
 }
 

@@ -101,14 +101,15 @@ void jit_if_end(jit_emit_t *emit, const jit_if_t *taken) {
 
 /* --- lanes ------------------------------------------------------------------------------------ */
 
+/* is_phased: `copy` tells where the first lane is in an iteration. */
 static void emit_body(jit_emit_t *emit, const jit_lanes_t *how, int lanes, kir_value_t *mask,
-                      int copy) {
+                      int copy, bool is_phased) {
   emit->lane.var = how->var;
   emit->lane.count = lanes;
   emit->lane.mask = mask;
   emit->lane.from = how->from;
   emit->lane.to = how->to;
-  emit->lane.period = how->is_phased && !mask && lanes == how->lanes ? lanes * how->unroll : 0;
+  emit->lane.period = is_phased && lanes == how->lanes ? lanes * how->unroll : 0;
   emit->lane.phase = copy * lanes;
   how->body(emit, how->context, copy);
   emit->lane.count = 1;
@@ -124,14 +125,14 @@ static void emit_vector_loop(jit_emit_t *emit, const jit_lanes_t *how, kir_value
     jit_level_enter(emit, how->var, from);
   else
     jit_loop_begin(emit, how->var, from, &loop);
-  emit_body(emit, how, lanes, NULL, 0);
+  emit_body(emit, how, lanes, NULL, 0, how->is_phased);
   for (int copy = 1; copy < unroll; copy++) {
     jit_emit_at(emit, emit->level);
     kir_value_t *next =
         kir_nsw_add(emit->code->builder, loop.variable, jit_emit_i64(emit, copy * lanes));
     emit->variables[how->var] = next;
     emit->levels[emit->level].epoch = ++emit->last_epoch;
-    emit_body(emit, how, lanes, NULL, copy);
+    emit_body(emit, how, lanes, NULL, copy, how->is_phased);
   }
   if (is_once)
     jit_level_leave(emit);
@@ -149,7 +150,7 @@ static void emit_masked(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *l
       jit_splat(emit->code, type, kir_int_cast(emit->code->builder, left, i32, true));
   kir_value_t *mask =
       kir_icmp(emit->code->builder, KIR_ICMP_SLT, jit_emit_lane_numbers(emit, i32), bound);
-  emit_body(emit, how, how->lanes, mask, 0);
+  emit_body(emit, how, how->lanes, mask, 0, false);
 }
 
 /* Fewer than unroll * lanes: by whole vectors under a mask that is full but for the last, or one by
@@ -175,13 +176,36 @@ static void emit_remainder(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t
     jit_loop_end(emit, &loop, to, how->lanes);
 }
 
+/* The same after whole iterations, so that it is known where each lane is in one: loads that are
+ * windows there are windows here. */
+static void emit_phased_remainder(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from,
+                                  int64_t left) {
+  kir_type_t *bit = kir_int_type(emit->code->module, 1);
+  kir_value_t *bits[JIT_MAX_LANES];
+  for (int copy = 0; copy * how->lanes < left; copy++) {
+    int64_t lanes_left = left - copy * how->lanes;
+    kir_value_t *mask = NULL;
+    for (int k = 0; k < how->lanes; k++) bits[k] = kir_const_int(bit, k < lanes_left);
+    if (lanes_left < how->lanes) mask = kir_const_vector(bits, (unsigned)how->lanes);
+    jit_emit_at(emit, emit->level);
+    jit_level_enter(emit, how->var,
+                    kir_add(emit->code->builder, from, jit_emit_i64(emit, copy * how->lanes)));
+    emit_body(emit, how, how->lanes, mask, copy, true);
+    jit_level_leave(emit);
+  }
+}
+
 static void emit_known_count(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from,
                              kir_value_t *to) {
   int64_t step = (int64_t)how->lanes * how->unroll, whole = how->count / step * step;
   jit_emit_at(emit, emit->level);
   kir_value_t *middle = kir_add(emit->code->builder, from, jit_emit_i64(emit, whole));
   if (whole) emit_vector_loop(emit, how, from, middle, how->lanes, how->unroll, whole == step);
-  if (whole < how->count) emit_remainder(emit, how, middle, to, how->count - whole);
+  if (whole == how->count) return;
+  if (how->is_phased && emit->code->target->has_masks && how->lanes <= JIT_MAX_LANES)
+    emit_phased_remainder(emit, how, middle, how->count - whole);
+  else
+    emit_remainder(emit, how, middle, to, how->count - whole);
 }
 
 static void emit_unknown_count(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from,

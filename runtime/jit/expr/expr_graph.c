@@ -12,6 +12,7 @@
  * leaves that the kernel provides (kInput), or, when they have few terms, are fully expanded
  * here. */
 #include "jit/expr/expr_graph.h"
+#include "jit/expr/expr_numbers.h"
 
 #include <string.h>
 
@@ -126,6 +127,8 @@ jit_node_t *jit_node_op(jit_graph_t *graph, hlo_opcode_t op, hr_dtype_t dtype, i
                         int count, jit_node_t *const *args) {
   jit_node_t node = {
       .kind = JIT_OP, .op = op, .dtype = dtype, .detail = detail, .arg_count = count};
+  jit_node_t *number = jit_node_number(graph, op, dtype, detail, args);
+  if (number) return number;
   for (int k = 0; k < count; k++) node.args[k] = args[k];
   return jit_node_make(graph, &node);
 }

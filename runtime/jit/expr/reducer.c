@@ -249,6 +249,16 @@ static void fold_butterfly(jit_code_t *code, const jit_reducer_t *reducer, int l
   }
 }
 
+/* Lanes that a vector rotates by less than 32 bits, which has no instruction: halves of vectors are
+ * moved down instead. */
+static bool has_narrow_lanes(const jit_reducer_t *reducer, kir_value_t *const *accs) {
+  for (int k = 0; k < reducer->count; k++) {
+    int bits = jit_element_bits(kir_type_of(accs[k]));
+    if (bits == 8 || bits == 16) return true;
+  }
+  return false;
+}
+
 /* Is it the larger or smaller one of floats? */
 static bool is_float_min_max(const jit_reducer_t *reducer) {
   bool is_one = reducer->ops[0] == HLO_MAXIMUM || reducer->ops[0] == HLO_MINIMUM;
@@ -278,7 +288,7 @@ void jit_reducer_fold(jit_code_t *code, const jit_reducer_t *reducer, kir_value_
     lanes = 1;
   else if (is_whole && lanes > 1 && is_float_min_max(reducer))
     fold_min_max(code, reducer, lanes, accs);
-  else if (is_whole)
+  else if (is_whole && !has_narrow_lanes(reducer, accs))
     fold_butterfly(code, reducer, lanes, accs);
   else
     fold_halves(code, reducer, lanes, accs);

@@ -45,19 +45,29 @@ bool jit_kernel_supports(const jit_kernel_t *kernel) {
   return true;
 }
 
+/* Adds the work of a node to that of its size; conditions are as wide as what they compare. */
+static void add_work(const jit_kernel_t *kernel, const jit_node_t *node, double work[9]) {
+  hr_dtype_t dtype = node->dtype;
+  if (dtype == HR_PRED && node->arg_count) dtype = node->args[0]->dtype;
+  hr_dtype_t compute = hr_dtype_table[dtype].compute;
+  size_t bytes =
+      hr_dtype_bytes(kernel->reduce || compute == HR_C128 ? hr_dtype_real(compute) : compute);
+  if (dtype != HR_PRED && node->kind != JIT_CONSTANT) work[bytes] += jit_node_cost(node);
+}
+
 /* Vectors of the type that most of the work is done in; the narrower ones are parts of vectors
- * then. Sums of complex numbers are two vectors, so that they overlap, and so are those of c128. */
+ * then. Sums of complex numbers are two vectors, so that they overlap, and so are those of c128.
+ * Indices are work where ops or roots use them: others are parts of conditions. */
 int jit_kernel_lanes(const jit_kernel_t *kernel) {
   double work[9] = {0};
   int most = 1;
   for (const jit_node_t *node = kernel->graph->first_made; node; node = node->next_made) {
-    hr_dtype_t dtype = node->dtype;
-    if (dtype == HR_PRED && node->arg_count) dtype = node->args[0]->dtype;
-    hr_dtype_t compute = hr_dtype_table[dtype].compute;
-    size_t bytes =
-        hr_dtype_bytes(kernel->reduce || compute == HR_C128 ? hr_dtype_real(compute) : compute);
-    if (dtype != HR_PRED && node->kind != JIT_CONSTANT) work[bytes] += jit_node_cost(node);
+    if (node->kind != JIT_INDEX) add_work(kernel, node, work);
+    for (int k = 0; k < node->arg_count; k++)
+      if (node->args[k]->kind == JIT_INDEX) add_work(kernel, node->args[k], work);
   }
+  for (int r = 0; r < kernel->root_count; r++)
+    if (kernel->roots[r].value->kind == JIT_INDEX) add_work(kernel, kernel->roots[r].value, work);
   for (int bytes = 2; bytes <= 8; bytes *= 2)
     if (work[bytes] > 0 && (bytes <= 4 || work[bytes] > work[4])) most = bytes;
   return kernel->target->vector_bytes / most;

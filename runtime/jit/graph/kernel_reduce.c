@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define NODES_MAX 3000
+#define LANES_WORTH 16 /* of the widest vectors of f32 */
 
 /* --- indices ---------------------------------------------------------------------------------- */
 
@@ -154,6 +155,16 @@ hr_status_t jit_reduce_build(jit_kernel_t *kernel) {
   return jit_graph_take_failure(kernel->graph);
 }
 
+/* Columns of which a few have something in common, such as the channels of a group: lanes run over
+ * all of them, and what is common is spread over some. */
+static bool stays_whole(const jit_kernel_t *kernel) {
+  const jit_exprs_t *exprs = &kernel->graph->exprs;
+  int last = kernel->loops.nest.rank - 1;
+  return !kernel->has_rows && last >= 0 && exprs->split_var == last &&
+         exprs->split_size < LANES_WORTH && kernel->loops.nest.sizes[last] >= LANES_WORTH &&
+         kernel->loops.nest.sizes[last] % LANES_WORTH == 0;
+}
+
 /* Loops are split as long as that makes divisions in indices disappear. */
 hr_status_t jit_reduce_plan(jit_kernel_t *kernel) {
   const fusion_space_t *space = &kernel->form.space;
@@ -164,7 +175,7 @@ hr_status_t jit_reduce_plan(jit_kernel_t *kernel) {
     nest->sizes[nest->rank++] = space->sizes[d];
   }
   HR_TRY(jit_reduce_build(kernel));
-  while (jit_nest_split(&kernel->loops.nest, 0, kernel->graph) ||
+  while ((!stays_whole(kernel) && jit_nest_split(&kernel->loops.nest, 0, kernel->graph)) ||
          jit_nest_split(&kernel->loops.within, kernel->loops.nest.rank, kernel->graph))
     HR_TRY(jit_reduce_build(kernel));
   if (!jit_kernel_supports(kernel)) return hr_error(HR_UNSUPPORTED, "an op without code");

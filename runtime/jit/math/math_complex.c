@@ -208,28 +208,18 @@ static pair_t abs_(jit_code_t *c, pair_t z, pair_t w, math_value_t *out_rare) {
   return (pair_t){size, size};
 }
 
-/* e^(w log z) by one of the logarithms. The product magnifies the logarithm's error by as much as
- * it is larger than 1: beyond `limit` that is too much. */
-static pair_t power_by_log(jit_code_t *c, formula_fn logarithm, double limit, pair_t z, pair_t w,
-                           math_value_t *out_rare) {
+/* e^(w log z), for results of f32: in f64 the product may magnify the logarithm's error, but not of
+ * many iterations. */
+static pair_t power_of_f32(jit_code_t *c, pair_t z, pair_t w, math_value_t *out_rare) {
   math_value_t rare_exp;
-  pair_t log = logarithm(c, z, w, out_rare);
+  pair_t log = log_of_f32(c, z, w, out_rare);
   pair_t product = {sub(c, mul(c, w.re, log.re), mul(c, w.im, log.im)),
                     add(c, mul(c, w.re, log.im), mul(c, w.im, log.re))};
   pair_t result = exponential(c, product, w, &rare_exp);
   math_value_t is_plain = both(c, is_equal_k(c, z.im, 0), is_equal_k(c, w.im, 0));
-  math_value_t is_large =
-      either(c, is_beyond(c, product.re, limit), is_beyond(c, product.im, limit));
-  *out_rare = either(c, either(c, *out_rare, rare_exp), either(c, is_plain, is_large));
+  math_value_t is_left_to_library = either(c, is_plain, is_beyond(c, product.im, 0x1p20));
+  *out_rare = either(c, either(c, *out_rare, rare_exp), is_left_to_library);
   return result;
-}
-
-static pair_t power_of_f32(jit_code_t *c, pair_t z, pair_t w, math_value_t *out_rare) {
-  return power_by_log(c, log_of_f32, 0x1p20, z, w, out_rare);
-}
-
-static pair_t power_of_f64(jit_code_t *c, pair_t z, pair_t w, math_value_t *out_rare) {
-  return power_by_log(c, log_, 16, z, w, out_rare);
 }
 
 /* --- quotients -------------------------------------------------------------------------------- */
@@ -305,7 +295,7 @@ static const complex_op_t complex_ops[HLO_OPCODE_COUNT] = {
     [HLO_LOG] = {"log", log_of_f32, log_, true, 90},
     [HLO_LOG_PLUS_ONE] = {.name = "log_plus_one", .cost = 300},
     [HLO_LOGISTIC] = {.name = "logistic", .cost = 300},
-    [HLO_POWER] = {"power", power_of_f32, power_of_f64, true, 250},
+    [HLO_POWER] = {"power", power_of_f32, NULL, true, 250},
     [HLO_RSQRT] = {"rsqrt", rsqrt, rsqrt, true, 50},
     [HLO_SIGN] = {"sign", sign, sign, true, 25},
     [HLO_SINE] = {"sine", sine, sine, false, 90},

@@ -180,12 +180,23 @@ static kir_value_t *pointer_at(split_t *s, kir_value_t *pointer, uint64_t distan
   return distance ? kir_gep(s->builder, kir_int_type(s->module, 8), pointer, index) : pointer;
 }
 
+static kir_value_t *mask_of_first(split_t *s, unsigned lanes, unsigned first_lanes) {
+  uint64_t bits[64] = {0};
+  for (unsigned i = 0; i < first_lanes; i++) bits[i] = 1;
+  return kir_constant(kir_vector_type(kir_int_type(s->module, 1), lanes), bits);
+}
+
+/* Takes the lanes behind the first ones out of the mask of a masked access. */
+static void mask_first_lanes(split_t *s, kir_op_t op, kir_value_t **args, unsigned lanes,
+                             unsigned first_lanes) {
+  int mask = op == KIR_MASKED_LOAD || op == KIR_GATHER ? 2 : 3;
+  args[mask] = kir_and(s->builder, args[mask], mask_of_first(s, lanes, first_lanes));
+}
+
 /* A load or store of the first lanes alone: the masked form, with 1 as alignment. */
 static kir_value_t *build_first_lanes(split_t *s, kir_op_t op, kir_type_t *type, kir_value_t **args,
                                       unsigned lanes, unsigned first_lanes) {
-  uint64_t bits[64] = {0};
-  for (unsigned i = 0; i < first_lanes; i++) bits[i] = 1;
-  kir_value_t *mask = kir_constant(kir_vector_type(kir_int_type(s->module, 1), lanes), bits);
+  kir_value_t *mask = mask_of_first(s, lanes, first_lanes);
   kir_value_t *align = kir_splat_constant(kir_int_type(s->module, 32), 1);
   if (op == KIR_LOAD) {
     kir_value_t *all[] = {args[0], align, mask, kir_poison(type)};
@@ -223,7 +234,7 @@ static kir_value_t *build_part(split_t *s, const kir_value_t *instr, unsigned fi
     args[k] = k == pointer ? pointer_at(s, instr->args[k], (uint64_t)first * moved->bits / 8)
                            : lanes_of(s, instr->args[k], first, lanes);
   bool is_beyond = first + lanes > all;
-  if (is_beyond && is_masked(instr->op)) s->code->unsupported = "odd vectors under masks";
+  if (is_beyond && is_masked(instr->op)) mask_first_lanes(s, instr->op, args, lanes, all - first);
   kir_value_t *made =
       (instr->op == KIR_LOAD || instr->op == KIR_STORE) && is_beyond
           ? build_first_lanes(s, instr->op, type, args, lanes, all - first)

@@ -9,10 +9,12 @@
 #include "transport/core/coll_cost.h"
 
 /* A small array's collective counts as so many bytes; a permute of a whole part, which waits for
- * one other partition alone, as fewer; an element of little work as the time of so many. With these
- * numbers partitions of the programs of tests/corpora/auto_spmd send at most the bytes that XLA's
- * send, and all but one in no more collectives. */
+ * one other partition alone, as fewer; a round of blocks, which may follow on another, as something
+ * between; an element of little work as the time of so many. With these numbers partitions of the
+ * programs of tests/corpora/auto_spmd send at most the bytes that XLA's send, and all but two in no
+ * more collectives. */
 #define SMALL_LATENCY_BYTES 400.0
+#define SMALL_BLOCK_BYTES 250.0
 #define SMALL_PERMUTE_BYTES 150.0
 #define SMALL_WORK_BYTES 0.3
 
@@ -75,7 +77,7 @@ double spmd_step_us(spmd_step_kind_t kind, double bytes, double parts) {
 }
 
 double spmd_block_us(double bytes) {
-  return collective_us(SPMD_PERMUTE, bytes, 2, SMALL_LATENCY_BYTES);
+  return collective_us(SPMD_PERMUTE, bytes, 2, SMALL_BLOCK_BYTES);
 }
 
 double spmd_work_us(double elements) {
