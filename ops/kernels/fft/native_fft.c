@@ -1,6 +1,6 @@
 /* fft in passes along one dimension each, divided over the workers: many short lines by
  * fft_lanes.h, others by FFTW with plans made at compile time, very long single lines by
- * fft_long.h, real ones of lengths with large prime factors in pairs by fft_pairs.h.
+ * fft_long.h, real ones of lengths with large prime factors by fft_as_complex.h.
  *
  *   rows      along the last dimension, which is contiguous: some lines per call
  *   columns   along another one: FFT_COLUMNS adjacent lines are copied to contiguous ones,
@@ -13,10 +13,10 @@
 
 #include "base/arith.h"
 #include "ops/kernels/common/native_common.h"
+#include "ops/kernels/fft/fft_as_complex.h"
 #include "ops/kernels/fft/fft_lanes.h"
 #include "ops/kernels/fft/fft_lines.h"
 #include "ops/kernels/fft/fft_long.h"
-#include "ops/kernels/fft/fft_pairs.h"
 
 #define FFT_MAX_DIMS 3
 #define ROW_BYTES 65536     /* bytes of lines per call of FFTW */
@@ -41,7 +41,7 @@ typedef struct fft_native {
   fft_columns_t columns[FFT_MAX_DIMS - 1];
   fft_lines_t rows;
   const fft_lanes_t *row_lanes; /* used instead of FFTW; NULL: FFTW */
-  bool pairs;                   /* two real lines at a time as a complex one */
+  bool as_complex;              /* real lines are transformed as complex ones */
   int64_t row_count, in_last, out_last, last_length;
   double scale;
   size_t copy_at, worker_at, worker_bytes;
@@ -148,35 +148,30 @@ static void transform_rows(const fft_run_t *r, fftw_plan transform, int64_t row,
   if (plan->scale != 1) scale_reals(plan, to, count * plan->out_last * (real_out ? 1 : 2));
 }
 
-/* Lines `row` and, if there is one, the next as one complex line. */
-static void transform_pair(const fft_run_t *r, int64_t row, char *space) {
+/* One real line as a complex one. */
+static void transform_real(const fft_run_t *r, int64_t row, char *space) {
   const fft_native_t *plan = r->plan;
   int64_t n = plan->last_length, half = plan->element_bytes / 2;
-  bool real_in = plan->type == HLO_FFT_TYPE_RFFT, is_two = row + 1 < plan->row_count;
-  int64_t in_bytes = plan->in_last * (real_in ? half : 2 * half),
-          out_bytes = plan->out_last * (real_in ? 2 * half : half);
-  const void *a = r->from + row * in_bytes, *b = is_two ? r->from + (row + 1) * in_bytes : NULL;
-  void *to = r->to + row * out_bytes, *to_b = is_two ? r->to + (row + 1) * out_bytes : NULL;
+  bool real_in = plan->type == HLO_FFT_TYPE_RFFT;
+  const void *from = r->from + row * plan->in_last * (real_in ? half : 2 * half);
+  void *to = r->to + row * plan->out_last * (real_in ? 2 * half : half);
   char *line = space + n * plan->element_bytes;
   if (is_double(plan))
-    (real_in ? fft_pairs_join_f64 : fft_pairs_spread_f64)(a, b, n, (double *)space);
+    (real_in ? fft_as_complex_widen_f64 : fft_as_complex_mirror_f64)(from, n, (double *)space);
   else
-    (real_in ? fft_pairs_join_f32 : fft_pairs_spread_f32)(a, b, n, (float *)space);
+    (real_in ? fft_as_complex_widen_f32 : fft_as_complex_mirror_f32)(from, n, (float *)space);
   plan->library.execute_dft(plan->rows.many, space, line);
-  if (is_double(plan) && real_in)
-    fft_pairs_split_f64((double *)line, n, to, to_b);
+  if (real_in)
+    memcpy(to, line, (size_t)(plan->out_last * plan->element_bytes));
   else if (is_double(plan))
-    fft_pairs_take_f64((double *)line, n, plan->scale, to, to_b);
-  else if (real_in)
-    fft_pairs_split_f32((float *)line, n, to, to_b);
+    fft_as_complex_take_f64((double *)line, n, plan->scale, to);
   else
-    fft_pairs_take_f32((float *)line, n, (float)plan->scale, to, to_b);
+    fft_as_complex_take_f32((float *)line, n, (float)plan->scale, to);
 }
 
-static void run_row_pairs(void *context, int64_t begin, int64_t end, int worker) {
+static void run_real_rows(void *context, int64_t begin, int64_t end, int worker) {
   const fft_run_t *r = context;
-  for (int64_t pair = begin; pair < end; pair++)
-    transform_pair(r, 2 * pair, worker_space(r, worker));
+  for (int64_t row = begin; row < end; row++) transform_real(r, row, worker_space(r, worker));
 }
 
 /* Blocks of lines in vector lanes: lane l of a block is line l. */
@@ -226,10 +221,10 @@ static void pass_rows(hr_workers_t *workers, fft_run_t *r, const void *from, voi
   r->from = from;
   r->to = to;
   int64_t lines_per_call = plan->row_lanes ? fft_lanes_count(plan->row_lanes) : plan->rows.count;
-  if (plan->pairs) lines_per_call = 2;
+  if (plan->as_complex) lines_per_call = 1;
   int64_t blocks = hr_div_ceil(plan->row_count, lines_per_call);
   hr_workers_split(workers, blocks, 1 + SPLIT_ELEMENTS / (plan->last_length * lines_per_call),
-                   plan->pairs       ? run_row_pairs
+                   plan->as_complex  ? run_real_rows
                    : plan->row_lanes ? run_row_lanes
                                      : run_rows,
                    r);
@@ -319,8 +314,8 @@ static hr_status_t plan_rows(const op_native_target_t *target, fft_native_t *pla
     HR_TRY(plan_lanes(target, plan, plan->type, plan->last_length, plan->row_count, plan->scale,
                       &plan->row_lanes));
   if (plan->row_lanes) return NULL;
-  plan->pairs = is_real && fft_pairs_pay(plan->last_length);
-  if (plan->pairs) {
+  plan->as_complex = is_real && fft_as_complex_pays(plan->last_length);
+  if (plan->as_complex) {
     fft_form_t line = {plan->type == HLO_FFT_TYPE_RFFT ? HLO_FFT_TYPE_FFT : HLO_FFT_TYPE_IFFT,
                        plan->last_length,
                        1,
@@ -341,7 +336,7 @@ static size_t plan_fft_scratch(const op_native_target_t *target, fft_native_t *p
                                               ? (size_t)(plan->row_count * plan->in_last) * bytes
                                               : 0);
   if (copies) complex_bytes = (size_t)(plan->rows.count * plan->in_last) * bytes;
-  if (plan->pairs) complex_bytes = 2 * (size_t)plan->last_length * bytes;
+  if (plan->as_complex) complex_bytes = 2 * (size_t)plan->last_length * bytes;
   if (plan->row_lanes) complex_bytes = fft_lanes_space_bytes(plan->row_lanes);
   for (int i = 0; i < plan->column_passes; i++) {
     const fft_columns_t *c = &plan->columns[i];
