@@ -498,11 +498,6 @@ def _(T):
     yield P(lambda x: xla().xla_sharding(x), R(T, 4))
 
 
-@ops("XlaReplicaId")
-def _():
-    yield P(lambda x: x + xla().xla_replica_id(), I(5, 3))
-
-
 @ops("XlaRngBitGenerator")
 def _():
     yield P(lambda k: xla().xla_rng_bit_generator(tf.constant(1), k, [3, 5], tf.uint32)[1], I(2 ** 40, 3, dtype=np.uint64))
@@ -513,7 +508,7 @@ def _(T):
     def step(x):
         values, vectors = raw.SelfAdjointEigV2(input=x)
         return [values, tf.matmul(vectors * values[..., None, :], vectors, adjoint_b=True)]
-    if not tf.as_dtype(T).is_complex:
+    if T in ("float32", "float64"):
         yield P(step, definite(T, 4))
 
 
@@ -522,7 +517,8 @@ def _(T):
     def step(x):
         s, u, v = raw.Svd(input=x)
         return [s, tf.matmul(u * tf.cast(s[..., None, :], x.dtype), v, adjoint_b=True)]
-    yield P(step, R(T, 5, 3))
+    if T in ("float32", "float64"):  # the reference of half types has few digits
+        yield P(step, R(T, 5, 3))
 
 
 @ops("Qr")
@@ -623,13 +619,6 @@ def _():
     yield P(lambda x: raw.StatelessRandomGetAlg() * 0 + x, I(4, 2))
 
 
-@ops("StochasticCastToInt")
-def _(Tin, Tout):
-    whole = np.asarray(R("int32", 6), tf.as_dtype(Tin).as_numpy_dtype)
-    yield P(lambda x, k, c: raw.StochasticCastToInt(input=x, key=k, counter=c, alg=tf.constant(1), Tout=Tout), whole,
-            I(2 ** 40, 1, dtype=np.uint64), I(2 ** 40, 2, dtype=np.uint64))
-
-
 # --- random numbers: of those whose bits are not defined the type, sizes and bounds ---
 def bounds(x, low, high):
     wide = tf.cast(x, tf.float64)
@@ -686,6 +675,10 @@ def _(T):
         lambda x: tf.shape(raw.RandomShuffle(value=x)), R(T, 8))
 
 
+def is_size(dtype):
+    return dtype in ("int32", "int64")
+
+
 def generator(draw):
     """Philox: its state is a variable of counter and key, whose bits are defined."""
     def step(state):
@@ -702,6 +695,8 @@ ALGORITHM = np.int64(1)
 
 @ops("StatefulUniform StatefulStandardNormalV2 StatefulTruncatedNormal")
 def _(dtype, shape_dtype="int64"):
+    if not is_size(shape_dtype):
+        return
     shape = lambda: tf.constant([3, 5], shape_dtype)
     yield generator(lambda h: raw.StatefulUniform(resource=h, algorithm=ALGORITHM, shape=shape(), dtype=dtype))
     yield generator(lambda h: raw.StatefulStandardNormalV2(resource=h, algorithm=ALGORITHM, shape=shape(), dtype=dtype))
@@ -710,13 +705,15 @@ def _(dtype, shape_dtype="int64"):
 
 @ops("StatefulUniformInt")
 def _(dtype, shape_dtype="int64"):
-    yield generator(lambda h: raw.StatefulUniformInt(resource=h, algorithm=ALGORITHM, shape=tf.constant([3, 5], shape_dtype),
-                                                     minval=tf.constant(-3, dtype), maxval=tf.constant(8, dtype)))
+    if is_size(shape_dtype):
+        yield generator(lambda h: raw.StatefulUniformInt(resource=h, algorithm=ALGORITHM, shape=tf.constant([3, 5], shape_dtype),
+                                                         minval=tf.constant(-3, dtype), maxval=tf.constant(8, dtype)))
 
 
 @ops("StatefulUniformFullInt")
 def _(dtype, shape_dtype="int64"):
-    yield generator(lambda h: raw.StatefulUniformFullInt(resource=h, algorithm=ALGORITHM, shape=tf.constant([3, 5], shape_dtype), dtype=dtype))
+    if is_size(shape_dtype):
+        yield generator(lambda h: raw.StatefulUniformFullInt(resource=h, algorithm=ALGORITHM, shape=tf.constant([3, 5], shape_dtype), dtype=dtype))
 
 
 @ops("RngReadAndSkip")
