@@ -18,7 +18,7 @@
 #define JIT_MAX_CARRIES 64
 #define JIT_MAX_LANES 64
 #define JIT_DUMMY_BYTES 1024 /* memory that is read instead of what a condition forbids */
-#define JIT_MAX_SHORT 4 /* trip count of a last loop that is fully unrolled */
+#define JIT_MAX_SHORT 4      /* trip count of a last loop that is fully unrolled */
 #define JIT_MAX_INTERLEAVED 16
 
 /* A small array as an SSA value, a scalar or a vector, in its memory type. */
@@ -276,6 +276,7 @@ typedef struct jit_lanes {
   void (*body)(jit_emit_t *emit, void *context, int copy);
   void *context;
   bool is_phased;   /* `from` is a multiple of unroll * lanes */
+  bool is_small;    /* the body may be there once more for each vector of a remainder */
   bool is_whole;    /* the trip count is a multiple, too: no remainder */
   int64_t from, to; /* interval of the variable, if known at compile time; else equal */
 } jit_lanes_t;

@@ -202,7 +202,7 @@ static void emit_known_count(jit_emit_t *emit, const jit_lanes_t *how, kir_value
   kir_value_t *middle = kir_add(emit->code->builder, from, jit_emit_i64(emit, whole));
   if (whole) emit_vector_loop(emit, how, from, middle, how->lanes, how->unroll, whole == step);
   if (whole == how->count) return;
-  if (how->is_phased && emit->code->target->has_masks && how->lanes <= JIT_MAX_LANES)
+  if (how->is_small && emit->code->target->has_masks && how->lanes <= JIT_MAX_LANES)
     emit_phased_remainder(emit, how, middle, how->count - whole);
   else
     emit_remainder(emit, how, middle, to, how->count - whole);

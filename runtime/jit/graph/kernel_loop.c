@@ -18,6 +18,7 @@
  * into intervals (loops.parts, loops.inner), each with code in which the condition is constant. */
 #include "jit/graph/jit_kernel.h"
 
+#define NODES_SMALL 64 /* nodes of all vectors of an iteration */
 #define NODES_MAX 6000
 #define EXPANDED_NODES_MAX 480 /* with reductions written out */
 #define LANES_MIN 4
@@ -400,7 +401,8 @@ static void emit_innermost(jit_emit_t *emit, jit_kernel_t *kernel, kir_value_t *
                      .unroll = kernel->loops.vectors,
                      .body = kernel->loops.unrolled ? emit_unrolled_roots : emit_roots,
                      .context = kernel,
-                     .is_phased = true};
+                     .is_phased = true,
+                     .is_small = kernel->graph->node_count * kernel->loops.vectors <= NODES_SMALL};
   const jit_parts_t *inner = &kernel->loops.inner;
   if (block) {
     emit_block(emit, kernel, inner, &how, block);
