@@ -259,7 +259,8 @@ static hr_status_t partition(hlo_module_t *module, const compiler_options_t *opt
                          .sharding = options->sharding,
                          .carried = options->carried,
                          .carried_count = options->carried_count,
-                         .keep_unreduced = options->keep_unreduced};
+                         .keep_unreduced = options->keep_unreduced,
+                         .whole_axes = options->whole_axes};
   return spmd_run(module, &spmd);
 }
 

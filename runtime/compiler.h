@@ -33,7 +33,7 @@ typedef struct compiler_options {
   const char *mesh, *sharding; /* --mesh and --sharding; NULL: the program's own */
   const int (*carried)[2];     /* as in spmd_options_t */
   int carried_count;
-  bool keep_unreduced; /* as in spmd_options_t */
+  bool keep_unreduced, whole_axes; /* as in spmd_options_t */
 } compiler_options_t;
 
 typedef struct compiled_program {

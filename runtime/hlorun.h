@@ -193,6 +193,9 @@ typedef struct hlorun_program_options {
   /* Global programs: parameters and results stay parts where the program says that they are
    * unreduced, that is summands of a sum over devices. False: they are whole arrays. */
   bool keep_unreduced;
+  /* Global programs: parameters and results whose sharding the program leaves open are cut by whole
+   * axes of the mesh, for frameworks that have no names for parts of an axis. */
+  bool whole_axes;
 } hlorun_program_options_t;
 /* Sets struct_size and all defaults. */
 void hlorun_program_options_init(hlorun_program_options_t *options);

@@ -216,6 +216,7 @@ static compiler_options_t compiler_options(const hlorun_program_t *program,
       .carried = options->carried,
       .carried_count = options->carried_count,
       .keep_unreduced = options->keep_unreduced,
+      .whole_axes = options->whole_axes,
       .workers_context = &program->client->pool,
       .may_open_early =
           program->client->options.threads != 1 && program->client->endpoint->world_size == 1};

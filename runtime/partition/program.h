@@ -61,7 +61,7 @@ typedef struct spmd_program {
   const spmd_mesh_t *const *param_placements, *const *result_placements;
   const int (*carried)[2]; /* as in spmd_options_t */
   int carried_count;
-  bool keep_unreduced; /* as in spmd_options_t */
+  bool keep_unreduced, whole_axes; /* as in spmd_options_t */
   const struct spmd_report
       *report; /* report of spmd_partition (lower/report.h); NULL: not partitioned */
 } spmd_program_t;
@@ -75,6 +75,7 @@ typedef struct spmd_options {
   const int (*carried)[2];
   int carried_count;
   bool keep_unreduced;       /* unreduced parameters and results stay parts; else they are whole */
+  bool whole_axes;           /* parameters and results that are left open are cut by whole axes */
   hr_strbuf_t *explain;      /* receives the report of --explain-sharding; NULL: none */
   bool explain_json;         /* the report is one JSON object */
   bool stop_after_propagate; /* the module keeps its global shapes and gets the shardings */

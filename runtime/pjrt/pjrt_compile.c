@@ -47,6 +47,7 @@ static hr_status_t load_programs(pjrt_executable_t *executable) {
   options.num_replicas = executable->options.num_replicas;
   options.num_partitions = executable->options.num_partitions;
   options.keep_unreduced = true;
+  options.whole_axes = true;
   if (world->local_count > 1)
     HR_TRY(hlorun_programs_load_local(world->clients, world->local_count, "<jax>", code.data,
                                       code.size, &options, programs));

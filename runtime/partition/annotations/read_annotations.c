@@ -350,7 +350,8 @@ hr_status_t spmd_read_annotations(hlo_module_t *module, const spmd_options_t *op
                                   .arena = &module->arena,
                                   .carried = options->carried,
                                   .carried_count = options->carried_count,
-                                  .keep_unreduced = options->keep_unreduced};
+                                  .keep_unreduced = options->keep_unreduced,
+                                  .whole_axes = options->whole_axes};
   spmd_reader_t reader = {.module = module,
                           .options = options,
                           .program = out_program,

@@ -218,6 +218,25 @@ static hr_status_t make_even(prop_graph_t *graph, prop_node_t *node, const char 
   return NULL;
 }
 
+/* The axes before the first one of which the list has a part only. */
+static spmd_axes_t whole_axes(const spmd_mesh_t *mesh, spmd_axes_t axes) {
+  int count = 0;
+  while (count < axes.count && axes.items[count].size == mesh->axis_sizes[axes.items[count].axis])
+    count++;
+  return (spmd_axes_t){count, axes.items};
+}
+
+static hr_status_t drop_parts_of_axes(prop_graph_t *graph, prop_node_t *node) {
+  if (node->origin == SPMD_FROM_USER) return NULL;
+  for (int d = 0; node->sharding && d < node->shape->rank; d++) {
+    spmd_axes_t axes = node->sharding->dims[d].axes,
+                whole = whole_axes(node->sharding->mesh, axes);
+    if (whole.count < axes.count)
+      HR_TRY(spmd_sharding_with_dim(graph->arena, node->sharding, d, whole, &node->sharding));
+  }
+  return NULL;
+}
+
 /* Closed, without priorities and reserved axes. The manual axes of a boundary, if any, go in front
  * of each dimension, and to the unreduced ones. */
 static hr_status_t close_sharding(prop_graph_t *graph, const spmd_sharding_t *from,
@@ -308,7 +327,7 @@ static hr_status_t store_entry(prop_graph_t *graph) {
 }
 
 /* The root of the entry stands for the results. Inputs are numbered across the parameters. */
-static hr_status_t make_ends_even(prop_graph_t *graph) {
+static hr_status_t trim_ends(prop_graph_t *graph) {
   const hlo_computation_t *entry = graph->program->module->entry;
   int **map = graph->map[entry->id], number = 0;
   for (size_t k = 0; k <= entry->params.count; k++) {
@@ -317,8 +336,10 @@ static hr_status_t make_ends_even(prop_graph_t *graph) {
     if (!is_input) number = 0;
     for (int leaf = 0; leaf < hlo_shape_leaf_count(end->shape); leaf++, number++) {
       int node = map[end->id][leaf];
-      if (node >= 0)
-        HR_TRY(make_even(graph, &graph->nodes.data[node], is_input ? "in" : "out", number));
+      if (node < 0) continue;
+      HR_TRY(make_even(graph, &graph->nodes.data[node], is_input ? "in" : "out", number));
+      if (graph->program->whole_axes)
+        HR_TRY(drop_parts_of_axes(graph, &graph->nodes.data[node]));
     }
   }
   return NULL;
@@ -326,7 +347,7 @@ static hr_status_t make_ends_even(prop_graph_t *graph) {
 
 static hr_status_t store_all(prop_graph_t *graph) {
   const hlo_module_t *module = graph->program->module;
-  HR_TRY(make_ends_even(graph));
+  HR_TRY(trim_ends(graph));
   for (size_t c = 0; c < module->computations.count; c++)
     for (size_t i = 0; i < module->computations.data[c]->instrs.count && graph->map[c]; i++)
       HR_TRY(store_values(graph, module->computations.data[c]->instrs.data[i]));
