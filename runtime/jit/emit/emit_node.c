@@ -163,10 +163,11 @@ static kir_value_t *narrow_range(jit_emit_t *emit, const jit_node_t *node, int64
 }
 
 /* Is the condition on numbers that rise evenly from lane to lane, less than narrow numbers hold,
- * and are there more lanes than a vector has of other numbers? */
+ * and are there more lanes than a vector has of other numbers? Without masks, lanes of conditions
+ * are as wide as what they choose from: narrow ones would be taken apart. */
 static bool is_narrow_range(const jit_emit_t *emit, const jit_node_t *node, int64_t *out_factor) {
   int lanes = emit->lane.count;
-  if (lanes <= 16 || lanes > JIT_MAX_LANES ||
+  if (!emit->code->target->has_masks || lanes <= 16 || lanes > JIT_MAX_LANES ||
       jit_expr_is_nonaffine(&emit->graph->exprs, node->expr, emit->lane.var))
     return false;
   int64_t most = (INT64_C(1) << (narrow_bits(lanes) - 1)) - 1;
