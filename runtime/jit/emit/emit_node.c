@@ -6,7 +6,6 @@
  * so that no branch is needed, and a mask for the lanes. Ops that occur often in a graph
  * (INLINE_USES_MAX) become calls of one internal function if they are long, as transcendental
  * functions are, which bounds the size of the code. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "jit/element/element.h"
@@ -133,57 +132,12 @@ static kir_value_t *index_value(jit_emit_t *emit, const jit_node_t *node) {
   return jit_convert_emit(emit->code, from, node->dtype, value);
 }
 
-/* Bits of integers of which a vector has `lanes`. */
-static int narrow_bits(int lanes) { return lanes > 32 ? 8 : 16; }
-
-/* low <= base + factor k < high for each lane k, by vectors of narrow numbers: the bounds less
- * base, limited to what those hold. */
-static kir_value_t *narrow_range(jit_emit_t *emit, const jit_node_t *node, int64_t factor) {
-  kir_builder_t *b = emit->code->builder;
-  int bits = narrow_bits(emit->lane.count);
-  int64_t most = (INT64_C(1) << (bits - 1)) - 1;
-  kir_type_t *element = kir_int_type(emit->code->module, (unsigned)bits),
-             *type = kir_vector_type(element, (unsigned)emit->lane.count);
-  kir_value_t *ramp[JIT_MAX_LANES], *result = NULL, *base = jit_emit_expr(emit, node->expr);
-  jit_emit_at(emit, jit_emit_depth(emit, node->expr->vars));
-  for (int k = 0; k < emit->lane.count; k++) ramp[k] = jit_int(element, factor * k);
-  kir_value_t *lanes = kir_const_vector(ramp, (unsigned)emit->lane.count);
-  for (int side = 0; side < 2; side++) {
-    int64_t bound = side ? node->high : node->low;
-    if (side ? node->expr->high < bound : node->expr->low >= bound) continue;
-    kir_value_t *left[] = {kir_sub(b, jit_emit_i64(emit, bound), base), jit_emit_i64(emit, -most)};
-    left[0] = jit_intrinsic(emit->code, KIR_SMAX, kir_type_of(base), left, 2);
-    left[1] = jit_emit_i64(emit, most);
-    left[0] = jit_intrinsic(emit->code, KIR_SMIN, kir_type_of(base), left, 2);
-    kir_value_t *limit = jit_splat(emit->code, type, kir_int_cast(b, left[0], element, true));
-    kir_value_t *inside = kir_icmp(b, side ? KIR_ICMP_SLT : KIR_ICMP_SGE, lanes, limit);
-    result = result ? kir_and(b, result, inside) : inside;
-  }
-  return result;
-}
-
-/* Is the condition on numbers that rise evenly from lane to lane, less than narrow numbers hold,
- * and are there more lanes than a vector has of other numbers? Without masks, lanes of conditions
- * are as wide as what they choose from: narrow ones would be taken apart. */
-static bool is_narrow_range(const jit_emit_t *emit, const jit_node_t *node, int64_t *out_factor) {
-  int lanes = emit->lane.count;
-  if (!emit->code->target->has_masks || lanes <= 16 || lanes > JIT_MAX_LANES ||
-      jit_expr_is_nonaffine(&emit->graph->exprs, node->expr, emit->lane.var))
-    return false;
-  int64_t most = (INT64_C(1) << (narrow_bits(lanes) - 1)) - 1;
-  *out_factor = jit_expr_factor(node->expr, emit->lane.var);
-  return *out_factor && *out_factor > -most && *out_factor < most &&
-         llabs(*out_factor) * (lanes - 1) < most;
-}
-
 static kir_value_t *range_value(jit_emit_t *emit, const jit_node_t *node) {
   kir_builder_t *b = emit->code->builder;
   bool in_lanes = jit_emit_in_lanes(emit, node->expr->vars);
   kir_value_t *known = in_lanes ? jit_lane_range(emit, node->expr, node->low, node->high)
                                 : jit_part_range(emit, node->expr, node->low, node->high);
-  int64_t factor;
   if (known) return known;
-  if (in_lanes && is_narrow_range(emit, node, &factor)) return narrow_range(emit, node, factor);
   kir_value_t *value = expr_value(emit, node->expr), *above = NULL, *below = NULL;
   kir_type_t *type = kir_type_of(value);
   if (node->expr->low < node->low)
