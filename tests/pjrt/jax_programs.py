@@ -155,6 +155,21 @@ def collectives_of_several_devices():
     close(moved + 1, [1, 2, 3, 4])
 
 
+# What propagates may cut a result within an axis of the mesh, for which JAX has no name: it is cut less then.
+@test
+def results_cut_by_whole_axes():
+    results_have_shardings()
+    devices = jax.devices()
+    if len(devices) < 8:
+        return
+    mesh = jax.sharding.Mesh(np.array(devices), ("i",))
+    x = jax.device_put(np.arange(64.0, dtype=np.float32).reshape(8, 8), NamedSharding(mesh, P("i")))
+    y = jax.jit(lambda a: (a * 2).reshape(2, 4, 8))(x)
+    close(y, np.arange(64.0).reshape(2, 4, 8) * 2)
+    assert y.sharding.spec in (P(), P(None, None, None)), y.sharding
+    close(y[1, 2], np.arange(48.0, 56.0) * 2)
+
+
 # One device of eight fails before a collective: its peers are cancelled, and the next launch
 # of the same program works.
 @test
@@ -241,6 +256,21 @@ def profiles():
     assert any(event.name.startswith("all-reduce") for event in steps), [event.name for event in steps]
     assert runs[0].start_ns <= steps[0].start_ns and steps[0].end_ns <= runs[0].end_ns
     assert float(f(x)) == want
+
+
+# A profile ends while devices compute: it waits for them, and shows what they did.
+@test
+def profiles_that_end_early():
+    f = jax.jit(lambda a: jax.lax.fori_loop(0, 2000, lambda i, b: jnp.tanh(b @ a), a).sum(axis=1))
+    cut = jax.device_put(np.full((8, 64, 64), 0.01, np.float32), NamedSharding(jax.sharding.Mesh(np.array(jax.devices()), ("x",)), P("x")))
+    g = jax.jit(jax.vmap(f))
+    g(cut).block_until_ready()
+    with tempfile.TemporaryDirectory() as folder:
+        with jax.profiler.trace(folder):
+            later = g(cut)
+        (file,) = glob.glob(folder + "/**/*.xplane.pb", recursive=True)
+        assert open(file, "rb").read().count(b"jit_") > 0
+    close(later, g(cut))
 
 
 # A callback that is not partitioned sees the whole array, once; a partitioned one is called on

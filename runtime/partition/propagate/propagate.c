@@ -226,9 +226,11 @@ static spmd_axes_t whole_axes(const spmd_mesh_t *mesh, spmd_axes_t axes) {
   return (spmd_axes_t){count, axes.items};
 }
 
+/* What is said stays as it is: it is said in axes of another mesh, perhaps. */
 static hr_status_t drop_parts_of_axes(prop_graph_t *graph, prop_node_t *node) {
-  if (node->origin == SPMD_FROM_USER) return NULL;
+  if (is_maximal(node->said)) return NULL;
   for (int d = 0; node->sharding && d < node->shape->rank; d++) {
+    if (node->said && !node->said->dims[d].open) continue;
     spmd_axes_t axes = node->sharding->dims[d].axes,
                 whole = whole_axes(node->sharding->mesh, axes);
     if (whole.count < axes.count)
