@@ -1,5 +1,6 @@
-/* Recording: notes are a list under a mutex; steps are in the traces of clients (base/trace.h), of
- * which only those that began within the profile are written.
+/* Recording: notes are a list; steps are in the traces of clients (base/trace.h), of which only
+ * those that began within the profile are written. The list of worlds has a mutex of its own, which
+ * is held while executions are waited for: they need that of the notes.
  *
  *   /device:CUSTOM:hlorun:0   line "XLA Modules": executions; "XLA Ops": steps; "worker k": shares
  *   /host:hlorun              compilations
@@ -22,11 +23,13 @@ typedef struct note {
 
 atomic_bool pjrt_profile_on;
 
+static pthread_mutex_t worlds_mutex = PTHREAD_MUTEX_INITIALIZER; /* taken before the other */
+static HR_VEC(pjrt_world_t *) worlds;                            /* those that trace */
+
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct {
   HR_VEC(note_t) notes;
-  HR_VEC(pjrt_world_t *) worlds; /* those that trace */
-  hr_arena_t arena;              /* names */
+  hr_arena_t arena; /* names */
   bool has_arena;
   uint64_t begin_ns, end_ns;
   uint64_t realtime_offset_ns; /* CLOCK_REALTIME minus the monotonic clock */
@@ -45,16 +48,17 @@ void pjrt_profile_start(void) {
   pthread_mutex_unlock(&mutex);
 }
 
-/* With the mutex held, which keeps the worlds. */
 static void drain_worlds(void) {
-  for (size_t w = 0; w < profile.worlds.count; w++)
-    for (int i = 0; i < profile.worlds.data[w]->local_count; i++)
-      pjrt_stream_drain(&profile.worlds.data[w]->devices[i]->stream);
+  pthread_mutex_lock(&worlds_mutex);
+  for (size_t w = 0; w < worlds.count; w++)
+    for (int i = 0; i < worlds.data[w]->local_count; i++)
+      pjrt_stream_drain(&worlds.data[w]->devices[i]->stream);
+  pthread_mutex_unlock(&worlds_mutex);
 }
 
 void pjrt_profile_stop(void) {
-  pthread_mutex_lock(&mutex);
   drain_worlds();
+  pthread_mutex_lock(&mutex);
   atomic_store(&pjrt_profile_on, false);
   profile.end_ns = hr_clock_ns();
   pthread_mutex_unlock(&mutex);
@@ -79,35 +83,37 @@ void pjrt_profile_note(int device, const char *name, uint64_t begin_ns) {
 
 /* A world that finds no place in the list is not shown. */
 void pjrt_profile_add_world(pjrt_world_t *world) {
-  pthread_mutex_lock(&mutex);
-  hr_status_t st = HR_VEC_RESERVE(&profile.worlds, profile.worlds.count + 1);
-  if (!st) profile.worlds.data[profile.worlds.count++] = world;
+  pthread_mutex_lock(&worlds_mutex);
+  hr_status_t st = HR_VEC_RESERVE(&worlds, worlds.count + 1);
+  if (!st) worlds.data[worlds.count++] = world;
   hr_status_release(st);
-  pthread_mutex_unlock(&mutex);
+  pthread_mutex_unlock(&worlds_mutex);
 }
 
 void pjrt_profile_remove_world(pjrt_world_t *world) {
-  pthread_mutex_lock(&mutex);
-  for (size_t w = 0; w < profile.worlds.count; w++)
-    if (profile.worlds.data[w] == world)
-      profile.worlds.data[w] = profile.worlds.data[--profile.worlds.count];
-  if (!profile.worlds.count) HR_VEC_FREE(&profile.worlds);
-  pthread_mutex_unlock(&mutex);
+  pthread_mutex_lock(&worlds_mutex);
+  for (size_t w = 0; w < worlds.count; w++)
+    if (worlds.data[w] == world) worlds.data[w] = worlds.data[--worlds.count];
+  if (!worlds.count) HR_VEC_FREE(&worlds);
+  pthread_mutex_unlock(&worlds_mutex);
 }
 
-/* --- writing, with the mutex held --- */
+/* --- writing --- */
 
 static bool is_within(uint64_t begin_ns) {
   return begin_ns >= profile.begin_ns && begin_ns < profile.end_ns;
 }
 
 static hr_status_t add_notes(pjrt_xplane_t *plane, const char *line, int device) {
-  for (size_t i = 0; i < profile.notes.count; i++) {
+  hr_status_t st = NULL;
+  pthread_mutex_lock(&mutex);
+  for (size_t i = 0; i < profile.notes.count && !st; i++) {
     const note_t *note = &profile.notes.data[i];
-    if (note->device != device) continue;
-    HR_TRY(pjrt_xplane_add(plane, line, note->name, note->begin_ns, note->took_ns));
+    if (note->device == device)
+      st = pjrt_xplane_add(plane, line, note->name, note->begin_ns, note->took_ns);
   }
-  return NULL;
+  pthread_mutex_unlock(&mutex);
+  return st;
 }
 
 /* A step, or a worker's share of one. Stages of loading have no name of their own here. */
@@ -130,19 +136,22 @@ static hr_status_t add_steps(pjrt_xplane_t *plane, hlorun_client_t *client) {
   return st;
 }
 
+/* With the mutex of the worlds held. */
 static hr_status_t add_worlds(pjrt_xplane_t *plane, int device) {
-  for (size_t w = 0; w < profile.worlds.count; w++)
-    for (int i = 0; i < profile.worlds.data[w]->local_count; i++)
-      if (profile.worlds.data[w]->devices[i]->id == device)
-        HR_TRY(add_steps(plane, profile.worlds.data[w]->clients[i]));
+  for (size_t w = 0; w < worlds.count; w++)
+    for (int i = 0; i < worlds.data[w]->local_count; i++)
+      if (worlds.data[w]->devices[i]->id == device)
+        HR_TRY(add_steps(plane, worlds.data[w]->clients[i]));
   return NULL;
 }
 
 /* The highest id of a device that something is known of; -1: none. */
 static int last_device(void) {
   int last = -1;
+  pthread_mutex_lock(&mutex);
   for (size_t i = 0; i < profile.notes.count; i++)
     if (profile.notes.data[i].device > last) last = profile.notes.data[i].device;
+  pthread_mutex_unlock(&mutex);
   return last;
 }
 
@@ -163,9 +172,10 @@ static hr_status_t write_plane(hr_strbuf_t *text, int device) {
 
 hr_status_t pjrt_profile_write(hr_strbuf_t *text) {
   hr_status_t st = NULL;
-  pthread_mutex_lock(&mutex);
-  for (int device = PJRT_PROFILE_HOST; device <= last_device() && !st; device++)
+  pthread_mutex_lock(&worlds_mutex);
+  int last = last_device();
+  for (int device = PJRT_PROFILE_HOST; device <= last && !st; device++)
     st = write_plane(text, device);
-  pthread_mutex_unlock(&mutex);
+  pthread_mutex_unlock(&worlds_mutex);
   return st ? st : hr_strbuf_finish(text);
 }
