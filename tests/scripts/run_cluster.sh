@@ -298,6 +298,7 @@ eventually has_step comes
 rm away-c
 expect_says comes "hosts are back"
 expect_says comes "3 processes on a:1,b:1,c:1"
+expect_says comes "going on after step" # all have started
 touch away-b
 ip netns pids "$NETNS_PREFIX-b" | xargs -r kill -KILL
 expect_says comes "2 processes on a:1,c:1 (not there: b: refused or unknown)"
