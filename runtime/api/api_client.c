@@ -23,7 +23,6 @@
 #include "topo/topo.h"
 #include "transport/core/event_loop.h"
 
-#define START_S 3           /* that starting may take in addition to a time limit */
 #define STOPPED_S 1         /* seconds between two polls of a wait, in which it was stopped */
 #define CLOCK_POLLS 64      /* polls between reads of the clock without a time limit */
 #define TRACE_EVENTS 131072 /* 6 MiB */
@@ -106,7 +105,8 @@ static hr_status_t watch_joining(void *context) {
 }
 
 static hr_status_t join_peers(hlorun_client_t *client, tp_endpoint_t *endpoint) {
-  double timeout_s = client->options.timeout_s, limit_s = timeout_s > 0 ? timeout_s + START_S : 0;
+  double timeout_s = client->options.timeout_s;
+  double limit_s = timeout_s > 0 ? timeout_s + EXEC_START_GRACE_S : 0;
   joining_t joining = {endpoint->rank, limit_s, client->stall_s, hr_clock_s()};
   endpoint->interrupted = watch_joining;
   endpoint->interrupted_context = &joining;

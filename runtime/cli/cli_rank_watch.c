@@ -38,7 +38,7 @@ typedef struct watched_rank {
   pid_t pid;
   int rank;
   int fd;          /* pidfd; -1: it has ended */
-  bool is_stopped; /* at the last look */
+  bool is_stopped; /* by a signal, at the last look */
 } watched_rank_t;
 
 struct cli_rank_watch {
@@ -121,7 +121,7 @@ static void add_child(cli_rank_watch_t *watch, pid_t pid) {
   if (watch->count == MOST_RANKS || is_known(watch, pid)) return;
   int rank = rank_of(pid), fd = rank < 0 ? -1 : open_pid(pid);
   if (fd < 0) return;
-  watch->ranks[watch->count++] = (watched_rank_t){pid, rank, fd};
+  watch->ranks[watch->count++] = (watched_rank_t){.pid = pid, .rank = rank, .fd = fd};
   note_job(watch, pid);
 }
 

@@ -12,7 +12,6 @@
 #include "transport/shm/local_launch.h"
 
 #define EXIT_DEADLINE 6
-#define START_S 3 /* grace period in addition to --timeout */
 #define MS_PER_S 1000
 
 typedef struct start_watch {
@@ -66,7 +65,7 @@ hr_status_t cli_start_watch_begin(const hr_options_t *options) {
   double timeout_s = hr_option_real(options, HR_OPTION_TIMEOUT, 0);
   if (!starts_mpi()) return NULL;
   start = (start_watch_t){.warning_s = exec_wait_stall_s(),
-                          .limit_s = timeout_s > 0 ? timeout_s + START_S : 0};
+                          .limit_s = timeout_s > 0 ? timeout_s + EXEC_START_GRACE_S : 0};
   HR_TRY(tp_loop_acquire(&start.loop));
   HR_TRY(start_timer(start.warning_s, warn, &start.warning));
   return start_timer(start.limit_s, end_now, &start.limit);

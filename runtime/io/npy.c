@@ -99,7 +99,7 @@ static bool parse_descr(hr_str_t descr, npy_t *npy) {
   int64_t bytes;
   if (!strchr("biufcV", npy->kind) || !parse_int(&c, &bytes) || c.at != c.end) return false;
   npy->item_bytes = (int)bytes;
-  if (npy->kind == 'f' && bytes == 1) npy->kind = 'V'; /* ml_dtypes.float8_e5m2: NumPy has no type */
+  if (npy->kind == 'f' && bytes == 1) npy->kind = 'V'; /* float8_e5m2 of ml_dtypes */
   return bytes >= 1 && bytes <= ITEM_MAX && (bytes & (bytes - 1)) == 0;
 }
 

@@ -1,5 +1,5 @@
-/* The kinds of sdy's attributes by their names. One name has two: lists of axes for a dimension each
- * are in brackets, a single one in braces. */
+/* The kinds of sdy's attributes by their names. The name "axes" has two kinds: lists of axes, one
+ * for each dimension, are in brackets, and a single list in braces. */
 #include "mlir/mlir_sdy.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Attributes of sdy's operations. The tree keeps what stands within them as strings, as their pretty
- * forms have it; generic forms and bytecode name their kinds, too. */
+/* Attributes of sdy's operations. The tree keeps them as strings, without their kinds, as their
+ * pretty forms have them; generic forms and bytecode name the kinds, too. */
 #ifndef MLIR_MLIR_SDY_H
 #define MLIR_MLIR_SDY_H
 

@@ -19,6 +19,8 @@ hr_status_t exec_wait_poll(exec_comm_t *comm, bool often);
 /* Requests the report as a warning: this rank has waited for so long. Nothing if another rank has
  * asked since then. */
 hr_status_t exec_wait_warn(exec_comm_t *comm, double waited_s);
+/* Seconds that processes may take to start, in addition to a time limit. */
+#define EXEC_START_GRACE_S 3
 /* The wait of which a process is to warn, in seconds, from HLORUN_WATCHDOG; 0: never. */
 double exec_wait_stall_s(void);
 /* Returns DEADLINE for this rank after `waited_s` seconds; on the rank that asks with the report.

@@ -64,7 +64,7 @@ typedef struct pjrt_topology_create_args {
   PJRT_HEAD;
   const char *name; /* number of devices; "": as many as a client would have */
   size_t name_size;
-  const pjrt_named_t *options; /* of Client_Create */
+  const pjrt_named_t *options; /* as those of Client_Create */
   size_t option_count;
   pjrt_topology_t *topology; /* out */
 } pjrt_topology_create_args_t;

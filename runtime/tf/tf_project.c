@@ -9,7 +9,7 @@
 typedef struct projection {
   hr_str_t mode; /* CONSTANT, REFLECT, WRAP, NEAREST */
   bool bilinear;
-  int64_t height, width; /* of the source */
+  int64_t height, width; /* sizes of the source */
   int64_t dims[4];       /* sizes of the result */
   expr_t lines;          /* [batch, height * width, channels] */
   expr_t fill;           /* f32 scalar */

@@ -395,7 +395,8 @@ hr_status_t tf_lower_mirror_pad_grad(tf_op_t *op) {
     expr_t sum = tf_slice_dim(op->b, x, (int)d, low[d], low[d] + size);
     for (int side = 0; side < 2; side++) {
       int64_t before[HLO_MAX_RANK] = {0}, after[HLO_MAX_RANK] = {0};
-      int64_t width = side ? high[d] : low[d], start = side ? total - width : 0;
+      int64_t width = side ? high[d] : low[d];
+      int64_t start = side ? total - width : 0;
       expr_t edge = tf_slice_dim(op->b, x, (int)d, start, start + width);
       if (!width || !edge) continue;
       HR_TRY(tf_reverse(op, edge, 1, &d, &edge));

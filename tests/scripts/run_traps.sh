@@ -121,7 +121,22 @@ trap_of "updates at one place" 8 "(%x: tensor<16xf32> {$rows}, %u: tensor<24xf32
 BODY
 
 # The smaller place wins among equal elements of several parts, and NaN wins over all.
-trap_of "equal elements of several parts" 8 "(%x: tensor<8x16xf32> {$table}) -> (tensor<8xi32>, tensor<16xi32>)" <<'BODY'
+largest=$(cat <<'REGION'
+     reducer(%a: tensor<f32>, %b: tensor<f32>) (%p: tensor<i32>, %q: tensor<i32>) {
+      %gt = stablehlo.compare GT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %nan = stablehlo.compare NE, %a, %a : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %first = stablehlo.or %gt, %nan : tensor<i1>
+      %eq = stablehlo.compare EQ, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %lt = stablehlo.compare LT, %p, %q : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      %tie = stablehlo.and %eq, %lt : tensor<i1>
+      %place = stablehlo.or %first, %tie : tensor<i1>
+      %v = stablehlo.select %first, %a, %b : tensor<i1>, tensor<f32>
+      %w = stablehlo.select %place, %p, %q : tensor<i1>, tensor<i32>
+      stablehlo.return %v, %w : tensor<f32>, tensor<i32>
+    }
+REGION
+)
+trap_of "equal elements of several parts" 8 "(%x: tensor<8x16xf32> {$table}) -> (tensor<8xi32>, tensor<16xi32>)" <<BODY
     %0 = stablehlo.sign %x : tensor<8x16xf32>
     %1 = stablehlo.sqrt %0 : tensor<8x16xf32>
     %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
@@ -129,31 +144,9 @@ trap_of "equal elements of several parts" 8 "(%x: tensor<8x16xf32> {$table}) -> 
     %i = stablehlo.iota dim = 1 : tensor<8x16xi32>
     %j = stablehlo.iota dim = 0 : tensor<8x16xi32>
     %2:2 = stablehlo.reduce(%0 init: %low), (%i init: %none) across dimensions = [1] : (tensor<8x16xf32>, tensor<8x16xi32>, tensor<f32>, tensor<i32>) -> (tensor<8xf32>, tensor<8xi32>)
-     reducer(%a: tensor<f32>, %b: tensor<f32>) (%p: tensor<i32>, %q: tensor<i32>) {
-      %gt = stablehlo.compare GT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
-      %nan = stablehlo.compare NE, %a, %a : (tensor<f32>, tensor<f32>) -> tensor<i1>
-      %first = stablehlo.or %gt, %nan : tensor<i1>
-      %eq = stablehlo.compare EQ, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
-      %lt = stablehlo.compare LT, %p, %q : (tensor<i32>, tensor<i32>) -> tensor<i1>
-      %tie = stablehlo.and %eq, %lt : tensor<i1>
-      %place = stablehlo.or %first, %tie : tensor<i1>
-      %v = stablehlo.select %first, %a, %b : tensor<i1>, tensor<f32>
-      %w = stablehlo.select %place, %p, %q : tensor<i1>, tensor<i32>
-      stablehlo.return %v, %w : tensor<f32>, tensor<i32>
-    }
+$largest
     %3:2 = stablehlo.reduce(%1 init: %low), (%j init: %none) across dimensions = [0] : (tensor<8x16xf32>, tensor<8x16xi32>, tensor<f32>, tensor<i32>) -> (tensor<16xf32>, tensor<16xi32>)
-     reducer(%a: tensor<f32>, %b: tensor<f32>) (%p: tensor<i32>, %q: tensor<i32>) {
-      %gt = stablehlo.compare GT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
-      %nan = stablehlo.compare NE, %a, %a : (tensor<f32>, tensor<f32>) -> tensor<i1>
-      %first = stablehlo.or %gt, %nan : tensor<i1>
-      %eq = stablehlo.compare EQ, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
-      %lt = stablehlo.compare LT, %p, %q : (tensor<i32>, tensor<i32>) -> tensor<i1>
-      %tie = stablehlo.and %eq, %lt : tensor<i1>
-      %place = stablehlo.or %first, %tie : tensor<i1>
-      %v = stablehlo.select %first, %a, %b : tensor<i1>, tensor<f32>
-      %w = stablehlo.select %place, %p, %q : tensor<i1>, tensor<i32>
-      stablehlo.return %v, %w : tensor<f32>, tensor<i32>
-    }
+$largest
     return %2#1, %3#1 : tensor<8xi32>, tensor<16xi32>
 BODY
 

@@ -13,6 +13,8 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 import numpy as np
 import tensorflow as tf
 
+from tf_graphs import legacy
+
 tf1 = tf.compat.v1
 random = np.random.default_rng(7)
 CASES = {}
@@ -300,18 +302,6 @@ def matrices(a, y, tall):
             tf.linalg.triangular_solve(spd, y, lower=False, adjoint=True), tf.linalg.solve(spd, y),
             tf.linalg.solve(a, y, adjoint=True), tf.matmul(q, r), tf.abs(r), tf.matmul(full, upper),
             raw.TridiagonalMatMul(superdiag=a[:, :1], maindiag=a[:, 1:2], subdiag=a[:, 2:3], rhs=y)]
-
-
-def legacy(function):
-    """The function with Switch, Merge, Enter and Exit instead of If and While."""
-    def wrapped(*args):
-        tf1.disable_control_flow_v2()
-        try:
-            return function(*args)
-        finally:
-            tf1.enable_control_flow_v2()
-    wrapped.__name__ = function.__name__
-    return wrapped
 
 
 @case(f32(3), np.int32(4), f32(5, 2, 3))

@@ -417,17 +417,21 @@ static void test_select_and_scatter_reach(void) {
   CU_ASSERT_EQUAL(right, 20000);
 }
 
+static void check_moves(const spmd_ranges_t *ranges, int count, double sent) {
+  spmd_moves_t moves;
+  hr_arena_t arena;
+  hr_arena_init(&arena);
+  CU_ASSERT_PTR_NULL(spmd_range_moves(&arena, ranges, &moves));
+  CU_ASSERT_EQUAL(moves.count, count);
+  CU_ASSERT_DOUBLE_EQUAL(moves.sent, sent, 0);
+  hr_arena_deinit(&arena);
+}
+
 /* A stencil's halo: one block from each neighbour. */
 static void test_halo_rounds(void) {
   static const int64_t starts[] = {-1, 2, 5, 8};
   spmd_ranges_t ranges = {.size = 12, .chunk = 3, .parts = 4, .width = 5, .starts = starts};
-  spmd_moves_t moves;
-  hr_arena_t arena;
-  hr_arena_init(&arena);
-  CU_ASSERT_PTR_NULL(spmd_range_moves(&arena, &ranges, &moves));
-  CU_ASSERT_EQUAL(moves.count, 3);
-  CU_ASSERT_DOUBLE_EQUAL(moves.sent, 1.5, 0);
-  hr_arena_deinit(&arena);
+  check_moves(&ranges, 3, 1.5);
 }
 
 /* Part 0 needs one element of part 1, which needs two: one round would send two both ways. */
@@ -440,13 +444,7 @@ static void test_rounds_of_different_size(void) {
                           .starts = starts,
                           .ends = ends,
                           .round_elements = 100};
-  spmd_moves_t moves;
-  hr_arena_t arena;
-  hr_arena_init(&arena);
-  CU_ASSERT_PTR_NULL(spmd_range_moves(&arena, &ranges, &moves));
-  CU_ASSERT_EQUAL(moves.count, 3);
-  CU_ASSERT_DOUBLE_EQUAL(moves.sent, 1.5, 0);
-  hr_arena_deinit(&arena);
+  check_moves(&ranges, 3, 1.5);
 }
 
 CU_TestInfo suite_spmd_plans[] = {

@@ -211,7 +211,7 @@ static bool can_split_columns(const gemm_job_t *job) { return !job->finish || jo
 
 #define SPLIT_PRODUCTS 1e5 /* products below which one worker is as fast */
 #define TASK_PRODUCTS 8e6  /* products of a task, at least, where a worker has several */
-#define WAIT 0.1           /* part of the last task for which the others wait */
+#define IMBALANCE 0.1      /* idle time of workers at the end, as a part of one task */
 #define SUM_WORKERS 8      /* workers for which k is divided, whatever their number */
 #define SUM_TERMS 512      /* terms of a partial sum, at least */
 #define SUM_GAIN 0.75      /* k is divided where that saves a quarter of the time, at least */
@@ -228,13 +228,13 @@ static int most_tasks(int workers, double products) {
 static gemm_partition_t choose_blocks(const gemm_job_t *job, int workers, int64_t depths) {
   gemm_partition_t best = make_partition(job, 1, 1, depths);
   double products = (double)job->m * (double)job->n * (double)job->k * reals_per_element(job);
-  best.cost *= (double)hr_div_ceil(depths, workers) + WAIT;
+  best.cost *= (double)hr_div_ceil(depths, workers) + IMBALANCE;
   if (products < SPLIT_PRODUCTS) return best;
   int most = most_tasks(workers, products);
   for (int rows = 1; rows <= most; rows++)
     for (int columns = 1; columns * rows <= most; columns++) {
       double rounds = (double)hr_div_ceil(rows * columns * depths, workers);
-      double cost = (rounds + WAIT) * partition_cost(job, rows, columns, depths);
+      double cost = (rounds + IMBALANCE) * partition_cost(job, rows, columns, depths);
       if (cost >= 0.98 * best.cost || (columns > 1 && !can_split_columns(job))) continue;
       best = make_partition(job, rows, columns, depths);
       best.cost = cost;
