@@ -54,9 +54,16 @@ bool op_custom_call_is_identity(const hlo_instr_t *instr) {
   return call && call->traits & CUSTOM_IDENTITY && instr->operand_count == 1;
 }
 
+/* A token, or a tuple without elements. */
+static bool is_nothing(const hlo_shape_t *shape) {
+  return hlo_shape_is_tuple(shape) ? !shape->element_count : shape->dtype == HR_TOKEN;
+}
+
 bool op_custom_call_is_marker(const hlo_instr_t *instr) {
   const op_custom_call_t *call = op_custom_call_find(op_custom_call_target(instr));
-  return call && call->traits & CUSTOM_IDENTITY;
+  if (!call) return false;
+  if (call->traits & CUSTOM_OR_NOTHING) return !is_nothing(instr->shape);
+  return call->traits & CUSTOM_IDENTITY;
 }
 
 hr_status_t op_custom_call_check_marker(const hlo_instr_t *instr) {

@@ -10,7 +10,8 @@
 typedef enum op_custom_trait {
   CUSTOM_IDENTITY = 1,         /* a marker: the result is operand 0, or a tuple of all */
   CUSTOM_SHAPED_BY_KERNEL = 2, /* dynamic sizes of results are found while the kernel runs */
-  CUSTOM_UNLESS_HANDLED = 4    /* a handler that the process registered comes first */
+  CUSTOM_UNLESS_HANDLED = 4,   /* a handler that the process registered comes first */
+  CUSTOM_OR_NOTHING = 8        /* a marker, or a call without result */
 } op_custom_trait_t;
 
 typedef struct op_custom_call {

@@ -60,19 +60,13 @@ static hr_status_t prepare_nothing(hr_arena_t *arena, const op_step_t *step,
 const op_kernel_t custom_nothing = {prepare_nothing, run_zeros};
 
 /* inspect: its operand, or nothing in the form of earlier versions. */
-static hr_status_t prepare_inspect(hr_arena_t *arena, const op_step_t *step,
-                                   const void **out_plan) {
-  (void)arena, (void)out_plan;
-  return has_data(step->out_shape) ? op_custom_call_check_marker(step->instr) : NULL;
-}
-
 static hr_status_t run_inspect(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                hlo_value_t **out_value) {
-  return has_data(step->out_shape) ? run_identity(env, step, in, out_value)
-                                   : run_zeros(env, step, in, out_value);
+  return op_custom_call_is_marker(step->instr) ? run_identity(env, step, in, out_value)
+                                               : run_zeros(env, step, in, out_value);
 }
 
-const op_kernel_t custom_inspect = {prepare_inspect, run_inspect};
+const op_kernel_t custom_inspect = {NULL, run_inspect};
 
 /* shard: between the whole program's arrays and one device's. Nothing to do where both are the
  * same. The marker's error would speak of shapes; the user has to know about partitions. */
