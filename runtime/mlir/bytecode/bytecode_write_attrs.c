@@ -442,10 +442,9 @@ static hr_status_t encode_attr(bytecode_writer_t *writer, const mlir_attr_t *att
   }
   HR_TRY(bytecode_number_dialect(writer, dialect, &number));
   hr_str_t elements = large_elements(attr);
-  return elements.size ? bytecode_number_elements(writer, &writer->attrs, number, text, elements,
-                                                  out_number)
-                       : bytecode_number_bytes(writer, &writer->attrs, number, true, text,
-                                               out_number);
+  return elements.size
+             ? bytecode_number_elements(writer, &writer->attrs, number, text, elements, out_number)
+             : bytecode_number_bytes(writer, &writer->attrs, number, true, text, out_number);
 }
 
 /* The number of an attribute, which is encoded if neither its address nor its bytes are known. */

@@ -175,9 +175,7 @@ static void put_dialects(const bytecode_writer_t *writer, hr_strbuf_t *text) {
   }
 }
 
-static size_t size_of(const bytecode_written_t *item) {
-  return item->bytes.size + item->rest.size;
-}
+static size_t size_of(const bytecode_written_t *item) { return item->bytes.size + item->rest.size; }
 
 /* Groups of neighbours of one dialect with the sizes of their bytes. */
 static void put_offsets(const bytecode_numbers_t *numbers, hr_strbuf_t *offsets) {
