@@ -126,6 +126,8 @@ bool x64_has_shuffle(kir_value_t *x, kir_value_t *y, const kir_value_t *mask);
 /* Is the gather one of known lanes, which are loaded one by one? */
 bool x64_gathers_by_lane(const kir_type_t *type, const kir_value_t *pointers,
                          const kir_value_t *mask);
+/* Are the indices one number plus constants? Then that number, which the gather adds; else NULL. */
+kir_value_t *x64_number_of_indices(const kir_value_t *indices);
 
 x64_class_t x64_class_of(const kir_type_t *type);
 
