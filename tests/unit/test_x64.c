@@ -577,8 +577,8 @@ static void try_division(uint32_t divisor) {
 }
 
 static const int64_t wide_numbers[] = {
-    0,          1,         -1,        INT64_MIN, INT64_MIN + 1, INT64_MAX,     INT64_MAX / 3, 7,
-    4294967295, 99999,     -99999,    1L << 52,  1L << 53,      (1L << 53) + 1, -(1L << 61),  10};
+    0,          1,     -1,     INT64_MIN, INT64_MIN + 1, INT64_MAX,      INT64_MAX / 3, 7,
+    4294967295, 99999, -99999, 1L << 52,  1L << 53,      (1L << 53) + 1, -(1L << 61),   10};
 #define WIDE_NUMBERS ((int)(sizeof wide_numbers / sizeof *wide_numbers))
 
 static void expect_quotients(const int64_t *in, const uint64_t *out, int64_t divisor) {
