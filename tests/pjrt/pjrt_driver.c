@@ -182,7 +182,8 @@ static void test_wrong_arguments(void) {
   for (int i = 0; i < PJRT_FUNCTION_COUNT; i++) {
     /* These do work without any object. */
     if (i == PJRT_INDEX_Client_Create || i == PJRT_INDEX_TopologyDescription_Create ||
-        i == PJRT_INDEX_Plugin_Initialize)
+        i == PJRT_INDEX_Plugin_Initialize || i == PJRT_INDEX_Event_Create ||
+        i == PJRT_INDEX_ExecuteContext_Create)
       continue;
     /* -8 stands for NULL, 512 for a struct that claims all fields; all of them are zero. */
     for (int size = -8; size <= 512; size += 520) {
