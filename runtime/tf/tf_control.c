@@ -14,6 +14,7 @@
  * agree. */
 #include "tf/tf_control.h"
 #include "tf/tf_optional.h"
+#include "tf/tf_trips.h"
 
 /* --- packing --- */
 
@@ -195,6 +196,25 @@ typedef struct outcome {
   bool has_count;  /* a list with a count of its own */
 } outcome_t;
 
+/* The states that a loop around the branch has, by the branch's own values. */
+static hr_status_t enter_branch(tf_op_t *op, const packing_t *packing, const tf_value_t *inside,
+                                tf_states_t *out) {
+  expr_t *instrs;
+  hlo_value_t ***all;
+  tf_compiler_t *compiler = op->scope->compiler;
+  const tf_states_t *up = out->up;
+  HR_TRY(HR_NEW_ARRAY(op->arena, packing->count, &instrs));
+  for (int i = 0; i < packing->count; i++)
+    if (packing->slots[i] >= 0) instrs[i] = packing->instrs[packing->slots[i]];
+  out->is_known = up->is_known;
+  compiler->states = out;
+  HR_TRY(tf_states_enter(op, packing->count, inside));
+  if (!up->is_known) return NULL;
+  HR_TRY(tf_evaluate_in(compiler, up, packing->count, instrs, &all));
+  for (size_t n = 0; n < up->all.count; n++) HR_VEC_PUSH(&out->all, all[n]);
+  return NULL;
+}
+
 /* Parameters of all branches are the packed values, so that the slots of resources agree. */
 static hr_status_t open_branch(tf_op_t *op, const tf_body_t *function, const packing_t *packing,
                                const hlo_shape_t *shape, branch_t *out) {
@@ -203,8 +223,15 @@ static hr_status_t open_branch(tf_op_t *op, const tf_body_t *function, const pac
   HR_TRY(tf_computation_begin(op->scope->compiler, "branch", &out->b));
   expr_t parameter = hlo_build_parameter(&out->b, 0, shape);
   HR_TRY(unpack_values(op, &out->b, packing, parameter, out->inside));
-  return tf_execute_function(op->scope->compiler, &out->b, function, packing->count, out->inside,
-                             out->results);
+  tf_compiler_t *compiler = op->scope->compiler;
+  tf_states_t states = {.up = compiler->states, .count = packing->count};
+  hr_status_t st = states.up ? enter_branch(op, packing, out->inside, &states) : NULL;
+  if (!st)
+    st =
+        tf_execute_function(compiler, &out->b, function, packing->count, out->inside, out->results);
+  compiler->states = states.up;
+  HR_VEC_FREE(&states.all);
+  return st;
 }
 
 /* Constants among the results become instructions, as another branch may give another value. An
@@ -436,6 +463,7 @@ static hr_status_t build_loop_body(tf_op_t *op, const tf_loop_t *loop, const pac
   HR_TRY(HR_NEW_ARRAY(op->arena, packing->slot_count, &state));
   HR_TRY(tf_computation_begin(op->scope->compiler, "loop_body", &b));
   HR_TRY(unpack_values(op, &b, packing, hlo_build_parameter(&b, 0, shape), inside));
+  HR_TRY(tf_states_enter(op, packing->count, inside));
   HR_TRY(loop->body(loop->context, op, &b, inside, results));
   HR_TRY(next_state(op, &b, packing, inside, results, state));
   *out_computation = b.computation;
@@ -499,8 +527,8 @@ static hr_status_t find_grows(tf_op_t *op, int count, const tf_value_t *values, 
 }
 
 /* Condition and body are built after packing, as they need the final shape of the state. */
-hr_status_t tf_build_loop(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values,
-                          tf_value_t *out_values) {
+static hr_status_t build_loop(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values,
+                              tf_value_t *out_values) {
   packing_t packing;
   const hlo_shape_t *shape;
   hlo_computation_t *called[2];
@@ -519,6 +547,47 @@ hr_status_t tf_build_loop(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values
   HR_TRY(set_loop_results(&packing, state, op->b, out_values));
   set_grows(loop->count, out_values, grows);
   return NULL;
+}
+
+hr_status_t tf_states_enter(tf_op_t *op, int count, const tf_value_t *inside) {
+  tf_states_t *states = op->scope->compiler->states;
+  HR_TRY(HR_NEW_ARRAY(op->arena, count, &states->inside));
+  for (int i = 0; i < count; i++)
+    if (inside[i].kind == TF_VALUE_ARRAY) states->inside[i] = inside[i].instr;
+  return NULL;
+}
+
+/* Begins again with the states of the loop, as before the first attempt. */
+static hr_status_t build_surveyed(tf_op_t *op, const tf_loop_t *loop, const tf_value_t *before,
+                                  const bool *grows, tf_value_t *values, tf_value_t *out_values) {
+  memcpy(values, before, (size_t)loop->count * sizeof *values);
+  set_grows(loop->count, values, grows);
+  HR_TRY(tf_survey_loop(op, loop, values));
+  return build_loop(op, loop, values, out_values);
+}
+
+/* An inner loop may have a bound only by the states of this one: then the first attempt fails. */
+hr_status_t tf_build_loop(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values,
+                          tf_value_t *out_values) {
+  tf_value_t *before;
+  bool *grows;
+  tf_compiler_t *compiler = op->scope->compiler;
+  tf_states_t states = {.up = compiler->states, .is_loop = true, .count = loop->count};
+  int depth = compiler->depth;
+  HR_TRY(HR_NEW_ARRAY(op->arena, loop->count, &before));
+  memcpy(before, values, (size_t)loop->count * sizeof *values);
+  HR_TRY(find_grows(op, loop->count, values, &grows));
+  compiler->states = &states;
+  hr_status_t st = build_loop(op, loop, values, out_values);
+  if (st && states.is_wanted && !compiler->is_survey) {
+    hr_status_release(st);
+    compiler->depth = depth;
+    compiler->states = &states;
+    st = build_surveyed(op, loop, before, grows, values, out_values);
+  }
+  compiler->states = states.up;
+  HR_VEC_FREE(&states.all);
+  return st;
 }
 
 /* Functions of a While operation. */

@@ -378,6 +378,8 @@ static void grow_list(tf_op_t *op, tf_value_t *list) {
 /* Notes that element `at` is this list or optional. */
 static hr_status_t push_special(tf_op_t *op, tf_value_t *list, expr_t at, const tf_value_t *item) {
   tf_value_t *element;
+  if (item->element_counts)
+    return tf_unsupported(op, "a list of lists of lists, as gradients of three nested loops push");
   HR_TRY(HR_NEW(op->arena, &element));
   *element = *item;
   element->instr = element->count = NULL;

@@ -26,6 +26,7 @@ typedef struct jit_driver {
   bool in_place;      /* results lie over operands where the plan allows it */
   bool small_numbers; /* no specials, nothing huge: for sums */
   double ulp;         /* steps that floats may differ by */
+  bool by_larger;     /* steps of the larger part of a complex number */
   double tolerance;   /* or a part of the largest number: for sums */
   int declined;       /* programs without code, counted */
   int without_llvm;   /* programs that jit/x64 has no code for, where there is no LLVM, counted */
@@ -95,15 +96,23 @@ static inline double jit_number(hr_dtype_t dtype, const void *data, int64_t i) {
                                                   : (double)bits;
 }
 
-/* Distance in steps of the type. */
-static inline double jit_steps(hr_dtype_t dtype, double a, double b) {
+/* Distance in steps that the type has at the larger of the two and `beside`. */
+static inline double jit_steps(hr_dtype_t dtype, double a, double b, double beside) {
   const hr_float_format_t *format = hr_float_format(dtype);
   int exponent, least = 1 - format->bias;
   if (a == b || (a != a && b != b)) return signbit(a) != signbit(b) && a == a ? 0.5 : 0;
   if (isinf(a) || isinf(b) || a != a || b != b) return 1e9;
-  frexp(fmax(fabs(a), fabs(b)), &exponent);
+  frexp(fmax(fmax(fabs(a), fabs(b)), beside), &exponent);
   if (--exponent < least) exponent = least;
   return fabs(a - b) / ldexp(1, exponent - format->mantissa_bits);
+}
+
+/* The size of the other part of a complex number; 0 where it does not matter. */
+static inline double jit_other_part(const jit_driver_t *driver, const hlo_value_t *value,
+                                    int64_t i) {
+  if (!driver->by_larger || !hr_dtype_is_complex(value->dtype)) return 0;
+  double size = fabs(jit_number(hr_dtype_real(value->dtype), value->data, i ^ 1));
+  return isfinite(size) ? size : 0;
 }
 
 static inline bool jit_agree(const jit_driver_t *driver, const hlo_value_t *want, const void *got) {
@@ -116,7 +125,8 @@ static inline bool jit_agree(const jit_driver_t *driver, const hlo_value_t *want
   }
   for (int64_t i = 0; i < jit_numbers(want); i++) {
     double a = jit_number(dtype, want->data, i), b = jit_number(dtype, got, i);
-    if (jit_steps(dtype, a, b) <= driver->ulp || fabs(a - b) <= driver->tolerance * most) continue;
+    double steps = jit_steps(dtype, a, b, jit_other_part(driver, want, i));
+    if (steps <= driver->ulp || fabs(a - b) <= driver->tolerance * most) continue;
     fprintf(stderr, "element %lld: want %.17g, got %.17g\n", (long long)i, a, b);
     return false;
   }

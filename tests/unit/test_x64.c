@@ -633,6 +633,37 @@ static void test_divisions(void) {
   for (int i = 1; i < WIDE_NUMBERS; i++) try_wide_divisions(wide_numbers[i]);
 }
 
+/* --- gathers ---------------------------------------------------------------------------------- */
+
+/* Addresses of lanes are a part of the gather, in whatever block they were computed. */
+static void test_gather_of_far_addresses(void) {
+  test_t test;
+  int32_t in[32], out[16] = {0};
+  if (!can_run()) return;
+  for (int i = 0; i < 16; i++) {
+    in[i] = 16 + (7 * i + 3) % 16;
+    in[16 + i] = 1000 * i;
+  }
+  begin(&test);
+  kir_builder_t *b = test.code.builder;
+  kir_type_t *i32 = kir_int_type(test.code.module, 32), *lanes = kir_vector_type(i32, 16);
+  kir_value_t *pointers = kir_gep(b, i32, test.in, read_at(&test, lanes, 0));
+  kir_block_t *block = kir_append_block(test.function, ""),
+              *last = kir_append_block(test.function, "");
+  kir_cond_br(b, kir_icmp(b, KIR_ICMP_SGT, test.count, jit_int(test.i64, 0)), block, last);
+  kir_position_at_end(b, block);
+  kir_value_t *all = kir_all_ones(kir_vector_type(kir_int_type(test.code.module, 1), 16));
+  kir_value_t *in_gather[] = {pointers, jit_int(i32, 4), all, kir_null(lanes)};
+  write_at(&test, kir_intrinsic(b, KIR_GATHER, lanes, in_gather, 4), 0);
+  kir_br(b, last);
+  kir_position_at_end(b, last);
+  run_fn run = end(&test);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(run);
+  run(out, in, 1);
+  for (int i = 0; i < 16; i++) CU_ASSERT_EQUAL(out[i], in[in[i]]);
+  jit_object_unload(test.object);
+}
+
 /* --- what is not known here ------------------------------------------------------------------- */
 
 static void test_left_to_llvm(void) {
@@ -659,6 +690,7 @@ CU_TestInfo suite_x64[] = {
     {"lanes one by one", test_spread_lanes},
     {"bits counted", test_counts},
     {"divisions by constants", test_divisions},
+    {"addresses of lanes in another block", test_gather_of_far_addresses},
     {"what is left to LLVM", test_left_to_llvm},
     CU_TEST_INFO_NULL,
 };

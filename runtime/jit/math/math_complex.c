@@ -8,6 +8,7 @@
 
 #include "jit/element/element_complex.h"
 #include "jit/math/jit_math.h"
+#include "jit/math/math_complex_power.h"
 #include "jit/math/math_parts.h"
 
 typedef jit_pair_t pair_t;
@@ -127,14 +128,6 @@ static pair_t log_of_f32(jit_code_t *c, pair_t z, pair_t w, math_value_t *out_ra
                   jit_math_emit(c, HLO_ATAN2, z.im, z.re)};
 }
 
-/* a + b and what rounding it loses. */
-static math_value_t exact_sum(jit_code_t *c, math_value_t a, math_value_t b,
-                              math_value_t *out_lost) {
-  math_value_t sum = add(c, a, b), part = sub(c, sum, a);
-  *out_lost = add(c, sub(c, a, sub(c, sum, part)), sub(c, b, part));
-  return sum;
-}
-
 /* x^2 + y^2 - 1 for numbers near the unit circle, where the three nearly cancel. */
 static math_value_t squares_less_one(jit_code_t *c, pair_t z) {
   math_value_t lost_1, lost_2, xx = mul(c, z.re, z.re), yy = mul(c, z.im, z.im);
@@ -142,8 +135,8 @@ static math_value_t squares_less_one(jit_code_t *c, pair_t z) {
       add(c, fused(c, z.re, z.re, negate(c, xx)), fused(c, z.im, z.im, negate(c, yy)));
   math_value_t x_larger = is_less(c, yy, xx), larger = choose(c, x_larger, xx, yy),
                smaller = choose(c, x_larger, yy, xx);
-  math_value_t sum = exact_sum(c, larger, real(larger, -1), &lost_1);
-  sum = exact_sum(c, sum, smaller, &lost_2);
+  math_value_t sum = math_exact_sum(c, larger, real(larger, -1), &lost_1);
+  sum = math_exact_sum(c, sum, smaller, &lost_2);
   return add(c, sum, add(c, low, add(c, lost_1, lost_2)));
 }
 
@@ -216,9 +209,9 @@ static pair_t power_of_f32(jit_code_t *c, pair_t z, pair_t w, math_value_t *out_
   pair_t product = {sub(c, mul(c, w.re, log.re), mul(c, w.im, log.im)),
                     add(c, mul(c, w.re, log.im), mul(c, w.im, log.re))};
   pair_t result = exponential(c, product, w, &rare_exp);
-  math_value_t is_plain = both(c, is_equal_k(c, z.im, 0), is_equal_k(c, w.im, 0));
-  math_value_t is_left_to_library = either(c, is_plain, is_beyond(c, product.im, 0x1p20));
-  *out_rare = either(c, either(c, *out_rare, rare_exp), is_left_to_library);
+  math_value_t is_real = both(c, is_equal_k(c, z.im, 0), is_equal_k(c, w.im, 0));
+  result.im = choose_k(c, both(c, is_real, is_more_k(c, z.re, 0)), 0, result.im);
+  *out_rare = either(c, either(c, *out_rare, rare_exp), is_beyond(c, product.im, 0x1p20));
   return result;
 }
 
@@ -295,7 +288,7 @@ static const complex_op_t complex_ops[HLO_OPCODE_COUNT] = {
     [HLO_LOG] = {"log", log_of_f32, log_, true, 90},
     [HLO_LOG_PLUS_ONE] = {.name = "log_plus_one", .cost = 300},
     [HLO_LOGISTIC] = {.name = "logistic", .cost = 300},
-    [HLO_POWER] = {"power", power_of_f32, NULL, true, 250},
+    [HLO_POWER] = {"power", power_of_f32, math_complex_power, true, 250},
     [HLO_RSQRT] = {"rsqrt", rsqrt, rsqrt, true, 50},
     [HLO_SIGN] = {"sign", sign, sign, true, 25},
     [HLO_SINE] = {"sine", sine, sine, false, 90},
@@ -377,28 +370,72 @@ static pair_t write_parts(jit_code_t *c, const complex_op_t *op, pair_t x, pair_
   return (pair_t){parts[0], parts[1]};
 }
 
-static kir_value_t *write_function(jit_code_t *code, const complex_op_t *op, int operands,
-                                   bool is_real, const char *name, kir_type_t *signature) {
+/* How a function is called: in registers but for results wider than one, whose parts the function
+ * puts where two more parameters point. */
+typedef struct convention {
+  kir_type_t *signature;
+  int operands;
+  bool is_real, is_by_pointers;
+} convention_t;
+
+static convention_t convention_of(const jit_code_t *c, hlo_opcode_t op, kir_type_t *part) {
+  kir_type_t *pointer = kir_pointer_type(c->module), *types[6] = {part, part, part, part};
+  unsigned lanes = (unsigned)(2 * jit_lanes(part));
+  convention_t by = {.operands = hlo_op_table[op].operands, .is_real = op == HLO_ABS};
+  unsigned count = (unsigned)(2 * by.operands);
+  by.is_by_pointers =
+      !by.is_real && jit_element_bits(part) / 8 * (int)lanes > c->target->vector_bytes;
+  kir_type_t *result = by.is_real ? part : kir_vector_type(jit_scalar_type(part), lanes);
+  if (by.is_by_pointers) {
+    result = kir_void_type(c->module);
+    types[count++] = pointer;
+    types[count++] = pointer;
+  }
+  by.signature = kir_function_type(result, types, count);
+  return by;
+}
+
+static void write_result(jit_code_t *c, const convention_t *by, kir_value_t *function,
+                         pair_t result) {
+  if (!by->is_by_pointers) {
+    kir_ret(c->builder, by->is_real ? result.re : jit_complex_join(c, result));
+    return;
+  }
+  math_put_into(c, kir_param(function, 2 * by->operands), result.re);
+  math_put_into(c, kir_param(function, 2 * by->operands + 1), result.im);
+  kir_ret_void(c->builder);
+}
+
+static kir_value_t *write_function(jit_code_t *code, const complex_op_t *op,
+                                   const convention_t *by, const char *name) {
   jit_code_t inner;
-  kir_value_t *function = jit_inner_function(code, name, signature, &inner);
+  kir_value_t *function = jit_inner_function(code, name, by->signature, &inner);
   pair_t x = {kir_param(function, 0), kir_param(function, 1)}, y = x;
-  if (operands > 1) y = (pair_t){kir_param(function, 2), kir_param(function, 3)};
-  pair_t result = write_parts(&inner, op, x, y, operands);
-  kir_ret(inner.builder, is_real ? result.re : jit_complex_join(&inner, result));
+  if (by->operands > 1) y = (pair_t){kir_param(function, 2), kir_param(function, 3)};
+  write_result(&inner, by, function, write_parts(&inner, op, x, y, by->operands));
   return function;
 }
 
+static kir_value_t *call_by_pointers(jit_code_t *code, const convention_t *by,
+                                     kir_value_t *function, kir_value_t *in[6]) {
+  kir_type_t *part = type_of(in[0]);
+  kir_value_t **out = in + 2 * by->operands;
+  for (int k = 0; k < 2; k++) out[k] = math_stack_slot(code, part);
+  kir_call(code->builder, by->signature, function, in, (unsigned)(2 * by->operands + 2));
+  return jit_complex_join(code, (pair_t){math_take_from_stack(code, part, out[0]),
+                                         math_take_from_stack(code, part, out[1])});
+}
+
 kir_value_t *jit_complex_call(jit_code_t *code, hlo_opcode_t op, jit_pair_t x, jit_pair_t y) {
-  kir_type_t *part = type_of(x.re), *types[] = {part, part, part, part}, *result = part;
-  int operands = hlo_op_table[op].operands, lanes = jit_lanes(part);
+  kir_type_t *part = type_of(x.re);
   char name[64];
-  if (op != HLO_ABS) result = kir_vector_type(jit_scalar_type(part), (unsigned)(2 * lanes));
-  kir_type_t *signature = kir_function_type(result, types, (unsigned)(2 * operands));
   bool by_real = op == HLO_DIVIDE && kir_is_null(y.im);
   const complex_op_t *row = by_real ? &by_real_op : &complex_ops[op];
-  snprintf(name, sizeof name, "complex.%s%s.%dxf%d", row->name, by_real ? "_by_real" : "", lanes,
-           jit_element_bits(part));
-  kir_value_t *function = kir_find_function(code->module, name), *in[] = {x.re, x.im, y.re, y.im};
-  if (!function) function = write_function(code, row, operands, op == HLO_ABS, name, signature);
-  return kir_call(code->builder, signature, function, in, (unsigned)(2 * operands));
+  const convention_t by = convention_of(code, op, part);
+  snprintf(name, sizeof name, "complex.%s%s.%dxf%d", row->name, by_real ? "_by_real" : "",
+           jit_lanes(part), jit_element_bits(part));
+  kir_value_t *function = kir_find_function(code->module, name), *in[6] = {x.re, x.im, y.re, y.im};
+  if (!function) function = write_function(code, row, &by, name);
+  if (by.is_by_pointers) return call_by_pointers(code, &by, function, in);
+  return kir_call(code->builder, by.signature, function, in, (unsigned)(2 * by.operands));
 }

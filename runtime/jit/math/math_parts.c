@@ -226,21 +226,26 @@ math_value_t math_branch_end(jit_code_t *c, math_branch_t branch, math_value_t u
   return usual;
 }
 
-/* A place on the stack for a vector, in the first block of the function. */
-static math_value_t new_stack_slot(jit_code_t *c, math_value_t x) {
+/* In the first block of the function. */
+math_value_t math_stack_slot(jit_code_t *c, kir_type_t *vector) {
   kir_block_t *here = kir_insert_block(c->builder);
   kir_block_t *entry = kir_entry_block(kir_block_function(here));
   kir_value_t *first = entry->first;
   kir_position(c->builder, entry, first);
-  kir_type_t *type = kir_array_type(jit_scalar_type(type_of(x)), (unsigned)jit_lanes(type_of(x)));
+  kir_type_t *type = kir_array_type(jit_scalar_type(vector), (unsigned)jit_lanes(vector));
   math_value_t stack_slot = kir_alloca(c->builder, type);
   kir_position_at_end(c->builder, here);
   return stack_slot;
 }
 
-math_value_t math_put_on_stack(jit_code_t *c, math_value_t x) {
-  math_value_t stack_slot = new_stack_slot(c, x), store = kir_store(c->builder, x, stack_slot);
+void math_put_into(jit_code_t *c, math_value_t stack_slot, math_value_t x) {
+  math_value_t store = kir_store(c->builder, x, stack_slot);
   kir_set_align(store, (unsigned)jit_element_bits(type_of(x)) / 8);
+}
+
+math_value_t math_put_on_stack(jit_code_t *c, math_value_t x) {
+  math_value_t stack_slot = math_stack_slot(c, type_of(x));
+  math_put_into(c, stack_slot, x);
   return stack_slot;
 }
 

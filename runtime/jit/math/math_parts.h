@@ -107,6 +107,14 @@ static inline math_value_t limit(jit_code_t *c, math_value_t x, double low, doub
   return choose_k(c, is_more_k(c, above, high), high, above);
 }
 
+/* a + b and what rounding it loses. */
+static inline math_value_t math_exact_sum(jit_code_t *c, math_value_t a, math_value_t b,
+                                          math_value_t *out_lost) {
+  math_value_t sum = add(c, a, b), part = sub(c, sum, a);
+  *out_lost = add(c, sub(c, a, sub(c, sum, part)), sub(c, b, part));
+  return sum;
+}
+
 /* --- bits ------------------------------------------------------------------------------------- */
 
 static inline math_value_t bits_of(jit_code_t *c, math_value_t x) {
@@ -179,6 +187,8 @@ math_value_t math_call_by_lane(jit_code_t *c, const char *name, math_value_t x, 
 
 /* A number or a vector on the function's stack, as an array of elements: its place, and what is
  * there. */
+math_value_t math_stack_slot(jit_code_t *c, kir_type_t *vector);
+void math_put_into(jit_code_t *c, math_value_t stack_slot, math_value_t x);
 math_value_t math_put_on_stack(jit_code_t *c, math_value_t x);
 math_value_t math_take_from_stack(jit_code_t *c, kir_type_t *type, math_value_t stack_slot);
 
@@ -226,5 +236,20 @@ math_log_parts_t math_log_parts(jit_code_t *c, math_value_t x);
 /* log(1 + high + low), low being a small part of high. */
 math_value_t math_log1p(jit_code_t *c, math_value_t high, math_value_t low, bool fast);
 math_value_t math_log(jit_code_t *c, math_value_t x, bool fast);
+
+/* --- f64 with more bits ----------------------------------------------------------------------- */
+
+/* A number as the sum of two, the second within the rounding of the first. */
+typedef struct math_sum {
+  math_value_t high, low;
+} math_sum_t;
+
+math_sum_t math_times_sum(jit_code_t *c, math_value_t a, math_sum_t b);
+/* log(a) to 2^-65 of its size, for positive finite a. */
+math_sum_t math_long_log(jit_code_t *c, math_value_t a);
+/* The angle of the point (x, y) to 2^-61, for finite parts. */
+math_sum_t math_long_angle(jit_code_t *c, math_value_t y, math_value_t x);
+/* Rounded once, but for underflow. */
+math_value_t math_exp_of_sum(jit_code_t *c, math_sum_t exponent);
 
 #endif

@@ -4,12 +4,9 @@
 #include "jit/math/math_emit.h"
 #include "jit/math/math_parts.h"
 
-/* A number as the sum of two, the second within the rounding of the first. */
-typedef struct pair {
-  math_value_t high, low;
-} pair_t;
+typedef math_sum_t pair_t;
 
-/* (a.high + a.low) * (b.high + b.low), without the product of the lows. */
+/* Without the product of the lows. */
 static pair_t multiply_pairs(jit_code_t *c, pair_t a, pair_t b) {
   pair_t product = {.high = mul(c, a.high, b.high)};
   math_value_t lost = fused(c, a.high, b.high, negate(c, product.high));
@@ -41,21 +38,27 @@ static pair_t log_of_mantissa(jit_code_t *c, math_value_t m) {
   return multiply_pairs(c, s, sum);
 }
 
-/* log(a) to 2^-65 of its size, for positive finite a. */
-static pair_t long_log(jit_code_t *c, math_value_t a) {
+math_sum_t math_long_log(jit_code_t *c, math_value_t a) {
   math_log_parts_t parts = math_log_parts(c, a);
   pair_t log = log_of_mantissa(c, parts.m);
   log.low = multiply_add_k(c, parts.k, 0x1.ef35793c7673p-45, log.low);
   return add_to(c, mul_k(c, parts.k, 0x1.62e42fefa38p-1), log);
 }
 
-/* a^y for positive finite a; |y| < 2^80. */
-static math_value_t exact_power(jit_code_t *c, math_value_t a, math_value_t y) {
-  pair_t exponent = multiply_pairs(c, (pair_t){y, real(y, 0)}, long_log(c, a));
+math_sum_t math_times_sum(jit_code_t *c, math_value_t a, math_sum_t b) {
+  return multiply_pairs(c, (pair_t){a, real(a, 0)}, b);
+}
+
+math_value_t math_exp_of_sum(jit_code_t *c, math_sum_t exponent) {
   math_exp_parts_t parts = math_exp_parts(c, limit(c, exponent.high, -748, 712), false);
-  math_value_t low = limit(c, exponent.low, -0.5, 0.5), one = real(a, 1);
+  math_value_t low = limit(c, exponent.low, -0.5, 0.5), one = real(low, 1);
   math_value_t q = multiply_add(c, low, add(c, parts.q, one), parts.q);
   return math_scale(c, add(c, q, one), parts.n);
+}
+
+/* a^y for positive finite a; |y| < 2^80. */
+static math_value_t exact_power(jit_code_t *c, math_value_t a, math_value_t y) {
+  return math_exp_of_sum(c, math_times_sum(c, y, math_long_log(c, a)));
 }
 
 static math_value_t fast_power(jit_code_t *c, math_value_t a, math_value_t y) {

@@ -458,5 +458,5 @@ void x64_select_gpr(x64_code_t *code, kir_value_t *instr) {
   if (select)
     select(code, instr);
   else if (!x64_select_cast(code, instr) && !x64_select_shuffle(code, instr))
-    x64_unsupported(code, "an instruction");
+    x64_unsupported(code, kir_op_names[instr->op]);
 }

@@ -32,9 +32,13 @@ static bool fits_operand(const kir_value_t *gep) {
   return is_scale && (index->type->bits == 64 || index->type->lanes > 1);
 }
 
-/* May the address be computed by the instruction that has it as argument k? */
+static bool is_vector_of_addresses(const kir_value_t *gep) { return gep->args[1]->type->lanes > 1; }
+
+/* May the address be computed by the instruction that has it as argument k? In another block that
+ * keeps its operands alive; vectors of addresses exist in gathers and scatters alone. */
 static bool accepts_address(const kir_value_t *user, int k, const kir_value_t *gep) {
-  bool is_near = !has_dynamic_index(gep) || user->block == gep->block;
+  bool is_near =
+      !has_dynamic_index(gep) || user->block == gep->block || is_vector_of_addresses(gep);
   switch (user->op) {
     case KIR_LOAD:
     case KIR_GATHER:

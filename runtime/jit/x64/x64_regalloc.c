@@ -167,6 +167,9 @@ static const double spilled_max[X64_CLASS_COUNT] = {
 #define WEIGHT_MIN 1000
 #define WEIGHT_MIN_OF_CALLEES 100 /* which loops call */
 
+/* The more values a function has, the longer LLVM takes: as many more again may be spilled. */
+#define VALUES_OF_LARGE_FUNCTION 1000.0
+
 /* Sums the weight of spilled intervals by class, relative to what the class may spill. */
 static bool has_high_pressure(const x64_code_t *code) {
   double all = 0, spilled = 0;
@@ -177,7 +180,7 @@ static bool has_high_pressure(const x64_code_t *code) {
     if (interval->reg == X86_NONE) spilled += interval->weight / spilled_max[interval->kind];
   }
   return all > (x64_preserves_vectors(code->function) ? WEIGHT_MIN_OF_CALLEES : WEIGHT_MIN) &&
-         spilled > all;
+         spilled > all * (1 + code->interval_count / VALUES_OF_LARGE_FUNCTION);
 }
 
 /* Intervals that must be saved around calls get a slot besides their register. */
