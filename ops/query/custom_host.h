@@ -1,8 +1,9 @@
 /* Custom calls to functions of the user: registered by the process, or found by name in the plugins
  * that it has opened. The classic convention: f(out, in), where in[k] is the bytes of operand k,
- * and `out` the bytes of the result, or a list of them where the result is a tuple; arrays are
- * row-major, types below a byte take one. A tuple as an operand is a list, too. Thread: any. What
- * is registered stays. */
+ * and `out` the bytes of the result, or a list of them where the result is a tuple. A tuple as an
+ * operand is a list, too. Arrays are row-major; where the call has operand_layout_constraints they,
+ * and the layouts of the results, say the order. Types below a byte take one.
+ * Thread: any. What is registered stays. */
 #ifndef HLO_OPS_CUSTOM_HOST_H
 #define HLO_OPS_CUSTOM_HOST_H
 

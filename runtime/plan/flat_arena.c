@@ -1,11 +1,20 @@
-/* Assignment of arena offsets to buffers: best fit by a sweep over time.
+/* Assignment of arena offsets to buffers: best fit by a sweep over time; where that leaves gaps, best
+ * fit in the order of weight if it needs less.
  *
- * At each step the items that start are allocated, then those that end are freed. Memory is a list
+ * The sweep: at each step the items that start are allocated, then those that end are freed. Memory is a list
  * of blocks in address order, neighbours that become free are joined. Free blocks are also nodes of
  * a treap ordered by (size, offset), so that the smallest block that fits is found in O(log n).
  * Without such a block the arena grows at its end. O(n log n) for n items; priorities are
- * pseudo-random with a fixed seed, so results are deterministic. Best fit is a heuristic: the
- * optimum (dynamic storage allocation) is NP-hard. */
+ * pseudo-random with a fixed seed, so results are deterministic.
+ *
+ * By weight: items are placed in descending order of size times lifetime, each in the smallest gap
+ * between those that are placed and live at the same time. O(n^2), so only for few items, and only
+ * if the arena of the sweep is larger than the most that is alive at a time.
+ *
+ * Both are heuristics: the optimum (dynamic storage allocation) is NP-hard. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/mem.h"
 #include "plan/flat.h"
 
@@ -212,10 +221,9 @@ static hr_status_t round_sizes(flat_item_t *items, int count) {
 
 /* Starts of a step come before its ends: the operands and results of a step never share memory,
  * unless they are one buffer. */
-hr_status_t flat_assign_offsets(hr_arena_t *scratch, flat_item_t *items, int count, int step_count,
-                                size_t *out_total_bytes) {
+static hr_status_t assign_by_sweep(hr_arena_t *scratch, flat_item_t *items, int count,
+                                   int step_count, size_t *out_total_bytes) {
   sweep_t sweep = {0};
-  HR_TRY(round_sizes(items, count));
   HR_TRY(init_sweep(scratch, items, count, step_count, &sweep));
   for (int s = 0; s <= step_count; s++) {
     for (int i = sweep.first_start[s]; i >= 0; i = sweep.next_start[i]) {
@@ -228,5 +236,116 @@ hr_status_t flat_assign_offsets(hr_arena_t *scratch, flat_item_t *items, int cou
   const space_t *space = &sweep.space;
   *out_total_bytes =
       space->last < 0 ? 0 : space->blocks[space->last].offset + space->blocks[space->last].size;
+  return NULL;
+}
+
+/* --- by weight --- */
+
+#define MAX_WEIGHED 1024 /* items; more are left as the sweep has placed them */
+
+typedef struct weighed {
+  double weight;
+  int item;
+} weighed_t;
+
+static int heavier_first(const void *a, const void *b) {
+  const weighed_t *x = a, *y = b;
+  if (x->weight != y->weight) return x->weight > y->weight ? -1 : 1;
+  return x->item - y->item;
+}
+
+static hr_status_t weigh_items(hr_arena_t *scratch, const flat_item_t *items, int count,
+                               weighed_t **out_order) {
+  HR_TRY(HR_NEW_ARRAY(scratch, count, out_order));
+  for (int i = 0; i < count; i++)
+    (*out_order)[i] =
+        (weighed_t){(double)items[i].size_bytes * (items[i].end - items[i].start + 1.0), i};
+  qsort(*out_order, (size_t)count, sizeof **out_order, heavier_first);
+  return NULL;
+}
+
+static bool live_together(const flat_item_t *a, const flat_item_t *b) {
+  return a->start <= b->end && b->start <= a->end;
+}
+
+/* The start of the smallest gap that fits, else the end of all that live together with the item.
+ * `placed` are items in order of their offsets. */
+static size_t find_gap(const flat_item_t *items, const int *placed, int count,
+                       const flat_item_t *item) {
+  size_t at = 0, best = 0, smallest = SIZE_MAX;
+  for (int i = 0; i < count; i++) {
+    const flat_item_t *other = &items[placed[i]];
+    if (!live_together(other, item)) continue;
+    size_t gap = other->offset_bytes > at ? other->offset_bytes - at : 0;
+    if (gap >= item->size_bytes && gap < smallest) {
+      best = at;
+      smallest = gap;
+    }
+    size_t end = other->offset_bytes + other->size_bytes;
+    if (end > at) at = end;
+  }
+  return smallest < SIZE_MAX ? best : at;
+}
+
+static void insert_by_offset(const flat_item_t *items, int *placed, int count, int item) {
+  int at = count;
+  while (at > 0 && items[placed[at - 1]].offset_bytes > items[item].offset_bytes) at--;
+  memmove(placed + at + 1, placed + at, (size_t)(count - at) * sizeof *placed);
+  placed[at] = item;
+}
+
+static hr_status_t assign_by_weight(hr_arena_t *scratch, flat_item_t *items, int count,
+                                    size_t *out_total_bytes) {
+  weighed_t *order;
+  int *placed;
+  *out_total_bytes = 0;
+  HR_TRY(weigh_items(scratch, items, count, &order));
+  HR_TRY(HR_NEW_ARRAY(scratch, count, &placed));
+  for (int k = 0; k < count; k++) {
+    flat_item_t *item = &items[order[k].item];
+    item->offset_bytes = find_gap(items, placed, k, item);
+    insert_by_offset(items, placed, k, order[k].item);
+    size_t end = item->offset_bytes + item->size_bytes;
+    if (end > *out_total_bytes) *out_total_bytes = end;
+  }
+  return NULL;
+}
+
+/* --- both --- */
+
+/* The most bytes that are alive at a time: no arena is smaller. */
+static hr_status_t most_alive(hr_arena_t *scratch, const flat_item_t *items, int count,
+                              int step_count, size_t *out_bytes) {
+  size_t *begun, *ended, alive = 0;
+  *out_bytes = 0;
+  HR_TRY(HR_NEW_ARRAY(scratch, step_count + 1, &begun));
+  HR_TRY(HR_NEW_ARRAY(scratch, step_count + 1, &ended));
+  for (int i = 0; i < count; i++) {
+    begun[items[i].start] += items[i].size_bytes;
+    ended[items[i].end < step_count ? items[i].end : step_count] += items[i].size_bytes;
+  }
+  for (int s = 0; s <= step_count; s++) {
+    alive += begun[s];
+    if (alive > *out_bytes) *out_bytes = alive;
+    alive -= ended[s];
+  }
+  return NULL;
+}
+
+hr_status_t flat_assign_offsets(hr_arena_t *scratch, flat_item_t *items, int count, int step_count,
+                                size_t *out_total_bytes) {
+  size_t least, total;
+  flat_item_t *weighed;
+  HR_TRY(round_sizes(items, count));
+  HR_TRY(assign_by_sweep(scratch, items, count, step_count, out_total_bytes));
+  if (count > MAX_WEIGHED) return NULL;
+  HR_TRY(most_alive(scratch, items, count, step_count, &least));
+  if (*out_total_bytes == least) return NULL;
+  HR_TRY(HR_NEW_ARRAY(scratch, count, &weighed));
+  memcpy(weighed, items, (size_t)count * sizeof *items);
+  HR_TRY(assign_by_weight(scratch, weighed, count, &total));
+  if (total >= *out_total_bytes) return NULL;
+  memcpy(items, weighed, (size_t)count * sizeof *items);
+  *out_total_bytes = total;
   return NULL;
 }

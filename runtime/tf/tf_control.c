@@ -14,6 +14,7 @@
  * agree. */
 #include "tf/tf_control.h"
 #include "tf/tf_optional.h"
+#include "tf/tf_trips.h"
 
 /* --- packing --- */
 
@@ -195,6 +196,25 @@ typedef struct outcome {
   bool has_count;  /* a list with a count of its own */
 } outcome_t;
 
+/* The states that a loop around the branch has, by the branch's own values. */
+static hr_status_t enter_branch(tf_op_t *op, const packing_t *packing, const tf_value_t *inside,
+                                tf_states_t *out) {
+  expr_t *instrs;
+  hlo_value_t ***all;
+  tf_compiler_t *compiler = op->scope->compiler;
+  const tf_states_t *up = out->up;
+  HR_TRY(HR_NEW_ARRAY(op->arena, packing->count, &instrs));
+  for (int i = 0; i < packing->count; i++)
+    if (packing->slots[i] >= 0) instrs[i] = packing->instrs[packing->slots[i]];
+  out->is_known = up->is_known;
+  compiler->states = out;
+  HR_TRY(tf_states_enter(op, packing->count, inside));
+  if (!up->is_known) return NULL;
+  HR_TRY(tf_evaluate_in(compiler, up, packing->count, instrs, &all));
+  for (size_t n = 0; n < up->all.count; n++) HR_VEC_PUSH(&out->all, all[n]);
+  return NULL;
+}
+
 /* Parameters of all branches are the packed values, so that the slots of resources agree. */
 static hr_status_t open_branch(tf_op_t *op, const tf_body_t *function, const packing_t *packing,
                                const hlo_shape_t *shape, branch_t *out) {
@@ -203,8 +223,15 @@ static hr_status_t open_branch(tf_op_t *op, const tf_body_t *function, const pac
   HR_TRY(tf_computation_begin(op->scope->compiler, "branch", &out->b));
   expr_t parameter = hlo_build_parameter(&out->b, 0, shape);
   HR_TRY(unpack_values(op, &out->b, packing, parameter, out->inside));
-  return tf_execute_function(op->scope->compiler, &out->b, function, packing->count, out->inside,
-                             out->results);
+  tf_compiler_t *compiler = op->scope->compiler;
+  tf_states_t states = {.up = compiler->states, .count = packing->count};
+  hr_status_t st = states.up ? enter_branch(op, packing, out->inside, &states) : NULL;
+  if (!st)
+    st =
+        tf_execute_function(compiler, &out->b, function, packing->count, out->inside, out->results);
+  compiler->states = states.up;
+  HR_VEC_FREE(&states.all);
+  return st;
 }
 
 /* Constants among the results become instructions, as another branch may give another value. An
@@ -218,8 +245,14 @@ static hr_status_t add_outcome(tf_op_t *op, branch_t *branch, tf_value_t *result
   for (const tf_alternatives_t *at = result->alternatives; at; at = at->rest)
     HR_TRY(tf_alternatives_add(op->arena, at->shape, &all));
   out->has_count |= result->kind == TF_VALUE_LIST && result->count;
+  const tf_value_t before = out->like;
   out->like = *result;
   out->like.alternatives = all;
+  if (result->kind != TF_VALUE_LIST || before.kind != TF_VALUE_LIST) return NULL;
+  out->like.list_jumps |= before.list_jumps;
+  if (before.list_size <= result->list_size) return NULL;
+  out->like.list_size = before.list_size;
+  out->like.instr = before.instr;
   return NULL;
 }
 
@@ -241,6 +274,8 @@ static expr_t common_form(hlo_builder_t *b, const tf_value_t *result, const outc
   bool is_none = result->kind == TF_VALUE_NONE;
   if (all && all->rest) return tf_optional_encode(b, is_none ? NULL : result->instr, all);
   const hlo_shape_t *shape = outcome->like.instr->shape;
+  bool is_shorter = result->kind == TF_VALUE_LIST && result->list_size < outcome->like.list_size;
+  if (is_shorter) return tf_grow(b, result->instr, outcome->like.list_size - result->list_size);
   return is_none ? tf_fill(b, 0, shape->dtype, shape->rank, shape->dims) : result->instr;
 }
 
@@ -436,6 +471,7 @@ static hr_status_t build_loop_body(tf_op_t *op, const tf_loop_t *loop, const pac
   HR_TRY(HR_NEW_ARRAY(op->arena, packing->slot_count, &state));
   HR_TRY(tf_computation_begin(op->scope->compiler, "loop_body", &b));
   HR_TRY(unpack_values(op, &b, packing, hlo_build_parameter(&b, 0, shape), inside));
+  HR_TRY(tf_states_enter(op, packing->count, inside));
   HR_TRY(loop->body(loop->context, op, &b, inside, results));
   HR_TRY(next_state(op, &b, packing, inside, results, state));
   *out_computation = b.computation;
@@ -498,9 +534,20 @@ static hr_status_t find_grows(tf_op_t *op, int count, const tf_value_t *values, 
   return NULL;
 }
 
+/* A list that the loop has filled is one without a count, so that its size is static again. */
+static hr_status_t settle_counts(tf_op_t *op, int count, tf_value_t *values) {
+  hlo_value_t *known;
+  for (int i = 0; i < count; i++) {
+    if (values[i].kind != TF_VALUE_LIST || !values[i].count || !values[i].list_writes) continue;
+    HR_TRY(tf_loop_result(op->scope->compiler, values[i].count, &known));
+    if (known && hlo_value_int_at(known, 0) == values[i].list_size) values[i].count = NULL;
+  }
+  return NULL;
+}
+
 /* Condition and body are built after packing, as they need the final shape of the state. */
-hr_status_t tf_build_loop(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values,
-                          tf_value_t *out_values) {
+static hr_status_t build_loop(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values,
+                              tf_value_t *out_values) {
   packing_t packing;
   const hlo_shape_t *shape;
   hlo_computation_t *called[2];
@@ -517,8 +564,50 @@ hr_status_t tf_build_loop(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values
                         hlo_attr_of_called(HLO_ATTR_BODY, 1)};
   expr_t state = hlo_build(op->b, HLO_WHILE, shape, 1, &init, 2, attrs, 2, called);
   HR_TRY(set_loop_results(&packing, state, op->b, out_values));
+  HR_TRY(settle_counts(op, loop->count, out_values));
   set_grows(loop->count, out_values, grows);
   return NULL;
+}
+
+hr_status_t tf_states_enter(tf_op_t *op, int count, const tf_value_t *inside) {
+  tf_states_t *states = op->scope->compiler->states;
+  HR_TRY(HR_NEW_ARRAY(op->arena, count, &states->inside));
+  for (int i = 0; i < count; i++)
+    if (inside[i].kind == TF_VALUE_ARRAY) states->inside[i] = inside[i].instr;
+  return NULL;
+}
+
+/* Begins again with the states of the loop, as before the first attempt. */
+static hr_status_t build_surveyed(tf_op_t *op, const tf_loop_t *loop, const tf_value_t *before,
+                                  const bool *grows, tf_value_t *values, tf_value_t *out_values) {
+  memcpy(values, before, (size_t)loop->count * sizeof *values);
+  set_grows(loop->count, values, grows);
+  HR_TRY(tf_survey_loop(op, loop, values));
+  return build_loop(op, loop, values, out_values);
+}
+
+/* An inner loop may have a bound only by the states of this one: then the first attempt fails. */
+hr_status_t tf_build_loop(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values,
+                          tf_value_t *out_values) {
+  tf_value_t *before;
+  bool *grows;
+  tf_compiler_t *compiler = op->scope->compiler;
+  tf_states_t states = {.up = compiler->states, .is_loop = true, .count = loop->count};
+  int depth = compiler->depth;
+  HR_TRY(HR_NEW_ARRAY(op->arena, loop->count, &before));
+  memcpy(before, values, (size_t)loop->count * sizeof *values);
+  HR_TRY(find_grows(op, loop->count, values, &grows));
+  compiler->states = &states;
+  hr_status_t st = build_loop(op, loop, values, out_values);
+  if (st && states.is_wanted && !compiler->is_survey) {
+    hr_status_release(st);
+    compiler->depth = depth;
+    compiler->states = &states;
+    st = build_surveyed(op, loop, before, grows, values, out_values);
+  }
+  compiler->states = states.up;
+  HR_VEC_FREE(&states.all);
+  return st;
 }
 
 /* Functions of a While operation. */

@@ -26,5 +26,10 @@ hr_status_t tf_build_loop(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values
  * no bound.
  */
 hr_status_t tf_try_loop(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values);
+/* Executes the body once to find the states of all iterations (compiler->states), as an inner loop
+ * has a bound only by them. */
+hr_status_t tf_survey_loop(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values);
+/* `inside` stands for the values of compiler->states in what is built next. */
+hr_status_t tf_states_enter(tf_op_t *op, int count, const tf_value_t *inside);
 
 #endif

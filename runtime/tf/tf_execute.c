@@ -462,8 +462,8 @@ static hr_status_t take_wanted(const tf_scope_t *scope, const tf_execution_t *ex
 }
 
 /* Arguments are nodes 0 to arg_count - 1. Targets run before what is wanted, as they may write
- * variables that results read. A failure ends the compilation, so that `depth` needs no repair
- * then. */
+ * variables that results read. After a failure `depth` is repaired by the loop that begins again,
+ * or by nobody, as it ends the compilation. */
 hr_status_t tf_execute(tf_compiler_t *compiler, hlo_builder_t *builder,
                        const tf_execution_t *execution, tf_value_t *out_values) {
   const tf_body_t *body = execution->body;

@@ -11,6 +11,9 @@
 #include "passes/lib/pass_evaluate.h"
 
 #define TRIPS_MAX 100000
+#define STATES_MAX 10000
+#define HOPELESS_AFTER 8
+#define HOPELESS_STEPS 1000
 #define DEPTH_MAX 500
 #define OPERANDS_MAX 16
 #define ELEMENTS_MAX 64 /* larger arrays do not decide about loops */
@@ -35,8 +38,12 @@ typedef struct run {
 /* --- what the condition depends on --- */
 
 static int value_of(const tf_trips_t *trips, expr_t instr) {
+  if (!trips->inside)
+    return instr->op == HLO_GET_TUPLE_ELEMENT && instr->operands[0]->op == HLO_PARAMETER
+               ? (int)hlo_attr_int(instr, HLO_ATTR_INDEX)
+               : -1;
   for (int i = 0; i < trips->count; i++)
-    if (trips->inside[i] == instr) return i;
+    if (trips->inside[i] && trips->inside[i] == instr) return i;
   return -1;
 }
 
@@ -66,6 +73,16 @@ static hr_status_t add_steps(run_t *run, expr_t instr, int depth, bool *more) {
   for (int k = 0; k < instr->operand_count; k++)
     HR_TRY(add_steps(run, instr->operands[k], depth + 1, more));
   return add_step(run, instr, value_index);
+}
+
+/* States and results have all values, not those that the condition depends on alone. */
+static hr_status_t need_all(run_t *run) {
+  bool more;
+  for (int i = 0; i < run->trips->count; i++) {
+    run->needed[i] = true;
+    HR_TRY(add_steps(run, run->trips->next[i], 0, &more));
+  }
+  return NULL;
 }
 
 /* The values that the condition depends on, and those that these do. */
@@ -159,16 +176,60 @@ static bool is_known(const run_t *run) {
   return false;
 }
 
+/* Whether a value that is not known now will not be later. Looked at after some iterations, when
+ * what becomes known by and by is known. */
+static bool is_hopeless(const run_t *run, expr_t instr, int *budget) {
+  size_t place = place_of(run, instr);
+  if (!place || --*budget < 0) return *budget >= 0;
+  const step_t *step = &run->steps.data[place - 1];
+  if (step->value) return false;
+  if (step->value_index >= 0) return !known(run, run->trips->next[step->value_index]);
+  bool is_branch = instr->op == HLO_GET_TUPLE_ELEMENT && instr->operands[0]->op == HLO_CONDITIONAL;
+  if (is_branch) return is_hopeless(run, instr->operands[0]->operands[0], budget);
+  int hopeless = 0;
+  for (int k = 0; k < instr->operand_count; k++)
+    hopeless += is_hopeless(run, instr->operands[k], budget);
+  return instr->op == HLO_AND ? hopeless == 2 : hopeless > 0 || !instr->operand_count;
+}
+
+/* The values of this iteration, for the module to own. */
+static hr_status_t take_state(run_t *run, hlo_value_t ***out_values) {
+  hlo_value_t **values;
+  HR_TRY(HR_NEW_ARRAY(run->compiler->arena, run->trips->count, &values));
+  for (int i = 0; i < run->trips->count; i++) {
+    if (!run->values[i]) continue;
+    values[i] = hlo_value_retain(run->values[i]);
+    HR_TRY(hlo_module_adopt_value(run->compiler->module, values[i]));
+  }
+  *out_values = values;
+  return NULL;
+}
+
+static hr_status_t add_state(run_t *run, tf_states_t *states) {
+  hlo_value_t **values;
+  HR_TRY(take_state(run, &values));
+  HR_VEC_PUSH(&states->all, values);
+  return NULL;
+}
+
+static hr_status_t evaluate_all(run_t *run) {
+  for (size_t i = 0; i < run->steps.count; i++) HR_TRY(evaluate(run, &run->steps.data[i]));
+  return NULL;
+}
+
 /* The new state is set before the old steps are forgotten, which it retains. */
-static hr_status_t count_trips(run_t *run, int64_t *out_bound) {
+static hr_status_t count_trips(run_t *run, tf_states_t *states, int64_t *out_bound) {
   set_values(run, true);
   for (int64_t n = 0; n <= TRIPS_MAX; n++) {
-    for (size_t i = 0; i < run->steps.count; i++) HR_TRY(evaluate(run, &run->steps.data[i]));
+    HR_TRY(evaluate_all(run));
     hlo_value_t *pred = known(run, run->trips->pred);
     if (pred && !hlo_value_int_at(pred, 0)) {
       *out_bound = n;
-      return NULL;
+      return states ? take_state(run, &states->last) : NULL;
     }
+    int budget = HOPELESS_STEPS;
+    if (!pred && n == HOPELESS_AFTER && is_hopeless(run, run->trips->pred, &budget)) return NULL;
+    if (states && states->all.count < STATES_MAX) HR_TRY(add_state(run, states));
     set_values(run, false);
     forget(run);
     if (!is_known(run)) return NULL;
@@ -176,17 +237,110 @@ static hr_status_t count_trips(run_t *run, int64_t *out_bound) {
   return NULL;
 }
 
-hr_status_t tf_trip_bound(tf_compiler_t *compiler, const tf_trips_t *trips, int64_t *out_bound) {
-  run_t run = {.compiler = compiler, .trips = trips};
+static hr_status_t begin_run(run_t *run, tf_compiler_t *compiler, const tf_trips_t *trips) {
+  *run = (run_t){.compiler = compiler, .trips = trips};
+  HR_TRY(HR_NEW_ARRAY(compiler->arena, trips->count, &run->needed));
+  HR_TRY(HR_NEW_ARRAY(compiler->arena, trips->count, &run->values));
+  hr_map_init(&run->places);
+  return NULL;
+}
+
+static void end_run(run_t *run) {
+  forget(run);
+  for (int i = 0; i < run->trips->count; i++) hlo_value_release(run->values[i]);
+  hr_map_deinit(&run->places);
+  HR_VEC_FREE(&run->steps);
+}
+
+hr_status_t tf_trip_bound(tf_compiler_t *compiler, const tf_trips_t *trips, tf_states_t *states,
+                          int64_t *out_bound) {
+  run_t run;
+  size_t before = states ? states->all.count : 0;
   *out_bound = -1;
-  HR_TRY(HR_NEW_ARRAY(compiler->arena, trips->count, &run.needed));
-  HR_TRY(HR_NEW_ARRAY(compiler->arena, trips->count, &run.values));
-  hr_map_init(&run.places);
-  hr_status_t st = find_steps(&run);
-  if (!st) st = count_trips(&run, out_bound);
-  forget(&run);
-  for (int i = 0; i < trips->count; i++) hlo_value_release(run.values[i]);
-  hr_map_deinit(&run.places);
-  HR_VEC_FREE(&run.steps);
+  HR_TRY(begin_run(&run, compiler, trips));
+  hr_status_t st = states ? need_all(&run) : NULL;
+  if (!st) st = find_steps(&run);
+  if (!st) st = count_trips(&run, states, out_bound);
+  end_run(&run);
+  if (states && *out_bound > (int64_t)(states->all.count - before)) *out_bound = -1;
+  return st;
+}
+
+static hr_status_t evaluate_state(run_t *run, hlo_value_t **values, int count, const expr_t *instrs,
+                                  hlo_value_t **out_values) {
+  for (int i = 0; i < run->trips->count; i++) run->values[i] = values[i];
+  HR_TRY(evaluate_all(run));
+  for (int k = 0; k < count; k++) {
+    hlo_value_t *value = instrs[k] ? known(run, instrs[k]) : NULL;
+    if (!value) continue;
+    out_values[k] = hlo_value_retain(value);
+    HR_TRY(hlo_module_adopt_value(run->compiler->module, value));
+  }
+  forget(run);
+  return NULL;
+}
+
+hr_status_t tf_evaluate_in(tf_compiler_t *compiler, const tf_states_t *states, int count,
+                           const expr_t *instrs, hlo_value_t ****out_values) {
+  run_t run;
+  bool more;
+  tf_trips_t trips = {.count = states->count, .inside = states->inside};
+  HR_TRY(begin_run(&run, compiler, &trips));
+  hr_status_t st = HR_NEW_ARRAY(compiler->arena, states->all.count, out_values);
+  for (int k = 0; k < count && !st; k++) st = add_steps(&run, instrs[k], 0, &more);
+  for (size_t n = 0; n < states->all.count && !st; n++) {
+    st = HR_NEW_ARRAY(compiler->arena, count, &(*out_values)[n]);
+    if (!st) st = evaluate_state(&run, states->all.data[n], count, instrs, (*out_values)[n]);
+  }
+  for (int i = 0; i < trips.count; i++) run.values[i] = NULL;
+  end_run(&run);
+  return st;
+}
+
+/* --- results --- */
+
+/* Results of a loop, whose state is a tuple in HLO. The condition must be known in each
+ * iteration. */
+static hr_status_t run_to_end(run_t *run, expr_t loop, hlo_value_t **out_values) {
+  HR_TRY(need_all(run));
+  HR_TRY(find_steps(run));
+  set_values(run, true);
+  for (int64_t n = 0; n <= TRIPS_MAX; n++) {
+    HR_TRY(evaluate_all(run));
+    hlo_value_t *pred = known(run, run->trips->pred);
+    if (!pred) return NULL;
+    if (!hlo_value_int_at(pred, 0)) break;
+    if (n == TRIPS_MAX) return NULL;
+    set_values(run, false);
+    forget(run);
+  }
+  for (int i = 0; i < loop->shape->element_count; i++) {
+    out_values[i] = run->values[i] ? hlo_value_retain(run->values[i]) : NULL;
+    if (out_values[i]) HR_TRY(hlo_module_adopt_value(run->compiler->module, out_values[i]));
+  }
+  return NULL;
+}
+
+hr_status_t tf_loop_result(tf_compiler_t *compiler, expr_t instr, hlo_value_t **out_value) {
+  run_t run;
+  hlo_value_t **start, **values;
+  *out_value = NULL;
+  if (instr->op != HLO_GET_TUPLE_ELEMENT || instr->operands[0]->op != HLO_WHILE) return NULL;
+  expr_t loop = instr->operands[0], init = loop->operands[0], root = loop->called[1]->root;
+  if (init->op != HLO_TUPLE || root->op != HLO_TUPLE) return NULL;
+  HR_TRY(HR_NEW_ARRAY(compiler->arena, init->operand_count, &start));
+  HR_TRY(HR_NEW_ARRAY(compiler->arena, init->operand_count, &values));
+  for (int i = 0; i < init->operand_count; i++) {
+    HR_TRY(tf_evaluate(compiler, init->operands[i], &start[i]));
+    if (!start[i]) HR_TRY(tf_loop_result(compiler, init->operands[i], &start[i]));
+  }
+  tf_trips_t trips = {.count = init->operand_count,
+                      .next = root->operands,
+                      .start = start,
+                      .pred = loop->called[0]->root};
+  HR_TRY(begin_run(&run, compiler, &trips));
+  hr_status_t st = run_to_end(&run, loop, values);
+  end_run(&run);
+  *out_value = values[hlo_attr_int(instr, HLO_ATTR_INDEX)];
   return st;
 }

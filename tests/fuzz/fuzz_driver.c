@@ -1,5 +1,6 @@
 #include "fuzz_driver.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,11 +47,41 @@ static void splice(fuzz_bytes_t *text, size_t at, size_t gone, const char *bytes
   text->size += size - gone;
 }
 
+static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_' || c == '.'; }
+
+/* The word around or behind a random place; empty if there is none. */
+static void find_word(const fuzz_bytes_t *text, size_t *out_at, size_t *out_size) {
+  size_t at = fuzz_random_below(text->size), end;
+  while (at < text->size && !is_word(text->data[at])) at++;
+  while (at > 0 && at < text->size && is_word(text->data[at - 1])) at--;
+  for (end = at; end < text->size && is_word(text->data[end]);) end++;
+  *out_at = at;
+  *out_size = end - at;
+}
+
+/* A word of the text in place of another that begins with a character of the same kind: what comes
+ * out often parses. */
+static void replace_word(fuzz_bytes_t *text) {
+  size_t at, gone, from, size;
+  char word[64];
+  if (!text->size) return;
+  find_word(text, &at, &gone);
+  for (int tries = 8; gone && tries; tries--) {
+    find_word(text, &from, &size);
+    if (!size || size > sizeof word) continue;
+    if (!isdigit((unsigned char)text->data[at]) != !isdigit((unsigned char)text->data[from]))
+      continue;
+    memcpy(word, text->data + from, size);
+    splice(text, at, gone, word, size);
+    return;
+  }
+}
+
 static void mutate_text(const fuzz_material_t *material, fuzz_bytes_t *text,
                         const fuzz_bytes_t *other) {
   size_t at = fuzz_random_below(text->size + 1), left = text->size - at;
   size_t gone = fuzz_random_below(left < 12 ? left + 1 : 12);
-  switch (fuzz_random_below(6)) {
+  switch (fuzz_random_below(9)) {
     case 0:
       if (left) text->data[at] ^= (char)(1u << fuzz_random_below(8));
       break;
@@ -76,8 +107,11 @@ static void mutate_text(const fuzz_material_t *material, fuzz_bytes_t *text,
       splice(text, at, gone, other->data + from, size);
       break;
     }
-    default:
+    case 5:
       text->size = fuzz_random_below(20) ? text->size : at;
+      break;
+    default:
+      replace_word(text);
       break;
   }
 }

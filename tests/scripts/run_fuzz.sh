@@ -22,6 +22,9 @@ done
 expect_exit "bytecode: own files" 0 "$build_dir/tests/fuzz_bytecode"
 expect_exit "protos: own files" 0 "$build_dir/tests/fuzz_hlo_proto"
 expect_exit "objects: own files" 0 "$build_dir/tests/fuzz_object"
+expect_exit "shardings: own texts" 0 "$build_dir/tests/fuzz_partition"
+expect_exit "shardings: changed programs" 0 "$build_dir/tests/fuzz_partition" --mutate 20000 1 \
+  "$source_dir"/tests/corpora/auto_spmd/*/*.mlir
 expect_exit "arrays, feeds, checkpoints, cache: own files" 0 "$build_dir/tests/fuzz_files"
 expect_exit "attributes for handlers of the FFI" 0 "$build_dir/tests/fuzz_ffi"
 expect_exit "calls of the C API" 0 "$build_dir/tests/fuzz_api"

@@ -29,6 +29,21 @@ grep -q '^out0@7 = f32\[4,4\]' "$work/parts.txt" && pass || fail "out0@7 is a pa
 "$hlorun" -n 8 --input "$folder/io.npz" "$folder/prog.mlir" >"$work/out" 2>&1
 expect_text "whole results are printed" "out0 = f32[16,8]"
 
+# Its axes, d=4 and m=2, of other sizes: annotations hold on them.
+for mesh in d=2,m=2 d=1,m=4 d=3,m=2 m=2,d=2 d=2,m=2,z=2; do
+  expect_exit "$mesh instead" 0 "$hlorun" --mesh "$mesh" --input "$folder/io.npz" --expect "$folder/io.npz" \
+    "$folder/prog.mlir"
+done
+expect_exit "parts on d=2,m=4" 0 "$hlorun" -n 8 --mesh d=2,m=4 --input "$folder/io.npz" --output "$work/parts.txt" \
+  --output-shards "$folder/prog.mlir"
+grep -q '^out0@7 = f32\[8,2\]' "$work/parts.txt" && pass || fail "out0@7 is a part on d=2,m=4" "$work/parts.txt"
+expect_exit "sub-axes of an axis that has become too small" 3 "$hlorun" -n 2 --mesh d=2 --random-inputs \
+  "$corpus/sdy_sub_axes/prog.mlir"
+expect_text "sub-axes of an axis that has become too small" 'sub-axis (1)2 of axis "d"'
+expect_exit "a mesh without the program's axes" 0 "$hlorun" -n 2 --mesh x=2 --input "$folder/io.npz" \
+  --expect "$folder/io.npz" "$folder/prog.mlir"
+expect_text "a mesh without the program's axes" "--mesh has no effect"
+
 # A program without annotations, cut by options.
 cat >"$work/plain.mlir" <<'PROGRAM'
 module @plain {

@@ -53,6 +53,20 @@ expect_text "the scan is explained" "1 collective, by which a process sends 768 
 expect_exit "the scan on one process" 0 "$hlorun" -n 1 --random-inputs --output "$work/one.npz" "$work/scan.mlir"
 expect_exit "the scan on four" 0 "$hlorun" "${scan[@]}" --random-inputs --expect "$work/one.npz" "$work/scan.mlir"
 
+# What a custom call says about the layouts of its operands is said of the parts.
+cat >"$work/call.mlir" <<'PROGRAM'
+module @call attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func @main(%a: tensor<4x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<4x3xf32> {
+    %0 = stablehlo.custom_call @f(%a) {operand_layouts = [dense<[0, 1]> : tensor<2xindex>], result_layouts = [dense<[1, 0]> : tensor<2xindex>],
+      sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=4, j=3}, custom>} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+    return %0 : tensor<4x3xf32>
+  }
+}
+PROGRAM
+expect_exit "layouts of a part" 0 "$hlorun" --stop-after partition "$work/call.mlir"
+expect_text "layouts of a part" "operand_layout_constraints={f32[2,3]{0,1}}"
+
 # sends NAME TEXT SHARDING: what partitions of $work/few.mlir on a mesh of 4 and 2 send, and what they give.
 sends() {
   local cuts=(-n 8 --mesh d=4,m=2 --sharding "$3")

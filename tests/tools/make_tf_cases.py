@@ -13,11 +13,14 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 import numpy as np
 import tensorflow as tf
 
-from tf_graphs import legacy
+import tf_user_graphs  # noqa: F401, registers its graphs in tf_graphs
+from tf_graphs import GRAPHS, legacy
 
 tf1 = tf.compat.v1
 random = np.random.default_rng(7)
-CASES = {}
+CASES = {name: GRAPHS[name] for name in ("triangle_of_loops", "triangle_of_loops_v1", "second_derivative_of_loop", "growing_array",
+                                      "growing_array_by_size", "growing_array_gradient", "growing_array_that_is_read",
+                                      "growing_array_v1_loop", "growing_array_v1_outside")}
 COMPILED = set()  # cases of operations that only XLA has
 BOUNDED = {"stacks"}  # cases whose stacks are given a bound; others learn it from their loops
 

@@ -59,6 +59,21 @@ static void test_best_fit(void) {
   hr_arena_deinit(&scratch);
 }
 
+/* A large item that comes late gets what a small one leaves only if long-lived ones are out of its
+ * way. */
+static void test_by_weight(void) {
+  flat_item_t items[] = {{64, 0, 0, 1}, {64, 0, 0, 5}, {128, 0, 2, 5}};
+  hr_arena_t scratch;
+  size_t total;
+  hr_arena_init(&scratch);
+  CHECK_OK(flat_assign_offsets(&scratch, items, 3, 6, &total));
+  CU_ASSERT_EQUAL(total, 192);
+  CU_ASSERT_EQUAL(items[2].offset_bytes, 0);
+  CU_ASSERT_EQUAL(items[1].offset_bytes, 128);
+  CU_ASSERT_EQUAL(items[0].offset_bytes, 0);
+  hr_arena_deinit(&scratch);
+}
+
 static void test_many_items(void) {
   enum { COUNT = 200000 };
   void *memory;
@@ -629,6 +644,7 @@ static void test_print(void) {
 
 CU_TestInfo suite_flat[] = {{"random items do not overlap", test_random_items},
                             {"best fit", test_best_fit},
+                            {"best fit by weight", test_by_weight},
                             {"many items", test_many_items},
                             {"chain in place", test_chain},
                             {"views", test_views},

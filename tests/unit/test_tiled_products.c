@@ -126,8 +126,18 @@ static void test_views(void) {
 }
 
 /* Too few matrices for a sum over rows; a product that needs the result of another; nothing is
- * spared; a fusion that reads across rows. */
+ * spared; a fusion that reads across rows; layers with an exponential, but no softmax, between
+ * them. */
 static void test_refused(void) {
+  agree(
+      "HloModule m\n"
+      "f { s = f32[200,180] parameter(0) e = f32[200,180] exponential(s)\n"
+      "  ROOT r = f32[200,180] multiply(s, e) }\n"
+      "ENTRY e { q = f32[200,24] parameter(0) k = f32[24,180] parameter(1)\n"
+      "  s = f32[200,180] dot(q, k), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+      "  p = f32[200,180] fusion(s), kind=kLoop, calls=f\n"
+      "  ROOT a = f32[200,24] dot(p, k), lhs_contracting_dims={1}, rhs_contracting_dims={1} }",
+      0);
   agree(
       "HloModule m\n"
       "f { s = f32[200,180] parameter(0) ROOT r = f32[200,180] add(s, s) }\n"

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ops/kernels/custom/custom_call.h"
 #include "ops/kernels/custom/custom_ffi_api.h"
+#include "ops/kernels/custom/custom_layout.h"
 #include "ops/query/custom_ffi.h"
 
 /* One call: its handlers, its decoded attributes, and the state that the stages share. */
@@ -294,33 +294,59 @@ static hr_status_t run_stages(op_env_t *env, const ffi_plan_t *plan, hlo_value_t
   return NULL;
 }
 
+/* The operands in the layouts that the call asks for, as copies where those are not row-major. */
+static hr_status_t order_operands(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                                  hlo_value_t ***out_in) {
+  int count = step->instr->operand_count;
+  HR_TRY(HR_NEW_ARRAY(env->scratch, count, out_in));
+  for (int k = 0; k < count; k++) {
+    const hlo_shape_t *shape = custom_constrained_operand(step->instr, k);
+    void *bytes;
+    (*out_in)[k] = in[k];
+    if (!shape || in[k]->dtype == HR_TUPLE) continue;
+    HR_TRY(custom_in_layout(env, shape->layout, in[k], &bytes));
+    if (bytes == in[k]->data) continue;
+    HR_TRY(HR_NEW(env->scratch, &(*out_in)[k]));
+    *(*out_in)[k] = *in[k];
+    (*out_in)[k]->data = bytes;
+  }
+  return NULL;
+}
+
+/* The results, which the handler has written in the layouts of the call, become row-major. */
+static hr_status_t order_results(op_env_t *env, const op_step_t *step, int count,
+                                 hlo_value_t *const *parts) {
+  const hlo_shape_t *shape = custom_constrained_result(step->instr);
+  for (int k = 0; shape && k < count; k++)
+    HR_TRY(custom_from_layout(env, custom_result_shape(shape, k)->layout, parts[k]));
+  return NULL;
+}
+
 /* A result that aliases an operand begins with its contents, and the handler gets it as the
  * operand, too: it updates the one array in place, and the caller's stays as it is. */
-static hr_status_t share_aliased(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
-                                 hlo_value_t **parts, hlo_value_t ***out_in) {
+static void share_aliased(const op_step_t *step, hlo_value_t *const *parts, hlo_value_t **in) {
   const ffi_plan_t *plan = step->plan;
   const hlo_attr_t *attr = hlo_attr_find(step->instr, HLO_ATTR_OUTPUT_TO_OPERAND_ALIASING);
   const hlo_aliasing_t *list = attr ? attr->aliasing : NULL;
-  HR_TRY(HR_NEW_ARRAY(env->scratch, plan->arg_count, out_in));
-  for (int a = 0; a < plan->arg_count; a++) (*out_in)[a] = in[a];
   for (int i = 0; list && i < list->count; i++) {
     const hlo_alias_t *alias = &list->aliases[i];
     int64_t k = alias->output_index.count ? alias->output_index.data[0] : 0;
     if (k >= plan->ret_count || alias->operand >= plan->arg_count || !parts[k]->data) continue;
     memcpy(parts[k]->data, in[alias->operand]->data, hlo_value_bytes(parts[k]));
-    (*out_in)[alias->operand] = parts[k];
+    in[alias->operand] = parts[k];
   }
-  return NULL;
 }
 
 /* On failure the results are released here, as no tuple has taken them over. */
 static hr_status_t run_ffi(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                            hlo_value_t **out_value) {
   const ffi_plan_t *plan = step->plan;
-  hlo_value_t **parts = NULL, **shared = NULL;
+  hlo_value_t **parts = NULL, **ordered = NULL;
   hr_status_t st = make_results(env, step, plan->ret_count, &parts);
-  if (!st) st = share_aliased(env, step, in, parts, &shared);
-  if (!st) st = run_stages(env, plan, shared, parts);
+  if (!st) st = order_operands(env, step, in, &ordered);
+  if (!st) share_aliased(step, parts, ordered);
+  if (!st) st = run_stages(env, plan, ordered, parts);
+  if (!st) st = order_results(env, step, plan->ret_count, parts);
   if (!st) return custom_result(step->out_shape, plan->ret_count, parts, out_value);
   for (int k = 0; parts && k < plan->ret_count; k++) hlo_value_release(parts[k]);
   return st;

@@ -1,8 +1,9 @@
 /* Kernel of the custom calls that the user supplies (ops/query/custom_host.h): gives the function
- * the addresses of the dense operands and results, tuples as lists of addresses. The function is
+ * the addresses of the operands and results in the layouts of the call, tuples as lists of
+ * addresses. The function is
  * trusted not to write beyond the results. Functions of XLA's API_VERSION_STATUS_RETURNING get a
  * third argument, where they leave a message if they fail; others do not look at it. */
-#include "ops/kernels/custom/custom_call.h"
+#include "ops/kernels/custom/custom_layout.h"
 #include "ops/query/custom_host.h"
 
 /* Makes zeros of a shape, tuples recursively; the tuple holds references to its parts. */
@@ -18,15 +19,34 @@ static hr_status_t make_result(op_env_t *env, const hlo_shape_t *shape, hlo_valu
   return st;
 }
 
-/* The bytes of an array, or a list of those of a tuple's elements. */
-static hr_status_t address_of(op_env_t *env, const hlo_value_t *value, void **out_address) {
+static const hlo_shape_t *element(const hlo_shape_t *shape, int k) {
+  return shape ? shape->elements[k] : NULL;
+}
+
+static const hlo_layout_t *layout_of(const hlo_shape_t *shape) {
+  return shape ? shape->layout : NULL;
+}
+
+/* The bytes of an array in the layout of `shape` (NULL: row-major), or a list of those of a tuple's
+ * elements. */
+static hr_status_t address_of(op_env_t *env, const hlo_shape_t *shape, const hlo_value_t *value,
+                              void **out_address) {
   *out_address = value->data;
-  if (value->dtype != HR_TUPLE) return NULL;
+  if (value->dtype != HR_TUPLE)
+    return custom_in_layout(env, layout_of(shape), value, out_address);
   void **list;
   HR_TRY(HR_NEW_ARRAY(env->scratch, value->element_count + 1, &list));
   for (int k = 0; k < value->element_count; k++)
-    HR_TRY(address_of(env, value->elements[k], &list[k]));
+    HR_TRY(address_of(env, element(shape, k), value->elements[k], &list[k]));
   *out_address = list;
+  return NULL;
+}
+
+/* The arrays, which the callee has written in the layouts of `shape`, become row-major. */
+static hr_status_t order_results(op_env_t *env, const hlo_shape_t *shape, hlo_value_t *value) {
+  if (value->dtype != HR_TUPLE) return custom_from_layout(env, layout_of(shape), value);
+  for (int k = 0; k < value->element_count; k++)
+    HR_TRY(order_results(env, element(shape, k), value->elements[k]));
   return NULL;
 }
 
@@ -64,10 +84,11 @@ static hr_status_t run_host(op_env_t *env, const op_step_t *step, hlo_value_t *c
   void **addresses, *out;
   HR_TRY(HR_NEW_ARRAY(env->scratch, step->instr->operand_count + 1, &addresses));
   for (int k = 0; k < step->instr->operand_count; k++)
-    HR_TRY(address_of(env, in[k], &addresses[k]));
+    HR_TRY(address_of(env, custom_constrained_operand(step->instr, k), in[k], &addresses[k]));
   HR_TRY(make_result(env, step->out_shape, out_value));
-  hr_status_t st = address_of(env, *out_value, &out);
+  hr_status_t st = address_of(env, NULL, *out_value, &out);
   if (!st) st = call_host(step, out, addresses);
+  if (!st) st = order_results(env, custom_constrained_result(step->instr), *out_value);
   if (st) hlo_value_release(*out_value);
   return st;
 }

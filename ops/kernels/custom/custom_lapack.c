@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/dl.h"
-#include "ops/kernels/common/strided_loops.h"
+#include "ops/kernels/custom/custom_layout.h"
 
 const hlo_shape_t *lapack_array_shape(const op_step_t *step, const lapack_plan_t *plan, int k) {
   return step->in_shapes[plan->scalars + k];
@@ -150,73 +150,7 @@ hr_status_t lapack_begin(hr_arena_t *arena, const op_step_t *step, const lapack_
   return NULL;
 }
 
-/* A layout that is a permutation of the array's dimensions; anything else counts as row-major. */
-static bool is_order(const hlo_layout_t *layout, int rank) {
-  uint32_t seen = 0;
-  if (!layout || layout->minor_to_major.count != rank) return false;
-  for (int d = 0; d < rank; d++) {
-    int64_t dim = layout->minor_to_major.data[d];
-    if (dim < 0 || dim >= rank || (seen >> dim & 1)) return false;
-    seen |= 1u << dim;
-  }
-  return true;
-}
-
-/* A strided copy and its bytes; entry e of dimension 0 starts at e * strides[0]. */
-typedef struct layout_copy {
-  int each, rank;
-  int64_t dims[HLO_MAX_RANK], to_strides[HLO_MAX_RANK], from_strides[HLO_MAX_RANK];
-  char *to;
-  const char *from;
-} layout_copy_t;
-
-/* Entries [begin, end) of the outermost dimension. */
-static void copy_entries(void *context, int64_t begin, int64_t end, int worker) {
-  const layout_copy_t *whole = context;
-  int64_t dims[HLO_MAX_RANK];
-  loop_copy_t copy;
-  (void)worker;
-  if (begin == end) return;
-  memcpy(dims, whole->dims, sizeof dims);
-  if (whole->rank) dims[0] = end - begin;
-  loop_copy_init(&copy, whole->each, whole->rank, dims, whole->to_strides, whole->from_strides);
-  loop_copy_run(&copy, whole->to + begin * whole->to_strides[0],
-                whole->from + begin * whole->from_strides[0]);
-}
-
-/* Grains of parallel work. */
-#define COPY_GRAIN 8192     /* elements that are worth another worker */
-#define CALL_PRODUCTS 50000 /* products of routines that are worth one */
-
-/* Copies between a dense row-major array and the same elements in the order of a layout. */
-static void copy_by_layout(hr_workers_t *workers, const hlo_value_t *value,
-                           const hlo_layout_t *layout, void *bytes, bool to_value) {
-  int64_t strides[HLO_MAX_RANK];
-  int rank = value->rank;
-  layout_copy_t copy = {.each = (int)hr_dtype_bytes(value->dtype), .rank = rank};
-  int64_t *ours = to_value ? copy.to_strides : copy.from_strides, count = 1;
-  int64_t *theirs = to_value ? copy.from_strides : copy.to_strides;
-  if (!is_order(layout, rank)) {
-    if (to_value)
-      memcpy(value->data, bytes, hlo_value_bytes(value));
-    else
-      memcpy(bytes, value->data, hlo_value_bytes(value));
-    return;
-  }
-  loop_dense_strides(rank, value->dims, copy.each, strides);
-  for (int d = 0; d < rank; d++) {
-    int64_t dim = layout->minor_to_major.data[rank - 1 - d];
-    copy.dims[d] = value->dims[dim];
-    ours[d] = strides[dim];
-    count *= copy.dims[d];
-  }
-  loop_dense_strides(rank, copy.dims, copy.each, theirs);
-  copy.to = to_value ? value->data : bytes;
-  copy.from = to_value ? bytes : value->data;
-  int64_t entries = rank ? copy.dims[0] : 1;
-  int64_t size = entries ? count / entries : 0;
-  hr_workers_split(workers, entries, 1 + COPY_GRAIN / (size + 1), copy_entries, &copy);
-}
+#define CALL_PRODUCTS 50000 /* products of routines that are worth another worker */
 
 /* State of one call; all memory is the step's scratch. */
 hr_status_t lapack_run_init(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
@@ -233,7 +167,7 @@ hr_status_t lapack_load(const lapack_run_t *run, int k, void **out_bytes) {
   int operand = run->plan->scalars + k;
   const hlo_value_t *value = run->in[operand];
   HR_TRY(hr_arena_alloc(run->env->scratch, hlo_value_bytes(value), out_bytes));
-  copy_by_layout(run->env->workers, value, custom_operand_layout(run->step->instr, operand),
+  custom_copy_by_layout(run->env->workers, value, custom_operand_layout(run->step->instr, operand),
                  *out_bytes, false);
   return NULL;
 }
@@ -305,7 +239,7 @@ static hr_status_t make_result(const lapack_run_t *run, int k, hlo_value_t **out
   const hlo_shape_t *shape = custom_result_shape(run->step->out_shape, k);
   if (!run->results[k]) return hlo_value_zeros(shape, out_value);
   HR_TRY(hlo_value_array(shape->dtype, shape->rank, shape->dims, out_value));
-  copy_by_layout(run->env->workers, *out_value, custom_result_layout(run->step->instr, k),
+  custom_copy_by_layout(run->env->workers, *out_value, custom_result_layout(run->step->instr, k),
                  run->results[k], true);
   return NULL;
 }

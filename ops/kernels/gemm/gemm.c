@@ -19,12 +19,13 @@
 #include "ops/kernels/gemm/gemm.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/arith.h"
 #include "ops/kernels/simd/simd_target.h"
 
-#define GEMM_DEPTH 384 /* most rows of a panel, if these are all: C is then written once */
-#define PART_DEPTH 320 /* most rows of one of several, 40 KB of the widest */
+#define DEPTH_MIN 256 /* limits of what gemm_deepest gives */
+#define DEPTH_MAX 384
 #define GEMM_PANELS 4  /* panels packed at once, side by side; more where they are shallow */
 #define SHORT_DEPTH 64
 #define BLOCK_BYTES (1 << 19) /* a block of A: a part of the second-level cache */
@@ -43,9 +44,21 @@ typedef struct gemm_range {
   bool packed;                                      /* A is copied to scratch memory */
 } gemm_range_t;
 
-/* Depth of the panels of a sum of `depth` terms: equal parts, rounded up to DEPTH_UNIT. */
+/* Most rows of a panel, if these are all, as C is then written once: the widest panel fills the
+ * first-level cache. */
+static inline int64_t gemm_deepest(void) {
+#ifdef _SC_LEVEL1_DCACHE_SIZE
+  return hr_min(hr_max(sysconf(_SC_LEVEL1_DCACHE_SIZE) / PANEL_BYTES, DEPTH_MIN), DEPTH_MAX);
+#else
+  return DEPTH_MIN;
+#endif
+}
+
+/* Depth of the panels of a sum of `depth` terms: equal parts, rounded up to DEPTH_UNIT. Several
+ * leave a sixth of the cache to A and C. */
 static inline int64_t gemm_panel_depth(int64_t depth) {
-  int64_t parts = depth <= GEMM_DEPTH ? 1 : hr_div_ceil(depth, PART_DEPTH);
+  int64_t deepest = gemm_deepest();
+  int64_t parts = depth <= deepest ? 1 : hr_div_ceil(depth, deepest * 5 / 6);
   return hr_div_ceil(hr_div_ceil(depth, parts), DEPTH_UNIT) * DEPTH_UNIT;
 }
 
@@ -74,7 +87,7 @@ static inline void gemm_report_finished(const gemm_job_t *job, const gemm_range_
 
 /* Columns whose panels are packed at once; a multiple of finish_unit. */
 static inline int64_t gemm_group_columns(const gemm_job_t *job, int64_t depth, int64_t panel) {
-  int64_t columns = GEMM_PANELS * GEMM_DEPTH / depth * panel;
+  int64_t columns = GEMM_PANELS * gemm_deepest() / depth * panel;
   return job->finish && job->finish_unit ? columns / job->finish_unit * job->finish_unit : columns;
 }
 
@@ -86,14 +99,14 @@ static inline gemm_mode_t gemm_mode_of(const gemm_job_t *job, const gemm_range_t
 
 /* The most that gemm_panel_depth gives for so many terms or fewer. */
 static inline int64_t gemm_deepest_panel(int64_t depth) {
-  return hr_min(hr_round_up(depth, DEPTH_UNIT), GEMM_DEPTH);
+  return hr_min(hr_round_up(depth, DEPTH_UNIT), gemm_deepest());
 }
 
 /* Room for the panels of B that are packed at once. */
 static inline int64_t gemm_panels_bytes(const gemm_job_t *job, int64_t depth, int64_t real_bytes) {
   int64_t parts = hr_dtype_is_complex(job->dtype) ? 2 : 1;
   int64_t columns = hr_round_up(job->n * parts, PANEL_BYTES / real_bytes);
-  return hr_min(GEMM_PANELS * PANEL_BYTES * GEMM_DEPTH,
+  return hr_min(GEMM_PANELS * PANEL_BYTES * gemm_deepest(),
                 hr_round_up(gemm_deepest_panel(depth) * columns * real_bytes, 64));
 }
 

@@ -46,13 +46,25 @@ SIMD_TARGET static void SIMD_NAME(pack_columns)(const SIMD_REAL *a, int64_t col,
       }
 }
 
+/* Copies a row, and asks for the one that is copied after the next: rows are too short for the
+ * processor to notice them, and come from memory. */
+SIMD_INLINE void SIMD_NAME(copy_row)(const SIMD_REAL *from, int64_t row, int64_t count,
+                                     SIMD_REAL *to) {
+  int64_t p = 0;
+  for (; p + LANES <= count; p += LANES) {
+    __builtin_prefetch(from + 2 * row + p);
+    *(SIMD_NAME(vec) *)(to + p) = *(const SIMD_NAME(vec) *)(from + p);
+  }
+  memcpy(to + p, from + p, (size_t)(count - p) * sizeof *to);
+}
+
 /* Copies rows of A, `parts` reals an element. */
 SIMD_TARGET static void SIMD_NAME(pack_rows)(const gemm_job_t *job, int parts, const SIMD_REAL *a,
                                              int64_t rows, int64_t depth, SIMD_REAL *to) {
   for (int64_t i = 0; i < rows; i++, to += depth) {
     const SIMD_REAL *from = a + i * job->a_row * parts;
     if (job->a_col == 1) {
-      memcpy(to, from, (size_t)depth * sizeof *to);
+      SIMD_NAME(copy_row)(from, job->a_row * parts, depth, to);
     } else if (parts == 1) {
       for (int64_t p = 0; p < depth; p++) to[p] = from[p * job->a_col];
     } else {
@@ -118,7 +130,8 @@ SIMD_TARGET static SIMD_NAME(block_t)
 
 /* --- packing of B --- */
 
-/* Transposes a LANES x LANES square: halves of rows are interleaved log2(LANES) times. */
+/* Transposes a LANES x LANES square: halves of rows are interleaved log2(LANES) times. Asks for the
+ * square of the next rows. */
 SIMD_INLINE void SIMD_NAME(transpose)(const SIMD_REAL *b, int64_t col, SIMD_REAL *to) {
   typedef __typeof__((SIMD_NAME(acc)){0} == (SIMD_NAME(acc)){0}) mask_t;
   SIMD_NAME(acc) x[LANES], y[LANES];
@@ -128,6 +141,8 @@ SIMD_INLINE void SIMD_NAME(transpose)(const SIMD_REAL *b, int64_t col, SIMD_REAL
     low[i] = i / 2 + i % 2 * LANES;
     high[i] = low[i] + LANES / 2;
   }
+#pragma GCC unroll 16
+  for (int i = 0; i < LANES; i++) __builtin_prefetch(b + (LANES + i) * col);
 #pragma GCC unroll 16
   for (int i = 0; i < LANES; i++) x[i] = *(const SIMD_NAME(vec) *)(b + i * col);
 #pragma GCC unroll 4

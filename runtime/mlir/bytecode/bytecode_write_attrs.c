@@ -9,6 +9,7 @@
 #include "mlir/text/mlir_print.h"
 
 #define MAX_DEPTH 1000
+#define LARGE_ELEMENTS (1 << 20) /* bytes: from here on they are not copied */
 
 /* Count, then the number of each attribute. */
 static hr_status_t put_attrs(bytecode_writer_t *writer, hr_strbuf_t *text, int count,
@@ -106,10 +107,23 @@ static bool bools_alike(const mlir_attr_t *attr) {
   return attr->element_count > 0;
 }
 
-/* Elements as they are stored; i1 as bits, other narrow integers with their high bits cleared. */
+static bool is_narrow(const mlir_type_t *scalar) {
+  return scalar->kind == MLIR_TYPE_INTEGER && scalar->width < 8;
+}
+
+/* Elements that are written as they are stored, if they are large; else nothing. */
+static hr_str_t large_elements(const mlir_attr_t *attr) {
+  if (attr->kind != MLIR_ATTR_DENSE || is_narrow(scalar_of(attr->type->element)))
+    return (hr_str_t){0};
+  size_t size = (size_t)attr->element_count * mlir_element_bytes(attr->type->element);
+  return size < LARGE_ELEMENTS ? (hr_str_t){0} : (hr_str_t){attr->data, size};
+}
+
+/* Elements as they are stored; i1 as bits, other narrow integers with their high bits cleared. Of
+ * large ones only the size. */
 static void put_elements(hr_strbuf_t *text, const mlir_attr_t *attr, const mlir_type_t *element) {
   const mlir_type_t *scalar = scalar_of(element);
-  bool narrow = scalar->kind == MLIR_TYPE_INTEGER && scalar->width < 8;
+  bool narrow = is_narrow(scalar);
   size_t size = (size_t)attr->element_count * mlir_element_bytes(element);
   if (scalar->kind == MLIR_TYPE_INTEGER && scalar->width == 1) {
     mlir_attr_t copy = *attr;
@@ -118,6 +132,7 @@ static void put_elements(hr_strbuf_t *text, const mlir_attr_t *attr, const mlir_
     return;
   }
   bytecode_put_var(text, size);
+  if (large_elements(attr).size) return;
   if (!narrow) {
     hr_strbuf_add(text, attr->data, size);
     return;
@@ -426,7 +441,10 @@ static hr_status_t encode_attr(bytecode_writer_t *writer, const mlir_attr_t *att
     HR_TRY(in_vhlo ? put_vhlo_attr(writer, text, attr) : put_builtin_attr(writer, text, attr));
   }
   HR_TRY(bytecode_number_dialect(writer, dialect, &number));
-  return bytecode_number_bytes(writer, &writer->attrs, number, true, text, out_number);
+  hr_str_t elements = large_elements(attr);
+  return elements.size
+             ? bytecode_number_elements(writer, &writer->attrs, number, text, elements, out_number)
+             : bytecode_number_bytes(writer, &writer->attrs, number, true, text, out_number);
 }
 
 /* The number of an attribute, which is encoded if neither its address nor its bytes are known. */

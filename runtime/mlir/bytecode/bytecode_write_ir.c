@@ -104,8 +104,8 @@ static hr_status_t put_vhlo_properties(bytecode_writer_t *writer, const mlir_op_
 
 /* Inherent attributes of sdy ops lost the name of their kind when they were read; it is put
  * back. */
-static hr_status_t name_sdy(bytecode_writer_t *writer, const mlir_op_t *op,
-                            mlir_named_attr_t entry, const mlir_attr_t **out_attr) {
+static hr_status_t name_sdy(bytecode_writer_t *writer, const mlir_op_t *op, mlir_named_attr_t entry,
+                            const mlir_attr_t **out_attr) {
   mlir_sdy_kind_t kind;
   mlir_attr_t *attr;
   const char *text;

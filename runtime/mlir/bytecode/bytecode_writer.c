@@ -1,7 +1,7 @@
 /* A file of bytecode: the operations are written first, which numbers all the strings, attributes,
  * types and blobs that they need, then the tables around them. Equal things get one number: they
  * are found by their address, which is cheap and catches most, and then by their bytes. Sections
- * are built in buffers of their own and concatenated. */
+ * are built in buffers of their own and concatenated; large elements are copied only then. */
 #include "mlir/bytecode/bytecode_writer.h"
 
 #include <string.h>
@@ -98,12 +98,32 @@ hr_status_t bytecode_number_bytes(bytecode_writer_t *writer, bytecode_numbers_t 
   if (known) {
     hr_arena_rewind(&writer->arena, mark);
   } else {
-    bytecode_written_t item = {dialect, binary, {key.data + sizeof head, bytes->size}};
+    bytecode_written_t item = {dialect, binary, {key.data + sizeof head, bytes->size}, {0}};
     HR_VEC_PUSH(&numbers->items, item);
     known = (void *)(uintptr_t)numbers->items.count;
     HR_TRY(hr_map_put(&numbers->by_bytes, key, known, NULL));
   }
   *out_number = (uint32_t)((uintptr_t)known - 1);
+  return NULL;
+}
+
+/* Items with elements are few, as these are large: a linear search, which compares to the first
+ * byte that differs. */
+hr_status_t bytecode_number_elements(bytecode_writer_t *writer, bytecode_numbers_t *numbers,
+                                     uint32_t dialect, const hr_strbuf_t *bytes, hr_str_t elements,
+                                     uint32_t *out_number) {
+  HR_TRY(hr_strbuf_finish(bytes));
+  bytecode_written_t item = {dialect, true, {bytes->data, bytes->size}, elements};
+  for (size_t i = 0; i < numbers->items.count; i++) {
+    const bytecode_written_t *other = &numbers->items.data[i];
+    *out_number = (uint32_t)i;
+    if (other->rest.size == elements.size && other->dialect == dialect &&
+        hr_str_equal(other->bytes, item.bytes) && hr_str_equal(other->rest, elements))
+      return NULL;
+  }
+  HR_TRY(hr_arena_str(&writer->arena, item.bytes, &item.bytes));
+  *out_number = (uint32_t)numbers->items.count;
+  HR_VEC_PUSH(&numbers->items, item);
   return NULL;
 }
 
@@ -136,14 +156,6 @@ hr_status_t bytecode_cache_number(bytecode_writer_t *writer, bytecode_numbers_t 
 
 /* --- sections --- */
 
-/* section := byte id, var length, bytes. The high bit of the id, which would announce an
- * alignment, is never set. */
-static void put_section(hr_strbuf_t *file, bytecode_section_t id, const hr_strbuf_t *section) {
-  bytecode_put_byte(file, (uint8_t)id);
-  bytecode_put_var(file, section->size);
-  hr_strbuf_add(file, section->data ? section->data : "", section->size);
-}
-
 /* Dialects with a flag each (no version follows), then names of ops in groups of one dialect. */
 static void put_dialects(const bytecode_writer_t *writer, hr_strbuf_t *text) {
   bytecode_put_var(text, writer->dialects.count);
@@ -163,17 +175,17 @@ static void put_dialects(const bytecode_writer_t *writer, hr_strbuf_t *text) {
   }
 }
 
-/* Groups of neighbours of one dialect: sizes go into `offsets`, the bytes into `data`. */
-static void put_table(const bytecode_numbers_t *numbers, hr_strbuf_t *offsets, hr_strbuf_t *data) {
+static size_t size_of(const bytecode_written_t *item) { return item->bytes.size + item->rest.size; }
+
+/* Groups of neighbours of one dialect with the sizes of their bytes. */
+static void put_offsets(const bytecode_numbers_t *numbers, hr_strbuf_t *offsets) {
   const bytecode_written_t *items = numbers->items.data;
   for (size_t i = 0, end; i < numbers->items.count; i = end) {
     for (end = i; end < numbers->items.count && items[end].dialect == items[i].dialect;) end++;
     bytecode_put_var(offsets, items[i].dialect);
     bytecode_put_var(offsets, end - i);
-    for (size_t k = i; k < end; k++) {
-      bytecode_put_var(offsets, (uint64_t)items[k].bytes.size << 1 | items[k].binary);
-      hr_strbuf_add(data, items[k].bytes.data, items[k].bytes.size);
-    }
+    for (size_t k = i; k < end; k++)
+      bytecode_put_var(offsets, (uint64_t)size_of(&items[k]) << 1 | items[k].binary);
   }
 }
 
@@ -211,25 +223,82 @@ static void put_header(const bytecode_writer_t *writer, const mlir_write_options
 
 enum { DIALECTS, OFFSETS, DATA, IR, STRINGS, BLOBS, SECTIONS };
 
-/* The IR first, as it fills all tables. Properties are a section since version 5. */
-static hr_status_t write_sections(bytecode_writer_t *writer, hr_strbuf_t sections[SECTIONS],
-                                  hr_strbuf_t *file) {
-  static const bytecode_section_t ids[SECTIONS] = {BYTECODE_DIALECTS,   BYTECODE_ATTR_OFFSETS,
-                                                   BYTECODE_ATTR_TYPES, BYTECODE_IR,
-                                                   BYTECODE_STRINGS,    BYTECODE_PROPERTIES};
+/* The IR first, as it fills all tables. The bytes of attributes and types remain in their items. */
+static hr_status_t build_sections(bytecode_writer_t *writer, hr_strbuf_t sections[SECTIONS]) {
   HR_TRY(bytecode_write_ir(writer, &sections[IR]));
   put_dialects(writer, &sections[DIALECTS]);
   bytecode_put_var(&sections[OFFSETS], writer->attrs.items.count);
   bytecode_put_var(&sections[OFFSETS], writer->types.items.count);
-  put_table(&writer->attrs, &sections[OFFSETS], &sections[DATA]);
-  put_table(&writer->types, &sections[OFFSETS], &sections[DATA]);
+  put_offsets(&writer->attrs, &sections[OFFSETS]);
+  put_offsets(&writer->types, &sections[OFFSETS]);
   put_strings(writer, &sections[STRINGS]);
   put_blobs(writer, &sections[BLOBS]);
-  for (int i = 0; i < SECTIONS; i++) {
-    HR_TRY(hr_strbuf_finish(&sections[i]));
-    if (i != BLOBS || writer->version >= 5) put_section(file, ids[i], &sections[i]);
+  for (int i = 0; i < SECTIONS; i++) HR_TRY(hr_strbuf_finish(&sections[i]));
+  return NULL;
+}
+
+static size_t size_of_items(const bytecode_numbers_t *numbers) {
+  size_t size = 0;
+  for (size_t i = 0; i < numbers->items.count; i++) size += size_of(&numbers->items.data[i]);
+  return size;
+}
+
+static void copy(char **at, const char *bytes, size_t size) {
+  if (size) memcpy(*at, bytes, size);
+  *at += size;
+}
+
+static void copy_items(char **at, const bytecode_numbers_t *numbers) {
+  for (size_t i = 0; i < numbers->items.count; i++) {
+    const bytecode_written_t *item = &numbers->items.data[i];
+    copy(at, item->bytes.data, item->bytes.size);
+    copy(at, item->rest.data, item->rest.size);
   }
-  return hr_strbuf_finish(file);
+}
+
+/* section := byte id, var length, bytes. The high bit of the id, which would announce an
+ * alignment, is never set. Properties are a section since version 5. `file` has the header, and
+ * gets the bytes before each section; `ends` are its sizes after each. */
+static size_t put_heads(const bytecode_writer_t *writer, const hr_strbuf_t sections[SECTIONS],
+                        hr_strbuf_t *file, size_t ends[SECTIONS]) {
+  static const bytecode_section_t ids[SECTIONS] = {BYTECODE_DIALECTS,   BYTECODE_ATTR_OFFSETS,
+                                                   BYTECODE_ATTR_TYPES, BYTECODE_IR,
+                                                   BYTECODE_STRINGS,    BYTECODE_PROPERTIES};
+  size_t total = 0;
+  for (int i = 0; i < SECTIONS; i++) {
+    size_t size = sections[i].size;
+    if (i == DATA) size = size_of_items(&writer->attrs) + size_of_items(&writer->types);
+    if (i == BLOBS && writer->version < 5) size = 0;
+    total += size;
+    if (i != BLOBS || writer->version >= 5) {
+      bytecode_put_byte(file, (uint8_t)ids[i]);
+      bytecode_put_var(file, size);
+    }
+    ends[i] = file->size;
+  }
+  return total;
+}
+
+/* The file is put together once, in its own buffer, as its elements may be most of the memory. */
+static hr_status_t join_sections(const bytecode_writer_t *writer,
+                                 const hr_strbuf_t sections[SECTIONS], hr_strbuf_t *file,
+                                 hr_buffer_t **out_bytes) {
+  size_t ends[SECTIONS], from = 0;
+  size_t total = put_heads(writer, sections, file, ends);
+  HR_TRY(hr_strbuf_finish(file));
+  HR_TRY(hr_buffer_create(file->size + total, out_bytes));
+  char *at = hr_buffer_data(*out_bytes);
+  for (int i = 0; i < SECTIONS; i++) {
+    copy(&at, file->data + from, ends[i] - from);
+    from = ends[i];
+    if (i == DATA) {
+      copy_items(&at, &writer->attrs);
+      copy_items(&at, &writer->types);
+    } else if (i != BLOBS || writer->version >= 5) {
+      copy(&at, sections[i].data, sections[i].size);
+    }
+  }
+  return NULL;
 }
 
 /* Version of the bytecode for a version of VHLO; the newest for plain modules (0). */
@@ -282,23 +351,17 @@ static void free_writer(bytecode_writer_t *writer) {
   hr_arena_deinit(&writer->arena);
 }
 
-/* Sections are built in buffers of their own and concatenated. */
 hr_status_t mlir_write_bytecode(const mlir_module_t *module, const mlir_write_options_t *options,
                                 hr_buffer_t **out_bytes) {
   bytecode_writer_t writer = {.module = module};
   hr_strbuf_t file, sections[SECTIONS];
   int64_t version[3];
-  hr_buffer_t *bytes = NULL;
   HR_TRY(choose_version(options, &writer, version));
   hr_strbuf_init(&file);
   for (int i = 0; i < SECTIONS; i++) hr_strbuf_init(&sections[i]);
   put_header(&writer, options, version, &file);
-  hr_status_t st = write_sections(&writer, sections, &file);
-  if (!st) st = hr_buffer_create(file.size, &bytes);
-  if (!st) {
-    memcpy(hr_buffer_data(bytes), file.data, file.size);
-    *out_bytes = bytes;
-  }
+  hr_status_t st = build_sections(&writer, sections);
+  if (!st) st = join_sections(&writer, sections, &file, out_bytes);
   for (int i = 0; i < SECTIONS; i++) hr_strbuf_deinit(&sections[i]);
   hr_strbuf_deinit(&file);
   free_writer(&writer);

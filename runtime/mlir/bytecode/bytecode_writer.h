@@ -15,6 +15,7 @@ typedef struct bytecode_written {
   uint32_t dialect; /* number of the dialect that encodes it */
   bool binary;      /* encoded by fields; else the printed text */
   hr_str_t bytes;   /* encoded form, in the writer's arena */
+  hr_str_t rest;    /* what follows it: elements that stay where the attribute has them */
 } bytecode_written_t;
 
 /* Encoded items by number, and numbers plus 1 by bytes and by address. */
@@ -62,6 +63,10 @@ hr_status_t bytecode_number_dialect(bytecode_writer_t *writer, hr_str_t name, ui
 hr_status_t bytecode_number_bytes(bytecode_writer_t *writer, bytecode_numbers_t *numbers,
                                   uint32_t dialect, bool binary, const hr_strbuf_t *bytes,
                                   uint32_t *out_number);
+/* The same for binary bytes with many elements behind them, which are not copied. */
+hr_status_t bytecode_number_elements(bytecode_writer_t *writer, bytecode_numbers_t *numbers,
+                                     uint32_t dialect, const hr_strbuf_t *bytes, hr_str_t elements,
+                                     uint32_t *out_number);
 /* Number of the object at this address, `in_vhlo` or not; false if none. */
 bool bytecode_find_number(const bytecode_numbers_t *numbers, const void *address, bool in_vhlo,
                           uint32_t *out_number);

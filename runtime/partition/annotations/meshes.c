@@ -223,6 +223,31 @@ hr_status_t spmd_meshes_read_option(spmd_meshes_t *meshes, const char *text) {
   return usage;
 }
 
+static bool has_all_axes(const spmd_mesh_source_t *mesh, const spmd_mesh_source_t *of) {
+  for (int a = 0; a < of->axis_count; a++)
+    if (spmd_source_axis(mesh, of->axis_names[a]) < 0) return false;
+  return true;
+}
+
+bool spmd_meshes_resize(spmd_meshes_t *meshes, const spmd_mesh_source_t *like) {
+  bool any = false;
+  for (size_t i = 0; i < meshes->sources.count; i++) {
+    const spmd_mesh_source_t *source = &meshes->sources.data[i];
+    if (source->is_used && !has_all_axes(like, source)) return false;
+    any |= source->is_used;
+  }
+  for (size_t i = 0; i < meshes->sources.count; i++) {
+    spmd_mesh_source_t *source = &meshes->sources.data[i];
+    if (!source->is_used) continue;
+    source->axis_count = like->axis_count;
+    source->axis_names = like->axis_names;
+    source->axis_sizes = like->axis_sizes;
+    source->device_count = like->device_count;
+    source->device_ids = NULL;
+  }
+  return any;
+}
+
 /* --- shardings of HLO --- */
 
 /* Grids have no names and are compared by sizes and devices. */

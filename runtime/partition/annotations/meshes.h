@@ -46,6 +46,9 @@ hr_status_t spmd_meshes_read(spmd_meshes_t *meshes, hr_str_t text, const hr_sour
 hr_status_t spmd_meshes_read_one(spmd_meshes_t *meshes, spmd_scan_t *scan, hr_str_t name);
 /* Reads data=4,model=2 of --mesh. Errors: USAGE. */
 hr_status_t spmd_meshes_read_option(spmd_meshes_t *meshes, const char *text);
+/* The meshes that shardings use become `like`, whose axes have other sizes. False: it has not all
+ * of their axes, or none is used; nothing has changed. */
+bool spmd_meshes_resize(spmd_meshes_t *meshes, const spmd_mesh_source_t *like);
 /* The grid of a tiled sharding, or the mesh of a named one; -1: it cuts nothing. Known ones are
  * found again. Errors: NO_MEMORY; INVALID for device lists that are no permutation. */
 hr_status_t spmd_meshes_add_hlo(spmd_meshes_t *meshes, const hlo_sharding_t *sharding,

@@ -113,16 +113,40 @@ static hr_status_t check_option(const spmd_reader_t *reader) {
                   reader->options->mesh, (long)devices, (long)processes, (long)devices);
 }
 
+static hr_status_t read_sdy_meshes(spmd_reader_t *reader) {
+  hr_str_t text = spmd_module_attribute(reader->module, "xla.sdy.meshes");
+  if (text.size) HR_TRY(spmd_meshes_read(&reader->meshes, text, &reader->module->source));
+  HR_TRY(for_each(reader, inline_meshes_of));
+  return drop_unused(reader);
+}
+
+/* A mesh of the command line gives the axes of the program's meshes other sizes if it has them all;
+ * else it replaces the annotations. */
+static hr_status_t apply_option(spmd_reader_t *reader, spmd_meshes_t *given) {
+  HR_TRY(spmd_meshes_read_option(given, reader->options->mesh));
+  if (reader->sdy) HR_TRY(read_sdy_meshes(reader));
+  reader->ignored =
+      !reader->sdy || !spmd_meshes_resize(&reader->meshes, &given->sources.data[0]);
+  if (!reader->ignored) return NULL;
+  spmd_meshes_t own = reader->meshes;
+  reader->meshes = *given;
+  *given = own;
+  return NULL;
+}
+
+static hr_status_t read_option_mesh(spmd_reader_t *reader) {
+  spmd_meshes_t given = {.arena = reader->meshes.arena};
+  hr_status_t st = apply_option(reader, &given);
+  spmd_meshes_deinit(&given);
+  return st ? st : check_option(reader);
+}
+
 /* All meshes must be known before the first sharding is read: they are joined into one. */
 static hr_status_t read_meshes(spmd_reader_t *reader, bool is_fixed) {
-  hr_str_t text = spmd_module_attribute(reader->module, "xla.sdy.meshes");
-  if (reader->ignored) {
-    HR_TRY(spmd_meshes_read_option(&reader->meshes, reader->options->mesh));
-    HR_TRY(check_option(reader));
+  if (reader->options->mesh) {
+    HR_TRY(read_option_mesh(reader));
   } else if (reader->sdy) {
-    if (text.size) HR_TRY(spmd_meshes_read(&reader->meshes, text, &reader->module->source));
-    HR_TRY(for_each(reader, inline_meshes_of));
-    HR_TRY(drop_unused(reader));
+    HR_TRY(read_sdy_meshes(reader));
   } else {
     HR_TRY(for_each(reader, grids_of));
     if (is_fixed) HR_TRY(add_world(reader));
@@ -326,9 +350,8 @@ static hr_status_t make_values(spmd_reader_t *reader) {
 
 static hr_status_t read_all(spmd_reader_t *reader) {
   spmd_findings_t found = spmd_look_at_all(reader->module);
-  reader->ignored = reader->options->mesh != NULL;
   reader->sdy = spmd_is_sdy(reader->module, &found);
-  if (reader->ignored && found.manual)
+  if (reader->options->mesh && found.manual)
     return hr_error(HR_USAGE,
                     "option --mesh: the program has manual computations, which fix its "
                     "mesh");

@@ -16,7 +16,7 @@ typedef struct spmd_reader {
   spmd_program_t *program;
   spmd_meshes_t meshes;
   bool *control;     /* by computation id: its values have shardings */
-  bool sdy, ignored; /* ignored: --mesh replaces the annotations */
+  bool sdy, ignored; /* ignored: --mesh replaces the annotations; set with the meshes */
 } spmd_reader_t;
 
 /* --- is_global.c --- */

@@ -155,7 +155,27 @@ static const hlo_shape_t *chosen_result(spmd_lower_t *lower, const spmd_choice_t
   return tuple;
 }
 
-/* Attributes stay: they speak of dimensions, not of sizes. */
+/* What a custom call says about its operands' layouts, of the local sizes; NULL: nothing. */
+static const hlo_attr_t *local_layouts(spmd_lower_t *lower, const spmd_choice_t *choice) {
+  const hlo_attr_t *attr = hlo_attr_find(choice->instr, HLO_ATTR_OPERAND_LAYOUT_CONSTRAINTS);
+  const hlo_shape_t **shapes;
+  hlo_shapes_t *list;
+  hlo_attr_t *changed;
+  if (!attr || spmd_emit_failed(&lower->emit, HR_NEW(lower->arena, &changed)) ||
+      spmd_emit_failed(&lower->emit, HR_NEW(lower->arena, &list)) ||
+      spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, attr->shapes->count, &shapes)))
+    return NULL;
+  for (int k = 0; k < attr->shapes->count; k++)
+    if (spmd_emit_failed(&lower->emit, spmd_local_shape(lower->arena, choice->tensors[k],
+                                                        attr->shapes->shapes[k], &shapes[k])))
+      return NULL;
+  *list = (hlo_shapes_t){attr->shapes->count, shapes};
+  *changed = *attr;
+  changed->shapes = list;
+  return changed;
+}
+
+/* Attributes stay but for layouts: they speak of dimensions, not of sizes. */
 hlo_instr_t *spmd_emit_local(spmd_lower_t *lower, const spmd_choice_t *choice) {
   const hlo_instr_t *instr = choice->instr;
   hlo_instr_t **operands;
@@ -165,7 +185,8 @@ hlo_instr_t *spmd_emit_local(spmd_lower_t *lower, const spmd_choice_t *choice) {
   for (int k = 0; k < instr->operand_count; k++)
     operands[k] = spmd_chosen_operand(lower, choice, k);
   const hlo_shape_t *shape = chosen_result(lower, choice);
-  return shape ? spmd_emit_like(&lower->emit, instr, operands, shape) : NULL;
+  const hlo_attr_t *layouts = local_layouts(lower, choice);
+  return shape ? spmd_emit_with(&lower->emit, instr, operands, shape, layouts) : NULL;
 }
 
 /* Rules are about arrays. */
@@ -177,8 +198,6 @@ static bool has_arrays_only(const hlo_instr_t *instr) {
   return true;
 }
 
-/* In this order: calls that the host divides, calls with their own way, one device, no rule,
- * partial sums, the chosen axes. */
 /* Do several slices take all of the array? Each would bring its own part to its sharding, along the
  * dimension of the slices perhaps, in which the array need not be cut. */
 static bool is_taken_apart(const spmd_lower_t *lower, const hlo_instr_t *instr) {
@@ -186,6 +205,8 @@ static bool is_taken_apart(const spmd_lower_t *lower, const hlo_instr_t *instr) 
          lower->sliced[instr->id] >= hlo_shape_elements(instr->shape);
 }
 
+/* In this order: calls that the host divides, calls with their own way, one device, no rule,
+ * partial sums, the chosen axes. */
 static hr_status_t lower_operation(spmd_lower_t *lower, const hlo_instr_t *instr) {
   const spmd_rule_t *rule = NULL;
   spmd_choice_t choice;

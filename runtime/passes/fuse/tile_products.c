@@ -260,16 +260,21 @@ static bool has_outside_user(const tiling_t *t, const hlo_instr_t *instr) {
   return outside;
 }
 
-/* Is there an exponential between the products? */
-static bool has_softmax(const tiling_t *t) {
+/* Does a fusion between the products have an instruction of this kind? */
+static bool has_between(const tiling_t *t, hlo_opcode_t op) {
   for (uint32_t i = 0; i < t->count; i++) {
     const hlo_instr_t *instr = instr_at(t, i);
     if (!t->member[i] || instr->op != HLO_FUSION) continue;
     const hlo_computation_t *body = instr->called[0];
     for (size_t k = 0; k < body->instrs.count; k++)
-      if (body->instrs.data[k]->op == HLO_EXPONENTIAL) return true;
+      if (body->instrs.data[k]->op == op) return true;
   }
   return false;
+}
+
+/* An exponential alone may be that of a gate between layers. */
+static bool has_softmax(const tiling_t *t) {
+  return has_between(t, HLO_EXPONENTIAL) && has_between(t, HLO_REDUCE);
 }
 
 /* Counts fusions, and tiled arrays that are never in memory. */
