@@ -54,6 +54,38 @@ bool op_custom_call_is_identity(const hlo_instr_t *instr) {
   return call && call->traits & CUSTOM_IDENTITY && instr->operand_count == 1;
 }
 
+/* A token, or a tuple without elements. */
+static bool is_nothing(const hlo_shape_t *shape) {
+  return hlo_shape_is_tuple(shape) ? !shape->element_count : shape->dtype == HR_TOKEN;
+}
+
+bool op_custom_call_is_marker(const hlo_instr_t *instr) {
+  const op_custom_call_t *call = op_custom_call_find(op_custom_call_target(instr));
+  if (!call) return false;
+  if (call->traits & CUSTOM_OR_NOTHING) return !is_nothing(instr->shape);
+  return call->traits & CUSTOM_IDENTITY;
+}
+
+hr_status_t op_custom_call_check_marker(const hlo_instr_t *instr) {
+  const hlo_shape_t *to = instr->shape;
+  char found[HLO_SHAPE_TEXT], wanted[HLO_SHAPE_TEXT];
+  int count = instr->operand_count;
+  if (count == 1 && hlo_shape_compatible(instr->operands[0]->shape, to)) return NULL;
+  if (count == 1 && !hlo_shape_is_tuple(to))
+    return hlo_error(instr, NULL, "the result is %s, want %s as the operand",
+                     hlo_shape_text(to, found),
+                     hlo_shape_text(instr->operands[0]->shape, wanted));
+  if (!hlo_shape_is_tuple(to) || to->element_count != count)
+    return hlo_error(instr, NULL, "%d operands, but the result is %s", count,
+                     hlo_shape_text(to, found));
+  for (int k = 0; k < count; k++)
+    if (!hlo_shape_compatible(instr->operands[k]->shape, to->elements[k]))
+      return hlo_error(instr, NULL, "result %d is %s, want %s as the operand", k,
+                       hlo_shape_text(to->elements[k], found),
+                       hlo_shape_text(instr->operands[k]->shape, wanted));
+  return NULL;
+}
+
 /* Levenshtein distance of two names by one row of the table, O(|a| |b|); names of more than 64
  * characters count as unlike. */
 static int edit_distance(hr_str_t a, const char *b) {

@@ -8,9 +8,10 @@
 #include "mlir/mlir_dict.h"
 
 typedef enum op_custom_trait {
-  CUSTOM_IDENTITY = 1,         /* the result is operand 0: a marker */
+  CUSTOM_IDENTITY = 1,         /* a marker: the result is operand 0, or a tuple of all */
   CUSTOM_SHAPED_BY_KERNEL = 2, /* dynamic sizes of results are found while the kernel runs */
-  CUSTOM_UNLESS_HANDLED = 4    /* a handler that the process registered comes first */
+  CUSTOM_UNLESS_HANDLED = 4,   /* a handler that the process registered comes first */
+  CUSTOM_OR_NOTHING = 8        /* a marker, or a call without result */
 } op_custom_trait_t;
 
 typedef struct op_custom_call {
@@ -43,6 +44,11 @@ static inline hr_str_t op_custom_call_target(const hlo_instr_t *instr) {
 bool op_parallel_grid(const hlo_instr_t *instr, int *out_replicas, int *out_partitions);
 /* True for markers whose result is operand 0. */
 bool op_custom_call_is_identity(const hlo_instr_t *instr);
+/* True for calls that must pass all their operands on as they are. */
+bool op_custom_call_is_marker(const hlo_instr_t *instr);
+/* Does the call do so: one operand, or a tuple with an element for each? Errors: INVALID with the
+ * shapes. */
+hr_status_t op_custom_call_check_marker(const hlo_instr_t *instr);
 
 /* backend_config as a dictionary in the arena; empty if there is none. Errors: INVALID. */
 hr_status_t custom_config(hr_arena_t *arena, const hlo_instr_t *instr,

@@ -1,6 +1,7 @@
 /* Constraints of calls, control flow and generic asynchronous ops: arguments against parameters,
  * results against roots, and the chain from async-start over async-update to async-done, which must
  * name one computation. */
+#include "ops/query/custom_call_table.h"
 #include "ops/rules/constraint.h"
 
 static hr_status_t want_root(const hlo_instr_t *instr, const char *rule,
@@ -55,6 +56,7 @@ hr_status_t verify_call(const hlo_instr_t *instr) {
 hr_status_t verify_custom_call(const hlo_instr_t *instr) {
   const hlo_attr_t *layouts = hlo_attr_find(instr, HLO_ATTR_OPERAND_LAYOUT_CONSTRAINTS);
   HR_TRY(check_aliasing(instr));
+  if (op_custom_call_is_marker(instr)) HR_TRY(op_custom_call_check_marker(instr));
   if (!layouts) return NULL;
   OP_WANT(instr, layouts->shapes->count == instr->operand_count, NULL,
           "operand_layout_constraints lists %d shapes, want %d", layouts->shapes->count,

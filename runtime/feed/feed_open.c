@@ -164,14 +164,18 @@ static hr_status_t open_path(feed_endpoint_t *endpoint) {
   return hr_file_open_in_place(endpoint->text, O_TRUNC, &endpoint->fd);
 }
 
-/* The descriptor is this feed's from now on, and closed with it. */
+/* The descriptor is this feed's from now on, and closed with it. Of a standard stream it gets a
+ * duplicate: messages still need the stream, and no file that is opened later may take its number.
+ */
 static hr_status_t open_inherited_fd(feed_endpoint_t *endpoint) {
   char *end;
   long number = strtol(endpoint->text, &end, 10);
   if (*end || number < 0 || number > INT_MAX || fcntl((int)number, F_GETFD) < 0)
     return hr_error(HR_USAGE, "%s: no such open file descriptor", endpoint->spec);
   endpoint->fd = (int)number;
-  return NULL;
+  if (number > STDERR_FILENO) return NULL;
+  endpoint->fd = fcntl((int)number, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  return endpoint->fd < 0 ? failed(endpoint, "cannot be duplicated") : NULL;
 }
 
 /* A shell with one end of a pipe as its standard input or output; the ends here are closed on

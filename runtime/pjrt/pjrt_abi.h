@@ -1,5 +1,5 @@
 /* The binary interface of PJRT plugins, in hlorun's own words: the sizes and offsets are those of
- * version 0.91, the last that this plugin offers. Functions whose arguments have the same shape
+ * version 0.93, the last that this plugin offers. Functions whose arguments have the same shape
  * share a struct; pjrt_functions.def says which function takes which.
  *
  * Convention: the caller fills in struct_size; a plugin reads and writes no field beyond it. Fields
@@ -58,8 +58,12 @@ typedef struct pjrt_executable pjrt_executable_t; /* loaded or not */
 typedef struct pjrt_buffer pjrt_buffer_t;
 /* what the caller adds to executions */
 typedef struct pjrt_context pjrt_context_t;
-/* a transfer in pieces, which this plugin does not offer */
+/* a transfer in pieces */
 typedef struct pjrt_transfer pjrt_transfer_t;
+/* a value that the framework has promised */
+typedef struct pjrt_promise pjrt_promise_t;
+/* something that goes on on a device, for profiles */
+typedef struct pjrt_tracking pjrt_tracking_t;
 
 /* All functions of the table; the arguments are one of the structs below. NULL is success. */
 typedef pjrt_error_t *(*pjrt_function_t)(void *args);

@@ -82,7 +82,7 @@ typedef struct pjrt_execute_options {
   /* host transfers of the program, which JAX does not use; not read */
   void **send_callbacks, **recv_callbacks;
   size_t num_send_ops, num_recv_ops;
-  /* number of the launch; not read */
+  /* number of the launch, by which Device_PoisonExecution names it */
   int launch_id;
   const int64_t *kept_inputs; /* arguments that may not be donated */
   size_t num_kept_inputs;

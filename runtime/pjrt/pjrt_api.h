@@ -8,6 +8,7 @@
 #include "pjrt/pjrt_abi_buffer.h"
 #include "pjrt/pjrt_abi_client.h"
 #include "pjrt/pjrt_abi_executable.h"
+#include "pjrt/pjrt_abi_transfer.h"
 #include "pjrt/pjrt_error.h"
 
 #define PJRT_FUNCTION(name, fn, args, last) hr_status_t pjrt_##fn(pjrt_##args##_args_t *);

@@ -26,7 +26,8 @@ struct pjrt_buffer {
   const pjrt_order_t *order;    /* how the value lies; NULL: row-major */
   hr_dtype_t dtype;
   int rank;
-  bool is_dynamic; /* the sizes of the value count, not `dims` */
+  bool is_dynamic;  /* the sizes of the value count, not `dims` */
+  bool is_promised; /* the value comes from the framework, not out of a stream */
   int64_t dims[];
 };
 

@@ -165,10 +165,6 @@ hr_status_t pjrt_event_create(pjrt_event_args_t *args) { return pjrt_event_new(&
 /* Event_Set: a second call for the same event has no effect. */
 hr_status_t pjrt_event_set(pjrt_event_set_args_t *args) {
   PJRT_NOT_NULL(args->event);
-  pjrt_error_t *error = NULL;
-  if (args->code != PJRT_OK)
-    error = pjrt_error_create(args->code, args->message ? args->message : "",
-                              args->message ? args->message_size : 0);
-  pjrt_event_fire(args->event, error);
+  pjrt_event_fire(args->event, pjrt_error_given(args->code, args->message, args->message_size));
   return NULL;
 }

@@ -28,6 +28,8 @@ typedef struct run {
   pjrt_job_t job; /* first member */
   pjrt_executable_t *executable;
   int local; /* position of the device in the world */
+  int launch_id;
+  pjrt_error_t *poison; /* fails the run in place of its execution; guarded by the stream */
   /* user data of the caller; may be NULL */
   pjrt_context_t *context;
   /* the "ready" of all results; NULL for a run in the calling thread */
@@ -105,6 +107,7 @@ static void destroy_run(run_t *run) {
     pjrt_buffer_release(run->args[k]);
   }
   for (int r = 0; r < executable->result_count; r++) pjrt_buffer_release(run->results[r]);
+  pjrt_error_free(run->poison);
   pjrt_event_release(run->done);
   pjrt_context_release(run->context);
   pjrt_executable_release(run->executable);
@@ -301,14 +304,36 @@ static void cancel_peers(const run_t *run, hr_status_t st) {
 static void run_later(pjrt_job_t *job) {
   run_t *run = (run_t *)job;
   const pjrt_executable_t *executable = run->executable;
-  hr_status_t st = compute(run);
+  hr_status_t st = run->poison ? pjrt_error_status(run->poison) : compute(run);
   for (int r = 0; !st && r < executable->result_count; r++)
     pjrt_buffer_fulfil(run->results[r], run->values[executable->param_count + r]);
   if (st) cancel_peers(run, st);
+  pjrt_error_t *error = pjrt_error_copy(run->poison);
+  if (error)
+    hr_status_release(st);
+  else
+    error = pjrt_error_from_status(st);
   pjrt_event_t *done = pjrt_event_retain(run->done);
   destroy_run(run);
-  pjrt_event_fire(done, pjrt_error_from_status(st));
+  pjrt_event_fire(done, error);
   pjrt_event_release(done);
+}
+
+/* Signature of the function of pjrt_stream_visit. */
+static bool poison_run(pjrt_job_t *job, void *context) {
+  const pjrt_poison_args_t *args = context;
+  run_t *run = (run_t *)job;
+  if (job->run != run_later || run->launch_id != args->launch_id || run->poison) return false;
+  run->poison = pjrt_error_given(args->code, args->message, args->message_size);
+  return true;
+}
+
+/* Device_PoisonExecution: a run that has begun is not stopped. */
+hr_status_t pjrt_poison(pjrt_poison_args_t *args) {
+  PJRT_NOT_NULL(args->device);
+  if (args->code == PJRT_OK) return hr_error(HR_USAGE, "a launch is poisoned without an error");
+  args->is_poisoned = pjrt_stream_visit(&args->device->stream, poison_run, args);
+  return NULL;
 }
 
 /* Runs in the calling thread.
@@ -372,6 +397,7 @@ static hr_status_t prepare(const pjrt_execute_args_t *args, int local, run_t **o
   HR_TRY(create_run(args->executable, local, out_run));
   const pjrt_execute_options_t *options = args->options;
   bool has_context = PJRT_HAS(options, context) && options->context;
+  (*out_run)->launch_id = options->launch_id;
   (*out_run)->context = pjrt_context_retain(has_context ? options->context : NULL);
   hr_status_t st = hold_arguments(*out_run, args->arguments[local], options);
   if (st) destroy_run(*out_run);

@@ -2,8 +2,9 @@
  * functions have structs of arguments and errors of their own, whose fields are the interface's. */
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
-#include "pjrt/pjrt_error.h"
+#include "pjrt/pjrt_api.h"
 #include "pjrt/pjrt_extensions.h"
 #include "pjrt/pjrt_profile.h"
 
@@ -64,6 +65,34 @@ static pjrt_error_t *collect(pjrt_profiler_collect_args_t *args) {
   return NULL;
 }
 
+/* Something that goes on on a device, which the framework names. */
+struct pjrt_tracking {
+  int device;
+  uint64_t begin_ns;
+  char text[];
+};
+
+hr_status_t pjrt_tracking_create(pjrt_tracking_args_t *args) {
+  void *memory;
+  PJRT_NOT_NULL(args->device);
+  size_t size = args->text ? args->text_size : 0;
+  HR_TRY(hr_alloc_zeroed(sizeof(pjrt_tracking_t) + size + 1, &memory));
+  args->tracking = memory;
+  args->tracking->device = args->device->id;
+  args->tracking->begin_ns = hr_clock_ns();
+  if (size) memcpy(args->tracking->text, args->text, size);
+  return NULL;
+}
+
+/* AsyncTrackingEvent_Destroy: it is over. A profile shows it if one is taken. */
+hr_status_t pjrt_tracking_destroy(pjrt_object_args_t *args) {
+  pjrt_tracking_t *tracking = args->object;
+  if (!tracking) return NULL;
+  pjrt_profile_note(tracking->device, tracking->text, tracking->begin_ns);
+  hr_free(tracking);
+  return NULL;
+}
+
 static pjrt_profiler_api_t profiler_api = {.struct_size = sizeof profiler_api,
                                            .error_destroy = error_destroy,
                                            .error_message = error_message,
@@ -75,5 +104,4 @@ static pjrt_profiler_api_t profiler_api = {.struct_size = sizeof profiler_api,
                                            .collect = collect};
 
 pjrt_profiler_extension_t pjrt_profiler_extension = {
-    .base = {sizeof pjrt_profiler_extension, PJRT_EXTENSION_PROFILER, NULL},
-    .api = &profiler_api};
+    .base = {sizeof pjrt_profiler_extension, PJRT_EXTENSION_PROFILER, NULL}, .api = &profiler_api};

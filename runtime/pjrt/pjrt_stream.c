@@ -59,6 +59,16 @@ bool pjrt_stream_is_free(const pjrt_stream_t *stream) {
   return !atomic_load_explicit(&stream->pending, memory_order_acquire);
 }
 
+bool pjrt_stream_visit(pjrt_stream_t *stream, bool (*fn)(pjrt_job_t *job, void *context),
+                       void *context) {
+  bool is_found = false;
+  pthread_mutex_lock(&stream->mutex);
+  for (pjrt_job_t *job = stream->first; job && !is_found; job = job->next)
+    is_found = fn(job, context);
+  pthread_mutex_unlock(&stream->mutex);
+  return is_found;
+}
+
 void pjrt_stream_drain(pjrt_stream_t *stream) {
   pthread_mutex_lock(&stream->mutex);
   bool is_own = stream->has_thread && pthread_equal(stream->thread, pthread_self());

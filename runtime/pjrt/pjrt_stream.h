@@ -40,6 +40,10 @@ hr_status_t pjrt_stream_add(pjrt_stream_t *stream, pjrt_job_t *job);
 /* True if nothing is queued or runs: a job may then be run in the calling thread without overtaking
  * others. */
 bool pjrt_stream_is_free(const pjrt_stream_t *stream);
+/* Calls `fn` for the jobs that wait, the first one first, until it returns true; none begins
+ * meanwhile. True if `fn` was. */
+bool pjrt_stream_visit(pjrt_stream_t *stream, bool (*fn)(pjrt_job_t *job, void *context),
+                       void *context);
 /* Waits until the stream is free. A job of the stream that calls it does not wait for itself. */
 void pjrt_stream_drain(pjrt_stream_t *stream);
 

@@ -6,15 +6,13 @@
 
 #include "base/buffer.h"
 #include "base/mem.h"
-#include "pjrt/pjrt_buffer.h"
-#include "pjrt/pjrt_strides.h"
+#include "pjrt/pjrt_transfer.h"
 
 #define BORROW_BYTES (32 << 10) /* below, a copy costs less than to hold the caller's array */
 
 /* --- from the host --- */
 
-/* Checks what the framework says of an array: type, rank, sizes, and that its size fits. */
-static hr_status_t check_dims(const int64_t *dims, size_t count, int type, hr_dtype_t *out_dtype) {
+hr_status_t pjrt_check_dims(const int64_t *dims, size_t count, int type, hr_dtype_t *out_dtype) {
   int64_t elements;
   HR_TRY(pjrt_dtype(type, out_dtype));
   if (count > HLO_MAX_RANK)
@@ -36,8 +34,7 @@ static hr_status_t choose_memory(pjrt_device_t *device, pjrt_memory_t *memory,
   return hr_error(HR_USAGE, "device %d is of another process", (*out_memory)->device->id);
 }
 
-/* Strides of a layout; NULL leaves the row-major ones. */
-static hr_status_t read_layout(pjrt_strided_t *array, const pjrt_layout_t *layout) {
+hr_status_t pjrt_read_layout(pjrt_strided_t *array, const pjrt_layout_t *layout) {
   if (!layout) return NULL;
   if (!layout->kind)
     return layout->tiled.num_tiles ? hr_error(HR_UNSUPPORTED, "a layout with tiles")
@@ -50,10 +47,8 @@ static hr_status_t read_layout(pjrt_strided_t *array, const pjrt_layout_t *layou
   return NULL;
 }
 
-/* The order that a layout with tiles names; NULL: row-major, also where none is given. Strides are
- * no order. */
-static hr_status_t order_of_layout(const pjrt_layout_t *layout, int rank,
-                                   const pjrt_order_t **out_order) {
+hr_status_t pjrt_order_of_layout(const pjrt_layout_t *layout, int rank,
+                                 const pjrt_order_t **out_order) {
   *out_order = NULL;
   if (!layout || layout->kind) return NULL;
   if (layout->tiled.num_tiles) return hr_error(HR_UNSUPPORTED, "a layout with tiles");
@@ -68,7 +63,7 @@ static hr_status_t order_of_layout(const pjrt_layout_t *layout, int rank,
 /* The caller's array: its strides may be negative, and `data` is then not its lowest address. */
 static hr_status_t describe_host(const pjrt_from_host_args_t *args, pjrt_strided_t *array) {
   hr_dtype_t dtype;
-  HR_TRY(check_dims(args->dims, args->num_dims, args->type, &dtype));
+  HR_TRY(pjrt_check_dims(args->dims, args->num_dims, args->type, &dtype));
   pjrt_strided_init(array, dtype, (int)args->num_dims, args->dims);
   if (args->byte_strides && args->num_byte_strides) {
     if (args->num_byte_strides != args->num_dims)
@@ -142,7 +137,7 @@ hr_status_t pjrt_buffer_from_host(pjrt_from_host_args_t *args) {
   PJRT_NOT_NULL(args->client);
   HR_TRY(choose_memory(args->device, args->memory, &memory));
   HR_TRY(describe_host(args, &array));
-  HR_TRY(order_of_layout(args->device_layout, array.rank, &order));
+  HR_TRY(pjrt_order_of_layout(args->device_layout, array.rank, &order));
   pjrt_order_permute(order, &array, dims);
   HR_TRY((may_borrow(args, &array) ? borrow : copy_in)(args, &array, &done, &value));
   hr_status_t st = pjrt_buffer_in(memory, value, order, &args->buffer);
@@ -160,7 +155,7 @@ hr_status_t pjrt_buffer_uninitialized(pjrt_uninitialized_args_t *args) {
   hlo_value_t *value;
   PJRT_NOT_NULL(args->client);
   HR_TRY(choose_memory(args->device, args->memory, &memory));
-  HR_TRY(check_dims(args->dims, args->num_dims, args->type, &dtype));
+  HR_TRY(pjrt_check_dims(args->dims, args->num_dims, args->type, &dtype));
   HR_TRY(hlo_value_array(dtype, (int)args->num_dims, args->dims, &value));
   memset(value->data, 0, hlo_value_bytes(value));
   return pjrt_buffer_of(memory, value, &args->buffer);
@@ -172,11 +167,11 @@ hr_status_t pjrt_buffer_of_error(pjrt_error_buffer_args_t *args) {
   pjrt_event_t *event;
   PJRT_NOT_NULL(args->client);
   PJRT_NOT_NULL(args->memory);
-  HR_TRY(check_dims(args->dims, args->num_dims, args->type, &dtype));
+  HR_TRY(pjrt_check_dims(args->dims, args->num_dims, args->type, &dtype));
   HR_TRY(pjrt_event_new(&event));
   hlo_shape_t shape = {.dtype = dtype, .rank = (int)args->num_dims, .dims = args->dims};
   hr_status_t st = pjrt_buffer_pending(args->memory, &shape, event, &args->buffer);
-  pjrt_event_fire(event, pjrt_error_create(args->code, args->message, args->message_size));
+  pjrt_event_fire(event, pjrt_error_given(args->code, args->message, args->message_size));
   pjrt_event_release(event);
   return st;
 }
@@ -218,9 +213,9 @@ hr_status_t pjrt_buffer_view(pjrt_view_args_t *args) {
   void *owner;
   PJRT_NOT_NULL(args->client);
   HR_TRY(choose_memory(args->device, PJRT_HAS(args, memory) ? args->memory : NULL, &memory));
-  HR_TRY(check_dims(args->dims, args->num_dims, args->type, &dtype));
+  HR_TRY(pjrt_check_dims(args->dims, args->num_dims, args->type, &dtype));
   pjrt_strided_init(&array, dtype, (int)args->num_dims, args->dims);
-  HR_TRY(read_layout(&array, args->layout));
+  HR_TRY(pjrt_read_layout(&array, args->layout));
   HR_TRY(pjrt_order_of_strides(&array, &order));
   pjrt_order_permute(order, &array, dims);
   if (!pjrt_strided_is_dense(&array))
@@ -291,6 +286,25 @@ static void run_copy(pjrt_job_t *job) {
   hr_free(copy);
 }
 
+/* Signature of pjrt_event_fn: the promise is kept, or broken, which finish_copy sees. */
+static void run_promised_copy(pjrt_error_t *error, void *context) {
+  copy_job_t *copy = context;
+  pjrt_error_free(error);
+  run_copy(&copy->job);
+}
+
+/* A value that is computed comes before the job in its stream. One that the framework has promised
+ * may wait for later jobs of the stream, which must not wait for it. */
+static hr_status_t add_copy(copy_job_t *copy) {
+  if (!copy->from->is_promised)
+    return pjrt_stream_add(&copy->from->memory->device->stream, &copy->job);
+  pjrt_event_on_ready_args_t when = {.struct_size = sizeof when,
+                                     .event = copy->from->ready,
+                                     .callback = run_promised_copy,
+                                     .context = copy};
+  return pjrt_event_on_ready(&when);
+}
+
 /* Consumes the hold of copy->from; copy->done may be NULL only if the value is there.
  * The fields of `copy` move into the job, which takes references of its own. The sizes of the
  * array are then those of the buffer, which lives longer than the caller's. */
@@ -312,7 +326,7 @@ static hr_status_t start_copy(const copy_job_t *copy) {
   if (job->to) pjrt_buffer_retain(job->to);
   pjrt_event_retain(job->done);
   if (job->array.rank) job->array.dims = job->from->dims;
-  return pjrt_stream_add(&copy->from->memory->device->stream, &job->job);
+  return add_copy(job);
 }
 
 /* A hold keeps the value although the framework may delete the buffer before the copy is made. */
@@ -337,7 +351,7 @@ hr_status_t pjrt_buffer_to_host(pjrt_to_host_args_t *args) {
   copy_job_t copy = {.from = args->buffer, .dst = args->dst};
   int64_t dims[HLO_MAX_RANK];
   pjrt_strided_init(&copy.array, args->buffer->dtype, args->buffer->rank, args->buffer->dims);
-  HR_TRY(read_layout(&copy.array, args->host_layout));
+  HR_TRY(pjrt_read_layout(&copy.array, args->host_layout));
   pjrt_order_permute(args->buffer->order, &copy.array, dims);
   size_t size_bytes = (size_t)pjrt_strided_bytes(&copy.array);
   if (!args->dst) {
@@ -351,21 +365,38 @@ hr_status_t pjrt_buffer_to_host(pjrt_to_host_args_t *args) {
   return start_with_event(&copy, &args->event);
 }
 
+hr_status_t pjrt_check_range(pjrt_buffer_t *buffer, const pjrt_range_t *range, const void *host) {
+  pjrt_size_args_t size = {.struct_size = sizeof size, .object = buffer};
+  HR_TRY(pjrt_buffer_size(&size));
+  if (range->offset >= 0 && range->size_bytes >= 0 && range->offset <= (int64_t)size.value &&
+      range->size_bytes <= (int64_t)size.value - range->offset && (host || !range->size_bytes))
+    return NULL;
+  return hr_error(HR_USAGE, "%lld bytes from byte %lld on, of an array of %zu",
+                  (long long)range->size_bytes, (long long)range->offset, size.value);
+}
+
 /* Buffer_CopyRawToHost: the range is checked against the bytes of the whole array. */
 hr_status_t pjrt_buffer_raw_to_host(pjrt_raw_to_host_args_t *args) {
   PJRT_NOT_NULL(args->buffer);
-  pjrt_size_args_t size = {.struct_size = sizeof size, .object = args->buffer};
-  HR_TRY(pjrt_buffer_size(&size));
-  if (args->offset < 0 || args->size_bytes < 0 || args->offset > (int64_t)size.value ||
-      args->size_bytes > (int64_t)size.value - args->offset || (args->size_bytes && !args->dst))
-    return hr_error(HR_USAGE, "bytes %lld to %lld of an array of %zu", (long long)args->offset,
-                    (long long)(args->offset + args->size_bytes), size.value);
+  pjrt_range_t range = {args->offset, args->size_bytes};
+  HR_TRY(pjrt_check_range(args->buffer, &range, args->dst));
   copy_job_t copy = {.from = args->buffer,
                      .dst = args->dst,
                      .raw = true,
                      .offset = args->offset,
                      .size_bytes = args->size_bytes};
   return start_with_event(&copy, &args->event);
+}
+
+hr_status_t pjrt_copy_raw(pjrt_buffer_t *from, const pjrt_range_t *range, void *dst,
+                          pjrt_event_t *done) {
+  copy_job_t copy = {.from = from,
+                     .done = done,
+                     .dst = dst,
+                     .raw = true,
+                     .offset = range->offset,
+                     .size_bytes = range->size_bytes};
+  return start_copy(&copy);
 }
 
 /* The value is shared: arrays never change but by donation, which wants it exclusive. */

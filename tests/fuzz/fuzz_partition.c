@@ -104,6 +104,23 @@ static const char *const words[] = {"{",
                                     "{devices=[2,2]<=[2,2]T(1,0)}",
                                     "last_tile_dims={manual}",
                                     "sharding=",
+                                    "Sharding",
+                                    "InspectSharding",
+                                    "xla.sdy.ShardingGroup",
+                                    "xla.sdy.PropagationBarrier",
+                                    "SPMDFullToShardShape",
+                                    "SPMDShardToFullShape",
+                                    "xla.sdy.GlobalToLocalShape",
+                                    "xla.sdy.LocalToGlobalShape",
+                                    "TopK",
+                                    "mhlo.erf",
+                                    "X64Combine",
+                                    "lapack_spotrf_ffi",
+                                    "()",
+                                    "f32[]",
+                                    "f32[3]",
+                                    "(f32[], f32[2,2])",
+                                    "token[]",
                                     "num_partitions=4",
                                     "0",
                                     "1",
@@ -155,6 +172,20 @@ static const char *const builtin[] = {
     "last_tile_dim_replicate}\n"
     "  ROOT t = (f32[9,8], f32[8]) tuple(w, r), sharding={{devices=[1,4]<=[4]}, "
     "{devices=[4]<=[4]}}\n}\n",
+    "HloModule m, num_partitions=2\n\nENTRY e {\n"
+    "  x = f32[6,4] parameter(0), sharding={devices=[2,1]<=[2]}\n"
+    "  s = f32[6,4] custom-call(x), custom_call_target=\"Sharding\", "
+    "sharding={devices=[1,2]<=[2]}\n"
+    "  i = f32[6,4] custom-call(s), custom_call_target=\"InspectSharding\"\n"
+    "  l = f32[6,4] custom-call(i), custom_call_target=\"Sharding\", "
+    "sharding={devices=[2,1]<=[2]}\n"
+    "  f = f32[3,4] custom-call(l), custom_call_target=\"SPMDFullToShardShape\", "
+    "sharding={manual}\n"
+    "  n = f32[3,4] negate(f), sharding={manual}\n"
+    "  c = f32[3,4] custom-call(n), custom_call_target=\"Sharding\", sharding={manual}\n"
+    "  g = f32[6,4] custom-call(c), custom_call_target=\"SPMDShardToFullShape\", "
+    "sharding={devices=[2,1]<=[2]}\n"
+    "  ROOT t = (f32[6,2], s32[6,2]) custom-call(g), custom_call_target=\"TopK\"\n}\n",
     "HloModule s, num_partitions=2\n\nbody {\n  p = (s32[], f32[6,4]) parameter(0)\n"
     "  i = s32[] get-tuple-element(p), index=0\n  x = f32[6,4] get-tuple-element(p), index=1\n"
     "  one = s32[] constant(1)\n  j = s32[] add(i, one)\n"

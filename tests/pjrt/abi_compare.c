@@ -74,6 +74,27 @@ static void compare_fields(void) {
   FIELD(pjrt_layout_t, kind, PJRT_Buffer_MemoryLayout, type);
   FIELD(pjrt_to_host_args_t, dst, PJRT_Buffer_ToHostBuffer_Args, dst);
   FIELD(pjrt_to_host_args_t, event, PJRT_Buffer_ToHostBuffer_Args, event);
+  /* What comes later: transfers in pieces, aliases, copies. */
+  FIELD(pjrt_shape_spec_t, type, PJRT_ShapeSpec, element_type);
+  FIELD(pjrt_transfer_create_args_t, layouts, PJRT_Client_CreateBuffersForAsyncHostToDevice_Args,
+        device_layouts);
+  FIELD(pjrt_transfer_create_args_t, memory, PJRT_Client_CreateBuffersForAsyncHostToDevice_Args,
+        memory);
+  FIELD(pjrt_transfer_data_args_t, is_last, PJRT_AsyncHostToDeviceTransferManager_TransferData_Args,
+        is_last_transfer);
+  FIELD(pjrt_transfer_literal_args_t, layout,
+        PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args, shape_layout);
+  FIELD(pjrt_transfer_error_args_t, message,
+        PJRT_AsyncHostToDeviceTransferManager_SetBufferError_Args, error_message);
+  FIELD(pjrt_alias_args_t, buffer, PJRT_Client_CreateAliasBuffer_Args, alias_buffer);
+  FIELD(pjrt_fulfil_args_t, code, PJRT_Client_FulfillAliasBuffer_Args, status_code);
+  FIELD(pjrt_fulfil_args_t, fulfil, PJRT_Client_FulfillAliasBuffer_Args, fulfill_alias_buffer_cb);
+  FIELD(pjrt_raw_later_args_t, promise, PJRT_Buffer_CopyRawToHostFuture_Args, callback_data);
+  FIELD(pjrt_ready_args_t, dst, PJRT_Buffer_CopyRawToHostFuture_Callback_Args, dst);
+  FIELD(pjrt_ready_args_t, code, PJRT_Buffer_DonateWithControlDependency_Callback_Args, error_code);
+  FIELD(pjrt_donate_args_t, out_buffer, PJRT_Buffer_DonateWithControlDependency_Args, out_buffer);
+  FIELD(pjrt_poison_args_t, code, PJRT_Device_PoisonExecution_Args, error_code);
+  FIELD(pjrt_tracking_args_t, text, PJRT_Device_CreateAsyncTrackingEvent_Args, description);
   /* Programs and executions. */
   FIELD(pjrt_program_t, format, PJRT_Program, format);
   FIELD(pjrt_client_compile_args_t, options, PJRT_Client_Compile_Args, compile_options);
@@ -89,8 +110,7 @@ static void compare_fields(void) {
   FIELD(pjrt_profiler_api_t, collect, PLUGIN_Profiler_Api, collect_data);
   FIELD(pjrt_profiler_create_args_t, profiler, PLUGIN_Profiler_Create_Args, profiler);
   FIELD(pjrt_profiler_args_t, profiler, PLUGIN_Profiler_Start_Args, profiler);
-  FIELD(pjrt_profiler_collect_args_t, size, PLUGIN_Profiler_CollectData_Args,
-        buffer_size_in_bytes);
+  FIELD(pjrt_profiler_collect_args_t, size, PLUGIN_Profiler_CollectData_Args, buffer_size_in_bytes);
   FIELD(pjrt_error_message_args_t, message_size, PLUGIN_Profiler_Error_Message_Args, message_size);
   FIELD(pjrt_error_code_args_t, code, PLUGIN_Profiler_Error_GetCode_Args, code);
   /* Metadata, whose header is one of C++: an extension, and two functions behind it. */

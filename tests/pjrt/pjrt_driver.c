@@ -1,95 +1,12 @@
 /* The plugin for JAX without JAX: opens it, finds its table, and calls it as a framework does and
  * as none should. argv: PLUGIN. Prints "N passed, N failed". */
-#include <dlfcn.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "pjrt/pjrt_abi_buffer.h"
-#include "pjrt/pjrt_abi_client.h"
-#include "pjrt/pjrt_abi_executable.h"
 #include "pjrt/pjrt_extensions.h"
-
-/* The plugin's table, as GetPjrtApi has returned it. */
-static const pjrt_api_t *api;
-/* Counts of all threads, changed by atomic additions. */
-static int passed, failed;
-
-/* Counts a check; one that fails is printed. */
-static void check(bool ok, const char *what) {
-  __atomic_fetch_add(ok ? &passed : &failed, 1, __ATOMIC_RELAXED);
-  if (!ok) printf("FAILED: %s\n", what);
-}
-
-/* Calls a function; true if it succeeds. A failure's text must hold `says`, if that is given. */
-static bool call(int index, void *args, const char *says) {
-  pjrt_error_t *error = api->functions[index](args);
-  if (!error) {
-    if (says) printf("no failure, want: %s\n", says);
-    return true;
-  }
-  pjrt_error_message_args_t message = {.struct_size = sizeof message, .error = error};
-  api->functions[PJRT_INDEX_Error_Message](&message);
-  if (!says || !strstr(message.message, says)) printf("failure: %s\n", message.message);
-  bool is_expected = says && strstr(message.message, says);
-  pjrt_error_args_t destroy = {.struct_size = sizeof destroy, .error = error};
-  api->functions[PJRT_INDEX_Error_Destroy](&destroy);
-  if (says) check(is_expected, says);
-  return false;
-}
-/* A function that is to succeed; a failure is printed. */
-#define CALL(name, args) call(PJRT_INDEX_##name, args, NULL)
-/* A function that is to fail with a text that holds `says`. */
-#define FAILS(name, args, says) check(!call(PJRT_INDEX_##name, args, says), #name " fails")
-
-/* Calls a function that takes one object: those that destroy or delete. */
-static void drop(int index, void *object) {
-  pjrt_object_args_t args = {.struct_size = sizeof args, .object = object};
-  check(call(index, &args, NULL), "an object is dropped");
-}
-
-/* A client without options: one device, unless the environment says otherwise. */
-static pjrt_client_t *create_client(void) {
-  pjrt_client_create_args_t args = {.struct_size = sizeof args};
-  check(CALL(Client_Create, &args), "client");
-  return args.client;
-}
-
-/* Device 0, on which all tests work. */
-static pjrt_device_t *first_device(pjrt_client_t *client) {
-  pjrt_lookup_args_t args = {.struct_size = sizeof args, .client = client};
-  check(CALL(Client_LookupDevice, &args), "device 0");
-  return args.device;
-}
-
-/* Sends an array to the device. It is free when this returns: the event is awaited. */
-static pjrt_buffer_t *put(pjrt_client_t *client, const float *values, int64_t count) {
-  pjrt_from_host_args_t args = {.struct_size = sizeof args,
-                                .client = client,
-                                .data = values,
-                                .type = PJRT_TYPE_F32,
-                                .dims = &count,
-                                .num_dims = 1,
-                                .device = first_device(client)};
-  check(CALL(Client_BufferFromHostBuffer, &args), "buffer");
-  pjrt_event_args_t event = {.struct_size = sizeof event, .event = args.done_with_host_buffer};
-  check(CALL(Event_Await, &event) && CALL(Event_Destroy, &event), "host buffer is free");
-  return args.buffer;
-}
-
-/* Fetches an array, and waits until it is there. */
-static void get(pjrt_buffer_t *buffer, float *values, int64_t count) {
-  pjrt_to_host_args_t args = {.struct_size = sizeof args,
-                              .buffer = buffer,
-                              .dst = values,
-                              .dst_size = (size_t)count * sizeof *values};
-  check(CALL(Buffer_ToHostBuffer, &args), "to host");
-  pjrt_event_args_t event = {.struct_size = sizeof event, .event = args.event};
-  check(CALL(Event_Await, &event) && CALL(Event_Destroy, &event), "copied");
-}
+#include "tests/pjrt/plugin_calls.h"
 
 /* A sum; a program that may overwrite its argument; one that does not verify. All are StableHLO
  * text, which the plugin takes beside the bytecode that JAX sends. */
@@ -100,21 +17,6 @@ static char donor_text[] =
     "module @donor { func.func public @main(%a: tensor<4xf32> {tf.aliasing_output = 0 : i32}) -> "
     "tensor<4xf32> { %0 = stablehlo.negate %a : tensor<4xf32> return %0 : tensor<4xf32> } }";
 static char wrong_text[] = "module { func.func public @main() { return %nothing : tensor<f32> } }";
-
-/* Without options, which means one device. `says` is for failures, as in call(). */
-static bool compile(pjrt_client_t *client, char *text, const char *says,
-                    pjrt_executable_t **out_executable) {
-  pjrt_program_t program = {.struct_size = sizeof program,
-                            .code = text,
-                            .code_size = strlen(text),
-                            .format = "mlir",
-                            .format_size = 4};
-  pjrt_client_compile_args_t args = {
-      .struct_size = sizeof args, .client = client, .program = &program};
-  bool ok = call(PJRT_INDEX_Client_Compile, &args, says);
-  if (ok) *out_executable = args.executable;
-  return ok;
-}
 
 /* Executes on one device, and waits for the event of the device: the result is then ready. */
 static bool execute(pjrt_executable_t *executable, pjrt_buffer_t **arguments, size_t count,
@@ -133,12 +35,6 @@ static bool execute(pjrt_executable_t *executable, pjrt_buffer_t **arguments, si
   if (!call(PJRT_INDEX_LoadedExecutable_Execute, &args, says)) return false;
   pjrt_event_args_t destroy = {.struct_size = sizeof destroy, .event = event};
   return CALL(Event_Await, &destroy) && CALL(Event_Destroy, &destroy);
-}
-
-/* Buffer_IsDeleted is true for deleted and for donated buffers. */
-static bool is_deleted(pjrt_buffer_t *buffer) {
-  pjrt_flag_args_t args = {.struct_size = sizeof args, .object = buffer};
-  return CALL(Buffer_IsDeleted, &args) && args.value;
 }
 
 /* A program runs, and wrong uses are refused with a text: too few arguments, a program that is
@@ -286,7 +182,8 @@ static void test_wrong_arguments(void) {
   for (int i = 0; i < PJRT_FUNCTION_COUNT; i++) {
     /* These do work without any object. */
     if (i == PJRT_INDEX_Client_Create || i == PJRT_INDEX_TopologyDescription_Create ||
-        i == PJRT_INDEX_Plugin_Initialize)
+        i == PJRT_INDEX_Plugin_Initialize || i == PJRT_INDEX_Event_Create ||
+        i == PJRT_INDEX_ExecuteContext_Create)
       continue;
     /* -8 stands for NULL, 512 for a struct that claims all fields; all of them are zero. */
     for (int size = -8; size <= 512; size += 520) {
@@ -488,13 +385,7 @@ static void test_memory(pjrt_client_t *client) {
 /* Status 99: the plugin cannot be loaded. The fork comes last,
  * as the child shares the state of the client. */
 int main(int argc, char **argv) {
-  void *plugin = argc > 1 ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) : NULL;
-  if (!plugin) {
-    printf("cannot load the plugin: %s\n", argc > 1 ? dlerror() : "no path");
-    return 99;
-  }
-  const pjrt_api_t *(*find)(void) = (const pjrt_api_t *(*)(void))dlsym(plugin, "GetPjrtApi");
-  api = find();
+  if (!open_plugin(argc > 1 ? argv[1] : NULL)) return 99;
   check(api->version.major == PJRT_MAJOR && api->struct_size == sizeof *api, "version");
   pjrt_client_t *client = create_client();
   test_running(client);

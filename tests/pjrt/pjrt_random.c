@@ -17,6 +17,7 @@
 #include "pjrt/pjrt_abi_buffer.h"
 #include "pjrt/pjrt_abi_client.h"
 #include "pjrt/pjrt_abi_executable.h"
+#include "pjrt/pjrt_abi_transfer.h"
 
 enum { SLOTS = 12, THREADS = 3, COUNT = 6, PROGRAMS = 4, TIME_LIMIT_S = 120 };
 
@@ -344,13 +345,122 @@ static void make_error(uint64_t *state) {
   if (CALL(Client_CreateErrorBuffer, &args)) replace(state, args.buffer, 0);
 }
 
+static pjrt_memory_t *draw_memory(uint64_t *state) {
+  pjrt_pointer_args_t args = {.struct_size = sizeof args, .object = devices[draw(state, 2)]};
+  return CALL(Device_DefaultMemory, &args) ? args.value : NULL;
+}
+
+/* An alias that the others may use before it has its value, or its error. Its source is a copy of
+ * the caller's own, so that it does not wait for what waits for the alias. */
+static void make_alias(uint64_t *state) {
+  int64_t dims[] = {COUNT};
+  slot_t *slot = borrow(state);
+  pjrt_copy_args_t source = {
+      .struct_size = sizeof source, .buffer = slot->buffer, .target = devices[draw(state, 2)]};
+  float value = slot->value;
+  bool ok = CALL(Buffer_CopyToDevice, &source);
+  give_back(slot);
+  if (!ok) return;
+  pjrt_alias_args_t alias = {.struct_size = sizeof alias,
+                             .client = client,
+                             .memory = draw_memory(state),
+                             .dims = dims,
+                             .num_dims = 1,
+                             .type = PJRT_TYPE_F32};
+  pjrt_fulfil_args_t fulfil = {.struct_size = sizeof fulfil,
+                               .client = client,
+                               .buffer = source.dst_buffer,
+                               .code = draw(state, 4) ? PJRT_OK : PJRT_ABORTED};
+  if (CALL(Client_CreateAliasBuffer, &alias)) {
+    fulfil.fulfil = alias.fulfil;
+    replace(state, alias.buffer, value);
+    CALL(Client_FulfillAliasBuffer, &fulfil);
+  }
+  drop(PJRT_INDEX_Buffer_Destroy, source.dst_buffer);
+}
+
+/* A donation whose value the others may wait for; it may fail. */
+static void donate_later(uint64_t *state) {
+  slot_t *slot = borrow(state);
+  pjrt_donate_args_t args = {.struct_size = sizeof args, .buffer = slot->buffer};
+  float value = slot->value;
+  bool ok = CALL(Buffer_DonateWithControlDependency, &args);
+  give_back(slot);
+  if (!ok) return;
+  pjrt_ready_args_t ready = {.struct_size = sizeof ready,
+                             .promise = args.promise,
+                             .code = draw(state, 4) ? PJRT_OK : PJRT_ABORTED};
+  replace(state, args.out_buffer, value);
+  args.ready(&ready);
+}
+
+/* Two pieces, of which the second one may be wrong, or missing. */
+static void send_pieces(uint64_t *state) {
+  int64_t dims[] = {COUNT};
+  float values[COUNT], value = (float)draw(state, 50);
+  for (int i = 0; i < COUNT; i++) values[i] = value;
+  pjrt_shape_spec_t shape = {
+      .struct_size = sizeof shape, .dims = dims, .num_dims = 1, .type = PJRT_TYPE_F32};
+  pjrt_transfer_create_args_t create = {.struct_size = sizeof create,
+                                        .client = client,
+                                        .shapes = &shape,
+                                        .shape_count = 1,
+                                        .memory = draw_memory(state)};
+  if (!CALL(Client_CreateBuffersForAsyncHostToDevice, &create)) return;
+  pjrt_transfer_buffer_args_t retrieve = {.struct_size = sizeof retrieve,
+                                          .transfer = create.transfer};
+  if (CALL(AsyncHostToDeviceTransferManager_RetrieveBuffer, &retrieve))
+    replace(state, retrieve.buffer, value);
+  pjrt_transfer_data_args_t piece = {.struct_size = sizeof piece,
+                                     .transfer = create.transfer,
+                                     .data = values,
+                                     .size_bytes = (int64_t)draw(state, sizeof values)};
+  for (int i = draw(state, 8) == 0; i < 2; i++) {
+    if (CALL(AsyncHostToDeviceTransferManager_TransferData, &piece)) await(piece.event);
+    piece.data = (const char *)values + piece.size_bytes;
+    piece.offset = piece.size_bytes;
+    piece.size_bytes = (int64_t)sizeof values - piece.offset + (draw(state, 8) == 0);
+    piece.is_last = true;
+  }
+  drop(PJRT_INDEX_AsyncHostToDeviceTransferManager_Destroy, create.transfer);
+}
+
+/* Bytes for which the memory comes later, or never. */
+static void fetch_later(uint64_t *state) {
+  char bytes[64];
+  slot_t *slot = borrow(state);
+  pjrt_raw_later_args_t args = {.struct_size = sizeof args,
+                                .buffer = slot->buffer,
+                                .offset = (int64_t)draw(state, 30) - 2,
+                                .size_bytes = (int64_t)draw(state, 30) - 2};
+  bool ok = CALL(Buffer_CopyRawToHostFuture, &args);
+  give_back(slot);
+  if (!ok) return;
+  pjrt_ready_args_t ready = {.struct_size = sizeof ready,
+                             .promise = args.promise,
+                             .code = draw(state, 4) ? PJRT_OK : PJRT_ABORTED,
+                             .dst = draw(state, 8) ? bytes : NULL};
+  args.ready(&ready);
+  await(args.event);
+}
+
+/* All launches have the number 0: one that waits fails. */
+static void poison(uint64_t *state) {
+  pjrt_poison_args_t args = {.struct_size = sizeof args,
+                             .device = devices[draw(state, 2)],
+                             .launch_id = (int)draw(state, 2),
+                             .code = draw(state, 4) ? PJRT_ABORTED : PJRT_OK};
+  CALL(Device_PoisonExecution, &args);
+}
+
 typedef void (*step_fn)(uint64_t *state);
 /* Those that come often stand several times. */
-static const step_fn steps[] = {send,       send,         send,      execute,     execute,
-                                execute,    execute,      execute,   fetch,       fetch,
-                                fetch,      fetch_raw,    copy,      copy,        ask,
-                                ask,        delete_one,   wait_for,  destroy_one, make_error,
-                                load_bytes, call_wrongly, use_event, call_wrongly};
+static const step_fn steps[] = {send,       send,         send,        execute,      execute,
+                                execute,    execute,      execute,     fetch,        fetch,
+                                fetch,      fetch_raw,    copy,        copy,         ask,
+                                ask,        delete_one,   wait_for,    destroy_one,  make_error,
+                                load_bytes, call_wrongly, use_event,   call_wrongly, make_alias,
+                                make_alias, donate_later, send_pieces, fetch_later,  poison};
 
 /* What one thread does in a sequence. */
 typedef struct caller {

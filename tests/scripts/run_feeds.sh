@@ -85,6 +85,14 @@ expect_exit "a command that fails" 5 "$hlorun" --infeed "exec:exit 3" --outfeed 
 expect_exit "a reader that fails" 5 "$hlorun" --infeed file:values.feed --outfeed "exec:cat >/dev/null; exit 3" \
   "$feed/feed.hlo"
 
+# A standard stream that is a feed is still there for messages, and no file takes its number.
+expect_exit "standard input as an infeed" 0 sh -c '"$0" --infeed fd:0 --outfeed fd:2 "$1" <values.feed 2>out.feed' "$hlorun" \
+  "$feed/feed.hlo"
+python3 "$feed/reader.py" out.feed >got
+expect_fed "standard streams"
+expect_exit "standard error as an outfeed" 2 "$hlorun" --outfeed fd:2 --infeed nothing "$feed/feed.hlo"
+expect_text "standard error as an outfeed" '"nothing" is not a feed'
+
 # Sockets of this user alone.
 python3 "$feed/feeder.py" in.socket 3 &
 feeder=$!
@@ -105,10 +113,15 @@ expect_exit "a file in the socket's place" 5 "$hlorun" --infeed unix:precious "$
 if [ "$(cat precious)" = mine ]; then pass; else fail "a file in the socket's place is left alone"; fi
 
 # TCP: this machine without a word; other addresses only with a secret, which strangers do not know.
+# Not of those that connections are given: one that is tried again and again may at last connect to itself.
 free_ports() {
-  python3 -c 'import socket
-ends = [socket.socket() for _ in range(2)]
-for end in ends: end.bind(("", 0))
+  python3 -c 'import random, socket
+ends = []
+while len(ends) < 2:
+    end = socket.socket()
+    try: end.bind(("", random.randrange(20000, 32000)))
+    except OSError: continue
+    ends.append(end)
 print(*(end.getsockname()[1] for end in ends))'
 }
 read -r port other_port < <(free_ports)

@@ -7,9 +7,11 @@ set -u
 python=${HLORUN_JAX_PYTHON:-python3}
 plugin=$build_dir/libpjrt_hlorun.so
 
-timeout -k 5 300 "$build_dir/tests/pjrt/pjrt_driver" "$plugin" >"$work/driver" 2>&1
-add_counts "$work/driver" || fail "pjrt_driver" "$work/driver"
-grep -q ', 0 failed' "$work/driver" || grep -v ' passed' "$work/driver" | tail -n 20
+for program in pjrt_driver pjrt_promises; do
+  timeout -k 5 300 "$build_dir/tests/pjrt/$program" "$plugin" >"$work/driver" 2>&1
+  add_counts "$work/driver" || fail "$program" "$work/driver"
+  grep -q ', 0 failed' "$work/driver" || grep -v ' passed' "$work/driver" | tail -n 20
+done
 timeout -k 5 300 "$build_dir/tests/pjrt/pjrt_random" "$plugin" 1 300 >"$work/random" 2>&1
 add_counts "$work/random" || fail "pjrt_random" "$work/random"
 grep '^FAILED' "$work/random"

@@ -452,7 +452,7 @@ static void larger_ones(void) {
 }
 
 /* Windows of 3 x 3 over many channels are done by fewer products, and so are the gradients of such
- * weights. One place in some of them is infinite. */
+ * weights over many places. One place in some of them is infinite. */
 static void fewer_products(void) {
   static const conv_types_t both[] = {{HR_F32, HR_F32, HR_F32}, {HR_F64, HR_F64, HR_F64}};
   for (int i = 0; i < 60; i++) {
@@ -466,9 +466,15 @@ static void fewer_products(void) {
                      .batch_groups = 1,
                      .features = 16 + native_pick(&seed, 60),
                      .out_features = 16 + native_pick(&seed, 60)};
+    bool many = i % 24 == 6 || i % 24 == 11;
+    if (many) {
+      c.batch = 2;
+      c.features = 60 + native_pick(&seed, 16);
+      c.out_features = 60 + native_pick(&seed, 16);
+    }
     native_env_init(&env, 1 + i % 3);
     for (int d = 0; d < 2; d++) {
-      c.in[d] = 14 + native_pick(&seed, 12);
+      c.in[d] = (many ? 38 : 14) + native_pick(&seed, many ? 6 : 12);
       c.window[d] = (hlo_window_dim_t){
           3, 1, native_pick(&seed, 4) - 1, native_pick(&seed, 3), 1, 1, i % 5 == 0};
       if (i % 4 < 2) continue;

@@ -24,14 +24,16 @@ bool winograd_has_form(const conv_problem_t *p) {
   return p->in_channels >= MIN_CHANNELS && p->out_channels >= MIN_CHANNELS;
 }
 
-/* Costs in products, sums before and after counted by the time that they take. Weights are read at
- * all points, and brought to them in every run if they are not known. */
+/* Costs in products, sums before and after counted by the time that they take, as measured. Weights
+ * are read at all points, and brought to them in every run if they are not known; their gradients
+ * are partial sums at all points, which are brought back from them. */
 static bool is_cheaper(const winograd_t *plan) {
   const conv_problem_t *p = plan->problem;
+  bool gradient = p->kind == CONV_WEIGHTS;
   double in = (double)p->in_channels, out = (double)p->out_channels,
          tiles = (double)plan->tiling.count;
-  double cost = tiles * POINTS * (in * out + 12 * (in + out)) +
-                POINTS * (p->constant_weights ? 20 : 60) * in * out;
+  double each = gradient ? 30 : 12, weights = gradient ? 200 : p->constant_weights ? 20 : 60;
+  double cost = tiles * POINTS * (in * out + each * (in + out)) + POINTS * weights * in * out;
   return cost < 0.4 * p->flops;
 }
 

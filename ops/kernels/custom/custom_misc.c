@@ -15,26 +15,9 @@ static hr_status_t check_operands(const op_step_t *step, int least, int most) {
                    most > least ? " or more" : "");
 }
 
-/* identity: result k is operand k. One operand whose shape is the result's passes as it is;
- * otherwise the result is a tuple with an element for each operand. */
-static hr_status_t prepare_identity(hr_arena_t *arena, const op_step_t *step,
-                                    const void **out_plan) {
-  (void)arena, (void)out_plan;
-  int count = step->instr->operand_count;
-  char from[HLO_SHAPE_TEXT], to[HLO_SHAPE_TEXT];
-  if (count == 1 && hlo_shape_compatible(step->in_shapes[0], step->out_shape)) return NULL;
-  if (!hlo_shape_is_tuple(step->out_shape) || step->out_shape->element_count != count)
-    return hlo_error(step->instr, NULL, "%d operands, but the result is %s", count,
-                     hlo_shape_text(step->out_shape, to));
-  for (int k = 0; k < count; k++)
-    if (!hlo_shape_compatible(step->in_shapes[k], step->out_shape->elements[k]))
-      return hlo_error(step->instr, NULL, "result %d is %s, want %s as the operand", k,
-                       hlo_shape_text(step->out_shape->elements[k], to),
-                       hlo_shape_text(step->in_shapes[k], from));
-  return NULL;
-}
-
-/* The value is shared, not copied: kernels do not write what others hold. */
+/* identity: one operand whose shape is the result's passes as it is; otherwise the result is a tuple
+ * with an element for each operand, as the verifier has seen. The value is shared, not copied: kernels do
+ * not write what others hold. */
 static hr_status_t run_identity(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                 hlo_value_t **out_value) {
   (void)env;
@@ -44,7 +27,7 @@ static hr_status_t run_identity(op_env_t *env, const op_step_t *step, hlo_value_
   return NULL;
 }
 
-const op_kernel_t custom_identity = {prepare_identity, run_identity};
+const op_kernel_t custom_identity = {NULL, run_identity};
 
 /* zeros and nothing: a result without contents, that is tokens, empty tuples, uninitialised
  * buffers. */
@@ -77,25 +60,20 @@ static hr_status_t prepare_nothing(hr_arena_t *arena, const op_step_t *step,
 const op_kernel_t custom_nothing = {prepare_nothing, run_zeros};
 
 /* inspect: its operand, or nothing in the form of earlier versions. */
-static hr_status_t prepare_inspect(hr_arena_t *arena, const op_step_t *step,
-                                   const void **out_plan) {
-  return has_data(step->out_shape) ? prepare_identity(arena, step, out_plan) : NULL;
-}
-
 static hr_status_t run_inspect(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                hlo_value_t **out_value) {
-  return has_data(step->out_shape) ? run_identity(env, step, in, out_value)
-                                   : run_zeros(env, step, in, out_value);
+  return op_custom_call_is_marker(step->instr) ? run_identity(env, step, in, out_value)
+                                               : run_zeros(env, step, in, out_value);
 }
 
-const op_kernel_t custom_inspect = {prepare_inspect, run_inspect};
+const op_kernel_t custom_inspect = {NULL, run_inspect};
 
 /* shard: between the whole program's arrays and one device's. Nothing to do where both are the
- * same. The error of prepare_identity would speak of shapes; the user has to know about
- * partitions. */
+ * same. The marker's error would speak of shapes; the user has to know about partitions. */
 static hr_status_t prepare_shard(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   hr_str_t target = op_custom_call_target(step->instr);
-  hr_status_t st = prepare_identity(arena, step, out_plan);
+  (void)arena, (void)out_plan;
+  hr_status_t st = op_custom_call_check_marker(step->instr);
   if (!st) return NULL;
   hr_status_release(st);
   return hlo_unsupported(

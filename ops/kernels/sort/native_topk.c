@@ -21,6 +21,8 @@ enum {
   BLOCK = 64,         /* keys encoded per call */
   SMALL_K = 32,       /* largest k for insertion */
   RESERVE = 1024,     /* candidates in addition to the best k */
+  SLACK = 16,         /* candidates that are sorted with the best k rather than parted from them */
+  MOST_ROUNDS = 40,   /* of parting: bad pivots leave more to be sorted */
   MIN_PART = 1 << 14, /* elements per part of a line, at least */
   GRAIN = 1 << 13     /* elements per worker, at least */
 };
@@ -53,10 +55,44 @@ typedef struct topk_part {
   bool has_limit;
 } topk_part_t;
 
-/* Sorts the candidates and keeps the best k. Pairs with equal keys stay in index order: the sort
- * is stable. */
+/* Moves items below the pivot to the front, without branches on keys. Returns their number. */
+static int64_t part_items(uint64_t *items, int64_t count, uint64_t pivot) {
+  int64_t below = 0;
+  for (int64_t i = 0; i < count; i++) {
+    uint64_t item = items[i];
+    items[i] = items[below];
+    items[below] = item;
+    below += item < pivot;
+  }
+  return below;
+}
+
+static uint64_t median_of(uint64_t a, uint64_t b, uint64_t c) {
+  uint64_t low = a < b ? a : b, high = a < b ? b : a;
+  return c < low ? low : c > high ? high : c;
+}
+
+/* Moves the k smallest items, all of which differ, to the front, and perhaps some of the next ones.
+ * Returns the number of both. */
+static int64_t select_items(uint64_t *items, int64_t count, int64_t k) {
+  int64_t begin = 0;
+  for (int round = 0; round < MOST_ROUNDS && count > k + SLACK; round++) {
+    uint64_t pivot = median_of(items[begin], items[(begin + count) / 2], items[count - 1]);
+    int64_t below = begin + part_items(items + begin, count - begin, pivot);
+    if (below >= k)
+      count = below;
+    else
+      begin = below;
+  }
+  return count;
+}
+
+/* Sorts the best k candidates and drops the others. Pairs with equal keys stay in index order: the
+ * sort is stable. */
 static void cut_to_best(topk_part_t *part) {
   const native_topk_plan_t *plan = part->plan;
+  if (plan->kind == RADIX_KEY_64)
+    part->filled = select_items((uint64_t *)part->items, part->filled, plan->k);
   char *sorted = radix_sort(plan->kind, part->items, part->spare, part->filled, part->radix);
   if (sorted != part->items) {
     part->spare = part->items;
