@@ -202,14 +202,15 @@ static void next_generation(hr_workers_t *workers) {
 }
 
 static hr_status_t start_threads(hr_workers_t *workers) {
-  for (int w = 1; w < workers->options.count; w++) {
+  const hr_workers_options_t *options = &workers->options;
+  int threads = options->threads ? options->threads : options->count;
+  for (int w = 1; w < threads; w++) {
     void *memory;
     HR_TRY(hr_alloc(sizeof(worker_start_t), &memory));
     *(worker_start_t *)memory = (worker_start_t){workers, w};
     if (pthread_create(&workers->threads[w], NULL, worker_main, memory)) {
       hr_free(memory);
-      return hr_error(HR_UNAVAILABLE, "thread %d of %d could not be started", w,
-                      workers->options.count);
+      return hr_error(HR_UNAVAILABLE, "thread %d of %d could not be started", w, threads);
     }
     workers->started++;
   }

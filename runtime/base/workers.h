@@ -14,6 +14,7 @@ typedef struct hr_workers hr_workers_t;
 
 typedef struct hr_workers_options {
   int count;     /* workers, the caller included; at least 1 */
+  int threads;   /* the first so many have a thread, and do the parts of the others; 0: all have */
   bool may_spin; /* false where processes outnumber cores: waiting then gives the core away at once
                   */
   /* Called once by every thread of the pool that is not the caller, with its number from 1, to pin

@@ -5,6 +5,8 @@
 
 #include <unistd.h>
 
+#include "base/arith.h"
+
 void worker_pool_init(worker_pool_t *pool, worker_pool_options_t options) {
   *pool = (worker_pool_t){.options = options};
   topo_begin();
@@ -46,15 +48,17 @@ static void bind_worker(void *context, int worker) {
   hr_status_release(topo_share_bind(pool->share, worker, pool->options.bind));
 }
 
-/* Workers spin between regions only if all processes of the host together have a core for each. */
+/* Workers beyond the cores of the share have no thread, which would only take turns with another.
+ * Threads spin between regions only if all processes of the host together have a core for each. */
 static hr_status_t start(worker_pool_t *pool) {
   int count, cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
   HR_TRY(count_workers(pool, &count));
   if (count == 1) return NULL;
   HR_TRY(find_share(pool));
+  int threads = (int)hr_min(count, topo_share_cores(pool->share));
   hr_workers_options_t options = {.count = count,
-                                  .may_spin = count <= topo_share_cores(pool->share) &&
-                                              pool->options.local_size <= cores / count,
+                                  .threads = threads,
+                                  .may_spin = pool->options.local_size <= cores / threads,
                                   .started = bind_worker,
                                   .context = pool,
                                   .trace = pool->options.trace};

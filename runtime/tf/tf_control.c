@@ -245,8 +245,14 @@ static hr_status_t add_outcome(tf_op_t *op, branch_t *branch, tf_value_t *result
   for (const tf_alternatives_t *at = result->alternatives; at; at = at->rest)
     HR_TRY(tf_alternatives_add(op->arena, at->shape, &all));
   out->has_count |= result->kind == TF_VALUE_LIST && result->count;
+  const tf_value_t before = out->like;
   out->like = *result;
   out->like.alternatives = all;
+  if (result->kind != TF_VALUE_LIST || before.kind != TF_VALUE_LIST) return NULL;
+  out->like.list_jumps |= before.list_jumps;
+  if (before.list_size <= result->list_size) return NULL;
+  out->like.list_size = before.list_size;
+  out->like.instr = before.instr;
   return NULL;
 }
 
@@ -268,6 +274,8 @@ static expr_t common_form(hlo_builder_t *b, const tf_value_t *result, const outc
   bool is_none = result->kind == TF_VALUE_NONE;
   if (all && all->rest) return tf_optional_encode(b, is_none ? NULL : result->instr, all);
   const hlo_shape_t *shape = outcome->like.instr->shape;
+  bool is_shorter = result->kind == TF_VALUE_LIST && result->list_size < outcome->like.list_size;
+  if (is_shorter) return tf_grow(b, result->instr, outcome->like.list_size - result->list_size);
   return is_none ? tf_fill(b, 0, shape->dtype, shape->rank, shape->dims) : result->instr;
 }
 
@@ -526,6 +534,17 @@ static hr_status_t find_grows(tf_op_t *op, int count, const tf_value_t *values, 
   return NULL;
 }
 
+/* A list that the loop has filled is one without a count, so that its size is static again. */
+static hr_status_t settle_counts(tf_op_t *op, int count, tf_value_t *values) {
+  hlo_value_t *known;
+  for (int i = 0; i < count; i++) {
+    if (values[i].kind != TF_VALUE_LIST || !values[i].count || !values[i].list_writes) continue;
+    HR_TRY(tf_loop_result(op->scope->compiler, values[i].count, &known));
+    if (known && hlo_value_int_at(known, 0) == values[i].list_size) values[i].count = NULL;
+  }
+  return NULL;
+}
+
 /* Condition and body are built after packing, as they need the final shape of the state. */
 static hr_status_t build_loop(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values,
                               tf_value_t *out_values) {
@@ -545,6 +564,7 @@ static hr_status_t build_loop(tf_op_t *op, const tf_loop_t *loop, tf_value_t *va
                         hlo_attr_of_called(HLO_ATTR_BODY, 1)};
   expr_t state = hlo_build(op->b, HLO_WHILE, shape, 1, &init, 2, attrs, 2, called);
   HR_TRY(set_loop_results(&packing, state, op->b, out_values));
+  HR_TRY(settle_counts(op, loop->count, out_values));
   set_grows(loop->count, out_values, grows);
   return NULL;
 }

@@ -5,15 +5,16 @@
  * What is kept comes to the front by a stable sort on "not kept", so that its order stays.
  * Cost: sorts of n elements; rows of UniqueV2 and boxes are compared all with all. */
 #include "tf/tf_loops.h"
+#include "tf/tf_trips.h"
 
 /* --- sizes --- */
 
-/* The first `count` (an s32 scalar) elements of x along dimension d. */
-static hr_status_t cut_to(tf_op_t *op, expr_t x, int d, expr_t count, expr_t *out) {
+hr_status_t tf_cut_to(tf_op_t *op, expr_t x, int d, expr_t count, expr_t *out) {
   hlo_value_t *known;
   int64_t dim = d;
   if (!x || !count) return hlo_builder_finish(op->b);
   HR_TRY(tf_evaluate(op->scope->compiler, count, &known));
+  if (!known) HR_TRY(tf_loop_result(op->scope->compiler, count, &known));
   if (known) {
     *out = tf_slice_dim(op->b, x, d, 0, hlo_value_int_at(known, 0));
     return NULL;
@@ -46,7 +47,7 @@ static hr_status_t keep_rows(tf_op_t *op, expr_t x, expr_t mask, int axis, expr_
   expr_t order = NULL;
   HR_TRY(order_by(op, mask, HR_S32, &order));
   expr_t count = count_set(op, mask);
-  return cut_to(op, tf_gather_rows(op->b, x, order, axis, 0), axis, count, out);
+  return tf_cut_to(op, tf_gather_rows(op->b, x, order, axis, 0), axis, count, out);
 }
 
 static expr_t as_vector(hlo_builder_t *b, expr_t x) {
@@ -74,7 +75,7 @@ hr_status_t tf_lower_where(tf_op_t *op) {
   }
   if (!order) return hlo_builder_finish(b);
   result = shape->rank ? tf_concat(b, shape->rank, columns, 1) : tf_fill(b, 0, HR_S64, 2, none);
-  HR_TRY(cut_to(op, result, 0, count_set(op, flat), &result));
+  HR_TRY(tf_cut_to(op, result, 0, count_set(op, flat), &result));
   return tf_out(op, 0, result);
 }
 
@@ -312,7 +313,7 @@ hr_status_t tf_lower_non_max_suppression(tf_op_t *op) {
   if (!chosen || !count) return hlo_builder_finish(b);
   expr_t valid = e_lt(b, tf_iota(b, HR_S32, 1, &most, 0), tf_broadcast(b, count, 1, &most));
   chosen = e_select(b, valid, chosen, e_number(b, 0, chosen));
-  if (!op->row->variant || !pads) HR_TRY(cut_to(op, chosen, 0, count, &chosen));
+  if (!op->row->variant || !pads) HR_TRY(tf_cut_to(op, chosen, 0, count, &chosen));
   HR_TRY(tf_out(op, 0, chosen));
   return op->row->variant ? tf_out(op, 1, count) : NULL;
 }

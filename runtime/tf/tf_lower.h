@@ -72,7 +72,9 @@ typedef struct tf_value {
   int64_t list_size;     /* capacity, -1: unknown */
   hr_dtype_t list_dtype; /* element type */
   bool list_adds;        /* writing an element adds to it: a gradient */
-  bool list_grows;       /* it has no bound: a push makes it larger */
+  bool list_grows;       /* it has no bound: a push or write behind its end makes it larger */
+  bool list_writes;      /* it grew by writes, not by pushes */
+  bool list_jumps;       /* it was written at an index that is not known, nor that of its end */
   bool list_pushed; /* its elements were pushed, and all of them are `constant` if there is one */
   const struct tf_value *element; /* if these are lists or optionals: one without its array */
   expr_t element_counts;          /* list of lists: s32[list_size], their counts; NULL: full */
@@ -237,6 +239,14 @@ hr_status_t tf_add_lists(tf_op_t *op);
 
 /* x with `count` more zeros along dimension 0. */
 expr_t tf_grow(hlo_builder_t *b, expr_t x, int64_t count);
+/* Makes the list that grows long enough for a write at input k. */
+hr_status_t tf_list_reach(tf_op_t *op, tf_value_t *list, int k);
+/* Room for `more` elements more. */
+void tf_list_grow(tf_op_t *op, tf_value_t *list, int64_t more);
+/* Whether writes may make the graph's lists larger. */
+bool tf_lists_resize(tf_op_t *op);
+/* The first `count` (an s32 scalar) elements of x along dimension d. */
+hr_status_t tf_cut_to(tf_op_t *op, expr_t x, int d, expr_t count, expr_t *out);
 /* A stack with room for `count` more entries; one without a value only notes it. */
 void tf_stack_grow(hlo_builder_t *b, tf_resource_t *stack, int64_t count);
 /* A stack's first value, without entries. */

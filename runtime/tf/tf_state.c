@@ -234,6 +234,7 @@ hr_status_t tf_lower_list_reserve(tf_op_t *op) {
   HR_TRY(tf_const_int(op, 1, &list.list_size));
   HR_TRY(tf_const(op, 0, &shape));
   HR_TRY(tf_const_ints(op, 0, &dims));
+  list.list_grows = tf_lists_resize(op);
   fill_list(op, &list, shape->rank ? (int)dims.count : -1, dims.data);
   return set_list(op, 0, &list);
 }
@@ -257,19 +258,38 @@ hr_status_t tf_lower_zeros_like(tf_op_t *op) {
   return set_list(op, 0, &list);
 }
 
-/* TensorListStack: the array itself. */
+/* TensorListStack: the array itself, or the part that is in use. */
 hr_status_t tf_lower_list_stack(tf_op_t *op) {
   tf_value_t list;
   HR_TRY(list_of(op, 0, &list));
   if (!list.instr) return tf_unsupported(op, "a list whose elements have no known shape");
-  return tf_out(op, 0, list.instr);
+  expr_t x = list.instr;
+  if (list.count) HR_TRY(tf_cut_to(op, x, 0, list.count, &x));
+  return tf_out(op, 0, x);
 }
 
-/* TensorListLength: the capacity, which is static. */
+/* TensorListLength: the capacity, which is static, if all elements are in use. */
 hr_status_t tf_lower_list_length(tf_op_t *op) {
   tf_value_t list;
   HR_TRY(list_of(op, 0, &list));
+  if (list.count) return tf_out(op, 0, list.count);
   return tf_out_ints(op, 0, HR_S32, true, 1, &list.list_size);
+}
+
+/* TensorListResize(list, size). A size that is not known is one that the list has room for, as
+ * that of a gradient, which becomes as short as what it belongs to was. */
+hr_status_t tf_lower_list_resize(tf_op_t *op) {
+  tf_value_t list;
+  hlo_value_t *known;
+  HR_TRY(list_of(op, 0, &list));
+  HR_TRY(tf_const_if_known(op, 1, &known));
+  int64_t size = known ? hlo_value_int_at(known, 0) : list.list_size;
+  if (size < 0) return tf_error(op, "a list of %ld elements", (long)size);
+  list.count = known ? NULL : tf_in(op, 1);
+  if (size > list.list_size) tf_list_grow(op, &list, size - list.list_size);
+  if (size < list.list_size && list.instr) list.instr = tf_slice_dim(op->b, list.instr, 0, 0, size);
+  list.list_size = size;
+  return set_list(op, 0, &list);
 }
 
 /* Start indices of element `index`. */
@@ -297,10 +317,13 @@ hr_status_t tf_lower_list_set(tf_op_t *op) {
   tf_value_t list;
   expr_t starts[HLO_MAX_RANK];
   int64_t sizes[HLO_MAX_RANK] = {1};
+  bool resizes;
   HR_TRY(list_of(op, 0, &list));
   expr_t item = tf_in(op, 2);
   if (!item) return hlo_builder_finish(op->b);
   if (item->shape->rank >= HLO_MAX_RANK) return tf_error(op, "too many dimensions");
+  HR_TRY(tf_attr_bool(op->arena, op->node, "resize_if_index_out_of_bounds", false, &resizes));
+  if (resizes) HR_TRY(tf_list_reach(op, &list, 1));
   if (!list.instr) fill_list(op, &list, item->shape->rank, item->shape->dims);
   if (!list.instr) return tf_unsupported(op, "a list whose length is not known");
   for (int d = 0; d < item->shape->rank; d++) sizes[d + 1] = item->shape->dims[d];

@@ -3,7 +3,7 @@
  * starts as zeros and adds what is written, so that sums of flows are sums of arrays. */
 #include <string.h>
 
-#include "tf/tf_lower.h"
+#include "tf/tf_trips.h"
 
 /* Output k becomes a list. That of an argument is the value of its resource, and the flow stays a
  * scalar that says nothing. */
@@ -112,9 +112,7 @@ static hr_status_t write_element(tf_op_t *op, tf_value_t *list, expr_t index, ex
   if (!list->instr) fill_zeros(op, list, item->shape->rank, item->shape->dims);
   if (!list->instr) return tf_unsupported(op, "an array of tensors whose length is not known");
   if (!list->instr->shape->dims[0])
-    return tf_unsupported(op,
-                          "an array of size 0 is written: its size must be given, as it does not "
-                          "grow (dynamic_size)");
+    return tf_unsupported(op, "an array of size 0 is written: it does not grow");
   if (list->list_adds) item = e_add(op->b, item, read_element(op, list, index));
   if (!item) return hlo_builder_finish(op->b);
   for (int d = 0; d < item->shape->rank; d++) sizes[d + 1] = item->shape->dims[d];
@@ -142,6 +140,7 @@ hr_status_t tf_lower_array(tf_op_t *op) {
   HR_TRY(tf_attr_dtype(op->arena, op->node, "dtype", &list.list_dtype));
   HR_TRY(tf_attr_shape(op->arena, op->node, "element_shape", &rank, dims));
   HR_TRY(tf_const_int(op, 0, &list.list_size));
+  HR_TRY(tf_attr_bool(op->arena, op->node, "dynamic_size", false, &list.list_grows));
   if (list.list_size < 0) return tf_error(op, "an array of %ld tensors", (long)list.list_size);
   if (list.list_dtype == HR_TUPLE) return tf_unsupported(op, "an array of tensors without numbers");
   fill_zeros(op, &list, rank, dims);
@@ -154,6 +153,7 @@ hr_status_t tf_lower_array_write(tf_op_t *op) {
   tf_value_t list;
   expr_t index = tf_in(op, 1);
   HR_TRY(take_flow(op, 0, 3, &list));
+  if ((list.list_grows || list.list_writes) && !list.list_adds) HR_TRY(tf_list_reach(op, &list, 1));
   HR_TRY(write_element(op, &list, index, tf_in(op, 2)));
   return put_list(op, 0, &list);
 }
@@ -215,6 +215,7 @@ hr_status_t tf_lower_array_scatter(tf_op_t *op) {
 hr_status_t tf_lower_array_size(tf_op_t *op) {
   tf_value_t list;
   HR_TRY(take_flow(op, 0, 1, &list));
+  if (list.count) return tf_out(op, 0, list.count);
   return tf_out_ints(op, 0, HR_S32, true, 1, &list.list_size);
 }
 
@@ -368,11 +369,62 @@ static void push_constant(tf_value_t *list, const tf_value_t *before, hlo_value_
   list->constant = is_first ? element : before->constant;
 }
 
-/* Room for one more element. */
-static void grow_list(tf_op_t *op, tf_value_t *list) {
-  list->list_size++;
-  list->instr = tf_grow(op->b, list->instr, 1);
-  list->element_counts = tf_grow(op->b, list->element_counts, 1);
+void tf_list_grow(tf_op_t *op, tf_value_t *list, int64_t more) {
+  list->list_size += more;
+  list->instr = tf_grow(op->b, list->instr, more);
+  list->element_counts = tf_grow(op->b, list->element_counts, more);
+}
+
+/* Of the functions and the graph itself. */
+bool tf_lists_resize(tf_op_t *op) {
+  const tf_graph_t *graph = op->scope->compiler->graph;
+  bool resizes = false;
+  for (int f = -1; f < graph->function_count && !resizes; f++) {
+    const tf_body_t *body = f < 0 ? &graph->main : &graph->functions[f];
+    for (int i = 0; i < body->node_count && !resizes; i++)
+      if (hr_str_is(body->nodes[i].op, "TensorListSetItem"))
+        hr_status_release(tf_attr_bool(op->arena, &body->nodes[i], "resize_if_index_out_of_bounds",
+                                       false, &resizes));
+  }
+  return resizes;
+}
+
+/* Whether what is built is built again, when it is known how large lists become. */
+static bool is_trial(const tf_op_t *op) {
+  const tf_states_t *states = op->scope->compiler->states;
+  while (states && !states->is_trial) states = states->up;
+  return states != NULL;
+}
+
+/* Behind conversions, which TensorFlow puts between a counter and an index. */
+static expr_t source_of(expr_t x) {
+  while (x && (x->op == HLO_CONVERT || x->op == HLO_COPY)) x = x->operands[0];
+  return x;
+}
+
+/* Where the index is not known, one more element is noted, and tf_trial.c finds how many. */
+hr_status_t tf_list_reach(tf_op_t *op, tf_value_t *list, int k) {
+  hlo_builder_t *b = op->b;
+  hlo_value_t *known;
+  HR_TRY(tf_const_if_known(op, k, &known));
+  int64_t size = known ? hlo_value_int_at(known, 0) + 1 : list->list_size + list->list_grows;
+  if (known && size <= list->list_size && !list->count) return NULL;
+  if (known && size > list->list_size && !list->list_grows)
+    return tf_error(op, "element %ld of a list of %ld is written", (long)size - 1,
+                    (long)list->list_size);
+  expr_t index = known ? tf_scalar_int(b, size - 1, HR_S32) : tf_in(op, k);
+  if (index && index->shape->dtype != HR_S32) index = hlo_build_convert(b, index, HR_S32);
+  bool appends = list->count && source_of(index) == source_of(list->count);
+  bool jumps = list->list_grows && !known && !appends;
+  if (jumps && !is_trial(op))
+    return tf_unsupported(op, "a list grows by a write at an index that is not known");
+  list->list_jumps |= jumps;
+  list->list_writes = true;
+  expr_t end = e_add(b, index, tf_scalar_int(b, 1, HR_S32));
+  bool is_full = known && size > list->list_size && !list->count;
+  list->count = is_full ? NULL : e_max(b, count_of(op, list), end);
+  if (list->list_grows && size > list->list_size) tf_list_grow(op, list, size - list->list_size);
+  return hlo_builder_finish(b);
 }
 
 /* Notes that element `at` is this list or optional. */
@@ -405,7 +457,7 @@ hr_status_t tf_lower_list_push(tf_op_t *op) {
   if (op->inputs[1]->kind == TF_VALUE_ARRAY) HR_TRY(tf_const_if_known(op, 1, &element));
   expr_t count = count_of(op, &list);
   list.list_adds = false;
-  if (list.list_grows) grow_list(op, &list);
+  if (list.list_grows) tf_list_grow(op, &list, 1);
   if (op->inputs[1]->kind == TF_VALUE_LIST || op->inputs[1]->alternatives)
     HR_TRY(push_special(op, &list, count, op->inputs[1]));
   HR_TRY(write_element(op, &list, count, tf_in(op, 1)));

@@ -48,12 +48,12 @@ static hr_status_t set_inside(tf_op_t *op, trial_t *t, int i) {
   expr_t instr = tf_value_instr(op->scope->compiler, op->b, &value);
   bool is_list = value.kind == TF_VALUE_LIST;
   int count = t->loop->count;
+  set_counts(t, count + i, value.count, &t->inside[i].count);
+  set_counts(t, 2 * count + i, value.element_counts, &t->inside[i].element_counts);
   t->inside[i].instr = NULL;
   if (!instr || (!is_list && value.constant && t->loop->keep[i])) return NULL;
   t->inside[i].instr = hlo_build_parameter(&t->b, i, instr->shape);
   if (!is_list) t->inside[i].constant = NULL;
-  set_counts(t, count + i, value.count, &t->inside[i].count);
-  set_counts(t, 2 * count + i, value.element_counts, &t->inside[i].element_counts);
   return NULL;
 }
 
@@ -100,18 +100,22 @@ static int64_t growth_of(const trial_t *t, int i) {
   return capacity_of(after) - capacity_of(&t->values[i]);
 }
 
-/* The loop as instructions; `starts` are those before it, `known` their values if they are
- * constants. */
+/* The loop as instructions, its values and behind them the counts of its lists; `starts` are those
+ * before it, `known` their values if they are constants. */
 static hr_status_t find_trips(tf_op_t *op, trial_t *t, expr_t *starts, hlo_value_t **known,
                               tf_trips_t *out) {
   tf_value_t pred;
   expr_t *inside, *next;
   int count = t->loop->count;
   tf_compiler_t *compiler = op->scope->compiler;
-  HR_TRY(HR_NEW_ARRAY(op->arena, count, &inside));
-  HR_TRY(HR_NEW_ARRAY(op->arena, count, &next));
+  HR_TRY(HR_NEW_ARRAY(op->arena, 2 * count, &inside));
+  HR_TRY(HR_NEW_ARRAY(op->arena, 2 * count, &next));
   HR_TRY(t->loop->condition(t->loop->context, op, &t->b, t->inside, &pred));
   for (int i = 0; i < count; i++) {
+    inside[count + i] = t->inside[i].count;
+    next[count + i] = t->results[i].count;
+    starts[count + i] = t->values[i].count;
+    if (t->values[i].count) HR_TRY(tf_evaluate(compiler, t->values[i].count, &known[count + i]));
     if (t->values[i].kind != TF_VALUE_ARRAY) continue;
     tf_value_t before = t->values[i];
     inside[i] = t->inside[i].instr;
@@ -121,7 +125,7 @@ static hr_status_t find_trips(tf_op_t *op, trial_t *t, expr_t *starts, hlo_value
     if (!known[i] && before.instr) HR_TRY(tf_evaluate(compiler, before.instr, &known[i]));
     if (!known[i] && before.instr) HR_TRY(tf_loop_result(compiler, before.instr, &known[i]));
   }
-  *out = (tf_trips_t){count, inside, next, known, tf_value_instr(compiler, &t->b, &pred)};
+  *out = (tf_trips_t){2 * count, inside, next, known, tf_value_instr(compiler, &t->b, &pred)};
   return NULL;
 }
 
@@ -158,8 +162,8 @@ static hr_status_t find_bound(tf_op_t *op, trial_t *t, tf_states_t *around, tf_s
   expr_t *starts;
   hlo_value_t **known;
   *out_bound = -1;
-  HR_TRY(HR_NEW_ARRAY(op->arena, t->loop->count, &starts));
-  HR_TRY(HR_NEW_ARRAY(op->arena, t->loop->count, &known));
+  HR_TRY(HR_NEW_ARRAY(op->arena, 2 * t->loop->count, &starts));
+  HR_TRY(HR_NEW_ARRAY(op->arena, 2 * t->loop->count, &known));
   HR_TRY(find_trips(op, t, starts, known, &trips));
   HR_TRY(tf_trip_bound(op->scope->compiler, &trips, states, out_bound));
   if (*out_bound >= 0 || !around) return NULL;
@@ -169,28 +173,81 @@ static hr_status_t find_bound(tf_op_t *op, trial_t *t, tf_states_t *around, tf_s
   return NULL;
 }
 
-/* Room for what all iterations push. */
-static hr_status_t grow_values(tf_op_t *op, trial_t *t) {
-  int64_t bound = -1, room, each;
-  tf_compiler_t *compiler = op->scope->compiler;
+static void raise_to(const hlo_value_t *count, int64_t *largest, bool *all_known) {
+  *all_known &= count != NULL;
+  if (count && hlo_value_int_at(count, 0) > *largest) *largest = hlo_value_int_at(count, 0);
+}
+
+/* Elements that list i has at most, if its counts are known in all states; else -1. */
+static int64_t largest_count(const tf_states_t *states, int i) {
+  int64_t largest = 0;
+  bool all_known = states->last != NULL;
+  for (size_t n = 0; n < states->all.count; n++)
+    raise_to(states->all.data[n][i], &largest, &all_known);
+  if (states->last) raise_to(states->last[i], &largest, &all_known);
+  return all_known ? largest : -1;
+}
+
+/* What the loop adds to value i, -1 if that is not known. */
+static int64_t room_of(const trial_t *t, int i, int64_t bound, const tf_states_t *states) {
+  int64_t room, each = growth_of(t, i);
+  if (t->results[i].kind == TF_VALUE_LIST && t->results[i].list_jumps) {
+    int64_t most = bound < 0 ? -1 : largest_count(states, t->loop->count + i);
+    return most < 0 ? -1 : most < t->values[i].list_size ? 0 : most - t->values[i].list_size;
+  }
+  if (bound < 0 || __builtin_mul_overflow(bound, each, &room) || room > INT32_MAX) return -1;
+  return room;
+}
+
+static hr_status_t grow_by(tf_op_t *op, trial_t *t, int64_t bound, const tf_states_t *states) {
   for (int i = 0; i < t->loop->count; i++) {
-    each = growth_of(t, i);
-    if (!each) continue;
-    if (bound < 0) HR_TRY(find_bound(op, t, compiler->states->up, NULL, &bound));
-    if (bound < 0 && compiler->is_survey) bound = 1;
-    if (bound < 0 || __builtin_mul_overflow(bound, each, &room) || room > INT32_MAX)
+    if (!growth_of(t, i)) continue;
+    int64_t room = room_of(t, i, bound, states);
+    if (room < 0 && op->scope->compiler->is_survey) room = 1;
+    if (room < 0)
       return tf_unsupported(op,
                             "a stack or list without a bound, in a loop of which it is not "
                             "known at compile time how often it runs: maximum_iterations "
                             "must be a constant");
-    if (is_stack(&t->values[i])) {
+    if (is_stack(&t->values[i]))
       tf_stack_grow(op->b, t->values[i].resource, room);
-    } else {
-      t->values[i].list_size += room;
-      t->values[i].instr = tf_grow(op->b, t->values[i].instr, room);
-    }
+    else
+      tf_list_grow(op, &t->values[i], room);
   }
   return NULL;
+}
+
+/* Room for what all iterations push, or write where counters say. */
+static hr_status_t grow_values(tf_op_t *op, trial_t *t) {
+  int64_t bound = -1;
+  bool grows = false, jumps = false;
+  tf_compiler_t *compiler = op->scope->compiler;
+  tf_states_t states = {.count = 2 * t->loop->count};
+  for (int i = 0; i < t->loop->count; i++) {
+    grows |= growth_of(t, i) != 0;
+    jumps |= t->results[i].kind == TF_VALUE_LIST && t->results[i].list_jumps;
+  }
+  if (!grows) return NULL;
+  hr_status_t st = find_bound(op, t, compiler->states->up, jumps ? &states : NULL, &bound);
+  if (!st && bound < 0 && compiler->is_survey) bound = 1;
+  if (!st) st = grow_by(op, t, bound, &states);
+  HR_VEC_FREE(&states.all);
+  return st;
+}
+
+/* Lists whose lengths the body changes, although they were full. */
+static bool count_lists(tf_op_t *op, trial_t *t) {
+  bool changed = false;
+  for (int i = 0; i < t->loop->count; i++) {
+    tf_value_t *value = &t->values[i];
+    if (value->kind != TF_VALUE_LIST || value->count || !value->list_grows) continue;
+    bool is_longer = t->results[i].list_size != value->list_size;
+    if (!t->results[i].count && !is_longer) continue;
+    value->count = tf_scalar_int(op->b, value->list_size, HR_S32);
+    value->list_writes = t->results[i].list_writes;
+    changed = true;
+  }
+  return changed;
 }
 
 /* --- what comes out --- */
@@ -269,13 +326,18 @@ static hr_status_t run_trial(tf_op_t *op, const tf_loop_t *loop, tf_value_t *val
   for (int i = 0; i < loop->count; i++) HR_TRY(set_inside(op, out, i));
   HR_TRY(hlo_builder_finish(op->b));
   HR_TRY(tf_states_enter(op, loop->count, out->inside));
-  return loop->body(loop->context, op, &out->b, out->inside, out->results);
+  tf_states_t *states = op->scope->compiler->states;
+  states->is_trial = true;
+  hr_status_t st = loop->body(loop->context, op, &out->b, out->inside, out->results);
+  states->is_trial = false;
+  return st;
 }
 
 hr_status_t tf_try_loop(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values) {
   trial_t t;
   if (!needs_trial(loop->count, values)) return NULL;
   HR_TRY(run_trial(op, loop, values, &t));
+  if (count_lists(op, &t)) HR_TRY(run_trial(op, loop, values, &t));
   HR_TRY(grow_values(op, &t));
   HR_TRY(start_values(op, &t));
   keep_pushed(loop->count, values, t.results);

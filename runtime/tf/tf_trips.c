@@ -193,7 +193,7 @@ static bool is_hopeless(const run_t *run, expr_t instr, int *budget) {
 }
 
 /* The values of this iteration, for the module to own. */
-static hr_status_t add_state(run_t *run, tf_states_t *states) {
+static hr_status_t take_state(run_t *run, hlo_value_t ***out_values) {
   hlo_value_t **values;
   HR_TRY(HR_NEW_ARRAY(run->compiler->arena, run->trips->count, &values));
   for (int i = 0; i < run->trips->count; i++) {
@@ -201,6 +201,13 @@ static hr_status_t add_state(run_t *run, tf_states_t *states) {
     values[i] = hlo_value_retain(run->values[i]);
     HR_TRY(hlo_module_adopt_value(run->compiler->module, values[i]));
   }
+  *out_values = values;
+  return NULL;
+}
+
+static hr_status_t add_state(run_t *run, tf_states_t *states) {
+  hlo_value_t **values;
+  HR_TRY(take_state(run, &values));
   HR_VEC_PUSH(&states->all, values);
   return NULL;
 }
@@ -218,7 +225,7 @@ static hr_status_t count_trips(run_t *run, tf_states_t *states, int64_t *out_bou
     hlo_value_t *pred = known(run, run->trips->pred);
     if (pred && !hlo_value_int_at(pred, 0)) {
       *out_bound = n;
-      return NULL;
+      return states ? take_state(run, &states->last) : NULL;
     }
     int budget = HOPELESS_STEPS;
     if (!pred && n == HOPELESS_AFTER && is_hopeless(run, run->trips->pred, &budget)) return NULL;

@@ -19,11 +19,13 @@ typedef struct tf_trips {
 typedef struct tf_states {
   struct tf_states *up; /* of the computation around it; NULL: none */
   bool is_loop;
+  bool is_trial;              /* its body is executed to learn about it, and built again */
   bool is_wanted;             /* an inner loop has no bound without them */
   bool is_known;              /* `all` is complete */
   int count;                  /* values of a state */
   expr_t *inside;             /* what stands for them; NULL: no array */
   HR_VEC(hlo_value_t **) all; /* by iteration the values, NULL: not known; owned by the module */
+  hlo_value_t **last;         /* the same after the last iteration */
 } tf_states_t;
 
 /* *out_bound: -1 if no bound is found. If there is one, the states of all iterations are added to

@@ -150,10 +150,10 @@ def growing_array_by_size(x):
 def growing_array_gradient(x):
     with tf.GradientTape() as tape:
         tape.watch(x)
-        out = tf.TensorArray(tf.float32, size=1, dynamic_size=True, clear_after_read=False)
+        out = tf.TensorArray(tf.float32, size=1, dynamic_size=True)
         out = out.write(0, x[0])
         for i in tf.range(1, 6):
-            out = out.write(i, tf.sin(out.read(i - 1)) + x[i])
+            out = out.write(i, tf.sin(x[i - 1]) * x[i])
         y = out.stack()
     return [y, tape.gradient(y, x)]
 
@@ -188,6 +188,16 @@ def growing_array_at_times(x, keep):
             out = out.write(n, x[i])
             n += 1
     return out.stack(), n
+
+
+@graph(f32(6, 2))
+@traced
+def growing_array_that_is_read(x):
+    out = tf.TensorArray(tf.float32, size=1, dynamic_size=True, clear_after_read=False)
+    out = out.write(0, x[0])
+    for i in tf.range(1, 6):
+        out = out.write(i, tf.sin(out.read(i - 1)) + x[i])
+    return out.stack()
 
 
 # --- searches and decoding ---

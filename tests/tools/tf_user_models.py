@@ -268,7 +268,6 @@ def train_step_of_keras_train():
     net = keras.Sequential([keras.Input((6,)), layers.Dense(8, activation="relu", kernel_regularizer="l2"), layers.BatchNormalization(),
                             layers.Dropout(0.2, seed=3), layers.Dense(3, activation="softmax")])
     net.compile(optimizer=keras.optimizers.Adam(1e-2), loss="sparse_categorical_crossentropy", metrics=["accuracy", keras.metrics.Mean(name="mean_output")][:1])
-    net.build((5, 6))
     net.train_on_batch(floats(5, 6), tokens(3, 5))
     module = holding(net=net, optimizer=net.optimizer)
     module.metrics = [v.value for m in net.metrics for v in m.variables]

@@ -1,5 +1,5 @@
-/* The pool of threads: every unit is done once, whatever the count, the grain and the number of
- * workers. */
+/* The pool of threads: every unit is done once, whatever the count, the grain and the numbers of
+ * workers and threads. */
 #include "base/workers.h"
 
 #include <pthread.h>
@@ -170,12 +170,31 @@ static void test_no_pool(void) {
   CU_ASSERT_EQUAL(hr_workers_count(NULL), 1);
 }
 
+/* The parts of workers without a thread are done by those that have one. */
+static void test_workers_without_threads(void) {
+  for (int threads = 1; threads <= 3; threads++) {
+    hr_workers_options_t options = {.count = 8, .threads = threads, .may_spin = threads == 2};
+    hr_workers_t *pool;
+    CHECK_OK(hr_workers_create(&options, &pool));
+    CU_ASSERT_EQUAL(hr_workers_count(pool), 8);
+    for (int64_t count = 1; count <= UNITS; count = 3 * count + 1) {
+      tally_t dealt = {.workers = threads}, cut = {.workers = threads};
+      hr_workers_for(pool, count, 1, count_units, &dealt);
+      hr_workers_split(pool, count, 1, count_units, &cut);
+      CU_ASSERT_TRUE(each_is_done_once(&dealt, count));
+      CU_ASSERT_TRUE(each_is_done_once(&cut, count));
+    }
+    hr_workers_destroy(pool);
+  }
+}
+
 CU_TestInfo suite_workers[] = {
     {"units are done once", test_units_are_done_once},
     {"regions nest", test_regions_nest},
     {"callers share", test_callers_share},
     {"shares are noted", test_shares_are_noted},
     {"workers have places", test_workers_have_places},
+    {"workers without threads", test_workers_without_threads},
     {"no pool", test_no_pool},
     CU_TEST_INFO_NULL,
 };

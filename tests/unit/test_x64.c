@@ -577,8 +577,8 @@ static void try_division(uint32_t divisor) {
 }
 
 static const int64_t wide_numbers[] = {
-    0,          1,         -1,        INT64_MIN, INT64_MIN + 1, INT64_MAX,     INT64_MAX / 3, 7,
-    4294967295, 99999,     -99999,    1L << 52,  1L << 53,      (1L << 53) + 1, -(1L << 61),  10};
+    0,          1,     -1,     INT64_MIN, INT64_MIN + 1, INT64_MAX,      INT64_MAX / 3, 7,
+    4294967295, 99999, -99999, 1L << 52,  1L << 53,      (1L << 53) + 1, -(1L << 61),   10};
 #define WIDE_NUMBERS ((int)(sizeof wide_numbers / sizeof *wide_numbers))
 
 static void expect_quotients(const int64_t *in, const uint64_t *out, int64_t divisor) {
@@ -664,6 +664,54 @@ static void test_gather_of_far_addresses(void) {
   jit_object_unload(test.object);
 }
 
+/* All types of elements and indices, in front of the array's address and behind it; the mask leaves
+ * out lanes whose addresses are nowhere. */
+static void try_gather(unsigned bits, unsigned index_bits, unsigned lanes, uint64_t wanted) {
+  test_t test;
+  uint64_t mask_lanes[16] = {0};
+  unsigned char table[256], out[128] = {0}, indices[128];
+  for (int i = 0; i < 256; i++) table[i] = (unsigned char)(i * 37 + 11);
+  begin(&test);
+  kir_builder_t *b = test.code.builder;
+  kir_module_t *module = test.code.module;
+  kir_type_t *element = kir_int_type(module, bits), *type = kir_vector_type(element, lanes);
+  kir_type_t *index = kir_vector_type(kir_int_type(module, index_bits), lanes),
+             *i1 = kir_int_type(module, 1);
+  for (unsigned i = 0; i < lanes; i++) {
+    bool is_wanted = wanted >> i & 1;
+    int64_t at = is_wanted ? (int64_t)(i * 7 % 16) - 8 : INT32_MIN;
+    memcpy(indices + i * index_bits / 8, &at, index_bits / 8);
+    mask_lanes[i] = is_wanted;
+  }
+  kir_value_t *at = kir_load(b, index, test.out);
+  kir_set_align(at, 1);
+  kir_value_t *mask = kir_constant(kir_vector_type(i1, lanes), mask_lanes);
+  kir_value_t *args[] = {kir_gep(b, element, test.in, at), jit_int(kir_int_type(module, 32), 1),
+                         mask, kir_null(type)};
+  kir_value_t *store = kir_store(b, kir_intrinsic(b, KIR_GATHER, type, args, 4), test.out);
+  kir_set_align(store, 1);
+  run_fn run = end(&test);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(run);
+  memcpy(out, indices, sizeof out);
+  run(out, table + 128, 0);
+  for (unsigned i = 0; i < lanes; i++) {
+    const unsigned char zeros[8] = {0},
+                        *from = table + 128 + ((int)(i * 7 % 16) - 8) * (int)bits / 8;
+    CU_ASSERT_EQUAL(memcmp(out + i * bits / 8, mask_lanes[i] ? from : zeros, bits / 8), 0);
+  }
+  jit_object_unload(test.object);
+}
+
+static void test_gathers(void) {
+  if (!can_run()) return;
+  for (unsigned bits = 8; bits <= 64; bits *= 2)
+    for (unsigned index_bits = 32; index_bits <= 64; index_bits *= 2)
+      for (unsigned lanes = 2; lanes <= 16; lanes *= 2) {
+        try_gather(bits, index_bits, lanes, ~0ull);
+        try_gather(bits, index_bits, lanes, 0xb6d3);
+      }
+}
+
 /* --- what is not known here ------------------------------------------------------------------- */
 
 static void test_left_to_llvm(void) {
@@ -691,6 +739,7 @@ CU_TestInfo suite_x64[] = {
     {"bits counted", test_counts},
     {"divisions by constants", test_divisions},
     {"addresses of lanes in another block", test_gather_of_far_addresses},
+    {"gathers of known lanes", test_gathers},
     {"what is left to LLVM", test_left_to_llvm},
     CU_TEST_INFO_NULL,
 };

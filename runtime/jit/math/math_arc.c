@@ -99,7 +99,8 @@ static math_sum_t angle(jit_code_t *c, math_value_t y, math_value_t x, math_valu
 static math_value_t rounded(jit_code_t *c, math_sum_t sum) { return add(c, sum.high, sum.low); }
 
 static math_value_t arc_tangent(jit_code_t *c, math_value_t x, bool fast) {
-  math_value_t a = rounded(c, angle(c, magnitude(c, x), real(x, 1), NULL, fast ? ARC_FAST : ARC_USUAL));
+  math_value_t a =
+      rounded(c, angle(c, magnitude(c, x), real(x, 1), NULL, fast ? ARC_FAST : ARC_USUAL));
   return choose(c, is_less_k(c, magnitude(c, x), 0x1p-27), x, with_sign_of(c, a, x));
 }
 

@@ -406,8 +406,8 @@ static void write_result(jit_code_t *c, const convention_t *by, kir_value_t *fun
   kir_ret_void(c->builder);
 }
 
-static kir_value_t *write_function(jit_code_t *code, const complex_op_t *op,
-                                   const convention_t *by, const char *name) {
+static kir_value_t *write_function(jit_code_t *code, const complex_op_t *op, const convention_t *by,
+                                   const char *name) {
   jit_code_t inner;
   kir_value_t *function = jit_inner_function(code, name, by->signature, &inner);
   pair_t x = {kir_param(function, 0), kir_param(function, 1)}, y = x;

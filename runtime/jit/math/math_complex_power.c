@@ -68,8 +68,9 @@ jit_pair_t math_complex_power(jit_code_t *c, jit_pair_t z, jit_pair_t w, math_va
   jit_pair_t result = exponential(c, product);
   math_value_t is_usual =
       both(c, is_more_k(c, squares.high, 0x1p-900), is_less_k(c, squares.high, 0x1p900));
-  is_usual = both(c, is_usual, both(c, is_within(c, w.re, LARGEST_EXPONENT),
-                                    is_within(c, w.im, LARGEST_EXPONENT)));
+  is_usual =
+      both(c, is_usual,
+           both(c, is_within(c, w.re, LARGEST_EXPONENT), is_within(c, w.im, LARGEST_EXPONENT)));
   *out_rare = kir_not(c->builder, both(c, is_usual, is_within(c, product.re.high, 708)));
   math_value_t is_real = both(c, is_equal_k(c, z.im, 0), is_equal_k(c, w.im, 0));
   result.im = choose_k(c, both(c, is_real, is_more_k(c, z.re, 0)), 0, result.im);

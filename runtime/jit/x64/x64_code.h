@@ -79,6 +79,7 @@ typedef struct x64_code {
   bool calls;           /* contains calls */
   bool preserves_all;   /* preserves all vector and mask registers around external calls */
   int64_t preserved_at; /* frame offset of those, in bytes */
+  int64_t indices_at;   /* that of the indices of gathers, lane by lane; 0: there are none */
   uint32_t clobbered[X64_CLASS_COUNT]; /* bit sets of the registers that callees clobber */
   uint32_t used[X64_CLASS_COUNT];      /* bit sets of the allocated registers */
   const char *unsupported;             /* reason to leave the module to LLVM; NULL: none */
@@ -121,6 +122,12 @@ hr_status_t x64_select(x64_code_t *code);
 bool x64_permutes_bytes(void);
 /* Is there code for the shuffle of x and y as it is? */
 bool x64_has_shuffle(kir_value_t *x, kir_value_t *y, const kir_value_t *mask);
+
+/* Is the gather one of known lanes, which are loaded one by one? */
+bool x64_gathers_by_lane(const kir_type_t *type, const kir_value_t *pointers,
+                         const kir_value_t *mask);
+/* Are the indices one number plus constants? Then that number, which the gather adds; else NULL. */
+kir_value_t *x64_number_of_indices(const kir_value_t *indices);
 
 x64_class_t x64_class_of(const kir_type_t *type);
 

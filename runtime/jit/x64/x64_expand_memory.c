@@ -142,7 +142,7 @@ static kir_value_t *gather_by_lane(kir_builder_t *b, kir_type_t *type, kir_value
 /* Lanes that are masked out read the array's first element. */
 static kir_value_t *expand_gather(kir_builder_t *b, kir_type_t *type, kir_value_t *const *args) {
   kir_value_t *pointers = args[0], *mask = args[2];
-  if (has_instruction(type, pointers)) return NULL;
+  if (has_instruction(type, pointers) || x64_gathers_by_lane(type, pointers, mask)) return NULL;
   kir_value_t *index = pointers->args[1];
   index = kir_select(b, mask, index, kir_null(index->type));
   kir_value_t *gathered = gather_by_lane(b, type, pointers->args[0], index);

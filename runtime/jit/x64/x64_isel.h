@@ -72,6 +72,8 @@ void x64_move_parallel(x64_code_t *code, parallel_move_t *moves, int count);
 void x64_select_gpr(x64_code_t *code, kir_value_t *instr);     /* results in general registers */
 void x64_select_vector(x64_code_t *code, kir_value_t *instr);  /* the others */
 bool x64_select_memory(x64_code_t *code, kir_value_t *instr);  /* x64_isel_memory.c */
+void x64_select_gather(x64_code_t *code, kir_value_t *instr);  /* x64_isel_gather.c */
+void x64_select_scatter(x64_code_t *code, kir_value_t *instr);
 bool x64_select_cast(x64_code_t *code, kir_value_t *instr);    /* x64_isel_cast.c */
 bool x64_select_shuffle(x64_code_t *code, kir_value_t *instr); /* x64_isel_shuffle.c */
 /* Sets the flags by a condition, a folded comparison or a value; returns the condition code for

@@ -120,53 +120,6 @@ static void select_masked_store(x64_code_t *code, kir_value_t *instr) {
                     to);
 }
 
-static bool has_gather(const x64_code_t *code, const kir_value_t *address, const kir_type_t *type) {
-  return x64_node(code, address)->is_folded && address->args[1]->type->lanes > 1 &&
-         address->args[1]->type->bits >= 32 && type->bits >= 32 && kir_width(type) >= 128;
-}
-
-/* The mask is used up. */
-static void select_gather(x64_code_t *code, kir_value_t *instr) {
-  const kir_value_t *address = instr->args[0];
-  if (!has_gather(code, address, instr->type)) {
-    x64_unsupported(code, "such a gather");
-    return;
-  }
-  const kir_type_t *index = address->args[1]->type;
-  bool is_far = index->bits == 64, is_wide = instr->type->bits == 64;
-  int to = SCRATCH + 2, width = x64_vector_length(
-                            code, kir_width(index) > kir_width(instr->type) ? index : instr->type);
-  x64_move_mask(code, X64_SCRATCH_MASK, x64_mask(code, instr->args[2], X64_SCRATCH_MASK));
-  x64_emit_registers(code, X86_OP(1, 1, 0, 0xef), 2, to, to, to);
-  x86_gather(&code->x,
-             (x86_vector_t){.opcode = X86_OP(1, 2, is_wide, 0x90 + is_far),
-                            .width = width,
-                            .to = to,
-                            .from = X86_NONE,
-                            .mask = X64_SCRATCH_MASK},
-             x64_address(code, instr->args[0]));
-  x64_define(code, instr, to);
-}
-
-static void select_scatter(x64_code_t *code, kir_value_t *instr) {
-  const kir_value_t *address = instr->args[1];
-  const kir_type_t *type = instr->args[0]->type;
-  if (!has_gather(code, address, type)) {
-    x64_unsupported(code, "such a scatter");
-    return;
-  }
-  const kir_type_t *index = address->args[1]->type;
-  int width = x64_vector_length(code, kir_width(index) > kir_width(type) ? index : type);
-  int from = x64_vector(code, instr->args[0], SCRATCH + 1);
-  x64_move_mask(code, X64_SCRATCH_MASK, x64_mask(code, instr->args[3], X64_SCRATCH_MASK));
-  x86_opcode_t opcode = X86_OP(1, 2, type->bits == 64, 0xa0 + (index->bits == 64));
-  x86_gather(
-      &code->x,
-      (x86_vector_t){
-          .opcode = opcode, .width = width, .to = from, .from = X86_NONE, .mask = X64_SCRATCH_MASK},
-      x64_address(code, instr->args[1]));
-}
-
 bool x64_select_memory(x64_code_t *code, kir_value_t *instr) {
   switch (instr->op) {
     case KIR_LOAD:
@@ -176,7 +129,7 @@ bool x64_select_memory(x64_code_t *code, kir_value_t *instr) {
       select_store(code, instr);
       return true;
     case KIR_SCATTER:
-      select_scatter(code, instr);
+      x64_select_scatter(code, instr);
       return true;
     case KIR_PREFETCH:
       select_prefetch(code, instr);
@@ -188,7 +141,7 @@ bool x64_select_memory(x64_code_t *code, kir_value_t *instr) {
       select_masked_store(code, instr);
       return true;
     case KIR_GATHER:
-      select_gather(code, instr);
+      x64_select_gather(code, instr);
       return true;
     default:
       return false;

@@ -104,6 +104,36 @@ static bool is_extending_load(const x64_code_t *code, const kir_value_t *load) {
   return between == user;
 }
 
+static kir_value_t *only_user(const x64_code_t *code, const kir_value_t *instr) {
+  const kir_use_t *use = &code->uses[instr->id];
+  return use->count == 1 ? use->user : NULL;
+}
+
+static bool are_near(const kir_value_t *constant, int size) {
+  for (unsigned i = 0; i < constant->type->lanes; i++) {
+    int64_t lane = kir_sign_extend(constant->lanes[i], constant->type->bits);
+    if (lane < -(1 << 20) || lane > 1 << 20) return false;
+  }
+  return size <= 8;
+}
+
+/* Indices of one gather alone that are a number plus constants: the sum is in its addresses. */
+static bool is_sum_in_gather(const x64_code_t *code, const kir_value_t *sum) {
+  const kir_value_t *gep = only_user(code, sum), *gather = gep ? only_user(code, gep) : NULL;
+  return gather && gep->op == KIR_GEP && gep->args[1] == sum && gather->op == KIR_GATHER &&
+         x64_number_of_indices(sum) && fits_operand(gep) && are_near(sum->args[1], gep->detail) &&
+         x64_gathers_by_lane(gather->type, gep, gather->args[2]);
+}
+
+/* The number itself is read: what makes a vector of it has no other use. */
+static void fold_sum(x64_code_t *code, const kir_value_t *sum) {
+  const kir_value_t *splat = sum->args[0];
+  x64_node(code, sum)->is_folded = true;
+  if (!only_user(code, splat)) return;
+  x64_node(code, splat)->is_folded = true;
+  if (only_user(code, splat->args[0])) x64_node(code, splat->args[0])->is_folded = true;
+}
+
 static void fold_into_users(x64_code_t *code, const kir_value_t *instr) {
   bool *is_folded = &x64_node(code, instr)->is_folded;
   if (x64_is_rotate(code, instr))
@@ -111,6 +141,7 @@ static void fold_into_users(x64_code_t *code, const kir_value_t *instr) {
   if (instr->op == KIR_LOAD)
     *is_folded = is_memory_operand(code, instr) || is_extending_load(code, instr);
   if (instr->op == KIR_GEP) *is_folded = fits_operand(instr);
+  if (instr->op == KIR_ADD && is_sum_in_gather(code, instr)) fold_sum(code, instr);
   if (instr->op == KIR_ICMP || instr->op == KIR_FCMP || instr->op == KIR_REDUCE_OR)
     *is_folded = is_fused_condition(code, instr);
 }
@@ -183,6 +214,7 @@ void x64_each_operand(x64_code_t *code, kir_value_t *instr, x64_operand_fn each,
   if (instr->op == KIR_PHI) return;
   for (int k = 0; k < instr->arg_count; k++) {
     kir_value_t *read = instr->args[k];
+    if (x64_node(code, read)->is_folded && read->op == KIR_ADD) read = x64_number_of_indices(read);
     if (kir_is_constant(read) || read->op == KIR_FUNCTION) continue;
     if (x64_node(code, read)->is_folded)
       x64_each_operand(code, read, each, context);

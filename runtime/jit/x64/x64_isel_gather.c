@@ -1,0 +1,186 @@
+/* Instruction selection of gathers and scatters.
+ *
+ * Gathers of lanes that are known are loads of one lane each, which are inserted: on many
+ * processors twice as fast as the instruction. Indices that are constants apart from one number are
+ * in the addresses of the loads; others go through the frame, as they are needed in general
+ * registers. */
+#include "jit/x64/x64_isel.h"
+
+#define SCRATCH X64_SCRATCH_VECTOR
+
+static bool has_gather(const x64_code_t *code, const kir_value_t *address, const kir_type_t *type) {
+  return x64_node(code, address)->is_folded && address->args[1]->type->lanes > 1 &&
+         address->args[1]->type->bits >= 32 && type->bits >= 32 && kir_width(type) >= 128;
+}
+
+/* The mask is used up. */
+static void gather_by_instruction(x64_code_t *code, kir_value_t *instr) {
+  const kir_value_t *address = instr->args[0];
+  const kir_type_t *index = address->args[1]->type;
+  bool is_far = index->bits == 64, is_wide = instr->type->bits == 64;
+  int to = SCRATCH + 2, width = x64_vector_length(
+                            code, kir_width(index) > kir_width(instr->type) ? index : instr->type);
+  x64_move_mask(code, X64_SCRATCH_MASK, x64_mask(code, instr->args[2], X64_SCRATCH_MASK));
+  x64_emit_registers(code, X86_OP(1, 1, 0, 0xef), 2, to, to, to);
+  x86_gather(&code->x,
+             (x86_vector_t){.opcode = X86_OP(1, 2, is_wide, 0x90 + is_far),
+                            .width = width,
+                            .to = to,
+                            .from = X86_NONE,
+                            .mask = X64_SCRATCH_MASK},
+             x64_address(code, instr->args[0]));
+  x64_define(code, instr, to);
+}
+
+/* --- lane by lane ----------------------------------------------------------------------------- */
+
+bool x64_gathers_by_lane(const kir_type_t *type, const kir_value_t *pointers,
+                         const kir_value_t *mask) {
+  const kir_type_t *index = pointers->op == KIR_GEP ? pointers->args[1]->type : NULL;
+  return index && index->lanes == type->lanes && (index->bits == 32 || index->bits == 64) &&
+         type->bits >= 8 && type->bits <= 64 && !(type->lanes & (type->lanes - 1)) &&
+         kir_is_constant(mask);
+}
+
+static x86_mem_t index_slot(const x64_code_t *code, const kir_type_t *index, unsigned lane) {
+  return (x86_mem_t){.base = X86_SP,
+                     .index = X86_NONE,
+                     .scale = 1,
+                     .disp = code->frame_bytes - code->indices_at + lane * index->bits / 8};
+}
+
+/* The number that all lanes are; NULL: they are several. */
+static kir_value_t *splat_number(const kir_value_t *vector) {
+  if (vector->op != KIR_SHUFFLE || !kir_is_null(vector->args[2])) return NULL;
+  const kir_value_t *first = vector->args[0];
+  bool is_first =
+      first->op == KIR_INSERT && kir_is_constant(first->args[2]) && !first->args[2]->lanes[0];
+  return is_first ? first->args[1] : NULL;
+}
+
+kir_value_t *x64_number_of_indices(const kir_value_t *indices) {
+  if (indices->op != KIR_ADD || !kir_is_constant(indices->args[1])) return NULL;
+  return splat_number(indices->args[0]);
+}
+
+/* Indices of a gather: those of the constant lanes, as distances, or those in the frame, with dx
+ * for one at a time. */
+typedef struct lane_addresses {
+  x86_mem_t from;
+  const kir_value_t *constant; /* NULL: in the frame */
+  const kir_type_t *index;
+} lane_addresses_t;
+
+static x86_mem_t lane_address(x64_code_t *code, const lane_addresses_t *at, unsigned lane) {
+  x86_mem_t from = at->from;
+  if (at->constant)
+    from.disp += kir_sign_extend(at->constant->lanes[lane], at->index->bits) * from.scale;
+  else if (at->index->bits == 64)
+    x86_load(&code->x, X86_DX, index_slot(code, at->index, lane), 64);
+  else
+    x86_load_signed(&code->x, X86_DX, index_slot(code, at->index, lane));
+  return from;
+}
+
+/* A number plus constant indices: the number is in dx, in 64 bits. */
+static void find_number(x64_code_t *code, kir_value_t *number, lane_addresses_t *at) {
+  int reg = x64_gpr(code, number, X86_DX);
+  if (number->type->bits < 64)
+    x86_extend(&code->x, true, X86_DX, reg, number->type->bits);
+  else if (reg != X86_DX)
+    x86_mov(&code->x, X86_DX, reg);
+  at->from.index = X86_DX;
+}
+
+static lane_addresses_t find_addresses(x64_code_t *code, kir_value_t *address) {
+  kir_value_t *indices = address->args[1];
+  lane_addresses_t at = {.index = indices->type};
+  bool is_constant = kir_is_constant(indices), is_sum = x64_node(code, indices)->is_folded;
+  if (!is_constant && !is_sum) {
+    x86_vector_t store = {.opcode = X86_OP(0, 1, 0, 0x11),
+                          .width = x64_vector_length(code, indices->type),
+                          .to = x64_vector(code, indices, SCRATCH),
+                          .from = X86_NONE};
+    x86_vector_memory(&code->x, store, index_slot(code, indices->type, 0));
+  }
+  at.from = x64_address(code, address->args[0]);
+  at.from.scale = address->detail;
+  if (is_constant) {
+    at.constant = indices;
+  } else if (is_sum) {
+    at.constant = indices->args[1];
+    find_number(code, x64_number_of_indices(indices), &at);
+  } else {
+    at.from.index = X86_DX;
+  }
+  return at;
+}
+
+/* Loads the lanes first, first + 1, ... of one part of 128 bits; the others are zero. */
+static void load_part(x64_code_t *code, const kir_value_t *instr, const lane_addresses_t *at,
+                      unsigned first, int to) {
+  static const x86_opcode_t insertions[] = {X86_OP(1, 3, 0, 0x20), X86_OP(1, 1, 0, 0xc4),
+                                            X86_OP(1, 3, 0, 0x22), X86_OP(1, 3, 1, 0x22)};
+  const kir_type_t *type = instr->type;
+  unsigned lanes = 128 / type->bits;
+  x64_emit_registers(code, X86_OP(1, 1, 0, 0xef), 0, to, to, to);
+  for (unsigned i = 0; i < lanes && first + i < type->lanes; i++) {
+    if (!instr->args[2]->lanes[first + i]) continue;
+    x86_mem_t from = lane_address(code, at, first + i);
+    x86_vector_memory(&code->x,
+                      (x86_vector_t){.opcode = insertions[x64_log_bytes(type)],
+                                     .to = to,
+                                     .from = to,
+                                     .unit = (int)type->bits / 8},
+                      from);
+    x86_byte(&code->x, i);
+  }
+}
+
+static void gather_by_lane(x64_code_t *code, kir_value_t *instr) {
+  const kir_type_t *type = instr->type;
+  int width = x64_vector_length(code, type);
+  unsigned per_part = 128 / type->bits;
+  lane_addresses_t at = find_addresses(code, instr->args[0]);
+  int to = x64_destination(code, instr, SCRATCH + 2);
+  load_part(code, instr, &at, 0, to);
+  for (unsigned part = 1; part * per_part < type->lanes; part++) {
+    int reg = SCRATCH + (int)(part % 2);
+    load_part(code, instr, &at, part * per_part, reg);
+    x64_emit_registers(code, X86_OP(1, 3, 0, 0x38), width, to, to, reg);
+    x86_byte(&code->x, part);
+  }
+  x64_define(code, instr, to);
+}
+
+void x64_select_gather(x64_code_t *code, kir_value_t *instr) {
+  const kir_value_t *address = instr->args[0];
+  bool is_folded = x64_node(code, address)->is_folded;
+  if (is_folded && x64_gathers_by_lane(instr->type, address, instr->args[2]))
+    gather_by_lane(code, instr);
+  else if (has_gather(code, address, instr->type))
+    gather_by_instruction(code, instr);
+  else
+    x64_unsupported(code, "such a gather");
+}
+
+/* --- scatters --------------------------------------------------------------------------------- */
+
+void x64_select_scatter(x64_code_t *code, kir_value_t *instr) {
+  const kir_value_t *address = instr->args[1];
+  const kir_type_t *type = instr->args[0]->type;
+  if (!has_gather(code, address, type)) {
+    x64_unsupported(code, "such a scatter");
+    return;
+  }
+  const kir_type_t *index = address->args[1]->type;
+  int width = x64_vector_length(code, kir_width(index) > kir_width(type) ? index : type);
+  int from = x64_vector(code, instr->args[0], SCRATCH + 1);
+  x64_move_mask(code, X64_SCRATCH_MASK, x64_mask(code, instr->args[3], X64_SCRATCH_MASK));
+  x86_opcode_t opcode = X86_OP(1, 2, type->bits == 64, 0xa0 + (index->bits == 64));
+  x86_gather(
+      &code->x,
+      (x86_vector_t){
+          .opcode = opcode, .width = width, .to = from, .from = X86_NONE, .mask = X64_SCRATCH_MASK},
+      x64_address(code, instr->args[1]));
+}
