@@ -71,13 +71,14 @@ static void store_wild_float(hr_dtype_t part, void *at, int64_t i, uint64_t bits
   memcpy((char *)at + (size_t)i * hr_dtype_bytes(part), &any, hr_dtype_bytes(part));
 }
 
-/* Ends of the type, and what is next to them. */
+/* Ends of the type, and what is next to them; of s1 and s2 1 and the width may be no numbers. */
 static int64_t wild_integer(hr_dtype_t part, uint64_t bits) {
   int width = hr_dtype_table[part].bits;
   bool is_signed = hr_dtype_class(part) == HR_CLASS_SIGNED;
   uint64_t most = ~(uint64_t)0 >> (64 - width + is_signed);
   uint64_t least = is_signed ? ~most : 0;
-  const uint64_t ends[] = {most, least, most - 1, least + 1, 0, 1, (uint64_t)width, most / 2};
+  uint64_t one = most < 1 ? most : 1, size = most < (uint64_t)width ? most : (uint64_t)width;
+  const uint64_t ends[] = {most, least, most - 1, least + 1, 0, one, size, most / 2};
   return (int64_t)ends[below(bits << 8, sizeof ends / sizeof *ends)];
 }
 

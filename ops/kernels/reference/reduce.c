@@ -4,8 +4,9 @@
  * associativity, which the specification allows to assume:
  *   - a body that is one commutative, associative op: pairwise summation (pairwise_sum.h), with the
  *     initial value last;
- *   - long runs under any other body: cut into pieces that keep their order, reduced side by side
- * and then pairwise. The result depends on shapes and values only.
+ *   - long runs under any other body that may be a tree (ops/query/reduce_order.h): cut into pieces
+ * that keep their order, reduced side by side and then pairwise.
+ * The result depends on shapes and values only.
  *
  * Vectorisation. Lanes are adjacent results (kept dimensions), or elements of one run of reduced
  * dimensions (lanes_reduced), whichever gives longer contiguous rows.
@@ -20,6 +21,7 @@
 #include "ops/kernels/common/strided_loops.h"
 #include "ops/kernels/elementwise/accumulate.h"
 #include "ops/kernels/elementwise/pairwise_sum.h"
+#include "ops/query/reduce_order.h"
 
 #define LANES 512           /* adjacent results reduced together */
 #define MIN_FOLD 64         /* run of reduced elements from which lanes are its elements */
@@ -84,7 +86,8 @@ static hr_status_t prepare_reduce(hr_arena_t *arena, const op_step_t *step, cons
   if (plan->body.kernel)
     plan->lanes_reduced = plan->reduced.row_strides[0] == 1 && (run >= MIN_FOLD || neighbours < 8);
   else
-    plan->lanes_reduced = run >= MIN_PIECES_RUN && neighbours < 16;
+    plan->lanes_reduced = run >= MIN_PIECES_RUN && neighbours < 16 &&
+                          op_reducer_is_tree(step->instr->called[0], plan->body.count);
   *out_plan = plan;
   return NULL;
 }

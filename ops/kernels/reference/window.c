@@ -4,8 +4,9 @@
  * it lies over an input element form a strided box, and so do these elements (window_range.h): the
  * two boxes are walked together, row by row. Taps over padding or holes are skipped. Windows of
  * more than MAX_DIRECT taps in reduce-window, such as cumulative sums, are computed by doubling
- * (window_doubling.h), which assumes that the body is associative, as the specification allows; the
- * initial value then is combined last.
+ * (window_doubling.h) if the body may be a tree (reduce_order.h), or if all else would take too long:
+ * it then counts as associative, as the specification allows, and the initial value is combined
+ * last.
  *
  * Sums and products of types narrower than f32 are accumulated in f32 and rounded once.
  * Source: StableHLO spec, reduce_window, select_and_scatter. */
@@ -17,10 +18,12 @@
 #include "ops/kernels/common/strided_loops.h"
 #include "ops/kernels/elementwise/accumulate.h"
 #include "ops/query/few_terms.h"
+#include "ops/query/reduce_order.h"
 #include "ops/kernels/reference/window_doubling.h"
 #include "ops/query/window_range.h"
 
 #define MAX_DIRECT 64 /* taps of a window that is reduced tap by tap, at most */
+#define MAX_COMBINATIONS ((double)(1 << 26)) /* the same, of bodies that are no trees */
 
 /* The boxes of one tap: a nest over results (operand 0) and input elements (operand 1), and
  * their offsets. */
@@ -83,6 +86,15 @@ static bool is_large(const hlo_window_t *window) {
   return false;
 }
 
+/* By doubling? */
+static bool slides(const op_step_t *step, const hlo_window_t *window) {
+  double combinations = (double)hlo_shape_elements(op_outputs_shape(step, 0));
+  if (!is_large(window)) return false;
+  for (int d = 0; d < window->rank; d++) combinations *= (double)window->dims[d].size;
+  return combinations > MAX_COMBINATIONS ||
+         op_reducer_is_tree(step->instr->called[0], step->instr->operand_count / 2);
+}
+
 /* Narrow types are widened unless each window has few terms (few_terms.h). */
 static hr_status_t prepare_reduce_window(hr_arena_t *arena, const op_step_t *step,
                                          const void **out_plan) {
@@ -95,7 +107,7 @@ static hr_status_t prepare_reduce_window(hr_arena_t *arena, const op_step_t *ste
   HR_TRY(HR_NEW_ARRAY(arena, 2 * plan->body.count, &param_of));
   for (int k = 0; k < 2 * plan->body.count; k++) param_of[k] = k;
   plan->window = instr_window(step->instr);
-  plan->slides = is_large(&plan->window);
+  plan->slides = slides(step, &plan->window);
   *out_plan = plan;
   return promote_prepare(arena, step, plan->body.body, param_of, &plan->promote);
 }

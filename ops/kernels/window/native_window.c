@@ -24,6 +24,7 @@
 #include "ops/kernels/window/prefix_scan.h"
 #include "ops/kernels/window/prefix_scan_body.h"
 #include "ops/kernels/window/window_cells.h"
+#include "ops/query/reduce_order.h"
 
 enum {
   GRAIN = 1 << 14 /* combinations per worker, at least */
@@ -267,6 +268,8 @@ static bool plan_body_scan(const op_step_t *step, const accumulate_plan_t *body,
   if (!find_prefix_dim(hlo_attr_window(step->instr), in, arrays == 1 ? out : out->elements[0],
                        &scan->outer, &scan->count, &scan->inner, &scan->reverse))
     return false;
+  scan->is_tree = op_reducer_is_tree(step->instr->called[0], arrays);
+  if (scan->reverse && !scan->is_tree) return false;
   for (int k = 0; k < 2 * arrays; k++) {
     hr_dtype_t dtype = step->in_shapes[k]->dtype,
                result = op_body_result_dtype(body->body, k % arrays);

@@ -33,11 +33,12 @@ typedef struct scan_job {
   int64_t units, per_group; /* blocks of lanes in all; per group of equidistant lanes */
 } scan_job_t;
 
-/* Lines are cut into pieces only if there are too few of them for the workers' lanes. */
+/* Lines are cut into pieces only if they may be, and there are too few of them for the workers'
+ * lanes. */
 void native_body_scan_plan(native_body_scan_t *scan, int workers) {
   scan->workers = workers;
   scan->pieces = 1;
-  if (scan->inner == 1 && scan->outer > 0 && scan->outer < LANES) {
+  if (scan->is_tree && scan->inner == 1 && scan->outer > 0 && scan->outer < LANES) {
     int64_t most = MAX_PIECES / scan->outer;
     scan->pieces = hr_min(scan->count / MIN_LENGTH, most);
     if (scan->pieces < 1) scan->pieces = 1;

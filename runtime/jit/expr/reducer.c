@@ -23,7 +23,7 @@
 
 bool jit_reducer_is_plain(const hlo_computation_t *computation) {
   hlo_opcode_t op;
-  return jit_reducer_component_op(computation, 0, 1, &op);
+  return op_reducer_component_op(computation, 0, 1, &op);
 }
 
 static bool supports_computation(const jit_target_t *target, const hlo_computation_t *computation) {
@@ -52,10 +52,10 @@ bool jit_reducer_init(const jit_target_t *target, const hlo_instr_t *reduce,
         reducer.computation->params.data[k]->shape->dtype != reducer.dtypes[k])
       return false;
   }
-  reducer.order = jit_reducer_order(reduce);
-  reducer.is_plain = reducer.order == JIT_ORDER_ANY;
+  reducer.order = op_reduce_order(reduce);
+  reducer.is_plain = reducer.order == OP_REDUCE_ANY;
   for (int k = 0; k < reducer.count && reducer.is_plain; k++)
-    jit_reducer_component_op(reducer.computation, k, reducer.count, &reducer.ops[k]);
+    op_reducer_component_op(reducer.computation, k, reducer.count, &reducer.ops[k]);
   *out_reducer = reducer;
   return true;
 }
@@ -167,7 +167,7 @@ static void order_by_index(jit_code_t *code, const jit_reducer_t *reducer, kir_v
 
 void jit_reducer_join(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **accs,
                       kir_value_t **x) {
-  if (reducer->order == JIT_ORDER_BY_INDEX) order_by_index(code, reducer, accs, x);
+  if (reducer->order == OP_REDUCE_BY_INDEX) order_by_index(code, reducer, accs, x);
   jit_reducer_apply(code, reducer, accs, x);
 }
 
@@ -284,7 +284,7 @@ void jit_reducer_fold(jit_code_t *code, const jit_reducer_t *reducer, kir_value_
   int lanes = jit_element_lanes(reducer->dtypes[0], accs[0]);
   bool is_whole = (lanes & (lanes - 1)) == 0;
   for (int k = 0; k < reducer->count; k++) is_whole &= !hr_dtype_is_complex(reducer->dtypes[k]);
-  if (reducer->order == JIT_ORDER_ASCENDING)
+  if (jit_reducer_is_ordered(reducer))
     lanes = 1;
   else if (is_whole && lanes > 1 && is_float_min_max(reducer))
     fold_min_max(code, reducer, lanes, accs);

@@ -4,7 +4,7 @@
 
 #include "jit/element/code_builder.h"
 #include "jit/expr/expr_graph.h"
-#include "jit/expr/reducer_order.h"
+#include "ops/query/reduce_order.h"
 
 #define JIT_MAX_RESULTS 8 /* results of one reduction */
 
@@ -12,13 +12,17 @@ typedef struct jit_reducer {
   const hlo_computation_t *computation;
   int count; /* operands, and as many results */
   hr_dtype_t dtypes[JIT_MAX_RESULTS];
-  jit_order_t order;
-  bool is_plain; /* JIT_ORDER_ANY: result k is `ops[k]` of its two parameters */
+  op_reduce_order_t order;
+  bool is_plain; /* OP_REDUCE_ANY: result k is `ops[k]` of its two parameters */
   hlo_opcode_t ops[JIT_MAX_RESULTS];
 } jit_reducer_t;
 
 /* Does a computation apply one op with an identity to its two parameters, and nothing else? */
 bool jit_reducer_is_plain(const hlo_computation_t *computation);
+/* Do the elements go into one accumulator, in ascending order? */
+static inline bool jit_reducer_is_ordered(const jit_reducer_t *reducer) {
+  return reducer->order >= OP_REDUCE_ASCENDING;
+}
 /* False: there is no code for it. */
 bool jit_reducer_init(const jit_target_t *target, const hlo_instr_t *reduce,
                       jit_reducer_t *out_reducer);

@@ -104,7 +104,7 @@ static void choose_blocks(jit_kernel_t *kernel) {
   int64_t blocks = units >= UNITS_TARGET / 2 ? 1 : UNITS_TARGET / units;
   if (blocks > unit_elements / BLOCK_MIN) blocks = unit_elements / BLOCK_MIN;
   if (blocks > rows) blocks = rows;
-  if (blocks < 1) blocks = 1;
+  if (blocks < 1 || jit_reduce_is_from_left(reduce)) blocks = 1;
   reduce->block = (rows + blocks - 1) / blocks;
   reduce->block_count = (rows + reduce->block - 1) / reduce->block;
   kernel->schedule.phases[0].units = units * reduce->block_count;
@@ -203,7 +203,7 @@ static kir_value_t *is_first_of_block(jit_emit_t *emit, const columns_t *columns
                                       const jit_reducer_t *reducer) {
   kir_builder_t *b = emit->code->builder;
   const jit_kernel_t *kernel = columns->kernel;
-  if (reducer->order != JIT_ORDER_ASCENDING || columns->reduce->block_count == 1) return NULL;
+  if (reducer->order != OP_REDUCE_ASCENDING || columns->reduce->block_count == 1) return NULL;
   kir_value_t *zero = jit_emit_i64(emit, 0), *size = jit_emit_i64(emit, columns->reduce->block);
   kir_value_t *is_first = kir_icmp(b, KIR_ICMP_NE, columns->block, zero);
   for (int w = 0; w < kernel->loops.within.rank; w++) {

@@ -166,6 +166,12 @@ static bool stays_whole(const jit_kernel_t *kernel) {
 }
 
 /* Loops are split as long as that makes divisions in indices disappear. */
+bool jit_reduce_is_from_left(const jit_reduce_t *reduce) {
+  for (int i = 0; i < reduce->reduction_count; i++)
+    if (reduce->reductions[i].reducer.order == OP_REDUCE_LEFT) return true;
+  return false;
+}
+
 hr_status_t jit_reduce_plan(jit_kernel_t *kernel) {
   const fusion_space_t *space = &kernel->form.space;
   if (space->rank >= JIT_MAX_LOOPS / 2) return hr_error(HR_UNSUPPORTED, "too many dimensions");

@@ -44,6 +44,8 @@ hr_status_t jit_reduce_build(jit_kernel_t *kernel);
 /* Derives the nests from the space of the form, builds the graph, and splits loops as long as that
  * makes indices affine. Errors: as jit_reduce_build. */
 hr_status_t jit_reduce_plan(jit_kernel_t *kernel);
+/* Must all elements of some reduction go into one accumulator, one by one (OP_REDUCE_LEFT)? */
+bool jit_reduce_is_from_left(const jit_reduce_t *reduce);
 jit_reduction_t *jit_reduction_of(jit_reduce_t *reduce, const hlo_instr_t *instr);
 static inline uint32_t jit_within_vars(const jit_kernel_t *kernel) {
   return ((1u << kernel->loops.within.rank) - 1) << kernel->loops.nest.rank;

@@ -169,7 +169,7 @@ static void accumulate(jit_emit_t *emit, rows_t *rows, int i, int copy) {
   for (int k = 0; k < reduction->reducer.count; k++)
     x[k] = jit_emit_lanes(emit, reduction->inputs[k]);
   jit_emit_at(emit, emit->level);
-  if (reduction->reducer.order == JIT_ORDER_ASCENDING)
+  if (jit_reducer_is_ordered(&reduction->reducer))
     accumulate_in_order(emit, rows, i, copy, x);
   else
     accumulate_lanes(emit, rows, i, copy, x);
@@ -232,7 +232,7 @@ static void fold_carries(jit_emit_t *emit, rows_t *rows, int i, kir_value_t **ou
   int first = rows->first_carry[i], count = reduction->reducer.count;
   jit_emit_at(emit, emit->level);
   kir_value_t *sets[UNROLL_MAX][JIT_MAX_RESULTS];
-  bool is_one = reduction->reducer.order == JIT_ORDER_ASCENDING;
+  bool is_one = jit_reducer_is_ordered(&reduction->reducer);
   for (int u = 0; u < rows->unroll; u++)
     for (int k = 0; k < count; k++) sets[u][k] = emit->carry.values[(first + k) * rows->unroll + u];
   for (int apart = 1; apart < rows->unroll && !is_one; apart *= 2)

@@ -78,7 +78,7 @@ static void find_prefetch_distance(jit_kernel_t *kernel) {
 
 static bool is_ascending(const jit_reduce_t *reduce) {
   for (int i = 0; i < reduce->reduction_count; i++)
-    if (reduce->reductions[i].reducer.order == JIT_ORDER_ASCENDING) return true;
+    if (jit_reducer_is_ordered(&reduce->reductions[i].reducer)) return true;
   return false;
 }
 
@@ -97,7 +97,7 @@ static int cut_of(const jit_kernel_t *kernel) {
 static bool is_worth_blocks(const jit_kernel_t *kernel) {
   const jit_reduce_t *reduce = kernel->reduce;
   return reduce->outer_count < ROWS_MIN && reduce->within_count >= 2 * BLOCK_MIN &&
-         2 * reduce->pass_count <= JIT_MAX_PHASES;
+         2 * reduce->pass_count <= JIT_MAX_PHASES && !jit_reduce_is_from_left(reduce);
 }
 
 static void split_rows(jit_kernel_t *kernel) {
@@ -170,6 +170,7 @@ static void find_streams(jit_kernel_t *kernel) {
 static bool is_worth_tree(const jit_kernel_t *kernel) {
   const jit_reduce_t *reduce = kernel->reduce;
   if (!kernel->loops.within.rank || kernel->loops.lanes & (kernel->loops.lanes - 1)) return false;
+  if (jit_reduce_is_from_left(reduce)) return false;
   for (int i = 0; i < reduce->reduction_count; i++)
     for (int k = 0; k < reduce->reductions[i].reducer.count; k++)
       if (hr_dtype_is_complex(reduce->reductions[i].reducer.dtypes[k])) return false;

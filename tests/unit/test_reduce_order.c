@@ -1,5 +1,5 @@
 /* Which orders of elements reductions allow. */
-#include "jit/expr/reducer_order.h"
+#include "ops/query/reduce_order.h"
 
 #include <stdio.h>
 
@@ -8,7 +8,7 @@
 
 /* The order of a reduction of (value, index) pairs whose reducer has these lines, from these
  * initial values. `index` is the index operand; `root` is of the entry computation. */
-static jit_order_t order_of(const char *type, const char *lines, const char *init,
+static op_reduce_order_t order_of(const char *type, const char *lines, const char *init,
                             const char *index, const char *root) {
   char text[2000];
   hlo_module_t *module;
@@ -25,15 +25,15 @@ static jit_order_t order_of(const char *type, const char *lines, const char *ini
   module = read_valid(text);
   const hlo_instr_t *reduce = module->entry->root->operands[0];
   CU_ASSERT_EQUAL_FATAL(reduce->op, HLO_REDUCE);
-  jit_order_t order = jit_reducer_order(reduce);
+  op_reduce_order_t order = op_reduce_order(reduce);
   hlo_module_destroy(module);
   return order;
 }
 
 #define IOTA "iota(), iota_dimension=1"
 #define ONLY_INDEX "s32[5] get-tuple-element(pairs), index=1"
-#define GREATEST                                                              \
-  "c = pred[] compare(p2, p0), direction=GT\n v = f32[] select(c, p2, p0)\n " \
+#define GREATEST(T)                                                                  \
+  "c = pred[] compare(p2, p0), direction=GT\n v = " T "[] select(c, p2, p0)\n " \
   "i = s32[] select(c, p3, p1)"
 #define ARGMAX(T)                                                                          \
   "g = pred[] compare(p0, p2), direction=GT\n n = pred[] compare(p0, p0), direction=NE\n " \
@@ -42,24 +42,30 @@ static jit_order_t order_of(const char *type, const char *lines, const char *ini
   "d = pred[] or(c, t)\n v = " T "[] select(c, p0, p2)\n i = s32[] select(d, p1, p3)"
 
 static void selections(void) {
-  CU_ASSERT_EQUAL(order_of("f32", ARGMAX("f32"), "-inf", IOTA, ONLY_INDEX), JIT_ORDER_BY_INDEX);
-  CU_ASSERT_EQUAL(order_of("f32", ARGMAX("f32"), "nan", IOTA, ONLY_INDEX), JIT_ORDER_BY_INDEX);
-  CU_ASSERT_EQUAL(order_of("f32", GREATEST, "-inf", IOTA, ONLY_INDEX), JIT_ORDER_BY_INDEX);
+  CU_ASSERT_EQUAL(order_of("f32", ARGMAX("f32"), "-inf", IOTA, ONLY_INDEX), OP_REDUCE_BY_INDEX);
+  CU_ASSERT_EQUAL(order_of("f32", ARGMAX("f32"), "nan", IOTA, ONLY_INDEX), OP_REDUCE_BY_INDEX);
+  CU_ASSERT_EQUAL(order_of("f32", GREATEST("f32"), "-inf", IOTA, ONLY_INDEX), OP_REDUCE_BY_INDEX);
   CU_ASSERT_EQUAL(order_of("s32", ARGMAX("s32"), "-9", "add(given, given)", ONLY_INDEX),
-                  JIT_ORDER_SELECTION);
+                  OP_REDUCE_SELECTION);
 }
 
 /* What a selection needs: of the two NaN of two lanes, or two places of ties, an index must say
- * which is first; which of two zeros is the value depends on the order; from NaN on the greatest is
- * not associative. */
+ * which is first; which of two zeros is the value depends on the order. */
 static void others(void) {
   const char *value = "f32[5] get-tuple-element(pairs), index=0";
   CU_ASSERT_EQUAL(order_of("f32", ARGMAX("f32"), "-inf", "add(given, given)", ONLY_INDEX),
-                  JIT_ORDER_ASCENDING);
-  CU_ASSERT_EQUAL(order_of("f32", GREATEST, "-inf", "iota(), iota_dimension=0", ONLY_INDEX),
-                  JIT_ORDER_ASCENDING);
-  CU_ASSERT_EQUAL(order_of("f32", ARGMAX("f32"), "-inf", IOTA, value), JIT_ORDER_ASCENDING);
-  CU_ASSERT_EQUAL(order_of("f32", GREATEST, "nan", IOTA, ONLY_INDEX), JIT_ORDER_ASCENDING);
+                  OP_REDUCE_ASCENDING);
+  CU_ASSERT_EQUAL(order_of("s32", GREATEST("s32"), "-9", "iota(), iota_dimension=0", ONLY_INDEX),
+                  OP_REDUCE_ASCENDING);
+  CU_ASSERT_EQUAL(order_of("f32", ARGMAX("f32"), "-inf", IOTA, value), OP_REDUCE_ASCENDING);
+}
+
+/* An element beside NaN would be lost: the greatest is not associative among elements with NaN, nor
+ * from NaN on. */
+static void beside_nan(void) {
+  CU_ASSERT_EQUAL(order_of("f32", GREATEST("f32"), "-inf", "iota(), iota_dimension=0", ONLY_INDEX),
+                  OP_REDUCE_LEFT);
+  CU_ASSERT_EQUAL(order_of("f32", GREATEST("f32"), "nan", IOTA, ONLY_INDEX), OP_REDUCE_LEFT);
 }
 
 static void sums(void) {
@@ -67,12 +73,16 @@ static void sums(void) {
   const char *crossed = "v = f32[] add(p2, p0)\n i = s32[] maximum(p1, p1)";
   const char *composed =
       "v = f32[] multiply(p2, p0)\n w = s32[] multiply(p1, p3)\n i = s32[] add(w, p3)";
-  CU_ASSERT_EQUAL(order_of("f32", plain, "7", "add(given, given)", ONLY_INDEX), JIT_ORDER_ANY);
+  CU_ASSERT_EQUAL(order_of("f32", plain, "7", "add(given, given)", ONLY_INDEX), OP_REDUCE_ANY);
   CU_ASSERT_EQUAL(order_of("f32", crossed, "7", "add(given, given)", ONLY_INDEX),
-                  JIT_ORDER_ASCENDING);
+                  OP_REDUCE_ASCENDING);
   CU_ASSERT_EQUAL(order_of("f32", composed, "1", "add(given, given)", ONLY_INDEX),
-                  JIT_ORDER_ASCENDING);
+                  OP_REDUCE_ASCENDING);
 }
 
-CU_TestInfo suite_reducer_order[] = {
-    {"selections", selections}, {"other pairs", others}, {"sums", sums}, CU_TEST_INFO_NULL};
+CU_TestInfo suite_reduce_order[] = {
+    {"selections", selections},
+    {"other pairs", others},
+    {"pairs beside NaN", beside_nan},
+    {"sums", sums},
+    CU_TEST_INFO_NULL};

@@ -12,7 +12,7 @@
  * Associativity is about three pairs: three values and three indices, with NaN and both zeros, show
  * all orders that three pairs can have. Selections that need no `choose` take any index. Many leave
  * NaN out where they begin with a number: then no accumulator is NaN, and only elements are. */
-#include "jit/expr/reducer_order.h"
+#include "ops/query/reduce_order.h"
 
 #include <math.h>
 #include <string.h>
@@ -42,7 +42,7 @@ static bool is_parameter(const hlo_instr_t *instr, int number) {
   return instr->op == HLO_PARAMETER && hlo_parameter_number(instr) == number;
 }
 
-bool jit_reducer_component_op(const hlo_computation_t *reducer, int k, int count,
+bool op_reducer_component_op(const hlo_computation_t *reducer, int k, int count,
                               hlo_opcode_t *out_op) {
   const hlo_instr_t *root = reducer->root;
   if (root->op == HLO_TUPLE)
@@ -297,22 +297,62 @@ static bool uses_value(const hlo_instr_t *reduce) {
   return around->root == reduce;
 }
 
-jit_order_t jit_reducer_order(const hlo_instr_t *reduce) {
-  const hlo_computation_t *reducer = reduce->called[0];
-  int count = reduce->operand_count / 2, plain = 0;
+/* Does the reducer compare floats, as numbers, with others? Comparisons with NaN are false in both
+ * directions, so that an element beside NaN may get lost where an accumulator, which began with a
+ * number, would take it. x != x only asks for NaN. */
+static bool compares_floats(const hlo_computation_t *reducer) {
+  for (size_t i = 0; i < reducer->instrs.count; i++) {
+    const hlo_instr_t *instr = reducer->instrs.data[i];
+    if (instr->op == HLO_COMPARE && hr_dtype_is_float(instr->operands[0]->shape->dtype) &&
+        instr->operands[0] != instr->operands[1] && is_order_of_numbers(instr))
+      return true;
+    for (int k = 0; k < instr->called_count; k++)
+      if (compares_floats(instr->called[k])) return true;
+  }
+  return false;
+}
+
+/* Is the selection associative for all elements, NaN included? */
+static bool may_be_tree(const selection_t *selection) {
+  pair_t pairs[VALUES * INDICES];
+  int count = list_pairs(selection, pairs);
+  for (int a = 0; a < count; a++)
+    for (int b = 0; b < count; b++)
+      if (!is_associative(selection, pairs, count, pairs[a], pairs[b])) return false;
+  return true;
+}
+
+static bool is_plain(const hlo_computation_t *reducer, int count) {
   hlo_opcode_t op;
-  while (plain < count && jit_reducer_component_op(reducer, plain, count, &op)) plain++;
-  if (plain == count) return JIT_ORDER_ANY;
-  if (count != 2 || !is_selection(reducer)) return JIT_ORDER_ASCENDING;
+  for (int k = 0; k < count; k++)
+    if (!op_reducer_component_op(reducer, k, count, &op)) return false;
+  return true;
+}
+
+bool op_reducer_is_tree(const hlo_computation_t *reducer, int count) {
+  selection_t selection = {.reducer = reducer, .value_is_used = true, .has_nan = true};
+  if (is_plain(reducer, count) || !compares_floats(reducer)) return true;
+  if (count != 2 || !is_selection(reducer)) return false;
+  note_directions(&selection);
+  return may_be_tree(&selection);
+}
+
+op_reduce_order_t op_reduce_order(const hlo_instr_t *reduce) {
+  const hlo_computation_t *reducer = reduce->called[0];
+  int count = reduce->operand_count / 2;
+  if (is_plain(reducer, count)) return OP_REDUCE_ANY;
+  op_reduce_order_t in_order = compares_floats(reducer) ? OP_REDUCE_LEFT : OP_REDUCE_ASCENDING;
+  if (count != 2 || !is_selection(reducer)) return in_order;
   selection_t selection = {
       .reducer = reducer, .value_is_used = uses_value(reduce), .has_nan = true};
   note_directions(&selection);
-  if (may_be_joined(&selection)) return JIT_ORDER_SELECTION;
-  if (!index_rises(reduce) || !index_starts_at_zero(reduce)) return JIT_ORDER_ASCENDING;
+  if (may_be_joined(&selection)) return OP_REDUCE_SELECTION;
+  if (may_be_tree(&selection)) in_order = OP_REDUCE_ASCENDING;
+  if (!index_rises(reduce) || !index_starts_at_zero(reduce)) return in_order;
   selection.by_index = true;
-  if (begins_anywhere(&selection) && may_be_joined(&selection)) return JIT_ORDER_BY_INDEX;
+  if (begins_anywhere(&selection) && may_be_joined(&selection)) return OP_REDUCE_BY_INDEX;
   selection.has_nan = !value_starts_as_number(reduce);
   if (selection.has_nan || !begins_anywhere(&selection) || !may_be_joined(&selection))
-    return JIT_ORDER_ASCENDING;
-  return JIT_ORDER_BY_INDEX;
+    return in_order;
+  return OP_REDUCE_BY_INDEX;
 }
