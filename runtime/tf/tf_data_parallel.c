@@ -11,7 +11,8 @@
  *
  * A leaf that is computed from other leaves alone, such as the norm of all gradients, belongs to
  * the optimizer and is built again, too. The proof is that afterwards no update is local. An update
- * is refused, by the name of its variable, if two different leaves are multiplied, or if a
+ * is refused, by the name of its variable, if two different leaves are multiplied by the optimizer
+ * (a product of leaves that no variable takes part in is a gradient, and a leaf itself), or if a
  * parameter itself goes into something that is not linear: the mean of such values is not what one
  * process with all examples would compute.
  *
@@ -128,6 +129,45 @@ static hr_status_t find_leaves(parallel_t *p, expr_t from) {
   return NULL;
 }
 
+/* --- squares of rows --- */
+
+static expr_t without_reshape(expr_t x) {
+  while (x->op == HLO_RESHAPE) x = x->operands[0];
+  return x;
+}
+
+static bool is_sum_of_rows(const hlo_instr_t *instr) {
+  return instr->op == HLO_SCATTER && instr->operand_count == 3 &&
+         instr->called[0]->root->op == HLO_ADD;
+}
+
+/* The rows of a sparse gradient whose squares are summed, for each row of the variable or for the
+ * norm of the gradient; NULL: it is no such sum. */
+static expr_t squared_rows(const hlo_instr_t *instr) {
+  bool is_norm = instr->op == HLO_REDUCE && instr->called[0]->root->op == HLO_ADD;
+  if (!is_norm && !is_sum_of_rows(instr)) return NULL;
+  expr_t squares = without_reshape(instr->operands[is_norm ? 0 : 2]);
+  bool is_square = squares->op == HLO_MULTIPLY && squares->operands[0] == squares->operands[1];
+  return is_square ? without_reshape(squares->operands[0]) : NULL;
+}
+
+/* The sum of the rows whose squares the leaf sums, which is the same gradient; else the leaf. */
+static size_t gradient_of(const parallel_t *p, size_t at) {
+  const hlo_computation_t *entry = p->module->entry;
+  expr_t rows = squared_rows(entry->instrs.data[at]);
+  for (size_t i = 0; rows && i < p->count; i++) {
+    const hlo_instr_t *sum = entry->instrs.data[i];
+    if (p->leaf[i] && is_sum_of_rows(sum) && without_reshape(sum->operands[2]) == rows) return i;
+  }
+  return at;
+}
+
+/* The rows of one process with all examples are those of the replicas over their number, so that
+ * the sum of its squares is the sum of theirs over the square of it. */
+static bool is_sum_of_squares(const parallel_t *p, const hlo_instr_t *leaf) {
+  return gradient_of(p, leaf->id) != leaf->id;
+}
+
 /* Whether everything local that a leaf is computed from comes through other leaves. */
 static hr_status_t is_covered(parallel_t *p, expr_t leaf, bool *out_covered) {
   expr_t *stack;
@@ -145,6 +185,7 @@ static hr_status_t is_covered(parallel_t *p, expr_t leaf, bool *out_covered) {
       expr_t operand = instr->operands[k];
       if (!p->local[operand->id] || seen[operand->id]) continue;
       seen[operand->id] = true;
+      p->leaf[operand->id] |= is_sum_of_squares(p, operand);
       if (!p->leaf[operand->id] && height < p->count) stack[height++] = operand;
     }
   }
@@ -167,6 +208,45 @@ static hr_status_t move_covered(parallel_t *p) {
       p->region[i] = true;
       for (int k = 0; k < leaf->operand_count; k++) HR_TRY(find_leaves(p, leaf->operands[k]));
     }
+  }
+  return NULL;
+}
+
+/* --- norms of rows --- */
+
+static hr_status_t depends_on(const parallel_t *p, expr_t from, expr_t what, bool *out_depends) {
+  expr_t *stack;
+  bool *seen;
+  size_t height = 0;
+  HR_TRY(HR_NEW_ARRAY(p->arena, p->count, &stack));
+  HR_TRY(HR_NEW_ARRAY(p->arena, p->count, &seen));
+  stack[height++] = from;
+  while (height) {
+    expr_t instr = stack[--height];
+    for (int k = 0; k < instr->operand_count; k++) {
+      expr_t operand = instr->operands[k];
+      if (!seen[operand->id]) stack[height++] = operand;
+      seen[operand->id] = true;
+    }
+  }
+  *out_depends = seen[what->id];
+  return NULL;
+}
+
+/* Whether rows are scaled by a scalar that is computed from them, their norm: then the leaf hides
+ * the optimizer, which would scale by the norm of all replicas. */
+static hr_status_t scales_by_norm(const parallel_t *p, const hlo_instr_t *leaf, bool *out_scales) {
+  expr_t at = is_sum_of_rows(leaf) ? without_reshape(leaf->operands[2]) : NULL;
+  *out_scales = false;
+  while (at && !*out_scales && is_elementwise(at->op)) {
+    expr_t next = at->operands[0];
+    for (int k = 0; k < 2 && at->operand_count == 2; k++) {
+      expr_t scale = at->operands[k], rows = at->operands[1 - k];
+      if (scale->op != HLO_BROADCAST || scale->operands[0]->shape->rank) continue;
+      next = rows;
+      if (p->local[scale->id]) HR_TRY(depends_on(p, scale, rows, out_scales));
+    }
+    at = without_reshape(next);
   }
   return NULL;
 }
@@ -217,6 +297,32 @@ static bool mixes_leaves(const hlo_instr_t *instr, const form_t *forms) {
   return x.local && y.local && x.leaf >= 0 && y.leaf >= 0 && x.leaf != y.leaf;
 }
 
+/* Values below which there are leaves and constants alone, no variable: such a product of two
+ * leaves is not the optimizer's but still the gradient, as that of BatchNormalization's scale,
+ * which is a sum over examples times a function of their variance. It becomes a leaf itself. */
+static hr_status_t merge_products(parallel_t *p) {
+  const hlo_computation_t *entry = p->module->entry;
+  form_t *forms;
+  bool *pure;
+  HR_TRY(HR_NEW_ARRAY(p->arena, p->count, &forms));
+  HR_TRY(HR_NEW_ARRAY(p->arena, p->count, &pure));
+  for (size_t i = 0; i < p->count; i++) {
+    const hlo_instr_t *instr = entry->instrs.data[i];
+    pure[i] = p->leaf[i] || instr->op != HLO_PARAMETER;
+    if (p->leaf[i]) forms[i] = (form_t){true, true, (int64_t)gradient_of(p, i), false};
+    if (p->leaf[i]) continue;
+    for (int k = 0; k < instr->operand_count; k++) pure[i] &= pure[instr->operands[k]->id];
+    if (!p->region[i]) continue;
+    for (int k = 0; k < instr->operand_count; k++)
+      forms[i] = join_forms(forms[i], forms[instr->operands[k]->id]);
+    if (!pure[i] || !mixes_leaves(instr, forms)) continue;
+    p->region[i] = false;
+    p->leaf[i] = true;
+    forms[i] = (form_t){true, true, (int64_t)i, false};
+  }
+  return NULL;
+}
+
 /* What a leaf must not be: a result of a branch or a call, where an optimizer may hide. */
 static bool hides_optimizer(const hlo_instr_t *instr) {
   while (instr->op == HLO_GET_TUPLE_ELEMENT) instr = instr->operands[0];
@@ -240,8 +346,9 @@ static hr_status_t check_update(parallel_t *p, expr_t root, bool *out_good) {
   for (size_t i = 0; i <= root->id; i++) {
     const hlo_instr_t *instr = entry->instrs.data[i];
     bool raw = is_source(instr) || instr->op == HLO_PARAMETER;
-    if (p->leaf[i]) forms[i] = (form_t){true, true, (int64_t)i, raw};
-    bad[i] = p->leaf[i] && hides_optimizer(instr);
+    if (p->leaf[i]) forms[i] = (form_t){true, true, (int64_t)gradient_of(p, i), raw};
+    if (p->leaf[i]) HR_TRY(scales_by_norm(p, instr, &bad[i]));
+    bad[i] |= p->leaf[i] && hides_optimizer(instr);
     if (!p->region[i]) continue;
     for (int k = 0; k < instr->operand_count; k++) {
       forms[i] = join_forms(forms[i], forms[instr->operands[k]->id]);
@@ -284,13 +391,14 @@ static hr_status_t build_sum(parallel_t *p, expr_t x, expr_t *out) {
   return hlo_builder_finish(&p->b);
 }
 
-/* The sum over the replicas over their number, which is a sum of ones. */
+/* The sum over the replicas over their number, which is a sum of ones, or over its square. */
 static hr_status_t build_mean(parallel_t *p, expr_t x, expr_t *out) {
   expr_t sum, count;
   if (!hr_dtype_is_float(x->shape->dtype))
     return hr_error(HR_UNSUPPORTED, "%s of replicas have no mean", hr_dtype_name(x->shape->dtype));
   HR_TRY(build_sum(p, x, &sum));
   HR_TRY(build_sum(p, hlo_build_number(&p->b, 1, x->shape->dtype), &count));
+  if (is_sum_of_squares(p, x)) count = hlo_build_binary(&p->b, HLO_MULTIPLY, count, count);
   count = hlo_build_broadcast(&p->b, count, x->shape, (hr_ints_t){0});
   *out = hlo_build_binary(&p->b, HLO_DIVIDE, sum, count);
   return hlo_builder_finish(&p->b);
@@ -341,6 +449,7 @@ static hr_status_t find_region(parallel_t *p, const tf_data_parallel_t *what) {
   for (int k = 0; k < what->update_count; k++)
     HR_TRY(find_leaves(p, root->operands[what->first_update + k]));
   HR_TRY(move_covered(p));
+  HR_TRY(merge_products(p));
   for (int k = 0; k < what->update_count; k++) {
     bool good;
     HR_TRY(check_update(p, root->operands[what->first_update + k], &good));

@@ -261,6 +261,7 @@ def profiles():
 # A profile ends while devices compute: it waits for them, and shows what they did.
 @test
 def profiles_that_end_early():
+    results_have_shardings()
     f = jax.jit(lambda a: jax.lax.fori_loop(0, 2000, lambda i, b: jnp.tanh(b @ a), a).sum(axis=1))
     cut = jax.device_put(np.full((8, 64, 64), 0.01, np.float32), NamedSharding(jax.sharding.Mesh(np.array(jax.devices()), ("x",)), P("x")))
     g = jax.jit(jax.vmap(f))

@@ -307,6 +307,7 @@ static void call_wrongly(uint64_t *state) {
   int index = (int)draw(state, PJRT_FUNCTION_COUNT);
   if (index == PJRT_INDEX_Client_Create || index == PJRT_INDEX_Plugin_Initialize) return;
   if (index == PJRT_INDEX_Event_Create || index == PJRT_INDEX_ExecuteContext_Create) return;
+  if (index == PJRT_INDEX_TopologyDescription_Create) return;
   memset(&args, 0, sizeof args);
   args.struct_size = draw(state, 2) ? sizeof args : draw(state, 160);
   call(index, draw(state, 8) ? &args : NULL);

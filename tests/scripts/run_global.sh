@@ -198,6 +198,7 @@ expect_exit "an axis that is none" 2 "$hlorun" -n 4 --mesh data=4 --sharding 'in
 expect_text "an axis that is none" 'the mesh has no axis "model"'
 expect_exit "too many dimensions" 2 "$hlorun" -n 4 --mesh data=4 --sharding 'in0=-,-,data' --random-inputs \
   "$work/plain.mlir"
+expect_text "too many dimensions" '"in0=-,-,data" for a value of rank 2'
 expect_exit "an input that is none" 2 "$hlorun" -n 4 --mesh data=4 --sharding 'in5=data' --random-inputs \
   "$work/plain.mlir"
 expect_text "an input that is none" 'in5 of a program of 2 inputs'

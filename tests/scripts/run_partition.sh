@@ -87,6 +87,40 @@ module @reversed {
 PROGRAM
 sends "reversal" "1 collective, by which a process sends 64 bytes" 'in0=d,m;out0=d,m'
 
+# A permute of what was permuted and then transposed is one; what it would take alone does not make it a gather.
+cat >"$work/few.mlir" <<'PROGRAM'
+module @turned {
+  func.func @main(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+    %0 = stablehlo.reverse %x, dims = [1] : tensor<8x8xf32>
+    %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    return %1 : tensor<8x8xf32>
+  }
+}
+PROGRAM
+sends "a turn" "2 collectives, by which a process sends 48 bytes" 'in0=d,m;out0=d,m'
+cat >"$work/few.mlir" <<'PROGRAM'
+module @turned {
+  func.func @main(%x: tensor<16x8xf32>) -> tensor<8x16xf32> {
+    %0 = stablehlo.reverse %x, dims = [0, 1] : tensor<16x8xf32>
+    %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<16x8xf32>) -> tensor<8x16xf32>
+    return %1 : tensor<8x16xf32>
+  }
+}
+PROGRAM
+sends "a turn of two dimensions" "2 collectives, by which a process sends 96 bytes" 'in0=d,m;out0=d,m'
+
+# Rows that are repeated as a block go where they are needed: a permute and a gather of half of them.
+cat >"$work/few.mlir" <<'PROGRAM'
+module @tiled {
+  func.func @main(%x: tensor<16x4xf32>) -> tensor<32x4xf32> {
+    %0 = stablehlo.broadcast_in_dim %x, dims = [1, 2] : (tensor<16x4xf32>) -> tensor<2x16x4xf32>
+    %1 = stablehlo.reshape %0 : (tensor<2x16x4xf32>) -> tensor<32x4xf32>
+    return %1 : tensor<32x4xf32>
+  }
+}
+PROGRAM
+sends "a tile" "2 collectives, by which a process sends 96 bytes" 'in0=d;out0=d'
+
 # What is padded and cut off again in two dimensions is not fetched.
 cat >"$work/few.mlir" <<'PROGRAM'
 module @shifted {

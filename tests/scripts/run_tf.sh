@@ -250,6 +250,80 @@ code=$?
 if [ $code -ne 0 ] && grep -q 'new value of variable total is no function of means' "$work/out"; then pass
 else fail "an update that has no mean: exit code $code" "$work/out"; fi
 
+# A gradient that is a product of sums over examples, as that of BatchNormalization's scale, is one mean.
+vector() { # name, type, field, values
+  echo "node { name: \"$1\" op: \"Const\" attr { key: \"dtype\" value { type: $2 } } attr { key: \"value\" value { tensor {"
+  echo "dtype: $2 tensor_shape { dim { size: $(wc -w <<<"$4") } } $(printf "$3: %s " $4) } } } }"
+}
+scalar() { # name, type, field: value
+  echo "node { name: \"$1\" op: \"Const\" attr { key: \"dtype\" value { type: $2 } }"
+  echo "attr { key: \"value\" value { tensor { dtype: $2 tensor_shape { } $3 } } } }"
+}
+node() { # name, op, inputs...
+  local name=$1 op=$2
+  shift 2
+  echo "node { name: \"$name\" op: \"$op\"$(printf ' input: "%s"' "$@") attr { key: \"T\" value { type: DT_FLOAT } } }"
+}
+training_graph() { # sizes of the variable w
+  cat <<TEXT
+node { name: "w" op: "VarHandleOp" attr { key: "dtype" value { type: DT_FLOAT } }
+  attr { key: "shape" value { shape { $1 } } } attr { key: "shared_name" value { s: "w" } } }
+node { name: "id" op: "XlaReplicaId" }
+node { name: "number" op: "Cast" input: "id" attr { key: "DstT" value { type: DT_FLOAT } } }
+TEXT
+  scalar axis DT_INT32 "int_val: 0"
+  node step AssignSubVariableOp w change
+  node loss Sum x axis ^step
+}
+{
+  training_graph ''
+  vector base DT_FLOAT float_val "1 2"
+  node twice AddV2 number number
+  node x AddV2 base twice
+  node sum Sum x axis
+  node squares Mul x x
+  node power Sum squares axis
+  node rate Rsqrt power
+  node change Mul sum rate
+} >"$work/product.pbtxt"
+timeout -k 5 60 "$hlorun" -n 2 --data-parallel loss --fetch loss --input 0=1 "$work/product.pbtxt" >"$work/out" 2>&1
+if grep -q '^out1 = f32\[\] -0.370820' "$work/out"; then pass; else fail "a gradient that is a product of sums" "$work/out"; fi
+
+# Sums of squared rows of a sparse gradient, as Adam takes them, are those of one process with all rows.
+rows() { # the rows' inputs of UnsortedSegmentSum and its name
+  echo "node { name: \"$2\" op: \"UnsortedSegmentSum\" input: \"$1\" input: \"rows\" input: \"three\" }"
+}
+{
+  training_graph 'dim { size: 3 }'
+  vector base DT_FLOAT float_val "2 4"
+  vector second DT_FLOAT float_val "0 2"
+  scalar three DT_INT32 "int_val: 3"
+  scalar one DT_FLOAT "float_val: 1"
+  vector last DT_INT32 int_val "0 1"
+  echo 'node { name: "rows" op: "Mul" input: "last" input: "id" }'
+  node more Mul second number
+  node x AddV2 base more
+  node squares Mul x x
+  rows x sum
+  rows squares power
+  node root Sqrt power
+  node below AddV2 root one
+  node change RealDiv sum below
+} >"$work/rows.pbtxt"
+timeout -k 5 60 "$hlorun" -n 2 --data-parallel loss --fetch loss --input '0={0,0,0}' "$work/rows.pbtxt" >"$work/out" 2>&1
+if grep -q '^out1 = f32\[3\] {-1.15959[0-9]*, -0.75, -\{0,1\}0}' "$work/out"; then pass; else fail "squares of rows" "$work/out"; fi
+
+# Rows that are scaled by their own norm would need that of all replicas.
+{
+  sed '/name: "change"/d; s/input: "x" input: "rows"/input: "clipped" input: "rows"/' "$work/rows.pbtxt"
+  node norm Sum squares axis
+  node inverse Rsqrt norm
+  node clipped Mul x inverse
+  node change Mul sum one
+} >"$work/clipped.pbtxt"
+expect_exit "rows scaled by their norm" 3 "$hlorun" check --data-parallel loss --fetch loss "$work/clipped.pbtxt"
+expect_text "rows scaled by their norm" 'new value of variable w is no function of means'
+
 # Numbers in a graph's text do not make the program as large as they are: a Tile is one broadcast, and as many results of
 # an Unpack or parts of a Split are refused.
 constant() { # name, value

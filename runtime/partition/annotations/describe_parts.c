@@ -13,10 +13,10 @@ typedef struct parts {
 } parts_t;
 
 /* "data,model" as the sharding of a value of this shape. */
-static hr_status_t read_list(parts_t *parts, hr_str_t list, const hlo_shape_t *shape,
+static hr_status_t read_list(parts_t *parts, const spmd_option_t *option, const hlo_shape_t *shape,
                              const hlo_sharding_t **out_sharding) {
   const spmd_sharding_t *sharding;
-  HR_TRY(spmd_read_option_sharding(&parts->meshes, list, shape->rank, &sharding));
+  HR_TRY(spmd_read_option_sharding(&parts->meshes, option, shape->rank, &sharding));
   return spmd_sharding_to_hlo(&parts->module->arena, sharding, out_sharding);
 }
 
@@ -30,7 +30,7 @@ static hr_status_t describe_param(parts_t *parts, const spmd_option_t *option) {
   hlo_extra_t *extra;
   HR_TRY(HR_NEW(&parts->module->arena, &extra));
   if (param->extra) *extra = *param->extra;
-  HR_TRY(read_list(parts, option->list, param->shape, &extra->sharding));
+  HR_TRY(read_list(parts, option, param->shape, &extra->sharding));
   param->extra = extra;
   return NULL;
 }
@@ -43,7 +43,7 @@ static hr_status_t describe_result(parts_t *parts, const spmd_option_t *option) 
                     (long)option->number, parts->result_count);
   const hlo_sharding_t **slot = &parts->results[option->number];
   parts->named_count += !*slot;
-  return read_list(parts, option->list, hlo_shape_leaf(shape, (int)option->number), slot);
+  return read_list(parts, option, hlo_shape_leaf(shape, (int)option->number), slot);
 }
 
 static hr_status_t describe_all(parts_t *parts, const spmd_options_t *options) {

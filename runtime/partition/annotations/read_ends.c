@@ -115,7 +115,7 @@ static hr_status_t read_assignment(spmd_reader_t *reader, const spmd_option_t *o
     return hr_error(HR_USAGE, "option --sharding: %s%ld is named twice",
                     option->is_input ? "in" : "out", (long)option->number);
   int rank = hlo_shape_leaf(instr->shape, leaf)->rank;
-  HR_TRY(spmd_read_option_sharding(&reader->meshes, option->list, rank, &sharding));
+  HR_TRY(spmd_read_option_sharding(&reader->meshes, option, rank, &sharding));
   hr_status_t st = spmd_set_value(reader, instr, leaf, sharding, SPMD_FROM_USER);
   if (hr_status_code(st) != HR_INVALID) return st;
   hr_status_t usage =

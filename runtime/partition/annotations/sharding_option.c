@@ -60,9 +60,9 @@ hr_status_t spmd_next_option(hr_str_t *text, spmd_option_t *out_option) {
 }
 
 /* "data,-": dimension 0 over data, the others whole. */
-hr_status_t spmd_read_option_sharding(const spmd_meshes_t *meshes, hr_str_t text, int rank,
-                                      const spmd_sharding_t **out_sharding) {
-  spmd_scan_t scan = spmd_scan(text, "option --sharding");
+hr_status_t spmd_read_option_sharding(const spmd_meshes_t *meshes, const spmd_option_t *option,
+                                      int rank, const spmd_sharding_t **out_sharding) {
+  spmd_scan_t scan = spmd_scan(option->list, "option --sharding");
   spmd_sharding_t *sharding;
   spmd_dim_t *dims;
   HR_TRY(HR_NEW(meshes->arena, &sharding));
@@ -71,14 +71,15 @@ hr_status_t spmd_read_option_sharding(const spmd_meshes_t *meshes, hr_str_t text
   bool more = !spmd_scan_is_done(&scan);
   for (int d = 0; more; d++) {
     if (d == rank)
-      return hr_error(HR_USAGE, "option --sharding: \"%.*s\" for a value of rank %d",
-                      HR_STR_ARGS(text), rank);
+      return hr_error(HR_USAGE, "option --sharding: \"%s%ld=%.*s\" for a value of rank %d",
+                      option->is_input ? "in" : "out", (long)option->number,
+                      HR_STR_ARGS(option->list), rank);
     HR_TRY(read_option_dim(meshes, &scan, &dims[d]));
     more = spmd_scan_take(&scan, ",");
   }
   if (!spmd_scan_is_done(&scan))
     return hr_error(HR_USAGE, "option --sharding: \"%.*s\", want axes with ',' between dimensions",
-                    HR_STR_ARGS(text));
+                    HR_STR_ARGS(option->list));
   *sharding = (spmd_sharding_t){.mesh = meshes->mesh, .device = -1, .rank = rank, .dims = dims};
   *out_sharding = sharding;
   return NULL;

@@ -41,9 +41,9 @@ typedef struct spmd_option {
 } spmd_option_t;
 /* Takes the first part off the text. Errors: USAGE. */
 hr_status_t spmd_next_option(hr_str_t *text, spmd_option_t *out_option);
-/* The list for one value, "data,model" or "data+model,-".
+/* The option's list for a value of this rank, "data,model" or "data+model,-".
  * Errors: USAGE. */
-hr_status_t spmd_read_option_sharding(const spmd_meshes_t *meshes, hr_str_t text, int rank,
-                                      const spmd_sharding_t **out_sharding);
+hr_status_t spmd_read_option_sharding(const spmd_meshes_t *meshes, const spmd_option_t *option,
+                                      int rank, const spmd_sharding_t **out_sharding);
 
 #endif

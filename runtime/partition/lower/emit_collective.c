@@ -214,8 +214,8 @@ static hr_status_t device_pairs(spmd_emit_t *emit, int64_t count, const int64_t 
   return NULL;
 }
 
-/* A permute of an array that `first` has permuted gets its parts from where that one does: what it
- * got from nobody stays zeros. */
+/* A permute of an array that `first` has permuted, and the partition perhaps rearranged, gets its
+ * parts from where that one does: what it got from nobody stays zeros. */
 static hr_status_t pairs_through(spmd_emit_t *emit, const hlo_int_lists_t *first,
                                  hlo_int_lists_t *all) {
   hr_ints_t *lists;
@@ -238,15 +238,32 @@ static bool is_permuted(const hlo_instr_t *x) {
          hlo_attr_find(x, HLO_ATTR_SOURCE_TARGET_PAIRS);
 }
 
+/* The permute whose result was only rearranged to x; NULL: x is something else. */
+static hlo_instr_t *permute_below(hlo_instr_t *x) {
+  while (x->op == HLO_RESHAPE || x->op == HLO_TRANSPOSE || x->op == HLO_REVERSE)
+    x = x->operands[0];
+  return is_permuted(x) ? x : NULL;
+}
+
+/* What the permute has sent, rearranged as x. */
+static hlo_instr_t *rearrange_before(spmd_emit_t *emit, const hlo_instr_t *x,
+                                     const hlo_instr_t *permute) {
+  if (x == permute) return permute->operands[0];
+  hlo_instr_t *operand = rearrange_before(emit, x->operands[0], permute);
+  return operand ? spmd_emit_like(emit, x, &operand, x->shape) : NULL;
+}
+
 hlo_instr_t *spmd_emit_permute(spmd_emit_t *emit, hlo_instr_t *x, int64_t count,
                                const int64_t *pairs) {
   hlo_int_lists_t *all = NULL;
   if (!x || is_empty(x)) return x;
   if (spmd_emit_failed(emit, device_pairs(emit, count, pairs, &all))) return NULL;
-  if (is_permuted(x)) {
-    const hlo_int_lists_t *first = hlo_attr_lists(x, HLO_ATTR_SOURCE_TARGET_PAIRS);
-    if (spmd_emit_failed(emit, pairs_through(emit, first, all))) return NULL;
-    x = x->operands[0];
+  const hlo_instr_t *first = permute_below(x);
+  if (first) {
+    const hlo_int_lists_t *before = hlo_attr_lists(first, HLO_ATTR_SOURCE_TARGET_PAIRS);
+    if (spmd_emit_failed(emit, pairs_through(emit, before, all))) return NULL;
+    x = rearrange_before(emit, x, first);
+    if (!x) return NULL;
   }
   hlo_attr_t attrs[] = {hlo_attr_of_int(HLO_ATTR_CHANNEL_ID, emit->shared->next_channel++),
                         {.key = HLO_ATTR_SOURCE_TARGET_PAIRS, .lists = all}};

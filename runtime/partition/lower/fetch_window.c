@@ -4,6 +4,9 @@
  * Where the rounds cost more than that, the dimension is gathered and every part cuts its window.
  */
 #include "partition/lower/fetch_window.h"
+
+#include <math.h>
+
 #include "partition/lower/comm_cost.h"
 
 /* Part j begins j steps behind part 0. */
@@ -172,9 +175,18 @@ static hr_status_t plan_moves(spmd_lower_t *lower, const spmd_window_t *w, int64
   return spmd_range_moves(lower->arena, &ranges, out_moves);
 }
 
-/* The first two rounds, which are the neighbours of a halo, travel at the same time. */
-static double moves_us(const spmd_moves_t *moves, double row_bytes) {
+/* Does every part go somewhere as a whole, and to one place only? */
+static bool change_places(const spmd_moves_t *moves, int64_t chunk) {
+  if (moves->count != 2 || moves->rounds[1].block != chunk) return false;
+  return fabs(moves->rounds[0].sent + moves->rounds[1].sent - (double)chunk) < 1e-6;
+}
+
+/* The first two rounds, which are the neighbours of a halo, travel at the same time. Parts that
+ * change places, as a reversal's, are one permute. */
+static double moves_us(const spmd_moves_t *moves, int64_t chunk, double row_bytes) {
   double cost = 0, halo = 0;
+  if (change_places(moves, chunk))
+    return spmd_step_us(SPMD_PERMUTE, moves->rounds[1].sent * row_bytes, 2);
   for (int r = 1; r < moves->count; r++) {
     double sent = moves->rounds[r].sent * row_bytes;
     halo += r <= 2 ? sent : 0;
@@ -191,7 +203,7 @@ static double gather_us(const spmd_window_t *w, int64_t chunk, double row_bytes)
 /* Windows that run around the end are never cut from a gathered dimension. */
 static bool gathers(const spmd_window_t *w, const spmd_moves_t *moves, int64_t chunk,
                     double row_bytes) {
-  return !w->wrap && gather_us(w, chunk, row_bytes) < moves_us(moves, row_bytes);
+  return !w->wrap && gather_us(w, chunk, row_bytes) < moves_us(moves, chunk, row_bytes);
 }
 
 /* The plan is made, looked at and forgotten. */
@@ -212,7 +224,7 @@ double spmd_window_us(spmd_lower_t *lower, const spmd_window_t *window, int64_t 
   }
   if (dense.starts && chunk &&
       !spmd_emit_failed(&lower->emit, plan_moves(lower, &dense, chunk, row_bytes, &moves)))
-    cost = moves_us(&moves, row_bytes);
+    cost = moves_us(&moves, chunk, row_bytes);
   hr_arena_rewind(lower->arena, mark);
   return cost;
 }
