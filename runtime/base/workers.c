@@ -201,9 +201,12 @@ static void next_generation(hr_workers_t *workers) {
   if (atomic_load(&workers->sleepers)) futex_wake_all(&workers->generation);
 }
 
+static int thread_count(const hr_workers_t *workers) {
+  return workers->options.threads ? workers->options.threads : workers->options.count;
+}
+
 static hr_status_t start_threads(hr_workers_t *workers) {
-  const hr_workers_options_t *options = &workers->options;
-  int threads = options->threads ? options->threads : options->count;
+  int threads = thread_count(workers);
   for (int w = 1; w < threads; w++) {
     void *memory;
     HR_TRY(hr_alloc(sizeof(worker_start_t), &memory));
@@ -222,7 +225,7 @@ static hr_status_t note_shares(hr_workers_t *workers) {
   if (!workers->options.trace) return NULL;
   HR_TRY(hr_alloc_zeroed((size_t)workers->options.count * sizeof *workers->shares, &memory));
   workers->shares = memory;
-  return hr_trace_workers_set(workers->options.trace, workers->options.count);
+  return hr_trace_workers_set(workers->options.trace, thread_count(workers));
 }
 
 hr_status_t hr_workers_create(const hr_workers_options_t *options, hr_workers_t **out_workers) {
@@ -270,7 +273,7 @@ static void run_region(hr_workers_t *workers, const region_t *region) {
   take_share(workers, 0);
   close_region(workers);
   if (workers->shares)
-    hr_trace_slices_add(workers->options.trace, workers->shares, workers->options.count,
+    hr_trace_slices_add(workers->options.trace, workers->shares, thread_count(workers),
                         region->units);
   is_inside = false;
   atomic_store_explicit(&workers->busy, false, memory_order_release);

@@ -195,7 +195,7 @@ add(
 )
 add(
     "gather_patches",
-    lambda x, i: jax.vmap(lambda k: lax.dynamic_slice(x, (k[0], k[1], 0), (8, 8, 3)))(i),
+    lambda x, i: jax.vmap(lambda k: lax.dynamic_slice(x, (k[0], k[1], jnp.int32(0)), (8, 8, 3)))(i),
     R("f32", 256, 256, 3),
     indices(240, 512, 2),
 )

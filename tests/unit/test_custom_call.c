@@ -336,7 +336,6 @@ static void markers_pass_on(void) {
   out = call(&k, "SPMDFullToShardShape", "", same, 1, &a);
   CU_ASSERT_PTR_EQUAL(out, a);
   hlo_value_release(out);
-  call_fails(&k, HR_INVALID, "Sharding", "", half, 1, &a);
   call_fails(&k, HR_UNSUPPORTED, "xla.sdy.GlobalToLocalShape", "", half, 1, &a);
   call_fails(&k, HR_UNSUPPORTED, "CustomSPMDPartitioning", "", same, 1, &a);
   call_fails(&k, HR_UNSUPPORTED, "no such thing", "", same, 1, &a);

@@ -204,6 +204,23 @@ static void small_of_complex(void) {
   native_env_deinit(&env);
 }
 
+/* Terms of two dimensions in any order: some are adjacent, in runs of any length. */
+static void runs_of_complex(void) {
+  static const int64_t runs[] = {2, 3, 4, 5, 8, 64};
+  native_env_t env;
+  uint64_t seed = 10;
+  native_env_init(&env, 1);
+  for (size_t s = 0; s < 12 * sizeof runs / sizeof *runs; s++) {
+    int declined = 0;
+    int64_t sizes[] = {1, 1 + s % 3, 16, runs[s / 12], 2, 1, 2, 1};
+    dot_form_t form = {1, 3, 2, 2};
+    const hlo_instr_t *dot = make_dot(&env, &seed, &types[7], &form, sizes, true);
+    CU_ASSERT_TRUE(native_agrees(&env, &seed, dot, &declined));
+    CU_ASSERT_EQUAL(declined, 0);
+  }
+  native_env_deinit(&env);
+}
+
 /* Sums of bytes that leave 16 bits, and those that leave 24: exact all the same. */
 static void bytes_are_exact(void) {
   native_env_t env;
@@ -259,6 +276,7 @@ CU_TestInfo suite_native_dot[] = {{"small, in any order", small_in_any_order},
                                   {"thin with large", thin_with_large},
                                   {"thin, of few bits", thin_of_few_bits},
                                   {"small, of complex numbers", small_of_complex},
+                                  {"runs of complex numbers", runs_of_complex},
                                   {"bytes are exact", bytes_are_exact},
                                   {"constant weights", constant_weights},
                                   CU_TEST_INFO_NULL};

@@ -14,6 +14,9 @@
 #include <string.h>
 
 #include "ops/kernels/dot/native_dot.h"
+#include "ops/kernels/simd/simd_target.h"
+
+#define MIN_RUN 4 /* adjacent columns, at least, that are copied together */
 
 /* Units: complex numbers. */
 typedef struct small_complex_job {
@@ -44,6 +47,7 @@ typedef struct small_complex_side {
   int64_t rows, columns;
   const int64_t *row_at, *column_at;
   bool is_dense; /* columns are adjacent */
+  int64_t run;   /* columns that are adjacent, from any multiple of it on */
   int operand;
 } small_complex_side_t;
 
@@ -57,11 +61,23 @@ typedef struct dot_small_complex {
   size_t b_at;
 } dot_small_complex_t;
 
+NATIVE_CLONES
+static void gather_row(const int64_t *at, int64_t count, const uint64_t *from, uint64_t *to) {
+  for (int64_t c = 0; c < count; c++) to[c] = from[at[c]];
+}
+
 /* Copies a side to a dense rows x columns matrix by its lists of offsets. */
 static void gather(const small_complex_side_t *side, const char *from, char *to) {
-  for (int64_t r = 0; r < side->rows; r++)
-    for (int64_t c = 0; c < side->columns; c++, to += 8)
-      memcpy(to, from + (side->row_at[r] + side->column_at[c]) * 8, 8);
+  uint64_t *row = (uint64_t *)to;
+  int64_t run = side->run;
+  for (int64_t r = 0; r < side->rows; r++, row += side->columns) {
+    const uint64_t *start = (const uint64_t *)from + side->row_at[r];
+    if (run < MIN_RUN)
+      gather_row(side->column_at, side->columns, start, row);
+    else
+      for (int64_t c = 0; c < side->columns; c += run)
+        memcpy(row + c, start + side->column_at[c], (size_t)run * 8);
+  }
 }
 
 /* Matrices of the batch one after the other; elements are 8 bytes. */
@@ -101,6 +117,16 @@ static hr_status_t list_offsets(hr_arena_t *arena, const int64_t *list, int64_t 
   return NULL;
 }
 
+/* The first run's length, if all columns are in such runs; else 1. */
+static int64_t run_of(const int64_t *at, int64_t count) {
+  int64_t run = 1;
+  while (run < count && at[run] == at[0] + run) run++;
+  if (count % run) return 1;
+  for (int64_t c = 1; c < count; c++)
+    if (c % run && at[c] != at[c - 1] + 1) return 1;
+  return run;
+}
+
 /* Operand `operand` with its free dimension along the rows of the side, or along its columns. */
 static hr_status_t plan_side(hr_arena_t *arena, const dot_problem_t *p, int operand,
                              bool free_is_row, small_complex_side_t *side) {
@@ -118,6 +144,7 @@ static hr_status_t plan_side(hr_arena_t *arena, const dot_problem_t *p, int oper
                                  .column_at = free_is_row ? terms : free,
                                  .is_dense = in_place && (free_is_row ? term_step : free_step) == 1,
                                  .operand = operand};
+  side->run = run_of(side->column_at, side->columns);
   return NULL;
 }
 
