@@ -28,10 +28,13 @@ STEPS = 3
 def compare(options, path, more):
     """What each engine said, empty where it agrees."""
     said = []
+    arrays = np.load(path + ".npz")
+    half = any(arrays[name].dtype == np.float16 for name in arrays.files)
+    tolerance = "1e-2" if half else "2e-3"
     for engine in options.engines.split(","):
         start = time.time()
         command = [options.hlorun, "--engine=" + engine, "--cache", "none", "--input", path + ".npz", "--expect", path + ".npz",
-                   "--rtol", "2e-3", "--atol", "2e-3"]
+                   "--rtol", tolerance, "--atol", tolerance]
         try:
             done = subprocess.run(command + more, capture_output=True, text=True, errors="replace", timeout=options.limit)
             text = "" if done.returncode == 0 else "exit code %d: %s" % (done.returncode, (done.stderr + done.stdout).strip()[-400:])
