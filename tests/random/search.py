@@ -31,8 +31,9 @@ def parameters(text):
 class Trial:
     """One program and the ways it is run, in a folder of its own."""
 
-    def __init__(self, hlorun, seed, kind, folder):
-        self.hlorun, self.seed, self.kind, self.folder = hlorun, seed, kind, folder
+    def __init__(self, options, seed, kind, folder):
+        self.hlorun, self.seed, self.kind, self.folder = options.hlorun, seed, kind, folder
+        self.given_by = f"--{'wild' if options.wild else 'random'}-inputs={seed}"
         self.file, self.want = os.path.join(folder, "p.hlo"), os.path.join(folder, "want.npz")
         self.arrays, self.inputs = os.path.join(folder, "in.npz"), []
         self.tolerance = ["--ulp", "0"]
@@ -55,7 +56,7 @@ class Trial:
         lines = [f"  p{k} = {shape} parameter({k})" for k, shape in enumerate(shapes)]
         root = f"  ROOT t = ({', '.join(shapes)}) tuple({names})"
         self.write("\n".join(["HloModule given", "ENTRY main {", *lines, root, "}"]))
-        wrong = self.run({}, "--engine", "reference", self.file, f"--random-inputs={self.seed}", "-o", self.arrays)
+        wrong = self.run({}, "--engine", "reference", self.file, self.given_by, "-o", self.arrays)
         self.inputs = [word for k in range(len(shapes)) for word in ("-i", f"{k}={self.arrays}:out{k}")]
         if self.kind not in TO_THE_BIT:
             self.tolerance = next(["--rtol", rtol] for dtype, rtol in RTOL.items() if f"{dtype}[" in text or dtype == "f64")
@@ -106,7 +107,7 @@ def ways_of(seed, count):
 def try_program(options, seed, kind):
     """Lines to print of a program that fails; None where all agree."""
     with tempfile.TemporaryDirectory(prefix="hlorun-random.") as folder:
-        trial, text = Trial(options.hlorun, seed, kind, folder), program(seed, kind)
+        trial, text = Trial(options, seed, kind, folder), program(seed, kind)
         wrong = trial.begin(text) or trial.reference()
         if wrong:
             return text, f"{kind} program {seed} does not run: {wrong}"
@@ -145,13 +146,18 @@ def read_options():
     parser.add_argument("--seed", type=int, default=1, help="of the first program")
     parser.add_argument("--count", type=int, default=1 << 40, help="programs of each kind")
     parser.add_argument("--seconds", type=float, default=0, help="no new programs after so long (0: all)")
-    parser.add_argument("--kinds", default=",".join(kind for kind in KINDS if kind != "sharded"))
+    parser.add_argument("--kinds", help="with commas between them (default: all but sharded)")
+    parser.add_argument("--wild", action="store_true",
+                        help="inputs with NaN, infinities and ends of types, for programs that are equal to the bit")
     parser.add_argument("--ways", type=int, default=2, help="of running each program compiled")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--keep", help="folder for programs that fail")
     parser.add_argument("--failures", type=int, default=10, help="stop after so many")
     parser.add_argument("--no-shrink", dest="shrink", action="store_false")
-    return parser.parse_args()
+    options = parser.parse_args()
+    all_kinds = TO_THE_BIT if options.wild else KINDS
+    options.kinds = options.kinds or ",".join(kind for kind in all_kinds if kind != "sharded")
+    return options
 
 
 def main():
