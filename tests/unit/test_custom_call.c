@@ -336,6 +336,8 @@ static void markers_pass_on(void) {
   out = call(&k, "SPMDFullToShardShape", "", same, 1, &a);
   CU_ASSERT_PTR_EQUAL(out, a);
   hlo_value_release(out);
+  CHECK_FAILS(HR_INVALID,
+              op_custom_call_check_marker(build_call(&k, "Sharding", "", half, 1, &a)));
   call_fails(&k, HR_UNSUPPORTED, "xla.sdy.GlobalToLocalShape", "", half, 1, &a);
   call_fails(&k, HR_UNSUPPORTED, "CustomSPMDPartitioning", "", same, 1, &a);
   call_fails(&k, HR_UNSUPPORTED, "no such thing", "", same, 1, &a);
