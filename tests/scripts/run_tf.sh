@@ -373,7 +373,7 @@ text_field() { # number, text
 }
 large_constant() { # elements, a multiple of 1024; writes $work/constant.pb: y = x w
   local rows=$(($1 / 1024))
-  head -c $((4 * $1)) /dev/zero >"$work/content"
+  head -c $((4 * $1)) /dev/zero | tr '\0' '@' >"$work/content"
   { varint 8; varint "$rows"; } >"$work/dim"
   { varint 8; varint 1024; } >"$work/dim2"
   { field 2 "$work/dim"; field 2 "$work/dim2"; } >"$work/shape"
@@ -396,6 +396,14 @@ peak_of() { # elements: peak memory of a run, in bytes
 small=$(peak_of 1024) large=$(peak_of $((24 << 20)))
 if [ "${large:-0}" -gt $((24 << 20)) ] && [ "$large" -lt $((small + (240 << 20))) ]; then pass
 else fail "96 MiB of constant: peak memory $large, without it $small" "$work/out"; fi
+
+# Elements that bytecode is written from where they lie.
+large_constant $((1 << 19))
+expect_exit "a large constant to bytecode" 0 "$hlorun" convert --to mlirbc --feed 'x=f32[1,512]' \
+  -o "$work/constant.mlirbc" "$work/constant.pb"
+"$hlorun" --random-inputs=3 --feed 'x=f32[1,512]' "$work/constant.pb" >"$work/want" 2>/dev/null
+"$hlorun" --random-inputs=3 "$work/constant.mlirbc" >"$work/out" 2>/dev/null
+if [ -s "$work/want" ] && cmp -s "$work/want" "$work/out"; then pass; else fail "bytecode of a large constant" "$work/out"; fi
 
 # Each of thirty functions calls the next one twice: 2^30 bodies are refused, not inlined.
 doubling() {
