@@ -15,9 +15,9 @@ static hr_status_t check_operands(const op_step_t *step, int least, int most) {
                    most > least ? " or more" : "");
 }
 
-/* identity: one operand whose shape is the result's passes as it is; otherwise the result is a tuple
- * with an element for each operand, as the verifier has seen. The value is shared, not copied: kernels do
- * not write what others hold. */
+/* identity: one operand whose shape is the result's passes as it is; otherwise the result is a
+ * tuple with an element for each operand, as the verifier has seen. The value is shared, not
+ * copied: kernels do not write what others hold. */
 static hr_status_t run_identity(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                 hlo_value_t **out_value) {
   (void)env;

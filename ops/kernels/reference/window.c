@@ -4,9 +4,9 @@
  * it lies over an input element form a strided box, and so do these elements (window_range.h): the
  * two boxes are walked together, row by row. Taps over padding or holes are skipped. Windows of
  * more than MAX_DIRECT taps in reduce-window, such as cumulative sums, are computed by doubling
- * (window_doubling.h) if the body may be a tree (reduce_order.h), or if all else would take too long:
- * it then counts as associative, as the specification allows, and the initial value is combined
- * last.
+ * (window_doubling.h) if the body may be a tree (reduce_order.h), or if all else would take too
+ * long: it then counts as associative, as the specification allows, and the initial value is
+ * combined last.
  *
  * Sums and products of types narrower than f32 are accumulated in f32 and rounded once.
  * Source: StableHLO spec, reduce_window, select_and_scatter. */
