@@ -184,9 +184,9 @@ static inline int flat_root(const flat_buffer_t *buffers, int buffer) {
 }
 
 /* Assigns offsets in one block of memory to items that are alive from step `start` to step `end`,
- * both included, so that items alive together do not overlap. Best fit. Units:  sizes are rounded
- * up to HR_ALIGNMENT; start < step_count. Cost:   O(n log n), for few items O(n^2); temporary memory
- * only from `scratch`.
+ * both included, so that items alive together do not overlap. Best fit.
+ * Units:  sizes are rounded up to HR_ALIGNMENT; start < step_count.
+ * Cost:   O(n log n), for few items O(n^2); temporary memory only from `scratch`.
  * Errors: NO_MEMORY if the sum of sizes overflows. */
 typedef struct flat_item {
   size_t size_bytes, offset_bytes;

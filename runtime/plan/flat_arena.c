@@ -1,10 +1,10 @@
-/* Assignment of arena offsets to buffers: best fit by a sweep over time; where that leaves gaps, best
- * fit in the order of weight if it needs less.
+/* Assignment of arena offsets to buffers: best fit by a sweep over time; where that leaves gaps,
+ * best fit in the order of weight if it needs less.
  *
- * The sweep: at each step the items that start are allocated, then those that end are freed. Memory is a list
- * of blocks in address order, neighbours that become free are joined. Free blocks are also nodes of
- * a treap ordered by (size, offset), so that the smallest block that fits is found in O(log n).
- * Without such a block the arena grows at its end. O(n log n) for n items; priorities are
+ * The sweep: at each step the items that start are allocated, then those that end are freed. Memory
+ * is a list of blocks in address order, neighbours that become free are joined. Free blocks are
+ * also nodes of a treap ordered by (size, offset), so that the smallest block that fits is found in
+ * O(log n). Without such a block the arena grows at its end. O(n log n) for n items; priorities are
  * pseudo-random with a fixed seed, so results are deterministic.
  *
  * By weight: items are placed in descending order of size times lifetime, each in the smallest gap

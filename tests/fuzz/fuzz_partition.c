@@ -1,7 +1,7 @@
-/* Whatever a verified program says about its shardings is partitioned or refused: no crash, no leak,
- * no internal error, and what comes out of the partitioner and of the passes behind it verifies. The
- * text is HLO or MLIR. With -DHR_FUZZING -fsanitize=fuzzer it is a target of libFuzzer; else a
- * program, see fuzz_driver.h. */
+/* Whatever a verified program says about its shardings is partitioned or refused: no crash, no
+ * leak, no internal error, and what comes out of the partitioner and of the passes behind it
+ * verifies. The text is HLO or MLIR. With -DHR_FUZZING -fsanitize=fuzzer it is a target of
+ * libFuzzer; else a program, see fuzz_driver.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,8 +130,8 @@ static const char *const words[] = {"{",
 static const char *const builtin[] = {
     "module @m attributes {mhlo.num_partitions = 4 : i32} {\n"
     "  sdy.mesh @mesh = <[\"x\"=2, \"y\"=2]>\n"
-    "  func.func public @main(%arg0: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}, "
-    "{\"y\"}]>}, %arg1: tensor<6x5xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"y\"}, {?}]>}) -> "
+    "  func.func public @main(%arg0: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, "
+    "[{\"x\"}, {\"y\"}]>}, %arg1: tensor<6x5xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"y\"}, {?}]>}) -> "
     "(tensor<8x5xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {\"x\"}]>}) {\n"
     "    %0 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0] : (tensor<8x6xf32>, "
     "tensor<6x5xf32>) -> tensor<8x5xf32>\n"
@@ -154,10 +154,10 @@ static const char *const builtin[] = {
     "    return %2 : tensor<8x4xf32>\n  }\n}\n",
     "module @m attributes {mhlo.num_partitions = 2 : i32} {\n"
     "  sdy.mesh @mesh = <[\"x\"=2]>\n"
-    "  func.func public @main(%arg0: tensor<4x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}, "
-    "{}]>}) -> tensor<4x3xf32> {\n"
-    "    %0 = stablehlo.custom_call @f(%arg0) {operand_layouts = [dense<[0, 1]> : tensor<2xindex>], "
-    "result_layouts = [dense<[1, 0]> : tensor<2xindex>], sdy.sharding_rule = "
+    "  func.func public @main(%arg0: tensor<4x3xf32> {sdy.sharding = #sdy.sharding<@mesh, "
+    "[{\"x\"}, {}]>}) -> tensor<4x3xf32> {\n"
+    "    %0 = stablehlo.custom_call @f(%arg0) {operand_layouts = [dense<[0, 1]> : "
+    "tensor<2xindex>], result_layouts = [dense<[1, 0]> : tensor<2xindex>], sdy.sharding_rule = "
     "#sdy.op_sharding_rule<([i, j])->([i, j]) {i=4, j=3}, custom>} : (tensor<4x3xf32>) -> "
     "tensor<4x3xf32>\n"
     "    return %0 : tensor<4x3xf32>\n  }\n}\n",

@@ -16,7 +16,9 @@ static void note(const void *in, void *out) {
 
 static void classic(void *out, void **in) { note(in[0], out); }
 
-static void classic_of_tuples(void *out, void **in) { note(((void **)in[0])[1], ((void **)out)[1]); }
+static void classic_of_tuples(void *out, void **in) {
+  note(((void **)in[0])[1], ((void **)out)[1]);
+}
 
 static ffi_error_t *handler(ffi_frame_t *frame) {
   const ffi_buffer_t *in = frame->args.buffers[0], *out = frame->rets.buffers[0];

@@ -1,8 +1,8 @@
 /* Kernel of the custom calls that the user supplies (ops/query/custom_host.h): gives the function
  * the addresses of the operands and results in the layouts of the call, tuples as lists of
- * addresses. The function is
- * trusted not to write beyond the results. Functions of XLA's API_VERSION_STATUS_RETURNING get a
- * third argument, where they leave a message if they fail; others do not look at it. */
+ * addresses. The function is trusted not to write beyond the results. Functions of XLA's
+ * API_VERSION_STATUS_RETURNING get a third argument, where they leave a message if they fail;
+ * others do not look at it. */
 #include "ops/kernels/custom/custom_layout.h"
 #include "ops/query/custom_host.h"
 
