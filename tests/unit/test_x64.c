@@ -622,6 +622,65 @@ static void try_wide_divisions(int64_t divisor) {
   }
 }
 
+/* Numbers of a type of up to 32 bits, and what is near multiples of the divisor. */
+enum { NARROW_NUMBERS = 32 };
+
+static void list_narrow_numbers(int64_t divisor, int bits, int32_t *out_numbers) {
+  static const int64_t ends[] = {0, 1, -1, INT32_MAX, INT32_MIN, INT32_MIN + 1, 77, -99};
+  for (int i = 0; i < NARROW_NUMBERS; i++) {
+    int64_t number = i < 8 ? ends[i] : divisor * (i / 3 - 6) + i % 3 - 1;
+    if (bits < 32) number = i < 8 && i > 2 ? number >> (32 - bits) : number;
+    out_numbers[i] = (int32_t)((int64_t)((uint64_t)number << (64 - bits)) >> (64 - bits));
+  }
+}
+
+/* The lowest bits of a number, with its sign or without. */
+static int64_t as_wide(int64_t number, int bits, bool is_signed) {
+  uint64_t raised = (uint64_t)number << (64 - bits);
+  return is_signed ? (int64_t)raised >> (64 - bits) : (int64_t)(raised >> (64 - bits));
+}
+
+/* Of up to 32 bits, as one number and as vectors, by a constant. */
+static void try_narrow_division(int64_t divisor, int bits, unsigned lanes) {
+  static const build_fn builds[] = {kir_udiv, kir_urem, kir_sdiv, kir_srem};
+  int32_t in[NARROW_NUMBERS], out[4 * NARROW_NUMBERS];
+  test_t test;
+  list_narrow_numbers(divisor, bits, in);
+  begin(&test);
+  kir_type_t *narrow = kir_int_type(test.code.module, (unsigned)bits),
+             *wide = kir_int_type(test.code.module, 32);
+  kir_type_t *type = lanes == 1 ? narrow : kir_vector_type(narrow, lanes),
+             *stored = lanes == 1 ? wide : kir_vector_type(wide, lanes);
+  int count = NARROW_NUMBERS / (int)lanes;
+  for (int k = 0; k < 4; k++)
+    for (int i = 0; i < count; i++) {
+      kir_value_t *x = kir_int_cast(test.code.builder, read_at(&test, stored, i), type, true);
+      kir_value_t *result = builds[k](test.code.builder, x, jit_int(type, divisor));
+      write_at(&test, kir_int_cast(test.code.builder, result, stored, k > 1), k * count + i);
+    }
+  run_fn run = end(&test);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(run);
+  run(out, in, 0);
+  for (int k = 0; k < 4; k++)
+    for (int i = 0; i < NARROW_NUMBERS; i++) {
+      int64_t x = as_wide(in[i], bits, k > 1), by = as_wide(divisor, bits, k > 1);
+      int64_t want = k % 2 ? x % by : x / by;
+      CU_ASSERT_EQUAL(as_wide(out[k * NARROW_NUMBERS + i], bits, k > 1),
+                      as_wide(want, bits, k > 1));
+    }
+  jit_object_unload(test.object);
+}
+
+static void test_narrow_divisions(void) {
+  static const int64_t divisors[] = {2,  3,  4,   5,   7,    8,    10,      16,       17,
+                                     32, 64, 100, 127, 1000, 4096, 1 << 20, INT32_MAX};
+  if (!can_run()) return;
+  for (size_t i = 0; i < sizeof divisors / sizeof *divisors; i++)
+    for (int bits = 8; bits <= 32; bits *= 2)
+      for (unsigned lanes = 1; lanes <= 16; lanes *= 4)
+        if (divisors[i] >> (bits - 1) == 0) try_narrow_division(divisors[i], bits, lanes);
+}
+
 static void test_divisions(void) {
   static const uint32_t divisors[] = {2,   3,     5,     7,     9,         10,       100,
                                       641, 65535, 65536, 65537, INT32_MAX, 1u << 31, UINT32_MAX};
@@ -738,6 +797,7 @@ CU_TestInfo suite_x64[] = {
     {"lanes one by one", test_spread_lanes},
     {"bits counted", test_counts},
     {"divisions by constants", test_divisions},
+    {"divisions of narrow numbers by constants", test_narrow_divisions},
     {"addresses of lanes in another block", test_gather_of_far_addresses},
     {"gathers of known lanes", test_gathers},
     {"what is left to LLVM", test_left_to_llvm},

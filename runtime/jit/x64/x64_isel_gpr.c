@@ -212,16 +212,16 @@ static bool select_short_division(x64_code_t *code, kir_value_t *instr) {
 }
 
 /* Division by a constant d from 3 to 2^31 - 1 of types up to 32 bits, without DIV: the upper
- * half of the product with ceil(2^64 / d), whose error is less than 2^-32 of a divisor. The
- * quotient of a negative dividend was rounded down, so 1 is added. The remainder is x - d *
- * quotient. False: not that form. */
+ * half of the product with floor(2^64 / d) + 1, whose error is above 0 and less than 2^-32 of a
+ * divisor. The quotient of a negative dividend was rounded down, that of a multiple of d as well,
+ * so 1 is added. The remainder is x - d * quotient. False: not that form. */
 static bool select_constant_division(x64_code_t *code, kir_value_t *instr) {
   bool is_signed = instr->op == KIR_SDIV || instr->op == KIR_SREM;
   unsigned bits = instr->type->bits;
   int64_t by;
   if (bits < 8 || bits > 32 || !is_int32(instr->args[1], &by) || by < 3) return false;
   x86_extend(&code->x, is_signed, X86_CX, x64_gpr(code, instr->args[0], X86_CX), bits);
-  x86_mov_constant(&code->x, X86_AX, UINT64_MAX / (uint64_t)by + 1);
+  x86_mov_constant(&code->x, X86_AX, (uint64_t)(((unsigned __int128)1 << 64) / (uint64_t)by) + 1);
   x86_multiply_high(&code->x, is_signed, X86_CX);
   if (is_signed) {
     x86_mov(&code->x, X86_AX, X86_CX);
