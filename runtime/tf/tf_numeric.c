@@ -27,6 +27,12 @@ static hr_status_t reduction_dims(tf_op_t *op, int rank, hr_ints_t *out_dims) {
 /* Types whose sums would lose most of their digits. */
 static bool is_narrow_float(hr_dtype_t dtype) { return dtype == HR_F16 || dtype == HR_BF16; }
 
+/* The root of an integer is cut to one. */
+static expr_t root_of(hlo_builder_t *b, expr_t x) {
+  if (!x || !hr_dtype_is_integer(x->shape->dtype)) return e_sqrt(b, x);
+  return hlo_build_convert(b, e_sqrt(b, hlo_build_convert(b, x, HR_F64)), x->shape->dtype);
+}
+
 /* variant: opcode of the reducer; DIVIDE: mean; SQRT: Euclidean norm.
  * Sum, Prod, Max, Min, All, Any, Mean and EuclideanNorm; attribute keep_dims leaves sizes of 1.
  * Mean divides by the number of elements that were added, EuclideanNorm is sqrt(sum |x|^2). */
@@ -48,7 +54,7 @@ hr_status_t tf_lower_reduce(tf_op_t *op) {
   if (variant == HLO_SQRT) x = e_mul(b, x, tf_conjugate(b, x));
   x = tf_reduce(op, sums ? HLO_ADD : variant, x, (int)dims.count, dims.data, keep);
   if (variant == HLO_DIVIDE && x) x = e_div(b, x, e_number(b, (double)count, x));
-  if (variant == HLO_SQRT) x = e_sqrt(b, x);
+  if (variant == HLO_SQRT) x = root_of(b, x);
   if (widen && x) x = hlo_build_convert(b, x, dtype);
   return tf_out(op, 0, x);
 }

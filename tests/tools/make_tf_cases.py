@@ -109,13 +109,14 @@ def binary(x, y):
             tf.equal(x, y), tf.not_equal(x, y), tf.add_n([x, 2 * x, 3 * x]), tf.where(x < y, x, y)]
 
 
-@case(s32(4, 3), s32(3, low=1, high=5))
-def integers(x, y):
+@case(s32(4, 3), s32(3, low=1, high=5), s32(40, 8))
+def integers(x, y, z):
     return [x // y, x % y, tf.truncatediv(x, y), tf.truncatemod(x, y), tf.bitwise.bitwise_and(x, y),
             tf.bitwise.bitwise_or(x, y), tf.bitwise.bitwise_xor(x, y), tf.bitwise.invert(x),
             tf.bitwise.left_shift(x, y), tf.bitwise.right_shift(x, y), tf.cast(x, tf.float32), tf.cast(x, tf.bool),
             tf.cast(x, tf.int64), tf.cast(x, tf.int8), tf.abs(x), tf.sign(x), tf.reduce_max(x, 0), tf.reduce_min(x),
-            tf.reduce_sum(x, 1), tf.reduce_prod(x, 1), tf.cumsum(x, 1, exclusive=True)]
+            tf.reduce_sum(x, 1), tf.reduce_prod(x, 1), tf.cumsum(x, 1, exclusive=True),
+            tf.reduce_mean(z, 1), tf.raw_ops.EuclideanNorm(input=z, axis=[1])]
 
 
 @case(f32(3, 4, 2))
