@@ -8,12 +8,14 @@ The same seed gives the same program. Kinds:
   types     exact ones that also have complex numbers, floats of 8 bits and fewer, and integers of 4 bits and fewer
   patterns  what JAX makes of array programs: loops, pieces, reductions, sorts, products; to the bit
   orders    reductions by functions that are not commutative, reduce-windows and scatters, too; to the bit
+  integers  operations on integers and constants, which have short forms; to the bit
   models    what models are made of: layers in loops, groups of rows, tables; to the bit
   sharded   global programs with shardings, of operations that need more than to run on parts; to the bit
   smooth    patterns with functions and sums of any floats; none that makes a jump of a small difference"""
 import sys
 
 from computation import Program
+from integer_programs import IntegerProgram
 from model_programs import ModelComputation, ModelProgram
 from order_programs import OrderComputation, OrderProgram
 from pattern_programs import PatternComputation, PatternProgram
@@ -26,11 +28,12 @@ KINDS = {
     "types": lambda seed: Program(seed, True, True).text(PlainComputation),
     "patterns": lambda seed: PatternProgram(seed, True).text(PatternComputation),
     "orders": lambda seed: OrderProgram(seed).text(OrderComputation),
+    "integers": lambda seed: IntegerProgram(seed).text(),
     "models": lambda seed: ModelProgram(seed).text(ModelComputation),
     "sharded": lambda seed: WideProgram(seed).text(),
     "smooth": lambda seed: PatternProgram(seed, False).text(PatternComputation),
 }
-TO_THE_BIT = ("exact", "types", "patterns", "orders", "models", "sharded")
+TO_THE_BIT = ("exact", "types", "patterns", "orders", "integers", "models", "sharded")
 
 
 def program(seed, kind):
