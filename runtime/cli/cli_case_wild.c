@@ -38,7 +38,7 @@ static hr_status_t load(const hlorun_client_options_t *options, hlorun_engine_t 
 static hr_status_t execute(hr_arena_t *arena, uint64_t seed, wild_run_t *run) {
   HR_TRY(HR_NEW_ARRAY(arena, run->interface.param_count, &run->args));
   HR_TRY(HR_NEW_ARRAY(arena, run->interface.result_count, &run->results));
-  HR_TRY(cli_inputs_wild(seed, &run->interface, NULL, run->args));
+  HR_TRY(cli_inputs_wild(seed, &run->interface, NULL, 0, run->args));
   return hlorun_execute(run->program, run->args, NULL, run->results);
 }
 

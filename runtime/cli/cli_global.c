@@ -40,16 +40,16 @@ static void place(hlo_value_t *whole, const int64_t *starts, const hlo_value_t *
                (cli_box_side_t){part->dims, zeros});
 }
 
-hr_status_t cli_global_random(const cli_signature_t *signature, int k, int rank, uint64_t seed,
-                              int64_t bound, hlo_value_t **out_value) {
+hr_status_t cli_global_random(const cli_signature_t *signature, int k, int rank,
+                              const cli_random_t *random, hlo_value_t **out_value) {
   const hlo_shape_t *local = signature->params[k];
   cli_part_t cut;
   cli_part_of(&(cli_arg_t){signature, false, k, false}, rank, &cut);
-  if (!cut.is_cut) return cli_random_value(local, seed, k, bound, out_value);
+  if (!cut.is_cut) return cli_random_value(local, k, random, out_value);
   hlo_shape_t shape = *local;
   hlo_value_t *whole;
   shape.dims = cut.whole;
-  HR_TRY(cli_random_value(&shape, seed, k, bound, &whole));
+  HR_TRY(cli_random_value(&shape, k, random, &whole));
   hr_status_t st = cli_part_cut(&cut, whole, out_value);
   hlo_value_release(whole);
   return st;

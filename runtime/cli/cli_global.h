@@ -2,6 +2,7 @@
 #ifndef CLI_GLOBAL_H
 #define CLI_GLOBAL_H
 
+#include "cli/cli_random.h"
 #include "cli/cli_signature.h"
 #include "hlorun.h"
 #include "ir/value.h"
@@ -17,8 +18,8 @@ hr_status_t cli_global_gather(hlorun_client_t *client, const hlorun_program_t *p
                               hlo_value_t *const *results, hlo_value_t **out_wholes);
 /* cli_random_value for parameter k: of a global program, this process's part of the whole's, so
  * that the program gets the same values on any number of processes. */
-hr_status_t cli_global_random(const cli_signature_t *signature, int k, int rank, uint64_t seed,
-                              int64_t bound, hlo_value_t **out_value);
+hr_status_t cli_global_random(const cli_signature_t *signature, int k, int rank,
+                              const cli_random_t *random, hlo_value_t **out_value);
 void cli_global_release(int count, hlo_value_t **wholes);
 
 #endif

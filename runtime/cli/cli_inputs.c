@@ -298,9 +298,11 @@ static hr_status_t fill_random(uint64_t seed, const char *program_path,
   for (int k = 0; k < signature->param_count; k++) bounds[k] = CLI_NO_BOUND;
   hr_status_t st = read_structure_file(program_path, &module);
   if (!st) st = cli_index_bounds(module, signature->param_count, bounds);
-  for (int k = 0; k < signature->param_count && !st; k++)
+  for (int k = 0; k < signature->param_count && !st; k++) {
+    cli_random_t random = {seed, bounds[k], false};
     if (needs_value(signature, feed, values, k))
-      st = cli_global_random(signature, k, rank, seed, bounds[k], &values[k]);
+      st = cli_global_random(signature, k, rank, &random, &values[k]);
+  }
   hlo_module_destroy(module);
   hr_free(bounds);
   return st;
@@ -308,10 +310,11 @@ static hr_status_t fill_random(uint64_t seed, const char *program_path,
 
 /* Values at the ends of their types, whatever they are used for. */
 hr_status_t cli_inputs_wild(uint64_t seed, const cli_signature_t *signature, const cli_feed_t *feed,
-                            hlo_value_t **values) {
+                            int rank, hlo_value_t **values) {
+  cli_random_t random = {seed, CLI_NO_BOUND, true};
   for (int k = 0; k < signature->param_count; k++)
     if (needs_value(signature, feed, values, k))
-      HR_TRY(cli_wild_value(signature->params[k], seed, k, &values[k]));
+      HR_TRY(cli_global_random(signature, k, rank, &random, &values[k]));
   return NULL;
 }
 
@@ -356,7 +359,7 @@ hr_status_t cli_inputs_load(const hr_options_t *options, const char *program_pat
   }
   if (hr_option_is_given(options, HR_OPTION_WILD_INPUTS)) {
     uint64_t seed = hr_option_int(options, HR_OPTION_WILD_INPUTS, 0);
-    HR_TRY(cli_inputs_wild(seed, signature, feed, values));
+    HR_TRY(cli_inputs_wild(seed, signature, feed, rank, values));
   }
   return cli_inputs_check(signature, feed, values);
 }

@@ -19,7 +19,7 @@ hr_status_t cli_inputs_from_file(const char *path, const cli_signature_t *signat
                                  hlo_value_t **values, int *out_found);
 /* As --wild-inputs=SEED fills those that are missing; feed may be NULL. */
 hr_status_t cli_inputs_wild(uint64_t seed, const cli_signature_t *signature, const cli_feed_t *feed,
-                            hlo_value_t **values);
+                            int rank, hlo_value_t **values);
 /* Errors: USAGE if a parameter that is an array has no value and is not fed. */
 hr_status_t cli_inputs_check(const cli_signature_t *signature, const cli_feed_t *feed,
                              hlo_value_t *const *values);

@@ -121,19 +121,13 @@ static void fill_random(hlo_value_t *value, uint64_t seed, int k, int64_t bound)
   }
 }
 
-hr_status_t cli_random_value(const hlo_shape_t *shape, uint64_t seed, int k, int64_t bound,
+hr_status_t cli_random_value(const hlo_shape_t *shape, int k, const cli_random_t *random,
                              hlo_value_t **out_value) {
   int64_t dims[HLO_MAX_RANK];
   for (int d = 0; d < shape->rank; d++)
     dims[d] = shape->dims[d] == HLO_UNBOUNDED ? 1 : shape->dims[d];
   HR_TRY(hlo_value_array(shape->dtype, shape->rank, dims, out_value));
-  fill_random(*out_value, seed, k, bound);
-  return NULL;
-}
-
-hr_status_t cli_wild_value(const hlo_shape_t *shape, uint64_t seed, int k,
-                           hlo_value_t **out_value) {
-  HR_TRY(cli_random_value(shape, seed, k, CLI_NO_BOUND, out_value));
-  fill_wild(*out_value, seed, k);
+  fill_random(*out_value, random->seed, k, random->bound);
+  if (random->is_wild) fill_wild(*out_value, random->seed, k);
   return NULL;
 }

@@ -8,15 +8,16 @@
 /* A 64-bit generator by position: no state. */
 uint64_t cli_random_bits(uint64_t seed, uint64_t stream, uint64_t index);
 
-/* Floats in [-1, 1); integers in [0, bound), or small ones (within -8 .. 8) when bound is
- * CLI_NO_BOUND; pred either. `shape` is an array; a dynamic dimension gets its bound, an unbounded
- * one size 1. */
-hr_status_t cli_random_value(const hlo_shape_t *shape, uint64_t seed, int k, int64_t bound,
-                             hlo_value_t **out_value);
+typedef struct cli_random {
+  uint64_t seed;
+  int64_t bound; /* of integers; CLI_NO_BOUND: small ones, within -8 .. 8 */
+  bool is_wild;  /* a share of the elements that depends on seed and k (none, some, or half) is NaN,
+                    infinite, a zero of either sign, denormal or huge, the end of an integer type */
+} cli_random_t;
 
-/* The same with no bound, where a share of the elements that depends on seed and k (none of them,
- * some, or half) is wild: NaN, infinities, zeros of both signs, denormal and huge numbers; ends of
- * integers. */
-hr_status_t cli_wild_value(const hlo_shape_t *shape, uint64_t seed, int k, hlo_value_t **out_value);
+/* A value for parameter k: floats in [-1, 1); integers in [0, bound); pred either. `shape` is an
+ * array; a dynamic dimension gets its bound, an unbounded one size 1. */
+hr_status_t cli_random_value(const hlo_shape_t *shape, int k, const cli_random_t *random,
+                             hlo_value_t **out_value);
 
 #endif

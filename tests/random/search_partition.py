@@ -47,7 +47,8 @@ class Search:
 
     def run(self, seed, *more):
         """What is wrong, or None."""
-        command = [self.options.hlorun, "run", "--quiet", f"--random-inputs={seed}", *more]
+        inputs = f"--{'wild' if self.options.wild else 'random'}-inputs={seed}"
+        command = [self.options.hlorun, "run", "--quiet", inputs, *more]
         try:
             done = subprocess.run(command, timeout=self.options.seconds, stdin=subprocess.DEVNULL, text=True, check=False,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace")
@@ -74,6 +75,7 @@ class Search:
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--hlorun", required=True)
+    parser.add_argument("--wild", action="store_true", help="inputs with NaN, infinities and ends of types")
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--engine", choices=("compiled", "reference"))
     parser.add_argument("--keep", help="folder for programs that fail")

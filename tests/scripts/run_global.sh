@@ -55,9 +55,12 @@ module @plain {
 }
 PROGRAM
 expect_exit "the plain program" 0 "$hlorun" -n 1 --random-inputs --output "$work/one.npz" "$work/plain.mlir"
+expect_exit "the plain program, wild inputs" 0 "$hlorun" -n 1 --wild-inputs=3 --output "$work/wild.npz" "$work/plain.mlir"
 for sharding in 'in0=data,model' 'in0=data,-;in1=-,model;out0=data,model' 'in1=model,data' 'in0=data+model' 'out0=?,data'; do
   expect_exit "--sharding '$sharding'" 0 "$hlorun" -n 4 --mesh data=2,model=2 --sharding "$sharding" --random-inputs \
     --output "$work/four.npz" "$work/plain.mlir"
+  expect_exit "--sharding '$sharding', wild inputs" 0 "$hlorun" -n 4 --mesh data=2,model=2 --sharding "$sharding" \
+    --wild-inputs=3 --quiet --expect "$work/wild.npz" "$work/plain.mlir"
   expect_exit "--sharding '$sharding': the same" 0 "$hlorun" -n 1 --random-inputs --quiet --expect "$work/four.npz" \
     "$work/plain.mlir"
 done

@@ -152,9 +152,9 @@ static void test_random_values(void) {
   const hlo_shape_t *shape;
   hlo_value_t *value, *again, *other;
   CHECK_OK(cli_shape_parse(&arena, "s32[100]", &shape));
-  CHECK_OK(cli_random_value(shape, 1, 0, 7, &value));
-  CHECK_OK(cli_random_value(shape, 1, 0, 7, &again));
-  CHECK_OK(cli_random_value(shape, 2, 0, 7, &other));
+  CHECK_OK(cli_random_value(shape, 0, &(cli_random_t){1, 7, false}, &value));
+  CHECK_OK(cli_random_value(shape, 0, &(cli_random_t){1, 7, false}, &again));
+  CHECK_OK(cli_random_value(shape, 0, &(cli_random_t){2, 7, false}, &other));
   CU_ASSERT_TRUE(hlo_value_equal(value, again));
   CU_ASSERT_FALSE(hlo_value_equal(value, other));
   for (int64_t i = 0; i < 100; i++)
@@ -163,10 +163,16 @@ static void test_random_values(void) {
   hlo_value_release(again);
   hlo_value_release(other);
   CHECK_OK(cli_shape_parse(&arena, "s2[100]", &shape));
-  CHECK_OK(cli_random_value(shape, 1, 0, CLI_NO_BOUND, &value));
+  CHECK_OK(cli_random_value(shape, 0, &(cli_random_t){1, CLI_NO_BOUND, false}, &value));
   for (int64_t i = 0; i < 100; i++)
     CU_ASSERT_TRUE(hlo_value_int_at(value, i) >= -2 && hlo_value_int_at(value, i) <= 1);
   hlo_value_release(value);
+  for (uint64_t seed = 0; seed < 8; seed++) {
+    CHECK_OK(cli_random_value(shape, 0, &(cli_random_t){seed, CLI_NO_BOUND, true}, &value));
+    for (int64_t i = 0; i < 100; i++)
+      CU_ASSERT_TRUE(hlo_value_int_at(value, i) >= -2 && hlo_value_int_at(value, i) <= 1);
+    hlo_value_release(value);
+  }
   hr_arena_deinit(&arena);
 }
 

@@ -238,13 +238,14 @@ static cell_t *transform(const fft_lanes_t *plan, cell_t *a, cell_t *b) {
 /* --- real lines ------------------------------------------------------------------------------- */
 
 /* Post-processing of a real line: z_k = x_2k + i x_(2k+1), transformed, becomes the transform of
- * x, of one element more, by separating the transforms of even and odd elements. */
+ * x, of one element more, by separating the transforms of even and odd elements. The ends are
+ * real, whatever the line has. */
 static void split_half_spectrum(const fft_lanes_t *plan, cell_t *z) {
   int64_t n = plan->length;
   const T *w = plan->halves;
   cell_t first = z[0];
-  z[0] = (cell_t){first.re + first.im, first.re * 0},
-  z[n] = (cell_t){first.re - first.im, first.re * 0};
+  z[0] = (cell_t){first.re + first.im, (vector_t){0}};
+  z[n] = (cell_t){first.re - first.im, (vector_t){0}};
   for (int64_t k = 1; k <= n / 2; k++) {
     cell_t a = z[k], b = {z[n - k].re, -z[n - k].im};
     cell_t even = cell_scale(cell_add(a, b), (T)0.5), odd = cell_scale(cell_sub(a, b), (T)0.5);
@@ -466,7 +467,7 @@ static void run_odd_rows(const fft_lanes_t *plan, const void *from, void *to, in
     mirror_half_spectrum(plan->length, a);
   cell_t *result = transform(plan, a, b);
   if (real_in)
-    result[0].im = result[0].re * 0;
+    result[0].im = (vector_t){0};
   else
     cells_to_reals(result, plan->length);
   store_rows(result, plan->out_count, count, 0, (T)plan->scale, to);
