@@ -339,13 +339,14 @@ refuse "a dynamic dimension" "its size is known only at run time" \
   "ROOT d = f32[<=8] set-dimension-size(x, n), dimensions={0}"
 
 first=${TEST_PARTITION_SEEDS:-1} count=${TEST_PARTITION_COUNT:-25}
-search() { # FIRST COUNT KINDS: random programs
-  python3 "$random/search_partition.py" --hlorun "$hlorun" --kinds "$3" "$1" "$2" >"$work/out" 2>&1 && pass ||
-    fail "random programs: $3 from $1 on" "$work/out"
+search() { # FIRST COUNT KINDS [--wild]: random programs
+  python3 "$random/search_partition.py" --hlorun "$hlorun" --kinds "$3" "${@:4}" "$1" "$2" >"$work/out" 2>&1 && pass ||
+    fail "random programs: $3 from $1 on ${*:4}" "$work/out"
   tail -n 1 "$work/out"
 }
 search "$first" "$count" patterns,exact,orders,sharded
 search "$first" $(((count + 3) / 4)) manual
+search "$first" $(((count + 3) / 4)) patterns,exact,orders,sharded --wild
 
 # Seeds that failed once. The last: of equal bytes the last wins, and the initial value of a part took its place.
 search 103 1 manual
