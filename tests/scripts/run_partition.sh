@@ -67,6 +67,20 @@ PROGRAM
 expect_exit "layouts of a part" 0 "$hlorun" --stop-after partition "$work/call.mlir"
 expect_text "layouts of a part" "operand_layout_constraints={f32[2,3]{0,1}}"
 
+# refuses RULE TEXT: the same call with another rule, whose tensors do not fit.
+refuses() {
+  sed "s/op_sharding_rule<.*, custom>/op_sharding_rule<$1, custom>/" "$work/call.mlir" >"$work/rule.mlir"
+  expect_exit "the rule $1" 3 "$hlorun" --stop-after partition "$work/rule.mlir"
+  expect_text "the rule $1" "its sharding rule $2"
+}
+refuses "([i, i])->([i, j]) {i=4, j=3}" "has a factor twice for value 0, in dimension 1 again"
+refuses "([ii, j])->([i, j]) {i=4, j=3}" "has a factor twice for value 0, in dimension 0 again"
+refuses "([i, j])->([i, j]) {i=4, j=2}" "makes dimension 1 of value 0 2, want 3"
+refuses "([i, j])->([i]) {i=4, j=3}" "has other than 2 dimensions for value 1"
+refuses "([i, j], [i])->([i, j]) {i=4, j=3}" "is for other than 1 values"
+refuses "([i, j])->([i, j]) {i=4, j=3, k=2}" "has a size for no factor, or 0"
+refuses "([i, j])->([i, j]) {i=4, j=3} reduction={k}" "names a factor of no dimension"
+
 # sends NAME TEXT SHARDING: what partitions of $work/few.mlir on a mesh of 4 and 2 send, and what they give.
 sends() {
   local cuts=(-n 8 --mesh d=4,m=2 --sharding "$3")

@@ -107,6 +107,14 @@ static hr_status_t want_factor(spmd_scan_t *scan, int *out_factor) {
   return *out_factor >= 0 ? NULL : spmd_scan_want(scan, "a factor");
 }
 
+/* Has some dimension of the tensor the factor already? */
+static bool has_factor(const rule_builder_t *builder, int tensor, int factor) {
+  for (int d = 0; d < rule_rank(builder, tensor); d++)
+    for (int i = 0; i < builder->dims[tensor][d].count; i++)
+      if (builder->dims[tensor][d].factors[i] == factor) return true;
+  return false;
+}
+
 /* The factors of one dimension are added up to the number named; sizes follow later. */
 static hr_status_t parse_dim(rule_builder_t *builder, spmd_scan_t *scan, int tensor, int dim) {
   for (;;) {
@@ -115,6 +123,11 @@ static hr_status_t parse_dim(rule_builder_t *builder, spmd_scan_t *scan, int ten
     if (factor < 0) return NULL;
     while (builder->factor_count <= factor && !builder->status)
       rule_add(builder, 1, SPMD_PASS_THROUGH);
+    HR_TRY(builder->status);
+    if (has_factor(builder, tensor, factor))
+      return hlo_error(builder->instr, NULL,
+                       "its sharding rule has a factor twice for value %d, in dimension %d again",
+                       tensor, dim);
     rule_place(builder, tensor, dim, factor);
     HR_TRY(builder->status);
   }
