@@ -77,7 +77,8 @@ static int64_t wild_integer(hr_dtype_t part, uint64_t bits) {
   bool is_signed = hr_dtype_class(part) == HR_CLASS_SIGNED;
   uint64_t most = ~(uint64_t)0 >> (64 - width + is_signed);
   uint64_t least = is_signed ? ~most : 0;
-  uint64_t one = most < 1 ? most : 1, size = most < (uint64_t)width ? most : (uint64_t)width;
+  uint64_t one = most < 1 ? most : 1;
+  uint64_t size = most < (uint64_t)width ? most : (uint64_t)width;
   const uint64_t ends[] = {most, least, most - 1, least + 1, 0, one, size, most / 2};
   return (int64_t)ends[below(bits << 8, sizeof ends / sizeof *ends)];
 }

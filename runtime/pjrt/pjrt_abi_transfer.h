@@ -46,7 +46,7 @@ typedef struct pjrt_transfer_literal_args {
   const int64_t *dims;
   size_t num_dims;
   int type;
-  pjrt_layout_t *layout; /* of `data`; NULL: row-major */
+  pjrt_layout_t *layout; /* layout of `data`; NULL: row-major */
   pjrt_event_t *event;   /* out; set when `data` is free */
 } pjrt_transfer_literal_args_t;
 
@@ -117,7 +117,7 @@ typedef struct pjrt_ready_args {
   pjrt_code_t code;
   const char *message;
   size_t message_size;
-  void *dst; /* of Buffer_CopyRawToHostFuture only */
+  void *dst; /* target of Buffer_CopyRawToHostFuture; else unused */
 } pjrt_ready_args_t;
 
 /* Arguments of Buffer_DonateWithControlDependency. */

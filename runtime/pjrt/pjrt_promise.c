@@ -14,7 +14,7 @@ struct pjrt_promise {
   pjrt_buffer_t *from; /* held, one reference; NULL: not known yet */
   pjrt_buffer_t *to;   /* one reference; NULL: the host */
   bool is_donated;     /* the value moves */
-  pjrt_event_t *done;  /* of a copy to the host */
+  pjrt_event_t *done;  /* event of a copy to the host */
   pjrt_range_t range;
 };
 

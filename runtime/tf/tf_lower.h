@@ -99,9 +99,9 @@ typedef struct tf_compiler {
   tf_import_fn import;                   /* for XlaCallModule; NULL: refused */
   hr_map_t host_tokens;                  /* end of each XlaHostCompute (expr_t) by its name */
   expr_t call_token;                     /* what transfers of a called body wait for, see tf_op */
-  struct tf_states *states;              /* of the loop or branch that is being built; NULL: none */
+  struct tf_states *states;              /* states of the loop or branch being built */
   bool is_survey;                /* only counters are looked at: any room will do for lists */
-  const struct tf_group *groups; /* of CollectiveAssignGroupV2, newest first */
+  const struct tf_group *groups; /* groups of CollectiveAssignGroupV2, newest first */
   int group_count;
 } tf_compiler_t;
 

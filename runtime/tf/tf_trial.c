@@ -193,7 +193,8 @@ static int64_t room_of(const trial_t *t, int i, int64_t bound, const tf_states_t
   int64_t room, each = growth_of(t, i);
   if (t->results[i].kind == TF_VALUE_LIST && t->results[i].list_jumps) {
     int64_t most = bound < 0 ? -1 : largest_count(states, t->loop->count + i);
-    return most < 0 ? -1 : most < t->values[i].list_size ? 0 : most - t->values[i].list_size;
+    if (most < 0) return -1;
+    return most < t->values[i].list_size ? 0 : most - t->values[i].list_size;
   }
   if (bound < 0 || __builtin_mul_overflow(bound, each, &room) || room > INT32_MAX) return -1;
   return room;

@@ -17,7 +17,7 @@ typedef struct tf_trips {
  * as its values say. In a computation only the innermost ones are seen, as all that it uses is
  * handed to it. */
 typedef struct tf_states {
-  struct tf_states *up; /* of the computation around it; NULL: none */
+  struct tf_states *up; /* states of the computation around it; NULL: none */
   bool is_loop;
   bool is_trial;              /* its body is executed to learn about it, and built again */
   bool is_wanted;             /* an inner loop has no bound without them */

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "fuzz_driver.h"
+#include "fuzz_status.h"
 #include "mlir/bytecode/bytecode.h"
 #include "mlir/text/mlir_parser.h"
 #include "ops/rules/verify.h"
@@ -16,14 +17,6 @@
 static void fail(const char *what) {
   fprintf(stderr, "fuzz_bytecode: %s\n", what);
   abort();
-}
-
-/* Errors must be of the program, and be printable. */
-static void drop_status(hr_status_t st) {
-  hr_code_t code = hr_status_code(st);
-  if (code == HR_INTERNAL) fail("internal error");
-  free(hr_status_format(st));
-  hr_status_release(st);
 }
 
 static hr_status_t load_tree(const void *bytes, size_t size, mlir_module_t **out_tree) {
@@ -46,11 +39,11 @@ static void check_write(const mlir_module_t *tree, bool portable) {
   mlir_module_t *again = NULL;
   hr_status_t st = mlir_write_bytecode(tree, &options, &bytes);
   if (st) {
-    drop_status(st);
+    fuzz_drop_status(st);
     return;
   }
   st = load_tree(hr_buffer_data(bytes), hr_buffer_size(bytes), &again);
-  if (st) drop_status(st);
+  if (st) fuzz_drop_status(st);
   mlir_module_destroy(again);
   hr_buffer_release(bytes);
 }
@@ -59,7 +52,7 @@ static void run_tree(const uint8_t *data, size_t size) {
   mlir_module_t *tree;
   hr_status_t st = load_tree(data, size, &tree);
   if (st) {
-    drop_status(st);
+    fuzz_drop_status(st);
     return;
   }
   check_write(tree, false);
@@ -79,7 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   st = read_module("fuzz", buffer, &module);
   hr_buffer_release(buffer);
   if (!st) st = hlo_verify(module);
-  if (st) drop_status(st);
+  if (st) fuzz_drop_status(st);
   hlo_module_destroy(module);
   if (hr_mem_live_blocks() != live) fail("leak");
   return 0;

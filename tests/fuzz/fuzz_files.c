@@ -16,6 +16,7 @@
 #include "cli/cli_signature.h"
 #include "feed/feed_wire.h"
 #include "fuzz_driver.h"
+#include "fuzz_status.h"
 #include "io/array_file.h"
 #include "io/crc32.h"
 #include "ir/value_npy.h"
@@ -33,13 +34,6 @@ static char folder[] = "/dev/shm/hlorun-fuzz-XXXXXX"; /* made at the first use *
 static void fail(const char *what) {
   fprintf(stderr, "fuzz_files: %s\n", what);
   abort();
-}
-
-/* Errors must be of the file, and be printable. */
-static void drop_status(hr_status_t st) {
-  if (hr_status_code(st) == HR_INTERNAL) fail("internal error");
-  free(hr_status_format(st));
-  hr_status_release(st);
 }
 
 static void remove_folder(void) {
@@ -79,7 +73,7 @@ static void use_array(const npy_t *npy) {
   for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
     hlo_value_t *value = NULL;
     if (npy->count > MOST_CONVERTED || !npy_is(npy, types[i])) continue;
-    drop_status(hlo_value_from_npy(npy, types[i], &value));
+    fuzz_drop_status(hlo_value_from_npy(npy, types[i], &value));
     hlo_value_release(value);
   }
 }
@@ -98,7 +92,7 @@ static void use_npz(hr_buffer_t *bytes) {
     npy_deinit(&npy);
   }
   npz_deinit(&npz);
-  drop_status(st);
+  fuzz_drop_status(st);
 }
 
 static void run_npz(hr_str_t data) {
@@ -145,7 +139,7 @@ static void run_npy(hr_str_t data) {
     use_array(&npy);
     npy_deinit(&npy);
   }
-  drop_status(st);
+  fuzz_drop_status(st);
   hr_buffer_release(bytes);
 }
 
@@ -167,7 +161,7 @@ static void run_safetensors(hr_str_t data) {
   }
   safetensors_deinit(&file);
   hr_buffer_release(bytes);
-  drop_status(st);
+  fuzz_drop_status(st);
 }
 
 /* --- feeds --- */
@@ -197,7 +191,7 @@ static void run_feed(hr_str_t data) {
     for (int i = 0; i < count && !st && values; i++) hlo_value_release(values[i]);
     if (!st) hr_free(values);
   }
-  drop_status(st);
+  fuzz_drop_status(st);
   hr_arena_deinit(&arena);
 }
 
@@ -213,7 +207,7 @@ static void use_manifest(hr_str_t data) {
   if (st) fail("cannot open the folder");
   st = cli_manifest_read(&arena, &open_folder, MANIFEST_STEP, &manifest);
   if (!st) st = cli_manifest_check(&open_folder, &manifest, 0, NULL);
-  drop_status(st);
+  fuzz_drop_status(st);
   cli_folder_close(&open_folder);
   hr_arena_deinit(&arena);
 }
@@ -246,10 +240,10 @@ static void use_bundle(hr_str_t index) {
   hr_status_t st = tensor_bundle_open(&arena, prefix, &bundle);
   for (int i = 0; !st && i < 3; i++) {
     hlo_value_t *value = NULL;
-    drop_status(tensor_bundle_read(&bundle, hr_str_from(names[i]), &value));
+    fuzz_drop_status(tensor_bundle_read(&bundle, hr_str_from(names[i]), &value));
     hlo_value_release(value);
   }
-  drop_status(st);
+  fuzz_drop_status(st);
   tensor_bundle_close(&bundle);
   hr_arena_deinit(&arena);
 }
@@ -308,8 +302,8 @@ static void run_cache(hr_str_t data) {
   jit_key_name(key, name);
   strcat(name, ".o");
   write_file(name, data);
-  drop_status(jit_cache_open(&(jit_cache_options_t){.folder = folder, .wait_ms = 1}, &cache));
-  drop_status(jit_cache_find(cache, &key, 1, &object));
+  fuzz_drop_status(jit_cache_open(&(jit_cache_options_t){.folder = folder, .wait_ms = 1}, &cache));
+  fuzz_drop_status(jit_cache_find(cache, &key, 1, &object));
   hr_buffer_release(object);
   jit_cache_close(cache);
 }

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "fuzz_driver.h"
+#include "fuzz_status.h"
 #include "ops/rules/verify.h"
 #include "proto_mutator.h"
 #include "read/read.h"
@@ -18,16 +19,6 @@
 static void fail(const char *what) {
   fprintf(stderr, "fuzz_graph: %s\n", what);
   abort();
-}
-
-/* Errors must be of the program, and be printable. */
-static void drop_status(hr_status_t st) {
-  if (hr_status_code(st) == HR_INTERNAL) {
-    hr_status_print(stderr, st);
-    fail("internal error");
-  }
-  free(hr_status_format(st));
-  hr_status_release(st);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -42,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (!st) st = hlo_verify(module);
   if (!st && module->arena.total_bytes > ((size_t)1 << 30) + 4096 * size)
     fail("memory out of proportion");
-  drop_status(st);
+  fuzz_drop_status(st);
   hlo_module_destroy(module);
   hr_buffer_release(bytes);
   if (is_warm && hr_mem_live_blocks() != live) fail("leak");

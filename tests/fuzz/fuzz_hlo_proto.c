@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "fuzz_driver.h"
+#include "fuzz_status.h"
 #include "ir/print.h"
 #include "ops/rules/verify.h"
 #include "proto/hlo_proto.h"
@@ -30,13 +31,6 @@ static hr_status_t read_bytes(const void *data, size_t size, hlo_module_t **out_
   else
     *out_module = module;
   return st;
-}
-
-/* Errors must be of the program, and be printable. */
-static void drop_status(hr_status_t st) {
-  if (hr_status_code(st) == HR_INTERNAL) fail("internal error");
-  free(hr_status_format(st));
-  hr_status_release(st);
 }
 
 static void check_write(const hlo_module_t *module, hlo_proto_form_t form) {
@@ -72,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   hr_status_t st = read_bytes(data, size, &module);
   if (!st) st = hlo_verify(module);
   if (!st) check_write(module, size % 2 ? HLO_PROTO_MODULE : HLO_PROTO_HLO);
-  if (st) drop_status(st);
+  if (st) fuzz_drop_status(st);
   hlo_module_destroy(module);
   if (hr_mem_live_blocks() != live) fail("leak");
   return 0;

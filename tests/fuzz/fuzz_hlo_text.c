@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "fuzz_driver.h"
+#include "fuzz_status.h"
 #include "ir/print.h"
 #include "ops/rules/verify.h"
 #include "read/read.h"
@@ -29,15 +30,6 @@ static hr_status_t read_bytes(const void *data, size_t size, hlo_module_t **out_
   return st;
 }
 
-/* Errors must be of the program, and be printable. */
-static void drop_status(hr_status_t st) {
-  hr_code_t code = hr_status_code(st);
-  if (code == HR_INTERNAL) fail("internal error");
-  char *text = hr_status_format(st);
-  free(text);
-  hr_status_release(st);
-}
-
 /* A verified module prints as text that reads back the same. */
 static void check_print(const hlo_module_t *module, hlo_print_style_t style) {
   hr_strbuf_t first, second;
@@ -49,7 +41,7 @@ static void check_print(const hlo_module_t *module, hlo_print_style_t style) {
   if (st) {
     hr_status_print(stderr, st);
     if (style == HLO_PRINT_LONG) fail("what was printed does not read back");
-    drop_status(st); /* without '%', a name can look like a reserved word */
+    fuzz_drop_status(st); /* without '%', a name can look like a reserved word */
   } else {
     hlo_print_module(&second, again, style);
     if (first.size != second.size || memcmp(first.data, second.data, first.size) != 0)
@@ -74,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     hlo_print_dot(&dot, module);
     hr_strbuf_deinit(&dot);
   }
-  if (st) drop_status(st);
+  if (st) fuzz_drop_status(st);
   hlo_module_destroy(module);
   if (hr_mem_live_blocks() != live) fail("leak");
   return 0;

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "fuzz_driver.h"
+#include "fuzz_status.h"
 #include "ir/print.h"
 #include "mlir/text/mlir_parser.h"
 #include "mlir/text/mlir_print.h"
@@ -17,17 +18,6 @@
 static void fail(const char *what) {
   fprintf(stderr, "fuzz_mlir_text: %s\n", what);
   abort();
-}
-
-/* Errors must be of the program, and be printable. */
-static void drop_status(hr_status_t st) {
-  if (hr_status_code(st) == HR_INTERNAL) {
-    hr_status_print(stderr, st);
-    fail("internal error");
-  }
-  char *text = hr_status_format(st);
-  free(text);
-  hr_status_release(st);
 }
 
 /* The bytes must outlive the tree. */
@@ -90,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   mlir_module_t *tree = NULL;
   hr_status_t st = parse(data, size, &tree);
   if (!st) st = import(tree);
-  if (st) drop_status(st);
+  if (st) fuzz_drop_status(st);
   mlir_module_destroy(tree);
   if (hr_mem_live_blocks() != live) fail("leak");
   return 0;

@@ -9,6 +9,7 @@
 #include "base/buffer.h"
 #include "base/mem.h"
 #include "fuzz_driver.h"
+#include "fuzz_status.h"
 #include "ops/rules/verify.h"
 #include "partition/program.h"
 #include "passes/pipeline.h"
@@ -19,16 +20,6 @@
 static void fail(const char *what) {
   fprintf(stderr, "fuzz_partition: %s\n", what);
   abort();
-}
-
-/* Errors must be of the program, and be printable. */
-static void drop_status(hr_status_t st) {
-  if (hr_status_code(st) == HR_INTERNAL) {
-    hr_status_print(stderr, st);
-    fail("internal error");
-  }
-  free(hr_status_format(st));
-  hr_status_release(st);
 }
 
 /* The partitioner's errors are the user's; a program that it made and that does not verify is its
@@ -64,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   hr_status_t st = read_text(data, size, &module);
   if (!st) st = hlo_verify(module);
   if (!st) st = partition(module);
-  if (st) drop_status(st);
+  if (st) fuzz_drop_status(st);
   hlo_module_destroy(module);
   if (hr_mem_live_blocks() != live) fail("leak");
   return 0;

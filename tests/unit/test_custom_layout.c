@@ -22,7 +22,7 @@ static void classic_of_tuples(void *out, void **in) {
 
 static ffi_error_t *handler(ffi_frame_t *frame) {
   const ffi_buffer_t *in = frame->args.buffers[0], *out = frame->rets.buffers[0];
-  CU_ASSERT_EQUAL(in->dims[0], ROWS); /* of the array, whatever its order */
+  CU_ASSERT_EQUAL(in->dims[0], ROWS); /* the array's, whatever its order */
   CU_ASSERT_EQUAL(out->dims[1], COLUMNS);
   note(in->data, out->data);
   return NULL;

@@ -32,7 +32,8 @@ static bool is_cheaper(const winograd_t *plan) {
   bool gradient = p->kind == CONV_WEIGHTS;
   double in = (double)p->in_channels, out = (double)p->out_channels,
          tiles = (double)plan->tiling.count;
-  double each = gradient ? 30 : 12, weights = gradient ? 200 : p->constant_weights ? 20 : 60;
+  double each = gradient ? 30 : 12, weights = p->constant_weights ? 20 : 60;
+  if (gradient) weights = 200;
   double cost = tiles * POINTS * (in * out + each * (in + out)) + POINTS * weights * in * out;
   return cost < 0.4 * p->flops;
 }

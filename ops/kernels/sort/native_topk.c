@@ -22,7 +22,7 @@ enum {
   SMALL_K = 32,       /* largest k for insertion */
   RESERVE = 1024,     /* candidates in addition to the best k */
   SLACK = 16,         /* candidates that are sorted with the best k rather than parted from them */
-  MOST_ROUNDS = 40,   /* of parting: bad pivots leave more to be sorted */
+  MOST_ROUNDS = 40,   /* partitions at most: bad pivots leave more to be sorted */
   MIN_PART = 1 << 14, /* elements per part of a line, at least */
   GRAIN = 1 << 13     /* elements per worker, at least */
 };
@@ -68,8 +68,10 @@ static int64_t part_items(uint64_t *items, int64_t count, uint64_t pivot) {
 }
 
 static uint64_t median_of(uint64_t a, uint64_t b, uint64_t c) {
-  uint64_t low = a < b ? a : b, high = a < b ? b : a;
-  return c < low ? low : c > high ? high : c;
+  uint64_t low = a < b ? a : b;
+  uint64_t high = a < b ? b : a;
+  if (c < low) return low;
+  return c > high ? high : c;
 }
 
 /* Moves the k smallest items, all of which differ, to the front, and perhaps some of the next ones.
