@@ -91,6 +91,11 @@ hr_status_t pjrt_error_status(const pjrt_error_t *error) {
   return hr_error(code, "%s", error->message);
 }
 
+hr_status_t pjrt_answer_status(const pjrt_answer_header_t *header) {
+  if (!header->has_error) return NULL;
+  return hr_error(HR_INTERNAL, "%.*s", (int)header->message.size, header->message.data);
+}
+
 /* Error_Destroy; NULL is accepted. */
 pjrt_error_t *pjrt_error_destroy(pjrt_error_args_t *args) {
   pjrt_error_free(args->error);
