@@ -39,6 +39,7 @@ typedef struct compiler_options {
 
 typedef struct compiled_program {
   hlo_module_t *module;
+  hlo_module_t *unchanged; /* before the host changed it: owns the shardings; NULL: it did not */
   plan_t *plan;
   flat_plan_t *flat;   /* NULL: the reference engine runs it */
   jit_t *jit;          /* generated code of the flat plan's steps; NULL: none */
