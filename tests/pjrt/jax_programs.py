@@ -491,17 +491,21 @@ def transformations():
 
     def run(function):
         x = jax.device_put(np.arange(32.0, dtype=np.float32).reshape(8, 4), sharding)
-        y = jax.jit(lambda v: jax.lax.cond(v.sum() > 0, jnp.sin, jnp.exp, v))(x)
+        jitted = jax.jit(lambda v: jax.lax.cond(v.sum() > 0, jnp.sin, jnp.exp, v), in_shardings=sharding)
+        y = jitted(x)
         close(y, function(np.asarray(x)))
         assert y.sharding.is_equivalent_to(sharding, 2), y.sharding
+        return jitted
 
     cut = NamedSharding(jax.sharding.Mesh(np.array(jax.devices()), ("x",)), P("x"))
     for stage in PipelineStage:
         for sharding in jax.sharding.SingleDeviceSharding(jax.devices()[0]), cut:
             register_hlo_module_transformation(sin_to_cos, name="sin_to_cos", stage=stage)
-            run(np.cos)
+            changed = run(np.cos)
             assert clear_hlo_module_transformation("sin_to_cos", stage)
             run(np.sin)
+            with tempfile.TemporaryDirectory() as folder, jax.profiler.trace(folder):
+                close(changed(1.0 + np.zeros((8, 4), np.float32)), np.cos(np.ones((8, 4))))
     register_hlo_module_transformation(fail, name="fail")
     fails_with("not today", jax.jit(lambda v: v + 3), 1.0)
     assert clear_hlo_module_transformation("fail")
