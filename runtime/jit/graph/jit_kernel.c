@@ -57,7 +57,8 @@ static void add_work(const jit_kernel_t *kernel, const jit_node_t *node, double 
 
 /* Vectors of the type that most of the work is done in; the narrower ones are parts of vectors
  * then. Sums of complex numbers are two vectors, so that they overlap, and so are those of c128.
- * Indices are work where ops or roots use them: others are parts of conditions. */
+ * Indices are work where ops or roots use them: others are parts of conditions. Of sums that are
+ * written out the result, once for all terms, may be wider. */
 int jit_kernel_lanes(const jit_kernel_t *kernel) {
   double work[9] = {0};
   int most = 1;
@@ -68,8 +69,10 @@ int jit_kernel_lanes(const jit_kernel_t *kernel) {
   }
   for (int r = 0; r < kernel->root_count; r++)
     if (kernel->roots[r].value->kind == JIT_INDEX) add_work(kernel, kernel->roots[r].value, work);
-  for (int bytes = 2; bytes <= 8; bytes *= 2)
-    if (work[bytes] > 0 && (bytes <= 4 || work[bytes] > work[4])) most = bytes;
+  for (int bytes = 2; bytes <= 8; bytes *= 2) {
+    double less = kernel->loops.narrow_row ? work[most] : bytes == 8 ? work[4] : 0;
+    if (work[bytes] > less) most = bytes;
+  }
   return kernel->target->vector_bytes / most;
 }
 
