@@ -74,6 +74,41 @@ static hr_status_t describe_params(pjrt_executable_t *executable) {
   return NULL;
 }
 
+/* The memory that the program names for an item of a list, else the device's default one. */
+static int memory_of(const hlo_module_t *module, const char *list, int item) {
+  hr_str_t memory = pjrt_place_text(module, list, item);
+  for (int kind = 0; kind < PJRT_MEMORY_KINDS; kind++)
+    if (hr_str_is(memory, pjrt_memory_kind_names[kind])) return kind;
+  return PJRT_MEMORY_DEVICE;
+}
+
+static hr_status_t describe_param_memories(pjrt_executable_t *executable) {
+  hr_arena_t *arena = &executable->arena;
+  const hlo_module_t *module = pjrt_executable_compiled(executable)->module;
+  HR_TRY(HR_NEW_ARRAY(arena, executable->param_count, &executable->param_memory_kinds));
+  HR_TRY(HR_NEW_ARRAY(arena, executable->param_count, &executable->param_memory_kind_sizes));
+  for (int p = 0; p < executable->param_count; p++) {
+    const char *kind = pjrt_memory_kind_names[memory_of(module, "mhlo.param_memory_kinds", p)];
+    executable->param_memory_kinds[p] = kind;
+    executable->param_memory_kind_sizes[p] = strlen(kind);
+  }
+  return NULL;
+}
+
+/* Devices are listed replica by replica. */
+static hr_status_t describe_devices(pjrt_executable_t *executable) {
+  const pjrt_world_t *world = executable->world;
+  const pjrt_options_t *options = &executable->options;
+  pjrt_logical_id_t *ids;
+  HR_TRY(HR_NEW_ARRAY(&executable->arena, world->local_count, &ids));
+  for (int i = 0; i < world->local_count; i++)
+    for (int k = 0; k < options->device_count; k++)
+      if (options->devices[k] == world->devices[i]->id)
+        ids[i] = (pjrt_logical_id_t){k / options->num_partitions, k % options->num_partitions};
+  executable->logical_ids = ids;
+  return NULL;
+}
+
 /* A donation of the program; an execution may still keep its argument (kept_inputs). */
 static void note_donation(pjrt_executable_t *executable, int64_t operand) {
   executable->donated[operand] = true;
@@ -129,14 +164,6 @@ static hr_status_t alloc_results(pjrt_executable_t *executable, int count, size_
   return HR_NEW_ARRAY(arena, dims, &executable->result_dims);
 }
 
-/* The memory that the program names for a result, else the device's default one. */
-static int memory_of_result(const hlo_module_t *module, int r) {
-  hr_str_t memory = pjrt_place_text(module, "mhlo.result_memory_kinds", r);
-  for (int kind = 0; kind < PJRT_MEMORY_KINDS; kind++)
-    if (hr_str_is(memory, pjrt_memory_kind_names[kind])) return kind;
-  return PJRT_MEMORY_DEVICE;
-}
-
 /* Which array of the program is result r? NULL: it is in a tuple. */
 static const hlo_instr_t *result_instr(const hlo_module_t *module, int count, int r) {
   const hlo_instr_t *root = module->entry->root;
@@ -169,7 +196,7 @@ static hr_status_t describe_results(pjrt_executable_t *executable) {
   dims = 0;
   for (int r = 0; r < count; r++) {
     const hlo_shape_t *shape = hlo_shape_leaf(root, r);
-    int memory = memory_of_result(module, r);
+    int memory = memory_of(module, "mhlo.result_memory_kinds", r);
     const char *kind = pjrt_memory_kind_names[memory];
     executable->results[r] = (pjrt_result_t){
         .shape = shape,
@@ -234,6 +261,8 @@ static hr_status_t describe(pjrt_executable_t *executable) {
   const hlo_module_t *module = pjrt_executable_compiled(executable)->module;
   HR_TRY(hr_arena_cstr(&executable->arena, module->name, &executable->name));
   HR_TRY(describe_params(executable));
+  HR_TRY(describe_param_memories(executable));
+  HR_TRY(describe_devices(executable));
   HR_TRY(describe_results(executable));
   HR_TRY(note_donations(executable, module));
   HR_TRY(pjrt_executable_describe_place(executable));

@@ -61,7 +61,9 @@ struct pjrt_executable {
   int64_t *result_dims; /* of all results, one after the other */
   /* dimensions of each result */
   size_t *result_ranks;
-  const char **result_memory_kinds;
+  const char **param_memory_kinds, **result_memory_kinds;
+  size_t *param_memory_kind_sizes;
+  const pjrt_logical_id_t *logical_ids; /* by local position in the world */
   size_t *result_memory_kind_sizes;
   const struct pjrt_order **param_orders; /* how arguments are said to lie, never NULL */
   void **result_layouts;                  /* orders of the results, never NULL */
