@@ -18,6 +18,7 @@ typedef struct compiler_options {
   bool unproved;                    /* skip the proof that the schedule completes */
   bool compiled;                    /* build a flat plan for the compiled engine */
   bool each_step;                   /* no loop regions: each step can be timed */
+  bool shares_gathers;              /* all processes of the world share memory and run it */
   bool each_result;                 /* no fused steps: each instruction's result can be checked */
   /* Starts the compiled engine's workers; called only if the program can use more than one. NULL:
    * one worker. */

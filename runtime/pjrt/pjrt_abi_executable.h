@@ -25,6 +25,21 @@ typedef struct pjrt_client_compile_args {
   pjrt_executable_t *executable; /* out */
 } pjrt_client_compile_args_t;
 
+/* Arguments of Client_Load: an executable that was compiled for a topology. */
+typedef struct pjrt_client_load_args {
+  PJRT_HEAD;
+  pjrt_client_t *client;
+  pjrt_executable_t *compiled;
+  const char *options; /* NULL: those that it was compiled with */
+  size_t options_size;
+  pjrt_executable_t *executable; /* out */
+} pjrt_client_load_args_t;
+
+/* Item of the list of LoadedExecutable_AddressableDeviceLogicalIds. */
+typedef struct pjrt_logical_id {
+  int replica, partition;
+} pjrt_logical_id_t;
+
 /* Arguments of Compile: for a topology, as Client_Compile is for a client. */
 typedef struct pjrt_topology_compile_args {
   PJRT_HEAD;

@@ -109,6 +109,12 @@ pjrt_error_t *pjrt_error_message(pjrt_error_message_args_t *args) {
   return NULL;
 }
 
+/* Error_ForEachPayload: errors have none. Frameworks ask for those of every error. */
+hr_status_t pjrt_error_payloads(pjrt_error_payloads_args_t *args) {
+  (void)args;
+  return NULL;
+}
+
 pjrt_error_t *pjrt_error_get_code(pjrt_error_code_args_t *args) {
   args->code = args->error ? args->error->code : PJRT_OK;
   return NULL;
