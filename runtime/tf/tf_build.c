@@ -47,6 +47,12 @@ expr_t tf_transpose(hlo_builder_t *b, expr_t x, const int64_t *permutation) {
   return hlo_build(b, HLO_TRANSPOSE, NULL, 1, &x, 1, &attr, 0, NULL);
 }
 
+/* Two dynamic sizes may have other bounds: the step compares them. */
+static bool agrees(expr_t x, int d, const tf_sizes_t *sizes, int to) {
+  bool both_dynamic = sizes->exprs[to] && x->shape->dynamic && x->shape->dynamic[d];
+  return both_dynamic || x->shape->dims[d] == sizes->dims[to];
+}
+
 /* Right-aligned broadcast: dimensions of size 1 are reshaped away, then repeated.
  * HLO's broadcast repeats along new dimensions only. A dimension of size 1 that must grow is
  * therefore dropped by a reshape first, and `mapped` says where the remaining ones go. */
@@ -55,11 +61,11 @@ static expr_t broadcast_to(hlo_builder_t *b, expr_t x, const tf_sizes_t *to_size
   const int64_t *dims = to_sizes->dims;
   int count = 0, rank = to_sizes->rank;
   bool same = x->shape->rank == rank;
-  for (int d = 0; same && d < rank; d++) same = x->shape->dims[d] == dims[d];
+  for (int d = 0; same && d < rank; d++) same = agrees(x, d, to_sizes, d);
   if (same) return x;
   for (int d = 0; d < x->shape->rank; d++) {
     int to = rank - x->shape->rank + d;
-    if (to < 0 || (x->shape->dims[d] != 1 && x->shape->dims[d] != dims[to])) {
+    if (to < 0 || (x->shape->dims[d] != 1 && !agrees(x, d, to_sizes, to))) {
       char text[HLO_SHAPE_TEXT];
       failed(b, hr_error(HR_INVALID, "%s cannot be broadcast to %d dimensions",
                          hlo_shape_text(x->shape, text), rank));

@@ -231,6 +231,14 @@ def gradients_of_masks(x, y):
     return [loss] + [tf.convert_to_tensor(g) for g in tf.gradients(loss, [x, y])]
 
 
+@graph(f32(6), f32(1, 3))
+def masks_of_other_bounds(x, w):
+    """Arrays that are as long as each other, of which the graph knows other largest lengths."""
+    y = tf.concat([x, [-1.0, -2.0]], 0)
+    a, b = tf.boolean_mask(x, x > 0), tf.boolean_mask(y, y > 0)
+    return [a + b, b - a * 2, b[:, None] * w + a[:, None], tf.where(a > 0.5, b, -a)]
+
+
 @graph(f32(6))
 def branches_of_sizes(x):
     """Branches whose results have other sizes."""
