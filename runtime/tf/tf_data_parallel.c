@@ -462,6 +462,18 @@ static hr_status_t find_region(parallel_t *p, const tf_data_parallel_t *what) {
   return NULL;
 }
 
+/* Rows that a branch adds would be counted in each replica. */
+static hr_status_t check_branches(const hlo_module_t *module) {
+  for (size_t i = 0; i < module->entry->instrs.count; i++) {
+    const hlo_instr_t *instr = module->entry->instrs.data[i];
+    if (instr->op == HLO_CONDITIONAL && hlo_shape_is_dynamic(instr->shape))
+      return hr_error(HR_UNSUPPORTED,
+                      "--data-parallel: a branch gives rows whose number depends on data, as "
+                      "Adagrad does for an Embedding");
+  }
+  return NULL;
+}
+
 /* After the change nothing local may reach an update. */
 static hr_status_t prove(parallel_t *p, const tf_data_parallel_t *what, expr_t const *elements) {
   parallel_t after;
@@ -481,6 +493,7 @@ static hr_status_t prove(parallel_t *p, const tf_data_parallel_t *what, expr_t c
 hr_status_t tf_make_data_parallel(hlo_module_t *module, const tf_data_parallel_t *what) {
   parallel_t p;
   expr_t root = module->entry->root, *elements;
+  HR_TRY(check_branches(module));
   HR_TRY(begin(&p, module));
   mark_local(&p, what->parameter_count, what->is_variable);
   if (what->loss < 0 || what->loss >= what->first_update ||
