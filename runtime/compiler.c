@@ -15,6 +15,7 @@
 #include "ops/query/custom_call_table.h"
 #include "ops/query/replica_groups.h"
 #include "ops/rules/verify.h"
+#include "partition/host.h"
 #include "partition/program.h"
 #include "passes/pipeline.h"
 #include "passes/program/insert_probes.h"
@@ -164,7 +165,8 @@ static hr_status_t dump_plans(const compiler_options_t *options,
 /* A program that no flat plan can represent is left to the reference engine. */
 static hr_status_t make_flat_plan(const compiler_options_t *options, compiled_program_t *program,
                                   hr_workers_t *workers, bool with_code) {
-  flat_options_t flat = {.workers = hr_workers_count(workers), .no_fusion = options->each_result};
+  flat_options_t flat = {.workers = hr_workers_count(workers), .no_fusion = options->each_result,
+                         .shares_gathers = options->shares_gathers && !options->actual};
   if (with_code) {
     flat.emitter = &jit_native;
     flat.emitter_context = program->jit;
@@ -277,6 +279,23 @@ hr_status_t compiler_read_partition(const char *path, hr_buffer_t *bytes,
   return st;
 }
 
+/* What the host answers has neither a grid nor shardings. */
+static hr_status_t let_host_change(compiled_program_t *program) {
+  const spmd_host_t *host = spmd_host_current();
+  hlo_module_t *module = program->module, *changed = NULL;
+  if (!host || !host->change) return NULL;
+  HR_TRY(host->change(host->context, module, &changed));
+  if (!changed) return NULL;
+  program->unchanged = module;
+  program->module = changed;
+  changed->replica_count = module->replica_count;
+  changed->num_partitions = module->num_partitions;
+  changed->result_shardings = module->result_shardings;
+  changed->was_global = module->was_global;
+  changed->is_scheduled = module->is_scheduled;
+  return hlo_verify(changed);
+}
+
 static hr_status_t run_stages(const char *path, hr_buffer_t *bytes,
                               const compiler_options_t *options, compiled_program_t *program) {
   plan_grid_t grid;
@@ -285,6 +304,7 @@ static hr_status_t run_stages(const char *path, hr_buffer_t *bytes,
   HR_TRY(hlo_verify(program->module));
   program->read_s = lap_s(&since_s);
   HR_TRY(partition(program->module, options));
+  HR_TRY(let_host_change(program));
   HR_TRY(compiler_choose_grid(program->module, options, &grid));
   HR_TRY(check_all_groups(program->module, grid, options->part));
   if (options->probe) HR_TRY(pass_probes(program->module, options->probe));
@@ -316,5 +336,6 @@ void compiled_program_deinit(compiled_program_t *program) {
   jit_destroy(program->jit);
   plan_destroy(program->plan);
   hlo_module_destroy(program->module);
+  hlo_module_destroy(program->unchanged);
   *program = (compiled_program_t){0};
 }

@@ -18,6 +18,7 @@ typedef struct compiler_options {
   bool unproved;                    /* skip the proof that the schedule completes */
   bool compiled;                    /* build a flat plan for the compiled engine */
   bool each_step;                   /* no loop regions: each step can be timed */
+  bool shares_gathers;              /* all processes of the world share memory and run it */
   bool each_result;                 /* no fused steps: each instruction's result can be checked */
   /* Starts the compiled engine's workers; called only if the program can use more than one. NULL:
    * one worker. */
@@ -38,6 +39,7 @@ typedef struct compiler_options {
 
 typedef struct compiled_program {
   hlo_module_t *module;
+  hlo_module_t *unchanged; /* before the host changed it: owns the shardings; NULL: it did not */
   plan_t *plan;
   flat_plan_t *flat;   /* NULL: the reference engine runs it */
   jit_t *jit;          /* generated code of the flat plan's steps; NULL: none */

@@ -75,6 +75,8 @@ typedef struct hlorun_client_options {
   hlorun_engine_t engine; /* engine of the programs loaded by this client */
   bool trace;             /* record times, for hlorun_client_trace and hlorun_client_explain */
   size_t trace_events;    /* capacity of the timeline in events; the last are kept; 0: 131072 */
+  bool flush_denormals;   /* executions compute with denormal numbers as with zeros, as XLA does on
+                             CPUs; false: as IEEE 754 says */
 } hlorun_client_options_t;
 /* Sets struct_size and all defaults. */
 void hlorun_client_options_init(hlorun_client_options_t *options);

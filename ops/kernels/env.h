@@ -99,6 +99,11 @@ typedef struct op_comm_ops {
   /* Memory for arrays that collectives read and write: peers on the same machine access it
    * directly. A NULL buffer: any memory will do. */
   hr_status_t (*shared_memory)(op_env_t *env, size_t size_bytes, hr_buffer_t **out_buffer);
+  /* An array that all members of a group read and write at the same place in memory; every member
+   * calls. A NULL buffer, on all of them: they share no memory, none is left, or their keys differ.
+   */
+  hr_status_t (*shared_array)(op_env_t *env, const op_group_t *group, size_t size_bytes,
+                              uint64_t key, hr_buffer_t **out_buffer);
 } op_comm_ops_t;
 
 /* Channels. `send` and `recv` start a transfer and return; `transfer_done` waits for it, and
@@ -130,6 +135,8 @@ typedef struct op_step_hints {
   hlo_value_t *const *out_buffers;
   uint64_t pinned_operands;    /* bit k (k < 64): operand k of that collective is not changed before
                                   its end */
+  uint64_t shared_results; /* bit k (k < 64): result k of that all-gather lies at the same place in
+                              memory for all members of the group */
   const hlo_instr_t *starting; /* async-start whose computation's collective starts and does not
                                   complete; NULL: collectives complete */
 } op_step_hints_t;

@@ -150,6 +150,8 @@ struct op_native {
                      void *const *out);
 };
 
+/* Fusions that transpose and reverse an array and do nothing else. */
+extern const op_native_t native_turn;
 extern const op_native_t
     *const op_natives[HLO_OPCODE_COUNT]; /* from ops.def; run is NULL where there is none */
 

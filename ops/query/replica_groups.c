@@ -22,6 +22,18 @@ hlo_enum_GROUP_MODE_t op_replica_group_mode(const hlo_instr_t *instr) {
              : HLO_GROUP_MODE_CROSS_REPLICA_AND_PARTITION;
 }
 
+bool op_groups_equal(const hlo_groups_t *a, const hlo_groups_t *b) {
+  if (a == b) return true;
+  if (!a || !b || a->groups.count != b->groups.count) return false;
+  for (int64_t g = 0; g < a->groups.count; g++) {
+    hr_ints_t x = a->groups.lists[g], y = b->groups.lists[g];
+    if (x.count != y.count) return false;
+    for (int64_t i = 0; i < x.count; i++)
+      if (x.data[i] != y.data[i]) return false;
+  }
+  return true;
+}
+
 typedef struct grid {
   int replicas, partitions;
   hlo_enum_GROUP_MODE_t mode;

@@ -25,6 +25,8 @@ hlo_enum_GROUP_MODE_t op_replica_group_mode(const hlo_instr_t *instr);
  * has passed. */
 hr_status_t op_group_members(hr_arena_t *arena, const hlo_instr_t *instr, int num_replicas,
                              int num_partitions, int rank, op_members_t *out_members);
+/* Equal lists of groups in the same order; NULL: none. */
+bool op_groups_equal(const hlo_groups_t *a, const hlo_groups_t *b);
 /* Partners of process `rank` in a collective-permute; -1: none. */
 void op_permute_partners(const hlo_instr_t *instr, int num_replicas, int num_partitions, int rank,
                          int *out_to, int *out_from);

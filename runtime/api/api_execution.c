@@ -126,14 +126,21 @@ static void note_execution(const hlorun_client_t *client, uint64_t begin_ns) {
   if (client->trace) hr_trace_add(client->trace, client->executions, begin_ns);
 }
 
-/* With the lock held. A program has one set of intermediate values: a function that it calls may
- * run other programs, but not itself. */
+/* With the lock held, until leave(). A program has one set of intermediate values: a function that
+ * it calls may run other programs, but not itself. */
 static hr_status_t enter(hlorun_program_t *program) {
   if (program->is_running)
     return hr_error(HR_UNSUPPORTED, "program %.*s runs itself, in a function that it calls",
                     HR_STR_ARGS(program->compiled.module->name));
   program->is_running = true;
+  program->callers_mode = hr_fp_mode();
+  if (program->client->options.flush_denormals) hr_fp_mode_set(program->callers_mode | HR_FP_FLUSH);
   return NULL;
+}
+
+static void leave(hlorun_program_t *program) {
+  hr_fp_mode_set(program->callers_mode);
+  program->is_running = false;
 }
 
 /* With the lock held, after enter(). The engine is chosen by the sizes of the arguments if there
@@ -146,8 +153,8 @@ static hr_status_t run_entered(hlorun_program_t *program, hlorun_buffer_t **leav
                               : program->fast;
   hr_status_t st = fast ? run_compiled(program, fast, leaves, program->all_params, results)
                         : run_reference(program, leaves, results);
+  leave(program);
   note_execution(program->client, begin_ns);
-  program->is_running = false;
   return st;
 }
 
@@ -196,7 +203,7 @@ hlorun_status_t hlorun_execute(hlorun_program_t *program, hlorun_buffer_t *const
         if (donate[k]) hlo_value_release(args[k]);
     } else {
       st = run_compiled(program, program->fast, args, donate, results);
-      program->is_running = false;
+      leave(program);
     }
     note_execution(program->client, begin_ns);
     api_client_unlock_fair(program->client);

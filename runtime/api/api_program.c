@@ -209,6 +209,8 @@ static compiler_options_t compiler_options(const hlorun_program_t *program,
       .compiled = program->client->options.engine != HLORUN_ENGINE_REFERENCE,
       .each_step = is_checking() || program->client->trace,
       .each_result = is_checking(),
+      .shares_gathers = !options->mpmd && !options->verify_comm && !is_checking() &&
+                        !hr_fence_is_on() && exec_comm_shares_world(&program->client->comm),
       .start_workers = start_workers,
       .probe = find_probe(options),
       .mesh = options->mesh,

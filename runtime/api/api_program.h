@@ -3,6 +3,7 @@
 #define HLORUN_API_PROGRAM_H
 
 #include "api_client.h"
+#include "base/fp_mode.h"
 #include "comm/peers/channel_transfers.h"
 #include "compiler.h"
 #include "exec/compiled.h"
@@ -13,10 +14,11 @@ struct hlorun_program {
   int references;
   hlorun_client_t *client;
   compiled_program_t compiled;
-  hlorun_program_t *owner; /* the program whose `compiled` this one shares; NULL: its own */
-  bool is_running;         /* within an execution; guarded by the client's lock */
-  exec_machine_t *machine; /* reference engine; NULL: compiled engine */
-  exec_compiled_t *fast;   /* compiled engine; NULL: reference engine */
+  hlorun_program_t *owner;   /* the program whose `compiled` this one shares; NULL: its own */
+  bool is_running;           /* within an execution; guarded by the client's lock */
+  hr_fp_mode_t callers_mode; /* while it runs: of the thread that runs it, before */
+  exec_machine_t *machine;   /* reference engine; NULL: compiled engine */
+  exec_compiled_t *fast;     /* compiled engine; NULL: reference engine */
   specializations_t
       *specializations; /* with `machine`: compiled copies per sizes of arguments; NULL: none */
   exec_probe_files_t *probe_files; /* NULL: none */

@@ -21,6 +21,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/fp_mode.h"
 #include "base/mem.h"
 
 #define SPINS 4000 /* about 20 us of pauses before a worker goes to sleep */
@@ -33,9 +34,10 @@ typedef struct region {
   hr_workers_fn fn;
   void *context;
   int64_t count, chunk;
-  int64_t units;  /* that `count` stands for */
-  int64_t chunks; /* at most CURSOR_CHUNKS for each worker */
-  uint64_t id;    /* number of the region, from 1 on */
+  int64_t units;     /* that `count` stands for */
+  int64_t chunks;    /* at most CURSOR_CHUNKS for each worker */
+  uint64_t id;       /* number of the region, from 1 on */
+  hr_fp_mode_t mode; /* of the caller, which the workers take over */
 } region_t;
 
 /* What has been taken of a worker's range: the region's id, and in the lowest bits how many chunks.
@@ -184,6 +186,7 @@ static void *worker_main(void *argument) {
   worker_start_t start = *(worker_start_t *)argument;
   hr_workers_t *workers = start.workers;
   unsigned seen = 0;
+  hr_fp_mode_t mode = hr_fp_mode();
   hr_free(argument);
   is_inside = true;
   if (workers->options.started) workers->options.started(workers->options.context, start.worker);
@@ -191,6 +194,7 @@ static void *worker_main(void *argument) {
     seen = await_change(workers, &workers->generation, seen, &workers->sleepers);
     if (atomic_load(&workers->stopping)) return NULL;
     if (!join_region(workers)) continue;
+    if (workers->region.mode != mode) hr_fp_mode_set(mode = workers->region.mode);
     take_share(workers, start.worker);
     leave_region(workers);
   }
@@ -265,6 +269,7 @@ static void run_region(hr_workers_t *workers, const region_t *region) {
   uint64_t id = workers->region.id + 1;
   workers->region = *region;
   workers->region.id = id;
+  workers->region.mode = hr_fp_mode();
   workers->region.chunks = (region->count + region->chunk - 1) / region->chunk;
   is_inside = true;
   for (int w = 0; workers->shares && w < workers->options.count; w++) workers->shares[w].units = 0;

@@ -264,6 +264,14 @@ static hr_status_t bind_result(exec_compiled_t *machine, int r, hlo_value_t *con
                     (*out_value)->data);
 }
 
+static hr_status_t bind_shared(exec_compiled_t *machine) {
+  HR_TRY(exec_shared_open(machine));
+  for (int i = 0; i < machine->flat->shared_count; i++)
+    bind_address(machine, exec_shared_index(machine->flat, i), exec_shared_address(machine, i));
+  machine->runs++;
+  return NULL;
+}
+
 static bool has_dims(const hlo_value_t *value, const hlo_shape_t *shape) {
   return value->dtype == shape->dtype && value->rank == shape->rank &&
          (!shape->rank ||
@@ -325,6 +333,7 @@ hr_status_t exec_compiled_run(exec_compiled_t *machine, hlo_value_t *const *args
     st = bind_argument(machine, p, args[p], donate);
   for (int r = 0; r < flat->result_count && !st; r++)
     st = bind_result(machine, r, args, donate, &results[r]);
+  if (!st) st = bind_shared(machine);
   if (!st) st = op_transfers_done(exec_machine_env(machine->reference), run_steps(machine));
   for (int r = 0; r < flat->result_count && !st; r++)
     st = finish_result(machine, r, args, &results[r]);

@@ -15,8 +15,8 @@
 #include "observe/step_trace.h"
 #include "ops/query/device_assignment.h"
 
-/* Index of an argument, result, view or the overlays of a result in the relocation tables; -1: its
- * address is fixed. */
+/* Index of an argument, result, view, the overlays of a result or shared memory in the relocation
+ * tables; -1: its address is fixed. */
 static int external_index(const exec_compiled_t *machine, const flat_buffer_t *buffer) {
   const flat_plan_t *flat = machine->flat;
   switch (buffer->storage) {
@@ -28,6 +28,8 @@ static int external_index(const exec_compiled_t *machine, const flat_buffer_t *b
       return flat->param_count + flat->result_count + buffer->index;
     case FLAT_OVERLAY:
       return machine->fences ? -1 : exec_overlay_index(flat, buffer->index);
+    case FLAT_SHARED:
+      return exec_shared_index(flat, buffer->index);
     default:
       return -1;
   }
@@ -86,7 +88,7 @@ static void visit_refs(exec_compiled_t *machine, const flat_ref_t *refs, int cou
     int external = buffer ? external_index(machine, buffer) : -1;
     size_t offset = refs[i].offset_bytes;
     if (external < 0) continue;
-    if (buffer->storage == FLAT_OVERLAY) offset += buffer->offset_bytes;
+    if (buffer->storage == FLAT_OVERLAY || buffer->storage == FLAT_SHARED) offset += buffer->offset_bytes;
     visit(machine, external, (run_relocation_t){first_pointer + i, offset});
   }
 }
@@ -117,7 +119,7 @@ static void set_relocation(exec_compiled_t *machine, int external, run_relocatio
  * advances the starts, and moving the starts back. */
 static hr_status_t sort_relocations(exec_compiled_t *machine) {
   const flat_plan_t *flat = machine->flat;
-  int externals = exec_overlay_index(flat, flat->result_count);
+  int externals = exec_shared_index(flat, flat->shared_count);
   HR_TRY(HR_NEW_ARRAY(&machine->list_arena, externals + 2, &machine->first_relocation));
   HR_TRY(HR_NEW_ARRAY(&machine->list_arena, externals, &machine->bound));
   visit_relocations(machine, count_relocation);
@@ -287,6 +289,7 @@ void exec_compiled_destroy(exec_compiled_t *machine) {
   hlo_value_release(machine->token);
   exec_machine_destroy(machine->reference);
   exec_fences_destroy(machine);
+  exec_shared_close(machine);
   for (int r = 0; machine->overlays && r < machine->flat->result_count; r++)
     hr_free(machine->overlays[r]);
   if (!machine->shared) hr_free(machine->arena);

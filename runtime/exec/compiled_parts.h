@@ -27,11 +27,18 @@ typedef struct run_step {
   hlo_value_t **out_views; /* per result leaf, for steps that write planned buffers; else NULL */
 } run_step_t;
 
-/* An entry of the pointer table that refers to an argument, a result, a view or a overlay. */
+/* An entry of the pointer table that refers to an argument, a result, a view, an overlay or shared
+ * memory. */
 typedef struct run_relocation {
   int pointer;
   size_t offset_bytes;
 } run_relocation_t;
+
+/* Memory of a flat_shared_t. */
+typedef struct run_shared {
+  hr_buffer_t *buffer; /* shared, for two executions in turn; NULL: private */
+  void *memory;
+} run_shared_t;
 
 struct exec_compiled {
   const flat_plan_t *flat;
@@ -46,8 +53,10 @@ struct exec_compiled {
   bool has_peers;      /* some step is a collective, a send or a recv */
   run_step_t *steps;
   void **pointers;
-  /* Arguments, then results, views and the overlays of each result: ranges of relocations, and the
-   * address bound now. */
+  run_shared_t *arrays; /* per flat_shared_t; NULL: not opened yet */
+  uint64_t runs;        /* executions begun */
+  /* Arguments, then results, views, the overlays of each result and shared arrays: ranges of
+   * relocations, and the address bound now. */
   int *first_relocation;
   run_relocation_t *relocations;
   void **bound;
@@ -82,9 +91,22 @@ void exec_fences_destroy(exec_compiled_t *machine); /* no-op without fences */
 hr_status_t exec_fences_copy_argument(exec_compiled_t *machine, int p, const hlo_value_t *arg,
                                       void **out_address);
 
+/* compiled_shared.c */
+/* Opens the machine's shared arrays in its first run, together with the peers. */
+hr_status_t exec_shared_open(exec_compiled_t *machine);
+void exec_shared_close(exec_compiled_t *machine); /* no-op without any */
+/* Where they lie in this execution. */
+void *exec_shared_address(const exec_compiled_t *machine, int number);
+/* op_step_hints_t.shared_results of a step. */
+uint64_t exec_shared_results(const exec_compiled_t *machine, const flat_step_t *step);
+
 /* Number of the overlays of result `r` in those tables. */
 static inline int exec_overlay_index(const flat_plan_t *flat, int r) {
   return flat->param_count + flat->result_count + flat->view_count + r;
+}
+/* The same of shared memory. */
+static inline int exec_shared_index(const flat_plan_t *flat, int number) {
+  return exec_overlay_index(flat, flat->result_count) + number;
 }
 
 #endif

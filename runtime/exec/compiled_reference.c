@@ -192,6 +192,7 @@ static hr_status_t run_into_out_buffers(exec_compiled_t *machine, run_step_t *st
   if (machine->transfers) step->started_ns = hr_clock_ns();
   env->hints.out_buffers = step->out_views;
   env->hints.pinned_operands = flat->reference.pinned_operands;
+  env->hints.shared_results = exec_shared_results(machine, flat);
   env->hints.starting = flat->reference.begins && flat->reference.begins->op == HLO_ASYNC_START
                             ? flat->reference.begins
                             : NULL;

@@ -35,6 +35,8 @@ void jit_destroy(jit_t *jit);
 extern const op_native_t jit_native;
 /* Hash of the kernels of a plan of jit_native. */
 uint64_t jit_plan_hash(const void *plan);
+/* What keeps the largest kernel of such a plan from its limits; NULL: no reason is known. */
+const char *jit_plan_bottleneck(const void *plan);
 /* Native kernel of the regions that jit_find_regions found. */
 extern const op_native_t jit_region_native;
 static inline bool jit_is_generated(const op_native_t *native) {

@@ -249,6 +249,20 @@ uint64_t jit_plan_hash(const void *opaque) {
   return hash;
 }
 
+const char *jit_plan_bottleneck(const void *opaque) {
+  const jit_plan_t *plan = opaque;
+  const jit_kernel_t *largest = NULL;
+  double most = -1;
+  for (int c = 0; c < plan->call_count; c++) {
+    const jit_kernel_t *kernel = plan->calls[c].kernel;
+    const jit_phase_t *phase = &kernel->schedule.phases[0];
+    double ns = (double)phase->units * phase->unit_ns;
+    if (ns > most) largest = kernel;
+    if (ns > most) most = ns;
+  }
+  return largest ? largest->bottleneck : NULL;
+}
+
 /* --- running ---------------------------------------------------------------------------------- */
 
 typedef struct run {

@@ -12,6 +12,7 @@
 #define NAMES_WIDTH 60 /* characters after which no more names are begun */
 #define FAR_SHARE 0.05 /* share of the kernels' time: less is not named as far from its limit */
 #define FAR_LIMIT 0.3  /* share of its limit: at most, to be named */
+#define SHORT_NS 1e4   /* of a call whose start counts */
 
 /* Equal kernels: neighbours in a list of subjects. */
 typedef struct group {
@@ -137,7 +138,8 @@ static void print_group(hr_strbuf_t *text, const group_t *group, double all_ns,
   if (first->kind != HR_TRACE_COPY) hr_strbuf_printf(text, " (%s)", first->op);
   hr_strbuf_add_str(text, ": ");
   print_names(text, group);
-  if (first->reason) hr_strbuf_printf(text, "; %s", first->reason);
+  if (first->reason && first->kind == HR_TRACE_REFERENCE)
+    hr_strbuf_printf(text, "; %s", first->reason);
   hr_strbuf_add_char(text, '\n');
 }
 
@@ -185,6 +187,27 @@ static void print_limit_table(hr_strbuf_t *text, const group_t *groups, int coun
   }
 }
 
+/* Why it does not reach its limit. */
+static const char *why_far(const group_t *group) {
+  if (group->members[0]->reason) return group->members[0]->reason;
+  return group->ns < SHORT_NS * group->calls ? "a short call: its start takes as long"
+                                             : "no reason known";
+}
+
+static bool is_far(const group_t *group, double kernel_ns, const machine_peak_t *peak) {
+  double ns = limit_ns(group, peak);
+  return group->ns >= FAR_SHARE * kernel_ns && ns > 0 && ns < FAR_LIMIT * group->ns;
+}
+
+static void print_far(hr_strbuf_t *text, const group_t *group, double kernel_ns,
+                      const machine_peak_t *peak) {
+  hr_strbuf_printf(text, "far: %.0f%% of the time at %.0f%%: %s (%s): ",
+                   100 * group->ns / kernel_ns, 100 * limit_ns(group, peak) / group->ns,
+                   group->members[0]->kernel, group->members[0]->op);
+  print_names(text, group);
+  hr_strbuf_printf(text, "; %s\n", why_far(group));
+}
+
 /* The limit of all kernels, and those that are far from theirs and take much of the time. */
 static void print_limits(hr_strbuf_t *text, const group_t *groups, int count, double kernel_ns,
                          const machine_peak_t *peak) {
@@ -200,16 +223,8 @@ static void print_limits(hr_strbuf_t *text, const group_t *groups, int count, do
                    "what bandwidth and arithmetic allow (%.3f ms)\n",
                    100 * known / kernel_ns, 100 * limit / known, limit * 1e-6);
   print_limit_table(text, groups, count, kernel_ns, peak);
-  for (int g = 0; g < count; g++) {
-    double ns = limit_ns(&groups[g], peak);
-    if (groups[g].ns < FAR_SHARE * kernel_ns || !(ns > 0) || ns >= FAR_LIMIT * groups[g].ns)
-      continue;
-    hr_strbuf_printf(
-        text, "far: %.0f%% of the time at %.0f%%: %s (%s): ", 100 * groups[g].ns / kernel_ns,
-        100 * ns / groups[g].ns, groups[g].members[0]->kernel, groups[g].members[0]->op);
-    print_names(text, &groups[g]);
-    hr_strbuf_add_char(text, '\n');
-  }
+  for (int g = 0; g < count; g++)
+    if (is_far(&groups[g], kernel_ns, peak)) print_far(text, &groups[g], kernel_ns, peak);
 }
 
 /* What one worker alone does of the runs. */
@@ -295,7 +310,8 @@ static void add_string(hr_strbuf_t *text, const char *words) {
   hr_strbuf_add_char(text, '"');
 }
 
-static void json_group(hr_strbuf_t *text, const group_t *group, const machine_peak_t *peak) {
+static void json_group(hr_strbuf_t *text, const group_t *group, double kernel_ns,
+                       const machine_peak_t *peak) {
   const hr_trace_span_t *first = group->members[0];
   hr_strbuf_add_str(text, "{\"kernel\": ");
   add_string(text, first->kernel);
@@ -305,9 +321,11 @@ static void json_group(hr_strbuf_t *text, const group_t *group, const machine_pe
                    group->ns * 1e-9, group->worked_ns * 1e-9);
   hr_strbuf_printf(text, ", \"bytes\": %.0f, \"flops\": %.0f, \"limit_s\": %.9g", group->bytes,
                    group->flops, limit_ns(group, peak) * 1e-9);
-  if (first->reason) {
+  bool far = is_far(group, kernel_ns, peak);
+  if (far) hr_strbuf_add_str(text, ", \"far\": true");
+  if (far || first->reason) {
     hr_strbuf_add_str(text, ", \"reason\": ");
-    add_string(text, first->reason);
+    add_string(text, far ? why_far(group) : first->reason);
   }
   hr_strbuf_add_str(text, ", \"instructions\": [");
   for (int m = 0; m < group->count; m++) {
@@ -331,7 +349,7 @@ static void print_json(hr_strbuf_t *text, const hr_trace_t *trace, const machine
   hr_strbuf_add_str(text, " \"kernels\": [");
   for (int g = 0; g < count; g++) {
     hr_strbuf_add_str(text, g ? ",\n  " : "\n  ");
-    json_group(text, &groups[g], peak);
+    json_group(text, &groups[g], totals.kernel_ns, peak);
   }
   hr_strbuf_add_str(text, "]}\n");
 }

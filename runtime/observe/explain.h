@@ -10,11 +10,13 @@
 hr_status_t exec_explain_print(hr_strbuf_t *text, const hr_trace_t *trace,
                                const machine_peak_t *peak);
 /* The same, and then for each kernel the time that bandwidth and arithmetic allow; kernels that are
- * far from it and take much of the time are named. Errors: NO_MEMORY. */
+ * far from it and take much of the time are named with the reason, as far as it is known.
+ * Errors: NO_MEMORY. */
 hr_status_t exec_explain_limits(hr_strbuf_t *text, const hr_trace_t *trace,
                                 const machine_peak_t *peak);
 /* The same as one JSON object: all kernels, times in seconds, rates per second; "instructions" are
- * names in the program, "limit_s" is the time that bandwidth and arithmetic allow (0: not known).
+ * names in the program, "limit_s" is the time that bandwidth and arithmetic allow (0: not known), "far" those that the
+ * limits name, "reason" why.
  * Errors: NO_MEMORY. */
 hr_status_t exec_explain_json(hr_strbuf_t *text, const hr_trace_t *trace,
                               const machine_peak_t *peak);

@@ -60,6 +60,31 @@ static hr_status_t name_both(hr_trace_t *trace, const flat_step_t *step, hr_trac
   return st;
 }
 
+/* What keeps kernels of libraries, and those written by hand, from the limits of memory and
+ * arithmetic. */
+static const char *native_bottleneck(const hlo_instr_t *instr) {
+  switch (instr->op) {
+    case HLO_SORT:
+    case HLO_TOPK:
+      return "comparisons, which are not counted";
+    case HLO_GATHER:
+    case HLO_SCATTER:
+    case HLO_SELECT_AND_SCATTER:
+      return "gathers: rows lie apart";
+    case HLO_CHOLESKY:
+    case HLO_TRIANGULAR_SOLVE:
+      return "a dependence chain: each column waits for those before";
+    case HLO_FFT:
+      return "several passes over each line";
+    case HLO_TRANSPOSE:
+      return "rows that lie apart: each is on a page of its own";
+    case HLO_RNG_BIT_GENERATOR:
+      return "integer operations, which are not counted";
+    default:
+      return NULL;
+  }
+}
+
 static void describe_native(const flat_step_t *step, hr_trace_span_t *span) {
   const hlo_instr_t *instr = step->source->op.instr;
   span->kind = jit_is_generated(step->native.kernel) ? HR_TRACE_GENERATED : HR_TRACE_NATIVE;
@@ -67,6 +92,8 @@ static void describe_native(const flat_step_t *step, hr_trace_span_t *span) {
   span->same = step->native.kernel == &jit_native
                    ? jit_plan_hash(step->native.plan)
                    : instr_hash(instr, (uintptr_t)step->native.kernel);
+  span->reason = step->native.kernel == &jit_native ? jit_plan_bottleneck(step->native.plan)
+                                                     : native_bottleneck(instr);
   span->flops = step->native.flops;
   span->bytes = step->native.bytes;
 }

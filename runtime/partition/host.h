@@ -25,6 +25,10 @@ typedef struct spmd_host {
   bool (*divides)(void *context, hr_str_t target);
   /* Errors: those of the host's code, and of the program that it answers. */
   hr_status_t (*divide)(void *context, spmd_host_call_t *call);
+  /* Changes a program of one partition, with the parameters and results that it has, before passes
+   * run; NULL: it never does. *out_changed: another module, the caller's; NULL: the program stays
+   * as it is. Errors: those of the host's code, and of the program that it answers. */
+  hr_status_t (*change)(void *context, hlo_module_t *module, hlo_module_t **out_changed);
   void *context;
 } spmd_host_t;
 

@@ -16,7 +16,7 @@
 /* Version of the interface. A framework refuses another major number. It asks for newer
  * functions by the minor number: JAX asks for shardings of results from 91 on, for layouts of
  * parameters from 93 on. */
-enum { PJRT_MAJOR = 0, PJRT_MINOR = 93 };
+enum { PJRT_MAJOR = 0, PJRT_MINOR = 102 };
 
 /* An optional group of functions; the list is searched by type.
  * The framework passes over types that it does not know. */
@@ -37,7 +37,8 @@ enum {
   PJRT_EXTENSION_FFI = 5,
   PJRT_EXTENSION_MEMORY_DESCRIPTIONS = 6,
   PJRT_EXTENSION_EXECUTABLE_METADATA = 13,
-  PJRT_EXTENSION_SHARDINGS = 19
+  PJRT_EXTENSION_SHARDINGS = 19,
+  PJRT_EXTENSION_XLA_TRANSFORM = 24
 };
 
 /* First fields of every struct of arguments.
@@ -272,6 +273,15 @@ typedef struct pjrt_texts_args {
   const void *items;
   const size_t *sizes;
 } pjrt_texts_args_t;
+
+/* Arguments of Error_ForEachPayload. */
+typedef struct pjrt_error_payloads_args {
+  PJRT_HEAD;
+  const pjrt_error_t *error;
+  void (*visit)(const char *key, size_t key_size, const char *value, size_t value_size,
+                void *context);
+  void *context;
+} pjrt_error_payloads_args_t;
 
 /* Bytes with an owner, which the caller gives back. */
 typedef struct pjrt_serialized_args {

@@ -119,6 +119,17 @@ typedef struct pjrt_view_args {
   pjrt_memory_t *memory;
 } pjrt_view_args_t;
 
+/* Arguments of Buffer_Bitcast: other sizes or another type for the same bytes. */
+typedef struct pjrt_bitcast_args {
+  PJRT_HEAD;
+  pjrt_buffer_t *buffer;
+  int type;
+  const int64_t *dims;
+  size_t num_dims;
+  pjrt_layout_t *layout;     /* NULL: row-major */
+  pjrt_buffer_t *out_buffer; /* out; `buffer` stays */
+} pjrt_bitcast_args_t;
+
 /* Arguments of Buffer_GetMemoryLayout. */
 typedef struct pjrt_layout_args {
   PJRT_HEAD;
@@ -154,6 +165,21 @@ typedef struct pjrt_copy_args {
   void *target;              /* a device, or a memory */
   pjrt_buffer_t *dst_buffer; /* out */
 } pjrt_copy_args_t;
+
+/* Arguments of TopologyDescription_MakeCanonicalShapeForMemorySpace: the ShapeProto of an array,
+ * with its layout. */
+typedef struct pjrt_topology_shape_args {
+  PJRT_HEAD;
+  pjrt_topology_t *topology;
+  int memory_kind;
+  const int64_t *dims;
+  size_t num_dims;
+  int type;
+  pjrt_layout_t *layout; /* NULL: row-major */
+  const char *bytes;     /* out */
+  size_t size_bytes;
+  void (*release)(const char *bytes);
+} pjrt_topology_shape_args_t;
 
 /* --- the extension for layouts --- */
 

@@ -25,6 +25,21 @@ typedef struct pjrt_client_compile_args {
   pjrt_executable_t *executable; /* out */
 } pjrt_client_compile_args_t;
 
+/* Arguments of Client_Load: an executable that was compiled for a topology. */
+typedef struct pjrt_client_load_args {
+  PJRT_HEAD;
+  pjrt_client_t *client;
+  pjrt_executable_t *compiled;
+  const char *options; /* NULL: those that it was compiled with */
+  size_t options_size;
+  pjrt_executable_t *executable; /* out */
+} pjrt_client_load_args_t;
+
+/* Item of the list of LoadedExecutable_AddressableDeviceLogicalIds. */
+typedef struct pjrt_logical_id {
+  int replica, partition;
+} pjrt_logical_id_t;
+
 /* Arguments of Compile: for a topology, as Client_Compile is for a client. */
 typedef struct pjrt_topology_compile_args {
   PJRT_HEAD;
@@ -149,39 +164,39 @@ typedef struct pjrt_ffi_handler_args {
 /* --- custom partitioners: these structs have no struct_size but the last --- */
 
 /* Bytes, without a NUL. */
-typedef struct pjrt_partitioner_text {
+typedef struct pjrt_answer_text {
   const char *data;
   size_t size;
-} pjrt_partitioner_text_t;
+} pjrt_answer_text_t;
 
 /* An operand or the result: a ShapeProto and an OpSharding, serialized. */
 typedef struct pjrt_partitioner_value {
-  pjrt_partitioner_text_t shape;
+  pjrt_answer_text_t shape;
   bool has_sharding;
-  pjrt_partitioner_text_t sharding;
+  pjrt_answer_text_t sharding;
 } pjrt_partitioner_value_t;
 
 /* What the callback says of its answer, which lives until `free` is called with `data`. */
-typedef struct pjrt_partitioner_header {
+typedef struct pjrt_answer_header {
   int64_t api_version; /* 0 */
   void *data;
   void (*free)(void *data);
   bool has_error;
   /* a PJRT_Error_Code */
   int code;
-  pjrt_partitioner_text_t message;
-} pjrt_partitioner_header_t;
+  pjrt_answer_text_t message;
+} pjrt_answer_header_t;
 
 /* Arguments of the callback that makes the program of one partition. The last three are out. */
 typedef struct pjrt_partition_args {
-  pjrt_partitioner_header_t header;
+  pjrt_answer_header_t header;
   size_t operand_count;
   const pjrt_partitioner_value_t *operands;
   pjrt_partitioner_value_t result;
-  pjrt_partitioner_text_t config; /* backend_config of the call */
-  pjrt_partitioner_text_t module; /* MLIR */
-  const pjrt_partitioner_text_t *operand_shardings;
-  pjrt_partitioner_text_t result_sharding;
+  pjrt_answer_text_t config; /* backend_config of the call */
+  pjrt_answer_text_t module; /* MLIR */
+  const pjrt_answer_text_t *operand_shardings;
+  pjrt_answer_text_t result_sharding;
 } pjrt_partition_args_t;
 
 /* Callbacks of one target. */
@@ -209,5 +224,43 @@ typedef struct pjrt_batched_args {
   const char *name;
   size_t name_size;
 } pjrt_batched_args_t;
+
+/* --- transformations of programs --- */
+
+enum { PJRT_TRANSFORM_VERSION = 1 };
+
+/* Arguments of the callback that changes a program. The last two are out. */
+typedef struct pjrt_transform_call {
+  size_t struct_size;
+  pjrt_answer_header_t header;
+  pjrt_answer_text_t module; /* a serialized HloModuleProto, as its answer */
+  pjrt_answer_text_t transformed;
+  bool changed;
+} pjrt_transform_call_t;
+
+typedef struct pjrt_transform_callbacks {
+  int64_t version; /* PJRT_TRANSFORM_VERSION */
+  void (*destroy)(struct pjrt_transform_callbacks *callbacks);
+  void (*transform)(struct pjrt_transform_callbacks *callbacks, pjrt_transform_call_t *args);
+} pjrt_transform_callbacks_t;
+
+/* Arguments of Register_Xla_Transform. */
+typedef struct pjrt_transform_args {
+  size_t struct_size;
+  const char *name;
+  size_t name_size;
+  int stage; /* 0: before the scheduler; 1: behind it */
+  pjrt_transform_callbacks_t *callbacks;
+} pjrt_transform_args_t;
+
+/* Arguments of Clear_Xla_Transform. */
+typedef struct pjrt_transform_clear_args {
+  size_t struct_size;
+  int stage;
+  const char *name;
+  size_t name_size;
+  pjrt_transform_callbacks_t *callbacks; /* not read */
+  bool cleared;                          /* out: there was one */
+} pjrt_transform_clear_args_t;
 
 #endif

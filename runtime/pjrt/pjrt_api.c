@@ -68,6 +68,7 @@ const pjrt_api_t *GetPjrtApi(void) {
   pjrt_ffi_extension.base.next = &pjrt_partitioner_extension.base;
   pjrt_partitioner_extension.base.next = &pjrt_profiler_extension.base;
   pjrt_profiler_extension.base.next = &pjrt_metadata_extension.base;
+  pjrt_metadata_extension.base.next = &pjrt_transform_extension.base;
   return &api;
 }
 

@@ -30,6 +30,7 @@ void pjrt_executable_release(pjrt_executable_t *executable) {
     hlorun_program_release(executable->programs[i]);
   pjrt_executable_release(executable->renewed);
   pjrt_executable_release(executable->traced);
+  pjrt_transforms_release(executable);
   hr_arena_deinit(&executable->arena);
   pjrt_topology_release(executable->topology);
   hr_free(executable);
@@ -71,6 +72,41 @@ static hr_status_t describe_params(pjrt_executable_t *executable) {
     for (int i = 0; i < hlo_shape_leaf_count(shape); i++)
       executable->params[leaf++] = hlo_shape_leaf(shape, i);
   }
+  return NULL;
+}
+
+/* The memory that the program names for an item of a list, else the device's default one. */
+static int memory_of(const hlo_module_t *module, const char *list, int item) {
+  hr_str_t memory = pjrt_place_text(module, list, item);
+  for (int kind = 0; kind < PJRT_MEMORY_KINDS; kind++)
+    if (hr_str_is(memory, pjrt_memory_kind_names[kind])) return kind;
+  return PJRT_MEMORY_DEVICE;
+}
+
+static hr_status_t describe_param_memories(pjrt_executable_t *executable) {
+  hr_arena_t *arena = &executable->arena;
+  const hlo_module_t *module = pjrt_executable_compiled(executable)->module;
+  HR_TRY(HR_NEW_ARRAY(arena, executable->param_count, &executable->param_memory_kinds));
+  HR_TRY(HR_NEW_ARRAY(arena, executable->param_count, &executable->param_memory_kind_sizes));
+  for (int p = 0; p < executable->param_count; p++) {
+    const char *kind = pjrt_memory_kind_names[memory_of(module, "mhlo.param_memory_kinds", p)];
+    executable->param_memory_kinds[p] = kind;
+    executable->param_memory_kind_sizes[p] = strlen(kind);
+  }
+  return NULL;
+}
+
+/* Devices are listed replica by replica. */
+static hr_status_t describe_devices(pjrt_executable_t *executable) {
+  const pjrt_world_t *world = executable->world;
+  const pjrt_options_t *options = &executable->options;
+  pjrt_logical_id_t *ids;
+  HR_TRY(HR_NEW_ARRAY(&executable->arena, world->local_count, &ids));
+  for (int i = 0; i < world->local_count; i++)
+    for (int k = 0; k < options->device_count; k++)
+      if (options->devices[k] == world->devices[i]->id)
+        ids[i] = (pjrt_logical_id_t){k / options->num_partitions, k % options->num_partitions};
+  executable->logical_ids = ids;
   return NULL;
 }
 
@@ -129,14 +165,6 @@ static hr_status_t alloc_results(pjrt_executable_t *executable, int count, size_
   return HR_NEW_ARRAY(arena, dims, &executable->result_dims);
 }
 
-/* The memory that the program names for a result, else the device's default one. */
-static int memory_of_result(const hlo_module_t *module, int r) {
-  hr_str_t memory = pjrt_place_text(module, "mhlo.result_memory_kinds", r);
-  for (int kind = 0; kind < PJRT_MEMORY_KINDS; kind++)
-    if (hr_str_is(memory, pjrt_memory_kind_names[kind])) return kind;
-  return PJRT_MEMORY_DEVICE;
-}
-
 /* Which array of the program is result r? NULL: it is in a tuple. */
 static const hlo_instr_t *result_instr(const hlo_module_t *module, int count, int r) {
   const hlo_instr_t *root = module->entry->root;
@@ -169,7 +197,7 @@ static hr_status_t describe_results(pjrt_executable_t *executable) {
   dims = 0;
   for (int r = 0; r < count; r++) {
     const hlo_shape_t *shape = hlo_shape_leaf(root, r);
-    int memory = memory_of_result(module, r);
+    int memory = memory_of(module, "mhlo.result_memory_kinds", r);
     const char *kind = pjrt_memory_kind_names[memory];
     executable->results[r] = (pjrt_result_t){
         .shape = shape,
@@ -234,6 +262,8 @@ static hr_status_t describe(pjrt_executable_t *executable) {
   const hlo_module_t *module = pjrt_executable_compiled(executable)->module;
   HR_TRY(hr_arena_cstr(&executable->arena, module->name, &executable->name));
   HR_TRY(describe_params(executable));
+  HR_TRY(describe_param_memories(executable));
+  HR_TRY(describe_devices(executable));
   HR_TRY(describe_results(executable));
   HR_TRY(note_donations(executable, module));
   HR_TRY(pjrt_executable_describe_place(executable));
@@ -266,8 +296,10 @@ static hr_status_t compile_into(pjrt_executable_t *executable, hr_str_t code, hr
   return describe(executable);
 }
 
-hr_status_t pjrt_executable_compile(pjrt_client_t *client, hr_str_t code, hr_str_t options,
-                                    bool is_traced, pjrt_executable_t **out_executable) {
+/* With the transformations of `like`; NULL: those that are registered now. */
+static hr_status_t compile_like(const pjrt_executable_t *like, pjrt_client_t *client, hr_str_t code,
+                                hr_str_t options, bool is_traced,
+                                pjrt_executable_t **out_executable) {
   void *memory;
   uint64_t begin_ns = hr_clock_ns();
   HR_TRY(hr_alloc_zeroed(sizeof(pjrt_executable_t), &memory));
@@ -275,8 +307,11 @@ hr_status_t pjrt_executable_compile(pjrt_client_t *client, hr_str_t code, hr_str
   executable->client = client;
   atomic_init(&executable->references, 1);
   hr_arena_init(&executable->arena);
-  const spmd_host_t *before = spmd_host_enter(&pjrt_partitioner_host);
-  hr_status_t st = compile_into(executable, code, options, is_traced);
+  spmd_host_t host = pjrt_partitioner_host;
+  host.context = executable;
+  const spmd_host_t *before = spmd_host_enter(&host);
+  hr_status_t st = pjrt_transforms_retain(executable, like);
+  if (!st) st = compile_into(executable, code, options, is_traced);
   spmd_host_enter(before);
   if (st) {
     pjrt_executable_release(executable);
@@ -285,6 +320,17 @@ hr_status_t pjrt_executable_compile(pjrt_client_t *client, hr_str_t code, hr_str
   pjrt_profile_note(PJRT_PROFILE_HOST, executable->name, begin_ns);
   *out_executable = executable;
   return NULL;
+}
+
+hr_status_t pjrt_executable_compile(pjrt_client_t *client, hr_str_t code, hr_str_t options,
+                                    bool is_traced, pjrt_executable_t **out_executable) {
+  return compile_like(NULL, client, code, options, is_traced, out_executable);
+}
+
+static hr_status_t compile_again(const pjrt_executable_t *executable, bool is_traced,
+                                 pjrt_executable_t **out_executable) {
+  return compile_like(executable, executable->client, executable->code, executable->options_bytes,
+                      is_traced, out_executable);
 }
 
 /* A chain of renewals: each leads from a broken world to the next. It is walked at launches
@@ -296,8 +342,7 @@ hr_status_t pjrt_executable_current(pjrt_executable_t *executable,
   while (!st && atomic_load(&executable->world->is_broken)) {
     pthread_mutex_lock(&executable->client->launch_mutex);
     if (!executable->renewed)
-      st = pjrt_executable_compile(executable->client, executable->code, executable->options_bytes,
-                                   executable->world->is_traced, &executable->renewed);
+      st = compile_again(executable, executable->world->is_traced, &executable->renewed);
     pjrt_executable_t *next = executable->renewed;
     pthread_mutex_unlock(&executable->client->launch_mutex);
     if (!st) executable = next;
@@ -312,9 +357,7 @@ hr_status_t pjrt_executable_profiled(pjrt_executable_t *executable,
   *out_profiled = executable;
   if (executable->world->local_count < executable->world->count) return NULL;
   pthread_mutex_lock(&executable->client->launch_mutex);
-  if (!executable->traced)
-    st = pjrt_executable_compile(executable->client, executable->code, executable->options_bytes,
-                                 true, &executable->traced);
+  if (!executable->traced) st = compile_again(executable, true, &executable->traced);
   if (!st) *out_profiled = executable->traced;
   pthread_mutex_unlock(&executable->client->launch_mutex);
   return st;

@@ -89,10 +89,10 @@ static int64_t device_count(const spmd_host_call_t *call, int count) {
 }
 
 /* The text's bytes in the arena, and the text empty again. */
-static hr_status_t keep_text(question_t *question, hr_strbuf_t *text, pjrt_partitioner_text_t *to) {
+static hr_status_t keep_text(question_t *question, hr_strbuf_t *text, pjrt_answer_text_t *to) {
   hr_str_t copy;
   hr_status_t st = hr_arena_str(question->arena, (hr_str_t){text->data, text->size}, &copy);
-  if (!st) *to = (pjrt_partitioner_text_t){copy.data, copy.size};
+  if (!st) *to = (pjrt_answer_text_t){copy.data, copy.size};
   text->size = 0;
   return st;
 }
@@ -139,7 +139,7 @@ static hr_status_t make_question(question_t *question) {
   HR_TRY(describe_value(question, instr->shape, operands, devices, &question->args.result));
   question->args.operand_count = (size_t)operands;
   question->args.operands = values;
-  question->args.config = (pjrt_partitioner_text_t){config.data, config.size};
+  question->args.config = (pjrt_answer_text_t){config.data, config.size};
   return NULL;
 }
 
@@ -184,15 +184,10 @@ static hr_status_t read_answer(question_t *question) {
   return read_results(args, instr, call->body, call->wanted + operands);
 }
 
-static hr_status_t answer_status(const pjrt_partition_args_t *args) {
-  if (!args->header.has_error) return NULL;
-  return hr_error(HR_INTERNAL, "%.*s", (int)args->header.message.size, args->header.message.data);
-}
-
 static hr_status_t ask(question_t *question, pjrt_partitioner_callbacks_t *callbacks) {
   HR_TRY(make_question(question));
   callbacks->partition(callbacks, &question->args);
-  hr_status_t st = answer_status(&question->args);
+  hr_status_t st = pjrt_answer_status(&question->args.header);
   if (!st) st = read_answer(question);
   if (question->args.header.free) question->args.header.free(question->args.header.data);
   return st;

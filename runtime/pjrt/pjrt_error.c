@@ -91,6 +91,11 @@ hr_status_t pjrt_error_status(const pjrt_error_t *error) {
   return hr_error(code, "%s", error->message);
 }
 
+hr_status_t pjrt_answer_status(const pjrt_answer_header_t *header) {
+  if (!header->has_error) return NULL;
+  return hr_error(HR_INTERNAL, "%.*s", (int)header->message.size, header->message.data);
+}
+
 /* Error_Destroy; NULL is accepted. */
 pjrt_error_t *pjrt_error_destroy(pjrt_error_args_t *args) {
   pjrt_error_free(args->error);
@@ -101,6 +106,12 @@ pjrt_error_t *pjrt_error_destroy(pjrt_error_args_t *args) {
 pjrt_error_t *pjrt_error_message(pjrt_error_message_args_t *args) {
   args->message = args->error ? args->error->message : "";
   args->message_size = args->error ? args->error->size : 0;
+  return NULL;
+}
+
+/* Error_ForEachPayload: errors have none. Frameworks ask for those of every error. */
+hr_status_t pjrt_error_payloads(pjrt_error_payloads_args_t *args) {
+  (void)args;
   return NULL;
 }
 

@@ -16,5 +16,8 @@ void pjrt_error_free(pjrt_error_t *error);                /* accepts NULL */
 pjrt_error_t *pjrt_error_from_status(hr_status_t status);
 /* A status with the text of the error, which is borrowed; NULL for NULL. */
 hr_status_t pjrt_error_status(const pjrt_error_t *error);
+/* The error that a callback of the framework answers, if it does. */
+struct pjrt_answer_header;
+hr_status_t pjrt_answer_status(const struct pjrt_answer_header *header);
 
 #endif

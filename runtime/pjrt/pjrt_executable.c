@@ -137,6 +137,16 @@ hr_status_t pjrt_executable_output_memory_kinds(pjrt_texts_args_t *args) {
   return NULL;
 }
 
+/* Executable_ParameterMemoryKinds. */
+hr_status_t pjrt_executable_param_memory_kinds(pjrt_texts_args_t *args) {
+  pjrt_executable_t *executable = args->object;
+  PJRT_NOT_NULL(executable);
+  args->items = executable->param_memory_kinds;
+  args->sizes = executable->param_memory_kind_sizes;
+  args->count = (size_t)executable->param_count;
+  return NULL;
+}
+
 /* LoadedExecutable_GetExecutable: a reference that the caller destroys. */
 hr_status_t pjrt_loaded_executable(pjrt_pointer_args_t *args) {
   PJRT_NOT_NULL(args->object);
@@ -149,6 +159,14 @@ hr_status_t pjrt_loaded_devices(pjrt_list_args_t *args) {
   pjrt_executable_t *executable = args->object;
   PJRT_NOT_NULL(executable);
   args->items = executable->world->devices;
+  args->count = (size_t)executable->world->local_count;
+  return NULL;
+}
+/* LoadedExecutable_AddressableDeviceLogicalIds, in the same order. */
+hr_status_t pjrt_loaded_logical_ids(pjrt_list_args_t *args) {
+  pjrt_executable_t *executable = args->object;
+  PJRT_NOT_NULL(executable);
+  args->items = executable->logical_ids;
   args->count = (size_t)executable->world->local_count;
   return NULL;
 }
@@ -205,11 +223,15 @@ hr_status_t pjrt_executable_compile_options(pjrt_serialized_args_t *args) {
   return give_text(&text, args);
 }
 
-/* Executable_Serialize, for the compilation cache of JAX. */
+/* Executable_Serialize, for the compilation cache of JAX. The code of transformations is not in the
+ * bytes, and need not be there where they are loaded. */
 hr_status_t pjrt_executable_serialize(pjrt_serialized_args_t *args) {
   const pjrt_executable_t *executable = args->object;
   hr_strbuf_t text;
   PJRT_NOT_NULL(executable);
+  if (executable->is_transformed)
+    return hr_error(HR_UNSUPPORTED, "%s was changed by a transformation, and cannot be kept",
+                    executable->name);
   uint64_t size = executable->options_bytes.size;
   hr_strbuf_init(&text);
   hr_strbuf_add(&text, MAGIC, MAGIC_SIZE);
@@ -235,4 +257,18 @@ hr_status_t pjrt_executable_deserialize(pjrt_deserialize_args_t *args) {
   if (PJRT_HAS(args, options_size) && args->options && args->options_size)
     options = (hr_str_t){args->options, args->options_size};
   return pjrt_executable_compile(args->client, code, options, false, &args->executable);
+}
+
+/* Client_Load. What was compiled for another client is compiled again, in milliseconds. */
+hr_status_t pjrt_client_load(pjrt_client_load_args_t *args) {
+  pjrt_executable_t *compiled = args->compiled;
+  PJRT_NOT_NULL(args->client);
+  PJRT_NOT_NULL(compiled);
+  hr_str_t options = compiled->options_bytes;
+  if (args->options && args->options_size) options = (hr_str_t){args->options, args->options_size};
+  if (args->client == compiled->client && hr_str_equal(options, compiled->options_bytes)) {
+    args->executable = pjrt_executable_retain(compiled);
+    return NULL;
+  }
+  return pjrt_executable_compile(args->client, compiled->code, options, false, &args->executable);
 }

@@ -30,6 +30,12 @@ typedef struct pjrt_partitioner_extension {
   pjrt_function_t functions[2];
 } pjrt_partitioner_extension_t;
 
+/* Registration of a transformation of programs, its end. */
+typedef struct pjrt_transform_extension {
+  pjrt_extension_t base;
+  pjrt_function_t functions[2];
+} pjrt_transform_extension_t;
+
 /* Types of user data, user data of an execution, handlers. */
 typedef struct pjrt_ffi_extension {
   pjrt_extension_t base;
@@ -110,5 +116,6 @@ extern pjrt_layouts_extension_t pjrt_layouts_extension;         /* pjrt_layouts.
 extern pjrt_memories_extension_t pjrt_memories_extension;       /* pjrt_layouts.c */
 extern pjrt_ffi_extension_t pjrt_ffi_extension;                 /* pjrt_ffi.c */
 extern pjrt_partitioner_extension_t pjrt_partitioner_extension; /* pjrt_custom_partitioner.c */
+extern pjrt_transform_extension_t pjrt_transform_extension;     /* pjrt_transform.c */
 
 #endif

@@ -10,8 +10,7 @@
 #include "proto/hlo_proto.h"
 #include "proto/proto_wire.h"
 
-/* Names of instructions are unique in a computation; XLA wants them unique in the module. */
-static hr_status_t rename_instrs(hlo_module_t *module) {
+hr_status_t pjrt_rename_instrs(hlo_module_t *module) {
   for (size_t c = 0; c < module->computations.count; c++) {
     hlo_computation_t *computation = module->computations.data[c];
     for (size_t i = 0; i < computation->instrs.count && computation != module->entry; i++) {
@@ -85,7 +84,7 @@ static hr_status_t set_entry_layout(hlo_module_t *module, const pjrt_executable_
 static hr_status_t write_partition(hlo_module_t *module, pjrt_executable_t *executable) {
   hr_buffer_t *proto = NULL;
   hr_strbuf_t text;
-  HR_TRY(rename_instrs(module));
+  HR_TRY(pjrt_rename_instrs(module));
   if (executable->has_orders) HR_TRY(set_entry_layout(module, executable));
   HR_TRY(write_hlo_proto(module, HLO_PROTO_WITH_CONFIG, &proto));
   hr_strbuf_init(&text);

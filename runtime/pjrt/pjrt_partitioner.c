@@ -64,4 +64,4 @@ static hr_status_t inspect(void *context, hr_str_t config, const hlo_sharding_t 
 }
 
 const spmd_host_t pjrt_partitioner_host = {
-    .inspect = inspect, .divides = pjrt_divides, .divide = pjrt_divide};
+    .inspect = inspect, .divides = pjrt_divides, .divide = pjrt_divide, .change = pjrt_transform};

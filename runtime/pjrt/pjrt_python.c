@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/dtype.h"
+#include "base/fp_mode.h"
 #include "base/mem.h"
 #include "ops/kernels/custom/ffi_abi.h"
 #include "ops/query/custom_ffi.h"
@@ -297,9 +298,12 @@ static ffi_error_t *handle_callback(ffi_frame_t *frame) {
       context && context->find ? context->find(context->context, CUSTOM_FFI_ANY_TYPE) : NULL;
   if (!list || !read_index(&frame->attrs, &index) || index >= list->count)
     return fail(frame, CODE_INTERNAL, "the execution did not bring its Python callbacks");
+  hr_fp_mode_t mode = hr_fp_mode();
+  hr_fp_mode_set(mode & ~(hr_fp_mode_t)HR_FP_FLUSH); /* NumPy warns where denormal numbers are 0 */
   int state = python.PyGILState_Ensure();
   ffi_error_t *error = call_python(frame, list->callbacks[index]);
   python.PyGILState_Release(state);
+  hr_fp_mode_set(mode);
   return error;
 }
 

@@ -7,11 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digest.h"
 #include "base/mem.h"
 #include "pjrt/pjrt_api.h"
 #include "pjrt/pjrt_executable.h"
 #include "pjrt/pjrt_fork.h"
+#include "pjrt/pjrt_strides.h"
+#include "pjrt/pjrt_transfer.h"
 #include "pjrt/pjrt_world.h"
+#include "proto/hlo_proto.h"
 
 /* The number in the magic goes up when the form changes. */
 typedef struct serialized {
@@ -140,6 +144,64 @@ hr_status_t pjrt_topology_devices(pjrt_list_args_t *args) {
   args->items = topology->client->device_list;
   args->count = (size_t)topology->client->device_count;
   return NULL;
+}
+
+/* TopologyDescription_Fingerprint: equal where the serialized bytes are. */
+hr_status_t pjrt_topology_fingerprint(pjrt_size_args_t *args) {
+  pjrt_serialized_args_t bytes = {.struct_size = sizeof bytes, .object = args->object};
+  HR_TRY(pjrt_topology_serialize(&bytes));
+  hr_digest_t digest = hr_digest_of(bytes.bytes, bytes.size_bytes);
+  bytes.release(bytes.owner);
+  memcpy(&args->value, &digest, sizeof args->value);
+  return NULL;
+}
+
+/* TopologyDescription_GetMemorySpaceKindIds: as Memory_Kind_Id numbers them. */
+hr_status_t pjrt_topology_memory_kinds(pjrt_list_args_t *args) {
+  static int ids[PJRT_MEMORY_KINDS];
+  PJRT_NOT_NULL(args->object);
+  for (int kind = 0; kind < PJRT_MEMORY_KINDS; kind++) ids[kind] = kind;
+  args->items = ids;
+  args->count = PJRT_MEMORY_KINDS;
+  return NULL;
+}
+
+static void release_shape(const char *bytes) { free((char *)bytes); }
+
+/* Appends a ShapeProto of the array, which lies as the order says. */
+static hr_status_t write_shape(const pjrt_strided_t *array, const pjrt_order_t *order,
+                               hr_strbuf_t *text) {
+  hlo_layout_t layout = {.minor_to_major = {order->minor_to_major, order->rank}};
+  hlo_shape_t shape = {
+      .dtype = array->dtype, .rank = array->rank, .dims = array->dims, .layout = &layout};
+  HR_TRY(hlo_proto_write_shape(&shape, text));
+  return hr_strbuf_finish(text);
+}
+
+/* TopologyDescription_MakeCanonicalShapeForMemorySpace: memories differ in nothing. */
+hr_status_t pjrt_topology_shape(pjrt_topology_shape_args_t *args) {
+  pjrt_strided_t array;
+  const pjrt_order_t *order;
+  hr_dtype_t dtype;
+  hr_strbuf_t text;
+  PJRT_NOT_NULL(args->topology);
+  if (args->memory_kind < 0 || args->memory_kind >= PJRT_MEMORY_KINDS)
+    return hr_error(HR_USAGE, "memory kind %d, want 0 to %d", args->memory_kind,
+                    PJRT_MEMORY_KINDS - 1);
+  HR_TRY(pjrt_check_dims(args->dims, args->num_dims, args->type, &dtype));
+  pjrt_strided_init(&array, dtype, (int)args->num_dims, args->dims);
+  HR_TRY(pjrt_read_layout(&array, args->layout));
+  HR_TRY(pjrt_order_of_strides(&array, &order));
+  if (!order) HR_TRY(pjrt_order_find(array.rank, NULL, &order));
+  hr_strbuf_init(&text);
+  hr_status_t st = write_shape(&array, order, &text);
+  if (!st) {
+    args->size_bytes = text.size;
+    args->bytes = hr_strbuf_steal(&text);
+    args->release = release_shape;
+  }
+  hr_strbuf_deinit(&text);
+  return st;
 }
 
 /* --- programs --- */

@@ -63,12 +63,14 @@ static bool is_whole(const pjrt_client_t *client, int count, const int *ids) {
   return true;
 }
 
-/* Threads are not bound to processors: the process has others, of Python and JAX. */
+/* Threads are not bound to processors: the process has others, of Python and JAX. Denormal numbers
+ * are what JAX's users have on CPUs. */
 static hlorun_client_options_t client_options(const pjrt_client_t *client, hlorun_world_t world) {
   hlorun_client_options_t options;
   hlorun_client_options_init(&options);
   options.threads = client->threads;
   options.bind = HLORUN_BIND_NONE;
+  options.flush_denormals = true;
   options.world = world;
   return options;
 }

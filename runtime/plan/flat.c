@@ -2,7 +2,7 @@
  *
  *   analyse -> parameters -> lay out the entry -> results -> pin operands of transfers
  *   -> hoist prepacking -> fuse tiles -> find views -> coalesce buffers
- *   -> pair results with arguments
+ *   -> pair results with arguments -> share gathered arrays
  *   -> assign arena offsets -> drop void copies and renumber steps
  *
  * Until the last stage step numbers are stable and lifetimes are intervals of them. */
@@ -150,6 +150,7 @@ static hr_status_t finish_steps(flat_builder_t *builder) {
 /* Arena and results together must fit into physical memory, unless the plan is only looked at. */
 static hr_status_t check_memory(const flat_plan_t *flat) {
   size_t physical = hr_mem_physical_bytes(), bytes = flat->arena_bytes;
+  for (int g = 0; g < flat->shared_count; g++) bytes += 2 * flat->shared[g].size_bytes;
   for (int b = 0; b < flat->buffer_count && bytes <= physical; b++)
     if (flat->buffers[b].storage == FLAT_RESULT && flat->buffers[b].coalesced_into < 0)
       bytes += flat->buffers[b].size_bytes;
@@ -209,6 +210,7 @@ static hr_status_t build(flat_builder_t *builder) {
   flat_pair_results(builder);
   HR_TRY(copy_buffers(builder));
   HR_TRY(flat_overlay_results(builder));
+  HR_TRY(flat_share_gathers(builder));
   HR_TRY(assign_arena_offsets(builder));
   return finish_steps(builder);
 }

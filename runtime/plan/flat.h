@@ -19,13 +19,15 @@ typedef enum flat_storage {
   FLAT_PARAM,   /* bytes of argument `index`: never written, but see flat_result_t.alias_param */
   FLAT_RESULT,  /* bytes of result `index` */
   FLAT_OVERLAY,    /* the same from offset_bytes on, before the result is computed */
+  FLAT_SHARED,  /* the same of memory `index` of the machine's shared arrays */
   FLAT_VIEW     /* a range of the bytes of buffer `view_of`, set by the view step `index` */
 } flat_storage_t;
 
 /* Storage of one array, or of several with disjoint lifetimes. */
 typedef struct flat_buffer {
   flat_storage_t storage;
-  int index;   /* PARAM, RESULT, OVERLAY: number of the flattened leaf; VIEW: of the view */
+  int index;   /* PARAM, RESULT, OVERLAY: number of the flattened leaf; VIEW: of the view; SHARED: in
+                  flat_plan_t.shared */
   int view_of; /* VIEW: the buffer that holds the bytes */
   const hlo_value_t *literal; /* LITERAL */
   size_t size_bytes, offset_bytes;
@@ -125,6 +127,13 @@ typedef struct flat_result {
   size_t overlay_bytes; /* COMPUTED: bytes from its beginning that overlays take before */
 } flat_result_t;
 
+/* Memory for gathered arrays that the members of a group read at one place. */
+typedef struct flat_shared {
+  const hlo_instr_t *gather; /* one of the all-gathers, which names the group */
+  size_t size_bytes;         /* of one of the two that executions use in turn */
+  uint64_t key;              /* hash of the places of the arrays */
+} flat_shared_t;
+
 /* An object of a kernel's plan that the arena cannot free. */
 typedef struct flat_cleanup {
   void (*destroy)(void *object);
@@ -157,6 +166,8 @@ typedef struct flat_plan {
   size_t arena_bytes;
   int view_count;
   int workers;                   /* number that kernels were prepared for */
+  int shared_count;
+  flat_shared_t *shared;
   int param_count, result_count; /* flattened */
   flat_result_t *results;
 } flat_plan_t;
@@ -166,6 +177,7 @@ typedef struct flat_options {
   const op_native_t *emitter; /* code generator, for ops without a native kernel; NULL: none */
   void *emitter_context;      /* op_native_target_t.emitter */
   bool no_fusion;             /* no tile fusion, no hoisted prepacking: one step per instruction */
+  bool shares_gathers;        /* all processes share memory, and plan the same program */
 } flat_options_t;
 
 /* `plan` must outlive the flat plan.

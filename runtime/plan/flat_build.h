@@ -142,6 +142,9 @@ hr_status_t flat_parallel_copy_add(flat_builder_t *builder, const flat_parallel_
  * After coalescing. */
 hr_status_t flat_overlay_results(flat_builder_t *builder);
 
+/* Moves results of all-gathers to memory that all members share (FLAT_SHARED). After coalescing. */
+hr_status_t flat_share_gathers(flat_builder_t *builder);
+
 /* Lays a computation out. `params`: the leaves of each parameter. */
 hr_status_t flat_body_add(flat_builder_t *builder, const hlo_computation_t *computation,
                           const flat_ref_t *const *params, const flat_ref_t **out_root);

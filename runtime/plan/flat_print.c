@@ -22,6 +22,9 @@ static void print_buffer(hr_strbuf_t *text, const flat_plan_t *flat, int number)
     case FLAT_OVERLAY:
       hr_strbuf_printf(text, "result %d +%zu", buffer->index, buffer->offset_bytes);
       break;
+    case FLAT_SHARED:
+      hr_strbuf_printf(text, "shared %d +%zu", buffer->index, buffer->offset_bytes);
+      break;
     case FLAT_VIEW:
       hr_strbuf_printf(text, "view of b%d", flat_root(flat->buffers, buffer->view_of));
       break;

@@ -31,8 +31,9 @@ expr_t tf_reshape(hlo_builder_t *b, expr_t x, int rank, const int64_t *dims) {
   bool same = x->shape->rank == rank;
   for (int d = 0; same && d < rank; d++) same = x->shape->dims[d] == dims[d];
   if (same) return x;
-  const hlo_shape_t *shape = tf_shape(b, x->shape->dtype, rank, dims);
-  return shape ? hlo_build_reshape(b, x, shape) : NULL;
+  if (x->op == HLO_RESHAPE && !rank && !x->operands[0]->shape->rank) return x->operands[0];
+  tf_sizes_t sizes = tf_sizes_reshaped(b, x, rank, dims);
+  return tf_reshape_sized(b, x, &sizes);
 }
 
 /* Dimension d of the result is dimension permutation[d] of x, as TensorFlow and HLO both define
@@ -49,15 +50,11 @@ expr_t tf_transpose(hlo_builder_t *b, expr_t x, const int64_t *permutation) {
 /* Right-aligned broadcast: dimensions of size 1 are reshaped away, then repeated.
  * HLO's broadcast repeats along new dimensions only. A dimension of size 1 that must grow is
  * therefore dropped by a reshape first, and `mapped` says where the remaining ones go. */
-expr_t tf_broadcast(hlo_builder_t *b, expr_t x, int rank, const int64_t *dims) {
-  if (!x) return NULL;
+static expr_t broadcast_to(hlo_builder_t *b, expr_t x, const tf_sizes_t *to_sizes) {
   int64_t mapped[HLO_MAX_RANK], sizes[HLO_MAX_RANK];
-  int count = 0;
+  const int64_t *dims = to_sizes->dims;
+  int count = 0, rank = to_sizes->rank;
   bool same = x->shape->rank == rank;
-  if (rank > HLO_MAX_RANK) {
-    failed(b, hr_error(HR_INVALID, "%d dimensions, want at most %d", rank, HLO_MAX_RANK));
-    return NULL;
-  }
   for (int d = 0; same && d < rank; d++) same = x->shape->dims[d] == dims[d];
   if (same) return x;
   for (int d = 0; d < x->shape->rank; d++) {
@@ -73,8 +70,37 @@ expr_t tf_broadcast(hlo_builder_t *b, expr_t x, int rank, const int64_t *dims) {
     mapped[count++] = to;
   }
   x = tf_reshape(b, x, count, sizes);
-  const hlo_shape_t *shape = x ? tf_shape(b, x->shape->dtype, rank, dims) : NULL;
-  return shape ? hlo_build_broadcast(b, x, shape, (hr_ints_t){mapped, count}) : NULL;
+  return tf_broadcast_in_sized(b, x, to_sizes, (hr_ints_t){mapped, count});
+}
+
+/* Dimensions of x that are dynamic stay so. */
+expr_t tf_broadcast(hlo_builder_t *b, expr_t x, int rank, const int64_t *dims) {
+  if (!x) return NULL;
+  if (rank > HLO_MAX_RANK) {
+    failed(b, hr_error(HR_INVALID, "%d dimensions, want at most %d", rank, HLO_MAX_RANK));
+    return NULL;
+  }
+  tf_sizes_t sizes = tf_sizes_static(rank, dims);
+  int behind = rank - x->shape->rank;
+  for (int d = 0; d < x->shape->rank && behind >= 0; d++)
+    if (x->shape->dynamic && x->shape->dynamic[d] && x->shape->dims[d] == dims[behind + d])
+      sizes.exprs[behind + d] = tf_size_of(b, x, d);
+  return broadcast_to(b, x, &sizes);
+}
+
+expr_t tf_broadcast_sized(hlo_builder_t *b, expr_t x, const tf_sizes_t *sizes) {
+  return x ? broadcast_to(b, x, sizes) : NULL;
+}
+
+expr_t tf_broadcast_like(hlo_builder_t *b, expr_t x, expr_t like) {
+  if (!x || !like) return NULL;
+  tf_sizes_t sizes = tf_sizes_of(b, like);
+  return broadcast_to(b, x, &sizes);
+}
+
+/* NULL if it is static, or not there. */
+static expr_t dynamic_size(hlo_builder_t *b, expr_t x, int d) {
+  return d >= 0 && x->shape->dynamic && x->shape->dynamic[d] ? tf_size_of(b, x, d) : NULL;
 }
 
 void tf_broadcast_pair(hlo_builder_t *b, expr_t *x, expr_t *y) {
@@ -83,17 +109,18 @@ void tf_broadcast_pair(hlo_builder_t *b, expr_t *x, expr_t *y) {
    * each other are found by tf_broadcast, which names the shape. */
   const hlo_shape_t *xs = (*x)->shape;
   const hlo_shape_t *ys = (*y)->shape;
-  int64_t dims[HLO_MAX_RANK];
-  int rank = xs->rank > ys->rank ? xs->rank : ys->rank;
+  tf_sizes_t sizes = {.rank = xs->rank > ys->rank ? xs->rank : ys->rank};
+  int rank = sizes.rank;
   for (int d = 0; d < rank; d++) {
     int xd = d - (rank - xs->rank);
     int yd = d - (rank - ys->rank);
     int64_t xn = xd < 0 ? 1 : xs->dims[xd];
     int64_t yn = yd < 0 ? 1 : ys->dims[yd];
-    dims[d] = xn == 1 ? yn : xn;
+    sizes.dims[d] = xn == 1 ? yn : xn;
+    sizes.exprs[d] = xn == 1 ? dynamic_size(b, *y, yd) : dynamic_size(b, *x, xd);
   }
-  *x = tf_broadcast(b, *x, rank, dims);
-  *y = tf_broadcast(b, *y, rank, dims);
+  *x = broadcast_to(b, *x, &sizes);
+  *y = broadcast_to(b, *y, &sizes);
 }
 
 /* `limits` are exclusive; `strides` NULL means all 1. A slice of everything is x itself. */
@@ -110,6 +137,8 @@ expr_t tf_slice(hlo_builder_t *b, expr_t x, const int64_t *starts, const int64_t
     whole &= !starts[d] && limits[d] == x->shape->dims[d] && dims[d].stride == 1;
   }
   if (whole) return x;
+  bool is_element = x->shape->rank == 1 && limits[0] == starts[0] + 1 && x->op == HLO_CONCATENATE;
+  if (is_element) return tf_reshape(b, tf_vector_element(b, x, starts[0]), 1, &(int64_t){1});
   *slice = (hlo_slice_t){x->shape->rank, dims};
   hlo_attr_t attr = {.key = HLO_ATTR_SLICE, .slice = slice};
   return hlo_build(b, HLO_SLICE, NULL, 1, &x, 1, &attr, 0, NULL);

@@ -143,14 +143,29 @@ static hr_status_t repeat_static(tf_op_t *op, expr_t x, const int64_t *multiples
   return tf_out(op, 0, tf_reshape(op->b, all, x->shape->rank, dims));
 }
 
+/* Multiples that depend on data, where x has one element along the dimension. */
+static hr_status_t repeat_by_sizes(tf_op_t *op, expr_t x, const tf_sizes_t *multiples) {
+  tf_sizes_t sizes = tf_sizes_of(op->b, x);
+  for (int d = 0; d < sizes.rank; d++) {
+    if (!multiples->exprs[d] && multiples->dims[d] == 1) continue;
+    if (sizes.dims[d] != 1)
+      return tf_unsupported(op, "repetitions of %ld elements, whose number depends on data",
+                            (long)sizes.dims[d]);
+    sizes.dims[d] = multiples->dims[d];
+    sizes.exprs[d] = multiples->exprs[d];
+  }
+  return tf_out(op, 0, tf_broadcast_sized(op->b, x, &sizes));
+}
+
 /* Tile(input, multiples). */
 hr_status_t tf_lower_tile(tf_op_t *op) {
-  hr_ints_t multiples;
+  tf_sizes_t multiples;
   expr_t x = tf_in(op, 0);
-  HR_TRY(tf_const_ints(op, 1, &multiples));
+  HR_TRY(tf_sizes_in(op, 1, &multiples));
   if (!x) return hlo_builder_finish(op->b);
-  if (multiples.count != x->shape->rank)
-    return tf_error(op, "%ld multiples", (long)multiples.count);
-  return hlo_shape_is_dynamic(x->shape) ? repeat_dynamic(op, x, multiples.data)
-                                        : repeat_static(op, x, multiples.data);
+  if (multiples.rank != x->shape->rank) return tf_error(op, "%d multiples", multiples.rank);
+  for (int d = 0; d < multiples.rank; d++)
+    if (multiples.exprs[d]) return repeat_by_sizes(op, x, &multiples);
+  return hlo_shape_is_dynamic(x->shape) ? repeat_dynamic(op, x, multiples.dims)
+                                        : repeat_static(op, x, multiples.dims);
 }

@@ -129,6 +129,24 @@ static expr_t take_written(const packing_t *packing, int i, const tf_value_t *in
   return inside[i].resource->value;
 }
 
+#define KEPT_ELEMENTS_MAX 64
+
+/* Of the values that stay the same, those that are constants: small lists of integers may be sizes,
+ * computed from others. */
+static hr_status_t keep_constants(tf_op_t *op, int count, tf_value_t *values, bool *keep) {
+  for (int i = 0; i < count; i++) {
+    tf_value_t *value = &values[i];
+    keep[i] &= value->kind == TF_VALUE_ARRAY;
+    if (!keep[i]) continue;
+    const hlo_shape_t *shape = value->instr ? value->instr->shape : NULL;
+    if (!value->constant && shape && hr_dtype_is_integer(shape->dtype) &&
+        hlo_shape_elements(shape) <= KEPT_ELEMENTS_MAX)
+      HR_TRY(tf_evaluate(op->scope->compiler, value->instr, &value->constant));
+    keep[i] = value->constant != NULL;
+  }
+  return NULL;
+}
+
 /* Parameter shape of all branches, or of condition and body: the slots in order. */
 static hr_status_t tuple_shape(tf_op_t *op, const packing_t *packing,
                                const hlo_shape_t **out_shape) {
@@ -192,8 +210,9 @@ typedef struct branch {
 
 /* What all branches give as one result. */
 typedef struct outcome {
-  tf_value_t like; /* the result of a branch that has one; kind NONE: no branch has */
-  bool has_count;  /* a list with a count of its own */
+  tf_value_t like;          /* the result of a branch that has one; kind NONE: no branch has */
+  bool has_count;           /* a list with a count of its own */
+  const hlo_shape_t *shape; /* of an array, with room for that of each branch */
 } outcome_t;
 
 /* The states that a loop around the branch has, by the branch's own values. */
@@ -246,6 +265,9 @@ static hr_status_t add_outcome(tf_op_t *op, branch_t *branch, tf_value_t *result
     HR_TRY(tf_alternatives_add(op->arena, at->shape, &all));
   out->has_count |= result->kind == TF_VALUE_LIST && result->count;
   const tf_value_t before = out->like;
+  if (result->kind == TF_VALUE_ARRAY)
+    HR_TRY(tf_shape_join(op->arena, out->shape ? out->shape : result->instr->shape,
+                         result->instr->shape, &out->shape));
   out->like = *result;
   out->like.alternatives = all;
   if (result->kind != TF_VALUE_LIST || before.kind != TF_VALUE_LIST) return NULL;
@@ -276,7 +298,8 @@ static expr_t common_form(hlo_builder_t *b, const tf_value_t *result, const outc
   const hlo_shape_t *shape = outcome->like.instr->shape;
   bool is_shorter = result->kind == TF_VALUE_LIST && result->list_size < outcome->like.list_size;
   if (is_shorter) return tf_grow(b, result->instr, outcome->like.list_size - result->list_size);
-  return is_none ? tf_fill(b, 0, shape->dtype, shape->rank, shape->dims) : result->instr;
+  if (is_none) return tf_fill(b, 0, shape->dtype, shape->rank, shape->dims);
+  return outcome->shape ? tf_widen(b, result->instr, outcome->shape) : result->instr;
 }
 
 /* The root: results, each list's count after it, then resources in the order of their slots. */
@@ -358,7 +381,8 @@ static hr_status_t build_conditional(tf_op_t *op, expr_t index, int branch_count
   int count;
   HR_TRY(input_values(op, 1, &count, &values));
   HR_TRY(HR_NEW_ARRAY(op->arena, count, &keep));
-  for (int i = 0; i < count; i++) keep[i] = values[i].kind == TF_VALUE_ARRAY && values[i].constant;
+  for (int i = 0; i < count; i++) keep[i] = true;
+  HR_TRY(keep_constants(op, count, values, keep));
   HR_TRY(pack_values(op, count, values, keep, &packing));
   HR_TRY(HR_NEW_ARRAY(op->arena, branch_count, &called));
   HR_TRY(HR_NEW_ARRAY(op->arena, branch_count + 1, &operands));
@@ -594,6 +618,7 @@ hr_status_t tf_build_loop(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values
   tf_compiler_t *compiler = op->scope->compiler;
   tf_states_t states = {.up = compiler->states, .is_loop = true, .count = loop->count};
   int depth = compiler->depth;
+  HR_TRY(keep_constants(op, loop->count, values, loop->keep));
   HR_TRY(HR_NEW_ARRAY(op->arena, loop->count, &before));
   memcpy(before, values, (size_t)loop->count * sizeof *values);
   HR_TRY(find_grows(op, loop->count, values, &grows));
@@ -647,9 +672,7 @@ hr_status_t tf_lower_while(tf_op_t *op) {
       functions.cond->arg_count != count)
     return tf_error(op, "condition and body do not take %d values", count);
   HR_TRY(HR_NEW_ARRAY(op->arena, count, &keep));
-  for (int i = 0; i < count; i++)
-    keep[i] =
-        values[i].kind == TF_VALUE_ARRAY && values[i].constant && is_invariant(functions.body, i);
+  for (int i = 0; i < count; i++) keep[i] = is_invariant(functions.body, i);
   tf_loop_t loop = {.count = count,
                     .keep = keep,
                     .context = &functions,

@@ -9,7 +9,7 @@
  * values of the next iteration in the order of `inside`. `context` is handed through. */
 typedef struct tf_loop {
   int count;
-  const bool *keep; /* by value: it is a constant that no iteration changes */
+  bool *keep; /* by value: no iteration changes it; tf_build_loop leaves the constants set */
   void *context;
   hr_status_t (*condition)(void *context, tf_op_t *op, hlo_builder_t *b, const tf_value_t *inside,
                            tf_value_t *out_pred);

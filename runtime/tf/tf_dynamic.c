@@ -11,7 +11,6 @@
 
 hr_status_t tf_cut_to(tf_op_t *op, expr_t x, int d, expr_t count, expr_t *out) {
   hlo_value_t *known;
-  int64_t dim = d;
   if (!x || !count) return hlo_builder_finish(op->b);
   HR_TRY(tf_evaluate(op->scope->compiler, count, &known));
   if (!known) HR_TRY(tf_loop_result(op->scope->compiler, count, &known));
@@ -19,9 +18,7 @@ hr_status_t tf_cut_to(tf_op_t *op, expr_t x, int d, expr_t count, expr_t *out) {
     *out = tf_slice_dim(op->b, x, d, 0, hlo_value_int_at(known, 0));
     return NULL;
   }
-  hlo_attr_t attr = hlo_attr_of_ints(op->b, HLO_ATTR_DIMENSIONS, 1, &dim);
-  expr_t operands[] = {x, count};
-  *out = hlo_build(op->b, HLO_SET_DIMENSION_SIZE, NULL, 2, operands, 1, &attr, 0, NULL);
+  *out = tf_set_size(op->b, x, d, count);
   return NULL;
 }
 
@@ -210,21 +207,33 @@ hr_status_t tf_lower_xla_dimension_size(tf_op_t *op) {
                 hlo_build(op->b, HLO_SET_DIMENSION_SIZE, NULL, 2, operands, 1, &attr, 0, NULL));
 }
 
+/* Dynamic dimensions padded with zeros to their bounds. */
+static expr_t pad_to_static(hlo_builder_t *b, expr_t x) {
+  const hlo_shape_t *shapes[HLO_MAX_RANK + 1], *tuple = NULL;
+  if (!x || !hlo_shape_is_dynamic(x->shape)) return x;
+  shapes[0] = tf_shape(b, x->shape->dtype, x->shape->rank, x->shape->dims);
+  for (int d = 0; d < x->shape->rank; d++) shapes[d + 1] = hlo_shape_scalar(HR_S32);
+  if (!b->status)
+    b->status =
+        hlo_shape_tuple(&b->computation->module->arena, x->shape->rank + 1, shapes, &tuple);
+  hlo_attr_t attr = hlo_attr_of_str(HLO_ATTR_CUSTOM_CALL_TARGET, HR_STR("PadToStatic"));
+  return hlo_build_element(b, hlo_build(b, HLO_CUSTOM_CALL, tuple, 1, &x, 1, &attr, 0, NULL), 0);
+}
+
 /* XlaRemoveDynamicDimensionSize(x, dimension): a static array again, padded with zeros. Other
  * dimensions must be static. */
 hr_status_t tf_lower_xla_static_size(tf_op_t *op) {
+  return tf_out(op, 0, pad_to_static(op->b, tf_in(op, 0)));
+}
+
+expr_t tf_fill_dynamic(tf_op_t *op, expr_t x, int d, expr_t fill) {
   hlo_builder_t *b = op->b;
-  const hlo_shape_t *shapes[HLO_MAX_RANK + 1], *tuple;
-  expr_t x = tf_in(op, 0);
-  if (!x) return hlo_builder_finish(b);
-  if (!hlo_shape_is_dynamic(x->shape)) return tf_out(op, 0, x);
-  shapes[0] = tf_shape(b, x->shape->dtype, x->shape->rank, x->shape->dims);
-  for (int d = 0; d < x->shape->rank; d++) shapes[d + 1] = hlo_shape_scalar(HR_S32);
-  if (!shapes[0]) return hlo_builder_finish(b);
-  HR_TRY(hlo_shape_tuple(op->arena, x->shape->rank + 1, shapes, &tuple));
-  hlo_attr_t attr = hlo_attr_of_str(HLO_ATTR_CUSTOM_CALL_TARGET, HR_STR("PadToStatic"));
-  expr_t all = hlo_build(b, HLO_CUSTOM_CALL, tuple, 1, &x, 1, &attr, 0, NULL);
-  return tf_out(op, 0, hlo_build_element(b, all, 0));
+  if (!x || !x->shape->dynamic || !x->shape->dynamic[d]) return x;
+  expr_t size = tf_size_of(b, x, d), all = pad_to_static(b, x);
+  expr_t place = tf_iota(b, HR_S32, x->shape->rank, x->shape->dims, d);
+  if (!all || !place) return NULL;
+  expr_t is_there = e_lt(b, place, tf_broadcast_like(b, size, place));
+  return e_select(b, is_there, all, tf_broadcast_like(b, fill, all));
 }
 
 /* --- non-maximum suppression --- */

@@ -411,7 +411,7 @@ static hr_status_t initial_state(tf_op_t *op, frame_t *f, tf_value_t *values, bo
       return NULL;
     }
     values[i] = scope->outputs[enter][0];
-    keep[i] = !varies && values[i].kind == TF_VALUE_ARRAY && values[i].constant;
+    keep[i] = !varies;
     HR_TRY(tf_live_both(op->arena, *out_live, values[i].live, out_live));
   }
   if (*out_live == &tf_dead) return NULL;

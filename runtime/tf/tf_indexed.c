@@ -102,11 +102,12 @@ static hr_status_t scatter_nd(tf_op_t *op, expr_t x, expr_t indices, expr_t upda
 
 /* ScatterNd(indices, updates, shape): sums over duplicate indices, on zeros. */
 hr_status_t tf_lower_scatter_nd(tf_op_t *op) {
-  hr_ints_t dims;
+  tf_sizes_t sizes;
   expr_t updates = tf_in(op, 1);
-  HR_TRY(tf_const_ints(op, 2, &dims));
+  HR_TRY(tf_sizes_in(op, 2, &sizes));
   if (!updates) return hlo_builder_finish(op->b);
-  expr_t zeros = tf_fill(op->b, 0, updates->shape->dtype, (int)dims.count, dims.data);
+  expr_t zero = tf_scalar(op->b, 0, updates->shape->dtype);
+  expr_t zeros = tf_broadcast_sized(op->b, zero, &sizes);
   return scatter_nd(op, zeros, tf_in(op, 0), updates, HLO_ADD);
 }
 
@@ -217,17 +218,24 @@ hr_status_t tf_lower_matrix_diag_part(tf_op_t *op) {
  * TopKV2(input, k) -> (values, indices). Of equal elements the one with the lower index comes
  * first. */
 hr_status_t tf_lower_top_k(tf_op_t *op) {
-  int64_t k;
+  tf_sizes_t k;
   hr_dtype_t index_type;
   expr_t x = tf_in(op, 0);
-  HR_TRY(tf_const_int(op, 1, &k));
+  HR_TRY(tf_sizes_in(op, 1, &k));
   HR_TRY(tf_attr_dtype(op->arena, op->node, "index_type", &index_type));
   if (!x) return hlo_builder_finish(op->b);
-  hlo_attr_t attrs[] = {hlo_attr_of_int(HLO_ATTR_K, k), hlo_attr_of_bool(HLO_ATTR_LARGEST, true),
+  int last = x->shape->rank - 1;
+  if (k.rank != 1 || last < 0) return tf_error(op, "want a vector and a number");
+  bool cuts = k.exprs[0] != NULL;
+  if (cuts)
+    x = tf_fill_dynamic(op, x, last, tf_identity_value(op->b, HLO_MAXIMUM, x->shape->dtype));
+  hlo_attr_t attrs[] = {hlo_attr_of_int(HLO_ATTR_K, k.dims[0]), hlo_attr_of_bool(HLO_ATTR_LARGEST, true),
                         hlo_attr_of_bool(HLO_ATTR_IS_STABLE, true)};
   expr_t pair = hlo_build(op->b, HLO_TOPK, NULL, 1, &x, 3, attrs, 0, NULL);
-  HR_TRY(tf_out(op, 0, hlo_build_element(op->b, pair, 0)));
-  expr_t indices = hlo_build_element(op->b, pair, 1);
+  expr_t values = hlo_build_element(op->b, pair, 0), indices = hlo_build_element(op->b, pair, 1);
+  if (cuts) values = tf_set_size(op->b, values, last, k.exprs[0]);
+  if (cuts) indices = tf_set_size(op->b, indices, last, k.exprs[0]);
+  HR_TRY(tf_out(op, 0, values));
   if (indices && index_type != HR_TUPLE) indices = hlo_build_convert(op->b, indices, index_type);
   return tf_out(op, 1, indices);
 }

@@ -173,6 +173,8 @@ hr_status_t tf_expand_dim(tf_op_t *op, expr_t x, int64_t axis, int *out_at, expr
 /* Dimension d of the result is dimension permutation[d] of x. */
 expr_t tf_transpose(hlo_builder_t *b, expr_t x, const int64_t *permutation);
 expr_t tf_broadcast(hlo_builder_t *b, expr_t x, int rank, const int64_t *dims);
+/* To the sizes of `like`, also dynamic ones. */
+expr_t tf_broadcast_like(hlo_builder_t *b, expr_t x, expr_t like);
 /* NumPy broadcasting of both to their joint shape. */
 void tf_broadcast_pair(hlo_builder_t *b, expr_t *x, expr_t *y);
 expr_t tf_slice(hlo_builder_t *b, expr_t x, const int64_t *starts, const int64_t *limits,
@@ -215,6 +217,50 @@ expr_t tf_conjugate(hlo_builder_t *b, expr_t x);
 expr_t tf_segment_start(hlo_builder_t *b, hlo_opcode_t scalar_op, hr_dtype_t dtype);
 /* Normalises a possibly negative axis. Errors: INVALID. */
 hr_status_t tf_axis(tf_op_t *op, int64_t axis, int rank, int *out_axis);
+
+/* --- sizes that depend on data (tf_sizes.c) --- */
+typedef struct tf_sizes {
+  int rank;
+  int64_t dims[HLO_MAX_RANK]; /* sizes, or bounds of those below */
+  expr_t exprs[HLO_MAX_RANK]; /* s32 scalars, known at run time; NULL: static */
+} tf_sizes_t;
+tf_sizes_t tf_sizes_of(hlo_builder_t *b, expr_t x);
+tf_sizes_t tf_sizes_static(int rank, const int64_t *dims);
+/* Input k, a list of sizes, of which -1 may be one. Errors: INVALID if one of them is neither known
+ * nor bounded. */
+hr_status_t tf_sizes_in(tf_op_t *op, int k, tf_sizes_t *out_sizes);
+/* Those of x as an array of other dimensions, by the groups of dimensions that have as many
+ * elements. */
+tf_sizes_t tf_sizes_reshaped(hlo_builder_t *b, expr_t x, int rank, const int64_t *dims);
+/* Size of dimension d, as s32. */
+expr_t tf_size_of(hlo_builder_t *b, expr_t x, int d);
+/* Number of elements, as s32. */
+expr_t tf_element_count(hlo_builder_t *b, expr_t x);
+/* All sizes as a vector; there must be one. */
+expr_t tf_sizes_vector(hlo_builder_t *b, const tf_sizes_t *sizes, hr_dtype_t dtype);
+/* The largest value of a scalar of integers; -1: not known. */
+int64_t tf_upper_bound(tf_compiler_t *compiler, expr_t x);
+/* Element i of a vector, as a scalar. */
+expr_t tf_vector_element(hlo_builder_t *b, expr_t x, int64_t i);
+expr_t tf_reshape_sized(hlo_builder_t *b, expr_t x, const tf_sizes_t *sizes);
+/* `sizes` are bounds of the result, whose dynamic dimensions have an expression there. */
+expr_t tf_slice_sized(hlo_builder_t *b, expr_t x, const tf_sizes_t *sizes, const tf_sizes_t *starts,
+                      const tf_sizes_t *limits, const tf_sizes_t *steps);
+/* As tf_broadcast. */
+expr_t tf_broadcast_sized(hlo_builder_t *b, expr_t x, const tf_sizes_t *sizes);
+/* `dims` maps the dimensions of x to those of the result. */
+expr_t tf_broadcast_in_sized(hlo_builder_t *b, expr_t x, const tf_sizes_t *sizes, hr_ints_t dims);
+/* x of the largest size along dimension d, with `fill` behind its elements. Others are static. */
+expr_t tf_fill_dynamic(tf_op_t *op, expr_t x, int d, expr_t fill);
+/* x with another size of dimension d, which becomes dynamic. */
+expr_t tf_set_size(hlo_builder_t *b, expr_t x, int d, expr_t size);
+/* A shape that has room for both, dynamic where their sizes differ; y if their ranks or types do.
+ */
+hr_status_t tf_shape_join(hr_arena_t *arena, const hlo_shape_t *x, const hlo_shape_t *y,
+                          const hlo_shape_t **out);
+/* x as an array of such a shape. */
+expr_t tf_widen(hlo_builder_t *b, expr_t x, const hlo_shape_t *shape);
+expr_t tf_iota_sized(hlo_builder_t *b, hr_dtype_t dtype, const tf_sizes_t *sizes, int d);
 
 /* --- variables (tf_state.c), scatters (tf_indexed.c) --- */
 /* The variable of a handle's node, which its first use creates. */

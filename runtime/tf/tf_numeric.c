@@ -33,6 +33,22 @@ static expr_t root_of(hlo_builder_t *b, expr_t x) {
   return hlo_build_convert(b, e_sqrt(b, hlo_build_convert(b, x, HR_F64)), x->shape->dtype);
 }
 
+/* The sum x of elements of `all`, by their number along the dimensions. */
+static expr_t divide_by_count(hlo_builder_t *b, expr_t x, expr_t all, hr_ints_t dims) {
+  double fixed = 1;
+  expr_t count = NULL;
+  if (!x) return NULL;
+  for (int64_t i = 0; i < dims.count; i++) {
+    int d = (int)dims.data[i];
+    bool is_dynamic = all->shape->dynamic && all->shape->dynamic[d];
+    expr_t size = is_dynamic ? hlo_build_convert(b, tf_size_of(b, all, d), x->shape->dtype) : NULL;
+    if (!is_dynamic) fixed *= (double)all->shape->dims[d];
+    if (is_dynamic) count = count ? e_mul(b, count, size) : size;
+  }
+  x = e_div(b, x, e_number(b, fixed, x));
+  return count ? e_div(b, x, tf_broadcast_like(b, count, x)) : x;
+}
+
 /* variant: opcode of the reducer; DIVIDE: mean; SQRT: Euclidean norm.
  * Sum, Prod, Max, Min, All, Any, Mean and EuclideanNorm; attribute keep_dims leaves sizes of 1.
  * Mean divides by the number of elements that were added, EuclideanNorm is sqrt(sum |x|^2). */
@@ -40,20 +56,18 @@ hr_status_t tf_lower_reduce(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   hr_ints_t dims;
   bool keep;
-  int64_t count = 1;
-  expr_t x = tf_in(op, 0);
+  expr_t x = tf_in(op, 0), all = x;
   if (!x) return hlo_builder_finish(b);
   hr_dtype_t dtype = x->shape->dtype;
   hlo_opcode_t variant = (hlo_opcode_t)op->row->variant;
   bool sums = variant == HLO_ADD || variant == HLO_DIVIDE || variant == HLO_SQRT;
   HR_TRY(tf_attr_bool(op->arena, op->node, "keep_dims", false, &keep));
   HR_TRY(reduction_dims(op, x->shape->rank, &dims));
-  for (int64_t i = 0; i < dims.count; i++) count *= x->shape->dims[dims.data[i]];
   bool widen = is_narrow_float(dtype) && (sums || variant == HLO_MULTIPLY);
   if (widen) x = hlo_build_convert(b, x, HR_F32);
   if (variant == HLO_SQRT) x = e_mul(b, x, tf_conjugate(b, x));
   x = tf_reduce(op, sums ? HLO_ADD : variant, x, (int)dims.count, dims.data, keep);
-  if (variant == HLO_DIVIDE && x) x = e_div(b, x, e_number(b, (double)count, x));
+  if (variant == HLO_DIVIDE) x = divide_by_count(b, x, all, dims);
   if (variant == HLO_SQRT) x = root_of(b, x);
   if (widen && x) x = hlo_build_convert(b, x, dtype);
   return tf_out(op, 0, x);
@@ -85,10 +99,11 @@ hr_status_t tf_lower_arg(tf_op_t *op) {
   if (dtype == HR_TUPLE) dtype = HR_S64;
   dim = at;
   expr_t extreme = tf_reduce(op, (hlo_opcode_t)op->row->variant, x, 1, &dim, true);
-  expr_t wide = tf_broadcast(b, extreme, x->shape->rank, x->shape->dims);
+  expr_t wide = tf_broadcast_like(b, extreme, x);
   expr_t hit = e_eq(b, x, wide);
   if (hr_dtype_is_float(x->shape->dtype)) hit = e_or(b, hit, e_ne(b, x, x));
-  expr_t index = tf_iota(b, dtype, x->shape->rank, x->shape->dims, at);
+  tf_sizes_t sizes = tf_sizes_of(b, x);
+  expr_t index = tf_iota_sized(b, dtype, &sizes, at);
   if (!hit || !index) return hlo_builder_finish(b);
   expr_t last = e_number(b, (double)x->shape->dims[at], index);
   return tf_out(op, 0, tf_reduce(op, HLO_MINIMUM, e_select(b, hit, index, last), 1, &dim, false));
@@ -342,7 +357,7 @@ hr_status_t tf_lower_einsum(tf_op_t *op) {
 static expr_t shifted_logits(tf_op_t *op, expr_t x) {
   int64_t last = x->shape->rank - 1;
   expr_t top = tf_reduce(op, HLO_MAXIMUM, x, 1, &last, true);
-  return e_sub(op->b, x, tf_broadcast(op->b, top, x->shape->rank, x->shape->dims));
+  return e_sub(op->b, x, tf_broadcast_like(op->b, top, x));
 }
 
 /* `spread`: the sum is repeated over the shape of x. */
@@ -350,7 +365,7 @@ static expr_t sum_last(tf_op_t *op, expr_t x, bool spread) {
   if (!x) return NULL;
   int64_t last = x->shape->rank - 1;
   expr_t sum = tf_reduce(op, HLO_ADD, x, 1, &last, spread);
-  return spread ? tf_broadcast(op->b, sum, x->shape->rank, x->shape->dims) : sum;
+  return spread ? tf_broadcast_like(op->b, sum, x) : sum;
 }
 
 static hr_status_t check_logits(tf_op_t *op, expr_t x) {

@@ -3,9 +3,9 @@
 
 /* Fill(dims, value). */
 hr_status_t tf_lower_fill(tf_op_t *op) {
-  hr_ints_t dims;
-  HR_TRY(tf_const_ints(op, 0, &dims));
-  return tf_out(op, 0, tf_broadcast(op->b, tf_in(op, 1), (int)dims.count, dims.data));
+  tf_sizes_t sizes;
+  HR_TRY(tf_sizes_in(op, 0, &sizes));
+  return tf_out(op, 0, tf_broadcast_sized(op->b, tf_in(op, 1), &sizes));
 }
 
 /* The number of a constant scalar; true if its type is an integer. */
@@ -19,11 +19,35 @@ static bool value_number(const hlo_value_t *value, double *out_number) {
   return hr_dtype_is_integer(value->dtype);
 }
 
+/* The limit is a number with a bound, as the size of a dynamic array is; start and step are known,
+ * and the step is positive. */
+static hr_status_t range_at_run_time(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  int64_t start, step, bound = tf_upper_bound(op->scope->compiler, tf_in(op, 1));
+  expr_t limit = tf_in(op, 1);
+  HR_TRY(tf_const_int(op, 0, &start));
+  HR_TRY(tf_const_int(op, 2, &step));
+  if (!limit) return hlo_builder_finish(b);
+  if (bound < 0 || step < 1) return tf_error(op, "input 1 must be a compile-time constant");
+  tf_sizes_t sizes = {.rank = 1};
+  sizes.dims[0] = bound > start ? (bound - start + step - 1) / step : 0;
+  expr_t span = e_sub(b, limit, e_number(b, (double)(start - step + 1), limit));
+  if (!span) return hlo_builder_finish(b);
+  span = e_max(b, e_div(b, span, e_number(b, (double)step, span)), e_number(b, 0, span));
+  sizes.exprs[0] = span ? hlo_build_convert(b, span, HR_S32) : NULL;
+  expr_t steps = tf_iota_sized(b, limit->shape->dtype, &sizes, 0);
+  if (!steps) return hlo_builder_finish(b);
+  steps = e_mul(b, steps, e_number(b, (double)step, steps));
+  return tf_out(op, 0, steps ? e_add(b, steps, e_number(b, (double)start, steps)) : NULL);
+}
+
 /* start, limit, delta: their values are needed for the size.
  * Range: ceil((limit - start) / delta) elements start + i delta. */
 hr_status_t tf_lower_range(tf_op_t *op) {
   hlo_value_t *values[3];
   double numbers[3];
+  HR_TRY(tf_const_if_known(op, 1, &values[1]));
+  if (!values[1] && hr_dtype_is_integer(tf_in_dtype(op, 1))) return range_at_run_time(op);
   for (int k = 0; k < 3; k++) {
     HR_TRY(tf_const(op, k, &values[k]));
     value_number(values[k], &numbers[k]);

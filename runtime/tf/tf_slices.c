@@ -30,10 +30,11 @@ hr_status_t tf_lower_slice(tf_op_t *op) {
 
 /* One dimension of a strided slice. */
 typedef struct strided_dim {
-  int64_t begin;  /* first element, counted from 0 */
-  int64_t stride; /* never 0; negative: backwards */
-  int64_t count;  /* elements */
-  expr_t moving;  /* `begin` of the one element, known at run time; NULL: it is above */
+  int64_t begin;       /* first element, counted from 0 */
+  int64_t stride;      /* never 0; negative: backwards */
+  int64_t count;       /* elements */
+  expr_t moving;       /* `begin` of the one element, known at run time; NULL: it is above */
+  expr_t start, limit; /* of a part of a dynamic dimension; NULL: static */
 } strided_dim_t;
 
 /* `dims` has one entry per dimension of x; `result` also has the new axes and lacks the shrunk
@@ -61,7 +62,7 @@ static strided_dim_t resolve_dim(int64_t size, int64_t begin, int64_t end, int64
   if (no_end) end = stride > 0 ? size : -1;
   int64_t span = stride > 0 ? end - begin : begin - end;
   int64_t step = stride > 0 ? stride : -stride;
-  return (strided_dim_t){begin, stride, span > 0 ? (span + step - 1) / step : 0, NULL};
+  return (strided_dim_t){begin, stride, span > 0 ? (span + step - 1) / step : 0, NULL, NULL, NULL};
 }
 
 /* Bit masks of the attributes, one bit per entry of begin, end and strides. */
@@ -81,19 +82,8 @@ static hr_status_t read_masks(tf_op_t *op, strided_masks_t *m) {
 
 /* A dimension taken whole. */
 static void keep_dim(strided_t *s, int64_t size) {
-  s->dims[s->rank++] = (strided_dim_t){0, 1, size, NULL};
+  s->dims[s->rank++] = (strided_dim_t){0, 1, size, NULL, NULL, NULL};
   s->result[s->result_rank++] = size;
-}
-
-/* Element i of a vector, through the Pack that made it, so that constant elements are found. */
-static expr_t vector_element(hlo_builder_t *b, expr_t x, int64_t i) {
-  while (x && x->op == HLO_CONCATENATE) {
-    int k = 0;
-    for (; i >= x->operands[k]->shape->dims[0]; k++) i -= x->operands[k]->shape->dims[0];
-    x = x->operands[k];
-  }
-  if (x && x->op == HLO_RESHAPE && !x->operands[0]->shape->rank) return x->operands[0];
-  return tf_reshape(b, tf_slice_dim(b, x, 0, i, i + 1), 0, NULL);
 }
 
 /* The bounds of the specification by entry. */
@@ -112,7 +102,7 @@ static hr_status_t read_bound(tf_op_t *op, int k, int64_t free, int64_t count, i
   if (x->shape->rank != 1 || x->shape->dims[0] != count || count > HLO_MAX_RANK)
     return tf_error(op, "begin, end and strides have different sizes");
   for (int64_t i = 0; i < count; i++) {
-    expr_t element = vector_element(op->b, x, i);
+    expr_t element = tf_vector_element(op->b, x, i);
     if (!element) return hlo_builder_finish(op->b);
     HR_TRY(tf_evaluate(op->scope->compiler, element, &known));
     if (!known && !(free >> i & 1))
@@ -135,7 +125,7 @@ static hr_status_t read_bounds(tf_op_t *op, int first, const strided_masks_t *m,
 static hr_status_t single_element(tf_op_t *op, const strided_bounds_t *bounds, int64_t i,
                                   int64_t size, strided_dim_t *out) {
   int64_t at = bounds->begin[i] < 0 ? bounds->begin[i] + size : bounds->begin[i];
-  *out = (strided_dim_t){at, 1, 1, NULL};
+  *out = (strided_dim_t){at, 1, 1, NULL, NULL, NULL};
   if (bounds->moving[i]) {
     expr_t index = bounds->moving[i];
     expr_t from_end = e_add(op->b, index, e_number(op->b, (double)size, index));
@@ -147,8 +137,39 @@ static hr_status_t single_element(tf_op_t *op, const strided_bounds_t *bounds, i
   return tf_error(op, "index %ld of %ld elements", (long)bounds->begin[i], (long)size);
 }
 
-/* Walks the entries of the specification; an ellipsis stands for all dimensions that are left. */
-static hr_status_t resolve_strided(tf_op_t *op, int first, int rank, const int64_t *sizes,
+/* A bound that counts from the end of a dynamic dimension if it is negative. */
+static expr_t dynamic_bound(hlo_builder_t *b, int64_t bound, expr_t size) {
+  expr_t number = tf_scalar_int(b, bound, HR_S32);
+  expr_t zero = tf_scalar_int(b, 0, HR_S32);
+  return bound < 0 ? e_max(b, e_add(b, size, number), zero) : e_min(b, number, size);
+}
+
+/* A slice of dimension d of x, which is dynamic, unless it is all of it; `dim` is what it would be
+ * of the bound. */
+static hr_status_t resolve_dynamic(tf_op_t *op, expr_t x, int d, const strided_bounds_t *bounds,
+                                   int64_t i, bool no_begin, bool no_end, bool shrink,
+                                   strided_dim_t *dim) {
+  hlo_builder_t *b = op->b;
+  expr_t size = tf_size_of(b, x, d);
+  int64_t begin = no_begin ? 0 : bounds->begin[i], end = bounds->end[i];
+  if (shrink) {
+    if (bounds->moving[i] || begin >= 0) return hlo_builder_finish(b);
+    dim->begin = 0;
+    dim->moving = dynamic_bound(b, begin, size);
+    return hlo_builder_finish(b);
+  }
+  if (begin == 0 && no_end && dim->stride == 1) return NULL;
+  if (dim->stride != 1) return tf_unsupported(op, "strides in a dimension whose size is dynamic");
+  if (begin < 0 && !no_end && end >= 0) dim->count = x->shape->dims[d];
+  dim->start = dynamic_bound(b, begin, size);
+  dim->limit = no_end ? size : dynamic_bound(b, end, size);
+  dim->limit = e_max(b, dim->limit, dim->start);
+  return hlo_builder_finish(b);
+}
+
+/* Walks the entries of the specification; an ellipsis stands for all dimensions that are left. `x`
+ * is the array; NULL: its sizes are static. */
+static hr_status_t resolve_strided(tf_op_t *op, int first, expr_t x, int rank, const int64_t *sizes,
                                    strided_t *out) {
   strided_bounds_t bounds;
   hr_ints_t strides;
@@ -177,6 +198,9 @@ static hr_status_t resolve_strided(tf_op_t *op, int first, int rank, const int64
     strided_dim_t dim = resolve_dim(size, bounds.begin[i], bounds.end[i], strides.data[i],
                                     m.begin >> i & 1, m.end >> i & 1);
     if (shrink) HR_TRY(single_element(op, &bounds, i, size, &dim));
+    if (x && x->shape->dynamic && x->shape->dynamic[out->rank])
+      HR_TRY(resolve_dynamic(op, x, out->rank, &bounds, i, m.begin >> i & 1, m.end >> i & 1, shrink,
+                             &dim));
     out->dims[out->rank++] = dim;
     if (!shrink) out->result[out->result_rank++] = dim.count;
   }
@@ -214,6 +238,24 @@ static expr_t take_moving(hlo_builder_t *b, const strided_t *s, expr_t x) {
   return tf_dynamic_slice(b, x, starts, sizes);
 }
 
+/* x with the parts of its dynamic dimensions; `s` takes all of them then. */
+static expr_t take_dynamic(hlo_builder_t *b, strided_t *s, expr_t x) {
+  tf_sizes_t sizes = tf_sizes_of(b, x), starts = {.rank = s->rank}, limits = sizes, steps = starts;
+  bool any = false;
+  for (int d = 0; d < s->rank; d++) {
+    strided_dim_t *dim = &s->dims[d];
+    steps.dims[d] = 1;
+    if (!dim->start) continue;
+    any = true;
+    starts.exprs[d] = dim->start;
+    limits.exprs[d] = dim->limit;
+    sizes.dims[d] = dim->count;
+    sizes.exprs[d] = dim->limit;
+    *dim = (strided_dim_t){0, 1, dim->count, NULL, NULL, NULL};
+  }
+  return any ? tf_slice_sized(b, x, &sizes, &starts, &limits, &steps) : x;
+}
+
 /* Backward dimensions are reversed first, so that all strides are positive.
  * StridedSlice(input, begin, end, strides). Element 0 of a reversed dimension was its last one. */
 hr_status_t tf_lower_strided_slice(tf_op_t *op) {
@@ -222,8 +264,8 @@ hr_status_t tf_lower_strided_slice(tf_op_t *op) {
   int count = 0;
   expr_t x = tf_in(op, 0);
   if (!x) return hlo_builder_finish(op->b);
-  HR_TRY(resolve_strided(op, 1, x->shape->rank, x->shape->dims, &s));
-  x = take_moving(op->b, &s, x);
+  HR_TRY(resolve_strided(op, 1, x, x->shape->rank, x->shape->dims, &s));
+  x = take_moving(op->b, &s, take_dynamic(op->b, &s, x));
   if (!x) return hlo_builder_finish(op->b);
   for (int d = 0; d < s.rank; d++) {
     strided_dim_t dim = s.dims[d];
@@ -270,7 +312,7 @@ hr_status_t tf_lower_strided_slice_grad(tf_op_t *op) {
   int64_t sizes[HLO_MAX_RANK];
   HR_TRY(tf_const_ints(op, 0, &shape));
   if (shape.count > HLO_MAX_RANK) return tf_error(op, "too many dimensions");
-  HR_TRY(resolve_strided(op, 1, (int)shape.count, shape.data, &s));
+  HR_TRY(resolve_strided(op, 1, NULL, (int)shape.count, shape.data, &s));
   still_sizes(&s, shape.data, sizes);
   HR_TRY(place_strided(op, &s, sizes, tf_in(op, 4), &x));
   if (!x || !moves(&s)) return tf_out(op, 0, x);
@@ -318,7 +360,7 @@ hr_status_t tf_lower_strided_update(tf_op_t *op) {
   expr_t x = tf_in(op, 0), value = tf_in(op, 4);
   if (!x || !value) return hlo_builder_finish(op->b);
   if (op->row->variant) HR_TRY(tf_resource_of(op, 0, &resource));
-  HR_TRY(resolve_strided(op, 1, x->shape->rank, x->shape->dims, &s));
+  HR_TRY(resolve_strided(op, 1, NULL, x->shape->rank, x->shape->dims, &s));
   for (int d = 0; d < s.rank; d++)
     has_gaps |= s.dims[d].count > 1 && s.dims[d].stride != 1 && s.dims[d].stride != -1;
   if (has_gaps && moves(&s)) return tf_unsupported(op, "a slice with gaps that moves");

@@ -122,11 +122,11 @@ FITS = [
      ROOT(lambda x: x ** 3 / asin(x))),
     # m^(-1/3) for 1 <= m < 2, a first guess
     ("cbrt_guess", 64, 4, mpf(1), mpf(2), lambda m: 1 / cbrt(m), lambda m: cbrt(m)),
-    # erf x = x P(z) near 0; beyond, erfc x = exp(-x P(x)) for f32
-    ("erf_near_f32", 32, 5, mpf(0), ERF_END ** 2, ROOT(lambda x: erf(x) / x - 1), ROOT(lambda x: x / erf(x))),
-    ("erf_far_f32", 32, 7, ERF_END, mpf("3.93"), lambda x: -log(erfc(x)) / x, lambda x: x * erfc(x) / erf(x)),
+    # erf x = 1 - exp(-x - x P(x)) for f32
+    ("erf_f32", 32, 8, mpf("1e-6"), mpf("3.93"), lambda x: -log(erfc(x)) / x - 1, lambda x: x * erfc(x) / erf(x)),
+    # for f64 erf x = x P(z) near 0; beyond,
     ("erf_near_f64", 64, 11, mpf(0), ERF_END ** 2, ROOT(lambda x: erf(x) / x - 1), ROOT(lambda x: x / erf(x))),
-    # for f64, erfc x = exp(-x^2) P(t), t = (x - 2) / (x + 2)
+    # erfc x = exp(-x^2) P(t), t = (x - 2) / (x + 2)
     ("erf_far_f64", 64, 18, (ERF_END - 2) / (ERF_END + 2), mpf(4) / 8,
      lambda t: exp((2 * (1 + t) / (1 - t)) ** 2) * erfc(2 * (1 + t) / (1 - t)),
      lambda t: exp(-(2 * (1 + t) / (1 - t)) ** 2)),

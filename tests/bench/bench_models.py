@@ -5,7 +5,7 @@ Usage: bench_models.py [--hlorun FILE] [--out FOLDER] [--cores N,...] [--rounds 
 
 Per model and number of cores: milliseconds of both and their ratio; of the first number of cores also how long both compile,
 and the memory for intermediate arrays: hlorun's arena, XLA's temporaries. The limit is the part of hlorun's time that bandwidth
-and arithmetic of that moment would need for its kernels (--explain=json). Processes are bound to the cores, and both have as
+and arithmetic of that moment would need for its kernels (--explain=json); kernels far from theirs are listed below with the reason. Processes are bound to the cores, and both have as
 many threads. Writes FOLDER/models.md (the table) and models.json. Exits with 1 if a result differs. Needs jax:
 python3 -m venv jax && jax/bin/pip install jax, then make bench-models PYTHON=jax/bin/python."""
 import argparse
@@ -26,15 +26,20 @@ UNDECIDED = ("hmc_chains", "llama_decode_bf16", "llama_scan_remat")
 
 
 def limit(options, folder, name):
-    """What part of the kernels' time their bytes and operations would take at the machine's speed; None: it is not known."""
+    """What part of the kernels' time their bytes and operations would take at the machine's speed (None: it is not known),
+    and the kernels that are far from their limits, each with its share of the time and the reason."""
     path = os.path.join(folder, name)
     done = subprocess.run([options.hlorun, "run", path + ".hlo", "--input", path + ".npz", "--repeat", "5", "--explain=json",
                            "--threads", str(options.threads), "--cache", "none"], capture_output=True, text=True)
     if done.returncode:
-        return None
-    known = [kernel for kernel in json.loads(done.stdout)["kernels"] if kernel["limit_s"] > 0]
+        return None, []
+    everything = json.loads(done.stdout)
+    known = [kernel for kernel in everything["kernels"] if kernel["limit_s"] > 0]
     took = sum(kernel["time_s"] for kernel in known)
-    return sum(kernel["limit_s"] for kernel in known) / took if took else None
+    far = [f"{100 * kernel['time_s'] / everything['kernels_s']:.0f}% of the time at "
+           f"{100 * kernel['limit_s'] / kernel['time_s']:.0f}%: {kernel['kernel']} ({kernel['op']}): {kernel['reason']}"
+           for kernel in known if kernel.get("far")]
+    return sum(kernel["limit_s"] for kernel in known) / took if took else None, far
 
 
 def measure(options, names, cores):
@@ -50,7 +55,7 @@ def measure(options, names, cores):
             row = rows[name] = bench_xla.compare(options, xla, folder, name)
             said = row.get("error") or f"{row['speed']:.2f}"
             if "error" not in row:
-                row["limit"] = limit(options, folder, name)
+                row["limit"], row["far"] = limit(options, folder, name)
             if "error" not in row and row["hlorun"]["wrong"]:
                 row["differs"] = name not in UNDECIDED
                 said += " differs: " + row["hlorun"]["said"][:200]
@@ -95,6 +100,13 @@ def table(tables):
     return "\n".join(lines + ["| **geometric mean** | " + " | ".join(total) + " |"]) + "\n"
 
 
+def notes(tables):
+    """Kernels of at least 5% of a model's time that are below 30% of their limit."""
+    lines = [f"- {name}, {cores}: {far}" for cores, rows in tables.items() for name, row in rows.items()
+             for far in row.get("far", [])]
+    return "\nFar from the limit (model, cores):\n\n" + "\n".join(lines) + "\n" if lines else ""
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--hlorun", default="./hlorun")
@@ -119,8 +131,8 @@ def main():
     with open(os.path.join(options.out, "models.json"), "w") as file:
         json.dump(tables, file, indent=1)
     with open(os.path.join(options.out, "models.md"), "w") as file:
-        file.write(table(tables))
-    print(table(tables), end="")
+        file.write(table(tables) + notes(tables))
+    print(table(tables) + notes(tables), end="")
     sys.exit(any("error" in row or row.get("differs") for rows in tables.values() for row in rows.values()))
 
 

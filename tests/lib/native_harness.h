@@ -101,7 +101,8 @@ typedef struct native_kernel {
   void *scratch;         /* guarded; native_kernel_deinit frees it */
 } native_kernel_t;
 
-/* Prepares `instr` for operands with the shapes of `values`, and the workers of `env`. */
+/* Prepares `instr` for operands with the shapes of `values`, and the workers of `env`. Fusions are
+ * those that move elements. */
 static inline hr_status_t native_prepare(native_env_t *env, const hlo_instr_t *instr,
                                          hlo_value_t *const *values, native_kernel_t *out_kernel) {
   const hlo_shape_t **shapes;
@@ -109,7 +110,8 @@ static inline hr_status_t native_prepare(native_env_t *env, const hlo_instr_t *i
                                .workers = hr_workers_count(env->workers),
                                .add_cleanup = native_add_cleanup,
                                .context = env};
-  *out_kernel = (native_kernel_t){.native = op_natives[instr->op]};
+  bool is_move = instr->op == HLO_FUSION;
+  *out_kernel = (native_kernel_t){.native = is_move ? &native_turn : op_natives[instr->op]};
   HR_TRY(HR_NEW_ARRAY(&env->plans, instr->operand_count, &shapes));
   for (int k = 0; k < instr->operand_count; k++)
     shapes[k] = kernel_shape(env->kernel, values[k]->dtype, values[k]->rank, values[k]->dims);

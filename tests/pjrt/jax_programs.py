@@ -468,12 +468,70 @@ def integration_of_a_batch():
     np.testing.assert_allclose(np.asarray(got[:, 1]), start * np.e, rtol=1e-4)
 
 
+# A function of Python that changes programs while they are compiled, until it is cleared.
+@test
+def transformations():
+    try:
+        from jax._src.lib import hlo
+        from jax.extend.xla import PipelineStage, clear_hlo_module_transformation, register_hlo_module_transformation
+    except ImportError:
+        raise Skipped("it has no transformations of programs")
+    def sin_to_cos(program):
+        module, changed = hlo.HloModule.from_serialized_hlo_module_proto(program), False
+        for computation in module.computations():
+            for instr in computation.instructions():
+                if instr.opcode == hlo.HloOpcode.kSin:
+                    cos = computation.create_unary_instruction(hlo.HloOpcode.kCos, instr.operands()[0])
+                    computation.replace_instruction(instr, cos)
+                    changed = True
+        return module.as_serialized_hlo_module_proto() if changed else None
+
+    def fail(program):
+        raise ValueError("not today")
+
+    def run(function):
+        x = jax.device_put(np.arange(32.0, dtype=np.float32).reshape(8, 4), sharding)
+        jitted = jax.jit(lambda v: jax.lax.cond(v.sum() > 0, jnp.sin, jnp.exp, v))
+        y = jitted(x)
+        close(y, function(np.asarray(x)))
+        assert y.sharding.is_equivalent_to(sharding, 2), y.sharding
+        return jitted, x
+
+    cut = NamedSharding(jax.sharding.Mesh(np.array(jax.devices()), ("x",)), P("x"))
+    for stage in PipelineStage:
+        for sharding in jax.sharding.SingleDeviceSharding(jax.devices()[0]), cut:
+            register_hlo_module_transformation(sin_to_cos, name="sin_to_cos", stage=stage)
+            changed, x = run(np.cos)
+            assert clear_hlo_module_transformation("sin_to_cos", stage)
+            run(np.sin)
+            with tempfile.TemporaryDirectory() as folder, jax.profiler.trace(folder):
+                close(changed(x), np.cos(np.asarray(x)))
+    register_hlo_module_transformation(fail, name="fail")
+    fails_with("not today", jax.jit(lambda v: v + 3), 1.0)
+    assert clear_hlo_module_transformation("fail")
+    close(jax.jit(lambda v: v + 3)(1.0), 4.0)
+
+
 # The figures of memory are sensible, and those that are not known are left out.
 @test
 def figures_of_memory():
     figures = jax.devices()[0].memory_stats()
     assert 0 < figures["bytes_in_use"] <= figures["peak_bytes_in_use"] <= figures["bytes_limit"], figures
     assert all(-1 <= value < 1 << 45 for value in figures.values()), figures
+
+
+# Denormal numbers are zeros in arithmetic, as on JAX's CPU backend, and stay what they are where they are moved, and for
+# NumPy in callbacks, unless JAX calls them by native code of its own.
+@test
+def denormal_numbers():
+    x = np.full(100000, 1e-40, np.float32)
+    twice, turned = jax.jit(lambda v: (v * 2, v[::-1]))(x)
+    assert not np.any(np.asarray(twice)) and np.array_equal(turned, x)
+    if VERSION >= (0, 6):
+        twice = jax.jit(lambda v: jax.pure_callback(lambda a: np.asarray(a) * np.float32(2), v, v))(x)
+        assert np.array_equal(twice, x * np.float32(2))
+    assert x[0] * np.float32(2) != 0
+    assert not np.any(np.isfinite(jnp.linalg.inv(jnp.eye(5).at[4].mul(1e-40))))
 
 
 # An array that no machine holds is one for which memory is exhausted.

@@ -107,4 +107,42 @@ ENTRY main {
 END
 run_with "shared operands: reference" A=0 -- -n 2 --engine reference -o "shared.%r.npz" shared.hlo
 run_with "shared operands" A=0 -- -n 2 --repeat 3 --ulp 0 --expect "shared.%r.npz" shared.hlo
+
+# Gathered arrays that processes of one machine read at one place, those of a pair, of all, and along an inner dimension:
+# places are written anew within an execution and by the next but one.
+cat >gathers.hlo <<'END'
+HloModule gathers, num_partitions=4
+
+ENTRY main {
+  w = f32[64,128] parameter(0)
+  k = f32[4,32,64] parameter(1)
+  v = f32[64,128] parameter(2)
+  whole = f32[256,128] all-gather(w), channel_id=1, replica_groups={{0,1,2,3}}, dimensions={0}, use_global_device_ids=true
+  keys = f32[4,128,64] all-gather(k), channel_id=2, replica_groups={{0,1,2,3}}, dimensions={1}, use_global_device_ids=true
+  pair = f32[128,128] all-gather(v), channel_id=3, replica_groups={{0,1},{2,3}}, dimensions={0}, use_global_device_ids=true
+  scores = f32[4,32,128] dot(k, keys), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={2}
+  mixed = f32[4,32,64] dot(scores, keys), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}
+  left = f32[64,256] dot(w, whole), lhs_contracting_dims={1}, rhs_contracting_dims={1}
+  next_w = f32[64,128] dot(left, whole), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  more = f32[256,128] all-gather(next_w), channel_id=4, replica_groups={{0,1,2,3}}, dimensions={0}, use_global_device_ids=true
+  right = f32[64,256] dot(v, more), lhs_contracting_dims={1}, rhs_contracting_dims={1}
+  again = f32[256,256] all-gather(right), channel_id=5, replica_groups={{0,1,2,3}}, dimensions={0}, use_global_device_ids=true
+  last = f32[64,256] dot(right, again), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  sums = f32[64,128] dot(last, more), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  product = f32[64,128] dot(v, pair), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  both = f32[64,128] add(product, sums)
+  new_w = f32[64,128] sine(next_w)
+  new_k = f32[4,32,64] cosine(mixed)
+  new_v = f32[64,128] sine(both)
+  ROOT result = (f32[64,128], f32[4,32,64], f32[64,128]) tuple(new_w, new_k, new_v)
+}
+END
+steps=(--random-inputs --steps 40 --carry 0-2:0-2)
+run_with "gathers: copied" HLORUN_ALLGATHER=shm -- -n 4 "${steps[@]}" -o whole.npz gathers.hlo
+for progress in 0 1; do
+  run_with "gathers: at one place, thread $progress" HLORUN_PROGRESS=$progress HLORUN_LOG=plan:debug -- \
+    -n 4 "${steps[@]}" --ulp 0 --expect whole.npz gathers.hlo
+  expect_text "gathers: at one place" "4 gathered arrays are shared"
+done
+run_with "gathers: checked while they run" A=0 -- -n 4 --verify-comm "${steps[@]}" --ulp 0 --expect whole.npz gathers.hlo
 finish

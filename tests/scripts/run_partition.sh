@@ -123,6 +123,19 @@ module @turned {
 PROGRAM
 sends "a turn of two dimensions" "2 collectives, by which a process sends 96 bytes" 'in0=d,m;out0=d,m'
 
+cat >"$work/few.mlir" <<'PROGRAM'
+module @turned {
+  func.func @main(%x: tensor<16x8xf32>) -> tensor<8x16xf32> {
+    %0 = stablehlo.reverse %x, dims = [0, 1] : tensor<16x8xf32>
+    %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<16x8xf32>) -> tensor<8x16xf32>
+    %2 = stablehlo.constant dense<2.0> : tensor<8x16xf32>
+    %3 = stablehlo.multiply %1, %2 : tensor<8x16xf32>
+    return %3 : tensor<8x16xf32>
+  }
+}
+PROGRAM
+sends "a turn and a product" "2 collectives, by which a process sends 96 bytes" 'in0=d,m;out0=d,m'
+
 # Rows that are repeated as a block go where they are needed: a permute and a gather of half of them.
 cat >"$work/few.mlir" <<'PROGRAM'
 module @tiled {
@@ -290,6 +303,27 @@ module @sorted {
 }
 PROGRAM
 sends "sorted columns" "2 collectives, by which a process sends 3072 bytes" 'in0=d,m;out0=d,m'
+
+# So are few, as comparisons take longer than bytes.
+sed 's/64x64/16x8/g' "$work/few.mlir" >"$work/fewer.mlir"
+mv "$work/fewer.mlir" "$work/few.mlir"
+sends "a few sorted columns" "2 collectives, by which a process sends 96 bytes" 'in0=d,m;out0=d,m'
+
+# The order of rows, by which others are taken, comes without the sorted rows themselves.
+cat >"$work/few.mlir" <<'PROGRAM'
+module @ordered {
+  func.func @main(%x: tensor<16x8xf32>) -> tensor<16x8xi32> {
+    %i = stablehlo.iota dim = 0 : tensor<16x8xi32>
+    %0:2 = "stablehlo.sort"(%x, %i) <{dimension = 0 : i64, is_stable = true}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i32>, %d: tensor<i32>):
+      %less = stablehlo.compare LT, %a, %b, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %less : tensor<i1>
+    }) : (tensor<16x8xf32>, tensor<16x8xi32>) -> (tensor<16x8xf32>, tensor<16x8xi32>)
+    return %0#1 : tensor<16x8xi32>
+  }
+}
+PROGRAM
+sends "an order" "2 collectives, by which a process sends 96 bytes" 'in0=d,m;out0=d,m'
 
 # Values and places of the largest elements are gathered by one collective.
 cat >"$work/few.mlir" <<'PROGRAM'

@@ -64,6 +64,22 @@ sparse() {
   result sparse_turned T[700,90] "dot(mask, $y), lhs_contracting_dims={0}, rhs_contracting_dims={0}"
   result sparse_finished T[300,90] "tanh(masked)"
 }
+zero_tails() {
+  parameter T[5,300,60]; local values=$last
+  parameter T[5,60,90]; local x=$last
+  parameter T[5,300,90]; local y=$last
+  body+="  many = s32[] constant(70)
+  manies = s32[5,300,60] broadcast(many), dimensions={}
+  group_of = s32[5,300,60] iota(), iota_dimension=0
+  place_of = s32[5,300,60] iota(), iota_dimension=1
+  taken = s32[5,300,60] multiply(group_of, manies)
+  is_taken = pred[5,300,60] compare(place_of, taken), direction=LT
+  places = T[5,300,60] broadcast(zero), dimensions={}
+  sent = T[5,300,60] select(is_taken, $values, places)"$'\n'
+  local batch='lhs_batch_dims={0}, rhs_batch_dims={0}'
+  result tail_rows T[5,300,90] "dot(sent, $x), $batch, lhs_contracting_dims={2}, rhs_contracting_dims={1}"
+  result tail_terms T[5,60,90] "dot(sent, $y), $batch, lhs_contracting_dims={1}, rhs_contracting_dims={1}"
+}
 ragged() {
   parameter T[600,96]; local x=$last
   parameter T[600,80]; local y=$last
@@ -209,7 +225,7 @@ same_bits() { # NAME
 }
 
 for type in f32 f64 bf16 f16; do
-  program "arithmetic_$type" $type products sparse ragged reductions totals scatters convolutions
+  program "arithmetic_$type" $type products sparse zero_tails ragged reductions totals scatters convolutions
   same_bits "arithmetic_$type"
 done
 program products_c64 c64 products reductions totals scatters convolutions transforms

@@ -41,4 +41,32 @@ for program in "$source_dir"/tests/corpora/wild/*.hlo; do
     expect_exit "$name" 0 "$hlorun" --wild-inputs=$seed --expect "$work/want.npz" "$program"
   done
 done
+
+# With --flush-denormals they are zeros in arithmetic, also on workers, and stay what they are where they are moved.
+cat >"$work/denormal.hlo" <<'PROGRAM'
+HloModule denormal
+ENTRY e {
+  x = f32[100000] parameter(0)
+  two = f32[] constant(2)
+  twos = f32[100000] broadcast(two), dimensions={}
+  twice = f32[100000] multiply(x, twos)
+  turned = f32[100000] reverse(x), dimensions={0}
+  product = f32[1] slice(twice), slice={[7:8]}
+  moved = f32[1] slice(turned), slice={[7:8]}
+  ROOT all = (f32[1], f32[1]) tuple(product, moved)
+}
+PROGRAM
+# write_pair FILE PRODUCT: what the program gives.
+write_pair() {
+  echo "HloModule pair
+    ENTRY e { a = f32[1] constant({$2}) b = f32[1] constant({1e-40}) ROOT r = (f32[1], f32[1]) tuple(a, b) }" >"$work/pair.hlo"
+  expect_exit "a product of $2" 0 "$hlorun" -o "$1" "$work/pair.hlo"
+}
+write_pair "$work/flushed.npz" 0
+write_pair "$work/kept.npz" 2e-40
+for engine in compiled reference; do
+  run=("$hlorun" --engine $engine -i 0=1e-40 --ulp 0)
+  expect_exit "--flush-denormals, $engine" 0 "${run[@]}" --flush-denormals -e "$work/flushed.npz" "$work/denormal.hlo"
+  expect_exit "denormal numbers, $engine" 0 "${run[@]}" -e "$work/kept.npz" "$work/denormal.hlo"
+done
 finish

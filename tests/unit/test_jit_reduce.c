@@ -172,4 +172,32 @@ static void reductions(void) {
     }
 }
 
-CU_TestInfo suite_jit_reduce[] = {{"rows", rows}, {"reductions", reductions}, CU_TEST_INFO_NULL};
+/* Rows of a few narrow numbers, which lanes take apart: every type and count of terms, and with an
+ * odd number of rows, so that the last ones are fewer than lanes. */
+static void narrow_rows(void) {
+  static const char *const types[] = {"u8", "s8", "u16", "s16", "f16", "bf16"};
+  static const int terms[] = {2, 3, 4, 5, 7, 8, 10, 12, 16, 17, 24, 31, 32, 33};
+  for (int t = 0; t < COUNT(types); t++)
+    for (int i = 0; i < COUNT(terms); i++) {
+      jit_driver_t driver = {
+          .seed = (uint64_t)(t + i), .workers = 1 + i % 3, .small_numbers = true, .tolerance = 1e-5};
+      char text[1024];
+      snprintf(text, sizeof text,
+               "HloModule t\n"
+               "most { a = %s[] parameter(0) b = %s[] parameter(1) ROOT c = %s[] maximum(a, b) }\n"
+               "sum { a = %s[] parameter(0) b = %s[] parameter(1) ROOT c = %s[] add(a, b) }\n"
+               "ENTRY e { a = %s[413,%d] parameter(0) z = %s[] parameter(1)\n"
+               "m = %s[413] reduce(a, z), dimensions={1}, to_apply=most\n"
+               "s = %s[413] reduce(a, z), dimensions={1}, to_apply=sum\n"
+               "ROOT r = (%s[413], %s[413]) tuple(m, s) }\n",
+               types[t], types[t], types[t], types[t], types[t], types[t], types[t], terms[i],
+               types[t], types[t], types[t], types[t], types[t]);
+      JIT_CHECK(&driver, text);
+      CU_ASSERT_EQUAL(driver.declined, 0);
+    }
+}
+
+CU_TestInfo suite_jit_reduce[] = {{"rows", rows},
+                                  {"reductions", reductions},
+                                  {"narrow rows", narrow_rows},
+                                  CU_TEST_INFO_NULL};

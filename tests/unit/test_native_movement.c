@@ -56,6 +56,102 @@ static void large_transposes(void) {
   check_transpose(HR_C128, 2, (int64_t[]){1023, 1603}, (int64_t[]){1, 0});
 }
 
+/* One more op on the value, by the reference kernel and in the body. */
+static void add_move(kernel_env_t *k, hlo_computation_t *body, hlo_opcode_t op,
+                     const hlo_shape_t *shape, const int64_t *dims, int64_t count,
+                     hlo_value_t **value) {
+  hlo_attr_t attr = {.key = HLO_ATTR_DIMENSIONS, .ints = {dims, count}};
+  hlo_value_t *moved;
+  hlo_instr_t *x = body->root;
+  body->root = kernel_instr(k, body, op, shape, 1, &x, 1, &attr, 0, NULL);
+  CHECK_OK(kernel_try(k, kernel_build(k, op, shape, 1, value, 1, &attr, 0, NULL), value, 0, &moved));
+  hlo_value_release(*value);
+  *value = moved;
+}
+
+static int64_t list_bits(int bits, int rank, int64_t *dims) {
+  int64_t count = 0;
+  for (int d = 0; d < rank; d++)
+    if (bits >> d & 1) dims[count++] = d;
+  return count;
+}
+
+/* By 1 to 3 workers. */
+static int check_fused_move(kernel_env_t *k, hlo_computation_t *body, hlo_value_t *in,
+                            hlo_value_t *want) {
+  native_env_t env = {.kernel = k};
+  native_case_t c = {.values = &in, .expected = want};
+  bool accepted = true;
+  hr_arena_init(&env.plans);
+  c.instr = kernel_build(k, HLO_FUSION, body->root->shape, 1, &in, 0, NULL, 1, &body);
+  for (int workers = 1; workers <= 3; workers++) {
+    native_env_set_workers(&env, workers);
+    CU_ASSERT_TRUE(native_case_run(&env, &c, &accepted));
+  }
+  hr_workers_destroy(env.workers);
+  hr_arena_deinit(&env.plans);
+  return accepted;
+}
+
+/* A fusion that reverses, transposes and reverses. `flips`: bits of dimensions that are reversed
+ * first, and last. */
+static int check_turn(hr_dtype_t dtype, int rank, const int64_t *dims, const int64_t *order,
+                      const int flips[2]) {
+  kernel_env_t k;
+  int64_t out_dims[8], first[8], last[8];
+  kernel_env_init(&k);
+  hlo_computation_t *body = kernel_body(&k);
+  for (int d = 0; d < rank; d++) out_dims[d] = dims[order[d]];
+  const hlo_shape_t *shape = kernel_shape(&k, dtype, rank, dims),
+                    *out_shape = kernel_shape(&k, dtype, rank, out_dims);
+  hlo_value_t *in = kernel_value(dtype, rank, dims, NULL), *want = in;
+  native_fill(in, false);
+  hlo_value_retain(in);
+  body->root = kernel_parameter(&k, body, 0, shape);
+  add_move(&k, body, HLO_REVERSE, shape, first, list_bits(flips[0], rank, first), &want);
+  add_move(&k, body, HLO_TRANSPOSE, out_shape, order, rank, &want);
+  add_move(&k, body, HLO_REVERSE, out_shape, last, list_bits(flips[1], rank, last), &want);
+  int accepted = check_fused_move(&k, body, in, want);
+  hlo_value_release(in);
+  hlo_value_release(want);
+  kernel_env_deinit(&k);
+  return accepted;
+}
+
+static void turns(void) {
+  int accepted = 0;
+  srand(8);
+  for (int round = 0; round < 250; round++) {
+    int rank = 1 + (int)below(4);
+    static const int64_t mosts[] = {150, 150, 150, 40, 12};
+    int64_t dims[5], order[5];
+    for (int d = 0; d < rank; d++) {
+      dims[d] = 0;
+      if (below(40)) dims[d] = 1 + below(below(3) ? mosts[rank] : 7);
+      int64_t e = below(d + 1);
+      order[d] = order[e];
+      order[e] = d;
+    }
+    int flips[] = {(int)below(16), (int)below(16)};
+    accepted += check_turn(types[below(8)], rank, dims, order, flips);
+  }
+  CU_ASSERT_TRUE(accepted > 60);
+}
+
+/* Runs that are shorter than vectors, at both ends of the array, and results past the caches. */
+static void turns_of_runs_and_large_arrays(void) {
+  for (int64_t run = 1; run <= 70; run += 3)
+    for (int flips = 1; flips < 8; flips++) {
+      int64_t dims[] = {3, 2 + run % 3, 31, run};
+      int both[] = {flips, 0};
+      check_turn(run % 2 ? HR_U8 : HR_BF16, 4, dims, (int64_t[]){0, 2, 1, 3}, both);
+    }
+  static const int all[2] = {0, 3}, first[2] = {1, 0};
+  CU_ASSERT_TRUE(check_turn(HR_F32, 2, (int64_t[]){2501, 2599}, (int64_t[]){1, 0}, all));
+  CU_ASSERT_TRUE(check_turn(HR_F64, 2, (int64_t[]){1280, 2624}, (int64_t[]){1, 0}, all));
+  CU_ASSERT_TRUE(check_turn(HR_U8, 3, (int64_t[]){31, 600, 1500}, (int64_t[]){1, 0, 2}, first));
+}
+
 /* Random sizes of `rank` dimensions; round by round small and large ones. */
 static void choose_dims(int round, int rank, int64_t *dims) {
   int64_t most = rank > 3 ? 20 : 70;
@@ -187,6 +283,8 @@ CU_TestInfo suite_native_movement[] = {
     {"transposes", transposes},
     {"transposes of short runs", transposes_of_short_runs},
     {"large transposes", large_transposes},
+    {"turns", turns},
+    {"turns of runs and large arrays", turns_of_runs_and_large_arrays},
     {"slices and reversals", slices_and_reversals},
     {"broadcasts and concatenations", broadcasts_and_concatenations},
     {"pads", pads},

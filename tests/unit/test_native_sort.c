@@ -158,6 +158,26 @@ static void several_keys(void) {
   }
 }
 
+/* Many short lines: several at a time, the last ones of a group alone, with zeros and NaNs of both
+ * signs, up to the longest that are sorted so and beyond. */
+static void short_lines(void) {
+  static const int64_t counts[] = {2, 3, 5, 8, 16, 31, 100, 511, 512, 513};
+  srand(6);
+  for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+    for (int t = 0; t < TYPES; t++) {
+      int form = t % 2 ? PLAIN : CANONICAL;
+      if (form == CANONICAL && (!hr_dtype_is_float(types[t]) || hr_dtype_bytes(types[t]) == 1))
+        form = TOTAL;
+      order_t one = {1, 1, {types[t]}, (form_t)form, rand() % 2, rand() % 3};
+      order_t two = {2, 1, {types[t], i % 2 ? HR_S32 : HR_C128}, (form_t)form, rand() % 2, true};
+      int64_t lines = 1 + rand() % (counts[i] > 100 ? 20 : 70);
+      CU_ASSERT_TRUE(check_order(&one, KERNEL_DIMS(lines, counts[i]), 1));
+      CU_ASSERT_TRUE(check_order(&two, KERNEL_DIMS(lines, counts[i]), 1));
+      CU_ASSERT_TRUE(check_order(&one, KERNEL_DIMS(2, counts[i], lines), 1));
+      CU_ASSERT_TRUE(check_order(&two, KERNEL_DIMS(2, counts[i], lines), 1));
+    }
+}
+
 /* Lines that all workers sort together; equal keys, one key, few keys. */
 static void long_lines(void) {
   srand(4);
@@ -217,6 +237,7 @@ static void selects(void) {
 }
 
 CU_TestInfo suite_native_sort[] = {{"one key of every type", one_key_of_every_type},
+                                   {"short lines", short_lines},
                                    {"lines along any dimension", lines_along_any_dimension},
                                    {"several keys", several_keys},
                                    {"long lines", long_lines},

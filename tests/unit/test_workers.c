@@ -1,6 +1,7 @@
 /* The pool of threads: every unit is done once, whatever the count, the grain and the numbers of
  * workers and threads. */
 #include "base/workers.h"
+#include "base/fp_mode.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -163,6 +164,34 @@ static void test_workers_have_places(void) {
   for (int workers = 2; workers <= 16; workers *= 2) try_places(workers);
 }
 
+/* The worker's mode, while all workers are in the loop. */
+typedef struct modes {
+  meeting_t meeting;
+  hr_fp_mode_t mode[16];
+} modes_t;
+
+static void note_mode(void *context, int64_t begin, int64_t end, int worker) {
+  modes_t *modes = context;
+  meet(&modes->meeting, begin, end, worker);
+  modes->mode[worker] = hr_fp_mode();
+}
+
+/* Workers compute with denormal numbers as the caller does, also when it has changed its mind. */
+static void test_mode_is_the_callers(void) {
+  enum { WORKERS = 3 };
+  hr_workers_t *pool;
+  hr_fp_mode_t before = hr_fp_mode(), mode = before;
+  CHECK_OK(hr_workers_create(&(hr_workers_options_t){.count = WORKERS}, &pool));
+  for (int round = 0; round < 4; round++) {
+    modes_t modes = {.meeting = {.workers = WORKERS}};
+    hr_fp_mode_set(mode ^= HR_FP_FLUSH);
+    hr_workers_for(pool, WORKERS * CHUNKS_EACH, 1, note_mode, &modes);
+    for (int w = 0; w < WORKERS; w++) CU_ASSERT_EQUAL(modes.mode[w], mode);
+  }
+  hr_fp_mode_set(before);
+  hr_workers_destroy(pool);
+}
+
 static void test_no_pool(void) {
   tally_t tally = {.workers = 1};
   hr_workers_for(NULL, 10, 1, count_units, &tally);
@@ -195,6 +224,7 @@ CU_TestInfo suite_workers[] = {
     {"shares are noted", test_shares_are_noted},
     {"workers have places", test_workers_have_places},
     {"workers without threads", test_workers_without_threads},
+    {"the mode is the caller's", test_mode_is_the_callers},
     {"no pool", test_no_pool},
     CU_TEST_INFO_NULL,
 };

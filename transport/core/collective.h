@@ -23,6 +23,17 @@ void *tp_alloc(tp_groups_t *groups, size_t size_bytes, void **out_owner);
 void tp_free(void *owner, void *memory);
 bool tp_is_shared(const tp_groups_t *groups, const void *memory); /* true for memory of tp_alloc */
 
+/* An array that all members of a group read and write at one place. They open it together, as a
+ * transfer that blocks; *out_array stays NULL, on all of them, if they share no memory, if none is
+ * left, or if their keys differ. Nobody may use it any more when its member 0 does the first
+ * transfer of the group after closing it. */
+typedef struct tp_shared_array tp_shared_array_t;
+hr_status_t tp_shared_array_open(tp_group_t *group, size_t size_bytes, uint64_t key,
+                                 tp_shared_array_t **out_array);
+void *tp_shared_array_data(const tp_shared_array_t *array);
+void tp_shared_array_close(tp_shared_array_t *array); /* accepts NULL */
+bool tp_shares_world(const tp_groups_t *groups);      /* do all ranks share memory? */
+
 /* out + k * size_bytes = `in` of member k. `in` may be this member's part of `out`. */
 hr_status_t tp_all_gather(tp_group_t *group, const void *in, size_t size_bytes, void *out,
                           tp_request_t **out_request);

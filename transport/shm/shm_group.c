@@ -1,4 +1,4 @@
-/* Groups, step counters, ops and staging memory of transfers in shared memory (shm_group.h).
+/* Groups, step counters and ops of transfers in shared memory (shm_group.h).
  *
  * Order: transfers of a group run one after the other in the order of their starts, each as a
  * tp_shm_op_t; op number n waits until n ops are over on this process. Members need not be in the
@@ -22,16 +22,6 @@
 #define POLLS_WITHOUT_PAUSE 32 /* the first of SPIN_POLLS, without a pause instruction between */
 #define MIN_CHUNK_BYTES ((size_t)128 << 10)
 #define MAX_CHUNK_BYTES ((size_t)1 << 20)
-
-/* Staging memory: written by this process, read by its peers. Reused by later transfers of any
- * group, once all members of the last one have read it. */
-struct tp_shm_staging {
-  struct tp_shm_staging *next; /* in shm->staging */
-  char *memory;
-  size_t size_bytes;
-  tp_shm_group_t *group; /* group of the last transfer that used it; NULL: none yet */
-  uint64_t until;        /* step count of all members from which on it is free */
-};
 
 /* --- groups --- */
 
@@ -116,10 +106,6 @@ hr_status_t tp_shm_pipe_of(tp_groups_t *groups, int from, int to, int64_t stream
 
 /* --- counting --- */
 
-static inline bool has_counted(const tp_shm_group_t *group, int member, uint64_t count) {
-  return atomic_load_explicit(&group->members[member]->count, memory_order_acquire) >= count;
-}
-
 static inline void relax(void) {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -133,7 +119,7 @@ bool tp_shm_member_reached(tp_shm_op_t *op, int member, uint64_t count) {
   const tp_groups_t *groups = op->request->groups;
   int spins = groups->endpoint->oversubscribed || groups->is_polling ? 0 : SPIN_POLLS;
   for (int i = 0; i <= spins; i++) {
-    if (has_counted(op->group, member, count)) return true;
+    if (tp_shm_has_counted(op->group, member, count)) return true;
     if (i >= POLLS_WITHOUT_PAUSE) relax();
   }
   return false;
@@ -182,7 +168,7 @@ static bool is_all_done(const tp_shm_op_t *op) { return tp_shm_pieces_done(op) >
 
 /* Has a member done the step, or have all the pieces been done, that this process waits for? */
 static bool has_done(const tp_shm_op_t *op, int member) {
-  return op->pieces ? is_all_done(op) : has_counted(op->group, member, op->wanted);
+  return op->pieces ? is_all_done(op) : tp_shm_has_counted(op->group, member, op->wanted);
 }
 
 /* A dead member that has not reached the awaited step never will. Its counter is read again after
@@ -209,7 +195,7 @@ void tp_shm_wake_members(const tp_shm_group_t *group) {
 void tp_shm_wake_if_last(const tp_shm_group_t *group) {
   atomic_thread_fence(memory_order_seq_cst);
   for (int k = 0; k < group->size && group->size > 2; k++)
-    if (!has_counted(group, k, group->count)) return;
+    if (!tp_shm_has_counted(group, k, group->count)) return;
   tp_shm_wake_members(group);
 }
 
@@ -377,52 +363,7 @@ hr_status_t tp_shm_sync(tp_shm_op_t *op, const tp_shm_steps_t *phases, bool *out
   return op->step(op, out_done);
 }
 
-/* --- staging memory --- */
-
-static bool is_free(const struct tp_shm_staging *stage) {
-  for (int k = 0; stage->group && k < stage->group->size; k++)
-    if (!has_counted(stage->group, k, stage->until)) return false;
-  return true;
-}
-
-static hr_status_t new_stage(tp_shm_t *shm, size_t size_bytes, struct tp_shm_staging **out_stage) {
-  void *memory;
-  HR_TRY(hr_alloc_zeroed(sizeof **out_stage, &memory));
-  struct tp_shm_staging *stage = memory;
-  stage->memory = tp_shm_alloc(shm, size_bytes);
-  if (!stage->memory) {
-    hr_free(stage);
-    return tp_shm_used_up(shm);
-  }
-  stage->size_bytes = size_bytes;
-  stage->next = shm->staging;
-  shm->staging = stage;
-  *out_stage = stage;
-  return NULL;
-}
-
-/* The smallest free one that is large enough: the next transfer may need a larger one before peers
- * have read this one. */
-static struct tp_shm_staging *find_stage(const tp_shm_t *shm, size_t size_bytes) {
-  struct tp_shm_staging *best = NULL;
-  for (struct tp_shm_staging *stage = shm->staging; stage; stage = stage->next)
-    if (stage->size_bytes >= size_bytes && (!best || stage->size_bytes < best->size_bytes) &&
-        is_free(stage))
-      best = stage;
-  return best;
-}
-
-hr_status_t tp_shm_stage(tp_shm_op_t *op, size_t size_bytes, char **out_memory) {
-  tp_shm_t *shm = op->group->shm;
-  struct tp_shm_staging *stage = find_stage(shm, size_bytes);
-  if (!stage) HR_TRY(new_stage(shm, size_bytes, &stage));
-  stage->group = op->group;
-  stage->until = UINT64_MAX;
-  op->stage = stage;
-  tp_shm_slot(op, op->group->my_index)->staging_offset = tp_shm_offset(shm, stage->memory);
-  *out_memory = stage->memory;
-  return NULL;
-}
+/* --- chunks --- */
 
 hr_status_t tp_shm_chunks(tp_shm_op_t *op, size_t stage_bytes, void (*write)(tp_shm_op_t *op),
                           hr_status_t (*read)(tp_shm_op_t *op), bool *out_done) {
@@ -437,14 +378,6 @@ hr_status_t tp_shm_chunks(tp_shm_op_t *op, size_t stage_bytes, void (*write)(tp_
     }
     if (!tp_shm_all_signaled(op, round + 1)) return NULL;
     HR_TRY(read(op));
-  }
-}
-
-void tp_shm_staging_destroy(struct tp_shm *shm) {
-  for (struct tp_shm_staging *stage; (stage = shm->staging);) {
-    shm->staging = stage->next;
-    tp_shm_free(shm, stage->memory);
-    hr_free(stage);
   }
 }
 

@@ -32,6 +32,16 @@ typedef struct tp_shm_group {
   tp_shm_member_t *members[]; /* &control->members[k] */
 } tp_shm_group_t;
 
+/* Staging memory: written by this process, read by its peers. Reused by later transfers of any
+ * group, once all members of the last one have read it. */
+typedef struct tp_shm_staging {
+  struct tp_shm_staging *next; /* in shm->staging */
+  char *memory;
+  size_t size_bytes;
+  tp_shm_group_t *group; /* group of the last transfer that used it; NULL: none yet */
+  uint64_t until;        /* step count of all members from which on it is free */
+} tp_shm_staging_t;
+
 /* *out_group NULL: the members are on several machines, or shared memory is used up; the same on
  * all members. */
 hr_status_t tp_shm_group_of(tp_group_t *group, tp_shm_group_t **out_group);
@@ -77,6 +87,10 @@ static inline char *tp_shm_small(const tp_shm_op_t *op, int member) {
     return op->group->members[member]->heads[tp_shm_slot_index(op)].data;
   return tp_shm_slot(op, member)->data;
 }
+/* Whether a member has done so many steps since the group began. */
+static inline bool tp_shm_has_counted(const tp_shm_group_t *group, int member, uint64_t count) {
+  return atomic_load_explicit(&group->members[member]->count, memory_order_acquire) >= count;
+}
 /* Whether all members, or one, have done so many steps of this op. */
 bool tp_shm_all_signaled(tp_shm_op_t *op, uint64_t steps);
 /* Whether a member's count since the group began has reached `count`. */
@@ -116,6 +130,10 @@ hr_status_t tp_shm_stage(tp_shm_op_t *op, size_t size_bytes, char **out_memory);
 static inline char *tp_shm_staged(const tp_shm_op_t *op, int member) {
   return tp_shm_at(op->group->shm, tp_shm_slot(op, member)->staging_offset);
 }
+/* Memory for all members of a group, until it is taken back; then it is free when all members have
+ * done one more step than this one has. Errors: NO_MEMORY. */
+hr_status_t tp_shm_lend(tp_shm_group_t *group, size_t size_bytes, tp_shm_staging_t **out_stage);
+void tp_shm_take_back(tp_shm_staging_t *stage);
 /* A transfer through staged chunks, a step a round: `write` copies this member's next chunk to its
  * staging memory; `read` reads the chunks of all members once they are there. Double buffering: a
  * round uses one half of the `stage_bytes` (tp_shm_chunk_at). A member writes round r + 2 only

@@ -19,6 +19,6 @@ void *tp_shm_heap_alloc(tp_shm_heap_t *heap, size_t size_bytes);
 int tp_shm_heap_error(const tp_shm_heap_t *heap);         /* the errno that a NULL last had */
 void tp_shm_heap_free(tp_shm_heap_t *heap, void *memory); /* accepts NULL */
 
-void tp_shm_staging_destroy(struct tp_shm *shm); /* frees the staging memory of shm_group.c */
+void tp_shm_staging_destroy(struct tp_shm *shm); /* frees its staging memory */
 
 #endif

@@ -57,11 +57,30 @@ static hr_status_t new_arrivals(op_transfer_t *transfer, int count, arrival_t **
 
 /* --- all-gather --- */
 
+/* A result that all members read at one place: each puts its own part there. */
+static void place_part(const op_group_t *group, const coll_cut_t *cut, const hlo_value_t *in,
+                       hlo_value_t *out) {
+  size_t row = (size_t)(cut->inner * cut->element_bytes);
+  const char *from = in->data;
+  char *to = (char *)out->data + (size_t)group->my_index * row;
+  for (int64_t i = 0; i < cut->outer; i++)
+    memcpy(to + (size_t)(i * cut->parts) * row, from + (size_t)i * row, row);
+}
+
+/* Done when all members have placed their parts. */
+static hr_status_t await_parts(op_env_t *env, const op_group_t *group, op_transfer_t *transfer) {
+  char *here;
+  op_request_t **request;
+  HR_TRY(HR_NEW_ARRAY(transfer->arena, 1 + group->size, &here));
+  HR_TRY(op_transfer_add_request(env, transfer, &request));
+  return coll_all_gather(env, group, here, 1, here + 1, request);
+}
+
 /* Concatenation in dimension 0 is what arrives anyway; in another one the members' parts are
  * interleaved afterwards. */
 static hr_status_t gather_one(op_env_t *env, const op_step_t *step, const op_group_t *group,
-                              const hlo_value_t *in, hlo_value_t *out, op_transfer_t *transfer,
-                              arrival_t *arrival) {
+                              const hlo_value_t *in, hlo_value_t *out, bool is_shared,
+                              op_transfer_t *transfer, arrival_t *arrival) {
   int64_t dimension = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS).data[0];
   op_request_t **request;
   size_t bytes = hlo_value_bytes(in);
@@ -70,6 +89,10 @@ static hr_status_t gather_one(op_env_t *env, const op_step_t *step, const op_gro
                      "%zu bytes of each of %d members, want %zu in all", bytes, group->size,
                      hlo_value_bytes(out));
   arrival->cut = coll_cut_of(out->dtype, out->rank, out->dims, dimension, group->size);
+  if (is_shared) {
+    place_part(group, &arrival->cut, in, out);
+    return NULL;
+  }
   arrival->packed = arrival->cut.outer > 1;
   arrival->parts = out->data;
   if (arrival->packed) HR_TRY(coll_scratch(env, transfer, hlo_value_bytes(out), &arrival->parts));
@@ -77,7 +100,7 @@ static hr_status_t gather_one(op_env_t *env, const op_step_t *step, const op_gro
   return coll_all_gather(env, group, in->data, bytes, arrival->parts, request);
 }
 
-/* One request per operand. */
+/* One request per operand, and one for all that are put into shared results. */
 static hr_status_t begin_all_gather(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
                                     hlo_value_t *const *in, op_transfer_t *transfer) {
   const op_group_t *group;
@@ -89,9 +112,11 @@ static hr_status_t begin_all_gather(op_env_t *env, const op_step_t *step, const 
   arrival_t *arrivals;
   HR_TRY(coll_create(env, transfer, shape, operands.count, &outs));
   HR_TRY(new_arrivals(transfer, operands.count, &arrivals));
+  uint64_t shared = transfer->out_buffers ? env->hints.shared_results : 0;
   for (int k = 0; k < operands.count; k++)
-    HR_TRY(gather_one(env, step, group, operands.values[k], outs[k], transfer, &arrivals[k]));
-  return NULL;
+    HR_TRY(gather_one(env, step, group, operands.values[k], outs[k], k < 64 && shared >> k & 1,
+                      transfer, &arrivals[k]));
+  return shared ? await_parts(env, group, transfer) : NULL;
 }
 
 static hr_status_t run_all_gather(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,

@@ -3,15 +3,18 @@
  *
  * Partition: whole matrices of the batch if there are enough of them for the workers, else each
  * matrix is divided (gemm_partition_choose). A constant b is packed once where it is used for few
- * rows. A left matrix of few elements that are not zero is multiplied by dot_sparse.h. Epilogues
+ * rows. A left matrix of few elements that are not zero is multiplied by dot_sparse.h, and zeros at
+ * the ends of the matrices of a batch are left out (dot_zero_tail.h). Epilogues
  * run on finished rows or columns while they are cached, if that costs the partition little
  * (ROWS_COST, COLUMNS_COST). */
 #include "ops/kernels/dot/dot_sparse.h"
+#include "ops/kernels/dot/dot_zero_tail.h"
 #include "ops/kernels/dot/native_dot.h"
 
 #include <math.h>
 
 #define GRAIN_PRODUCTS 50000
+#define LEAST_ROWS 16  /* rows of matrices whose ends are looked at */
 #define ROWS_COST 1.25 /* an epilogue on whole rows saves no more than that factor */
 #define COLUMNS_COST 1.01
 
@@ -23,6 +26,7 @@ typedef struct dot_gemm {
   dot_conversion_t a, b;
   bool narrowed, by_matrices;
   bool may_be_sparse; /* the left matrix is looked at before it is multiplied */
+  bool may_end_in_zeros; /* the same, its last rows and columns */
   int workers;
   int64_t grain; /* in matrices */
   size_t sums_at, space_at, space_bytes;
@@ -69,7 +73,9 @@ static void run_matrices(void *context, int64_t begin, int64_t end, int worker) 
     gemm_job_t job = matrix_job(r, i);
     dot_finish_t finish = {r->epilogue, i * job.m};
     job.finish_context = &finish;
+    int64_t zeros = r->plan->may_end_in_zeros ? dot_leave_out_zeros(&job) : 0;
     gemm_run_serial(&job, worker, r->space + (size_t)worker * r->plan->space_bytes);
+    dot_repeat_last_row(&job, zeros);
   }
 }
 
@@ -93,7 +99,9 @@ static hr_status_t run_gemm(const op_native_run_t *run, const dot_strategy_t *st
     dot_finish_t finish = {r.epilogue, i * job.m};
     job.finish_context = &finish;
     if (plan->may_be_sparse && dot_sparse_run(workers, &job)) continue;
+    int64_t zeros = plan->may_end_in_zeros ? dot_leave_out_zeros(&job) : 0;
     gemm_run(workers, &job, &plan->partition, r.space);
+    dot_repeat_last_row(&job, zeros);
   }
   if (plan->narrowed) native_narrow(run->workers, &p->types, r.c, p->batch * p->m * p->n, out[0]);
   return NULL;
@@ -212,6 +220,8 @@ hr_status_t dot_prepare_gemm(const op_native_target_t *target, const dot_problem
   HR_TRY(pack_constant(target, problem, &plan->job));
   plan_partition(target, plan);
   plan->may_be_sparse = problem->batch == 1 && !plan->by_matrices && dot_sparse_suits(&plan->job);
+  plan->may_end_in_zeros = problem->batch > 1 && !problem->types.is_complex &&
+                           !plan->job.a_rows && !plan->job.b_rows && problem->m >= LEAST_ROWS;
   plan_scratch(plan, out);
   plan_parts(target, plan, out);
   out->plan = plan;

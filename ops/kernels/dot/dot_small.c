@@ -5,6 +5,7 @@
  *   columns   rows of b are dense: a strip of b's columns at a time, all rows of a against it
  *   rows      rows of a are dense and b is one dense vector: a sum along each row
  *   pairs     rows of a and columns of b are dense, few of one of them: a sum for each pair
+ *   padded    b is small, and its columns are dense or do not fill vectors: a copy in whole vectors
  *   tiny      at most 4 terms and columns, with any strides
  *
  * A product with a vector on the other side is the transpose of one of these: C' = B' A'. Not
@@ -14,6 +15,8 @@
 #else
 #pragma GCC optimize("fp-contract=fast")
 #endif
+#include <string.h>
+
 #include "base/arith.h"
 #include "ops/kernels/dot/native_dot.h"
 
@@ -38,15 +41,18 @@ typedef struct dot_small_job {
 #define PAIR_ROWS 4
 #define PAIR_COLUMNS 4
 #define PREFETCH_PAIRS 1024 /* bytes that a row is prefetched ahead */
+#define PADDED_REALS 2048   /* of b in whole vectors */
+#define PADDED_COLUMNS 64
+#define PADDED_ROWS 16      /* rows of c that are computed together */
 #define TILES_FILE "ops/kernels/dot/dot_small_tiles.h"
 #include "ops/kernels/simd/simd_foreach_real.h"
 
 /* Does units [begin, end): columns, or rows. */
 typedef void (*dot_small_fn)(const dot_small_job_t *job, int64_t begin, int64_t end);
 
-typedef enum dot_loop { LOOP_COLUMNS, LOOP_ROWS, LOOP_PAIRS, LOOP_TINY, LOOPS } dot_loop_t;
+typedef enum dot_loop { LOOP_COLUMNS, LOOP_ROWS, LOOP_PAIRS, LOOP_PADDED, LOOP_TINY, LOOPS } dot_loop_t;
 #define LOOPS_OF_TYPE(name) \
-  { name##_columns, name##_rows, name##_pairs, name##_tiny }
+  { name##_columns, name##_rows, name##_pairs, name##_padded, name##_tiny }
 #define LOOPS_OF(width) \
   { LOOPS_OF_TYPE(f32_##width), LOOPS_OF_TYPE(f64_##width) }
 
@@ -177,6 +183,9 @@ static hr_status_t run_small(const op_native_run_t *run, const dot_strategy_t *s
 #define COLUMN_UNIT 128 /* a worker's share of columns is a multiple of it */
 #define GROUP_UNIT 16   /* the same of rows: the loops group them, on which their sums depend */
 
+#define PADDED_LEAST_ROWS 8
+#define PADDED_ELEMENTS 32 /* of b for each row, if its columns are dense: they are copied singly */
+
 #define FEW_PAIRS 8           /* rows or columns; more are done as fast in blocks */
 #define PAIR_BYTES (1 << 20)  /* size of the side that is read once */
 #define LARGE_BYTES (8 << 20) /* a right matrix above this size comes out of memory */
@@ -243,8 +252,19 @@ static bool plan_pairs(const dot_problem_t *p, bool tiny, dot_small_t *plan) {
   return true;
 }
 
+/* Rows of b that are shorter than a vector; or dense columns, where all is small and they are few
+ * beside the rows that they are multiplied with. */
+static bool suits_padding(const dot_problem_t *p, bool tiny) {
+  int64_t lanes = gemm_vector_bytes() / p->types.element_bytes;
+  int64_t width = hr_round_up(p->n, lanes);
+  if (p->m < PADDED_LEAST_ROWS || width > PADDED_COLUMNS || p->k * width > PADDED_REALS)
+    return false;
+  if (p->b.col_step == 1) return p->n < lanes && p->b.row_step > 0;
+  return tiny && p->k * p->n <= PADDED_ELEMENTS * p->m;
+}
+
 /* Sets the loop, the job's strides and its units. The order of tests is that of specialisation:
- * tiny before vectors before pairs before columns. False: no loop fits, the product is packed
+ * tiny before vectors before pairs before padding before columns. False: no loop fits, the product is packed
  * instead. */
 static bool plan_job(const dot_problem_t *p, dot_small_t *plan, dot_loop_t *out_loop) {
   const dot_matrices_t *a = &p->a, *b = &p->b;
@@ -273,6 +293,9 @@ static bool plan_job(const dot_problem_t *p, dot_small_t *plan, dot_loop_t *out_
     plan->job.a_col = b->row_step;
   } else if (plan_pairs(p, tiny && b->col_step != 1, plan)) {
     *out_loop = LOOP_PAIRS;
+  } else if (suits_padding(p, tiny)) {
+    *out_loop = LOOP_PADDED;
+    plan->units = p->m;
   } else {
     plan_reading(p, &plan->job);
     return b->col_step == 1 && (p->m <= (is_large(p) ? THIN_ROWS_OF_LARGE : THIN_ROWS) || tiny);

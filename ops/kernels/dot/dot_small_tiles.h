@@ -10,6 +10,7 @@
  *   narrow, single   what is left of the columns: 16 bytes of them, then one by one
  *   row_group        dot products of dense rows with one vector: two accumulators per row
  *   pair_group       PAIR_ROWS x PAIR_COLUMNS dot products at once
+ *   padded           panels of a copy of b, in whole vectors
  *
  * `few` is a vector of 16 bytes, `part` the same without alignment. */
 #include "ops/kernels/gemm/gemm_microkernel.h"
@@ -283,6 +284,52 @@ SIMD_TARGET static void SIMD_NAME(pairs)(const dot_small_job_t *job, int64_t beg
     one.b = b + j * job->b_col;
     one.c = c + j * job->c_col;
     SIMD_NAME(rows)(&one, 0, left);
+  }
+}
+
+/* b in lines of `width` columns. What is in the surplus is never written to c: zeros, or elements of
+ * the next rows where rows of b are dense and shorter than a vector. */
+SIMD_TARGET static void SIMD_NAME(copy_padded)(const dot_small_job_t *job, int64_t width,
+                                               SIMD_REAL *to) {
+  const SIMD_REAL *b = job->b;
+  int64_t p = 0;
+  for (; job->b_col == 1 && (job->k - 1 - p) * job->b_row + job->n >= LANES; p++)
+    *(SIMD_NAME(vec) *)(to + p * width) = *(const SIMD_NAME(vec) *)(b + p * job->b_row);
+  memset(to + p * width, 0, (size_t)((job->k - p) * width) * sizeof *to);
+  for (; p < job->k; p++)
+    for (int64_t j = 0; j < job->n; j++) to[p * width + j] = b[p * job->b_row + j * job->b_col];
+}
+
+/* Rows of results that lie `width` apart go to c, `reals` of which are left from here on. Vectors
+ * reach into the next row, which is written after; they do not at the end. */
+SIMD_TARGET static void SIMD_NAME(write_padded)(const dot_small_job_t *job, const SIMD_REAL *from,
+                                                int64_t rows, int64_t width, int64_t reals,
+                                                SIMD_REAL *c) {
+  for (int64_t r = 0; r < rows; r++, from += width, c += job->c_row, reals -= job->c_row)
+    if (reals < width)
+      memcpy(c, from, (size_t)job->n * sizeof *c);
+    else
+      for (int64_t j = 0; j < width; j += LANES)
+        *(SIMD_NAME(vec) *)(c + j) = *(const SIMD_NAME(vec) *)(from + j);
+}
+
+/* Rows [begin, end) with a small b whose columns are dense or do not fill vectors. Rows of c are
+ * dense. */
+SIMD_TARGET static void SIMD_NAME(padded)(const dot_small_job_t *job, int64_t begin, int64_t end) {
+  SIMD_REAL copy[PADDED_REALS], results[PADDED_ROWS * PADDED_COLUMNS];
+  int64_t width = hr_round_up(job->n, LANES);
+  dot_small_job_t some = *job;
+  SIMD_NAME(copy_padded)(job, width, copy);
+  some.b = copy;
+  some.b_row = width;
+  some.c = results;
+  some.c_row = width;
+  for (int64_t i = begin; i < end; i += PADDED_ROWS) {
+    some.m = hr_min(PADDED_ROWS, end - i);
+    some.a = (const SIMD_REAL *)job->a + i * job->a_row;
+    SIMD_NAME(panels)(&some, GEMM_SET, width);
+    SIMD_NAME(write_padded)
+    (job, results, some.m, width, (end - i) * job->c_row, (SIMD_REAL *)job->c + i * job->c_row);
   }
 }
 

@@ -12,6 +12,10 @@
  *     j0  i i i i          i0  j j j j    ->   non-temporal stores of whole cache lines, if the
  *     j1  i i i i    ->    i1  j j j j         result is larger than the caches
  *
+ * Dimensions may be reversed: loops around walk the operand backwards from its last element on, and
+ * so do tiles along j; along i the operand is read forwards and the result's rows are written
+ * backwards. A reversed last dimension that stays last is no form of these.
+ *
  * Tiles are transposed in registers (transpose_tiles.h). Each cache line of the operand is read
  * once, as a whole. Where rows of the result do not begin at a cache line, a tile is transposed
  * into a buffer on the stack, from which rows are copied. Consecutive tiles share rows of the
@@ -19,6 +23,7 @@
  * and one write of the array. Workers share the tiles; the result does not depend on how. */
 #include "ops/kernels/move/native_transpose.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/arith.h"
@@ -35,6 +40,7 @@ enum {
   LINES_BYTES = 128,           /* side along the result's rows with non-temporal stores */
   ROW_BYTES = SIDE_BYTES + 64, /* row of the buffer */
   MAX_ROWS = 128,              /* rows of the buffer */
+  SHORT_DIM = 4,               /* streams that are interleaved, at most */
   SHORT_RUN_BYTES = 64,        /* longest run copied by fixed-size moves */
   FAR_BYTES = 1 << 12,         /* stride whose rows map to the same sets of the L1 cache */
   GRAIN = 1 << 15              /* bytes per worker, at least */
@@ -50,6 +56,7 @@ struct native_transpose_plan {
   loop_nest_t outer;               /* loops around; operands: 0 result, 1 operand; bytes */
   int64_t units;                   /* units of work: runs, rows of short runs, or tiles */
   int64_t bytes;                   /* size of the array */
+  int64_t to_offset, from_offset;  /* where the first element is that is written, and read; bytes */
   bool nontemporal;                /* stores bypass the caches */
   bool whole_lines;                /* rows are whole cache lines, provided the result is aligned */
   bool buffered;                   /* tiles pass through a buffer */
@@ -59,7 +66,7 @@ struct native_transpose_plan {
 typedef struct transpose_job {
   const native_transpose_plan_t *plan;
   char *to;
-  const char *from;
+  const char *from, *from_end;
   bool whole_lines; /* tiles are stored non-temporally straight from registers */
 } transpose_job_t;
 
@@ -364,7 +371,7 @@ NATIVE_INLINE void copy_rows_of_runs(const native_transpose_plan_t *plan, char *
   int64_t row_stride = plan->outer.rank ? plan->outer.strides[1][plan->outer.rank - 1] : 0;
   for (int64_t r = 0; r < rows; r++, to += count * bytes, from += row_stride)
     if (to_end - to >= count * bytes + copy_bytes &&
-        from_end - from >= (count - 1) * step + copy_bytes)
+        from_end - from >= hr_max((count - 1) * step, 0) + copy_bytes)
       copy_row_of_runs(to, from, step, bytes, count, copy_bytes);
     else
       copy_row_of_runs(to, from, step, bytes, count, bytes);
@@ -379,7 +386,7 @@ NATIVE_INLINE void copy_runs_padded(const transpose_job_t *job, int64_t begin, i
   for (int64_t row = begin; row < end;) {
     int64_t rows = loop_walk_even(outer, &walk, end - row);
     copy_rows_of_runs(plan, job->to + row * row_bytes, job->to + end * row_bytes,
-                      job->from + walk.at[1], job->from + plan->bytes, rows, copy_bytes);
+                      job->from + walk.at[1], job->from_end, rows, copy_bytes);
     loop_walk_skip(outer, &walk, rows);
     row += rows;
   }
@@ -404,7 +411,11 @@ static void copy_short_runs(void *context, int64_t begin, int64_t end, int worke
 
 void native_transpose_run(hr_workers_t *workers, const native_transpose_plan_t *plan, void *to,
                           const void *from) {
-  transpose_job_t job = {plan, to, from, plan->whole_lines && ((uintptr_t)to & 63) == 0};
+  transpose_job_t job = {.plan = plan,
+                         .to = (char *)to + plan->to_offset,
+                         .from = (const char *)from + plan->from_offset,
+                         .from_end = (const char *)from + plan->bytes,
+                         .whole_lines = plan->whole_lines && ((uintptr_t)to & 63) == 0};
   if (plan->bytes == 0) return;
   if (plan->run_bytes == plan->bytes)
     native_copy(workers, to, from, plan->bytes);
@@ -482,8 +493,28 @@ static bool merge_run_into_element(transpose_dims_t *t, int64_t *bytes) {
   return true;
 }
 
+static int dense_dim(const transpose_dims_t *t) {
+  int dense = 0;
+  while (llabs(t->from[dense]) != 1) dense++;
+  return dense;
+}
+
+/* Reversed dimensions begin at their ends; see above for the one that is dense in the operand. */
+static void begin_at_ends(native_transpose_plan_t *plan, transpose_dims_t *t, int64_t bytes) {
+  for (int d = 0; d < t->rank; d++) {
+    if (t->from[d] >= 0) continue;
+    if (t->from[d] == -1) {
+      plan->to_offset += (t->dims[d] - 1) * t->to[d] * bytes;
+      t->to[d] = -t->to[d];
+      t->from[d] = 1;
+    } else {
+      plan->from_offset -= (t->dims[d] - 1) * t->from[d] * bytes;
+    }
+  }
+}
+
 static bool is_short_dim(int64_t count, int64_t bytes) {
-  return count >= 2 && count <= 4 && bytes <= 8;
+  return count >= 2 && count <= SHORT_DIM && bytes <= 8;
 }
 
 /* True if every row of the result is a whole number of cache lines, given an aligned result. */
@@ -494,8 +525,7 @@ static bool rows_are_cache_lines(const transpose_dims_t *t, int64_t bytes) {
 }
 
 static void plan_tiles(native_transpose_plan_t *plan, transpose_dims_t *t, int64_t bytes) {
-  int dense = 0, last = t->rank - 1;
-  while (t->from[dense] != 1) dense++;
+  int dense = dense_dim(t), last = t->rank - 1;
   plan->element_bytes = (int)bytes;
   plan->i_count = t->dims[dense];
   plan->i_stride = t->to[dense] * bytes;
@@ -532,7 +562,8 @@ static void swap_dims(transpose_dims_t *t, int a, int b) {
  * stores of whole runs may go anywhere. */
 static void sort_dims(transpose_dims_t *t) {
   for (int d = 1; d < t->rank; d++)
-    for (int e = d; e > 0 && t->from[e] > t->from[e - 1]; e--) swap_dims(t, e, e - 1);
+    for (int e = d; e > 0 && llabs(t->from[e]) > llabs(t->from[e - 1]); e--)
+      swap_dims(t, e, e - 1);
 }
 
 static void plan_runs(native_transpose_plan_t *plan, transpose_dims_t *t, int64_t bytes) {
@@ -548,23 +579,66 @@ static void plan_runs(native_transpose_plan_t *plan, transpose_dims_t *t, int64_
   if (is_short) plan->units = loop_row_total(&plan->outer);
 }
 
+static hr_status_t new_plan(hr_arena_t *arena, int element_bytes, int rank, const int64_t *dims,
+                            native_transpose_plan_t **out_plan) {
+  native_transpose_plan_t *plan;
+  HR_TRY(HR_NEW(arena, &plan));
+  plan->bytes = element_bytes;
+  for (int d = 0; d < rank; d++) plan->bytes *= dims[d];
+  plan->nontemporal = plan->bytes >= NATIVE_STREAM_BYTES;
+  *out_plan = plan;
+  return NULL;
+}
+
+static void plan_form(native_transpose_plan_t *plan, transpose_dims_t *t, bool are_runs,
+                      int64_t bytes) {
+  begin_at_ends(plan, t, bytes);
+  if (are_runs)
+    plan_runs(plan, t, bytes);
+  else
+    plan_tiles(plan, t, bytes);
+}
+
 hr_status_t native_transpose_plan_new(hr_arena_t *arena, int element_bytes, int rank,
                                       const int64_t *dims, const int64_t *strides,
                                       const native_transpose_plan_t **out_plan) {
   native_transpose_plan_t *plan;
   transpose_dims_t t;
   int64_t bytes = element_bytes;
-  HR_TRY(HR_NEW(arena, &plan));
-  plan->bytes = bytes;
-  for (int d = 0; d < rank; d++) plan->bytes *= dims[d];
-  plan->nontemporal = plan->bytes >= NATIVE_STREAM_BYTES;
+  HR_TRY(new_plan(arena, element_bytes, rank, dims, &plan));
   *out_plan = plan;
   if (plan->bytes == 0) return NULL;
   merge_dims(rank, dims, strides, &t);
-  if (t.rank < 2 || !merge_run_into_element(&t, &bytes) || t.rank < 2)
-    plan_runs(plan, &t, bytes);
-  else
-    plan_tiles(plan, &t, bytes);
+  bool are_runs = t.rank < 2 || !merge_run_into_element(&t, &bytes) || t.rank < 2;
+  plan_form(plan, &t, are_runs, bytes);
+  return NULL;
+}
+
+/* Do runs or tiles take it? Few streams are for generated code if they are reversed, and so is what
+ * is only reversed. */
+static bool can_turn(const transpose_dims_t *t, bool are_runs) {
+  int last = t->rank - 1;
+  if (are_runs) return t->rank > 1 && t->from[last] == 1;
+  int dense = dense_dim(t);
+  bool is_reversed = t->from[dense] < 0 || t->from[last] < 0;
+  bool is_short = t->dims[dense] <= SHORT_DIM || t->dims[last] <= SHORT_DIM;
+  return dense != last && !(is_reversed && is_short);
+}
+
+hr_status_t native_turn_plan_new(hr_arena_t *arena, int element_bytes, int rank,
+                                 const int64_t *dims, const int64_t *strides,
+                                 const native_transpose_plan_t **out_plan) {
+  native_transpose_plan_t *plan;
+  transpose_dims_t t;
+  int64_t bytes = element_bytes;
+  *out_plan = NULL;
+  HR_TRY(new_plan(arena, element_bytes, rank, dims, &plan));
+  if (plan->bytes == 0) return NULL;
+  merge_dims(rank, dims, strides, &t);
+  bool are_runs = t.rank < 2 || !merge_run_into_element(&t, &bytes) || t.rank < 2;
+  if (!can_turn(&t, are_runs)) return NULL;
+  plan_form(plan, &t, are_runs, bytes);
+  *out_plan = plan;
   return NULL;
 }
 

@@ -10,8 +10,9 @@
  *
  * Keys that do not fit into 64 bits are sorted group by group, the least significant group
  * first; the sort is stable. Lines are distributed over the workers; a long one is sorted by all
- * of them. Lines whose elements are strided are copied to contiguous ones first, a cache line of
- * neighbouring lines at a time. Ties are ordered as in the reference kernel. Comparators that
+ * of them, and of short ones several are sorted at once (sort_network.h). Lines whose elements are
+ * strided are copied to contiguous ones first, a cache line of neighbouring lines at a time. Ties
+ * are ordered as in the reference kernel. Comparators that
  * are no comparison of keys are left to the reference kernel. */
 #include <string.h>
 
@@ -19,6 +20,7 @@
 #include "ops/kernels/common/strided_loops.h"
 #include "ops/kernels/reference/sort_ties.h"
 #include "ops/kernels/simd/simd_target.h"
+#include "ops/kernels/sort/sort_network.h"
 #include "ops/kernels/sort/sort_plan.h"
 
 NATIVE_OPTIMIZE
@@ -28,16 +30,19 @@ enum {
   GRAIN = 1 << 13 /* elements per worker, at least */
 };
 
-/* One line being sorted: contiguous operands and results, which may be the same arrays. */
+/* One line being sorted, or several that lie one behind the other: contiguous operands and results,
+ * which may be the same arrays. */
 typedef struct sort_line {
   const native_sort_plan_t *plan;
+  int64_t lines; /* of plan->count elements each */
+  int64_t count; /* elements of all of them */
   hr_workers_t *workers; /* all workers; NULL: the line belongs to one worker */
   const char *const *from;
   char *const *to;
   char *scratch;
   const sort_group_t *group; /* keys being encoded */
   void *items;               /* radix items, sorted after sort_line_items */
-  const uint32_t *order;     /* sorted position to index in the line */
+  const uint32_t *order;     /* sorted position to index in the lines */
   int operand;               /* operand being permuted */
   char *target;              /* its destination */
   bool is_iota;              /* its elements are 0, 1, 2, ... */
@@ -145,9 +150,9 @@ static uint64_t key_at(const sort_line_t *line, int64_t i) {
                                           : ((const uint64_t *)line->items)[i];
 }
 
-/* Binary search: the first sorted item whose key is not below `key`. */
-static int64_t find_key(const sort_line_t *line, uint64_t key) {
-  int64_t low = 0, high = line->plan->count;
+/* Binary search among the sorted items of line l: the first one whose key is not below `key`. */
+static int64_t find_key(const sort_line_t *line, int64_t l, uint64_t key) {
+  int64_t low = l * line->plan->count, high = low + line->plan->count;
   while (low < high) {
     int64_t middle = low + (high - low) / 2;
     if (key_at(line, middle) < key)
@@ -158,26 +163,57 @@ static int64_t find_key(const sort_line_t *line, uint64_t key) {
   return low;
 }
 
-/* Elements that differ but have equal keys (zeros, NaNs) are contiguous in the result, from
- * *out_first on. */
-static int64_t find_ties(const sort_line_t *line, uint64_t key, int64_t *out_first) {
-  *out_first = find_key(line, key);
-  int64_t end = key == UINT64_MAX ? line->plan->count : find_key(line, key + 1);
-  return end - *out_first;
-}
+/* Elements that differ but have equal keys (zeros, NaNs) are contiguous in the result: a run of
+ * `count` from `first` on, whose originals are at `saved`. */
+typedef struct sort_tie {
+  int64_t first, count;
+  const char *saved;
+} sort_tie_t;
 
-/* Copies the zeros, or the NaNs, of the line in their original order; returns their number. */
-static int64_t list_ties(const sort_line_t *line, bool nans, char *to) {
+/* Copies the zeros, or the NaNs, of line l in their original order; returns their number. */
+static int64_t list_ties(const sort_line_t *line, int64_t l, bool nans, char *to) {
   const native_sort_plan_t *plan = line->plan;
   const sort_encoding_t *encoding = &plan->keys[0].encoding;
-  int64_t bytes = plan->bytes[0], found = 0;
+  int64_t bytes = plan->bytes[0], found = 0, first = l * plan->count;
   uint64_t sign = (uint64_t)1 << (encoding->bits - 1), bits = 0;
-  for (int64_t i = 0; i < plan->count; i++) {
+  for (int64_t i = first; i < first + plan->count; i++) {
     memcpy(&bits, line->from[0] + i * bytes, (size_t)bytes);
     uint64_t magnitude = bits & (sign - 1);
     if (nans ? magnitude <= encoding->infinity : magnitude != 0) continue;
     memcpy(to + found++ * bytes, &bits, (size_t)bytes);
   }
+  return found;
+}
+
+/* The run of line l with this key. Its originals go to *next, which is moved on. */
+static sort_tie_t save_ties(const sort_line_t *line, int64_t l, bool nans, uint64_t key,
+                            char **next) {
+  int64_t first = find_key(line, l, key), last = (l + 1) * line->plan->count;
+  sort_tie_t tie = {first, (key == UINT64_MAX ? last : find_key(line, l, key + 1)) - first, *next};
+  if (tie.count) *next += list_ties(line, l, nans, *next) * line->plan->bytes[0];
+  return tie;
+}
+
+static void restore_ties(const sort_line_t *line, const sort_tie_t *tie) {
+  int64_t bytes = line->plan->bytes[0];
+  if (tie->count)
+    memcpy(line->to[0] + tie->first * bytes, tie->saved, (size_t)(tie->count * bytes));
+}
+
+#define HAS_KEY(T)                                                                      \
+  do {                                                                                  \
+    const T *keys = line->items, one = (T)a, other = (T)b;                              \
+    for (int64_t i = 0; i < line->count; i++) found |= keys[i] == one || keys[i] == other; \
+  } while (0)
+
+NATIVE_CLONES
+/* Is any key one of these two? */
+static bool has_key(const sort_line_t *line, uint64_t a, uint64_t b) {
+  int found = 0;
+  if (line->plan->kind == RADIX_KEY_32)
+    HAS_KEY(uint32_t);
+  else
+    HAS_KEY(uint64_t);
   return found;
 }
 
@@ -194,24 +230,22 @@ static void decode_items(void *context, int64_t begin, int64_t end, int worker) 
 }
 
 /* Decodes all keys, then overwrites zeros and NaNs by the originals, whose bits the keys have
- * lost. */
-static void decode_line(sort_line_t *line) {
-  const native_sort_plan_t *plan = line->plan;
-  const sort_encoding_t *encoding = &plan->keys[0].encoding;
-  int64_t bytes = plan->bytes[0], zeros = 0, nans = 0, first_zero = 0, first_nan = 0;
-  char *zeros_at = line->scratch + plan->temporary, *nans_at = zeros_at;
-  uint64_t zero_key;
-  if (encoding->zero) {
-    sort_encode_block(encoding, &(uint64_t){0}, 1, &zero_key);
-    zeros = find_ties(line, zero_key, &first_zero);
+ * lost. Few lines have any. */
+static void decode_lines(sort_line_t *line) {
+  const sort_encoding_t *encoding = &line->plan->keys[0].encoding;
+  sort_tie_t ties[2 * SORT_NETWORK_MOST_LINES];
+  uint64_t zero_key = encoding->nan_key;
+  char *saved = line->scratch + line->plan->temporary;
+  int count = 0;
+  if (encoding->zero) sort_encode_block(encoding, &(uint64_t){0}, 1, &zero_key);
+  bool has_ties = encoding->zero || encoding->ties;
+  if (has_ties && line->lines > 1) has_ties = has_key(line, zero_key, encoding->nan_key);
+  for (int64_t l = 0; l < line->lines && has_ties; l++) {
+    if (encoding->zero) ties[count++] = save_ties(line, l, false, zero_key, &saved);
+    if (encoding->ties) ties[count++] = save_ties(line, l, true, encoding->nan_key, &saved);
   }
-  if (encoding->ties) nans = find_ties(line, encoding->nan_key, &first_nan);
-  nans_at += zeros * bytes;
-  if (zeros) list_ties(line, false, zeros_at);
-  if (nans) list_ties(line, true, nans_at);
-  hr_workers_for(line->workers, plan->count, GRAIN, decode_items, line);
-  memcpy(line->to[0] + first_zero * bytes, zeros_at, (size_t)(zeros * bytes));
-  memcpy(line->to[0] + first_nan * bytes, nans_at, (size_t)(nans * bytes));
+  hr_workers_for(line->workers, line->count, GRAIN, decode_items, line);
+  for (int t = 0; t < count; t++) restore_ties(line, &ties[t]);
 }
 
 /* --- permuting operands --------------------------------------------------------------------- */
@@ -219,7 +253,7 @@ static void decode_line(sort_line_t *line) {
 /* Extracts the indices in place: they are smaller than the items. */
 static void extract_order(sort_line_t *line) {
   uint32_t *order = line->items;
-  for (int64_t i = 0; i < line->plan->count; i++)
+  for (int64_t i = 0; i < line->count; i++)
     order[i] = line->plan->kind == RADIX_PAIR
                    ? (uint32_t)((const radix_pair_t *)line->items)[i].index
                    : (uint32_t)((const uint64_t *)line->items)[i];
@@ -315,29 +349,41 @@ static void permute_operands(sort_line_t *line) {
   const native_sort_plan_t *plan = line->plan;
   for (int k = 0; k < plan->operands; k++) {
     line->operand = k;
-    line->is_iota = is_iota_sequence(line->from[k], plan->bytes[k], plan->count);
+    line->is_iota = is_iota_sequence(line->from[k], plan->bytes[k], line->count);
     bool in_place = line->from[k] == line->to[k] && !line->is_iota;
     line->target = in_place ? line->scratch + plan->temporary : line->to[k];
-    hr_workers_for(line->workers, plan->count, GRAIN, permute_items, line);
-    if (in_place) memcpy(line->to[k], line->target, (size_t)(plan->count * plan->bytes[k]));
+    hr_workers_for(line->workers, line->count, GRAIN, permute_items, line);
+    if (in_place) memcpy(line->to[k], line->target, (size_t)(line->count * plan->bytes[k]));
   }
 }
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/* Keys to items, sort, then either decode or permute. */
-static void sort_one_line(sort_line_t *line) {
+/* All groups of keys of one line; of several lines there is one group. */
+static void sort_keys_of(sort_line_t *line) {
   const native_sort_plan_t *plan = line->plan;
-  line->items = line->scratch + plan->items;
-  line->group = &plan->groups[plan->group_count - 1];
-  hr_workers_for(line->workers, plan->count, GRAIN, fill_items, line);
+  if (line->lines > 1) {
+    sort_network((int)radix_item_bytes(plan->kind), line->items, line->scratch + plan->spare,
+                 line->lines, plan->count);
+    return;
+  }
   sort_line_items(line);
   while (line->group > plan->groups) {
     line->group--;
     sort_by_group(line);
   }
+}
+
+/* Keys to items, sort, then either decode or permute. */
+static void sort_together(sort_line_t *line) {
+  const native_sort_plan_t *plan = line->plan;
+  line->count = line->lines * plan->count;
+  line->items = line->scratch + plan->items;
+  line->group = &plan->groups[plan->group_count - 1];
+  hr_workers_for(line->workers, line->count, GRAIN, fill_items, line);
+  sort_keys_of(line);
   if (plan->decodes) {
-    decode_line(line);
+    decode_lines(line);
     return;
   }
   if (plan->stable)
@@ -345,6 +391,24 @@ static void sort_one_line(sort_line_t *line) {
   else
     extract_unstable_order(line);
   permute_operands(line);
+}
+
+/* `line` is the first of `lines`. */
+static void sort_lines(sort_line_t *line, int64_t lines) {
+  const native_sort_plan_t *plan = line->plan;
+  const char *from[plan->operands];
+  char *to[plan->operands];
+  sort_line_t part = *line;
+  part.from = from;
+  part.to = to;
+  for (int64_t l = 0; l < lines; l += part.lines) {
+    part.lines = hr_min(plan->together, lines - l);
+    for (int k = 0; k < plan->operands; k++) {
+      from[k] = line->from[k] + l * plan->count * plan->bytes[k];
+      to[k] = line->to[k] + l * plan->count * plan->bytes[k];
+    }
+    sort_together(&part);
+  }
 }
 
 /* One execution: workers belong to each line if the line is shared. */
@@ -374,28 +438,26 @@ static void copy_lines(const native_sort_plan_t *plan, int k, char *array, char 
 static void sort_copied_lines(const sort_job_t *job, char *scratch, int64_t element,
                               int64_t lines) {
   const native_sort_plan_t *plan = job->plan;
-  char *copied[plan->operands], *at[plan->operands], *next = scratch + plan->lines;
+  char *copied[plan->operands], *next = scratch + plan->lines;
+  sort_line_t line = {.plan = plan,
+                      .workers = job->workers,
+                      .from = (const char *const *)copied,
+                      .to = copied,
+                      .scratch = scratch};
   for (int k = 0; k < plan->operands; k++) {
     copied[k] = next;
     next +=
         (plan->block * plan->count * plan->bytes[k] + HR_ALIGNMENT) / HR_ALIGNMENT * HR_ALIGNMENT;
     copy_lines(plan, k, (char *)job->in[k] + element * plan->bytes[k], copied[k], lines, false);
   }
-  for (int64_t l = 0; l < lines; l++) {
-    sort_line_t line = {.plan = plan,
-                        .workers = job->workers,
-                        .from = (const char *const *)at,
-                        .to = at,
-                        .scratch = scratch};
-    for (int k = 0; k < plan->operands; k++) at[k] = copied[k] + l * plan->count * plan->bytes[k];
-    sort_one_line(&line);
-  }
+  sort_lines(&line, lines);
   for (int k = 0; k < plan->operands; k++)
     copy_lines(plan, k, (char *)job->out[k] + element * plan->bytes[k], copied[k], lines, true);
 }
 
-/* A line along the innermost dimension, sorted where it lies. */
-static void sort_dense_line(const sort_job_t *job, char *scratch, int64_t element) {
+/* Lines along the innermost dimension, sorted where they lie. */
+static void sort_dense_lines(const sort_job_t *job, char *scratch, int64_t element,
+                             int64_t lines) {
   const native_sort_plan_t *plan = job->plan;
   const char *from[plan->operands];
   char *to[plan->operands];
@@ -405,24 +467,29 @@ static void sort_dense_line(const sort_job_t *job, char *scratch, int64_t elemen
     from[k] = (const char *)job->in[k] + element * plan->bytes[k];
     to[k] = (char *)job->out[k] + element * plan->bytes[k];
   }
-  sort_one_line(&line);
+  sort_lines(&line, lines);
 }
 
-/* Blocks of adjacent lines; each of the `outer` groups has the same number. Block b is columns
- * first .. first + lines - 1 of group b / blocks. */
+/* Lines that blocks are made of: the columns of each group, or, where there is but one in each, all
+ * groups. */
+static int64_t lines_in_row(const native_sort_plan_t *plan) {
+  return plan->inner > 1 ? plan->inner : plan->outer;
+}
+
+/* Blocks of adjacent lines; each row of lines has the same number. Block b is lines first .. first +
+ * lines - 1 of row b / blocks. */
 static void sort_blocks(void *context, int64_t begin, int64_t end, int worker) {
   const sort_job_t *job = context;
   const native_sort_plan_t *plan = job->plan;
-  int64_t blocks = hr_div_ceil(plan->inner, plan->block);
+  int64_t in_row = lines_in_row(plan), blocks = hr_div_ceil(in_row, plan->block);
   char *scratch = job->scratch + (size_t)worker * plan->worker_bytes;
   for (int64_t b = begin; b < end; b++) {
-    int64_t first = b % blocks * plan->block,
-            element = b / blocks * plan->count * plan->inner + first;
-    int64_t lines = hr_min(plan->inner - first, plan->block);
+    int64_t first = b % blocks * plan->block, row = b / blocks * plan->count * in_row;
+    int64_t lines = hr_min(in_row - first, plan->block);
     if (plan->inner > 1)
-      sort_copied_lines(job, scratch, element, lines);
+      sort_copied_lines(job, scratch, row + first, lines);
     else
-      sort_dense_line(job, scratch, element);
+      sort_dense_lines(job, scratch, row + first * plan->count, lines);
   }
 }
 
@@ -432,8 +499,9 @@ static hr_status_t run_sort(const op_native_run_t *run, const void *plan_, void 
   const native_sort_plan_t *plan = plan_;
   hr_workers_t *workers = native_workers(run, plan->workers);
   sort_job_t job = {plan, plan->shared_line ? workers : NULL, in, out, run->scratch};
-  int64_t blocks = plan->outer * hr_div_ceil(plan->inner, plan->block);
-  if (plan->count == 0 || blocks == 0) return NULL;
+  if (plan->count == 0 || plan->inner * plan->outer == 0) return NULL;
+  int64_t rows = plan->inner > 1 ? plan->outer : 1;
+  int64_t blocks = rows * hr_div_ceil(lines_in_row(plan), plan->block);
   hr_workers_for(plan->shared_line ? NULL : workers, blocks,
                  GRAIN / (plan->count * plan->block) + 1, sort_blocks, &job);
   return NULL;

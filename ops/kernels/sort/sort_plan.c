@@ -8,7 +8,9 @@
 
 #include <string.h>
 
+#include "base/arith.h"
 #include "base/mem.h"
+#include "ops/kernels/sort/sort_network.h"
 
 enum {
   LONG_LINE = 1 << 15,     /* elements from which all workers share a line */
@@ -126,14 +128,25 @@ static size_t reserve_scratch(native_sort_plan_t *plan, size_t bytes) {
   return at;
 }
 
+/* Short lines, of which there are several, are sorted at once where their order is that of their
+ * items: keys alone, or above different indices. */
+static void plan_network(native_sort_plan_t *plan) {
+  int64_t lanes = SORT_NETWORK_BYTES / (int64_t)radix_item_bytes(plan->kind);
+  bool has_order = plan->kind != RADIX_PAIR && (plan->stable || plan->decodes);
+  plan->together = 1;
+  if (!has_order || plan->count < 2 || plan->count > SORT_NETWORK_MOST) return;
+  if (plan->inner == 1) plan->block = hr_min(lanes, plan->outer);
+  if (plan->block > 1) plan->together = hr_min(lanes, plan->block);
+}
+
 /* Scratch of one worker: two arrays of items between which radix passes go back and forth, one
  * operand's line while it is permuted, and copies of `block` lines of all operands where lines
  * are not contiguous. */
 static void plan_sort_scratch(native_sort_plan_t *plan) {
-  size_t count = (size_t)plan->count, item_bytes = radix_item_bytes(plan->kind), line_bytes = 0,
+  size_t count = (size_t)(plan->together * plan->count), item_bytes = radix_item_bytes(plan->kind), line_bytes = 0,
          most = 0;
   for (int k = 0; k < plan->operands; k++) {
-    line_bytes += ((size_t)plan->block * count * (size_t)plan->bytes[k] + HR_ALIGNMENT) /
+    line_bytes += ((size_t)(plan->block * plan->count * plan->bytes[k]) + HR_ALIGNMENT) /
                   HR_ALIGNMENT * HR_ALIGNMENT;
     if ((size_t)plan->bytes[k] > most) most = (size_t)plan->bytes[k];
   }
@@ -198,6 +211,7 @@ hr_status_t sort_plan_make(const op_native_target_t *target, const op_step_t *st
   if (!possible || plan->count > RADIX_MAX_COUNT) return NULL;
   plan_items(plan);
   if (!plan->stable && plan->group_count > 1) return NULL;
+  plan_network(plan);
   plan_sort_scratch(plan);
   *out_plan = plan;
   return NULL;

@@ -26,7 +26,8 @@ typedef struct native_sort_plan {
   const int64_t *bytes; /* element size per operand */
   int64_t count;        /* elements per line */
   int64_t inner, outer; /* stride of a line's elements; groups of `inner` adjacent lines */
-  int64_t block;        /* adjacent lines copied together if inner > 1, else 1 */
+  int64_t block;        /* adjacent lines that one worker takes at a time */
+  int64_t together;     /* lines that are sorted at once, by a network; else 1 */
   bool shared_line;     /* all workers sort one line */
   bool stable;
   bool decodes; /* single operand, decoded from its sorted keys */

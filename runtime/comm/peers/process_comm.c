@@ -122,6 +122,30 @@ static hr_status_t shared_memory(op_env_t *env, size_t size_bytes, hr_buffer_t *
   return exec_comm_shared_memory(env->comm, size_bytes, out_buffer);
 }
 
+static void close_array(void *array, void *data, size_t size_bytes) {
+  (void)data, (void)size_bytes;
+  tp_shared_array_close(array);
+}
+
+static hr_status_t shared_array(op_env_t *env, const op_group_t *group, size_t size_bytes,
+                                uint64_t key, hr_buffer_t **out_buffer) {
+  exec_comm_t *comm = env->comm;
+  tp_shared_array_t *array;
+  *out_buffer = NULL;
+  comm->is_waiting = true;
+  hr_status_t st = tp_shared_array_open(group->handle, size_bytes, key, &array);
+  comm->is_waiting = false;
+  if (st || !array) return st;
+  st = hr_buffer_wrap(tp_shared_array_data(array), size_bytes, true, close_array, array,
+                      out_buffer);
+  if (st) tp_shared_array_close(array);
+  return st;
+}
+
+bool exec_comm_shares_world(const exec_comm_t *comm) {
+  return comm->groups && tp_shares_world(comm->groups) && !comm->groups->forced[TP_ALL_GATHER];
+}
+
 bool exec_comm_reaches(const exec_comm_t *comm, const void *memory) {
   return tp_is_shared(comm->groups, memory);
 }
@@ -141,7 +165,8 @@ static const op_comm_ops_t comm_ops = {.group = find_group,
                                        .cancel = cancel_request,
                                        .enable_async_progress = enable_async_progress,
                                        .poll = poll_transfers,
-                                       .shared_memory = shared_memory};
+                                       .shared_memory = shared_memory,
+                                       .shared_array = shared_array};
 
 hr_status_t exec_comm_attach(op_env_t *env, void *comm) {
   env->comm = comm;

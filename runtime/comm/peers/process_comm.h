@@ -40,6 +40,8 @@ hr_status_t exec_comm_attach(op_env_t *env, void *comm);
 /* Allocates memory shared with the processes of this host. *out_buffer is NULL if there is none, or
  * if the size is too small to gain. Thread: any. */
 hr_status_t exec_comm_shared_memory(exec_comm_t *comm, size_t size_bytes, hr_buffer_t **out_buffer);
+/* Do all processes share memory, and may all-gathers use it as they like? */
+bool exec_comm_shares_world(const exec_comm_t *comm);
 bool exec_comm_reaches(const exec_comm_t *comm, const void *memory); /* is it shared? */
 
 /* Blocking operations for clients, outside of programs. Buffers are borrowed until the return.

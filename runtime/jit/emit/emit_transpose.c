@@ -15,6 +15,8 @@
 #include "jit/emit/emit_kernel.h"
 
 #define SHUFFLE_LANE_BITS 128 /* within which processors move lanes with least effort */
+#define NARROW_SHUFFLES 4 /* instructions that move bytes anywhere in a vector; of words half */
+#define MOST_ROWS 32 /* that are turned: more do not fit in registers */
 
 /* Vectors whose numbers differ in this bit alone, a and b, become those of these lanes: numbers
  * from the count of lanes on are b's. */
@@ -216,12 +218,24 @@ static bool is_readable(const jit_band_t *band) {
   return !band->guard || span * (int64_t)hr_dtype_bytes(band->dtype) <= JIT_DUMMY_BYTES;
 }
 
-/* Is it less to turn whole rows than to put each column together from what lies around it? */
+/* What a column costs that is put together from what lies around it: whole vectors and shuffles, a
+ * gather, or, of elements that processors do not gather, a load and an insertion for each lane. */
+static int64_t column_cost(const jit_band_t *band) {
+  int64_t offsets[JIT_MAX_LANES];
+  size_t bytes = hr_dtype_bytes(band->dtype);
+  for (int l = 0; l < band->lanes; l++) offsets[l] = l * band->jump;
+  if (bytes < 4 && !jit_window_fits(band->lanes, offsets, bytes)) return 2 * band->lanes;
+  int64_t pieces = band->jump < band->lanes ? band->jump : band->lanes;
+  return bytes < 4 ? pieces * NARROW_SHUFFLES / (int64_t)bytes : pieces;
+}
+
+/* Is it less to turn whole rows? */
 static bool is_profitable(const jit_band_t *band) {
   int64_t width = band->high - band->low + 1, lanes = band->lanes,
           groups = (width + lanes - 1) / lanes;
   int64_t cost = band->is_packed ? transpose_cost((int)width) : groups * transpose_cost((int)lanes);
-  return width <= JIT_MAX_LANES && band->count * (band->jump < lanes ? band->jump : lanes) >= cost;
+  return width <= JIT_MAX_LANES && lanes <= MOST_ROWS &&
+         band->count * column_cost(band) >= cost;
 }
 
 hr_status_t jit_bands_find(jit_graph_t *graph, int var, int lanes) {

@@ -57,7 +57,8 @@ static void add_work(const jit_kernel_t *kernel, const jit_node_t *node, double 
 
 /* Vectors of the type that most of the work is done in; the narrower ones are parts of vectors
  * then. Sums of complex numbers are two vectors, so that they overlap, and so are those of c128.
- * Indices are work where ops or roots use them: others are parts of conditions. */
+ * Indices are work where ops or roots use them: others are parts of conditions. Of sums that are
+ * written out the result, once for all terms, may be wider. */
 int jit_kernel_lanes(const jit_kernel_t *kernel) {
   double work[9] = {0};
   int most = 1;
@@ -68,8 +69,10 @@ int jit_kernel_lanes(const jit_kernel_t *kernel) {
   }
   for (int r = 0; r < kernel->root_count; r++)
     if (kernel->roots[r].value->kind == JIT_INDEX) add_work(kernel, kernel->roots[r].value, work);
-  for (int bytes = 2; bytes <= 8; bytes *= 2)
-    if (work[bytes] > 0 && (bytes <= 4 || work[bytes] > work[4])) most = bytes;
+  for (int bytes = 2; bytes <= 8; bytes *= 2) {
+    double less = kernel->loops.narrow_row ? work[most] : bytes == 8 ? work[4] : 0;
+    if (work[bytes] > less) most = bytes;
+  }
   return kernel->target->vector_bytes / most;
 }
 
@@ -81,9 +84,7 @@ bool jit_kernel_is_from_memory(const jit_kernel_t *kernel, const jit_node_t *nod
   return (double)fusion_count(kernel->body->params.data[param]->shape) * bytes >= MEMORY_BYTES;
 }
 
-/* Is it a load from a place that each element looks up? It takes a third of a nanosecond, whatever
- * a vector holds. */
-static bool is_gathered(const jit_graph_t *graph, const jit_node_t *node) {
+bool jit_node_is_gathered(const jit_graph_t *graph, const jit_node_t *node) {
   for (int i = 0; node->kind == JIT_LOAD && i < node->expr->count; i++) {
     const jit_symbol_t *symbol = &graph->exprs.symbols[node->expr->terms[i].symbol];
     if (symbol->kind == JIT_SYMBOL_START && symbol->vars) return true;
@@ -91,13 +92,11 @@ static bool is_gathered(const jit_graph_t *graph, const jit_node_t *node) {
   return false;
 }
 
-#define GATHER_COST 20 /* times what an addition takes */
-
 /* An addition of a vector of f32 takes about a third of a nanosecond with all around it. */
 double jit_kernel_ns(const jit_kernel_t *kernel, const jit_graph_t *graph, double count) {
   double cost = 0;
   for (const jit_node_t *node = graph->first_made; node; node = node->next_made)
-    cost += is_gathered(graph, node) ? GATHER_COST : jit_node_cost(node);
+    cost += jit_node_is_gathered(graph, node) ? JIT_GATHER_COST : jit_node_cost(node);
   return (cost + kernel->root_count) * count * 0.25 * 4 / kernel->target->vector_bytes + 20;
 }
 
@@ -280,6 +279,7 @@ hr_status_t jit_kernel_plan(hr_arena_t *arena, const jit_target_t *target,
   hr_status_t st = collect_roots(kernel, part);
   if (!st) st = plan_form(kernel);
   if (!st && kernel->schedule.producer_grid.rows) st = jit_kernel_find_dependence(kernel);
+  if (!st) kernel->bottleneck = jit_kernel_bottleneck(kernel);
   if (!st) st = copy_arrays(kernel, arena, buffers);
   kernel->state.is_declined = hr_status_code(st) == HR_UNSUPPORTED;
   if (st) hr_arena_deinit(&kernel->arena);

@@ -127,6 +127,8 @@ struct jit_kernel {
   jit_schedule_t schedule;
   jit_kernel_arrays_t arrays;
   jit_kernel_state_t state;
+  const char *bottleneck;    /* why it may be far from the limits of memory and arithmetic; NULL: no
+                                reason is known */
   bool has_rows;             /* kInput: the last dimension is reduced (kernel_rows.c) */
   struct jit_reduce *reduce; /* kInput: reductions (kernel_reduce.h) */
   struct jit_region *region; /* the kernel is a region (region.h); NULL: a fusion */
@@ -215,6 +217,12 @@ hr_status_t jit_kernel_find_reuse(jit_kernel_t *kernel);
 int jit_kernel_lanes(const jit_kernel_t *kernel);
 /* Does every op of the graph have code? */
 bool jit_kernel_supports(const jit_kernel_t *kernel);
+/* Is it a load from a place that each element looks up? It takes a third of a nanosecond, whatever
+ * a vector holds: as long as so many additions. */
+#define JIT_GATHER_COST 20
+bool jit_node_is_gathered(const jit_graph_t *graph, const jit_node_t *node);
+/* Static text; NULL: nothing known keeps the planned kernel from its limits. */
+const char *jit_kernel_bottleneck(const jit_kernel_t *kernel);
 /* Estimated nanoseconds for `count` evaluations of the whole graph on one worker. */
 double jit_kernel_ns(const jit_kernel_t *kernel, const jit_graph_t *graph, double count);
 /* Does a load read an array that exceeds the caches? */

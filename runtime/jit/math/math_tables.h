@@ -154,16 +154,10 @@ static const double math_cbrt_guess[] __attribute__((unused)) = {
     -0x1.c5174e736da3cp-3, 0x1.d46e383ea8d5fp-6,
 };
 
-/* error 2^-25.0 */
-static const double math_erf_near_f32[] __attribute__((unused)) = {
-    0x1.06eba60000000p-3,  -0x1.8126d40000000p-2, 0x1.ce17a60000000p-4,
-    -0x1.b663200000000p-6, 0x1.464fee0000000p-8,  -0x1.3659260000000p-11,
-};
-
-/* error 2^-29.5 */
-static const double math_erf_far_f32[] __attribute__((unused)) = {
-    0x1.20e9620000000p+0, 0x1.456b060000000p-1,   0x1.af7efe0000000p-4,   -0x1.74ea7e0000000p-6,
-    0x1.870bb20000000p-9, -0x1.205d0e0000000p-14, -0x1.5efd260000000p-15, 0x1.36e63e0000000p-18,
+/* error 2^-26.9 */
+static const double math_erf_f32[] __attribute__((unused)) = {
+    0x1.06eba80000000p-3, 0x1.45f2fa0000000p-1, 0x1.a4fa600000000p-4, -0x1.39cde40000000p-6, -0x1.503f8e0000000p-13,
+    0x1.b4fbc00000000p-10, -0x1.4bc46a0000000p-11, 0x1.ed5eee0000000p-14, -0x1.3689d80000000p-17,
 };
 
 /* error 2^-56.1 */

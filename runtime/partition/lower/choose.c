@@ -4,6 +4,7 @@
  * cost is what operands and results then have to move, and a little for the work of a partition.
  * With more than MAX_TRIALS assignments, each axis keeps its first two possibilities.
  * Usually every array agrees, and the first assignment tried costs nothing. */
+#include <math.h>
 #include <string.h>
 
 #include "partition/lower/comm_cost.h"
@@ -15,6 +16,7 @@
 #define MAX_CANDIDATES 6
 #define MAX_TRIALS 4096
 #define NEXT_USER_SHARE 0.99
+#define COMPARISON_WORK 8 /* elementwise steps that a comparison of a sort takes */
 
 typedef struct source { /* a sharding that some tensor has or should get */
   double bytes;
@@ -232,8 +234,15 @@ static bool axes_of_factor(chooser_t *chooser, int f, spmd_axes_t *out_axes) {
   return true;
 }
 
+/* A sort compares each element about as often as the number of its line has digits. */
+static double work_per_element(const hlo_instr_t *instr) {
+  if (instr->op != HLO_SORT) return 1;
+  int64_t d = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS).data[0];
+  return COMPARISON_WORK * log2(1 + (double)instr->operands[0]->shape->dims[d]);
+}
+
 static double local_work(const chooser_t *chooser, const trial_t *trial) {
-  double work = 1;
+  double work = work_per_element(chooser->instr);
   for (int f = 0; f < chooser->rule->factor_count; f++)
     work *= (double)chooser->rule->factors[f].size / (double)spmd_axes_parts(trial->axes[f]);
   return work;
@@ -283,12 +292,19 @@ static double fetch_cost(const chooser_t *chooser, const trial_t *trial, int r, 
   return spmd_window_us(chooser->lower, &window, chunk, row);
 }
 
+/* Does anything read result r? */
+static bool is_wanted(const chooser_t *chooser, int r) {
+  return chooser->rule->result_count == 1 || r >= 64 ||
+         chooser->lower->wanted[chooser->instr->id] >> r & 1;
+}
+
 /* What results cost: halos of cut permutation factors, and the way to the wanted sharding. An
  * elementwise result may go on as it is, if the next user can take it so: its way counts as a
  * little less than that of an operand, which would have to be gone now. */
 static double result_cost(const chooser_t *chooser, const trial_t *trial, int r) {
   const spmd_sharding_t *sharding = trial->tensors[chooser->rule->operand_count + r];
   double cost = 0, share = hlo_op_is(chooser->instr->op, OP_ELEMENTWISE) ? NEXT_USER_SHARE : 1;
+  if (!is_wanted(chooser, r)) return 0;
   for (int f = 0; f < chooser->rule->factor_count; f++)
     if (trial->axes[f].count && chooser->rule->factors[f].kind == SPMD_PERMUTATION)
       cost += fetch_cost(chooser, trial, r, f);

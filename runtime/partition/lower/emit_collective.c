@@ -5,6 +5,7 @@
  * ring. */
 #include <string.h>
 
+#include "passes/lib/pass_rewrite.h"
 #include "partition/lower/emit.h"
 
 typedef struct spmd_reducer {
@@ -238,19 +239,54 @@ static bool is_permuted(const hlo_instr_t *x) {
          hlo_attr_find(x, HLO_ATTR_SOURCE_TARGET_PAIRS);
 }
 
-/* The permute whose result was only rearranged to x; NULL: x is something else. */
-static hlo_instr_t *permute_below(hlo_instr_t *x) {
-  while (x->op == HLO_RESHAPE || x->op == HLO_TRANSPOSE || x->op == HLO_REVERSE)
-    x = x->operands[0];
-  return is_permuted(x) ? x : NULL;
+static bool is_rearrangement(hlo_opcode_t op) {
+  return op == HLO_RESHAPE || op == HLO_TRANSPOSE || op == HLO_REVERSE;
 }
 
-/* What the permute has sent, rearranged as x. */
+/* The operand of x that is not the same on all partitions, if there is one and x is computed from
+ * it element by element; -1: there is not. */
+static int elementwise_operand(const hlo_instr_t *x) {
+  int found = -1;
+  if (!hlo_op_is(x->op, OP_ELEMENTWISE) || x->called_count) return -1;
+  for (int k = 0; k < x->operand_count; k++) {
+    if (pass_splat_of(x->operands[k])) continue;
+    if (found >= 0) return -1;
+    found = k;
+  }
+  return found;
+}
+
+/* The operand through which x may lie over a permute. Zeros, which partitions have that get
+ * nothing, stay zeros where elements are only rearranged; `total`: all partitions get something. */
+static int operand_below(const hlo_instr_t *x, bool total) {
+  if (is_rearrangement(x->op)) return 0;
+  return total ? elementwise_operand(x) : -1;
+}
+
+/* The permute whose result was only rearranged to x, or, if all partitions get something by both
+ * permutes, also computed with element by element; NULL: x is something else. */
+static hlo_instr_t *permute_below(hlo_instr_t *x, bool total, int64_t devices) {
+  hlo_instr_t *below = x;
+  bool rearranged = true;
+  for (int k; !is_permuted(below); below = below->operands[k]) {
+    k = operand_below(below, total);
+    if (k < 0) return NULL;
+    rearranged &= is_rearrangement(below->op);
+  }
+  bool all_get = hlo_attr_lists(below, HLO_ATTR_SOURCE_TARGET_PAIRS)->count == devices;
+  return rearranged || all_get ? below : NULL;
+}
+
+/* What the permute has sent, as x is made from what it gives. */
 static hlo_instr_t *rearrange_before(spmd_emit_t *emit, const hlo_instr_t *x,
                                      const hlo_instr_t *permute) {
   if (x == permute) return permute->operands[0];
-  hlo_instr_t *operand = rearrange_before(emit, x->operands[0], permute);
-  return operand ? spmd_emit_like(emit, x, &operand, x->shape) : NULL;
+  int k = operand_below(x, true), count = x->operand_count;
+  hlo_instr_t **operands;
+  if (spmd_emit_failed(emit, HR_NEW_ARRAY(emit->shared->arena, count, &operands))) return NULL;
+  for (int i = 0; i < count; i++) operands[i] = x->operands[i];
+  operands[k] = rearrange_before(emit, x->operands[k], permute);
+  return operands[k] ? spmd_emit_like(emit, x, operands, x->shape) : NULL;
 }
 
 hlo_instr_t *spmd_emit_permute(spmd_emit_t *emit, hlo_instr_t *x, int64_t count,
@@ -258,7 +294,8 @@ hlo_instr_t *spmd_emit_permute(spmd_emit_t *emit, hlo_instr_t *x, int64_t count,
   hlo_int_lists_t *all = NULL;
   if (!x || is_empty(x)) return x;
   if (spmd_emit_failed(emit, device_pairs(emit, count, pairs, &all))) return NULL;
-  const hlo_instr_t *first = permute_below(x);
+  int64_t devices = emit->mesh->device_count;
+  const hlo_instr_t *first = permute_below(x, all->count == devices, devices);
   if (first) {
     const hlo_int_lists_t *before = hlo_attr_lists(first, HLO_ATTR_SOURCE_TARGET_PAIRS);
     if (spmd_emit_failed(emit, pairs_through(emit, before, all))) return NULL;
@@ -269,7 +306,7 @@ hlo_instr_t *spmd_emit_permute(spmd_emit_t *emit, hlo_instr_t *x, int64_t count,
                         {.key = HLO_ATTR_SOURCE_TARGET_PAIRS, .lists = all}};
   hlo_instr_t *moved =
       hlo_build(&emit->b, HLO_COLLECTIVE_PERMUTE, x->shape, 1, &x, 2, attrs, 0, NULL);
-  int64_t sent = 0, devices = emit->mesh->device_count;
+  int64_t sent = 0;
   for (int64_t i = 0; i < all->count; i++) sent += all->lists[i].data[0] != all->lists[i].data[1];
   note(emit, moved, devices, bytes_of(x) * (double)sent / (double)devices);
   return moved;

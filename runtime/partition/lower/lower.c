@@ -294,6 +294,12 @@ static hr_status_t lower_instr(spmd_lower_t *lower, const hlo_instr_t *instr) {
 
 /* --- computations --- */
 
+/* Elements of a tuple that the instruction reads; those beyond the 64th count as read. */
+static uint64_t wanted_by(const hlo_instr_t *instr) {
+  int64_t index = instr->op == HLO_GET_TUPLE_ELEMENT ? hlo_attr_int(instr, HLO_ATTR_INDEX) : 64;
+  return index < 64 ? UINT64_C(1) << index : UINT64_MAX;
+}
+
 /* The root has one use more, by the caller. */
 static void count_uses(spmd_lower_t *lower) {
   for (size_t i = 0; i < lower->from->instrs.count; i++) {
@@ -301,11 +307,13 @@ static void count_uses(spmd_lower_t *lower) {
     for (int k = 0; k < instr->operand_count; k++) {
       lower->uses[instr->operands[k]->id]++;
       lower->users[instr->operands[k]->id] = instr;
+      lower->wanted[instr->operands[k]->id] |= wanted_by(instr);
       if (instr->op == HLO_SLICE)
         lower->sliced[instr->operands[k]->id] += hlo_shape_elements(instr->shape);
     }
   }
   lower->uses[lower->from->root->id]++;
+  lower->wanted[lower->from->root->id] = UINT64_MAX;
 }
 
 /* NULL after a failure. */
@@ -377,6 +385,7 @@ static hr_status_t begin(spmd_lower_t *lower, spmd_lower_module_t *shared,
   HR_TRY(HR_NEW_ARRAY(lower->arena, from->instrs.count, &lower->uses));
   HR_TRY(HR_NEW_ARRAY(lower->arena, from->instrs.count, &lower->users));
   HR_TRY(HR_NEW_ARRAY(lower->arena, from->instrs.count, &lower->sliced));
+  HR_TRY(HR_NEW_ARRAY(lower->arena, from->instrs.count, &lower->wanted));
   for (size_t i = 0; i < from->instrs.count; i++)
     HR_TRY(HR_NEW_ARRAY(lower->arena, hlo_shape_leaf_count(from->instrs.data[i]->shape),
                         &lower->values[i]));

@@ -40,6 +40,7 @@ typedef struct spmd_lower { /* one computation */
   spmd_local_t ***values;    /* by instruction id, leaf */
   uint32_t *uses;            /* by instruction id */
   const hlo_instr_t **users; /* by instruction id: the last one that uses it */
+  uint64_t *wanted;          /* by instruction id: bit k: something reads element k of a tuple */
   int64_t *sliced;           /* by instruction id: elements that slices take */
 } spmd_lower_t;
 

@@ -31,19 +31,6 @@ static double max_combined_bytes(void) {
 
 /* --- which --- */
 
-/* Equal lists of replica groups in the same order. */
-static bool groups_equal(const hlo_groups_t *a, const hlo_groups_t *b) {
-  if (a == b) return true;
-  if (!a || !b || a->groups.count != b->groups.count) return false;
-  for (int64_t g = 0; g < a->groups.count; g++) {
-    hr_ints_t x = a->groups.lists[g], y = b->groups.lists[g];
-    if (x.count != y.count) return false;
-    for (int64_t i = 0; i < x.count; i++)
-      if (x.data[i] != y.data[i]) return false;
-  }
-  return true;
-}
-
 /* One operand, reduced in its own type. */
 static bool keeps_types(const hlo_instr_t *instr) {
   return instr->operand_count == 1 && instr->shape->dtype == instr->operands[0]->shape->dtype;
@@ -69,7 +56,7 @@ static bool can_combine(const comm_node_t *a, const comm_node_t *b) {
              hlo_attr_bool(y, HLO_ATTR_USE_GLOBAL_DEVICE_IDS) &&
          (hlo_attr_int(x, HLO_ATTR_CHANNEL_ID) != 0) ==
              (hlo_attr_int(y, HLO_ATTR_CHANNEL_ID) != 0) &&
-         groups_equal(hlo_attr_groups(x), hlo_attr_groups(y));
+         op_groups_equal(hlo_attr_groups(x), hlo_attr_groups(y));
 }
 
 /* --- dependence --- */

@@ -3,6 +3,7 @@
  *   reduce over dimensions of size 1      ->   reshape
  *   reduce(transpose(x))                  ->   reduce(x) over the permuted dimensions
  *   reduce(reduce(x, dims 1), dims 2)     ->   reduce(x, both)         one op, neutral inner start
+ *   sum(convert(narrow integers))         ->   convert(sum(convert(x)))      in less wide integers
  *   reduce(x[many, kept, n], dims 0, 2)   ->   reduce(reduce(x, dims 0), dims 1)      the same
  *
  * The last one is for group norms, which sum over pixels and neighbouring channels: the first sum
@@ -137,11 +138,54 @@ static hlo_instr_t *split_reduce(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   return part ? build_reduce(rewrite, instr, part, instr->shape, second_count, second) : NULL;
 }
 
+#define WRITTEN_OUT 32 /* terms up to which sums are in lanes of their own: the narrower the more */
+
+static int bits_of(hr_dtype_t dtype) { return hr_dtype_table[dtype].bits; }
+
+/* The narrowest integers that hold every sum of `terms` numbers of type `from`, and of which a
+ * vector has more than of `wide`; `wide`: none. */
+static hr_dtype_t sum_type(hr_dtype_t from, hr_dtype_t wide, int64_t terms) {
+  static const hr_dtype_t types[2][3] = {{HR_U8, HR_U16, HR_U32}, {HR_S8, HR_S16, HR_S32}};
+  bool is_signed = hr_dtype_class(from) == HR_CLASS_SIGNED;
+  for (int t = terms > WRITTEN_OUT ? 2 : 0; t < 3; t++) {
+    hr_dtype_t type = types[is_signed][t];
+    int spare = bits_of(type) - bits_of(from);
+    if (bits_of(type) >= bits_of(wide)) break;
+    if (spare > 0 && terms <= INT64_C(1) << spare) return type;
+  }
+  return wide;
+}
+
+static bool is_sum(const hlo_instr_t *reduce) {
+  hlo_opcode_t op;
+  return pass_body_is_binary(reduce->called[0], &op) && op == HLO_ADD;
+}
+
+/* A sum of numbers that were widened for it. */
+static hlo_instr_t *narrow_sum(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
+  hlo_instr_t *x = instr->operands[0], *source = x->operands[0];
+  hr_dtype_t wide = instr->shape->dtype, from = source->shape->dtype;
+  hr_ints_t dims = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
+  bool are_integers = hr_dtype_is_integer(wide) && (hr_dtype_is_integer(from) || from == HR_PRED);
+  int64_t results = hlo_shape_elements(instr->shape), all = hlo_shape_elements(x->shape);
+  if (!are_integers || !is_sum(instr) || results < 1 || all < 2 * results) return NULL;
+  hr_dtype_t type = sum_type(from, wide, all / results);
+  if (type == wide) return NULL;
+  hlo_builder_t *b = &rewrite->builder;
+  hlo_instr_t *sum =
+      pass_build_sum(rewrite, hlo_build_convert(b, source, type), (int)dims.count, dims.data);
+  sum = sum ? hlo_build_convert(b, sum, wide) : NULL;
+  if (!sum || pass_is_neutral(HLO_ADD, instr->operands[1])) return sum;
+  return hlo_build_binary(b, HLO_ADD, pass_build_fill(rewrite, instr->operands[1], instr->shape),
+                          sum);
+}
+
 hlo_instr_t *simplify_reduce(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   if (instr->op != HLO_REDUCE || instr->operand_count != 2) return NULL;
   hlo_instr_t *x = instr->operands[0], *replacement = drop_unit_dims(rewrite, instr);
   if (replacement) return replacement;
   if (x->op == HLO_TRANSPOSE) return fold_transpose(rewrite, instr);
+  if (x->op == HLO_CONVERT) replacement = narrow_sum(rewrite, instr);
   if (x->op == HLO_REDUCE) replacement = merge_reduces(rewrite, instr);
   return replacement ? replacement : split_reduce(rewrite, instr);
 }

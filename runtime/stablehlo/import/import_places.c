@@ -56,6 +56,8 @@ hr_status_t import_places(importer_t *importer, const mlir_op_t *entry) {
                       "mhlo.param_layout_modes"));
   HR_TRY(import_texts(importer, entry, "res_attrs", "mhlo.layout_mode", "default",
                       "mhlo.result_layout_modes"));
+  HR_TRY(import_texts(importer, entry, "arg_attrs", "mhlo.memory_kind", "device",
+                      "mhlo.param_memory_kinds"));
   return import_texts(importer, entry, "res_attrs", "mhlo.memory_kind", "device",
                       "mhlo.result_memory_kinds");
 }

@@ -87,6 +87,7 @@ class _ClientOptions(ctypes.Structure):
         ("engine", ctypes.c_int),
         ("trace", ctypes.c_bool),
         ("trace_events", ctypes.c_size_t),
+        ("flush_denormals", ctypes.c_bool),
         _ROOM,
     ]
 

@@ -1,0 +1,32 @@
+/* How the calling thread computes with denormal numbers: as IEEE 754 says, which is how every
+ * thread begins, or as with zeros, operands and results alike, which spares the processor the slow
+ * path that many have for them. Only arithmetic is affected: what is moved keeps its bits. On
+ * processors without such a mode nothing changes. */
+#ifndef HR_BASE_FP_MODE_H
+#define HR_BASE_FP_MODE_H
+
+#include <stdint.h>
+
+typedef uint64_t hr_fp_mode_t; /* control bits of the processor */
+
+#if defined(__x86_64__)
+enum { HR_FP_FLAGS = 0x3f, HR_FP_FLUSH = 0x8040 }; /* MXCSR: what happened; FTZ and DAZ */
+static inline hr_fp_mode_t hr_fp_mode(void) { return __builtin_ia32_stmxcsr() & ~HR_FP_FLAGS; }
+static inline void hr_fp_mode_set(hr_fp_mode_t mode) { __builtin_ia32_ldmxcsr((unsigned)mode); }
+#elif defined(__aarch64__)
+enum { HR_FP_FLUSH = 1 << 24 }; /* FPCR.FZ */
+static inline hr_fp_mode_t hr_fp_mode(void) {
+  hr_fp_mode_t mode;
+  __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
+  return mode;
+}
+static inline void hr_fp_mode_set(hr_fp_mode_t mode) {
+  __asm__ volatile("msr fpcr, %0" : : "r"(mode));
+}
+#else
+enum { HR_FP_FLUSH = 0 };
+static inline hr_fp_mode_t hr_fp_mode(void) { return 0; }
+static inline void hr_fp_mode_set(hr_fp_mode_t mode) { (void)mode; }
+#endif
+
+#endif

@@ -1,0 +1,51 @@
+/* Buffer_Bitcast: a buffer over the bytes of another one, with other sizes or another type. */
+#include "pjrt/pjrt_api.h"
+#include "pjrt/pjrt_buffer.h"
+#include "pjrt/pjrt_strides.h"
+#include "pjrt/pjrt_transfer.h"
+
+/* Elements take a byte each here, where the framework packs several into one. */
+static bool is_narrow(hr_dtype_t dtype) {
+  return hr_dtype_table[dtype].bits < 8 && dtype != HR_PRED;
+}
+
+static hr_status_t check_types(hr_dtype_t from, hr_dtype_t to) {
+  if (from == to || (!is_narrow(from) && !is_narrow(to))) return NULL;
+  return hr_error(HR_UNSUPPORTED, "a bitcast between %s and %s", hr_dtype_name(from),
+                  hr_dtype_name(to));
+}
+
+static hr_status_t check_bytes(const pjrt_buffer_t *buffer, const pjrt_strided_t *array,
+                               const hlo_value_t *value) {
+  int64_t bytes = pjrt_strided_bytes(array);
+  if (bytes == (int64_t)hlo_value_bytes(value)) return check_types(buffer->dtype, array->dtype);
+  return hr_error(HR_USAGE, "a bitcast of %zu bytes to %ld", hlo_value_bytes(value), (long)bytes);
+}
+
+/* The caller holds the buffer. Waits for its value. */
+static hr_status_t cast(const pjrt_bitcast_args_t *args, pjrt_buffer_t **out_buffer) {
+  pjrt_strided_t array;
+  const pjrt_order_t *order;
+  int64_t dims[HLO_MAX_RANK];
+  hlo_value_t *value, *view;
+  hr_dtype_t dtype;
+  HR_TRY(pjrt_check_dims(args->dims, args->num_dims, args->type, &dtype));
+  pjrt_strided_init(&array, dtype, (int)args->num_dims, args->dims);
+  HR_TRY(pjrt_read_layout(&array, args->layout));
+  HR_TRY(pjrt_order_of_strides(&array, &order));
+  pjrt_order_permute(order, &array, dims);
+  if (!pjrt_strided_is_dense(&array))
+    return hr_error(HR_UNSUPPORTED, "a bitcast to a layout that is not dense");
+  HR_TRY(pjrt_buffer_wait(args->buffer, &value));
+  HR_TRY(check_bytes(args->buffer, &array, value));
+  HR_TRY(hlo_value_view(value, dtype, array.rank, array.dims, &view));
+  return pjrt_buffer_in(args->buffer->memory, view, order, out_buffer);
+}
+
+hr_status_t pjrt_buffer_bitcast(pjrt_bitcast_args_t *args) {
+  PJRT_NOT_NULL(args->buffer);
+  HR_TRY(pjrt_buffer_hold(args->buffer));
+  hr_status_t st = cast(args, &args->out_buffer);
+  pjrt_buffer_unhold(args->buffer);
+  return st;
+}
