@@ -30,6 +30,7 @@ void pjrt_executable_release(pjrt_executable_t *executable) {
     hlorun_program_release(executable->programs[i]);
   pjrt_executable_release(executable->renewed);
   pjrt_executable_release(executable->traced);
+  pjrt_transforms_release(executable);
   hr_arena_deinit(&executable->arena);
   pjrt_topology_release(executable->topology);
   hr_free(executable);
@@ -295,8 +296,10 @@ static hr_status_t compile_into(pjrt_executable_t *executable, hr_str_t code, hr
   return describe(executable);
 }
 
-hr_status_t pjrt_executable_compile(pjrt_client_t *client, hr_str_t code, hr_str_t options,
-                                    bool is_traced, pjrt_executable_t **out_executable) {
+/* With the transformations of `like`; NULL: those that are registered now. */
+static hr_status_t compile_like(const pjrt_executable_t *like, pjrt_client_t *client, hr_str_t code,
+                                hr_str_t options, bool is_traced,
+                                pjrt_executable_t **out_executable) {
   void *memory;
   uint64_t begin_ns = hr_clock_ns();
   HR_TRY(hr_alloc_zeroed(sizeof(pjrt_executable_t), &memory));
@@ -304,8 +307,11 @@ hr_status_t pjrt_executable_compile(pjrt_client_t *client, hr_str_t code, hr_str
   executable->client = client;
   atomic_init(&executable->references, 1);
   hr_arena_init(&executable->arena);
-  const spmd_host_t *before = spmd_host_enter(&pjrt_partitioner_host);
-  hr_status_t st = compile_into(executable, code, options, is_traced);
+  spmd_host_t host = pjrt_partitioner_host;
+  host.context = executable;
+  const spmd_host_t *before = spmd_host_enter(&host);
+  hr_status_t st = pjrt_transforms_retain(executable, like);
+  if (!st) st = compile_into(executable, code, options, is_traced);
   spmd_host_enter(before);
   if (st) {
     pjrt_executable_release(executable);
@@ -314,6 +320,17 @@ hr_status_t pjrt_executable_compile(pjrt_client_t *client, hr_str_t code, hr_str
   pjrt_profile_note(PJRT_PROFILE_HOST, executable->name, begin_ns);
   *out_executable = executable;
   return NULL;
+}
+
+hr_status_t pjrt_executable_compile(pjrt_client_t *client, hr_str_t code, hr_str_t options,
+                                    bool is_traced, pjrt_executable_t **out_executable) {
+  return compile_like(NULL, client, code, options, is_traced, out_executable);
+}
+
+static hr_status_t compile_again(const pjrt_executable_t *executable, bool is_traced,
+                                 pjrt_executable_t **out_executable) {
+  return compile_like(executable, executable->client, executable->code, executable->options_bytes,
+                      is_traced, out_executable);
 }
 
 /* A chain of renewals: each leads from a broken world to the next. It is walked at launches
@@ -325,8 +342,7 @@ hr_status_t pjrt_executable_current(pjrt_executable_t *executable,
   while (!st && atomic_load(&executable->world->is_broken)) {
     pthread_mutex_lock(&executable->client->launch_mutex);
     if (!executable->renewed)
-      st = pjrt_executable_compile(executable->client, executable->code, executable->options_bytes,
-                                   executable->world->is_traced, &executable->renewed);
+      st = compile_again(executable, executable->world->is_traced, &executable->renewed);
     pjrt_executable_t *next = executable->renewed;
     pthread_mutex_unlock(&executable->client->launch_mutex);
     if (!st) executable = next;
@@ -341,9 +357,7 @@ hr_status_t pjrt_executable_profiled(pjrt_executable_t *executable,
   *out_profiled = executable;
   if (executable->world->local_count < executable->world->count) return NULL;
   pthread_mutex_lock(&executable->client->launch_mutex);
-  if (!executable->traced)
-    st = pjrt_executable_compile(executable->client, executable->code, executable->options_bytes,
-                                 true, &executable->traced);
+  if (!executable->traced) st = compile_again(executable, true, &executable->traced);
   if (!st) *out_profiled = executable->traced;
   pthread_mutex_unlock(&executable->client->launch_mutex);
   return st;

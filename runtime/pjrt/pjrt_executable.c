@@ -223,11 +223,15 @@ hr_status_t pjrt_executable_compile_options(pjrt_serialized_args_t *args) {
   return give_text(&text, args);
 }
 
-/* Executable_Serialize, for the compilation cache of JAX. */
+/* Executable_Serialize, for the compilation cache of JAX. The code of transformations is not in the
+ * bytes, and need not be there where they are loaded. */
 hr_status_t pjrt_executable_serialize(pjrt_serialized_args_t *args) {
   const pjrt_executable_t *executable = args->object;
   hr_strbuf_t text;
   PJRT_NOT_NULL(executable);
+  if (executable->is_transformed)
+    return hr_error(HR_UNSUPPORTED, "%s was changed by a transformation, and cannot be kept",
+                    executable->name);
   uint64_t size = executable->options_bytes.size;
   hr_strbuf_init(&text);
   hr_strbuf_add(&text, MAGIC, MAGIC_SIZE);

@@ -33,7 +33,10 @@ struct pjrt_executable {
   pjrt_executable_t *traced;  /* the same for a world that traces, once a profile was taken; guarded
                                  by the client's launch_mutex */
   pjrt_world_t *world;
-  hlorun_program_t **programs; /* by local position in the world */
+  hlorun_program_t **programs;        /* by local position in the world */
+  struct pjrt_transform **transforms; /* those that are applied to the program; in the arena */
+  int transform_count;
+  bool is_transformed; /* one of them has changed it */
   hr_arena_t arena;
   pjrt_options_t options;
   hr_str_t code, options_bytes; /* as given by the framework; in the arena */
@@ -105,8 +108,12 @@ extern const struct spmd_host pjrt_partitioner_host; /* pjrt_partitioner.c */
 struct spmd_host_call;
 bool pjrt_divides(void *context, hr_str_t target);
 hr_status_t pjrt_divide(void *context, struct spmd_host_call *call);
-/* Its member for transformations that the framework has registered. pjrt_transform.c */
+/* Its member for transformations; `context` is the executable. pjrt_transform.c */
 hr_status_t pjrt_transform(void *context, hlo_module_t *module, hlo_module_t **out_changed);
+/* Notes the transformations that are registered now, or those of `like`, an executable that is
+ * compiled once more; NULL: none. They are kept until the release. */
+hr_status_t pjrt_transforms_retain(pjrt_executable_t *executable, const pjrt_executable_t *like);
+void pjrt_transforms_release(pjrt_executable_t *executable);
 /* Gives instructions names that are unique in the module, as XLA wants them; in the IR they are
  * unique in a computation. pjrt_optimized.c */
 hr_status_t pjrt_rename_instrs(hlo_module_t *module);

@@ -16,13 +16,14 @@
 
 enum { STAGES = 2 }; /* before the scheduler, behind it */
 
-typedef struct transform {
-  struct transform *next;
+typedef struct pjrt_transform transform_t;
+struct pjrt_transform {
+  transform_t *next;
   hr_str_t name;
   int stage;
   pjrt_transform_callbacks_t *callbacks;
-  int users; /* compilations that are calling it */
-} transform_t;
+  int users; /* executables that it was there for, which may be compiled again */
+};
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static transform_t *transforms; /* guarded by the mutex, as are the users; the oldest first */
@@ -54,59 +55,77 @@ static hr_status_t pjrt_transform_register(pjrt_transform_args_t *args) {
   return NULL;
 }
 
-/* One that a compilation is calling lives on as long as the process: what destroys its callbacks
- * may need a lock that the caller of Clear_Xla_Transform has, and the compilation has not. */
-static void drop(transform_t *row) {
-  if (row->users) return;
-  if (row->callbacks->destroy) row->callbacks->destroy(row->callbacks);
-  hr_free(row);
-}
-
-/* Takes the first row of this name and stage out of the list; NULL: there is none. */
-static transform_t *take_out(int stage, hr_str_t name) {
+/* Takes the rows of this name and stage out of the list; returns those that nobody uses. */
+static transform_t *take_out(int stage, hr_str_t name, bool *out_found) {
+  transform_t *unused = NULL;
   pthread_mutex_lock(&mutex);
-  transform_t **place = &transforms;
-  while (*place && ((*place)->stage != stage || !hr_str_equal((*place)->name, name)))
-    place = &(*place)->next;
-  transform_t *row = *place;
-  if (row) *place = row->next;
+  for (transform_t **place = &transforms, *row; (row = *place);) {
+    if (row->stage != stage || !hr_str_equal(row->name, name)) {
+      place = &row->next;
+      continue;
+    }
+    *out_found = true;
+    *place = row->next;
+    if (row->users) continue;
+    row->next = unused;
+    unused = row;
+  }
   pthread_mutex_unlock(&mutex);
-  return row;
+  return unused;
 }
 
-/* Clear_Xla_Transform: all of the name. */
+/* Clear_Xla_Transform: all of the name. One that is used lives on as long as the process: what
+ * destroys its callbacks may need a lock that the caller of this function has, and the last user
+ * has not. */
 static hr_status_t pjrt_transform_clear(pjrt_transform_clear_args_t *args) {
-  transform_t *row;
   PJRT_NOT_NULL(args->name);
   HR_TRY(check_stage(args->stage));
   args->cleared = false;
-  while ((row = take_out(args->stage, (hr_str_t){args->name, args->name_size}))) {
-    args->cleared = true;
-    drop(row);
+  transform_t *row = take_out(args->stage, (hr_str_t){args->name, args->name_size}, &args->cleared);
+  while (row) {
+    transform_t *next = row->next;
+    if (row->callbacks->destroy) row->callbacks->destroy(row->callbacks);
+    hr_free(row);
+    row = next;
   }
   return NULL;
 }
 
 /* --- one program --- */
 
-/* The list as it is now; each row has one more user until release_rows. */
-static hr_status_t retain_rows(hr_arena_t *arena, transform_t ***out_rows, int *out_count) {
-  int count = 0, k = 0;
-  pthread_mutex_lock(&mutex);
-  for (transform_t *row = transforms; row; row = row->next) count++;
-  hr_status_t st = HR_NEW_ARRAY(arena, count, out_rows);
-  for (transform_t *row = transforms; row && !st; row = row->next) {
-    row->users++;
-    (*out_rows)[k++] = row;
+/* The registered ones into `list`, which has room for them; NULL: only counts. With the mutex held.
+ */
+static int copy_list(transform_t **list) {
+  int count = 0;
+  for (transform_t *row = transforms; row; row = row->next, count++)
+    if (list) list[count] = row;
+  return count;
+}
+
+/* With the mutex held. */
+static hr_status_t note_list(pjrt_executable_t *executable, const pjrt_executable_t *like) {
+  int count = like ? like->transform_count : copy_list(NULL);
+  if (!count) return NULL;
+  HR_TRY(HR_NEW_ARRAY(&executable->arena, count, &executable->transforms));
+  executable->transform_count = count;
+  if (!like) copy_list(executable->transforms);
+  for (int i = 0; i < count; i++) {
+    if (like) executable->transforms[i] = like->transforms[i];
+    executable->transforms[i]->users++;
   }
+  return NULL;
+}
+
+hr_status_t pjrt_transforms_retain(pjrt_executable_t *executable, const pjrt_executable_t *like) {
+  pthread_mutex_lock(&mutex);
+  hr_status_t st = note_list(executable, like);
   pthread_mutex_unlock(&mutex);
-  *out_count = k;
   return st;
 }
 
-static void release_rows(transform_t **rows, int count) {
+void pjrt_transforms_release(pjrt_executable_t *executable) {
   pthread_mutex_lock(&mutex);
-  for (int i = 0; i < count; i++) rows[i]->users--;
+  for (int i = 0; i < executable->transform_count; i++) executable->transforms[i]->users--;
   pthread_mutex_unlock(&mutex);
 }
 
@@ -160,30 +179,28 @@ static hr_status_t apply(const transform_t *row, hlo_module_t *original, hlo_mod
   return st;
 }
 
-static hr_status_t apply_all(transform_t **rows, int count, hlo_module_t *original,
+static hr_status_t apply_all(const pjrt_executable_t *executable, hlo_module_t *original,
                              hlo_module_t **program) {
   for (int stage = 0; stage < STAGES; stage++)
-    for (int i = 0; i < count; i++)
-      if (rows[i]->stage == stage)
-        HR_TRY(hr_status_note(apply(rows[i], original, program), "while transforming by %.*s",
-                              HR_STR_ARGS(rows[i]->name)));
+    for (int i = 0; i < executable->transform_count; i++) {
+      const transform_t *row = executable->transforms[i];
+      if (row->stage == stage)
+        HR_TRY(hr_status_note(apply(row, original, program), "while transforming by %.*s",
+                              HR_STR_ARGS(row->name)));
+    }
   return NULL;
 }
 
 hr_status_t pjrt_transform(void *context, hlo_module_t *module, hlo_module_t **out_changed) {
-  transform_t **rows;
-  int count = 0;
-  hr_arena_t arena;
+  pjrt_executable_t *executable = context;
   hlo_module_t *program = module;
-  (void)context;
-  hr_arena_init(&arena);
-  hr_status_t st = retain_rows(&arena, &rows, &count);
-  if (!st) st = apply_all(rows, count, module, &program);
-  release_rows(rows, count);
-  hr_arena_deinit(&arena);
-  if (st && program != module) hlo_module_destroy(program);
-  if (!st) *out_changed = program == module ? NULL : program;
-  return st;
+  hr_status_t st = apply_all(executable, module, &program);
+  bool is_changed = program != module;
+  if (st && is_changed) hlo_module_destroy(program);
+  if (st) return st;
+  executable->is_transformed = is_changed;
+  *out_changed = is_changed ? program : NULL;
+  return NULL;
 }
 
 PJRT_ENTRY(Register_Xla_Transform, transform_register, pjrt_transform_args_t, callbacks)

@@ -491,17 +491,21 @@ def transformations():
 
     def run(function):
         x = jax.device_put(np.arange(32.0, dtype=np.float32).reshape(8, 4), sharding)
-        y = jax.jit(lambda v: jax.lax.cond(v.sum() > 0, jnp.sin, jnp.exp, v))(x)
+        jitted = jax.jit(lambda v: jax.lax.cond(v.sum() > 0, jnp.sin, jnp.exp, v))
+        y = jitted(x)
         close(y, function(np.asarray(x)))
         assert y.sharding.is_equivalent_to(sharding, 2), y.sharding
+        return jitted, x
 
     cut = NamedSharding(jax.sharding.Mesh(np.array(jax.devices()), ("x",)), P("x"))
     for stage in PipelineStage:
         for sharding in jax.sharding.SingleDeviceSharding(jax.devices()[0]), cut:
             register_hlo_module_transformation(sin_to_cos, name="sin_to_cos", stage=stage)
-            run(np.cos)
+            changed, x = run(np.cos)
             assert clear_hlo_module_transformation("sin_to_cos", stage)
             run(np.sin)
+            with tempfile.TemporaryDirectory() as folder, jax.profiler.trace(folder):
+                close(changed(x), np.cos(np.asarray(x)))
     register_hlo_module_transformation(fail, name="fail")
     fails_with("not today", jax.jit(lambda v: v + 3), 1.0)
     assert clear_hlo_module_transformation("fail")
@@ -517,14 +521,15 @@ def figures_of_memory():
 
 
 # Denormal numbers are zeros in arithmetic, as on JAX's CPU backend, and stay what they are where they are moved, and for
-# NumPy in callbacks.
+# NumPy in callbacks, unless JAX calls them by native code of its own.
 @test
 def denormal_numbers():
     x = np.full(100000, 1e-40, np.float32)
     twice, turned = jax.jit(lambda v: (v * 2, v[::-1]))(x)
     assert not np.any(np.asarray(twice)) and np.array_equal(turned, x)
-    twice = jax.jit(lambda v: jax.pure_callback(lambda a: np.asarray(a) * np.float32(2), v, v))(x)
-    assert np.array_equal(twice, x * np.float32(2))
+    if VERSION >= (0, 6):
+        twice = jax.jit(lambda v: jax.pure_callback(lambda a: np.asarray(a) * np.float32(2), v, v))(x)
+        assert np.array_equal(twice, x * np.float32(2))
     assert x[0] * np.float32(2) != 0
     assert not np.any(np.isfinite(jnp.linalg.inv(jnp.eye(5).at[4].mul(1e-40))))
 
