@@ -206,7 +206,15 @@ static hr_status_t choose_meta_graph(tf_file_t *file, hr_str_t bytes) {
   return NULL;
 }
 
-/* PREFIX of the checkpoint beside saved_model.pb; *out_prefix is NULL if there is none. */
+static bool has_variables(const tf_body_t *body) {
+  for (int i = 0; i < body->node_count; i++)
+    if (hr_str_is(body->nodes[i].op, "VarHandleOp") || hr_str_is(body->nodes[i].op, "VariableV2"))
+      return true;
+  return false;
+}
+
+/* PREFIX of the checkpoint beside saved_model.pb; *out_prefix is NULL if there is none and no
+ * variable needs it. */
 static hr_status_t bundle_prefix(tf_file_t *file, const char **out_prefix) {
   const char *path = file->module->source.path;
   const char *slash = strrchr(path, '/');
@@ -214,7 +222,7 @@ static hr_status_t bundle_prefix(tf_file_t *file, const char **out_prefix) {
   int folder = slash ? (int)(slash - path) + 1 : 0;
   HR_TRY(hr_arena_printf(file->arena, out_prefix, "%.*svariables/variables", folder, path));
   HR_TRY(hr_arena_printf(file->arena, &index, "%s.index", *out_prefix));
-  if (access(index, F_OK)) *out_prefix = NULL;
+  if (access(index, F_OK) && !has_variables(&file->graph.main)) *out_prefix = NULL;
   return NULL;
 }
 

@@ -36,13 +36,15 @@ static hr_status_t parse_shape(const selection_t *s, const char *text,
   const char *open = strchr(text, '[');
   if (!open || !hr_dtype_from_name((hr_str_t){text, (size_t)(open - text)}, &dtype))
     return hr_error(HR_USAGE, "found %s, want a shape such as f32[2,3]", text);
-  for (const char *at = open + 1; *at && *at != ']' && rank < HLO_MAX_RANK;) {
+  const char *at = open + 1;
+  while (*at && *at != ']' && rank < HLO_MAX_RANK) {
     char *stop;
     dims[rank++] = strtoll(at, &stop, 10);
     if (stop == at || dims[rank - 1] < 0)
       return hr_error(HR_USAGE, "found %s, want a shape such as f32[2,3]", text);
     at = *stop == ',' ? stop + 1 : stop;
   }
+  if (strcmp(at, "]")) return hr_error(HR_USAGE, "found %s, want a shape such as f32[2,3]", text);
   return hlo_shape_array(s->arena, dtype, rank, dims, out_shape);
 }
 
@@ -141,6 +143,25 @@ static const char *option_of(const tf_read_options_t *options, const tf_named_te
   return NULL;
 }
 
+/* Sizes may be others than those of the signature, as long as the graph takes them. */
+static hr_status_t check_feed(const tf_named_tensor_t *input, const char *option,
+                              const hlo_shape_t *shape) {
+  hr_strbuf_t text;
+  bool fits_type = input->dtype == HR_TUPLE || input->dtype == shape->dtype;
+  if (fits_type && (input->rank < 0 || input->rank == shape->rank)) return NULL;
+  hr_strbuf_init(&text);
+  if (input->rank >= 0)
+    add_shape(&text, input->dtype, input->rank, input->dims, "?");
+  else
+    hr_strbuf_add_str(&text, hr_dtype_table[input->dtype].name);
+  hr_status_t st = hr_strbuf_finish(&text);
+  if (!st)
+    st = hr_error(HR_USAGE, "--feed %s: input %.*s of the signature is %s", option,
+                  HR_STR_ARGS(input->key), text.data);
+  hr_strbuf_deinit(&text);
+  return st;
+}
+
 /* The option's shape wins; else that of the signature, with the type of the node if it has none. */
 static hr_status_t add_named_feed(selection_t *s, const tf_named_tensor_t *input,
                                   const tf_read_options_t *options) {
@@ -151,7 +172,10 @@ static hr_status_t add_named_feed(selection_t *s, const tf_named_tensor_t *input
   const char *option = option_of(options, input);
   const char *shape = option ? shape_text(option) : NULL;
   hr_dtype_t dtype = input->dtype;
-  if (shape) return parse_shape(s, shape, &argument->shape);
+  if (shape) {
+    HR_TRY(parse_shape(s, shape, &argument->shape));
+    return check_feed(input, option, argument->shape);
+  }
   if (dtype == HR_TUPLE) HR_TRY(tf_attr_dtype(s->arena, node, "dtype", &dtype));
   return known_shape(s, input->key, dtype, input->rank, input->dims, &argument->shape);
 }

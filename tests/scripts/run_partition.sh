@@ -304,7 +304,7 @@ module @sorted {
 PROGRAM
 sends "sorted columns" "2 collectives, by which a process sends 3072 bytes" 'in0=d,m;out0=d,m'
 
-# So are few, as comparisons take longer than bytes.
+# Few of them, too, as comparisons take longer than bytes.
 sed 's/64x64/16x8/g' "$work/few.mlir" >"$work/fewer.mlir"
 mv "$work/fewer.mlir" "$work/few.mlir"
 sends "a few sorted columns" "2 collectives, by which a process sends 96 bytes" 'in0=d,m;out0=d,m'
@@ -324,6 +324,32 @@ module @ordered {
 }
 PROGRAM
 sends "an order" "2 collectives, by which a process sends 96 bytes" 'in0=d,m;out0=d,m'
+
+# A roll by nothing is no concatenation.
+cat >"$work/few.mlir" <<'PROGRAM'
+module @rolled {
+  func.func @main(%x: tensor<32xf32>) -> tensor<32xf32> {
+    %0 = stablehlo.slice %x [0:32] : (tensor<32xf32>) -> tensor<32xf32>
+    %1 = stablehlo.slice %x [0:0] : (tensor<32xf32>) -> tensor<0xf32>
+    %2 = stablehlo.concatenate %0, %1, dim = 0 : (tensor<32xf32>, tensor<0xf32>) -> tensor<32xf32>
+    %3 = stablehlo.tanh %2 : tensor<32xf32>
+    return %3 : tensor<32xf32>
+  }
+}
+PROGRAM
+sends "no roll" "0 collectives" 'in0=d+m;out0=d+m'
+
+# A small operand is gathered rather than a larger result reduced; the work counts for little.
+cat >"$work/few.mlir" <<'PROGRAM'
+module @odd {
+  func.func @main(%x: tensor<16x8xf32>, %w: tensor<8x24xf32>) -> tensor<16x24xf32> {
+    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<16x8xf32>, tensor<8x24xf32>) -> tensor<16x24xf32>
+    %1 = stablehlo.tanh %0 : tensor<16x24xf32>
+    return %1 : tensor<16x24xf32>
+  }
+}
+PROGRAM
+sends "an odd product" "2 collectives, by which a process sends 640 bytes" 'in0=d,m;in1=-,d;out0=d'
 
 # Values and places of the largest elements are gathered by one collective.
 cat >"$work/few.mlir" <<'PROGRAM'

@@ -99,6 +99,29 @@ rm "$work/shards/variables/variables.data-00001-of-00003"
 expect_exit "a missing file of three" 5 "$hlorun" --feed x='f32[5,4]' --input "$model/predict.npz" "$work/shards"
 expect_text "a missing file of three" 'variables.data-00001-of-00003'
 
+# What a user gets wrong: a checkpoint that is not there or cut short, inputs of other types, shapes cut short.
+broken=$work/broken
+fresh() { rm -rf "$broken"; cp -r "$model" "$broken"; }
+for part in variables variables/variables.index variables/variables.data-00000-of-00001; do
+  fresh
+  rm -r "${broken:?}/$part"
+  expect_exit "a SavedModel without $part" 5 "$hlorun" --feed x='f32[5,4]' --random-inputs "$broken"
+  expect_text "a SavedModel without $part" 'broken/variables/variables.'
+done
+for part in variables/variables.index variables/variables.data-00000-of-00001 saved_model.pb; do
+  fresh
+  truncate -s 40 "$broken/$part"
+  expect_exit "a SavedModel with a short $part" 3 "$hlorun" --feed x='f32[5,4]' --random-inputs "$broken"
+done
+for feed in 'x=s32[5,4]' 'x=f32[5]' 'x=f64[5,4,1]'; do
+  expect_exit "--feed $feed" 2 "$hlorun" --feed "$feed" --random-inputs "$model"
+  expect_text "--feed $feed" 'input x of the signature is f32[?,4]'
+done
+for feed in 'x=f32[' 'x=f32[5,4' 'x=f32[5,4]]' 'x=f32' 'x=f32[5;4]'; do
+  expect_exit "--feed $feed" 2 "$hlorun" --feed "$feed" --random-inputs "$model"
+  expect_text "--feed $feed" 'want a shape such as f32[2,3]'
+done
+
 # Variables of a Keras model, to which only the object graph gives values; its own Adam.
 keras=$cases/keras_training
 for engine in reference compiled; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Compares hlorun with TensorFlow on whole graphs (tf_graphs.py, tf_user_graphs.py, tf_user_functions.py) and on models
-(tf_keras_models.py, tf_user_models.py, and tf_models.py of the benchmarks), in both engines.
+(tf_keras_models.py, tf_user_models.py, tf_user_layers.py, and tf_models.py of the benchmarks), in both engines.
 
     check_tf_models.py HLORUN [--engines compiled,reference] [--keep FOLDER] [NAME...]
 
@@ -89,8 +89,9 @@ def all_names():
     import tf_models
     import tf_user_functions  # noqa: F401, registers its graphs in tf_graphs
     import tf_user_graphs  # noqa: F401, the same
+    import tf_user_layers
     import tf_user_models
-    models = {**tf_models.MODELS, **tf_keras_models.MODELS, **tf_user_models.MODELS}
+    models = {**tf_models.MODELS, **tf_keras_models.MODELS, **tf_user_models.MODELS, **tf_user_layers.MODELS}
     return tf_graphs.GRAPHS, models
 
 

@@ -148,6 +148,14 @@ static uint32_t min_key(const uint32_t *keys, int64_t count) {
   return low;
 }
 
+/* All keys of a block become candidates, as long as there is room for more. */
+NATIVE_CLONES
+static void add_block(topk_part_t *part, const uint32_t *keys, int64_t count, int64_t first) {
+  uint64_t *to = (uint64_t *)part->items + part->filled;
+  for (int64_t i = 0; i < count; i++) to[i] = (uint64_t)keys[i] << 32 | (uint64_t)(first + i);
+  part->filled += count;
+}
+
 /* Keys of up to 32 bits. */
 static void select_short(topk_part_t *part, const char *elements, int64_t begin, int64_t end) {
   uint32_t keys[BLOCK];
@@ -155,6 +163,11 @@ static void select_short(topk_part_t *part, const char *elements, int64_t begin,
     int64_t count = hr_min(BLOCK, end - first);
     sort_encode_block_32(&part->plan->encoding, elements + first * part->plan->bytes, count, keys);
     if (part->has_limit && min_key(keys, count) >= part->limit) continue;
+    if (!part->has_limit && part->plan->k > SMALL_K &&
+        part->filled + count < part->plan->capacity) {
+      add_block(part, keys, count, first);
+      continue;
+    }
     for (int64_t i = 0; i < count; i++) add_candidate(part, keys[i], first + i);
   }
 }
@@ -293,7 +306,7 @@ static hr_status_t plan_topk(const op_native_target_t *target, const op_step_t *
   plan->kind = plan->encoding.bits <= 32 ? RADIX_KEY_64 : RADIX_PAIR;
   plan->workers = target->workers;
   plan->parts = part_count(plan);
-  plan->capacity = hr_min(2 * plan->k + RESERVE, plan->count);
+  plan->capacity = hr_min(2 * plan->k + RESERVE, plan->count + 1); /* a short line is cut once */
   out->scratch_bytes = plan_topk_scratch(plan);
   out->bytes = (double)(plan->lines * plan->count * plan->bytes);
   out->plan = plan;

@@ -1,6 +1,6 @@
 /* Radix sort, instantiated from radix_sort_template.h for each kind of item.
  *
- *   up to MAX_MERGE items   merge sort with insertion sort of runs
+ *   up to MAX_MERGE items   merge sort of runs, in which an item's rank is counted
  *   more                    LSD radix sort over the bits in which keys differ: digits of 8 bits, or
  *                           of 11 bits from MANY items on, where passes over memory dominate
  *   long, by all workers    one MSD split by the topmost digit, then each bucket by itself */
@@ -14,7 +14,7 @@
 NATIVE_OPTIMIZE
 
 enum {
-  INSERTION_RUN = 12, /* items sorted by insertion */
+  RANK_RUN = 32,      /* items that are compared with each other */
   MAX_MERGE = 160,    /* items up to which merge sort is faster */
   MANY = 1 << 15,     /* items from which wide digits pay: fewer passes over memory */
   COUNTS = 6 << 11,   /* counters of a radix sort: six passes of 11 bits */

@@ -3,12 +3,23 @@
  *   NAME(f)     the name of function f for it
  *   KEY_OF(x)   the key of an item, uint64_t
  * The significant digits are bits `low` .. `low + bits - 1`. All sorts are stable. */
-static void NAME(insertion)(ITEM *items, int64_t count) {
-  for (int64_t i = 1; i < count; i++) {
-    ITEM item = items[i];
-    int64_t j = i;
-    for (; j > 0 && KEY_OF(item) < KEY_OF(items[j - 1]); j--) items[j] = items[j - 1];
-    items[j] = item;
+
+/* Up to RANK_RUN items: each goes to the place that the number of those before it says. Places
+ * beyond the run have the greatest key, and come after all others. */
+NATIVE_CLONES
+static void NAME(sort_run)(ITEM *items, int64_t count) {
+  uint64_t keys[RANK_RUN];
+  ITEM from[RANK_RUN];
+  for (int64_t i = 0; i < RANK_RUN; i++) keys[i] = UINT64_MAX;
+  for (int64_t i = 0; i < count; i++) {
+    from[i] = items[i];
+    keys[i] = KEY_OF(from[i]);
+  }
+  for (int64_t i = 0; i < count; i++) {
+    uint64_t key = keys[i], rank = 0;
+    for (int64_t j = 0; j < RANK_RUN; j++)
+      rank += (keys[j] < key) | ((keys[j] == key) & (j < i));
+    items[rank] = from[i];
   }
 }
 
@@ -27,9 +38,9 @@ static void NAME(merge)(const ITEM *a, const ITEM *a_end, const ITEM *b_end, ITE
 }
 
 static ITEM *NAME(merge_sort)(ITEM *items, ITEM *spare, int64_t count) {
-  for (int64_t i = 0; i < count; i += INSERTION_RUN)
-    NAME(insertion)(items + i, hr_min(count - i, INSERTION_RUN));
-  for (int64_t width = INSERTION_RUN; width < count; width *= 2) {
+  for (int64_t i = 0; i < count; i += RANK_RUN)
+    NAME(sort_run)(items + i, hr_min(count - i, RANK_RUN));
+  for (int64_t width = RANK_RUN; width < count; width *= 2) {
     for (int64_t i = 0; i < count; i += 2 * width) {
       int64_t middle = hr_min(i + width, count), end = hr_min(middle + width, count);
       NAME(merge)(items + i, items + middle, items + end, spare + i);

@@ -16,7 +16,7 @@
 #define MAX_CANDIDATES 6
 #define MAX_TRIALS 4096
 #define NEXT_USER_SHARE 0.99
-#define COMPARISON_WORK 8 /* elementwise steps that a comparison of a sort takes */
+#define COMPARISON_WORK 64 /* elementwise steps that a comparison of a sort takes */
 
 typedef struct source { /* a sharding that some tensor has or should get */
   double bytes;

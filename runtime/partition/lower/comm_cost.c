@@ -16,7 +16,7 @@
 #define SMALL_LATENCY_BYTES 400.0
 #define SMALL_BLOCK_BYTES 250.0
 #define SMALL_PERMUTE_BYTES 70.0
-#define SMALL_WORK_BYTES 0.3
+#define SMALL_WORK_BYTES 0.08
 
 static tp_collective_t collective_of(spmd_step_kind_t kind) {
   switch (kind) {

@@ -236,6 +236,15 @@ static const hlo_instr_t *reshaped_back(const hlo_instr_t *instr) {
   return NULL;
 }
 
+/* What the instruction gives as it is: the operand of a slice of everything, or of a concatenation
+ * of which the others have no elements; NULL: nothing. */
+static const hlo_instr_t *same_as(const hlo_instr_t *instr) {
+  if (instr->op == HLO_RESHAPE) return reshaped_back(instr);
+  for (int k = 0; k < instr->operand_count; k++)
+    if (hlo_shape_equal(instr->operands[k]->shape, instr->shape)) return instr->operands[k];
+  return NULL;
+}
+
 /* One scalar everywhere: made again in any part. */
 static bool is_filled(const hlo_instr_t *instr) {
   return instr->op == HLO_BROADCAST && hlo_shape_is_scalar(instr->operands[0]->shape);
@@ -271,8 +280,10 @@ static hr_status_t lower_instr(spmd_lower_t *lower, const hlo_instr_t *instr) {
         pass_on(lower, instr);
       return NULL;
     case HLO_RESHAPE:
-      if (!reshaped_back(instr)) break;
-      spmd_alias(lower, instr, lower->values[reshaped_back(instr)->id][0]);
+    case HLO_SLICE:
+    case HLO_CONCATENATE:
+      if (!same_as(instr)) break;
+      spmd_alias(lower, instr, lower->values[same_as(instr)->id][0]);
       return NULL;
     case HLO_GET_DIMENSION_SIZE:
       lower_size(lower, instr);
@@ -307,13 +318,22 @@ static void count_uses(spmd_lower_t *lower) {
     for (int k = 0; k < instr->operand_count; k++) {
       lower->uses[instr->operands[k]->id]++;
       lower->users[instr->operands[k]->id] = instr;
-      lower->wanted[instr->operands[k]->id] |= wanted_by(instr);
       if (instr->op == HLO_SLICE)
         lower->sliced[instr->operands[k]->id] += hlo_shape_elements(instr->shape);
     }
   }
   lower->uses[lower->from->root->id]++;
+}
+
+/* From the root on, so that elements that are taken and not used do not count. */
+static void find_wanted(spmd_lower_t *lower) {
   lower->wanted[lower->from->root->id] = UINT64_MAX;
+  for (size_t i = lower->from->instrs.count; i-- > 0;) {
+    const hlo_instr_t *instr = lower->from->instrs.data[i];
+    bool is_idle = instr->op == HLO_GET_TUPLE_ELEMENT && !lower->wanted[instr->id];
+    for (int k = 0; k < instr->operand_count && !is_idle; k++)
+      lower->wanted[instr->operands[k]->id] |= wanted_by(instr);
+  }
 }
 
 /* NULL after a failure. */
@@ -390,6 +410,7 @@ static hr_status_t begin(spmd_lower_t *lower, spmd_lower_module_t *shared,
     HR_TRY(HR_NEW_ARRAY(lower->arena, hlo_shape_leaf_count(from->instrs.data[i]->shape),
                         &lower->values[i]));
   count_uses(lower);
+  find_wanted(lower);
   return NULL;
 }
 

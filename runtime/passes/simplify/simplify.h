@@ -37,6 +37,8 @@ hlo_instr_t *simplify_gather(pass_rewrite_t *rewrite, hlo_instr_t *instr);
 hlo_instr_t *simplify_window(pass_rewrite_t *rewrite, hlo_instr_t *instr); /* reduce-window */
 hlo_instr_t *simplify_sparse(pass_rewrite_t *rewrite,
                              hlo_instr_t *instr); /* sums with arrays of mostly zeros */
+hlo_instr_t *simplify_softplus(pass_rewrite_t *rewrite,
+                               hlo_instr_t *instr); /* exponential of a difference */
 hlo_instr_t *simplify_choice(pass_rewrite_t *rewrite, hlo_instr_t *instr); /* conditional, map */
 hlo_instr_t *simplify_structure(pass_rewrite_t *rewrite,
                                 hlo_instr_t *instr); /* tuples, copies, loops that never run */
