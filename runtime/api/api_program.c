@@ -40,6 +40,17 @@ hr_status_t api_program_title(const hlo_module_t *module, hr_arena_t *arena,
                          HR_STR_ARGS(place->source_file), (long long)place->source_line);
 }
 
+/* Collective: plans may differ in their shared arrays, as where one rank compares engines. */
+static hr_status_t agree_on_arrays(hlorun_program_t *program, hr_arena_t *arena) {
+  hlorun_client_t *client = program->client;
+  uint64_t mine = program->compiled.flat ? flat_shared_key(program->compiled.flat) : 0, *all;
+  HR_TRY(HR_NEW_ARRAY(arena, client->endpoint->world_size, &all));
+  HR_TRY(exec_comm_all_gather(&client->comm, &mine, sizeof mine, all));
+  program->shares_arrays = true;
+  for (int r = 0; r < client->endpoint->world_size; r++) program->shares_arrays &= all[r] == mine;
+  return NULL;
+}
+
 /* Collective: all ranks compare the communication of their plans. */
 static hr_status_t agree_with_peers(hlorun_program_t *program) {
   const char *const *lines, *title;
@@ -49,6 +60,7 @@ static hr_status_t agree_with_peers(hlorun_program_t *program) {
   hr_arena_init(&arena);
   hr_status_t st = api_program_title(program->compiled.module, &arena, &title);
   if (!st) st = plan_consensus(&program->client->comm, title, lines, count);
+  if (!st) st = agree_on_arrays(program, &arena);
   hr_arena_deinit(&arena);
   return st;
 }
@@ -132,8 +144,11 @@ static hr_status_t create_compiled_machine(void *context, const compiled_program
 static hr_status_t make_machine(hlorun_program_t *program) {
   exec_machine_options_t options = machine_options(program);
   options.trace_steps = true;
-  if (program->compiled.flat)
-    return create_compiled_machine(program, &program->compiled, &program->fast);
+  if (program->compiled.flat) {
+    HR_TRY(create_compiled_machine(program, &program->compiled, &program->fast));
+    exec_compiled_share_arrays(program->fast, program->shares_arrays);
+    return NULL;
+  }
   return exec_machine_create(program->compiled.plan, &options, &program->machine);
 }
 
@@ -314,6 +329,7 @@ static hr_status_t load_for_rank(hlorun_client_t *client, const char *name, hr_b
   hr_status_t st =
       owner ? share_compiled(program, owner) : compile_traced(program, name, bytes, &compiler);
   if (!st && !owner) st = api_program_describe(program);
+  program->shares_arrays = true;
   channels.plan = program->compiled.plan;
   if (!st) st = exec_channels_create(&channels, &program->channels);
   if (!st) st = equip(program, name, bytes, options);
@@ -356,6 +372,7 @@ static hr_status_t agree_as_rank(void *context, int k) {
   hlorun_program_t *program = ((hlorun_program_t **)context)[k];
   api_client_lock_fair(program->client);
   hr_status_t st = agree_with_peers(program);
+  if (!st && program->fast) exec_compiled_share_arrays(program->fast, program->shares_arrays);
   api_client_unlock_fair(program->client);
   return st;
 }

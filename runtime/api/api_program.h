@@ -19,6 +19,7 @@ struct hlorun_program {
   hr_fp_mode_t callers_mode; /* while it runs: of the thread that runs it, before */
   exec_machine_t *machine;   /* reference engine; NULL: compiled engine */
   exec_compiled_t *fast;     /* compiled engine; NULL: reference engine */
+  bool shares_arrays;        /* all ranks have the same shared arrays in their plans */
   specializations_t
       *specializations; /* with `machine`: compiled copies per sizes of arguments; NULL: none */
   exec_probe_files_t *probe_files; /* NULL: none */

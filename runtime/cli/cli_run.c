@@ -8,11 +8,12 @@
 #include "cli/cli.h"
 #include "cli/cli_agree.h"
 #include "cli/cli_bundle.h"
+#include "cli/cli_collective_options.h"
 #include "cli/cli_exit_code.h"
 #include "cli/cli_inputs.h"
 #include "cli/cli_launch.h"
-#include "cli/cli_load.h"
 #include "cli/cli_limits.h"
+#include "cli/cli_load.h"
 #include "cli/cli_log_dir.h"
 #include "cli/cli_output.h"
 #include "cli/cli_plot.h"
@@ -112,7 +113,8 @@ static hr_status_t open_client(cli_run_t *run) {
   run->world = hlorun_client_world_size(run->client);
   hr_status_t st = cli_signals_watch(run->client);
   if (!st) st = tp_algorithms_check_environment();
-  return cli_agree(run->client, st);
+  HR_TRY(cli_agree(run->client, st));
+  return cli_agree(run->client, cli_collective_options_check(run->client, run->options));
 }
 
 /* Before the program is loaded, which names their functions. */

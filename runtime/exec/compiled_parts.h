@@ -53,6 +53,7 @@ struct exec_compiled {
   bool has_peers;      /* some step is a collective, a send or a recv */
   run_step_t *steps;
   void **pointers;
+  bool shares_arrays;   /* exec_compiled_share_arrays */
   run_shared_t *arrays; /* per flat_shared_t; NULL: not opened yet */
   uint64_t runs;        /* executions begun */
   /* Arguments, then results, views, the overlays of each result and shared arrays: ranges of

@@ -22,7 +22,7 @@ static hr_status_t open_array(exec_compiled_t *machine, const flat_shared_t *sha
 static hr_status_t open_or_allocate(exec_compiled_t *machine, int number) {
   const flat_shared_t *shared = &machine->flat->shared[number];
   run_shared_t *array = &machine->arrays[number];
-  HR_TRY(open_array(machine, shared, array));
+  if (machine->shares_arrays) HR_TRY(open_array(machine, shared, array));
   if (!array->buffer) return hr_alloc(shared->size_bytes, &array->memory);
   array->memory = hr_buffer_data(array->buffer);
   return NULL;
@@ -34,6 +34,10 @@ hr_status_t exec_shared_open(exec_compiled_t *machine) {
   HR_TRY(HR_NEW_ARRAY(&machine->list_arena, count, &machine->arrays));
   for (int i = 0; i < count; i++) HR_TRY(open_or_allocate(machine, i));
   return NULL;
+}
+
+void exec_compiled_share_arrays(exec_compiled_t *machine, bool are_shared) {
+  machine->shares_arrays = are_shared;
 }
 
 void *exec_shared_address(const exec_compiled_t *machine, int number) {

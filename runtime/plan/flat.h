@@ -131,7 +131,7 @@ typedef struct flat_result {
 typedef struct flat_shared {
   const hlo_instr_t *gather; /* one of the all-gathers, which names the group */
   size_t size_bytes;         /* of one of the two that executions use in turn */
-  uint64_t key;              /* hash of the places of the arrays */
+  uint64_t key;              /* hash of the gathers and the places of their arrays */
 } flat_shared_t;
 
 /* An object of a kernel's plan that the arena cannot free. */
@@ -194,6 +194,9 @@ static inline int flat_root(const flat_buffer_t *buffers, int buffer) {
   while (buffers[buffer].coalesced_into >= 0) buffer = buffers[buffer].coalesced_into;
   return buffer;
 }
+
+/* Hash of all shared arrays of a plan; processes whose hashes differ cannot share any. */
+uint64_t flat_shared_key(const flat_plan_t *flat);
 
 /* Assigns offsets in one block of memory to items that are alive from step `start` to step `end`,
  * both included, so that items alive together do not overlap. Best fit.

@@ -82,6 +82,12 @@ static int find_group(const flat_plan_t *flat, const hlo_instr_t *gather) {
   return group;
 }
 
+/* Plans of the same program may share results of other gathers, at the same places. */
+static void add_to_key(flat_shared_t *shared, const hlo_instr_t *gather, int result) {
+  shared->key = hr_hash_bytes(gather->name.data, gather->name.size, shared->key);
+  shared->key = hr_hash_bytes(&result, sizeof result, shared->key);
+}
+
 static void share_results(flat_builder_t *builder, int step, gather_list_t *list) {
   flat_plan_t *flat = builder->flat;
   const flat_step_t *begin = &builder->steps.data[step];
@@ -94,6 +100,7 @@ static void share_results(flat_builder_t *builder, int step, gather_list_t *list
     flat_buffer_t *buffer = &flat->buffers[root_of(builder, begin->out[i])];
     buffer->storage = FLAT_SHARED;
     buffer->index = gather.group;
+    add_to_key(&flat->shared[gather.group], begin->source->op.instr, i);
     shares = true;
   }
   if (!shares) return;
@@ -125,7 +132,7 @@ static hr_status_t assign_places(flat_builder_t *builder, const gather_list_t *l
   }
   HR_TRY(flat_assign_offsets(&builder->scratch, items, count, flat_now(builder) + 1,
                              &shared->size_bytes));
-  shared->key = hr_hash_bytes(&shared->size_bytes, sizeof shared->size_bytes, 19);
+  shared->key = hr_hash_bytes(&shared->size_bytes, sizeof shared->size_bytes, shared->key);
   count = 0;
   for (int b = 0; b < flat->buffer_count; b++) {
     flat_buffer_t *buffer = &flat->buffers[b];
@@ -156,4 +163,11 @@ hr_status_t flat_share_gathers(flat_builder_t *builder) {
     if (is_gather(&builder->steps.data[s])) share_results(builder, s, &list);
   for (int g = 0; g < builder->flat->shared_count; g++) HR_TRY(assign_places(builder, &list, g));
   return NULL;
+}
+
+uint64_t flat_shared_key(const flat_plan_t *flat) {
+  uint64_t key = 0;
+  for (int g = 0; g < flat->shared_count; g++)
+    key = hr_hash_bytes(&flat->shared[g].key, sizeof flat->shared[g].key, key);
+  return key;
 }

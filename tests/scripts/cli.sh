@@ -372,6 +372,15 @@ expect_exit "under mpirun" 0 "$mpirun" -n 2 "$hlorun" --input '0=f32[3]{1,2,3}' 
 expect_exit "invalid on two" 3 "$hlorun" -n 2 --random-inputs wrong.hlo
 expect_exit "-n against mpirun" 2 "$mpirun" -n 2 "$hlorun" -n 3 --random-inputs sum_all.hlo
 expect_exit "grid against mpirun" 2 "$mpirun" -n 2 "$hlorun" --num-replicas 3 --random-inputs sum_all.hlo
+expect_exit "steps that differ" 2 "$mpirun" -n 1 "$hlorun" --steps 3 --random-inputs twice.hlo : \
+  -n 1 "$hlorun" --steps 2 --random-inputs twice.hlo
+expect_text "steps that differ" "rank 1 was started with --steps 2, rank 0 with --steps 3"
+for option in --repeat=2 --every=5 --verify-comm --explain --stats="$work/s.json" --trace="$work/t.json"; do
+  name=${option%%=*}
+  expect_exit "$name on one rank" 2 "$mpirun" -n 1 "$hlorun" "$option" --random-inputs twice.hlo : \
+    -n 1 "$hlorun" --random-inputs twice.hlo
+  expect_text "$name on one rank" "rank 1 was started without $name, rank 0 with it"
+done
 expect_exit "different programs" 4 "$mpirun" -n 1 "$hlorun" --random-inputs twice.hlo : \
   -n 1 "$hlorun" --random-inputs sum_all.hlo
 expect_exit "a process alone starts no MPI" 0 env HLORUN_MODULE_DIR=/nonexistent "$hlorun" --random-inputs twice.hlo

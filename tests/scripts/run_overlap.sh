@@ -144,5 +144,8 @@ for progress in 0 1; do
     -n 4 "${steps[@]}" --ulp 0 --expect whole.npz gathers.hlo
   expect_text "gathers: at one place" "4 gathered arrays are shared"
 done
+expect_exit "gathers: one process without shared arrays" 0 "$mpirun" -n 3 "$hlorun" --no-progress "${steps[@]}" --ulp 0 \
+  --expect whole.npz gathers.hlo : -n 1 env HLORUN_CHECK=1 "$hlorun" --no-progress "${steps[@]}" --ulp 0 --expect whole.npz \
+  gathers.hlo
 run_with "gathers: checked while they run" A=0 -- -n 4 --verify-comm "${steps[@]}" --ulp 0 --expect whole.npz gathers.hlo
 finish

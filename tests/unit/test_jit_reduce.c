@@ -175,8 +175,8 @@ static void reductions(void) {
 /* Rows of a few narrow numbers, which lanes take apart: every type and count of terms, and with an
  * odd number of rows, so that the last ones are fewer than lanes. */
 static void narrow_rows(void) {
-  static const char *const types[] = {"u8", "s8", "u16", "s16", "f16", "bf16"};
-  static const int terms[] = {2, 3, 4, 5, 7, 8, 10, 12, 16, 17, 24, 31, 32, 33};
+  static const char *const types[] = {"u8", "s8", "u16", "s16", "f16", "bf16", "f32"};
+  static const int terms[] = {2, 3, 4, 5, 7, 8, 10, 12, 16, 17, 24, 31, 32, 33, 40, 48, 64, 65};
   for (int t = 0; t < COUNT(types); t++)
     for (int i = 0; i < COUNT(terms); i++) {
       jit_driver_t driver = {

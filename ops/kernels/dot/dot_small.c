@@ -184,6 +184,7 @@ static hr_status_t run_small(const op_native_run_t *run, const dot_strategy_t *s
 #define GROUP_UNIT 16   /* the same of rows: the loops group them, on which their sums depend */
 
 #define PADDED_LEAST_ROWS 8
+#define PADDED_PRODUCTS 1000000 /* more rows come from memory, and blocks are as fast */
 #define PADDED_ELEMENTS 32 /* of b for each row, if its columns are dense: they are copied singly */
 
 #define FEW_PAIRS 8           /* rows or columns; more are done as fast in blocks */
@@ -259,7 +260,8 @@ static bool suits_padding(const dot_problem_t *p, bool tiny) {
   int64_t width = hr_round_up(p->n, lanes);
   if (p->m < PADDED_LEAST_ROWS || width > PADDED_COLUMNS || p->k * width > PADDED_REALS)
     return false;
-  if (p->b.col_step == 1) return p->n < lanes && p->b.row_step > 0;
+  if (p->b.col_step == 1)
+    return p->n < lanes && p->b.row_step > 0 && dot_is_tiny(p, PADDED_PRODUCTS);
   return tiny && p->k * p->n <= PADDED_ELEMENTS * p->m;
 }
 

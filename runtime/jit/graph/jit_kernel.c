@@ -22,7 +22,8 @@
 #define SIMPLE_COST 3.0    /* largest cost of a simple op, in additions */
 #define SIMPLE_REDUCED 6.0 /* the same where results are reduced: a division, an exponential */
 #define SHORT_SUM 4
-#define ROW_TERMS 32
+#define ROW_TERMS 40        /* that are written out, and of less than four bytes, which */
+#define NARROW_ROW_TERMS 64 /* vectors of terms make less of */
 #define RESULTS_LEAST 64 /* that are worth lanes of their own */
 #define SHORT_LINE 4     /* vectors of results */
 #define SIMPLE_LOADS 4
@@ -210,11 +211,21 @@ static bool supports_reductions(const jit_kernel_t *kernel) {
   return true;
 }
 
+static int64_t most_row_terms(const jit_kernel_t *kernel) {
+  int64_t most = NARROW_ROW_TERMS;
+  for (size_t i = 0; i < kernel->body->instrs.count; i++) {
+    const hlo_instr_t *instr = kernel->body->instrs.data[i];
+    if (instr->op != HLO_REDUCE || !kernel->form.roles[i]) continue;
+    if (hr_dtype_bytes(instr->operands[0]->shape->dtype) >= 4) most = ROW_TERMS;
+  }
+  return most;
+}
+
 /* Many results of few terms each: lanes are results, and what is computed of the sums is in lanes,
  * too. Of rows also the elements may be results. */
 static bool can_expand_reductions(const jit_kernel_t *kernel) {
   const fusion_space_t *space = &kernel->form.space;
-  int64_t most = kernel->has_rows && space->rank == 2 ? ROW_TERMS : SHORT_SUM;
+  int64_t most = kernel->has_rows && space->rank == 2 ? most_row_terms(kernel) : SHORT_SUM;
   if (!space->reduced || space->outer_count < RESULTS_LEAST) return false;
   for (int r = 0; r < kernel->root_count; r++) {
     const hlo_instr_t *root = kernel->roots[r].instr;

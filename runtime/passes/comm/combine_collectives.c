@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include "base/options.h"
+#include "ops/query/replica_groups.h"
 #include "passes/comm/comm_order.h"
 #include "passes/fuse/fuse_cost.h"
 #include "passes/lib/pass_rewrite.h"
