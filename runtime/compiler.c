@@ -165,7 +165,8 @@ static hr_status_t dump_plans(const compiler_options_t *options,
 /* A program that no flat plan can represent is left to the reference engine. */
 static hr_status_t make_flat_plan(const compiler_options_t *options, compiled_program_t *program,
                                   hr_workers_t *workers, bool with_code) {
-  flat_options_t flat = {.workers = hr_workers_count(workers), .no_fusion = options->each_result,
+  flat_options_t flat = {.workers = hr_workers_count(workers),
+                         .no_fusion = options->each_result,
                          .shares_gathers = options->shares_gathers && !options->actual};
   if (with_code) {
     flat.emitter = &jit_native;

@@ -133,10 +133,10 @@ typedef struct op_step_hints {
   /* Preallocated results of the next collective, in order; it may end in a later step. One at its
    * operand's address is reduced in place; no other may overlap an operand. */
   hlo_value_t *const *out_buffers;
-  uint64_t pinned_operands;    /* bit k (k < 64): operand k of that collective is not changed before
-                                  its end */
-  uint64_t shared_results; /* bit k (k < 64): result k of that all-gather lies at the same place in
-                              memory for all members of the group */
+  uint64_t pinned_operands; /* bit k (k < 64): operand k of that collective is not changed before
+                               its end */
+  uint64_t shared_results;  /* bit k (k < 64): result k of that all-gather lies at the same place in
+                               memory for all members of the group */
   const hlo_instr_t *starting; /* async-start whose computation's collective starts and does not
                                   complete; NULL: collectives complete */
 } op_step_hints_t;

@@ -46,7 +46,7 @@ typedef struct op_native_target {
    * destroyed. */
   hr_status_t (*add_cleanup)(void *context, void (*destroy)(void *object), void *object);
   void *context;
-  void *emitter; /* for the code generator: what it was handed to the planner with */
+  void *emitter;                /* for the code generator: what it was handed to the planner with */
   const op_native_t *generated; /* the code generator's kernel, for steps of a step; NULL: none */
 } op_native_target_t;
 
@@ -151,7 +151,7 @@ struct op_native {
 };
 
 /* Fusions that transpose and reverse an array and do nothing else. */
-extern const op_native_t native_turn;
+extern const op_native_t native_transpose_reverse;
 extern const op_native_t
     *const op_natives[HLO_OPCODE_COUNT]; /* from ops.def; run is NULL where there is none */
 

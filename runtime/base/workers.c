@@ -55,7 +55,7 @@ struct hr_workers {
   hr_trace_slice_t *shares; /* one slice per worker of the region, written by it; NULL: no trace */
   int started;
   region_t region;
-  atomic_bool busy; /* a region is under way, of this caller or of another */
+  atomic_bool busy;                    /* a region is under way, of this caller or of another */
   _Alignas(64) atomic_uint generation; /* counter of regions, raised to wake sleepers; futex */
   atomic_uint sleepers;
   cursor_t *cursors; /* one per worker */

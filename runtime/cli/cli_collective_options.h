@@ -6,7 +6,8 @@
 #include "base/options.h"
 #include "hlorun.h"
 
-/* Collective. Errors: USAGE on rank 0 for the first option that another rank was given otherwise. */
+/* Collective. Errors: USAGE on rank 0 for the first option that another rank was given otherwise.
+ */
 hr_status_t cli_collective_options_check(hlorun_client_t *client, const hr_options_t *options);
 
 #endif

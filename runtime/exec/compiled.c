@@ -261,7 +261,7 @@ static hr_status_t bind_result(exec_compiled_t *machine, int r, hlo_value_t *con
   }
   bind_address(machine, machine->flat->param_count + r, (*out_value)->data);
   return bind_overlays(machine, r, p >= 0 && machine->moved[p] && *out_value == args[p],
-                    (*out_value)->data);
+                       (*out_value)->data);
 }
 
 static hr_status_t bind_shared(exec_compiled_t *machine) {

@@ -24,8 +24,8 @@ typedef struct exec_compiled_options {
 hr_status_t exec_compiled_create(const flat_plan_t *flat, const exec_compiled_options_t *options,
                                  exec_compiled_t **out_machine);
 void exec_compiled_destroy(exec_compiled_t *machine); /* accepts NULL */
-/* Before the first run: do all processes have a plan with these shared arrays (flat_shared_key)? False,
- * which is the default: each has its own. */
+/* Before the first run: do all processes have a plan with these shared arrays (flat_shared_key)?
+ * False, which is the default: each has its own. */
 void exec_compiled_share_arrays(exec_compiled_t *machine, bool are_shared);
 /* Runs the program.
  * Shape:  `args` and `donate` per flattened parameter (NULL for tokens), `results` per flattened

@@ -88,7 +88,8 @@ static void visit_refs(exec_compiled_t *machine, const flat_ref_t *refs, int cou
     int external = buffer ? external_index(machine, buffer) : -1;
     size_t offset = refs[i].offset_bytes;
     if (external < 0) continue;
-    if (buffer->storage == FLAT_OVERLAY || buffer->storage == FLAT_SHARED) offset += buffer->offset_bytes;
+    if (buffer->storage == FLAT_OVERLAY || buffer->storage == FLAT_SHARED)
+      offset += buffer->offset_bytes;
     visit(machine, external, (run_relocation_t){first_pointer + i, offset});
   }
 }

@@ -201,9 +201,9 @@ static bool is_far(const group_t *group, double kernel_ns, const machine_peak_t 
 
 static void print_far(hr_strbuf_t *text, const group_t *group, double kernel_ns,
                       const machine_peak_t *peak) {
-  hr_strbuf_printf(text, "far: %.0f%% of the time at %.0f%%: %s (%s): ",
-                   100 * group->ns / kernel_ns, 100 * limit_ns(group, peak) / group->ns,
-                   group->members[0]->kernel, group->members[0]->op);
+  hr_strbuf_printf(
+      text, "far: %.0f%% of the time at %.0f%%: %s (%s): ", 100 * group->ns / kernel_ns,
+      100 * limit_ns(group, peak) / group->ns, group->members[0]->kernel, group->members[0]->op);
   print_names(text, group);
   hr_strbuf_printf(text, "; %s\n", why_far(group));
 }

@@ -15,9 +15,8 @@ hr_status_t exec_explain_print(hr_strbuf_t *text, const hr_trace_t *trace,
 hr_status_t exec_explain_limits(hr_strbuf_t *text, const hr_trace_t *trace,
                                 const machine_peak_t *peak);
 /* The same as one JSON object: all kernels, times in seconds, rates per second; "instructions" are
- * names in the program, "limit_s" is the time that bandwidth and arithmetic allow (0: not known), "far" those that the
- * limits name, "reason" why.
- * Errors: NO_MEMORY. */
+ * names in the program, "limit_s" is the time that bandwidth and arithmetic allow (0: not known),
+ * "far" those that the limits name, "reason" why. Errors: NO_MEMORY. */
 hr_status_t exec_explain_json(hr_strbuf_t *text, const hr_trace_t *trace,
                               const machine_peak_t *peak);
 

@@ -93,7 +93,7 @@ static void describe_native(const flat_step_t *step, hr_trace_span_t *span) {
                    ? jit_plan_hash(step->native.plan)
                    : instr_hash(instr, (uintptr_t)step->native.kernel);
   span->reason = step->native.kernel == &jit_native ? jit_plan_bottleneck(step->native.plan)
-                                                     : native_bottleneck(instr);
+                                                    : native_bottleneck(instr);
   span->flops = step->native.flops;
   span->bytes = step->native.bytes;
 }

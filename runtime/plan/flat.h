@@ -18,7 +18,7 @@ typedef enum flat_storage {
   FLAT_LITERAL, /* bytes of a constant: never written */
   FLAT_PARAM,   /* bytes of argument `index`: never written, but see flat_result_t.alias_param */
   FLAT_RESULT,  /* bytes of result `index` */
-  FLAT_OVERLAY,    /* the same from offset_bytes on, before the result is computed */
+  FLAT_OVERLAY, /* the same from offset_bytes on, before the result is computed */
   FLAT_SHARED,  /* the same of memory `index` of the machine's shared arrays */
   FLAT_VIEW     /* a range of the bytes of buffer `view_of`, set by the view step `index` */
 } flat_storage_t;
@@ -26,9 +26,9 @@ typedef enum flat_storage {
 /* Storage of one array, or of several with disjoint lifetimes. */
 typedef struct flat_buffer {
   flat_storage_t storage;
-  int index;   /* PARAM, RESULT, OVERLAY: number of the flattened leaf; VIEW: of the view; SHARED: in
-                  flat_plan_t.shared */
-  int view_of; /* VIEW: the buffer that holds the bytes */
+  int index; /* PARAM, RESULT, OVERLAY: number of the flattened leaf; VIEW: of the view; SHARED: in
+                flat_plan_t.shared */
+  int view_of;                /* VIEW: the buffer that holds the bytes */
   const hlo_value_t *literal; /* LITERAL */
   size_t size_bytes, offset_bytes;
   int start, end;     /* first and last step that touches it; the whole loop for a carried value */
@@ -165,7 +165,7 @@ typedef struct flat_plan {
   flat_buffer_t *buffers;
   size_t arena_bytes;
   int view_count;
-  int workers;                   /* number that kernels were prepared for */
+  int workers; /* number that kernels were prepared for */
   int shared_count;
   flat_shared_t *shared;
   int param_count, result_count; /* flattened */

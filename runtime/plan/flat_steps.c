@@ -172,7 +172,7 @@ static hr_status_t select_kernel(flat_builder_t *builder, const flat_frame_t *fr
   /* In loops the cost of a step counts more than the order of its roundings. */
   bool is_ordered = !builder->loops && op_has_few_terms(&step->source->op);
   if (!is_ordered) HR_TRY(try_prepare(builder, op_natives[instr->op], step));
-  if (instr->op == HLO_FUSION) HR_TRY(try_prepare(builder, &native_turn, step));
+  if (instr->op == HLO_FUSION) HR_TRY(try_prepare(builder, &native_transpose_reverse, step));
   return try_prepare(builder, emitter, step);
 }
 

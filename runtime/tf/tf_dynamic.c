@@ -214,8 +214,7 @@ static expr_t pad_to_static(hlo_builder_t *b, expr_t x) {
   shapes[0] = tf_shape(b, x->shape->dtype, x->shape->rank, x->shape->dims);
   for (int d = 0; d < x->shape->rank; d++) shapes[d + 1] = hlo_shape_scalar(HR_S32);
   if (!b->status)
-    b->status =
-        hlo_shape_tuple(&b->computation->module->arena, x->shape->rank + 1, shapes, &tuple);
+    b->status = hlo_shape_tuple(&b->computation->module->arena, x->shape->rank + 1, shapes, &tuple);
   hlo_attr_t attr = hlo_attr_of_str(HLO_ATTR_CUSTOM_CALL_TARGET, HR_STR("PadToStatic"));
   return hlo_build_element(b, hlo_build(b, HLO_CUSTOM_CALL, tuple, 1, &x, 1, &attr, 0, NULL), 0);
 }

@@ -229,7 +229,8 @@ hr_status_t tf_lower_top_k(tf_op_t *op) {
   bool cuts = k.exprs[0] != NULL;
   if (cuts)
     x = tf_fill_dynamic(op, x, last, tf_identity_value(op->b, HLO_MAXIMUM, x->shape->dtype));
-  hlo_attr_t attrs[] = {hlo_attr_of_int(HLO_ATTR_K, k.dims[0]), hlo_attr_of_bool(HLO_ATTR_LARGEST, true),
+  hlo_attr_t attrs[] = {hlo_attr_of_int(HLO_ATTR_K, k.dims[0]),
+                        hlo_attr_of_bool(HLO_ATTR_LARGEST, true),
                         hlo_attr_of_bool(HLO_ATTR_IS_STABLE, true)};
   expr_t pair = hlo_build(op->b, HLO_TOPK, NULL, 1, &x, 3, attrs, 0, NULL);
   expr_t values = hlo_build_element(op->b, pair, 0), indices = hlo_build_element(op->b, pair, 1);

@@ -8,6 +8,8 @@
  * Source: XLA finds bounds in the same way (ConstantInputAsShape, kUpperBound). */
 #include "tf/tf_lower.h"
 
+#include "base/arith.h"
+
 #define BOUND_DEPTH_MAX 50
 
 /* --- sizes of arrays --- */
@@ -146,7 +148,7 @@ static bool range_of_two(hlo_opcode_t op, range_t x, range_t y, range_t *out) {
 }
 
 static bool range_of_either(range_t a, range_t b, range_t *out) {
-  *out = (range_t){a.low < b.low ? a.low : b.low, a.high > b.high ? a.high : b.high};
+  *out = (range_t){hr_min(a.low, b.low), hr_max(a.high, b.high)};
   return true;
 }
 
@@ -188,13 +190,15 @@ expr_t tf_vector_element(hlo_builder_t *b, expr_t x, int64_t i) {
 
 /* --- sizes as inputs --- */
 
+static int64_t vector_size(expr_t x) { return x->shape->rank == 1 ? x->shape->dims[0] : 1; }
+
 hr_status_t tf_sizes_in(tf_op_t *op, int k, tf_sizes_t *out_sizes) {
   hlo_value_t *known;
   tf_sizes_t sizes = {0};
   HR_TRY(tf_const_if_known(op, k, &known));
   expr_t x = known ? NULL : tf_in(op, k);
   if (!known && !x) return hlo_builder_finish(op->b);
-  int64_t rank = known ? known->count : x->shape->rank == 1 ? x->shape->dims[0] : 1;
+  int64_t rank = known ? known->count : vector_size(x);
   if (rank > HLO_MAX_RANK) return tf_error(op, "%ld dimensions", (long)rank);
   sizes.rank = (int)rank;
   for (int d = 0; d < rank && known; d++) sizes.dims[d] = hlo_value_int_at(known, d);

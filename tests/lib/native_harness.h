@@ -111,7 +111,8 @@ static inline hr_status_t native_prepare(native_env_t *env, const hlo_instr_t *i
                                .add_cleanup = native_add_cleanup,
                                .context = env};
   bool is_move = instr->op == HLO_FUSION;
-  *out_kernel = (native_kernel_t){.native = is_move ? &native_turn : op_natives[instr->op]};
+  *out_kernel =
+      (native_kernel_t){.native = is_move ? &native_transpose_reverse : op_natives[instr->op]};
   HR_TRY(HR_NEW_ARRAY(&env->plans, instr->operand_count, &shapes));
   for (int k = 0; k < instr->operand_count; k++)
     shapes[k] = kernel_shape(env->kernel, values[k]->dtype, values[k]->rank, values[k]->dims);

@@ -179,8 +179,10 @@ static void narrow_rows(void) {
   static const int terms[] = {2, 3, 4, 5, 7, 8, 10, 12, 16, 17, 24, 31, 32, 33, 40, 48, 64, 65};
   for (int t = 0; t < COUNT(types); t++)
     for (int i = 0; i < COUNT(terms); i++) {
-      jit_driver_t driver = {
-          .seed = (uint64_t)(t + i), .workers = 1 + i % 3, .small_numbers = true, .tolerance = 1e-5};
+      jit_driver_t driver = {.seed = (uint64_t)(t + i),
+                             .workers = 1 + i % 3,
+                             .small_numbers = true,
+                             .tolerance = 1e-5};
       char text[1024];
       snprintf(text, sizeof text,
                "HloModule t\n"
@@ -197,7 +199,5 @@ static void narrow_rows(void) {
     }
 }
 
-CU_TestInfo suite_jit_reduce[] = {{"rows", rows},
-                                  {"reductions", reductions},
-                                  {"narrow rows", narrow_rows},
-                                  CU_TEST_INFO_NULL};
+CU_TestInfo suite_jit_reduce[] = {
+    {"rows", rows}, {"reductions", reductions}, {"narrow rows", narrow_rows}, CU_TEST_INFO_NULL};

@@ -64,7 +64,8 @@ static void add_move(kernel_env_t *k, hlo_computation_t *body, hlo_opcode_t op,
   hlo_value_t *moved;
   hlo_instr_t *x = body->root;
   body->root = kernel_instr(k, body, op, shape, 1, &x, 1, &attr, 0, NULL);
-  CHECK_OK(kernel_try(k, kernel_build(k, op, shape, 1, value, 1, &attr, 0, NULL), value, 0, &moved));
+  CHECK_OK(
+      kernel_try(k, kernel_build(k, op, shape, 1, value, 1, &attr, 0, NULL), value, 0, &moved));
   hlo_value_release(*value);
   *value = moved;
 }

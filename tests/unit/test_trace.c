@@ -98,8 +98,8 @@ static void test_table(void) {
   CU_ASSERT_EQUAL(
       count_of(&text, "limit: kernels of known work, 100% of the kernels' time, are at 1%"), 1);
   CU_ASSERT_EQUAL(count_of(&text, "0.001     0% bandwidth   kernel (op): n0 n1\n"), 1);
-  CU_ASSERT_EQUAL(count_of(&text, "far: 98% of the time at 0%: kernel (op): n0 n1; no reason known\n"),
-                  1);
+  CU_ASSERT_EQUAL(
+      count_of(&text, "far: 98% of the time at 0%: kernel (op): n0 n1; no reason known\n"), 1);
   hr_strbuf_deinit(&text);
   hr_trace_destroy(trace);
 }

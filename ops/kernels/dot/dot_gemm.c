@@ -25,7 +25,7 @@ typedef struct dot_gemm {
   gemm_partition_t partition; /* partition of one product among the workers */
   dot_conversion_t a, b;
   bool narrowed, by_matrices;
-  bool may_be_sparse; /* the left matrix is looked at before it is multiplied */
+  bool may_be_sparse;    /* the left matrix is looked at before it is multiplied */
   bool may_end_in_zeros; /* the same, its last rows and columns */
   int workers;
   int64_t grain; /* in matrices */
@@ -220,8 +220,8 @@ hr_status_t dot_prepare_gemm(const op_native_target_t *target, const dot_problem
   HR_TRY(pack_constant(target, problem, &plan->job));
   plan_partition(target, plan);
   plan->may_be_sparse = problem->batch == 1 && !plan->by_matrices && dot_sparse_suits(&plan->job);
-  plan->may_end_in_zeros = problem->batch > 1 && !problem->types.is_complex &&
-                           !plan->job.a_rows && !plan->job.b_rows && problem->m >= LEAST_ROWS;
+  plan->may_end_in_zeros = problem->batch > 1 && !problem->types.is_complex && !plan->job.a_rows &&
+                           !plan->job.b_rows && problem->m >= LEAST_ROWS;
   plan_scratch(plan, out);
   plan_parts(target, plan, out);
   out->plan = plan;

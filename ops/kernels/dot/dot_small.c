@@ -43,14 +43,21 @@ typedef struct dot_small_job {
 #define PREFETCH_PAIRS 1024 /* bytes that a row is prefetched ahead */
 #define PADDED_REALS 2048   /* of b in whole vectors */
 #define PADDED_COLUMNS 64
-#define PADDED_ROWS 16      /* rows of c that are computed together */
+#define PADDED_ROWS 16 /* rows of c that are computed together */
 #define TILES_FILE "ops/kernels/dot/dot_small_tiles.h"
 #include "ops/kernels/simd/simd_foreach_real.h"
 
 /* Does units [begin, end): columns, or rows. */
 typedef void (*dot_small_fn)(const dot_small_job_t *job, int64_t begin, int64_t end);
 
-typedef enum dot_loop { LOOP_COLUMNS, LOOP_ROWS, LOOP_PAIRS, LOOP_PADDED, LOOP_TINY, LOOPS } dot_loop_t;
+typedef enum dot_loop {
+  LOOP_COLUMNS,
+  LOOP_ROWS,
+  LOOP_PAIRS,
+  LOOP_PADDED,
+  LOOP_TINY,
+  LOOPS
+} dot_loop_t;
 #define LOOPS_OF_TYPE(name) \
   { name##_columns, name##_rows, name##_pairs, name##_padded, name##_tiny }
 #define LOOPS_OF(width) \
@@ -73,10 +80,10 @@ typedef struct dot_small {
   dot_strategy_t strategy;
   const dot_problem_t *problem;
   dot_small_fn loop;
-  dot_small_job_t job;       /* without addresses */
-  bool exchanged;            /* the job's a is the program's b */
-  bool transposed;           /* b's columns are made dense first, in scratch memory */
-  bool narrowed;             /* sums are in scratch memory and converted to the result's type */
+  dot_small_job_t job; /* without addresses */
+  bool exchanged;      /* the job's a is the program's b */
+  bool transposed;     /* b's columns are made dense first, in scratch memory */
+  bool narrowed;       /* sums are in scratch memory and converted to the result's type */
   dot_conversion_t a, b;
   size_t transposed_at, sums_at;
   int64_t units, unit_grain; /* columns or rows of one product */
@@ -170,8 +177,7 @@ static hr_status_t run_small(const op_native_run_t *run, const dot_strategy_t *s
                        .c = plan->narrowed ? scratch + plan->sums_at : out[0]};
   if (plan->transposed) r.b = transpose_columns(p, r.b, scratch + plan->transposed_at);
   run_products(run->workers, &r);
-  if (plan->narrowed)
-    native_narrow(run->workers, &p->types, r.c, p->batch * p->m * p->n, out[0]);
+  if (plan->narrowed) native_narrow(run->workers, &p->types, r.c, p->batch * p->m * p->n, out[0]);
   return NULL;
 }
 
@@ -185,7 +191,8 @@ static hr_status_t run_small(const op_native_run_t *run, const dot_strategy_t *s
 
 #define PADDED_LEAST_ROWS 8
 #define PADDED_PRODUCTS 1000000 /* more rows come from memory, and blocks are as fast */
-#define PADDED_ELEMENTS 32 /* of b for each row, if its columns are dense: they are copied singly */
+#define PADDED_ELEMENTS 32 /* of b for each row, if its columns are dense: they are copied singly \
+                            */
 
 #define FEW_PAIRS 8           /* rows or columns; more are done as fast in blocks */
 #define PAIR_BYTES (1 << 20)  /* size of the side that is read once */
@@ -235,9 +242,8 @@ static void exchange_sides(const dot_problem_t *p, dot_small_t *plan) {
 static bool plan_pairs(const dot_problem_t *p, bool tiny, dot_small_t *plan) {
   int64_t few = p->m < p->n ? p->m : p->n;
   int64_t many = p->m + p->n - few;
-  bool large =
-      p->k >= DOT_PAIR_TERMS && many * p->k * p->types.element_bytes > PAIR_BYTES &&
-      few <= FEW_PAIRS;
+  bool large = p->k >= DOT_PAIR_TERMS && many * p->k * p->types.element_bytes > PAIR_BYTES &&
+               few <= FEW_PAIRS;
   bool transposed = p->b.row_step != 1;
   tiny &= few < FEW_PAIRS;
   if (p->a.col_step != 1 || !(tiny || large)) return false;
@@ -266,8 +272,8 @@ static bool suits_padding(const dot_problem_t *p, bool tiny) {
 }
 
 /* Sets the loop, the job's strides and its units. The order of tests is that of specialisation:
- * tiny before vectors before pairs before padding before columns. False: no loop fits, the product is packed
- * instead. */
+ * tiny before vectors before pairs before padding before columns. False: no loop fits, the product
+ * is packed instead. */
 static bool plan_job(const dot_problem_t *p, dot_small_t *plan, dot_loop_t *out_loop) {
   const dot_matrices_t *a = &p->a, *b = &p->b;
   bool tiny = dot_is_tiny(p, DOT_TINY_PRODUCTS);

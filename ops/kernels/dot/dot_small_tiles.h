@@ -77,16 +77,15 @@ SIMD_TARGET static void SIMD_NAME(rest)(int64_t rows, int64_t columns, const dot
     int64_t left = job->m;                                                                     \
     for (; left >= ROWS; left -= ROWS, a += ROWS * job->a_row, c += ROWS * job->c_row)         \
       SIMD_NAME(tile_keeping)                                                                  \
-      (ROWS, VECS, mode, GEMM_AHEAD_NONE, &at, a, b, job->prefetch_rows, NULL, c);             \
+    (ROWS, VECS, mode, GEMM_AHEAD_NONE, &at, a, b, job->prefetch_rows, NULL, c);               \
     for (; left >= 4 && ROWS > 4; left -= 4, a += 4 * job->a_row, c += 4 * job->c_row)         \
       SIMD_NAME(tile_keeping)                                                                  \
-      (4, VECS, mode, GEMM_AHEAD_NONE, &at, a, b, job->prefetch_rows, NULL, c);                \
+    (4, VECS, mode, GEMM_AHEAD_NONE, &at, a, b, job->prefetch_rows, NULL, c);                  \
     for (; left >= 2 && ROWS > 2; left -= 2, a += 2 * job->a_row, c += 2 * job->c_row)         \
       SIMD_NAME(tile_keeping)                                                                  \
-      (2, VECS, mode, GEMM_AHEAD_NONE, &at, a, b, job->prefetch_rows, NULL, c);                \
-    for (; left >= 1; left--, a += job->a_row, c += job->c_row)                                \
-      SIMD_NAME(tile_keeping)                                                                  \
-      (1, VECS, mode, GEMM_AHEAD_NONE, &at, a, b, job->prefetch_rows, NULL, c);                \
+    (2, VECS, mode, GEMM_AHEAD_NONE, &at, a, b, job->prefetch_rows, NULL, c);                  \
+    for (; left >= 1; left--, a += job->a_row, c += job->c_row) SIMD_NAME(tile_keeping)        \
+    (1, VECS, mode, GEMM_AHEAD_NONE, &at, a, b, job->prefetch_rows, NULL, c);                  \
   }
 #if SIMD_SUMS == 16
 PANEL(16, 1)
@@ -287,8 +286,8 @@ SIMD_TARGET static void SIMD_NAME(pairs)(const dot_small_job_t *job, int64_t beg
   }
 }
 
-/* b in lines of `width` columns. What is in the surplus is never written to c: zeros, or elements of
- * the next rows where rows of b are dense and shorter than a vector. */
+/* b in lines of `width` columns. What is in the surplus is never written to c: zeros, or elements
+ * of the next rows where rows of b are dense and shorter than a vector. */
 SIMD_TARGET static void SIMD_NAME(copy_padded)(const dot_small_job_t *job, int64_t width,
                                                SIMD_REAL *to) {
   const SIMD_REAL *b = job->b;

@@ -18,20 +18,20 @@ NATIVE_OPTIMIZE
 
 enum { BLOCK = 64 }; /* elements that are looked at together */
 
-#define DEFINE_CHECKS(NAME, T)                                                            \
-  NATIVE_CLONES static bool NAME##_are_zero(const T *x, int64_t step, int64_t count) {    \
-    for (int64_t i = 0; i < count; i += BLOCK) {                                          \
-      int64_t last = hr_min(i + BLOCK, count), found = 0;                                 \
-      if (x[i * step] != 0) return false;                                                 \
-      for (int64_t j = i; j < last; j++) found += x[j * step] != 0;                       \
-      if (found) return false;                                                            \
-    }                                                                                     \
-    return true;                                                                          \
-  }                                                                                       \
-  NATIVE_CLONES static bool NAME##_are_finite(const T *x, int64_t step, int64_t count) {  \
-    int64_t found = 0;                                                                    \
-    for (int64_t i = 0; i < count; i++) found += x[i * step] - x[i * step] != 0;          \
-    return !found;                                                                        \
+#define DEFINE_CHECKS(NAME, T)                                                           \
+  NATIVE_CLONES static bool NAME##_are_zero(const T *x, int64_t step, int64_t count) {   \
+    for (int64_t i = 0; i < count; i += BLOCK) {                                         \
+      int64_t last = hr_min(i + BLOCK, count), found = 0;                                \
+      if (x[i * step] != 0) return false;                                                \
+      for (int64_t j = i; j < last; j++) found += x[j * step] != 0;                      \
+      if (found) return false;                                                           \
+    }                                                                                    \
+    return true;                                                                         \
+  }                                                                                      \
+  NATIVE_CLONES static bool NAME##_are_finite(const T *x, int64_t step, int64_t count) { \
+    int64_t found = 0;                                                                   \
+    for (int64_t i = 0; i < count; i++) found += x[i * step] - x[i * step] != 0;         \
+    return !found;                                                                       \
   }
 DEFINE_CHECKS(f32, float)
 DEFINE_CHECKS(f64, double)

@@ -562,8 +562,7 @@ static void swap_dims(transpose_dims_t *t, int a, int b) {
  * stores of whole runs may go anywhere. */
 static void sort_dims(transpose_dims_t *t) {
   for (int d = 1; d < t->rank; d++)
-    for (int e = d; e > 0 && llabs(t->from[e]) > llabs(t->from[e - 1]); e--)
-      swap_dims(t, e, e - 1);
+    for (int e = d; e > 0 && llabs(t->from[e]) > llabs(t->from[e - 1]); e--) swap_dims(t, e, e - 1);
 }
 
 static void plan_runs(native_transpose_plan_t *plan, transpose_dims_t *t, int64_t bytes) {
@@ -616,7 +615,7 @@ hr_status_t native_transpose_plan_new(hr_arena_t *arena, int element_bytes, int 
 
 /* Do runs or tiles take it? Few streams are for generated code if they are reversed, and so is what
  * is only reversed. */
-static bool can_turn(const transpose_dims_t *t, bool are_runs) {
+static bool can_transpose_reverse(const transpose_dims_t *t, bool are_runs) {
   int last = t->rank - 1;
   if (are_runs) return t->rank > 1 && t->from[last] == 1;
   int dense = dense_dim(t);
@@ -625,9 +624,9 @@ static bool can_turn(const transpose_dims_t *t, bool are_runs) {
   return dense != last && !(is_reversed && is_short);
 }
 
-hr_status_t native_turn_plan_new(hr_arena_t *arena, int element_bytes, int rank,
-                                 const int64_t *dims, const int64_t *strides,
-                                 const native_transpose_plan_t **out_plan) {
+hr_status_t native_transpose_reverse_plan_new(hr_arena_t *arena, int element_bytes, int rank,
+                                              const int64_t *dims, const int64_t *strides,
+                                              const native_transpose_plan_t **out_plan) {
   native_transpose_plan_t *plan;
   transpose_dims_t t;
   int64_t bytes = element_bytes;
@@ -636,7 +635,7 @@ hr_status_t native_turn_plan_new(hr_arena_t *arena, int element_bytes, int rank,
   if (plan->bytes == 0) return NULL;
   merge_dims(rank, dims, strides, &t);
   bool are_runs = t.rank < 2 || !merge_run_into_element(&t, &bytes) || t.rank < 2;
-  if (!can_turn(&t, are_runs)) return NULL;
+  if (!can_transpose_reverse(&t, are_runs)) return NULL;
   plan_form(plan, &t, are_runs, bytes);
   *out_plan = plan;
   return NULL;

@@ -34,8 +34,8 @@ enum {
  * which may be the same arrays. */
 typedef struct sort_line {
   const native_sort_plan_t *plan;
-  int64_t lines; /* of plan->count elements each */
-  int64_t count; /* elements of all of them */
+  int64_t lines;         /* of plan->count elements each */
+  int64_t count;         /* elements of all of them */
   hr_workers_t *workers; /* all workers; NULL: the line belongs to one worker */
   const char *const *from;
   char *const *to;
@@ -200,9 +200,9 @@ static void restore_ties(const sort_line_t *line, const sort_tie_t *tie) {
     memcpy(line->to[0] + tie->first * bytes, tie->saved, (size_t)(tie->count * bytes));
 }
 
-#define HAS_KEY(T)                                                                      \
-  do {                                                                                  \
-    const T *keys = line->items, one = (T)a, other = (T)b;                              \
+#define HAS_KEY(T)                                                                         \
+  do {                                                                                     \
+    const T *keys = line->items, one = (T)a, other = (T)b;                                 \
     for (int64_t i = 0; i < line->count; i++) found |= keys[i] == one || keys[i] == other; \
   } while (0)
 
@@ -456,8 +456,7 @@ static void sort_copied_lines(const sort_job_t *job, char *scratch, int64_t elem
 }
 
 /* Lines along the innermost dimension, sorted where they lie. */
-static void sort_dense_lines(const sort_job_t *job, char *scratch, int64_t element,
-                             int64_t lines) {
+static void sort_dense_lines(const sort_job_t *job, char *scratch, int64_t element, int64_t lines) {
   const native_sort_plan_t *plan = job->plan;
   const char *from[plan->operands];
   char *to[plan->operands];
@@ -476,8 +475,8 @@ static int64_t lines_in_row(const native_sort_plan_t *plan) {
   return plan->inner > 1 ? plan->inner : plan->outer;
 }
 
-/* Blocks of adjacent lines; each row of lines has the same number. Block b is lines first .. first +
- * lines - 1 of row b / blocks. */
+/* Blocks of adjacent lines; each row of lines has the same number. Block b is lines first .. first
+ * + lines - 1 of row b / blocks. */
 static void sort_blocks(void *context, int64_t begin, int64_t end, int worker) {
   const sort_job_t *job = context;
   const native_sort_plan_t *plan = job->plan;

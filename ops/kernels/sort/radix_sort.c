@@ -14,11 +14,11 @@
 NATIVE_OPTIMIZE
 
 enum {
-  RANK_RUN = 32,      /* items that are compared with each other */
-  MAX_MERGE = 160,    /* items up to which merge sort is faster */
-  MANY = 1 << 15,     /* items from which wide digits pay: fewer passes over memory */
-  COUNTS = 6 << 11,   /* counters of a radix sort: six passes of 11 bits */
-  SPLIT_BITS = 11,    /* bits of the topmost digit of a long line */
+  RANK_RUN = 32,    /* items that are compared with each other */
+  MAX_MERGE = 160,  /* items up to which merge sort is faster */
+  MANY = 1 << 15,   /* items from which wide digits pay: fewer passes over memory */
+  COUNTS = 6 << 11, /* counters of a radix sort: six passes of 11 bits */
+  SPLIT_BITS = 11,  /* bits of the topmost digit of a long line */
   SPLIT_BUCKETS = 1 << SPLIT_BITS,
   MAX_PARTS = 256
 };

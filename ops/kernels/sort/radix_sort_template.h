@@ -17,8 +17,7 @@ static void NAME(sort_run)(ITEM *items, int64_t count) {
   }
   for (int64_t i = 0; i < count; i++) {
     uint64_t key = keys[i], rank = 0;
-    for (int64_t j = 0; j < RANK_RUN; j++)
-      rank += (keys[j] < key) | ((keys[j] == key) & (j < i));
+    for (int64_t j = 0; j < RANK_RUN; j++) rank += (keys[j] < key) | ((keys[j] == key) & (j < i));
     items[rank] = from[i];
   }
 }

@@ -15,42 +15,41 @@
 NATIVE_OPTIMIZE
 
 /* `lanes`: items of place i of all lines, then those of place i + 1. */
-#define SORT_LANES(T, NAME)                                                       \
-  enum { NAME##_lanes = SORT_NETWORK_BYTES / sizeof(T) };                         \
-  NATIVE_INLINE void NAME##_exchange(T *low, T *high) {                           \
-    for (int l = 0; l < NAME##_lanes; l++) {                                      \
-      T a = low[l], b = high[l];                                                  \
-      low[l] = a < b ? a : b;                                                     \
-      high[l] = a < b ? b : a;                                                    \
-    }                                                                             \
-  }                                                                               \
-  NATIVE_INLINE void NAME##_exchange_all(T *lanes, int64_t count, int64_t period, \
-                                         int64_t first, int64_t apart) {          \
-    for (int64_t run = first; run < count - apart; run += 2 * period) {           \
-      int64_t end = hr_min(run + period, count - apart);                          \
-      for (int64_t i = run; i < end; i++)                                         \
-        NAME##_exchange(lanes + i * NAME##_lanes, lanes + (i + apart) * NAME##_lanes); \
-    }                                                                             \
-  }                                                                               \
-  NATIVE_CLONES                                                                   \
-  static void NAME(T *lanes, int64_t count) {                                     \
-    int64_t half = 1;                                                             \
-    while (2 * half < count) half *= 2;                                           \
-    for (int64_t period = half; period; period /= 2) {                            \
-      NAME##_exchange_all(lanes, count, period, 0, period);                       \
-      for (int64_t step = half; step > period; step /= 2)                         \
-        NAME##_exchange_all(lanes, count, period, period, step - period);         \
-    }                                                                             \
-  }                                                                               \
-  static void NAME##_deal(const T *items, T *lanes, int64_t lines, int64_t count) { \
-    for (int64_t l = 0; l < NAME##_lanes; l++)                                    \
-      for (int64_t i = 0; i < count; i++)                                         \
-        lanes[i * NAME##_lanes + l] = l < lines ? items[l * count + i] : 0;       \
-  }                                                                               \
-  static void NAME##_collect(const T *lanes, T *items, int64_t lines, int64_t count) { \
-    for (int64_t l = 0; l < lines; l++)                                           \
-      for (int64_t i = 0; i < count; i++)                                         \
-        items[l * count + i] = lanes[i * NAME##_lanes + l];                       \
+#define SORT_LANES(T, NAME)                                                                      \
+  enum { NAME##_lanes = SORT_NETWORK_BYTES / sizeof(T) };                                        \
+  NATIVE_INLINE void NAME##_exchange(T *low, T *high) {                                          \
+    for (int l = 0; l < NAME##_lanes; l++) {                                                     \
+      T a = low[l], b = high[l];                                                                 \
+      low[l] = a < b ? a : b;                                                                    \
+      high[l] = a < b ? b : a;                                                                   \
+    }                                                                                            \
+  }                                                                                              \
+  NATIVE_INLINE void NAME##_exchange_all(T *lanes, int64_t count, int64_t period, int64_t first, \
+                                         int64_t apart) {                                        \
+    for (int64_t run = first; run < count - apart; run += 2 * period) {                          \
+      int64_t end = hr_min(run + period, count - apart);                                         \
+      for (int64_t i = run; i < end; i++)                                                        \
+        NAME##_exchange(lanes + i * NAME##_lanes, lanes + (i + apart) * NAME##_lanes);           \
+    }                                                                                            \
+  }                                                                                              \
+  NATIVE_CLONES                                                                                  \
+  static void NAME(T *lanes, int64_t count) {                                                    \
+    int64_t half = 1;                                                                            \
+    while (2 * half < count) half *= 2;                                                          \
+    for (int64_t period = half; period; period /= 2) {                                           \
+      NAME##_exchange_all(lanes, count, period, 0, period);                                      \
+      for (int64_t step = half; step > period; step /= 2)                                        \
+        NAME##_exchange_all(lanes, count, period, period, step - period);                        \
+    }                                                                                            \
+  }                                                                                              \
+  static void NAME##_deal(const T *items, T *lanes, int64_t lines, int64_t count) {              \
+    for (int64_t l = 0; l < NAME##_lanes; l++)                                                   \
+      for (int64_t i = 0; i < count; i++)                                                        \
+        lanes[i * NAME##_lanes + l] = l < lines ? items[l * count + i] : 0;                      \
+  }                                                                                              \
+  static void NAME##_collect(const T *lanes, T *items, int64_t lines, int64_t count) {           \
+    for (int64_t l = 0; l < lines; l++)                                                          \
+      for (int64_t i = 0; i < count; i++) items[l * count + i] = lanes[i * NAME##_lanes + l];    \
   }
 
 SORT_LANES(uint32_t, network_32)

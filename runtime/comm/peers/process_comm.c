@@ -136,8 +136,8 @@ static hr_status_t shared_array(op_env_t *env, const op_group_t *group, size_t s
   hr_status_t st = tp_shared_array_open(group->handle, size_bytes, key, &array);
   comm->is_waiting = false;
   if (st || !array) return st;
-  st = hr_buffer_wrap(tp_shared_array_data(array), size_bytes, true, close_array, array,
-                      out_buffer);
+  st =
+      hr_buffer_wrap(tp_shared_array_data(array), size_bytes, true, close_array, array, out_buffer);
   if (st) tp_shared_array_close(array);
   return st;
 }

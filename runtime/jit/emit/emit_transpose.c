@@ -15,8 +15,8 @@
 #include "jit/emit/emit_kernel.h"
 
 #define SHUFFLE_LANE_BITS 128 /* within which processors move lanes with least effort */
-#define NARROW_SHUFFLES 4 /* instructions that move bytes anywhere in a vector; of words half */
-#define MOST_ROWS 32 /* that are turned: more do not fit in registers */
+#define NARROW_SHUFFLES 4     /* instructions that move bytes anywhere in a vector; of words half */
+#define MOST_ROWS 32          /* that are transposed: more do not fit in registers */
 
 /* Vectors whose numbers differ in this bit alone, a and b, become those of these lanes: numbers
  * from the count of lanes on are b's. */
@@ -234,8 +234,7 @@ static bool is_profitable(const jit_band_t *band) {
   int64_t width = band->high - band->low + 1, lanes = band->lanes,
           groups = (width + lanes - 1) / lanes;
   int64_t cost = band->is_packed ? transpose_cost((int)width) : groups * transpose_cost((int)lanes);
-  return width <= JIT_MAX_LANES && lanes <= MOST_ROWS &&
-         band->count * column_cost(band) >= cost;
+  return width <= JIT_MAX_LANES && lanes <= MOST_ROWS && band->count * column_cost(band) >= cost;
 }
 
 hr_status_t jit_bands_find(jit_graph_t *graph, int var, int lanes) {

@@ -24,8 +24,8 @@
 #define SHORT_SUM 4
 #define ROW_TERMS 40        /* that are written out, and of less than four bytes, which */
 #define NARROW_ROW_TERMS 64 /* vectors of terms make less of */
-#define RESULTS_LEAST 64 /* that are worth lanes of their own */
-#define SHORT_LINE 4     /* vectors of results */
+#define RESULTS_LEAST 64    /* that are worth lanes of their own */
+#define SHORT_LINE 4        /* vectors of results */
 #define SIMPLE_LOADS 4
 #define SIMPLE_NODES 40
 #define MEMORY_BYTES (16 << 20) /* arrays of this size come from memory */
@@ -71,8 +71,12 @@ int jit_kernel_lanes(const jit_kernel_t *kernel) {
   for (int r = 0; r < kernel->root_count; r++)
     if (kernel->roots[r].value->kind == JIT_INDEX) add_work(kernel, kernel->roots[r].value, work);
   for (int bytes = 2; bytes <= 8; bytes *= 2) {
-    double less = kernel->loops.narrow_row ? work[most] : bytes == 8 ? work[4] : 0;
-    if (work[bytes] > less) most = bytes;
+    double narrower = 0;
+    if (kernel->loops.narrow_row)
+      narrower = work[most];
+    else if (bytes == 8)
+      narrower = work[4];
+    if (work[bytes] > narrower) most = bytes;
   }
   return kernel->target->vector_bytes / most;
 }

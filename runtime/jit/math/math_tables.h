@@ -156,8 +156,9 @@ static const double math_cbrt_guess[] __attribute__((unused)) = {
 
 /* error 2^-26.9 */
 static const double math_erf_f32[] __attribute__((unused)) = {
-    0x1.06eba80000000p-3, 0x1.45f2fa0000000p-1, 0x1.a4fa600000000p-4, -0x1.39cde40000000p-6, -0x1.503f8e0000000p-13,
-    0x1.b4fbc00000000p-10, -0x1.4bc46a0000000p-11, 0x1.ed5eee0000000p-14, -0x1.3689d80000000p-17,
+    0x1.06eba80000000p-3,   0x1.45f2fa0000000p-1,   0x1.a4fa600000000p-4,
+    -0x1.39cde40000000p-6,  -0x1.503f8e0000000p-13, 0x1.b4fbc00000000p-10,
+    -0x1.4bc46a0000000p-11, 0x1.ed5eee0000000p-14,  -0x1.3689d80000000p-17,
 };
 
 /* error 2^-56.1 */

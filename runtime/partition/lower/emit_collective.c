@@ -235,8 +235,7 @@ static hr_status_t pairs_through(spmd_emit_t *emit, const hlo_int_lists_t *first
 /* Among partitions, as the partitioner's own. */
 static bool is_permuted(const hlo_instr_t *x) {
   return x->op == HLO_COLLECTIVE_PERMUTE && x->operand_count == 1 &&
-         hlo_attr_find(x, HLO_ATTR_CHANNEL_ID) &&
-         hlo_attr_find(x, HLO_ATTR_SOURCE_TARGET_PAIRS);
+         hlo_attr_find(x, HLO_ATTR_CHANNEL_ID) && hlo_attr_find(x, HLO_ATTR_SOURCE_TARGET_PAIRS);
 }
 
 static bool is_rearrangement(hlo_opcode_t op) {

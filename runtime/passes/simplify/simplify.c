@@ -10,10 +10,10 @@
 enum { MAX_STEPS = 32 }; /* rewrites of one instruction in one round */
 
 static const simplify_fn families[] = {
-    simplify_arithmetic, simplify_logic,  simplify_convert, simplify_splats,
-    simplify_movement,   simplify_parts,  simplify_reduce,  simplify_reshape_sink,
-    simplify_int8_dot,   simplify_dots,   simplify_gates,   simplify_conv,
-    simplify_gather,     simplify_window, simplify_sparse,  simplify_softplus,
+    simplify_arithmetic,    simplify_logic,  simplify_convert, simplify_splats,
+    simplify_movement,      simplify_parts,  simplify_reduce,  simplify_reshape_sink,
+    simplify_int8_dot,      simplify_dots,   simplify_gates,   simplify_conv,
+    simplify_gather,        simplify_window, simplify_sparse,  simplify_softplus,
     simplify_transpose_sink};
 
 /* Structural rules apply to all shapes, the families to static arrays only. */

@@ -24,8 +24,7 @@ static hlo_instr_t *build_reduce(pass_rewrite_t *rewrite, const hlo_instr_t *fro
   hlo_instr_t *operands[] = {x, from->operands[1]};
   hlo_attr_t attrs[] = {hlo_attr_of_ints(&rewrite->builder, HLO_ATTR_DIMENSIONS, count, dims),
                         hlo_attr_of_called(HLO_ATTR_TO_APPLY, 1)};
-  return hlo_build(&rewrite->builder, HLO_REDUCE, shape, 2, operands, 2, attrs, 1,
-                   from->called);
+  return hlo_build(&rewrite->builder, HLO_REDUCE, shape, 2, operands, 2, attrs, 1, from->called);
 }
 
 /* Without reduced dimensions of size 1. If none is left, the body is applied once to each element
@@ -138,7 +137,8 @@ static hlo_instr_t *split_reduce(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   return part ? build_reduce(rewrite, instr, part, instr->shape, second_count, second) : NULL;
 }
 
-#define WRITTEN_OUT 32 /* terms up to which sums are in lanes of their own: the narrower the more */
+#define WRITTEN_OUT 32 /* terms up to which sums are in lanes of their own: the narrower the more \
+                        */
 
 static int bits_of(hr_dtype_t dtype) { return hr_dtype_table[dtype].bits; }
 
