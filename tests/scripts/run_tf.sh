@@ -347,6 +347,34 @@ if grep -q '^out1 = f32\[3\] {-1.15959[0-9]*, -0.75, -\{0,1\}0}' "$work/out"; th
 expect_exit "rows scaled by their norm" 3 "$hlorun" check --data-parallel loss --fetch loss "$work/clipped.pbtxt"
 expect_text "rows scaled by their norm" 'new value of variable w is no function of means'
 
+# Rows that a branch gives, as many as the data say, are not those of all replicas.
+{
+  training_graph 'dim { size: 1 }'
+  vector base DT_FLOAT float_val "1 2"
+  node x AddV2 base number
+  scalar zero DT_FLOAT "float_val: 0"
+  node some Greater number zero
+  echo 'node { name: "rows" op: "If" input: "some" input: "x" attr { key: "Tcond" value { type: DT_BOOL } }
+    attr { key: "Tin" value { list { type: DT_FLOAT } } } attr { key: "Tout" value { list { type: DT_INT64 } } }
+    attr { key: "then_branch" value { func { name: "all" } } } attr { key: "else_branch" value { func { name: "none" } } } }'
+  echo 'node { name: "floats" op: "Cast" input: "rows" attr { key: "DstT" value { type: DT_FLOAT } } }'
+  node change Sum floats axis
+  echo library {
+  for branch in all none; do
+    echo "function { signature { name: \"$branch\" input_arg { name: \"x\" type: DT_FLOAT }
+      output_arg { name: \"found\" type: DT_INT64 } }
+      node_def { name: \"sign\" op: \"$([ $branch = all ] && echo Identity || echo Neg)\" input: \"x\"
+        attr { key: \"T\" value { type: DT_FLOAT } } }
+      node_def { name: \"where\" op: \"Where\" input: \"sign:$([ $branch = all ] && echo output || echo y):0\"
+        attr { key: \"T\" value { type: DT_FLOAT } } }
+      ret { key: \"found\" value: \"where:index:0\" } }"
+  done
+  echo }
+} >"$work/branches.pbtxt"
+expect_exit "rows of branches" 3 "$hlorun" check --data-parallel loss --fetch loss "$work/branches.pbtxt"
+expect_text "rows of branches" '--data-parallel: a branch gives rows whose number depends on data'
+expect_exit "rows of branches in one process" 0 "$hlorun" --fetch loss --input '0={0}' "$work/branches.pbtxt"
+
 # Numbers in a graph's text do not make the program as large as they are: a Tile is one broadcast, and as many results of
 # an Unpack or parts of a Split are refused.
 constant() { # name, value
