@@ -5,15 +5,18 @@
 #include "ops/rules/verify.h"
 #include "tests/lib/xla_fixture.h"
 
+/* The graph `mixed`, compiled for two vectors and two variables. */
+static void set_up_compiled(xla_fixture_t *f, const xla_compile_options_t *options) {
+  set_up(f, mixed);
+  xla_argument_t arguments[] = {parameter(f, 3), variable(f, 3), parameter(f, 3), variable(f, 3)};
+  CHECK_OK(compile(f, 4, arguments, options));
+}
+
 /* "Run-time parameters: the kParameter values, then the initial values of kResource arguments;
  * inside each block by _Arg index." "input_mapping: original argument of each parameter." */
 static void test_parameters_come_in_two_blocks(void) {
   xla_fixture_t f;
-  set_up(&f, mixed);
-  xla_argument_t arguments[] = {parameter(&f, 3), variable(&f, 3), parameter(&f, 3),
-                                variable(&f, 3)};
-  xla_compile_options_t options = {.is_entry_computation = true};
-  CHECK_OK(compile(&f, 4, arguments, &options));
+  set_up_compiled(&f, &(xla_compile_options_t){.is_entry_computation = true});
   static const int want[] = {0, 2, 1, 3};
   CU_ASSERT_EQUAL_FATAL(f.result.parameter_count, 4);
   for (int p = 0; p < 4; p++) CU_ASSERT_EQUAL(f.result.input_mapping[p], want[p]);
@@ -26,11 +29,7 @@ static void test_parameters_come_in_two_blocks(void) {
  * included iff it was modified." "Always a tuple." */
 static void test_results_then_modified_resources(void) {
   xla_fixture_t f;
-  set_up(&f, mixed);
-  xla_argument_t arguments[] = {parameter(&f, 3), variable(&f, 3), parameter(&f, 3),
-                                variable(&f, 3)};
-  xla_compile_options_t options = {.is_entry_computation = true};
-  CHECK_OK(compile(&f, 4, arguments, &options));
+  set_up_compiled(&f, &(xla_compile_options_t){.is_entry_computation = true});
   CHECK_SHAPE(result_shape(&f), "(f32[3], f32[3], f32[3])");
   CU_ASSERT_EQUAL_FATAL(f.result.update_count, 1);
   CU_ASSERT_EQUAL(f.result.updates[0].input_index, 1);
@@ -42,11 +41,7 @@ static void test_results_then_modified_resources(void) {
 /* "return_updated_values_for_all_resources: unmodified ones too, so that signatures match." */
 static void test_all_resources_are_returned(void) {
   xla_fixture_t f;
-  set_up(&f, mixed);
-  xla_argument_t arguments[] = {parameter(&f, 3), variable(&f, 3), parameter(&f, 3),
-                                variable(&f, 3)};
-  xla_compile_options_t options = {.return_updated_values_for_all_resources = true};
-  CHECK_OK(compile(&f, 4, arguments, &options));
+  set_up_compiled(&f, &(xla_compile_options_t){.return_updated_values_for_all_resources = true});
   CHECK_SHAPE(result_shape(&f), "(f32[3], f32[3], f32[3], f32[3])");
   CU_ASSERT_EQUAL_FATAL(f.result.update_count, 2);
   CU_ASSERT_EQUAL(f.result.updates[1].input_index, 3);
@@ -57,11 +52,7 @@ static void test_all_resources_are_returned(void) {
 /* "use_tuple_arg: one tuple parameter for all arguments." */
 static void test_tuple_argument(void) {
   xla_fixture_t f;
-  set_up(&f, mixed);
-  xla_argument_t arguments[] = {parameter(&f, 3), variable(&f, 3), parameter(&f, 3),
-                                variable(&f, 3)};
-  xla_compile_options_t options = {.use_tuple_arg = true};
-  CHECK_OK(compile(&f, 4, arguments, &options));
+  set_up_compiled(&f, &(xla_compile_options_t){.use_tuple_arg = true});
   CU_ASSERT_EQUAL_FATAL(f.module->entry->params.count, 1);
   CHECK_SHAPE(f.module->entry->params.data[0]->shape, "(f32[3], f32[3], f32[3], f32[3])");
   CU_ASSERT_EQUAL(f.result.parameter_count, 4);
@@ -270,11 +261,7 @@ static void test_stack_argument(void) {
 /* "Names and metadata: XLA_Args on parameters, XLA_Retvals on the result." */
 static void test_metadata(void) {
   xla_fixture_t f;
-  set_up(&f, mixed);
-  xla_argument_t arguments[] = {parameter(&f, 3), variable(&f, 3), parameter(&f, 3),
-                                variable(&f, 3)};
-  xla_compile_options_t options = {.is_entry_computation = true};
-  CHECK_OK(compile(&f, 4, arguments, &options));
+  set_up_compiled(&f, &(xla_compile_options_t){.is_entry_computation = true});
   CU_ASSERT_TRUE(has(&f, "op_name=\"XLA_Args\""));
   CU_ASSERT_TRUE(has(&f, "op_name=\"XLA_Retvals\""));
   CU_ASSERT_TRUE(has(&f, "op_type=\"AddV2\" op_name=\"one\""));

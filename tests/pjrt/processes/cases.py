@@ -67,7 +67,7 @@ def parts():
     print(f"process {jax.process_index()} of {jax.process_count()}: " + ", ".join(found))
 
 
-# A coordinator of JAX is not needed, and does no harm. Orbax wants one.
+# A coordinator of JAX is not needed, and does no harm.
 def initialize():
     count, rank = (int(word) for word in os.environ["HLORUN_LAUNCHED"].split()[:2])
     jax.distributed.initialize("127.0.0.1:" + os.environ["PORT"], count, rank)
@@ -85,9 +85,8 @@ def initialized_without_arguments():
     world()
 
 
-# A checkpoint of an array of all processes comes back on all of them.
+# A checkpoint of an array of all processes comes back on all of them. Orbax gets its coordinator as it is imported.
 def orbax():
-    jax.distributed.initialize()
     import orbax.checkpoint as ocp
     from jax.experimental import multihost_utils
     folder = os.path.join(sys.argv[2], "state")

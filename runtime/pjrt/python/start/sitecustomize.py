@@ -1,8 +1,9 @@
 """Python runs this when it starts under `hlorun -n N`: jax.distributed.initialize() without arguments then works.
 
-hlorun's processes need no coordinator. Libraries that ask JAX for one, as orbax does, get it: JAX looks for the kind of
-cluster that it runs on among the subclasses of ClusterEnv, and here is one more. Nothing is imported for it: the class is
-made when JAX loads its own. The coordinator's address is in JAX_COORDINATOR_ADDRESS, which the command sets.
+hlorun's processes need no coordinator. Programs that ask JAX for one get it: JAX looks for the kind of cluster that it runs
+on among the subclasses of ClusterEnv, and here is one more. Orbax, which needs one and does not ask, gets it when all
+processes import it. Nothing is imported for that: functions are called when modules are loaded. The coordinator's address is
+in JAX_COORDINATOR_ADDRESS, which the command sets.
 """
 import importlib.machinery
 import importlib.util
@@ -39,23 +40,33 @@ def add_cluster(module):
     types.insert(0, HlorunCluster)
 
 
-class ClusterFinder:
-    """Finds JAX's module as Python does, and adds the class once it is loaded."""
+def connect(_):
+    """Orbax asks JAX's coordinator for barriers: it gets one, unless JAX has made its devices, which is too late."""
+    from jax._src import distributed, xla_bridge
+    if distributed.global_state.client is None and not xla_bridge.backends_are_initialized():
+        distributed.initialize()
 
-    @classmethod
-    def find_spec(cls, name, path=None, target=None):
-        if name != CLUSTERS:
+
+class Hook:
+    """Finds a module as Python does, and calls a function with it before it is executed, or after."""
+
+    def __init__(self, name, before=None, after=None):
+        self.name, self.before, self.after = name, before, after
+
+    def find_spec(self, name, path=None, target=None):
+        if name != self.name:
             return None
-        sys.meta_path.remove(cls)
+        sys.meta_path.remove(self)
         spec = importlib.util.find_spec(name)
         if spec and spec.loader:
             execute = spec.loader.exec_module
 
-            def execute_and_add(module):
-                execute(module)
-                add_cluster(module)
+            def execute_and_call(module):
+                for function in (self.before, execute, self.after):
+                    if function:
+                        function(module)
 
-            spec.loader.exec_module = execute_and_add
+            spec.loader.exec_module = execute_and_call
         return spec
 
 
@@ -68,5 +79,5 @@ def run_hidden():
 
 
 if "HLORUN_LAUNCHED" in os.environ:
-    sys.meta_path.insert(0, ClusterFinder)
+    sys.meta_path[:0] = [Hook(CLUSTERS, after=add_cluster), Hook("orbax.checkpoint", before=connect)]
 run_hidden()
