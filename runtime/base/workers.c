@@ -37,7 +37,7 @@ typedef struct region {
   int64_t units;     /* that `count` stands for */
   int64_t chunks;    /* at most CURSOR_CHUNKS for each worker */
   uint64_t id;       /* number of the region, from 1 on */
-  hr_fp_mode_t mode; /* of the caller, which the workers take over */
+  hr_fp_mode_t mode; /* the caller's mode, which the workers take over */
 } region_t;
 
 /* What has been taken of a worker's range: the region's id, and in the lowest bits how many chunks.

@@ -27,9 +27,12 @@ static hr_status_t difference(int k, int rank, uint64_t theirs, uint64_t mine) {
   if (mine && theirs)
     return hr_error(HR_USAGE, "rank %d was started with --%s %llu, rank 0 with --%s %llu", rank,
                     name, (unsigned long long)theirs, name, (unsigned long long)mine);
-  return hr_error(HR_USAGE,
-                  "rank %d was started %s --%s, rank 0 %s it: all processes need it alike", rank,
-                  theirs ? "with" : "without", name, mine ? "with" : "without");
+  static const char *const advice = "all processes need it alike";
+  if (theirs)
+    return hr_error(HR_USAGE, "rank %d was started with --%s, rank 0 without it: %s", rank, name,
+                    advice);
+  return hr_error(HR_USAGE, "rank %d was started without --%s, rank 0 with it: %s", rank, name,
+                  advice);
 }
 
 /* On rank 0. */

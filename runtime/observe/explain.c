@@ -12,7 +12,7 @@
 #define NAMES_WIDTH 60 /* characters after which no more names are begun */
 #define FAR_SHARE 0.05 /* share of the kernels' time: less is not named as far from its limit */
 #define FAR_LIMIT 0.3  /* share of its limit: at most, to be named */
-#define SHORT_NS 1e4   /* of a call whose start counts */
+#define SHORT_NS 1e4   /* longest call whose start counts */
 
 /* Equal kernels: neighbours in a list of subjects. */
 typedef struct group {

@@ -28,17 +28,11 @@ static hr_status_t cast(const pjrt_bitcast_args_t *args, pjrt_buffer_t **out_buf
   const pjrt_order_t *order;
   int64_t dims[HLO_MAX_RANK];
   hlo_value_t *value, *view;
-  hr_dtype_t dtype;
-  HR_TRY(pjrt_check_dims(args->dims, args->num_dims, args->type, &dtype));
-  pjrt_strided_init(&array, dtype, (int)args->num_dims, args->dims);
-  HR_TRY(pjrt_read_layout(&array, args->layout));
-  HR_TRY(pjrt_order_of_strides(&array, &order));
-  pjrt_order_permute(order, &array, dims);
-  if (!pjrt_strided_is_dense(&array))
-    return hr_error(HR_UNSUPPORTED, "a bitcast to a layout that is not dense");
+  HR_TRY(pjrt_read_dense(args->type, args->dims, args->num_dims, args->layout,
+                         "a bitcast to a layout", dims, &array, &order));
   HR_TRY(pjrt_buffer_wait(args->buffer, &value));
   HR_TRY(check_bytes(args->buffer, &array, value));
-  HR_TRY(hlo_value_view(value, dtype, array.rank, array.dims, &view));
+  HR_TRY(hlo_value_view(value, array.dtype, array.rank, array.dims, &view));
   return pjrt_buffer_in(args->buffer->memory, view, order, out_buffer);
 }
 

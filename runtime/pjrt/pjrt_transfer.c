@@ -47,6 +47,20 @@ hr_status_t pjrt_read_layout(pjrt_strided_t *array, const pjrt_layout_t *layout)
   return NULL;
 }
 
+hr_status_t pjrt_read_dense(int type, const int64_t *sizes, size_t rank,
+                            const pjrt_layout_t *layout, const char *what, int64_t *dims,
+                            pjrt_strided_t *out_array, const pjrt_order_t **out_order) {
+  hr_dtype_t dtype;
+  HR_TRY(pjrt_check_dims(sizes, rank, type, &dtype));
+  pjrt_strided_init(out_array, dtype, (int)rank, sizes);
+  HR_TRY(pjrt_read_layout(out_array, layout));
+  HR_TRY(pjrt_order_of_strides(out_array, out_order));
+  pjrt_order_permute(*out_order, out_array, dims);
+  if (!pjrt_strided_is_dense(out_array))
+    return hr_error(HR_UNSUPPORTED, "%s that is not dense", what);
+  return NULL;
+}
+
 hr_status_t pjrt_order_of_layout(const pjrt_layout_t *layout, int rank,
                                  const pjrt_order_t **out_order) {
   *out_order = NULL;
@@ -209,17 +223,11 @@ hr_status_t pjrt_buffer_view(pjrt_view_args_t *args) {
   int64_t dims[HLO_MAX_RANK];
   hr_buffer_t *bytes;
   hlo_value_t *value;
-  hr_dtype_t dtype;
   void *owner;
   PJRT_NOT_NULL(args->client);
   HR_TRY(choose_memory(args->device, PJRT_HAS(args, memory) ? args->memory : NULL, &memory));
-  HR_TRY(pjrt_check_dims(args->dims, args->num_dims, args->type, &dtype));
-  pjrt_strided_init(&array, dtype, (int)args->num_dims, args->dims);
-  HR_TRY(pjrt_read_layout(&array, args->layout));
-  HR_TRY(pjrt_order_of_strides(&array, &order));
-  pjrt_order_permute(order, &array, dims);
-  if (!pjrt_strided_is_dense(&array))
-    return hr_error(HR_UNSUPPORTED, "a view of memory that is not dense");
+  HR_TRY(pjrt_read_dense(args->type, args->dims, args->num_dims, args->layout, "a view of memory",
+                         dims, &array, &order));
   HR_TRY(check_alignment(args->data, &array));
   HR_TRY(hr_alloc(sizeof(view_owner_t), &owner));
   *(view_owner_t *)owner = (view_owner_t){args->on_delete, args->context};
@@ -229,7 +237,7 @@ hr_status_t pjrt_buffer_view(pjrt_view_args_t *args) {
     hr_free(owner);
     return st;
   }
-  st = hlo_value_over(dtype, array.rank, array.dims, bytes, 0, &value);
+  st = hlo_value_over(array.dtype, array.rank, array.dims, bytes, 0, &value);
   if (st) hr_buffer_disown(bytes);
   hr_buffer_release(bytes);
   if (st) {

@@ -10,6 +10,12 @@
 hr_status_t pjrt_check_dims(const int64_t *dims, size_t count, int type, hr_dtype_t *out_dtype);
 /* Strides of a layout; NULL leaves the row-major ones. Errors: USAGE, UNSUPPORTED for tiles. */
 hr_status_t pjrt_read_layout(pjrt_strided_t *array, const pjrt_layout_t *layout);
+/* An array of this type and these sizes as the framework's layout has it, in the order of its
+ * bytes; `dims` has room for HLO_MAX_RANK sizes, which the array refers to. Errors: USAGE;
+ * UNSUPPORTED with `what`, if it is not dense. */
+hr_status_t pjrt_read_dense(int type, const int64_t *sizes, size_t rank,
+                            const pjrt_layout_t *layout, const char *what, int64_t *dims,
+                            pjrt_strided_t *out_array, const pjrt_order_t **out_order);
 /* The order that a layout with tiles names; NULL: row-major, also where none is given. Strides are
  * no order. Errors: USAGE, UNSUPPORTED for tiles. */
 hr_status_t pjrt_order_of_layout(const pjrt_layout_t *layout, int rank,

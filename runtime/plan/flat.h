@@ -130,7 +130,7 @@ typedef struct flat_result {
 /* Memory for gathered arrays that the members of a group read at one place. */
 typedef struct flat_shared {
   const hlo_instr_t *gather; /* one of the all-gathers, which names the group */
-  size_t size_bytes;         /* of one of the two that executions use in turn */
+  size_t size_bytes;         /* size of one of the two that executions use in turn */
   uint64_t key;              /* hash of the gathers and the places of their arrays */
 } flat_shared_t;
 

@@ -212,7 +212,7 @@ typedef struct branch {
 typedef struct outcome {
   tf_value_t like;          /* the result of a branch that has one; kind NONE: no branch has */
   bool has_count;           /* a list with a count of its own */
-  const hlo_shape_t *shape; /* of an array, with room for that of each branch */
+  const hlo_shape_t *shape; /* shape of an array, with room for that of each branch */
 } outcome_t;
 
 /* The states that a loop around the branch has, by the branch's own values. */

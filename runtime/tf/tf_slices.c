@@ -34,7 +34,7 @@ typedef struct strided_dim {
   int64_t stride;      /* never 0; negative: backwards */
   int64_t count;       /* elements */
   expr_t moving;       /* `begin` of the one element, known at run time; NULL: it is above */
-  expr_t start, limit; /* of a part of a dynamic dimension; NULL: static */
+  expr_t start, limit; /* ends of a part of a dynamic dimension; NULL: static */
 } strided_dim_t;
 
 /* `dims` has one entry per dimension of x; `result` also has the new axes and lacks the shrunk

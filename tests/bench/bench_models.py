@@ -5,8 +5,8 @@ Usage: bench_models.py [--hlorun FILE] [--out FOLDER] [--cores N,...] [--rounds 
 
 Per model and number of cores: milliseconds of both and their ratio; of the first number of cores also how long both compile,
 and the memory for intermediate arrays: hlorun's arena, XLA's temporaries. The limit is the part of hlorun's time that bandwidth
-and arithmetic of that moment would need for its kernels (--explain=json); kernels far from theirs are listed below with the reason. Processes are bound to the cores, and both have as
-many threads. Writes FOLDER/models.md (the table) and models.json. Exits with 1 if a result differs. Needs jax:
+and arithmetic of that moment would need for its kernels (--explain=json); kernels far from theirs are listed below with the reason. Processes are bound to the cores, and
+both have as many threads. Writes FOLDER/models.md (the table) and models.json. Exits with 1 if a result differs. Needs jax:
 python3 -m venv jax && jax/bin/pip install jax, then make bench-models PYTHON=jax/bin/python."""
 import argparse
 import json

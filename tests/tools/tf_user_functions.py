@@ -1,5 +1,6 @@
-"""More graphs for check_tf_models.py, registered in tf_graphs.GRAPHS: reading of lists that grow, three loops deep, tf.signal, tf.linalg,
-augmentation of images, masks in place of ragged tensors, gradients by hand, vectorised maps."""
+"""More graphs for check_tf_models.py, registered in tf_graphs.GRAPHS: reading of lists that grow, three loops deep,
+tf.signal, tf.linalg, augmentation of images, masks in place of ragged tensors, gradients by hand, vectorised maps."""
+
 import numpy as np
 import tensorflow as tf
 
@@ -27,6 +28,7 @@ def three_constant_loops_gradient(x, w):
 def three_loops_gradient_v1(x, w):
     def loop(n, function, y):
         return tf1.while_loop(lambda i, _: i < n, lambda i, y: (i + 1, function(y)), [0, y])[1]
+
     y = loop(2, lambda y: loop(3, lambda y: loop(2, lambda y: tf.sin(y @ w), y) + x, y), x)
     return [y] + pull_back(y, [x, w])
 
@@ -108,8 +110,11 @@ def growing_array_until(x, most):
 @legacy
 def growing_array_until_v1(x, most):
     out = tf.TensorArray(tf.float32, size=0, dynamic_size=True, element_shape=[4])
-    i, y, out = tf1.while_loop(lambda i, y, _: tf.logical_and(i < 12, tf.reduce_sum(tf.abs(y)) < most),
-                               lambda i, y, a: (i + 1, y * 1.3, a.write(i, y)), [0, x, out])
+    i, y, out = tf1.while_loop(
+        lambda i, y, _: tf.logical_and(i < 12, tf.reduce_sum(tf.abs(y)) < most),
+        lambda i, y, a: (i + 1, y * 1.3, a.write(i, y)),
+        [0, x, out],
+    )
     return [out.stack(), y, i]
 
 
@@ -117,7 +122,9 @@ def growing_array_until_v1(x, most):
 @legacy
 def while_with_maximum_v1(x, w):
     """Gradient of a loop that ends by its data, with a bound."""
-    _, y = tf1.while_loop(lambda i, y: tf.reduce_sum(y * y) > 0.2, lambda i, y: [i + 1, tf.tanh(y @ w) * 0.8], [0, x], maximum_iterations=6)
+    _, y = tf1.while_loop(
+        lambda i, y: tf.reduce_sum(y * y) > 0.2, lambda i, y: [i + 1, tf.tanh(y @ w) * 0.8], [0, x], maximum_iterations=6
+    )
     return [y] + pull_back(y, [x, w])
 
 
@@ -126,13 +133,17 @@ def while_with_maximum_v1(x, w):
 def while_with_maximum(x, w):
     with tf.GradientTape() as tape:
         tape.watch([x, w])
-        _, y = tf.while_loop(lambda i, y: tf.reduce_sum(y * y) > 0.2, lambda i, y: (i + 1, tf.tanh(y @ w) * 0.8), [0, x], maximum_iterations=6)
+        _, y = tf.while_loop(
+            lambda i, y: tf.reduce_sum(y * y) > 0.2, lambda i, y: (i + 1, tf.tanh(y @ w) * 0.8), [0, x], maximum_iterations=6
+        )
     return [y] + tape.gradient(y, [x, w])
 
 
 @graph(f32(5, 3), f32(5, 4))
 def map_of_pairs(x, y):
-    a, b = tf.map_fn(lambda p: (tf.tensordot(p[0], p[1], 0), tf.reduce_max(p[0])), (x, y), fn_output_signature=(tf.float32, tf.float32))
+    a, b = tf.map_fn(
+        lambda p: (tf.tensordot(p[0], p[1], 0), tf.reduce_max(p[0])), (x, y), fn_output_signature=(tf.float32, tf.float32)
+    )
     return [a, b] + pull_back(a, [x, y])
 
 
@@ -151,13 +162,23 @@ def vectorised_solves(a, b):
     def one(p):
         m, v = p
         y = tf.linalg.solve(m + eye, v[:, None])[:, 0]
-        return y, tf.nn.softmax(y), tf.where(v > 0, y, -y), tf.reduce_logsumexp(m), tf.sort(v), tf.pad(v, [[1, 1]]), tf.gather(v, tf.argmax(m, 0))
+        return (
+            y,
+            tf.nn.softmax(y),
+            tf.where(v > 0, y, -y),
+            tf.reduce_logsumexp(m),
+            tf.sort(v),
+            tf.pad(v, [[1, 1]]),
+            tf.gather(v, tf.argmax(m, 0)),
+        )
+
     return list(tf.vectorized_map(one, (a, b)))
 
 
 @graph(f32(3, 5, 5, 2), f32(3, 3, 2, 4))
 def gradients_by_example(x, w):
     """A convolution's gradient for each image, and the norm to which it is clipped."""
+
     def one(image):
         with tf.GradientTape() as tape:
             tape.watch(w)
@@ -179,6 +200,7 @@ def hessian_by_pfor(x, w):
                 loss = tf.reduce_mean(tf.nn.softplus(x @ w))
             g = inner.gradient(loss, w)
         return outer.jacobian(g, w)
+
     return run(x, w)
 
 
@@ -190,6 +212,7 @@ def batch_jacobian_with_gather(x, w):
             tape.watch(x)
             y = tf.gather(tf.tanh(x @ w), [2, 0, 2], axis=1)
         return tape.batch_jacobian(y, x)
+
     return run(x)
 
 
@@ -200,6 +223,7 @@ def forward_mode(x, v):
         with tf.autodiff.ForwardAccumulator(x, v) as acc:
             y = tf.cumsum(tf.sin(x)) * tf.reduce_sum(x)
         return y, acc.jvp(y)
+
     return list(run(x, v))
 
 
@@ -210,8 +234,17 @@ def sizes_of_data(x, n):
     at = tf.where(x > 0)
     unique = tf.unique(n)[0]
     count = tf.shape(at)[0]
-    return [tf.shape(at), tf.size(tf.boolean_mask(x, x > 0)), tf.shape(unique)[0], tf.ones(tf.shape(at)[:1]), tf.range(1, 2 * count + 1, 2),
-            tf.scatter_nd(at, tf.ones([count]), [8]), tf.fill([count, 2], x[0]), tf.broadcast_to(x[:1], [count]), tf.shape(at, tf.int64)[1] * 3]
+    return [
+        tf.shape(at),
+        tf.size(tf.boolean_mask(x, x > 0)),
+        tf.shape(unique)[0],
+        tf.ones(tf.shape(at)[:1]),
+        tf.range(1, 2 * count + 1, 2),
+        tf.scatter_nd(at, tf.ones([count]), [8]),
+        tf.fill([count, 2], x[0]),
+        tf.broadcast_to(x[:1], [count]),
+        tf.shape(at, tf.int64)[1] * 3,
+    ]
 
 
 @graph(f32(6, 3), f32(3, 2), s32(6, high=2))
@@ -219,9 +252,26 @@ def masks_of_rows(x, w, keep):
     kept = tf.boolean_mask(x, keep > 0)
     column = kept[:, 0]
     mean = tf.reduce_mean(kept, 0)
-    return [kept, tf.reduce_sum(kept), mean, kept - mean, tf.reduce_max(column), tf.sort(column), tf.argmax(column), tf.nn.softmax(column), kept @ w, tf.concat([x[:1], kept], 0),
-            tf.reshape(kept, [-1]), tf.reshape(tf.transpose(kept), [3, -1]), kept[1:], kept[:-1], column[-1], kept[:1], tf.gather(x, tf.where(keep > 0)[:, 0]),
-            tf.where(column > 0, column, -column)[:, None] * kept]
+    return [
+        kept,
+        tf.reduce_sum(kept),
+        mean,
+        kept - mean,
+        tf.reduce_max(column),
+        tf.sort(column),
+        tf.argmax(column),
+        tf.nn.softmax(column),
+        kept @ w,
+        tf.concat([x[:1], kept], 0),
+        tf.reshape(kept, [-1]),
+        tf.reshape(tf.transpose(kept), [3, -1]),
+        kept[1:],
+        kept[:-1],
+        column[-1],
+        kept[:1],
+        tf.gather(x, tf.where(keep > 0)[:, 0]),
+        tf.where(column > 0, column, -column)[:, None] * kept,
+    ]
 
 
 @graph(f32(6), f32(6, 2))
@@ -264,14 +314,23 @@ def padding_by_zeros(ids):
     real = tf.not_equal(ids, 0)
     positions = tf.cumsum(tf.cast(real, tf.int32), 1) * tf.cast(real, tf.int32)
     first = tf.argmax(tf.equal(ids, 3), 1)
-    return [positions, first, tf.math.count_nonzero(ids, 1), tf.reduce_any(real, 1), tf.cumsum(ids, 1, exclusive=True, reverse=True)]
+    return [
+        positions,
+        first,
+        tf.math.count_nonzero(ids, 1),
+        tf.reduce_any(real, 1),
+        tf.cumsum(ids, 1, exclusive=True, reverse=True),
+    ]
 
 
 @graph(f32(12), s32(12, high=4))
 def segments_in_order(x, ids):
     ids = tf.sort(ids)
-    return [tf.math.unsorted_segment_max(x, ids, 4), tf.math.unsorted_segment_sqrt_n(x, ids, 4),
-            tf.math.unsorted_segment_prod(x, ids, 5)] + pull_back(tf.math.unsorted_segment_sum(x, ids, 4), [x])
+    return [
+        tf.math.unsorted_segment_max(x, ids, 4),
+        tf.math.unsorted_segment_sqrt_n(x, ids, 4),
+        tf.math.unsorted_segment_prod(x, ids, 5),
+    ] + pull_back(tf.math.unsorted_segment_sum(x, ids, 4), [x])
 
 
 @graph(f32(2, 5, 8), s32(2, 5, high=2))
@@ -336,7 +395,16 @@ def batch_statistics(x, y):
     matrix = tf.math.confusion_matrix(y, tf.cast(x[:, 0] > 0, tf.int32), 2)
     middle = tf.sort(x, 0)[10]
     corr = tf.matmul(x - mean, x - mean, transpose_a=True) / 20
-    return [mean, variance, order, matrix, middle, corr, tf.math.reduce_variance(x, 1), tf.math.zero_fraction(tf.nn.relu(x))] + list(weighted)
+    return [
+        mean,
+        variance,
+        order,
+        matrix,
+        middle,
+        corr,
+        tf.math.reduce_variance(x, 1),
+        tf.math.zero_fraction(tf.nn.relu(x)),
+    ] + list(weighted)
 
 
 # --- signals ---
@@ -346,14 +414,29 @@ def overlap_and_add(x):
     window = tf.signal.hann_window(16)
     spectrum = tf.signal.stft(x, 16, 8, 16)
     back = tf.signal.inverse_stft(spectrum, 16, 8, 16, tf.signal.inverse_stft_window_fn(8))
-    return [tf.signal.overlap_and_add(frames * window, 8), tf.abs(spectrum), back, tf.signal.vorbis_window(16), tf.signal.kaiser_window(16, 9.0)]
+    return [
+        tf.signal.overlap_and_add(frames * window, 8),
+        tf.abs(spectrum),
+        back,
+        tf.signal.vorbis_window(16),
+        tf.signal.kaiser_window(16, 9.0),
+    ]
 
 
 @graph(f32(3, 32))
 def transforms_of_all_types(x):
     s = tf.signal
-    return [s.dct(x, 2), s.dct(x, 3, norm="ortho"), s.dct(x, 4), s.idct(x, 2), s.mdct(x, 16), s.inverse_mdct(s.mdct(x, 16)),
-            tf.abs(s.fftshift(s.fft(tf.cast(x, tf.complex64)))), s.irfft(s.rfft(x, [40]), [40]), tf.math.real(s.ifft2d(tf.cast(x[None], tf.complex64)))]
+    return [
+        s.dct(x, 2),
+        s.dct(x, 3, norm="ortho"),
+        s.dct(x, 4),
+        s.idct(x, 2),
+        s.mdct(x, 16),
+        s.inverse_mdct(s.mdct(x, 16)),
+        tf.abs(s.fftshift(s.fft(tf.cast(x, tf.complex64)))),
+        s.irfft(s.rfft(x, [40]), [40]),
+        tf.math.real(s.ifft2d(tf.cast(x[None], tf.complex64))),
+    ]
 
 
 @graph(f32(2, 128))
@@ -380,8 +463,21 @@ def factorisations(a, b):
     q, r = l.qr(a)
     s, u, v = l.svd(b)
     e, w = l.eigh(spd)
-    return [q @ r, s, u @ l.diag(s) @ tf.transpose(v, [0, 2, 1]), e, tf.abs(w @ tf.transpose(w, [0, 2, 1])), l.cholesky_solve(l.cholesky(spd), b),
-            l.logdet(spd), l.slogdet(a)[1], l.expm(a * 0.3), l.pinv(b), l.lstsq(spd, b), l.inv(spd), l.trace(spd)]
+    return [
+        q @ r,
+        s,
+        u @ l.diag(s) @ tf.transpose(v, [0, 2, 1]),
+        e,
+        tf.abs(w @ tf.transpose(w, [0, 2, 1])),
+        l.cholesky_solve(l.cholesky(spd), b),
+        l.logdet(spd),
+        l.slogdet(a)[1],
+        l.expm(a * 0.3),
+        l.pinv(b),
+        l.lstsq(spd, b),
+        l.inv(spd),
+        l.trace(spd),
+    ]
 
 
 @graph(f32(5, 5), f32(5, 2), f32(3, 5))
@@ -393,8 +489,15 @@ def structured_systems(a, b, diagonals):
     op = l.LinearOperatorLowRankUpdate(l.LinearOperatorDiag(tf.ones([5]) * 2), b)
     block = l.LinearOperatorBlockDiag([l.LinearOperatorFullMatrix(low), l.LinearOperatorIdentity(2)])
     kron = l.LinearOperatorKronecker([l.LinearOperatorFullMatrix(a[:2, :2]), l.LinearOperatorDiag([1.0, 2.0])])
-    return [x, t, op.solve(b), op.log_abs_determinant(), block.to_dense(), kron.to_dense(), l.LinearOperatorCirculant(tf.cast([3.0, 1.0, 0.5, 1.0], tf.complex64)).to_dense()
-            ] + pull_back(x, [a, b])
+    return [
+        x,
+        t,
+        op.solve(b),
+        op.log_abs_determinant(),
+        block.to_dense(),
+        kron.to_dense(),
+        l.LinearOperatorCirculant(tf.cast([3.0, 1.0, 0.5, 1.0], tf.complex64)).to_dense(),
+    ] + pull_back(x, [a, b])
 
 
 @graph(f32(4, 4), f32(4, 4))
@@ -404,16 +507,30 @@ def gradients_of_factors(a, b):
     d = tf.linalg.logdet(spd)
     e, v = tf.linalg.eigh(spd)
     s = tf.linalg.svd(b, compute_uv=False)
-    return pull_back(y, [a]) + pull_back(d, [a]) + pull_back(e, [a]) + pull_back(tf.linalg.inv(b + 3 * tf.eye(4)), [b]) + pull_back(s, [b]) + pull_back(
-        tf.linalg.det(b), [b])
+    return (
+        pull_back(y, [a])
+        + pull_back(d, [a])
+        + pull_back(e, [a])
+        + pull_back(tf.linalg.inv(b + 3 * tf.eye(4)), [b])
+        + pull_back(s, [b])
+        + pull_back(tf.linalg.det(b), [b])
+    )
 
 
 @graph(f32(3, 4, 5), f32(5, 4, 2))
 def contractions(x, y):
     e = tf.einsum
-    return [e("ijk,kjl->il", x, y), e("ijk->kj", x), e("...k,kl->...l", x, y[:, 0]), tf.tensordot(x, y, [[2, 1], [0, 1]]), e("iij->j", x[:, :3]),
-            tf.linalg.matmul(x, y[:, :, 0], transpose_b=False), tf.norm(x, 1, 2), tf.norm(x[0], "fro", [0, 1]), e("bij,bij->b", x, x)] + pull_back(
-        e("ijk,kjl->il", x, y), [x, y])
+    return [
+        e("ijk,kjl->il", x, y),
+        e("ijk->kj", x),
+        e("...k,kl->...l", x, y[:, 0]),
+        tf.tensordot(x, y, [[2, 1], [0, 1]]),
+        e("iij->j", x[:, :3]),
+        tf.linalg.matmul(x, y[:, :, 0], transpose_b=False),
+        tf.norm(x, 1, 2),
+        tf.norm(x[0], "fro", [0, 1]),
+        e("bij,bij->b", x, x),
+    ] + pull_back(e("ijk,kjl->il", x, y), [x, y])
 
 
 @graph(f32(30, 4), f32(3, 4))
@@ -429,16 +546,39 @@ def mixture_by_expectation(x, means):
 @graph(f32(2, 12, 12, 3, low=0, high=1))
 def resizing(x):
     i = tf.image
-    return [i.resize(x, [7, 9]), i.resize(x, [24, 18], "nearest"), i.resize(x, [7, 9], "bicubic"), i.resize(x, [6, 6], "area"), i.resize_with_pad(x, 10, 16),
-            i.resize_with_crop_or_pad(x, 10, 16), i.central_crop(x, 0.5), i.pad_to_bounding_box(x, 1, 2, 16, 16), i.extract_patches(x, [1, 3, 3, 1], [1, 2, 2, 1], [1, 1, 1, 1], "SAME"),
-            i.rot90(x), i.transpose(x), tf.nn.space_to_depth(x, 2)]
+    return [
+        i.resize(x, [7, 9]),
+        i.resize(x, [24, 18], "nearest"),
+        i.resize(x, [7, 9], "bicubic"),
+        i.resize(x, [6, 6], "area"),
+        i.resize_with_pad(x, 10, 16),
+        i.resize_with_crop_or_pad(x, 10, 16),
+        i.central_crop(x, 0.5),
+        i.pad_to_bounding_box(x, 1, 2, 16, 16),
+        i.extract_patches(x, [1, 3, 3, 1], [1, 2, 2, 1], [1, 1, 1, 1], "SAME"),
+        i.rot90(x),
+        i.transpose(x),
+        tf.nn.space_to_depth(x, 2),
+    ]
 
 
 @graph(f32(2, 8, 8, 3, low=0, high=1))
 def colours_and_edges(x):
     i = tf.image
-    return [i.rgb_to_yuv(x), i.rgb_to_grayscale(x), i.adjust_gamma(x, 0.8), i.adjust_hue(x, 0.1), i.adjust_saturation(x, 1.4), i.adjust_contrast(x, 0.7), i.per_image_standardization(x),
-            i.sobel_edges(x), i.total_variation(x), i.psnr(x, x * 0.9, 1.0), tf.cast(i.convert_image_dtype(x, tf.uint8), tf.int32), i.ssim(x, x * 0.8, 1.0, filter_size=5)]
+    return [
+        i.rgb_to_yuv(x),
+        i.rgb_to_grayscale(x),
+        i.adjust_gamma(x, 0.8),
+        i.adjust_hue(x, 0.1),
+        i.adjust_saturation(x, 1.4),
+        i.adjust_contrast(x, 0.7),
+        i.per_image_standardization(x),
+        i.sobel_edges(x),
+        i.total_variation(x),
+        i.psnr(x, x * 0.9, 1.0),
+        tf.cast(i.convert_image_dtype(x, tf.uint8), tf.int32),
+        i.ssim(x, x * 0.8, 1.0, filter_size=5),
+    ]
 
 
 @graph(f32(2, 10, 10, 3, low=0, high=1), np.array([4, 7], np.int32))
@@ -447,14 +587,19 @@ def augmentation(x, seed):
     angle = tf.random.stateless_uniform([2], seed, -0.3, 0.3)
     c, s, zero = tf.cos(angle), tf.sin(angle), tf.zeros([2])
     transforms = tf.stack([c, -s, zero, s, c, zero, zero, zero], 1)
-    turned = tf.raw_ops.ImageProjectiveTransformV3(images=x, transforms=transforms, output_shape=[10, 10], interpolation="BILINEAR", fill_mode="REFLECT", fill_value=0.0)
+    turned = tf.raw_ops.ImageProjectiveTransformV3(
+        images=x, transforms=transforms, output_shape=[10, 10], interpolation="BILINEAR", fill_mode="REFLECT", fill_value=0.0
+    )
     at = tf.random.stateless_uniform([2], seed + 1, 0, 6, tf.int32)
     rows, columns = tf.range(10)[None, :, None], tf.range(10)[None, None]
     hole = (rows >= at[0]) & (rows < at[0] + 4) & (columns >= at[1]) & (columns < at[1] + 4)
     cut = tf.where(hole[..., None], 0.5, turned)
     mix = tf.random.stateless_uniform([2, 1, 1, 1], seed + 2)
     noise = tf.random.stateless_normal([2, 10, 10, 3], seed, stddev=0.1)
-    return [tf.clip_by_value(cut * mix + tf.reverse(cut, [0]) * (1 - mix) + noise, 0.0, 1.0), tf.image.stateless_random_flip_up_down(x, seed)]
+    return [
+        tf.clip_by_value(cut * mix + tf.reverse(cut, [0]) * (1 - mix) + noise, 0.0, 1.0),
+        tf.image.stateless_random_flip_up_down(x, seed),
+    ]
 
 
 @graph(f32(1, 8, 8, 6), f32(1, 8, 8, 36))
@@ -498,12 +643,14 @@ def custom_gradients(x, w):
     def clipped(y):
         def back(dy, variables=None):
             return tf.clip_by_value(dy, -0.1, 0.1)
+
         return tf.identity(y), back
 
     @tf.custom_gradient
     def log_sum(y):
         e = tf.exp(y)
         return tf.math.log(1 + e), lambda dy: dy * (1 - 1 / (1 + e))
+
     y = tf.reduce_sum(log_sum(clipped(x @ w)))
     reversed_y = tf.reduce_sum(tf.recompute_grad(lambda v: tf.tanh(v @ w))(x))
     return [y] + tf.gradients(y, [x, w]) + tf.gradients(reversed_y, [x])
@@ -523,17 +670,52 @@ def half_precision_with_scale(x, w):
 def integers_of_all_kinds(x, y):
     b = tf.bitwise
     u = tf.cast(x, tf.uint8)
-    return [x // y, x % y, tf.truncatediv(x, y), tf.truncatemod(x, y), b.bitwise_xor(x, y), b.left_shift(x, y), b.right_shift(x, y), tf.cast(b.invert(u), tf.int32),
-            tf.raw_ops.PopulationCount(x=x), tf.math.floormod(tf.cast(x, tf.int64) * 1000003, 97), tf.cast(tf.cast(x, tf.float32) / 3, tf.int8), tf.bitcast(x, tf.float32) * 0,
-            tf.clip_by_value(x, -5, 5), tf.sign(x), tf.abs(x), tf.pow(y, 3), tf.saturate_cast(x * 5, tf.uint8)]
+    return [
+        x // y,
+        x % y,
+        tf.truncatediv(x, y),
+        tf.truncatemod(x, y),
+        b.bitwise_xor(x, y),
+        b.left_shift(x, y),
+        b.right_shift(x, y),
+        tf.cast(b.invert(u), tf.int32),
+        tf.raw_ops.PopulationCount(x=x),
+        tf.math.floormod(tf.cast(x, tf.int64) * 1000003, 97),
+        tf.cast(tf.cast(x, tf.float32) / 3, tf.int8),
+        tf.bitcast(x, tf.float32) * 0,
+        tf.clip_by_value(x, -5, 5),
+        tf.sign(x),
+        tf.abs(x),
+        tf.pow(y, 3),
+        tf.saturate_cast(x * 5, tf.uint8),
+    ]
 
 
 @graph(f32(6, low=0.1, high=4.0), f32(6, low=0.2, high=0.9))
 def special_functions(x, p):
     m = tf.math
-    return [m.lgamma(x), m.digamma(x), m.igamma(x, p), m.betainc(x, p + 1, p), m.erfinv(p), m.ndtri(p), m.bessel_i0e(x), m.bessel_i1e(x), m.zeta(x + 1.5, p), m.xlogy(x, p),
-            m.xdivy(x, p), m.polygamma(tf.ones([6]), x), m.lbeta(tf.stack([x, p], 1)), m.log_sigmoid(x), m.nextafter(x, p), m.reciprocal_no_nan(x), m.softsign(x),
-            m.expm1(x), m.acosh(x + 1), m.rint(x * 3)]
+    return [
+        m.lgamma(x),
+        m.digamma(x),
+        m.igamma(x, p),
+        m.betainc(x, p + 1, p),
+        m.erfinv(p),
+        m.ndtri(p),
+        m.bessel_i0e(x),
+        m.bessel_i1e(x),
+        m.zeta(x + 1.5, p),
+        m.xlogy(x, p),
+        m.xdivy(x, p),
+        m.polygamma(tf.ones([6]), x),
+        m.lbeta(tf.stack([x, p], 1)),
+        m.log_sigmoid(x),
+        m.nextafter(x, p),
+        m.reciprocal_no_nan(x),
+        m.softsign(x),
+        m.expm1(x),
+        m.acosh(x + 1),
+        m.rint(x * 3),
+    ]
 
 
 @graph(f32(3, 4), f32(3, 4))
@@ -559,8 +741,11 @@ def frozen_lstm_classifier(x, w, b, out):
         new_h = tf.sigmoid(o) * tf.tanh(new_c)
         runs = tf.less(t, lengths)[:, None]
         return t + 1, tf.where(runs, new_c, c), tf.where(runs, new_h, h), states.write(t, tf.where(runs, new_h, zero))
+
     limit = tf.minimum(tf.size(tf.zeros([9])), tf.maximum(1, tf.reduce_max(lengths)))
-    _, _, h, states = tf1.while_loop(lambda t, *_: t < limit, body, [0, zero, zero, tf.TensorArray(tf.float32, 9)], parallel_iterations=32, swap_memory=True)
+    _, _, h, states = tf1.while_loop(
+        lambda t, *_: t < limit, body, [0, zero, zero, tf.TensorArray(tf.float32, 9)], parallel_iterations=32, swap_memory=True
+    )
     return [tf.nn.softmax(h @ out), tf.transpose(states.stack(), [1, 0, 2])]
 
 
@@ -568,14 +753,18 @@ def frozen_lstm_classifier(x, w, b, out):
 @legacy
 def frozen_attention_decoder(memory, mix, out, table):
     """Greedy decoding with attention that ends when all rows have ended."""
+
     def body(t, state, ids, done, written):
         score = tf.nn.softmax(tf.einsum("bd,btd->bt", state, memory))
         context = tf.einsum("bt,btd->bd", score, memory)
         state = tf.tanh(tf.concat([context, tf.gather(table, ids)], 1) @ mix)
         ids = tf.where(done, tf.zeros_like(ids), tf.argmax(state @ out, 1, tf.int32))
         return t + 1, state, ids, tf.logical_or(done, tf.equal(ids, 0)), written.write(t, ids)
+
     start = [0, tf.zeros([2, 8]), tf.ones([2], tf.int32), tf.zeros([2], tf.bool), tf.TensorArray(tf.int32, 10)]
-    t, _, _, done, written = tf1.while_loop(lambda t, s, i, done, w: tf.logical_and(t < 10, tf.logical_not(tf.reduce_all(done))), body, start)
+    t, _, _, done, written = tf1.while_loop(
+        lambda t, s, i, done, w: tf.logical_and(t < 10, tf.logical_not(tf.reduce_all(done))), body, start
+    )
     return [written.stack(), t, done]
 
 
@@ -588,7 +777,14 @@ def frozen_preprocessing_and_network(x, w, scale, offset):
     y = tf.nn.relu6(y)
     y = tf.nn.max_pool2d(y, 2, 2, "SAME")
     z = tf.transpose(y, [0, 3, 1, 2])
-    return [tf.nn.softmax(tf.reduce_mean(y, [1, 2])), mean, variance, tf.nn.local_response_normalization(y, 2), tf.reduce_max(z, [2, 3]), tf.nn.depthwise_conv2d(y, tf.tile(w[:, :, :1], [1, 1, 4, 1])[..., :1], [1, 1, 1, 1], "SAME")]
+    return [
+        tf.nn.softmax(tf.reduce_mean(y, [1, 2])),
+        mean,
+        variance,
+        tf.nn.local_response_normalization(y, 2),
+        tf.reduce_max(z, [2, 3]),
+        tf.nn.depthwise_conv2d(y, tf.tile(w[:, :, :1], [1, 1, 4, 1])[..., :1], [1, 1, 1, 1], "SAME"),
+    ]
 
 
 @graph(f32(6, 5), f32(5, 4), s32(6, high=4))
@@ -601,4 +797,10 @@ def frozen_training_step(x, w, y):
     loss = tf1.losses.sparse_softmax_cross_entropy(y, x @ w) + 0.01 * tf.nn.l2_loss(w)
     g = tf.gradients(loss, w)[0]
     g, norm = tf.clip_by_global_norm([g], 0.5)
-    return [loss, w - rate * g[0], norm, tf1.losses.huber_loss(x[:, :4], x @ w), tf1.losses.hinge_loss(tf.cast(x[:, :4] > 0, tf.float32), x @ w)]
+    return [
+        loss,
+        w - rate * g[0],
+        norm,
+        tf1.losses.huber_loss(x[:, :4], x @ w),
+        tf1.losses.hinge_loss(tf.cast(x[:, :4] > 0, tf.float32), x @ w),
+    ]

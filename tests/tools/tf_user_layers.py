@@ -1,4 +1,6 @@
-"""Models of Keras 3 with layers, losses and steps that tf_user_models.py has not, for check_tf_models.py: MODELS as in tf_models.py."""
+"""Models of Keras 3 with layers, losses and steps that tf_user_models.py has not, for check_tf_models.py: MODELS as in
+tf_models.py."""
+
 import keras
 import numpy as np
 import tensorflow as tf
@@ -34,13 +36,37 @@ def layers_of_shapes():
         y = layers.Cropping1D((1, 1))(layers.RepeatVector(4)(layers.Flatten()(y)))
         y = layers.Reshape((2, -1))(layers.UpSampling1D(3)(y))
         return layers.Flatten()(y)
+
     return prediction(net_of((5, 3), build), x=floats(2, 5, 3))
 
 
 @model
 def activations_of_all_kinds():
-    names = ["celu", "elu", "exponential", "gelu", "glu", "hard_shrink", "hard_sigmoid", "hard_silu", "hard_tanh", "leaky_relu", "log_sigmoid", "log_softmax", "mish",
-             "relu6", "selu", "silu", "soft_shrink", "softplus", "softsign", "sparse_plus", "sparsemax", "squareplus", "tanh_shrink"]
+    names = [
+        "celu",
+        "elu",
+        "exponential",
+        "gelu",
+        "glu",
+        "hard_shrink",
+        "hard_sigmoid",
+        "hard_silu",
+        "hard_tanh",
+        "leaky_relu",
+        "log_sigmoid",
+        "log_softmax",
+        "mish",
+        "relu6",
+        "selu",
+        "silu",
+        "soft_shrink",
+        "softplus",
+        "softsign",
+        "sparse_plus",
+        "sparsemax",
+        "squareplus",
+        "tanh_shrink",
+    ]
     found = [getattr(keras.activations, n) for n in names if hasattr(keras.activations, n)]
     return signature(tf.Module(), lambda x: {"y%02d" % i: f(x) for i, f in enumerate(found)}, x=floats(3, 6))
 
@@ -48,9 +74,25 @@ def activations_of_all_kinds():
 @model
 def losses_of_all_kinds():
     z = keras.losses
-    dense = [z.MeanSquaredError(), z.MeanAbsoluteError(), z.MeanAbsolutePercentageError(), z.MeanSquaredLogarithmicError(), z.CosineSimilarity(), z.Huber(), z.LogCosh(), z.Poisson(),
-             z.KLDivergence(), z.Hinge(), z.SquaredHinge(), z.CategoricalHinge(), z.BinaryCrossentropy(label_smoothing=0.1), z.CategoricalCrossentropy(), z.CategoricalFocalCrossentropy(),
-             z.Dice(), z.Tversky()]
+    dense = [
+        z.MeanSquaredError(),
+        z.MeanAbsoluteError(),
+        z.MeanAbsolutePercentageError(),
+        z.MeanSquaredLogarithmicError(),
+        z.CosineSimilarity(),
+        z.Huber(),
+        z.LogCosh(),
+        z.Poisson(),
+        z.KLDivergence(),
+        z.Hinge(),
+        z.SquaredHinge(),
+        z.CategoricalHinge(),
+        z.BinaryCrossentropy(label_smoothing=0.1),
+        z.CategoricalCrossentropy(),
+        z.CategoricalFocalCrossentropy(),
+        z.Dice(),
+        z.Tversky(),
+    ]
 
     def run(y, p):
         with tf.GradientTape() as tape:
@@ -59,6 +101,7 @@ def losses_of_all_kinds():
             values = [f(tf.nn.softmax(y), q) for f in dense]
             total = tf.add_n(values)
         return {"gradient": tape.gradient(total, p), **{"l%02d" % i: v for i, v in enumerate(values)}}
+
     return signature(tf.Module(), run, y=floats(4, 5), p=floats(4, 5))
 
 
@@ -70,6 +113,7 @@ def pooling_of_all_kinds_train():
         y = layers.Maximum()([a, b]) + layers.Average()([a, b]) - layers.Minimum()([a, b])
         y = layers.Dot(-1)([layers.Reshape((36, 4))(y), layers.Reshape((36, 4))(layers.Multiply()([a, b]))])
         return layers.Dense(2)(layers.GlobalMaxPooling1D()(y))
+
     return training(net_of((12, 12, 4), build), keras.optimizers.Nadam(1e-3), squares, floats(3, 12, 12, 4), floats(3, 2))
 
 
@@ -80,6 +124,7 @@ def volume_network_train():
         y = layers.Conv3DTranspose(3, 2, 2)(layers.MaxPooling3D(2)(y))
         y = layers.Cropping3D(1)(layers.ZeroPadding3D(1)(y))
         return layers.Dense(2)(layers.GlobalAveragePooling3D()(layers.SpatialDropout3D(0.0)(y)))
+
     return training(net_of((6, 6, 6, 2), build), keras.optimizers.Adam(1e-3), squares, floats(2, 6, 6, 6, 2), floats(2, 2))
 
 
@@ -91,12 +136,14 @@ def depthwise_and_dilated_train():
         y = layers.PReLU(shared_axes=[1, 2])(layers.BatchNormalization(momentum=0.8)(y))
         y = layers.SeparableConv1D(5, 3)(layers.Reshape((64, 6))(y))
         return layers.Dense(3)(layers.DepthwiseConv1D(3, 2)(y)[:, 0])
+
     return training(net_of((8, 8, 2), build), keras.optimizers.RMSprop(1e-3), cross_entropy, floats(3, 8, 8, 2), tokens(3, 3))
 
 
 @model
 def group_query_decoder_train():
     """Causal attention with shared keys, rotated by positions, and RMS norms."""
+
     def rotate(x):
         half = x.shape[-1] // 2
         angle = tf.range(7, dtype=tf.float32)[:, None] * tf.pow(10.0, -tf.range(half, dtype=tf.float32) / half)[None]
@@ -113,7 +160,10 @@ def group_query_decoder_train():
         y = y + layers.GroupQueryAttention(4, 4, 2)(Rotate()(h), h, use_causal_mask=True)
         gate = layers.Dense(24, activation="silu")(y) * layers.Dense(24)(y)
         return layers.Dense(30)(layers.Dense(16)(gate) + y)
-    return training(net_of((7,), build, dtype="int32"), keras.optimizers.Lion(1e-3), cross_entropy, tokens(30, 2, 7), tokens(30, 2, 7))
+
+    return training(
+        net_of((7,), build, dtype="int32"), keras.optimizers.Lion(1e-3), cross_entropy, tokens(30, 2, 7), tokens(30, 2, 7)
+    )
 
 
 @model
@@ -123,7 +173,14 @@ def time_distributed_train():
         y = layers.TimeDistributed(layers.GlobalAveragePooling2D())(y)
         y = layers.Bidirectional(layers.LSTM(4, return_sequences=True), merge_mode="sum")(layers.Masking()(y))
         return layers.Dense(2)(layers.SimpleRNN(3, activation="relu")(y))
-    return training(net_of((3, 6, 6, 2), build), keras.optimizers.SGD(1e-2, nesterov=True, momentum=0.9), squares, floats(2, 3, 6, 6, 2), floats(2, 2))
+
+    return training(
+        net_of((3, 6, 6, 2), build),
+        keras.optimizers.SGD(1e-2, nesterov=True, momentum=0.9),
+        squares,
+        floats(2, 3, 6, 6, 2),
+        floats(2, 2),
+    )
 
 
 @model
@@ -131,7 +188,13 @@ def schedule_and_accumulation_train():
     """A rate that falls with warm-up, gradients of two steps together, weights kept as means."""
     schedule = keras.optimizers.schedules.CosineDecay(1e-3, 10, warmup_target=1e-2, warmup_steps=2)
     net = net_of((4,), lambda x: layers.Dense(2)(layers.Dense(6, activation="tanh", kernel_constraint="max_norm")(x)))
-    return training(net, keras.optimizers.AdamW(schedule, gradient_accumulation_steps=2, use_ema=True, ema_overwrite_frequency=None), squares, floats(5, 4), floats(5, 2))
+    return training(
+        net,
+        keras.optimizers.AdamW(schedule, gradient_accumulation_steps=2, use_ema=True, ema_overwrite_frequency=None),
+        squares,
+        floats(5, 4),
+        floats(5, 2),
+    )
 
 
 @model
@@ -150,13 +213,16 @@ def contrastive_train():
         for t, s in zip(teacher.variables, student.variables):
             t.assign(0.9 * t + 0.1 * s)
         return {"loss": loss}
+
     return signature(holding(student=student, teacher=teacher, optimizer=optimizer), step, a=floats(5, 6), b=floats(5, 6))
 
 
 @model
 def detector_with_suppression():
     """Boxes of a grid, decoded, filtered by score, suppressed and padded."""
-    net = net_of((16, 16, 3), lambda x: layers.Conv2D(6, 3, 4, padding="same")(layers.Conv2D(8, 3, activation="relu", padding="same")(x)))
+    net = net_of(
+        (16, 16, 3), lambda x: layers.Conv2D(6, 3, 4, padding="same")(layers.Conv2D(8, 3, activation="relu", padding="same")(x))
+    )
 
     def detect(image):
         y = tf.reshape(net(image)[0], [16, 6])
@@ -167,14 +233,22 @@ def detector_with_suppression():
         scores = tf.sigmoid(tf.reduce_max(y[:, 4:], 1))
         kept = tf.image.non_max_suppression(boxes, scores, 8, 0.4, 0.3)
         chosen = tf.gather(boxes, kept)
-        return {"boxes": chosen, "count": tf.shape(kept)[0], "scores": tf.gather(scores, kept), "strong": tf.reduce_sum(tf.boolean_mask(scores, scores > 0.5))}
+        return {
+            "boxes": chosen,
+            "count": tf.shape(kept)[0],
+            "scores": tf.gather(scores, kept),
+            "strong": tf.reduce_sum(tf.boolean_mask(scores, scores > 0.5)),
+        }
+
     return signature(holding(net=net), detect, image=floats(1, 16, 16, 3))
 
 
 @model
 def masked_language_train():
     """Only the masked places count, as many as the data say."""
-    net = net_of((8,), lambda x: layers.Dense(20)(layers.Dense(12, activation="gelu")(layers.Embedding(20, 12)(x))), dtype="int32")
+    net = net_of(
+        (8,), lambda x: layers.Dense(20)(layers.Dense(12, activation="gelu")(layers.Embedding(20, 12)(x))), dtype="int32"
+    )
     optimizer = keras.optimizers.Adam(1e-2)
     optimizer.build(net.trainable_variables)
 
@@ -185,6 +259,7 @@ def masked_language_train():
             loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(tf.boolean_mask(ids, hidden), logits))
         optimizer.apply_gradients(zip(tape.gradient(loss, net.trainable_variables), net.trainable_variables))
         return {"loss": loss, "masked": tf.reduce_sum(mask)}
+
     return signature(holding(net=net, optimizer=optimizer), step, ids=tokens(20, 3, 8), mask=tokens(2, 3, 8))
 
 
@@ -208,7 +283,15 @@ def actor_and_critic_train():
         grads, norm = tf.clip_by_global_norm(tape.gradient(loss, net.trainable_variables), 0.5)
         optimizer.apply_gradients(zip(grads, net.trainable_variables))
         return {"loss": loss, "norm": norm}
-    return signature(holding(net=net, optimizer=optimizer), step, state=floats(6, 4), action=tokens(3, 6), reward=floats(6), old=floats(6, low=-1.5, high=-0.5))
+
+    return signature(
+        holding(net=net, optimizer=optimizer),
+        step,
+        state=floats(6, 4),
+        action=tokens(3, 6),
+        reward=floats(6),
+        old=floats(6, low=-1.5, high=-0.5),
+    )
 
 
 @model
@@ -220,9 +303,32 @@ def numpy_of_keras():
         s = ops.matmul(x, ops.transpose(x)) + 3 * ops.eye(5)
         q, r = ops.qr(s)
         image = ops.reshape(x, (1, 5, 4, 1))
-        return {"a": ops.cholesky(s), "b": ops.solve(s, x), "c": ops.matmul(q, r), "d": ops.det(s), "e": ops.linalg.eigh(s)[0], "f": ops.argsort(x, 1), "g": ops.take_along_axis(x, ops.argsort(x, 1), 1),
-                "h": ops.image.resize(image, (8, 8)), "i": ops.cumsum(x, 0), "j": ops.diff(x, axis=1), "k": ops.logaddexp(x, x * 2), "l": ops.top_k(x, 2)[0], "m": ops.where(x > 0, x, ops.sqrt(ops.abs(x))),
-                "n": ops.tensordot(x, x, [[0], [0]]), "o": ops.bincount(ops.cast(ops.abs(x[0]) * 3, "int32"), minlength=4), "p": ops.digitize(x, [-0.5, 0.0, 0.5]), "q": ops.erf(x),
-                "r": ops.slice_update(x, (1, 1), ops.zeros((2, 2))), "s": ops.scatter(ops.convert_to_tensor([[1], [3]]), x[:2], (6, 4)), "t": ops.mean(x, 0),
-                "u": ops.unstack(x, axis=1)[2], "v": ops.norm(x, axis=1), "w": ops.average(x, 0, ops.arange(5, dtype="float32")), "x": ops.meshgrid(x[0], x[1])[1], "y": ops.extract_sequences(x, 2, 1)}
+        return {
+            "a": ops.cholesky(s),
+            "b": ops.solve(s, x),
+            "c": ops.matmul(q, r),
+            "d": ops.det(s),
+            "e": ops.linalg.eigh(s)[0],
+            "f": ops.argsort(x, 1),
+            "g": ops.take_along_axis(x, ops.argsort(x, 1), 1),
+            "h": ops.image.resize(image, (8, 8)),
+            "i": ops.cumsum(x, 0),
+            "j": ops.diff(x, axis=1),
+            "k": ops.logaddexp(x, x * 2),
+            "l": ops.top_k(x, 2)[0],
+            "m": ops.where(x > 0, x, ops.sqrt(ops.abs(x))),
+            "n": ops.tensordot(x, x, [[0], [0]]),
+            "o": ops.bincount(ops.cast(ops.abs(x[0]) * 3, "int32"), minlength=4),
+            "p": ops.digitize(x, [-0.5, 0.0, 0.5]),
+            "q": ops.erf(x),
+            "r": ops.slice_update(x, (1, 1), ops.zeros((2, 2))),
+            "s": ops.scatter(ops.convert_to_tensor([[1], [3]]), x[:2], (6, 4)),
+            "t": ops.mean(x, 0),
+            "u": ops.unstack(x, axis=1)[2],
+            "v": ops.norm(x, axis=1),
+            "w": ops.average(x, 0, ops.arange(5, dtype="float32")),
+            "x": ops.meshgrid(x[0], x[1])[1],
+            "y": ops.extract_sequences(x, 2, 1),
+        }
+
     return signature(tf.Module(), run, x=floats(5, 4))

@@ -1,5 +1,5 @@
 /* Arrays that the members of a group use at one place in memory: member 0 has the memory, and tells
- * the others where it is, in a gather of what each of them wants. */
+ * the others where it is, in a gather of what each of them proposes. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -7,10 +7,10 @@
 #include "transport/core/progress.h"
 #include "transport/shm/shm_group.h"
 
-typedef struct wish {
+typedef struct proposal {
   uint64_t key;
   uint64_t offset; /* member 0: of the memory; 0: there is none. Others: 0 */
-} wish_t;
+} proposal_t;
 
 struct tp_shared_array {
   tp_groups_t *groups;
@@ -19,28 +19,29 @@ struct tp_shared_array {
 };
 
 /* No memory is no failure here: the members do without. */
-static void lend(tp_groups_t *groups, tp_shm_group_t *shared, size_t size_bytes,
-                 tp_shm_staging_t **out_stage) {
+static void allocate(tp_groups_t *groups, tp_shm_group_t *shared, size_t size_bytes,
+                     tp_shm_staging_t **out_stage) {
   tp_progress_lock(groups);
-  hr_status_t st = tp_shm_lend(shared, size_bytes, out_stage);
+  hr_status_t st = tp_shm_group_alloc(shared, size_bytes, out_stage);
   tp_progress_unlock(groups);
   if (st) *out_stage = NULL;
   hr_status_release(st);
 }
 
-static void take_back(tp_groups_t *groups, tp_shm_staging_t *stage) {
+static void release(tp_groups_t *groups, tp_shm_staging_t *stage) {
   tp_progress_lock(groups);
-  if (stage) tp_shm_take_back(stage);
+  if (stage) tp_shm_group_free(stage);
   tp_progress_unlock(groups);
 }
 
-static bool all_agree(const wish_t *wishes, int count) {
+static bool all_agree(const proposal_t *proposals, int count) {
   for (int k = 1; k < count; k++)
-    if (wishes[k].key != wishes[0].key) return false;
-  return wishes[0].offset != 0;
+    if (proposals[k].key != proposals[0].key) return false;
+  return proposals[0].offset != 0;
 }
 
-static hr_status_t gather_wishes(tp_group_t *group, const wish_t *mine, wish_t *out_all) {
+static hr_status_t gather_proposals(tp_group_t *group, const proposal_t *mine,
+                                    proposal_t *out_all) {
   tp_request_t *request;
   HR_TRY(tp_all_gather(group, mine, sizeof *mine, out_all, &request));
   return tp_request_wait(request);
@@ -49,11 +50,11 @@ static hr_status_t gather_wishes(tp_group_t *group, const wish_t *mine, wish_t *
 static hr_status_t agree(tp_group_t *group, uint64_t key, tp_shared_array_t *array,
                          bool *out_agrees) {
   tp_shm_group_t *shared = group->shm;
-  wish_t wishes[TP_SHM_MEMBERS], mine = {.key = key};
+  proposal_t proposals[TP_SHM_MEMBERS], mine = {.key = key};
   if (array->stage) mine.offset = tp_shm_offset(shared->shm, array->stage->memory);
-  HR_TRY(gather_wishes(group, &mine, wishes));
-  *out_agrees = all_agree(wishes, group->size);
-  if (*out_agrees) array->memory = tp_shm_at(shared->shm, wishes[0].offset);
+  HR_TRY(gather_proposals(group, &mine, proposals));
+  *out_agrees = all_agree(proposals, group->size);
+  if (*out_agrees) array->memory = tp_shm_at(shared->shm, proposals[0].offset);
   return NULL;
 }
 
@@ -70,7 +71,7 @@ hr_status_t tp_shared_array_open(tp_group_t *group, size_t size_bytes, uint64_t 
   HR_TRY(hr_alloc_zeroed(sizeof(tp_shared_array_t), &memory));
   tp_shared_array_t *array = memory;
   array->groups = group->owner;
-  if (!group->my_index) lend(group->owner, shared, size_bytes, &array->stage);
+  if (!group->my_index) allocate(group->owner, shared, size_bytes, &array->stage);
   st = agree(group, key, array, &agrees);
   if (st || !agrees)
     tp_shared_array_close(array);
@@ -83,7 +84,7 @@ void *tp_shared_array_data(const tp_shared_array_t *array) { return array->memor
 
 void tp_shared_array_close(tp_shared_array_t *array) {
   if (!array) return;
-  take_back(array->groups, array->stage);
+  release(array->groups, array->stage);
   hr_free(array);
 }
 

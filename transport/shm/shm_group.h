@@ -130,10 +130,11 @@ hr_status_t tp_shm_stage(tp_shm_op_t *op, size_t size_bytes, char **out_memory);
 static inline char *tp_shm_staged(const tp_shm_op_t *op, int member) {
   return tp_shm_at(op->group->shm, tp_shm_slot(op, member)->staging_offset);
 }
-/* Memory for all members of a group, until it is taken back; then it is free when all members have
+/* Memory for all members of a group, until it is freed; others get it when all members have
  * done one more step than this one has. Errors: NO_MEMORY. */
-hr_status_t tp_shm_lend(tp_shm_group_t *group, size_t size_bytes, tp_shm_staging_t **out_stage);
-void tp_shm_take_back(tp_shm_staging_t *stage);
+hr_status_t tp_shm_group_alloc(tp_shm_group_t *group, size_t size_bytes,
+                               tp_shm_staging_t **out_stage);
+void tp_shm_group_free(tp_shm_staging_t *stage);
 /* A transfer through staged chunks, a step a round: `write` copies this member's next chunk to its
  * staging memory; `read` reads the chunks of all members once they are there. Double buffering: a
  * round uses one half of the `stage_bytes` (tp_shm_chunk_at). A member writes round r + 2 only

@@ -1,6 +1,6 @@
 /* Staging memory of transfers in shared memory, and arrays that all members of a group use in place
- * (shm_group.h). A piece is written by this process, or by its peers too if it is lent, and is
- * reused once the step counts of all members tell that nobody reads it any more. */
+ * (shm_group.h). A piece is written by this process, or by its peers too if it is an array of the
+ * group, and is reused once the step counts of all members tell that nobody reads it any more. */
 #include "base/mem.h"
 #include "transport/shm/shm_group.h"
 #include "transport/shm/shm_heap.h"
@@ -63,7 +63,8 @@ static void drop_free(tp_shm_t *shm, size_t least_bytes) {
   }
 }
 
-hr_status_t tp_shm_lend(tp_shm_group_t *group, size_t size_bytes, tp_shm_staging_t **out_stage) {
+hr_status_t tp_shm_group_alloc(tp_shm_group_t *group, size_t size_bytes,
+                               tp_shm_staging_t **out_stage) {
   tp_shm_t *shm = group->shm;
   tp_shm_staging_t *stage = find_stage(shm, size_bytes);
   if (!stage || stage->size_bytes / 2 > size_bytes) {
@@ -76,7 +77,7 @@ hr_status_t tp_shm_lend(tp_shm_group_t *group, size_t size_bytes, tp_shm_staging
   return NULL;
 }
 
-void tp_shm_take_back(tp_shm_staging_t *stage) { stage->until = stage->group->count + 1; }
+void tp_shm_group_free(tp_shm_staging_t *stage) { stage->until = stage->group->count + 1; }
 
 void tp_shm_staging_destroy(struct tp_shm *shm) {
   for (tp_shm_staging_t *stage; (stage = shm->staging);) {

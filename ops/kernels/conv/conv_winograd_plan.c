@@ -32,8 +32,12 @@ static bool is_cheaper(const winograd_t *plan) {
   bool gradient = p->kind == CONV_WEIGHTS;
   double in = (double)p->in_channels, out = (double)p->out_channels,
          tiles = (double)plan->tiling.count;
-  double each = gradient ? 30 : 12, weights = p->constant_weights ? 20 : 60;
-  if (gradient) weights = 200;
+  double each = 12, weights = 60;
+  if (p->constant_weights) weights = 20;
+  if (gradient) {
+    each = 30;
+    weights = 200;
+  }
   double cost = tiles * POINTS * (in * out + each * (in + out)) + POINTS * weights * in * out;
   return cost < 0.4 * p->flops;
 }

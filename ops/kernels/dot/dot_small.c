@@ -41,7 +41,7 @@ typedef struct dot_small_job {
 #define PAIR_ROWS 4
 #define PAIR_COLUMNS 4
 #define PREFETCH_PAIRS 1024 /* bytes that a row is prefetched ahead */
-#define PADDED_REALS 2048   /* of b in whole vectors */
+#define PADDED_REALS 2048   /* elements of b in whole vectors */
 #define PADDED_COLUMNS 64
 #define PADDED_ROWS 16 /* rows of c that are computed together */
 #define TILES_FILE "ops/kernels/dot/dot_small_tiles.h"
@@ -191,8 +191,7 @@ static hr_status_t run_small(const op_native_run_t *run, const dot_strategy_t *s
 
 #define PADDED_LEAST_ROWS 8
 #define PADDED_PRODUCTS 1000000 /* more rows come from memory, and blocks are as fast */
-#define PADDED_ELEMENTS 32 /* of b for each row, if its columns are dense: they are copied singly \
-                            */
+#define PADDED_ELEMENTS 32      /* elements of b for each row, if its columns are dense */
 
 #define FEW_PAIRS 8           /* rows or columns; more are done as fast in blocks */
 #define PAIR_BYTES (1 << 20)  /* size of the side that is read once */

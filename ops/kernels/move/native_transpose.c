@@ -578,41 +578,6 @@ static void plan_runs(native_transpose_plan_t *plan, transpose_dims_t *t, int64_
   if (is_short) plan->units = loop_row_total(&plan->outer);
 }
 
-static hr_status_t new_plan(hr_arena_t *arena, int element_bytes, int rank, const int64_t *dims,
-                            native_transpose_plan_t **out_plan) {
-  native_transpose_plan_t *plan;
-  HR_TRY(HR_NEW(arena, &plan));
-  plan->bytes = element_bytes;
-  for (int d = 0; d < rank; d++) plan->bytes *= dims[d];
-  plan->nontemporal = plan->bytes >= NATIVE_STREAM_BYTES;
-  *out_plan = plan;
-  return NULL;
-}
-
-static void plan_form(native_transpose_plan_t *plan, transpose_dims_t *t, bool are_runs,
-                      int64_t bytes) {
-  begin_at_ends(plan, t, bytes);
-  if (are_runs)
-    plan_runs(plan, t, bytes);
-  else
-    plan_tiles(plan, t, bytes);
-}
-
-hr_status_t native_transpose_plan_new(hr_arena_t *arena, int element_bytes, int rank,
-                                      const int64_t *dims, const int64_t *strides,
-                                      const native_transpose_plan_t **out_plan) {
-  native_transpose_plan_t *plan;
-  transpose_dims_t t;
-  int64_t bytes = element_bytes;
-  HR_TRY(new_plan(arena, element_bytes, rank, dims, &plan));
-  *out_plan = plan;
-  if (plan->bytes == 0) return NULL;
-  merge_dims(rank, dims, strides, &t);
-  bool are_runs = t.rank < 2 || !merge_run_into_element(&t, &bytes) || t.rank < 2;
-  plan_form(plan, &t, are_runs, bytes);
-  return NULL;
-}
-
 /* Do runs or tiles take it? Few streams are for generated code if they are reversed, and so is what
  * is only reversed. */
 static bool can_transpose_reverse(const transpose_dims_t *t, bool are_runs) {
@@ -624,21 +589,43 @@ static bool can_transpose_reverse(const transpose_dims_t *t, bool are_runs) {
   return dense != last && !(is_reversed && is_short);
 }
 
-hr_status_t native_transpose_reverse_plan_new(hr_arena_t *arena, int element_bytes, int rank,
-                                              const int64_t *dims, const int64_t *strides,
-                                              const native_transpose_plan_t **out_plan) {
+/* is_optional: *out_plan is NULL where other code is as quick. */
+static hr_status_t make_plan(hr_arena_t *arena, int element_bytes, int rank, const int64_t *dims,
+                             const int64_t *strides, bool is_optional,
+                             const native_transpose_plan_t **out_plan) {
   native_transpose_plan_t *plan;
   transpose_dims_t t;
   int64_t bytes = element_bytes;
-  *out_plan = NULL;
-  HR_TRY(new_plan(arena, element_bytes, rank, dims, &plan));
+  HR_TRY(HR_NEW(arena, &plan));
+  plan->bytes = element_bytes;
+  for (int d = 0; d < rank; d++) plan->bytes *= dims[d];
+  plan->nontemporal = plan->bytes >= NATIVE_STREAM_BYTES;
+  *out_plan = plan;
   if (plan->bytes == 0) return NULL;
   merge_dims(rank, dims, strides, &t);
   bool are_runs = t.rank < 2 || !merge_run_into_element(&t, &bytes) || t.rank < 2;
-  if (!can_transpose_reverse(&t, are_runs)) return NULL;
-  plan_form(plan, &t, are_runs, bytes);
-  *out_plan = plan;
+  if (is_optional && !can_transpose_reverse(&t, are_runs)) {
+    *out_plan = NULL;
+    return NULL;
+  }
+  begin_at_ends(plan, &t, bytes);
+  if (are_runs)
+    plan_runs(plan, &t, bytes);
+  else
+    plan_tiles(plan, &t, bytes);
   return NULL;
+}
+
+hr_status_t native_transpose_plan_new(hr_arena_t *arena, int element_bytes, int rank,
+                                      const int64_t *dims, const int64_t *strides,
+                                      const native_transpose_plan_t **out_plan) {
+  return make_plan(arena, element_bytes, rank, dims, strides, false, out_plan);
+}
+
+hr_status_t native_transpose_reverse_plan_new(hr_arena_t *arena, int element_bytes, int rank,
+                                              const int64_t *dims, const int64_t *strides,
+                                              const native_transpose_plan_t **out_plan) {
+  return make_plan(arena, element_bytes, rank, dims, strides, true, out_plan);
 }
 
 static hr_status_t prepare_transpose(const op_native_target_t *target, const op_step_t *step,

@@ -34,7 +34,7 @@ enum {
  * which may be the same arrays. */
 typedef struct sort_line {
   const native_sort_plan_t *plan;
-  int64_t lines;         /* of plan->count elements each */
+  int64_t lines;         /* lines of plan->count elements each */
   int64_t count;         /* elements of all of them */
   hr_workers_t *workers; /* all workers; NULL: the line belongs to one worker */
   const char *const *from;

@@ -8,7 +8,7 @@
 enum {
   SORT_NETWORK_BYTES = 64,      /* items of one place of all lines: a cache line */
   SORT_NETWORK_MOST = 512,      /* items of a line: all lines stay in the first-level cache */
-  SORT_NETWORK_MOST_LINES = 16, /* of items of four bytes */
+  SORT_NETWORK_MOST_LINES = 16, /* lines of items of four bytes */
 };
 
 /* Sorts `lines` lines of `count` items, unsigned integers of 4 or 8 bytes, ascending, line behind

@@ -2,7 +2,7 @@
  * the estimated cost of an element, or a shape that vectors do not fit. */
 #include "jit/graph/kernel_reduce.h"
 
-#define FUNCTION_COST 6.0 /* of the cheapest function, in additions */
+#define FUNCTION_COST 6.0 /* cost of the cheapest function, in additions */
 #define DIVISION_COST 3.0
 #define SMALL_COUNT (1 << 14) /* elements whose loops take a microsecond or two */
 #define MANY_OPS 6.0          /* additions for each element that is read or written */
