@@ -128,7 +128,8 @@ static hr_status_t open_trace(hlorun_client_t *client) {
   if (!client->options.trace) return NULL;
   HR_TRY(hr_trace_create(client->options.trace_events ? client->options.trace_events : TRACE_EVENTS,
                          &client->trace));
-  return exec_trace_plain(client->trace, "execution", HR_TRACE_RUN, &client->executions);
+  HR_TRY(exec_trace_plain(client->trace, "execution", HR_TRACE_RUN, &client->executions));
+  return client->options.trace_numa ? numa_trace_create(client->trace, &client->numa) : NULL;
 }
 
 static const topo_bind_t binds[] = {TOPO_BIND_CORE, TOPO_BIND_NUMA, TOPO_BIND_NONE};
@@ -146,6 +147,7 @@ hr_status_t api_client_over(const hlorun_client_options_t *options, tp_endpoint_
   hr_status_t st = open_trace(client);
   if (!st) st = join_peers(client, endpoint);
   if (st) {
+    numa_trace_destroy(client->numa);
     hr_trace_destroy(client->trace);
     hr_free(client);
     return st;
@@ -154,7 +156,8 @@ hr_status_t api_client_over(const hlorun_client_options_t *options, tp_endpoint_
                                                           .bind = binds[options->bind],
                                                           .local_rank = endpoint->local_rank,
                                                           .local_size = endpoint->local_size,
-                                                          .trace = client->trace});
+                                                          .trace = client->trace,
+                                                          .numa = client->numa});
   client->comm.processors = tp_loop_note_processors();
   client->comm.groups->notes_times = client->trace != NULL;
   client->comm.count_workers = worker_pool_count;
@@ -202,6 +205,8 @@ static hr_status_t check_options(const hlorun_client_options_t *options) {
       return option_error(ranges[i].name, ranges[i].value, 0, ranges[i].maximum);
   if (!(options->timeout_s >= 0))
     return hr_error(HR_USAGE, "client option timeout_s is %g, want 0 or more", options->timeout_s);
+  if (options->trace_numa && !options->trace)
+    return hr_error(HR_USAGE, "client option trace_numa is set, and trace is not");
   if (options->trace_events > MAX_TRACE_EVENTS)
     return hr_error(HR_USAGE, "client option trace_events is %zu, want at maximum %zu",
                     options->trace_events, MAX_TRACE_EVENTS);
@@ -303,6 +308,7 @@ void hlorun_client_release(hlorun_client_t *client, int exit_code) {
   tp_close(client->endpoint, exit_code != 0, exit_code);
   hlorun_client_release(client->whole, 0);
   hlorun_client_release(client->pool_owner, 0);
+  numa_trace_destroy(client->numa);
   hr_trace_destroy(client->trace);
   pthread_mutex_destroy(&client->mutex);
   pthread_cond_destroy(&client->ticket_released);

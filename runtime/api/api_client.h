@@ -43,6 +43,7 @@ struct hlorun_client {
   double polled_s;        /* last poll of a wait; 0: the last one was none */
   hr_trace_t *trace;      /* NULL: the client does not trace */
   hr_trace_span_t *executions;
+  numa_trace_t *numa; /* NULL: without options.trace_numa */
 };
 
 /* A client on an endpoint, which it takes over if it succeeds. Collective over the endpoint's world

@@ -61,8 +61,8 @@ static hr_status_t join_part(void *context, int k) {
   hlorun_client_options_t options = part->whole->options;
   tp_endpoint_t *endpoint;
   options.bind = HLORUN_BIND_NONE;
-  HR_TRY(tp_subset_open(part->whole->endpoint, part->count, part->members, part->own[k],
-                        &endpoint));
+  HR_TRY(
+      tp_subset_open(part->whole->endpoint, part->count, part->members, part->own[k], &endpoint));
   hr_status_t st = api_client_over(&options, endpoint, &part->clients[k]);
   if (st) {
     tp_close(endpoint, true, hr_status_exit_code(st));

@@ -133,7 +133,8 @@ static exec_machine_options_t machine_options(hlorun_program_t *program) {
 static hr_status_t create_compiled_machine(void *context, const compiled_program_t *compiled,
                                            exec_compiled_t **out_machine) {
   hlorun_program_t *program = context;
-  exec_compiled_options_t options = {.machine = machine_options(program), .check = is_checking()};
+  exec_compiled_options_t options = {
+      .machine = machine_options(program), .check = is_checking(), .numa = program->client->numa};
   if (compiled->flat->workers > 1)
     HR_TRY(worker_pool_start(&program->client->pool, &options.workers));
   return exec_compiled_create(compiled->flat, &options, out_machine);

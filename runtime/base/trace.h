@@ -42,9 +42,11 @@ typedef struct hr_trace_span {
   double flops, bytes; /* work of one call; 0: unknown */
   uint64_t same;       /* equal for those that run equal kernels */
   uint64_t calls, total_ns;
-  uint64_t helped_ns; /* part of total_ns in which other workers were busy, summed over them */
-  uint64_t idle_ns;   /* part of total_ns in which the caller waited for them */
-  uint64_t shared_ns; /* part of total_ns in loops that are divided among the workers */
+  uint64_t helped_ns;    /* part of total_ns in which other workers were busy, summed over them */
+  uint64_t idle_ns;      /* part of total_ns in which the caller waited for them */
+  uint64_t shared_ns;    /* part of total_ns in loops that are divided among the workers */
+  uint64_t page_bytes;   /* pages that workers touched, summed over workers and calls */
+  uint64_t remote_bytes; /* those on another NUMA node than the worker's */
 } hr_trace_span_t;
 
 /* What one worker did of a loop that workers shared. */
@@ -82,6 +84,7 @@ struct hr_trace {
   hr_trace_span_t *current; /* what runs, for shares; NULL: nothing that they are noted of */
   int workers;              /* that may have shares; 0: none said so */
   uint64_t *busy_ns;        /* per worker but the caller, 0: in kernels */
+  int numa_nodes;           /* of the workers, if accesses to pages are counted; else 0 */
 };
 
 /* `events`: calls and shares that the timeline keeps, the last ones, rounded up to a power of two.

@@ -206,7 +206,9 @@ static void next_generation(hr_workers_t *workers) {
 }
 
 static int thread_count(const hr_workers_t *workers) {
-  return workers->options.threads ? workers->options.threads : workers->options.count;
+  const hr_workers_options_t *options = &workers->options;
+  if (options->part_begins) return 1;
+  return options->threads ? options->threads : options->count;
 }
 
 static hr_status_t start_threads(hr_workers_t *workers) {
@@ -264,6 +266,16 @@ void hr_workers_destroy(hr_workers_t *workers) {
 
 int hr_workers_count(const hr_workers_t *workers) { return workers ? workers->options.count : 1; }
 
+/* Each worker's range on the caller, in order. */
+static void run_parts(hr_workers_t *workers) {
+  const hr_workers_options_t *options = &workers->options;
+  for (int w = 0; w < options->count; w++) {
+    options->part_begins(options->part_context, w);
+    take_range(workers, w, w);
+  }
+  options->part_begins(options->part_context, 0);
+}
+
 /* The caller, who has set `busy`, is worker 0. Release on `door` publishes the region's fields. */
 static void run_region(hr_workers_t *workers, const region_t *region) {
   uint64_t id = workers->region.id + 1;
@@ -275,6 +287,7 @@ static void run_region(hr_workers_t *workers, const region_t *region) {
   for (int w = 0; workers->shares && w < workers->options.count; w++) workers->shares[w].units = 0;
   atomic_store_explicit(&workers->door, OPEN, memory_order_release);
   next_generation(workers);
+  if (workers->options.part_begins) run_parts(workers);
   take_share(workers, 0);
   close_region(workers);
   if (workers->shares)

@@ -21,6 +21,10 @@ typedef struct hr_workers_options {
    * itself. NULL: none. */
   void (*started)(void *context, int worker);
   void *context;
+  /* Called before each worker's part of a loop, and with worker 0 behind the last: the parts then
+   * run one after another on the caller, and no worker has a thread. NULL: they run at once. */
+  void (*part_begins)(void *part_context, int worker);
+  void *part_context;
   hr_trace_t *trace; /* notes what each worker had of each loop; outlives the pool; NULL: nothing is
                         noted */
 } hr_workers_options_t;

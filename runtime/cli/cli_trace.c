@@ -30,6 +30,9 @@ hr_status_t cli_trace_check(const hr_options_t *options) {
   if (hr_option_is_given(options, HR_OPTION_LIMIT) &&
       !hr_option_is_given(options, HR_OPTION_EXPLAIN))
     return hr_error(HR_USAGE, "--limit without --explain: want --explain --limit");
+  if (hr_option_is_given(options, HR_OPTION_NUMA) &&
+      !hr_option_is_given(options, HR_OPTION_EXPLAIN))
+    return hr_error(HR_USAGE, "--numa without --explain: want --explain --numa");
   return cli_check_ending(options, HR_OPTION_TRACE, endings);
 }
 
@@ -40,6 +43,7 @@ hr_status_t cli_trace_options(const hr_options_t *options,
   char *end;
   client_options->trace = hr_option_is_given(options, HR_OPTION_TRACE) ||
                           hr_option_is_given(options, HR_OPTION_EXPLAIN);
+  client_options->trace_numa = hr_option_is_given(options, HR_OPTION_NUMA);
   if (!text || !*text) return NULL;
   long count = strtol(text, &end, 10);
   if (*end || count < 1 || count > MOST_EVENTS)

@@ -89,6 +89,12 @@ static inline hr_status_t run_native(exec_compiled_t *machine, run_step_t *step)
   return step->run(&machine->native, step->plan, step->in, step->out);
 }
 
+hr_status_t exec_compiled_run_leaf(exec_compiled_t *machine, run_step_t *step) {
+  if (step->kind == FLAT_NATIVE) return run_native(machine, step);
+  run_copy(step);
+  return NULL;
+}
+
 /* A loop, as one native function or by its steps. */
 static hr_status_t run_loop(exec_compiled_t *machine, run_step_t *step) {
   if (step->kind == FLAT_NATIVE) return run_native(machine, step);
@@ -158,13 +164,18 @@ static __attribute__((noinline)) hr_status_t run_fenced(exec_compiled_t *machine
   return hr_fence_check();
 }
 
+static hr_status_t run_any(exec_compiled_t *machine, run_step_t *step) {
+  if (machine->fences) return run_fenced(machine, step);
+  return exec_numa_counts(machine, step) ? exec_numa_run(machine, step) : run_one(machine, step);
+}
+
 static __attribute__((noinline)) hr_status_t run_watched(exec_compiled_t *machine,
                                                          run_step_t *step) {
   if (!machine->spans) return run_fenced(machine, step);
   hr_trace_t *trace = machine->options.machine.trace;
   hr_trace_span_t *span = &machine->spans[step - machine->steps];
   uint64_t begin = hr_trace_begin(trace, span);
-  hr_status_t st = machine->fences ? run_fenced(machine, step) : run_one(machine, step);
+  hr_status_t st = run_any(machine, step);
   hr_trace_add(trace, span, begin);
   return st;
 }
@@ -201,7 +212,7 @@ hr_status_t exec_compiled_run_step(const op_native_run_t *native, int number, in
   if (native->env->transfers.in_flight) poll_transfers(native->env);
   if (rounds) return poll_iterations(machine, step, rounds);
   machine->where.at = step;
-  return machine->fences ? run_fenced(machine, step) : run_one(machine, step);
+  return run_any(machine, step);
 }
 
 static hr_status_t run_range(exec_compiled_t *machine, int begin, int end) {

@@ -8,6 +8,7 @@
 
 #include "base/workers.h"
 #include "exec/machine.h"
+#include "observe/numa_trace.h"
 #include "plan/flat.h"
 
 typedef struct exec_compiled exec_compiled_t;
@@ -16,6 +17,7 @@ typedef struct exec_compiled_options {
   exec_machine_options_t machine;
   hr_workers_t *workers; /* NULL: one worker; must outlive the machine */
   bool check;            /* HLORUN_CHECK=1: compare each native step with its reference kernel */
+  numa_trace_t *numa;    /* NULL: accesses to NUMA nodes are not counted; needs a trace */
 } exec_compiled_options_t;
 
 /* Creates a machine for a flat plan that is not is_reference.

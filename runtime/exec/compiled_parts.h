@@ -73,6 +73,8 @@ struct exec_compiled {
   hr_trace_span_t *transfers; /* the same for transfers, by start step */
 };
 
+/* Runs a step that has no steps inside: native code or a copy. */
+hr_status_t exec_compiled_run_leaf(exec_compiled_t *machine, run_step_t *step);
 /* Signature of op_native_run_t.run_step. */
 hr_status_t exec_compiled_run_step(const op_native_run_t *native, int number, int64_t rounds);
 /* Runs a step with its reference kernel. */
@@ -91,6 +93,11 @@ void exec_fences_destroy(exec_compiled_t *machine); /* no-op without fences */
 /* Copies argument p into a read-only guarded block, valid until the next call for p. */
 hr_status_t exec_fences_copy_argument(exec_compiled_t *machine, int p, const hlo_value_t *arg,
                                       void **out_address);
+
+/* compiled_numa.c */
+/* Are the accesses of this step counted, one of arithmetic or copies alone? */
+bool exec_numa_counts(const exec_compiled_t *machine, const run_step_t *step);
+hr_status_t exec_numa_run(exec_compiled_t *machine, run_step_t *step);
 
 /* compiled_shared.c */
 /* Opens the machine's shared arrays in its first run, together with the peers. */

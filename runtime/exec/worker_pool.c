@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/arith.h"
+#include "base/mem.h"
 
 void worker_pool_init(worker_pool_t *pool, worker_pool_options_t options) {
   *pool = (worker_pool_t){.options = options};
@@ -48,6 +49,18 @@ static void bind_worker(void *context, int worker) {
   hr_status_release(topo_share_bind(pool->share, worker, pool->options.bind));
 }
 
+/* Tells the trace of accesses on which nodes the workers are. */
+static hr_status_t place_workers(const worker_pool_t *pool, int count) {
+  void *memory;
+  if (!pool->options.numa) return NULL;
+  HR_TRY(hr_alloc((size_t)count * sizeof(int), &memory));
+  int *nodes = memory;
+  for (int w = 0; w < count; w++) nodes[w] = topo_share_node(pool->share, w);
+  hr_status_t st = numa_trace_set_workers(pool->options.numa, nodes, count);
+  hr_free(nodes);
+  return st;
+}
+
 /* Workers beyond the cores of the share have no thread, which would only take turns with another.
  * Threads spin between regions only if all processes of the host together have a core for each. */
 static hr_status_t start(worker_pool_t *pool) {
@@ -55,12 +68,15 @@ static hr_status_t start(worker_pool_t *pool) {
   HR_TRY(count_workers(pool, &count));
   if (count == 1) return NULL;
   HR_TRY(find_share(pool));
+  HR_TRY(place_workers(pool, count));
   int threads = (int)hr_min(count, topo_share_cores(pool->share));
   hr_workers_options_t options = {.count = count,
                                   .threads = threads,
                                   .may_spin = pool->options.local_size <= cores / threads,
                                   .started = bind_worker,
                                   .context = pool,
+                                  .part_begins = pool->options.numa ? numa_trace_worker : NULL,
+                                  .part_context = pool->options.numa,
                                   .trace = pool->options.trace};
   HR_TRY(hr_workers_create(&options, &pool->workers));
   return topo_share_bind(pool->share, 0, pool->options.bind);

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "base/workers.h"
+#include "observe/numa_trace.h"
 #include "topo/topo.h"
 
 typedef struct worker_pool_options {
@@ -13,6 +14,7 @@ typedef struct worker_pool_options {
   topo_bind_t bind;
   int local_rank, local_size; /* among the processes of this host */
   hr_trace_t *trace;          /* records the workers' time; must outlive the pool; may be NULL */
+  numa_trace_t *numa;         /* NULL: none; the parts of loops run one after another for it */
 } worker_pool_options_t;
 
 typedef struct worker_pool {

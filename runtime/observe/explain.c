@@ -7,26 +7,13 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "observe/explain_parts.h"
 
 #define SHOWN 30       /* lines; the rest are one line */
 #define NAMES_WIDTH 60 /* characters after which no more names are begun */
 #define FAR_SHARE 0.05 /* share of the kernels' time: less is not named as far from its limit */
 #define FAR_LIMIT 0.3  /* share of its limit: at most, to be named */
 #define SHORT_NS 1e4   /* longest call whose start counts */
-
-/* Equal kernels: neighbours in a list of subjects. */
-typedef struct group {
-  hr_trace_span_t *const *members;
-  int count;
-  double calls, ns, flops, bytes; /* sums over all calls */
-  double worked_ns;               /* by all workers */
-} group_t;
-
-typedef struct totals {
-  double run_ns, runs, kernel_ns, wait_ns;
-  double idle_ns;   /* part of kernel_ns in which the first worker waited for the others */
-  double shared_ns; /* part of kernel_ns in loops that workers share */
-} totals_t;
 
 static bool is_kernel(const hr_trace_span_t *span) {
   return hr_trace_is_kernel(span) && span->calls;
@@ -47,8 +34,8 @@ static void list_kernels(const hr_trace_t *trace, hr_trace_span_t **list) {
       if (is_kernel(&block->spans[i])) *list++ = &block->spans[i];
 }
 
-static totals_t add_up(const hr_trace_t *trace) {
-  totals_t totals = {0};
+explain_totals_t explain_add_up(const hr_trace_t *trace) {
+  explain_totals_t totals = {0};
   for (const hr_trace_block_t *block = trace->blocks; block; block = block->next)
     for (int i = 0; i < block->count; i++) {
       const hr_trace_span_t *span = &block->spans[i];
@@ -75,8 +62,8 @@ static int by_kernel(const void *a, const void *b) {
   return x->total_ns > y->total_ns ? -1 : 1;
 }
 
-static int by_time(const void *a, const void *b) {
-  const group_t *x = a, *y = b;
+int explain_by_time(const void *a, const void *b) {
+  const explain_group_t *x = a, *y = b;
   return (x->ns < y->ns) - (x->ns > y->ns);
 }
 
@@ -85,11 +72,12 @@ static bool are_equal(const hr_trace_span_t *a, const hr_trace_span_t *b) {
 }
 
 /* `list` is sorted by kernel. */
-static int make_groups(hr_trace_span_t *const *list, int count, group_t *groups) {
+static int make_groups(hr_trace_span_t *const *list, int count, explain_group_t *groups) {
   int made = 0;
   for (int i = 0; i < count; i++) {
-    if (!i || !are_equal(list[i], list[i - 1])) groups[made++] = (group_t){.members = list + i};
-    group_t *group = &groups[made - 1];
+    if (!i || !are_equal(list[i], list[i - 1]))
+      groups[made++] = (explain_group_t){.members = list + i};
+    explain_group_t *group = &groups[made - 1];
     double calls = (double)list[i]->calls;
     group->count++;
     group->calls += calls;
@@ -98,6 +86,8 @@ static int make_groups(hr_trace_span_t *const *list, int count, group_t *groups)
         (double)list[i]->total_ns + (double)list[i]->helped_ns - (double)list[i]->idle_ns;
     group->flops += list[i]->flops * calls;
     group->bytes += list[i]->bytes * calls;
+    group->page_bytes += (double)list[i]->page_bytes;
+    group->remote_bytes += (double)list[i]->remote_bytes;
   }
   return made;
 }
@@ -112,7 +102,7 @@ static void print_rate(hr_strbuf_t *text, double amount, double ns, double peak)
     hr_strbuf_add_str(text, "        -     -");
 }
 
-static void print_figures(hr_strbuf_t *text, const group_t *group, double all_ns,
+static void print_figures(hr_strbuf_t *text, const explain_group_t *group, double all_ns,
                           const machine_peak_t *peak) {
   hr_strbuf_printf(text, "%5.1f%% %9.0f %10.3f %10.2f", all_ns > 0 ? 100 * group->ns / all_ns : 0,
                    group->calls, group->ns * 1e-6,
@@ -122,7 +112,7 @@ static void print_figures(hr_strbuf_t *text, const group_t *group, double all_ns
   print_rate(text, group->flops, group->ns, peak->flops);
 }
 
-static void print_names(hr_strbuf_t *text, const group_t *group) {
+void explain_print_names(hr_strbuf_t *text, const explain_group_t *group) {
   size_t start = text->size;
   int shown = 0;
   for (; shown < group->count && text->size - start < NAMES_WIDTH; shown++)
@@ -130,22 +120,22 @@ static void print_names(hr_strbuf_t *text, const group_t *group) {
   if (shown < group->count) hr_strbuf_printf(text, " and %d more", group->count - shown);
 }
 
-static void print_group(hr_strbuf_t *text, const group_t *group, double all_ns,
+static void print_group(hr_strbuf_t *text, const explain_group_t *group, double all_ns,
                         const machine_peak_t *peak) {
   const hr_trace_span_t *first = group->members[0];
   print_figures(text, group, all_ns, peak);
   hr_strbuf_printf(text, "  %s", first->kernel);
   if (first->kind != HR_TRACE_COPY) hr_strbuf_printf(text, " (%s)", first->op);
   hr_strbuf_add_str(text, ": ");
-  print_names(text, group);
+  explain_print_names(text, group);
   if (first->reason && first->kind == HR_TRACE_REFERENCE)
     hr_strbuf_printf(text, "; %s", first->reason);
   hr_strbuf_add_char(text, '\n');
 }
 
-static void print_others(hr_strbuf_t *text, const group_t *groups, int count, double all_ns,
+static void print_others(hr_strbuf_t *text, const explain_group_t *groups, int count, double all_ns,
                          const machine_peak_t *peak) {
-  group_t others = {0};
+  explain_group_t others = {0};
   for (int g = SHOWN; g < count; g++) {
     others.calls += groups[g].calls;
     others.ns += groups[g].ns;
@@ -158,9 +148,7 @@ static void print_others(hr_strbuf_t *text, const group_t *groups, int count, do
 
 /* --- limits --- */
 
-/* What the group would take if nothing but bandwidth and arithmetic counted; 0: its work is not
- * known. Arrays that stay in caches can be faster: then it is what it took. */
-static double limit_ns(const group_t *group, const machine_peak_t *peak) {
+double explain_limit_ns(const explain_group_t *group, const machine_peak_t *peak) {
   double moves = 1e9 * group->bytes / peak->bytes_per_s;
   double computes = 1e9 * group->flops / peak->flops;
   double limit = moves > computes ? moves : computes;
@@ -169,51 +157,51 @@ static double limit_ns(const group_t *group, const machine_peak_t *peak) {
 
 /* A line for each of the kernels that take most of the time: the time that its bytes and operations
  * need, and which of the two. */
-static void print_limit_table(hr_strbuf_t *text, const group_t *groups, int count, double kernel_ns,
-                              const machine_peak_t *peak) {
+static void print_limit_table(hr_strbuf_t *text, const explain_group_t *groups, int count,
+                              double kernel_ns, const machine_peak_t *peak) {
   hr_strbuf_printf(text, "%6s %10s %10s %6s %-10s  %s\n", "time", "ms", "limit ms", "near",
                    "limited by", "kernel (op): instructions");
   for (int g = 0; g < count && g < SHOWN; g++) {
-    const group_t *group = &groups[g];
-    double ns = limit_ns(group, peak);
+    const explain_group_t *group = &groups[g];
+    double ns = explain_limit_ns(group, peak);
     bool moves = group->bytes / peak->bytes_per_s > group->flops / peak->flops;
     if (!(ns > 0)) continue;
     hr_strbuf_printf(
         text, "%5.1f%% %10.3f %10.3f %5.0f%% %-10s  %s (%s): ", 100 * group->ns / kernel_ns,
         group->ns * 1e-6, ns * 1e-6, 100 * ns / group->ns, moves ? "bandwidth" : "arithmetic",
         group->members[0]->kernel, group->members[0]->op);
-    print_names(text, group);
+    explain_print_names(text, group);
     hr_strbuf_add_char(text, '\n');
   }
 }
 
-/* Why it does not reach its limit. */
-static const char *why_far(const group_t *group) {
+const char *explain_why_far(const explain_group_t *group) {
   if (group->members[0]->reason) return group->members[0]->reason;
   return group->ns < SHORT_NS * group->calls ? "a short call: its start takes as long"
                                              : "no reason known";
 }
 
-static bool is_far(const group_t *group, double kernel_ns, const machine_peak_t *peak) {
-  double ns = limit_ns(group, peak);
+bool explain_is_far(const explain_group_t *group, double kernel_ns, const machine_peak_t *peak) {
+  double ns = explain_limit_ns(group, peak);
   return group->ns >= FAR_SHARE * kernel_ns && ns > 0 && ns < FAR_LIMIT * group->ns;
 }
 
-static void print_far(hr_strbuf_t *text, const group_t *group, double kernel_ns,
+static void print_far(hr_strbuf_t *text, const explain_group_t *group, double kernel_ns,
                       const machine_peak_t *peak) {
-  hr_strbuf_printf(
-      text, "far: %.0f%% of the time at %.0f%%: %s (%s): ", 100 * group->ns / kernel_ns,
-      100 * limit_ns(group, peak) / group->ns, group->members[0]->kernel, group->members[0]->op);
-  print_names(text, group);
-  hr_strbuf_printf(text, "; %s\n", why_far(group));
+  hr_strbuf_printf(text,
+                   "far: %.0f%% of the time at %.0f%%: %s (%s): ", 100 * group->ns / kernel_ns,
+                   100 * explain_limit_ns(group, peak) / group->ns, group->members[0]->kernel,
+                   group->members[0]->op);
+  explain_print_names(text, group);
+  hr_strbuf_printf(text, "; %s\n", explain_why_far(group));
 }
 
 /* The limit of all kernels, and those that are far from theirs and take much of the time. */
-static void print_limits(hr_strbuf_t *text, const group_t *groups, int count, double kernel_ns,
-                         const machine_peak_t *peak) {
+static void print_limits(hr_strbuf_t *text, const explain_group_t *groups, int count,
+                         double kernel_ns, const machine_peak_t *peak) {
   double limit = 0, known = 0;
   for (int g = 0; g < count; g++) {
-    double ns = limit_ns(&groups[g], peak);
+    double ns = explain_limit_ns(&groups[g], peak);
     limit += ns;
     known += ns > 0 ? groups[g].ns : 0;
   }
@@ -224,18 +212,18 @@ static void print_limits(hr_strbuf_t *text, const group_t *groups, int count, do
                    100 * known / kernel_ns, 100 * limit / known, limit * 1e-6);
   print_limit_table(text, groups, count, kernel_ns, peak);
   for (int g = 0; g < count; g++)
-    if (is_far(&groups[g], kernel_ns, peak)) print_far(text, &groups[g], kernel_ns, peak);
+    if (explain_is_far(&groups[g], kernel_ns, peak)) print_far(text, &groups[g], kernel_ns, peak);
 }
 
-/* What one worker alone does of the runs. */
-static double serial_ns(const totals_t *totals) {
+double explain_serial_ns(const explain_totals_t *totals) {
   return totals->run_ns > totals->shared_ns ? totals->run_ns - totals->shared_ns : 0;
 }
 
 /* The serial part, and by it the most that workers can gain (Amdahl): the rest, done by W workers,
  * would take W times as long on one. */
-static void print_serial(hr_strbuf_t *text, const hr_trace_t *trace, const totals_t *totals) {
-  double serial = serial_ns(totals), alone = serial + trace->workers * totals->shared_ns;
+static void print_serial(hr_strbuf_t *text, const hr_trace_t *trace,
+                         const explain_totals_t *totals) {
+  double serial = explain_serial_ns(totals), alone = serial + trace->workers * totals->shared_ns;
   if (serial <= 0) return;
   hr_strbuf_printf(text,
                    "serial: %.3f ms, %.1f%% of the time; at most %.1f times as fast as one worker "
@@ -244,7 +232,8 @@ static void print_serial(hr_strbuf_t *text, const hr_trace_t *trace, const total
 }
 
 /* How evenly the workers had the kernels' work. */
-static void print_workers(hr_strbuf_t *text, const hr_trace_t *trace, const totals_t *totals) {
+static void print_workers(hr_strbuf_t *text, const hr_trace_t *trace,
+                          const explain_totals_t *totals) {
   double minimum = totals->kernel_ns - totals->idle_ns, maximum = minimum, sum = minimum;
   if (trace->workers < 2 || totals->kernel_ns <= 0) return;
   for (int w = 1; w < trace->workers; w++) {
@@ -260,8 +249,8 @@ static void print_workers(hr_strbuf_t *text, const hr_trace_t *trace, const tota
   print_serial(text, trace, totals);
 }
 
-static void print_heading(hr_strbuf_t *text, const hr_trace_t *trace, const totals_t *totals,
-                          const machine_peak_t *peak) {
+static void print_heading(hr_strbuf_t *text, const hr_trace_t *trace,
+                          const explain_totals_t *totals, const machine_peak_t *peak) {
   hr_strbuf_printf(text, "%.0f execution%s in %.3f ms, %.3f ms of it in kernels; ", totals->runs,
                    totals->runs == 1 ? "" : "s", totals->run_ns * 1e-6, totals->kernel_ns * 1e-6);
   hr_strbuf_printf(text, "this machine now: %.1f GB/s, %.1f GFLOP/s\n", peak->bytes_per_s * 1e-9,
@@ -275,96 +264,43 @@ static void print_heading(hr_strbuf_t *text, const hr_trace_t *trace, const tota
 }
 
 static void print_table(hr_strbuf_t *text, const hr_trace_t *trace, const machine_peak_t *peak,
-                        group_t *groups, int count) {
-  totals_t totals = add_up(trace);
+                        explain_group_t *groups, int count) {
+  explain_totals_t totals = explain_add_up(trace);
   double all_ns = totals.run_ns > totals.kernel_ns ? totals.run_ns : totals.kernel_ns;
-  qsort(groups, (size_t)count, sizeof *groups, by_time);
+  qsort(groups, (size_t)count, sizeof *groups, explain_by_time);
   print_heading(text, trace, &totals, peak);
   for (int g = 0; g < count && g < SHOWN; g++) print_group(text, &groups[g], all_ns, peak);
   print_others(text, groups, count, all_ns, peak);
   double between_ns = all_ns - totals.kernel_ns;
-  group_t between = {.ns = between_ns, .worked_ns = between_ns, .calls = totals.runs};
+  explain_group_t between = {.ns = between_ns, .worked_ns = between_ns, .calls = totals.runs};
   print_figures(text, &between, all_ns, peak);
   hr_strbuf_add_str(text, "  between kernels\n");
 }
 
-static void print_table_and_limits(hr_strbuf_t *text, const hr_trace_t *trace,
-                                   const machine_peak_t *peak, group_t *groups, int count) {
+static void print_table_and_numa(hr_strbuf_t *text, const hr_trace_t *trace,
+                                 const machine_peak_t *peak, explain_group_t *groups, int count) {
   print_table(text, trace, peak, groups, count);
-  print_limits(text, groups, count, add_up(trace).kernel_ns, peak);
+  if (trace->numa_nodes) explain_print_numa(text, trace, groups, count);
 }
 
-/* --- JSON --- */
-
-static void add_string(hr_strbuf_t *text, const char *words) {
-  hr_strbuf_add_char(text, '"');
-  for (; *words; words++) {
-    unsigned char c = (unsigned char)*words;
-    if (c < ' ')
-      hr_strbuf_printf(text, "\\u%04x", c);
-    else if (c == '"' || c == '\\')
-      hr_strbuf_printf(text, "\\%c", c);
-    else
-      hr_strbuf_add_char(text, *words);
-  }
-  hr_strbuf_add_char(text, '"');
-}
-
-static void json_group(hr_strbuf_t *text, const group_t *group, double kernel_ns,
-                       const machine_peak_t *peak) {
-  const hr_trace_span_t *first = group->members[0];
-  hr_strbuf_add_str(text, "{\"kernel\": ");
-  add_string(text, first->kernel);
-  hr_strbuf_add_str(text, ", \"op\": ");
-  add_string(text, first->op ? first->op : "");
-  hr_strbuf_printf(text, ", \"calls\": %.0f, \"time_s\": %.9g, \"worked_s\": %.9g", group->calls,
-                   group->ns * 1e-9, group->worked_ns * 1e-9);
-  hr_strbuf_printf(text, ", \"bytes\": %.0f, \"flops\": %.0f, \"limit_s\": %.9g", group->bytes,
-                   group->flops, limit_ns(group, peak) * 1e-9);
-  bool far = is_far(group, kernel_ns, peak);
-  if (far) hr_strbuf_add_str(text, ", \"far\": true");
-  if (far || first->reason) {
-    hr_strbuf_add_str(text, ", \"reason\": ");
-    add_string(text, far ? why_far(group) : first->reason);
-  }
-  hr_strbuf_add_str(text, ", \"instructions\": [");
-  for (int m = 0; m < group->count; m++) {
-    if (m) hr_strbuf_add_str(text, ", ");
-    add_string(text, group->members[m]->name);
-  }
-  hr_strbuf_add_str(text, "]}");
-}
-
-static void print_json(hr_strbuf_t *text, const hr_trace_t *trace, const machine_peak_t *peak,
-                       group_t *groups, int count) {
-  totals_t totals = add_up(trace);
-  qsort(groups, (size_t)count, sizeof *groups, by_time);
-  hr_strbuf_printf(text,
-                   "{\"executions\": %.0f, \"total_s\": %.9g, \"kernels_s\": %.9g, "
-                   "\"waits_s\": %.9g, \"serial_s\": %.9g,\n ",
-                   totals.runs, totals.run_ns * 1e-9, totals.kernel_ns * 1e-9,
-                   totals.wait_ns * 1e-9, serial_ns(&totals) * 1e-9);
-  hr_strbuf_printf(text, "\"workers\": %d, \"peak_bytes_per_s\": %.9g, \"peak_flops\": %.9g,\n",
-                   trace->workers, peak->bytes_per_s, peak->flops);
-  hr_strbuf_add_str(text, " \"kernels\": [");
-  for (int g = 0; g < count; g++) {
-    hr_strbuf_add_str(text, g ? ",\n  " : "\n  ");
-    json_group(text, &groups[g], totals.kernel_ns, peak);
-  }
-  hr_strbuf_add_str(text, "]}\n");
+static void print_table_and_limits(hr_strbuf_t *text, const hr_trace_t *trace,
+                                   const machine_peak_t *peak, explain_group_t *groups, int count) {
+  print_table(text, trace, peak, groups, count);
+  print_limits(text, groups, count, explain_add_up(trace).kernel_ns, peak);
+  if (trace->numa_nodes) explain_print_numa(text, trace, groups, count);
 }
 
 /* --- both forms --- */
 
 typedef void print_fn(hr_strbuf_t *text, const hr_trace_t *trace, const machine_peak_t *peak,
-                      group_t *groups, int count);
+                      explain_group_t *groups, int count);
 
 static hr_status_t print_as(print_fn *print, hr_strbuf_t *text, const hr_trace_t *trace,
                             const machine_peak_t *peak) {
   int count = count_kernels(trace);
   void *list, *groups;
   HR_TRY(hr_alloc_zeroed((size_t)(count + 1) * sizeof(hr_trace_span_t *), &list));
-  hr_status_t st = hr_alloc_zeroed((size_t)(count + 1) * sizeof(group_t), &groups);
+  hr_status_t st = hr_alloc_zeroed((size_t)(count + 1) * sizeof(explain_group_t), &groups);
   if (!st) {
     list_kernels(trace, list);
     qsort(list, (size_t)count, sizeof(hr_trace_span_t *), by_kernel);
@@ -377,7 +313,7 @@ static hr_status_t print_as(print_fn *print, hr_strbuf_t *text, const hr_trace_t
 
 hr_status_t exec_explain_print(hr_strbuf_t *text, const hr_trace_t *trace,
                                const machine_peak_t *peak) {
-  return print_as(print_table, text, trace, peak);
+  return print_as(print_table_and_numa, text, trace, peak);
 }
 
 hr_status_t exec_explain_limits(hr_strbuf_t *text, const hr_trace_t *trace,
@@ -387,5 +323,5 @@ hr_status_t exec_explain_limits(hr_strbuf_t *text, const hr_trace_t *trace,
 
 hr_status_t exec_explain_json(hr_strbuf_t *text, const hr_trace_t *trace,
                               const machine_peak_t *peak) {
-  return print_as(print_json, text, trace, peak);
+  return print_as(explain_print_json, text, trace, peak);
 }

@@ -5,8 +5,9 @@
 #include "base/trace.h"
 #include "observe/machine_peak.h"
 
-/* Prints the kernels of this process by decreasing time; equal kernels share a line. The trace must
- * not be written meanwhile. Errors: NO_MEMORY. */
+/* Prints the kernels of this process by decreasing time; equal kernels share a line; then accesses
+ * to other NUMA nodes, if the trace has them. The trace must not be written meanwhile.
+ * Errors: NO_MEMORY. */
 hr_status_t exec_explain_print(hr_strbuf_t *text, const hr_trace_t *trace,
                                const machine_peak_t *peak);
 /* The same, and then for each kernel the time that bandwidth and arithmetic allow; kernels that are

@@ -165,6 +165,13 @@ void topo_share_destroy(topo_share_t *share) {
 
 int topo_share_cores(const topo_share_t *share) { return share->core_count; }
 
+int topo_share_node(const topo_share_t *share, int worker) {
+  hwloc_obj_t core = share->cores[worker % share->core_count], node = NULL;
+  while ((node = hwloc_get_next_obj_by_type(share->topology, HWLOC_OBJ_NUMANODE, node)))
+    if (hwloc_bitmap_intersects(node->cpuset, core->cpuset)) return (int)node->logical_index;
+  return 0;
+}
+
 hr_status_t topo_share_bind(const topo_share_t *share, int worker, topo_bind_t bind) {
   hwloc_obj_t core = share->cores[worker % share->core_count];
   if (bind == TOPO_BIND_NONE || share->oversubscribed) return NULL;

@@ -26,6 +26,8 @@ void topo_begin(void);
 hr_status_t topo_share_create(int local_rank, int local_size, topo_share_t **out_share);
 void topo_share_destroy(topo_share_t *share);    /* accepts NULL */
 int topo_share_cores(const topo_share_t *share); /* at least 1 */
+/* The NUMA node of the core of worker `worker`, which is any number >= 0; 0 where none is known. */
+int topo_share_node(const topo_share_t *share, int worker);
 /* Binds the calling thread as worker `worker` (any number >= 0: workers go round the cores). Where
  * ranks share cores, none is bound, so that the kernel can balance them. What a system refuses is
  * no error: the thread then stays where it may be. */

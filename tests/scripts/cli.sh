@@ -165,6 +165,16 @@ python3 -c 'import json, sys; assert json.load(open(sys.argv[1]))["executions"] 
 expect_exit "--explain --limit" 0 "$hlorun" --input '0=f32[3]{1,2,3}' --explain --limit twice.hlo
 expect_text "--explain --limit" "of what bandwidth and arithmetic allow"
 expect_exit "--limit alone" 2 "$hlorun" --input '0=f32[3]{1,2,3}' --limit twice.hlo
+# Arguments are the caller's pages, so that half of what both nodes read lies on the first.
+write_program million '  x = f32[1048576] parameter(0)
+  ROOT y = f32[1048576] add(x, x)'
+export HWLOC_SYNTHETIC='pack:2 numa:1 core:2 pu:1'
+expect_exit "--explain --numa" 0 "$hlorun" --quiet --random-inputs --threads 4 --explain --numa million.hlo
+expect_text "--explain --numa" "NUMA: workers on 2 nodes touched 8."
+expect_exit "--explain=json --numa" 0 "$hlorun" --random-inputs --threads 4 --explain=json --numa million.hlo
+expect_text "--explain=json --numa" '"numa_nodes": 2'
+unset HWLOC_SYNTHETIC
+expect_exit "--numa alone" 2 "$hlorun" --random-inputs --numa twice.hlo
 expect_exit "--explain of another form" 2 "$hlorun" --random-inputs --explain=yaml twice.hlo
 expect_exit "--trace, compressed" 0 "$hlorun" --random-inputs --trace t.json.gz twice.hlo
 gzip -dc t.json.gz | grep -q traceEvents && pass || fail "--trace t.json.gz is no gzip file of JSON"
