@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "check/check.h"
+#include "ir/buffer_types.h"
 #include "jit/llvm/llvm_preload.h"
 #include "ops/query/custom_call_table.h"
 #include "ops/query/replica_groups.h"
@@ -255,7 +256,7 @@ static int64_t partitions_of(const hlo_module_t *module, const compiler_options_
   return divides ? options->world_size / replicas : options->world_size;
 }
 
-/* Global programs become the program of one partition. */
+/* Global programs become the program of one partition. From here on buffers are arrays. */
 static hr_status_t partition(hlo_module_t *module, const compiler_options_t *options) {
   spmd_options_t spmd = {.device_count = options->part ? 0 : partitions_of(module, options),
                          .mesh = options->mesh,
@@ -264,6 +265,7 @@ static hr_status_t partition(hlo_module_t *module, const compiler_options_t *opt
                          .carried_count = options->carried_count,
                          .keep_unreduced = options->keep_unreduced,
                          .whole_axes = options->whole_axes};
+  HR_TRY(hlo_lower_buffer_types(module));
   return spmd_run(module, &spmd);
 }
 

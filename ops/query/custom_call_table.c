@@ -66,15 +66,19 @@ bool op_custom_call_is_marker(const hlo_instr_t *instr) {
   return call->traits & CUSTOM_IDENTITY;
 }
 
+/* Pin makes a buffer of an array, and Unpin an array of a buffer. */
+static bool keeps_contents(const hlo_shape_t *from, const hlo_shape_t *to) {
+  return hlo_shape_compatible(hlo_shape_contents(from), hlo_shape_contents(to));
+}
+
 hr_status_t op_custom_call_check_marker(const hlo_instr_t *instr) {
   const hlo_shape_t *to = instr->shape;
   char found[HLO_SHAPE_TEXT], wanted[HLO_SHAPE_TEXT];
   int count = instr->operand_count;
-  if (count == 1 && hlo_shape_compatible(instr->operands[0]->shape, to)) return NULL;
+  if (count == 1 && keeps_contents(instr->operands[0]->shape, to)) return NULL;
   if (count == 1 && !hlo_shape_is_tuple(to))
     return hlo_error(instr, NULL, "the result is %s, want %s as the operand",
-                     hlo_shape_text(to, found),
-                     hlo_shape_text(instr->operands[0]->shape, wanted));
+                     hlo_shape_text(to, found), hlo_shape_text(instr->operands[0]->shape, wanted));
   if (!hlo_shape_is_tuple(to) || to->element_count != count)
     return hlo_error(instr, NULL, "%d operands, but the result is %s", count,
                      hlo_shape_text(to, found));

@@ -82,11 +82,12 @@ hr_status_t op_contraction_dtype(const hlo_instr_t *instr, const char *rule, hr_
   return NULL;
 }
 
-/* An empty list is the default precision for all operands. */
+/* Operands that are not listed have the default precision. */
 static hr_status_t check_precision(const hlo_instr_t *instr, int64_t operands) {
   hr_ints_t precision = hlo_attr_ints(instr, HLO_ATTR_OPERAND_PRECISION);
-  OP_WANT(instr, precision.count == 0 || precision.count == operands, "C11",
-          "operand_precision lists %ld values, want %ld", (long)precision.count, (long)operands);
+  OP_WANT(instr, precision.count <= operands, "C11",
+          "operand_precision lists %ld values, want %ld at most", (long)precision.count,
+          (long)operands);
   return NULL;
 }
 

@@ -117,8 +117,8 @@ hr_status_t infer_convolution(hr_arena_t *arena, const hlo_instr_t *instr,
   HR_TRY(check_conv_ranks(instr, in, labels));
   HR_TRY(op_check_window(instr, &rules, labels->spatial_rank));
   HR_TRY(check_conv_groups(instr, in, labels));
-  OP_WANT(instr, precision.count == 0 || precision.count == 2, "C24",
-          "operand_precision lists %ld values, want 2", (long)precision.count);
+  OP_WANT(instr, precision.count <= 2, "C24", "operand_precision lists %ld values, want 2 at most",
+          (long)precision.count);
   HR_TRY(op_contraction_dtype(instr, "C27", in[0]->dtype, in[1]->dtype, &dtype));
   HR_TRY(push_conv_dims(instr, in, labels, &dims));
   return op_dims_shape(arena, dtype, &dims, out_shape);

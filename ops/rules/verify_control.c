@@ -37,7 +37,7 @@ static hr_status_t check_aliasing(const hlo_instr_t *instr) {
     OP_WANT(instr, in && out, NULL,
             "output_to_operand_aliasing %d names an element that the %s does not have", k,
             in ? "result" : "operand");
-    OP_WANT(instr, hlo_shape_compatible(in, out), NULL,
+    OP_WANT(instr, hlo_shape_compatible(hlo_shape_contents(in), hlo_shape_contents(out)), NULL,
             "output_to_operand_aliasing %d puts %s where operand %ld has %s, want equal shapes", k,
             OP_TEXT(out), (long)alias->operand, OP_TEXT(in));
   }

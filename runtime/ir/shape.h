@@ -54,6 +54,10 @@ static inline bool hlo_shape_is_array(const hlo_shape_t *shape) {
   return hr_dtype_is_array(shape->dtype);
 }
 static inline bool hlo_shape_is_tuple(const hlo_shape_t *shape) { return shape->dtype == HR_TUPLE; }
+/* The array of a buffer b(f32[4]); any other shape is its own. */
+static inline const hlo_shape_t *hlo_shape_contents(const hlo_shape_t *shape) {
+  return shape->dtype == HR_BUFFER ? shape->elements[0] : shape;
+}
 static inline bool hlo_shape_is_scalar(const hlo_shape_t *shape) {
   return hlo_shape_is_array(shape) && !shape->rank;
 }

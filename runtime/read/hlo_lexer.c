@@ -126,12 +126,19 @@ static size_t match_log_prefix(const char *text, size_t size) {
   return (size_t)(bracket - text) + 1;
 }
 
+/* The end of a line, which '\r' alone is too (XLA). */
+static const char *find_line_end(const char *from, size_t size) {
+  const char *end = memchr(from, '\n', size);
+  const char *carriage_return = memchr(from, '\r', end ? (size_t)(end - from) : size);
+  return carriage_return ? carriage_return : end;
+}
+
 /* Block comments do not nest; line comments end with their line. */
 static hr_status_t skip_comment(read_lexer_t *l, size_t *at) {
   const char *from = l->text + *at;
   const char *end;
   if (from[1] == '/') {
-    end = memchr(from, '\n', l->size - *at);
+    end = find_line_end(from, l->size - *at);
     *at = end ? (size_t)(end - l->text) : l->size;
     return NULL;
   }

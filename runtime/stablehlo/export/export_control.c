@@ -239,7 +239,8 @@ static const mlir_attr_t *layout_of(exporter_t *exporter, const hlo_shape_t *sha
 static void add_layouts(exporter_t *exporter, const char *name, int count,
                         const hlo_shape_t *const *shapes, export_attrs_t *attrs) {
   const mlir_attr_t **layouts = export_alloc(exporter, (size_t)count, sizeof *layouts);
-  for (int i = 0; layouts && i < count; i++) layouts[i] = layout_of(exporter, shapes[i]);
+  for (int i = 0; layouts && i < count; i++)
+    layouts[i] = layout_of(exporter, hlo_shape_contents(shapes[i]));
   export_add(exporter, attrs, name, export_array(exporter, count, layouts));
 }
 

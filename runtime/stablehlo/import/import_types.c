@@ -78,6 +78,19 @@ static hr_status_t tensor_shape(importer_t *importer, const mlir_type_t *type,
   return hlo_shape_array_dynamic(importer->arena, dtype, type->rank, dims, dynamic, out_shape);
 }
 
+/* A memref is a buffer. */
+static hr_status_t buffer_shape(importer_t *importer, const mlir_type_t *type,
+                                const hlo_shape_t **out_shape) {
+  const hlo_shape_t **contents;
+  hlo_shape_t *shape;
+  HR_TRY(HR_NEW(importer->arena, &contents));
+  HR_TRY(HR_NEW(importer->arena, &shape));
+  HR_TRY(tensor_shape(importer, type, contents));
+  *shape = (hlo_shape_t){.dtype = HR_BUFFER, .element_count = 1, .elements = contents};
+  *out_shape = shape;
+  return NULL;
+}
+
 /* Shape of several types. */
 static hr_status_t tuple_shape(importer_t *importer, const mlir_type_t *type,
                                const hlo_shape_t **out_shape) {
@@ -88,14 +101,15 @@ static hr_status_t tuple_shape(importer_t *importer, const mlir_type_t *type,
   return hlo_shape_tuple(importer->arena, type->result_count, elements, out_shape);
 }
 
-/* Tensors, tuples, tokens, futures. */
+/* Tensors, buffers, tuples, tokens, futures. */
 hr_status_t import_shape(importer_t *importer, const mlir_type_t *type,
                          const hlo_shape_t **out_shape) {
   hr_dtype_t dtype;
   switch (type->kind) {
     case MLIR_TYPE_TENSOR:
-    case MLIR_TYPE_MEMREF:
       return tensor_shape(importer, type, out_shape);
+    case MLIR_TYPE_MEMREF:
+      return buffer_shape(importer, type, out_shape);
     case MLIR_TYPE_TOKEN:
       *out_shape = hlo_shape_scalar(HR_TOKEN);
       return NULL;
