@@ -146,19 +146,6 @@ hlo_instr_t *hlo_build_element(hlo_builder_t *builder, hlo_instr_t *tuple, int i
   return hlo_build(builder, HLO_GET_TUPLE_ELEMENT, NULL, 1, &tuple, 1, &attr, 0, NULL);
 }
 
-/* The shape of a value, for values that come without an instruction. Row-major, without dynamic
- * sizes. */
-static hr_status_t shape_of(hr_arena_t *arena, const hlo_value_t *value,
-                            const hlo_shape_t **out_shape) {
-  if (value->dtype != HR_TUPLE)
-    return hlo_shape_array(arena, value->dtype, value->rank, value->dims, out_shape);
-  const hlo_shape_t **elements;
-  HR_TRY(HR_NEW_ARRAY(arena, value->element_count, &elements));
-  for (int i = 0; i < value->element_count; i++)
-    HR_TRY(shape_of(arena, value->elements[i], &elements[i]));
-  return hlo_shape_tuple(arena, value->element_count, elements, out_shape);
-}
-
 /* Takes the value over: the module releases it, or this function does on an earlier failure. */
 hlo_instr_t *hlo_build_constant(hlo_builder_t *builder, hlo_value_t *value) {
   hlo_module_t *module = builder->computation->module;
@@ -168,7 +155,7 @@ hlo_instr_t *hlo_build_constant(hlo_builder_t *builder, hlo_value_t *value) {
     return NULL;
   }
   builder->status = hlo_module_adopt_value(module, value);
-  if (!builder->status) builder->status = shape_of(&module->arena, value, &shape);
+  if (!builder->status) builder->status = hlo_value_shape(&module->arena, value, &shape);
   hlo_instr_t *instr = hlo_build(builder, HLO_CONSTANT, shape, 0, NULL, 0, NULL, 0, NULL);
   if (instr) instr->literal = value;
   return instr;

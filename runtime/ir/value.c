@@ -164,6 +164,17 @@ static void print_value_shape(hr_strbuf_t *text, const hlo_value_t *value) {
   hr_strbuf_printf(text, ")");
 }
 
+hr_status_t hlo_value_shape(hr_arena_t *arena, const hlo_value_t *value,
+                            const hlo_shape_t **out_shape) {
+  const hlo_shape_t **elements;
+  if (value->dtype != HR_TUPLE)
+    return hlo_shape_array(arena, value->dtype, value->rank, value->dims, out_shape);
+  HR_TRY(HR_NEW_ARRAY(arena, value->element_count, &elements));
+  for (int i = 0; i < value->element_count; i++)
+    HR_TRY(hlo_value_shape(arena, value->elements[i], &elements[i]));
+  return hlo_shape_tuple(arena, value->element_count, elements, out_shape);
+}
+
 const char *hlo_value_shape_text(const hlo_value_t *value, char into[HLO_SHAPE_TEXT]) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);

@@ -55,6 +55,9 @@ bool hlo_value_is_exclusive(const hlo_value_t *value);
 size_t hlo_value_bytes(const hlo_value_t *value);
 /* Does the value have this shape? Dynamic dimensions accept any size within the bound. */
 bool hlo_value_fits(const hlo_value_t *value, const hlo_shape_t *shape);
+/* Its type and actual sizes, row-major; a tuple's too. Errors: NO_MEMORY. */
+hr_status_t hlo_value_shape(hr_arena_t *arena, const hlo_value_t *value,
+                            const hlo_shape_t **out_shape);
 /* Its type and sizes as text, cut with "..." if it is long; returns `into`. */
 const char *hlo_value_shape_text(const hlo_value_t *value, char into[HLO_SHAPE_TEXT]);
 bool hlo_value_equal(const hlo_value_t *a, const hlo_value_t *b); /* same type, sizes and bits */

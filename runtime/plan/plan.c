@@ -177,25 +177,13 @@ void plan_destroy(plan_t *plan) {
 
 /* --- sizes known at run time --- */
 
-/* The actual sizes of a value, with which dynamic steps are prepared. */
-static hr_status_t shape_of_value(hr_arena_t *arena, const hlo_value_t *value,
-                                  const hlo_shape_t **out_shape) {
-  if (value->dtype != HR_TUPLE)
-    return hlo_shape_array(arena, value->dtype, value->rank, value->dims, out_shape);
-  const hlo_shape_t **elements;
-  HR_TRY(HR_NEW_ARRAY(arena, value->element_count, &elements));
-  for (int i = 0; i < value->element_count; i++)
-    HR_TRY(shape_of_value(arena, value->elements[i], &elements[i]));
-  return hlo_shape_tuple(arena, value->element_count, elements, out_shape);
-}
-
 /* Prepares a step for the shapes that its operands have now. */
 hr_status_t plan_specialise(hr_arena_t *arena, const plan_step_t *step, hlo_value_t *const *in,
                             op_step_t *out_step) {
   const hlo_shape_t **shapes;
   *out_step = step->op;
   HR_TRY(HR_NEW_ARRAY(arena, step->in_count, &shapes));
-  for (int k = 0; k < step->in_count; k++) HR_TRY(shape_of_value(arena, in[k], &shapes[k]));
+  for (int k = 0; k < step->in_count; k++) HR_TRY(hlo_value_shape(arena, in[k], &shapes[k]));
   out_step->in_shapes = shapes;
   HR_TRY(op_actual_shape(arena, out_step, in, &out_step->out_shape));
   return step->kernel->prepare ? step->kernel->prepare(arena, out_step, &out_step->plan) : NULL;

@@ -68,7 +68,7 @@ static void load(world_t *world, unsigned slot) {
   hlorun_program_release(world->programs[slot]);
   world->programs[slot] = NULL;
   fuzz_is_fine(hlorun_program_load_bytes(world->client, "fuzz", text, size, &options,
-                                    &world->programs[slot]));
+                                         &world->programs[slot]));
 }
 
 static void make_buffer(world_t *world, unsigned slot) {

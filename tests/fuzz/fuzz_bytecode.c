@@ -14,11 +14,6 @@
 #include "ops/rules/verify.h"
 #include "read/read.h"
 
-static void fail(const char *what) {
-  fprintf(stderr, "fuzz_bytecode: %s\n", what);
-  abort();
-}
-
 static hr_status_t load_tree(const void *bytes, size_t size, mlir_module_t **out_tree) {
   mlir_module_t *tree;
   HR_TRY(mlir_module_create(&tree));
@@ -68,13 +63,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   hlo_module_t *module = NULL;
   if (mlir_is_bytecode(data, size)) run_tree(data, size);
   hr_status_t st = hr_buffer_wrap((void *)data, size, false, NULL, NULL, &buffer);
-  if (st) fail("no memory");
+  if (st) fuzz_fail("no memory");
   st = read_module("fuzz", buffer, &module);
   hr_buffer_release(buffer);
   if (!st) st = hlo_verify(module);
   if (st) fuzz_drop_status(st);
   hlo_module_destroy(module);
-  if (hr_mem_live_blocks() != live) fail("leak");
+  if (hr_mem_live_blocks() != live) fuzz_fail("leak");
   return 0;
 }
 
@@ -181,7 +176,7 @@ static fuzz_bytes_t builtin_file(int index) {
   if (!st) st = mlir_write_bytecode(tree, &forms[index % FORMS], &bytes);
   if (st) {
     hr_status_print(stderr, st);
-    fail("a text of its own cannot be written");
+    fuzz_fail("a text of its own cannot be written");
   }
   fuzz_bytes_t file = fuzz_copy(hr_buffer_data(bytes), hr_buffer_size(bytes));
   hr_buffer_release(bytes);

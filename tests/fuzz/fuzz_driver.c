@@ -161,9 +161,14 @@ static void run_files(const fuzz_material_t *material, char **paths, int count, 
   run_inputs(material, inputs, count, !mutations, mutations);
 }
 
+static fuzz_bytes_t own_input(const fuzz_material_t *material, int index) {
+  if (!material->texts) return material->own(index);
+  return fuzz_copy(material->texts[index], strlen(material->texts[index]));
+}
+
 static fuzz_bytes_t *own_inputs(const fuzz_material_t *material) {
   fuzz_bytes_t *inputs = allocate_inputs(material->own_count);
-  for (int i = 0; i < material->own_count; i++) inputs[i] = material->own(i);
+  for (int i = 0; i < material->own_count; i++) inputs[i] = own_input(material, i);
   return inputs;
 }
 

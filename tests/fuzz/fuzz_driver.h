@@ -17,6 +17,7 @@ typedef struct fuzz_bytes {
 
 typedef struct fuzz_material {
   fuzz_bytes_t (*own)(int index); /* inputs for a run without arguments; the caller frees data */
+  const char *const *texts;       /* the inputs, where they are texts; then without `own` */
   int own_count;
   /* One change of `bytes`, which may take pieces of `other`; NULL: a change of text. */
   void (*mutate)(fuzz_bytes_t *bytes, const fuzz_bytes_t *other);

@@ -31,21 +31,16 @@
 
 static char folder[] = "/dev/shm/hlorun-fuzz-XXXXXX"; /* made at the first use */
 
-static void fail(const char *what) {
-  fprintf(stderr, "fuzz_files: %s\n", what);
-  abort();
-}
-
 static void remove_folder(void) {
   char command[64];
   snprintf(command, sizeof command, "rm -rf %s", folder);
-  if (system(command)) fail("cannot remove the folder");
+  if (system(command)) fuzz_fail("cannot remove the folder");
 }
 
 static void need_folder(void) {
   static bool is_made;
   if (is_made) return;
-  if (!mkdtemp(folder)) fail("cannot make a folder");
+  if (!mkdtemp(folder)) fuzz_fail("cannot make a folder");
   atexit(remove_folder);
   is_made = true;
 }
@@ -55,7 +50,7 @@ static void write_file(const char *name, hr_str_t bytes) {
   need_folder();
   snprintf(path, sizeof path, "%s/%s", folder, name);
   int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  if (fd < 0 || write(fd, bytes.data, bytes.size) != (ssize_t)bytes.size) fail("cannot write");
+  if (fd < 0 || write(fd, bytes.data, bytes.size) != (ssize_t)bytes.size) fuzz_fail("cannot write");
   close(fd);
 }
 
@@ -97,7 +92,8 @@ static void use_npz(hr_buffer_t *bytes) {
 
 static void run_npz(hr_str_t data) {
   hr_buffer_t *bytes;
-  if (hr_buffer_wrap((void *)data.data, data.size, false, NULL, NULL, &bytes)) fail("no memory");
+  if (hr_buffer_wrap((void *)data.data, data.size, false, NULL, NULL, &bytes))
+    fuzz_fail("no memory");
   use_npz(bytes);
   hr_buffer_release(bytes);
 }
@@ -133,7 +129,8 @@ static void run_npy_in_npz(hr_str_t data) {
 static void run_npy(hr_str_t data) {
   hr_buffer_t *bytes;
   npy_t npy;
-  if (hr_buffer_wrap((void *)data.data, data.size, false, NULL, NULL, &bytes)) fail("no memory");
+  if (hr_buffer_wrap((void *)data.data, data.size, false, NULL, NULL, &bytes))
+    fuzz_fail("no memory");
   hr_status_t st = npy_header("fuzz", bytes, 0, data.size, &npy);
   if (!st) {
     use_array(&npy);
@@ -147,7 +144,8 @@ static void run_safetensors(hr_str_t data) {
   hr_buffer_t *bytes;
   safetensors_t file = {0};
   safetensors_is(data);
-  if (hr_buffer_wrap((void *)data.data, data.size, false, NULL, NULL, &bytes)) fail("no memory");
+  if (hr_buffer_wrap((void *)data.data, data.size, false, NULL, NULL, &bytes))
+    fuzz_fail("no memory");
   hr_status_t st = safetensors_open("fuzz", bytes, &file);
   for (size_t i = 0; !st && i < file.count && i < MOST_ARRAYS; i++) {
     char name[256];
@@ -175,11 +173,11 @@ static void run_feed(hr_str_t data) {
   if (fd < 0) fd = memfd_create("feed", 0);
   if (stop_fd < 0) stop_fd = eventfd(0, 0);
   if (ftruncate(fd, 0) || pwrite(fd, data.data, data.size, 0) != (ssize_t)data.size)
-    fail("cannot write the feed");
+    fuzz_fail("cannot write the feed");
   lseek(fd, 0, SEEK_SET);
   hr_arena_init(&arena);
   for (int i = 0; i < 3; i++)
-    if (cli_shape_parse(&arena, texts[i], &leaves[i])) fail("cannot parse a shape");
+    if (cli_shape_parse(&arena, texts[i], &leaves[i])) fuzz_fail("cannot parse a shape");
   feed_shape_t list[] = {{1, leaves}, {2, leaves + 1}};
   feed_shapes_t shapes = {2, list};
   feed_io_t io = {.fd = fd, .stop_fd = stop_fd, .name = "fuzz"};
@@ -204,7 +202,7 @@ static void use_manifest(hr_str_t data) {
   write_file("manifest", data);
   hr_arena_init(&arena);
   hr_status_t st = cli_folder_open(folder, &open_folder);
-  if (st) fail("cannot open the folder");
+  if (st) fuzz_fail("cannot open the folder");
   st = cli_manifest_read(&arena, &open_folder, MANIFEST_STEP, &manifest);
   if (!st) st = cli_manifest_check(&open_folder, &manifest, 0, NULL);
   fuzz_drop_status(st);
@@ -319,7 +317,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (!size) return 0;
   size_t live = hr_mem_live_blocks();
   kinds[data[0] % KIND_COUNT]((hr_str_t){(const char *)data + 1, size - 1});
-  if (hr_mem_live_blocks() != live) fail("leak");
+  if (hr_mem_live_blocks() != live) fuzz_fail("leak");
   return 0;
 }
 

@@ -16,11 +16,6 @@
 #include "stablehlo/stablehlo.h"
 #include "tf/tf_read.h"
 
-static void fail(const char *what) {
-  fprintf(stderr, "fuzz_graph: %s\n", what);
-  abort();
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   hlo_opcode_t op;
   hlo_op_from_name(HR_STR("add"), &op); /* fills a table that stays */
@@ -28,15 +23,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   hlo_module_t *module = NULL;
   static bool is_warm; /* other tables are filled by the first graph */
   size_t live = hr_mem_live_blocks();
-  if (hr_buffer_wrap((void *)data, size, false, NULL, NULL, &bytes)) fail("no memory");
+  if (hr_buffer_wrap((void *)data, size, false, NULL, NULL, &bytes)) fuzz_fail("no memory");
   hr_status_t st = read_module("fuzz", bytes, &module);
   if (!st) st = hlo_verify(module);
   if (!st && module->arena.total_bytes > ((size_t)1 << 30) + 4096 * size)
-    fail("memory out of proportion");
+    fuzz_fail("memory out of proportion");
   fuzz_drop_status(st);
   hlo_module_destroy(module);
   hr_buffer_release(bytes);
-  if (is_warm && hr_mem_live_blocks() != live) fail("leak");
+  if (is_warm && hr_mem_live_blocks() != live) fuzz_fail("leak");
   is_warm = true;
   return 0;
 }

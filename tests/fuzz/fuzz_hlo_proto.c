@@ -14,18 +14,13 @@
 #include "proto_mutator.h"
 #include "read/read.h"
 
-static void fail(const char *what) {
-  fprintf(stderr, "fuzz_hlo_proto: %s\n", what);
-  abort();
-}
-
 /* The bytes must outlive the module. */
 static hr_status_t read_bytes(const void *data, size_t size, hlo_module_t **out_module) {
   hlo_module_t *module;
   HR_TRY(hlo_module_create(HR_STR("fuzz"), &module));
   module->source = (hr_source_t){"fuzz", data, size};
   hr_status_t st = read_hlo_proto(module);
-  if (module->arena.total_bytes > (64u << 20) + 512 * size) fail("memory out of proportion");
+  if (module->arena.total_bytes > (64u << 20) + 512 * size) fuzz_fail("memory out of proportion");
   if (st)
     hlo_module_destroy(module);
   else
@@ -44,12 +39,12 @@ static void check_write(const hlo_module_t *module, hlo_proto_form_t form) {
   if (!st) st = read_bytes(hr_buffer_data(bytes), hr_buffer_size(bytes), &again);
   if (st) {
     hr_status_print(stderr, st);
-    fail("what was written does not read back");
+    fuzz_fail("what was written does not read back");
   }
   hlo_print_module(&second, again, HLO_PRINT_LONG);
   if (first.size != second.size || memcmp(first.data, second.data, first.size) != 0) {
     fprintf(stderr, "%s\n%s\n", first.data, second.data);
-    fail("what was written reads back different");
+    fuzz_fail("what was written reads back different");
   }
   hlo_module_destroy(again);
   hr_buffer_release(bytes);
@@ -68,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (!st) check_write(module, size % 2 ? HLO_PROTO_MODULE : HLO_PROTO_HLO);
   if (st) fuzz_drop_status(st);
   hlo_module_destroy(module);
-  if (hr_mem_live_blocks() != live) fail("leak");
+  if (hr_mem_live_blocks() != live) fuzz_fail("leak");
   return 0;
 }
 
@@ -126,7 +121,7 @@ static fuzz_bytes_t builtin_proto(int index) {
   if (!st) st = write_hlo_proto(module, index % 2 ? HLO_PROTO_HLO : HLO_PROTO_MODULE, &bytes);
   if (st) {
     hr_status_print(stderr, st);
-    fail("a text of its own cannot be written");
+    fuzz_fail("a text of its own cannot be written");
   }
   fuzz_bytes_t file = fuzz_copy(hr_buffer_data(bytes), hr_buffer_size(bytes));
   hr_buffer_release(bytes);

@@ -12,11 +12,6 @@
 #include "ops/rules/verify.h"
 #include "read/read.h"
 
-static void fail(const char *what) {
-  fprintf(stderr, "fuzz_hlo_text: %s\n", what);
-  abort();
-}
-
 /* The bytes must outlive the module. */
 static hr_status_t read_bytes(const void *data, size_t size, hlo_module_t **out_module) {
   hlo_module_t *module;
@@ -40,12 +35,12 @@ static void check_print(const hlo_module_t *module, hlo_print_style_t style) {
   hr_status_t st = read_bytes(first.data, first.size, &again);
   if (st) {
     hr_status_print(stderr, st);
-    if (style == HLO_PRINT_LONG) fail("what was printed does not read back");
+    if (style == HLO_PRINT_LONG) fuzz_fail("what was printed does not read back");
     fuzz_drop_status(st); /* without '%', a name can look like a reserved word */
   } else {
     hlo_print_module(&second, again, style);
     if (first.size != second.size || memcmp(first.data, second.data, first.size) != 0)
-      fail("what was printed reads back different");
+      fuzz_fail("what was printed reads back different");
     hlo_module_destroy(again);
   }
   hr_strbuf_deinit(&first);
@@ -68,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   }
   if (st) fuzz_drop_status(st);
   hlo_module_destroy(module);
-  if (hr_mem_live_blocks() != live) fail("leak");
+  if (hr_mem_live_blocks() != live) fuzz_fail("leak");
   return 0;
 }
 
@@ -143,12 +138,8 @@ static const char *const builtin[] = {
     "  ROOT d = f32[<=4,2] custom-call-done(st), frontend_attributes={a=\"b\",c={d}}\n}\n",
 };
 
-static fuzz_bytes_t text_of_rank(int index) {
-  return fuzz_copy(builtin[index], strlen(builtin[index]));
-}
-
 int main(int argc, char **argv) {
-  const fuzz_material_t material = {.own = text_of_rank,
+  const fuzz_material_t material = {.texts = builtin,
                                     .own_count = sizeof builtin / sizeof *builtin,
                                     .words = words,
                                     .word_count = sizeof words / sizeof *words};

@@ -15,11 +15,6 @@
 #include "read/read.h"
 #include "stablehlo/stablehlo.h"
 
-static void fail(const char *what) {
-  fprintf(stderr, "fuzz_mlir_text: %s\n", what);
-  abort();
-}
-
 /* The bytes must outlive the tree. */
 static hr_status_t parse(const void *data, size_t size, mlir_module_t **out_tree) {
   mlir_module_t *tree;
@@ -44,12 +39,12 @@ static void check_print(const mlir_module_t *tree) {
   if (st) {
     fprintf(stderr, "%.*s\n", (int)first.size, first.data);
     hr_status_print(stderr, st);
-    fail("what was printed does not parse");
+    fuzz_fail("what was printed does not parse");
   }
   mlir_print_module(&second, again);
   if (first.size != second.size || memcmp(first.data, second.data, first.size) != 0) {
     fprintf(stderr, "%.*s\n%.*s\n", (int)first.size, first.data, (int)second.size, second.data);
-    fail("what was printed parses as something else");
+    fuzz_fail("what was printed parses as something else");
   }
   mlir_module_destroy(again);
   hr_strbuf_deinit(&first);
@@ -82,7 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (!st) st = import(tree);
   if (st) fuzz_drop_status(st);
   mlir_module_destroy(tree);
-  if (hr_mem_live_blocks() != live) fail("leak");
+  if (hr_mem_live_blocks() != live) fuzz_fail("leak");
   return 0;
 }
 
@@ -217,12 +212,8 @@ static const char *const builtin[] = {
     "tensor<1x2x2x1xf32>\n"
     "    return %1 : tensor<1x2x2x1xf32>\n  }\n}\n"};
 
-static fuzz_bytes_t text_of_rank(int index) {
-  return fuzz_copy(builtin[index], strlen(builtin[index]));
-}
-
 int main(int argc, char **argv) {
-  const fuzz_material_t material = {.own = text_of_rank,
+  const fuzz_material_t material = {.texts = builtin,
                                     .own_count = sizeof builtin / sizeof *builtin,
                                     .words = words,
                                     .word_count = sizeof words / sizeof *words};

@@ -8,12 +8,8 @@
 
 #include "base/mem.h"
 #include "fuzz_driver.h"
+#include "fuzz_status.h"
 #include "jit/link/object_loader.h"
-
-static void fail(const char *what) {
-  fprintf(stderr, "fuzz_object: %s\n", what);
-  abort();
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   size_t live = hr_mem_live_blocks();
@@ -22,11 +18,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   hr_status_t st = jit_object_load(data, size, &object);
   if (!st) st = jit_object_find(object, "kernel", &address);
   if (st && hr_status_code(st) != HR_INVALID && hr_status_code(st) != HR_NO_MEMORY)
-    fail("another error");
+    fuzz_fail("another error");
   free(hr_status_format(st));
   hr_status_release(st);
   jit_object_unload(object);
-  if (hr_mem_live_blocks() != live) fail("leak");
+  if (hr_mem_live_blocks() != live) fuzz_fail("leak");
   return 0;
 }
 

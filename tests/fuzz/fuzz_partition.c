@@ -17,17 +17,12 @@
 
 #define DEVICES_MAX 64 /* larger grids take long, and show nothing else */
 
-static void fail(const char *what) {
-  fprintf(stderr, "fuzz_partition: %s\n", what);
-  abort();
-}
-
 /* The partitioner's errors are the user's; a program that it made and that does not verify is its
  * own fault. */
 static void check_made(hr_status_t st, const char *what) {
   if (!st) return;
   hr_status_print(stderr, st);
-  fail(what);
+  fuzz_fail(what);
 }
 
 static hr_status_t read_text(const uint8_t *data, size_t size, hlo_module_t **out_module) {
@@ -57,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (!st) st = partition(module);
   if (st) fuzz_drop_status(st);
   hlo_module_destroy(module);
-  if (hr_mem_live_blocks() != live) fail("leak");
+  if (hr_mem_live_blocks() != live) fuzz_fail("leak");
   return 0;
 }
 
@@ -192,12 +187,8 @@ static const char *const builtin[] = {
     "  ROOT o = f32[24] reshape(y), sharding={devices=[2]<=[2]}\n}\n",
 };
 
-static fuzz_bytes_t text_of_rank(int index) {
-  return fuzz_copy(builtin[index], strlen(builtin[index]));
-}
-
 int main(int argc, char **argv) {
-  const fuzz_material_t material = {.own = text_of_rank,
+  const fuzz_material_t material = {.texts = builtin,
                                     .own_count = sizeof builtin / sizeof *builtin,
                                     .words = words,
                                     .word_count = sizeof words / sizeof *words,
