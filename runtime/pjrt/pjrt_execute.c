@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
+#include "base/mem_object.h"
 #include "ops/query/custom_ffi.h"
 #include "pjrt/pjrt_agree.h"
 #include "pjrt/pjrt_buffer.h"
@@ -45,8 +45,9 @@ typedef struct run {
 
 hr_status_t pjrt_context_create(pjrt_context_args_t *args) {
   void *memory;
-  HR_TRY(hr_alloc_zeroed(sizeof(pjrt_context_t), &memory));
+  HR_TRY(hr_alloc_object(sizeof(pjrt_context_t), &memory));
   args->context = memory;
+  *args->context = (pjrt_context_t){.first = NULL};
   atomic_init(&args->context->references, 1);
   return NULL;
 }
@@ -86,7 +87,9 @@ static void *find_user_data(const void *context, int64_t type_id) {
 static hr_status_t create_run(pjrt_executable_t *executable, int local, run_t **out_run) {
   size_t args = (size_t)executable->param_count, results = (size_t)executable->result_count;
   void *memory;
-  HR_TRY(hr_alloc_zeroed(sizeof(run_t) + (2 * (args + results)) * sizeof(void *) + args, &memory));
+  size_t size_bytes = sizeof(run_t) + 2 * (args + results) * sizeof(void *) + args;
+  HR_TRY(hr_alloc_object(size_bytes, &memory));
+  hr_clear(memory, size_bytes);
   run_t *run = memory;
   run->executable = pjrt_executable_retain(executable);
   run->local = local;
