@@ -198,7 +198,6 @@ static void test_wrong_arguments(void) {
   /* One byte is missing. The refusal names what was found and what is wanted. */
   pjrt_object_args_t small = {.struct_size = sizeof small - 1};
   FAILS(Buffer_Delete, &small, "struct_size is 23, want at least 24");
-  FAILS(CopyToDeviceStream_AddChunk, &small, "PJRT_CopyToDeviceStream_AddChunk is not implemented");
 }
 
 /* What the threads share. */
