@@ -482,7 +482,7 @@ huge "a wrong number of results" 3 Unpack 'input: "axis"' 'attr { key: "num" val
 # A constant must have the type that its node says.
 printf '%s' 'node { name: "c" op: "Const" attr { key: "dtype" value { type: DT_INT32 } } attr { key: "value" value { tensor {' \
   ' dtype: DT_FLOAT tensor_shape { } float_val: 1 } } } }' >"$work/dtype.pbtxt"
-"$hlorun" check "$work/dtype.pbtxt" >"$work/out" 2>&1
+"$hlorun" check --fetch c "$work/dtype.pbtxt" >"$work/out" 2>&1
 code=$?
 if [ $code -eq 3 ] && grep -q 'the value is f32, attribute dtype s32' "$work/out" && grep -q 'in node c' "$work/out"; then pass
 else fail "a constant of another type: exit code $code" "$work/out"; fi
