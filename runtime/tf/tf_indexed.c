@@ -2,6 +2,26 @@
  * gathers and dropped by scatters, as XLA does; TensorFlow's CPU kernels refuse them. */
 #include "tf/tf_lower.h"
 
+/* What may be a list of sizes: its elements are taken singly, so that their bounds are found. */
+static bool is_list_of_sizes(expr_t x) {
+  return x->shape->rank == 1 && hr_dtype_is_integer(x->shape->dtype) && x->op == HLO_CONCATENATE &&
+         x->shape->dims[0] <= HLO_MAX_RANK;
+}
+
+static hr_status_t take_sizes(tf_op_t *op, expr_t x, const hlo_value_t *places) {
+  expr_t parts[HLO_MAX_RANK];
+  int count = (int)places->count;
+  int64_t size = x->shape->dims[0], one = 1;
+  if (count > HLO_MAX_RANK) return tf_unsupported(op, "%d sizes", count);
+  for (int i = 0; i < count; i++) {
+    int64_t at = hlo_value_int_at(places, i);
+    at = at < 0 ? 0 : at;
+    at = at >= size ? size - 1 : at;
+    parts[i] = tf_reshape(op->b, tf_vector_element(op->b, x, at), 1, &one);
+  }
+  return tf_out(op, 0, tf_concat(op->b, count, parts, 0));
+}
+
 /* variant 0: Gather(params, indices); 1: GatherV2(params, indices, axis) with batch_dims.
  * result = params[:axis] + indices[batch_dims:] + params[axis + 1:] in terms of shapes. */
 hr_status_t tf_lower_gather(tf_op_t *op) {
@@ -16,6 +36,11 @@ hr_status_t tf_lower_gather(tf_op_t *op) {
   }
   HR_TRY(tf_axis(op, axis, x->shape->rank, &at));
   if (batch_dims > at) return tf_error(op, "%d batch dimensions", batch_dims);
+  if (is_list_of_sizes(x) && indices->shape->rank == 1) {
+    hlo_value_t *known;
+    HR_TRY(tf_const_if_known(op, 1, &known));
+    if (known && known->count > 0) return take_sizes(op, x, known);
+  }
   return tf_out(op, 0, tf_gather_rows(op->b, x, indices, at, batch_dims));
 }
 
@@ -160,8 +185,8 @@ hr_status_t tf_lower_matrix_band_part(tf_op_t *op) {
   if (!x) return hlo_builder_finish(b);
   int rank = x->shape->rank;
   if (rank < 2) return tf_error(op, "no matrices");
-  expr_t row = tf_iota(b, HR_S64, rank, x->shape->dims, rank - 2);
-  expr_t column = tf_iota(b, HR_S64, rank, x->shape->dims, rank - 1);
+  expr_t row = tf_iota_like(b, HR_S64, x, rank - 2);
+  expr_t column = tf_iota_like(b, HR_S64, x, rank - 1);
   expr_t offset = e_sub(b, row, column);
   if (!offset) return hlo_builder_finish(b);
   expr_t keep = NULL;

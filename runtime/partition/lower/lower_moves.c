@@ -12,22 +12,62 @@ static bool takes_all(const hlo_instr_t *slice, int d) {
   return dim->start == 0 && dim->stride == 1 && dim->limit == slice->operands[0]->shape->dims[d];
 }
 
+/* The dimension of which a slice takes a run, if it takes all others as they are; -1: another
+ * slice.
+ */
+static int run_dim(const hlo_instr_t *slice) {
+  int found = -1;
+  for (int d = 0; d < slice->shape->rank; d++) {
+    if (takes_all(slice, d)) continue;
+    if (found >= 0 || hlo_attr_slice(slice)->dims[d].stride != 1) return -1;
+    found = d;
+  }
+  return found;
+}
+
+const hlo_instr_t *spmd_padded_slice(const spmd_lower_t *lower, const hlo_instr_t *pad,
+                                     const spmd_sharding_t *sharding) {
+  const hlo_instr_t *slice = pad->operands[0];
+  int d = pad->op == HLO_PAD && slice->op == HLO_SLICE ? run_dim(slice) : -1;
+  if (d < 0 || lower->uses[slice->id] != 1 || hlo_attr_padding(pad)->dims[d].interior) return NULL;
+  return sharding->dims[d].axes.count ? slice : NULL;
+}
+
+bool spmd_window_along(spmd_lower_t *lower, const hlo_instr_t *instr, int r,
+                       const spmd_sharding_t *sharding, int d, int64_t chunk,
+                       spmd_window_t *out_window) {
+  const hlo_instr_t *slice = spmd_padded_slice(lower, instr, sharding);
+  int64_t size = instr->operands[r]->shape->dims[d];
+  spmd_window_t window = {.d = d, .axes = sharding->dims[d].axes, .size = size, .past = size};
+  spmd_reads_t reads;
+  if (!spmd_reads_along(instr, d, &reads)) return false;
+  if (slice && !takes_all(slice, d)) {
+    window.first = hlo_attr_slice(slice)->dims[d].start;
+    window.past = hlo_attr_slice(slice)->dims[d].limit;
+    window.size = slice->operands[0]->shape->dims[d];
+    reads.offset += window.first;
+  }
+  spmd_window_over(lower, &window, &reads, chunk);
+  *out_window = window;
+  return true;
+}
+
 /* Elements of the result that one part has along d. */
 static int64_t result_chunk(const spmd_choice_t *choice, int d) {
   const spmd_sharding_t *sharding = choice->tensors[choice->rule->operand_count];
   return spmd_local_size(sharding, d, choice->instr->shape->dims[d]);
 }
 
-/* What this partition's part of the result reads of operand 0 along d. */
-static spmd_window_t window_along(spmd_lower_t *lower, const spmd_choice_t *choice, hlo_instr_t *x,
-                                  int d) {
-  int64_t size = choice->instr->operands[0]->shape->dims[d];
-  spmd_window_t window = {
-      .x = x, .d = d, .axes = choice->tensors[0]->dims[d].axes, .size = size, .past = size};
-  spmd_reads_t reads = {0, 1, 1, 1};
-  spmd_reads_along(choice->instr, d, &reads);
-  spmd_window_over(lower, &window, &reads, result_chunk(choice, d));
-  return window;
+/* What this partition's part of the result reads along d of x. */
+static hlo_instr_t *window_along(spmd_lower_t *lower, const spmd_choice_t *choice, hlo_instr_t *x,
+                                 int d, hlo_instr_t *fill) {
+  spmd_window_t window;
+  if (!spmd_window_along(lower, choice->instr, 0, choice->tensors[0], d, result_chunk(choice, d),
+                         &window))
+    return NULL;
+  window.x = x;
+  window.fill = fill;
+  return spmd_emit_window(lower, &window);
 }
 
 /* The operand, and with it the result: both have one factor. */
@@ -106,9 +146,8 @@ hlo_instr_t *spmd_lower_slice(spmd_lower_t *lower, const spmd_choice_t *choice) 
       x = spmd_slice_held(lower, choice, x, d, spmd_emit_index(&lower->emit, dim->start));
       continue;
     }
-    spmd_window_t window = window_along(lower, choice, x, d);
-    x = spmd_emit_window(lower, &window);
-    x = spmd_emit_strided(&lower->emit, x, d, 0, window.width, dim->stride);
+    x = window_along(lower, choice, x, d, NULL);
+    if (x) x = spmd_emit_strided(&lower->emit, x, d, 0, x->shape->dims[d], dim->stride);
   }
   return x;
 }
@@ -116,7 +155,9 @@ hlo_instr_t *spmd_lower_slice(spmd_lower_t *lower, const spmd_choice_t *choice) 
 /* A window that begins low elements earlier; negative amounts begin later. Holes between elements
  * are a dilation. */
 hlo_instr_t *spmd_lower_pad(spmd_lower_t *lower, const spmd_choice_t *choice) {
-  hlo_instr_t *x = spmd_chosen_operand(lower, choice, 0);
+  const hlo_instr_t *slice = spmd_padded_slice(lower, choice->instr, choice->tensors[0]);
+  hlo_instr_t *x =
+      spmd_use(lower, spmd_operand(lower, slice ? slice : choice->instr, 0), choice->tensors[0]);
   hlo_instr_t *fill = spmd_chosen_operand(lower, choice, 1);
   const hlo_padding_t *padding = hlo_attr_padding(choice->instr);
   for (int d = 0; d < padding->rank && x; d++) {
@@ -126,9 +167,7 @@ hlo_instr_t *spmd_lower_pad(spmd_lower_t *lower, const spmd_choice_t *choice) {
       continue;
     }
     if (!dim->low && !dim->high && !dim->interior) continue;
-    spmd_window_t window = window_along(lower, choice, x, d);
-    window.fill = fill;
-    x = spmd_emit_window(lower, &window);
+    x = window_along(lower, choice, x, d, fill);
   }
   return x;
 }
@@ -141,8 +180,7 @@ hlo_instr_t *spmd_lower_reverse(spmd_lower_t *lower, const spmd_choice_t *choice
   for (int64_t i = 0; i < dims.count && x; i++) {
     int d = (int)dims.data[i];
     if (!is_cut(choice, d)) continue;
-    spmd_window_t window = window_along(lower, choice, x, d);
-    x = spmd_emit_window(lower, &window);
+    x = window_along(lower, choice, x, d, NULL);
   }
   return x ? spmd_emit_like(&lower->emit, choice->instr, &x, x->shape) : NULL;
 }
@@ -154,21 +192,13 @@ typedef struct piece { /* elements [from, from + size) of an array become a part
   int64_t from, size, at; /* at: where it begins in the result */
 } piece_t;
 
-/* A piece that is a run of an array, cut along d alone. */
-static bool takes_all_others(const hlo_instr_t *slice, int d) {
-  const hlo_slice_t *dims = hlo_attr_slice(slice);
-  for (int i = 0; i < dims->rank; i++)
-    if (i != d && !takes_all(slice, i)) return false;
-  return dims->dims[d].stride == 1;
-}
-
 /* A slice stands for the array that it was cut from. */
 static piece_t piece_of(spmd_lower_t *lower, const hlo_instr_t *concatenate, int k, int d,
                         int64_t at) {
   const hlo_instr_t *operand = concatenate->operands[k];
   piece_t piece = {
       .source = spmd_operand(lower, concatenate, k), .size = operand->shape->dims[d], .at = at};
-  if (operand->op != HLO_SLICE || !takes_all_others(operand, d)) return piece;
+  if (operand->op != HLO_SLICE || run_dim(operand) != d) return piece;
   piece.source = spmd_operand(lower, operand, 0);
   piece.from = hlo_attr_slice(operand)->dims[d].start;
   return piece;
