@@ -438,6 +438,24 @@ print(peaks)  # KiB, the largest so far
 assert peaks[1] < 1.1 * peaks[0] + 2048, peaks
 SCRIPT
 
+# Nor does it grow with their square: parts of a reversal are all at different distances.
+cat >"$work/reversed.mlir" <<'PROGRAM'
+module @reversed {
+  func.func @main(%x: tensor<8192x4xf32>) -> tensor<8192x4xf32> {
+    %0 = stablehlo.reverse %x, dims = [0] : tensor<8192x4xf32>
+    return %0 : tensor<8192x4xf32>
+  }
+}
+PROGRAM
+python3 - "$hlorun" "$work/reversed.mlir" >"$work/out" 2>&1 <<'SCRIPT' && pass || fail "memory of a reversal" "$work/out"
+import resource, subprocess, sys
+subprocess.run([sys.argv[1], "--mesh", "data=4096", "--sharding", "in0=data;out0=data", "--stop-after", "plan", sys.argv[2]],
+               stdout=subprocess.DEVNULL, check=True)
+peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+print(peak)  # KiB
+assert peak < 200 << 10, peak
+SCRIPT
+
 # refuse NAME MESSAGE INSTRUCTION: a program of which the partitioner cannot do the instruction on x, f32[8] in 4 parts.
 refuse() {
   cat >"$work/refused.hlo" <<PROGRAM
