@@ -99,6 +99,8 @@ hr_status_t tf_scatter_nd(tf_op_t *op, expr_t x, expr_t indices, expr_t updates,
   int last = indices->shape->rank - 1;
   int64_t depth = indices->shape->dims[last];
   if (depth > x->shape->rank) return tf_error(op, "%ld indices", (long)depth);
+  /* Truth values are numbers modulo 2 here, as in TensorFlow. */
+  if (combine == HLO_SUBTRACT && x->shape->dtype == HR_PRED) combine = HLO_XOR;
   if (combine == HLO_COPY)
     HR_TRY(overwrite_reducer(op, x->shape->dtype, &reducer));
   else
