@@ -176,6 +176,30 @@ static void gathers_rows(void) {
     }
 }
 
+/* Columns, as many and more than are indexed at once. */
+static void gathers_columns(void) {
+  static const hr_dtype_t types[] = {HR_U8, HR_BF16, HR_F32, HR_F64, HR_C128};
+  srand(10);
+  for (int64_t count = 1; count < 600; count += count < 20 ? 3 : 190)
+    for (int t = 0; t < 5; t++) {
+      geometry_t g = {.rank = 2,
+                      .dims = {50, 33},
+                      .sizes = {50, 1},
+                      .index_rank = 2,
+                      .index_dims_all = {count, 1},
+                      .vector_dim = 1,
+                      .start_map = {1},
+                      .starts = 1,
+                      .other_rank = 2,
+                      .other_dims = {50, count},
+                      .window_dims = {0},
+                      .windows = 1,
+                      .dropped_dims = {1},
+                      .drops = 1};
+      check_gather(&g, types[t]);
+    }
+}
+
 /* op of accumulator and update; overwrite for HLO_COPY; a - b * b for HLO_SUBTRACT. */
 static hlo_computation_t *scatter_body(kernel_env_t *k, hlo_opcode_t op, hr_dtype_t dtype) {
   if (op != HLO_COPY && op != HLO_SUBTRACT) return kernel_binary_body(k, op, dtype, 2, 0, 1);

@@ -1,7 +1,7 @@
 /* Gather: workers share the index vectors; each computes the offsets of some hundred windows
  * (gather_offsets.h), then copies them. Windows that are one run of bytes, such as rows of an
- * embedding table, are copied as such, with later rows prefetched. Many single elements, and
- * windows of several short rows, are left to generated code. */
+ * embedding table, are copied as such, with later rows prefetched. Columns are taken row by row.
+ * Many single elements, and many windows of several short rows, are left to generated code. */
 #include <string.h>
 
 #include "base/arith.h"
@@ -16,7 +16,8 @@ NATIVE_OPTIMIZE
 enum {
   GRAIN = 1 << 15,       /* bytes of windows per worker, at least */
   PREFETCH_DISTANCE = 4, /* windows between prefetch and copy */
-  PREFETCH_LINES = 16    /* cache lines prefetched per window, at most */
+  PREFETCH_LINES = 16,   /* cache lines prefetched per window, at most */
+  LEAST_COLUMNS = 8      /* columns that are taken row by row, at least */
 };
 
 struct gather_job;
@@ -34,6 +35,7 @@ typedef struct native_gather_plan {
   int workers;
   gather_listed_fn listed; /* for short runs; NULL: other windows */
   gather_direct_fn direct; /* the same without lists of offsets; NULL: with lists */
+  bool by_columns;         /* windows are columns, taken row by row */
 } native_gather_plan_t;
 
 typedef struct gather_job {
@@ -253,12 +255,65 @@ static void gather_windows(void *context, int64_t begin, int64_t end, int worker
   }
 }
 
+/* --- columns ---------------------------------------------------------------------------------- */
+
+/* Columns first .. first + count - 1 of rows begin .. end - 1. */
+#define COPY_COLUMNS(T)                                                         \
+  for (int64_t r = begin; r < end; r++) {                                       \
+    const T *restrict from = (const T *)(job->from + r * nest->row_strides[1]); \
+    T *restrict to = (T *)(job->to + r * nest->row_strides[0]) + first;         \
+    for (int64_t c = 0; c < count; c++) to[c] = from[operand_at[c]];            \
+  }
+
+/* All columns, of some rows: of each row the indexed elements, one behind the other. */
+static void gather_columns(void *context, int64_t begin, int64_t end, int worker) {
+  const gather_job_t *job = context;
+  const gather_offsets_t *offsets = &job->plan->offsets;
+  const loop_nest_t *nest = &job->plan->copy.nest;
+  int64_t operand_at[GATHER_OFFSETS_BLOCK], other_at[GATHER_OFFSETS_BLOCK];
+  (void)worker;
+  for (int64_t first = 0; first < offsets->count; first += GATHER_OFFSETS_BLOCK) {
+    int64_t count = hr_min(offsets->count - first, GATHER_OFFSETS_BLOCK);
+    gather_offsets_find(offsets, job->indices, first, count, operand_at, other_at);
+    switch (job->plan->bytes) {
+      case 1:
+        COPY_COLUMNS(uint8_t)
+        break;
+      case 2:
+        COPY_COLUMNS(uint16_t)
+        break;
+      case 4:
+        COPY_COLUMNS(uint32_t)
+        break;
+      case 8:
+        COPY_COLUMNS(uint64_t)
+        break;
+      case 16:
+        COPY_COLUMNS(block_16_t)
+        break;
+    }
+  }
+}
+
+/* Are windows columns of several elements, whose results lie side by side? */
+static bool are_columns(const native_gather_plan_t *plan) {
+  const loop_nest_t *nest = &plan->copy.nest, *batch = &plan->offsets.starts.batch;
+  return !nest->rank && !nest->empty && !plan->copy.cross_count && nest->row_count > 1 &&
+         !batch->rank && !batch->empty && batch->row_strides[0] == 1 &&
+         batch->row_strides[2] == 0 && plan->offsets.count >= LEAST_COLUMNS;
+}
+
 /* An empty window copies nothing. */
 static hr_status_t run_gather(const op_native_run_t *run, const void *plan_, void *const *in,
                               void *const *out) {
   const native_gather_plan_t *plan = plan_;
   gather_job_t job = {plan, in[0], in[1], out[0]};
   if (plan->copy.nest.empty) return NULL;
+  if (plan->by_columns) {
+    hr_workers_for(run->workers, plan->copy.nest.row_count,
+                   GRAIN / (plan->offsets.count * plan->bytes) + 1, gather_columns, &job);
+    return NULL;
+  }
   hr_workers_for(run->workers, plan->offsets.count, GRAIN / plan->window_bytes + 1, gather_windows,
                  &job);
   return NULL;
@@ -303,6 +358,7 @@ static hr_status_t prepare_gather(const op_native_target_t *target, const op_ste
   if (loop_copy_is_run(&plan->copy)) plan->run_bytes = plan->window_bytes;
   plan->workers = target->workers;
   if (prefers_codegen(plan, step)) return NULL;
+  plan->by_columns = are_columns(plan);
   plan->listed = find_listed(plan->run_bytes);
   if (is_direct(plan)) plan->direct = find_direct(plan->run_bytes, plan->offsets.index_dtype);
   out->plan = plan;

@@ -4,7 +4,7 @@
  *   DEFINE_DIRECT  the direct form, per index type  DEFINE_LISTED  the listed form
  *
  * Rows of 8, 16, 32 and 64 bytes, as embeddings and sums over a graph's edges have them, and rows
- * of 3 and 5 elements in the caches have loops of their own.
+ * of 3, 5 and 7 elements in the caches have loops of their own.
  *
  * Float maxima and minima follow the reference (NaN wins, -0 < +0); rows compute them by bit masks,
  * which compilers vectorise. With AVX-512, the remainder of a row is combined under a mask. */
@@ -102,6 +102,8 @@ NATIVE_INLINE bool is_owner(const scatter_rows_job_t *job, int64_t offset) {
       NAME##_rows(job, 3, false);                                                                 \
     else if (width == 5 && !far)                                                                  \
       NAME##_rows(job, 5, false);                                                                 \
+    else if (width == 7 && !far)                                                                  \
+      NAME##_rows(job, 7, false);                                                                 \
     else if (width == WHOLE / 4)                                                                  \
       NAME##_rows(job, WHOLE / 4, far);                                                           \
     else if (width == WHOLE / 2)                                                                  \
@@ -254,8 +256,12 @@ DEFINE_LOOPS(c128_add, double _Complex, a + b, a + b)
     int64_t j = 0;                                                                            \
     for (; j + LANES <= count; j += LANES) v512_##NAME##_some(row + j, values + j, (MASK)-1); \
     j += v512_##NAME##_parts(row + j, values + j, count - j);                                 \
-    for (; j < count && sizeof(T) >= 4 && (count - j) * (int64_t)sizeof(T) < 16; j++)         \
-      row[j] = v512_##NAME##_alone(row[j], values[j]);                                        \
+    if (sizeof(T) >= 4 && (count - j) * (int64_t)sizeof(T) < 16) {                            \
+      if (j < count) row[j] = v512_##NAME##_alone(row[j], values[j]);                         \
+      if (j + 1 < count) row[j + 1] = v512_##NAME##_alone(row[j + 1], values[j + 1]);         \
+      if (j + 2 < count) row[j + 2] = v512_##NAME##_alone(row[j + 2], values[j + 2]);         \
+      return;                                                                                 \
+    }                                                                                         \
     if (j < count) v512_##NAME##_some(row + j, values + j, (MASK)((1u << (count - j)) - 1));  \
   }
 
