@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,6 +18,7 @@
 #include "base/fence.h"
 #include "base/mapped_files.h"
 #include "base/mem.h"
+#include "base/mem_object.h"
 #include "base/open.h"
 
 struct hr_buffer {
@@ -31,8 +33,9 @@ struct hr_buffer {
 /* One reference, which is the caller's. */
 static hr_status_t new_buffer(hr_buffer_t **out_buffer) {
   void *memory;
-  HR_TRY(hr_alloc_zeroed(sizeof(hr_buffer_t), &memory));
+  HR_TRY(hr_alloc_object(sizeof(hr_buffer_t), &memory));
   *out_buffer = memory;
+  **out_buffer = (hr_buffer_t){.size_bytes = 0};
   atomic_init(&(*out_buffer)->references, 1);
   return NULL;
 }
@@ -51,17 +54,21 @@ static hr_status_t create_fenced(size_t size_bytes, hr_buffer_t **out_buffer) {
   return st;
 }
 
+/* Data up to this size, in bytes, is placed behind a header that is not aligned. */
+#define SMALL_BYTES 4096
+
 /* Header and data in one allocation: the data starts at the next alignment boundary. */
 hr_status_t hr_buffer_create(size_t size_bytes, hr_buffer_t **out_buffer) {
   if (hr_fence_is_on()) return create_fenced(size_bytes, out_buffer);
-  size_t header = (sizeof(hr_buffer_t) + HR_ALIGNMENT - 1) & ~(size_t)(HR_ALIGNMENT - 1);
+  bool is_small = size_bytes <= SMALL_BYTES;
+  size_t header = sizeof(hr_buffer_t) + HR_ALIGNMENT - 1;
   if (size_bytes + header < size_bytes)
     return hr_error(HR_NO_MEMORY, "cannot allocate %zu bytes", size_bytes);
   void *memory;
-  HR_TRY(hr_alloc(header + size_bytes, &memory));
+  HR_TRY((is_small ? hr_alloc_object : hr_alloc)(header + size_bytes, &memory));
+  uintptr_t data = ((uintptr_t)memory + header) & ~(uintptr_t)(HR_ALIGNMENT - 1);
   hr_buffer_t *buffer = memory;
-  *buffer =
-      (hr_buffer_t){.writable = true, .data = (char *)memory + header, .size_bytes = size_bytes};
+  *buffer = (hr_buffer_t){.writable = true, .data = (void *)data, .size_bytes = size_bytes};
   atomic_init(&buffer->references, 1);
   *out_buffer = buffer;
   return NULL;

@@ -2,6 +2,7 @@
  * allocation with fail_at. */
 #include "base/mem.h"
 #include "base/mem_limit.h"
+#include "base/mem_object.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -105,18 +106,33 @@ static void ask_for_large_pages(void *memory, size_t size_bytes) {
 #endif
 }
 
-hr_status_t hr_alloc(size_t size_bytes, void **out_memory) {
+/* Counts an allocation; true if it is the one that is to fail. */
+static bool is_to_fail(void) {
   size_t number = atomic_fetch_add(&total_allocations, 1) + 1;
-  if (size_bytes > hr_mem_physical_bytes()) return too_large(size_bytes);
-  size_t rounded = (size_bytes + HR_ALIGNMENT - 1) & ~(size_t)(HR_ALIGNMENT - 1);
-  void *memory = NULL;
-  if (rounded >= size_bytes && number != atomic_load_explicit(&fail_at, memory_order_relaxed))
-    memory = aligned_alloc(HR_ALIGNMENT, rounded ? rounded : HR_ALIGNMENT);
+  return number == atomic_load_explicit(&fail_at, memory_order_relaxed);
+}
+
+/* Hands over what was allocated; NULL is a failure. */
+static hr_status_t give(void *memory, size_t size_bytes, void **out_memory) {
   if (!memory) return hr_error(HR_NO_MEMORY, "cannot allocate %zu bytes", size_bytes);
-  if (size_bytes >= LARGE_BYTES) ask_for_large_pages(memory, size_bytes);
   atomic_fetch_add_explicit(&live_blocks, 1, memory_order_relaxed);
   *out_memory = memory;
   return NULL;
+}
+
+hr_status_t hr_alloc_object(size_t size_bytes, void **out_memory) {
+  return give(is_to_fail() ? NULL : malloc(size_bytes), size_bytes, out_memory);
+}
+
+hr_status_t hr_alloc(size_t size_bytes, void **out_memory) {
+  bool fails = is_to_fail();
+  if (size_bytes > hr_mem_physical_bytes()) return too_large(size_bytes);
+  size_t rounded = (size_bytes + HR_ALIGNMENT - 1) & ~(size_t)(HR_ALIGNMENT - 1);
+  void *memory = NULL;
+  if (rounded >= size_bytes && !fails)
+    memory = aligned_alloc(HR_ALIGNMENT, rounded ? rounded : HR_ALIGNMENT);
+  if (memory && size_bytes >= LARGE_BYTES) ask_for_large_pages(memory, size_bytes);
+  return give(memory, size_bytes, out_memory);
 }
 
 hr_status_t hr_alloc_zeroed(size_t size_bytes, void **out_memory) {

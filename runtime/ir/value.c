@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/mem.h"
+#include "base/mem_object.h"
 #include "base/text.h"
 
 /* Allocates a zeroed value with one reference, and its dimensions or elements in the same block. */
@@ -16,7 +16,7 @@ static hr_status_t allocate_value(hr_dtype_t dtype, int rank, int element_count,
                                   hlo_value_t **out_value) {
   size_t tail = (size_t)rank * sizeof(int64_t) + (size_t)element_count * sizeof(hlo_value_t *);
   void *memory;
-  HR_TRY(hr_alloc(sizeof(hlo_value_t) + tail, &memory));
+  HR_TRY(hr_alloc_object(sizeof(hlo_value_t) + tail, &memory));
   hlo_value_t *value = memory;
   memset(value, 0, sizeof *value + tail);
   value->references = 1;

@@ -61,6 +61,8 @@ typedef struct pjrt_buffer pjrt_buffer_t;
 typedef struct pjrt_context pjrt_context_t;
 /* a transfer in pieces */
 typedef struct pjrt_transfer pjrt_transfer_t;
+/* what a program receives from a callback of the caller */
+typedef struct pjrt_copy_stream pjrt_copy_stream_t;
 /* a value that the framework has promised */
 typedef struct pjrt_promise pjrt_promise_t;
 /* something that goes on on a device, for profiles */
@@ -73,11 +75,9 @@ typedef pjrt_error_t *(*pjrt_function_t)(void *args);
 enum {
 #define PJRT_FUNCTION(name, fn, args, last) PJRT_INDEX_##name,
 #define PJRT_DIRECT(name, fn, args, last) PJRT_INDEX_##name,
-#define PJRT_MISSING(name) PJRT_INDEX_##name,
 #include "pjrt/pjrt_functions.def"
 #undef PJRT_FUNCTION
 #undef PJRT_DIRECT
-#undef PJRT_MISSING
   PJRT_FUNCTION_COUNT
 };
 

@@ -2,7 +2,7 @@
 #ifndef PJRT_ABI_EXECUTABLE_H
 #define PJRT_ABI_EXECUTABLE_H
 
-#include "pjrt/pjrt_abi.h"
+#include "pjrt/pjrt_abi_client.h"
 
 /* A program and its form. JAX sends StableHLO as a portable artifact, which is MLIR bytecode of
  * the dialect VHLO, under the format "mlir". */
@@ -90,12 +90,37 @@ typedef struct pjrt_deserialize_args {
   size_t options_size;
 } pjrt_deserialize_args_t;
 
+/* Bytes, and how they are given back. */
+typedef struct pjrt_chunk {
+  void *data;
+  size_t size_bytes;
+  void (*release)(void *data, void *context);
+  void *context; /* of `release` */
+} pjrt_chunk_t;
+
+/* Callback for a send of the program to the host. It takes over the chunk and answers an error that
+ * `make_error` has made, or NULL. */
+typedef struct pjrt_send_callback {
+  int64_t channel;
+  void *context;
+  pjrt_error_t *(*send)(pjrt_chunk_t *chunk, pjrt_callback_error_t *make_error, size_t total_bytes,
+                        bool is_last, void *context);
+} pjrt_send_callback_t;
+
+/* Callback for a receive of the program from the host. It takes over the stream. */
+typedef struct pjrt_recv_callback {
+  int64_t channel;
+  void *context;
+  void (*recv)(pjrt_copy_stream_t *stream, void *context);
+} pjrt_recv_callback_t;
+
 /* Options of one execution. The struct has grown with the versions: fields from `context` on are
  * read only if the caller's struct_size covers them. */
 typedef struct pjrt_execute_options {
   PJRT_HEAD;
-  /* host transfers of the program, which JAX does not use; not read */
-  void **send_callbacks, **recv_callbacks;
+  /* transfers of the program with the host: [device][operation] */
+  const pjrt_send_callback_t *const *send_callbacks;
+  const pjrt_recv_callback_t *const *recv_callbacks;
   size_t num_send_ops, num_recv_ops;
   /* number of the launch, by which Device_PoisonExecution names it */
   int launch_id;

@@ -4,6 +4,7 @@
 #define PJRT_ABI_TRANSFER_H
 
 #include "pjrt/pjrt_abi_buffer.h"
+#include "pjrt/pjrt_abi_executable.h"
 
 /* Type and sizes of an array. */
 typedef struct pjrt_shape_spec {
@@ -83,6 +84,14 @@ typedef struct pjrt_transfer_metadata_args {
   const pjrt_named_t *metadata;
   size_t count;
 } pjrt_transfer_metadata_args_t;
+
+/* Arguments of CopyToDeviceStream_AddChunk. */
+typedef struct pjrt_add_chunk_args {
+  PJRT_HEAD;
+  pjrt_copy_stream_t *stream;
+  pjrt_chunk_t *chunk;    /* released by the plugin */
+  pjrt_event_t *complete; /* out */
+} pjrt_add_chunk_args_t;
 
 /* --- aliases --- */
 

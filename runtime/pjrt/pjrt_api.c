@@ -32,16 +32,9 @@ hr_status_t pjrt_check_args(const void *args, size_t size_bytes, const char *nam
     hr_status_t st = pjrt_check_args(arguments, END_OF(args, last), "PJRT_" #name); \
     return st ? pjrt_error_from_status(st) : pjrt_##fn(arguments);                  \
   }
-#define PJRT_MISSING(name)                                                        \
-  static pjrt_error_t *call_##name(void *arguments) {                             \
-    (void)arguments;                                                              \
-    return pjrt_error_from_status(                                                \
-        hr_error(HR_UNSUPPORTED, "PJRT_" #name " is not implemented by hlorun")); \
-  }
 #include "pjrt/pjrt_functions.def"
 #undef PJRT_FUNCTION
 #undef PJRT_DIRECT
-#undef PJRT_MISSING
 
 /* The table. It is constant but for the list of extensions, which GetPjrtApi links. */
 static pjrt_api_t api = {
@@ -50,11 +43,9 @@ static pjrt_api_t api = {
     .functions = {
 #define PJRT_FUNCTION(name, fn, args, last) call_##name,
 #define PJRT_DIRECT(name, fn, args, last) call_##name,
-#define PJRT_MISSING(name) call_##name,
 #include "pjrt/pjrt_functions.def"
 #undef PJRT_FUNCTION
 #undef PJRT_DIRECT
-#undef PJRT_MISSING
     }};
 
 /* The one symbol that the plugin exports: frameworks find it with dlsym. The table is static; a

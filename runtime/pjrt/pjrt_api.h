@@ -13,11 +13,9 @@
 
 #define PJRT_FUNCTION(name, fn, args, last) hr_status_t pjrt_##fn(pjrt_##args##_args_t *);
 #define PJRT_DIRECT(name, fn, args, last) pjrt_error_t *pjrt_##fn(pjrt_##args##_args_t *);
-#define PJRT_MISSING(name)
 #include "pjrt/pjrt_functions.def"
 #undef PJRT_FUNCTION
 #undef PJRT_DIRECT
-#undef PJRT_MISSING
 
 /* An object that the caller must give is NULL: USAGE with its name. */
 #define PJRT_NOT_NULL(object)                                                      \

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/mem.h"
+#include "base/mem_object.h"
 
 /* Number of the interface for each element type; 0 where there is none. */
 static const uint8_t types[HR_DTYPE_COUNT] = {
@@ -27,7 +27,7 @@ hr_status_t pjrt_dtype(int type, hr_dtype_t *out_dtype) {
 static hr_status_t create(pjrt_memory_t *memory, hr_dtype_t dtype, int rank, const int64_t *dims,
                           pjrt_buffer_t **out_buffer) {
   void *block;
-  HR_TRY(hr_alloc(sizeof(pjrt_buffer_t) + (size_t)rank * sizeof *dims, &block));
+  HR_TRY(hr_alloc_object(sizeof(pjrt_buffer_t) + (size_t)rank * sizeof *dims, &block));
   pjrt_buffer_t *buffer = block;
   *buffer = (pjrt_buffer_t){.references = 1, .memory = memory, .dtype = dtype, .rank = rank};
   for (int d = 0; d < rank; d++) buffer->dims[d] = dims[d];

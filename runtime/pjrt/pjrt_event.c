@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-#include "base/mem.h"
+#include "base/mem_object.h"
 #include "pjrt/pjrt_api.h"
 #include "pjrt/pjrt_fork.h"
 
@@ -30,8 +30,9 @@ static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
 hr_status_t pjrt_event_new(pjrt_event_t **out_event) {
   void *memory;
-  HR_TRY(hr_alloc_zeroed(sizeof(pjrt_event_t), &memory));
+  HR_TRY(hr_alloc_object(sizeof(pjrt_event_t), &memory));
   *out_event = memory;
+  **out_event = (pjrt_event_t){.error = NULL};
   atomic_init(&(*out_event)->references, 1);
   return NULL;
 }
@@ -150,7 +151,7 @@ hr_status_t pjrt_event_on_ready(pjrt_event_on_ready_args_t *args) {
   PJRT_NOT_NULL(args->callback);
   if (!pjrt_event_is_set(args->event)) {
     HR_TRY(pjrt_check_fork());
-    HR_TRY(hr_alloc(sizeof(callback_t), &memory));
+    HR_TRY(hr_alloc_object(sizeof(callback_t), &memory));
     callback_t *call = memory;
     *call = (callback_t){NULL, args->callback, args->context};
     if (append_callback(args->event, call)) return NULL;

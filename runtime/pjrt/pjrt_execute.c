@@ -13,12 +13,13 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
+#include "base/mem_object.h"
 #include "ops/query/custom_ffi.h"
 #include "pjrt/pjrt_agree.h"
 #include "pjrt/pjrt_buffer.h"
 #include "pjrt/pjrt_executable.h"
 #include "pjrt/pjrt_fork.h"
+#include "pjrt/pjrt_host_transfer.h"
 #include "pjrt/pjrt_profile.h"
 
 #define QUICK_NS 100000 /* executions that take less run in the calling thread */
@@ -32,6 +33,7 @@ typedef struct run {
   pjrt_error_t *poison; /* fails the run in place of its execution; guarded by the stream */
   /* user data of the caller; may be NULL */
   pjrt_context_t *context;
+  pjrt_host_ends_t *host; /* for transfers with the host; NULL: none */
   /* the "ready" of all results; NULL for a run in the calling thread */
   pjrt_event_t *done;
   pjrt_buffer_t **args;    /* held */
@@ -45,8 +47,9 @@ typedef struct run {
 
 hr_status_t pjrt_context_create(pjrt_context_args_t *args) {
   void *memory;
-  HR_TRY(hr_alloc_zeroed(sizeof(pjrt_context_t), &memory));
+  HR_TRY(hr_alloc_object(sizeof(pjrt_context_t), &memory));
   args->context = memory;
+  *args->context = (pjrt_context_t){.first = NULL};
   atomic_init(&args->context->references, 1);
   return NULL;
 }
@@ -86,7 +89,9 @@ static void *find_user_data(const void *context, int64_t type_id) {
 static hr_status_t create_run(pjrt_executable_t *executable, int local, run_t **out_run) {
   size_t args = (size_t)executable->param_count, results = (size_t)executable->result_count;
   void *memory;
-  HR_TRY(hr_alloc_zeroed(sizeof(run_t) + (2 * (args + results)) * sizeof(void *) + args, &memory));
+  size_t size_bytes = sizeof(run_t) + 2 * (args + results) * sizeof(void *) + args;
+  HR_TRY(hr_alloc_object(size_bytes, &memory));
+  hr_clear(memory, size_bytes);
   run_t *run = memory;
   run->executable = pjrt_executable_retain(executable);
   run->local = local;
@@ -110,6 +115,7 @@ static void destroy_run(run_t *run) {
   pjrt_error_free(run->poison);
   pjrt_event_release(run->done);
   pjrt_context_release(run->context);
+  pjrt_host_ends_destroy(run->host);
   pjrt_executable_release(run->executable);
   hr_free(run);
 }
@@ -273,10 +279,13 @@ static hr_status_t compute_held(run_t *run) {
   HR_TRY(await_arguments(run));
   HR_TRY(pjrt_launches_agree(executable, run->local));
   if (executable->has_donations) take_donated(run);
+  host_transfers_t host = pjrt_host_ends_transfers(run->host);
   uint64_t begin_ns = hr_clock_ns();
   const custom_ffi_context_t *outer = custom_ffi_enter(&ffi);
+  const host_transfers_t *outer_host = host_transfers_enter(run->host ? &host : NULL);
   hr_status_t st = hlorun_execute(executable->programs[run->local], run->values, run->donate,
                                   run->values + executable->param_count);
+  host_transfers_enter(outer_host);
   custom_ffi_enter(outer);
   pjrt_profile_note(executable->world->devices[run->local]->id, executable->name, begin_ns);
   note_time(executable, hr_clock_ns() - begin_ns);
@@ -356,14 +365,15 @@ static hr_status_t run_now(run_t *run, pjrt_buffer_t **out_results) {
   return st;
 }
 
-/* A program of several devices always goes through the streams: its ranks wait for each other. */
+/* A program of several devices always goes through the streams: its ranks wait for each other. One
+ * that receives from the host does, too: the caller may give what it waits for after the launch. */
 static bool can_run_now(const run_t *run) {
   const pjrt_executable_t *executable = run->executable;
   const pjrt_stream_t *stream = &executable->world->devices[run->local]->stream;
   long average_ns = atomic_load_explicit(&executable->average_ns, memory_order_relaxed);
   bool is_nested = custom_ffi_current() != NULL; /* its caller, a callback, would wait for ever */
   bool is_quick = average_ns ? average_ns < QUICK_NS : executable->is_small;
-  if (executable->world->count > 1) return false;
+  if (executable->world->count > 1 || run->host) return false;
   if (!is_nested && !(is_quick && pjrt_stream_is_free(stream))) return false;
   for (int k = 0; k < executable->param_count; k++)
     if (!pjrt_buffer_is_ready(run->args[k])) return false;
@@ -399,7 +409,8 @@ static hr_status_t prepare(const pjrt_execute_args_t *args, int local, run_t **o
   bool has_context = PJRT_HAS(options, context) && options->context;
   (*out_run)->launch_id = options->launch_id;
   (*out_run)->context = pjrt_context_retain(has_context ? options->context : NULL);
-  hr_status_t st = hold_arguments(*out_run, args->arguments[local], options);
+  hr_status_t st = pjrt_host_ends_create(options, local, &(*out_run)->host);
+  if (!st) st = hold_arguments(*out_run, args->arguments[local], options);
   if (st) destroy_run(*out_run);
   return st;
 }

@@ -1,7 +1,7 @@
 /* The extension for the FFI: the framework registers types, adds its data to an execution, and
  * registers handlers of custom calls. A handler registered here is one of C or C++ code in this
  * process; those that JAX keeps for its own CPU client are found by pjrt_python.c. */
-#include "base/mem.h"
+#include "base/mem_object.h"
 #include "ops/query/custom_ffi.h"
 #include "pjrt/pjrt_api.h"
 #include "pjrt/pjrt_execute.h"
@@ -18,7 +18,7 @@ static hr_status_t pjrt_ffi_type_register(pjrt_ffi_type_args_t *args) {
 static hr_status_t pjrt_ffi_user_data_add(pjrt_ffi_user_data_args_t *args) {
   void *memory;
   PJRT_NOT_NULL(args->context);
-  HR_TRY(hr_alloc(sizeof(pjrt_user_data_t), &memory));
+  HR_TRY(hr_alloc_object(sizeof(pjrt_user_data_t), &memory));
   pjrt_user_data_t *data = memory;
   *data = (pjrt_user_data_t){args->context->first, args->type_id, args->data};
   args->context->first = data;

@@ -2,9 +2,7 @@
  * debug options, effort, layouts that are the default ones. */
 #include "pjrt/pjrt_options.h"
 
-#include <string.h>
-
-#include "proto/proto_wire.h"
+#include "pjrt/pjrt_overrides.h"
 
 /* The bound of the client, which also keeps products of the grid within an int. */
 #define MAX_DEVICES 1024
@@ -49,21 +47,6 @@ static hr_status_t read_grid(const proto_build_options_t *build, pjrt_options_t 
   return NULL;
 }
 
-/* Options of XLA by name. They say how XLA generates code, and change nothing here; other names are
- * mistakes of the user, who is told so as XLA does. */
-static hr_status_t check_overrides(hr_arena_t *arena, proto_list_t overrides) {
-  static const char prefix[] = "xla_";
-  for (int i = 0; i < overrides.count; i++) {
-    proto_option_override_t entry;
-    HR_TRY(PROTO_DECODE(arena, option_override, proto_piece(&overrides.items[i]), &entry));
-    bool is_known =
-        entry.key.size > sizeof prefix - 1 && !memcmp(entry.key.data, prefix, sizeof prefix - 1);
-    if (!is_known)
-      return hr_error(HR_INVALID, "No such compile option: '%.*s'", HR_STR_ARGS(entry.key));
-  }
-  return NULL;
-}
-
 hr_status_t pjrt_options_read(hr_arena_t *arena, const char *bytes, size_t size_bytes,
                               pjrt_options_t *out_options) {
   hr_str_t text = {bytes, size_bytes};
@@ -73,7 +56,7 @@ hr_status_t pjrt_options_read(hr_arena_t *arena, const char *bytes, size_t size_
   HR_TRY(PROTO_DECODE(arena, compile_options, proto_piece(&text), &message));
   if (message.tupled_arguments)
     return hr_error(HR_UNSUPPORTED, "arguments in a tuple (parameter_is_tupled_arguments)");
-  HR_TRY(check_overrides(arena, message.overrides));
+  HR_TRY(pjrt_overrides_check(arena, message.overrides));
   HR_TRY(PROTO_DECODE(arena, build_options, message.build_options, &build));
   HR_TRY(read_grid(&build, out_options));
   HR_TRY(HR_NEW_ARRAY(arena, out_options->device_count, &out_options->devices));

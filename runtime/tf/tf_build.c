@@ -192,6 +192,12 @@ expr_t tf_iota(hlo_builder_t *b, hr_dtype_t dtype, int rank, const int64_t *dims
   return shape ? hlo_build(b, HLO_IOTA, shape, 0, NULL, 1, &attr, 0, NULL) : NULL;
 }
 
+expr_t tf_iota_like(hlo_builder_t *b, hr_dtype_t dtype, expr_t like, int d) {
+  if (!like) return NULL;
+  tf_sizes_t sizes = tf_sizes_of(b, like);
+  return tf_iota_sized(b, dtype, &sizes, d);
+}
+
 expr_t tf_scalar(hlo_builder_t *b, double number, hr_dtype_t dtype) {
   return hlo_build_number(b, number, dtype);
 }

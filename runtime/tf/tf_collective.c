@@ -76,7 +76,7 @@ static hr_status_t all_reduce(tf_op_t *op, expr_t x, const hlo_attr_t *groups,
   if (!reducer) return hlo_builder_finish(op->b);
   expr_t sum = hlo_build(op->b, HLO_ALL_REDUCE, NULL, 1, &x, 2, attrs, 1, &reducer);
   if (mean && sum) {
-    expr_t size = tf_broadcast(op->b, group_size(op, groups, x), x->shape->rank, x->shape->dims);
+    expr_t size = tf_broadcast_like(op->b, group_size(op, groups, x), x);
     sum = e_div(op->b, sum, size);
   }
   *out = sum;

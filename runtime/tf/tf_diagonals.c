@@ -17,8 +17,8 @@ typedef struct band {
 /* Attribute align: first the side of diagonals above, then of those below. V2 has none: left. */
 static hr_status_t read_align(tf_op_t *op, band_t *band) {
   hr_str_t align;
-  HR_TRY(tf_attr_str(op->arena, op->node, "align",
-                     op->row->variant ? "RIGHT_LEFT" : "LEFT_LEFT", &align));
+  HR_TRY(tf_attr_str(op->arena, op->node, "align", op->row->variant ? "RIGHT_LEFT" : "LEFT_LEFT",
+                     &align));
   band->above_right = hr_str_is(align, "RIGHT_LEFT") || hr_str_is(align, "RIGHT_RIGHT");
   band->below_right = hr_str_is(align, "LEFT_RIGHT") || hr_str_is(align, "RIGHT_RIGHT");
   return NULL;
@@ -51,6 +51,37 @@ static int64_t longest_of(const band_t *band) {
 
 /* Most elements of a matrix, as their places are constants of the program. */
 #define PLACES_MAX (INT64_C(1) << 26)
+
+/* The main diagonal of a square, whose size may depend on data: its places do not. */
+static bool is_main(const band_t *band) { return !band->low && !band->high; }
+
+/* x of its largest sizes; *out_sizes are those that it has. Of other diagonals than the main one
+ * the last `inner` dimensions must be static. */
+static hr_status_t make_static(tf_op_t *op, const band_t *band, int inner, expr_t *x,
+                               tf_sizes_t *out_sizes) {
+  *out_sizes = tf_sizes_of(op->b, *x);
+  for (int d = 0; d < out_sizes->rank; d++) {
+    if (!out_sizes->exprs[d]) continue;
+    if (d >= out_sizes->rank - inner && !is_main(band))
+      return tf_unsupported(op, "diagonals of matrices whose sizes depend on data");
+    *x = tf_fill_dynamic(op, *x, d, tf_scalar(op->b, 0, (*x)->shape->dtype));
+  }
+  return *x ? NULL : hlo_builder_finish(op->b);
+}
+
+static expr_t with_size(hlo_builder_t *b, expr_t x, int d, expr_t size) {
+  return x && size ? tf_set_size(b, x, d, size) : x;
+}
+
+static expr_t size_at(hlo_builder_t *b, const tf_sizes_t *sizes, int d) {
+  return sizes->exprs[d] ? sizes->exprs[d] : tf_scalar_int(b, sizes->dims[d], HR_S32);
+}
+
+/* x with the sizes of the first `count` dimensions. */
+static expr_t with_sizes(hlo_builder_t *b, expr_t x, const tf_sizes_t *sizes, int count) {
+  for (int d = 0; d < count; d++) x = with_size(b, x, d, sizes->exprs[d]);
+  return x;
+}
 
 /* A diagonal of the band must lie in the matrix. */
 static hr_status_t check_band(tf_op_t *op, const band_t *band) {
@@ -136,6 +167,7 @@ static hr_status_t matrix_sizes(tf_op_t *op, band_t *band) {
 /* inputs: diagonal, k, num_rows, num_cols, padding_value. */
 hr_status_t tf_lower_matrix_diag_band(tf_op_t *op) {
   band_t band;
+  tf_sizes_t sizes;
   int64_t dims[HLO_MAX_RANK];
   int32_t *places;
   expr_t x = tf_in(op, 0), padding = tf_in(op, 4);
@@ -143,8 +175,12 @@ hr_status_t tf_lower_matrix_diag_band(tf_op_t *op) {
   if (!x || !padding) return hlo_builder_finish(op->b);
   int inner = band.low == band.high ? 1 : 2, rank = x->shape->rank - inner;
   if (rank < 0 || rank + 2 > HLO_MAX_RANK) return tf_error(op, "the diagonals do not fit");
+  HR_TRY(make_static(op, &band, 1, &x, &sizes));
   band.longest = x->shape->dims[x->shape->rank - 1];
   HR_TRY(matrix_sizes(op, &band));
+  expr_t size = sizes.exprs[sizes.rank - 1];
+  if (size && (band.rows != band.longest || band.columns != band.longest))
+    return tf_unsupported(op, "a diagonal whose length depends on data, in a matrix of fixed size");
   if ((inner == 2 && x->shape->dims[rank] != band.high - band.low + 1) ||
       band.longest < longest_of(&band))
     return tf_error(op, "the diagonals do not fit");
@@ -156,6 +192,8 @@ hr_status_t tf_lower_matrix_diag_band(tf_op_t *op) {
   dims[rank + 1] = band.columns;
   x = with_padding(op->b, x, padding);
   HR_TRY(choose(op, x, band.rows * band.columns, places, rank + 2, dims, &x));
+  x = with_sizes(op->b, x, &sizes, rank);
+  for (int d = rank; d < rank + 2; d++) x = with_size(op->b, x, d, size);
   return tf_out(op, 0, x);
 }
 
@@ -173,11 +211,16 @@ static hr_status_t band_of_matrix(tf_op_t *op, int at, const hlo_shape_t *shape,
 /* inputs: input, k, padding_value. */
 hr_status_t tf_lower_matrix_diag_part_band(tf_op_t *op) {
   band_t band;
+  tf_sizes_t sizes;
   int64_t dims[HLO_MAX_RANK];
   int32_t *places;
-  expr_t x = tf_in(op, 0), padding = tf_in(op, 2);
+  expr_t x = tf_in(op, 0), padding = tf_in(op, 2), size = NULL;
   if (!x || !padding) return hlo_builder_finish(op->b);
   HR_TRY(band_of_matrix(op, 1, x->shape, &band));
+  HR_TRY(make_static(op, &band, 2, &x, &sizes));
+  if (sizes.exprs[sizes.rank - 1] || sizes.exprs[sizes.rank - 2])
+    size = e_min(op->b, size_at(op->b, &sizes, sizes.rank - 2),
+                 size_at(op->b, &sizes, sizes.rank - 1));
   int rank = x->shape->rank - 2;
   int64_t diagonals = band.high - band.low + 1, count = diagonals * band.longest;
   for (int d = 0; d < rank; d++) dims[d] = x->shape->dims[d];
@@ -191,17 +234,21 @@ hr_status_t tf_lower_matrix_diag_part_band(tf_op_t *op) {
           (int32_t)((k - least(d, 0)) * band.columns + k + most(d, 0));
   x = with_padding(op->b, flatten(op->b, x, 2), padding);
   HR_TRY(choose(op, x, count, places, rank, dims, &x));
-  return tf_out(op, 0, x);
+  x = with_sizes(op->b, x, &sizes, sizes.rank - 2);
+  return tf_out(op, 0, with_size(op->b, x, rank - 1, size));
 }
 
 /* inputs: input, diagonal, k. */
 hr_status_t tf_lower_matrix_set_diag_band(tf_op_t *op) {
   band_t band;
+  tf_sizes_t sizes, lengths;
   int32_t *places;
   expr_t x = tf_in(op, 0), diagonal = tf_in(op, 1);
   if (!x || !diagonal) return hlo_builder_finish(op->b);
+  HR_TRY(band_of_matrix(op, 2, x->shape, &band));
+  HR_TRY(make_static(op, &band, 2, &x, &sizes));
+  HR_TRY(make_static(op, &band, 1, &diagonal, &lengths));
   const hlo_shape_t *shape = x->shape;
-  HR_TRY(band_of_matrix(op, 2, shape, &band));
   int inner = band.low == band.high ? 1 : 2;
   int64_t count = band.rows * band.columns;
   if (diagonal->shape->rank != shape->rank - 2 + inner ||
@@ -211,5 +258,5 @@ hr_status_t tf_lower_matrix_set_diag_band(tf_op_t *op) {
   expr_t parts[] = {flatten(op->b, x, 2), flatten(op->b, diagonal, inner)};
   x = tf_concat(op->b, 2, parts, shape->rank - 2);
   HR_TRY(choose(op, x, count, places, shape->rank, shape->dims, &x));
-  return tf_out(op, 0, x);
+  return tf_out(op, 0, with_sizes(op->b, x, &sizes, sizes.rank));
 }

@@ -4,6 +4,8 @@
  *
  * What is kept comes to the front by a stable sort on "not kept", so that its order stays.
  * Cost: sorts of n elements; rows of UniqueV2 and boxes are compared all with all. */
+#include <math.h>
+
 #include "tf/tf_loops.h"
 #include "tf/tf_trips.h"
 
@@ -33,7 +35,7 @@ static expr_t count_set(tf_op_t *op, expr_t mask) {
 static hr_status_t order_by(tf_op_t *op, expr_t mask, hr_dtype_t dtype, expr_t *out) {
   if (!mask) return hlo_builder_finish(op->b);
   expr_t arrays[] = {hlo_build_convert(op->b, e_not(op->b, mask), HR_S32),
-                     tf_iota(op->b, dtype, 1, mask->shape->dims, 0)};
+                     tf_iota_like(op->b, dtype, mask, 0)};
   HR_TRY(tf_sort(op, 2, arrays, 0));
   *out = arrays[1];
   return NULL;
@@ -66,7 +68,8 @@ hr_status_t tf_lower_where(tf_op_t *op) {
   HR_TRY(order_by(op, flat, HR_S64, &order));
   int64_t size = hlo_shape_elements(shape), wide[] = {size, 1}, none[] = {size, 0};
   for (int d = shape->rank - 1; d >= 0 && order; d--) {
-    expr_t each = e_number(b, (double)(shape->dims[d] ? shape->dims[d] : 1), order);
+    expr_t each = hlo_build_convert(b, tf_size_of(b, x, d), HR_S64);
+    each = shape->dims[d] ? tf_broadcast_like(b, each, order) : e_number(b, 1, order);
     columns[d] = tf_reshape(b, e_rem(b, order, each), 2, wide);
     order = e_div(b, order, each);
   }
@@ -127,8 +130,8 @@ hr_status_t tf_lower_list_diff(tf_op_t *op) {
  * after a sort, and each takes the index at the start of its run. */
 static hr_status_t first_by_sort(tf_op_t *op, expr_t x, expr_t *out) {
   hlo_builder_t *b = op->b;
-  int64_t n = x->shape->dims[0], low = 1, high = -1;
-  expr_t place = tf_iota(b, HR_S32, 1, &n, 0);
+  int64_t low = 1, high = -1;
+  expr_t place = tf_iota_like(b, HR_S32, x, 0);
   expr_t arrays[] = {x, place};
   HR_TRY(tf_sort(op, 2, arrays, 0));
   expr_t before = tf_pad(b, arrays[0], tf_scalar(b, 0, x->shape->dtype), &low, &high, NULL);
@@ -178,7 +181,7 @@ hr_status_t tf_lower_unique(tf_op_t *op) {
     return tf_error(op, "an array of %d dimensions, want a vector", x->shape->rank);
   HR_TRY(x->shape->rank == 1 ? first_by_sort(op, x, &first) : first_by_rows(op, x, axis, &first));
   if (!first) return hlo_builder_finish(b);
-  expr_t is_first = e_eq(b, first, tf_iota(b, HR_S32, 1, first->shape->dims, 0));
+  expr_t is_first = e_eq(b, first, tf_iota_like(b, HR_S32, first, 0));
   expr_t number = is_first ? hlo_build_convert(b, is_first, HR_S32) : NULL;
   number = tf_prefix(op, HLO_ADD, number);
   if (!number) return hlo_builder_finish(b);
@@ -229,7 +232,7 @@ expr_t tf_fill_dynamic(tf_op_t *op, expr_t x, int d, expr_t fill) {
   hlo_builder_t *b = op->b;
   if (!x || !x->shape->dynamic || !x->shape->dynamic[d]) return x;
   expr_t size = tf_size_of(b, x, d), all = pad_to_static(b, x);
-  expr_t place = tf_iota(b, HR_S32, x->shape->rank, x->shape->dims, d);
+  expr_t place = tf_iota_like(b, HR_S32, all, d);
   if (!all || !place) return NULL;
   expr_t is_there = e_lt(b, place, tf_broadcast_like(b, size, place));
   return e_select(b, is_there, all, tf_broadcast_like(b, fill, all));
@@ -270,7 +273,7 @@ static expr_t overlaps(hlo_builder_t *b, expr_t boxes, expr_t threshold) {
   expr_t solid = e_and(b, e_gt(b, area[0], zero), e_gt(b, area[1], zero));
   if (threshold->shape->dtype != shared->shape->dtype)
     threshold = hlo_build_convert(b, threshold, shared->shape->dtype);
-  threshold = tf_broadcast(b, threshold, 2, shared->shape->dims);
+  threshold = tf_broadcast_like(b, threshold, shared);
   return e_and(b, solid, e_gt(b, part, threshold));
 }
 
@@ -303,6 +306,9 @@ hr_status_t tf_lower_non_max_suppression(tf_op_t *op) {
     return tf_error(op, "want boxes [n, 4] and a number of results");
   HR_TRY(tf_attr_bool(op->arena, op->node, "pad_to_max_output_size", false, &pads));
   int64_t n = boxes->shape->dims[0], low = 0, high = most - n;
+  boxes = tf_fill_dynamic(op, boxes, 0, tf_scalar(b, 0, boxes->shape->dtype));
+  scores = tf_fill_dynamic(op, scores, 0, tf_scalar(b, -INFINITY, scores->shape->dtype));
+  if (!boxes || !scores) return hlo_builder_finish(b);
   expr_t ranked[] = {e_neg(b, scores), tf_iota(b, HR_S32, 1, &n, 0)};
   HR_TRY(tf_sort(op, 2, ranked, 0));
   expr_t least = tf_in(op, 4);

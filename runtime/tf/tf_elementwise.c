@@ -336,6 +336,19 @@ hr_status_t tf_lower_cast(tf_op_t *op) {
   return tf_out(op, 0, x ? hlo_build_convert(op->b, x, to) : NULL);
 }
 
+/* x's sizes, also dynamic ones, with another type of elements. */
+static const hlo_shape_t *retyped(hlo_builder_t *b, expr_t x, hr_dtype_t dtype) {
+  const hlo_shape_t *shape = NULL;
+  if (!b->status)
+    b->status = hlo_shape_with_dtype(&b->computation->module->arena, x->shape, dtype, &shape);
+  return shape;
+}
+
+static expr_t recast(hlo_builder_t *b, expr_t x, const hlo_shape_t *shape) {
+  if (!x || !shape) return NULL;
+  return hlo_build(b, HLO_BITCAST_CONVERT, shape, 1, &x, 0, NULL, 0, NULL);
+}
+
 /* The bits of a real array as another type. A size of more bytes takes the last dimension up, whose
  * numbers are one of the others; one of fewer bytes extends it. Both begin with the low bytes. */
 static expr_t recast_last(hlo_builder_t *b, expr_t x, hr_dtype_t to) {
@@ -352,9 +365,9 @@ static expr_t recast_last(hlo_builder_t *b, expr_t x, hr_dtype_t to) {
   } else if (to_bytes < from_bytes) {
     dims[rank++] = (int64_t)(from_bytes / to_bytes);
   }
-  const hlo_shape_t *shape = x ? tf_shape(b, to, rank, dims) : NULL;
-  x = shape ? hlo_build(b, HLO_BITCAST_CONVERT, shape, 1, &x, 0, NULL, 0, NULL) : NULL;
-  if (!x || to_bytes >= from_bytes) return x;
+  if (to_bytes == from_bytes) return recast(b, x, retyped(b, x, to));
+  x = recast(b, x, tf_shape(b, to, rank, dims));
+  if (!x || to_bytes > from_bytes) return x;
   dims[rank - 2] = last;
   return tf_reshape(b, x, rank - 1, dims);
 }

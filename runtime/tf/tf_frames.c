@@ -105,7 +105,7 @@ static hr_status_t common_conditions(hr_arena_t *arena, const tf_live_t *x, cons
 /* HLO's select wants a predicate of the full shape. */
 static expr_t select_whole(hlo_builder_t *b, expr_t pred, expr_t x, expr_t y) {
   if (!pred || !x || !y || x == y) return x;
-  return e_select(b, tf_broadcast(b, pred, x->shape->rank, x->shape->dims), x, y);
+  return e_select(b, tf_broadcast_like(b, pred, x), x, y);
 }
 
 /* A flow of a TensorArray may be a list on one side and the number 0 on the other. */

@@ -67,7 +67,7 @@ static hr_status_t stream_of_state(tf_op_t *op, expr_t state, tf_stream_t *out) 
 hr_status_t tf_lower_stateful_random(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   tf_resource_t *variable;
-  tf_stream_t stream = {.rank = 0};
+  tf_stream_t stream = {0};
   hr_dtype_t dtype;
   expr_t state, x = NULL;
   tf_random_kind_t kind = (tf_random_kind_t)op->row->variant;
@@ -86,14 +86,14 @@ hr_status_t tf_lower_stateful_random(tf_op_t *op) {
     if (x) x = hlo_build_convert(b, x, dtype);
   }
   skip(b, variable, state, tf_scalar_int(b, stream.count, HR_U64));
-  return tf_out(op, 0, tf_reshape(b, x, stream.rank, stream.dims));
+  return tf_out(op, 0, tf_stream_shaped(b, &stream, x));
 }
 
 /* --- samples of classes --- */
 
 /* Uniform numbers [0, 1) of f64: of a seed, or of no fixed sequence. */
 static hr_status_t class_numbers(tf_op_t *op, int64_t count, expr_t *out) {
-  tf_stream_t stream = {.rank = 1, .dims = {count}, .count = count};
+  tf_stream_t stream = {.sizes = tf_sizes_static(1, &count), .count = count};
   if (!op->row->variant) {
     *out = tf_draw(op, HLO_DISTRIBUTION_UNIFORM, tf_scalar(op->b, 0, HR_F64),
                    tf_scalar(op->b, 1, HR_F64), &stream);
@@ -121,7 +121,7 @@ hr_status_t tf_lower_multinomial(tf_op_t *op) {
   int64_t row[] = {batch, 1, classes}, column[] = {batch, samples, 1};
   HR_TRY(class_numbers(op, batch * samples, &u));
   expr_t x = hlo_build_convert(b, logits, HR_F64);
-  expr_t most = tf_broadcast(b, tf_reduce(op, HLO_MAXIMUM, x, 1, &dim, true), 2, x->shape->dims);
+  expr_t most = tf_broadcast_like(b, tf_reduce(op, HLO_MAXIMUM, x, 1, &dim, true), x);
   expr_t weight = e_exp(b, e_sub(b, x, most));
   hlo_window_dim_t window[] = {{.size = 1, .stride = 1, .base_dilation = 1, .window_dilation = 1},
                                {.size = classes,
@@ -158,11 +158,11 @@ static expr_t parameter(tf_op_t *op, int k, const tf_stream_t *s) {
   expr_t x = tf_in(op, k);
   int64_t dims[HLO_MAX_RANK];
   if (!x) return NULL;
-  if (!op->row->variant && x->shape->rank == 1 && s->rank) {
-    for (int d = 0; d < s->rank; d++) dims[d] = d ? 1 : x->shape->dims[0];
-    x = tf_reshape(op->b, x, s->rank, dims);
+  if (!op->row->variant && x->shape->rank == 1 && s->sizes.rank) {
+    for (int d = 0; d < s->sizes.rank; d++) dims[d] = d ? 1 : x->shape->dims[0];
+    x = tf_reshape(op->b, x, s->sizes.rank, dims);
   }
-  return tf_broadcast(op->b, x, s->rank, s->dims);
+  return tf_broadcast_sized(op->b, x, &s->sizes);
 }
 
 /* ParameterizedTruncatedNormal(shape, means, deviations, least, greatest), and its Stateless form
@@ -170,7 +170,7 @@ static expr_t parameter(tf_op_t *op, int k, const tf_stream_t *s) {
  * therefore not those of TensorFlow, which rejects samples. */
 hr_status_t tf_lower_truncated_normal(tf_op_t *op) {
   hlo_builder_t *b = op->b;
-  tf_stream_t s = {.rank = 0};
+  tf_stream_t s = {0};
   int first = op->row->variant ? 2 : 1;
   HR_TRY(tf_stream_sizes(op, 0, &s));
   if (op->row->variant) HR_TRY(tf_stream_seed(op, 1, &s));
@@ -178,10 +178,9 @@ hr_status_t tf_lower_truncated_normal(tf_op_t *op) {
   expr_t low = parameter(op, first + 2, &s), high = parameter(op, first + 3, &s);
   if (!mean || !deviation || !low || !high) return hlo_builder_finish(b);
   hr_dtype_t dtype = mean->shape->dtype, type = dtype == HR_F64 ? HR_F64 : HR_F32;
-  expr_t u =
-      op->row->variant
-          ? tf_reshape(b, tf_stream_uniform(op, &s, type, s.count), s.rank, s.dims)
-          : tf_draw(op, HLO_DISTRIBUTION_UNIFORM, tf_scalar(b, 0, type), tf_scalar(b, 1, type), &s);
+  expr_t u = op->row->variant ? tf_stream_shaped(b, &s, tf_stream_uniform(op, &s, type, s.count))
+                              : tf_draw(op, HLO_DISTRIBUTION_UNIFORM, tf_scalar(b, 0, type),
+                                        tf_scalar(b, 1, type), &s);
   if (u && type != dtype) u = hlo_build_convert(b, u, dtype);
   expr_t from = normal_cdf(b, e_div(b, e_sub(b, low, mean), deviation));
   expr_t to = normal_cdf(b, e_div(b, e_sub(b, high, mean), deviation));
@@ -203,7 +202,7 @@ hr_status_t tf_lower_random_shuffle(tf_op_t *op) {
   if (!x) return hlo_builder_finish(b);
   if (!x->shape->rank) return tf_out(op, 0, x);
   int64_t n = x->shape->dims[0];
-  tf_stream_t sizes = {.rank = 1, .dims = {n}, .count = n};
+  tf_stream_t sizes = {.sizes = tf_sizes_static(1, &n), .count = n};
   expr_t arrays[] = {tf_draw(op, HLO_DISTRIBUTION_UNIFORM, tf_scalar(b, 0, HR_F64),
                              tf_scalar(b, 1, HR_F64), &sizes),
                      tf_iota(b, HR_S32, 1, &n, 0)};
@@ -215,19 +214,18 @@ hr_status_t tf_lower_random_shuffle(tf_op_t *op) {
  * next one with the probability of the fraction; clamped to the type. */
 hr_status_t tf_lower_stochastic_cast(tf_op_t *op) {
   hlo_builder_t *b = op->b;
-  tf_stream_t s = {.rank = 0};
+  tf_stream_t s = {0};
   hr_dtype_t to;
   expr_t x = tf_in(op, 0);
   HR_TRY(tf_attr_dtype(op->arena, op->node, "Tout", &to));
   if (!x) return hlo_builder_finish(b);
   if (!hr_dtype_is_integer(to)) return tf_error(op, "attribute Tout is no type of integers");
-  s.rank = x->shape->rank;
+  s.sizes = tf_sizes_of(b, x);
   s.count = hlo_shape_elements(x->shape);
-  for (int d = 0; d < s.rank; d++) s.dims[d] = x->shape->dims[d];
   HR_TRY(tf_stream_key(op, 1, &s));
   hr_dtype_t type = x->shape->dtype == HR_F64 ? HR_F64 : HR_F32;
   expr_t wide = type == x->shape->dtype ? x : hlo_build_convert(b, x, type);
-  expr_t u = tf_reshape(b, tf_stream_uniform(op, &s, type, s.count), s.rank, s.dims);
+  expr_t u = tf_stream_shaped(b, &s, tf_stream_uniform(op, &s, type, s.count));
   expr_t whole = e_floor(b, wide);
   expr_t up = e_lt(b, u, e_sub(b, wide, whole));
   if (!up || !whole) return hlo_builder_finish(b);

@@ -291,7 +291,7 @@ static expr_t scalar_like(tf_op_t *op, int k, expr_t x) {
   expr_t s = tf_in(op, k);
   if (!s || !x) return NULL;
   if (s->shape->dtype != x->shape->dtype) s = hlo_build_convert(op->b, s, x->shape->dtype);
-  return tf_broadcast(op->b, s, x->shape->rank, x->shape->dims);
+  return tf_broadcast_like(op->b, s, x);
 }
 
 /* variant 0: AdjustSaturation multiplies; 1: AdjustHue adds, and the hue wraps.
@@ -326,7 +326,7 @@ hr_status_t tf_lower_adjust_contrast(tf_op_t *op) {
   double count = (double)(x->shape->dims[rank - 3] * x->shape->dims[rank - 2]);
   expr_t sum = tf_reduce(op, HLO_ADD, x, 2, dims, true);
   if (!sum) return hlo_builder_finish(b);
-  expr_t mean = tf_broadcast(b, e_div(b, sum, e_number(b, count, sum)), rank, x->shape->dims);
+  expr_t mean = tf_broadcast_like(b, e_div(b, sum, e_number(b, count, sum)), x);
   expr_t away = e_mul(b, e_sub(b, x, mean), scalar_like(op, 1, x));
   return tf_out(op, 0, e_add(b, away, mean));
 }

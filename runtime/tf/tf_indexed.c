@@ -2,6 +2,26 @@
  * gathers and dropped by scatters, as XLA does; TensorFlow's CPU kernels refuse them. */
 #include "tf/tf_lower.h"
 
+/* What may be a list of sizes: its elements are taken singly, so that their bounds are found. */
+static bool is_list_of_sizes(expr_t x) {
+  return x->shape->rank == 1 && hr_dtype_is_integer(x->shape->dtype) && x->op == HLO_CONCATENATE &&
+         x->shape->dims[0] <= HLO_MAX_RANK;
+}
+
+static hr_status_t take_sizes(tf_op_t *op, expr_t x, const hlo_value_t *places) {
+  expr_t parts[HLO_MAX_RANK];
+  int count = (int)places->count;
+  int64_t size = x->shape->dims[0], one = 1;
+  if (count > HLO_MAX_RANK) return tf_unsupported(op, "%d sizes", count);
+  for (int i = 0; i < count; i++) {
+    int64_t at = hlo_value_int_at(places, i);
+    at = at < 0 ? 0 : at;
+    at = at >= size ? size - 1 : at;
+    parts[i] = tf_reshape(op->b, tf_vector_element(op->b, x, at), 1, &one);
+  }
+  return tf_out(op, 0, tf_concat(op->b, count, parts, 0));
+}
+
 /* variant 0: Gather(params, indices); 1: GatherV2(params, indices, axis) with batch_dims.
  * result = params[:axis] + indices[batch_dims:] + params[axis + 1:] in terms of shapes. */
 hr_status_t tf_lower_gather(tf_op_t *op) {
@@ -16,6 +36,11 @@ hr_status_t tf_lower_gather(tf_op_t *op) {
   }
   HR_TRY(tf_axis(op, axis, x->shape->rank, &at));
   if (batch_dims > at) return tf_error(op, "%d batch dimensions", batch_dims);
+  if (is_list_of_sizes(x) && indices->shape->rank == 1) {
+    hlo_value_t *known;
+    HR_TRY(tf_const_if_known(op, 1, &known));
+    if (known && known->count > 0) return take_sizes(op, x, known);
+  }
   return tf_out(op, 0, tf_gather_rows(op->b, x, indices, at, batch_dims));
 }
 
@@ -74,6 +99,8 @@ hr_status_t tf_scatter_nd(tf_op_t *op, expr_t x, expr_t indices, expr_t updates,
   int last = indices->shape->rank - 1;
   int64_t depth = indices->shape->dims[last];
   if (depth > x->shape->rank) return tf_error(op, "%ld indices", (long)depth);
+  /* Truth values are numbers modulo 2 here, as in TensorFlow. */
+  if (combine == HLO_SUBTRACT && x->shape->dtype == HR_PRED) combine = HLO_XOR;
   if (combine == HLO_COPY)
     HR_TRY(overwrite_reducer(op, x->shape->dtype, &reducer));
   else
@@ -131,16 +158,20 @@ expr_t tf_segment_start(hlo_builder_t *b, hlo_opcode_t scalar_op, hr_dtype_t dty
 hr_status_t tf_lower_unsorted_segment(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   hlo_opcode_t combine = (hlo_opcode_t)op->row->variant;
-  int64_t count, dims[HLO_MAX_RANK], wide[HLO_MAX_RANK];
-  int rank = 1;
+  int64_t wide[HLO_MAX_RANK];
+  tf_sizes_t sizes;
   expr_t x = tf_in(op, 0), ids = tf_in(op, 1);
-  HR_TRY(tf_const_int(op, 2, &count));
+  HR_TRY(tf_sizes_in(op, 2, &sizes));
   if (!x || !ids) return hlo_builder_finish(b);
   if (ids->shape->rank > x->shape->rank || ids->shape->rank >= HLO_MAX_RANK)
     return tf_error(op, "segment ids of %d dimensions", ids->shape->rank);
-  dims[0] = count;
-  for (int d = ids->shape->rank; d < x->shape->rank; d++) dims[rank++] = x->shape->dims[d];
-  expr_t start = tf_broadcast(b, tf_segment_start(b, combine, x->shape->dtype), rank, dims);
+  if (sizes.rank != 1 || sizes.dims[0] < 0) return tf_error(op, "no number of segments");
+  tf_sizes_t all = tf_sizes_of(b, x);
+  for (int d = ids->shape->rank; d < all.rank; d++) {
+    sizes.exprs[sizes.rank] = all.exprs[d];
+    sizes.dims[sizes.rank++] = all.dims[d];
+  }
+  expr_t start = tf_broadcast_sized(b, tf_segment_start(b, combine, x->shape->dtype), &sizes);
   for (int d = 0; d < ids->shape->rank; d++) wide[d] = ids->shape->dims[d];
   wide[ids->shape->rank] = 1;
   ids = tf_reshape(b, ids, ids->shape->rank + 1, wide);
@@ -160,8 +191,8 @@ hr_status_t tf_lower_matrix_band_part(tf_op_t *op) {
   if (!x) return hlo_builder_finish(b);
   int rank = x->shape->rank;
   if (rank < 2) return tf_error(op, "no matrices");
-  expr_t row = tf_iota(b, HR_S64, rank, x->shape->dims, rank - 2);
-  expr_t column = tf_iota(b, HR_S64, rank, x->shape->dims, rank - 1);
+  expr_t row = tf_iota_like(b, HR_S64, x, rank - 2);
+  expr_t column = tf_iota_like(b, HR_S64, x, rank - 1);
   expr_t offset = e_sub(b, row, column);
   if (!offset) return hlo_builder_finish(b);
   expr_t keep = NULL;

@@ -18,9 +18,9 @@ hr_status_t tf_lower_matrix_set_diag(tf_op_t *op) {
   high[rank - 2] = x->shape->dims[rank - 2] - diagonal->shape->dims[rank - 2];
   diagonal = tf_pad(b, diagonal, tf_scalar(b, 0, x->shape->dtype), low, high, NULL);
   for (int d = 0; d < rank; d++) column[d] = d == rank - 1 ? 1 : x->shape->dims[d];
-  diagonal = tf_broadcast(b, tf_reshape(b, diagonal, rank, column), rank, x->shape->dims);
-  expr_t row = tf_iota(b, HR_S32, rank, x->shape->dims, rank - 2);
-  expr_t place = tf_iota(b, HR_S32, rank, x->shape->dims, rank - 1);
+  diagonal = tf_broadcast_like(b, tf_reshape(b, diagonal, rank, column), x);
+  expr_t row = tf_iota_like(b, HR_S32, x, rank - 2);
+  expr_t place = tf_iota_like(b, HR_S32, x, rank - 1);
   return tf_out(op, 0, e_select(b, e_eq(b, row, place), diagonal, x));
 }
 

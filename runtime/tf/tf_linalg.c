@@ -356,7 +356,7 @@ hr_status_t tf_lower_tridiagonal_product(tf_op_t *op) {
     if (!diagonal || !moved) return hlo_builder_finish(b);
     if (diagonal->shape->rank != rank || diagonal->shape->dims[rank - 2] != m)
       return tf_error(op, "diagonal %d does not fit", k);
-    expr_t part = e_mul(b, tf_broadcast(b, diagonal, rank, y->shape->dims), moved);
+    expr_t part = e_mul(b, tf_broadcast_like(b, diagonal, y), moved);
     sum = sum ? e_add(b, sum, part) : part;
   }
   return tf_out(op, 0, sum);

@@ -188,6 +188,8 @@ expr_t tf_pad(hlo_builder_t *b, expr_t x, expr_t fill, const int64_t *low, const
 expr_t tf_concat(hlo_builder_t *b, int count, expr_t *x, int d);
 /* Indices along dimension d. */
 expr_t tf_iota(hlo_builder_t *b, hr_dtype_t dtype, int rank, const int64_t *dims, int d);
+/* The same over the sizes of `like`, also dynamic ones. */
+expr_t tf_iota_like(hlo_builder_t *b, hr_dtype_t dtype, expr_t like, int d);
 /* Constants of rank 0. */
 expr_t tf_scalar(hlo_builder_t *b, double number, hr_dtype_t dtype);
 expr_t tf_scalar_int(hlo_builder_t *b, int64_t number, hr_dtype_t dtype);

@@ -301,8 +301,8 @@ static expr_t take_diagonal(tf_op_t *op, expr_t x, labels_t *labels, int i, int 
   int64_t dim = j;
   if (!x) return NULL;
   if (x->shape->dims[i] != x->shape->dims[j]) return NULL;
-  expr_t first = tf_iota(b, HR_S32, x->shape->rank, x->shape->dims, i);
-  expr_t second = tf_iota(b, HR_S32, x->shape->rank, x->shape->dims, j);
+  expr_t first = tf_iota_like(b, HR_S32, x, i);
+  expr_t second = tf_iota_like(b, HR_S32, x, j);
   x = e_select(b, e_eq(b, first, second), x, e_number(b, 0, x));
   for (int k = j; k + 1 < labels->count; k++) labels->at[k] = labels->at[k + 1];
   labels->count--;
@@ -401,8 +401,8 @@ hr_status_t tf_lower_cross_entropy(tf_op_t *op) {
   if (op->row->variant) {
     if (x->shape->rank != 2) return tf_error(op, "logits of %d dimensions", x->shape->rank);
     int64_t wide[] = {x->shape->dims[0], 1};
-    expr_t classes = tf_broadcast(b, tf_reshape(b, labels, 2, wide), 2, x->shape->dims);
-    expr_t index = tf_iota(b, labels->shape->dtype, 2, x->shape->dims, 1);
+    expr_t classes = tf_broadcast_like(b, tf_reshape(b, labels, 2, wide), x);
+    expr_t index = tf_iota_like(b, labels->shape->dtype, x, 1);
     expr_t hit = e_eq(b, classes, index);
     labels = hit ? hlo_build_convert(b, hit, x->shape->dtype) : NULL;
   } else {
@@ -433,8 +433,7 @@ static expr_t spread_channels(hlo_builder_t *b, expr_t vector, expr_t x, int cha
   int64_t dims[HLO_MAX_RANK];
   if (!vector || !x) return NULL;
   for (int d = 0; d < x->shape->rank; d++) dims[d] = d == channel ? x->shape->dims[d] : 1;
-  return tf_broadcast(b, tf_reshape(b, vector, x->shape->rank, dims), x->shape->rank,
-                      x->shape->dims);
+  return tf_broadcast_like(b, tf_reshape(b, vector, x->shape->rank, dims), x);
 }
 
 /* All dimensions but that of the channels, for sums by channel. */
@@ -462,6 +461,20 @@ hr_status_t tf_lower_bias_add_grad(tf_op_t *op) {
   if (!x) return hlo_builder_finish(op->b);
   HR_TRY(channel_dim(op, x->shape->rank, &channel));
   return tf_out(op, 0, tf_reduce(op, HLO_ADD, x, other_dims(x, channel, dims), dims, false));
+}
+
+/* Elements of each channel of x, as numbers like `like`. */
+static expr_t count_by_channel(hlo_builder_t *b, expr_t x, int channel, expr_t like) {
+  double fixed = (double)hlo_shape_elements(x->shape) / (double)x->shape->dims[channel];
+  if (!like || !hlo_shape_is_dynamic(x->shape)) return e_number(b, fixed, like);
+  expr_t count = e_div(b, tf_element_count(b, x), tf_size_of(b, x, channel));
+  return tf_broadcast_like(b, hlo_build_convert(b, count, like->shape->dtype), like);
+}
+
+/* n / (n - 1), and 1 for a single element. */
+static expr_t unbiased_factor(hlo_builder_t *b, expr_t n) {
+  expr_t one = e_number(b, 1, n);
+  return n ? e_div(b, n, e_max(b, e_sub(b, n, one), one)) : NULL;
 }
 
 /* Scale, offset and statistics are bf16 or f32 and computed with in f32. */
@@ -492,15 +505,13 @@ hr_status_t tf_lower_batch_norm(tf_op_t *op) {
   expr_t used_mean = mean, used_variance = variance;
   if (training && x) {
     int count = other_dims(x, channel, dims);
-    double n = (double)hlo_shape_elements(x->shape) / (double)x->shape->dims[channel];
     expr_t sum = tf_reduce(op, HLO_ADD, x, count, dims, false);
-    used_mean = sum ? e_div(b, sum, e_number(b, n, sum)) : NULL;
+    expr_t n = count_by_channel(b, x, channel, sum);
+    used_mean = e_div(b, sum, n);
     expr_t difference = e_sub(b, x, spread_channels(b, used_mean, x, channel));
     expr_t squares = tf_reduce(op, HLO_ADD, e_mul(b, difference, difference), count, dims, false);
-    used_variance = squares ? e_div(b, squares, e_number(b, n, squares)) : NULL;
-    expr_t unbiased = used_variance
-                          ? e_mul(b, used_variance, e_number(b, n > 1 ? n / (n - 1) : 1, squares))
-                          : NULL;
+    used_variance = e_div(b, squares, n);
+    expr_t unbiased = e_mul(b, used_variance, unbiased_factor(b, n));
     expr_t rest = unbiased && factor != 1 ? e_number(b, 1 - factor, unbiased) : NULL;
     expr_t part = rest ? e_number(b, factor, unbiased) : NULL;
     mean = rest ? e_add(b, e_mul(b, rest, mean), e_mul(b, part, used_mean)) : used_mean;
@@ -543,7 +554,6 @@ hr_status_t tf_lower_batch_norm_grad(tf_op_t *op) {
   HR_TRY(tf_attr_bool(op->arena, op->node, "is_training", true, &training));
   HR_TRY(channel_dim(op, x->shape->rank, &channel));
   int count = other_dims(x, channel, dims);
-  double n = (double)hlo_shape_elements(x->shape) / (double)x->shape->dims[channel];
   expr_t inverse = e_rsqrt(b, e_add(b, variance, e_number(b, epsilon, variance)));
   expr_t centred = e_sub(b, x, spread_channels(b, mean, x, channel));
   expr_t sum_dy = tf_reduce(op, HLO_ADD, dy, count, dims, false);
@@ -551,7 +561,7 @@ hr_status_t tf_lower_batch_norm_grad(tf_op_t *op) {
   expr_t slope = e_mul(b, scale, inverse);
   expr_t dx = dy;
   if (training && sum_dy && sum_dy_x) {
-    expr_t size = e_number(b, n, sum_dy);
+    expr_t size = count_by_channel(b, x, channel, sum_dy);
     expr_t mean_dy = e_div(b, sum_dy, size);
     expr_t along = e_mul(b, e_div(b, sum_dy_x, size), e_mul(b, inverse, inverse));
     dx = e_sub(b, e_sub(b, dy, spread_channels(b, mean_dy, x, channel)),

@@ -184,7 +184,7 @@ hr_status_t tf_lower_apply_adagrad_da(tf_op_t *op) {
   expr_t gradient = tf_in(op, 3), rate = spread(op, 4), count = tf_in(op, 7);
   if (!gradient || !count) return hlo_builder_finish(b);
   count = hlo_build_convert(b, count, gradient->shape->dtype);
-  expr_t steps = tf_broadcast(b, count, gradient->shape->rank, gradient->shape->dims);
+  expr_t steps = tf_broadcast_like(b, count, gradient);
   expr_t sum = e_add(b, v[1]->value, gradient);
   expr_t squares = e_add(b, v[2]->value, square(b, gradient));
   expr_t numerator = e_mul(b, rate, shrink(b, sum, e_mul(b, spread(op, 5), steps)));

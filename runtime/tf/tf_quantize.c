@@ -55,9 +55,9 @@ static hr_status_t find_levels(tf_op_t *op, int first, expr_t x, levels_t *out) 
   bounds[0] = first < 0 ? tf_scalar(b, low, x->shape->dtype) : tf_in(op, first);
   bounds[1] = first < 0 ? tf_scalar(b, high, x->shape->dtype) : tf_in(op, first + 1);
   HR_TRY(nudge(op, bounds[0], bounds[1], &own));
-  out->low = tf_broadcast(b, own.low, x->shape->rank, x->shape->dims);
-  out->high = tf_broadcast(b, own.high, x->shape->rank, x->shape->dims);
-  out->scale = tf_broadcast(b, own.scale, x->shape->rank, x->shape->dims);
+  out->low = tf_broadcast_like(b, own.low, x);
+  out->high = tf_broadcast_like(b, own.high, x);
+  out->scale = tf_broadcast_like(b, own.scale, x);
   return hlo_builder_finish(b);
 }
 
@@ -140,7 +140,7 @@ static expr_t range_bound(tf_op_t *op, const quantize_t *q, expr_t x, int k, hlo
   }
   if (!q->range_given) bound = tf_reduce(op, extreme, x, count, dims, true);
   if (q->range_given && q->axis >= 0) bound = tf_reshape(op->b, bound, rank, wide);
-  return tf_broadcast(op->b, bound, rank, x->shape->dims);
+  return tf_broadcast_like(op->b, bound, x);
 }
 
 /* inputs: x, min, max[, bits]. variant 1: V3, whose bits are an input. */

@@ -122,17 +122,24 @@ hr_status_t tf_lower_random_algorithm(tf_op_t *op) {
 
 /* The product is checked, so that counts cannot overflow. */
 hr_status_t tf_stream_sizes(tf_op_t *op, int k, tf_stream_t *out) {
-  hr_ints_t sizes;
-  HR_TRY(tf_const_ints(op, k, &sizes));
-  if (sizes.count > HLO_MAX_RANK) return tf_error(op, "%ld dimensions", (long)sizes.count);
-  out->rank = (int)sizes.count;
+  tf_sizes_t *sizes = &out->sizes;
+  HR_TRY(tf_sizes_in(op, k, sizes));
   out->count = 1;
-  for (int d = 0; d < out->rank; d++) {
-    out->dims[d] = sizes.data[d];
-    if (sizes.data[d] < 0 || __builtin_mul_overflow(out->count, sizes.data[d], &out->count))
-      return tf_error(op, "the size %ld", (long)sizes.data[d]);
-  }
+  for (int d = 0; d < sizes->rank; d++)
+    if (sizes->dims[d] < 0 || __builtin_mul_overflow(out->count, sizes->dims[d], &out->count))
+      return tf_error(op, "the size %ld", (long)sizes->dims[d]);
   return NULL;
+}
+
+/* The vector x, with a number for each element of the largest sizes, in the sizes that are wanted.
+ * The numbers are drawn in row-major order, so that a first dimension that is shorter leaves out
+ * the last of them. */
+expr_t tf_stream_shaped(hlo_builder_t *b, const tf_stream_t *stream, expr_t x) {
+  const tf_sizes_t *sizes = &stream->sizes;
+  x = tf_reshape(b, x, sizes->rank, sizes->dims);
+  for (int d = 0; d < sizes->rank && x; d++)
+    if (sizes->exprs[d]) x = tf_set_size(b, x, d, sizes->exprs[d]);
+  return x;
 }
 
 /* The state is the key followed by the counter, low word first. ThreeFry has one word of counter
@@ -211,10 +218,8 @@ static expr_t fraction(hlo_builder_t *b, expr_t bits, uint64_t mask, uint64_t on
                        hr_dtype_t dtype) {
   if (!bits) return NULL;
   hr_dtype_t type = bits->shape->dtype;
-  expr_t low =
-      tf_broadcast(b, tf_scalar_int(b, (int64_t)mask, type), bits->shape->rank, bits->shape->dims);
-  expr_t exponent =
-      tf_broadcast(b, tf_scalar_int(b, (int64_t)one, type), bits->shape->rank, bits->shape->dims);
+  expr_t low = tf_broadcast_like(b, tf_scalar_int(b, (int64_t)mask, type), bits);
+  expr_t exponent = tf_broadcast_like(b, tf_scalar_int(b, (int64_t)one, type), bits);
   expr_t x = bitcast(b, e_or(b, e_and(b, bits, low), exponent), dtype);
   return x ? e_sub(b, x, e_number(b, 1, x)) : NULL;
 }
@@ -316,7 +321,7 @@ hr_status_t tf_lower_stateless_random(tf_op_t *op) {
                                    : tf_stream_words(op, &stream, stream.count);
     if (x) x = hlo_build_convert(op->b, x, dtype);
   }
-  return tf_out(op, 0, tf_reshape(op->b, x, stream.rank, stream.dims));
+  return tf_out(op, 0, tf_stream_shaped(op->b, &stream, x));
 }
 
 /* --- numbers of no fixed sequence --- */
@@ -326,15 +331,18 @@ expr_t tf_draw(tf_op_t *op, hlo_enum_DISTRIBUTION_t distribution, expr_t low, ex
                const tf_stream_t *sizes) {
   hlo_attr_t attr = hlo_attr_of_int(HLO_ATTR_DISTRIBUTION, distribution);
   expr_t operands[] = {low, high};
+  if (!low) return NULL;
   const hlo_shape_t *shape =
-      low ? tf_shape(op->b, low->shape->dtype, sizes->rank, sizes->dims) : NULL;
-  return shape ? hlo_build(op->b, HLO_RNG, shape, 2, operands, 1, &attr, 0, NULL) : NULL;
+      tf_shape(op->b, low->shape->dtype, sizes->sizes.rank, sizes->sizes.dims);
+  if (!shape) return NULL;
+  expr_t x = hlo_build(op->b, HLO_RNG, shape, 2, operands, 1, &attr, 0, NULL);
+  return tf_stream_shaped(op->b, sizes, x);
 }
 
 /* inputs: shape, and for integers low and high; variant: tf_random_kind_t */
 hr_status_t tf_lower_random(tf_op_t *op) {
   hlo_builder_t *b = op->b;
-  tf_stream_t sizes = {.rank = 0};
+  tf_stream_t sizes = {0};
   hr_dtype_t dtype;
   HR_TRY(tf_stream_sizes(op, 0, &sizes));
   HR_TRY(tf_attr_dtype(op->arena, op->node, "dtype", &dtype));

@@ -10,13 +10,15 @@
 typedef struct tf_stream {
   expr_t state; /* u64[3], or u64[2] of ThreeFry */
   bool threefry;
-  int rank;
-  int64_t dims[HLO_MAX_RANK];
-  int64_t count; /* elements */
+  tf_sizes_t sizes;
+  int64_t count; /* elements of the largest sizes */
 } tf_stream_t;
 
-/* Input k, the shape that is wanted. Errors: INVALID for negative sizes. */
+/* Input k, the shape that is wanted. Errors: INVALID for negative sizes, and such
+ * as are neither known nor bounded. */
 hr_status_t tf_stream_sizes(tf_op_t *op, int k, tf_stream_t *out);
+/* The vector x of `count` elements in that shape. */
+expr_t tf_stream_shaped(hlo_builder_t *b, const tf_stream_t *stream, expr_t x);
 /* The source by inputs k (key), k + 1 (counter) and k + 2 (algorithm), or by the seed of input k.
  */
 hr_status_t tf_stream_key(tf_op_t *op, int k, tf_stream_t *out);

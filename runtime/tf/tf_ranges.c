@@ -120,8 +120,8 @@ hr_status_t tf_lower_one_hot(tf_op_t *op) {
   if (!wide) return hlo_builder_finish(op->b);
   for (int d = 0; d < rank; d++) dims[d] = d == at ? depth : wide->shape->dims[d];
   expr_t wanted = tf_broadcast(op->b, wide, rank, dims);
-  expr_t hit = e_eq(op->b, wanted, tf_iota(op->b, indices->shape->dtype, rank, dims, at));
+  expr_t hit = e_eq(op->b, wanted, tf_iota_like(op->b, indices->shape->dtype, wanted, at));
   return tf_out(op, 0,
-                e_select(op->b, hit, tf_broadcast(op->b, tf_in(op, 2), rank, dims),
-                         tf_broadcast(op->b, tf_in(op, 3), rank, dims)));
+                e_select(op->b, hit, tf_broadcast_like(op->b, tf_in(op, 2), wanted),
+                         tf_broadcast_like(op->b, tf_in(op, 3), wanted)));
 }

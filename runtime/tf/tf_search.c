@@ -27,7 +27,7 @@ hr_status_t tf_lower_bincount(tf_op_t *op) {
   int64_t each = rows ? hlo_shape_elements(x->shape) / rows : 0;
   int64_t flat[] = {rows, each, 1}, wide[] = {rows, each, bins}, result[] = {rows, bins};
   expr_t number = tf_broadcast(b, tf_reshape(b, x, 3, flat), 3, wide);
-  expr_t bin = tf_iota(b, x->shape->dtype, 3, wide, 2);
+  expr_t bin = tf_iota_like(b, x->shape->dtype, number, 2);
   expr_t hit = e_eq(b, number, bin);
   if (!hit) return hlo_builder_finish(b);
   expr_t counted = hlo_build_convert(b, hit, dtype);
@@ -61,9 +61,9 @@ hr_status_t tf_lower_bound(tf_op_t *op) {
   HR_TRY(tf_attr_dtype(op->arena, op->node, "out_type", &dtype));
   if (dtype == HR_TUPLE) dtype = HR_S32;
   int64_t n = sorted->shape->dims[1], m = values->shape->dims[1], rows = values->shape->dims[0];
-  int64_t in[] = {rows, 1, n}, of[] = {rows, m, 1}, wide[] = {rows, m, n};
-  expr_t x = tf_broadcast(b, tf_reshape(b, sorted, 3, in), 3, wide);
-  expr_t y = tf_broadcast(b, tf_reshape(b, values, 3, of), 3, wide);
+  int64_t in[] = {rows, 1, n}, of[] = {rows, m, 1};
+  expr_t x = tf_reshape(b, sorted, 3, in), y = tf_reshape(b, values, 3, of);
+  tf_broadcast_pair(b, &x, &y);
   expr_t before = is_before(b, x, y, op->row->variant);
   int64_t dim = 2;
   expr_t ones = before ? hlo_build_convert(b, before, dtype) : NULL;
@@ -83,7 +83,7 @@ hr_status_t tf_lower_bucketize(tf_op_t *op) {
   HR_TRY(tf_attr_find(op->arena, op->node, "boundaries", &attr, &found));
   HR_TRY(TF_DECODE(op->arena, list, attr.list, &list));
   expr_t wide = x->shape->dtype == HR_F64 ? x : hlo_build_convert(b, x, HR_F32);
-  expr_t sum = tf_fill(b, 0, HR_S32, x->shape->rank, x->shape->dims);
+  expr_t sum = tf_broadcast_like(b, tf_scalar(b, 0, HR_S32), x);
   for (int64_t i = 0; i < list.f.count; i++)
     for (size_t at = 0; at + 4 <= list.f.items[i].size && wide; at += 4) {
       float bound;
@@ -103,16 +103,16 @@ hr_status_t tf_lower_in_top_k(tf_op_t *op) {
   if (!x || !targets || !k) return hlo_builder_finish(b);
   if (x->shape->rank != 2) return tf_error(op, "predictions of %d dimensions", x->shape->rank);
   int64_t column[] = {x->shape->dims[0], 1}, dim = 1;
-  expr_t target = tf_broadcast(b, tf_reshape(b, targets, 2, column), 2, x->shape->dims);
-  expr_t class = tf_iota(b, targets->shape->dtype, 2, x->shape->dims, 1);
+  expr_t target = tf_broadcast_like(b, tf_reshape(b, targets, 2, column), x);
+  expr_t class = tf_iota_like(b, targets->shape->dtype, x, 1);
   expr_t mine = e_select(b, e_eq(b, target, class), x, e_number(b, 0, x));
   expr_t own = tf_reduce(op, HLO_ADD, mine, 1, &dim, true);
   expr_t finite = own ? hlo_build_unary(b, HLO_IS_FINITE, own) : NULL;
-  expr_t above = e_gt(b, x, tf_broadcast(b, own, 2, x->shape->dims));
+  expr_t above = e_gt(b, x, tf_broadcast_like(b, own, x));
   expr_t ones = above ? hlo_build_convert(b, above, k->shape->dtype) : NULL;
   expr_t count = tf_reduce(op, HLO_ADD, ones, 1, &dim, false);
   if (!count || !finite) return hlo_builder_finish(b);
-  expr_t inside = e_lt(b, count, tf_broadcast(b, k, 1, count->shape->dims));
+  expr_t inside = e_lt(b, count, tf_broadcast_like(b, k, count));
   return tf_out(op, 0, e_and(b, inside, tf_reshape(b, finite, 1, count->shape->dims)));
 }
 
@@ -196,11 +196,11 @@ hr_status_t tf_lower_dynamic_stitch(tf_op_t *op) {
  * SparseToDense: `default` everywhere but at the indices, which have one row per value. */
 hr_status_t tf_lower_sparse_to_dense(tf_op_t *op) {
   hlo_builder_t *b = op->b;
-  hr_ints_t sizes;
+  tf_sizes_t sizes;
   expr_t indices = tf_in(op, 0), values = tf_in(op, 2), result;
-  HR_TRY(tf_const_ints(op, 1, &sizes));
+  HR_TRY(tf_sizes_in(op, 1, &sizes));
   if (!indices || !values) return hlo_builder_finish(b);
-  expr_t start = tf_broadcast(b, tf_in(op, 3), (int)sizes.count, sizes.data);
+  expr_t start = tf_broadcast_sized(b, tf_in(op, 3), &sizes);
   if (indices->shape->rank > 2)
     return tf_error(op, "indices of %d dimensions", indices->shape->rank);
   int64_t count = indices->shape->rank ? indices->shape->dims[0] : 1;

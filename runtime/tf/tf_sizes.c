@@ -152,6 +152,19 @@ static bool range_of_either(range_t a, range_t b, range_t *out) {
   return true;
 }
 
+/* All elements of a list as one number. */
+static bool range_of_all(tf_compiler_t *compiler, expr_t x, int depth, range_t *out) {
+  expr_t list = x->operands[0];
+  range_t next;
+  if (list->shape->rank != 1 || list->shape->dims[0] > HLO_MAX_RANK) return false;
+  if (!find_range(compiler, x->operands[1], 0, depth + 1, out)) return false;
+  for (int64_t i = 0; i < list->shape->dims[0]; i++) {
+    if (!find_range(compiler, list, i, depth + 1, &next)) return false;
+    if (!range_of_two(x->called[0]->root->op, *out, next, out)) return false;
+  }
+  return true;
+}
+
 /* Element i of x, which is a list or a scalar. */
 static bool find_range(tf_compiler_t *compiler, expr_t x, int64_t i, int depth, range_t *out) {
   range_t a, b;
@@ -168,6 +181,8 @@ static bool find_range(tf_compiler_t *compiler, expr_t x, int64_t i, int depth, 
     case HLO_CONVERT:
     case HLO_COPY:
       return find_range(compiler, x->operands[0], i, depth + 1, out);
+    case HLO_REDUCE:
+      return x->operand_count == 2 && range_of_all(compiler, x, depth, out);
     default:
       break;
   }

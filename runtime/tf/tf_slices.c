@@ -1,10 +1,39 @@
-/* Slices, strided slices and their updates, and padding. Sizes are compile-time constants. */
+/* Slices, strided slices and their updates, and padding. */
 #include "tf/tf_lower.h"
 
 /* --- slices --- */
 
-/* Slice(input, begin, size): size -1 means up to the end. Sizes must be constants. A start that
- * is known at run time only makes a dynamic slice, where -1 means the whole dimension. */
+/* A slice of a dynamic array, or of a size that has a bound only. */
+static hr_status_t slice_of_data(tf_op_t *op, expr_t x) {
+  hlo_builder_t *b = op->b;
+  expr_t begin = tf_in(op, 1);
+  tf_sizes_t sizes, starts, limits, steps = {.rank = x->shape->rank};
+  HR_TRY(tf_sizes_in(op, 2, &sizes));
+  if (!begin) return hlo_builder_finish(b);
+  if (sizes.rank != steps.rank || begin->shape->rank != 1 || begin->shape->dims[0] != steps.rank)
+    return tf_error(op, "starts or sizes do not fit");
+  starts = limits = steps;
+  for (int d = 0; d < steps.rank; d++) {
+    expr_t start = tf_vector_element(b, begin, d), whole = tf_size_of(b, x, d);
+    bool to_end = sizes.dims[d] < 0;
+    starts.exprs[d] = hlo_build_convert(b, start, HR_S32);
+    if (to_end) sizes.dims[d] = x->shape->dims[d];
+    if (to_end) sizes.exprs[d] = e_sub(b, whole, starts.exprs[d]);
+    expr_t count = sizes.exprs[d] ? sizes.exprs[d] : tf_scalar_int(b, sizes.dims[d], HR_S32);
+    limits.exprs[d] = e_add(b, starts.exprs[d], count);
+    steps.dims[d] = 1;
+    hlo_value_t *known;
+    if (count) HR_TRY(tf_evaluate(op->scope->compiler, count, &known));
+    if (!count || !known) continue;
+    sizes.dims[d] = hlo_value_int_at(known, 0);
+    sizes.exprs[d] = NULL;
+  }
+  HR_TRY(hlo_builder_finish(b));
+  return tf_out(op, 0, tf_slice_sized(b, x, &sizes, &starts, &limits, &steps));
+}
+
+/* Slice(input, begin, size): size -1 means up to the end. A start that is known at run time only
+ * makes a dynamic slice, where -1 means the whole dimension. */
 hr_status_t tf_lower_slice(tf_op_t *op) {
   hr_ints_t begin, size;
   hlo_value_t *known;
@@ -12,6 +41,8 @@ hr_status_t tf_lower_slice(tf_op_t *op) {
   expr_t starts[HLO_MAX_RANK];
   expr_t x = tf_in(op, 0);
   if (!x) return hlo_builder_finish(op->b);
+  HR_TRY(tf_const_if_known(op, 2, &known));
+  if (!known || hlo_shape_is_dynamic(x->shape)) return slice_of_data(op, x);
   HR_TRY(tf_const_ints(op, 2, &size));
   HR_TRY(tf_const_if_known(op, 1, &known));
   if (size.count != x->shape->rank) return tf_error(op, "%ld sizes", (long)size.count);
@@ -304,21 +335,51 @@ static hr_status_t place_strided(tf_op_t *op, const strided_t *s, const int64_t 
   return NULL;
 }
 
+/* Dimensions whose start is known at run time only: one element that moves, or a part of a dynamic
+ * dimension. */
+static bool is_placed(const strided_dim_t *dim) { return dim->moving || dim->start; }
+
+/* `x` has the places of all other dimensions. The array of zeros has room behind its end, as starts
+ * of updates are clamped. */
+static expr_t place_moving(hlo_builder_t *b, const strided_t *s, const int64_t *sizes, expr_t x) {
+  int64_t wide[HLO_MAX_RANK], none[HLO_MAX_RANK] = {0};
+  expr_t starts[HLO_MAX_RANK];
+  bool any = false;
+  for (int d = 0; d < s->rank; d++) {
+    const strided_dim_t *dim = &s->dims[d];
+    expr_t at = dim->moving ? dim->moving : dim->start;
+    any |= is_placed(dim);
+    wide[d] = sizes[d] + (dim->start ? dim->count : 0);
+    starts[d] = at ? hlo_build_convert(b, at, HR_S32) : tf_scalar_int(b, 0, HR_S32);
+  }
+  if (!any || !x) return x;
+  expr_t zeros = tf_fill(b, 0, x->shape->dtype, s->rank, wide);
+  return tf_slice(b, tf_dynamic_update(b, zeros, x, starts), none, sizes, NULL);
+}
+
 /* inputs: shape, begin, end, strides, dy: dy in the places of the slice, zeros elsewhere. */
 hr_status_t tf_lower_strided_slice_grad(tf_op_t *op) {
   strided_t s;
-  hr_ints_t shape;
-  expr_t x, starts[HLO_MAX_RANK];
-  int64_t sizes[HLO_MAX_RANK];
-  HR_TRY(tf_const_ints(op, 0, &shape));
-  if (shape.count > HLO_MAX_RANK) return tf_error(op, "too many dimensions");
-  HR_TRY(resolve_strided(op, 1, NULL, (int)shape.count, shape.data, &s));
-  still_sizes(&s, shape.data, sizes);
-  HR_TRY(place_strided(op, &s, sizes, tf_in(op, 4), &x));
-  if (!x || !moves(&s)) return tf_out(op, 0, x);
-  moving_starts(op->b, &s, starts);
-  expr_t zeros = tf_fill(op->b, 0, x->shape->dtype, s.rank, shape.data);
-  return tf_out(op, 0, tf_dynamic_update(op->b, zeros, x, starts));
+  tf_sizes_t shape;
+  int64_t sizes[HLO_MAX_RANK] = {0};
+  expr_t x = tf_in(op, 4);
+  HR_TRY(tf_sizes_in(op, 0, &shape));
+  if (!x) return hlo_builder_finish(op->b);
+  expr_t zero = tf_scalar(op->b, 0, x->shape->dtype),
+         whole = tf_broadcast_sized(op->b, zero, &shape);
+  if (!whole) return hlo_builder_finish(op->b);
+  HR_TRY(resolve_strided(op, 1, whole, shape.rank, shape.dims, &s));
+  for (int d = 0; d < x->shape->rank; d++) x = tf_fill_dynamic(op, x, d, zero);
+  for (int d = 0; d < s.rank; d++) {
+    bool later = is_placed(&s.dims[d]);
+    sizes[d] = later ? s.dims[d].count : shape.dims[d];
+    if (later) s.dims[d].begin = 0;
+  }
+  HR_TRY(place_strided(op, &s, sizes, x, &x));
+  x = place_moving(op->b, &s, shape.dims, x);
+  for (int d = 0; d < s.rank && x; d++)
+    if (shape.exprs[d]) x = tf_set_size(op->b, x, d, shape.exprs[d]);
+  return tf_out(op, 0, x);
 }
 
 /* x with the places of a slice with gaps replaced: a mask says where they are. */

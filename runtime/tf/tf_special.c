@@ -251,7 +251,7 @@ static void beta_step(tf_op_t *op, const void *context, expr_t trip, expr_t *s) 
   (void)context;
   if (!trip || !s[3]) return;
   expr_t m = hlo_build_convert(b, trip, s[3]->shape->dtype);
-  m = tf_broadcast(b, m, s[3]->shape->rank, s[3]->shape->dims);
+  m = tf_broadcast_like(b, m, s[3]);
   if (!m) return;
   expr_t one = e_number(b, 1, m);
   m = e_add(b, m, one);

@@ -60,7 +60,7 @@ static void set_stack(tf_op_t *op, tf_resource_t *stack, expr_t elements, expr_t
   if (op->live && elements && count) {
     expr_t pred = tf_live_pred(b, op->live);
     expr_t old = hlo_build_element(b, stack->value, 0);
-    expr_t wide = tf_broadcast(b, pred, elements->shape->rank, elements->shape->dims);
+    expr_t wide = tf_broadcast_like(b, pred, elements);
     elements = e_select(b, wide, elements, old);
     count = e_select(b, pred, count, hlo_build_element(b, stack->value, 1));
   }

@@ -229,9 +229,12 @@ static void fill_list(tf_op_t *op, tf_value_t *list, int rank, const int64_t *di
 hr_status_t tf_lower_list_reserve(tf_op_t *op) {
   tf_value_t list = {.kind = TF_VALUE_LIST};
   hr_ints_t dims;
+  tf_sizes_t length;
   hlo_value_t *shape;
   HR_TRY(tf_attr_dtype(op->arena, op->node, "element_dtype", &list.list_dtype));
-  HR_TRY(tf_const_int(op, 1, &list.list_size));
+  HR_TRY(tf_sizes_in(op, 1, &length));
+  list.list_size = length.dims[0];
+  list.count = length.exprs[0];
   HR_TRY(tf_const(op, 0, &shape));
   HR_TRY(tf_const_ints(op, 0, &dims));
   list.list_grows = tf_lists_resize(op);
@@ -243,7 +246,9 @@ hr_status_t tf_lower_list_reserve(tf_op_t *op) {
 hr_status_t tf_lower_list_from_tensor(tf_op_t *op) {
   expr_t x = tf_in(op, 0);
   if (!x || !x->shape->rank) return tf_error(op, "a list from a scalar");
-  tf_value_t list = {.instr = x, .list_size = x->shape->dims[0], .list_dtype = x->shape->dtype};
+  tf_value_t list = {.list_size = x->shape->dims[0], .list_dtype = x->shape->dtype};
+  list.count = tf_sizes_of(op->b, x).exprs[0];
+  list.instr = tf_fill_dynamic(op, x, 0, tf_scalar(op->b, 0, x->shape->dtype));
   return set_list(op, 0, &list);
 }
 

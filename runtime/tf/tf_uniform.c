@@ -23,10 +23,10 @@ static expr_t along(hlo_builder_t *b, expr_t bound, expr_t x, int64_t axis) {
   int rank = x->shape->rank;
   if (axis < 0 || axis >= rank || !bound->shape->rank) {
     bound = tf_reshape(b, bound, 0, NULL);
-    return tf_broadcast(b, bound, rank, x->shape->dims);
+    return tf_broadcast_like(b, bound, x);
   }
   for (int d = 0; d < rank; d++) dims[d] = d == axis ? bound->shape->dims[0] : 1;
-  return tf_broadcast(b, tf_reshape(b, bound, rank, dims), rank, x->shape->dims);
+  return tf_broadcast_like(b, tf_reshape(b, bound, rank, dims), x);
 }
 
 /* Scale of mode SCALED: the larger of both sides' scales, or that of the positive one. */
@@ -92,9 +92,8 @@ hr_status_t tf_lower_xla_dequantize(tf_op_t *op) {
   dims[rank] = 1;
   for (int i = 0; i < 4; i++) {
     expr_t shift = tf_scalar_int(b, 24 - 8 * i, HR_U32), mask = tf_scalar_int(b, 255, HR_U32);
-    expr_t part = hlo_build_binary(b, HLO_SHIFT_RIGHT_LOGICAL, x,
-                                   tf_broadcast(b, shift, rank, x->shape->dims));
-    part = e_and(b, part, tf_broadcast(b, mask, rank, x->shape->dims));
+    expr_t part = hlo_build_binary(b, HLO_SHIFT_RIGHT_LOGICAL, x, tf_broadcast_like(b, shift, x));
+    part = e_and(b, part, tf_broadcast_like(b, mask, x));
     parts[i] = tf_reshape(b, part, rank + 1, dims);
   }
   if (!parts[0] || !parts[3]) return hlo_builder_finish(b);

@@ -192,7 +192,7 @@ hr_status_t tf_lower_pool(tf_op_t *op) {
   hr_dtype_t dtype = x->shape->dtype;
   expr_t result = tf_reduce_window(op, scalar_op, x, tf_identity_value(b, scalar_op, dtype), dims);
   if (scalar_op == HLO_MAXIMUM || !result) return tf_out(op, 0, result);
-  expr_t ones = tf_fill(b, 1, dtype, x->shape->rank, x->shape->dims);
+  expr_t ones = hlo_build_number_like(b, 1, x);
   expr_t counts = tf_reduce_window(op, HLO_ADD, ones, tf_scalar(b, 0, dtype), dims);
   return tf_out(op, 0, e_div(b, result, counts));
 }

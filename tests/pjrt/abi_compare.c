@@ -38,7 +38,6 @@ static void compare_functions(void) {
         "place of " #name, PJRT_INDEX_##name, offsetof(PJRT_Api, PJRT_##name));
 #define PJRT_FUNCTION(name, fn, args, last) COMPARE(name, args)
 #define PJRT_DIRECT(name, fn, args, last) COMPARE(name, args)
-#define PJRT_MISSING(name) COMPARE_PLACE(name)
 #define PJRT_NEWER(name, fn, args, last)
 #include "pjrt/pjrt_functions.def"
 }
@@ -74,6 +73,13 @@ static void compare_fields(void) {
   FIELD(pjrt_layout_t, kind, PJRT_Buffer_MemoryLayout, type);
   FIELD(pjrt_to_host_args_t, dst, PJRT_Buffer_ToHostBuffer_Args, dst);
   FIELD(pjrt_to_host_args_t, event, PJRT_Buffer_ToHostBuffer_Args, event);
+  /* Transfers of a program with the host. */
+  FIELD(pjrt_chunk_t, context, PJRT_Chunk, deleter_arg);
+  FIELD(pjrt_send_callback_t, send, PJRT_SendCallbackInfo, send_callback);
+  FIELD(pjrt_recv_callback_t, recv, PJRT_RecvCallbackInfo, recv_callback);
+  FIELD(pjrt_execute_options_t, recv_callbacks, PJRT_ExecuteOptions, recv_callbacks);
+  FIELD(pjrt_execute_options_t, num_recv_ops, PJRT_ExecuteOptions, num_recv_ops);
+  FIELD(pjrt_add_chunk_args_t, chunk, PJRT_CopyToDeviceStream_AddChunk_Args, chunk);
   /* What comes later: transfers in pieces, aliases, copies. */
   FIELD(pjrt_shape_spec_t, type, PJRT_ShapeSpec, element_type);
   FIELD(pjrt_transfer_create_args_t, layouts, PJRT_Client_CreateBuffersForAsyncHostToDevice_Args,

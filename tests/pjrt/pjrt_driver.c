@@ -198,7 +198,6 @@ static void test_wrong_arguments(void) {
   /* One byte is missing. The refusal names what was found and what is wanted. */
   pjrt_object_args_t small = {.struct_size = sizeof small - 1};
   FAILS(Buffer_Delete, &small, "struct_size is 23, want at least 24");
-  FAILS(CopyToDeviceStream_AddChunk, &small, "PJRT_CopyToDeviceStream_AddChunk is not implemented");
 }
 
 /* What the threads share. */
@@ -248,25 +247,51 @@ static void test_fork(pjrt_client_t *client) {
   check(WIFEXITED(status) && !WEXITSTATUS(status), "a forked process ends");
 }
 
-/* Pages of this process that are in memory. */
-/* An option that XLA does not have is a mistake: field 7 of the options, with a key in it. */
+/* Field 7 of the options: an option with its value, which is in field 1 (text), 2 (bool), 3 (whole
+ * number) or 4 (double) of its own message. NULL: compiled. */
+static const struct {
+  const char *bytes;
+  size_t size;
+  const char *says;
+} compile_options[] = {
+#define OPTION(bytes, says) \
+  { bytes, sizeof bytes - 1, says }
+    OPTION("\x3a\x09\x0a\x07nothing", "No such compile option: 'nothing'"),
+    OPTION("\x3a\x07\x0a\x05xla_x", NULL),
+    OPTION("\x3a\x12\x0a\x0bxla_dump_to\x12\x03\x0a\x01m", NULL),
+    OPTION("\x3a\x11\x0a\x0bxla_dump_to\x12\x02\x18\x05", "'5' is not a valid string value"),
+    OPTION("\x3a\x16\x0a\x0fxla_cpu_use_acl\x12\x03\x0a\x01m", "'m' is not a valid bool value"),
+    OPTION("\x3a\x15\x0a\x0fxla_cpu_use_acl\x12\x02\x10\x01", NULL),
+    OPTION("\x3a\x19\x0a\x0fxla_cpu_use_acl\x12\x06\x0a\x04True", NULL),
+    OPTION("\x3a\x22\x0a\x1bxla_cpu_prefer_vector_width\x12\x03\x0a\x01m",
+           "'m' is not a valid int32 value"),
+    OPTION("\x3a\x24\x0a\x1bxla_cpu_prefer_vector_width\x12\x05\x0a\x03"
+           "256",
+           NULL),
+    OPTION("\x3a\x28\x0a\x1bxla_cpu_prefer_vector_width\x12\x09\x21\0\0\0\0\0\0\xe0\x3f",
+           "'0.5' is not a valid int32 value"),
+#undef OPTION
+};
+
+/* A mistake in an option of XLA is told. */
 static void test_options(pjrt_client_t *client) {
-  static const char options[] = "\x3a\x09\x0a\x07nothing", known[] = "\x3a\x07\x0a\x05xla_x";
   pjrt_program_t program = {.struct_size = sizeof program,
                             .code = add_text,
                             .code_size = sizeof add_text - 1,
                             .format = "mlir",
                             .format_size = 4};
-  pjrt_client_compile_args_t args = {.struct_size = sizeof args,
-                                     .client = client,
-                                     .program = &program,
-                                     .options = options,
-                                     .options_size = sizeof options - 1};
-  FAILS(Client_Compile, &args, "No such compile option: 'nothing'");
-  args.options = known;
-  args.options_size = sizeof known - 1;
-  check(CALL(Client_Compile, &args), "an option of XLA");
-  drop(PJRT_INDEX_LoadedExecutable_Destroy, args.executable);
+  pjrt_client_compile_args_t args = {
+      .struct_size = sizeof args, .client = client, .program = &program};
+  for (size_t i = 0; i < sizeof compile_options / sizeof *compile_options; i++) {
+    args.options = compile_options[i].bytes;
+    args.options_size = compile_options[i].size;
+    if (compile_options[i].says) {
+      FAILS(Client_Compile, &args, compile_options[i].says);
+    } else {
+      check(CALL(Client_Compile, &args), compile_options[i].bytes + 4);
+      drop(PJRT_INDEX_LoadedExecutable_Destroy, args.executable);
+    }
+  }
 }
 
 /* Negates a matrix, and wants the result column by column. */

@@ -379,6 +379,75 @@ expect_exit "heads are summed" 0 "$hlorun" -n 8 --mesh model=8 --sharding 'in0=-
 expect_text "heads are summed" "1 collective,"
 expect_text "heads are summed" "all-reduce of f32[4,64,128] among 8"
 
+# Two rolls of one array are a permute each. What a slice was gathered for, which its concatenation does not read, is not
+# there for the next.
+cat >"$work/few.mlir" <<'PROGRAM'
+module @rolls {
+  func.func @main(%x: tensor<16xf32>) -> tensor<16xf32> {
+    %0 = stablehlo.slice %x [2:16] : (tensor<16xf32>) -> tensor<14xf32>
+    %1 = stablehlo.slice %x [0:2] : (tensor<16xf32>) -> tensor<2xf32>
+    %2 = stablehlo.concatenate %0, %1, dim = 0 : (tensor<14xf32>, tensor<2xf32>) -> tensor<16xf32>
+    %3 = stablehlo.slice %x [1:16] : (tensor<16xf32>) -> tensor<15xf32>
+    %4 = stablehlo.slice %x [0:1] : (tensor<16xf32>) -> tensor<1xf32>
+    %5 = stablehlo.concatenate %3, %4, dim = 0 : (tensor<15xf32>, tensor<1xf32>) -> tensor<16xf32>
+    %6 = stablehlo.multiply %2, %5 : tensor<16xf32>
+    return %6 : tensor<16xf32>
+  }
+}
+PROGRAM
+sends "two rolls" "2 collectives, by which a process sends 12 bytes" 'in0=d;out0=d'
+
+# The gradient of a roll: a padded slice is a window of what is sliced, also of one row.
+cat >"$work/few.mlir" <<'PROGRAM'
+module @rolled_back {
+  func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.slice %x [0:1, 0:8] : (tensor<4x8xf32>) -> tensor<1x8xf32>
+    %1 = stablehlo.pad %0, %zero, low = [3, 0], high = [0, 0], interior = [0, 0] : (tensor<1x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+    %2 = stablehlo.slice %x [1:4, 0:8] : (tensor<4x8xf32>) -> tensor<3x8xf32>
+    %3 = stablehlo.pad %2, %zero, low = [0, 0], high = [1, 0], interior = [0, 0] : (tensor<3x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+    %4 = stablehlo.add %1, %3 : tensor<4x8xf32>
+    return %4 : tensor<4x8xf32>
+  }
+}
+PROGRAM
+sends "a roll's gradient" "2 collectives, by which a process sends 32 bytes" 'in0=d;out0=d'
+
+# The halves of a concatenation travel together: a part sends of one while it gets of the other.
+cat >"$work/few.mlir" <<'PROGRAM'
+module @halves {
+  func.func @main(%a: tensor<8x8xf32>, %b: tensor<8x8xf32>) -> tensor<16x8xf32> {
+    %0 = stablehlo.concatenate %a, %b, dim = 0 : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<16x8xf32>
+    return %0 : tensor<16x8xf32>
+  }
+}
+PROGRAM
+sends "two halves" "2 collectives, by which a process sends 48 bytes" 'in0=d,m;in1=d,m;out0=d,m'
+cat >"$work/few.mlir" <<'PROGRAM'
+module @thirds {
+  func.func @main(%a: tensor<5x8xf32>, %b: tensor<9x8xf32>, %c: tensor<6x8xf32>) -> tensor<13x8xf32> {
+    %0 = stablehlo.slice %b [2:6, 0:8] : (tensor<9x8xf32>) -> tensor<4x8xf32>
+    %1 = stablehlo.slice %c [1:5, 0:8] : (tensor<6x8xf32>) -> tensor<4x8xf32>
+    %2 = stablehlo.concatenate %a, %0, %1, dim = 0 : (tensor<5x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<13x8xf32>
+    return %2 : tensor<13x8xf32>
+  }
+}
+PROGRAM
+sends "uneven pieces" "by which a process sends" 'in0=d,m;in1=d,m;in2=d,m;out0=d,m'
+
+# A roll by a number that the program computes takes the whole array, once.
+cat >"$work/few.mlir" <<'PROGRAM'
+module @rolled_by {
+  func.func @main(%x: tensor<16x4xf32>, %n: tensor<i32>) -> tensor<16x4xf32> {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %0 = stablehlo.concatenate %x, %x, dim = 0 : (tensor<16x4xf32>, tensor<16x4xf32>) -> tensor<32x4xf32>
+    %1 = stablehlo.dynamic_slice %0, %n, %zero, sizes = [16, 4] : (tensor<32x4xf32>, tensor<i32>, tensor<i32>) -> tensor<16x4xf32>
+    return %1 : tensor<16x4xf32>
+  }
+}
+PROGRAM
+sends "a roll by a parameter" "1 collective, by which a process sends 192 bytes" 'in0=d;out0=d'
+
 # The memory of planning one process's part does not grow with the number of processes.
 python3 - "$hlorun" "$source_dir/examples/gpt/global.mlir" >"$work/out" 2>&1 <<'SCRIPT' && pass || fail "memory" "$work/out"
 import resource, subprocess, sys
@@ -389,6 +458,24 @@ for size in 8, 4096:
     peaks.append(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 print(peaks)  # KiB, the largest so far
 assert peaks[1] < 1.1 * peaks[0] + 2048, peaks
+SCRIPT
+
+# Nor does it grow with their square: parts of a reversal are all at different distances.
+cat >"$work/reversed.mlir" <<'PROGRAM'
+module @reversed {
+  func.func @main(%x: tensor<8192x4xf32>) -> tensor<8192x4xf32> {
+    %0 = stablehlo.reverse %x, dims = [0] : tensor<8192x4xf32>
+    return %0 : tensor<8192x4xf32>
+  }
+}
+PROGRAM
+python3 - "$hlorun" "$work/reversed.mlir" >"$work/out" 2>&1 <<'SCRIPT' && pass || fail "memory of a reversal" "$work/out"
+import resource, subprocess, sys
+subprocess.run([sys.argv[1], "--mesh", "data=4096", "--sharding", "in0=data;out0=data", "--stop-after", "plan", sys.argv[2]],
+               stdout=subprocess.DEVNULL, check=True)
+peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+print(peak)  # KiB
+assert peak < 200 << 10, peak
 SCRIPT
 
 # refuse NAME MESSAGE INSTRUCTION: a program of which the partitioner cannot do the instruction on x, f32[8] in 4 parts.

@@ -15,6 +15,7 @@ import tensorflow as tf
 
 import tf_user_graphs  # noqa: F401, registers its graphs in tf_graphs
 import tf_user_functions  # noqa: F401, the same
+import tf_user_sizes  # noqa: F401, the same
 from tf_graphs import GRAPHS, legacy
 
 tf1 = tf.compat.v1
@@ -22,7 +23,10 @@ random = np.random.default_rng(7)
 CASES = {name: GRAPHS[name] for name in ("triangle_of_loops", "triangle_of_loops_v1", "second_derivative_of_loop", "growing_array",
                                       "growing_array_by_size", "growing_array_gradient", "growing_array_that_is_read",
                                       "growing_array_v1_loop", "growing_array_v1_outside", "jacobian_by_pfor", "sizes_of_data",
-                                      "masks_of_rows", "gradients_of_masks", "branches_of_sizes", "masks_of_other_bounds")}
+                                      "masks_of_rows", "gradients_of_masks", "branches_of_sizes", "masks_of_other_bounds", "sizes_in_losses",
+                                      "sizes_in_normalisations", "sizes_that_are_cut_again",
+                                      "sizes_of_matrices", "sizes_in_loops",
+                                      "gradients_of_sizes")}
 COMPILED = set()  # cases of operations that only XLA has
 BOUNDED = {"stacks"}  # cases whose stacks are given a bound; others learn it from their loops
 

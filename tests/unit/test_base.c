@@ -7,7 +7,7 @@
 #include "base/arith.h"
 #include "base/buffer.h"
 #include "base/map.h"
-#include "base/mem.h"
+#include "base/mem_object.h"
 #include "base/vec.h"
 #include "tests/lib/unit.h"
 
@@ -55,6 +55,31 @@ static void test_injected_fault(void) {
   CHECK_FAILS(HR_NO_MEMORY, hr_alloc(10, &memory));
   hr_mem_fail_at(0);
   CU_ASSERT_EQUAL(hr_mem_live_blocks(), live);
+}
+
+/* Objects are counted as all memory is. */
+static void test_objects(void) {
+  size_t live = hr_mem_live_blocks();
+  void *memory = NULL;
+  hr_mem_fail_at(2);
+  CHECK_OK(hr_alloc_object(10, &memory));
+  CU_ASSERT_EQUAL(hr_mem_live_blocks(), live + 1);
+  hr_free(memory);
+  CHECK_FAILS(HR_NO_MEMORY, hr_alloc_object(10, &memory));
+  hr_mem_fail_at(0);
+  CU_ASSERT_EQUAL(hr_mem_live_blocks(), live);
+}
+
+/* The data of buffers is aligned, also where the header is not. */
+static void test_aligned_data(void) {
+  static const size_t sizes[] = {0, 1, 8, 100, 4095, 4096, 4097, 1 << 20};
+  hr_buffer_t *buffers[sizeof sizes / sizeof *sizes];
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    CHECK_OK(hr_buffer_create(sizes[i], &buffers[i]));
+    CU_ASSERT_EQUAL((uintptr_t)hr_buffer_data(buffers[i]) % HR_ALIGNMENT, 0);
+    memset(hr_buffer_data(buffers[i]), 1, sizes[i]);
+  }
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) hr_buffer_release(buffers[i]);
 }
 
 static void test_map(void) {
@@ -186,6 +211,8 @@ CU_TestInfo suite_base[] = {
     {"minimum, maximum and divisions", test_arithmetic},
     {"large blocks ask for large pages", test_large_pages},
     {"an injected fault is reported", test_injected_fault},
+    {"objects are counted, and can fail", test_objects},
+    {"data of buffers is aligned", test_aligned_data},
     {"map finds what was put", test_map},
     {"vec grows", test_vec},
     {"a status quotes the line", test_status_report},

@@ -14,6 +14,7 @@
 #include "comm/peers/channel_endpoints.h"
 #include "comm/peers/pending_transfers.h"
 #include "ops/query/device_assignment.h"
+#include "ops/query/host_transfer.h"
 #include "transport/core/progress.h"
 #include "transport/core/tp_channel.h"
 
@@ -89,6 +90,10 @@ static hr_status_t find_peers(exec_channels_t *channels, endpoint_search_t *sear
 
 /* --- transfers --- */
 
+static bool is_with_host(const hlo_instr_t *instr) {
+  return hlo_attr_bool(instr, HLO_ATTR_IS_HOST_TRANSFER);
+}
+
 static const exec_channel_route_t *find_route(exec_channels_t *channels, const hlo_instr_t *instr) {
   const channel_peer_t *peer =
       hr_map_get(&channels->peers, (hr_str_t){(const char *)&instr, sizeof instr});
@@ -98,7 +103,7 @@ static const exec_channel_route_t *find_route(exec_channels_t *channels, const h
 bool exec_channels_peer(exec_channels_t *channels, const hlo_instr_t *instr, int *out_peer,
                         uint32_t *out_number) {
   const exec_channel_route_t *route = find_route(channels, instr);
-  if (!route || hlo_attr_bool(instr, HLO_ATTR_IS_HOST_TRANSFER)) return false;
+  if (!route || is_with_host(instr)) return false;
   *out_peer = instr->op == HLO_SEND ? route->to : route->from;
   *out_number = route->number;
   return true;
@@ -121,11 +126,19 @@ static hr_status_t list_blocks(op_env_t *env, const hlo_value_t *value,
   return NULL;
 }
 
-static hr_status_t reject_host_transfer(const hlo_instr_t *instr) {
-  if (!hlo_attr_bool(instr, HLO_ATTR_IS_HOST_TRANSFER)) return NULL;
-  return hlo_unsupported(
-      instr,
-      "transfers to and from the host are not connected to anything; infeed and outfeed are");
+/* A transfer with the host is over when this returns: its done has nothing to wait for. */
+static hr_status_t transfer_with_host(const hlo_instr_t *instr, hlo_value_t *value) {
+  const host_transfers_t *host = host_transfers_current();
+  if (!host)
+    return hlo_unsupported(
+        instr,
+        "transfers to and from the host are not connected to anything; infeed and outfeed are");
+  if (hlo_value_leaf_count(value) != 1)
+    return hlo_unsupported(instr, "transfers of tuples with the host");
+  const hlo_value_t *leaf = hlo_value_leaf(value, 0);
+  host_transfer_fn transfer = instr->op == HLO_SEND ? host->send : host->recv;
+  return transfer(host->context, hlo_attr_int(instr, HLO_ATTR_CHANNEL_ID), leaf->data,
+                  hlo_value_bytes(leaf));
 }
 
 /* Starts the transfer of a send or recv; `value` is its source or its destination, held by the
@@ -139,7 +152,7 @@ static hr_status_t start_transfer(op_env_t *env, const hlo_instr_t *instr, hlo_v
   tp_request_t *request;
   int count;
   *out_handle = 0;
-  HR_TRY(reject_host_transfer(instr));
+  if (is_with_host(instr)) return transfer_with_host(instr, value);
   const exec_channel_route_t *route = find_route(channels, instr);
   if (!route) return NULL;
   bool sends = instr->op == HLO_SEND;
@@ -160,7 +173,7 @@ static hr_status_t start_transfer(op_env_t *env, const hlo_instr_t *instr, hlo_v
 static hr_status_t recv_value(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *into,
                               uint32_t *out_handle) {
   HR_TRY(start_transfer(env, instr, into, out_handle));
-  if (!*out_handle) hlo_value_clear(into);
+  if (!*out_handle && !is_with_host(instr)) hlo_value_clear(into);
   return NULL;
 }
 

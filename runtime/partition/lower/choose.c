@@ -275,27 +275,38 @@ static double fetch_cost(const chooser_t *chooser, const trial_t *trial, int r, 
   const spmd_sharding_t *sharding = trial->tensors[chooser->rule->operand_count + r];
   int d = dim_of(chooser->rule, r, f), out = dim_of(chooser->rule, chooser->rule->operand_count, f);
   double half = spmd_step_us(SPMD_PERMUTE, own_bytes(chooser, trial, r) / 2, 2);
-  spmd_reads_t reads;
   if (d < 0 || out < 0 || !instr->operands[r]->shape->dims[d]) return half;
   const hlo_shape_t *operand = instr->operands[r]->shape;
   int64_t chunk = spmd_local_size(trial->tensors[r], d, operand->dims[d]);
   int64_t own = spmd_local_size(sharding, out, hlo_shape_leaf(instr->shape, r)->dims[out]);
   double row = local_bytes(operand, trial->tensors[r]) / (double)chunk;
-  spmd_window_t window = {.d = d,
-                          .axes = trial->tensors[r]->dims[d].axes,
-                          .size = operand->dims[d],
-                          .past = operand->dims[d]};
+  spmd_window_t window;
   if (instr->op == HLO_CONCATENATE)
-    return spmd_concatenate_us(chooser->lower, instr, d, window.axes, own, row);
-  if (!spmd_reads_along(instr, d, &reads)) return half;
-  spmd_window_over(chooser->lower, &window, &reads, own);
-  return spmd_window_us(chooser->lower, &window, chunk, row);
+    return spmd_concatenate_us(chooser->lower, instr, d, trial->tensors[r]->dims[d].axes, own, row);
+  if (!spmd_window_along(chooser->lower, instr, r, trial->tensors[r], d, own, &window)) return half;
+  return spmd_window_us(chooser->lower, &window, spmd_local_size(trial->tensors[r], d, window.size),
+                        row);
 }
 
 /* Does anything read result r? */
 static bool is_wanted(const chooser_t *chooser, int r) {
   return chooser->rule->result_count == 1 || r >= 64 ||
          chooser->lower->wanted[chooser->instr->id] >> r & 1;
+}
+
+/* As propagated; a concatenation of which the one user takes half or more from any place on, as a
+ * roll by a number that the program computes, is wanted whole there. */
+static const spmd_sharding_t *wanted_result(const chooser_t *chooser, int r) {
+  const hlo_instr_t *instr = chooser->instr, *user = chooser->lower->users[instr->id];
+  const spmd_sharding_t *preferred = spmd_preferred(chooser->lower, instr, r), *whole;
+  if (instr->op != HLO_CONCATENATE || chooser->lower->uses[instr->id] != 1) return preferred;
+  if (!user || user->op != HLO_DYNAMIC_SLICE) return preferred;
+  int d = (int)hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS).data[0];
+  int64_t size = instr->shape->dims[d], taken = user->shape->dims[d];
+  if (taken == size || 2 * taken < size) return preferred;
+  hr_status_t st =
+      spmd_sharding_with_dim(chooser->lower->arena, preferred, d, (spmd_axes_t){0}, &whole);
+  return spmd_emit_failed(&chooser->lower->emit, st) ? preferred : whole;
 }
 
 /* What results cost: halos of cut permutation factors, and the way to the wanted sharding. An
@@ -309,7 +320,7 @@ static double result_cost(const chooser_t *chooser, const trial_t *trial, int r)
     if (trial->axes[f].count && chooser->rule->factors[f].kind == SPMD_PERMUTATION)
       cost += fetch_cost(chooser, trial, r, f);
   return cost + share * spmd_reshard_cost(hlo_shape_leaf(chooser->instr->shape, r), sharding,
-                                          spmd_preferred(chooser->lower, chooser->instr, r));
+                                          wanted_result(chooser, r));
 }
 
 /* Partial results that do not stay partial are gathered, all results at a time. */
@@ -332,6 +343,24 @@ static bool find_tensors(chooser_t *chooser, trial_t *trial) {
   return true;
 }
 
+/* Does an earlier operand bring the same array there? */
+static bool is_repeated(const chooser_t *chooser, const trial_t *trial, int k) {
+  hlo_instr_t *const *operands = chooser->instr->operands;
+  for (int i = 0; i < k; i++)
+    if (operands[i] == operands[k] &&
+        spmd_sharding_same_layout(trial->tensors[i], trial->tensors[k]))
+      return true;
+  return false;
+}
+
+/* A pad that is a window of an array takes that array. */
+static double operand_cost(const chooser_t *chooser, const trial_t *trial, int k) {
+  const hlo_instr_t *slice = spmd_padded_slice(chooser->lower, chooser->instr, trial->tensors[0]);
+  const hlo_instr_t *user = slice && k == 0 ? slice : chooser->instr;
+  if (is_repeated(chooser, trial, k)) return 0;
+  return spmd_use_cost(chooser->lower, spmd_operand(chooser->lower, user, k), trial->tensors[k]);
+}
+
 /* The current assignment with its cost; false if dimensions cannot be cut so. */
 static bool try_assignment(chooser_t *chooser, trial_t *trial) {
   const spmd_rule_t *rule = chooser->rule;
@@ -346,9 +375,7 @@ static bool try_assignment(chooser_t *chooser, trial_t *trial) {
   }
   if (!find_tensors(chooser, trial)) return false;
   trial->moved = merge_cost(chooser, trial);
-  for (int k = 0; k < rule->operand_count; k++)
-    trial->moved += spmd_use_cost(chooser->lower, spmd_operand(chooser->lower, chooser->instr, k),
-                                  trial->tensors[k]);
+  for (int k = 0; k < rule->operand_count; k++) trial->moved += operand_cost(chooser, trial, k);
   for (int r = 0; r < rule->result_count; r++) trial->moved += result_cost(chooser, trial, r);
   trial->cost = trial->moved + spmd_work_us(local_work(chooser, trial));
   return true;

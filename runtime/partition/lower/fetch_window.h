@@ -37,6 +37,23 @@ hlo_window_dim_t spmd_spatial_window(const hlo_instr_t *instr, int i);
 /* Windows for parts of `chunk` elements of the result: sets starts, width and dilation. */
 void spmd_window_over(spmd_lower_t *lower, spmd_window_t *window, const spmd_reads_t *reads,
                       int64_t chunk);
+/* The window over operand r along d, which `sharding` cuts, for parts of `chunk` elements of the
+ * result; x is not set. False: the operation is another one than those of spmd_reads_along. */
+bool spmd_window_along(spmd_lower_t *lower, const hlo_instr_t *instr, int r,
+                       const spmd_sharding_t *sharding, int d, int64_t chunk,
+                       spmd_window_t *out_window);
+/* A run of an array that a pad alone takes, if both together are windows of that array along the
+ * one dimension that the slice cuts off; NULL: the pad is of what it is of. `sharding` is the
+ * operand's. */
+const hlo_instr_t *spmd_padded_slice(const spmd_lower_t *lower, const hlo_instr_t *pad,
+                                     const spmd_sharding_t *sharding);
+/* The dimension of which a slice takes a run, if it takes all others as they are; -1: another
+ * slice.
+ */
+int spmd_run_dim(const hlo_instr_t *slice);
+/* Sends a round's blocks between the parts of the axes; x is what this partition sends. */
+hlo_instr_t *spmd_send_round(spmd_lower_t *lower, spmd_axes_t axes, const spmd_round_t *round,
+                             hlo_instr_t *x);
 /* What fetching by rounds costs, as spmd_step_us, where a part of the operand has `chunk` elements
  * and each stands for `row_bytes`; x is not looked at. A gather may cost less: then the operation
  * can as well be done on the whole. */

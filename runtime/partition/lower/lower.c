@@ -205,6 +205,14 @@ static bool is_taken_apart(const spmd_lower_t *lower, const hlo_instr_t *instr) 
          lower->sliced[instr->id] >= hlo_shape_elements(instr->shape);
 }
 
+/* Slices of a concatenation or of a pad, and a pad that is sliced: as lower_moves.c does. */
+static bool may_be_seen_through(const spmd_lower_t *lower, const hlo_instr_t *instr) {
+  const hlo_instr_t *user = lower->users[instr->id];
+  if (lower->uses[instr->id] != 1 || !user) return false;
+  if (instr->op == HLO_PAD) return user->op == HLO_SLICE;
+  return instr->op == HLO_SLICE && (user->op == HLO_CONCATENATE || user->op == HLO_PAD);
+}
+
 /* In this order: calls that the host divides, calls with their own way, one device, no rule,
  * partial sums, the chosen axes. */
 static hr_status_t lower_operation(spmd_lower_t *lower, const hlo_instr_t *instr) {
@@ -218,10 +226,12 @@ static hr_status_t lower_operation(spmd_lower_t *lower, const hlo_instr_t *instr
       rule->operand_count + rule->result_count > SPMD_CHOOSE_TENSORS)
     return lower_whole(lower, instr);
   if (spmd_lower_partial(lower, instr, rule)) return NULL;
+  lower->is_tentative = may_be_seen_through(lower, instr);
   HR_TRY(spmd_choose(lower, instr, rule, &choice));
   spmd_lower_fn emit = spmd_op_of(instr).emit;
   hlo_instr_t *result = emit ? emit(lower, &choice) : spmd_emit_local(lower, &choice);
   spmd_define_results(lower, instr, result, choice.tensors + rule->operand_count);
+  lower->is_tentative = false;
   if (is_taken_apart(lower, instr)) spmd_reshard_now(lower, instr);
   return NULL;
 }

@@ -80,7 +80,7 @@ static hlo_instr_t *bring(spmd_lower_t *lower, const hlo_instr_t *marker, int k,
   }
   if (!placed || !value || !value->forms) return spmd_use(lower, value, wanted);
   const spmd_sharding_t *outer = spmd_border_sharding(lower, marker, k);
-  spmd_form_t form = {value->forms->instr, value->forms->sharding, NULL};
+  spmd_form_t form = {value->forms->instr, value->forms->sharding, false, NULL};
   spmd_local_t sent = *value;
   if (!spmd_sharding_is_replicated(outer) || !spmd_sharding_is_replicated(form.sharding))
     form.instr = spmd_replace_parts(lower, form.instr, placed, own);

@@ -8,6 +8,7 @@
  * send neighbouring elements along, which land where they belong or outside of the window. */
 #include "partition/lower/range_moves.h"
 
+#include <limits.h>
 #include <string.h>
 
 /* `length` elements from `from` on of the source's chunk, to `place` of the target's window. */
@@ -18,6 +19,10 @@ typedef struct transfer {
 
 /* Ways to group transfers. */
 typedef enum grouping { by_distance, by_number, by_colour, grouping_count } grouping_t;
+
+/* Groupings into more rounds are not made if there is another: a reversal's parts are all at
+ * different distances, and a round has an entry for each part. */
+#define MAX_ROUNDS 64
 
 /* By target, then by chunk. */
 typedef struct transfers {
@@ -161,17 +166,19 @@ static double sent_by(const spmd_round_t *round, int64_t parts) {
 
 /* Round 0 is what parts have themselves; then one round for each key, in ascending order. */
 static hr_status_t group(hr_arena_t *arena, const spmd_ranges_t *ranges, const transfers_t *all,
-                         grouping_t grouping, bool *out_possible, spmd_moves_t *out) {
+                         grouping_t grouping, int max_rounds, bool *out_possible,
+                         spmd_moves_t *out) {
   bool *sends;
   int64_t key = INT64_MIN;
   int count = 1;
-  while (next_key(all, grouping, &key)) count++;
+  while (count <= max_rounds && next_key(all, grouping, &key)) count++;
+  *out_possible = count <= max_rounds;
+  if (!*out_possible) return NULL;
   HR_TRY(HR_NEW_ARRAY(arena, ranges->parts, &sends));
   HR_TRY(HR_NEW_ARRAY(arena, count, &out->rounds));
   out->count = count;
   out->sent = 0;
   key = INT64_MIN;
-  *out_possible = true;
   for (int r = 0; r < count && *out_possible; r++) {
     HR_TRY(new_round(arena, ranges->parts, &out->rounds[r]));
     if (r) next_key(all, grouping, &key);
@@ -193,16 +200,17 @@ hr_status_t spmd_range_moves(hr_arena_t *arena, const spmd_ranges_t *ranges,
                              spmd_moves_t *out_moves) {
   transfers_t all;
   spmd_moves_t other;
-  bool possible;
+  bool possible, found = false;
   HR_TRY(find_transfers(arena, ranges, &all));
-  HR_TRY(group(arena, ranges, &all, by_distance, &possible, out_moves));
-  for (grouping_t grouping = by_number; grouping < grouping_count; grouping++) {
-    HR_TRY(group(arena, ranges, &all, grouping, &possible, &other));
-    double cost = cost_of(ranges, &other), least = cost_of(ranges, out_moves);
-    bool fewer = other.count < out_moves->count;
-    if (possible && (cost < least || (cost == least && fewer))) *out_moves = other;
+  for (grouping_t grouping = by_distance; grouping < grouping_count; grouping++) {
+    HR_TRY(group(arena, ranges, &all, grouping, MAX_ROUNDS, &possible, &other));
+    if (!possible) continue;
+    double cost = cost_of(ranges, &other), least = found ? cost_of(ranges, out_moves) : cost;
+    bool fewer = found && other.count < out_moves->count;
+    if (!found || cost < least || (cost == least && fewer)) *out_moves = other;
+    found = true;
   }
-  return NULL;
+  return found ? NULL : group(arena, ranges, &all, by_distance, INT_MAX, &possible, out_moves);
 }
 
 /* ceil(starts[j] / dilation) is the first element that lies in window j. */

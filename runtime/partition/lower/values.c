@@ -66,12 +66,18 @@ spmd_local_t *spmd_local_new(spmd_lower_t *lower, const hlo_instr_t *instr, int 
   return value;
 }
 
+/* A partial value is reduced once, and a recipe costs nothing: such forms count for everybody. */
+static bool is_tentative(const spmd_lower_t *lower, const spmd_local_t *value) {
+  const spmd_form_t *first = value->forms;
+  return lower->is_tentative && first && !first->sharding->unreduced.count && !value->recipe;
+}
+
 /* At the end: the first form stays the one that was computed. */
 static void add_form(spmd_lower_t *lower, spmd_local_t *value, hlo_instr_t *x,
                      const spmd_sharding_t *sharding) {
   spmd_form_t *form, **end = &value->forms;
   if (!x || spmd_emit_failed(&lower->emit, HR_NEW(lower->arena, &form))) return;
-  *form = (spmd_form_t){x, sharding, NULL};
+  *form = (spmd_form_t){x, sharding, is_tentative(lower, value), NULL};
   while (*end) end = &(*end)->next;
   *end = form;
 }
@@ -202,12 +208,13 @@ static const spmd_sharding_t *without_unreduced(spmd_lower_t *lower,
   return made;
 }
 
-/* The first of equally cheap ones. */
+/* The first of equally cheap ones. Tentative ones may never be computed: they are not free. */
 static const spmd_form_t *cheapest_form(const spmd_local_t *value, const spmd_sharding_t *wanted,
                                         double *out_cost) {
   const spmd_form_t *best = NULL;
   *out_cost = 0;
   for (const spmd_form_t *form = value->forms; form; form = form->next) {
+    if (form->is_tentative) continue;
     double cost = spmd_reshard_cost(value->shape, form->sharding, wanted);
     if (best && *out_cost <= cost) continue;
     best = form;
@@ -230,15 +237,18 @@ hlo_instr_t *spmd_use(spmd_lower_t *lower, spmd_local_t *value, const spmd_shard
   double cost;
   if (!value || lower->emit.b.status || !wanted) return NULL;
   if (!hlo_shape_is_array(value->shape)) return value->forms ? value->forms->instr : NULL;
-  const spmd_form_t *form = form_in(value, wanted);
-  if (form) return form->instr;
+  spmd_form_t *there = form_in(value, wanted);
+  if (there) {
+    there->is_tentative &= lower->is_tentative;
+    return there->instr;
+  }
   if (value->recipe) {
     const spmd_sharding_t *plain = without_unreduced(lower, wanted);
     if (!form_in(value, plain))
       add_form(lower, value, make_recipe(lower, value->recipe, plain), plain);
   }
   reduce_once(lower, value, wanted);
-  form = cheapest_form(value, wanted, &cost);
+  const spmd_form_t *form = cheapest_form(value, wanted, &cost);
   if (!form) return NULL;
   if (spmd_sharding_same_layout(form->sharding, wanted)) return form->instr;
   hlo_instr_t *x = spmd_emit_reshard(&lower->emit, form->instr, value->shape, form->sharding,

@@ -11,17 +11,22 @@
  * one, as nothing needs them before. Latency is paid once instead of n times.
  * Dependence is known by sets of collectives for each instruction; where those would be too large,
  * by levels: collectives of one level are independent.
+ * Gathers and scatters along other dimensions than the first of their group are turned to a new
+ * first dimension (comm_front.h), all together if they are small: that takes a copy of each.
  * Exact in every bit: each element is reduced over the same processes in the same order. */
 #include <stdlib.h>
 
 #include "base/options.h"
 #include "ops/query/replica_groups.h"
+#include "passes/comm/comm_front.h"
 #include "passes/comm/comm_order.h"
 #include "passes/fuse/fuse_cost.h"
 #include "passes/lib/pass_rewrite.h"
 #include "passes/passes.h"
 
 #define DEFAULT_BYTES (64 << 10)
+/* Of a group along several dimensions: copies of so many bytes take less time than a message. */
+#define MAX_TURNED_BYTES (16 << 10)
 
 /* HLORUN_COMBINE, or the default; 0 switches the pass off. */
 static double max_combined_bytes(void) {
@@ -37,14 +42,20 @@ static bool keeps_types(const hlo_instr_t *instr) {
   return instr->operand_count == 1 && instr->shape->dtype == instr->operands[0]->shape->dtype;
 }
 
-/* Along one dimension, with one reduction; equal computations are one since the pass "cse". */
+/* Nothing, for all-reduces. */
+static bool has_same_dimension(const hlo_instr_t *x, const hlo_instr_t *y) {
+  if (x->op == HLO_ALL_REDUCE) return true;
+  hr_ints_t a = hlo_attr_ints(x, HLO_ATTR_DIMENSIONS), b = hlo_attr_ints(y, HLO_ATTR_DIMENSIONS);
+  return a.data[0] == b.data[0];
+}
+
+/* With one reduction, and what has a dimension can be turned; equal computations are one since the
+ * pass "cse". */
 static bool is_same_kind(const hlo_instr_t *x, const hlo_instr_t *y) {
   bool combines = x->op == HLO_ALL_REDUCE || x->op == HLO_ALL_GATHER || x->op == HLO_REDUCE_SCATTER;
   if (!combines || x->op != y->op || x->called_count != y->called_count) return false;
   if (x->called_count && x->called[0] != y->called[0]) return false;
-  if (x->op == HLO_ALL_REDUCE) return true;
-  hr_ints_t a = hlo_attr_ints(x, HLO_ATTR_DIMENSIONS), b = hlo_attr_ints(y, HLO_ATTR_DIMENSIONS);
-  return a.count == 1 && b.count == 1 && a.data[0] == b.data[0];
+  return x->op == HLO_ALL_REDUCE || (comm_can_front(x) && comm_can_front(y));
 }
 
 /* Both must take their processes from the same grid: channel and device-id flags agree. What is
@@ -138,7 +149,9 @@ static bool depends(const joining_t *joining, int node, int first) {
  * waits for its last member: a node that depends on one of them ends the search. */
 static void find_group(joining_t *joining, int first, double max_bytes) {
   const comm_graph_t *graph = &joining->graph;
-  double bytes = fuse_shape_bytes(graph->nodes[first].instr->shape);
+  const hlo_instr_t *like = graph->nodes[first].instr;
+  double bytes = fuse_shape_bytes(like->shape);
+  bool turned = false;
   if (joining->group[first] >= 0 || bytes > max_bytes) return;
   for (int n = first + 1; n < graph->count; n++) {
     const comm_node_t *node = &graph->nodes[n];
@@ -147,6 +160,9 @@ static void find_group(joining_t *joining, int first, double max_bytes) {
     if (joining->group[n] >= 0 || bytes + more > max_bytes ||
         !can_combine(&graph->nodes[first], node))
       continue;
+    bool turns = turned || !has_same_dimension(like, node->instr);
+    if (turns && bytes + more > MAX_TURNED_BYTES) continue;
+    turned = turns;
     joining->group[first] = first;
     joining->group[n] = first;
     bytes += more;
@@ -168,36 +184,64 @@ static hr_status_t find_groups(hr_arena_t *arena, hlo_computation_t *computation
 
 /* --- joining --- */
 
+/* Are they along several dimensions? */
+static bool is_mixed(hlo_instr_t *const *members, int count) {
+  for (int i = 1; i < count; i++)
+    if (!has_same_dimension(members[0], members[i])) return true;
+  return false;
+}
+
+/* Of a group along several dimensions, those along another than the first one. */
+static bool is_turned(const hlo_instr_t *member, bool mixed) {
+  return mixed && hlo_attr_ints(member, HLO_ATTR_DIMENSIONS).data[0] != 0;
+}
+
 /* Operands are resolved first: they may be elements of a group that was joined before. */
 static hr_status_t build_combined(pass_rewrite_t *rewrite, hlo_instr_t *const *members, int count,
                                   hlo_instr_t **out_joined) {
   const hlo_instr_t *like = members[0];
   const hlo_shape_t **shapes, *shape;
   hlo_instr_t **operands;
+  hlo_attr_t *attrs;
+  bool mixed = is_mixed(members, count);
+  HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, like->attr_count, &attrs));
+  for (int i = 0; i < like->attr_count; i++) {
+    attrs[i] = like->attrs[i];
+    if (mixed && attrs[i].key == HLO_ATTR_DIMENSIONS)
+      attrs[i] = hlo_attr_of_ints(&rewrite->builder, HLO_ATTR_DIMENSIONS, 1, &(int64_t){0});
+  }
   HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, count, &shapes));
   HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, count, &operands));
   for (int i = 0; i < count; i++) {
     shapes[i] = members[i]->shape;
     operands[i] = pass_resolve(rewrite, members[i]->operands[0]);
+    if (!is_turned(members[i], mixed)) continue;
+    shapes[i] = comm_front_shape(rewrite, members[i]);
+    operands[i] = comm_front_operand(rewrite, members[i], operands[i]);
+    if (!shapes[i]) return hlo_builder_finish(&rewrite->builder);
   }
   HR_TRY(hlo_shape_tuple(rewrite->arena, count, shapes, &shape));
   *out_joined = hlo_build(&rewrite->builder, like->op, shape, count, operands, like->attr_count,
-                          like->attrs, like->called_count, like->called);
+                          attrs, like->called_count, like->called);
   return NULL;
 }
 
 /* The combined instruction is placed at the last member, where all operands exist. */
 static hr_status_t join(pass_rewrite_t *rewrite, const joining_t *joining, int first) {
   const comm_graph_t *graph = &joining->graph;
-  hlo_instr_t **members, *joined;
+  hlo_instr_t **members, *joined = NULL;
   int count = 0;
   HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, graph->count, &members));
   for (int n = first; n < graph->count; n++)
     if (joining->group[n] == first) members[count++] = graph->nodes[n].instr;
   pass_rewrite_visit(rewrite, members[count - 1]->id);
   HR_TRY(build_combined(rewrite, members, count, &joined));
-  for (int i = 0; i < count && joined; i++)
-    HR_TRY(pass_replace(rewrite, members[i], hlo_build_element(&rewrite->builder, joined, i)));
+  bool mixed = is_mixed(members, count);
+  for (int i = 0; i < count && joined; i++) {
+    hlo_instr_t *x = hlo_build_element(&rewrite->builder, joined, i);
+    if (x && is_turned(members[i], mixed)) x = comm_front_result(rewrite, members[i], x);
+    HR_TRY(pass_replace(rewrite, members[i], x));
+  }
   return NULL;
 }
 

@@ -1,0 +1,116 @@
+"""More graphs for check_tf_models.py, registered in tf_graphs.GRAPHS: arrays whose sizes depend on data, in each
+family of operations."""
+
+import numpy as np
+import tensorflow as tf
+
+from tf_graphs import f32, graph, traced
+
+MASK = np.array([1, 0, 1, 1, 0, 1], bool)
+NUMBERS = np.array([3, 1, 4, 1, 5, 2], np.int32)
+
+
+def rows(function):
+    """The function on the rows of x and the numbers that the mask keeps."""
+
+    @traced
+    def masked(x, mask, numbers):
+        return tf.nest.flatten(function(tf.boolean_mask(x, mask), tf.boolean_mask(numbers, mask)))
+
+    masked.__name__ = function.__name__
+    return masked
+
+
+@graph(f32(6, 4), MASK, NUMBERS)
+@rows
+def sizes_in_losses(x, i):
+    classes = tf.minimum(i, 3)
+    return [
+        tf.nn.sparse_softmax_cross_entropy_with_logits(classes, x),
+        tf.nn.softmax_cross_entropy_with_logits(tf.one_hot(classes, 4, 0.9, 0.1), x),
+        tf.gradients(tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(classes, x)), x),
+        tf.math.in_top_k(classes, x, 2),
+        tf.raw_ops.DenseBincount(input=i, size=6, weights=np.zeros(0, np.float32), binary_output=True),
+        tf.searchsorted([1, 2, 4], i),
+        tf.searchsorted(tf.sort(i), [1, 2, 4]),
+    ]
+
+
+@graph(f32(6, 4), MASK, NUMBERS)
+@rows
+def sizes_in_normalisations(x, _):
+    more = dict(scale=[1.0, 2, 3, 4], offset=[0.0, 1, 0, 1], mean=[0.0] * 4, variance=[1.0] * 4)
+    image = x[:, None, None, :]
+    y = tf.raw_ops.FusedBatchNormV3(x=image, is_training=True, **more)
+    kept = {"reserve_space_%d" % k: y[k + 2] for k in (1, 2, 3)}
+    back = tf.raw_ops.FusedBatchNormGradV3(y_backprop=tf.sin(image), x=image, scale=more["scale"], **kept)
+    return [
+        tf.nn.bias_add(x, [1.0, 2, 3, 4]),
+        y[:3],
+        back[:3],
+        tf.raw_ops.FusedBatchNormV3(x=image, is_training=False, **more)[0],
+        tf.nn.avg_pool1d(x[None], 2, 1, "VALID"),
+    ]
+
+
+@graph(f32(6, 4), MASK, NUMBERS)
+@rows
+def sizes_that_are_cut_again(x, i):
+    dense = tf.sparse.to_dense(tf.sparse.from_dense(tf.nn.relu(x)))
+    return [
+        tf.where(x[:, 0] > 0),
+        tf.where(x > 0),
+        tf.boolean_mask(x, x[:, 0] > 0),
+        tf.boolean_mask(x, i > 2) @ tf.ones([4, 2]),
+        tf.dynamic_partition(x, tf.minimum(i, 2) - 1, 2),
+        tf.unique(i),
+        tf.image.non_max_suppression(tf.abs(x), x[:, 0], 3),
+        dense,
+        tf.slice(x, [1, 0], [-1, 2]),
+        tf.slice(tf.range(6), [0], [tf.size(i)]),
+    ]
+
+
+@graph(f32(6, 4), MASK, NUMBERS)
+@rows
+def sizes_of_matrices(x, _):
+    square = tf.matmul(x, x, transpose_b=True)
+    return [
+        tf.eye(tf.shape(x)[0]),
+        tf.linalg.diag(x[:, 0]),
+        tf.linalg.diag(x),
+        tf.linalg.diag_part(square),
+        tf.linalg.set_diag(square, x[:, 1]),
+        tf.linalg.band_part(square, 1, 0),
+        tf.tensordot(x, x, [[0], [0]]),
+        tf.bitcast(x, tf.int32),
+    ]
+
+
+@graph(f32(6, 4), MASK, NUMBERS)
+@rows
+def sizes_in_loops(x, _):
+    return [
+        tf.map_fn(lambda row: row * tf.reduce_sum(row), x),
+        tf.vectorized_map(lambda row: tf.reduce_sum(row * row), x),
+        tf.gradients(tf.nn.softmax(x, 0)[0], x),
+        tf.gradients(tf.sin(x)[1:-1], x),
+        tf.random.stateless_normal(tf.shape(x), [1, 2]),
+        tf.shape(tf.random.uniform(tf.shape(x))),
+        tf.shape(tf.nn.dropout(x, 0.5)),
+    ]
+
+
+@graph(f32(6, 4), MASK, NUMBERS)
+@rows
+def gradients_of_sizes(x, i):
+    kernel = tf.reshape(tf.range(12.0) / 10, [2, 2, 1, 3])
+    image = tf.nn.conv2d(tf.reshape(x, [-1, 2, 2, 1]), kernel, 1, "SAME")
+    losses = [
+        image * image,
+        tf.nn.avg_pool2d(tf.reshape(x, [-1, 4, 1, 1]), [2, 1], 1, "SAME") ** 2,
+        tf.sin(tf.concat([x, x * x], 1)),
+        tf.boolean_mask(x, i > 2) ** 2,
+        tf.math.unsorted_segment_sum(x * x, tf.minimum(i, 3), tf.size(i)),
+    ]
+    return [tf.gradients(loss, x) for loss in losses]
