@@ -23,19 +23,26 @@ hr_status_t tf_lower_concat(tf_op_t *op) {
 
 /* ConcatOffset(concat_dim, shapes...): output k is where input k starts in the concatenation. */
 hr_status_t tf_lower_concat_offset(tf_op_t *op) {
-  int64_t axis, at = 0;
+  hlo_builder_t *b = op->b;
+  int64_t axis;
+  int d;
   HR_TRY(tf_const_int(op, 0, &axis));
   hr_dtype_t dtype = op->input_count > 1 ? tf_in_dtype(op, 1) : HR_S32;
+  tf_sizes_t offsets = {0};
   for (int k = 1; k < op->input_count; k++) {
-    hr_ints_t dims;
-    int64_t offsets[HLO_MAX_RANK] = {0};
-    HR_TRY(tf_const_ints(op, k, &dims));
-    if (dims.count > HLO_MAX_RANK) return tf_error(op, "too many dimensions");
-    int d;
-    HR_TRY(tf_axis(op, axis, (int)dims.count, &d));
-    offsets[d] = at;
-    at += dims.data[d];
-    HR_TRY(tf_out_ints(op, k - 1, dtype, false, dims.count, offsets));
+    tf_sizes_t sizes;
+    HR_TRY(tf_sizes_in(op, k, &sizes));
+    HR_TRY(tf_axis(op, axis, sizes.rank, &d));
+    offsets.rank = sizes.rank;
+    expr_t at = offsets.exprs[d], size = sizes.exprs[d];
+    if (at)
+      HR_TRY(tf_out(op, k - 1, tf_sizes_vector(b, &offsets, dtype)));
+    else
+      HR_TRY(tf_out_ints(op, k - 1, dtype, false, offsets.rank, offsets.dims));
+    if (size && !at) at = tf_scalar_int(b, offsets.dims[d], HR_S32);
+    if (at && !size) size = tf_scalar_int(b, sizes.dims[d], HR_S32);
+    if (at) offsets.exprs[d] = e_add(b, at, size);
+    offsets.dims[d] += sizes.dims[d];
   }
   return NULL;
 }

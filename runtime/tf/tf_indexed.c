@@ -99,6 +99,8 @@ hr_status_t tf_scatter_nd(tf_op_t *op, expr_t x, expr_t indices, expr_t updates,
   int last = indices->shape->rank - 1;
   int64_t depth = indices->shape->dims[last];
   if (depth > x->shape->rank) return tf_error(op, "%ld indices", (long)depth);
+  /* Truth values are numbers modulo 2 here, as in TensorFlow. */
+  if (combine == HLO_SUBTRACT && x->shape->dtype == HR_PRED) combine = HLO_XOR;
   if (combine == HLO_COPY)
     HR_TRY(overwrite_reducer(op, x->shape->dtype, &reducer));
   else
@@ -156,16 +158,20 @@ expr_t tf_segment_start(hlo_builder_t *b, hlo_opcode_t scalar_op, hr_dtype_t dty
 hr_status_t tf_lower_unsorted_segment(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   hlo_opcode_t combine = (hlo_opcode_t)op->row->variant;
-  int64_t count, dims[HLO_MAX_RANK], wide[HLO_MAX_RANK];
-  int rank = 1;
+  int64_t wide[HLO_MAX_RANK];
+  tf_sizes_t sizes;
   expr_t x = tf_in(op, 0), ids = tf_in(op, 1);
-  HR_TRY(tf_const_int(op, 2, &count));
+  HR_TRY(tf_sizes_in(op, 2, &sizes));
   if (!x || !ids) return hlo_builder_finish(b);
   if (ids->shape->rank > x->shape->rank || ids->shape->rank >= HLO_MAX_RANK)
     return tf_error(op, "segment ids of %d dimensions", ids->shape->rank);
-  dims[0] = count;
-  for (int d = ids->shape->rank; d < x->shape->rank; d++) dims[rank++] = x->shape->dims[d];
-  expr_t start = tf_broadcast(b, tf_segment_start(b, combine, x->shape->dtype), rank, dims);
+  if (sizes.rank != 1 || sizes.dims[0] < 0) return tf_error(op, "no number of segments");
+  tf_sizes_t all = tf_sizes_of(b, x);
+  for (int d = ids->shape->rank; d < all.rank; d++) {
+    sizes.exprs[sizes.rank] = all.exprs[d];
+    sizes.dims[sizes.rank++] = all.dims[d];
+  }
+  expr_t start = tf_broadcast_sized(b, tf_segment_start(b, combine, x->shape->dtype), &sizes);
   for (int d = 0; d < ids->shape->rank; d++) wide[d] = ids->shape->dims[d];
   wide[ids->shape->rank] = 1;
   ids = tf_reshape(b, ids, ids->shape->rank + 1, wide);

@@ -2,6 +2,14 @@
  * Size and Rank give such. */
 #include "tf/tf_lower.h"
 
+static hr_status_t check_dtype(tf_op_t *op, const hlo_value_t *value) {
+  hr_dtype_t dtype;
+  HR_TRY(tf_attr_dtype(op->arena, op->node, "dtype", &dtype));
+  if (dtype == HR_TUPLE || dtype == value->dtype) return NULL;
+  return tf_error(op, "the value is %s, attribute dtype %s", hr_dtype_name(value->dtype),
+                  hr_dtype_name(dtype));
+}
+
 /* Const, attribute value: a TensorProto. Strings stay on the edge as they are, for names of
  * files. */
 hr_status_t tf_lower_const(tf_op_t *op) {
@@ -12,7 +20,10 @@ hr_status_t tf_lower_const(tf_op_t *op) {
   HR_TRY(tf_attr_find(op->arena, op->node, "value", &attr, &found));
   if (!found) return tf_error(op, "the constant has no value");
   HR_TRY(tf_read_tensor(op->scope->compiler->graph, op->arena, attr.tensor, &value, &strings));
-  if (value) return tf_out_value(op, 0, value);
+  if (value) {
+    HR_TRY(tf_out_value(op, 0, value));
+    return check_dtype(op, value);
+  }
   HR_TRY(tf_need_outputs(op, 1));
   op->outputs[0] = (tf_value_t){.kind = TF_VALUE_STRINGS, .strings = strings};
   return NULL;

@@ -340,9 +340,11 @@ hr_status_t tf_add_lists(tf_op_t *op) {
 hr_status_t tf_lower_list_empty(tf_op_t *op) {
   tf_value_t list = {.kind = TF_VALUE_LIST};
   hr_ints_t dims;
+  tf_sizes_t most;
   hlo_value_t *shape;
   HR_TRY(tf_attr_dtype(op->arena, op->node, "element_dtype", &list.list_dtype));
-  HR_TRY(tf_const_int(op, 1, &list.list_size));
+  HR_TRY(tf_sizes_in(op, 1, &most));
+  list.list_size = most.dims[0];
   HR_TRY(tf_const(op, 0, &shape));
   HR_TRY(tf_const_ints(op, 0, &dims));
   list.list_grows = list.list_size < 0;

@@ -93,29 +93,37 @@ static expr_t exchange_groups(hlo_builder_t *b, const conv_grad_t *g, expr_t ker
   return tf_reshape(b, tf_transpose(b, tf_reshape(b, kernel, n + 3, split), order), n + 2, joined);
 }
 
+/* Sizes of an array of which the batch alone may depend on data. */
+static hr_status_t sizes_of_input(tf_op_t *op, int k, tf_sizes_t *out_sizes) {
+  HR_TRY(tf_sizes_in(op, k, out_sizes));
+  for (int d = 1; d < out_sizes->rank; d++)
+    if (out_sizes->exprs[d]) return tf_unsupported(op, "sizes of windows that depend on data");
+  return NULL;
+}
+
 /* inputs: sizes of the input, kernel, dy.
  * Conv2DBackpropInput and its like. Input 0 is the whole shape, or its spatial sizes only. The
  * last field of the window says that the kernel is reversed. */
 hr_status_t tf_lower_conv_input_grad(tf_op_t *op) {
   conv_grad_t g;
-  hr_ints_t sizes;
+  tf_sizes_t sizes;
   int64_t dims[HLO_MAX_RANK];
   hlo_window_dim_t window[HLO_MAX_RANK];
   hlo_dim_labels_t labels;
   int at = 0;
   expr_t kernel = tf_in(op, 1), dy = tf_in(op, 2), dx;
-  HR_TRY(tf_const_ints(op, 0, &sizes));
+  HR_TRY(sizes_of_input(op, 0, &sizes));
   if (!kernel || !dy) return hlo_builder_finish(op->b);
   int rank = dy->shape->rank;
   if (kernel->shape->rank != rank) return tf_error(op, "a kernel of another rank");
   HR_TRY(tf_window_layout(op, rank, &g.layout));
-  if (sizes.count != rank && sizes.count != rank - 2)
-    return tf_error(op, "%ld sizes of the input", (long)sizes.count);
+  if (sizes.rank != rank && sizes.rank != rank - 2)
+    return tf_error(op, "%ld sizes of the input", (long)sizes.rank);
   memcpy(dims, dy->shape->dims, (size_t)rank * sizeof *dims);
-  if (sizes.count == rank) memcpy(dims, sizes.data, (size_t)rank * sizeof *dims);
-  for (int s = 0; sizes.count != rank && s < rank - 2; s++)
-    dims[g.layout.spatial[s]] = sizes.data[at++];
-  if (sizes.count != rank) dims[g.layout.feature] = kernel->shape->dims[rank - 2];
+  if (sizes.rank == rank) memcpy(dims, sizes.dims, (size_t)rank * sizeof *dims);
+  for (int s = 0; sizes.rank != rank && s < rank - 2; s++)
+    dims[g.layout.spatial[s]] = sizes.dims[at++];
+  if (sizes.rank != rank) dims[g.layout.feature] = kernel->shape->dims[rank - 2];
   HR_TRY(begin(op, rank, dims, kernel->shape->dims, &g));
   for (int s = 0; s < g.count; s++) {
     hlo_window_dim_t w = g.window[s];
@@ -194,24 +202,24 @@ hr_status_t tf_lower_conv_filter_grad(tf_op_t *op) {
 hr_status_t tf_lower_avg_pool_grad(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   tf_layout_t layout;
-  hr_ints_t sizes;
+  tf_sizes_t sizes;
   hlo_window_dim_t dims[HLO_MAX_RANK];
   int64_t low[HLO_MAX_RANK], high[HLO_MAX_RANK], gaps[HLO_MAX_RANK];
   expr_t dy = tf_in(op, 1);
-  HR_TRY(tf_const_ints(op, 0, &sizes));
+  HR_TRY(sizes_of_input(op, 0, &sizes));
   if (!dy) return hlo_builder_finish(b);
   int rank = dy->shape->rank;
   hr_dtype_t dtype = dy->shape->dtype;
-  if (sizes.count != rank) return tf_error(op, "%ld sizes", (long)sizes.count);
+  if (sizes.rank != rank) return tf_error(op, "%ld sizes", (long)sizes.rank);
   HR_TRY(tf_window_layout(op, rank, &layout));
-  HR_TRY(tf_window_pool(op, &layout, sizes.data, -1, dims));
+  HR_TRY(tf_window_pool(op, &layout, sizes.dims, -1, dims));
   expr_t zero = tf_scalar(b, 0, dtype);
-  expr_t ones = tf_fill(b, 1, dtype, rank, sizes.data);
+  expr_t ones = tf_broadcast_sized(b, tf_scalar(b, 1, dtype), &sizes);
   expr_t shared = e_div(b, dy, tf_reduce_window(op, HLO_ADD, ones, zero, dims));
   for (int d = 0; d < rank; d++) {
     int64_t wide = (dy->shape->dims[d] - 1) * dims[d].stride + 1;
     low[d] = dims[d].size - 1 - dims[d].pad_low;
-    high[d] = sizes.data[d] + dims[d].size - 1 - wide - low[d];
+    high[d] = sizes.dims[d] + dims[d].size - 1 - wide - low[d];
     gaps[d] = dims[d].stride - 1;
     dims[d] = (hlo_window_dim_t){
         .size = dims[d].size, .stride = 1, .base_dilation = 1, .window_dilation = 1};

@@ -413,6 +413,28 @@ module @rolled_back {
 PROGRAM
 sends "a roll's gradient" "2 collectives, by which a process sends 32 bytes" 'in0=d;out0=d'
 
+# The halves of a concatenation travel together: a part sends of one while it gets of the other.
+cat >"$work/few.mlir" <<'PROGRAM'
+module @halves {
+  func.func @main(%a: tensor<8x8xf32>, %b: tensor<8x8xf32>) -> tensor<16x8xf32> {
+    %0 = stablehlo.concatenate %a, %b, dim = 0 : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<16x8xf32>
+    return %0 : tensor<16x8xf32>
+  }
+}
+PROGRAM
+sends "two halves" "2 collectives, by which a process sends 48 bytes" 'in0=d,m;in1=d,m;out0=d,m'
+cat >"$work/few.mlir" <<'PROGRAM'
+module @thirds {
+  func.func @main(%a: tensor<5x8xf32>, %b: tensor<9x8xf32>, %c: tensor<6x8xf32>) -> tensor<13x8xf32> {
+    %0 = stablehlo.slice %b [2:6, 0:8] : (tensor<9x8xf32>) -> tensor<4x8xf32>
+    %1 = stablehlo.slice %c [1:5, 0:8] : (tensor<6x8xf32>) -> tensor<4x8xf32>
+    %2 = stablehlo.concatenate %a, %0, %1, dim = 0 : (tensor<5x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<13x8xf32>
+    return %2 : tensor<13x8xf32>
+  }
+}
+PROGRAM
+sends "uneven pieces" "by which a process sends" 'in0=d,m;in1=d,m;in2=d,m;out0=d,m'
+
 # A roll by a number that the program computes takes the whole array, once.
 cat >"$work/few.mlir" <<'PROGRAM'
 module @rolled_by {

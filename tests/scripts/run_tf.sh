@@ -479,6 +479,31 @@ if [ $code -eq 3 ] && grep -q 'more than 1000000 calls' "$work/out"; then pass
 else fail "calls by doubling: exit code $code" "$work/out"; fi
 huge "a wrong number of results" 3 Unpack 'input: "axis"' 'attr { key: "num" value { i: 2 } }'
 
+# A constant must have the type that its node says.
+printf '%s' 'node { name: "c" op: "Const" attr { key: "dtype" value { type: DT_INT32 } } attr { key: "value" value { tensor {' \
+  ' dtype: DT_FLOAT tensor_shape { } float_val: 1 } } } }' >"$work/dtype.pbtxt"
+"$hlorun" check --fetch c "$work/dtype.pbtxt" >"$work/out" 2>&1
+code=$?
+if [ $code -eq 3 ] && grep -q 'the value is f32, attribute dtype s32' "$work/out" && grep -q 'in node c' "$work/out"; then pass
+else fail "a constant of another type: exit code $code" "$work/out"; fi
+
+# Truth values are subtracted modulo 2.
+truths() { # name, values
+  local name=$1 value; shift
+  value="tensor { dtype: DT_BOOL tensor_shape { dim { size: $# } }"
+  for truth; do value="$value bool_val: $truth"; done
+  echo "node { name: \"$name\" op: \"Const\" attr { key: \"dtype\" value { type: DT_BOOL } } attr { key: \"value\" value { $value } } } }"
+}
+{
+  truths x true false true false
+  truths u true true
+  echo 'node { name: "i" op: "Const" attr { key: "dtype" value { type: DT_INT32 } } attr { key: "value" value { tensor {'
+  echo 'dtype: DT_INT32 tensor_shape { dim { size: 2 } dim { size: 1 } } int_val: 0 int_val: 1 } } } }'
+  echo 'node { name: "y" op: "TensorScatterSub" input: "x" input: "i" input: "u" }'
+} >"$work/truths.pbtxt"
+"$hlorun" --fetch y "$work/truths.pbtxt" >"$work/out" 2>&1
+if grep -q 'pred\[4\] {false, true, true, false}' "$work/out"; then pass; else fail "truth values are subtracted" "$work/out"; fi
+
 # Damaged files are refused, or are shorter graphs; none crashes.
 for name in loops movement; do
   size=$(stat -c %s "$cases/$name.pb")

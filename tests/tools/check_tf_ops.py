@@ -182,7 +182,8 @@ def run(options, calls, engine, folder):
     for node in definition.node:  # parameters, although the graph gives each a value before it reads it
         if node.op == "VarHandleOp":
             sizes = [d.size for d in node.attr["shape"].shape.dim]
-            arrays["in%d" % len(arrays)] = np.zeros(sizes, tf.as_dtype(node.attr["dtype"].type).as_numpy_dtype)
+            zeros = np.zeros(sizes, tf.as_dtype(node.attr["dtype"].type).as_numpy_dtype)
+            arrays["in%d" % len(arrays)] = plain(zeros)
     np.savez(path + ".npz", **arrays)
     for f in fetches:
         command += ["--fetch", f]

@@ -99,3 +99,18 @@ def sizes_in_loops(x, _):
         tf.shape(tf.random.uniform(tf.shape(x))),
         tf.shape(tf.nn.dropout(x, 0.5)),
     ]
+
+
+@graph(f32(6, 4), MASK, NUMBERS)
+@rows
+def gradients_of_sizes(x, i):
+    kernel = tf.reshape(tf.range(12.0) / 10, [2, 2, 1, 3])
+    image = tf.nn.conv2d(tf.reshape(x, [-1, 2, 2, 1]), kernel, 1, "SAME")
+    losses = [
+        image * image,
+        tf.nn.avg_pool2d(tf.reshape(x, [-1, 4, 1, 1]), [2, 1], 1, "SAME") ** 2,
+        tf.sin(tf.concat([x, x * x], 1)),
+        tf.boolean_mask(x, i > 2) ** 2,
+        tf.math.unsorted_segment_sum(x * x, tf.minimum(i, 3), tf.size(i)),
+    ]
+    return [tf.gradients(loss, x) for loss in losses]

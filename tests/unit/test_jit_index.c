@@ -51,6 +51,23 @@ static void complex_arrays(void) {
   }
 }
 
+/* Planes of two dimensions that are smaller than vectors or no multiple of them. */
+static void transposes_of_small_planes(void) {
+  static const char *const types[] = {"u8", "bf16", "f32", "f64", "c128"};
+  for (int i = 0; i < 40; i++) {
+    jit_driver_t driver = {.seed = (uint64_t)i, .workers = 1 + i % 2, .small_numbers = true};
+    const char *type = types[i % 5];
+    int rows = 2 + i * 5 % 17, columns = 2 + i * 7 % 19, run = 1 + i % 3;
+    char text[512];
+    snprintf(text, sizeof text,
+             "HloModule t\nENTRY e { a = %s[37,%d,%d,%d] parameter(0)\n"
+             "ROOT t = %s[37,%d,%d,%d] transpose(a), dimensions={0,2,1,3} }\n",
+             type, rows, columns, run, type, columns, rows, run);
+    JIT_CHECK(&driver, text);
+    CU_ASSERT_EQUAL(driver.declined, 0);
+  }
+}
+
 /* Lines of fewer elements than a vector has, each with a row of its own from another array; and
  * sums over rows for which such lines have factors. */
 static void short_lines(void) {
@@ -254,6 +271,7 @@ static void indices(void) {
 }
 
 CU_TestInfo suite_jit_index[] = {{"arrays of complex numbers", complex_arrays},
+                                 {"transposes of small planes", transposes_of_small_planes},
                                  {"lines shorter than a vector", short_lines},
                                  {"rows in one register", packed_rows},
                                  {"floats that are moved", moved_floats},

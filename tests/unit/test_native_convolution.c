@@ -437,6 +437,19 @@ static const conv_case_t large_cases[] = {
      1,
      {7, 7},
      {{3, 1, 1, 1, 3, 1, true}, {3, 1, 1, 1, 1, 1, false}},
+     false},
+    /* long windows over one channel */
+    {&types[0], 1, 2, 1, 70, 1, 1, {420}, {{300, 1, 5, 0, 1, 1, false}}, false},
+    {&types[7], 1, 1, 1, 40, 1, 1, {420}, {{300, 2, 0, 3, 1, 1, true}}, false},
+    {&types[0],
+     2,
+     1,
+     1,
+     70,
+     1,
+     1,
+     {30, 30},
+     {{17, 1, 2, 1, 1, 1, false}, {19, 1, 1, 3, 1, 1, false}},
      false}};
 
 static void larger_ones(void) {

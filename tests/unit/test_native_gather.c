@@ -115,30 +115,89 @@ static bool is_small(const geometry_t *g) {
   return count < 1 << 15;
 }
 
+static void check_gather(const geometry_t *g, hr_dtype_t dtype) {
+  kernel_env_t k;
+  kernel_env_init(&k);
+  hlo_attr_t attrs[] = {list(HLO_ATTR_OFFSET_DIMS, g->window_dims, g->windows),
+                        list(HLO_ATTR_COLLAPSED_SLICE_DIMS, g->dropped_dims, g->drops),
+                        list(HLO_ATTR_START_INDEX_MAP, g->start_map, g->starts),
+                        list(HLO_ATTR_OPERAND_BATCHING_DIMS, g->batching_dims, g->batches),
+                        list(HLO_ATTR_START_INDICES_BATCHING_DIMS, g->index_batching, g->batches),
+                        {.key = HLO_ATTR_INDEX_VECTOR_DIM, .integer = g->vector_dim},
+                        list(HLO_ATTR_SLICE_SIZES, g->sizes, g->rank)};
+  hlo_value_t *in[] = {kernel_value(dtype, g->rank, g->dims, NULL), choose_starts(g)};
+  native_fill(in[0], true);
+  bool taken =
+      native_check(&k, 0, HLO_GATHER, kernel_shape(&k, dtype, g->other_rank, g->other_dims), 2, in,
+                   7, attrs, 0, NULL);
+  CU_ASSERT_TRUE(taken || !is_small(g));
+  hlo_value_release(in[0]);
+  hlo_value_release(in[1]);
+  kernel_env_deinit(&k);
+}
+
 static void gathers(void) {
   static const hr_dtype_t types[] = {HR_PRED, HR_S8, HR_BF16, HR_F32, HR_F64, HR_C128};
   srand(1);
   for (int round = 0; round < 600; round++) {
-    kernel_env_t k;
-    kernel_env_init(&k);
     geometry_t g = choose(round % 10 ? 7 : 90);
-    hlo_attr_t attrs[] = {list(HLO_ATTR_OFFSET_DIMS, g.window_dims, g.windows),
-                          list(HLO_ATTR_COLLAPSED_SLICE_DIMS, g.dropped_dims, g.drops),
-                          list(HLO_ATTR_START_INDEX_MAP, g.start_map, g.starts),
-                          list(HLO_ATTR_OPERAND_BATCHING_DIMS, g.batching_dims, g.batches),
-                          list(HLO_ATTR_START_INDICES_BATCHING_DIMS, g.index_batching, g.batches),
-                          {.key = HLO_ATTR_INDEX_VECTOR_DIM, .integer = g.vector_dim},
-                          list(HLO_ATTR_SLICE_SIZES, g.sizes, g.rank)};
-    hlo_value_t *in[] = {kernel_value(types[below(6)], g.rank, g.dims, NULL), choose_starts(&g)};
-    native_fill(in[0], true);
-    bool taken =
-        native_check(&k, 0, HLO_GATHER, kernel_shape(&k, in[0]->dtype, g.other_rank, g.other_dims),
-                     2, in, 7, attrs, 0, NULL);
-    CU_ASSERT_TRUE(taken || !is_small(&g));
-    hlo_value_release(in[0]);
-    hlo_value_release(in[1]);
-    kernel_env_deinit(&k);
+    check_gather(&g, types[below(6)]);
   }
+}
+
+/* Rows of `width` elements, `count` times: of a gather, or of the updates of a scatter. */
+static geometry_t choose_rows(int64_t rows, int64_t width, int64_t count) {
+  return (geometry_t){.rank = 2,
+                      .dims = {rows, width},
+                      .sizes = {1, width},
+                      .index_rank = 2,
+                      .index_dims_all = {count, 1},
+                      .vector_dim = 1,
+                      .start_map = {0},
+                      .starts = 1,
+                      .other_rank = 2,
+                      .other_dims = {count, width},
+                      .window_dims = {1},
+                      .windows = 1,
+                      .dropped_dims = {0},
+                      .drops = 1};
+}
+
+/* Rows of all lengths up to more than the longest that are copied by vectors. */
+static void gathers_rows(void) {
+  static const hr_dtype_t types[] = {HR_U8, HR_BF16, HR_F32, HR_C64};
+  srand(6);
+  for (int64_t bytes = 1; bytes <= 140; bytes += bytes < 34 ? 1 : 5)
+    for (int t = 0; t < 4; t++) {
+      int64_t width = bytes / (int64_t)hr_dtype_bytes(types[t]);
+      if (width * (int64_t)hr_dtype_bytes(types[t]) != bytes) continue;
+      geometry_t g = choose_rows(bytes % 3 ? 7 : 3000, width, 40);
+      check_gather(&g, types[t]);
+    }
+}
+
+/* Columns, as many and more than are indexed at once. */
+static void gathers_columns(void) {
+  static const hr_dtype_t types[] = {HR_U8, HR_BF16, HR_F32, HR_F64, HR_C128};
+  srand(10);
+  for (int64_t count = 1; count < 600; count += count < 20 ? 3 : 190)
+    for (int t = 0; t < 5; t++) {
+      geometry_t g = {.rank = 2,
+                      .dims = {50, 33},
+                      .sizes = {50, 1},
+                      .index_rank = 2,
+                      .index_dims_all = {count, 1},
+                      .vector_dim = 1,
+                      .start_map = {1},
+                      .starts = 1,
+                      .other_rank = 2,
+                      .other_dims = {50, count},
+                      .window_dims = {0},
+                      .windows = 1,
+                      .dropped_dims = {1},
+                      .drops = 1};
+      check_gather(&g, types[t]);
+    }
 }
 
 /* op of accumulator and update; overwrite for HLO_COPY; a - b * b for HLO_SUBTRACT. */
@@ -202,6 +261,22 @@ static void scatters_integers(void) {
   }
 }
 
+/* Complex numbers, and rows of few elements, many of which fall on one another. */
+static void scatters_complex_and_short_rows(void) {
+  static const hr_dtype_t types[] = {HR_C64, HR_C128, HR_F32, HR_F64, HR_S32, HR_U8};
+  static const hlo_opcode_t ops[] = {HLO_ADD, HLO_COPY, HLO_MULTIPLY};
+  srand(9);
+  for (int round = 0; round < 60; round++) {
+    geometry_t g = choose(round % 10 ? 7 : 90);
+    check_scatter(&g, ops[below(3)], types[below(2)]);
+  }
+  for (int64_t width = 1; width <= 9; width++)
+    for (int t = 0; t < 6; t++) {
+      geometry_t g = choose_rows(20, width, 100);
+      check_scatter(&g, ops[(width + t) % 3], types[t]);
+    }
+}
+
 /* Large enough for several workers, in each of the ways to share the work. */
 static void scatters_in_parts(void) {
   static const int64_t shapes[][3] = {
@@ -209,19 +284,7 @@ static void scatters_in_parts(void) {
   srand(3);
   for (int round = 0; round < 24; round++) {
     const int64_t *s = shapes[round % 4];
-    geometry_t g = {.rank = 2,
-                    .dims = {s[0], s[1]},
-                    .index_rank = 2,
-                    .index_dims_all = {s[2], 1},
-                    .vector_dim = 1,
-                    .start_map = {0},
-                    .starts = 1,
-                    .other_rank = 2,
-                    .other_dims = {s[2], s[1]},
-                    .window_dims = {1},
-                    .windows = 1,
-                    .dropped_dims = {0},
-                    .drops = 1};
+    geometry_t g = choose_rows(s[0], s[1], s[2]);
     if (round % 3 == 2) { /* windows of two rows, which overlap */
       g = (geometry_t){.rank = 2,
                        .dims = {s[0], s[1]},
@@ -253,19 +316,7 @@ static void scatters_in_copies(void) {
   srand(4);
   for (int round = 0; round < 2 * CASES; round++) {
     int64_t width = round < CASES ? 1 : 7, count = 70000 / width;
-    geometry_t g = {.rank = 2,
-                    .dims = {30, width},
-                    .index_rank = 2,
-                    .index_dims_all = {count, 1},
-                    .vector_dim = 1,
-                    .start_map = {0},
-                    .starts = 1,
-                    .other_rank = 2,
-                    .other_dims = {count, width},
-                    .window_dims = {1},
-                    .windows = 1,
-                    .dropped_dims = {0},
-                    .drops = 1};
+    geometry_t g = choose_rows(30, width, count);
     check_scatter(&g, ops[round % CASES], types[round % CASES]);
   }
 }
@@ -307,10 +358,13 @@ static void scatters_pairs(void) {
   kernel_env_deinit(&k);
 }
 
-CU_TestInfo suite_native_gather[] = {{"gathers", gathers},
-                                     {"scatters", scatters},
-                                     {"scatters integers", scatters_integers},
-                                     {"scatters in parts", scatters_in_parts},
-                                     {"scatters in copies", scatters_in_copies},
-                                     {"scatters pairs", scatters_pairs},
-                                     CU_TEST_INFO_NULL};
+CU_TestInfo suite_native_gather[] = {
+    {"gathers", gathers},
+    {"gathers rows", gathers_rows},
+    {"scatters", scatters},
+    {"scatters complex numbers and short rows", scatters_complex_and_short_rows},
+    {"scatters integers", scatters_integers},
+    {"scatters in parts", scatters_in_parts},
+    {"scatters in copies", scatters_in_copies},
+    {"scatters pairs", scatters_pairs},
+    CU_TEST_INFO_NULL};

@@ -56,6 +56,43 @@ static void large_transposes(void) {
   check_transpose(HR_C128, 2, (int64_t[]){1023, 1603}, (int64_t[]){1, 0});
 }
 
+/* Does the native kernel decline where there is a code generator? */
+static bool is_left_to_generated_code(hr_dtype_t dtype, int64_t planes, int64_t rows,
+                                      int64_t columns) {
+  const op_native_t *transpose = op_natives[HLO_TRANSPOSE];
+  kernel_env_t k;
+  hr_arena_t plans;
+  kernel_env_init(&k);
+  hr_arena_init(&plans);
+  hlo_attr_t attr = KERNEL_INTS(DIMENSIONS, 0, 2, 1);
+  hlo_value_t *in = kernel_value(dtype, KERNEL_DIMS(planes, rows, columns), NULL);
+  const hlo_shape_t *in_shape = kernel_shape(&k, dtype, KERNEL_DIMS(planes, rows, columns)),
+                    *shape = kernel_shape(&k, dtype, KERNEL_DIMS(planes, columns, rows));
+  op_native_target_t target = {.arena = &plans, .workers = 1, .generated = transpose};
+  op_step_t step = {.instr = kernel_build(&k, HLO_TRANSPOSE, shape, 1, &in, 1, &attr, 0, NULL),
+                    .in_shapes = &in_shape,
+                    .out_shape = shape};
+  op_native_step_t out = {.plan = NULL};
+  CHECK_OK(transpose->prepare(&target, &step, &out));
+  hlo_value_release(in);
+  hr_arena_deinit(&plans);
+  kernel_env_deinit(&k);
+  return !out.plan;
+}
+
+/* Tiles of small planes are half empty; a few elements do not pay for code. */
+static void transposes_of_small_planes(void) {
+  CU_ASSERT_TRUE(is_left_to_generated_code(HR_F32, 1000, 6, 7));
+  CU_ASSERT_TRUE(is_left_to_generated_code(HR_U8, 1000, 8, 100));
+  CU_ASSERT_TRUE(is_left_to_generated_code(HR_F64, 1000, 2, 3));
+  CU_ASSERT_TRUE(is_left_to_generated_code(HR_C128, 1000, 3, 5));
+  CU_ASSERT_FALSE(is_left_to_generated_code(HR_F32, 10, 6, 7));
+  CU_ASSERT_FALSE(is_left_to_generated_code(HR_F32, 100, 3, 70));
+  CU_ASSERT_FALSE(is_left_to_generated_code(HR_F32, 100, 16, 16));
+  CU_ASSERT_FALSE(is_left_to_generated_code(HR_U8, 100, 16, 16));
+  CU_ASSERT_FALSE(is_left_to_generated_code(HR_C128, 1000, 4, 5));
+}
+
 /* One more op on the value, by the reference kernel and in the body. */
 static void add_move(kernel_env_t *k, hlo_computation_t *body, hlo_opcode_t op,
                      const hlo_shape_t *shape, const int64_t *dims, int64_t count,
@@ -284,6 +321,7 @@ CU_TestInfo suite_native_movement[] = {
     {"transposes", transposes},
     {"transposes of short runs", transposes_of_short_runs},
     {"large transposes", large_transposes},
+    {"transposes of small planes", transposes_of_small_planes},
     {"turns", turns},
     {"turns of runs and large arrays", turns_of_runs_and_large_arrays},
     {"slices and reversals", slices_and_reversals},

@@ -147,15 +147,38 @@ static int64_t count_taps(const conv_direct_t *plan, const direct_phase_t *phase
 
 #define TRANSPOSED_BYTES (32 << 10)
 
-/* Whether the window is innermost in the program's weights: then a whole window is transposed at
- * once, as reading tap by tap would touch every cache line once for each tap. */
-static bool packs_transposed(const conv_direct_t *plan) {
+/* Elements of a window that is innermost in the program's weights: then a whole window is
+ * transposed at once, as reading tap by tap would touch every cache line once for each tap. 0: it
+ * is not, or has one element. */
+static int64_t innermost_window(const conv_direct_t *plan) {
   const conv_problem_t *p = plan->problem;
   int64_t window = 1;
   for (int d = p->spatial - 1; d >= 0; window *= p->window[d--])
-    if (p->arrays[CONV_WEI].spatial[d] != window) return false;
-  return window > 1 && plan->types.k_group == 1 && !plan->form.narrow_n &&
-         window * plan->tile.width * plan->types.sum_bytes <= TRANSPOSED_BYTES;
+    if (p->arrays[CONV_WEI].spatial[d] != window) return 0;
+  return window > 1 && plan->types.k_group == 1 && !plan->form.narrow_n ? window : 0;
+}
+
+/* Does a buffer hold the windows of a panel? */
+static bool packs_transposed(const conv_direct_t *plan) {
+  int64_t window = innermost_window(plan);
+  return window && window * plan->tile.width * plan->types.sum_bytes <= TRANSPOSED_BYTES;
+}
+
+/* Is a panel of one term the window itself, transposed? It may be larger than the buffer. */
+static bool is_window_transposed(const conv_direct_t *plan, const direct_phase_t *phase) {
+  int64_t taps = count_taps(plan, phase);
+  if (plan->gemm.k != 1 || taps != innermost_window(plan)) return false;
+  for (int64_t t = 0; t < taps; t++)
+    if (tap_weight_offset(plan, phase, t) != t) return false;
+  return true;
+}
+
+static void pack_window(const conv_direct_t *plan, const direct_phase_t *phase, int64_t columns,
+                        const char *from, char *to) {
+  int64_t bytes = plan->types.in_bytes;
+  int64_t line = plan->tile.width * bytes, taps = count_taps(plan, phase);
+  if (columns < plan->tile.width) memset(to, 0, (size_t)(taps * line));
+  native_transpose_plane((int)bytes, taps, columns, from, plan->gemm.n_stride * bytes, to, line);
 }
 
 /* Packs a panel of such weights, as many terms at a time as fit the buffer: first to [k][window
@@ -199,7 +222,9 @@ static void pack_panel(const direct_run_t *run, const direct_phase_t *phase, int
   const char *from = run->weights + (wei->start + group * plan->gemm.fused_groups * wei->group +
                                      column * plan->gemm.n_stride) *
                                         plan->types.in_bytes;
-  if (packs_transposed(plan))
+  if (is_window_transposed(plan, phase))
+    pack_window(plan, phase, columns, from, to);
+  else if (packs_transposed(plan))
     pack_transposed(plan, phase, columns, from, to);
   else
     for (int64_t t = 0, taps = count_taps(plan, phase); t < taps;

@@ -5,8 +5,8 @@
  *
  *   partition   rows, columns and k of a task; chosen by a cost model (partition_cost) from all
  *               divisions of the workers in three factors
- *   block       rows x depth of A that stay in the second-level cache, BLOCK_BYTES
- *   panel       depth x 2 vectors of B that stay in the first-level cache
+ *   block       rows x depth of A, BLOCK_BYTES
+ *   group       depth x some panels of B that stay in the second-level cache, GROUP_BYTES
  *
  * Only the cost decides, so the partition depends on sizes, types and the number of workers; that
  * of k, which decides the order of sums, on sizes and types alone (gemm_depth_parts). k is divided
@@ -19,17 +19,17 @@
 #include "ops/kernels/gemm/gemm.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "base/arith.h"
 #include "ops/kernels/simd/simd_target.h"
 
-#define DEPTH_MIN 256 /* limits of what gemm_deepest gives */
-#define DEPTH_MAX 384
-#define GEMM_PANELS 4  /* panels packed at once, side by side; more where they are shallow */
-#define SHORT_DEPTH 64
-#define BLOCK_BYTES (1 << 19) /* a block of A: a part of the second-level cache */
-#define PANEL_BYTES 128       /* a row of the widest panel */
+#define DEPTH_MAX 384         /* most rows of a panel */
+#define GROUP_BYTES (1 << 19) /* panels packed at once: half of the second-level cache */
+#define BLOCK_BYTES (1 << 20) /* a block of A: B is packed for each */
+#define PANEL_BYTES 192       /* a row of the widest panel */
+#define SHORT_DEPTH 64        /* terms up to which C is most of the traffic */
+#define UNIT_PANELS 4         /* panels that are finished together */
+#define CONFLICT_BYTES 4096   /* rows this far apart share the sets of the first-level cache */
 #define ROW_UNIT 8
 #define DEPTH_UNIT 8
 #define PACKED_COLUMNS 256 /* columns from which A is packed too */
@@ -44,21 +44,9 @@ typedef struct gemm_range {
   bool packed;                                      /* A is copied to scratch memory */
 } gemm_range_t;
 
-/* Most rows of a panel, if these are all, as C is then written once: the widest panel fills the
- * first-level cache. */
-static inline int64_t gemm_deepest(void) {
-#ifdef _SC_LEVEL1_DCACHE_SIZE
-  return hr_min(hr_max(sysconf(_SC_LEVEL1_DCACHE_SIZE) / PANEL_BYTES, DEPTH_MIN), DEPTH_MAX);
-#else
-  return DEPTH_MIN;
-#endif
-}
-
-/* Depth of the panels of a sum of `depth` terms: equal parts, rounded up to DEPTH_UNIT. Several
- * leave a sixth of the cache to A and C. */
+/* Depth of the panels of a sum of `depth` terms: equal parts, rounded up to DEPTH_UNIT. */
 static inline int64_t gemm_panel_depth(int64_t depth) {
-  int64_t deepest = gemm_deepest();
-  int64_t parts = depth <= deepest ? 1 : hr_div_ceil(depth, deepest * 5 / 6);
+  int64_t parts = hr_max(hr_div_ceil(depth, DEPTH_MAX), 1);
   return hr_div_ceil(hr_div_ceil(depth, parts), DEPTH_UNIT) * DEPTH_UNIT;
 }
 
@@ -85,10 +73,14 @@ static inline void gemm_report_finished(const gemm_job_t *job, const gemm_range_
     job->finish(job->finish_context, worker, now->row, now->rows, column, columns);
 }
 
-/* Columns whose panels are packed at once; a multiple of finish_unit. */
-static inline int64_t gemm_group_columns(const gemm_job_t *job, int64_t depth, int64_t panel) {
-  int64_t columns = GEMM_PANELS * gemm_deepest() / depth * panel;
-  return job->finish && job->finish_unit ? columns / job->finish_unit * job->finish_unit : columns;
+/* Columns of at most `columns` whose panels are packed at once: groups of equal size that stay in
+ * the second-level cache; a multiple of finish_unit. */
+static inline int64_t gemm_group_columns(const gemm_job_t *job, int64_t columns, int64_t depth,
+                                         int64_t panel, int64_t real_bytes) {
+  int64_t unit = job->finish && job->finish_unit ? job->finish_unit : panel;
+  int64_t units = hr_div_ceil(columns, unit);
+  int64_t most = hr_max(GROUP_BYTES / (depth * unit * real_bytes), 1);
+  return hr_div_ceil(units, hr_div_ceil(units, most)) * unit;
 }
 
 /* Depth blocks after the first accumulate. */
@@ -99,22 +91,22 @@ static inline gemm_mode_t gemm_mode_of(const gemm_job_t *job, const gemm_range_t
 
 /* The most that gemm_panel_depth gives for so many terms or fewer. */
 static inline int64_t gemm_deepest_panel(int64_t depth) {
-  return hr_min(hr_round_up(depth, DEPTH_UNIT), gemm_deepest());
+  return hr_min(hr_round_up(depth, DEPTH_UNIT), DEPTH_MAX);
 }
 
 /* Room for the panels of B that are packed at once. */
 static inline int64_t gemm_panels_bytes(const gemm_job_t *job, int64_t depth, int64_t real_bytes) {
   int64_t parts = hr_dtype_is_complex(job->dtype) ? 2 : 1;
   int64_t columns = hr_round_up(job->n * parts, PANEL_BYTES / real_bytes);
-  return hr_min(GEMM_PANELS * PANEL_BYTES * gemm_deepest(),
-                hr_round_up(gemm_deepest_panel(depth) * columns * real_bytes, 64));
+  return hr_min(GROUP_BYTES, hr_round_up(gemm_deepest_panel(depth) * columns * real_bytes, 64));
 }
 
 /* The enumerators of simd_width double in width from 16 bytes. */
 int64_t gemm_vector_bytes(void) { return (int64_t)16 << simd_width(); }
 
 gemm_panels_t gemm_panels_of(const gemm_job_t *job) {
-  int64_t width = 2 * gemm_vector_bytes() / (int64_t)hr_dtype_bytes(hr_dtype_real(job->dtype));
+  int64_t lanes = gemm_vector_bytes() / (int64_t)hr_dtype_bytes(hr_dtype_real(job->dtype));
+  int64_t width = GEMM_TILE_VECTORS(gemm_vector_bytes()) * lanes;
   return (gemm_panels_t){width, hr_div_ceil(job->n, width), gemm_panel_depth(job->k), job->k};
 }
 
@@ -146,14 +138,14 @@ static int64_t real_bytes(const gemm_job_t *job) {
 
 /* Whether A is packed. It must be if neither its rows nor its columns are dense. Used often, it
  * should be if its columns are dense, as a tile reads a part of each line; if its rows are, only
- * where these are far apart and their stride maps many of them to the same cache sets. */
+ * where their stride maps all rows of a tile to the same cache sets. */
 static bool packs_a(const gemm_job_t *job, int64_t columns) {
   if (job->fill || job->a_rows || (reals_per_element(job) == 2 && job->a_col != 1)) return true;
   int64_t stride = job->a_col == 1 ? job->a_row : job->a_col;
   if (job->a_col != 1 && job->a_row != 1) return columns > PANEL_BYTES / real_bytes(job);
   int64_t step_bytes = stride * reals_per_element(job) * real_bytes(job);
   if (job->a_col != 1) return columns >= TURNED_COLUMNS && step_bytes >= COLUMN_BYTES;
-  return columns >= PACKED_COLUMNS && step_bytes >= 1024 && step_bytes % 1024 == 0;
+  return columns >= PACKED_COLUMNS && step_bytes > 0 && step_bytes % CONFLICT_BYTES == 0;
 }
 
 static gemm_range_t full_range(const gemm_job_t *job) {
@@ -172,9 +164,8 @@ size_t gemm_space_bytes(const gemm_job_t *job) {
   int64_t block = hr_min(BLOCK_BYTES, rows * gemm_deepest_panel(terms) * bytes);
   block += hr_min(gemm_block_rows(1, bytes), rows) / ROW_UNIT *
            64; /* a vector of padding between panels */
-  size_t panels = (size_t)gemm_panels_bytes(job, terms, bytes);
-  return panels +
-         (packs_a(job, job->n * reals_per_element(job)) ? (size_t)(block + 63) / 64 * 64 : 0);
+  bool packed = packs_a(job, job->n * reals_per_element(job));
+  return (size_t)(gemm_panels_bytes(job, terms, bytes) + (packed ? hr_round_up(block, 64) : 0));
 }
 
 void gemm_run_serial(const gemm_job_t *job, int worker, void *space) {
@@ -269,7 +260,7 @@ gemm_partition_t gemm_partition_choose(const gemm_job_t *job, int workers) {
 
 int64_t gemm_finish_unit(const gemm_job_t *job, int workers, double cost) {
   gemm_job_t finished = *job;
-  for (int panels = GEMM_PANELS; panels > 0; panels /= 2) {
+  for (int panels = UNIT_PANELS; panels > 0; panels /= 2) {
     finished.finish_unit = panels * gemm_panels_of(job).width;
     if (gemm_partition_choose(&finished, workers).cost <= cost) return finished.finish_unit;
   }

@@ -2,10 +2,11 @@
  * by Goto and van de Geijn (2008): shared by dot, convolution and the factorisations.
  *
  *   for each partition of C (and of k)                   one task of a worker
- *     for each block of A        rows x depth            packed or in place, second-level cache
- *       for each panel of B      depth x 2 vectors       packed, first-level cache
- *         for each tile of C     8 x 2 vectors (AVX-512) or 4 x 2, in registers
- *           for each k: C[r][v] += A[r][k] * B[k][v]
+ *     for each block of A        rows x depth            packed or in place
+ *       for each group of B      depth x some panels     packed, second-level cache
+ *         for each few rows of A, for each panel of B
+ *           a tile of C          8 x 3 vectors (AVX-512) or 4 x 2, in registers
+ *             for each k: C[r][v] += A[r][k] * B[k][v]
  *
  * A complex product is a real one (see matmul.h): an element of A is two reals of a row, one of B a
  * block of two rows by two columns. Parts of the result are independent, and every worker packs
@@ -54,6 +55,10 @@ typedef struct gemm_partition {
   int64_t row_parts, col_parts, depth_parts;
   double cost; /* multiply-adds of the slowest worker, packing included */
 } gemm_partition_t;
+
+/* Vectors of a row of a tile, for vectors of so many bytes: 16 registers are too few
+ * for three. */
+#define GEMM_TILE_VECTORS(vector_bytes) ((vector_bytes) > 32 ? 3 : 2)
 
 /* Size of the vectors that the kernels use on this processor. */
 int64_t gemm_vector_bytes(void);

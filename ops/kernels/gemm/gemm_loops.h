@@ -1,11 +1,10 @@
 /* Packing and loops of gemm.c for one vector width and type, included once for each. Columns of B
  * and C, and k, are counted in reals here: two for a complex element.
  *
- *   part            blocks of A, by depth blocks and rows
- *   columns         groups of panels of B: packed together, then multiplied
- *   panels          panels of a group against a block
- *   block_panel     tiles of one panel; the first rows may pack a whole panel on their way
- *   rows1, rows2    tiles of 1 or 2 vectors by 1 .. BLOCK_ROWS rows (gemm_microkernel.h)
+ *   part                  blocks of A, by depth blocks and rows
+ *   columns               groups of panels of B: packed together, then multiplied
+ *   panels, rows_panels   a block against a group; the first rows may pack panels on their way
+ *   any_tile              tiles of 1 to 3 vectors by 1 .. BLOCK_ROWS rows (gemm_microkernel.h)
  *
  * Packed A is [rows / BLOCK_ROWS][depth][BLOCK_ROWS] where columns of the program's A are dense,
  * else [row][depth]; packed B is [column / WIDTH][depth][WIDTH]. */
@@ -16,7 +15,7 @@
 #else
 #define BLOCK_ROWS 4
 #endif
-#define WIDTH (2 * LANES)
+#define WIDTH (GEMM_TILE_VECTORS(SIMD_BYTES) * LANES)
 #define PANEL(depth)      \
   (BLOCK_ROWS * (depth) + \
    LANES) /* elements of a packed panel of A: the padding keeps panels in different cache sets */
@@ -25,8 +24,8 @@
 
 typedef struct SIMD_NAME(block) {
   const SIMD_REAL *data;
+  int64_t rows, depth;
   int64_t row, col, panel; /* strides to the next row, column, and BLOCK_ROWS rows */
-  gemm_ahead_t ahead;      /* for the first panel of B; later ones find A in a cache */
 } SIMD_NAME(block_t);
 
 /* Columns of A are dense: panels of [depth][BLOCK_ROWS], several at once, as neighbours share cache
@@ -106,26 +105,25 @@ SIMD_TARGET static void SIMD_NAME(gather_rows)(const gemm_job_t *job, int parts,
   }
 }
 
-/* Rows [row, row + rows) of A, k from `first` on, in place or packed into `space`. */
+/* Rows and depth `now` of A, in place or to be packed into `space`. */
 SIMD_TARGET static SIMD_NAME(block_t)
-    SIMD_NAME(prepare_block)(const gemm_job_t *job, int parts, int worker, bool packed, int64_t row,
-                             int64_t rows, int64_t first, int64_t depth, SIMD_REAL *space) {
+    SIMD_NAME(prepare_block)(const gemm_job_t *job, int parts, int worker, bool packed,
+                             const gemm_range_t *now, SIMD_REAL *space) {
   const SIMD_REAL *a =
-      (const SIMD_REAL *)job->a + (row * job->a_row + first / parts * job->a_col) * parts;
-  if (!packed)
-    return (SIMD_NAME(block_t)){a, job->a_row * parts, job->a_col, job->a_row * parts * BLOCK_ROWS,
-                                job->a_col == 1 ? GEMM_AHEAD_ROWS : GEMM_AHEAD_COLUMNS};
+      (const SIMD_REAL *)job->a + (now->row * job->a_row + now->first / parts * job->a_col) * parts;
+  int64_t row = job->a_row * parts, depth = now->depth;
+  if (!packed) return (SIMD_NAME(block_t)){a, now->rows, depth, row, job->a_col, row * BLOCK_ROWS};
   if (!job->fill && !job->a_rows && parts == 1 && job->a_row == 1 && job->a_col != 1) {
-    SIMD_NAME(pack_columns)(a, job->a_col, rows, depth, space);
-    return (SIMD_NAME(block_t)){space, 1, BLOCK_ROWS, PANEL(depth), GEMM_AHEAD_NONE};
+    SIMD_NAME(pack_columns)(a, job->a_col, now->rows, depth, space);
+    return (SIMD_NAME(block_t)){space, now->rows, depth, 1, BLOCK_ROWS, PANEL(depth)};
   }
   if (job->fill)
-    job->fill(job->context, worker, row, rows, first, depth, space);
+    job->fill(job->context, worker, now->row, now->rows, now->first, depth, space);
   else if (job->a_rows)
-    SIMD_NAME(gather_rows)(job, parts, row, rows, first, depth, space);
+    SIMD_NAME(gather_rows)(job, parts, now->row, now->rows, now->first, depth, space);
   else
-    SIMD_NAME(pack_rows)(job, parts, a, rows, depth, space);
-  return (SIMD_NAME(block_t)){space, depth, 1, BLOCK_ROWS * depth, GEMM_AHEAD_NONE};
+    SIMD_NAME(pack_rows)(job, parts, a, now->rows, depth, space);
+  return (SIMD_NAME(block_t)){space, now->rows, depth, depth, 1, BLOCK_ROWS * depth};
 }
 
 /* --- packing of B --- */
@@ -216,16 +214,18 @@ SIMD_TARGET static void SIMD_NAME(pack_complex)(const gemm_job_t *job, const SIM
     }
 }
 
+/* `vecs` vectors of one row. */
+SIMD_INLINE void SIMD_NAME(copy_vectors)(int vecs, const SIMD_REAL *from, SIMD_REAL *to) {
+#pragma GCC unroll 4
+  for (int v = 0; v < vecs; v++) ((SIMD_NAME(vec) *)to)[v] = ((const SIMD_NAME(vec) *)from)[v];
+}
+
 /* Rows of B are dense: whole panels side by side, so that B is read in long runs. */
 SIMD_TARGET static void SIMD_NAME(pack_plain)(const SIMD_REAL *b, int64_t row, int64_t depth,
                                               int64_t panels, SIMD_REAL *to) {
   for (int64_t p = 0; p < depth; p++, to += WIDTH, b += row)
-    for (int64_t s = 0; s < panels; s++) {
-      ((SIMD_NAME(vec) *)(to + s * depth * WIDTH))[0] =
-          ((const SIMD_NAME(vec) *)(b + s * WIDTH))[0];
-      ((SIMD_NAME(vec) *)(to + s * depth * WIDTH))[1] =
-          ((const SIMD_NAME(vec) *)(b + s * WIDTH))[1];
-    }
+    for (int64_t s = 0; s < panels; s++)
+      SIMD_NAME(copy_vectors)(WIDTH / LANES, b + s * WIDTH, to + s * depth * WIDTH);
 }
 
 /* Rows of B are dense and fewer than WIDTH columns remain: whole vectors, as far as they do not
@@ -233,12 +233,11 @@ SIMD_TARGET static void SIMD_NAME(pack_plain)(const SIMD_REAL *b, int64_t row, i
  * them are never stored. */
 __attribute__((no_sanitize("thread"))) SIMD_TARGET static void SIMD_NAME(pack_narrow)(
     const gemm_job_t *job, const SIMD_REAL *b, int64_t depth, int64_t columns, SIMD_REAL *to) {
-  int64_t width = columns <= LANES ? LANES : WIDTH, p = 0;
-  const SIMD_REAL *last = (const SIMD_REAL *)job->b + (job->k - 1) * job->b_row + job->n - width;
-  for (; job->b_row > 0 && p < depth && b <= last; p++, to += WIDTH, b += job->b_row) {
-    ((SIMD_NAME(vec) *)to)[0] = ((const SIMD_NAME(vec) *)b)[0];
-    if (width > LANES) ((SIMD_NAME(vec) *)to)[1] = ((const SIMD_NAME(vec) *)b)[1];
-  }
+  int vecs = (int)hr_div_ceil(columns, LANES);
+  const SIMD_REAL *end = (const SIMD_REAL *)job->b + (job->k - 1) * job->b_row + job->n;
+  int64_t p = 0;
+  for (; job->b_row > 0 && p < depth && b <= end - vecs * LANES; p++, to += WIDTH, b += job->b_row)
+    for (int v = 0; v < vecs; v++) SIMD_NAME(copy_vectors)(1, b + v * LANES, to + v * LANES);
   for (; p < depth; p++, to += WIDTH, b += job->b_row)
     for (int64_t j = 0; j < columns; j++) to[j] = b[j];
 }
@@ -246,7 +245,7 @@ __attribute__((no_sanitize("thread"))) SIMD_TARGET static void SIMD_NAME(pack_na
 /* Surplus lanes are never stored to C, but must be no denormal numbers, with which processors take
  * a hundred times as long: zeros, or other elements of B. */
 SIMD_TARGET static void SIMD_NAME(clear_surplus)(int64_t depth, int64_t columns, SIMD_REAL *to) {
-  if (columns < WIDTH) memset(to, 0, (size_t)(depth * WIDTH) * sizeof *to);
+  if (columns % LANES) memset(to, 0, (size_t)(depth * WIDTH) * sizeof *to);
 }
 
 /* A panel of at most WIDTH columns. */
@@ -299,36 +298,78 @@ SIMD_TARGET static void SIMD_NAME(pack_panels)(const gemm_job_t *job, int parts,
 
 /* --- products --- */
 
-/* A tile of `rows` rows by VECS vectors. */
-#define CASE(ROWS, VECS)                            \
-  case ROWS:                                        \
-    SIMD_NAME(tile)(ROWS, VECS, mode, at, a, b, c); \
-    break;
-#define TILE_ROWS(VECS)                                                                         \
-  SIMD_TARGET static void SIMD_NAME(rows##VECS)(                                                \
-      int64_t rows, gemm_mode_t mode, const SIMD_NAME(target_t) * at, const SIMD_REAL *a,       \
-      const SIMD_REAL *b, SIMD_REAL *c) {                                                       \
-    switch (rows) { CASE(1, VECS) CASE(2, VECS) CASE(3, VECS) CASE(4, VECS) CASES_ABOVE(VECS) } \
+/* A tile of all rows of a block's panel, with the strides of packed B, and of packed or dense A, as
+ * constants; short vectors are too soon done with a term to gain from that for dense rows. */
+SIMD_INLINE void SIMD_NAME(whole_tile)(int vecs, gemm_mode_t mode, const SIMD_NAME(target_t) * at,
+                                       const SIMD_REAL *a, const SIMD_REAL *ahead,
+                                       const SIMD_REAL *b, SIMD_REAL *c) {
+  SIMD_NAME(target_t) steps = {at->k, at->a_row, at->a_col, WIDTH, at->c_row};
+  int64_t prefetch = vecs == 3 ? PREFETCH_ROWS * WIDTH : 0;
+  if (SIMD_BYTES == 64 && at->a_col == 1) {
+    steps.a_col = 1;
+    SIMD_NAME(tile)
+    (BLOCK_ROWS, vecs, 4, mode, &steps, prefetch,
+     SIMD_NAME(place_of)(BLOCK_ROWS, &steps, a, b, ahead, NULL), c);
+  } else if (at->a_row == 1 && at->a_col == BLOCK_ROWS) {
+    steps.a_row = 1;
+    steps.a_col = BLOCK_ROWS;
+    SIMD_NAME(tile)
+    (BLOCK_ROWS, vecs, 4, mode, &steps, prefetch,
+     SIMD_NAME(place_of)(BLOCK_ROWS, &steps, a, b, ahead, NULL), c);
+  } else {
+    SIMD_NAME(tile)
+    (BLOCK_ROWS, vecs, 1, mode, &steps, prefetch,
+     SIMD_NAME(place_of)(BLOCK_ROWS, &steps, a, b, ahead, NULL), c);
   }
-#if SIMD_SUMS == 16
-#define CASES_ABOVE(VECS) CASE(5, VECS) CASE(6, VECS) CASE(7, VECS) CASE(8, VECS)
-#else
-#define CASES_ABOVE(VECS)
-#endif
-TILE_ROWS(1)
-TILE_ROWS(2)
-#undef TILE_ROWS
-#undef CASES_ABOVE
-#undef CASE
+}
 
-/* A whole tile that asks for the A of the next one. */
-SIMD_TARGET static void SIMD_NAME(rows_ahead)(gemm_mode_t mode, gemm_ahead_t ahead,
-                                              const SIMD_NAME(target_t) * at, const SIMD_REAL *a,
-                                              const SIMD_REAL *b, SIMD_REAL *c) {
-  if (ahead == GEMM_AHEAD_ROWS)
-    SIMD_NAME(tile_keeping)(BLOCK_ROWS, 2, mode, GEMM_AHEAD_ROWS, at, a, b, 0, NULL, c);
+/* Tiles of fewer rows, and of all. */
+#define ROWS(COUNT, VECS)                                                                       \
+  case COUNT:                                                                                   \
+    SIMD_NAME(tile)                                                                             \
+    (COUNT, VECS, 1, mode, &steps, 0, SIMD_NAME(place_of)(COUNT, &steps, a, b, NULL, NULL), c); \
+    break;
+#if SIMD_SUMS == 16
+#define FEW_ROWS(VECS) \
+  ROWS(1, VECS) ROWS(2, VECS) ROWS(3, VECS) ROWS(4, VECS) ROWS(5, VECS) ROWS(6, VECS) ROWS(7, VECS)
+#else
+#define FEW_ROWS(VECS) ROWS(1, VECS) ROWS(2, VECS) ROWS(3, VECS)
+#endif
+#define TILES_OF(VECS)                                                                    \
+  SIMD_TARGET static void SIMD_NAME(few_rows##VECS)(                                      \
+      int64_t rows, gemm_mode_t mode, const SIMD_NAME(target_t) * at, const SIMD_REAL *a, \
+      const SIMD_REAL *b, SIMD_REAL *c) {                                                 \
+    const SIMD_NAME(target_t) steps = {at->k, at->a_row, at->a_col, WIDTH, at->c_row};    \
+    switch (rows) { FEW_ROWS(VECS) }                                                      \
+  }                                                                                       \
+  SIMD_TARGET static void SIMD_NAME(all_rows##VECS)(                                      \
+      gemm_mode_t mode, const SIMD_NAME(target_t) * at, const SIMD_REAL *a,               \
+      const SIMD_REAL *ahead, const SIMD_REAL *b, SIMD_REAL *c) {                         \
+    if (ahead)                                                                            \
+      SIMD_NAME(whole_tile)(VECS, mode, at, a, ahead, b, c);                              \
+    else                                                                                  \
+      SIMD_NAME(whole_tile)(VECS, mode, at, a, NULL, b, c);                               \
+  }
+TILES_OF(1)
+TILES_OF(2)
+TILES_OF(3)
+#undef TILES_OF
+#undef FEW_ROWS
+#undef ROWS
+
+/* `ahead`: A that the next tile reads, which a tile of all rows asks for; or NULL. */
+SIMD_TARGET static void SIMD_NAME(any_tile)(int64_t rows, int64_t vecs, gemm_mode_t mode,
+                                            const SIMD_NAME(target_t) * at, const SIMD_REAL *a,
+                                            const SIMD_REAL *ahead, const SIMD_REAL *b,
+                                            SIMD_REAL *c) {
+  if (rows == BLOCK_ROWS)
+    (vecs == 1   ? SIMD_NAME(all_rows1)
+     : vecs == 2 ? SIMD_NAME(all_rows2)
+                 : SIMD_NAME(all_rows3))(mode, at, a, ahead, b, c);
   else
-    SIMD_NAME(tile_keeping)(BLOCK_ROWS, 2, mode, GEMM_AHEAD_COLUMNS, at, a, b, 0, NULL, c);
+    (vecs == 1   ? SIMD_NAME(few_rows1)
+     : vecs == 2 ? SIMD_NAME(few_rows2)
+                 : SIMD_NAME(few_rows3))(rows, mode, at, a, b, c);
 }
 
 /* A tile whose columns do not fill its vectors: computed to `spare`, then copied. */
@@ -338,7 +379,7 @@ SIMD_TARGET static void SIMD_NAME(edge)(int64_t rows, int64_t columns, gemm_mode
   SIMD_REAL spare[BLOCK_ROWS * WIDTH];
   SIMD_NAME(target_t) strides = *at;
   strides.c_row = WIDTH;
-  (columns <= LANES ? SIMD_NAME(rows1) : SIMD_NAME(rows2))(rows, GEMM_SET, &strides, a, b, spare);
+  SIMD_NAME(any_tile)(rows, hr_div_ceil(columns, LANES), GEMM_SET, &strides, a, NULL, b, spare);
   for (int64_t i = 0; i < rows; i++, c += at->c_row)
     for (int64_t j = 0; j < columns; j++) {
       SIMD_REAL sum = spare[i * WIDTH + j];
@@ -348,99 +389,91 @@ SIMD_TARGET static void SIMD_NAME(edge)(int64_t rows, int64_t columns, gemm_mode
     }
 }
 
-/* Source of a panel that is not packed yet; b NULL: it is packed. */
-typedef struct SIMD_NAME(unpacked) {
-  const SIMD_REAL *b;
-  int64_t row;
-} SIMD_NAME(unpacked_t);
-
-/* The first rows of a block read B in place and write the packed panel on their way. */
-SIMD_TARGET static void SIMD_NAME(pack_rows2)(gemm_mode_t mode, const SIMD_NAME(target_t) * at,
-                                              const SIMD_NAME(unpacked_t) * plain,
-                                              const SIMD_REAL *a, SIMD_REAL *b, SIMD_REAL *c) {
-  SIMD_NAME(target_t) strides = *at;
-  strides.b_row = plain->row;
-  SIMD_NAME(tile_keeping)
-  (BLOCK_ROWS, 2, mode, GEMM_AHEAD_NONE, &strides, a, plain->b, 0, b, c);
+/* The first rows of a block read a panel of B in place, with stride `row`, and write it to `to` on
+ * their way. */
+SIMD_TARGET static void SIMD_NAME(packing_tile)(gemm_mode_t mode, const SIMD_NAME(target_t) * at,
+                                                const SIMD_REAL *a, const SIMD_REAL *b, int64_t row,
+                                                SIMD_REAL *to, SIMD_REAL *c) {
+  SIMD_NAME(target_t) steps = *at;
+  steps.b_row = row;
+  SIMD_NAME(tile)
+  (BLOCK_ROWS, WIDTH / LANES, 1, mode, &steps, PREFETCH_ROWS * row,
+   SIMD_NAME(place_of)(BLOCK_ROWS, &steps, a, b, NULL, to), c);
 }
 
-/* Rows of a block against one panel. */
-SIMD_TARGET static void SIMD_NAME(block_panel)(int64_t rows, int64_t columns, gemm_mode_t mode,
-                                               const SIMD_NAME(target_t) * at,
-                                               const SIMD_NAME(unpacked_t) * plain,
-                                               gemm_ahead_t ahead, int64_t panel,
-                                               const SIMD_REAL *a, SIMD_REAL *b, SIMD_REAL *c) {
-  bool whole = columns == WIDTH || columns == LANES;
-  for (int64_t i = 0; i < rows; i += BLOCK_ROWS, a += panel, c += BLOCK_ROWS * at->c_row) {
-    int64_t count = rows - i < BLOCK_ROWS ? rows - i : BLOCK_ROWS;
-    if (i == 0 && plain->b)
-      SIMD_NAME(pack_rows2)(mode, at, plain, a, b, c);
-    else if (columns == WIDTH && count == BLOCK_ROWS && ahead)
-      SIMD_NAME(rows_ahead)(mode, ahead, at, a, b, c);
-    else if (columns == WIDTH)
-      SIMD_NAME(rows2)(count, mode, at, a, b, c);
-    else if (whole)
-      SIMD_NAME(rows1)(count, mode, at, a, b, c);
-    else
-      SIMD_NAME(edge)(count, columns, mode, at, a, b, c);
+/* A group of panels, and what multiplies it. */
+typedef struct SIMD_NAME(group) {
+  const gemm_job_t *job;
+  const SIMD_NAME(block_t) * block;
+  SIMD_NAME(target_t) at;
+  gemm_mode_t mode;
+  int64_t columns;
+  const SIMD_REAL *plain; /* B where panels are not packed yet; or NULL */
+  SIMD_REAL *b;           /* packed panels */
+} SIMD_NAME(group_t);
+
+/* What tile number `number` of rows from `row` on asks for of the rows that come next: two rows in
+ * each tile if rows are dense, else all in the first one. */
+SIMD_INLINE const SIMD_REAL *SIMD_NAME(ahead_of)(const SIMD_NAME(block_t) * block, int64_t row,
+                                                 int64_t number) {
+  int64_t first = number * (block->col == 1 ? 2 : BLOCK_ROWS);
+  if (first >= BLOCK_ROWS || row + BLOCK_ROWS + first + 1 >= block->rows) return NULL;
+  return block->data + (row / BLOCK_ROWS + 1) * block->panel + first * block->row;
+}
+
+/* Rows of a block, up to BLOCK_ROWS, against panels of a group from column `first` to `end`. */
+SIMD_TARGET static void SIMD_NAME(rows_panels)(const SIMD_NAME(group_t) * group, int64_t row,
+                                               int64_t first, int64_t end, const SIMD_REAL *a,
+                                               SIMD_REAL *c) {
+  int64_t rows = hr_min(BLOCK_ROWS, group->block->rows - row);
+  const SIMD_NAME(target_t) *at = &group->at;
+  for (int64_t s = first; s < end; s += WIDTH) {
+    int64_t count = hr_min(WIDTH, end - s);
+    SIMD_REAL *b = group->b + s * at->k;
+    if (count == WIDTH && row == 0 && group->plain)
+      SIMD_NAME(packing_tile)(group->mode, at, a, group->plain + s, group->job->b_row, b, c + s);
+    else if (count % LANES == 0)
+      SIMD_NAME(any_tile)
+    (rows, count / LANES, group->mode, at, a, SIMD_NAME(ahead_of)(group->block, row, s / WIDTH), b,
+     c + s);
+    else SIMD_NAME(edge)(rows, count, group->mode, at, a, b, c + s);
   }
 }
 
-/* Rows of a block against some panels. Usually all rows before the next panel; with short sums,
- * where C is most of the traffic, all panels before the next rows, so that C is written in long
- * runs. */
-SIMD_TARGET static void SIMD_NAME(panels)(int64_t rows, int64_t columns, gemm_mode_t mode,
-                                          const SIMD_NAME(target_t) * at,
-                                          const SIMD_NAME(unpacked_t) * plain,
-                                          const SIMD_NAME(block_t) * block, SIMD_REAL *b,
-                                          SIMD_REAL *c) {
-  int64_t unit = at->k <= SHORT_DEPTH ? BLOCK_ROWS : rows;
-  for (int64_t i = 0; i < rows; i += unit)
-    for (int64_t s = 0; s < columns; s += WIDTH) {
-      bool packs = i == 0 && plain->b && columns - s >= WIDTH;
-      SIMD_NAME(unpacked_t) from = {packs ? plain->b + s : NULL, plain->row};
-      SIMD_NAME(block_panel)
-      (hr_min(unit, rows - i), hr_min(WIDTH, columns - s), mode, at, &from,
-       s ? GEMM_AHEAD_NONE : block->ahead, block->panel,
-       block->data + i / BLOCK_ROWS * block->panel, b + s * at->k, c + i * at->c_row + s);
-    }
+/* A block against a group of panels, which stays in the second-level cache. A panel of long vectors
+ * is as large as the first-level cache, and each few rows are multiplied by all panels, so that C
+ * is written in long runs; shorter ones stay there while all rows are, unless their sums are so
+ * short that C is most of the traffic. */
+SIMD_TARGET static void SIMD_NAME(panels)(const SIMD_NAME(group_t) * group, SIMD_REAL *c) {
+  const SIMD_NAME(block_t) *block = group->block;
+  bool is_long = SIMD_BYTES == 64 || block->depth <= SHORT_DEPTH;
+  int64_t unit = is_long ? group->columns : WIDTH, step = BLOCK_ROWS * group->at.c_row;
+  for (int64_t s = 0; s < group->columns; s += unit)
+    for (int64_t i = 0; i < block->rows; i += BLOCK_ROWS) SIMD_NAME(rows_panels)
+  (group, i, s, hr_min(s + unit, group->columns), block->data + i / BLOCK_ROWS * block->panel,
+   c + i / BLOCK_ROWS * step);
 }
 
-/* Rows and depth `now` of a range against all its columns, packed in groups that stay cached. */
-SIMD_TARGET static void SIMD_NAME(columns)(const gemm_job_t *job, const gemm_range_t *range,
-                                           const gemm_range_t *now, int worker,
-                                           const SIMD_NAME(target_t) * at,
-                                           const SIMD_NAME(block_t) * block, SIMD_REAL *b,
-                                           SIMD_REAL *c) {
+/* Rows and depth `now` of a range against all its columns, in groups that stay cached. */
+SIMD_TARGET static void SIMD_NAME(columns)(const gemm_range_t *range, const gemm_range_t *now,
+                                           int worker, SIMD_NAME(group_t) * group, SIMD_REAL *c) {
+  const gemm_job_t *job = group->job;
   int parts = hr_dtype_is_complex(job->dtype) ? 2 : 1;
-  bool later = now->rows >= BLOCK_ROWS && SIMD_NAME(has_dense_rows)(job, parts);
-  const SIMD_REAL *from = (const SIMD_REAL *)job->b + now->first * job->b_row + range->column;
-  int64_t width = gemm_group_columns(job, at->k, WIDTH);
-  for (int64_t j = 0; j < range->columns; j += width) {
-    int64_t group = hr_min(width, range->columns - j);
-    SIMD_NAME(unpacked_t) plain = {later ? from + j : NULL, job->b_row};
-    SIMD_NAME(pack_panels)(job, parts, now->first, at->k, range->column + j, group, later, b);
-    SIMD_NAME(panels)
-    (now->rows, group, gemm_mode_of(job, range, now->first), at, &plain, block, b, c + j);
-    if (job->finish_unit) gemm_report_finished(job, range, now, worker, range->column + j, group);
-  }
-}
-
-/* The same with packed B. */
-SIMD_TARGET static void SIMD_NAME(packed_columns)(const gemm_job_t *job, const gemm_range_t *range,
-                                                  const gemm_range_t *now, int worker,
-                                                  const SIMD_NAME(target_t) * at,
-                                                  const SIMD_NAME(block_t) * block, SIMD_REAL *c) {
   gemm_panels_t panels = gemm_panels_of(job);
-  SIMD_NAME(unpacked_t) none = {NULL, 0};
-  int64_t width = job->finish_unit ? gemm_group_columns(job, at->k, WIDTH) : range->columns;
+  bool later = now->rows >= BLOCK_ROWS && SIMD_NAME(has_dense_rows)(job, parts) && !job->packed_b;
+  const SIMD_REAL *from = (const SIMD_REAL *)job->b + now->first * job->b_row + range->column;
+  int64_t width = gemm_group_columns(job, range->columns, now->depth, WIDTH, sizeof(SIMD_REAL));
   for (int64_t j = 0; j < range->columns; j += width) {
-    int64_t group = hr_min(width, range->columns - j);
-    SIMD_REAL *b =
-        (SIMD_REAL *)job->packed_b + gemm_packed_at(&panels, now->first, range->column + j);
-    SIMD_NAME(panels)
-    (now->rows, group, gemm_mode_of(job, range, now->first), at, &none, block, b, c + j);
-    if (job->finish_unit) gemm_report_finished(job, range, now, worker, range->column + j, group);
+    int64_t column = range->column + j;
+    group->columns = hr_min(width, range->columns - j);
+    group->plain = later ? from + j : NULL;
+    if (job->packed_b)
+      group->b = (SIMD_REAL *)job->packed_b + gemm_packed_at(&panels, now->first, column);
+    else
+      SIMD_NAME(pack_panels)
+    (job, parts, now->first, now->depth, column, group->columns, later, group->b);
+    SIMD_NAME(panels)(group, c + j);
+    if (job->finish_unit) gemm_report_finished(job, range, now, worker, column, group->columns);
   }
 }
 
@@ -468,14 +501,15 @@ SIMD_TARGET static void SIMD_NAME(part)(const gemm_job_t *job, const gemm_range_
                           .first = range->first + p,
                           .depth = hr_min(panel_depth, range->depth - p)};
       SIMD_NAME(block_t)
-      block = SIMD_NAME(prepare_block)(job, parts, worker, range->packed, now.row, now.rows,
-                                       now.first, now.depth, a);
-      SIMD_NAME(target_t) at = {now.depth, block.row, block.col, WIDTH, job->c_row * parts};
-      SIMD_REAL *c = (SIMD_REAL *)job->c + now.row * at.c_row + range->column;
-      if (job->packed_b)
-        SIMD_NAME(packed_columns)(job, range, &now, worker, &at, &block, c);
-      else
-        SIMD_NAME(columns)(job, range, &now, worker, &at, &block, b, c);
+      block = SIMD_NAME(prepare_block)(job, parts, worker, range->packed, &now, a);
+      SIMD_NAME(group_t)
+      group = {.job = job,
+               .block = &block,
+               .at = {now.depth, block.row, block.col, WIDTH, job->c_row * parts},
+               .mode = gemm_mode_of(job, range, now.first),
+               .b = b};
+      SIMD_REAL *c = (SIMD_REAL *)job->c + now.row * group.at.c_row + range->column;
+      SIMD_NAME(columns)(range, &now, worker, &group, c);
       if (!job->finish_unit)
         gemm_report_finished(job, range, &now, worker, range->column, range->columns);
     }

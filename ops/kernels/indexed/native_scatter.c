@@ -457,8 +457,10 @@ static void plan_row_loops(const op_step_t *step, native_scatter_plan_t *plan) {
 
 enum { MAX_COPIES = 8, COPIES_SHARE = 4 };
 
-/* 16-bit float sums are excluded: their rounding depends too much on the order. */
+/* 16-bit float sums are excluded: their rounding depends too much on the order; complex ones have
+ * no identity. */
 static bool may_use_copies(hlo_opcode_t op, hr_dtype_t dtype) {
+  if (hr_dtype_is_complex(dtype)) return false;
   return hr_dtype_bytes(dtype) > 2 || !hr_dtype_is_float(dtype) || op == HLO_MAXIMUM ||
          op == HLO_MINIMUM;
 }

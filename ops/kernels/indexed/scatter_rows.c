@@ -3,8 +3,8 @@
  *   DEFINE_ONE     a op b for one element           DEFINE_ROW     for a row of elements
  *   DEFINE_DIRECT  the direct form, per index type  DEFINE_LISTED  the listed form
  *
- * Rows of 8, 16, 32 and 64 bytes, as embeddings and sums over a graph's edges have them, have loops
- * of their own.
+ * Rows of 8, 16, 32 and 64 bytes, as embeddings and sums over a graph's edges have them, and rows
+ * of 3, 5 and 7 elements in the caches have loops of their own.
  *
  * Float maxima and minima follow the reference (NaN wins, -0 < +0); rows compute them by bit masks,
  * which compilers vectorise. With AVX-512, the remainder of a row is combined under a mask. */
@@ -98,6 +98,12 @@ NATIVE_INLINE bool is_owner(const scatter_rows_job_t *job, int64_t offset) {
     bool far = job->limits[0] > GATHER_CACHED_BYTES / (int64_t)sizeof(T) / (job->strides[0] + 1); \
     if (width == WHOLE / 8)                                                                       \
       NAME##_rows(job, WHOLE / 8, far);                                                           \
+    else if (width == 3 && !far)                                                                  \
+      NAME##_rows(job, 3, false);                                                                 \
+    else if (width == 5 && !far)                                                                  \
+      NAME##_rows(job, 5, false);                                                                 \
+    else if (width == 7 && !far)                                                                  \
+      NAME##_rows(job, 7, false);                                                                 \
     else if (width == WHOLE / 4)                                                                  \
       NAME##_rows(job, WHOLE / 4, far);                                                           \
     else if (width == WHOLE / 2)                                                                  \
@@ -225,6 +231,11 @@ DEFINE_LOOPS(set_8, uint8_t, b, b)
 DEFINE_LOOPS(set_16, uint16_t, b, b)
 DEFINE_LOOPS(set_32, uint32_t, b, b)
 DEFINE_LOOPS(set_64, uint64_t, b, b)
+typedef unsigned __int128 set_128_t __attribute__((aligned(8))); /* as c128 is */
+DEFINE_LOOPS(set_128, set_128_t, b, b)
+/* Sums of complex numbers are those of their parts. */
+DEFINE_LOOPS(c64_add, float _Complex, a + b, a + b)
+DEFINE_LOOPS(c128_add, double _Complex, a + b, a + b)
 
 /* --- with AVX-512: what does not fill a vector goes by a mask --- */
 
@@ -245,13 +256,17 @@ DEFINE_LOOPS(set_64, uint64_t, b, b)
     int64_t j = 0;                                                                            \
     for (; j + LANES <= count; j += LANES) v512_##NAME##_some(row + j, values + j, (MASK)-1); \
     j += v512_##NAME##_parts(row + j, values + j, count - j);                                 \
-    for (; j < count && sizeof(T) >= 4 && (count - j) * (int64_t)sizeof(T) <= 8; j++)         \
-      row[j] = v512_##NAME##_alone(row[j], values[j]);                                        \
+    if (sizeof(T) >= 4 && (count - j) * (int64_t)sizeof(T) < 16) {                            \
+      if (j < count) row[j] = v512_##NAME##_alone(row[j], values[j]);                         \
+      if (j + 1 < count) row[j + 1] = v512_##NAME##_alone(row[j + 1], values[j + 1]);         \
+      if (j + 2 < count) row[j + 2] = v512_##NAME##_alone(row[j + 2], values[j + 2]);         \
+      return;                                                                                 \
+    }                                                                                         \
     if (j < count) v512_##NAME##_some(row + j, values + j, (MASK)((1u << (count - j)) - 1));  \
   }
 
-/* Half and quarter of a vector, and 8 bytes one by one: unlike what goes by a mask, they are read
- * again quickly when the next row falls on them. Returns how many elements were done. */
+/* Half and quarter of a vector, and what is left one by one: unlike what goes by a mask, they are
+ * read again quickly when the next row falls on them. Returns how many elements were done. */
 #define LOAD_32(from) _mm512_castsi256_si512(_mm256_loadu_si256((const __m256i *)(from)))
 #define LOAD_16(from) _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)(from)))
 #define STORE_32(to, x) _mm256_storeu_si256((__m256i *)(to), _mm512_castsi512_si256((__m512i)(x)))
@@ -380,7 +395,7 @@ enum { NUMBER_OPS = 4, BIT_OPS = 3 };
   { LIST_LOOP(and_##NAME), LIST_LOOP(or_##NAME), LIST_LOOP(xor_##NAME) }
 
 static const scatter_loops_t set_loops[] = {LOOPS_OF(set_8), LOOPS_OF(set_16), LOOPS_OF(set_32),
-                                            LOOPS_OF(set_64)};
+                                            LOOPS_OF(set_64), LOOPS_OF(set_128)};
 static const scatter_loops_t bit_loops[][BIT_OPS] = {BITS_OF(8), BITS_OF(16), BITS_OF(32),
                                                      BITS_OF(64)};
 static const scatter_loops_t number_loops[HR_DTYPE_COUNT][NUMBER_OPS] = {
@@ -389,7 +404,8 @@ static const scatter_loops_t number_loops[HR_DTYPE_COUNT][NUMBER_OPS] = {
     [HR_F16] = NUMBERS_OF(LIST_LOOP, f16), [HR_BF16] = NUMBERS_OF(LIST_LOOP, bf16),
     [HR_S8] = NUMBERS_OF(LIST_LOOP, s8),   [HR_S16] = NUMBERS_OF(LIST_LOOP, s16),
     [HR_U8] = NUMBERS_OF(LIST_LOOP, u8),   [HR_U16] = NUMBERS_OF(LIST_LOOP, u16),
-    [HR_U32] = NUMBERS_OF(LIST_LOOP, u32), [HR_U64] = NUMBERS_OF(LIST_LOOP, u64)};
+    [HR_U32] = NUMBERS_OF(LIST_LOOP, u32), [HR_U64] = NUMBERS_OF(LIST_LOOP, u64),
+    [HR_C64] = {LOOPS_OF(c64_add)},        [HR_C128] = {LOOPS_OF(c128_add)}};
 #if SIMD_HAS_WIDTHS
 static const scatter_loops_t v512_loops[HR_DTYPE_COUNT][NUMBER_OPS] = {
     [HR_F32] = NUMBERS_OF(LOOPS_OF, v512_f32),  [HR_F64] = NUMBERS_OF(LOOPS_OF, v512_f64),
@@ -411,9 +427,7 @@ static bool is_bitwise(hr_dtype_t dtype) {
 
 /* NULL: the op has no loops for the type. Copies and bitwise ops depend on the size alone. */
 static const scatter_loops_t *find_scatter_loops(hlo_opcode_t op, hr_dtype_t dtype) {
-  size_t bytes = hr_dtype_bytes(dtype);
-  if (bytes > 8) return NULL;
-  int size = __builtin_ctzl(bytes); /* log2 of 1, 2, 4 or 8 */
+  int size = __builtin_ctzl(hr_dtype_bytes(dtype)); /* log2 of 1, 2, 4, 8 or 16 */
   switch (op) {
     case HLO_COPY:
       return &set_loops[size];

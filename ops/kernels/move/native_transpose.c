@@ -14,7 +14,8 @@
  *
  * Dimensions may be reversed: loops around walk the operand backwards from its last element on, and
  * so do tiles along j; along i the operand is read forwards and the result's rows are written
- * backwards. A reversed last dimension that stays last is no form of these.
+ * backwards. A reversed last dimension that stays last is no form of these. Large arrays whose
+ * planes of two dimensions are small are left to generated code.
  *
  * Tiles are transposed in registers (transpose_tiles.h). Each cache line of the operand is read
  * once, as a whole. Where rows of the result do not begin at a cache line, a tile is transposed
@@ -32,6 +33,8 @@
 #include "ops/kernels/common/strided_loops.h"
 #include "ops/kernels/native.h"
 #include "ops/kernels/simd/simd_target.h"
+#include "ops/query/codegen_support.h"
+#include "ops/query/fusion_form.h"
 
 NATIVE_OPTIMIZE
 
@@ -41,9 +44,13 @@ enum {
   ROW_BYTES = SIDE_BYTES + 64, /* row of the buffer */
   MAX_ROWS = 128,              /* rows of the buffer */
   SHORT_DIM = 4,               /* streams that are interleaved, at most */
+  LONG_STREAM = 16,            /* elements of a stream, at least */
   SHORT_RUN_BYTES = 64,        /* longest run copied by fixed-size moves */
   FAR_BYTES = 1 << 12,         /* stride whose rows map to the same sets of the L1 cache */
-  GRAIN = 1 << 15              /* bytes per worker, at least */
+  GRAIN = 1 << 15,             /* bytes per worker, at least */
+  LONG_SIDE = 8,          /* sides of planes for which tiles are made, at least; bytes: twice */
+  PLANE_ELEMENTS = 128,   /* elements of such a plane, at least */
+  MANY_ELEMENTS = 1 << 12 /* elements of an array that pay for the compilation of a kernel */
 };
 
 struct native_transpose_plan {
@@ -517,6 +524,18 @@ static bool is_short_dim(int64_t count, int64_t bytes) {
   return count >= 2 && count <= SHORT_DIM && bytes <= 8;
 }
 
+static bool interleaves(const transpose_dims_t *t, int64_t bytes) {
+  int dense = dense_dim(t), last = t->rank - 1;
+  return is_short_dim(t->dims[last], bytes) && t->to[dense] == t->dims[last] &&
+         t->dims[dense] >= LONG_STREAM;
+}
+
+static bool deinterleaves(const transpose_dims_t *t, int64_t bytes) {
+  int dense = dense_dim(t), last = t->rank - 1;
+  return !interleaves(t, bytes) && is_short_dim(t->dims[dense], bytes) &&
+         t->from[last] == t->dims[dense];
+}
+
 /* True if every row of the result is a whole number of cache lines, given an aligned result. */
 static bool rows_are_cache_lines(const transpose_dims_t *t, int64_t bytes) {
   bool are_lines = t->dims[t->rank - 1] * bytes % 64 == 0;
@@ -537,10 +556,8 @@ static void plan_tiles(native_transpose_plan_t *plan, transpose_dims_t *t, int64
   plan->j_side = (plan->whole_lines ? LINES_BYTES : SIDE_BYTES) / bytes;
   plan->i_side = plan->nontemporal || plan->buffered ? hr_min(SIDE_BYTES / bytes, MAX_ROWS)
                                                      : SIDE_BYTES / bytes;
-  plan->interleaves = is_short_dim(plan->j_count, bytes) &&
-                      plan->i_stride == plan->j_count * bytes && plan->i_count >= 16;
-  plan->deinterleaves = !plan->interleaves && is_short_dim(plan->i_count, bytes) &&
-                        plan->j_stride == plan->i_count * bytes;
+  plan->interleaves = interleaves(t, bytes);
+  plan->deinterleaves = deinterleaves(t, bytes);
   plan->copy = plan->interleaves || plan->deinterleaves ? copy_stream_planes : copy_tiles;
   plan->units = plan->copy == copy_tiles ? tile_row_count(plan) * tile_column_count(plan) : 1;
   remove_dim(t, last);
@@ -578,15 +595,30 @@ static void plan_runs(native_transpose_plan_t *plan, transpose_dims_t *t, int64_
   if (is_short) plan->units = loop_row_total(&plan->outer);
 }
 
-/* Do runs or tiles take it? Few streams are for generated code if they are reversed, and so is what
- * is only reversed. */
-static bool can_transpose_reverse(const transpose_dims_t *t, bool are_runs) {
+static bool is_any_reversed(const transpose_dims_t *t) {
+  for (int d = 0; d < t->rank; d++)
+    if (t->from[d] < 0) return true;
+  return false;
+}
+
+/* Planes of few elements leave tiles half empty; elements of 16 bytes are moved singly anyway. */
+static bool are_planes_large(const transpose_dims_t *t, int64_t bytes) {
+  int64_t i_count = t->dims[dense_dim(t)], j_count = t->dims[t->rank - 1];
+  int64_t side = bytes == 1 ? 2 * LONG_SIDE : LONG_SIDE;
+  if (bytes == sizeof(wide_element_t)) return i_count * j_count >= 2 * LONG_SIDE;
+  return hr_min(i_count, j_count) >= side && i_count * j_count >= PLANE_ELEMENTS;
+}
+
+/* Are runs, few streams or tiles quicker than generated code? Few streams are not if they are
+ * reversed, and so is what is only reversed. */
+static bool is_quick(const transpose_dims_t *t, int64_t bytes, bool are_runs) {
   int last = t->rank - 1;
-  if (are_runs) return t->rank > 1 && t->from[last] == 1;
+  if (are_runs) return !is_any_reversed(t) || (t->rank > 1 && t->from[last] == 1);
   int dense = dense_dim(t);
   bool is_reversed = t->from[dense] < 0 || t->from[last] < 0;
-  bool is_short = t->dims[dense] <= SHORT_DIM || t->dims[last] <= SHORT_DIM;
-  return dense != last && !(is_reversed && is_short);
+  if (!is_reversed && (interleaves(t, bytes) || deinterleaves(t, bytes)))
+    return hr_max(t->dims[dense], t->dims[last]) >= LONG_STREAM;
+  return dense != last && are_planes_large(t, bytes);
 }
 
 /* is_optional: *out_plan is NULL where other code is as quick. */
@@ -604,7 +636,7 @@ static hr_status_t make_plan(hr_arena_t *arena, int element_bytes, int rank, con
   if (plan->bytes == 0) return NULL;
   merge_dims(rank, dims, strides, &t);
   bool are_runs = t.rank < 2 || !merge_run_into_element(&t, &bytes) || t.rank < 2;
-  if (is_optional && !can_transpose_reverse(&t, are_runs)) {
+  if (is_optional && !is_quick(&t, bytes, are_runs)) {
     *out_plan = NULL;
     return NULL;
   }
@@ -622,10 +654,16 @@ hr_status_t native_transpose_plan_new(hr_arena_t *arena, int element_bytes, int 
   return make_plan(arena, element_bytes, rank, dims, strides, false, out_plan);
 }
 
-hr_status_t native_transpose_reverse_plan_new(hr_arena_t *arena, int element_bytes, int rank,
-                                              const int64_t *dims, const int64_t *strides,
-                                              const native_transpose_plan_t **out_plan) {
+hr_status_t native_transpose_optional_plan_new(hr_arena_t *arena, int element_bytes, int rank,
+                                               const int64_t *dims, const int64_t *strides,
+                                               const native_transpose_plan_t **out_plan) {
   return make_plan(arena, element_bytes, rank, dims, strides, true, out_plan);
+}
+
+/* Is there code to generate, and are there so many elements that its compilation pays? */
+static bool can_decline(const op_native_target_t *target, const op_step_t *step) {
+  return target->generated && op_can_codegen(step->instr) &&
+         fusion_count(step->out_shape) >= MANY_ELEMENTS;
 }
 
 static hr_status_t prepare_transpose(const op_native_target_t *target, const op_step_t *step,
@@ -637,8 +675,9 @@ static hr_status_t prepare_transpose(const op_native_target_t *target, const op_
   int64_t dense[HLO_MAX_RANK], strides[HLO_MAX_RANK];
   loop_dense_strides(in->rank, in->dims, 1, dense);
   for (int d = 0; d < shape->rank; d++) strides[d] = dense[order[d]];
-  HR_TRY(native_transpose_plan_new(target->arena, (int)hr_dtype_bytes(shape->dtype), shape->rank,
-                                   shape->dims, strides, &plan));
+  HR_TRY(make_plan(target->arena, (int)hr_dtype_bytes(shape->dtype), shape->rank, shape->dims,
+                   strides, can_decline(target, step), &plan));
+  if (!plan) return NULL;
   out->plan = plan;
   out->bytes = 2.0 * (double)plan->bytes;
   if (plan->bytes > 0 && plan->run_bytes == plan->bytes) out->reuse = in_place;

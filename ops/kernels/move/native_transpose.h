@@ -14,11 +14,11 @@ typedef struct native_transpose_plan native_transpose_plan_t;
 hr_status_t native_transpose_plan_new(hr_arena_t *arena, int element_bytes, int rank,
                                       const int64_t *dims, const int64_t *strides,
                                       const native_transpose_plan_t **out_plan);
-/* The same with negative strides where a dimension is reversed. *out_plan is NULL where other code
- * is as quick: where nothing is transposed, or few elements. */
-hr_status_t native_transpose_reverse_plan_new(hr_arena_t *arena, int element_bytes, int rank,
-                                              const int64_t *dims, const int64_t *strides,
-                                              const native_transpose_plan_t **out_plan);
+/* The same with negative strides where a dimension is reversed. *out_plan is NULL where generated
+ * code is quicker: where only reversed, or where planes are small. */
+hr_status_t native_transpose_optional_plan_new(hr_arena_t *arena, int element_bytes, int rank,
+                                               const int64_t *dims, const int64_t *strides,
+                                               const native_transpose_plan_t **out_plan);
 /* Runs the plan. `to` and `from` have the planned size and do not overlap, except that they may
  * be equal where the permutation moves nothing. */
 void native_transpose_run(hr_workers_t *workers, const native_transpose_plan_t *plan, void *to,

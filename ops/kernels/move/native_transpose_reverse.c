@@ -57,8 +57,8 @@ static hr_status_t prepare_transpose_reverse(const op_native_target_t *target,
   loop_dense_strides(map.rank, source->shape->dims, 1, dense);
   for (int d = 0; d < map.rank; d++)
     strides[d] = map.is_reversed[d] ? -dense[map.at[d]] : dense[map.at[d]];
-  HR_TRY(native_transpose_reverse_plan_new(target->arena, element_bytes, map.rank,
-                                           step->out_shape->dims, strides, &plan));
+  HR_TRY(native_transpose_optional_plan_new(target->arena, element_bytes, map.rank,
+                                            step->out_shape->dims, strides, &plan));
   if (!plan) return NULL;
   out->plan = plan;
   HR_TRY(hlo_shape_count(step->out_shape, &count));

@@ -232,9 +232,18 @@ static void emit_unknown_count(jit_emit_t *emit, const jit_lanes_t *how, kir_val
   emit->levels[emit->level].epoch = ++emit->last_epoch;
 }
 
+/* One by one; a few without a loop. */
+static void emit_scalars(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from,
+                         kir_value_t *to) {
+  jit_lanes_t scalars = *how;
+  bool is_once = how->count == 1 || (how->is_few && how->count > 0);
+  scalars.unroll = is_once ? (int)how->count : 1;
+  emit_vector_loop(emit, &scalars, from, to, 1, scalars.unroll, is_once);
+}
+
 void jit_loop_lanes(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from, kir_value_t *to) {
   if (how->lanes == 1 && !emit->carry.count)
-    emit_vector_loop(emit, how, from, to, 1, 1, how->count == 1);
+    emit_scalars(emit, how, from, to);
   else if (how->count >= 0)
     emit_known_count(emit, how, from, to);
   else

@@ -394,6 +394,15 @@ static void emit_block(jit_emit_t *emit, jit_kernel_t *kernel, const jit_parts_t
   }
 }
 
+/* One element after the other, and few in all from this loop on: they need no loops. */
+static bool needs_no_loop(const jit_kernel_t *kernel, int var) {
+  const jit_nest_t *nest = &kernel->loops.nest;
+  int64_t count = 1;
+  if (kernel->loops.lanes > 1 || kernel->loops.block || kernel->loops.parts.count) return false;
+  for (int d = var; d < nest->rank && count <= NODES_SMALL; d++) count *= nest->sizes[d];
+  return count * kernel->graph->node_count <= NODES_SMALL;
+}
+
 /* The innermost loop, over all its values or over a block. */
 static void emit_innermost(jit_emit_t *emit, jit_kernel_t *kernel, kir_value_t *block) {
   jit_lanes_t how = {.var = lane_loop(kernel),
@@ -402,6 +411,7 @@ static void emit_innermost(jit_emit_t *emit, jit_kernel_t *kernel, kir_value_t *
                      .body = kernel->loops.unrolled ? emit_unrolled_roots : emit_roots,
                      .context = kernel,
                      .is_phased = true,
+                     .is_few = needs_no_loop(kernel, lane_loop(kernel)),
                      .is_small = kernel->graph->node_count * kernel->loops.vectors <= NODES_SMALL};
   const jit_parts_t *inner = &kernel->loops.inner;
   if (block) {
@@ -453,6 +463,15 @@ static void emit_loop_body(jit_emit_t *emit, jit_kernel_t *kernel, int var,
     emit_loops_from(emit, kernel, var + 1, fixed, block);
 }
 
+static void emit_each(jit_emit_t *emit, jit_kernel_t *kernel, int var, kir_value_t *const *fixed) {
+  for (int64_t i = 0; i < kernel->loops.nest.sizes[var]; i++) {
+    jit_emit_at(emit, emit->level);
+    jit_level_enter(emit, var, jit_emit_i64(emit, i));
+    emit_loop_body(emit, kernel, var, fixed, NULL);
+    jit_level_leave(emit);
+  }
+}
+
 /* The loops from `var` on. Those that a unit fixes have one value each. */
 static void emit_loops_from(jit_emit_t *emit, jit_kernel_t *kernel, int var,
                             kir_value_t *const *fixed, kir_value_t *block) {
@@ -463,6 +482,8 @@ static void emit_loops_from(jit_emit_t *emit, jit_kernel_t *kernel, int var,
     jit_level_enter(emit, var, fixed[var]);
     emit_loop_body(emit, kernel, var, fixed, block);
     jit_level_leave(emit);
+  } else if (needs_no_loop(kernel, var)) {
+    emit_each(emit, kernel, var, fixed);
   } else {
     jit_loop_begin(emit, var, jit_emit_i64(emit, 0), &loop);
     emit_loop_body(emit, kernel, var, fixed, block);

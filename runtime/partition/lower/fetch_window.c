@@ -42,13 +42,12 @@ static hlo_instr_t *cut_window(spmd_lower_t *lower, const spmd_window_t *w) {
                                  spmd_emit_table(&lower->emit, w->axes, starts), w->width);
 }
 
-/* Sends a round's blocks; x are the blocks of this partition. */
-static hlo_instr_t *send_round(spmd_lower_t *lower, const spmd_window_t *w,
-                               const spmd_round_t *round, hlo_instr_t *x) {
+hlo_instr_t *spmd_send_round(spmd_lower_t *lower, spmd_axes_t axes, const spmd_round_t *round,
+                             hlo_instr_t *x) {
   spmd_emit_t *emit = &lower->emit;
-  int64_t parts = spmd_axes_parts(w->axes), count = 0, *positions, *pairs;
+  int64_t parts = spmd_axes_parts(axes), count = 0, *positions, *pairs;
   int64_t groups = lower->mesh->device_count / parts;
-  if (spmd_emit_failed(emit, spmd_axes_groups(lower->arena, lower->mesh, w->axes, &positions)) ||
+  if (spmd_emit_failed(emit, spmd_axes_groups(lower->arena, lower->mesh, axes, &positions)) ||
       spmd_emit_failed(emit, HR_NEW_ARRAY(lower->arena, 2 * groups * parts, &pairs)))
     return NULL;
   for (int64_t g = 0; g < groups; g++)
@@ -92,7 +91,7 @@ static hr_status_t fetch_blocks(spmd_lower_t *lower, const spmd_window_t *w,
     out->uniform &= uniform;
     out->places[out->count] = place;
     out->rounds[out->count] = round;
-    out->items[out->count++] = r ? send_round(lower, w, round, x) : x;
+    out->items[out->count++] = r ? spmd_send_round(lower, w->axes, round, x) : x;
   }
   return NULL;
 }
@@ -261,10 +260,9 @@ static hlo_instr_t *dense_window(spmd_lower_t *lower, const spmd_window_t *w) {
 
 /* Element e lies at e * dilation: windows over the elements alone. */
 static bool undilate(spmd_lower_t *lower, const spmd_window_t *w, spmd_undilated_t *out_apart) {
-  return w->starts &&
-         !spmd_emit_failed(&lower->emit, spmd_undilate(lower->arena, spmd_axes_parts(w->axes),
-                                                       w->starts, w->width, w->dilation,
-                                                       out_apart));
+  return w->starts && !spmd_emit_failed(&lower->emit,
+                                        spmd_undilate(lower->arena, spmd_axes_parts(w->axes),
+                                                      w->starts, w->width, w->dilation, out_apart));
 }
 
 static hlo_instr_t *undilated_window(spmd_lower_t *lower, const spmd_window_t *w) {

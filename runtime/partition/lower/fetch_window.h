@@ -47,6 +47,13 @@ bool spmd_window_along(spmd_lower_t *lower, const hlo_instr_t *instr, int r,
  * operand's. */
 const hlo_instr_t *spmd_padded_slice(const spmd_lower_t *lower, const hlo_instr_t *pad,
                                      const spmd_sharding_t *sharding);
+/* The dimension of which a slice takes a run, if it takes all others as they are; -1: another
+ * slice.
+ */
+int spmd_run_dim(const hlo_instr_t *slice);
+/* Sends a round's blocks between the parts of the axes; x is what this partition sends. */
+hlo_instr_t *spmd_send_round(spmd_lower_t *lower, spmd_axes_t axes, const spmd_round_t *round,
+                             hlo_instr_t *x);
 /* What fetching by rounds costs, as spmd_step_us, where a part of the operand has `chunk` elements
  * and each stands for `row_bytes`; x is not looked at. A gather may cost less: then the operation
  * can as well be done on the whole. */

@@ -1,7 +1,6 @@
-/* Slice, pad, reverse and concatenate. Along a dimension that is cut and changes, every partition
- * fetches the range of the operand that its part of the result comes from; along the others the
- * operation is local. A concatenation of slices fetches from what they were cut from, and pieces
- * that continue each other around the end of one array (a roll) are one window of it. */
+/* Slice, pad and reverse. Along a dimension that is cut and changes, every partition fetches the
+ * range of the operand that its part of the result comes from; along the others the operation is
+ * local. */
 #include "partition/lower/lower_ops.h"
 #include "partition/lower/fetch_window.h"
 #include "passes/lib/pass_match.h"
@@ -12,10 +11,7 @@ static bool takes_all(const hlo_instr_t *slice, int d) {
   return dim->start == 0 && dim->stride == 1 && dim->limit == slice->operands[0]->shape->dims[d];
 }
 
-/* The dimension of which a slice takes a run, if it takes all others as they are; -1: another
- * slice.
- */
-static int run_dim(const hlo_instr_t *slice) {
+int spmd_run_dim(const hlo_instr_t *slice) {
   int found = -1;
   for (int d = 0; d < slice->shape->rank; d++) {
     if (takes_all(slice, d)) continue;
@@ -28,7 +24,7 @@ static int run_dim(const hlo_instr_t *slice) {
 const hlo_instr_t *spmd_padded_slice(const spmd_lower_t *lower, const hlo_instr_t *pad,
                                      const spmd_sharding_t *sharding) {
   const hlo_instr_t *slice = pad->operands[0];
-  int d = pad->op == HLO_PAD && slice->op == HLO_SLICE ? run_dim(slice) : -1;
+  int d = pad->op == HLO_PAD && slice->op == HLO_SLICE ? spmd_run_dim(slice) : -1;
   if (d < 0 || lower->uses[slice->id] != 1 || hlo_attr_padding(pad)->dims[d].interior) return NULL;
   return sharding->dims[d].axes.count ? slice : NULL;
 }
@@ -183,132 +179,4 @@ hlo_instr_t *spmd_lower_reverse(spmd_lower_t *lower, const spmd_choice_t *choice
     x = window_along(lower, choice, x, d, NULL);
   }
   return x ? spmd_emit_like(&lower->emit, choice->instr, &x, x->shape) : NULL;
-}
-
-/* --- concatenate --- */
-
-typedef struct piece { /* elements [from, from + size) of an array become a part of the result */
-  spmd_local_t *source;
-  int64_t from, size, at; /* at: where it begins in the result */
-} piece_t;
-
-/* A slice stands for the array that it was cut from. */
-static piece_t piece_of(spmd_lower_t *lower, const hlo_instr_t *concatenate, int k, int d,
-                        int64_t at) {
-  const hlo_instr_t *operand = concatenate->operands[k];
-  piece_t piece = {
-      .source = spmd_operand(lower, concatenate, k), .size = operand->shape->dims[d], .at = at};
-  if (operand->op != HLO_SLICE || run_dim(operand) != d) return piece;
-  piece.source = spmd_operand(lower, operand, 0);
-  piece.from = hlo_attr_slice(operand)->dims[d].start;
-  return piece;
-}
-
-/* One array's elements in order, from any place on and around its end; no part needs a chunk of it
- * twice. */
-static bool is_roll(const piece_t *pieces, int count, int d, int64_t parts, int64_t chunk) {
-  int64_t size = pieces[0].source->shape->dims[d];
-  for (int k = 1; k < count; k++) {
-    const piece_t *last = &pieces[k - 1];
-    if (pieces[k].source != last->source || pieces[k].from != (last->from + last->size) % size)
-      return false;
-  }
-  return size % parts == 0 && chunk + size / parts <= size;
-}
-
-/* Places of the part that this piece does not fill get anything. */
-static spmd_window_t window_of_piece(spmd_lower_t *lower, const piece_t *piece, int d,
-                                     spmd_axes_t axes, int64_t chunk, bool wrap) {
-  int64_t size = piece->source->shape->dims[d];
-  spmd_window_t window = {.d = d,
-                          .axes = axes,
-                          .size = size,
-                          .first = piece->from,
-                          .past = wrap ? size : piece->from + piece->size,
-                          .wrap = wrap};
-  spmd_window_over(lower, &window, &(spmd_reads_t){piece->from - piece->at, 1, 1, 1}, chunk);
-  return window;
-}
-
-static hlo_instr_t *piece_window(spmd_lower_t *lower, const spmd_choice_t *choice,
-                                 const piece_t *piece, int d, bool wrap) {
-  const spmd_sharding_t *sharding = choice->tensors[0];
-  spmd_window_t window =
-      window_of_piece(lower, piece, d, sharding->dims[d].axes, result_chunk(choice, d), wrap);
-  window.x = spmd_use(lower, piece->source, sharding);
-  return spmd_emit_window(lower, &window);
-}
-
-/* By operand; NULL after a failure. */
-static piece_t *pieces_of(spmd_lower_t *lower, const hlo_instr_t *concatenate, int d) {
-  piece_t *pieces;
-  int64_t at = 0;
-  if (spmd_emit_failed(&lower->emit,
-                       HR_NEW_ARRAY(lower->arena, concatenate->operand_count, &pieces)))
-    return NULL;
-  for (int k = 0; k < concatenate->operand_count; k++) {
-    pieces[k] = piece_of(lower, concatenate, k, d, at);
-    at += pieces[k].size;
-  }
-  return pieces;
-}
-
-/* A roll is one window, other pieces have one each. */
-double spmd_concatenate_us(spmd_lower_t *lower, const hlo_instr_t *instr, int d, spmd_axes_t axes,
-                           int64_t chunk, double row_bytes) {
-  piece_t *pieces = pieces_of(lower, instr, d);
-  int64_t parts = spmd_axes_parts(axes);
-  double cost = 0;
-  if (!pieces) return 0;
-  bool wrap = is_roll(pieces, instr->operand_count, d, parts, chunk);
-  int count = wrap ? 1 : instr->operand_count;
-  for (int k = 0; k < count; k++) {
-    int64_t size = pieces[k].source->shape->dims[d];
-    spmd_window_t window = window_of_piece(lower, &pieces[k], d, axes, chunk, wrap);
-    cost += spmd_window_us(lower, &window, (size + parts - 1) / parts, row_bytes);
-  }
-  return cost;
-}
-
-/* The later pieces where their elements begin. */
-static hlo_instr_t *choose_pieces(spmd_lower_t *lower, const spmd_choice_t *choice,
-                                  const piece_t *pieces, int d) {
-  spmd_emit_t *emit = &lower->emit;
-  hlo_instr_t *x = NULL;
-  spmd_axes_t axes = choice->tensors[0]->dims[d].axes;
-  int64_t *starts = spmd_window_starts(lower, axes, 0, result_chunk(choice, d));
-  for (int k = 0; k < choice->instr->operand_count && starts; k++) {
-    hlo_instr_t *next = piece_window(lower, choice, &pieces[k], d, false);
-    if (!next) return NULL;
-    if (!x) {
-      x = next;
-      continue;
-    }
-    hlo_instr_t *positions =
-        spmd_emit_positions(emit, next, d, spmd_emit_table(emit, axes, starts));
-    hlo_instr_t *begin = spmd_emit_fill_like(emit, spmd_emit_index(emit, pieces[k].at), positions);
-    x = hlo_build_select(&emit->b, hlo_build_compare(&emit->b, HLO_DIRECTION_GE, positions, begin),
-                         next, x);
-  }
-  return x;
-}
-
-/* concat(x[5:], x[:5]) is a roll: one window of x that runs around its end. */
-hlo_instr_t *spmd_lower_concatenate(spmd_lower_t *lower, const spmd_choice_t *choice) {
-  const hlo_instr_t *instr = choice->instr;
-  int d = (int)hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS).data[0];
-  hlo_instr_t **operands;
-  if (spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, instr->operand_count, &operands)))
-    return NULL;
-  if (is_cut(choice, d)) {
-    piece_t *pieces = pieces_of(lower, instr, d);
-    if (!pieces) return NULL;
-    if (is_roll(pieces, instr->operand_count, d, spmd_chosen_parts(choice, 0, d),
-                result_chunk(choice, d)))
-      return piece_window(lower, choice, &pieces[0], d, true);
-    return choose_pieces(lower, choice, pieces, d);
-  }
-  for (int k = 0; k < instr->operand_count; k++)
-    operands[k] = spmd_chosen_operand(lower, choice, k);
-  return spmd_emit_concat(&lower->emit, instr->operand_count, operands, d);
 }

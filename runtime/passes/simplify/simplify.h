@@ -21,6 +21,8 @@ hlo_instr_t *simplify_movement(pass_rewrite_t *rewrite,
 hlo_instr_t *simplify_parts(pass_rewrite_t *rewrite,
                             hlo_instr_t *instr); /* slice, concatenate, pad, ... */
 hlo_instr_t *simplify_reduce(pass_rewrite_t *rewrite, hlo_instr_t *instr);
+hlo_instr_t *simplify_index_reduce(pass_rewrite_t *rewrite,
+                                   hlo_instr_t *instr); /* reduce of values and indices */
 hlo_instr_t *simplify_reshape_sink(pass_rewrite_t *rewrite,
                                    hlo_instr_t *instr); /* reshapes before elementwise ops */
 hlo_instr_t *simplify_transpose_sink(pass_rewrite_t *rewrite,

@@ -67,6 +67,8 @@ static hlo_instr_t *find_equal(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
       return simplify_custom_call(instr);
     case HLO_WHILE:
       return simplify_while(instr);
+    case HLO_REDUCE:
+      return simplify_index_reduce(rewrite, instr);
     default:
       return NULL;
   }

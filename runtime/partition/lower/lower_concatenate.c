@@ -1,0 +1,293 @@
+/* Concatenate. A concatenation of slices fetches from what they were cut from, and pieces that
+ * continue each other around the end of one array (a roll) are one window of it. Other pieces of a
+ * dimension that is cut have windows each, or their blocks travel together (piece_moves.h). */
+#include <math.h>
+
+#include "base/arith.h"
+#include "partition/lower/comm_cost.h"
+#include "partition/lower/fetch_window.h"
+#include "partition/lower/lower_ops.h"
+#include "partition/lower/piece_moves.h"
+
+/* Elements of the result that one part has along d. */
+static int64_t own_width(const spmd_choice_t *choice, int d) {
+  const spmd_sharding_t *sharding = choice->tensors[choice->rule->operand_count];
+  return spmd_local_size(sharding, d, choice->instr->shape->dims[d]);
+}
+
+typedef struct piece { /* elements [from, from + size) of an array become a part of the result */
+  spmd_local_t *source;
+  int64_t from, size, at; /* at: where it begins in the result */
+} piece_t;
+
+/* A slice stands for the array that it was cut from. */
+static piece_t piece_of(spmd_lower_t *lower, const hlo_instr_t *concatenate, int k, int d,
+                        int64_t at) {
+  const hlo_instr_t *operand = concatenate->operands[k];
+  piece_t piece = {
+      .source = spmd_operand(lower, concatenate, k), .size = operand->shape->dims[d], .at = at};
+  if (operand->op != HLO_SLICE || spmd_run_dim(operand) != d) return piece;
+  piece.source = spmd_operand(lower, operand, 0);
+  piece.from = hlo_attr_slice(operand)->dims[d].start;
+  return piece;
+}
+
+/* One array's elements in order, from any place on and around its end; no part needs a chunk of it
+ * twice. */
+static bool is_roll(const piece_t *pieces, int count, int d, int64_t parts, int64_t chunk) {
+  int64_t size = pieces[0].source->shape->dims[d];
+  for (int k = 1; k < count; k++) {
+    const piece_t *last = &pieces[k - 1];
+    if (pieces[k].source != last->source || pieces[k].from != (last->from + last->size) % size)
+      return false;
+  }
+  return size % parts == 0 && chunk + size / parts <= size;
+}
+
+/* Places of the part that this piece does not fill get anything. */
+static spmd_window_t window_of_piece(spmd_lower_t *lower, const piece_t *piece, int d,
+                                     spmd_axes_t axes, int64_t chunk, bool wrap) {
+  int64_t size = piece->source->shape->dims[d];
+  spmd_window_t window = {.d = d,
+                          .axes = axes,
+                          .size = size,
+                          .first = piece->from,
+                          .past = wrap ? size : piece->from + piece->size,
+                          .wrap = wrap};
+  spmd_window_over(lower, &window, &(spmd_reads_t){piece->from - piece->at, 1, 1, 1}, chunk);
+  return window;
+}
+
+static hlo_instr_t *piece_window(spmd_lower_t *lower, const spmd_choice_t *choice,
+                                 const piece_t *piece, int d, bool wrap) {
+  const spmd_sharding_t *sharding = choice->tensors[0];
+  spmd_window_t window =
+      window_of_piece(lower, piece, d, sharding->dims[d].axes, own_width(choice, d), wrap);
+  window.x = spmd_use(lower, piece->source, sharding);
+  return spmd_emit_window(lower, &window);
+}
+
+/* By operand; NULL after a failure. */
+static piece_t *pieces_of(spmd_lower_t *lower, const hlo_instr_t *concatenate, int d) {
+  piece_t *pieces;
+  int64_t at = 0;
+  if (spmd_emit_failed(&lower->emit,
+                       HR_NEW_ARRAY(lower->arena, concatenate->operand_count, &pieces)))
+    return NULL;
+  for (int k = 0; k < concatenate->operand_count; k++) {
+    pieces[k] = piece_of(lower, concatenate, k, d, at);
+    at += pieces[k].size;
+  }
+  return pieces;
+}
+
+/* Pieces along d, cut by `axes` in parts of `width` elements, with all rounds together. False: it
+ * takes too many. */
+static bool plan_jointly(spmd_lower_t *lower, const piece_t *pieces, int count, int d,
+                         spmd_axes_t axes, int64_t width, spmd_piece_moves_t *out_moves) {
+  spmd_piece_t *plain;
+  int64_t parts = spmd_axes_parts(axes), total = 0;
+  bool possible;
+  if (spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, count, &plain))) return false;
+  for (int k = 0; k < count; k++) {
+    int64_t chunk = (pieces[k].source->shape->dims[d] + parts - 1) / parts;
+    if (!chunk) return false;
+    plain[k] = (spmd_piece_t){pieces[k].from, pieces[k].size, pieces[k].at, chunk, total};
+    total += chunk;
+  }
+  return !spmd_emit_failed(&lower->emit, spmd_piece_moves(lower->arena, count, plain, parts, width,
+                                                          total, &possible, out_moves)) &&
+         possible;
+}
+
+/* What a gather of one piece costs; the first of several that become one instruction waits. */
+static double gather_us(const piece_t *piece, int d, spmd_axes_t axes, double row_bytes,
+                        bool first) {
+  int64_t parts = spmd_axes_parts(axes);
+  int64_t chunk = (piece->source->shape->dims[d] + parts - 1) / parts;
+  double all = spmd_step_us(SPMD_ALL_GATHER, (double)chunk * row_bytes, (double)parts);
+  return first ? all : all - spmd_step_us(SPMD_ALL_GATHER, 0, (double)parts);
+}
+
+/* What pieces cost that each have rounds of their own; gathered where that costs less, if `gathers`
+ * says so. */
+static double apart_us(spmd_lower_t *lower, const piece_t *pieces, int count, int d,
+                       spmd_axes_t axes, int64_t width, double row_bytes, bool gathers) {
+  double cost = 0;
+  int64_t parts = spmd_axes_parts(axes);
+  bool first = true;
+  for (int k = 0; k < count; k++) {
+    int64_t chunk = (pieces[k].source->shape->dims[d] + parts - 1) / parts;
+    spmd_window_t window = window_of_piece(lower, &pieces[k], d, axes, width, false);
+    double rounds = spmd_window_us(lower, &window, chunk, row_bytes);
+    bool gather = gathers && gather_us(&pieces[k], d, axes, row_bytes, true) < rounds;
+    cost += gather ? gather_us(&pieces[k], d, axes, row_bytes, first) : rounds;
+    first &= !gather;
+  }
+  return cost;
+}
+
+/* What the rounds of all pieces cost. Two travel at the same time, as those of a halo; more follow
+ * on each other. */
+static double together_us(const spmd_moves_t *moves, double row_bytes) {
+  double cost = 0;
+  if (moves->count <= 3) return moves->count > 1 ? spmd_block_us(moves->sent * row_bytes) : 0;
+  for (int r = 1; r < moves->count; r++) cost += spmd_block_us(moves->rounds[r].sent * row_bytes);
+  return cost;
+}
+
+/* A roll is one window; other pieces have one each, or move together. */
+double spmd_concatenate_us(spmd_lower_t *lower, const hlo_instr_t *instr, int d, spmd_axes_t axes,
+                           int64_t chunk, double row_bytes) {
+  hr_arena_mark_t mark = hr_arena_mark(lower->arena);
+  piece_t *pieces = pieces_of(lower, instr, d);
+  int count = instr->operand_count;
+  int64_t parts = spmd_axes_parts(axes);
+  spmd_piece_moves_t moves;
+  double cost = 0;
+  if (!pieces) return 0;
+  if (is_roll(pieces, count, d, parts, chunk)) {
+    spmd_window_t window = window_of_piece(lower, &pieces[0], d, axes, chunk, true);
+    int64_t size = pieces[0].source->shape->dims[d];
+    cost = spmd_window_us(lower, &window, (size + parts - 1) / parts, row_bytes);
+  } else {
+    cost = apart_us(lower, pieces, count, d, axes, chunk, row_bytes, false);
+    if (plan_jointly(lower, pieces, count, d, axes, chunk, &moves))
+      cost = fmin(cost, together_us(&moves.moves, row_bytes));
+  }
+  hr_arena_rewind(lower->arena, mark);
+  return cost;
+}
+
+/* x at placed[part] of `width` places along d. */
+static hlo_instr_t *place(spmd_lower_t *lower, hlo_instr_t *x, int d, spmd_axes_t axes,
+                          int64_t width, const int64_t *placed) {
+  int64_t *starts = spmd_window_starts(lower, axes, 0, 0);
+  if (!x || !starts) return NULL;
+  for (int64_t j = 0; j < spmd_axes_parts(axes); j++)
+    starts[j] = hr_max(0, hr_min(width - placed[j], width + x->shape->dims[d]));
+  x = spmd_emit_pad(&lower->emit, x, d, width, width, 0, NULL);
+  return spmd_emit_dynamic_slice(&lower->emit, x, d, spmd_emit_table(&lower->emit, axes, starts),
+                                 width);
+}
+
+/* `next` in the places from first[part] to past[part], else x. */
+static hlo_instr_t *fill_places(spmd_lower_t *lower, hlo_instr_t *x, hlo_instr_t *next, int d,
+                                spmd_axes_t axes, const int64_t *first, const int64_t *past) {
+  spmd_emit_t *emit = &lower->emit;
+  int64_t *before = spmd_window_starts(lower, axes, 0, 0);
+  int64_t *length = spmd_window_starts(lower, axes, 0, 0);
+  if (!x || !next || !before || !length) return next;
+  for (int64_t j = 0; j < spmd_axes_parts(axes); j++) {
+    before[j] = -first[j];
+    length[j] = past[j] - first[j];
+  }
+  hlo_instr_t *at = spmd_emit_positions(emit, next, d, spmd_emit_table(emit, axes, before));
+  hlo_instr_t *zero = spmd_emit_fill_like(emit, spmd_emit_index(emit, 0), at);
+  hlo_instr_t *end = spmd_emit_fill_like(emit, spmd_emit_table(emit, axes, length), at);
+  hlo_instr_t *inside =
+      hlo_build_binary(&emit->b, HLO_AND, hlo_build_compare(&emit->b, HLO_DIRECTION_GE, at, zero),
+                       hlo_build_compare(&emit->b, HLO_DIRECTION_LT, at, end));
+  return hlo_build_select(&emit->b, inside, next, x);
+}
+
+static bool is_used(const int64_t *past, int64_t parts) {
+  for (int64_t j = 0; j < parts; j++)
+    if (past[j]) return true;
+  return false;
+}
+
+/* What parts have themselves of piece k, where the part of the result has it. */
+static hlo_instr_t *own_piece(spmd_lower_t *lower, const piece_t *piece, hlo_instr_t *x, int d,
+                              spmd_axes_t axes, int64_t width) {
+  int64_t step = x ? x->shape->dims[d] - width : 0;
+  int64_t *placed = spmd_window_starts(lower, axes, piece->at - piece->from, step);
+  return placed ? place(lower, x, d, axes, width, placed) : NULL;
+}
+
+/* Pieces whose blocks travel in the same rounds. */
+static hlo_instr_t *move_pieces(spmd_lower_t *lower, const spmd_choice_t *choice,
+                                const piece_t *pieces, int d, const spmd_piece_moves_t *plan) {
+  int count = choice->instr->operand_count, rounds = plan->moves.count;
+  spmd_axes_t axes = choice->tensors[0]->dims[d].axes;
+  int64_t width = own_width(choice, d), parts = spmd_axes_parts(axes);
+  hlo_instr_t **chunks, *x = NULL;
+  if (spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, count, &chunks))) return NULL;
+  for (int k = 0; k < count; k++) {
+    chunks[k] = spmd_use(lower, pieces[k].source, choice->tensors[0]);
+    if (!is_used(plan->past[rounds + k], parts)) continue;
+    x = fill_places(lower, x, own_piece(lower, &pieces[k], chunks[k], d, axes, width), d, axes,
+                    plan->first[rounds + k], plan->past[rounds + k]);
+  }
+  hlo_instr_t *all = spmd_emit_concat(&lower->emit, count, chunks, d);
+  for (int r = 1; r < rounds && all; r++) {
+    const spmd_round_t *round = &plan->moves.rounds[r];
+    hlo_instr_t *from = spmd_emit_table(&lower->emit, axes, round->sent_from);
+    hlo_instr_t *block = spmd_emit_dynamic_slice(&lower->emit, all, d, from, round->block);
+    block = spmd_send_round(lower, axes, round, block);
+    x = fill_places(lower, x, place(lower, block, d, axes, width, round->placed_at), d, axes,
+                    plan->first[r], plan->past[r]);
+  }
+  return x;
+}
+
+/* The later pieces where their elements begin. */
+static hlo_instr_t *choose_pieces(spmd_lower_t *lower, const spmd_choice_t *choice,
+                                  const piece_t *pieces, int d) {
+  spmd_emit_t *emit = &lower->emit;
+  hlo_instr_t *x = NULL;
+  spmd_axes_t axes = choice->tensors[0]->dims[d].axes;
+  int64_t *starts = spmd_window_starts(lower, axes, 0, own_width(choice, d));
+  for (int k = 0; k < choice->instr->operand_count && starts; k++) {
+    hlo_instr_t *next = piece_window(lower, choice, &pieces[k], d, false);
+    if (!next) return NULL;
+    if (!x) {
+      x = next;
+      continue;
+    }
+    hlo_instr_t *positions =
+        spmd_emit_positions(emit, next, d, spmd_emit_table(emit, axes, starts));
+    hlo_instr_t *begin = spmd_emit_fill_like(emit, spmd_emit_index(emit, pieces[k].at), positions);
+    x = hlo_build_select(&emit->b, hlo_build_compare(&emit->b, HLO_DIRECTION_GE, positions, begin),
+                         next, x);
+  }
+  return x;
+}
+
+/* Together or apart, whichever costs less. */
+static hlo_instr_t *cut_pieces(spmd_lower_t *lower, const spmd_choice_t *choice,
+                               const piece_t *pieces, int d) {
+  const spmd_sharding_t *sharding = choice->tensors[0];
+  const hlo_shape_t *shape = choice->instr->shape;
+  int count = choice->instr->operand_count;
+  int64_t width = own_width(choice, d);
+  double row = (double)hr_dtype_bytes(shape->dtype);
+  spmd_piece_moves_t moves;
+  for (int i = 0; i < shape->rank; i++)
+    if (i != d) row *= (double)spmd_local_size(sharding, i, shape->dims[i]);
+  if (!plan_jointly(lower, pieces, count, d, sharding->dims[d].axes, width, &moves) ||
+      apart_us(lower, pieces, count, d, sharding->dims[d].axes, width, row, true) <=
+          together_us(&moves.moves, row))
+    return choose_pieces(lower, choice, pieces, d);
+  return move_pieces(lower, choice, pieces, d, &moves);
+}
+
+/* concat(x[5:], x[:5]) is a roll: one window of x that runs around its end. */
+hlo_instr_t *spmd_lower_concatenate(spmd_lower_t *lower, const spmd_choice_t *choice) {
+  const hlo_instr_t *instr = choice->instr;
+  int d = (int)hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS).data[0];
+  hlo_instr_t **operands;
+  if (spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, instr->operand_count, &operands)))
+    return NULL;
+  if (choice->tensors[0]->dims[d].axes.count) {
+    piece_t *pieces = pieces_of(lower, instr, d);
+    if (!pieces) return NULL;
+    if (is_roll(pieces, instr->operand_count, d, spmd_chosen_parts(choice, 0, d),
+                own_width(choice, d)))
+      return piece_window(lower, choice, &pieces[0], d, true);
+    return cut_pieces(lower, choice, pieces, d);
+  }
+  for (int k = 0; k < instr->operand_count; k++)
+    operands[k] = spmd_chosen_operand(lower, choice, k);
+  return spmd_emit_concat(&lower->emit, instr->operand_count, operands, d);
+}

@@ -1,0 +1,131 @@
+/* Every overlap of a part of the result with a chunk of a source is a transfer; each goes into the
+ * first round in which its two parts are free. */
+#include "partition/lower/piece_moves.h"
+
+#include "base/arith.h"
+
+#define MAX_COLOURS 63
+
+typedef struct overlap {
+  int64_t source, target, from, length, place;
+  int row; /* round; of what a part has itself: behind the rounds, by piece */
+} overlap_t;
+
+typedef struct plan {
+  int count;
+  const spmd_piece_t *pieces;
+  int64_t parts, width;
+  overlap_t *overlaps;
+  int64_t overlap_count;
+  int rounds; /* number 0 included */
+} plan_t;
+
+/* Adds what part j of the result takes of piece k. */
+static void add_overlaps(plan_t *plan, int k, int64_t j) {
+  const spmd_piece_t *piece = &plan->pieces[k];
+  int64_t begin = hr_max(j * plan->width, piece->at);
+  int64_t end = hr_min((j + 1) * plan->width, piece->at + piece->size);
+  while (begin < end) {
+    int64_t at = begin - piece->at + piece->from, source = at / piece->chunk;
+    int64_t length = hr_min(end - begin, (source + 1) * piece->chunk - at);
+    plan->overlaps[plan->overlap_count++] = (overlap_t){.source = source,
+                                                        .target = j,
+                                                        .from = piece->base + at % piece->chunk,
+                                                        .length = length,
+                                                        .place = begin - j * plan->width,
+                                                        .row = source == j ? -1 - k : 0};
+    begin += length;
+  }
+}
+
+/* A part overlaps at most one chunk more than there are in its width, of each piece. */
+static hr_status_t find_overlaps(hr_arena_t *arena, plan_t *plan) {
+  int64_t room = 0;
+  for (int k = 0; k < plan->count; k++)
+    room += plan->parts * 2 + plan->pieces[k].size / plan->pieces[k].chunk + 1;
+  HR_TRY(HR_NEW_ARRAY(arena, room, &plan->overlaps));
+  for (int64_t j = 0; j < plan->parts; j++)
+    for (int k = 0; k < plan->count; k++) add_overlaps(plan, k, j);
+  return NULL;
+}
+
+/* False if there are not enough rounds. */
+static hr_status_t colour(hr_arena_t *arena, plan_t *plan, bool *out_possible) {
+  uint64_t *sends, *gets;
+  HR_TRY(HR_NEW_ARRAY(arena, plan->parts, &sends));
+  HR_TRY(HR_NEW_ARRAY(arena, plan->parts, &gets));
+  plan->rounds = 1;
+  *out_possible = true;
+  for (int64_t i = 0; i < plan->overlap_count; i++) {
+    overlap_t *overlap = &plan->overlaps[i];
+    int free = 0;
+    if (overlap->row < 0) continue;
+    uint64_t taken = sends[overlap->source] | gets[overlap->target];
+    while (free < MAX_COLOURS && taken >> free & 1) free++;
+    if (free == MAX_COLOURS) {
+      *out_possible = false;
+      return NULL;
+    }
+    sends[overlap->source] |= UINT64_C(1) << free;
+    gets[overlap->target] |= UINT64_C(1) << free;
+    overlap->row = free + 1;
+    if (plan->rounds < free + 2) plan->rounds = free + 2;
+  }
+  return NULL;
+}
+
+/* Rows of no place at all. */
+static hr_status_t new_rows(hr_arena_t *arena, const plan_t *plan, spmd_piece_moves_t *out) {
+  int rows = plan->rounds + plan->count;
+  out->moves = (spmd_moves_t){.count = plan->rounds};
+  HR_TRY(HR_NEW_ARRAY(arena, rows, &out->first));
+  HR_TRY(HR_NEW_ARRAY(arena, rows, &out->past));
+  HR_TRY(HR_NEW_ARRAY(arena, plan->rounds, &out->moves.rounds));
+  for (int r = 0; r < rows; r++) {
+    HR_TRY(HR_NEW_ARRAY(arena, plan->parts, &out->first[r]));
+    HR_TRY(HR_NEW_ARRAY(arena, plan->parts, &out->past[r]));
+  }
+  for (int r = 0; r < plan->rounds; r++) {
+    spmd_round_t *round = &out->moves.rounds[r];
+    HR_TRY(HR_NEW_ARRAY(arena, plan->parts, &round->sources));
+    HR_TRY(HR_NEW_ARRAY(arena, plan->parts, &round->sent_from));
+    HR_TRY(HR_NEW_ARRAY(arena, plan->parts, &round->placed_at));
+    for (int64_t j = 0; j < plan->parts; j++) round->sources[j] = -1;
+  }
+  return NULL;
+}
+
+/* Blocks that would reach beyond the chunks begin earlier, and lie earlier in the result. */
+static void fill_rows(const plan_t *plan, int64_t total, spmd_piece_moves_t *out) {
+  spmd_round_t *rounds = out->moves.rounds;
+  for (int64_t i = 0; i < plan->overlap_count; i++) {
+    const overlap_t *overlap = &plan->overlaps[i];
+    int row = overlap->row < 0 ? plan->rounds - 1 - overlap->row : overlap->row;
+    out->first[row][overlap->target] = overlap->place;
+    out->past[row][overlap->target] = overlap->place + overlap->length;
+    if (overlap->row > 0) rounds[row].block = hr_max(rounds[row].block, overlap->length);
+  }
+  for (int64_t i = 0; i < plan->overlap_count; i++) {
+    const overlap_t *overlap = &plan->overlaps[i];
+    if (overlap->row < 0) continue;
+    spmd_round_t *round = &rounds[overlap->row];
+    int64_t from = hr_min(overlap->from, total - round->block);
+    round->sources[overlap->target] = overlap->source;
+    round->sent_from[overlap->source] = from;
+    round->placed_at[overlap->target] = overlap->place - (overlap->from - from);
+    round->sent += (double)round->block / (double)plan->parts;
+    out->moves.sent += (double)round->block / (double)plan->parts;
+  }
+}
+
+hr_status_t spmd_piece_moves(hr_arena_t *arena, int count, const spmd_piece_t *pieces,
+                             int64_t parts, int64_t width, int64_t total, bool *out_possible,
+                             spmd_piece_moves_t *out_moves) {
+  plan_t plan = {.count = count, .pieces = pieces, .parts = parts, .width = width};
+  HR_TRY(find_overlaps(arena, &plan));
+  HR_TRY(colour(arena, &plan, out_possible));
+  if (!*out_possible) return NULL;
+  HR_TRY(new_rows(arena, &plan, out_moves));
+  fill_rows(&plan, total, out_moves);
+  return NULL;
+}

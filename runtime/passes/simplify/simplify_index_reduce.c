@@ -1,0 +1,122 @@
+/* Reductions that carry an index along, as argmax does, with indices no wider than the values:
+ *
+ *   reduce(x, iota s64, init, 0)   ->   convert(reduce(x, iota s8, init, 0))   x: u8
+ *
+ * Vectors then hold as many indices as values. Exact: the body does nothing with indices but
+ * compare them and choose between them, and the narrow type has all that there are. */
+#include "base/arith.h"
+#include "passes/simplify/simplify.h"
+
+enum { INDEX = 1, COUNT = 2 }; /* operand of the indices, and how many arrays are reduced */
+
+/* The narrowest type that has the numbers up to `most` and is as wide as values in registers. */
+static hr_dtype_t narrow_type(hr_dtype_t values, int64_t most) {
+  static const struct {
+    hr_dtype_t dtype;
+    int64_t most;
+  } types[] = {{HR_S8, INT8_MAX}, {HR_S16, INT16_MAX}, {HR_S32, INT32_MAX}};
+  size_t bytes = hr_dtype_bytes(hr_dtype_table[values].compute);
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    if (hr_dtype_bytes(types[i].dtype) >= bytes && most <= types[i].most) return types[i].dtype;
+  return HR_S64;
+}
+
+/* The dimension along which x counts from 0; -1: it is no iota. */
+static int64_t counted_dim(const hlo_instr_t *x) {
+  const hlo_instr_t *iota = x->op == HLO_BROADCAST ? x->operands[0] : x;
+  if (iota->op != HLO_IOTA) return -1;
+  int64_t dim = hlo_attr_int(iota, HLO_ATTR_IOTA_DIMENSION);
+  return iota == x ? dim : hlo_attr_ints(x, HLO_ATTR_DIMENSIONS).data[dim];
+}
+
+/* A body while it is copied, by the ids of its instructions. */
+typedef struct index_body {
+  hlo_instr_t **copies;
+  bool *is_index;
+} index_body_t;
+
+/* Operands of a body are scalars: at most those of a select, or of the tuple of results. */
+enum { MAX_OPERANDS = 3 };
+
+/* Is it an index, as what it is made of says? False if it does more with one than allowed. */
+static bool mark_index(index_body_t *body, const hlo_instr_t *instr, const hlo_instr_t *root) {
+  bool is[MAX_OPERANDS] = {false};
+  if (instr->operand_count > MAX_OPERANDS || instr->called_count) return false;
+  for (int k = 0; k < instr->operand_count; k++) is[k] = body->is_index[instr->operands[k]->id];
+  bool *is_index = &body->is_index[instr->id];
+  switch (instr->op) {
+    case HLO_PARAMETER:
+      *is_index = hlo_parameter_number(instr) % COUNT == INDEX;
+      return true;
+    case HLO_SELECT:
+      *is_index = is[1] && is[2];
+      return !is[0] && is[1] == is[2];
+    case HLO_MINIMUM:
+    case HLO_MAXIMUM:
+      *is_index = is[0] && is[1];
+      return is[0] == is[1];
+    case HLO_COMPARE:
+      return is[0] == is[1];
+    case HLO_TUPLE:
+      return instr == root && !is[0] && is[INDEX];
+    default:
+      return !is[0] && !is[1] && !is[2];
+  }
+}
+
+static hr_status_t copy_instr(hlo_computation_t *to, index_body_t *body, const hlo_instr_t *instr,
+                              hr_dtype_t narrow) {
+  hlo_instr_t *operands[MAX_OPERANDS];
+  for (int k = 0; k < instr->operand_count; k++) operands[k] = body->copies[instr->operands[k]->id];
+  hlo_instr_def_t def = hlo_instr_def_of(instr, operands);
+  if (body->is_index[instr->id]) def.shape = hlo_shape_scalar(narrow);
+  if (instr->op == HLO_TUPLE) def.shape = NULL;
+  return hlo_instr_add(to, &def, &body->copies[instr->id]);
+}
+
+/* The body on narrow indices; NULL: it computes with them, or the builder failed. */
+static hlo_computation_t *narrow_body(pass_rewrite_t *rewrite, const hlo_computation_t *from,
+                                      hr_dtype_t narrow) {
+  hlo_builder_t *builder = &rewrite->builder;
+  hlo_computation_t *to = NULL;
+  index_body_t body;
+  uint32_t count = from->instrs.count;
+  if (from->root->op != HLO_TUPLE) return NULL;
+  builder->status = HR_NEW_ARRAY(&rewrite->scratch, count, &body.copies);
+  if (!builder->status) builder->status = HR_NEW_ARRAY(&rewrite->scratch, count, &body.is_index);
+  for (uint32_t i = 0; i < count && !builder->status; i++)
+    if (!mark_index(&body, from->instrs.data[i], from->root)) return NULL;
+  if (!builder->status)
+    builder->status = hlo_computation_add(rewrite->computation->module, from->name, &to);
+  for (uint32_t i = 0; i < count && !builder->status; i++)
+    builder->status = copy_instr(to, &body, from->instrs.data[i], narrow);
+  if (builder->status) return NULL;
+  to->root = body.copies[from->root->id];
+  return to;
+}
+
+hlo_instr_t *simplify_index_reduce(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
+  hlo_builder_t *b = &rewrite->builder;
+  if (instr->operand_count != 2 * COUNT || b->status) return NULL;
+  const hlo_shape_t *values = instr->operands[0]->shape, *indices = instr->operands[INDEX]->shape;
+  int64_t dim = counted_dim(instr->operands[INDEX]), first;
+  if (dim < 0 || hlo_shape_is_dynamic(indices) ||
+      hr_dtype_class(indices->dtype) != HR_CLASS_SIGNED ||
+      !pass_splat_int(instr->operands[COUNT + INDEX], &first) || first < 0)
+    return NULL;
+  hr_dtype_t narrow = narrow_type(values->dtype, hr_max(first, indices->dims[dim] - 1));
+  if (hr_dtype_bytes(narrow) >= hr_dtype_bytes(indices->dtype)) return NULL;
+  hlo_computation_t *body = narrow_body(rewrite, instr->called[0], narrow);
+  if (!body) return NULL;
+  hlo_attr_t along = hlo_attr_of_int(HLO_ATTR_IOTA_DIMENSION, dim);
+  const hlo_shape_t *shape = pass_shape(rewrite, narrow, indices->rank, indices->dims);
+  hlo_instr_t *operands[] = {instr->operands[0],
+                             hlo_build(b, HLO_IOTA, shape, 0, NULL, 1, &along, 0, NULL),
+                             instr->operands[COUNT], hlo_build_number(b, (double)first, narrow)};
+  hlo_instr_t *reduce = hlo_build(b, HLO_REDUCE, NULL, 2 * COUNT, operands, instr->attr_count,
+                                  instr->attrs, 1, &body);
+  hlo_instr_t *results[] = {
+      hlo_build_element(b, reduce, 0),
+      hlo_build_convert(b, hlo_build_element(b, reduce, INDEX), indices->dtype)};
+  return hlo_build_tuple(b, COUNT, results);
+}
