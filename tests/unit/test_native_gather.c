@@ -361,6 +361,7 @@ static void scatters_pairs(void) {
 CU_TestInfo suite_native_gather[] = {
     {"gathers", gathers},
     {"gathers rows", gathers_rows},
+    {"gathers columns", gathers_columns},
     {"scatters", scatters},
     {"scatters complex numbers and short rows", scatters_complex_and_short_rows},
     {"scatters integers", scatters_integers},
