@@ -84,7 +84,7 @@ struct hr_trace {
   hr_trace_span_t *current; /* what runs, for shares; NULL: nothing that they are noted of */
   int workers;              /* that may have shares; 0: none said so */
   uint64_t *busy_ns;        /* per worker but the caller, 0: in kernels */
-  int numa_nodes;           /* of the workers, if accesses to pages are counted; else 0 */
+  int numa_nodes;           /* those that have workers; 0: accesses to pages are not counted */
 };
 
 /* `events`: calls and shares that the timeline keeps, the last ones, rounded up to a power of two.

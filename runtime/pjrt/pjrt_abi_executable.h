@@ -95,7 +95,7 @@ typedef struct pjrt_chunk {
   void *data;
   size_t size_bytes;
   void (*release)(void *data, void *context);
-  void *context; /* of `release` */
+  void *context; /* argument of `release` */
 } pjrt_chunk_t;
 
 /* Callback for a send of the program to the host. It takes over the chunk and answers an error that

@@ -170,7 +170,7 @@ static hr_status_t append(pjrt_copy_stream_t *stream, const pjrt_chunk_t *chunk)
   if (chunk->size_bytes > room)
     return hr_error(HR_USAGE, "a chunk of %zu bytes for a stream that takes %zu more of %zu",
                     chunk->size_bytes, room, stream->total);
-  memcpy(stream->data + stream->current, chunk->data, chunk->size_bytes);
+  if (chunk->size_bytes) memcpy(stream->data + stream->current, chunk->data, chunk->size_bytes);
   stream->current += chunk->size_bytes;
   return NULL;
 }

@@ -167,15 +167,17 @@ DEFINE_LISTED(32)
     memcpy(all + i * run, table + start * stride, MOVE);              \
   else                                                                \
     memcpy(all + i * run, table + start * stride, (size_t)run);
-#define DEFINE_PADDED(MOVE, INDEX)                                                      \
-  NATIVE_INLINE void padded_runs_##MOVE##_##INDEX(                                      \
-      const gather_job_t *job, int64_t first, int64_t end,                              \
-      bool prefetches){DIRECT_LOOP(INDEX, COPY_PADDED(MOVE))} NATIVE_CLONES static void \
-      direct_##MOVE##_##INDEX(const gather_job_t *job, int64_t first, int64_t end) {    \
-    if (job->plan->table_bytes > GATHER_CACHED_BYTES)                                   \
-      padded_runs_##MOVE##_##INDEX(job, first, end, true);                              \
-    else                                                                                \
-      padded_runs_##MOVE##_##INDEX(job, first, end, false);                             \
+#define DEFINE_PADDED(MOVE, INDEX)                                                          \
+  NATIVE_INLINE void padded_runs_##MOVE##_##INDEX(const gather_job_t *job, int64_t first,   \
+                                                  int64_t end, bool prefetches) {           \
+    DIRECT_LOOP(INDEX, COPY_PADDED(MOVE))                                                   \
+  }                                                                                         \
+  static NATIVE_CLONES void direct_##MOVE##_##INDEX(const gather_job_t *job, int64_t first, \
+                                                    int64_t end) {                          \
+    if (job->plan->table_bytes > GATHER_CACHED_BYTES)                                       \
+      padded_runs_##MOVE##_##INDEX(job, first, end, true);                                  \
+    else                                                                                    \
+      padded_runs_##MOVE##_##INDEX(job, first, end, false);                                 \
   }
 
 #define DEFINE_DIRECTS(DEFINE, MOVE) \

@@ -276,7 +276,7 @@ typedef struct jit_lanes {
   void (*body)(jit_emit_t *emit, void *context, int copy);
   void *context;
   bool is_phased;   /* `from` is a multiple of unroll * lanes */
-  bool is_few;      /* of one lane: the body may be there once for each value */
+  bool is_few;      /* few iterations of one lane: the body may be there once for each */
   bool is_small;    /* the body may be there once more for each vector of a remainder */
   bool is_whole;    /* the trip count is a multiple, too: no remainder */
   int64_t from, to; /* interval of the variable, if known at compile time; else equal */

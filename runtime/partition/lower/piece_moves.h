@@ -11,7 +11,7 @@
 typedef struct spmd_piece {
   int64_t from, size; /* elements of a source */
   int64_t at;         /* where they begin in the result */
-  int64_t chunk;      /* of the source, of a part */
+  int64_t chunk;      /* elements of the source that a part has */
   int64_t base;       /* where that chunk lies among all chunks of a part, side by side */
 } spmd_piece_t;
 
