@@ -351,17 +351,18 @@ static inline void native_fill(hlo_value_t *value, bool specials) {
   hr_dtype_t real = hr_dtype_real(value->dtype);
   int64_t count = value->count * (hr_dtype_is_complex(value->dtype) ? 2 : 1);
   size_t bytes = hr_dtype_bytes(real);
+  uint64_t seed = (uint64_t)rand();
   for (int64_t i = 0; i < count; i++) {
-    uint64_t bits = (uint64_t)(rand() % 40);
+    uint64_t bits = (uint64_t)native_pick(&seed, 40);
     if (hr_dtype_class(real) == HR_CLASS_PRED) bits &= 1;
     if (hr_dtype_class(real) == HR_CLASS_SIGNED) bits = (uint64_t)((int64_t)bits - 20);
-    if (hr_dtype_is_integer(real) && rand() % 2) bits = (uint64_t)rand() * (uint64_t)rand();
+    if (hr_dtype_is_integer(real) && native_pick(&seed, 2)) bits = native_random(&seed);
     if (hr_dtype_is_integer(real) && hr_dtype_table[real].bits < 8) bits = 0;
     if (hr_dtype_is_float(real)) {
-      double number = (rand() % 2000 - 1000) / 64.0;
-      if (specials && rand() % 4 == 0) number = special[rand() % 7];
+      double number = (double)(native_pick(&seed, 2000) - 1000) / 64.0;
+      if (specials && native_pick(&seed, 4) == 0) number = special[native_pick(&seed, 7)];
       bits = hr_float_encode(real, number);
-      if (specials && number != number && rand() % 2)
+      if (specials && number != number && native_pick(&seed, 2))
         bits |= (uint64_t)1 << (hr_dtype_table[real].bits - 1);
     }
     memcpy((char *)value->data + (size_t)i * bytes, &bits, bytes);

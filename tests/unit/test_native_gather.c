@@ -81,11 +81,23 @@ static void choose_other(geometry_t *g) {
   }
 }
 
+static int64_t element_count(int rank, const int64_t *dims) {
+  int64_t count = 1;
+  for (int d = 0; d < rank; d++) count *= dims[d];
+  return count;
+}
+
+/* Elements of an array, at most: larger ones take most of the time and show no more. */
+#define ELEMENTS_MAX (1 << 18)
+
 static geometry_t choose(int64_t most) {
   geometry_t g;
-  choose_dims(&g, most);
-  choose_indices(&g);
-  choose_other(&g);
+  do {
+    choose_dims(&g, most);
+    choose_indices(&g);
+    choose_other(&g);
+  } while (element_count(g.rank, g.dims) > ELEMENTS_MAX ||
+           element_count(g.other_rank, g.other_dims) > ELEMENTS_MAX);
   return g;
 }
 
@@ -110,9 +122,7 @@ static hlo_attr_t list(hlo_attr_key_t key, const int64_t *data, int count) {
 
 /* Generated code may take what writes many elements. */
 static bool is_small(const geometry_t *g) {
-  int64_t count = 1;
-  for (int d = 0; d < g->other_rank; d++) count *= g->other_dims[d];
-  return count < 1 << 15;
+  return element_count(g->other_rank, g->other_dims) < 1 << 15;
 }
 
 static void check_gather(const geometry_t *g, hr_dtype_t dtype) {
