@@ -12,7 +12,7 @@ typedef struct pjrt_host_ends pjrt_host_ends_t;
 hr_status_t pjrt_host_ends_create(const pjrt_execute_options_t *options, int device,
                                   pjrt_host_ends_t **out_ends);
 void pjrt_host_ends_destroy(pjrt_host_ends_t *ends); /* accepts NULL */
-/* The same for the program. */
+/* What the program's sends and receives call. Owner: valid as long as `ends`. */
 host_transfers_t pjrt_host_ends_transfers(pjrt_host_ends_t *ends);
 
 #endif

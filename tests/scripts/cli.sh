@@ -165,7 +165,7 @@ python3 -c 'import json, sys; assert json.load(open(sys.argv[1]))["executions"] 
 expect_exit "--explain --limit" 0 "$hlorun" --input '0=f32[3]{1,2,3}' --explain --limit twice.hlo
 expect_text "--explain --limit" "of what bandwidth and arithmetic allow"
 expect_exit "--limit alone" 2 "$hlorun" --input '0=f32[3]{1,2,3}' --limit twice.hlo
-# Arguments are the caller's pages, so that half of what both nodes read lies on the first.
+# An argument and a result of 4 MB each are touched once.
 write_program million '  x = f32[1048576] parameter(0)
   ROOT y = f32[1048576] add(x, x)'
 export HWLOC_SYNTHETIC='pack:2 numa:1 core:2 pu:1'

@@ -609,9 +609,9 @@ static bool are_planes_large(const transpose_dims_t *t, int64_t bytes) {
   return hr_min(i_count, j_count) >= side && i_count * j_count >= PLANE_ELEMENTS;
 }
 
-/* Are runs, few streams or tiles quicker than generated code? Few streams are not if they are
- * reversed, and so is what is only reversed. */
-static bool is_quick(const transpose_dims_t *t, int64_t bytes, bool are_runs) {
+/* Is one of the forms here faster than generated code? Runs are, unless all that happens is a
+ * reversal; streams are where they are long and not reversed; tiles are where planes are large. */
+static bool is_faster_than_codegen(const transpose_dims_t *t, int64_t bytes, bool are_runs) {
   int last = t->rank - 1;
   if (are_runs) return !is_any_reversed(t) || (t->rank > 1 && t->from[last] == 1);
   int dense = dense_dim(t);
@@ -621,7 +621,7 @@ static bool is_quick(const transpose_dims_t *t, int64_t bytes, bool are_runs) {
   return dense != last && are_planes_large(t, bytes);
 }
 
-/* is_optional: *out_plan is NULL where other code is as quick. */
+/* is_optional: *out_plan is NULL where generated code is faster. */
 static hr_status_t make_plan(hr_arena_t *arena, int element_bytes, int rank, const int64_t *dims,
                              const int64_t *strides, bool is_optional,
                              const native_transpose_plan_t **out_plan) {
@@ -636,7 +636,7 @@ static hr_status_t make_plan(hr_arena_t *arena, int element_bytes, int rank, con
   if (plan->bytes == 0) return NULL;
   merge_dims(rank, dims, strides, &t);
   bool are_runs = t.rank < 2 || !merge_run_into_element(&t, &bytes) || t.rank < 2;
-  if (is_optional && !is_quick(&t, bytes, are_runs)) {
+  if (is_optional && !is_faster_than_codegen(&t, bytes, are_runs)) {
     *out_plan = NULL;
     return NULL;
   }

@@ -15,7 +15,7 @@ hr_status_t native_transpose_plan_new(hr_arena_t *arena, int element_bytes, int 
                                       const int64_t *dims, const int64_t *strides,
                                       const native_transpose_plan_t **out_plan);
 /* The same with negative strides where a dimension is reversed. *out_plan is NULL where generated
- * code is quicker: where only reversed, or where planes are small. */
+ * code is faster: where dimensions are only reversed, or planes are small. */
 hr_status_t native_transpose_optional_plan_new(hr_arena_t *arena, int element_bytes, int rank,
                                                const int64_t *dims, const int64_t *strides,
                                                const native_transpose_plan_t **out_plan);

@@ -294,8 +294,9 @@ static bool is_wanted(const chooser_t *chooser, int r) {
          chooser->lower->wanted[chooser->instr->id] >> r & 1;
 }
 
-/* As propagated; a concatenation of which the one user takes half or more from any place on, as a
- * roll by a number that the program computes, is wanted whole there. */
+/* The sharding of result r that trials aim at: the propagated one, but without axes along d for a
+ * concatenation along d whose only user is a dynamic slice of at least half of it (a roll by a
+ * number known at run time): it would gather the concatenation. */
 static const spmd_sharding_t *wanted_result(const chooser_t *chooser, int r) {
   const hlo_instr_t *instr = chooser->instr, *user = chooser->lower->users[instr->id];
   const spmd_sharding_t *preferred = spmd_preferred(chooser->lower, instr, r), *whole;

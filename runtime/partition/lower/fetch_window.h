@@ -43,8 +43,7 @@ bool spmd_window_along(spmd_lower_t *lower, const hlo_instr_t *instr, int r,
                        const spmd_sharding_t *sharding, int d, int64_t chunk,
                        spmd_window_t *out_window);
 /* A run of an array that a pad alone takes, if both together are windows of that array along the
- * one dimension that the slice cuts off; NULL: the pad is of what it is of. `sharding` is the
- * operand's. */
+ * one dimension that the slice cuts off; NULL: there is none. `sharding` is the operand's. */
 const hlo_instr_t *spmd_padded_slice(const spmd_lower_t *lower, const hlo_instr_t *pad,
                                      const spmd_sharding_t *sharding);
 /* The dimension of which a slice takes a run, if it takes all others as they are; -1: another

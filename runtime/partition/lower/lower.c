@@ -205,8 +205,9 @@ static bool is_taken_apart(const spmd_lower_t *lower, const hlo_instr_t *instr) 
          lower->sliced[instr->id] >= hlo_shape_elements(instr->shape);
 }
 
-/* Slices of a concatenation or of a pad, and a pad that is sliced: as lower_moves.c does. */
-static bool may_be_seen_through(const spmd_lower_t *lower, const hlo_instr_t *instr) {
+/* Does the only user read the operand in its place? Concatenations and pads of slices do, and
+ * slices of a pad (lower_moves.c, lower_concatenate.c). */
+static bool may_be_looked_through(const spmd_lower_t *lower, const hlo_instr_t *instr) {
   const hlo_instr_t *user = lower->users[instr->id];
   if (lower->uses[instr->id] != 1 || !user) return false;
   if (instr->op == HLO_PAD) return user->op == HLO_SLICE;
@@ -226,7 +227,7 @@ static hr_status_t lower_operation(spmd_lower_t *lower, const hlo_instr_t *instr
       rule->operand_count + rule->result_count > SPMD_CHOOSE_TENSORS)
     return lower_whole(lower, instr);
   if (spmd_lower_partial(lower, instr, rule)) return NULL;
-  lower->is_tentative = may_be_seen_through(lower, instr);
+  lower->is_tentative = may_be_looked_through(lower, instr);
   HR_TRY(spmd_choose(lower, instr, rule, &choice));
   spmd_lower_fn emit = spmd_op_of(instr).emit;
   hlo_instr_t *result = emit ? emit(lower, &choice) : spmd_emit_local(lower, &choice);

@@ -12,7 +12,8 @@
 typedef struct spmd_form {
   hlo_instr_t *instr;
   const spmd_sharding_t *sharding;
-  bool is_tentative; /* moved there for an operation that its user may see through alone */
+  bool is_tentative; /* made for an operation that may never be lowered, as its user looks through
+                        it */
   struct spmd_form *next;
 } spmd_form_t;
 
@@ -43,7 +44,7 @@ typedef struct spmd_lower { /* one computation */
   const hlo_instr_t **users; /* by instruction id: the last one that uses it */
   uint64_t *wanted;          /* by instruction id: bit k: something reads element k of a tuple */
   int64_t *sliced;           /* by instruction id: elements that slices take */
-  bool is_tentative;         /* the user of the current instruction may see through it */
+  bool is_tentative;         /* the user of the current instruction may look through it */
 } spmd_lower_t;
 
 /* --- values.c --- */

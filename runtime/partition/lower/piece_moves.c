@@ -1,5 +1,5 @@
-/* Every overlap of a part of the result with a chunk of a source is a transfer; each goes into the
- * first round in which its two parts are free. */
+/* Every overlap of a part of the result with a chunk of a source is a transfer. Transfers are put
+ * into rounds by a greedy edge colouring of the graph from sending to receiving parts. */
 #include "partition/lower/piece_moves.h"
 
 #include "base/arith.h"
@@ -8,7 +8,7 @@
 
 typedef struct overlap {
   int64_t source, target, from, length, place;
-  int row; /* round; of what a part has itself: behind the rounds, by piece */
+  int row; /* round, from 1; -1 - k: a part has it itself, of piece k */
 } overlap_t;
 
 typedef struct plan {
@@ -49,7 +49,8 @@ static hr_status_t find_overlaps(hr_arena_t *arena, plan_t *plan) {
   return NULL;
 }
 
-/* False if there are not enough rounds. */
+/* Each transfer gets the first round in which both of its parts are free. *out_possible is false if
+ * that takes more than MAX_COLOURS rounds. */
 static hr_status_t colour(hr_arena_t *arena, plan_t *plan, bool *out_possible) {
   uint64_t *sends, *gets;
   HR_TRY(HR_NEW_ARRAY(arena, plan->parts, &sends));
@@ -74,7 +75,7 @@ static hr_status_t colour(hr_arena_t *arena, plan_t *plan, bool *out_possible) {
   return NULL;
 }
 
-/* Rows of no place at all. */
+/* Rows that fill no places yet. */
 static hr_status_t new_rows(hr_arena_t *arena, const plan_t *plan, spmd_piece_moves_t *out) {
   int rows = plan->rounds + plan->count;
   out->moves = (spmd_moves_t){.count = plan->rounds};
