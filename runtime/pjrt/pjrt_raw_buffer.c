@@ -1,6 +1,5 @@
 /* The extension for raw buffers: the bytes of a buffer as they lie, which outlive its deletion.
- * jax.experimental.transfer sends arrays to other processes by them. A raw buffer is the buffer
- * itself with a hold. */
+ * A raw buffer is the buffer itself with a hold. */
 #include "pjrt/pjrt_api.h"
 #include "pjrt/pjrt_extensions.h"
 #include "pjrt/pjrt_transfer.h"
