@@ -264,7 +264,8 @@ static hr_status_t partition(hlo_module_t *module, const compiler_options_t *opt
                          .carried = options->carried,
                          .carried_count = options->carried_count,
                          .keep_unreduced = options->keep_unreduced,
-                         .whole_axes = options->whole_axes};
+                         .whole_axes = options->whole_axes,
+                         .gather_limit = options->gather_limit};
   HR_TRY(hlo_lower_buffer_types(module));
   return spmd_run(module, &spmd);
 }

@@ -200,6 +200,10 @@ typedef struct hlorun_program_options {
   /* Global programs: parameters and results whose sharding the program leaves open are cut by whole
    * axes of the mesh, for frameworks that have no names for parts of an axis. */
   bool whole_axes;
+  /* Global programs: operands of products from so many bytes of a process on are not gathered, and
+   * results not reduced whole: parts go round the processes while others are multiplied. 0: from
+   * 256 MiB on. */
+  uint64_t gather_limit;
 } hlorun_program_options_t;
 /* Sets struct_size and all defaults. */
 void hlorun_program_options_init(hlorun_program_options_t *options);

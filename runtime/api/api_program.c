@@ -235,6 +235,7 @@ static compiler_options_t compiler_options(const hlorun_program_t *program,
       .carried_count = options->carried_count,
       .keep_unreduced = options->keep_unreduced,
       .whole_axes = options->whole_axes,
+      .gather_limit = options->gather_limit,
       .workers_context = &program->client->pool,
       .may_open_early =
           program->client->options.threads != 1 && program->client->endpoint->world_size == 1};

@@ -49,7 +49,8 @@ static spmd_options_t partitioning_of(const hr_options_t *options) {
   bool divides = replicas > 1 && world % replicas == 0;
   return (spmd_options_t){.device_count = divides ? world / replicas : world,
                           .mesh = hr_option_text(options, HR_OPTION_MESH),
-                          .sharding = hr_option_text(options, HR_OPTION_SHARDING)};
+                          .sharding = hr_option_text(options, HR_OPTION_SHARDING),
+                          .gather_limit = hr_option_int(options, HR_OPTION_GATHER_LIMIT, 0)};
 }
 
 /* The grid that the program is for. The verdict says what it is proved on. */

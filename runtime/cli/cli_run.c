@@ -145,6 +145,7 @@ static hr_status_t load_program(cli_run_t *run) {
   options.probe = hr_option_text(run->options, HR_OPTION_PROBE);
   options.mesh = hr_option_text(run->options, HR_OPTION_MESH);
   options.sharding = hr_option_text(run->options, HR_OPTION_SHARDING);
+  options.gather_limit = hr_option_int(run->options, HR_OPTION_GATHER_LIMIT, 0);
   options.carried = (const int(*)[2])run->carry.data;
   options.carried_count = (int)run->carry.count;
   options.probe_dir = hr_option_text(run->options, HR_OPTION_DUMP);

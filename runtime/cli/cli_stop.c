@@ -100,6 +100,7 @@ static hr_status_t partition(const hr_options_t *options, const char *stage, hr_
   spmd_options_t spmd = {.device_count = hr_option_int(options, HR_OPTION_PROCESSES, 0),
                          .mesh = hr_option_text(options, HR_OPTION_MESH),
                          .sharding = hr_option_text(options, HR_OPTION_SHARDING),
+                         .gather_limit = hr_option_int(options, HR_OPTION_GATHER_LIMIT, 0),
                          .carried = (const int(*)[2])carry.data,
                          .carried_count = (int)carry.count,
                          .explain = explain,

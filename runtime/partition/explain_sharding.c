@@ -90,8 +90,9 @@ static void explain_collective(hr_strbuf_t *text, const spmd_report_item_t *item
   hr_strbuf_printf(text, " sends %.0f bytes: %s of ", item->bytes,
                    hlo_op_name(item->collective->op));
   hlo_shape_print(text, item->collective->shape, false);
-  hr_strbuf_printf(text, " among %ld%s\n", (long)item->group,
-                   item->in_loop ? ", each time round a loop" : "");
+  hr_strbuf_printf(text, " among %ld", (long)item->group);
+  if (item->times > 1) hr_strbuf_printf(text, ", %ld times", (long)item->times);
+  hr_strbuf_add_str(text, item->in_loop ? ", each time round a loop\n" : "\n");
 }
 
 double spmd_explain_bytes(const hlo_shape_t *shape) {
@@ -157,7 +158,7 @@ hr_status_t spmd_explain_report(hr_strbuf_t *text, const spmd_program_t *program
   if (!report) return NULL;
   for (size_t i = 0; i < report->item_count; i++) {
     explain_collective(text, &report->items[i]);
-    bytes += report->items[i].bytes;
+    bytes += report->items[i].bytes * (double)report->items[i].times;
   }
   hr_strbuf_printf(text, "%zu collective%s, by which a process sends %.0f bytes\n",
                    report->item_count, report->item_count == 1 ? "" : "s", bytes);

@@ -4,7 +4,7 @@
  *                "shape": "f32[16,8]", "sharding": "<@mesh, [...]>", "origin": "operand",
  *                "from": "add.3"}, ...],
  *    "collectives": [{..., "op": "dot", "collective": "all-reduce", "shape": "f32[8,8]",
- *                     "group": 4, "bytes": 384, "in_loop": false}, ...],
+ *                     "group": 4, "bytes": 384, "times": 1, "in_loop": false}, ...],
  *    "bytes": 384,
  *    "whole": [{..., "op": "sort", "shape": "f32[64]", "bytes": 256, "advice": "..."}, ...]}
  *
@@ -114,8 +114,9 @@ static void add_collective(hr_strbuf_t *text, const spmd_report_item_t *item) {
   if (item->cause) add_op(text, "op", item->cause->op);
   add_op(text, "collective", item->collective->op);
   add_shape(text, item->collective->shape);
-  hr_strbuf_printf(text, ", \"group\": %ld, \"bytes\": %.0f, \"in_loop\": %s}", (long)item->group,
-                   item->bytes, item->in_loop ? "true" : "false");
+  hr_strbuf_printf(text, ", \"group\": %ld, \"bytes\": %.0f, \"times\": %ld, \"in_loop\": %s}",
+                   (long)item->group, item->bytes, (long)item->times,
+                   item->in_loop ? "true" : "false");
 }
 
 static void add_replication(hr_strbuf_t *text, const spmd_replication_t *replication) {
@@ -136,7 +137,7 @@ static hr_status_t add_report(hr_strbuf_t *text, const spmd_program_t *program) 
   for (size_t i = 0; i < report->item_count; i++) {
     hr_strbuf_add_str(text, i ? ",\n  " : "\n  ");
     add_collective(text, &report->items[i]);
-    bytes += report->items[i].bytes;
+    bytes += report->items[i].bytes * (double)report->items[i].times;
   }
   hr_strbuf_printf(text, "],\n\"bytes\": %.0f,\n\"whole\": [", bytes);
   for (size_t i = 0; i < report->replication_count; i++) {

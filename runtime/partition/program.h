@@ -35,6 +35,8 @@ typedef struct spmd_value {
   const hlo_instr_t *source; /* the instruction it was propagated from; NULL: none */
 } spmd_value_t;
 
+#define SPMD_GATHER_LIMIT (UINT64_C(256) << 20) /* bytes; as XLA's threshold */
+
 /* By instruction of one computation: values[id][leaf]. */
 typedef struct spmd_computation {
   spmd_value_t **values;
@@ -62,6 +64,7 @@ typedef struct spmd_program {
   const int (*carried)[2]; /* as in spmd_options_t */
   int carried_count;
   bool keep_unreduced, whole_axes; /* as in spmd_options_t */
+  uint64_t gather_limit;           /* bytes */
   const struct spmd_report
       *report; /* report of spmd_partition (lower/report.h); NULL: not partitioned */
 } spmd_program_t;
@@ -74,8 +77,11 @@ typedef struct spmd_options {
    * as a sharding group is, and the result is cut as the parameter is. */
   const int (*carried)[2];
   int carried_count;
-  bool keep_unreduced;       /* unreduced parameters and results stay parts; else they are whole */
-  bool whole_axes;           /* parameters and results that are left open are cut by whole axes */
+  bool keep_unreduced; /* unreduced parameters and results stay parts; else they are whole */
+  bool whole_axes;     /* parameters and results that are left open are cut by whole axes */
+  /* Operands of products from so many bytes of a process on are not gathered, and results not
+   * reduced whole: parts go round (lower/lower_ring.c). 0: SPMD_GATHER_LIMIT */
+  uint64_t gather_limit;
   hr_strbuf_t *explain;      /* receives the report of --explain-sharding; NULL: none */
   bool explain_json;         /* the report is one JSON object */
   bool stop_after_propagate; /* the module keeps its global shapes and gets the shardings */

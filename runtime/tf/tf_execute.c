@@ -12,7 +12,7 @@
 /* The depth of inlined calls is bounded, as recursion in a graph would never end. That of
  * evaluation is bounded, as it recurses on the C stack. */
 #define CALL_DEPTH_MAX 200
-#define CALLS_MAX 1000000 /* bodies are inlined: calls that double at each level would not end */
+#define CALLS_MAX 100000 /* bodies are inlined: calls that double at each level would not end */
 #define EVALUATE_DEPTH_MAX 2000
 
 /* --- compile-time values --- */
@@ -284,6 +284,8 @@ static hr_status_t lower_node(tf_op_t *op) {
   op->row = tf_op_find(op->node->op);
   if (function) return call_by_name(op, function);
   if (!op->row) return tf_unsupported(op, "the operation is not supported");
+  if (op->row->inputs != TF_LIST && op->node->input_count != op->row->inputs)
+    return tf_error(op, "%d inputs, want %d", op->node->input_count, op->row->inputs);
   HR_TRY(op->row->lower(op));
   return hlo_builder_finish(op->b);
 }

@@ -75,7 +75,8 @@ typedef struct tf_value {
   bool list_grows;       /* it has no bound: a push or write behind its end makes it larger */
   bool list_writes;      /* it grew by writes, not by pushes */
   bool list_jumps;       /* it was written at an index that is not known, nor that of its end */
-  bool list_pushed; /* its elements were pushed, and all of them are `constant` if there is one */
+  bool list_pushed;   /* its elements were pushed, and all of them are `constant` if there is one */
+  int64_t list_bound; /* if list_pushed: the most that an element is, a scalar; -1: not known */
   const struct tf_value *element; /* if these are lists or optionals: one without its array */
   expr_t element_counts;          /* list of lists: s32[list_size], their counts; NULL: full */
 } tf_value_t;
@@ -338,7 +339,8 @@ hr_status_t tf_computation_end(tf_compiler_t *compiler, hlo_builder_t *builder, 
 /* An ARRAY value as an instruction of the builder's computation. */
 expr_t tf_value_instr(tf_compiler_t *compiler, hlo_builder_t *b, tf_value_t *value);
 
-#define TF_OP(name, function, variant, outputs) hr_status_t tf_lower_##function(tf_op_t *op);
+#define TF_OP(name, inputs, function, variant, outputs) \
+  hr_status_t tf_lower_##function(tf_op_t *op);
 #include "tf/tf_ops.def"
 #undef TF_OP
 

@@ -9,7 +9,8 @@
 
 /* The table is indexed by no number: rows are found by name. */
 static const tf_op_row_t rows[] = {
-#define TF_OP(name, function, variant, outputs) {name, tf_lower_##function, variant, outputs},
+#define TF_OP(name, inputs, function, variant, outputs) \
+  {name, inputs, tf_lower_##function, variant, outputs},
 #include "tf/tf_ops.def"
 #undef TF_OP
 };

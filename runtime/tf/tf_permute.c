@@ -47,6 +47,24 @@ hr_status_t tf_lower_invert_permutation(tf_op_t *op) {
   return tf_out_ints(op, 0, value->dtype, false, in.count, inverse);
 }
 
+/* inputs: indices, dims. UnravelIndex: row d has the coordinates of the flat indices along
+ * dimension d of an array with these dims. Indices outside are not looked for. */
+hr_status_t tf_lower_unravel_index(tf_op_t *op) {
+  hlo_builder_t *b = op->b;
+  expr_t rest = tf_in(op, 0), dims = tf_in(op, 1), rows[HLO_MAX_RANK];
+  int at;
+  if (!rest || !dims) return hlo_builder_finish(b);
+  int64_t rank = hlo_shape_elements(dims->shape);
+  if (dims->shape->rank != 1 || rank < 1 || rank > HLO_MAX_RANK || rest->shape->rank > 1)
+    return tf_error(op, "want an index or a vector of indices, and 1 to %d dims", HLO_MAX_RANK);
+  for (int d = (int)rank - 1; d >= 0; d--) {
+    expr_t size = tf_broadcast_like(b, tf_vector_element(b, dims, d), rest);
+    HR_TRY(tf_expand_dim(op, e_rem(b, rest, size), 0, &at, &rows[d]));
+    rest = e_div(b, rest, size);
+  }
+  return tf_out(op, 0, tf_concat(b, (int)rank, rows, 0));
+}
+
 /* variant 0: Reverse with flags; 1: ReverseV2 with axes. */
 hr_status_t tf_lower_reverse(tf_op_t *op) {
   hr_ints_t list;

@@ -80,18 +80,38 @@ typedef struct range {
 
 static bool find_range(tf_compiler_t *compiler, expr_t x, int64_t i, int depth, range_t *out);
 
-/* Behind the slice, Pack or reshape that element *i of a list comes through. */
+/* Number of the operand's element that element i of a transposition is. */
+static int64_t transposed_element(expr_t x, int64_t i) {
+  const hlo_shape_t *from = x->operands[0]->shape;
+  hr_ints_t order = hlo_attr_ints(x, HLO_ATTR_DIMENSIONS);
+  int64_t strides[HLO_MAX_RANK], stride = 1, number = 0;
+  for (int d = from->rank - 1; d >= 0; stride *= from->dims[d--]) strides[d] = stride;
+  for (int d = from->rank - 1; d >= 0; i /= x->shape->dims[d--])
+    number += i % x->shape->dims[d] * strides[order.data[d]];
+  return number;
+}
+
+/* The operand of a concatenation along dimension 0 that has element *i, and its number there. */
+static expr_t joined_element(expr_t x, int64_t *i) {
+  int k = 0;
+  for (; *i >= hlo_shape_elements(x->operands[k]->shape); k++)
+    *i -= hlo_shape_elements(x->operands[k]->shape);
+  return x->operands[k];
+}
+
+/* Behind the slice, Pack or other movement that element *i, in row-major order, comes through. */
 static expr_t source_of_element(expr_t x, int64_t *i) {
   for (int depth = 0; x && depth < BOUND_DEPTH_MAX; depth++) {
     if (x->op == HLO_SLICE && x->shape->rank == 1) {
       hlo_slice_dim_t dim = hlo_attr_slice(x)->dims[0];
       *i = dim.start + *i * dim.stride;
       x = x->operands[0];
-    } else if (x->op == HLO_CONCATENATE && x->shape->rank == 1) {
-      int k = 0;
-      for (; *i >= x->operands[k]->shape->dims[0]; k++) *i -= x->operands[k]->shape->dims[0];
-      x = x->operands[k];
-    } else if (x->op == HLO_RESHAPE && x->operands[0]->shape->rank < 2) {
+    } else if (x->op == HLO_CONCATENATE && !hlo_attr_ints(x, HLO_ATTR_DIMENSIONS).data[0]) {
+      x = joined_element(x, i);
+    } else if (x->op == HLO_TRANSPOSE) {
+      *i = transposed_element(x, *i);
+      x = x->operands[0];
+    } else if (x->op == HLO_RESHAPE) {
       x = x->operands[0];
     } else if (x->op == HLO_BROADCAST && !x->operands[0]->shape->rank) {
       x = x->operands[0];
@@ -165,13 +185,13 @@ static bool range_of_all(tf_compiler_t *compiler, expr_t x, int depth, range_t *
   return true;
 }
 
-/* Element i of x, which is a list or a scalar. */
+/* Element i of x, in row-major order. */
 static bool find_range(tf_compiler_t *compiler, expr_t x, int64_t i, int depth, range_t *out) {
   range_t a, b;
   if (!x || depth > BOUND_DEPTH_MAX || !hr_dtype_is_integer(x->shape->dtype)) return false;
   x = source_of_element(x, &i);
   if (find_constant(compiler, x, i, out)) return true;
-  if (x->shape->rank > 1 || i >= hlo_shape_elements(x->shape)) return false;
+  if (i >= hlo_shape_elements(x->shape)) return false;
   int first = x->op == HLO_SELECT, count = x->operand_count - first;
   switch (x->op) {
     case HLO_GET_DIMENSION_SIZE:
@@ -186,9 +206,14 @@ static bool find_range(tf_compiler_t *compiler, expr_t x, int64_t i, int depth, 
     default:
       break;
   }
-  if (count != 2 || !find_range(compiler, x->operands[first], i, depth + 1, &a) ||
-      !find_range(compiler, x->operands[first + 1], i, depth + 1, &b))
-    return false;
+  if (count != 2) return false;
+  bool has_a = find_range(compiler, x->operands[first], i, depth + 1, &a);
+  bool has_b = find_range(compiler, x->operands[first + 1], i, depth + 1, &b);
+  if (x->op == HLO_MINIMUM && has_a != has_b) {
+    *out = (range_t){INT64_MIN, has_a ? a.high : b.high};
+    return true;
+  }
+  if (!has_a || !has_b) return false;
   return first ? range_of_either(a, b, out) : range_of_two(x->op, a, b, out);
 }
 
@@ -200,6 +225,8 @@ int64_t tf_upper_bound(tf_compiler_t *compiler, expr_t x) {
 expr_t tf_vector_element(hlo_builder_t *b, expr_t x, int64_t i) {
   x = source_of_element(x, &i);
   if (!x || !x->shape->rank) return x;
+  int64_t count = hlo_shape_elements(x->shape);
+  if (x->shape->rank > 1) x = tf_reshape(b, x, 1, &count);
   return tf_reshape(b, tf_slice_dim(b, x, 0, i, i + 1), 0, NULL);
 }
 

@@ -273,12 +273,14 @@ hr_status_t tf_lower_list_stack(tf_op_t *op) {
   return tf_out(op, 0, x);
 }
 
-/* TensorListLength: the capacity, which is static, if all elements are in use. */
+/* TensorListLength: the capacity, which is static, if all elements are in use; else it is a bound,
+ * by which a loop sees that the length may be a size. */
 hr_status_t tf_lower_list_length(tf_op_t *op) {
   tf_value_t list;
   HR_TRY(list_of(op, 0, &list));
-  if (list.count) return tf_out(op, 0, list.count);
-  return tf_out_ints(op, 0, HR_S32, true, 1, &list.list_size);
+  if (!list.count) return tf_out_ints(op, 0, HR_S32, true, 1, &list.list_size);
+  if (list.list_grows) return tf_out(op, 0, list.count);
+  return tf_out(op, 0, e_min(op->b, list.count, tf_scalar_int(op->b, list.list_size, HR_S32)));
 }
 
 /* TensorListResize(list, size). A size that is not known is one that the list has room for, as

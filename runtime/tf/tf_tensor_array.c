@@ -3,6 +3,7 @@
  * starts as zeros and adds what is written, so that sums of flows are sums of arrays. */
 #include <string.h>
 
+#include "base/arith.h"
 #include "tf/tf_trips.h"
 
 /* Output k becomes a list. That of an argument is the value of its resource, and the flow stays a
@@ -353,6 +354,7 @@ hr_status_t tf_lower_list_empty(tf_op_t *op) {
   fill_zeros(op, &list, shape->rank ? (int)dims.count : -1, dims.data);
   HR_TRY(put_list(op, 0, &list));
   op->outputs[0].list_pushed = true;
+  op->outputs[0].list_bound = -1;
   return NULL;
 }
 
@@ -362,12 +364,16 @@ static expr_t count_of(tf_op_t *op, const tf_value_t *list) {
 }
 
 /* What is known of a list's elements when one more is pushed: gradients of loops push the sizes of
- * arrays in every iteration, and need them as constants when they take them off again. */
-static void push_constant(tf_value_t *list, const tf_value_t *before, hlo_value_t *element) {
-  bool is_first = !before->constant;
-  if (!before->list_pushed || !element) return;
-  if (!is_first && !hlo_value_equal(before->constant, element)) return;
+ * arrays in every iteration, and need them as constants or bounds when they take them off again. */
+static void push_known(tf_op_t *op, tf_value_t *list, const tf_value_t *before,
+                       hlo_value_t *element) {
+  bool is_first = !before->constant && before->list_bound < 0;
+  int64_t bound = element ? -1 : tf_upper_bound(op->scope->compiler, op->inputs[1]->instr);
+  if (!before->list_pushed || (!element && bound < 0)) return;
+  if (!is_first && !element != !before->constant) return;
+  if (!is_first && element && !hlo_value_equal(before->constant, element)) return;
   list->list_pushed = true;
+  list->list_bound = hr_max(bound, before->list_bound);
   list->constant = is_first ? element : before->constant;
 }
 
@@ -465,7 +471,7 @@ hr_status_t tf_lower_list_push(tf_op_t *op) {
   HR_TRY(write_element(op, &list, count, tf_in(op, 1)));
   list.count = e_add(op->b, count, tf_scalar_int(op->b, 1, HR_S32));
   HR_TRY(put_list(op, 0, &list));
-  push_constant(&op->outputs[0], op->inputs[0], element);
+  push_known(op, &op->outputs[0], op->inputs[0], element);
   return NULL;
 }
 
@@ -476,7 +482,8 @@ static hr_status_t pop_special(tf_op_t *op, const tf_value_t *list) {
   hlo_value_t *constant = op->outputs[1].constant;
   if (list->element_counts) {
     count = tf_dynamic_slice(op->b, list->element_counts, &list->count, &one);
-    count = tf_reshape(op->b, count, 0, NULL);
+    expr_t most = tf_scalar_int(op->b, list->element->list_size, HR_S32);
+    count = e_min(op->b, tf_reshape(op->b, count, 0, NULL), most);
   }
   op->outputs[1] = *list->element;
   op->outputs[1].instr = array;
@@ -499,7 +506,10 @@ hr_status_t tf_lower_list_pop(tf_op_t *op) {
   HR_TRY(put_list(op, 0, &list));
   op->outputs[0].list_pushed = op->inputs[0]->list_pushed;
   op->outputs[0].constant = op->inputs[0]->constant;
-  HR_TRY(tf_out(op, 1, read_element(op, &list, list.count)));
+  expr_t element = read_element(op, &list, list.count);
+  if (list.list_pushed && list.list_bound >= 0)
+    element = e_min(op->b, element, tf_scalar_int(op->b, list.list_bound, list.list_dtype));
+  HR_TRY(tf_out(op, 1, element));
   if (op->inputs[0]->list_pushed) op->outputs[1].constant = op->inputs[0]->constant;
   return list.element ? pop_special(op, &list) : NULL;
 }

@@ -59,24 +59,31 @@ static hr_status_t set_inside(tf_op_t *op, trial_t *t, int i) {
 
 /* --- what is known of elements --- */
 
-/* Whether an iteration pushes the constant that is there already, or the first one. */
+static bool is_known(const tf_value_t *list) {
+  return list->kind == TF_VALUE_LIST && list->list_pushed &&
+         (list->constant || list->list_bound >= 0);
+}
+
+/* Whether an iteration pushes the constant that is there already, or the first one, or numbers with
+ * the same bound. */
 static bool stays_pushed(const tf_value_t *before, const tf_value_t *after) {
   if (after->kind != TF_VALUE_LIST || !after->list_pushed) return false;
-  if (!before->constant) return true;
+  if (!is_known(before)) return true;
+  if (!before->constant) return !after->constant && after->list_bound == before->list_bound;
   return after->constant && hlo_value_equal(before->constant, after->constant);
 }
 
-/* What is known of the elements of a list holds in every iteration if the body leaves it so. If a
- * constant does not stay, nothing is known of any list, as it may have been pushed on another. */
+/* What is known of the elements of a list holds in every iteration if the body leaves it so. If
+ * that does not stay, nothing is known of any list, as it may have been pushed on another. */
 static void keep_pushed(int count, tf_value_t *values, const tf_value_t *results) {
   bool all_stay = true;
   for (int i = 0; i < count; i++)
-    if (values[i].kind == TF_VALUE_LIST && values[i].list_pushed && values[i].constant)
-      all_stay &= stays_pushed(&values[i], &results[i]);
+    if (is_known(&values[i])) all_stay &= stays_pushed(&values[i], &results[i]);
   for (int i = 0; i < count; i++) {
     if (values[i].kind != TF_VALUE_LIST || !values[i].list_pushed) continue;
     values[i].list_pushed = all_stay && stays_pushed(&values[i], &results[i]);
     values[i].constant = values[i].list_pushed ? results[i].constant : NULL;
+    values[i].list_bound = results[i].list_bound;
   }
 }
 

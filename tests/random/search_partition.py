@@ -64,7 +64,8 @@ class Search:
         engine = self.options.engine or ("compiled" if seed % 3 else "reference")
         wrong = self.run(seed, "-n", "1", "--engine", "reference", "--output", self.one, self.whole)
         if not wrong:
-            wrong = self.run(seed, *cuts, "--engine", engine, "--threads", "1", "--expect", self.one, self.cut)
+            wrong = self.run(seed, *cuts, "--engine", engine, "--threads", "1", "--gather-limit", self.options.gather_limit,
+                             "--expect", self.one, self.cut)
         if wrong:
             print(f"{kind} {seed}, engine {engine}, {' '.join(cuts)}: {wrong}", flush=True)
             if self.options.keep:
@@ -79,6 +80,7 @@ def main():
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--engine", choices=("compiled", "reference"))
     parser.add_argument("--keep", help="folder for programs that fail")
+    parser.add_argument("--gather-limit", default="268435456", help="as hlorun's; 1: no product gathers an operand")
     parser.add_argument("--seconds", type=int, default=600, help="for one run")
     parser.add_argument("first", type=int)
     parser.add_argument("count", type=int)

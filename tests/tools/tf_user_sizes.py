@@ -114,3 +114,28 @@ def gradients_of_sizes(x, i):
         tf.math.unsorted_segment_sum(x * x, tf.minimum(i, 3), tf.size(i)),
     ]
     return [tf.gradients(loss, x) for loss in losses]
+
+
+@graph(f32(6, 4), MASK, NUMBERS)
+@rows
+def gradients_of_loops_over_sizes(x, i):
+    kernel = tf.reshape(tf.range(12.0) / 10, [4, 3])
+    losses = [
+        tf.map_fn(lambda row: tf.linalg.matvec(kernel, row, transpose_a=True), x) ** 2,
+        tf.tile(x, [2, 1]) ** 2,
+        tf.repeat(x, 2, 0) ** 2,
+        tf.matmul(x[:, None, :], tf.tile(kernel[None], [tf.shape(x)[0], 1, 1])) ** 2,
+    ]
+    return [tf.gradients(loss, x) for loss in losses] + [tf.unravel_index(i, [3, 4])]
+
+
+@graph(f32(6, 4))
+def constants_of_branches(x):
+    """Sizes that all branches give are constants behind them, as the shapes of rows on which Keras's optimizers branch."""
+    def sizes():
+        return tf.constant(5), tf.constant([8, 3])
+
+    size, shape = tf.cond(tf.reduce_sum(x) > 0, sizes, sizes)
+    other = tf.cond(tf.reduce_sum(x) > 0, lambda: tf.constant(1), lambda: tf.constant(2))
+    sums = tf.math.unsorted_segment_sum(x, tf.range(6) // 2, size)
+    return [sums, tf.reshape(x, shape), x * tf.cast(other, tf.float32)]

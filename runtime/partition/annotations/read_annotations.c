@@ -374,7 +374,9 @@ hr_status_t spmd_read_annotations(hlo_module_t *module, const spmd_options_t *op
                                   .carried = options->carried,
                                   .carried_count = options->carried_count,
                                   .keep_unreduced = options->keep_unreduced,
-                                  .whole_axes = options->whole_axes};
+                                  .whole_axes = options->whole_axes,
+                                  .gather_limit = options->gather_limit ? options->gather_limit
+                                                                        : SPMD_GATHER_LIMIT};
   spmd_reader_t reader = {.module = module,
                           .options = options,
                           .program = out_program,

@@ -93,6 +93,13 @@ int64_t spmd_local_size(const spmd_sharding_t *sharding, int d, int64_t size) {
   return size / parts + (size % parts != 0);
 }
 
+double spmd_local_bytes(const spmd_sharding_t *sharding, const hlo_shape_t *shape) {
+  double bytes = (double)hr_dtype_bytes(shape->dtype);
+  for (int d = 0; d < shape->rank; d++)
+    bytes *= (double)spmd_local_size(sharding, d, shape->dims[d]);
+  return bytes;
+}
+
 /* The shape itself where nothing is cut. */
 hr_status_t spmd_local_shape(hr_arena_t *arena, const spmd_sharding_t *sharding,
                              const hlo_shape_t *shape, const hlo_shape_t **out_shape) {

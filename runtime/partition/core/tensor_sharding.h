@@ -56,6 +56,8 @@ bool spmd_sharding_is_replicated(const spmd_sharding_t *sharding);
 int64_t spmd_sharding_parts(const spmd_sharding_t *sharding, int d);
 /* Size of dimension d on one device: ceil(size / parts). */
 int64_t spmd_local_size(const spmd_sharding_t *sharding, int d, int64_t size);
+/* Bytes on one device. */
+double spmd_local_bytes(const spmd_sharding_t *sharding, const hlo_shape_t *shape);
 /* Shape on one device; dtype and layout order are kept. Errors: NO_MEMORY. */
 hr_status_t spmd_local_shape(hr_arena_t *arena, const spmd_sharding_t *sharding,
                              const hlo_shape_t *shape, const hlo_shape_t **out_shape);

@@ -248,24 +248,9 @@ static double local_work(const chooser_t *chooser, const trial_t *trial) {
   return work;
 }
 
-static double local_bytes(const hlo_shape_t *shape, const spmd_sharding_t *sharding) {
-  double bytes = (double)hr_dtype_bytes(shape->dtype);
-  for (int d = 0; d < shape->rank; d++)
-    bytes *= (double)spmd_local_size(sharding, d, shape->dims[d]);
-  return bytes;
-}
-
 static double own_bytes(const chooser_t *chooser, const trial_t *trial, int r) {
-  return local_bytes(hlo_shape_leaf(chooser->instr->shape, r),
-                     trial->tensors[chooser->rule->operand_count + r]);
-}
-
-/* The dimension of a tensor that has a factor; -1: none. */
-static int dim_of(const spmd_rule_t *rule, int tensor, int f) {
-  for (int d = 0; d < rule->tensors[tensor].rank; d++)
-    for (int i = 0; i < rule->tensors[tensor].dims[d].count; i++)
-      if (rule->tensors[tensor].dims[d].factors[i] == f) return d;
-  return -1;
+  return spmd_local_bytes(trial->tensors[chooser->rule->operand_count + r],
+                          hlo_shape_leaf(chooser->instr->shape, r));
 }
 
 /* What a cut permutation factor makes result r fetch from other parts: as spmd_emit_window will,
@@ -273,13 +258,14 @@ static int dim_of(const spmd_rule_t *rule, int tensor, int f) {
 static double fetch_cost(const chooser_t *chooser, const trial_t *trial, int r, int f) {
   const hlo_instr_t *instr = chooser->instr;
   const spmd_sharding_t *sharding = trial->tensors[chooser->rule->operand_count + r];
-  int d = dim_of(chooser->rule, r, f), out = dim_of(chooser->rule, chooser->rule->operand_count, f);
+  int d = spmd_dim_of_factor(chooser->rule, r, f),
+      out = spmd_dim_of_factor(chooser->rule, chooser->rule->operand_count, f);
   double half = spmd_step_us(SPMD_PERMUTE, own_bytes(chooser, trial, r) / 2, 2);
   if (d < 0 || out < 0 || !instr->operands[r]->shape->dims[d]) return half;
   const hlo_shape_t *operand = instr->operands[r]->shape;
   int64_t chunk = spmd_local_size(trial->tensors[r], d, operand->dims[d]);
   int64_t own = spmd_local_size(sharding, out, hlo_shape_leaf(instr->shape, r)->dims[out]);
-  double row = local_bytes(operand, trial->tensors[r]) / (double)chunk;
+  double row = spmd_local_bytes(trial->tensors[r], operand) / (double)chunk;
   spmd_window_t window;
   if (instr->op == HLO_CONCATENATE)
     return spmd_concatenate_us(chooser->lower, instr, d, trial->tensors[r]->dims[d].axes, own, row);

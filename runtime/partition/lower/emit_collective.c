@@ -28,7 +28,7 @@ static void note(spmd_emit_t *emit, hlo_instr_t *instr, int64_t group, double by
   if (!instr || spmd_emit_failed(emit, HR_VEC_RESERVE(&report->items, report->items.count + 1)))
     return;
   report->items.data[report->items.count++] =
-      (spmd_report_item_t){emit->cause, instr, group, bytes, false};
+      (spmd_report_item_t){emit->cause, instr, group, bytes, 1, false};
 }
 
 static double bytes_of(const hlo_instr_t *x) {

@@ -3,7 +3,7 @@
  * that follow, and is emitted on local shapes; its result keeps the sharding it comes out in until
  * someone wants another. What has no rule is computed whole by everybody.
  * Cost: linear in the instructions; a resharding plan for each array whose sharding changes. */
-#include "partition/lower/lower.h"
+#include "partition/lower/lower_ops.h"
 
 #include <string.h>
 
@@ -215,7 +215,7 @@ static bool may_be_looked_through(const spmd_lower_t *lower, const hlo_instr_t *
 }
 
 /* In this order: calls that the host divides, calls with their own way, one device, no rule,
- * partial sums, the chosen axes. */
+ * partial sums, rings, the chosen axes. */
 static hr_status_t lower_operation(spmd_lower_t *lower, const hlo_instr_t *instr) {
   const spmd_rule_t *rule = NULL;
   spmd_choice_t choice;
@@ -229,6 +229,7 @@ static hr_status_t lower_operation(spmd_lower_t *lower, const hlo_instr_t *instr
   if (spmd_lower_partial(lower, instr, rule)) return NULL;
   lower->is_tentative = may_be_looked_through(lower, instr);
   HR_TRY(spmd_choose(lower, instr, rule, &choice));
+  if (spmd_lower_ring(lower, &choice)) return NULL;
   spmd_lower_fn emit = spmd_op_of(instr).emit;
   hlo_instr_t *result = emit ? emit(lower, &choice) : spmd_emit_local(lower, &choice);
   spmd_define_results(lower, instr, result, choice.tensors + rule->operand_count);

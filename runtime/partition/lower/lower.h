@@ -96,6 +96,8 @@ typedef struct spmd_choice {
 /* The axes that an array's sharding gives each factor; false if some axis belongs to none. */
 bool spmd_project(spmd_lower_t *lower, const spmd_rule_t *rule, int tensor,
                   const spmd_sharding_t *sharding, spmd_axes_t *out_axes);
+/* The dimension of a tensor that has a factor; -1: none. */
+int spmd_dim_of_factor(const spmd_rule_t *rule, int tensor, int factor);
 /* May the factor be cut at all? It must be a dimension of a result, or results would lack what
  * other parts have, and of an operand, or they would need the same elements in another shape; but
  * what a broadcast repeats, and random bits, have no operand. Reductions need neither. */
@@ -113,6 +115,8 @@ hr_status_t spmd_choose(spmd_lower_t *lower, const hlo_instr_t *instr, const spm
 /* An operation that passes partial results on unreduced, if that is what it should do: sums of
  * partial results, and what is linear in the only one. True: its results are defined. */
 bool spmd_lower_partial(spmd_lower_t *lower, const hlo_instr_t *instr, const spmd_rule_t *rule);
+/* Will less be reduced if the result stays partial? */
+bool spmd_is_merged_later(const spmd_lower_t *lower, const hlo_instr_t *instr);
 
 /* --- lower.c, lower_control.c, lower_device.c, lower_markers.c --- */
 /* Lowers a computation for parameters and results cut as given, one sharding per leaf; NULL: as

@@ -23,6 +23,9 @@ hlo_instr_t *spmd_part_start(spmd_lower_t *lower, const spmd_choice_t *choice, i
 /* lower_reduce.c */
 hlo_instr_t *spmd_lower_dot(spmd_lower_t *lower, const spmd_choice_t *choice);
 hlo_instr_t *spmd_lower_reduce(spmd_lower_t *lower, const spmd_choice_t *choice);
+/* lower_ring.c: a product with parts of a large array that go round; false: no array of it is large
+ * enough, or goes round. True: the result is defined. */
+bool spmd_lower_ring(spmd_lower_t *lower, const spmd_choice_t *choice);
 bool spmd_can_cut_reduce(const hlo_instr_t *instr, const spmd_rule_t *rule, int factor);
 /* lower_top_k.c */
 hlo_instr_t *spmd_lower_top_k(spmd_lower_t *lower, const spmd_choice_t *choice);

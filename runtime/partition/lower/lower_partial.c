@@ -37,7 +37,7 @@ static bool may_be_partial(const spmd_lower_t *lower, const hlo_instr_t *instr) 
 /* Will less be reduced if the result stays partial? It will be summed with another partial value,
  * or be reduced to a smaller one, before anything needs it whole. Otherwise scaling comes after the
  * reduction, of as many elements as it leaves, and becomes one loop with what follows. */
-static bool is_merged_later(const spmd_lower_t *lower, const hlo_instr_t *instr) {
+bool spmd_is_merged_later(const spmd_lower_t *lower, const hlo_instr_t *instr) {
   const hlo_instr_t *user = lower->users[instr->id];
   while (user && lower->uses[instr->id] == 1 && is_linear(user)) {
     instr = user;
@@ -129,7 +129,7 @@ bool spmd_lower_partial(spmd_lower_t *lower, const hlo_instr_t *instr, const spm
   size_t count = (size_t)(rule->operand_count + rule->result_count);
   if (k < 0 || !begins_with_zero(lower, instr)) return false;
   bool wanted = spmd_preferred(lower, instr, 0)->unreduced.count > 0;
-  if (only_scales(instr) && !wanted && !is_merged_later(lower, instr)) return false;
+  if (only_scales(instr) && !wanted && !spmd_is_merged_later(lower, instr)) return false;
   if (spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, rule->factor_count, &axes)) ||
       spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, count, &tensors)))
     return false;

@@ -11,6 +11,7 @@ typedef struct spmd_report_item {
   hlo_instr_t *collective;  /* of the partition's program */
   int64_t group;            /* partitions that take part in one of its groups */
   double bytes;             /* that a partition sends in one execution */
+  int64_t times;            /* executions, in a loop of the partitioner; else 1 */
   bool in_loop;             /* it is in the condition or body of a loop */
 } spmd_report_item_t;
 

@@ -42,12 +42,11 @@ bool spmd_project(spmd_lower_t *lower, const spmd_rule_t *rule, int tensor,
   return all;
 }
 
-/* In any dimension of the tensor. */
-static bool has_factor(const spmd_tensor_factors_t *tensor, int factor) {
-  for (int d = 0; d < tensor->rank; d++)
-    for (int i = 0; i < tensor->dims[d].count; i++)
-      if (tensor->dims[d].factors[i] == factor) return true;
-  return false;
+int spmd_dim_of_factor(const spmd_rule_t *rule, int tensor, int factor) {
+  for (int d = 0; d < rule->tensors[tensor].rank; d++)
+    for (int i = 0; i < rule->tensors[tensor].dims[d].count; i++)
+      if (rule->tensors[tensor].dims[d].factors[i] == factor) return d;
+  return -1;
 }
 
 bool spmd_can_cut_factor(const hlo_instr_t *instr, const spmd_rule_t *rule, int factor) {
@@ -55,7 +54,7 @@ bool spmd_can_cut_factor(const hlo_instr_t *instr, const spmd_rule_t *rule, int 
   bool in_operand = makes_elements, in_result = false;
   if (rule->factors[factor].kind == SPMD_REDUCTION) return true;
   for (int t = 0; t < rule->operand_count + rule->result_count; t++) {
-    if (!has_factor(&rule->tensors[t], factor)) continue;
+    if (spmd_dim_of_factor(rule, t, factor) < 0) continue;
     in_operand |= t < rule->operand_count;
     in_result |= t >= rule->operand_count;
   }
