@@ -367,12 +367,19 @@ uint64_t api_client_take_ticket(hlorun_client_t *client) {
   return ticket;
 }
 
+/* A process between two holders was not stopped, however long it took. */
+static void restart_watchdog(hlorun_client_t *client) {
+  client->steps_seen_s = 0;
+  client->waiting_since_s = 0;
+  client->polled_s = 0;
+}
+
 /* Blocks until all earlier tickets are returned. The watchdog starts anew with each holder. */
 void api_client_await_ticket(hlorun_client_t *client, uint64_t ticket) {
   pthread_mutex_lock(&client->mutex);
   while (client->now_serving != ticket) pthread_cond_wait(&client->ticket_released, &client->mutex);
   pthread_mutex_unlock(&client->mutex);
-  client->steps_seen_s = 0;
+  restart_watchdog(client);
   atomic_store(&client->holder, pthread_self());
   atomic_store(&client->depth, 1);
 }

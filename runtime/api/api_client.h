@@ -35,7 +35,7 @@ struct hlorun_client {
   exec_progress_t progress;
   _Atomic(const hlo_instr_t *) current; /* current instruction; NULL: none */
   unsigned long steps_seen;
-  double steps_seen_s;
+  double steps_seen_s; /* 0: the watchdog has just started */
   unsigned polls;
   double stall_s;         /* length of a wait that is warned of; 0: none is */
   double waiting_since_s; /* when the wait began; 0: it is no wait */

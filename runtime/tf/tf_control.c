@@ -213,6 +213,7 @@ typedef struct outcome {
   tf_value_t like;          /* the result of a branch that has one; kind NONE: no branch has */
   bool has_count;           /* a list with a count of its own */
   const hlo_shape_t *shape; /* shape of an array, with room for that of each branch */
+  hlo_value_t *constant;    /* integers that all branches give, such as sizes; NULL: none */
 } outcome_t;
 
 /* The states that a loop around the branch has, by the branch's own values. */
@@ -253,6 +254,17 @@ static hr_status_t open_branch(tf_op_t *op, const tf_body_t *function, const pac
   return st;
 }
 
+static hr_status_t add_constant(tf_op_t *op, const tf_value_t *result, bool is_first,
+                                outcome_t *out) {
+  hlo_value_t *known = NULL;
+  bool is_array = result->kind == TF_VALUE_ARRAY && !result->alternatives;
+  if (is_array && hr_dtype_is_integer(result->instr->shape->dtype))
+    HR_TRY(tf_evaluate(op->scope->compiler, result->instr, &known));
+  bool is_same = known && (is_first || (out->constant && hlo_value_equal(known, out->constant)));
+  out->constant = is_same ? known : NULL;
+  return NULL;
+}
+
 /* Constants among the results become instructions, as another branch may give another value. An
  * optional without value has the shape of what another branch gives. */
 static hr_status_t add_outcome(tf_op_t *op, branch_t *branch, tf_value_t *result, outcome_t *out) {
@@ -265,6 +277,7 @@ static hr_status_t add_outcome(tf_op_t *op, branch_t *branch, tf_value_t *result
     HR_TRY(tf_alternatives_add(op->arena, at->shape, &all));
   out->has_count |= result->kind == TF_VALUE_LIST && result->count;
   const tf_value_t before = out->like;
+  HR_TRY(add_constant(op, result, before.kind == TF_VALUE_NONE, out));
   if (result->kind == TF_VALUE_ARRAY)
     HR_TRY(tf_shape_join(op->arena, out->shape ? out->shape : result->instr->shape,
                          result->instr->shape, &out->shape));
@@ -323,7 +336,7 @@ static hr_status_t close_branch(tf_op_t *op, branch_t *branch, const packing_t *
 }
 
 /* Results and new values of resources from the conditional's tuple. What is known of the results of
- * one branch does not hold for others and is dropped. */
+ * one branch alone does not hold for others and is dropped. */
 static hr_status_t set_branch_results(tf_op_t *op, const packing_t *packing, expr_t result,
                                       const outcome_t *outcomes, int ret_count) {
   int count = 0;
@@ -331,9 +344,10 @@ static hr_status_t set_branch_results(tf_op_t *op, const packing_t *packing, exp
   for (int i = 0; i < ret_count; i++) {
     if (outcomes[i].like.kind == TF_VALUE_NONE) continue;
     op->outputs[i] = outcomes[i].like;
-    op->outputs[i].constant = NULL;
+    op->outputs[i].constant = outcomes[i].constant;
     op->outputs[i].list_pushed = false;
-    op->outputs[i].instr = hlo_build_element(op->b, result, count++);
+    expr_t element = hlo_build_element(op->b, result, count++);
+    op->outputs[i].instr = outcomes[i].constant ? NULL : element;
     op->outputs[i].count = outcomes[i].has_count ? hlo_build_element(op->b, result, count++) : NULL;
   }
   for (int i = 0; i < packing->count; i++) {

@@ -16,22 +16,24 @@
  * parameter itself goes into something that is not linear: the mean of such values is not what one
  * process with all examples would compute.
  *
+ * Rows of a sparse gradient are added to a variable by a scatter; the mean is that of the sums of
+ * rows alone. Where the optimizer scales rows by what other leaves give, such as the sums of their
+ * squares, the rows are scaled again by what the means give (tf_row_updates.c).
+ *
  * Cost: linear in the instructions of the entry computation, once per leaf that is moved. */
 #include "tf/tf_data_parallel.h"
 
 #include "ops/rules/builder.h"
+#include "tf/tf_row_updates.h"
 
 typedef hlo_instr_t *expr_t;
 
 /* What an instruction of the entry computation is, by its number. */
 typedef struct parallel {
   hlo_module_t *module;
-  hr_arena_t *arena;
   hlo_builder_t b;
-  size_t count;   /* instructions before anything is added */
-  bool *local;    /* differs between replicas */
-  bool *leaf;     /* is replaced by its mean */
-  bool *region;   /* lies between leaves and updates */
+  tf_rows_t r;    /* what instructions are, before anything is added */
+  bool *bad;      /* a sum of rows whose mean is not that of one process */
   expr_t *copies; /* what stands for it in the optimizer */
   hlo_computation_t *add;
 } parallel_t;
@@ -71,14 +73,14 @@ static bool is_reduced(const hlo_instr_t *instr) {
 
 static void mark_local(parallel_t *p, int parameter_count, const bool *is_variable) {
   const hlo_computation_t *entry = p->module->entry;
-  for (size_t i = 0; i < p->count; i++) {
+  for (size_t i = 0; i < p->r.count; i++) {
     const hlo_instr_t *instr = entry->instrs.data[i];
     int64_t number = instr->op == HLO_PARAMETER ? hlo_parameter_number(instr) : -1;
     bool local = is_source(instr);
     if (number >= 0) local = number >= parameter_count || !is_variable[number];
-    for (int k = 0; k < instr->operand_count; k++) local |= p->local[instr->operands[k]->id];
+    for (int k = 0; k < instr->operand_count; k++) local |= p->r.local[instr->operands[k]->id];
     for (int k = 0; k < instr->called_count; k++) local |= has_source(instr->called[k]);
-    p->local[i] = local && !is_reduced(instr);
+    p->r.local[i] = local && !is_reduced(instr);
   }
 }
 
@@ -111,70 +113,34 @@ static bool is_elementwise(hlo_opcode_t op) {
 static hr_status_t find_leaves(parallel_t *p, expr_t from) {
   expr_t *stack;
   size_t height = 0;
-  HR_TRY(HR_NEW_ARRAY(p->arena, p->count + 1, &stack));
-  if (!p->local[from->id] || p->region[from->id] || p->leaf[from->id]) return NULL;
+  HR_TRY(HR_NEW_ARRAY(p->r.arena, p->r.count + 1, &stack));
+  if (!p->r.local[from->id] || p->r.region[from->id] || p->r.leaf[from->id]) return NULL;
   stack[height++] = from;
   while (height) {
     expr_t instr = stack[--height];
-    if (p->region[instr->id] || p->leaf[instr->id]) continue;
+    if (p->r.region[instr->id] || p->r.leaf[instr->id]) continue;
     bool passes = is_elementwise(instr->op) || is_movement(instr->op);
-    p->region[instr->id] = passes;
-    p->leaf[instr->id] = !passes;
-    for (int k = 0; passes && k < instr->operand_count; k++) {
+    int count = passes ? instr->operand_count : tf_is_row_sum(instr);
+    p->r.region[instr->id] = passes;
+    p->r.leaf[instr->id] = !passes;
+    for (int k = 0; k < count; k++) {
       expr_t operand = instr->operands[k];
-      bool seen = p->region[operand->id] || p->leaf[operand->id];
-      if (p->local[operand->id] && !seen && height < p->count) stack[height++] = operand;
+      bool seen = p->r.region[operand->id] || p->r.leaf[operand->id];
+      if (p->r.local[operand->id] && !seen && height < p->r.count) stack[height++] = operand;
     }
   }
   return NULL;
 }
 
-/* --- squares of rows --- */
-
-static expr_t without_reshape(expr_t x) {
-  while (x->op == HLO_RESHAPE) x = x->operands[0];
-  return x;
-}
-
-static bool is_sum_of_rows(const hlo_instr_t *instr) {
-  return instr->op == HLO_SCATTER && instr->operand_count == 3 &&
-         instr->called[0]->root->op == HLO_ADD;
-}
-
-/* The rows of a sparse gradient whose squares are summed, for each row of the variable or for the
- * norm of the gradient; NULL: it is no such sum. */
-static expr_t squared_rows(const hlo_instr_t *instr) {
-  bool is_norm = instr->op == HLO_REDUCE && instr->called[0]->root->op == HLO_ADD;
-  if (!is_norm && !is_sum_of_rows(instr)) return NULL;
-  expr_t squares = without_reshape(instr->operands[is_norm ? 0 : 2]);
-  bool is_square = squares->op == HLO_MULTIPLY && squares->operands[0] == squares->operands[1];
-  return is_square ? without_reshape(squares->operands[0]) : NULL;
-}
-
-/* The sum of the rows whose squares the leaf sums, which is the same gradient; else the leaf. */
-static size_t gradient_of(const parallel_t *p, size_t at) {
-  const hlo_computation_t *entry = p->module->entry;
-  expr_t rows = squared_rows(entry->instrs.data[at]);
-  for (size_t i = 0; rows && i < p->count; i++) {
-    const hlo_instr_t *sum = entry->instrs.data[i];
-    if (p->leaf[i] && is_sum_of_rows(sum) && without_reshape(sum->operands[2]) == rows) return i;
-  }
-  return at;
-}
-
-/* The rows of one process with all examples are those of the replicas over their number, so that
- * the sum of its squares is the sum of theirs over the square of it. */
-static bool is_sum_of_squares(const parallel_t *p, const hlo_instr_t *leaf) {
-  return gradient_of(p, leaf->id) != leaf->id;
-}
+/* --- leaves that others cover --- */
 
 /* Whether everything local that a leaf is computed from comes through other leaves. */
 static hr_status_t is_covered(parallel_t *p, expr_t leaf, bool *out_covered) {
   expr_t *stack;
   bool *seen;
   size_t height = 0;
-  HR_TRY(HR_NEW_ARRAY(p->arena, p->count + 1, &stack));
-  HR_TRY(HR_NEW_ARRAY(p->arena, p->count, &seen));
+  HR_TRY(HR_NEW_ARRAY(p->r.arena, p->r.count + 1, &stack));
+  HR_TRY(HR_NEW_ARRAY(p->r.arena, p->r.count, &seen));
   *out_covered = leaf->op == HLO_REDUCE || leaf->op == HLO_DOT;
   stack[height++] = leaf;
   while (height && *out_covered) {
@@ -183,10 +149,10 @@ static hr_status_t is_covered(parallel_t *p, expr_t leaf, bool *out_covered) {
       *out_covered = false;
     for (int k = 0; k < instr->operand_count; k++) {
       expr_t operand = instr->operands[k];
-      if (!p->local[operand->id] || seen[operand->id]) continue;
+      if (!p->r.local[operand->id] || seen[operand->id]) continue;
       seen[operand->id] = true;
-      p->leaf[operand->id] |= is_sum_of_squares(p, operand);
-      if (!p->leaf[operand->id] && height < p->count) stack[height++] = operand;
+      p->r.leaf[operand->id] |= tf_is_sum_of_squares(&p->r, operand);
+      if (!p->r.leaf[operand->id] && height < p->r.count) stack[height++] = operand;
     }
   }
   return NULL;
@@ -198,17 +164,51 @@ static hr_status_t move_covered(parallel_t *p) {
   bool moved = true;
   for (int round = 0; moved && round < 8; round++) {
     moved = false;
-    for (size_t i = 0; i < p->count; i++) {
+    for (size_t i = 0; i < p->r.count; i++) {
       bool covered = false;
       expr_t leaf = entry->instrs.data[i];
-      if (p->leaf[i]) HR_TRY(is_covered(p, leaf, &covered));
+      if (p->r.leaf[i]) HR_TRY(is_covered(p, leaf, &covered));
       if (!covered) continue;
       moved = true;
-      p->leaf[i] = false;
-      p->region[i] = true;
+      p->r.leaf[i] = false;
+      p->r.region[i] = true;
       for (int k = 0; k < leaf->operand_count; k++) HR_TRY(find_leaves(p, leaf->operands[k]));
     }
   }
+  return NULL;
+}
+
+/* --- rows that are scaled --- */
+
+/* What lies between other leaves and the updates of a sum of rows is built again, too. */
+static hr_status_t find_scaled(parallel_t *p, expr_t sum) {
+  const hlo_computation_t *entry = p->module->entry;
+  bool *depends, *needed;
+  HR_TRY(HR_NEW_ARRAY(p->r.arena, p->r.count, &depends));
+  HR_TRY(HR_NEW_ARRAY(p->r.arena, p->r.count, &needed));
+  for (size_t i = 0; i < sum->id; i++) {
+    const hlo_instr_t *instr = entry->instrs.data[i];
+    depends[i] = p->r.leaf[i];
+    for (int k = 0; k < instr->operand_count; k++) depends[i] |= depends[instr->operands[k]->id];
+  }
+  needed[sum->operands[1]->id] = needed[sum->operands[2]->id] = true;
+  for (size_t i = sum->id; i-- > 0;) {
+    const hlo_instr_t *instr = entry->instrs.data[i];
+    if (!needed[i] || !depends[i] || p->r.leaf[i]) continue;
+    p->r.region[i] = true;
+    for (int k = 0; k < instr->operand_count; k++) needed[instr->operands[k]->id] = true;
+  }
+  return NULL;
+}
+
+static hr_status_t find_scaled_rows(parallel_t *p) {
+  const hlo_computation_t *entry = p->module->entry;
+  for (size_t i = 0; i < p->r.count; i++)
+    if (p->r.leaf[i] && tf_is_row_sum(entry->instrs.data[i]))
+      HR_TRY(find_scaled(p, entry->instrs.data[i]));
+  for (size_t i = 0; i < p->r.count; i++)
+    if (p->r.leaf[i] && entry->instrs.data[i]->op == HLO_SCATTER)
+      HR_TRY(tf_check_rows(&p->r, entry->instrs.data[i], &p->bad[i]));
   return NULL;
 }
 
@@ -218,8 +218,8 @@ static hr_status_t depends_on(const parallel_t *p, expr_t from, expr_t what, boo
   expr_t *stack;
   bool *seen;
   size_t height = 0;
-  HR_TRY(HR_NEW_ARRAY(p->arena, p->count, &stack));
-  HR_TRY(HR_NEW_ARRAY(p->arena, p->count, &seen));
+  HR_TRY(HR_NEW_ARRAY(p->r.arena, p->r.count, &stack));
+  HR_TRY(HR_NEW_ARRAY(p->r.arena, p->r.count, &seen));
   stack[height++] = from;
   while (height) {
     expr_t instr = stack[--height];
@@ -236,7 +236,7 @@ static hr_status_t depends_on(const parallel_t *p, expr_t from, expr_t what, boo
 /* Whether rows are scaled by a scalar that is computed from them, their norm: then the leaf hides
  * the optimizer, which would scale by the norm of all replicas. */
 static hr_status_t scales_by_norm(const parallel_t *p, const hlo_instr_t *leaf, bool *out_scales) {
-  expr_t at = is_sum_of_rows(leaf) ? without_reshape(leaf->operands[2]) : NULL;
+  expr_t at = tf_is_row_sum(leaf) ? tf_without_reshape(leaf->operands[2]) : NULL;
   *out_scales = false;
   while (at && !*out_scales && is_elementwise(at->op)) {
     expr_t next = at->operands[0];
@@ -244,9 +244,9 @@ static hr_status_t scales_by_norm(const parallel_t *p, const hlo_instr_t *leaf, 
       expr_t scale = at->operands[k], rows = at->operands[1 - k];
       if (scale->op != HLO_BROADCAST || scale->operands[0]->shape->rank) continue;
       next = rows;
-      if (p->local[scale->id]) HR_TRY(depends_on(p, scale, rows, out_scales));
+      if (p->r.local[scale->id]) HR_TRY(depends_on(p, scale, rows, out_scales));
     }
-    at = without_reshape(next);
+    at = tf_without_reshape(next);
   }
   return NULL;
 }
@@ -304,20 +304,21 @@ static hr_status_t merge_products(parallel_t *p) {
   const hlo_computation_t *entry = p->module->entry;
   form_t *forms;
   bool *pure;
-  HR_TRY(HR_NEW_ARRAY(p->arena, p->count, &forms));
-  HR_TRY(HR_NEW_ARRAY(p->arena, p->count, &pure));
-  for (size_t i = 0; i < p->count; i++) {
+  HR_TRY(HR_NEW_ARRAY(p->r.arena, p->r.count, &forms));
+  HR_TRY(HR_NEW_ARRAY(p->r.arena, p->r.count, &pure));
+  for (size_t i = 0; i < p->r.count; i++) {
     const hlo_instr_t *instr = entry->instrs.data[i];
-    pure[i] = p->leaf[i] || instr->op != HLO_PARAMETER;
-    if (p->leaf[i]) forms[i] = (form_t){true, true, (int64_t)gradient_of(p, i), false};
-    if (p->leaf[i]) continue;
+    pure[i] = p->r.leaf[i] || instr->op != HLO_PARAMETER;
+    if (p->r.leaf[i]) forms[i] = (form_t){true, true, (int64_t)tf_gradient_of(&p->r, i), false};
+    if (p->r.leaf[i] && tf_is_row_sum(instr)) pure[i] = pure[instr->operands[0]->id];
+    if (p->r.leaf[i]) continue;
     for (int k = 0; k < instr->operand_count; k++) pure[i] &= pure[instr->operands[k]->id];
-    if (!p->region[i]) continue;
+    if (!p->r.region[i]) continue;
     for (int k = 0; k < instr->operand_count; k++)
       forms[i] = join_forms(forms[i], forms[instr->operands[k]->id]);
     if (!pure[i] || !mixes_leaves(instr, forms)) continue;
-    p->region[i] = false;
-    p->leaf[i] = true;
+    p->r.region[i] = false;
+    p->r.leaf[i] = true;
     forms[i] = (form_t){true, true, (int64_t)i, false};
   }
   return NULL;
@@ -331,7 +332,7 @@ static bool hides_optimizer(const hlo_instr_t *instr) {
 
 /* The update itself is a result of a loop: the training loop is in the program. */
 static bool is_loop_result(const parallel_t *p, const hlo_instr_t *root) {
-  if (!p->leaf[root->id]) return false;
+  if (!p->r.leaf[root->id]) return false;
   while (root->op == HLO_GET_TUPLE_ELEMENT) root = root->operands[0];
   return root->op == HLO_WHILE;
 }
@@ -341,15 +342,20 @@ static hr_status_t check_update(parallel_t *p, expr_t root, bool *out_good) {
   const hlo_computation_t *entry = p->module->entry;
   form_t *forms;
   bool *bad;
-  HR_TRY(HR_NEW_ARRAY(p->arena, p->count, &forms));
-  HR_TRY(HR_NEW_ARRAY(p->arena, p->count, &bad));
+  HR_TRY(HR_NEW_ARRAY(p->r.arena, p->r.count, &forms));
+  HR_TRY(HR_NEW_ARRAY(p->r.arena, p->r.count, &bad));
   for (size_t i = 0; i <= root->id; i++) {
     const hlo_instr_t *instr = entry->instrs.data[i];
     bool raw = is_source(instr) || instr->op == HLO_PARAMETER;
-    if (p->leaf[i]) forms[i] = (form_t){true, true, (int64_t)gradient_of(p, i), raw};
-    if (p->leaf[i]) HR_TRY(scales_by_norm(p, instr, &bad[i]));
-    bad[i] |= p->leaf[i] && hides_optimizer(instr);
-    if (!p->region[i]) continue;
+    if (p->r.leaf[i]) forms[i] = (form_t){true, true, (int64_t)tf_gradient_of(&p->r, i), raw};
+    if (p->r.leaf[i]) HR_TRY(scales_by_norm(p, instr, &bad[i]));
+    bad[i] |= p->bad[i] || (p->r.leaf[i] && hides_optimizer(instr));
+    if (p->r.leaf[i] && tf_is_row_sum(instr)) {
+      const uint32_t base = instr->operands[0]->id;
+      forms[i] = join_forms(forms[base], forms[i]);
+      bad[i] |= bad[base] || bad[instr->operands[2]->id];
+    }
+    if (!p->r.region[i]) continue;
     for (int k = 0; k < instr->operand_count; k++) {
       forms[i] = join_forms(forms[i], forms[instr->operands[k]->id]);
       bad[i] |= bad[instr->operands[k]->id];
@@ -366,7 +372,7 @@ static hr_status_t check_update(parallel_t *p, expr_t root, bool *out_good) {
 /* Computation (x, y) -> x + y. */
 static hr_status_t make_add(parallel_t *p, hr_dtype_t dtype, hlo_computation_t **out) {
   const char *name;
-  HR_TRY(hr_arena_printf(p->arena, &name, "replica_sum_%s", hr_dtype_name(dtype)));
+  HR_TRY(hr_arena_printf(p->r.arena, &name, "replica_sum_%s", hr_dtype_name(dtype)));
   for (size_t i = 0; i < p->module->computations.count; i++)
     if (hr_str_is(p->module->computations.data[i]->name, name)) {
       *out = p->module->computations.data[i];
@@ -384,7 +390,7 @@ static hr_status_t build_sum(parallel_t *p, expr_t x, expr_t *out) {
   hlo_computation_t *add;
   hlo_groups_t *groups;
   HR_TRY(make_add(p, x->shape->dtype, &add));
-  HR_TRY(HR_NEW(p->arena, &groups));
+  HR_TRY(HR_NEW(p->r.arena, &groups));
   hlo_attr_t attrs[] = {{.key = HLO_ATTR_REPLICA_GROUPS, .groups = groups},
                         hlo_attr_of_called(HLO_ATTR_TO_APPLY, 1)};
   *out = hlo_build(&p->b, HLO_ALL_REDUCE, NULL, 1, &x, 2, attrs, 1, &add);
@@ -392,27 +398,49 @@ static hr_status_t build_sum(parallel_t *p, expr_t x, expr_t *out) {
 }
 
 /* The sum over the replicas over their number, which is a sum of ones, or over its square. */
-static hr_status_t build_mean(parallel_t *p, expr_t x, expr_t *out) {
+static hr_status_t build_mean(parallel_t *p, expr_t x, bool is_squares, expr_t *out) {
   expr_t sum, count;
   if (!hr_dtype_is_float(x->shape->dtype))
     return hr_error(HR_UNSUPPORTED, "%s of replicas have no mean", hr_dtype_name(x->shape->dtype));
   HR_TRY(build_sum(p, x, &sum));
   HR_TRY(build_sum(p, hlo_build_number(&p->b, 1, x->shape->dtype), &count));
-  if (is_sum_of_squares(p, x)) count = hlo_build_binary(&p->b, HLO_MULTIPLY, count, count);
+  if (is_squares) count = hlo_build_binary(&p->b, HLO_MULTIPLY, count, count);
   count = hlo_build_broadcast(&p->b, count, x->shape, (hr_ints_t){0});
   *out = hlo_build_binary(&p->b, HLO_DIVIDE, sum, count);
   return hlo_builder_finish(&p->b);
 }
 
+/* The mean of the rows' sums alone, added to what they are added to. */
+static hr_status_t build_row_mean(parallel_t *p, expr_t sum, expr_t *out) {
+  hlo_builder_t *b = &p->b;
+  expr_t base = p->copies[sum->operands[0]->id], mean;
+  expr_t zero = hlo_build_number(b, 0, sum->shape->dtype);
+  expr_t operands[] = {hlo_build_broadcast(b, zero, sum->shape, (hr_ints_t){0}),
+                       p->copies[sum->operands[1]->id], p->copies[sum->operands[2]->id]};
+  b->extra = sum->extra;
+  expr_t rows = hlo_build(b, sum->op, sum->shape, 3, operands, sum->attr_count, sum->attrs,
+                          sum->called_count, sum->called);
+  b->extra = NULL;
+  HR_TRY(hlo_builder_finish(b));
+  HR_TRY(build_mean(p, rows, tf_is_sum_of_squares(&p->r, sum), &mean));
+  *out = tf_is_zeros(base) ? mean : hlo_build_binary(b, HLO_ADD, base, mean);
+  return hlo_builder_finish(b);
+}
+
+static hr_status_t build_leaf(parallel_t *p, expr_t leaf, expr_t *out) {
+  if (tf_is_row_sum(leaf)) return build_row_mean(p, leaf, out);
+  return build_mean(p, leaf, tf_is_sum_of_squares(&p->r, leaf), out);
+}
+
 /* The entry's instructions are in order, so that operands have their copies before. */
 static hr_status_t build_copies(parallel_t *p) {
   const hlo_computation_t *entry = p->module->entry;
-  for (size_t i = 0; i < p->count; i++) {
+  for (size_t i = 0; i < p->r.count; i++) {
     expr_t instr = entry->instrs.data[i], *operands;
     p->copies[i] = instr;
-    if (p->leaf[i]) HR_TRY(build_mean(p, instr, &p->copies[i]));
-    if (!p->region[i]) continue;
-    HR_TRY(HR_NEW_ARRAY(p->arena, instr->operand_count, &operands));
+    if (p->r.leaf[i]) HR_TRY(build_leaf(p, instr, &p->copies[i]));
+    if (!p->r.region[i]) continue;
+    HR_TRY(HR_NEW_ARRAY(p->r.arena, instr->operand_count, &operands));
     for (int k = 0; k < instr->operand_count; k++) operands[k] = p->copies[instr->operands[k]->id];
     p->b.extra = instr->extra;
     p->copies[i] = hlo_build(&p->b, instr->op, instr->shape, instr->operand_count, operands,
@@ -433,14 +461,28 @@ static void order_computations(hlo_module_t *module) {
 }
 
 static hr_status_t begin(parallel_t *p, hlo_module_t *module) {
-  *p = (parallel_t){.module = module,
-                    .arena = &module->arena,
-                    .b = hlo_builder_at(module->entry, 0, 0),
-                    .count = module->entry->instrs.count};
-  HR_TRY(HR_NEW_ARRAY(p->arena, p->count, &p->local));
-  HR_TRY(HR_NEW_ARRAY(p->arena, p->count, &p->leaf));
-  HR_TRY(HR_NEW_ARRAY(p->arena, p->count, &p->region));
-  return HR_NEW_ARRAY(p->arena, p->count, &p->copies);
+  *p = (parallel_t){
+      .module = module,
+      .b = hlo_builder_at(module->entry, 0, 0),
+      .r = {.arena = &module->arena, .entry = module->entry, .count = module->entry->instrs.count}};
+  HR_TRY(HR_NEW_ARRAY(p->r.arena, p->r.count, &p->r.local));
+  HR_TRY(HR_NEW_ARRAY(p->r.arena, p->r.count, &p->r.leaf));
+  HR_TRY(HR_NEW_ARRAY(p->r.arena, p->r.count, &p->r.region));
+  HR_TRY(HR_NEW_ARRAY(p->r.arena, p->r.count, &p->bad));
+  return HR_NEW_ARRAY(p->r.arena, p->r.count, &p->copies);
+}
+
+/* Rows that a branch adds would be counted in each replica, but for those that are linear in the
+ * gradient. */
+static hr_status_t check_branches(const parallel_t *p) {
+  for (size_t i = 0; i < p->r.count; i++) {
+    const hlo_instr_t *instr = p->module->entry->instrs.data[i];
+    if (instr->op != HLO_CONDITIONAL || !hlo_shape_is_dynamic(instr->shape)) continue;
+    if (p->r.region[i]) continue;
+    return hr_error(HR_UNSUPPORTED,
+                    "--data-parallel: a branch gives rows whose number depends on data");
+  }
+  return NULL;
 }
 
 /* The new values of variables, which must be the same everywhere, and the loss. */
@@ -450,6 +492,8 @@ static hr_status_t find_region(parallel_t *p, const tf_data_parallel_t *what) {
     HR_TRY(find_leaves(p, root->operands[what->first_update + k]));
   HR_TRY(move_covered(p));
   HR_TRY(merge_products(p));
+  HR_TRY(find_scaled_rows(p));
+  HR_TRY(check_branches(p));
   for (int k = 0; k < what->update_count; k++) {
     bool good;
     HR_TRY(check_update(p, root->operands[what->first_update + k], &good));
@@ -462,18 +506,6 @@ static hr_status_t find_region(parallel_t *p, const tf_data_parallel_t *what) {
   return NULL;
 }
 
-/* Rows that a branch adds would be counted in each replica. */
-static hr_status_t check_branches(const hlo_module_t *module) {
-  for (size_t i = 0; i < module->entry->instrs.count; i++) {
-    const hlo_instr_t *instr = module->entry->instrs.data[i];
-    if (instr->op == HLO_CONDITIONAL && hlo_shape_is_dynamic(instr->shape))
-      return hr_error(HR_UNSUPPORTED,
-                      "--data-parallel: a branch gives rows whose number depends on data, as "
-                      "Adagrad does for an Embedding");
-  }
-  return NULL;
-}
-
 /* After the change nothing local may reach an update. */
 static hr_status_t prove(parallel_t *p, const tf_data_parallel_t *what, expr_t const *elements) {
   parallel_t after;
@@ -481,7 +513,7 @@ static hr_status_t prove(parallel_t *p, const tf_data_parallel_t *what, expr_t c
   mark_local(&after, what->parameter_count, what->is_variable);
   for (int k = 0; k < what->update_count; k++) {
     size_t at = (size_t)what->first_update + (size_t)k;
-    if (!after.local[elements[at]->id]) continue;
+    if (!after.r.local[elements[at]->id]) continue;
     return hr_error(HR_UNSUPPORTED,
                     "--data-parallel: the new value of variable %.*s would differ between the "
                     "replicas",
@@ -493,7 +525,6 @@ static hr_status_t prove(parallel_t *p, const tf_data_parallel_t *what, expr_t c
 hr_status_t tf_make_data_parallel(hlo_module_t *module, const tf_data_parallel_t *what) {
   parallel_t p;
   expr_t root = module->entry->root, *elements;
-  HR_TRY(check_branches(module));
   HR_TRY(begin(&p, module));
   mark_local(&p, what->parameter_count, what->is_variable);
   if (what->loss < 0 || what->loss >= what->first_update ||
@@ -503,13 +534,13 @@ hr_status_t tf_make_data_parallel(hlo_module_t *module, const tf_data_parallel_t
   if (!what->update_count)
     return hr_error(HR_USAGE, "--data-parallel: the program changes no variable");
   HR_TRY(find_region(&p, what));
-  HR_TRY(HR_NEW_ARRAY(p.arena, root->operand_count, &elements));
+  HR_TRY(HR_NEW_ARRAY(p.r.arena, root->operand_count, &elements));
   HR_TRY(build_copies(&p));
   for (int k = 0; k < root->operand_count; k++) elements[k] = root->operands[k];
   for (int k = 0; k < what->update_count; k++)
     elements[what->first_update + k] = p.copies[root->operands[what->first_update + k]->id];
   expr_t loss = root->operands[what->loss];
-  if (p.local[loss->id]) HR_TRY(build_mean(&p, loss, &elements[what->loss]));
+  if (p.r.local[loss->id]) HR_TRY(build_mean(&p, loss, false, &elements[what->loss]));
   HR_TRY(prove(&p, what, elements));
   p.b.extra = root->extra;
   module->entry->root = hlo_build_tuple(&p.b, root->operand_count, elements);

@@ -53,7 +53,7 @@ run_block() {
     skip "$name: there is no $5"
     return
   fi
-  (cd "$folder" && timeout -k 5 120 bash -e -o pipefail "$3" >"$work/out" 2>&1 </dev/null) || got=$?
+  (cd "$folder" && timeout -k 5 600 bash -e -o pipefail "$3" >"$work/out" 2>&1 </dev/null) || got=$?
   if [ "$got" -ne "$code" ]; then
     echo "exit code $got, want $code" >>"$work/out"
     fail "$name" "$work/out"

@@ -347,6 +347,50 @@ if grep -q '^out1 = f32\[3\] {-1.15959[0-9]*, -0.75, -\{0,1\}0}' "$work/out"; th
 expect_exit "rows scaled by their norm" 3 "$hlorun" check --data-parallel loss --fetch loss "$work/clipped.pbtxt"
 expect_text "rows scaled by their norm" 'new value of variable w is no function of means'
 
+# Rows that an optimizer scales by sums of their squares, of all replicas, are linear in the gradient. Kinds of change that are
+# not, such as signs, squares of the sums of equal rows, or maxima, are refused.
+scaled() { # rows that are added to the variable, rows whose squares are added to the accumulator, op that adds them
+  training_graph 'dim { size: 3 }' | sed '/name: "step"/d; /name: "loss"/d'
+  vector base DT_FLOAT float_val "2 4"
+  vector second DT_FLOAT float_val "0 2"
+  scalar three DT_INT32 "int_val: 3"
+  vector last DT_INT32 int_val "0 1"
+  echo 'node { name: "rows" op: "Mul" input: "last" input: "id" }'
+  node more Mul second number
+  node x AddV2 base more
+  rows x sum
+  echo 'node { name: "all" op: "VarHandleOp" attr { key: "dtype" value { type: DT_FLOAT } }
+    attr { key: "shape" value { shape { dim { size: 3 } } } } attr { key: "shared_name" value { s: "all" } } }'
+  node signs Sign x
+  echo 'node { name: "sums" op: "GatherV2" input: "sum" input: "rows" input: "axis" }'
+  node added Mul "$2" "$2"
+  scatter="attr { key: \"dtype\" value { type: DT_FLOAT } } attr { key: \"Tindices\" value { type: DT_INT32 } } }"
+  echo "node { name: \"add\" op: \"$3\" input: \"all\" input: \"rows\" input: \"added\" $scatter"
+  echo "node { name: \"read\" op: \"ResourceGather\" input: \"all\" input: \"rows\" input: \"^add\" $scatter"
+  node rate Rsqrt read
+  node change Mul "$1" rate
+  echo "node { name: \"step\" op: \"ResourceScatterSub\" input: \"w\" input: \"rows\" input: \"change\" $scatter"
+  node loss Sum x axis ^step
+}
+scaled x x ResourceScatterAdd >"$work/scaled.pbtxt"
+timeout -k 5 60 "$hlorun" -n 2 --data-parallel loss --fetch loss --input '0={0,0,0}' --input '1={0,0,0}' "$work/scaled.pbtxt" \
+  >"$work/out" 2>&1
+if grep -q '^out1 = f32\[3\] {-1.63299[0-9]*, -\(1\|0.99999[0-9]*\), 0}' "$work/out" &&
+  grep -q '^out2 = f32\[3\] {6, 9, 0}' "$work/out"
+then pass; else fail "rows that are scaled" "$work/out"; fi
+for kinds in 'signs x ResourceScatterAdd' 'x sums ResourceScatterAdd' 'x x ResourceScatterMax'; do
+  scaled $kinds >"$work/changed.pbtxt"
+  expect_exit "rows: $kinds" 3 "$hlorun" check --data-parallel loss --fetch loss "$work/changed.pbtxt"
+  expect_text "rows: $kinds" 'is no function of means'
+done
+
+# Adagrad on an Embedding of Keras: two replicas train as TensorFlow does with the whole batch.
+timeout -k 5 60 "$hlorun" -n 2 --data-parallel loss --signature step --feed x='s32[2,3]' --feed y='f32[2,3]' --steps 4 \
+  --feed "0=$cases/embedding_training/step.npz:in0" --feed "1=$cases/embedding_training/step.npz:in1" --no-shuffle \
+  --expect "$cases/embedding_training/step.npz" "$cases/embedding_training" >"$work/out" 2>&1
+code=$?
+if [ $code -eq 0 ] && grep -q '^out0@1 ' "$work/out"; then pass; else fail "Adagrad on an Embedding: exit code $code" "$work/out"; fi
+
 # Rows that a branch gives, as many as the data say, are not those of all replicas.
 {
   training_graph 'dim { size: 1 }'
@@ -495,6 +539,21 @@ else fail "a constant of another type: exit code $code" "$work/out"; fi
 expect_exit "too many inputs" 3 "$hlorun" check --fetch y "$work/inputs.pbtxt"
 expect_text "too many inputs" '2 inputs, want 1'
 expect_text "too many inputs" 'in node y (Sin)'
+
+# A size that is added to itself forty times has no bound that is looked for along 2^40 ways.
+{
+  echo 'node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
+    attr { key: "shape" value { shape { dim { size: 6 } } } } }'
+  node found Where x
+  echo 'node { name: "size0" op: "Shape" input: "found" attr { key: "T" value { type: DT_INT64 } } }'
+  for k in $(seq 40); do
+    echo "node { name: \"size$k\" op: \"AddV2\" input: \"size$((k - 1))\" input: \"size$((k - 1))\""
+    echo 'attr { key: "T" value { type: DT_INT32 } } }'
+  done
+  node y Reshape x size40
+} >"$work/sizes.pbtxt"
+expect_exit "a size that doubles" 3 timeout -k 5 60 "$hlorun" check --fetch y "$work/sizes.pbtxt"
+expect_text "a size that doubles" 'input 1 must be a compile-time constant'
 
 # Truth values are subtracted modulo 2.
 truths() { # name, values

@@ -26,7 +26,8 @@ CASES = {name: GRAPHS[name] for name in ("triangle_of_loops", "triangle_of_loops
                                       "masks_of_rows", "gradients_of_masks", "branches_of_sizes", "masks_of_other_bounds", "sizes_in_losses",
                                       "sizes_in_normalisations", "sizes_that_are_cut_again",
                                       "sizes_of_matrices", "sizes_in_loops",
-                                      "gradients_of_sizes", "gradients_of_loops_over_sizes")}
+                                      "gradients_of_sizes", "gradients_of_loops_over_sizes", "constants_of_branches",
+                                      "limits_that_meet", "einsum_diagonals")}
 COMPILED = set()  # cases of operations that only XLA has
 BOUNDED = {"stacks"}  # cases whose stacks are given a bound; others learn it from their loops
 
@@ -923,6 +924,33 @@ def write_keras_training(folder):
     print("keras_training", losses)
 
 
+def write_embedding_training(folder):
+    """FOLDER/embedding_training: Adagrad on an Embedding, whose rows a branch scales; the losses of four steps, a batch of 4."""
+    import keras
+    keras.utils.set_random_seed(7)
+    path = os.path.join(folder, "embedding_training")
+    module = tf.Module()
+    net = [keras.layers.Embedding(7, 2), keras.layers.GlobalAveragePooling1D(), keras.layers.Dense(3)]
+    module.model = model = keras.Sequential([keras.Input((3,), dtype="int32")] + net)
+    module.optimizer = optimizer = keras.optimizers.Adagrad(0.5)
+    optimizer.build(model.trainable_variables)
+    x, y = s32(4, 3, low=0, high=7), f32(4, 3)
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 3], tf.int32, "x"), tf.TensorSpec([None, 3], tf.float32, "y")])
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((model(x, training=True) - y) ** 2)
+        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        return {"loss": loss}
+
+    tf.saved_model.save(module, path, signatures={"step": step}, options=tf.saved_model.SaveOptions(save_debug_info=False))
+    os.remove(os.path.join(path, "fingerprint.pb"))
+    os.rmdir(os.path.join(path, "assets"))
+    losses = [float(step(x, y)["loss"]) for _ in range(4)]
+    np.savez(os.path.join(path, "step.npz"), in0=x, in1=y, out0=np.float32(losses[-1]))
+    print("embedding_training", losses)
+
+
 def write_recurrent_training(folder):
     """FOLDER/recurrent_training: one step of an LSTM on a batch of unknown size, whose gradient pushes sizes on lists."""
     import keras
@@ -978,6 +1006,8 @@ def main():
         write_optimizers(folder)
     if not names or "keras_training" in names:
         write_keras_training(folder)
+    if not names or "embedding_training" in names:
+        write_embedding_training(folder)
     if not names or "recurrent_training" in names:
         write_recurrent_training(folder)
     if not names or any(name.startswith("keras") for name in names):

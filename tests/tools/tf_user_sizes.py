@@ -127,3 +127,22 @@ def gradients_of_loops_over_sizes(x, i):
         tf.matmul(x[:, None, :], tf.tile(kernel[None], [tf.shape(x)[0], 1, 1])) ** 2,
     ]
     return [tf.gradients(loss, x) for loss in losses] + [tf.unravel_index(i, [3, 4])]
+
+
+@graph(f32(6, 4))
+def constants_of_branches(x):
+    """Sizes that all branches give are constants behind them, as the shapes of rows on which Keras's optimizers branch."""
+    def sizes():
+        return tf.constant(5), tf.constant([8, 3])
+
+    size, shape = tf.cond(tf.reduce_sum(x) > 0, sizes, sizes)
+    other = tf.cond(tf.reduce_sum(x) > 0, lambda: tf.constant(1), lambda: tf.constant(2))
+    sums = tf.math.unsorted_segment_sum(x, tf.range(6) // 2, size)
+    return [sums, tf.reshape(x, shape), x * tf.cast(other, tf.float32)]
+
+
+@graph(NUMBERS, f32(6))
+def limits_that_meet(i, weights):
+    """The number of bins lies between equal limits, or is one of several."""
+    exact = tf.math.bincount(i, weights=weights, minlength=6, maxlength=6)
+    return [exact, tf.math.bincount(i, minlength=2, maxlength=9), tf.math.bincount(i, minlength=2, maxlength=4)]

@@ -645,6 +645,35 @@ static conv_case_t draw_winograd(uint64_t *seed, int i) {
   return c;
 }
 
+/* Many weights of few places. */
+static conv_case_t draw_many_weights(uint64_t *seed, int i) {
+  conv_case_t c = draw_winograd(seed, i);
+  c.batch = 1 + native_pick(seed, 3);
+  c.features = 100 + native_pick(seed, 80);
+  c.out_features = 100 + native_pick(seed, 80);
+  for (int d = 0; d < 2; d++) {
+    c.in[d] = 3 + native_pick(seed, 8);
+    c.window[d].stride = 1 + (i % 3 == 0);
+    c.window[d].reversal = i % 5 == 0;
+    if (i % 6 == 1) c.window[d].base_dilation = 2;
+  }
+  return c;
+}
+static void many_weights(void) {
+  native_env_t env;
+  uint64_t seed = 360;
+  int compared = 0;
+  for (int workers = 1; workers <= 5; workers += 2)
+    check_drawn(workers, 360 + (uint64_t)workers, 6, draw_many_weights);
+  native_env_init(&env, 2);
+  for (int i = 0; i < 6; i++) {
+    conv_case_t c = draw_many_weights(&seed, i);
+    check_nonfinite(&env, &seed, &c, &compared);
+  }
+  CU_ASSERT_TRUE(compared > 3);
+  native_env_deinit(&env);
+}
+
 static void nonfinite(void) {
   static const draw_fn draws[] = {draw_forward,  draw_of_input,     draw_of_weights,
                                   draw_anything, draw_gradient,     draw_few_columns,
@@ -688,4 +717,5 @@ CU_TestInfo suite_native_convolution[] = {{"forward", forward},
                                           {"not finite", nonfinite},
                                           {"not finite, larger", larger_nonfinite},
                                           {"fewer products", fewer_products},
+                                          {"many weights", many_weights},
                                           CU_TEST_INFO_NULL};

@@ -7,6 +7,7 @@
  *     copy the region, compute addresses                               block: second-level cache
  *     for each k block
  *       for each panel of the part                                     panel: second-level cache
+ *         pack it, unless all are packed before
  *         for each tile of the block                                   tile: registers
  *           C[rows][vectors] = 0, the bias or the former C
  *           for each live tap
@@ -114,27 +115,43 @@ static direct_panel_t panel_arguments(const direct_block_t *block) {
       .sign_flip = plan->types.flips_sign ? DIRECT_SIGN_BITS : 0};
 }
 
+/* Weights of a k block of a panel; `args` has its terms. */
+static void set_weights(const direct_block_t *block, int64_t panel, int64_t first, int64_t terms,
+                        direct_panel_t *args) {
+  const conv_direct_t *plan = block->run->plan;
+  const direct_phase_t *phase = block->phase;
+  int64_t packed = phase->packed_at + block->group * plan->packed.group_elements;
+  if (plan->packed.late) {
+    char *to = block->workspace + plan->workspace.weights_at;
+    direct_pack_k_block(block->run, phase, panel, first, terms, to);
+    args->weights = to;
+    args->tap_stride = terms * plan->tile.width;
+  } else {
+    args->weights =
+        block->run->packed +
+        (packed + panel * phase->panel_elements + first * plan->tile.width) * plan->types.in_bytes;
+  }
+}
+
 /* Panels [begin, end), one k block at a time. */
 static void multiply_block(const direct_block_t *block, int64_t begin, int64_t end) {
   const conv_direct_t *plan = block->run->plan;
   const direct_phase_t *phase = block->phase;
   int64_t k_block = direct_k_block(plan, phase);
-  int64_t packed = phase->packed_at + block->group * plan->packed.group_elements;
   const char *starts =
       plan->types.flips_sign ? direct_flip_bias(block->run, phase, block->group) : NULL;
   direct_panel_t panel_args = panel_arguments(block);
   for (int64_t first = 0; first < phase->k; first += k_block) {
+    int64_t terms = hr_min(k_block, phase->k - first);
     panel_args.k_first = first / plan->types.k_group;
-    panel_args.k_count = hr_min(k_block, phase->k - first) / plan->types.k_group;
+    panel_args.k_count = terms / plan->types.k_group;
     panel_args.accumulate = first > 0;
     for (int64_t s = begin; s < end; s++) {
       panel_args.column = s * plan->tile.width;
       panel_args.vectors =
           hr_min(plan->tile.width, plan->tile.padded_n - panel_args.column) / plan->tile.lanes;
       if (plan->form.depthwise) panel_args.k_first = panel_args.column;
-      panel_args.weights =
-          block->run->packed +
-          (packed + s * phase->panel_elements + first * plan->tile.width) * plan->types.in_bytes;
+      set_weights(block, s, first, terms, &panel_args);
       panel_args.bias = starts ? starts + panel_args.column * plan->types.sum_bytes : NULL;
       plan->sum_panel(&panel_args);
     }
@@ -225,8 +242,9 @@ hr_status_t conv_run_direct(const op_native_run_t *native, const void *plan_, vo
     run.packed = (char *)plan->packed.constant;
   } else {
     run.weights = widen_operand(workers, plan, 1, in[1], scratch);
-    hr_workers_split(workers, panels, 1 + 20000 / (plan->packed.elements / panels + 1),
-                     direct_pack_panels, &run);
+    if (!plan->packed.late)
+      hr_workers_split(workers, panels, 1 + 20000 / (plan->packed.elements / panels + 1),
+                       direct_pack_panels, &run);
   }
   hr_workers_for(workers, plan->partition.tasks, grain, run_tasks, &run);
   return NULL;

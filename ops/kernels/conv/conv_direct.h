@@ -202,6 +202,7 @@ typedef struct direct_packed {
   size_t bytes;           /* size with the bias */
   size_t bias_at;         /* offset of the bias, bytes */
   const void *constant;   /* packed when planned, of constant weights; else NULL */
+  bool late;              /* a task packs a k block of a panel before it multiplies by that */
 } direct_packed_t;
 
 /* Byte offsets in scratch memory. */
@@ -228,6 +229,7 @@ typedef struct direct_workspace {
   size_t edge_copies_at; /* padded copies of merged taps */
   size_t copy_at;        /* results of the block, [position][padded_n] sums */
   size_t narrow_at;      /* the same in the result's type */
+  size_t weights_at;     /* packed k block of a panel, with packed.late */
 } direct_workspace_t;
 
 typedef struct conv_direct {
@@ -328,6 +330,9 @@ size_t direct_plan_scratch(conv_direct_t *plan);
 /* Packs panels [begin, end) of all groups, numbered [group][panel], for all phases. A task function
  * of hr_workers_split with a direct_run_t as context. */
 void direct_pack_panels(void *run, int64_t begin, int64_t end, int worker);
+/* Packs the k block from term `first` on of one panel, [tap][term][column]; packed.late only. */
+void direct_pack_k_block(const direct_run_t *run, const direct_phase_t *phase, int64_t panel,
+                         int64_t first, int64_t terms, void *to);
 /* Initial sums of a phase and group, [padded_n]; types.flips_sign only. */
 const char *direct_flip_bias(const direct_run_t *run, const direct_phase_t *phase, int64_t group);
 

@@ -9,7 +9,8 @@
  *
  * Taps are those of the phase, in the order of its axes; a data gradient reads the window
  * backwards. Cost: one pass over the weights. Panels are independent, so workers share them.
- * Constant weights are packed once, when the plan is made. */
+ * Constant weights are packed once, when the plan is made; many weights of few positions as they
+ * are multiplied, so that they do not go to memory and come back (direct_pack_k_block). */
 #include <string.h>
 
 #include "ops/kernels/conv/conv_direct.h"
@@ -75,15 +76,17 @@ static int64_t tap_weight_offset(const conv_direct_t *plan, const direct_phase_t
   return at;
 }
 
-/* Packs one tap of a panel: `columns` x k weights to [k / g][width][g], or in the narrow form to
- * [column][k]. The cases differ in which index is contiguous in the program's weights. */
-static void pack_tap(const conv_direct_t *plan, int64_t columns, const char *from, char *to) {
+/* Packs `count` terms of one tap of a panel: `columns` x k weights to [k / g][width][g], or in the
+ * narrow form to [column][k]. The cases differ in which index is contiguous in the program's
+ * weights. */
+static void pack_tap(const conv_direct_t *plan, int64_t columns, int64_t count, const char *from,
+                     char *to) {
   int64_t bytes = plan->types.in_bytes;
   int64_t unit = plan->types.k_group;
   int64_t line = plan->tile.width * unit * bytes;
   int64_t term = plan->gemm.k_stride * bytes;
   int64_t column = plan->gemm.n_stride * bytes;
-  int64_t terms = plan->gemm.k / unit;
+  int64_t terms = count / unit;
   if (columns < plan->tile.width) memset(to, 0, (size_t)(terms * line));
   if (plan->form.narrow_n) {
     for (int64_t j = 0; j < columns; j++)
@@ -229,8 +232,22 @@ static void pack_panel(const direct_run_t *run, const direct_phase_t *phase, int
   else
     for (int64_t t = 0, taps = count_taps(plan, phase); t < taps;
          t++, to += plan->gemm.k * plan->tile.width * plan->types.in_bytes)
-      pack_tap(plan, columns, from + tap_weight_offset(plan, phase, t) * plan->types.in_bytes, to);
+      pack_tap(plan, columns, plan->gemm.k,
+               from + tap_weight_offset(plan, phase, t) * plan->types.in_bytes, to);
   if (plan->types.flips_sign) compute_flip_bias(run, phase, group, panel);
+}
+
+void direct_pack_k_block(const direct_run_t *run, const direct_phase_t *phase, int64_t panel,
+                         int64_t first, int64_t terms, void *to) {
+  const conv_direct_t *plan = run->plan;
+  int64_t column = panel * plan->tile.width;
+  int64_t columns = hr_min(plan->tile.width, plan->gemm.n - column);
+  int64_t start = plan->problem->arrays[CONV_WEI].start + column * plan->gemm.n_stride +
+                  first * plan->gemm.k_stride;
+  for (int64_t t = 0; t < phase->taps; t++)
+    pack_tap(plan, columns, terms,
+             run->weights + (start + tap_weight_offset(plan, phase, t)) * plan->types.in_bytes,
+             (char *)to + t * terms * plan->tile.width * plan->types.in_bytes);
 }
 
 void direct_pack_panels(void *context, int64_t begin, int64_t end, int worker) {

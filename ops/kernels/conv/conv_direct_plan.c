@@ -33,6 +33,8 @@
 #define SPARSE_FLOPS 2e7       /* work up to which vectors may be half empty */
 #define MAX_NARROW_N 4
 #define MAX_PHASES 64
+#define LATE_POSITIONS 512     /* weights used for so many positions at most are packed late, */
+#define LATE_BYTES (512 << 10) /* if they do not stay in the second-level cache */
 #define MAX_TAPS 65536
 
 /* Terms per pass over a block: what lets a panel of weights stay in the cache, in multiples of
@@ -301,7 +303,25 @@ static hr_status_t plan_offsets(hr_arena_t *arena, const conv_direct_t *plan,
   return NULL;
 }
 
-/* Blocks of lines that fit the cache, and as many as workers can share evenly. */
+/* Whether weights are packed as they are multiplied: many for few positions, whose rows or columns
+ * are contiguous. */
+static bool packs_late(const conv_direct_t *plan) {
+  int64_t positions = 0, elements = 0;
+  for (int i = 0; i < plan->partition.phase_count; i++) {
+    const direct_phase_t *phase = &plan->partition.phases[i];
+    int64_t results = plan->problem->batch;
+    for (int d = 0; d < plan->problem->spatial; d++) results *= phase->axes[d].count;
+    positions = hr_max(positions, results);
+    elements += phase->taps * phase->k * plan->tile.padded_n;
+  }
+  return positions <= LATE_POSITIONS && elements * plan->types.in_bytes >= LATE_BYTES &&
+         plan->gemm.groups == 1 && !plan->problem->constant_weights && plan->types.k_group == 1 &&
+         (plan->gemm.n_stride == 1 || plan->gemm.k_stride == 1) && !plan->form.has_region &&
+         !plan->form.narrow_n && !plan->form.depthwise && !plan->form.merges_last_axis;
+}
+
+/* Blocks of lines that fit the cache, and as many as workers can share evenly. Where weights are
+ * packed late as few as possible, as each packs them again. */
 static void plan_blocks(const conv_direct_t *plan, direct_phase_t *phase) {
   int64_t in_positions = 1;
   phase->line_positions = 1;
@@ -316,9 +336,11 @@ static void plan_blocks(const conv_direct_t *plan, direct_phase_t *phase) {
   int64_t positions =
       BLOCK_BYTES / (in_positions * plan->position_elements * plan->types.in_bytes + results);
   positions = hr_min(hr_min(positions, MAX_POSITIONS), INDIRECTION_BYTES / (8 * (phase->taps + 1)));
-  positions = hr_max(positions, MIN_POSITIONS);
+  positions = hr_max(positions, plan->packed.late ? LATE_POSITIONS : MIN_POSITIONS);
   phase->blocks = hr_div_ceil(phase->lines, hr_max(1, positions / phase->line_positions));
-  if (plan->partition.parts == 1)
+  if (plan->packed.late)
+    phase->blocks = hr_min(hr_div_ceil(plan->workers, plan->partition.parts), phase->lines);
+  else if (plan->partition.parts == 1)
     phase->blocks = hr_min(hr_workers_balance(phase->blocks, plan->workers), phase->lines);
   phase->block_lines = hr_div_ceil(phase->lines, phase->blocks);
 }
@@ -339,10 +361,11 @@ static bool is_load_uneven(const conv_direct_t *plan) {
 
 /* Workers divide positions; if these do not balance, the columns (panels) are divided, too. */
 static void plan_tasks(conv_direct_t *plan) {
-  plan->partition.parts = 1;
+  plan->packed.late = packs_late(plan);
+  plan->partition.parts = plan->packed.late ? hr_min(plan->tile.panels, plan->workers) : 1;
   for (int i = 0; i < plan->partition.phase_count; i++)
     plan_blocks(plan, &plan->partition.phases[i]);
-  if (is_load_uneven(plan)) {
+  if (!plan->packed.late && is_load_uneven(plan)) {
     plan->partition.parts = plan->workers;
     for (int i = 0; i < plan->partition.phase_count; i++)
       plan_blocks(plan, &plan->partition.phases[i]);

@@ -58,6 +58,7 @@ static size_t assign_workspace_offsets(conv_direct_t *plan) {
   int64_t spans = 0;
   int64_t line_live = 0;
   int64_t copies = 0;
+  int64_t weights = 0;
   for (int i = 0; i < plan->partition.phase_count; i++) {
     const direct_phase_t *phase = &plan->partition.phases[i];
     int64_t positions =
@@ -68,6 +69,7 @@ static size_t assign_workspace_offsets(conv_direct_t *plan) {
     copies = hr_max(copies, edge_copy_bytes(plan, phase));
     spans = hr_max(spans, max_block_spans(plan, phase));
     line_live = hr_max(line_live, max_block_spans(plan, phase) * (phase->taps + 1));
+    weights = hr_max(weights, direct_k_block(plan, phase) * phase->taps * plan->tile.width);
   }
   plan->workspace.zeros_bytes =
       (size_t)(hr_max(direct_max_k(plan), plan->position_elements) * plan->types.in_bytes);
@@ -92,6 +94,8 @@ static size_t assign_workspace_offsets(conv_direct_t *plan) {
       scratch_reserve(&each, plan->types.narrows_result
                                  ? (size_t)(rows * plan->tile.padded_n * plan->types.out_bytes)
                                  : 0);
+  plan->workspace.weights_at =
+      scratch_reserve(&each, plan->packed.late ? (size_t)(weights * plan->types.in_bytes) : 0);
   return each;
 }
 
@@ -104,7 +108,8 @@ size_t direct_plan_scratch(conv_direct_t *plan) {
     plan->scratch.wide_at[i] = scratch_reserve(
         &total,
         plan->types.widens_operand[i] ? (size_t)(inputs[i]->count * plan->types.sum_bytes) : 0);
-  plan->scratch.packed_at = scratch_reserve(&total, plan->packed.constant ? 0 : plan->packed.bytes);
+  bool packs_all = !plan->packed.constant && !plan->packed.late;
+  plan->scratch.packed_at = scratch_reserve(&total, packs_all ? plan->packed.bytes : 0);
   plan->scratch.workers_at =
       scratch_reserve(&total, plan->scratch.worker_bytes * (size_t)plan->workers);
   return total;

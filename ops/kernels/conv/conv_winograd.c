@@ -6,6 +6,9 @@
  *   block     some tiles on one worker: inputs transformed to the points, 36 products
  *             [tiles][in] x [in][out], results transformed back
  *
+ * Where weights are most of the work they are transformed a part at a time, each for all tiles:
+ * conv_winograd_columns.c.
+ *
  * The weight gradient exchanges results and weights: products [in][tiles] x [tiles][out] are summed
  * over the tiles of a part, parts are added in order, and the sums are transformed back at the end.
  *
@@ -20,6 +23,7 @@
 #endif
 #include <string.h>
 
+#include "base/arith.h"
 #include "ops/kernels/conv/conv_winograd.h"
 
 #define A1 0.625 /* interpolation points 0, +-A1, +-B1, infinity; and their squares */
@@ -47,15 +51,6 @@ static const winograd_loops_t *choose_loops(bool is_double) {
   static const winograd_loops_t v128[2] = LOOPS_OF(v128);
   return &v128[is_double];
 }
-
-typedef struct winograd_run {
-  const winograd_t *plan;
-  winograd_weights_t weights;
-  const char *src;
-  char *dst, *packed, *spaces;
-  int64_t image; /* first image of src and dst */
-  const op_native_epilogue_t *epilogue;
-} winograd_run_t;
 
 /* --- running --- */
 
@@ -96,9 +91,8 @@ static void pack_vector(const winograd_t *plan, const winograd_weights_t *w, int
   }
 }
 
-/* Vectors [begin, end) of output channels. */
-static void pack_all(const winograd_t *plan, const winograd_weights_t *w, int64_t begin,
-                     int64_t end, void *packed) {
+void winograd_pack(const winograd_t *plan, const winograd_weights_t *w, int64_t begin, int64_t end,
+                   void *packed) {
   if (!is_apart(w))
     plan->loops->pack_weights(w, 0, w->in_channels, begin * MIN_CHANNELS, end * MIN_CHANNELS,
                               packed);
@@ -109,7 +103,7 @@ static void pack_all(const winograd_t *plan, const winograd_weights_t *w, int64_
 static void pack_channels(void *context, int64_t begin, int64_t end, int worker) {
   const winograd_run_t *r = context;
   (void)worker;
-  pack_all(r->plan, &r->weights, begin, end, r->packed);
+  winograd_pack(r->plan, &r->weights, begin, end, r->packed);
 }
 
 /* Image and first result of a tile. */
@@ -171,15 +165,14 @@ static void multiply_points(const winograd_run_t *r, int64_t tiles, int worker, 
   }
 }
 
-/* Transforms the inputs of tiles, and prefetches the next tile. */
-static void read_tiles(const winograd_run_t *r, int64_t first, int64_t tiles, char *space) {
+void winograd_read_tiles(const winograd_run_t *r, int64_t first, int64_t tiles, char *space,
+                         char *to) {
   const winograd_t *plan = r->plan;
   int64_t channels = plan->problem->in_channels;
   const void *pointers[2][POINTS];
   memset(space + plan->scratch.zeros_at, 0, plan->scratch.zeros_bytes);
   find_pointers(r, first, space + plan->scratch.zeros_at, pointers[0]);
-  for (int64_t i = 0; i < tiles; i++) {
-    char *to = space + plan->scratch.in_at + i * plan->tiling.in_line * plan->element_bytes;
+  for (int64_t i = 0; i < tiles; i++, to += plan->tiling.in_line * plan->element_bytes) {
     find_pointers(r, first + (i + 1 < tiles ? i + 1 : i), space + plan->scratch.zeros_at,
                   pointers[(i + 1) % 2]);
     plan->loops->tile_at_points(pointers[i % 2], pointers[(i + 1) % 2], channels,
@@ -189,23 +182,11 @@ static void read_tiles(const winograd_run_t *r, int64_t first, int64_t tiles, ch
 
 static void compute_directly(const winograd_run_t *r, int64_t tile, char *space, void *const *out) {
   const void *pointers[POINTS];
+  memset(space + r->plan->scratch.zeros_at, 0, r->plan->scratch.zeros_bytes);
   find_pointers(r, tile, space + r->plan->scratch.zeros_at, pointers);
   for (int i = 0; i < OUT_SIDE * OUT_SIDE; i++)
     r->plan->loops->copy_directly(&r->weights, pointers + i / OUT_SIDE * SIDE + i % OUT_SIDE,
                                   out[i]);
-}
-
-static void write_tiles(const winograd_run_t *r, int64_t first, int64_t tiles, char *space) {
-  const winograd_t *plan = r->plan;
-  for (int64_t i = 0; i < tiles; i++) {
-    void *out[OUT_SIDE * OUT_SIDE];
-    find_results(r, first + i, space + plan->scratch.spare_at, out);
-    const void *points =
-        space + plan->scratch.out_at + i * plan->tiling.out_line * plan->element_bytes;
-    if (!plan->loops->tile_from_points(points, plan->problem->out_channels, plan->tiling.out_plane,
-                                       out))
-      compute_directly(r, first + i, space, out);
-  }
 }
 
 /* Results of tiles [first, last) of one row of tiles are final: a few places of each line, or whole
@@ -234,15 +215,28 @@ static void finish_tiles(const winograd_run_t *r, int64_t first, int64_t tiles, 
   }
 }
 
+void winograd_write_tiles(const winograd_run_t *r, int64_t first, int64_t tiles, int worker,
+                          const char *points) {
+  const winograd_t *plan = r->plan;
+  char *space = r->spaces + (size_t)worker * plan->scratch.space_bytes;
+  for (int64_t i = 0; i < tiles; i++, points += plan->tiling.out_line * plan->element_bytes) {
+    void *out[OUT_SIDE * OUT_SIDE];
+    find_results(r, first + i, space + plan->scratch.spare_at, out);
+    if (!plan->loops->tile_from_points(points, plan->problem->out_channels, plan->tiling.out_plane,
+                                       out))
+      compute_directly(r, first + i, space, out);
+  }
+  if (r->epilogue && !plan->by_images) finish_tiles(r, first, tiles, worker);
+}
+
 /* Tiles [begin, end), a block at a time. */
 static void run_tiles(const winograd_run_t *r, int64_t begin, int64_t end, int worker) {
   char *space = r->spaces + (size_t)worker * r->plan->scratch.space_bytes;
   for (int64_t first = begin, tiles; first < end; first += tiles) {
     tiles = end - first < r->plan->tiling.unit ? end - first : r->plan->tiling.unit;
-    read_tiles(r, first, tiles, space);
+    winograd_read_tiles(r, first, tiles, space, space + r->plan->scratch.in_at);
     multiply_points(r, tiles, worker, space);
-    write_tiles(r, first, tiles, space);
-    if (r->epilogue && !r->plan->by_images) finish_tiles(r, first, tiles, worker);
+    winograd_write_tiles(r, first, tiles, worker, space + r->plan->scratch.out_at);
   }
 }
 
@@ -334,7 +328,7 @@ static void run_part(void *context, int64_t begin, int64_t end, int worker) {
       int64_t first = i * plan->tiling.unit;
       int64_t left = plan->tiling.count - first;
       int64_t tiles = left < plan->tiling.unit ? left : plan->tiling.unit;
-      read_tiles(r, first, tiles, space);
+      winograd_read_tiles(r, first, tiles, space, space + plan->scratch.in_at);
       read_results(r, first, tiles, space);
       add_products(r, tiles, i == block, worker, space);
     }
@@ -403,19 +397,23 @@ hr_status_t conv_run_winograd(const op_native_run_t *run, const void *plan_, voi
   hr_workers_t *workers = native_workers(run, plan->workers);
   winograd_run_t r = {
       .plan = plan, .weights = weights_of(plan, in[1]), .dst = out[0], .epilogue = run->epilogue};
+  r.scratch = scratch;
   r.src = plan->by_images ? in[0] : in_order(workers, &plan->src, in[0], scratch);
   r.packed = scratch + plan->scratch.packed_at;
   r.spaces = scratch + plan->scratch.spaces_at;
   if (plan->packed)
     r.packed = (char *)plan->packed;
-  else
+  else if (!plan->columns.count)
     hr_workers_split(workers, plan->weights.columns / MIN_CHANNELS, 1, pack_channels, &r);
   if (plan->by_images) {
     hr_workers_for(workers, plan->problem->batch, 1, run_images, &r);
     return NULL;
   }
   if (plan->dst.order) r.dst = scratch + plan->dst.at;
-  hr_workers_for(workers, plan->tiling.blocks, 1, run_blocks, &r);
+  if (plan->columns.count)
+    winograd_run_columns(workers, &r);
+  else
+    hr_workers_for(workers, plan->tiling.blocks, 1, run_blocks, &r);
   if (plan->dst.order) native_transpose_run(workers, plan->dst.order, out[0], r.dst);
   return NULL;
 }
@@ -427,7 +425,7 @@ static hr_status_t pack_constant(const op_native_target_t *target, winograd_t *p
   if (plan->problem->kind == CONV_WEIGHTS || !plan->problem->constant_weights) return NULL;
   HR_TRY(hr_arena_alloc(target->arena, winograd_packed_bytes(plan), &packed));
   winograd_weights_t weights = weights_of(plan, plan->problem->constant_weights);
-  pack_all(plan, &weights, 0, weights.columns / MIN_CHANNELS, packed);
+  winograd_pack(plan, &weights, 0, weights.columns / MIN_CHANNELS, packed);
   plan->packed = packed;
   return NULL;
 }

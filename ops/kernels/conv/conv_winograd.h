@@ -74,12 +74,22 @@ typedef struct winograd_sums {
   int64_t plane; /* elements of a point of the sums */
 } winograd_sums_t;
 
+/* Division of the work where weights are most of it, see conv_winograd_columns.c. Strides in
+ * elements. */
+typedef struct winograd_columns {
+  int64_t count; /* output channels of a task; 0: tasks are blocks of tiles */
+  int64_t terms; /* input channels whose weights are transformed at once */
+  int64_t plane; /* elements of a point of their weights */
+} winograd_columns_t;
+
 /* Offsets in bytes: of the packed weights and of the workers' spaces within the step's scratch
- * memory, the others within a worker's space. */
+ * memory, the others within a worker's space; points of tiles are in the former with
+ * winograd_columns_t. */
 typedef struct winograd_scratch {
   size_t packed_at;
   size_t spaces_at, space_bytes;
   size_t in_at, out_at;
+  size_t weights_at;
   size_t zeros_at, zeros_bytes;
   size_t spare_at;
   size_t gemm_at;
@@ -94,12 +104,40 @@ typedef struct winograd {
   int64_t element_bytes;
   bool by_images; /* a worker does whole images */
   winograd_tiling_t tiling;
+  winograd_columns_t columns;
   gemm_job_t job;             /* product of one point of a block, without addresses */
   winograd_weights_t weights; /* without address */
   const void *packed;         /* transformed when planned, of constant weights; else NULL */
   winograd_sums_t sums;
   winograd_scratch_t scratch;
 } winograd_t;
+
+typedef struct winograd_run {
+  const winograd_t *plan;
+  winograd_weights_t weights;
+  const char *src;
+  char *dst, *scratch, *packed, *spaces;
+  int64_t image; /* first image of src and dst */
+  const op_native_epilogue_t *epilogue;
+} winograd_run_t;
+
+/* Transforms the inputs of tiles, and prefetches the next tile. `to`: points of the first. */
+void winograd_read_tiles(const winograd_run_t *r, int64_t first, int64_t tiles, char *space,
+                         char *to);
+/* Transforms the results of tiles back from their points, and calls the epilogue for them. */
+void winograd_write_tiles(const winograd_run_t *r, int64_t first, int64_t tiles, int worker,
+                          const char *points);
+/* Transforms weights, vectors [begin, end) of output channels. */
+void winograd_pack(const winograd_t *plan, const winograd_weights_t *w, int64_t begin, int64_t end,
+                   void *packed);
+
+/* Decides whether the work is divided by columns, from sizes alone. */
+void winograd_plan_columns(winograd_t *plan);
+/* The product of a point of one task. */
+gemm_job_t winograd_columns_job(const winograd_t *plan);
+/* Bytes of the weights that a worker has transformed. */
+size_t winograd_columns_bytes(const winograd_t *plan);
+void winograd_run_columns(hr_workers_t *workers, const winograd_run_t *r);
 
 /* Whether types and window are supported. */
 bool winograd_has_form(const conv_problem_t *problem);

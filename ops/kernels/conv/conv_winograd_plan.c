@@ -25,8 +25,9 @@ bool winograd_has_form(const conv_problem_t *p) {
 }
 
 /* Costs in products, sums before and after counted by the time that they take, as measured. Weights
- * are read at all points, and brought to them in every run if they are not known; their gradients
- * are partial sums at all points, which are brought back from them. */
+ * are read at all points, and brought to them in every run if they are not known, which costs less
+ * where they stay in the caches; their gradients are partial sums at all points, which are brought
+ * back from them. */
 static bool is_cheaper(const winograd_t *plan) {
   const conv_problem_t *p = plan->problem;
   bool gradient = p->kind == CONV_WEIGHTS;
@@ -34,6 +35,10 @@ static bool is_cheaper(const winograd_t *plan) {
          tiles = (double)plan->tiling.count;
   double each = 12, weights = 60;
   if (p->constant_weights) weights = 20;
+  if (plan->columns.count) {
+    weights = 16;
+    tiles = (double)hr_round_up(plan->tiling.count, 4);
+  }
   if (gradient) {
     each = 30;
     weights = 200;
@@ -47,6 +52,12 @@ static void plan_tiles(winograd_t *plan) {
   plan->tiling.rows = hr_div_ceil(p->out[0], OUT_SIDE);
   plan->tiling.columns = hr_div_ceil(p->out[1], OUT_SIDE);
   plan->tiling.count = p->batch * plan->tiling.rows * plan->tiling.columns;
+  winograd_plan_columns(plan);
+  if (plan->columns.count) {
+    plan->tiling.unit = plan->tiling.count;
+    plan->tiling.blocks = 1;
+    return;
+  }
   int64_t unit = BLOCK_BYTES / (POINTS * (p->in_channels + p->out_channels) * plan->element_bytes);
   if (unit < LEAST_UNIT) unit = LEAST_UNIT;
   int workers = p->kind == CONV_WEIGHTS ? NATIVE_SUM_PARTS : plan->workers;
@@ -171,7 +182,8 @@ static void plan_images(winograd_t *plan) {
   const conv_problem_t *p = plan->problem;
   plan->src.plane = plane_of(&p->arrays[CONV_SRC], p->in, p->in_channels);
   plan->dst.plane = plane_of(&p->arrays[CONV_DST], p->out, p->out_channels);
-  plan->by_images = p->kind == CONV_FORWARD && plan->src.plane && plan->dst.plane &&
+  plan->by_images = p->kind == CONV_FORWARD && !plan->columns.count && plan->src.plane &&
+                    plan->dst.plane &&
                     (p->batch % plan->workers == 0 || p->batch >= 4 * plan->workers);
 }
 
@@ -187,20 +199,23 @@ size_t winograd_plan_scratch(winograd_t *plan) {
   const conv_problem_t *p = plan->problem;
   size_t total = 0, each = 0, bytes = (size_t)plan->element_bytes;
   int64_t longest = p->in_channels > p->out_channels ? p->in_channels : p->out_channels;
-  plan->scratch.in_at = scratch_reserve(&each, POINTS * (size_t)plan->tiling.in_plane * bytes);
-  plan->scratch.out_at = scratch_reserve(&each, POINTS * (size_t)plan->tiling.out_plane * bytes);
+  size_t *points = plan->columns.count ? &total : &each;
+  plan->scratch.in_at = scratch_reserve(points, POINTS * (size_t)plan->tiling.in_plane * bytes);
+  plan->scratch.out_at = scratch_reserve(points, POINTS * (size_t)plan->tiling.out_plane * bytes);
+  plan->scratch.weights_at = scratch_reserve(&each, winograd_columns_bytes(plan));
   plan->scratch.zeros_at = scratch_reserve(&each, (size_t)longest * bytes);
   plan->scratch.sums_at = scratch_reserve(&each, POINTS * (size_t)plan->sums.plane * bytes);
   plan->scratch.spare_at = scratch_reserve(&each, (size_t)p->out_channels * bytes);
-  plan->scratch.gemm_at = scratch_reserve(&each, gemm_space_bytes(&plan->job));
+  gemm_job_t job = plan->columns.count ? winograd_columns_job(plan) : plan->job;
+  plan->scratch.gemm_at = scratch_reserve(&each, gemm_space_bytes(&job));
   if (plan->by_images) {
     plan->src.at = scratch_reserve(&each, (size_t)(plan->src.plane * p->in_channels) * bytes);
     plan->dst.at = scratch_reserve(&each, (size_t)(plan->dst.plane * p->out_channels) * bytes);
   }
   plan->scratch.space_bytes = each;
   plan->scratch.zeros_bytes = (size_t)longest * bytes;
-  plan->scratch.packed_at = scratch_reserve(
-      &total, plan->packed || p->kind == CONV_WEIGHTS ? 0 : winograd_packed_bytes(plan));
+  bool packs_all = !plan->packed && p->kind != CONV_WEIGHTS && !plan->columns.count;
+  plan->scratch.packed_at = scratch_reserve(&total, packs_all ? winograd_packed_bytes(plan) : 0);
   if (!plan->by_images) set_ordered(plan, &total);
   int spaces = hr_max(plan->workers, plan->sums.parts);
   plan->scratch.spaces_at = scratch_reserve(&total, each * (size_t)spaces);

@@ -11,6 +11,9 @@ typedef SIMD_REAL SIMD_NAME(vec)
     __attribute__((vector_size(SIMD_BYTES), aligned(sizeof(SIMD_REAL)), may_alias));
 typedef SIMD_REAL SIMD_NAME(acc) __attribute__((vector_size(SIMD_BYTES)));
 
+#ifndef AHEAD
+#define AHEAD 4 /* input channels between the weights asked for and those in use */
+#endif
 #define C(value) ((SIMD_REAL)(value))
 
 /* 6 places, `step` apart, at the 6 points. */
@@ -181,26 +184,50 @@ SIMD_INLINE SIMD_NAME(acc)
   return x;
 }
 
+/* The weights of an input channel and a vector of output channels at the points. Those of the next
+ * input channels lie apart, and are asked for in time. */
+SIMD_INLINE void SIMD_NAME(pack_vector)(const winograd_weights_t *w, int64_t c, int64_t o,
+                                        SIMD_REAL *to) {
+  SIMD_NAME(acc) g[9], t[POINTS / 2], u[SIDE];
+  const SIMD_REAL *from = (const SIMD_REAL *)w->data + c * w->in_step + o * w->out_step;
+#pragma GCC unroll 9
+  for (int k = 0; k < 9; k++) {
+    __builtin_prefetch(from + w->tap_offsets[k] + AHEAD * w->in_step);
+    g[k] = SIMD_NAME(few_weights)(from + w->tap_offsets[k], w->out_step, w->out_channels - o);
+  }
+#pragma GCC unroll 3
+  for (int q = 0; q < 3; q++) SIMD_NAME(weights_at_points)(g + q, 3, t + q, 3);
+#pragma GCC unroll 6
+  for (int r = 0; r < SIDE; r++, to += SIDE * w->plane) {
+    SIMD_NAME(weights_at_points)(t + 3 * r, 1, u, 1);
+#pragma GCC unroll 6
+    for (int q = 0; q < SIDE; q++) *(SIMD_NAME(vec) *)(to + q * w->plane) = u[q];
+  }
+}
+
 /* Weights of input channels [first, last) and output channels [begin, end), whole vectors, at the
  * points, as the products' packed right sides. */
 SIMD_TARGET static void SIMD_NAME(pack_weights)(const winograd_weights_t *w, int64_t first,
                                                 int64_t last, int64_t begin, int64_t end,
                                                 void *packed) {
-  for (int64_t o = begin; o < end; o += LANES)
-    for (int64_t c = first; c < last; c++) {
-      SIMD_NAME(acc) g[9], t[POINTS / 2], u[POINTS];
-      const SIMD_REAL *from = (const SIMD_REAL *)w->data + c * w->in_step + o * w->out_step;
-      SIMD_REAL *to = (SIMD_REAL *)packed + gemm_packed_at(&w->panels, c, o);
-#pragma GCC unroll 9
-      for (int k = 0; k < 9; k++)
-        g[k] = SIMD_NAME(few_weights)(from + w->tap_offsets[k], w->out_step, w->out_channels - o);
-#pragma GCC unroll 3
-      for (int q = 0; q < 3; q++) SIMD_NAME(weights_at_points)(g + q, 3, t + q, 3);
-#pragma GCC unroll 6
-      for (int r = 0; r < SIDE; r++) SIMD_NAME(weights_at_points)(t + 3 * r, 1, u + SIDE * r, 1);
-#pragma GCC unroll 36
-      for (int p = 0; p < POINTS; p++) *(SIMD_NAME(vec) *)(to + p * w->plane) = u[p];
+  const gemm_panels_t *panels = &w->panels;
+  int64_t start = begin / panels->width * panels->width;
+  for (int64_t c = first, next; c < last; c = next) {
+    int64_t block = c / panels->depth * panels->depth;
+    next = hr_min(block + panels->depth, last);
+    int64_t panel = hr_min(panels->depth, panels->k - block) * panels->width;
+    SIMD_REAL *line = (SIMD_REAL *)packed + gemm_packed_at(panels, c, start);
+    for (int64_t i = c; i < next; i++, line += panels->width) {
+      SIMD_REAL *to = line;
+      for (int64_t o = start, at = 0; o < end; o += LANES) {
+        if (o >= begin) SIMD_NAME(pack_vector)(w, i, o, to + at);
+        at += LANES;
+        if (at < panels->width) continue;
+        at = 0;
+        to += panel;
+      }
     }
+  }
 }
 
 /* One result of a tile as it is defined: `pointers` are the 3 lines of 3 places that it sees, SIDE

@@ -69,7 +69,7 @@ SIMD_INLINE void SIMD_NAME(whole_sums)(int rows, int vecs, gemm_mode_t mode,
                                        const SIMD_NAME(target_t) * at, const SIMD_REAL *a,
                                        const SIMD_REAL *b, int64_t prefetch_rows, SIMD_REAL *c) {
   SIMD_NAME(tile)
-  (rows, vecs, 1, mode, at, prefetch_rows, SIMD_NAME(place_of)(rows, at, a, b, NULL, NULL), c);
+  (rows, vecs, 1, mode, at, prefetch_rows, SIMD_NAME(place_of)(rows, at, a, b, NULL), c);
 }
 
 /* All rows for `vecs` vectors of columns. ROWS is the largest block of rows that leaves

@@ -3,7 +3,7 @@
  *
  *   part                  blocks of A, by depth blocks and rows
  *   columns               groups of panels of B: packed together, then multiplied
- *   panels, rows_panels   a block against a group; the first rows may pack panels on their way
+ *   panels, rows_panels   a block against a group
  *   any_tile              tiles of 1 to 3 vectors by 1 .. BLOCK_ROWS rows (gemm_microkernel.h)
  *
  * Packed A is [rows / BLOCK_ROWS][depth][BLOCK_ROWS] where columns of the program's A are dense,
@@ -220,12 +220,16 @@ SIMD_INLINE void SIMD_NAME(copy_vectors)(int vecs, const SIMD_REAL *from, SIMD_R
   for (int v = 0; v < vecs; v++) ((SIMD_NAME(vec) *)to)[v] = ((const SIMD_NAME(vec) *)from)[v];
 }
 
-/* Rows of B are dense: whole panels side by side, so that B is read in long runs. */
+/* Rows of B are dense: whole panels side by side, so that B is read in long runs, and each row asks
+ * for the next one. */
 SIMD_TARGET static void SIMD_NAME(pack_plain)(const SIMD_REAL *b, int64_t row, int64_t depth,
                                               int64_t panels, SIMD_REAL *to) {
   for (int64_t p = 0; p < depth; p++, to += WIDTH, b += row)
-    for (int64_t s = 0; s < panels; s++)
+    for (int64_t s = 0; s < panels; s++) {
+#pragma GCC unroll 4
+      for (int v = 0; v < WIDTH / LANES; v++) __builtin_prefetch(b + row + s * WIDTH + v * LANES);
       SIMD_NAME(copy_vectors)(WIDTH / LANES, b + s * WIDTH, to + s * depth * WIDTH);
+    }
 }
 
 /* Rows of B are dense and fewer than WIDTH columns remain: whole vectors, as far as they do not
@@ -279,11 +283,10 @@ SIMD_INLINE bool SIMD_NAME(has_dense_rows)(const gemm_job_t *job, int parts) {
   return parts == 1 && job->b_col == 1 && !job->b_rows;
 }
 
-/* Packs columns [column, column + columns) for k from `first` on. `later`: whole panels of dense
- * rows are packed by the first tiles that multiply them. */
+/* Packs columns [column, column + columns) for k from `first` on. */
 SIMD_TARGET static void SIMD_NAME(pack_panels)(const gemm_job_t *job, int parts, int64_t first,
                                                int64_t depth, int64_t column, int64_t columns,
-                                               bool later, SIMD_REAL *to) {
+                                               SIMD_REAL *to) {
   if (job->b_rows) {
     SIMD_NAME(gather_panels)(job, parts, first, depth, column, columns, to);
     return;
@@ -291,7 +294,7 @@ SIMD_TARGET static void SIMD_NAME(pack_panels)(const gemm_job_t *job, int parts,
   int64_t whole = SIMD_NAME(has_dense_rows)(job, parts) ? columns / WIDTH * WIDTH : 0;
   const SIMD_REAL *b = (const SIMD_REAL *)job->b +
                        (first / parts * job->b_row + column / parts * job->b_col) * parts;
-  if (whole && !later) SIMD_NAME(pack_plain)(b, job->b_row, depth, whole / WIDTH, to);
+  if (whole) SIMD_NAME(pack_plain)(b, job->b_row, depth, whole / WIDTH, to);
   for (int64_t j = whole; j < columns; j += WIDTH) SIMD_NAME(pack_panel)
   (job, parts, b + j * job->b_col, depth, hr_min(WIDTH, columns - j), to + j * depth);
 }
@@ -309,25 +312,25 @@ SIMD_INLINE void SIMD_NAME(whole_tile)(int vecs, gemm_mode_t mode, const SIMD_NA
     steps.a_col = 1;
     SIMD_NAME(tile)
     (BLOCK_ROWS, vecs, 4, mode, &steps, prefetch,
-     SIMD_NAME(place_of)(BLOCK_ROWS, &steps, a, b, ahead, NULL), c);
+     SIMD_NAME(place_of)(BLOCK_ROWS, &steps, a, b, ahead), c);
   } else if (at->a_row == 1 && at->a_col == BLOCK_ROWS) {
     steps.a_row = 1;
     steps.a_col = BLOCK_ROWS;
     SIMD_NAME(tile)
     (BLOCK_ROWS, vecs, 4, mode, &steps, prefetch,
-     SIMD_NAME(place_of)(BLOCK_ROWS, &steps, a, b, ahead, NULL), c);
+     SIMD_NAME(place_of)(BLOCK_ROWS, &steps, a, b, ahead), c);
   } else {
     SIMD_NAME(tile)
     (BLOCK_ROWS, vecs, 1, mode, &steps, prefetch,
-     SIMD_NAME(place_of)(BLOCK_ROWS, &steps, a, b, ahead, NULL), c);
+     SIMD_NAME(place_of)(BLOCK_ROWS, &steps, a, b, ahead), c);
   }
 }
 
 /* Tiles of fewer rows, and of all. */
-#define ROWS(COUNT, VECS)                                                                       \
-  case COUNT:                                                                                   \
-    SIMD_NAME(tile)                                                                             \
-    (COUNT, VECS, 1, mode, &steps, 0, SIMD_NAME(place_of)(COUNT, &steps, a, b, NULL, NULL), c); \
+#define ROWS(COUNT, VECS)                                                                 \
+  case COUNT:                                                                             \
+    SIMD_NAME(tile)                                                                       \
+    (COUNT, VECS, 1, mode, &steps, 0, SIMD_NAME(place_of)(COUNT, &steps, a, b, NULL), c); \
     break;
 #if SIMD_SUMS == 16
 #define FEW_ROWS(VECS) \
@@ -389,18 +392,6 @@ SIMD_TARGET static void SIMD_NAME(edge)(int64_t rows, int64_t columns, gemm_mode
     }
 }
 
-/* The first rows of a block read a panel of B in place, with stride `row`, and write it to `to` on
- * their way. */
-SIMD_TARGET static void SIMD_NAME(packing_tile)(gemm_mode_t mode, const SIMD_NAME(target_t) * at,
-                                                const SIMD_REAL *a, const SIMD_REAL *b, int64_t row,
-                                                SIMD_REAL *to, SIMD_REAL *c) {
-  SIMD_NAME(target_t) steps = *at;
-  steps.b_row = row;
-  SIMD_NAME(tile)
-  (BLOCK_ROWS, WIDTH / LANES, 1, mode, &steps, PREFETCH_ROWS * row,
-   SIMD_NAME(place_of)(BLOCK_ROWS, &steps, a, b, NULL, to), c);
-}
-
 /* A group of panels, and what multiplies it. */
 typedef struct SIMD_NAME(group) {
   const gemm_job_t *job;
@@ -408,8 +399,7 @@ typedef struct SIMD_NAME(group) {
   SIMD_NAME(target_t) at;
   gemm_mode_t mode;
   int64_t columns;
-  const SIMD_REAL *plain; /* B where panels are not packed yet; or NULL */
-  SIMD_REAL *b;           /* packed panels */
+  SIMD_REAL *b; /* packed panels */
 } SIMD_NAME(group_t);
 
 /* What tile number `number` of rows from `row` on asks for of the rows that come next: two rows in
@@ -430,10 +420,7 @@ SIMD_TARGET static void SIMD_NAME(rows_panels)(const SIMD_NAME(group_t) * group,
   for (int64_t s = first; s < end; s += WIDTH) {
     int64_t count = hr_min(WIDTH, end - s);
     SIMD_REAL *b = group->b + s * at->k;
-    if (count == WIDTH && row == 0 && group->plain)
-      SIMD_NAME(packing_tile)(group->mode, at, a, group->plain + s, group->job->b_row, b, c + s);
-    else if (count % LANES == 0)
-      SIMD_NAME(any_tile)
+    if (count % LANES == 0) SIMD_NAME(any_tile)
     (rows, count / LANES, group->mode, at, a, SIMD_NAME(ahead_of)(group->block, row, s / WIDTH), b,
      c + s);
     else SIMD_NAME(edge)(rows, count, group->mode, at, a, b, c + s);
@@ -460,18 +447,15 @@ SIMD_TARGET static void SIMD_NAME(columns)(const gemm_range_t *range, const gemm
   const gemm_job_t *job = group->job;
   int parts = hr_dtype_is_complex(job->dtype) ? 2 : 1;
   gemm_panels_t panels = gemm_panels_of(job);
-  bool later = now->rows >= BLOCK_ROWS && SIMD_NAME(has_dense_rows)(job, parts) && !job->packed_b;
-  const SIMD_REAL *from = (const SIMD_REAL *)job->b + now->first * job->b_row + range->column;
   int64_t width = gemm_group_columns(job, range->columns, now->depth, WIDTH, sizeof(SIMD_REAL));
   for (int64_t j = 0; j < range->columns; j += width) {
     int64_t column = range->column + j;
     group->columns = hr_min(width, range->columns - j);
-    group->plain = later ? from + j : NULL;
     if (job->packed_b)
       group->b = (SIMD_REAL *)job->packed_b + gemm_packed_at(&panels, now->first, column);
     else
       SIMD_NAME(pack_panels)
-    (job, parts, now->first, now->depth, column, group->columns, later, group->b);
+    (job, parts, now->first, now->depth, column, group->columns, group->b);
     SIMD_NAME(panels)(group, c + j);
     if (job->finish_unit) gemm_report_finished(job, range, now, worker, column, group->columns);
   }
@@ -481,8 +465,7 @@ SIMD_TARGET static void SIMD_NAME(columns)(const gemm_range_t *range, const gemm
 SIMD_TARGET static void SIMD_NAME(pack_all)(const gemm_job_t *job, SIMD_REAL *to) {
   gemm_panels_t panels = gemm_panels_of(job);
   for (int64_t p = 0; p < job->k; p += panels.depth) SIMD_NAME(pack_panels)
-  (job, 1, p, hr_min(panels.depth, job->k - p), 0, job->n, false,
-   to + gemm_packed_at(&panels, p, 0));
+  (job, 1, p, hr_min(panels.depth, job->k - p), 0, job->n, to + gemm_packed_at(&panels, p, 0));
 }
 
 /* One part of a partition on one worker. */

@@ -30,15 +30,14 @@ typedef struct SIMD_NAME(target) {
 typedef struct SIMD_NAME(place) {
   const SIMD_REAL *bases[BASE_ROWS], *b; /* bases: rows 0, 3 and 6 of A */
   const SIMD_REAL *ahead; /* what the next tile reads of A, asked for in time; or NULL */
-  SIMD_REAL *keep;        /* where B is packed on the way; or NULL */
 } SIMD_NAME(place_t);
 
 /* The compiler is kept from computing the bases from each other in the loop, unless it may know the
  * stride. */
 SIMD_INLINE SIMD_NAME(place_t)
     SIMD_NAME(place_of)(int rows, const SIMD_NAME(target_t) * at, const SIMD_REAL *a,
-                        const SIMD_REAL *b, const SIMD_REAL *ahead, SIMD_REAL *keep) {
-  SIMD_NAME(place_t) now = {{a, a, a}, b, ahead, keep};
+                        const SIMD_REAL *b, const SIMD_REAL *ahead) {
+  SIMD_NAME(place_t) now = {{a, a, a}, b, ahead};
 #pragma GCC unroll 3
   for (int g = 1; g * BASE_ROWS < rows; g++) {
     now.bases[g] = a + g * BASE_ROWS * at->a_row;
@@ -58,9 +57,6 @@ SIMD_INLINE void SIMD_NAME(add_term)(int rows, int vecs, const SIMD_NAME(target_
   if (prefetch_rows)
 #pragma GCC unroll 16
     for (int v = 0; v < vecs; v++) __builtin_prefetch(b + prefetch_rows + v * LANES);
-  if (now->keep)
-#pragma GCC unroll 16
-    for (int v = 0; v < vecs; v++) ((SIMD_NAME(vec) *)now->keep)[u * vecs + v] = line[v];
 #pragma GCC unroll 8
   for (int r = 0; r < rows; r++) {
     SIMD_REAL factor = now->bases[r / BASE_ROWS][r % BASE_ROWS * at->a_row + u * at->a_col];
@@ -76,7 +72,6 @@ SIMD_INLINE void SIMD_NAME(pass_terms)(int rows, int vecs, const SIMD_NAME(targe
   for (int g = 0; g * BASE_ROWS < rows; g++) now->bases[g] += terms * at->a_col;
   now->b += terms * at->b_row;
   if (now->ahead) now->ahead += terms * at->a_col;
-  if (now->keep) now->keep += terms * vecs * LANES;
 }
 
 /* Adds all terms, `unroll` in a round with constant strides. The first ones ask for a row of C
