@@ -60,6 +60,8 @@ const pjrt_api_t *GetPjrtApi(void) {
   pjrt_partitioner_extension.base.next = &pjrt_profiler_extension.base;
   pjrt_profiler_extension.base.next = &pjrt_metadata_extension.base;
   pjrt_metadata_extension.base.next = &pjrt_transform_extension.base;
+  pjrt_transform_extension.base.next = &pjrt_raw_buffer_extension.base;
+  pjrt_raw_buffer_extension.base.next = &pjrt_host_allocator_extension.base;
   return &api;
 }
 

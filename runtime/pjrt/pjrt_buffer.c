@@ -92,6 +92,8 @@ hr_status_t pjrt_buffer_hold(pjrt_buffer_t *buffer) {
   return hr_error(HR_USAGE, "Array has been deleted or donated");
 }
 
+void pjrt_buffer_hold_again(pjrt_buffer_t *buffer) { atomic_fetch_add(&buffer->state, 1); }
+
 void pjrt_buffer_unhold(pjrt_buffer_t *buffer) {
   if (atomic_fetch_sub(&buffer->state, 1) == (PJRT_DELETED | 1)) drop_value(buffer);
 }

@@ -50,6 +50,8 @@ void pjrt_buffer_release(pjrt_buffer_t *buffer); /* accepts NULL */
 
 /* Keeps the value until pjrt_buffer_unhold. Errors: USAGE if it was deleted or donated. */
 hr_status_t pjrt_buffer_hold(pjrt_buffer_t *buffer);
+/* Another hold, by somebody who has one: also of a buffer that was deleted since. */
+void pjrt_buffer_hold_again(pjrt_buffer_t *buffer);
 /* Ends a hold; the last one frees the value of a buffer that was deleted. */
 void pjrt_buffer_unhold(pjrt_buffer_t *buffer);
 /* The same, and deletes the buffer for everybody else. */

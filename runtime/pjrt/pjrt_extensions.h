@@ -42,6 +42,40 @@ typedef struct pjrt_ffi_extension {
   pjrt_function_t functions[3];
 } pjrt_ffi_extension_t;
 
+/* --- raw buffers --- */
+
+/* Arguments of RawBuffer_CopyRawHostToDevice and RawBuffer_CopyRawDeviceToHost. */
+typedef struct pjrt_raw_copy_args {
+  PJRT_HEAD;
+  pjrt_buffer_t *buffer; /* the raw one */
+  void *host;
+  int64_t offset;
+  int64_t size_bytes;
+  pjrt_event_t *event; /* out */
+} pjrt_raw_copy_args_t;
+
+/* Create of a buffer, destroy, size in bytes, memory, copy from the host, to the host. */
+typedef struct pjrt_raw_buffer_extension {
+  pjrt_extension_t base;
+  pjrt_function_t functions[6];
+} pjrt_raw_buffer_extension_t;
+
+/* --- memory of the host --- */
+
+typedef struct pjrt_host_allocate_args {
+  PJRT_HEAD;
+  pjrt_client_t *client;
+  size_t size_bytes;
+  size_t alignment; /* in bytes */
+  void *memory;     /* out */
+} pjrt_host_allocate_args_t;
+
+/* Preferred alignment, allocate, free. */
+typedef struct pjrt_host_allocator_extension {
+  pjrt_extension_t base;
+  pjrt_function_t functions[3];
+} pjrt_host_allocator_extension_t;
+
 /* --- the profiler --- */
 
 typedef struct pjrt_profiler pjrt_profiler_t;
@@ -117,5 +151,8 @@ extern pjrt_memories_extension_t pjrt_memories_extension;       /* pjrt_layouts.
 extern pjrt_ffi_extension_t pjrt_ffi_extension;                 /* pjrt_ffi.c */
 extern pjrt_partitioner_extension_t pjrt_partitioner_extension; /* pjrt_custom_partitioner.c */
 extern pjrt_transform_extension_t pjrt_transform_extension;     /* pjrt_transform.c */
+extern pjrt_raw_buffer_extension_t pjrt_raw_buffer_extension;   /* pjrt_raw_buffer.c */
+/* pjrt_host_allocator.c */
+extern pjrt_host_allocator_extension_t pjrt_host_allocator_extension;
 
 #endif

@@ -249,7 +249,7 @@ hr_status_t pjrt_buffer_view(pjrt_view_args_t *args) {
 
 /* --- to the host and between devices --- */
 
-/* A copy out of a buffer, now or when its value is there. */
+/* A copy out of a buffer, or of raw bytes into it, now or when its value is there. */
 typedef struct copy_job {
   pjrt_job_t job; /* first member */
   pjrt_buffer_t *from;
@@ -258,7 +258,8 @@ typedef struct copy_job {
   pjrt_buffer_t *to; /* another buffer; NULL: the host */
   pjrt_strided_t array;
   void *dst;
-  int64_t offset, size_bytes; /* with `raw` */
+  const void *src;    /* bytes for the buffer; NULL: they go to `dst` */
+  pjrt_range_t range; /* with `raw` */
   bool raw;
 } copy_job_t;
 
@@ -266,8 +267,9 @@ typedef struct copy_job {
 static void copy_out(const copy_job_t *copy, hlo_value_t *value) {
   if (copy->to)
     pjrt_buffer_fulfil(copy->to, hlo_value_retain(value));
-  else if (copy->raw && copy->size_bytes)
-    memcpy(copy->dst, (const char *)value->data + copy->offset, (size_t)copy->size_bytes);
+  else if (copy->raw && copy->range.size_bytes)
+    memcpy(copy->dst, (const char *)value->data + copy->range.offset,
+           (size_t)copy->range.size_bytes);
   else if (!copy->raw && value->data) {
     pjrt_strided_t array = copy->array;
     if (copy->from->order) array.dims = value->dims;
@@ -275,11 +277,23 @@ static void copy_out(const copy_job_t *copy, hlo_value_t *value) {
   }
 }
 
+/* Arrays that share these bytes are other arrays for the framework, and must not change. */
+static hr_status_t write_raw(const copy_job_t *copy, hlo_value_t *value) {
+  if (!copy->range.size_bytes) return NULL;
+  if (!hlo_value_is_exclusive(value))
+    return hr_error(HR_USAGE, "bytes are written into an array that shares its memory");
+  memcpy((char *)value->data + copy->range.offset, copy->src, (size_t)copy->range.size_bytes);
+  return NULL;
+}
+
 /* Ends the hold on the source. */
 static void finish_copy(const copy_job_t *copy) {
   hlo_value_t *value = NULL;
   hr_status_t st = pjrt_buffer_wait(copy->from, &value);
-  if (!st) copy_out(copy, value);
+  if (!st && copy->src)
+    st = write_raw(copy, value);
+  else if (!st)
+    copy_out(copy, value);
   pjrt_buffer_unhold(copy->from);
   if (copy->done) pjrt_event_fire(copy->done, pjrt_error_from_status(st));
 }
@@ -304,7 +318,7 @@ static void run_promised_copy(pjrt_error_t *error, void *context) {
 /* A value that is computed comes before the job in its stream. One that the framework has promised
  * may wait for later jobs of the stream, which must not wait for it. */
 static hr_status_t add_copy(copy_job_t *copy) {
-  if (!copy->from->is_promised)
+  if (!copy->from->is_promised || pjrt_buffer_is_ready(copy->from))
     return pjrt_stream_add(&copy->from->memory->device->stream, &copy->job);
   pjrt_event_on_ready_args_t when = {.struct_size = sizeof when,
                                      .event = copy->from->ready,
@@ -313,12 +327,18 @@ static hr_status_t add_copy(copy_job_t *copy) {
   return pjrt_event_on_ready(&when);
 }
 
+/* What is written comes after the executions that were launched before, which may read it. */
+static bool may_start(const copy_job_t *copy) {
+  return pjrt_buffer_is_ready(copy->from) &&
+         (!copy->src || pjrt_stream_is_free(&copy->from->memory->device->stream));
+}
+
 /* Consumes the hold of copy->from; copy->done may be NULL only if the value is there.
  * The fields of `copy` move into the job, which takes references of its own. The sizes of the
  * array are then those of the buffer, which lives longer than the caller's. */
 static hr_status_t start_copy(const copy_job_t *copy) {
   void *memory;
-  if (pjrt_buffer_is_ready(copy->from)) {
+  if (may_start(copy)) {
     finish_copy(copy);
     return NULL;
   }
@@ -388,22 +408,19 @@ hr_status_t pjrt_buffer_raw_to_host(pjrt_raw_to_host_args_t *args) {
   PJRT_NOT_NULL(args->buffer);
   pjrt_range_t range = {args->offset, args->size_bytes};
   HR_TRY(pjrt_check_range(args->buffer, &range, args->dst));
-  copy_job_t copy = {.from = args->buffer,
-                     .dst = args->dst,
-                     .raw = true,
-                     .offset = args->offset,
-                     .size_bytes = args->size_bytes};
+  copy_job_t copy = {.from = args->buffer, .dst = args->dst, .range = range, .raw = true};
   return start_with_event(&copy, &args->event);
 }
 
 hr_status_t pjrt_copy_raw(pjrt_buffer_t *from, const pjrt_range_t *range, void *dst,
                           pjrt_event_t *done) {
-  copy_job_t copy = {.from = from,
-                     .done = done,
-                     .dst = dst,
-                     .raw = true,
-                     .offset = range->offset,
-                     .size_bytes = range->size_bytes};
+  copy_job_t copy = {.from = from, .done = done, .dst = dst, .range = *range, .raw = true};
+  return start_copy(&copy);
+}
+
+hr_status_t pjrt_write_raw(pjrt_buffer_t *to, const pjrt_range_t *range, const void *src,
+                           pjrt_event_t *done) {
+  copy_job_t copy = {.from = to, .done = done, .src = src, .range = *range, .raw = true};
   return start_copy(&copy);
 }
 

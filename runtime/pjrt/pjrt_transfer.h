@@ -32,5 +32,9 @@ hr_status_t pjrt_check_range(pjrt_buffer_t *buffer, const pjrt_range_t *range, c
  * buffer. */
 hr_status_t pjrt_copy_raw(pjrt_buffer_t *from, const pjrt_range_t *range, void *dst,
                           pjrt_event_t *done);
+/* The same from the host into the buffer; `src` is not NULL, and the caller's until the event is
+ * set. USAGE, by the event, if others share the bytes. Owner: consumes a hold of the buffer. */
+hr_status_t pjrt_write_raw(pjrt_buffer_t *to, const pjrt_range_t *range, const void *src,
+                           pjrt_event_t *done);
 
 #endif

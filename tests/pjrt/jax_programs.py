@@ -10,7 +10,7 @@ import numpy as np
 from jax.experimental import io_callback, serialize_executable
 from jax.sharding import NamedSharding, PartitionSpec as P
 
-from run_programs import VERSION, Skipped, close, fails_with, run_all, shard_map, test
+from run_programs import VERSION, Skipped, close, fails_with, needs, run_all, shard_map, test
 
 
 # Older JAX reads the shardings of results from the program of one partition.
@@ -532,6 +532,26 @@ def denormal_numbers():
         assert np.array_equal(twice, x * np.float32(2))
     assert x[0] * np.float32(2) != 0
     assert not np.any(np.isfinite(jnp.linalg.inv(jnp.eye(5).at[4].mul(1e-40))))
+
+
+# A server that hands out arrays on demand, and one that fetches them from it by their number.
+@needs("jax.experimental.transfer")
+def transfer_servers():
+    if VERSION < (0, 7):
+        raise Skipped("its servers end the process, on JAX's CPU backend, too")
+    from jax.experimental import transfer
+    from jax.extend.backend import get_backend
+    backend, last = get_backend(), jax.sharding.SingleDeviceSharding(jax.devices()[-1])
+    one, other = (transfer.start_transfer_server(backend, "127.0.0.1:0", ["127.0.0.1:0"]) for _ in range(2))
+    x = jax.device_put(np.arange(6000.0, dtype=np.float32).reshape(60, 100), jax.devices()[0])
+    y = jax.jit(lambda v: (v * 2).astype(jnp.bfloat16))(x)
+    want = [np.asarray(x), np.asarray(y)]
+    one.await_pull(20, [x, y])
+    shapes = [jax.ShapeDtypeStruct(array.shape, array.dtype, sharding=last) for array in (x, y)]
+    got = other.connect(one.address()).pull(20, shapes)
+    assert all(array.sharding == last for array in got)
+    np.testing.assert_array_equal(got[0], want[0])
+    np.testing.assert_array_equal(np.asarray(got[1]), want[1])
 
 
 # An array that no machine holds is one for which memory is exhausted.

@@ -147,11 +147,9 @@ static int64_t int_field(const char *bytes, size_t size, uint64_t number) {
 /* The metadata of an executable have the figures of its memory, in the first field, which is
  * shorter than 128 bytes here; without an executable there is an error and no answer. */
 static void test_metadata(pjrt_client_t *client) {
-  const pjrt_extension_t *found = api->extension_start;
-  while (found && found->type != PJRT_EXTENSION_EXECUTABLE_METADATA) found = found->next;
-  check(found != NULL, "there is an extension for metadata");
-  if (!found) return;
-  const pjrt_metadata_extension_t *extension = (const void *)found;
+  const pjrt_metadata_extension_t *extension = find_extension(PJRT_EXTENSION_EXECUTABLE_METADATA);
+  check(extension != NULL, "there is an extension for metadata");
+  if (!extension) return;
   pjrt_compiled_memory_args_t memory = {.struct_size = sizeof memory};
   check(compile(client, add_text, NULL, &memory.executable), "compiles");
   check(CALL(Executable_GetCompiledMemoryStats, &memory), "figures of memory");
@@ -326,9 +324,7 @@ static void check_columns(pjrt_buffer_t *buffer, float factor) {
 
 /* The program says that its parameter lies by columns. */
 static void check_param_layout(pjrt_executable_t *executable) {
-  const pjrt_extension_t *found = api->extension_start;
-  while (found->type != PJRT_EXTENSION_LAYOUTS) found = found->next;
-  const pjrt_layouts_extension_t *extension = (const void *)found;
+  const pjrt_layouts_extension_t *extension = find_extension(PJRT_EXTENSION_LAYOUTS);
   pjrt_counted_args_t list = {.struct_size = sizeof list, .object = executable};
   check(!extension->functions[6](&list) && list.count == 1, "layouts of parameters");
   pjrt_serialized_args_t text = {.struct_size = sizeof text, .object = *(void *const *)list.items};

@@ -319,11 +319,10 @@ static void test_poison(void) {
 
 /* What goes on on a device is shown by a profile under the text that it was given. */
 static void test_tracking(void) {
-  const pjrt_extension_t *found = api->extension_start;
-  while (found && found->type != PJRT_EXTENSION_PROFILER) found = found->next;
-  check(found != NULL, "there is a profiler");
-  if (!found) return;
-  const pjrt_profiler_api_t *profiler = ((const pjrt_profiler_extension_t *)found)->api;
+  const pjrt_profiler_extension_t *extension = find_extension(PJRT_EXTENSION_PROFILER);
+  check(extension != NULL, "there is a profiler");
+  if (!extension) return;
+  const pjrt_profiler_api_t *profiler = extension->api;
   pjrt_profiler_create_args_t create = {.struct_size = sizeof create};
   check(!profiler->create(&create), "a profile");
   pjrt_profiler_args_t profile = {.struct_size = sizeof profile, .profiler = create.profiler};

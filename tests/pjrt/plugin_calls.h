@@ -23,8 +23,8 @@ static void check(bool ok, const char *what) {
 }
 
 /* Calls a function; true if it succeeds. A failure's text must hold `says`, if that is given. */
-static bool call(int index, void *args, const char *says) {
-  pjrt_error_t *error = api->functions[index](args);
+static bool call_function(pjrt_function_t function, void *args, const char *says) {
+  pjrt_error_t *error = function(args);
   if (!error) {
     if (says) printf("no failure, want: %s\n", says);
     return true;
@@ -37,6 +37,10 @@ static bool call(int index, void *args, const char *says) {
   api->functions[PJRT_INDEX_Error_Destroy](&destroy);
   if (says) check(is_expected, says);
   return false;
+}
+/* The same of a function of the table. */
+static bool call(int index, void *args, const char *says) {
+  return call_function(api->functions[index], args, says);
 }
 /* A function that is to succeed; a failure is printed. */
 #define CALL(name, args) call(PJRT_INDEX_##name, args, NULL)
@@ -90,8 +94,8 @@ static void get(pjrt_buffer_t *buffer, float *values, int64_t count) {
 }
 
 /* Without options, which means one device. `says` is for failures, as in call(). */
-static bool compile(pjrt_client_t *client, char *text, const char *says,
-                    pjrt_executable_t **out_executable) {
+static inline bool compile(pjrt_client_t *client, char *text, const char *says,
+                           pjrt_executable_t **out_executable) {
   pjrt_program_t program = {.struct_size = sizeof program,
                             .code = text,
                             .code_size = strlen(text),
@@ -108,6 +112,13 @@ static bool compile(pjrt_client_t *client, char *text, const char *says,
 static bool is_deleted(pjrt_buffer_t *buffer) {
   pjrt_flag_args_t args = {.struct_size = sizeof args, .object = buffer};
   return CALL(Buffer_IsDeleted, &args) && args.value;
+}
+
+/* The extension of a type; NULL: the plugin has none. */
+static inline const void *find_extension(int type) {
+  const pjrt_extension_t *found = api->extension_start;
+  while (found && found->type != type) found = found->next;
+  return found;
 }
 
 /* Opens the plugin and finds its table; false after a message if it cannot be loaded. */

@@ -7,7 +7,7 @@ set -u
 python=${HLORUN_JAX_PYTHON:-python3}
 plugin=$build_dir/libpjrt_hlorun.so
 
-for program in pjrt_driver pjrt_promises pjrt_newer pjrt_host; do
+for program in pjrt_driver pjrt_promises pjrt_newer pjrt_host pjrt_raw; do
   timeout -k 5 300 "$build_dir/tests/pjrt/$program" "$plugin" >"$work/driver" 2>&1
   add_counts "$work/driver" || fail "$program" "$work/driver"
   grep -q ', 0 failed' "$work/driver" || grep -v ' passed' "$work/driver" | tail -n 20
