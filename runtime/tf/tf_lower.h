@@ -243,6 +243,9 @@ expr_t tf_element_count(hlo_builder_t *b, expr_t x);
 expr_t tf_sizes_vector(hlo_builder_t *b, const tf_sizes_t *sizes, hr_dtype_t dtype);
 /* The largest value of a scalar of integers; -1: not known. */
 int64_t tf_upper_bound(tf_compiler_t *compiler, expr_t x);
+/* Whether a scalar of integers has one value whatever the parameters are, as that of limits which
+ * meet. */
+bool tf_only_number(tf_compiler_t *compiler, expr_t x, int64_t *out_number);
 /* Element i of a vector, as a scalar. */
 expr_t tf_vector_element(hlo_builder_t *b, expr_t x, int64_t i);
 expr_t tf_reshape_sized(hlo_builder_t *b, expr_t x, const tf_sizes_t *sizes);

@@ -256,17 +256,39 @@ static expr_t reduce_free(tf_op_t *op, expr_t x, labels_t *own, const labels_t *
   return tf_reduce(op, HLO_ADD, x, count, dims, false);
 }
 
+/* Dimension i of the result repeats a label: x, which has each label once, becomes its diagonals,
+ * with zeros beside them. */
+static expr_t put_on_diagonals(hlo_builder_t *b, expr_t x, const labels_t *result) {
+  tf_sizes_t sizes = {.rank = result->count};
+  int64_t from[HLO_MAX_RANK], count = 0;
+  for (int i = 0; i < result->count; i++)
+    if (find_label(result, result->at[i]) == i) from[count++] = i;
+  if (!x || count == result->count) return x;
+  for (int k = 0; k < count; k++)
+    for (int i = (int)from[k]; i < result->count; i++)
+      if (result->at[i] == result->at[from[k]]) sizes.dims[i] = x->shape->dims[k];
+  x = tf_broadcast_in_sized(b, x, &sizes, (hr_ints_t){from, count});
+  for (int i = 0; x && i < result->count; i++) {
+    int first = find_label(result, result->at[i]);
+    if (first == i) continue;
+    expr_t same = e_eq(b, tf_iota_like(b, HR_S32, x, first), tf_iota_like(b, HR_S32, x, i));
+    x = e_select(b, same, x, e_number(b, 0, x));
+  }
+  return x;
+}
+
 /* `own` are the labels of x's dimensions. The transpose puts them in the order of the result. */
 static hr_status_t order_result(tf_op_t *op, expr_t x, const labels_t *own,
                                 const labels_t *result) {
   int64_t order[HLO_MAX_RANK];
+  int count = 0;
   for (int i = 0; i < result->count; i++) {
     int from = find_label(own, result->at[i]);
-    if (from < 0 || own->count != result->count)
-      return tf_unsupported(op, "an equation with labels that only the result has");
-    order[i] = from;
+    if (from < 0) return tf_unsupported(op, "an equation with labels that only the result has");
+    if (find_label(result, result->at[i]) == i) order[count++] = from;
   }
-  return tf_out(op, 0, tf_transpose(op->b, x, order));
+  if (count != own->count) return tf_error(op, "an equation that does not fit its operands");
+  return tf_out(op, 0, put_on_diagonals(op->b, tf_transpose(op->b, x, order), result));
 }
 
 /* Labels of both operands are batch dimensions if the result has them, else they are contracted.

@@ -13,12 +13,13 @@
  * binary_output only says whether a bin occurs. */
 hr_status_t tf_lower_bincount(tf_op_t *op) {
   hlo_builder_t *b = op->b;
-  int64_t bins;
+  tf_sizes_t size;
   bool binary = false;
   hr_dtype_t dtype;
   expr_t x = tf_in(op, 0), weights = tf_in(op, 2);
   if (!x || !weights) return hlo_builder_finish(b);
-  HR_TRY(tf_const_int(op, 1, &bins));
+  HR_TRY(tf_sizes_in(op, 1, &size));
+  int64_t bins = size.rank == 1 ? size.dims[0] : -1;
   if (bins < 0) return tf_error(op, "%ld bins", (long)bins);
   if (op->row->variant) HR_TRY(tf_attr_bool(op->arena, op->node, "binary_output", false, &binary));
   dtype = weights->shape->dtype;
@@ -36,7 +37,9 @@ hr_status_t tf_lower_bincount(tf_op_t *op) {
     counted = e_mul(b, counted, tf_broadcast(b, tf_reshape(b, weights, 3, flat), 3, wide));
   int64_t dim = 1;
   expr_t sum = tf_reduce(op, binary ? HLO_MAXIMUM : HLO_ADD, counted, 1, &dim, false);
-  return tf_out(op, 0, by_row ? tf_reshape(b, sum, 2, result) : tf_reshape(b, sum, 1, &bins));
+  expr_t counts = by_row ? tf_reshape(b, sum, 2, result) : tf_reshape(b, sum, 1, &bins);
+  if (size.exprs[0]) HR_TRY(tf_cut_to(op, counts, by_row, size.exprs[0], &counts));
+  return tf_out(op, 0, counts);
 }
 
 /* x <= y or x < y; complex numbers are in the order of their real, then imaginary parts. */

@@ -11,6 +11,7 @@
 #include "base/arith.h"
 
 #define BOUND_DEPTH_MAX 50
+#define BOUND_STEPS_MAX 5000
 
 /* --- sizes of arrays --- */
 
@@ -78,7 +79,16 @@ typedef struct range {
   int64_t low, high;
 } range_t;
 
-static bool find_range(tf_compiler_t *compiler, expr_t x, int64_t i, int depth, range_t *out);
+static const range_t any_number = {INT64_MIN, INT64_MAX};
+
+/* A search for the range of a number, which ends after so many instructions, as sums of a number
+ * with itself double them. */
+typedef struct search {
+  tf_compiler_t *compiler;
+  int depth, steps;
+} search_t;
+
+static range_t find_range(search_t *search, expr_t x, int64_t i);
 
 /* Number of the operand's element that element i of a transposition is. */
 static int64_t transposed_element(expr_t x, int64_t i) {
@@ -132,94 +142,107 @@ static bool find_constant(tf_compiler_t *compiler, expr_t x, int64_t i, range_t 
   return true;
 }
 
-static bool range_of_two(hlo_opcode_t op, range_t x, range_t y, range_t *out) {
+static range_t range_of_two(hlo_opcode_t op, range_t x, range_t y) {
   int64_t low = 0, high = 0;
   switch (op) {
     case HLO_ADD:
-      if (__builtin_add_overflow(x.low, y.low, &low)) return false;
-      if (__builtin_add_overflow(x.high, y.high, &high)) return false;
+      if (__builtin_add_overflow(x.low, y.low, &low)) return any_number;
+      if (__builtin_add_overflow(x.high, y.high, &high)) return any_number;
       break;
     case HLO_SUBTRACT:
-      if (__builtin_sub_overflow(x.low, y.high, &low)) return false;
-      if (__builtin_sub_overflow(x.high, y.low, &high)) return false;
+      if (__builtin_sub_overflow(x.low, y.high, &low)) return any_number;
+      if (__builtin_sub_overflow(x.high, y.low, &high)) return any_number;
       break;
     case HLO_MULTIPLY:
-      if (x.low < 0 || y.low < 0 || __builtin_mul_overflow(x.high, y.high, &high)) return false;
+      if (x.low < 0 || y.low < 0) return any_number;
+      if (__builtin_mul_overflow(x.high, y.high, &high)) return any_number;
       low = x.low * y.low;
       break;
     case HLO_DIVIDE:
-      if (x.low < 0 || y.low < 1) return false;
+      if (x.low < 0 || y.low < 1) return any_number;
       low = x.low / y.high;
       high = x.high / y.low;
       break;
     case HLO_MAXIMUM:
-      low = x.low > y.low ? x.low : y.low;
-      high = x.high > y.high ? x.high : y.high;
+      low = hr_max(x.low, y.low);
+      high = hr_max(x.high, y.high);
       break;
     case HLO_MINIMUM:
-      low = x.low < y.low ? x.low : y.low;
-      high = x.high < y.high ? x.high : y.high;
+      low = hr_min(x.low, y.low);
+      high = hr_min(x.high, y.high);
+      break;
+    case HLO_SELECT:
+      low = hr_min(x.low, y.low);
+      high = hr_max(x.high, y.high);
       break;
     default:
-      return false;
+      return any_number;
   }
-  *out = (range_t){low, high};
-  return true;
-}
-
-static bool range_of_either(range_t a, range_t b, range_t *out) {
-  *out = (range_t){hr_min(a.low, b.low), hr_max(a.high, b.high)};
-  return true;
+  return (range_t){low, high};
 }
 
 /* All elements of a list as one number. */
-static bool range_of_all(tf_compiler_t *compiler, expr_t x, int depth, range_t *out) {
+static range_t range_of_all(search_t *search, expr_t x) {
   expr_t list = x->operands[0];
-  range_t next;
-  if (list->shape->rank != 1 || list->shape->dims[0] > HLO_MAX_RANK) return false;
-  if (!find_range(compiler, x->operands[1], 0, depth + 1, out)) return false;
-  for (int64_t i = 0; i < list->shape->dims[0]; i++) {
-    if (!find_range(compiler, list, i, depth + 1, &next)) return false;
-    if (!range_of_two(x->called[0]->root->op, *out, next, out)) return false;
-  }
-  return true;
+  if (x->operand_count != 2 || list->shape->rank != 1 || list->shape->dims[0] > HLO_MAX_RANK)
+    return any_number;
+  range_t all = find_range(search, x->operands[1], 0);
+  for (int64_t i = 0; i < list->shape->dims[0]; i++)
+    all = range_of_two(x->called[0]->root->op, all, find_range(search, list, i));
+  return all;
 }
 
-/* Element i of x, in row-major order. */
-static bool find_range(tf_compiler_t *compiler, expr_t x, int64_t i, int depth, range_t *out) {
-  range_t a, b;
-  if (!x || depth > BOUND_DEPTH_MAX || !hr_dtype_is_integer(x->shape->dtype)) return false;
-  x = source_of_element(x, &i);
-  if (find_constant(compiler, x, i, out)) return true;
-  if (i >= hlo_shape_elements(x->shape)) return false;
-  int first = x->op == HLO_SELECT, count = x->operand_count - first;
+/* Element i of an instruction, in row-major order. */
+static range_t range_of_instr(search_t *search, expr_t x, int64_t i) {
+  int first = x->op == HLO_SELECT;
   switch (x->op) {
     case HLO_GET_DIMENSION_SIZE:
-      *out =
-          (range_t){0, x->operands[0]->shape->dims[hlo_attr_ints(x, HLO_ATTR_DIMENSIONS).data[0]]};
-      return true;
+      return (range_t){0,
+                       x->operands[0]->shape->dims[hlo_attr_ints(x, HLO_ATTR_DIMENSIONS).data[0]]};
     case HLO_CONVERT:
     case HLO_COPY:
-      return find_range(compiler, x->operands[0], i, depth + 1, out);
+      return find_range(search, x->operands[0], i);
     case HLO_REDUCE:
-      return x->operand_count == 2 && range_of_all(compiler, x, depth, out);
-    default:
+      return range_of_all(search, x);
+    case HLO_ADD:
+    case HLO_SUBTRACT:
+    case HLO_MULTIPLY:
+    case HLO_DIVIDE:
+    case HLO_MAXIMUM:
+    case HLO_MINIMUM:
+    case HLO_SELECT:
       break;
+    default:
+      return any_number;
   }
-  if (count != 2) return false;
-  bool has_a = find_range(compiler, x->operands[first], i, depth + 1, &a);
-  bool has_b = find_range(compiler, x->operands[first + 1], i, depth + 1, &b);
-  if (x->op == HLO_MINIMUM && has_a != has_b) {
-    *out = (range_t){INT64_MIN, has_a ? a.high : b.high};
-    return true;
-  }
-  if (!has_a || !has_b) return false;
-  return first ? range_of_either(a, b, out) : range_of_two(x->op, a, b, out);
+  range_t range = find_range(search, x->operands[first], i);
+  return range_of_two(x->op, range, find_range(search, x->operands[first + 1], i));
+}
+
+static range_t find_range(search_t *search, expr_t x, int64_t i) {
+  range_t range = any_number;
+  bool is_over = search->depth > BOUND_DEPTH_MAX || search->steps++ > BOUND_STEPS_MAX;
+  if (!x || is_over || !hr_dtype_is_integer(x->shape->dtype)) return range;
+  x = source_of_element(x, &i);
+  if (find_constant(search->compiler, x, i, &range)) return range;
+  if (i >= hlo_shape_elements(x->shape)) return range;
+  search->depth++;
+  range = range_of_instr(search, x, i);
+  search->depth--;
+  return range;
 }
 
 int64_t tf_upper_bound(tf_compiler_t *compiler, expr_t x) {
-  range_t range;
-  return find_range(compiler, x, 0, 0, &range) && range.high >= 0 ? range.high : -1;
+  search_t search = {.compiler = compiler};
+  range_t range = find_range(&search, x, 0);
+  return range.high >= 0 && range.high < INT64_MAX ? range.high : -1;
+}
+
+bool tf_only_number(tf_compiler_t *compiler, expr_t x, int64_t *out_number) {
+  search_t search = {.compiler = compiler};
+  range_t range = find_range(&search, x, 0);
+  *out_number = range.low;
+  return range.low == range.high;
 }
 
 expr_t tf_vector_element(hlo_builder_t *b, expr_t x, int64_t i) {
@@ -237,6 +260,7 @@ static int64_t vector_size(expr_t x) { return x->shape->rank == 1 ? x->shape->di
 hr_status_t tf_sizes_in(tf_op_t *op, int k, tf_sizes_t *out_sizes) {
   hlo_value_t *known;
   tf_sizes_t sizes = {0};
+  int64_t number;
   HR_TRY(tf_const_if_known(op, k, &known));
   expr_t x = known ? NULL : tf_in(op, k);
   if (!known && !x) return hlo_builder_finish(op->b);
@@ -247,12 +271,11 @@ hr_status_t tf_sizes_in(tf_op_t *op, int k, tf_sizes_t *out_sizes) {
   for (int d = 0; d < rank && !known; d++) {
     expr_t size = x->shape->rank ? tf_vector_element(op->b, x, d) : x;
     sizes.dims[d] = tf_upper_bound(op->scope->compiler, size);
-    hlo_value_t *value = NULL;
-    if (size) HR_TRY(tf_evaluate(op->scope->compiler, size, &value));
-    if (value) sizes.dims[d] = hlo_value_int_at(value, 0);
-    if (!value && sizes.dims[d] < 0)
+    bool is_known = tf_only_number(op->scope->compiler, size, &number);
+    if (is_known) sizes.dims[d] = number;
+    if (!is_known && sizes.dims[d] < 0)
       return tf_error(op, "input %d must be a compile-time constant", k);
-    if (!value) sizes.exprs[d] = hlo_build_convert(op->b, size, HR_S32);
+    if (!is_known) sizes.exprs[d] = hlo_build_convert(op->b, size, HR_S32);
   }
   *out_sizes = sizes;
   return hlo_builder_finish(op->b);

@@ -368,7 +368,9 @@ static expr_t count_of(tf_op_t *op, const tf_value_t *list) {
 static void push_known(tf_op_t *op, tf_value_t *list, const tf_value_t *before,
                        hlo_value_t *element) {
   bool is_first = !before->constant && before->list_bound < 0;
-  int64_t bound = element ? -1 : tf_upper_bound(op->scope->compiler, op->inputs[1]->instr);
+  expr_t number = element ? NULL : op->inputs[1]->instr;
+  bool is_scalar = number && !number->shape->rank;
+  int64_t bound = is_scalar ? tf_upper_bound(op->scope->compiler, number) : -1;
   if (!before->list_pushed || (!element && bound < 0)) return;
   if (!is_first && !element != !before->constant) return;
   if (!is_first && element && !hlo_value_equal(before->constant, element)) return;

@@ -540,6 +540,21 @@ expect_exit "too many inputs" 3 "$hlorun" check --fetch y "$work/inputs.pbtxt"
 expect_text "too many inputs" '2 inputs, want 1'
 expect_text "too many inputs" 'in node y (Sin)'
 
+# A size that is added to itself forty times has no bound that is looked for along 2^40 ways.
+{
+  echo 'node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
+    attr { key: "shape" value { shape { dim { size: 6 } } } } }'
+  node found Where x
+  echo 'node { name: "size0" op: "Shape" input: "found" attr { key: "T" value { type: DT_INT64 } } }'
+  for k in $(seq 40); do
+    echo "node { name: \"size$k\" op: \"AddV2\" input: \"size$((k - 1))\" input: \"size$((k - 1))\""
+    echo 'attr { key: "T" value { type: DT_INT32 } } }'
+  done
+  node y Reshape x size40
+} >"$work/sizes.pbtxt"
+expect_exit "a size that doubles" 3 timeout -k 5 60 "$hlorun" check --fetch y "$work/sizes.pbtxt"
+expect_text "a size that doubles" 'input 1 must be a compile-time constant'
+
 # Truth values are subtracted modulo 2.
 truths() { # name, values
   local name=$1 value; shift

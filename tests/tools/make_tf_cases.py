@@ -26,7 +26,8 @@ CASES = {name: GRAPHS[name] for name in ("triangle_of_loops", "triangle_of_loops
                                       "masks_of_rows", "gradients_of_masks", "branches_of_sizes", "masks_of_other_bounds", "sizes_in_losses",
                                       "sizes_in_normalisations", "sizes_that_are_cut_again",
                                       "sizes_of_matrices", "sizes_in_loops",
-                                      "gradients_of_sizes", "gradients_of_loops_over_sizes", "constants_of_branches")}
+                                      "gradients_of_sizes", "gradients_of_loops_over_sizes", "constants_of_branches",
+                                      "limits_that_meet", "einsum_diagonals")}
 COMPILED = set()  # cases of operations that only XLA has
 BOUNDED = {"stacks"}  # cases whose stacks are given a bound; others learn it from their loops
 

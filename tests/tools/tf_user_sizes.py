@@ -139,3 +139,10 @@ def constants_of_branches(x):
     other = tf.cond(tf.reduce_sum(x) > 0, lambda: tf.constant(1), lambda: tf.constant(2))
     sums = tf.math.unsorted_segment_sum(x, tf.range(6) // 2, size)
     return [sums, tf.reshape(x, shape), x * tf.cast(other, tf.float32)]
+
+
+@graph(NUMBERS, f32(6))
+def limits_that_meet(i, weights):
+    """The number of bins lies between equal limits, or is one of several."""
+    exact = tf.math.bincount(i, weights=weights, minlength=6, maxlength=6)
+    return [exact, tf.math.bincount(i, minlength=2, maxlength=9), tf.math.bincount(i, minlength=2, maxlength=4)]

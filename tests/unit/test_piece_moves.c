@@ -47,6 +47,15 @@ static int64_t wanted_at(const concatenation_t *c, int64_t place) {
   return -1;
 }
 
+/* The part that round `row` brings a block of, and the round that tells where that block begins;
+ * -1: it brings none. */
+static int64_t source_of(const spmd_piece_moves_t *plan, int row, int64_t j, int *out_sender_row) {
+  *out_sender_row = row;
+  if (!plan->slots) return plan->moves.rounds[row].sources[j];
+  *out_sender_row = 1 + (int)j * plan->slots + (row - 1) % plan->slots;
+  return (row - 1) / plan->slots;
+}
+
 /* What a row, a round or a piece that the part has itself, brings to a place; -1: nothing. */
 static int64_t brought(const concatenation_t *c, const spmd_piece_moves_t *plan, int row, int64_t j,
                        int64_t place) {
@@ -58,9 +67,12 @@ static int64_t brought(const concatenation_t *c, const spmd_piece_moves_t *plan,
     return element_at(c, j, piece->base + own);
   }
   const spmd_round_t *round = &plan->moves.rounds[row];
-  int64_t within = place - round->placed_at[j];
-  if (round->sources[j] < 0 || within < 0 || within >= round->block) return -2;
-  return element_at(c, round->sources[j], round->sent_from[round->sources[j]] + within);
+  int sender_row;
+  int64_t source = source_of(plan, row, j, &sender_row), within = place - round->placed_at[j];
+  if (source < 0 || within < 0 || within >= round->block) return -2;
+  int64_t from = plan->moves.rounds[sender_row].sent_from[source];
+  if (from < 0 || from + round->block > c->total) return -2;
+  return element_at(c, source, from + within);
 }
 
 /* Each place gets its element from one row alone. */
@@ -92,7 +104,7 @@ static bool sends_once(const concatenation_t *c, const spmd_round_t *round) {
 }
 
 static void test_random_concatenations(void) {
-  int right = 0;
+  int right = 0, exchanged = 0;
   random_state = 5;
   for (int i = 0; i < 10000; i++) {
     hr_arena_t arena;
@@ -105,9 +117,12 @@ static void test_random_concatenations(void) {
     for (int r = 1; possible && r < plan.moves.count; r++)
       once &= sends_once(&c, &plan.moves.rounds[r]);
     right += possible && once && is_right(&c, &plan);
+    CHECK_OK(spmd_piece_exchange(&arena, c.count, c.pieces, c.parts, c.width, c.total, &plan));
+    exchanged += is_right(&c, &plan);
     hr_arena_deinit(&arena);
   }
   CU_ASSERT_EQUAL(right, 10000);
+  CU_ASSERT_EQUAL(exchanged, 10000);
 }
 
 CU_TestInfo suite_piece_moves[] = {

@@ -9,6 +9,8 @@
 #include "partition/lower/lower_ops.h"
 #include "partition/lower/piece_moves.h"
 
+#define MAX_EXCHANGED 16 /* parts: each has instructions of its own */
+
 /* Elements of the result that one part has along d. */
 static int64_t own_width(const spmd_choice_t *choice, int d) {
   const spmd_sharding_t *sharding = choice->tensors[choice->rule->operand_count];
@@ -81,11 +83,25 @@ static piece_t *pieces_of(spmd_lower_t *lower, const hlo_instr_t *concatenate, i
   return pieces;
 }
 
-/* Pieces along d, cut by `axes` in parts of `width` elements, with all rounds together. False: it
- * takes too many. */
+/* What the rounds of all pieces cost. Two travel at the same time, as those of a halo; more follow
+ * on each other. */
+static double together_us(const spmd_piece_moves_t *plan, int64_t parts, double row_bytes) {
+  const spmd_moves_t *moves = &plan->moves;
+  double cost = 0, sent = moves->sent * row_bytes;
+  if (plan->slots)
+    return spmd_step_us(SPMD_ALL_TO_ALL, sent * (double)parts / (double)(parts - 1), (double)parts);
+  if (moves->count <= 3) return moves->count > 1 ? spmd_block_us(sent) : 0;
+  for (int r = 1; r < moves->count; r++) cost += spmd_block_us(moves->rounds[r].sent * row_bytes);
+  return cost;
+}
+
+/* Pieces along d, cut by `axes` in parts of `width` elements, with all rounds together, or at once
+ * if that costs less. False: it takes too many. */
 static bool plan_jointly(spmd_lower_t *lower, const piece_t *pieces, int count, int d,
-                         spmd_axes_t axes, int64_t width, spmd_piece_moves_t *out_moves) {
+                         spmd_axes_t axes, int64_t width, double row_bytes,
+                         spmd_piece_moves_t *out_moves) {
   spmd_piece_t *plain;
+  spmd_piece_moves_t exchange;
   int64_t parts = spmd_axes_parts(axes), total = 0;
   bool possible;
   if (spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, count, &plain))) return false;
@@ -95,9 +111,18 @@ static bool plan_jointly(spmd_lower_t *lower, const piece_t *pieces, int count, 
     plain[k] = (spmd_piece_t){pieces[k].from, pieces[k].size, pieces[k].at, chunk, total};
     total += chunk;
   }
-  return !spmd_emit_failed(&lower->emit, spmd_piece_moves(lower->arena, count, plain, parts, width,
-                                                          total, &possible, out_moves)) &&
-         possible;
+  if (spmd_emit_failed(&lower->emit, spmd_piece_moves(lower->arena, count, plain, parts, width,
+                                                      total, &possible, out_moves)))
+    return false;
+  if (parts > MAX_EXCHANGED || (possible && out_moves->moves.count <= 4)) return possible;
+  if (spmd_emit_failed(&lower->emit, spmd_piece_exchange(lower->arena, count, plain, parts, width,
+                                                         total, &exchange)))
+    return false;
+  if (possible &&
+      together_us(out_moves, parts, row_bytes) <= together_us(&exchange, parts, row_bytes))
+    return true;
+  *out_moves = exchange;
+  return true;
 }
 
 /* What a gather of one piece costs; the first of several that become one instruction waits. */
@@ -127,15 +152,6 @@ static double apart_us(spmd_lower_t *lower, const piece_t *pieces, int count, in
   return cost;
 }
 
-/* What the rounds of all pieces cost. Two travel at the same time, as those of a halo; more follow
- * on each other. */
-static double together_us(const spmd_moves_t *moves, double row_bytes) {
-  double cost = 0;
-  if (moves->count <= 3) return moves->count > 1 ? spmd_block_us(moves->sent * row_bytes) : 0;
-  for (int r = 1; r < moves->count; r++) cost += spmd_block_us(moves->rounds[r].sent * row_bytes);
-  return cost;
-}
-
 /* A roll is one window; other pieces have one each, or move together. */
 double spmd_concatenate_us(spmd_lower_t *lower, const hlo_instr_t *instr, int d, spmd_axes_t axes,
                            int64_t chunk, double row_bytes) {
@@ -152,8 +168,8 @@ double spmd_concatenate_us(spmd_lower_t *lower, const hlo_instr_t *instr, int d,
     cost = spmd_window_us(lower, &window, (size + parts - 1) / parts, row_bytes);
   } else {
     cost = apart_us(lower, pieces, count, d, axes, chunk, row_bytes, false);
-    if (plan_jointly(lower, pieces, count, d, axes, chunk, &moves))
-      cost = fmin(cost, together_us(&moves.moves, row_bytes));
+    if (plan_jointly(lower, pieces, count, d, axes, chunk, row_bytes, &moves))
+      cost = fmin(cost, together_us(&moves, parts, row_bytes));
   }
   hr_arena_rewind(lower->arena, mark);
   return cost;
@@ -205,7 +221,29 @@ static hlo_instr_t *own_piece(spmd_lower_t *lower, const piece_t *piece, hlo_ins
   return placed ? place(lower, x, d, axes, width, placed) : NULL;
 }
 
-/* Pieces whose blocks travel in the same rounds. */
+/* What all rounds bring, by round; `all`: the chunks of a part, side by side. NULL after a failure.
+ */
+static hlo_instr_t **send_blocks(spmd_lower_t *lower, spmd_axes_t axes, int d,
+                                 const spmd_piece_moves_t *plan, hlo_instr_t *all) {
+  spmd_emit_t *emit = &lower->emit;
+  int count = plan->moves.count;
+  hlo_instr_t **blocks;
+  if (!all || spmd_emit_failed(emit, HR_NEW_ARRAY(lower->arena, count, &blocks))) return NULL;
+  for (int r = 1; r < count; r++) {
+    const spmd_round_t *round = &plan->moves.rounds[r];
+    hlo_instr_t *from = spmd_emit_table(emit, axes, round->sent_from);
+    blocks[r] = spmd_emit_dynamic_slice(emit, all, d, from, round->block);
+    if (!plan->slots) blocks[r] = spmd_send_round(lower, axes, round, blocks[r]);
+  }
+  if (!plan->slots) return blocks;
+  int64_t block = plan->moves.rounds[1].block;
+  hlo_instr_t *x = spmd_emit_concat(emit, count - 1, blocks + 1, d);
+  x = spmd_emit_all_to_all(emit, x, d, d, axes);
+  for (int r = 1; r < count; r++) blocks[r] = spmd_emit_slice(emit, x, d, (r - 1) * block, block);
+  return blocks;
+}
+
+/* Pieces whose blocks travel in the same rounds, or at once. */
 static hlo_instr_t *move_pieces(spmd_lower_t *lower, const spmd_choice_t *choice,
                                 const piece_t *pieces, int d, const spmd_piece_moves_t *plan) {
   int count = choice->instr->operand_count, rounds = plan->moves.count;
@@ -219,15 +257,12 @@ static hlo_instr_t *move_pieces(spmd_lower_t *lower, const spmd_choice_t *choice
     x = fill_places(lower, x, own_piece(lower, &pieces[k], chunks[k], d, axes, width), d, axes,
                     plan->first[rounds + k], plan->past[rounds + k]);
   }
-  hlo_instr_t *all = spmd_emit_concat(&lower->emit, count, chunks, d);
-  for (int r = 1; r < rounds && all; r++) {
-    const spmd_round_t *round = &plan->moves.rounds[r];
-    hlo_instr_t *from = spmd_emit_table(&lower->emit, axes, round->sent_from);
-    hlo_instr_t *block = spmd_emit_dynamic_slice(&lower->emit, all, d, from, round->block);
-    block = spmd_send_round(lower, axes, round, block);
-    x = fill_places(lower, x, place(lower, block, d, axes, width, round->placed_at), d, axes,
-                    plan->first[r], plan->past[r]);
-  }
+  hlo_instr_t **blocks =
+      send_blocks(lower, axes, d, plan, spmd_emit_concat(&lower->emit, count, chunks, d));
+  for (int r = 1; r < rounds && blocks; r++)
+    x = fill_places(lower, x,
+                    place(lower, blocks[r], d, axes, width, plan->moves.rounds[r].placed_at), d,
+                    axes, plan->first[r], plan->past[r]);
   return x;
 }
 
@@ -265,9 +300,10 @@ static hlo_instr_t *cut_pieces(spmd_lower_t *lower, const spmd_choice_t *choice,
   spmd_piece_moves_t moves;
   for (int i = 0; i < shape->rank; i++)
     if (i != d) row *= (double)spmd_local_size(sharding, i, shape->dims[i]);
-  if (!plan_jointly(lower, pieces, count, d, sharding->dims[d].axes, width, &moves) ||
-      apart_us(lower, pieces, count, d, sharding->dims[d].axes, width, row, true) <=
-          together_us(&moves.moves, row))
+  spmd_axes_t axes = sharding->dims[d].axes;
+  if (!plan_jointly(lower, pieces, count, d, axes, width, row, &moves) ||
+      apart_us(lower, pieces, count, d, axes, width, row, true) <=
+          together_us(&moves, spmd_axes_parts(axes), row))
     return choose_pieces(lower, choice, pieces, d);
   return move_pieces(lower, choice, pieces, d, &moves);
 }

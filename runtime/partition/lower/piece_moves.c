@@ -1,5 +1,6 @@
 /* Every overlap of a part of the result with a chunk of a source is a transfer. Transfers are put
- * into rounds by a greedy edge colouring of the graph from sending to receiving parts. */
+ * into rounds by a greedy edge colouring of the graph from sending to receiving parts, or all of
+ * them into one exchange. */
 #include "partition/lower/piece_moves.h"
 
 #include "base/arith.h"
@@ -8,7 +9,8 @@
 
 typedef struct overlap {
   int64_t source, target, from, length, place;
-  int row; /* round, from 1; -1 - k: a part has it itself, of piece k */
+  int row;  /* round, from 1; -1 - k: a part has it itself, of piece k */
+  int slot; /* of an exchange: its number among those of the same two parts */
 } overlap_t;
 
 typedef struct plan {
@@ -78,7 +80,7 @@ static hr_status_t colour(hr_arena_t *arena, plan_t *plan, bool *out_possible) {
 /* Rows that fill no places yet. */
 static hr_status_t new_rows(hr_arena_t *arena, const plan_t *plan, spmd_piece_moves_t *out) {
   int rows = plan->rounds + plan->count;
-  out->moves = (spmd_moves_t){.count = plan->rounds};
+  *out = (spmd_piece_moves_t){.moves = {.count = plan->rounds}};
   HR_TRY(HR_NEW_ARRAY(arena, rows, &out->first));
   HR_TRY(HR_NEW_ARRAY(arena, rows, &out->past));
   HR_TRY(HR_NEW_ARRAY(arena, plan->rounds, &out->moves.rounds));
@@ -96,16 +98,21 @@ static hr_status_t new_rows(hr_arena_t *arena, const plan_t *plan, spmd_piece_mo
   return NULL;
 }
 
-/* Blocks that would reach beyond the chunks begin earlier, and lie earlier in the result. */
-static void fill_rows(const plan_t *plan, int64_t total, spmd_piece_moves_t *out) {
-  spmd_round_t *rounds = out->moves.rounds;
+static void fill_places(const plan_t *plan, spmd_piece_moves_t *out) {
   for (int64_t i = 0; i < plan->overlap_count; i++) {
     const overlap_t *overlap = &plan->overlaps[i];
     int row = overlap->row < 0 ? plan->rounds - 1 - overlap->row : overlap->row;
     out->first[row][overlap->target] = overlap->place;
     out->past[row][overlap->target] = overlap->place + overlap->length;
-    if (overlap->row > 0) rounds[row].block = hr_max(rounds[row].block, overlap->length);
+    if (overlap->row < 0) continue;
+    spmd_round_t *round = &out->moves.rounds[row];
+    round->block = hr_max(round->block, overlap->length);
   }
+}
+
+/* Blocks that would reach beyond the chunks begin earlier, and lie earlier in the result. */
+static void fill_rounds(const plan_t *plan, int64_t total, spmd_piece_moves_t *out) {
+  spmd_round_t *rounds = out->moves.rounds;
   for (int64_t i = 0; i < plan->overlap_count; i++) {
     const overlap_t *overlap = &plan->overlaps[i];
     if (overlap->row < 0) continue;
@@ -127,6 +134,59 @@ hr_status_t spmd_piece_moves(hr_arena_t *arena, int count, const spmd_piece_t *p
   HR_TRY(colour(arena, &plan, out_possible));
   if (!*out_possible) return NULL;
   HR_TRY(new_rows(arena, &plan, out_moves));
-  fill_rows(&plan, total, out_moves);
+  fill_places(&plan, out_moves);
+  fill_rounds(&plan, total, out_moves);
+  return NULL;
+}
+
+/* --- exchanges --- */
+
+/* Numbers the transfers of each two parts; gives the largest count of them. */
+static hr_status_t number_slots(hr_arena_t *arena, plan_t *plan, int *out_slots) {
+  int *used;
+  *out_slots = 0;
+  HR_TRY(HR_NEW_ARRAY(arena, plan->parts * plan->parts, &used));
+  for (int64_t i = 0; i < plan->overlap_count; i++) {
+    overlap_t *overlap = &plan->overlaps[i];
+    int *count = &used[overlap->source * plan->parts + overlap->target];
+    if (overlap->row < 0) continue;
+    overlap->slot = (*count)++;
+    if (*count > *out_slots) *out_slots = *count;
+  }
+  return NULL;
+}
+
+/* All blocks have the size of the largest. */
+static void fill_exchange(const plan_t *plan, int64_t total, spmd_piece_moves_t *out) {
+  spmd_round_t *rounds = out->moves.rounds;
+  int64_t block = 0;
+  for (int r = 1; r < plan->rounds; r++) block = hr_max(block, rounds[r].block);
+  for (int r = 1; r < plan->rounds; r++) rounds[r].block = block;
+  for (int64_t i = 0; i < plan->overlap_count; i++) {
+    const overlap_t *overlap = &plan->overlaps[i];
+    if (overlap->row < 0) continue;
+    int64_t from = hr_min(overlap->from, total - block);
+    rounds[1 + overlap->target * out->slots + overlap->slot].sent_from[overlap->source] = from;
+    rounds[overlap->row].placed_at[overlap->target] = overlap->place - (overlap->from - from);
+  }
+  out->moves.sent = (double)((plan->parts - 1) * out->slots * block);
+}
+
+hr_status_t spmd_piece_exchange(hr_arena_t *arena, int count, const spmd_piece_t *pieces,
+                                int64_t parts, int64_t width, int64_t total,
+                                spmd_piece_moves_t *out_moves) {
+  plan_t plan = {.count = count, .pieces = pieces, .parts = parts, .width = width};
+  int slots;
+  HR_TRY(find_overlaps(arena, &plan));
+  HR_TRY(number_slots(arena, &plan, &slots));
+  plan.rounds = 1 + (int)parts * slots;
+  for (int64_t i = 0; i < plan.overlap_count; i++) {
+    overlap_t *overlap = &plan.overlaps[i];
+    if (overlap->row >= 0) overlap->row = 1 + (int)overlap->source * slots + overlap->slot;
+  }
+  HR_TRY(new_rows(arena, &plan, out_moves));
+  out_moves->slots = slots;
+  fill_places(&plan, out_moves);
+  fill_exchange(&plan, total, out_moves);
   return NULL;
 }

@@ -20,6 +20,10 @@ typedef struct spmd_piece_moves {
   /* By round and target part: the places of the result's part that the block fills. Those of a
    * piece that a part has itself come behind the rounds, one row for each piece. */
   int64_t **first, **past;
+  /* All blocks travel at once, by an all-to-all: what a part sends is `slots` blocks for each part,
+   * and what it gets as many of each. Round 1 + p * slots + k tells what each part sends to p
+   * (sent_from), and where each part puts what it gets of p. 0: each round travels by itself. */
+  int slots;
 } spmd_piece_moves_t;
 
 /* Parts of the result have `width` elements, all chunks of a part `total`. *out_possible: false if
@@ -27,5 +31,9 @@ typedef struct spmd_piece_moves {
 hr_status_t spmd_piece_moves(hr_arena_t *arena, int count, const spmd_piece_t *pieces,
                              int64_t parts, int64_t width, int64_t total, bool *out_possible,
                              spmd_piece_moves_t *out_moves);
+/* The same transfers at once. Errors: NO_MEMORY. Cost: the square of `parts`. */
+hr_status_t spmd_piece_exchange(hr_arena_t *arena, int count, const spmd_piece_t *pieces,
+                                int64_t parts, int64_t width, int64_t total,
+                                spmd_piece_moves_t *out_moves);
 
 #endif
