@@ -29,6 +29,7 @@
 #include "base/arith.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/processors.h"
 #include "transport/core/collective.h"
 #include "transport/shm/shm_heap.h"
 
@@ -113,8 +114,8 @@ static hr_status_t find_locals(tp_shm_t *shm, const identity_t *identities,
   shm->my_local = shm->local_of[endpoint->rank];
   bool is_part = shm->local_size <
                  endpoint->local_size; /* some processes of the host are left out, for tests */
-  endpoint->oversubscribed =
-      shm->local_size > CPU_COUNT(&all) || (is_part && endpoint->oversubscribed);
+  endpoint->oversubscribed = shm->local_size > hr_processor_limit(CPU_COUNT(&all)) ||
+                             (is_part && endpoint->oversubscribed);
   return tp_group_get(shm->groups, shm->local_size, ranks, 0, out_group);
 }
 
