@@ -1,6 +1,7 @@
 /* Counting wrappers around aligned allocation. Fault injection compares the number of the
  * allocation with fail_at. */
 #include "base/mem.h"
+#include "base/control_group.h"
 #include "base/mem_limit.h"
 #include "base/mem_object.h"
 
@@ -21,21 +22,6 @@ void hr_mem_fail_at(size_t n) {
 size_t hr_mem_live_blocks(void) { return atomic_load(&live_blocks); }
 size_t hr_mem_total_allocations(void) { return atomic_load(&total_allocations); }
 
-/* The control group's limit (version 2, then 1); 0 when there is none. */
-static size_t control_group_limit(void) {
-  static const char *const paths[] = {"/sys/fs/cgroup/memory.max",
-                                      "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
-  for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
-    FILE *file = fopen(paths[i], "re");
-    if (!file) continue;
-    unsigned long long limit = 0;
-    int fields = fscanf(file, "%llu", &limit);
-    fclose(file);
-    if (fields == 1) return (size_t)limit;
-  }
-  return 0;
-}
-
 static atomic_size_t process_limit; /* 0: none */
 
 void hr_mem_limit(size_t bytes) { atomic_store(&process_limit, bytes); }
@@ -45,8 +31,8 @@ static size_t machine_bytes(void) {
   size_t bytes = atomic_load(&cached);
   if (bytes) return bytes;
   bytes = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
-  size_t limit = control_group_limit();
-  if (limit && limit < bytes) bytes = limit;
+  uint64_t limit = hr_control_group()->memory_bytes;
+  if (limit && limit < bytes) bytes = (size_t)limit;
   atomic_store(&cached, bytes);
   return bytes;
 }

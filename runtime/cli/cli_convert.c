@@ -128,17 +128,30 @@ static hr_status_t write_proto(const hr_options_t *options, const hlo_module_t *
   return write_bytes(options, bytes);
 }
 
-/* HLO text in the style that is asked for, a graph, or a proto. */
+static hr_status_t write_piece(void *context, const hr_strbuf_t *piece) {
+  return context ? hr_file_write(context, piece->data, piece->size) : cli_print(piece);
+}
+
+/* HLO text in the style that is asked for, piece by piece. */
+static hr_status_t write_hlo(const hr_options_t *options, const hlo_module_t *module) {
+  const char *output = hr_option_text(options, HR_OPTION_OUTPUT);
+  bool is_short = hr_option_int(options, HR_OPTION_STYLE, 0);
+  hlo_print_sink_t sink = {.write = write_piece};
+  hr_file_writer_t *writer = NULL;
+  if (output && strcmp(output, "-")) HR_TRY(hr_file_create(output, &writer));
+  sink.context = writer;
+  hr_status_t st = hlo_print_module_to(&sink, module, is_short ? HLO_PRINT_SHORT : HLO_PRINT_LONG);
+  return hr_file_finish(writer, st);
+}
+
+/* HLO text, a graph, or a proto. */
 static hr_status_t write_module(const hr_options_t *options, form_t form,
                                 const hlo_module_t *module) {
   hr_strbuf_t text;
   if (form == TO_PB) return write_proto(options, module);
+  if (form == TO_HLO) return write_hlo(options, module);
   hr_strbuf_init(&text);
-  if (form == TO_DOT)
-    hlo_print_dot(&text, module);
-  else
-    hlo_print_module(&text, module,
-                     hr_option_int(options, HR_OPTION_STYLE, 0) ? HLO_PRINT_SHORT : HLO_PRINT_LONG);
+  hlo_print_dot(&text, module);
   hr_status_t st = write_text(options, &text);
   hr_strbuf_deinit(&text);
   return st;

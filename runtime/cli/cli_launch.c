@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <ftw.h>
 #include <limits.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/processors.h"
 #include "cli/cli_agree.h"
 #include "cli/cli_exit_code.h"
 #include "cli/cli_grid.h"
@@ -90,13 +90,6 @@ static bool find_in_path(const char *name, char into[PATH_MAX]) {
   return false;
 }
 
-/* The cores that the control group and taskset leave. */
-static int usable_cores(void) {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set)) return (int)sysconf(_SC_NPROCESSORS_ONLN);
-  return CPU_COUNT(&set);
-}
-
 /* mpirun requires two variables to run as root. */
 static void allow_root(void) {
   if (geteuid() != 0) return;
@@ -159,7 +152,7 @@ static hr_status_t mpirun_command(hr_arena_t *arena, int processes, const char *
     words[n++] = "--host";
     words[n++] = hosts;
   }
-  if (processes > usable_cores()) words[n++] = "--oversubscribe";
+  if (processes > hr_processor_count()) words[n++] = "--oversubscribe";
   words[n++] = "--bind-to"; /* hlorun pins its workers itself */
   words[n++] = "none";
   HR_TRY(add_variables(arena, words, &n));

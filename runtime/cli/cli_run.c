@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/processors.h"
 #include "cli/cli.h"
 #include "cli/cli_agree.h"
 #include "cli/cli_bundle.h"
@@ -91,11 +92,11 @@ hr_status_t cli_client_options(const hr_options_t *options,
 /* More threads than processors are taken, and seldom wanted. */
 static void note_threads(const hr_options_t *options) {
   int threads = (int)hr_option_int(options, HR_OPTION_THREADS, 0);
-  int count = (int)sysconf(_SC_NPROCESSORS_ONLN);
+  int count = hr_processor_limit((int)sysconf(_SC_NPROCESSORS_ONLN));
   if (threads <= count || hr_option_is_given(options, HR_OPTION_QUIET)) return;
   fprintf(stderr,
-          "warning: --threads %d: this machine has %d processor%s, which the threads share\n",
-          threads, count, count == 1 ? "" : "s");
+          "warning: --threads %d: there %s %d processor%s, which the threads share\n",
+          threads, count == 1 ? "is" : "are", count, count == 1 ? "" : "s");
 }
 
 /* -n 1 means no peers, even where a launcher has started several. */

@@ -7,6 +7,7 @@
 
 #include "base/arith.h"
 #include "base/mem.h"
+#include "base/processors.h"
 
 void worker_pool_init(worker_pool_t *pool, worker_pool_options_t options) {
   *pool = (worker_pool_t){.options = options};
@@ -64,7 +65,7 @@ static hr_status_t place_workers(const worker_pool_t *pool, int count) {
 /* Workers beyond the cores of the share have no thread, which would only take turns with another.
  * Threads spin between regions only if all processes of the host together have a core for each. */
 static hr_status_t start(worker_pool_t *pool) {
-  int count, cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
+  int count, cores = hr_processor_limit((int)sysconf(_SC_NPROCESSORS_ONLN));
   HR_TRY(count_workers(pool, &count));
   if (count == 1) return NULL;
   HR_TRY(find_share(pool));

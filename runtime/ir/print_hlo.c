@@ -115,13 +115,13 @@ static void print_operands(hr_strbuf_t *text, const hlo_instr_t *instr, hlo_prin
 
 /* Operands, or the number of a parameter, or the literal of a constant ("{...}" if it was
  * elided). */
-static void print_parentheses(hr_strbuf_t *text, const hlo_instr_t *instr,
-                              hlo_print_style_t style) {
+static void print_parentheses(hr_strbuf_t *text, const hlo_instr_t *instr, hlo_print_style_t style,
+                              hlo_print_sink_t *sink) {
   hr_strbuf_add_char(text, '(');
   if (instr->op == HLO_PARAMETER)
     hr_strbuf_add_int(text, hlo_parameter_number(instr));
   else if (instr->op == HLO_CONSTANT && instr->literal)
-    hlo_print_literal(text, instr->literal);
+    hlo_print_literal_to(text, instr->literal, sink);
   else if (instr->op == HLO_CONSTANT)
     hr_strbuf_add_str(text, "{...}");
   else
@@ -220,7 +220,8 @@ void hlo_print_frontend_attrs(hr_strbuf_t *text, const hlo_extra_t *extra) {
   print_late_extra(text, extra, HLO_PRINT_LONG);
 }
 
-void hlo_print_instr(hr_strbuf_t *text, const hlo_instr_t *instr, hlo_print_style_t style) {
+static void print_instr(hr_strbuf_t *text, const hlo_instr_t *instr, hlo_print_style_t style,
+                        hlo_print_sink_t *sink) {
   static const hlo_extra_t nothing;
   const hlo_extra_t *extra = instr->extra ? instr->extra : &nothing;
   const hlo_instr_t *wrapped = instr->async_sugar ? wrapped_instr(instr) : NULL;
@@ -230,7 +231,7 @@ void hlo_print_instr(hr_strbuf_t *text, const hlo_instr_t *instr, hlo_print_styl
   hlo_shape_print(text, instr->shape, true);
   hr_strbuf_add_char(text, ' ');
   print_opcode(text, instr, wrapped);
-  print_parentheses(text, instr, style);
+  print_parentheses(text, instr, style, sink);
   print_op_attrs(text, instr, wrapped, style);
   if (extra->replication_count) {
     hr_strbuf_add_str(text, ", parameter_replication=");
@@ -239,6 +240,10 @@ void hlo_print_instr(hr_strbuf_t *text, const hlo_instr_t *instr, hlo_print_styl
   print_early_extra(text, extra, style);
   hlo_print_accuracy(text, wrapped && instr->op == HLO_ASYNC_START ? wrapped : instr);
   print_late_extra(text, extra, style);
+}
+
+void hlo_print_instr(hr_strbuf_t *text, const hlo_instr_t *instr, hlo_print_style_t style) {
+  print_instr(text, instr, style, NULL);
 }
 
 /* Computations --------------------------------------------------------------------------------- */
@@ -261,15 +266,16 @@ static void print_signature(hr_strbuf_t *text, const hlo_computation_t *computat
 }
 
 static void print_computation(hr_strbuf_t *text, const hlo_computation_t *computation,
-                              hlo_print_style_t style) {
+                              hlo_print_style_t style, hlo_print_sink_t *sink) {
   if (computation == computation->module->entry) hr_strbuf_add_str(text, "ENTRY ");
   hlo_print_name(text, computation->name, style);
   if (style == HLO_PRINT_LONG) print_signature(text, computation);
   hr_strbuf_add_str(text, " {\n");
   for (size_t i = 0; i < computation->instrs.count; i++) {
     hr_strbuf_add_str(text, "  ");
-    hlo_print_instr(text, computation->instrs.data[i], style);
+    print_instr(text, computation->instrs.data[i], style, sink);
     hr_strbuf_add_char(text, '\n');
+    hlo_print_drain(text, sink);
   }
   hr_strbuf_add_char(text, '}');
   if (computation->execution_thread.size && !hr_str_is(computation->execution_thread, "main")) {
@@ -408,12 +414,41 @@ void hlo_print_stack_frames(hr_strbuf_t *text, const hlo_stack_frames_t *f) {
   hr_strbuf_add_str(text, "\n\n");
 }
 
-void hlo_print_module(hr_strbuf_t *text, const hlo_module_t *module, hlo_print_style_t style) {
+static void print_module(hr_strbuf_t *text, const hlo_module_t *module, hlo_print_style_t style,
+                         hlo_print_sink_t *sink) {
   print_header(text, module);
   if (style == HLO_PRINT_LONG && module->stack_frames)
     hlo_print_stack_frames(text, module->stack_frames);
   for (size_t i = 0; i < module->computations.count; i++) {
     if (!is_hidden(module->computations.data[i]))
-      print_computation(text, module->computations.data[i], style);
+      print_computation(text, module->computations.data[i], style, sink);
   }
+}
+
+void hlo_print_module(hr_strbuf_t *text, const hlo_module_t *module, hlo_print_style_t style) {
+  print_module(text, module, style, NULL);
+}
+
+/* Pieces --------------------------------------------------------------------------------------- */
+
+#define PIECE_BYTES (1 << 20)
+
+static void write_piece(hr_strbuf_t *text, hlo_print_sink_t *sink) {
+  if (!sink->status) sink->status = hr_strbuf_finish(text);
+  if (!sink->status) sink->status = sink->write(sink->context, text);
+  hr_strbuf_cut(text, 0);
+}
+
+void hlo_print_drain(hr_strbuf_t *text, hlo_print_sink_t *sink) {
+  if (sink && text->size >= PIECE_BYTES) write_piece(text, sink);
+}
+
+hr_status_t hlo_print_module_to(hlo_print_sink_t *sink, const hlo_module_t *module,
+                                hlo_print_style_t style) {
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
+  print_module(&text, module, style, sink);
+  write_piece(&text, sink);
+  hr_strbuf_deinit(&text);
+  return sink->status;
 }

@@ -3,8 +3,8 @@
  * 17); narrow types take the latter. NaN payloads that are not the default print in hexadecimal.
  * Arrays print as XLA does: { { 1, 2 }, { 3, 4 } }, with the index of a part as a comment from
  * rank 4 on.
- * Cost: linear in the elements; whole numbers of up to five digits, the most frequent case,
- * avoid printf. */
+ * Cost: linear in the elements; whole numbers of up to five digits and f32 from 1e-14 to 1e9, the
+ * most frequent cases, avoid printf. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,8 +37,101 @@ static bool print_small_integer(hr_strbuf_t *text, double value) {
   return true;
 }
 
+#define SCALE_MAX 22 /* the largest power of ten that a double has exactly */
+
+/* A positive number to `count` decimal digits: digits 10^(exponent - count + 1). */
+typedef struct decimal {
+  uint32_t digits;
+  int count, exponent;
+} decimal_t;
+
+static uint32_t power_of_ten(int exponent) {
+  uint32_t power = 1;
+  while (exponent-- > 0) power *= 10;
+  return power;
+}
+
+/* mantissa 2^-shift 10^scale, rounded to the nearest, a tie to even: as printf does. The product
+ * has less than 24 + 74 bits. */
+static uint64_t round_scaled(uint32_t mantissa, int shift, int scale) {
+  unsigned __int128 product = mantissa;
+  for (int i = 0; i < scale; i++) product *= 10;
+  if (shift <= 0) return (uint64_t)(product << -shift);
+  unsigned __int128 unit = (unsigned __int128)1 << shift, rest = product & (unit - 1);
+  uint64_t whole = (uint64_t)(product >> shift);
+  return whole + (rest * 2 > unit || (rest * 2 == unit && whole & 1));
+}
+
+/* False: the number is out of range, for printf. */
+static bool round_f32(float value, int count, decimal_t *out) {
+  int binary;
+  float fraction = frexpf(value, &binary); /* from 0.5 to 1 */
+  uint32_t mantissa = (uint32_t)ldexpf(fraction, 24), power = power_of_ten(count);
+  int exponent = (int)floor((binary - 1) * 0.30102999566398120); /* or one more */
+  for (; count - 1 - exponent >= 0; exponent++) {
+    int scale = count - 1 - exponent;
+    if (scale > SCALE_MAX || 24 - binary > 126) return false;
+    uint64_t digits = round_scaled(mantissa, 24 - binary, scale);
+    if (digits >= power) continue;
+    *out = (decimal_t){(uint32_t)digits, count, exponent};
+    return true;
+  }
+  return false;
+}
+
+/* Whether the digits read back as the value. *out_sure: the double that they are lies not halfway
+ * between two floats, where its own rounding would decide. */
+static bool reads_back(const decimal_t *d, float value, bool *out_sure) {
+  static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                  1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+  int scale = d->exponent - d->count + 1;
+  double number = scale < 0 ? d->digits / powers[-scale] : d->digits * powers[scale];
+  uint64_t bits;
+  memcpy(&bits, &number, sizeof bits);
+  *out_sure = (bits & ((UINT64_C(1) << 29) - 1)) != UINT64_C(1) << 28;
+  return (float)number == value;
+}
+
+/* As %g: without zeros at the end, with an exponent below 1e-4 and where the digits end before the
+ * point. */
+static void print_decimal(hr_strbuf_t *text, decimal_t d) {
+  char digits[12], all[24];
+  int size = 0, exponent = d.exponent;
+  bool is_fixed = exponent >= -4 && exponent < d.count;
+  for (; d.digits % 10 == 0; d.count--) d.digits /= 10;
+  for (int i = d.count; i-- > 0; d.digits /= 10) digits[i] = (char)('0' + d.digits % 10);
+  if (is_fixed && exponent < 0) {
+    memcpy(all, "0.000", 5);
+    size = 1 - exponent;
+  }
+  int before = is_fixed && exponent >= 0 ? exponent + 1 : 1;
+  for (int i = 0; i < d.count || i < before; i++) {
+    if (i == before && (!is_fixed || exponent >= 0)) all[size++] = '.';
+    all[size++] = i < d.count ? digits[i] : '0';
+  }
+  hr_strbuf_add(text, all, (size_t)size);
+  if (is_fixed) return;
+  hr_strbuf_add_str(text, exponent < 0 ? "e-" : "e+");
+  if (abs(exponent) < 10) hr_strbuf_add_char(text, '0');
+  hr_strbuf_add_int(text, abs(exponent));
+}
+
+/* False: the number is one for printf. */
+static bool print_short_f32(hr_strbuf_t *text, float value) {
+  decimal_t few, all;
+  bool is_sure, is_same;
+  if (!round_f32(fabsf(value), 6, &few) || !round_f32(fabsf(value), 9, &all)) return false;
+  is_same = reads_back(&few, fabsf(value), &is_sure);
+  if (!is_sure) return false;
+  if (value < 0) hr_strbuf_add_char(text, '-');
+  print_decimal(text, is_same ? few : all);
+  return true;
+}
+
 static void print_f32(hr_strbuf_t *text, float value) {
   char digits[32];
+  if (value != 0 && print_short_f32(text, value)) return;
   int size = hr_snprintf(digits, sizeof digits, "%.6g", (double)value);
   if (hr_strtof(digits, NULL) != value)
     size = hr_snprintf(digits, sizeof digits, "%.9g", (double)value);
@@ -120,6 +213,7 @@ typedef struct printer {
   const hlo_value_t *value;
   const char *next; /* next element to print */
   size_t element_bytes;
+  hlo_print_sink_t *sink; /* NULL: none */
 } printer_t;
 
 static void print_element(printer_t *p) {
@@ -140,6 +234,7 @@ static void print_row(printer_t *p, int64_t size) {
     print_element(p);
   }
   hr_strbuf_add_str(p->text, wide ? " }" : "}");
+  hlo_print_drain(p->text, p->sink);
 }
 
 /* Part `index` of dimension depth - 1. From rank 4 on, parts that are neither outermost nor
@@ -160,8 +255,8 @@ static void print_part(printer_t *p, int depth, int64_t index) {
   hr_strbuf_add_str(p->text, " }");
 }
 
-static void print_array(hr_strbuf_t *text, const hlo_value_t *value) {
-  printer_t p = {text, value, value->data, hr_dtype_bytes(value->dtype)};
+static void print_array(hr_strbuf_t *text, const hlo_value_t *value, hlo_print_sink_t *sink) {
+  printer_t p = {text, value, value->data, hr_dtype_bytes(value->dtype), sink};
   if (value->rank)
     print_part(&p, 0, 0);
   else
@@ -178,11 +273,15 @@ static void print_elements(hr_strbuf_t *text, const hlo_value_t *tuple,
   hr_strbuf_add_str(text, " )");
 }
 
-void hlo_print_literal(hr_strbuf_t *text, const hlo_value_t *value) {
+void hlo_print_literal_to(hr_strbuf_t *text, const hlo_value_t *value, hlo_print_sink_t *sink) {
   if (value->dtype == HR_TUPLE)
     print_elements(text, value, hlo_print_literal);
   else if (value->data)
-    print_array(text, value);
+    print_array(text, value, sink);
+}
+
+void hlo_print_literal(hr_strbuf_t *text, const hlo_value_t *value) {
+  hlo_print_literal_to(text, value, NULL);
 }
 
 void hlo_print_typed_literal(hr_strbuf_t *text, const hlo_value_t *value) {

@@ -15,6 +15,8 @@ struct jit {
   HR_VEC(jit_kernel_t *) pending;
   HR_VEC(jit_object_t *) objects;
   jit_counts_t counts;
+  const hlo_computation_t *entry; /* whose results are known; NULL: none */
+  bool *is_result;                /* by instruction id: see jit_leaves_caches */
 };
 
 /* A call of a kernel for one part of an instruction. */
@@ -51,11 +53,15 @@ typedef struct jit_plan {
 } jit_plan_t;
 
 /* Kernel of a part, shared with earlier requests of the same key.
- * producer_grid: tiles that units must be, or NULL. *out_buffers: arrays of the part.
+ * *out_buffers: arrays of the part.
  * Owner: the jit_t. Errors: NO_MEMORY; no code: state.is_declined. */
 hr_status_t jit_request(jit_t *jit, hr_arena_t *arena, const hlo_computation_t *body,
-                        const fusion_form_t *form, int part, const op_native_grid_t *producer_grid,
+                        const fusion_form_t *form, int part, const jit_place_t *place,
                         jit_kernel_t **out_kernel, jit_buffer_list_t *out_buffers);
+/* Bytes of all arrays of a shape. */
+double jit_shape_bytes(const hlo_shape_t *shape);
+/* Is the instruction's value a result of the program that nobody reads while it is in a cache? */
+hr_status_t jit_leaves_caches(jit_t *jit, const hlo_instr_t *instr, bool *out_leaves);
 /* A fusion body that consists of a single instruction and its scalar constant operands. */
 hr_status_t jit_body_of(hr_arena_t *arena, const hlo_instr_t *instr,
                         const hlo_computation_t **out_body);

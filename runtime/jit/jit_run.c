@@ -119,15 +119,15 @@ static bool is_direct(const jit_plan_t *plan, const hlo_instr_t *instr) {
 }
 
 static hr_status_t plan_calls(jit_t *jit, hr_arena_t *arena, const hlo_computation_t *body,
-                              const fusion_form_t *form, const op_native_grid_t *producer_grid,
-                              jit_plan_t *plan, size_t *scratch_bytes, bool *out_declined) {
+                              const fusion_form_t *form, const jit_place_t *place, jit_plan_t *plan,
+                              size_t *scratch_bytes, bool *out_declined) {
   HR_TRY(HR_NEW_ARRAY(arena, form->part_count, &plan->calls));
   HR_TRY(HR_NEW_ARRAY(arena, form->root_count, &plan->copies));
   for (int part = 0; part < form->part_count; part++) {
     jit_call_t *call = &plan->calls[part];
     jit_kernel_t *kernel;
     jit_buffer_list_t buffers;
-    HR_TRY(jit_request(jit, arena, body, form, part, producer_grid, &kernel, &buffers));
+    HR_TRY(jit_request(jit, arena, body, form, part, place, &kernel, &buffers));
     *out_declined = kernel->state.is_declined;
     if (*out_declined) return NULL;
     call->kernel = kernel;
@@ -138,7 +138,7 @@ static hr_status_t plan_calls(jit_t *jit, hr_arena_t *arena, const hlo_computati
   return NULL;
 }
 
-static double shape_bytes(const hlo_shape_t *shape) {
+double jit_shape_bytes(const hlo_shape_t *shape) {
   double bytes = 0;
   for (int k = 0; k < hlo_shape_leaf_count(shape); k++) {
     const hlo_shape_t *leaf = hlo_shape_leaf(shape, k);
@@ -156,14 +156,16 @@ static hr_status_t plan_body(const op_native_target_t *target, const hlo_instr_t
   int words = native_reuse_words(instr->operand_count);
   size_t scratch_bytes = 0;
   bool declined = false;
+  jit_place_t place = {.producer_grid = producer_grid};
   HR_TRY(fusion_form_find(target->arena, body, &form));
   if (form.space.kind == FUSION_NONE) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
   HR_TRY(HR_NEW_ARRAY(target->arena, words * hlo_shape_leaf_count(instr->shape) + 1, &reuse));
   plan->workers = target->workers > 0 ? target->workers : 1;
   plan->is_flat = true;
-  HR_TRY(plan_calls(target->emitter, target->arena, body, &form, producer_grid, plan,
-                    &scratch_bytes, &declined));
+  HR_TRY(jit_leaves_caches(target->emitter, instr, &place.leaves_caches));
+  HR_TRY(plan_calls(target->emitter, target->arena, body, &form, &place, plan, &scratch_bytes,
+                    &declined));
   if (declined) return NULL;
   allow_reuse(plan, instr, reuse, words);
   plan_copies(plan, &form, reuse, words);
@@ -172,10 +174,10 @@ static hr_status_t plan_body(const op_native_target_t *target, const hlo_instr_t
                             .scratch_bytes = scratch_bytes,
                             .reuse = reuse,
                             .reuse_words = words,
-                            .bytes = shape_bytes(instr->shape),
+                            .bytes = jit_shape_bytes(instr->shape),
                             .parts.consumer = &jit_consumer};
   for (int k = 0; k < instr->operand_count; k++)
-    out->bytes += shape_bytes(instr->operands[k]->shape);
+    out->bytes += jit_shape_bytes(instr->operands[k]->shape);
   return NULL;
 }
 

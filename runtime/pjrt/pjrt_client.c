@@ -4,12 +4,12 @@
  * name; the version says that it is hlorun. */
 #include "pjrt/pjrt_client.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/processors.h"
 #include "hlorun.h"
 #include "pjrt/pjrt_fork.h"
 #include "pjrt/pjrt_world.h"
@@ -68,17 +68,10 @@ static hr_status_t count_devices(const pjrt_client_create_args_t *args, pjrt_cli
   return NULL;
 }
 
-/* The processors on which this process may run. */
-static int count_processors(void) {
-  cpu_set_t allowed;
-  if (!sched_getaffinity(0, sizeof allowed, &allowed)) return CPU_COUNT(&allowed);
-  return (int)sysconf(_SC_NPROCESSORS_ONLN);
-}
-
 /* Without a launcher and without an option the devices share the processors evenly, in programs
  * that run on several; a program on one device may use all. */
 static hr_status_t choose_threads(const pjrt_client_create_args_t *args, pjrt_client_t *client) {
-  int processors = count_processors(), cores = processors / client->local_count;
+  int processors = hr_processor_count(), cores = processors / client->local_count;
   int64_t threads, single, share = cores > 1 ? cores : 1;
   if (client->process_count > 1) share = 0; /* the launcher's share of the host */
   int64_t all = client->process_count > 1 ? 0 : processors;

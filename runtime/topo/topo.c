@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/processors.h"
 #include "topo/topo_parts.h"
 
 /* --- the machine --- */
@@ -118,12 +119,20 @@ static span_t share_span(span_t who, int cores) {
   return (span_t){start, end > start ? end - start : 1};
 }
 
+/* A topology that is made up, for tests, has no control group. */
+static int count_usable(hwloc_topology_t topology, int allowed) {
+  return hwloc_topology_is_thissystem(topology) ? hr_processor_limit(allowed) : allowed;
+}
+
 static hr_status_t fill_share(topo_share_t *share, int local_rank, int local_size) {
   int allowed = topo_count_cores(share->topology, share->allowed);
   int all = topo_count_cores(share->topology, hwloc_topology_get_topology_cpuset(share->topology));
   if (allowed == 0) return hr_error(HR_UNAVAILABLE, "this process may not use any processor");
-  span_t who = find_sharers(allowed, all, local_rank, local_size), span = share_span(who, allowed);
-  share->oversubscribed = who.count > allowed;
+  span_t who = find_sharers(allowed, all, local_rank, local_size);
+  int usable = count_usable(share->topology, allowed);
+  span_t span = share_span(who, usable);
+  share->is_limited = usable < allowed;
+  share->oversubscribed = who.count > usable;
   void *memory;
   HR_TRY(hr_alloc((size_t)span.count * sizeof(hwloc_obj_t), &memory));
   share->cores = memory;
@@ -174,7 +183,7 @@ int topo_share_node(const topo_share_t *share, int worker) {
 
 hr_status_t topo_share_bind(const topo_share_t *share, int worker, topo_bind_t bind) {
   hwloc_obj_t core = share->cores[worker % share->core_count];
-  if (bind == TOPO_BIND_NONE || share->oversubscribed) return NULL;
+  if (bind == TOPO_BIND_NONE || share->oversubscribed || share->is_limited) return NULL;
   hwloc_cpuset_t set = hwloc_bitmap_dup(core->cpuset);
   if (!set) return hr_error(HR_NO_MEMORY, "cannot allocate a set of processors");
   if (bind == TOPO_BIND_NUMA) {

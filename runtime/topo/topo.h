@@ -20,8 +20,9 @@ typedef struct topo_share topo_share_t;
 void topo_begin(void);
 
 /* The cores of one of `local_size` ranks on this machine: its part of the cores that this process
- * may use (control group, taskset, what the launcher bound it to). Neighbouring ranks get
- * neighbouring cores; with more ranks than cores several ranks have the same one.
+ * may use (control group, taskset, what the launcher bound it to), no more of them than the control
+ * group's limit of processor time keeps busy. Neighbouring ranks get neighbouring cores; with more
+ * ranks than cores several ranks have the same one.
  * Errors: * UNAVAILABLE if the machine cannot be examined. */
 hr_status_t topo_share_create(int local_rank, int local_size, topo_share_t **out_share);
 void topo_share_destroy(topo_share_t *share);    /* accepts NULL */
@@ -29,7 +30,8 @@ int topo_share_cores(const topo_share_t *share); /* at least 1 */
 /* The NUMA node of the core of worker `worker`, which is any number >= 0; 0 where none is known. */
 int topo_share_node(const topo_share_t *share, int worker);
 /* Binds the calling thread as worker `worker` (any number >= 0: workers go round the cores). Where
- * ranks share cores, none is bound, so that the kernel can balance them. What a system refuses is
+ * ranks share cores, or the control group's limit leaves some idle, none is bound, so that the
+ * kernel can balance them. What a system refuses is
  * no error: the thread then stays where it may be. */
 hr_status_t topo_share_bind(const topo_share_t *share, int worker, topo_bind_t bind);
 

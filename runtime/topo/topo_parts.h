@@ -11,6 +11,7 @@ struct topo_share {
   hwloc_topology_t topology;
   hwloc_cpuset_t allowed; /* processors that this process may use */
   bool oversubscribed;    /* other ranks have the same cores */
+  bool is_limited;        /* the control group's limit is less than the allowed cores */
   int core_count;         /* cores of the share */
   hwloc_obj_t *cores;
 };

@@ -1,8 +1,10 @@
 /* --print-topology: the host, its caches, and where the workers of each local rank sit, as text. */
+#include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/processors.h"
 #include "base/text.h"
 #include "topo/topo_parts.h"
 
@@ -81,6 +83,9 @@ static hr_status_t add_shares(hr_strbuf_t *text, int local_size) {
       add_caches(text, share->topology);
       hr_strbuf_add_str(text, "this process may use processors ");
       add_set(text, share->allowed);
+      if (share->is_limited)
+        hr_strbuf_printf(text, ", and by its control group the time of %d",
+                         hr_processor_limit(INT_MAX));
       hr_strbuf_add_char(text, '\n');
     }
     add_share(text, share, r);

@@ -18,6 +18,7 @@
 #include "pjrt/pjrt_abi_client.h"
 #include "pjrt/pjrt_abi_executable.h"
 #include "pjrt/pjrt_abi_transfer.h"
+#include "pjrt/pjrt_extensions.h"
 
 enum { SLOTS = 12, THREADS = 3, COUNT = 6, PROGRAMS = 4, TIME_LIMIT_S = 120 };
 
@@ -73,8 +74,8 @@ static unsigned draw(uint64_t *state, unsigned limit) {
 }
 
 /* True if the function succeeds; an error is read and freed. */
-static bool call(int index, void *args) {
-  pjrt_error_t *error = api->functions[index](args);
+static bool call_function(pjrt_function_t function, void *args) {
+  pjrt_error_t *error = function(args);
   if (!error) return true;
   pjrt_error_message_args_t message = {.struct_size = sizeof message, .error = error};
   api->functions[PJRT_INDEX_Error_Message](&message);
@@ -82,6 +83,7 @@ static bool call(int index, void *args) {
   api->functions[PJRT_INDEX_Error_Destroy](&destroy);
   return false;
 }
+static bool call(int index, void *args) { return call_function(api->functions[index], args); }
 #define CALL(name, args) call(PJRT_INDEX_##name, args)
 
 static void drop(int index, void *object) {
@@ -445,6 +447,67 @@ static void fetch_later(uint64_t *state) {
   await(args.event);
 }
 
+/* --- raw buffers --- */
+
+/* The function of the extension: create, destroy, size, memory, from the host, to the host. */
+static pjrt_function_t raw_function(int index) {
+  const pjrt_extension_t *found = api->extension_start;
+  while (found->type != PJRT_EXTENSION_RAW_BUFFER) found = found->next;
+  return ((const pjrt_raw_buffer_extension_t *)(const void *)found)->functions[index];
+}
+
+/* NULL if there is no buffer, or it is deleted. */
+static pjrt_buffer_t *make_raw(pjrt_buffer_t *buffer) {
+  pjrt_pointer_args_t args = {.struct_size = sizeof args, .object = buffer};
+  return call_function(raw_function(0), &args) ? args.value : NULL;
+}
+
+static void drop_raw(pjrt_buffer_t *raw) {
+  pjrt_object_args_t args = {.struct_size = sizeof args, .object = raw};
+  call_function(raw_function(1), &args);
+}
+
+/* Bytes from a place that may lie outside, of a buffer that others may delete meanwhile. */
+static void read_raw(uint64_t *state) {
+  char bytes[64];
+  slot_t *slot = borrow(state);
+  pjrt_buffer_t *raw = make_raw(slot->buffer);
+  give_back(slot);
+  pjrt_raw_copy_args_t args = {.struct_size = sizeof args,
+                               .buffer = raw,
+                               .host = bytes,
+                               .offset = (int64_t)draw(state, 30) - 2,
+                               .size_bytes = (int64_t)draw(state, 30) - 2};
+  if (call_function(raw_function(5), &args)) await(args.event);
+  drop_raw(raw);
+}
+
+/* A new buffer whose bytes are written in two pieces. */
+static void send_raw(uint64_t *state) {
+  int64_t dims[] = {COUNT};
+  float values[COUNT], value = (float)draw(state, 50);
+  for (int i = 0; i < COUNT; i++) values[i] = value;
+  pjrt_uninitialized_args_t create = {.struct_size = sizeof create,
+                                      .client = client,
+                                      .dims = dims,
+                                      .num_dims = 1,
+                                      .type = PJRT_TYPE_F32,
+                                      .device = devices[draw(state, 2)]};
+  if (!CALL(Client_CreateUninitializedBuffer, &create)) return;
+  pjrt_raw_copy_args_t piece = {.struct_size = sizeof piece,
+                                .buffer = make_raw(create.buffer),
+                                .host = values,
+                                .size_bytes = (int64_t)draw(state, sizeof values)};
+  for (int i = 0; i < 2; i++) {
+    if (call_function(raw_function(4), &piece)) await(piece.event);
+    piece.host = (char *)values + piece.size_bytes;
+    piece.offset = piece.size_bytes;
+    piece.size_bytes = (int64_t)sizeof values - piece.offset;
+  }
+  replace(state, create.buffer, value);
+  drop_raw(piece.buffer);
+}
+
 /* All launches have the number 0: one that waits fails. */
 static void poison(uint64_t *state) {
   pjrt_poison_args_t args = {.struct_size = sizeof args,
@@ -456,12 +519,12 @@ static void poison(uint64_t *state) {
 
 typedef void (*step_fn)(uint64_t *state);
 /* Those that come often stand several times. */
-static const step_fn steps[] = {send,       send,         send,        execute,      execute,
-                                execute,    execute,      execute,     fetch,        fetch,
-                                fetch,      fetch_raw,    copy,        copy,         ask,
-                                ask,        delete_one,   wait_for,    destroy_one,  make_error,
-                                load_bytes, call_wrongly, use_event,   call_wrongly, make_alias,
-                                make_alias, donate_later, send_pieces, fetch_later,  poison};
+static const step_fn steps[] = {
+    send,         send,      send,         execute,    execute,     execute,      execute,
+    execute,      fetch,     fetch,        fetch,      fetch_raw,   copy,         copy,
+    ask,          ask,       delete_one,   wait_for,   destroy_one, make_error,   load_bytes,
+    call_wrongly, use_event, call_wrongly, make_alias, make_alias,  donate_later, send_pieces,
+    fetch_later,  poison,    read_raw,     send_raw};
 
 /* What one thread does in a sequence. */
 typedef struct caller {

@@ -214,6 +214,25 @@ for time in first second; do
     skip "--dump, the $time time: built without LLVM"
   fi
 done
+# Results of a program are stored past the caches if it is larger than these.
+for count in 1048576 4194304; do
+  rm -rf dumped
+  cat >results.hlo <<END
+HloModule results
+ENTRY main {
+  x = f32[$count] parameter(0)
+  y = f32[1048576] parameter(1)
+  less = f32[$count] negate(x)
+  more = f32[1048576] negate(y)
+  ROOT results = (f32[$count], f32[1048576]) tuple(less, more)
+}
+END
+  expect_exit "results of $count elements" 0 "$hlorun" --random-inputs --dump dumped results.hlo
+  stores=$(cat dumped/code_*.kir | grep -c nontemporal)
+  [ "$stores" -gt 0 ] && past=yes || past=no
+  [ "$past" = "$([ "$count" -gt 1048576 ] && echo yes || echo no)" ] && pass ||
+    fail "results of $count elements: $stores stores past the caches"
+done
 expect_exit "dump of a plan" 0 "$hlorun" --stop-after flat --dump planned twice.hlo
 [ -s planned/flat.txt ] && pass || fail "--stop-after flat --dump wrote nothing"
 

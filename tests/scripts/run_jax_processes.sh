@@ -37,7 +37,10 @@ echo 'import os; os.environ["HIDDEN"] = "was run"' >"$work/site/sitecustomize.py
 PYTHONPATH=$work/site processes 2 initialized_without_arguments 0 \
   "process 1 of 2: 1 of 2 devices, gathered [0.0, 1.0], root 7, sum 8.0"
 if "$python" -c 'import orbax.checkpoint' 2>/dev/null; then
-  processes 2 orbax 0 "process 0 restored 5 24.0" "process 1 restored 5 24.0"
+  for case in orbax orbax_imported_late; do
+    rm -rf "$work/state"
+    processes 2 "$case" 0 "process 0 restored 5 24.0" "process 1 restored 5 24.0"
+  done
 else
   skip "orbax is not installed (HLORUN_JAX_PYTHON)"
 fi

@@ -152,6 +152,42 @@ static void prints_wide_floats(void) {
   }
 }
 
+static void check_digits(float value) {
+  char want[32];
+  hr_strbuf_t out;
+  snprintf(want, sizeof want, "%.6g", (double)value);
+  if (strtof(want, NULL) != value) snprintf(want, sizeof want, "%.9g", (double)value);
+  hr_strbuf_init(&out);
+  hlo_print_number(&out, HR_F32, &value);
+  if (strcmp(out.data, want) != 0) {
+    fprintf(stderr, "%a prints %s, want %s\n", (double)value, out.data, want);
+    CU_FAIL("wrong digits");
+  }
+  hr_strbuf_deinit(&out);
+}
+
+/* Six digits if they read back, else nine, as printf rounds them: of numbers of all sizes, of short
+ * decimals, of numbers that end in a tie. Whole numbers below 1e5 have all their digits. */
+static void prints_digits_of_printf(void) {
+  uint64_t state = 3;
+  for (int i = 0; i < 100000; i++) {
+    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    uint32_t bits = (uint32_t)(state >> 32);
+    float any, near_one = (float)((double)bits / UINT32_MAX * 4 - 2);
+    memcpy(&any, &bits, sizeof any);
+    if (!isnan(any)) check_digits(any);
+    check_digits(near_one);
+    check_digits((float)(bits % 1000000) / 1000.f);
+    check_digits(ldexpf((float)(bits % 4096), -(int)(bits >> 27)));
+    check_digits(powf(10.f, near_one * 10));
+  }
+  for (float power = 1e-20f; power < 1e20f; power *= 10) {
+    check_digits(nextafterf(power, 0));
+    check_digits(power);
+    check_digits(nextafterf(power, INFINITY));
+  }
+}
+
 static void check_literal(const char *text, const char *want) {
   hlo_value_t *value = NULL;
   hr_strbuf_t out;
@@ -201,6 +237,7 @@ CU_TestInfo suite_hlo_literal[] = {
     {"rounds once", rounds_once},
     {"prints what reads back", prints_what_reads_back},
     {"prints wide floats", prints_wide_floats},
+    {"prints digits of printf", prints_digits_of_printf},
     {"prints arrays", prints_arrays},
     {"refuses literals", refuses_literals},
     CU_TEST_INFO_NULL,

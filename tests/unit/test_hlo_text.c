@@ -349,6 +349,48 @@ static void accepts_depth(void) {
   free(text);
 }
 
+static hr_status_t take_piece(void *context, const hr_strbuf_t *piece) {
+  hr_strbuf_t *all = context;
+  if (!piece->size) return NULL;
+  if (all->size && piece->size > (2 << 20)) return hr_error(HR_INTERNAL, "a long piece");
+  hr_strbuf_add(all, piece->data, piece->size);
+  return NULL;
+}
+
+static hr_status_t refuse_piece(void *context, const hr_strbuf_t *piece) {
+  *(int *)context += 1;
+  return hr_error(HR_UNAVAILABLE, "%zu bytes do not fit", piece->size);
+}
+
+/* The pieces of a text are the text, of a constant of several pieces, too. A failure to write ends
+ * the pieces. */
+static void prints_pieces(void) {
+  hlo_module_t *module = NULL;
+  hr_strbuf_t whole, all;
+  int calls = 0;
+  hlo_print_sink_t sink = {take_piece, &all, NULL}, closed = {refuse_piece, &calls, NULL};
+  const char *numbers =
+      "ENTRY e { c = f32[1000,300] constant({...}) ROOT n = f32[1000,300] sine(c) }";
+  CHECK_OK(read_text(numbers, &module));
+  if (!module) return;
+  hlo_instr_t *constant = module->entry->instrs.data[0];
+  CHECK_OK(hlo_value_array(HR_F32, 2, constant->shape->dims, &constant->literal));
+  CHECK_OK(hlo_module_adopt_value(module, constant->literal));
+  for (int i = 0; i < 300000; i++) ((float *)constant->literal->data)[i] = 0.1f * (float)i;
+  hr_strbuf_init(&whole);
+  hr_strbuf_init(&all);
+  hlo_print_module(&whole, module, HLO_PRINT_LONG);
+  CHECK_OK(hlo_print_module_to(&sink, module, HLO_PRINT_LONG));
+  CU_ASSERT(whole.size > (2 << 20) && whole.size == all.size);
+  CU_ASSERT(whole.size == all.size && !memcmp(whole.data, all.data, whole.size));
+  hr_status_t st = hlo_print_module_to(&closed, module, HLO_PRINT_LONG);
+  CU_ASSERT(st != NULL && calls == 1);
+  hr_status_release(st);
+  hr_strbuf_deinit(&whole);
+  hr_strbuf_deinit(&all);
+  hlo_module_destroy(module);
+}
+
 /* Old spellings read as what they mean today. */
 static void expect_entry(const char *text, const char *line) {
   hlo_module_t *module = NULL;
@@ -521,6 +563,7 @@ CU_TestInfo suite_hlo_text[] = {
     {"expands replica groups", expands_groups},
     {"keeps structure", keeps_structure},
     {"orders computations", orders_computations},
+    {"prints pieces", prints_pieces},
     {"survives failing allocations", survives_failures},
     CU_TEST_INFO_NULL,
 };

@@ -13,6 +13,7 @@
 #include <uv.h>
 
 #include "base/mem.h"
+#include "base/processors.h"
 
 /* Work for the loop thread, first in, first out. */
 typedef struct job {
@@ -85,7 +86,7 @@ int tp_loop_note_processors(void) {
   if (sched_getaffinity(0, sizeof mine, &mine)) return 1;
   if (!atomic_load(&processors_are_known)) processors = mine;
   atomic_store(&processors_are_known, true);
-  return CPU_COUNT(&mine);
+  return hr_processor_limit(CPU_COUNT(&mine));
 }
 
 /* A new thread inherits the affinity mask of its creator, which may be bound to few processors. */

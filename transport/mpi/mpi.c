@@ -311,11 +311,11 @@ static const tp_vtable_t mpi_vtable = {.name = "mpi",
 
 /* Processors of all ranks of this machine together: mpirun may have bound each rank to a few of its
  * own. */
-static int processor_count(void) {
+static int processor_count(const tp_mpi_host_t *host) {
   cpu_set_t own, launcher;
   if (sched_getaffinity(0, sizeof own, &own)) return 1;
   if (!sched_getaffinity(getppid(), sizeof launcher, &launcher)) CPU_OR(&own, &own, &launcher);
-  return CPU_COUNT(&own);
+  return host->processor_limit(CPU_COUNT(&own));
 }
 
 /* -1: the variable is not set. */
@@ -344,9 +344,9 @@ static void move_segments_from_shm(int local_size) {
 
 /* Sets parameters of Open MPI that it cannot find out by itself in time. Settings of the user win.
  */
-static void set_openmpi_hints(void) {
+static void set_openmpi_hints(const tp_mpi_host_t *host) {
   int local_size = environment_number("OMPI_COMM_WORLD_LOCAL_SIZE");
-  if (local_size > processor_count()) setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
+  if (local_size > processor_count(host)) setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
   if (local_size > 1) move_segments_from_shm(local_size);
   if (!direct_copies_work()) setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
   /* All on one machine: shared memory it is; looking for networks would only take time. */
@@ -364,7 +364,7 @@ static hr_status_t start_mpi(const tp_mpi_host_t *host, bool *out_started) {
   MPI_Initialized(&done);
   *out_started = !done;
   if (done) return NULL;
-  set_openmpi_hints();
+  set_openmpi_hints(host);
   if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided) != MPI_SUCCESS)
     return host->error(__FILE__, __LINE__, HR_UNAVAILABLE, NULL, "MPI cannot start");
   return NULL;
@@ -387,7 +387,7 @@ static void find_rank_and_host(mpi_endpoint_t *self) {
   }
   if (gethostname(self->host_name, sizeof self->host_name - 1)) strcpy(self->host_name, "?");
   endpoint->host = self->host_name;
-  endpoint->oversubscribed = endpoint->local_size > processor_count();
+  endpoint->oversubscribed = endpoint->local_size > processor_count(self->host);
   int provided = MPI_THREAD_SINGLE;
   MPI_Query_thread(&provided);
   endpoint->single_threaded = provided < MPI_THREAD_SERIALIZED;

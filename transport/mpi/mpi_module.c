@@ -5,6 +5,7 @@
 
 #include "base/dl.h"
 #include "base/mem.h"
+#include "base/processors.h"
 
 #define MODULE_FILE "transport_mpi.so"
 
@@ -16,8 +17,11 @@ hr_status_t tp_mpi_open(tp_endpoint_t **out_endpoint) {
   if (!open)
     return hr_error(HR_UNAVAILABLE, MODULE_FILE " has no " TP_MPI_MODULE_ENTRY ": %s", dlerror());
   /* MPI cannot be unloaded and started again, so the module stays. */
-  static tp_mpi_host_t host = {
-      .version = TP_MPI_MODULE_VERSION, .alloc = hr_alloc, .free = hr_free, .error = hr_error_from};
+  static tp_mpi_host_t host = {.version = TP_MPI_MODULE_VERSION,
+                               .processor_limit = hr_processor_limit,
+                               .alloc = hr_alloc,
+                               .free = hr_free,
+                               .error = hr_error_from};
   host.launcher_world_size = tp_launcher_world_size();
   return open(&host, out_endpoint);
 }

@@ -6,12 +6,13 @@
 
 #include "transport/core/transport.h"
 
-#define TP_MPI_MODULE_VERSION 8
+#define TP_MPI_MODULE_VERSION 9
 #define TP_MPI_MODULE_ENTRY "tp_mpi_module_open"
 
 typedef struct tp_mpi_host {
   int version;             /* TP_MPI_MODULE_VERSION */
   int launcher_world_size; /* 0: no launcher */
+  int (*processor_limit)(int count);
   hr_status_t (*alloc)(size_t size_bytes, void **out_memory);
   void (*free)(void *memory);
   hr_status_t (*error)(const char *file, int line, hr_code_t code, const hr_pos_t *pos,

@@ -4,12 +4,12 @@
 #include "transport/shm/local_launch.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/processors.h"
 #include "transport/shm/shm_p2p.h"
 
 #define VARIABLE "HLORUN_LAUNCHED" /* processes, rank, file */
@@ -45,11 +45,6 @@ bool tp_local_launch(int *out_processes, int *out_rank) {
   return own.processes > 0;
 }
 
-static bool is_oversubscribed(int processes) {
-  cpu_set_t allowed;
-  return sched_getaffinity(0, sizeof allowed, &allowed) == 0 && processes > CPU_COUNT(&allowed);
-}
-
 hr_status_t tp_local_launch_open(tp_endpoint_t **out_endpoint) {
   static char host[256];
   tp_shm_t *shm;
@@ -61,7 +56,7 @@ hr_status_t tp_local_launch_open(tp_endpoint_t **out_endpoint) {
                         .host = host,
                         .local_rank = own.rank,
                         .local_size = own.processes,
-                        .oversubscribed = is_oversubscribed(own.processes),
+                        .oversubscribed = own.processes > hr_processor_count(),
                         .shares_memory = true,
                         .memory = shm};
   hr_status_t st = tp_shm_p2p_open(shm, NULL, &self, out_endpoint);

@@ -20,6 +20,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,14 +29,18 @@
 #include "base/arith.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/processors.h"
 #include "transport/core/collective.h"
 #include "transport/shm/shm_heap.h"
 
 #define PAGE_BYTES 4096
 #define CONTROL_BLOCKS 8192 /* groups and pipes that may exist */
-#define HEAP_BYTES                                                               \
-  (UINT64_C(1) << 34) /* address space of a heap: its memory comes as it is used \
-                       */
+/* Address space of a heap; its memory comes as it is used. Under a limit of addresses (ulimit -v,
+ * memory limits of batch systems) all heaps take 1 / LIMIT_SHARE of it, as every process maps them
+ * all. */
+#define HEAP_BYTES (UINT64_C(1) << 34)
+#define LEAST_HEAP_BYTES (UINT64_C(16) << 20)
+#define LIMIT_SHARE 2
 #define MAX_READ_BYTES ((size_t)1 << 30) /* process_vm_readv reads at most 2 GiB in one call */
 #define POLLS_PER_CLOCK 64               /* fruitless polls of a wait per look at the clock */
 #define ALIVE_PERIOD_MS 100              /* between questions whether an awaited peer lives */
@@ -108,8 +114,8 @@ static hr_status_t find_locals(tp_shm_t *shm, const identity_t *identities,
   shm->my_local = shm->local_of[endpoint->rank];
   bool is_part = shm->local_size <
                  endpoint->local_size; /* some processes of the host are left out, for tests */
-  endpoint->oversubscribed =
-      shm->local_size > CPU_COUNT(&all) || (is_part && endpoint->oversubscribed);
+  endpoint->oversubscribed = shm->local_size > hr_processor_limit(CPU_COUNT(&all)) ||
+                             (is_part && endpoint->oversubscribed);
   return tp_group_get(shm->groups, shm->local_size, ranks, 0, out_group);
 }
 
@@ -170,14 +176,33 @@ static size_t heaps_at(const tp_shm_t *shm) {
                              (int64_t)TP_SHM_LARGE_PAGE);
 }
 static char *heap_of(const tp_shm_t *shm, int local) {
-  return shm->base + heaps_at(shm) + (size_t)local * HEAP_BYTES;
+  return shm->base + heaps_at(shm) + (size_t)local * shm->heap_bytes;
+}
+
+static size_t choose_heap_bytes(int local_size) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY) return HEAP_BYTES;
+  uint64_t bytes = limit.rlim_cur / LIMIT_SHARE / (uint64_t)local_size;
+  bytes = hr_max(hr_min(bytes, HEAP_BYTES), LEAST_HEAP_BYTES);
+  return bytes / TP_SHM_LARGE_PAGE * TP_SHM_LARGE_PAGE;
 }
 
 static void compute_sizes(tp_shm_t *shm, int local_size) {
   shm->local_size = local_size;
   size_t bytes = sizeof(tp_shm_control_t) + (size_t)local_size * sizeof(tp_shm_member_t);
   shm->control_bytes = (size_t)hr_round_up((int64_t)bytes, PAGE_BYTES);
-  shm->mapped_bytes = heaps_at(shm) + (size_t)local_size * HEAP_BYTES;
+  shm->heap_bytes = choose_heap_bytes(local_size);
+  shm->mapped_bytes = heaps_at(shm) + (size_t)local_size * shm->heap_bytes;
+}
+
+/* The process that made the file chose the size of heaps, by its own limit. */
+static bool read_sizes(tp_shm_t *shm) {
+  struct stat file;
+  if (fstat(shm->fd, &file)) return false;
+  shm->mapped_bytes = (size_t)file.st_size;
+  if (shm->mapped_bytes < heaps_at(shm)) return false;
+  shm->heap_bytes = (shm->mapped_bytes - heaps_at(shm)) / (size_t)shm->local_size;
+  return shm->heap_bytes >= LEAST_HEAP_BYTES;
 }
 
 static bool reserve_file(const tp_shm_t *shm) {
@@ -236,13 +261,14 @@ static char *map_at_large_page(const tp_shm_t *shm) {
 }
 
 static bool map_file(tp_shm_t *shm) {
+  if (!read_sizes(shm)) return false;
   shm->base = map_at_large_page(shm);
   if (!shm->base) return false;
   struct flock alive = {
       .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = shm->my_local, .l_len = 1};
   if (fcntl(shm->fd, F_SETLK, &alive)) return false;
   atomic_store(&tp_shm_rank_state(shm, shm->my_local)->state, TP_SHM_HERE);
-  return tp_shm_heap_create(shm->fd, shm->base, heap_of(shm, shm->my_local), HEAP_BYTES,
+  return tp_shm_heap_create(shm->fd, shm->base, heap_of(shm, shm->my_local), shm->heap_bytes,
                             &shm->heap);
 }
 
@@ -469,5 +495,5 @@ void tp_shm_free(tp_shm_t *shm, void *memory) {
 
 bool tp_shm_has(const tp_shm_t *shm, const void *memory) {
   const char *heap = heap_of(shm, shm->my_local), *at = memory;
-  return at >= heap && at < heap + HEAP_BYTES;
+  return at >= heap && at < heap + shm->heap_bytes;
 }

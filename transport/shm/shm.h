@@ -88,6 +88,7 @@ typedef struct tp_shm {
   uint64_t number; /* random; peers read it to find out whether cross-memory attach works */
   char *base;
   size_t mapped_bytes;
+  size_t heap_bytes;    /* address space of a heap, of which each process has one */
   size_t control_bytes; /* size of a control block, for a group of all local ranks */
 
   /* The ranks of this machine. Local ranks count them from 0 in order of rank. */

@@ -91,7 +91,17 @@ typedef struct jit_schedule {
   /* Grid of the producer whose tiles are this kernel's units (tile fusion): rows, or, if it has a
    * unit, blocks of that many columns, all rows of a block before the next one. rows 0: none. */
   op_native_grid_t producer_grid;
+  bool leaves_caches; /* as of jit_place_t */
 } jit_schedule_t;
+
+/* Where a kernel stands in the program, as far as its code depends on that. */
+typedef struct jit_place {
+  const op_native_grid_t *producer_grid; /* tiles that units must be; NULL: none */
+  bool leaves_caches; /* results are read by nobody before they have left every cache */
+} jit_place_t;
+
+#define JIT_LEAVING_BYTES \
+  ((int64_t)1 << 20) /* such results, from which on they bypass the caches */
 
 /* Arrays that a kernel reads. */
 typedef struct jit_kernel_arrays {
@@ -136,7 +146,7 @@ struct jit_kernel {
 };
 
 /* Plans part number `part` of a fusion: expression graph, loops, phases, units.
- * Requires: kernel->schedule.producer_grid is set, all else is zero.
+ * Requires: kernel->schedule has producer_grid and leaves_caches, all else is zero.
  * Result:   kernel->state.is_declined if no code can be generated; that is no error.
  * Thread:   any; kernels are independent of each other.
  * Errors:   NO_MEMORY. */
@@ -153,7 +163,7 @@ hr_status_t jit_kernel_write(jit_kernel_t *kernel, jit_code_t *code);
  * that it may read, in an order that is the same in equal parts. */
 hr_status_t jit_kernel_key(hr_arena_t *arena, hr_arena_t *key_arena, const jit_target_t *target,
                            const hlo_computation_t *body, const fusion_form_t *form, int part,
-                           const op_native_grid_t *producer_grid, jit_key_t *out_key,
+                           const jit_place_t *place, jit_key_t *out_key,
                            jit_buffer_list_t *out_buffers);
 
 /* --- for the files of this part only ---------------------------------------------------------- */

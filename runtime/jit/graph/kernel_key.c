@@ -171,7 +171,7 @@ static hr_status_t finish(const key_text_t *key, hr_arena_t *arena, jit_key_t *o
 
 hr_status_t jit_kernel_key(hr_arena_t *arena, hr_arena_t *key_arena, const jit_target_t *target,
                            const hlo_computation_t *body, const fusion_form_t *form, int part,
-                           const op_native_grid_t *producer_grid, jit_key_t *out_key,
+                           const jit_place_t *place, jit_key_t *out_key,
                            jit_buffer_list_t *out_buffers) {
   key_text_t key = {.buffers = out_buffers};
   void *memory = NULL;
@@ -181,8 +181,9 @@ hr_status_t jit_kernel_key(hr_arena_t *arena, hr_arena_t *key_arena, const jit_t
   key.numbers = memory;
   if (!st) st = add(&key, target->vector_bytes);
   if (!st) st = add_part(&key, form, part);
-  if (!st) st = add(&key, producer_grid != NULL);
-  if (!st && producer_grid) st = add_grid(&key, producer_grid);
+  if (!st) st = add(&key, place->leaves_caches);
+  if (!st) st = add(&key, place->producer_grid != NULL);
+  if (!st && place->producer_grid) st = add_grid(&key, place->producer_grid);
   if (!st) st = finish(&key, key_arena, out_key);
   HR_VEC_FREE(&key.words);
   hr_free(memory);

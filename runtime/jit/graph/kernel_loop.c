@@ -11,8 +11,9 @@
  *
  * A unit fixes the values of the outermost variables and, if these are too few for many workers,
  * a block of values of the innermost. A short last loop is fully unrolled inside the lanes of the
- * loop around it. Results that exceed all caches are written by nontemporal stores, and loads by
- * short lines that lie far apart are prefetched, since hardware prefetchers do not follow them.
+ * loop around it. Results that exceed all caches, or leave them before they are read (jit_place_t),
+ * are written by nontemporal stores, and loads by short lines that lie far apart are prefetched,
+ * since hardware prefetchers do not follow them.
  *
  * Writing emits the nest outermost first. Loops whose conditions change at few values are peeled
  * into intervals (loops.parts, loops.inner), each with code in which the condition is constant. */
@@ -200,15 +201,16 @@ static bool is_aligned(const jit_kernel_t *kernel) {
   return last == 0 || (last > 0 && nest->sizes[last] % kernel->loops.lanes == 0);
 }
 
-/* Large results that nobody reads soon bypass the caches. */
+/* Results that nobody reads soon bypass the caches. */
 static void find_nontemporal_roots(jit_kernel_t *kernel) {
   int64_t count = jit_nest_count(&kernel->loops.nest);
   bool whole = is_aligned(kernel) && !kernel->loops.unrolled;
+  int64_t least = kernel->schedule.leaves_caches ? JIT_LEAVING_BYTES : STREAM_BYTES;
   for (int r = 0; r < kernel->root_count; r++) {
     jit_root_t *root = &kernel->roots[r];
     int64_t bytes = (int64_t)hr_dtype_bytes(root->dtype) * kernel->loops.lanes;
     root->streams = whole && !kernel->schedule.producer_grid.rows && bytes >= 16 &&
-                    count * (int64_t)hr_dtype_bytes(root->dtype) >= STREAM_BYTES &&
+                    count * (int64_t)hr_dtype_bytes(root->dtype) >= least &&
                     root->instr->op != HLO_DYNAMIC_UPDATE_SLICE && !root->is_full;
   }
 }

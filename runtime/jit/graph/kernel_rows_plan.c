@@ -155,14 +155,15 @@ static void find_streams(jit_kernel_t *kernel) {
   int64_t inner =
       kernel->loops.within.rank ? kernel->loops.within.sizes[kernel->loops.within.rank - 1] : 1;
   int64_t count = reduce->outer_count * reduce->within_count;
+  int64_t least = kernel->schedule.leaves_caches ? JIT_LEAVING_BYTES : STREAM_BYTES;
   bool may_stream = !kernel->schedule.producer_grid.in_cache && kernel->loops.lanes > 1 &&
                     inner % (16 * kernel->loops.lanes) == 0;
   for (int r = 0; r < kernel->root_count; r++) {
     jit_root_t *root = &kernel->roots[r];
     int64_t bytes = (int64_t)hr_dtype_bytes(root->dtype);
     bool is_update = root->instr->op == HLO_DYNAMIC_UPDATE_SLICE; /* where it begins is not known */
-    root->streams = may_stream && root->is_full && !is_update && bytes >= 4 &&
-                    count * bytes >= STREAM_BYTES;
+    root->streams =
+        may_stream && root->is_full && !is_update && bytes >= 4 && count * bytes >= least;
   }
 }
 

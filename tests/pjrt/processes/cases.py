@@ -3,6 +3,7 @@
 Each case is a function; it prints what the script looks for.
 """
 import gc
+import importlib
 import multiprocessing
 import os
 import signal
@@ -98,6 +99,14 @@ def orbax():
                                                                         sharding=state["w"].sharding), "step": 0})
     multihost_utils.sync_global_devices("restored")
     print(f"process {jax.process_index()} restored {again['step']} {summed(again['w'])}")
+
+
+# Orbax is imported after JAX has made its devices, in one process earlier than in the others.
+def orbax_imported_late():
+    if jax.process_index() == 0:
+        assert importlib.import_module("orbax.checkpoint")
+    summed(everywhere(1.0))
+    orbax()
 
 
 # One process dies between two launches: the others wait for it in the next one.

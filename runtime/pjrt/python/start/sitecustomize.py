@@ -11,6 +11,7 @@ import os
 import sys
 
 CLUSTERS = "jax._src.clusters"
+ORBAX_PROCESSES = "orbax.checkpoint._src.multihost.multihost"
 
 
 def add_cluster(module):
@@ -41,10 +42,23 @@ def add_cluster(module):
 
 
 def connect(_):
-    """Orbax asks JAX's coordinator for barriers: it gets one, unless JAX has made its devices, which is too late."""
+    """Orbax asks JAX's coordinator for barriers: it gets one, unless JAX has made its devices."""
     from jax._src import distributed, xla_bridge
     if distributed.global_state.client is None and not xla_bridge.backends_are_initialized():
         distributed.initialize()
+
+
+def connect_late(module):
+    """The same where JAX has its devices before Orbax is imported: it gets a coordinator when it first asks for one."""
+    get_client = module.get_jax_distributed_client
+
+    def connect_and_get_client():
+        from jax._src import distributed
+        if distributed.global_state.client is None:
+            distributed.global_state.initialize()
+        return get_client()
+
+    module.get_jax_distributed_client = connect_and_get_client
 
 
 class Hook:
@@ -79,5 +93,6 @@ def run_hidden():
 
 
 if "HLORUN_LAUNCHED" in os.environ:
-    sys.meta_path[:0] = [Hook(CLUSTERS, after=add_cluster), Hook("orbax.checkpoint", before=connect)]
+    sys.meta_path[:0] = [Hook(CLUSTERS, after=add_cluster), Hook("orbax.checkpoint", before=connect),
+                         Hook(ORBAX_PROCESSES, after=connect_late)]
 run_hidden()
