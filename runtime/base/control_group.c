@@ -77,20 +77,22 @@ static bool has_controller(const char *list, const char *name) {
   return false;
 }
 
+static void read_mount(hierarchy_t *hierarchy, const char *root, const char *name,
+                       const char *path) {
+  snprintf(hierarchy->mount, sizeof hierarchy->mount, "%s/sys/fs/cgroup%s%s", root,
+           *name ? "/" : "", name);
+  read_groups(hierarchy, path);
+}
+
 /* Version 2 is mounted alone, or beside version 1 as "unified"; controllers of version 1 by their
  * names. */
 static void read_hierarchy(const char *root, const char *controllers, const char *path,
                            hr_control_group_t *limits) {
   hierarchy_t hierarchy = {.unified = !*controllers, .limits = limits};
-  const char *mounts[] = {*controllers ? controllers : "", *controllers ? NULL : "unified"};
-  if (*controllers && !has_controller(controllers, "memory") && !has_controller(controllers, "cpu"))
-    return;
-  for (size_t i = 0; i < sizeof mounts / sizeof *mounts; i++) {
-    if (!mounts[i]) continue;
-    snprintf(hierarchy.mount, sizeof hierarchy.mount, "%s/sys/fs/cgroup%s%s", root,
-             *mounts[i] ? "/" : "", mounts[i]);
-    read_groups(&hierarchy, path);
-  }
+  if (hierarchy.unified) read_mount(&hierarchy, root, "unified", path);
+  if (hierarchy.unified || has_controller(controllers, "memory") ||
+      has_controller(controllers, "cpu"))
+    read_mount(&hierarchy, root, controllers, path);
 }
 
 hr_control_group_t hr_control_group_read(const char *root) {

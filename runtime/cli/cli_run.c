@@ -94,9 +94,8 @@ static void note_threads(const hr_options_t *options) {
   int threads = (int)hr_option_int(options, HR_OPTION_THREADS, 0);
   int count = hr_processor_limit((int)sysconf(_SC_NPROCESSORS_ONLN));
   if (threads <= count || hr_option_is_given(options, HR_OPTION_QUIET)) return;
-  fprintf(stderr,
-          "warning: --threads %d: there %s %d processor%s, which the threads share\n",
-          threads, count == 1 ? "is" : "are", count, count == 1 ? "" : "s");
+  fprintf(stderr, "warning: --threads %d: more than processors (%d), which the threads share\n",
+          threads, count);
 }
 
 /* -n 1 means no peers, even where a launcher has started several. */

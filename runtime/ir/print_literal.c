@@ -3,7 +3,7 @@
  * 17); narrow types take the latter. NaN payloads that are not the default print in hexadecimal.
  * Arrays print as XLA does: { { 1, 2 }, { 3, 4 } }, with the index of a part as a comment from
  * rank 4 on.
- * Cost: linear in the elements; whole numbers of up to five digits and f32 from 1e-14 to 1e9, the
+ * Cost: linear in the elements; whole numbers of up to five digits and f32 from 1e-14 to 1e6, the
  * most frequent cases, avoid printf. */
 #include <math.h>
 #include <stdlib.h>

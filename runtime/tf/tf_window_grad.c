@@ -101,6 +101,32 @@ static hr_status_t sizes_of_input(tf_op_t *op, int k, tf_sizes_t *out_sizes) {
   return NULL;
 }
 
+static bool is_dynamic(expr_t x, int d) { return x->shape->dynamic && x->shape->dynamic[d]; }
+
+/* Zeros behind the elements of an array whose spatial sizes depend on data change no gradient where
+ * the padding in front does not depend on the size: where there is none, and where it is the same
+ * by a stride of 1. */
+static hr_status_t fill_spatial(tf_op_t *op, const conv_grad_t *g, expr_t *x) {
+  hr_str_t padding;
+  HR_TRY(tf_attr_str(op->arena, op->node, "padding", "", &padding));
+  for (int s = 0; s < g->count; s++) {
+    int d = g->layout.spatial[s];
+    if (!is_dynamic(*x, d)) continue;
+    if (g->window[s].stride != 1 && hr_str_is(padding, "SAME"))
+      return tf_unsupported(op, "windows with strides in sizes that depend on data");
+    *x = tf_fill_dynamic(op, *x, d, tf_scalar(op->b, 0, (*x)->shape->dtype));
+    if (!*x) return hlo_builder_finish(op->b);
+  }
+  return NULL;
+}
+
+/* The sizes of the input, if filling has made them static. */
+static expr_t cut_to_sizes(hlo_builder_t *b, expr_t x, const tf_sizes_t *sizes) {
+  for (int d = 0; x && d < x->shape->rank && sizes->rank == x->shape->rank; d++)
+    if (sizes->exprs[d] && !is_dynamic(x, d)) x = tf_set_size(b, x, d, sizes->exprs[d]);
+  return x;
+}
+
 /* inputs: sizes of the input, kernel, dy.
  * Conv2DBackpropInput and its like. Input 0 is the whole shape, or its spatial sizes only. The
  * last field of the window says that the kernel is reversed. */
@@ -112,7 +138,7 @@ hr_status_t tf_lower_conv_input_grad(tf_op_t *op) {
   hlo_dim_labels_t labels;
   int at = 0;
   expr_t kernel = tf_in(op, 1), dy = tf_in(op, 2), dx;
-  HR_TRY(sizes_of_input(op, 0, &sizes));
+  HR_TRY(tf_sizes_in(op, 0, &sizes));
   if (!kernel || !dy) return hlo_builder_finish(op->b);
   int rank = dy->shape->rank;
   if (kernel->shape->rank != rank) return tf_error(op, "a kernel of another rank");
@@ -125,6 +151,7 @@ hr_status_t tf_lower_conv_input_grad(tf_op_t *op) {
     dims[g.layout.spatial[s]] = sizes.dims[at++];
   if (sizes.rank != rank) dims[g.layout.feature] = kernel->shape->dims[rank - 2];
   HR_TRY(begin(op, rank, dims, kernel->shape->dims, &g));
+  HR_TRY(fill_spatial(op, &g, &dy));
   for (int s = 0; s < g.count; s++) {
     hlo_window_dim_t w = g.window[s];
     /* With reach = (size - 1) dilation, the padding in front is reach - pad_low. The base
@@ -150,7 +177,7 @@ hr_status_t tf_lower_conv_input_grad(tf_op_t *op) {
   labels.out_spatial = labels.lhs_spatial;
   kernel = exchange_groups(op->b, &g, tf_reshape(op->b, kernel, rank, g.kernel));
   HR_TRY(convolve(op, &g, dy, kernel, window, &labels, HLO_ATTR_FEATURE_GROUP_COUNT, &dx));
-  return tf_out(op, 0, dx);
+  return tf_out(op, 0, cut_to_sizes(op->b, dx, &sizes));
 }
 
 /* inputs: input, sizes of the kernel, dy.
@@ -168,6 +195,8 @@ hr_status_t tf_lower_conv_filter_grad(tf_op_t *op) {
   if (dy->shape->rank != rank || sizes.count != rank)
     return tf_error(op, "the sizes of the kernel do not fit %d dimensions", rank);
   HR_TRY(begin(op, rank, x->shape->dims, sizes.data, &g));
+  HR_TRY(fill_spatial(op, &g, &x));
+  HR_TRY(fill_spatial(op, &g, &dy));
   for (int s = 0; s < g.count; s++) {
     hlo_window_dim_t w = g.window[s];
     int64_t d = g.layout.spatial[s];

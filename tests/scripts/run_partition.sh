@@ -90,6 +90,47 @@ sends() {
   expect_exit "$1 on eight" 0 "$hlorun" "${cuts[@]}" --random-inputs --expect "$work/one.npz" "$work/few.mlir"
 }
 
+# Indices that count along the rows take from each row what is in it: nothing moves. Labels choose within a row.
+cat >"$work/few.mlir" <<'PROGRAM'
+module @labels {
+  func.func @main(%x: tensor<16x10xf32>, %label: tensor<16xi32>, %u: tensor<16xf32>) -> (tensor<16xf32>, tensor<16x10xf32>) {
+    %0 = stablehlo.iota dim = 0 : tensor<16xi32>
+    %zero = stablehlo.constant dense<0> : tensor<16xi32>
+    %size = stablehlo.constant dense<16> : tensor<16xi32>
+    %1 = stablehlo.compare LT, %0, %zero : (tensor<16xi32>, tensor<16xi32>) -> tensor<16xi1>
+    %2 = stablehlo.add %0, %size : tensor<16xi32>
+    %3 = stablehlo.select %1, %2, %0 : tensor<16xi1>, tensor<16xi32>
+    %4 = stablehlo.broadcast_in_dim %3, dims = [0] : (tensor<16xi32>) -> tensor<16x1xi32>
+    %5 = stablehlo.reshape %label : (tensor<16xi32>) -> tensor<16x1xi32>
+    %6 = stablehlo.concatenate %4, %5, dim = 1 : (tensor<16x1xi32>, tensor<16x1xi32>) -> tensor<16x2xi32>
+    %7 = "stablehlo.gather"(%x, %6) {dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>} : (tensor<16x10xf32>, tensor<16x2xi32>) -> tensor<16xf32>
+    %8 = "stablehlo.scatter"(%x, %6, %u) ({
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        stablehlo.return %b : tensor<f32>
+    }) {scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1>} : (tensor<16x10xf32>, tensor<16x2xi32>, tensor<16xf32>) -> tensor<16x10xf32>
+    return %7, %8 : tensor<16xf32>, tensor<16x10xf32>
+  }
+}
+PROGRAM
+sends "labels of rows" "0 collectives" 'in0=d;in1=d;in2=d;out0=d;out1=d'
+sends "labels of rows that are cut" "1 collective, by which a process sends 16 bytes" 'in0=d,m;in1=d;in2=d;out0=d;out1=d,m'
+# Rows in the reverse order are none of these.
+sed 's/%6 = stablehlo.concatenate %4/%back = stablehlo.reverse %4, dims = [0] : tensor<16x1xi32>\
+    %6 = stablehlo.concatenate %back/' "$work/few.mlir" >"$work/back.mlir"
+mv "$work/back.mlir" "$work/few.mlir"
+sends "labels of other rows" "process sends" 'in0=d;in1=d;in2=d;out0=d;out1=d'
+cat >"$work/few.mlir" <<'PROGRAM'
+module @diagonal {
+  func.func @main(%x: tensor<16x16xf32>) -> tensor<16xf32> {
+    %0 = stablehlo.iota dim = 0 : tensor<16x2xi32>
+    %1 = "stablehlo.gather"(%x, %0) {dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>} : (tensor<16x16xf32>, tensor<16x2xi32>) -> tensor<16xf32>
+    return %1 : tensor<16xf32>
+  }
+}
+PROGRAM
+sends "a diagonal by rows" "0 collectives" 'in0=d;out0=d'
+sends "a diagonal by columns" "0 collectives" 'in0=-,m;out0=m'
+
 # Two dimensions are reversed by one permute.
 cat >"$work/few.mlir" <<'PROGRAM'
 module @reversed {

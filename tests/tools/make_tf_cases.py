@@ -27,7 +27,7 @@ CASES = {name: GRAPHS[name] for name in ("triangle_of_loops", "triangle_of_loops
                                       "sizes_in_normalisations", "sizes_that_are_cut_again",
                                       "sizes_of_matrices", "sizes_in_loops",
                                       "gradients_of_sizes", "gradients_of_loops_over_sizes", "constants_of_branches",
-                                      "limits_that_meet", "einsum_diagonals")}
+                                      "limits_that_meet", "einsum_diagonals", "convolutions_along_sizes")}
 COMPILED = set()  # cases of operations that only XLA has
 BOUNDED = {"stacks"}  # cases whose stacks are given a bound; others learn it from their loops
 

@@ -146,3 +146,19 @@ def limits_that_meet(i, weights):
     """The number of bins lies between equal limits, or is one of several."""
     exact = tf.math.bincount(i, weights=weights, minlength=6, maxlength=6)
     return [exact, tf.math.bincount(i, minlength=2, maxlength=9), tf.math.bincount(i, minlength=2, maxlength=4)]
+
+
+@graph(f32(6, 4), MASK, NUMBERS)
+@rows
+def convolutions_along_sizes(x, _):
+    """Gradients of windows along the dimension that depends on data."""
+    kernel = tf.reshape(tf.range(24.0) / 20, [2, 4, 3])
+    square = tf.reshape(tf.range(12.0) / 10, [2, 2, 1, 3])
+    losses = [
+        tf.nn.conv1d(x[None], kernel, 1, "SAME") ** 2,
+        tf.nn.conv1d(x[None], kernel, 2, "VALID") ** 2,
+        tf.nn.conv1d(tf.stack([x, x * x]), kernel, 1, "SAME", dilations=2) ** 2,
+        tf.nn.conv2d(tf.matmul(x, x, transpose_b=True)[None, :, :, None], square, 1, "SAME") ** 2,
+    ]
+    kernels = [kernel, kernel, kernel, square]
+    return [tf.gradients(loss, [x, k]) for loss, k in zip(losses, kernels)]

@@ -33,7 +33,7 @@
 #define SPARSE_FLOPS 2e7       /* work up to which vectors may be half empty */
 #define MAX_NARROW_N 4
 #define MAX_PHASES 64
-#define LATE_POSITIONS 512     /* weights used for so many positions at most are packed late, */
+#define LATE_POSITIONS 1024    /* weights used for so many positions at most are packed late, */
 #define LATE_BYTES (512 << 10) /* if they do not stay in the second-level cache */
 #define MAX_TAPS 65536
 

@@ -23,8 +23,7 @@ static hr_status_t for_each(spmd_reader_t *reader, instr_fn read) {
       const char *name, *parent;
       HR_TRY(hr_arena_cstr(&reader->module->arena, instr->name, &name));
       HR_TRY(hr_arena_cstr(&reader->module->arena, computation->name, &parent));
-      hr_where_t where = {
-          .computation = parent, .instruction = name, .pos = hlo_instr_pos(instr)};
+      hr_where_t where = {.computation = parent, .instruction = name, .pos = hlo_instr_pos(instr)};
       hr_where_push(&where);
       st = read(reader, instr);
       if (st && !instr->line) st = hr_status_note(st, "in the sharding of %%%s", name);
@@ -125,8 +124,7 @@ static hr_status_t read_sdy_meshes(spmd_reader_t *reader) {
 static hr_status_t apply_option(spmd_reader_t *reader, spmd_meshes_t *given) {
   HR_TRY(spmd_meshes_read_option(given, reader->options->mesh));
   if (reader->sdy) HR_TRY(read_sdy_meshes(reader));
-  reader->ignored =
-      !reader->sdy || !spmd_meshes_resize(&reader->meshes, &given->sources.data[0]);
+  reader->ignored = !reader->sdy || !spmd_meshes_resize(&reader->meshes, &given->sources.data[0]);
   if (!reader->ignored) return NULL;
   spmd_meshes_t own = reader->meshes;
   reader->meshes = *given;
@@ -369,14 +367,14 @@ static hr_status_t read_all(spmd_reader_t *reader) {
 
 hr_status_t spmd_read_annotations(hlo_module_t *module, const spmd_options_t *options,
                                   spmd_program_t *out_program) {
-  *out_program = (spmd_program_t){.module = module,
-                                  .arena = &module->arena,
-                                  .carried = options->carried,
-                                  .carried_count = options->carried_count,
-                                  .keep_unreduced = options->keep_unreduced,
-                                  .whole_axes = options->whole_axes,
-                                  .gather_limit = options->gather_limit ? options->gather_limit
-                                                                        : SPMD_GATHER_LIMIT};
+  *out_program = (spmd_program_t){
+      .module = module,
+      .arena = &module->arena,
+      .carried = options->carried,
+      .carried_count = options->carried_count,
+      .keep_unreduced = options->keep_unreduced,
+      .whole_axes = options->whole_axes,
+      .gather_limit = options->gather_limit ? options->gather_limit : SPMD_GATHER_LIMIT};
   spmd_reader_t reader = {.module = module,
                           .options = options,
                           .program = out_program,

@@ -58,6 +58,9 @@ hlo_instr_t *spmd_slice_held(spmd_lower_t *lower, const spmd_choice_t *choice, h
 hlo_instr_t *spmd_lower_gather(spmd_lower_t *lower, const spmd_choice_t *choice);
 hlo_instr_t *spmd_lower_scatter(spmd_lower_t *lower, const spmd_choice_t *choice);
 bool spmd_can_cut_scatter(const hlo_instr_t *instr, const spmd_rule_t *rule, int factor);
+/* aligned_indices.c: of a gather or scatter */
+hr_status_t spmd_rule_indexed(spmd_lower_t *lower, const hlo_instr_t *instr,
+                              const spmd_rule_t **out_rule);
 hr_status_t spmd_rule_dynamic_slice(spmd_lower_t *lower, const hlo_instr_t *instr,
                                     const spmd_rule_t **out_rule);
 

@@ -129,6 +129,8 @@ hr_status_t spmd_lowering_rule(spmd_lower_t *lower, const hlo_instr_t *instr,
   if (instr->op == HLO_SELECT_AND_SCATTER)
     return spmd_rule_select_and_scatter(lower, instr, out_rule);
   if (instr->op == HLO_DYNAMIC_SLICE) return spmd_rule_dynamic_slice(lower, instr, out_rule);
+  if (instr->op == HLO_GATHER || instr->op == HLO_SCATTER)
+    return spmd_rule_indexed(lower, instr, out_rule);
   if (instr->op == HLO_SLICE) return rule_slice(lower, instr, out_rule);
   if (instr->op == HLO_TOPK) return rule_top_k(lower, instr, out_rule);
   if (instr->op == HLO_CONVOLUTION) return spmd_rule_convolution(lower, instr, out_rule);
