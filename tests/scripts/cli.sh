@@ -128,7 +128,7 @@ END
 expect_exit "a warning and --quiet" 0 "$hlorun" --quiet --carry 0:0 -i 0=1 twice.hlo
 if [ -s "$work/out" ]; then fail "--quiet warns" "$work/out"; else pass; fi
 HLORUN_LOG=info expect_exit "more threads than cores" 0 "$hlorun" --threads 9999 -i 0=1 twice.hlo
-expect_text "more threads than cores" "--threads 9999: this machine has"
+expect_text "more threads than cores" "--threads 9999: more than processors ("
 
 # --- a signal under a foreign launcher, which sees exit codes ---
 cat >endless.hlo <<'END'
