@@ -1,9 +1,10 @@
 /* The harness of native kernels: an instruction is computed by the reference kernel and by the
  * native one, by several counts of workers, and all results must agree. Each count prepares the
- * kernel afresh and runs it on one scratch memory into fresh results, once more, and in place where
- * the kernel allows it. Scratch and results begin as NaNs, and guard bytes behind them must stay as
- * they are. Library handles that a plan holds are released after each count, so that the leak count
- * of a suite sees those that are not. */
+ * kernel afresh and runs it on scratch memory of NaNs into fresh results, once more on one of
+ * finite numbers (a kernel may look for NaNs), and in place where the kernel allows it. Results
+ * begin as NaNs, and guard bytes behind them and scratch memory must stay as they are. Library
+ * handles that a plan holds are released after each count, so that the leak count of a suite sees
+ * those that are not. */
 #ifndef HLO_TESTS_NATIVE_HARNESS_H
 #define HLO_TESTS_NATIVE_HARNESS_H
 
@@ -16,7 +17,8 @@
 
 #define NATIVE_MAX_LEAVES 16
 #define NATIVE_GUARD_BYTES 64
-#define NATIVE_POISON 0xff
+#define NATIVE_POISON 0xff    /* NaN */
+#define NATIVE_FINITE 0x40    /* 3 and 32.5 as f32 and f64 */
 #define NATIVE_BY_TYPE (-1.0) /* a tolerance: native_tolerance of each result */
 
 /* --- environment ------------------------------------------------------------------------------ */
@@ -244,8 +246,10 @@ static inline bool native_case_run(native_env_t *env, const native_case_t *c, bo
   CHECK_OK(native_prepare(env, c->instr, c->values, &kernel));
   *out_accepted = kernel.step.plan != NULL;
   bool is_right = true;
-  for (int run = 0; run < 2 && *out_accepted; run++)
+  for (int run = 0; run < 2 && *out_accepted; run++) {
+    memset(kernel.scratch, run ? NATIVE_FINITE : NATIVE_POISON, kernel.step.scratch_bytes);
     is_right = is_right && native_case_run_once(env, c, &kernel, false);
+  }
   if (*out_accepted && kernel.step.reuse)
     is_right = is_right && native_case_run_once(env, c, &kernel, true);
   native_kernel_deinit(&kernel);

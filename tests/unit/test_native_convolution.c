@@ -648,14 +648,27 @@ static conv_case_t draw_winograd(uint64_t *seed, int i) {
 /* Many weights of few places. */
 static conv_case_t draw_many_weights(uint64_t *seed, int i) {
   conv_case_t c = draw_winograd(seed, i);
-  c.batch = 1 + native_pick(seed, 3);
+  c.batch = 1 + native_pick(seed, 4);
   c.features = 100 + native_pick(seed, 80);
   c.out_features = 100 + native_pick(seed, 80);
   for (int d = 0; d < 2; d++) {
-    c.in[d] = 3 + native_pick(seed, 8);
+    c.in[d] = 3 + native_pick(seed, 14);
     c.window[d].stride = 1 + (i % 3 == 0);
     c.window[d].reversal = i % 5 == 0;
     if (i % 6 == 1) c.window[d].base_dilation = 2;
+  }
+  return c;
+}
+/* Images of whole tiles, which Winograd's way takes by columns. */
+static conv_case_t draw_many_columns(uint64_t *seed, int i) {
+  conv_case_t c = draw_many_weights(seed, 2 * i);
+  c.types = &types[i % 2 ? 0 : 7];
+  c.batch = 2;
+  c.features = 96 + 8 * native_pick(seed, 4);
+  c.out_features = 100 + native_pick(seed, 60);
+  for (int d = 0; d < 2; d++) {
+    c.in[d] = 14;
+    c.window[d] = (hlo_window_dim_t){3, 1, 1, 1, 1, 1, false};
   }
   return c;
 }
@@ -665,6 +678,8 @@ static void many_weights(void) {
   int compared = 0;
   for (int workers = 1; workers <= 5; workers += 2)
     check_drawn(workers, 360 + (uint64_t)workers, 6, draw_many_weights);
+  for (int workers = 1; workers <= 5; workers += 2)
+    check_drawn(workers, 370 + (uint64_t)workers, 4, draw_many_columns);
   native_env_init(&env, 2);
   for (int i = 0; i < 6; i++) {
     conv_case_t c = draw_many_weights(&seed, i);

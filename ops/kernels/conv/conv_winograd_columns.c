@@ -23,8 +23,14 @@ static int64_t vectors_of(const winograd_t *plan) {
   return hr_div_ceil(plan->problem->out_channels, MIN_CHANNELS);
 }
 
-/* Columns of a task: as many as a tile of a product has, or fewer where there would be too few
- * tasks for the workers. */
+/* Columns that are both whole panels of a product and vectors of weights. */
+static int64_t whole_columns(const winograd_t *plan) {
+  gemm_panels_t panels = gemm_panels_of(&(gemm_job_t){.dtype = plan->problem->types.real, .n = 1});
+  return panels.width / hr_gcd(panels.width, MIN_CHANNELS) * MIN_CHANNELS;
+}
+
+/* Columns of a task: those, or fewer where there would be too few tasks for the workers; always
+ * whole vectors of weights. */
 static int64_t task_columns(const winograd_t *plan, int64_t width) {
   int64_t each = hr_div_ceil(vectors_of(plan), plan->workers);
   return hr_max(hr_min(each * MIN_CHANNELS, width), MIN_CHANNELS);
@@ -38,7 +44,7 @@ void winograd_plan_columns(winograd_t *plan) {
   if (p->kind != CONV_FORWARD || p->constant_weights || weights < LEAST_BYTES ||
       points > MOST_POINT_BYTES || points > weights)
     return;
-  int64_t width = gemm_panels_of(&(gemm_job_t){.dtype = p->types.real, .n = 1}).width;
+  int64_t width = whole_columns(plan);
   plan->columns.count = task_columns(plan, width);
   int64_t most = hr_max(WEIGHTS_BYTES / (each * width), TERM_UNIT);
   int64_t parts = hr_div_ceil(p->in_channels, most);
