@@ -64,8 +64,8 @@ class Search:
         engine = self.options.engine or ("compiled" if seed % 3 else "reference")
         wrong = self.run(seed, "-n", "1", "--engine", "reference", "--output", self.one, self.whole)
         if not wrong:
-            wrong = self.run(seed, *cuts, "--engine", engine, "--threads", "1", "--gather-limit", self.options.gather_limit,
-                             "--expect", self.one, self.cut)
+            wrong = self.run(seed, *cuts, "--engine", engine, "--threads", "1",
+                             "--gather-limit", self.options.gather_limit, "--expect", self.one, self.cut)
         if wrong:
             print(f"{kind} {seed}, engine {engine}, {' '.join(cuts)}: {wrong}", flush=True)
             if self.options.keep:

@@ -925,7 +925,7 @@ def write_keras_training(folder):
 
 
 def write_embedding_training(folder):
-    """FOLDER/embedding_training: Adagrad on an Embedding, whose rows a branch scales; the losses of four steps, a batch of 4."""
+    """FOLDER/embedding_training: Adagrad on an Embedding, whose rows a branch scales; losses of four steps, a batch of 4."""
     import keras
     keras.utils.set_random_seed(7)
     path = os.path.join(folder, "embedding_training")
@@ -943,7 +943,8 @@ def write_embedding_training(folder):
         optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
         return {"loss": loss}
 
-    tf.saved_model.save(module, path, signatures={"step": step}, options=tf.saved_model.SaveOptions(save_debug_info=False))
+    tf.saved_model.save(module, path, signatures={"step": step},
+                        options=tf.saved_model.SaveOptions(save_debug_info=False))
     os.remove(os.path.join(path, "fingerprint.pb"))
     os.rmdir(os.path.join(path, "assets"))
     losses = [float(step(x, y)["loss"]) for _ in range(4)]

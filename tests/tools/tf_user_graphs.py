@@ -409,5 +409,6 @@ def adaptive_steps(y, h):
 @graph(f32(3, 4, 4), f32(3, 3, 4))
 def einsum_diagonals(x, y):
     """Gradients of diagonals put them back: the result repeats a label."""
-    sums = [tf.einsum("bii->bi", x), tf.einsum("bii->b", x), tf.einsum("iij->j", y), tf.einsum("bii,iij->bj", x[:, :3, :3], y)]
+    sums = [tf.einsum("bii->bi", x), tf.einsum("bii->b", x), tf.einsum("iij->j", y),
+            tf.einsum("bii,iij->bj", x[:, :3, :3], y)]
     return [pull_back(s, [x, y][k > 1]) for k, s in enumerate(sums[:3])] + pull_back(sums[3], [x, y])
