@@ -367,7 +367,7 @@ uint64_t api_client_take_ticket(hlorun_client_t *client) {
   return ticket;
 }
 
-/* A process between two holders was not stopped, however long it took. */
+/* Time between two holders of the lock is neither a wait nor a stop of the process. */
 static void restart_watchdog(hlorun_client_t *client) {
   client->steps_seen_s = 0;
   client->waiting_since_s = 0;

@@ -11,9 +11,7 @@ typedef SIMD_REAL SIMD_NAME(vec)
     __attribute__((vector_size(SIMD_BYTES), aligned(sizeof(SIMD_REAL)), may_alias));
 typedef SIMD_REAL SIMD_NAME(acc) __attribute__((vector_size(SIMD_BYTES)));
 
-#ifndef AHEAD
 #define AHEAD 4 /* input channels between the weights asked for and those in use */
-#endif
 #define C(value) ((SIMD_REAL)(value))
 
 /* 6 places, `step` apart, at the 6 points. */

@@ -100,8 +100,8 @@ typedef struct jit_place {
   bool leaves_caches; /* results are read by nobody before they have left every cache */
 } jit_place_t;
 
-#define JIT_LEAVING_BYTES \
-  ((int64_t)1 << 20) /* such results, from which on they bypass the caches */
+/* Results of a kernel with leaves_caches bypass the caches from this size on. */
+#define JIT_LEAVING_BYTES ((int64_t)1 << 20)
 
 /* Arrays that a kernel reads. */
 typedef struct jit_kernel_arrays {
