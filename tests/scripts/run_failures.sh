@@ -413,6 +413,8 @@ if "${mounted[@]}" size=8k true 2>/dev/null; then
         --random-inputs --cache disk/code busy.hlo
     done
   done
+  expect_exit "no /proc" 0 env HLORUN_MODULE_DIR="$build_dir/.libs" unshare -m \
+    sh -c 'mount -t tmpfs tmpfs /proc && exec "$@"' sh "$hlorun" -n 3 --random-inputs busy.hlo
   # Little room to share over mpirun: the kernel keeps what is shared, and where that cannot be reached (through /proc)
   # it is said which file is full.
   if command -v "$mpirun" >/dev/null; then
