@@ -9,11 +9,13 @@ leak_check_off
 printf '%s\n' "HloModule twice" "ENTRY main {" "  x = f32[3] parameter(0)" "  ROOT y = f32[3] add(x, x)" "}" >twice.hlo
 printf '%s\n' "HloModule one" "ENTRY main {" "  ROOT c = f32[] constant(1)" "}" >one.hlo
 
-# quickly NAME CODE COMMAND...: the same as expect_exit, within a minute and 4 GB of addresses.
+# quickly NAME CODE COMMAND...: the same as expect_exit, within a minute and 4 GB of addresses; sanitizers need more.
+addresses_kb=4000000
+if [ -n "$(sanitizer_flags)" ]; then addresses_kb=unlimited; fi
 quickly() {
   local name=$1 code=$2
   shift 2
-  expect_exit "$name" "$code" sh -c 'ulimit -v 4000000; exec timeout 60 "$@"' sh "$@"
+  expect_exit "$name" "$code" sh -c "ulimit -v $addresses_kb"'; exec timeout 60 "$@"' sh "$@"
 }
 
 # Results without elements are shortened as well.
