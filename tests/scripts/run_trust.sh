@@ -175,6 +175,11 @@ code=0
 timeout -k 5 60 "$hlorun" --max-time 2 --max-restarts 5 --checkpoint kept --steps 100000000 --carry 0:0 --random-inputs \
   busy.hlo >out 2>&1 </dev/null || code=$?
 if [ $code -eq 6 ] && ! grep -q "hlorun: restart" out; then pass; else fail "--max-time and restarts: $code" out; fi
+# The time counts from the start of the process that the user started, if its host is this one.
+expect_exit "--max-time of this host's process" 6 env "HLORUN_TIME_END=$(hostname):1" "$hlorun" --max-time 100 \
+  --steps 100000000 --carry 0:0 --random-inputs busy.hlo
+expect_exit "--max-time of another host's process" 0 env HLORUN_TIME_END=elsewhere:1 "$hlorun" --max-time 100 \
+  --input '0=f32[3]{1,2,3}' twice.hlo
 expect_exit "--max-time that is enough" 0 "$hlorun" --max-time 100 --input '0=f32[3]{1,2,3}' twice.hlo
 
 # Names of files are no commands for a terminal.
