@@ -207,7 +207,7 @@ static bool read_sizes(tp_shm_t *shm) {
 
 static bool reserve_file(const tp_shm_t *shm) {
   return ftruncate(shm->fd, (off_t)shm->mapped_bytes) == 0 &&
-         posix_fallocate(shm->fd, 0, (off_t)rank_states_bytes(shm)) == 0;
+         tp_shm_file_reserve(shm->fd, 0, rank_states_bytes(shm)) == 0;
 }
 
 /* Never one of the standard streams, which may be closed. */
@@ -455,17 +455,28 @@ static tp_shm_control_t *control_at(const tp_shm_t *shm, uint64_t number) {
   return (tp_shm_control_t *)(shm->base + rank_states_bytes(shm) + number * shm->control_bytes);
 }
 
+static hr_status_t no_memory(const tp_shm_t *shm, int error) {
+  bool is_path = shm->name[0] == '/';
+  return hr_error(HR_NO_MEMORY,
+                  "the processes of this machine have no more memory to share: %s%s%s",
+                  is_path ? shm->name : "", is_path ? ": " : "", strerror(error));
+}
+
 /* An open-addressing table in shared memory, without deletion: the first process to ask claims an
  * entry by compare-and-swap of its key, the others find it. New entries are zero, as the file is.
- * NULL where the file system is full, too. */
-tp_shm_control_t *tp_shm_control_of(tp_shm_t *shm, uint64_t key, int members) {
-  off_t used = (off_t)(sizeof(tp_shm_control_t) + (size_t)members * sizeof(tp_shm_member_t));
+ */
+hr_status_t tp_shm_control_of(tp_shm_t *shm, uint64_t key, int members,
+                              tp_shm_control_t **out_control) {
+  size_t used = sizeof(tp_shm_control_t) + (size_t)members * sizeof(tp_shm_member_t);
   key |= 1;
-  for (uint64_t i = 0; i < CONTROL_BLOCKS; i++) {
+  *out_control = NULL;
+  for (uint64_t i = 0; i < CONTROL_BLOCKS && !*out_control; i++) {
     tp_shm_control_t *control = control_at(shm, (key + i) / 2 % CONTROL_BLOCKS);
     uint64_t found = 0;
-    if (posix_fallocate(shm->fd, (char *)control - shm->base, used)) return NULL;
-    if (atomic_compare_exchange_strong(&control->key, &found, key) || found == key) return control;
+    int error = tp_shm_file_reserve(shm->fd, (uint64_t)((char *)control - shm->base), used);
+    if (error) return no_memory(shm, error);
+    if (atomic_compare_exchange_strong(&control->key, &found, key) || found == key)
+      *out_control = control;
   }
   return NULL;
 }
@@ -478,13 +489,7 @@ void *tp_shm_alloc(tp_shm_t *shm, size_t size_bytes) {
 
 hr_status_t tp_shm_used_up(const tp_shm_t *shm) {
   int error = tp_shm_heap_error(shm->heap); /* 0: this process has no memory for its lists */
-  const char *problem = strerror(error ? error : ENOMEM);
-  if (shm->name[0] == '/')
-    return hr_error(HR_NO_MEMORY,
-                    "the processes of this machine have no more memory to share: %s: %s", shm->name,
-                    problem);
-  return hr_error(HR_NO_MEMORY, "the processes of this machine have no more memory to share: %s",
-                  problem);
+  return no_memory(shm, error ? error : ENOMEM);
 }
 
 void tp_shm_free(tp_shm_t *shm, void *memory) {

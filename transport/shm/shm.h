@@ -117,9 +117,10 @@ hr_status_t tp_shm_attach(int fd, int local_size, int my_local, tp_shm_t **out_s
 void tp_shm_retain(tp_shm_t *shm);
 void tp_shm_release(tp_shm_t *shm);
 
-/* The control block of a key, with room for so many members: the same for all processes. NULL: the
- * table, or the file system, is full. */
-tp_shm_control_t *tp_shm_control_of(tp_shm_t *shm, uint64_t key, int members);
+/* The control block of a key, with room for so many members: the same for all processes. NULL, for
+ * all processes alike, where the table is full. Errors: NO_MEMORY where the file system is full. */
+hr_status_t tp_shm_control_of(tp_shm_t *shm, uint64_t key, int members,
+                              tp_shm_control_t **out_control);
 
 /* Memory that every process of this machine can read, aligned to pages. NULL: used up. Thread: any.
  * Lifetime: it may outlive tp_shm_close. */

@@ -31,9 +31,10 @@ static hr_status_t new_group(tp_groups_t *groups, int size, const int *ranks, ui
   *out_group = NULL;
   for (int k = 0; k < size; k++)
     if (shm->local_of[ranks[k]] < 0) return NULL;
-  tp_shm_control_t *control = tp_shm_control_of(shm, key, size);
-  if (!control) return NULL;
+  tp_shm_control_t *control;
   void *memory;
+  HR_TRY(tp_shm_control_of(shm, key, size, &control));
+  if (!control) return NULL;
   HR_TRY(hr_arena_zeroed(
       &groups->arena, sizeof(tp_shm_group_t) + (size_t)size * sizeof(tp_shm_member_t *), &memory));
   tp_shm_group_t *group = memory;

@@ -37,6 +37,14 @@ struct tp_shm_heap {
   HR_VEC(piece_t) pieces; /* in the order of their addresses, without gaps */
 };
 
+/* A signal interrupts fallocate, whether or not its handler restarts calls. */
+int tp_shm_file_reserve(int fd, uint64_t at, uint64_t size_bytes) {
+  int error;
+  do error = posix_fallocate(fd, (off_t)at, (off_t)size_bytes);
+  while (error == EINTR);
+  return error;
+}
+
 bool tp_shm_heap_create(int fd, char *base, char *start, uint64_t size_bytes,
                         tp_shm_heap_t **out_heap) {
   void *memory;
@@ -66,8 +74,8 @@ void tp_shm_heap_destroy(tp_shm_heap_t *heap) {
  * the address of each 4 KiB: the kernel makes one of a part that has a page at all. False: it does
  * not, or there is none. */
 static bool take_large_page(const tp_shm_heap_t *heap, uint64_t at) {
-  off_t in_file = (off_t)(heap->start - heap->base) + (off_t)at;
-  return !posix_fallocate(heap->fd, in_file, ALIGNMENT) &&
+  uint64_t in_file = (uint64_t)(heap->start - heap->base) + at;
+  return !tp_shm_file_reserve(heap->fd, in_file, ALIGNMENT) &&
          !madvise(heap->start + at, TP_SHM_LARGE_PAGE, MADV_COLLAPSE);
 }
 
@@ -82,14 +90,13 @@ static bool make_room(tp_shm_heap_t *heap, uint64_t end) {
   if (end <= heap->file_bytes) return true;
   uint64_t unit = end <= SMALL_BYTES ? SMALL_GROWTH : GROWTH,
            grown = (end + unit - 1) / unit * unit;
-  off_t at = (off_t)(heap->start - heap->base) + (off_t)heap->file_bytes;
+  uint64_t at = (uint64_t)(heap->start - heap->base) + heap->file_bytes;
   if (grown > heap->size_bytes) {
     heap->error = ENOMEM;
     return false;
   }
   if (grown > SMALL_BYTES) take_large_pages(heap, grown);
-  heap->error =
-      posix_fallocate(heap->fd, at, (off_t)(grown - heap->file_bytes)); /* what is still missing */
+  heap->error = tp_shm_file_reserve(heap->fd, at, grown - heap->file_bytes);
   if (heap->error) return false;
   heap->file_bytes = grown;
   return true;

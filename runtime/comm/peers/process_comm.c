@@ -176,6 +176,13 @@ hr_status_t exec_comm_attach(op_env_t *env, void *comm) {
 
 /* --- for clients --- */
 
+/* After a transfer that failed here, peers may wait for it: whatever this process sent them would be
+ * taken for that, and what it waits for may never come. */
+static hr_status_t check_in_step(const exec_comm_t *comm) {
+  if (!comm->groups->endpoint->desynchronized) return NULL;
+  return hr_error(HR_CANCELLED, "an earlier transfer of this process failed");
+}
+
 /* A transfer that failed to start here leaves peers waiting: the endpoint is marked desynchronised.
  */
 static hr_status_t await_request(exec_comm_t *comm, hr_status_t st, tp_request_t **request) {
@@ -186,18 +193,21 @@ static hr_status_t await_request(exec_comm_t *comm, hr_status_t st, tp_request_t
 
 hr_status_t exec_comm_barrier(exec_comm_t *comm) {
   tp_request_t *request = NULL;
+  HR_TRY(check_in_step(comm));
   return await_request(comm, tp_barrier(comm->groups->world, &request), &request);
 }
 
 hr_status_t exec_comm_all_gather(exec_comm_t *comm, const void *bytes, size_t size_bytes,
                                  void *out) {
   tp_request_t *request = NULL;
+  HR_TRY(check_in_step(comm));
   return await_request(comm, tp_all_gather(comm->groups->world, bytes, size_bytes, out, &request),
                        &request);
 }
 
 hr_status_t exec_comm_broadcast(exec_comm_t *comm, int root, void *bytes, size_t size_bytes) {
   tp_request_t *request = NULL;
+  HR_TRY(check_in_step(comm));
   return await_request(comm, tp_broadcast(comm->groups->world, root, bytes, size_bytes, &request),
                        &request);
 }
@@ -206,6 +216,7 @@ hr_status_t exec_comm_gather(exec_comm_t *comm, const void *bytes, size_t size_b
   tp_group_t *world = comm->groups->world;
   void *memory;
   tp_request_t *request = NULL;
+  HR_TRY(check_in_step(comm));
   hr_status_t st = hr_alloc_zeroed(2 * (size_t)world->size * sizeof(hr_block_t), &memory);
   if (st) return await_request(comm, st, &request);
   hr_block_t *sends = memory, *recvs = sends + world->size;
@@ -220,12 +231,14 @@ hr_status_t exec_comm_gather(exec_comm_t *comm, const void *bytes, size_t size_b
 hr_status_t exec_comm_send(exec_comm_t *comm, int to, const void *bytes, size_t size_bytes) {
   tp_request_t *request = NULL;
   hr_block_t block = {(void *)bytes, size_bytes};
+  HR_TRY(check_in_step(comm));
   return await_request(comm, tp_permute(comm->groups, 0, to, &block, -1, NULL, &request), &request);
 }
 
 hr_status_t exec_comm_recv(exec_comm_t *comm, int from, void *bytes, size_t size_bytes) {
   tp_request_t *request = NULL;
   hr_block_t block = {bytes, size_bytes};
+  HR_TRY(check_in_step(comm));
   return await_request(comm, tp_permute(comm->groups, 0, -1, NULL, from, &block, &request),
                        &request);
 }
@@ -234,6 +247,7 @@ hr_status_t exec_comm_shift(exec_comm_t *comm, int to, const void *bytes, int fr
                             size_t size_bytes) {
   tp_request_t *request = NULL;
   hr_block_t block = {(void *)bytes, size_bytes}, received = {out, size_bytes};
+  HR_TRY(check_in_step(comm));
   return await_request(comm, tp_permute(comm->groups, 0, to, &block, from, &received, &request),
                        &request);
 }
