@@ -1,5 +1,6 @@
 /* Constraints of infeed, outfeed, send, recv, asynchronous copies, and random numbers. Whether both
  * ends of a channel exist and agree is checked for the whole program (runtime/check). */
+#include "ops/query/random_part.h"
 #include "ops/rules/constraint.h"
 
 hr_status_t verify_infeed(const hlo_instr_t *instr) {
@@ -107,6 +108,16 @@ hr_status_t verify_copy_done(const hlo_instr_t *instr) {
 
 /* ---- random numbers ---- */
 
+/* The part is read once more when the step is prepared. */
+static hr_status_t check_rng_part(const hlo_instr_t *instr) {
+  hr_arena_t arena;
+  op_random_part_t part;
+  hr_arena_init(&arena);
+  hr_status_t st = op_random_part(&arena, instr, &part);
+  hr_arena_deinit(&arena);
+  return st;
+}
+
 hr_status_t verify_rng(const hlo_instr_t *instr) {
   const hlo_shape_t *a = op_operand_shape(instr, 0), *b = op_operand_shape(instr, 1);
   int distribution = hlo_attr_enum(instr, HLO_ATTR_DISTRIBUTION);
@@ -123,7 +134,7 @@ hr_status_t verify_rng(const hlo_instr_t *instr) {
           "rng_normal of elements of type %s, want a float type", hr_dtype_name(a->dtype));
   OP_WANT(instr, !hr_dtype_is_complex(a->dtype), "I1",
           "elements of type %s, want integers, floats or preds", hr_dtype_name(a->dtype));
-  return NULL;
+  return check_rng_part(instr);
 }
 
 /* How many u64 an algorithm keeps: Threefry a key and a counter; Philox may have a wider counter.

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/executable.h"
 #include "base/text.h"
 
 typedef struct library {
@@ -148,10 +149,7 @@ static bool cut_file_name(char path[PATH_MAX]) {
 
 /* Folder of the running executable; false if it cannot be told. */
 static bool executable_folder(char folder[PATH_MAX]) {
-  ssize_t size = readlink("/proc/self/exe", folder, PATH_MAX - 1);
-  if (size <= 0) return false;
-  folder[size] = 0;
-  return cut_file_name(folder);
+  return hr_executable_path(folder) && cut_file_name(folder);
 }
 
 /* Folder of the file that this code is in: the executable, a library, a plugin of another program.

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/executable.h"
 #include "base/processors.h"
 #include "cli/cli_agree.h"
 #include "cli/cli_exit_code.h"
@@ -121,13 +122,9 @@ static hr_status_t add_variables(hr_arena_t *arena, const char **words, int *n) 
   return NULL;
 }
 
-/* The kernel's name for it, whatever argv[0] says. */
 hr_status_t cli_launch_this_executable(char into[PATH_MAX]) {
-  ssize_t size = readlink("/proc/self/exe", into, PATH_MAX - 1);
-  if (size < 0)
-    return hr_error(HR_UNAVAILABLE, "cannot find this program's own file: %s", strerror(errno));
-  into[size] = 0;
-  return NULL;
+  if (hr_executable_path(into)) return NULL;
+  return hr_error(HR_UNAVAILABLE, "cannot find this program's own file: %s", strerror(errno));
 }
 
 /* Words that do not change come first, then the hosts, then this command. */

@@ -1,13 +1,15 @@
 /* Memory is limited twice: sizes that a program asks for are refused as if the machine had no more
  * (base/mem.h), with the place in the program; and the kernel refuses private memory beyond the
  * limit (RLIMIT_DATA, stacks of threads included), which holds for libraries too. Memory that
- * processes share is not counted. The end of the time is a time of day, which the processes find in
- * a variable, so that launching and restarts count; a timer of the event loop's thread ends the
- * process at once, also while it reads or compiles. */
+ * processes share is not counted. The end of the time is one of the monotonic clock, which the
+ * processes of this host find in a variable, so that launching and restarts count; those of other
+ * hosts, whose clocks are others, count from their own start. A timer of the event loop's thread
+ * ends the process at once, also while it reads or compiles. */
 #include "cli/cli_limits.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -17,11 +19,12 @@
 #include "base/decimal.h"
 #include "base/mem.h"
 #include "base/mem_limit.h"
+#include "base/text.h"
 #include "cli/cli_exit_code.h"
 #include "transport/core/event_loop.h"
 #include "transport/core/transport.h"
 
-#define END_VARIABLE "HLORUN_TIME_END"
+#define END_VARIABLE "HLORUN_TIME_END" /* HOST:NANOSECONDS */
 #define EXIT_TIME 6
 #define NS_PER_S 1e9
 #define LONGEST_S 1e9 /* largest --max-time: some thirty years */
@@ -46,28 +49,40 @@ static hr_status_t read_memory(const hr_options_t *options, uint64_t *out_bytes)
   return hr_error(HR_USAGE, "--max-memory: '%s' is no size such as 512M or 8G", text);
 }
 
+static void read_host(char name[HOST_NAME_MAX + 1]) {
+  if (gethostname(name, HOST_NAME_MAX)) name[0] = '\0';
+  name[HOST_NAME_MAX] = '\0';
+}
+
+/* Of the monotonic clock; 0 if no process of this host has set an end. */
 static uint64_t read_end_ns(void) {
   const char *text = getenv(END_VARIABLE);
+  const char *number = text ? strrchr(text, ':') : NULL;
+  char host[HOST_NAME_MAX + 1];
   uint64_t end_ns;
-  return text && hr_parse_u64(text, &end_ns) ? end_ns : 0;
+  read_host(host);
+  if (!number || !hr_str_equal((hr_str_t){text, (size_t)(number - text)}, hr_str_from(host)))
+    return 0;
+  return hr_parse_u64(number + 1, &end_ns) ? end_ns : 0;
 }
 
 hr_status_t cli_limits_begin(const hr_options_t *options) {
   uint64_t bytes;
-  char text[24];
+  char host[HOST_NAME_MAX + 1], text[HOST_NAME_MAX + 24];
   double seconds = hr_option_real(options, HR_OPTION_MAX_TIME, 0);
   HR_TRY(read_memory(options, &bytes));
-  if (!hr_option_is_given(options, HR_OPTION_MAX_TIME) || getenv(END_VARIABLE)) return NULL;
+  if (!hr_option_is_given(options, HR_OPTION_MAX_TIME) || read_end_ns()) return NULL;
   if (!(seconds > 0 && seconds <= LONGEST_S))
     return hr_error(HR_USAGE, "--max-time: found %g seconds, want more than 0", seconds);
-  snprintf(text, sizeof text, "%" PRIu64, hr_clock_realtime_ns() + (uint64_t)(seconds * NS_PER_S));
+  read_host(host);
+  snprintf(text, sizeof text, "%s:%" PRIu64, host, hr_clock_ns() + (uint64_t)(seconds * NS_PER_S));
   if (setenv(END_VARIABLE, text, 1)) return hr_error(HR_NO_MEMORY, "cannot set a variable");
   return NULL;
 }
 
 bool cli_limits_is_over(void) {
   uint64_t end_ns = read_end_ns();
-  return end_ns && hr_clock_realtime_ns() >= end_ns;
+  return end_ns && hr_clock_ns() >= end_ns;
 }
 
 static void end_now(void *context) {
@@ -83,7 +98,7 @@ static void end_now(void *context) {
 static hr_status_t start_timer(uint64_t end_ns) {
   tp_loop_t *loop;
   tp_source_t *timer;
-  uint64_t now_ns = hr_clock_realtime_ns();
+  uint64_t now_ns = hr_clock_ns();
   uint64_t left_ms = end_ns > now_ns ? (end_ns - now_ns) / 1000000 : 0;
   HR_TRY(tp_loop_acquire(&loop));
   return tp_loop_timer(loop, left_ms, 0, end_now, NULL, &timer);

@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/executable.h"
 #include "base/sandbox.h"
 #include "cli/cli_exit_code.h"
 #include "transport/core/transport.h"
@@ -150,9 +151,7 @@ static hr_status_t allow_list(const hr_sandbox_files_t *files, const char *list)
 static hr_status_t allow_modules(const hr_sandbox_files_t *files) {
   static const char *const folders[] = {"", "/.libs", "/../lib"};
   char path[PATH_MAX], folder[PATH_MAX + 16];
-  ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
-  if (size < 0) return NULL;
-  path[size] = '\0';
+  if (!hr_executable_path(path)) return NULL;
   char *slash = strrchr(path, '/');
   if (slash) *slash = '\0';
   HR_TRY(hr_sandbox_files_allow(files, HLORUN_PKGLIBDIR, HR_SANDBOX_READ));

@@ -23,6 +23,7 @@
 #include "ops/kernels/common/transfer_list.h"
 #include "ops/kernels/reference/match_sizes.h"
 #include "ops/query/device_assignment.h"
+#include "ops/query/random_part.h"
 
 #define FEW_OPERANDS 8 /* lists up to this length live on the C stack */
 
@@ -74,10 +75,11 @@ typedef struct saved_state {
       size_bytes; /* a hash of the computation's and the instruction's names; bytes follow */
 } saved_state_t;
 
-/* rng-get-and-update-state has one state in a program, as in XLA: an instruction that was cloned,
- * as in an unrolled loop, goes on where the other clone stopped. */
+/* rng-get-and-update-state has one state in a program, as in XLA, and rng one for each stream: an
+ * instruction that was cloned, as in an unrolled loop, goes on where the other clone stopped. */
 static bool shares_state(const hlo_instr_t *a, const hlo_instr_t *b) {
-  return a == b || (a->op == HLO_RNG_GET_AND_UPDATE_STATE && b->op == a->op);
+  if (a->op != b->op) return false;
+  return a->op != HLO_RNG || op_random_stream(a) == op_random_stream(b);
 }
 
 /* The name under which earlier versions saved every state: computation and instruction. */
@@ -87,11 +89,11 @@ static uint64_t instruction_state_name(const hlo_instr_t *instr) {
                        hr_hash_bytes(names[0]->data, names[0]->size, 5));
 }
 
-/* The name under which a state is saved now; one for all rng-get-and-update-state. */
+/* The name under which a state is saved now: the operation's, with the stream of rng. */
 static uint64_t state_name(const hlo_instr_t *instr) {
-  const char *shared = hlo_op_table[HLO_RNG_GET_AND_UPDATE_STATE].name;
-  return instr->op == HLO_RNG_GET_AND_UPDATE_STATE ? hr_hash_bytes(shared, strlen(shared), 5)
-                                                   : instruction_state_name(instr);
+  const char *shared = hlo_op_table[instr->op].name;
+  uint64_t stream = instr->op == HLO_RNG ? op_random_stream(instr) : 0;
+  return hr_hash_bytes(shared, strlen(shared), 5 + stream);
 }
 
 /* Saved by this version, or by one in which every instruction had a state of its own. */

@@ -138,8 +138,8 @@ static hr_status_t join_process(parallel_grid_t *grid, grid_process_t *process, 
   const exec_machine_options_t *outer = exec_machine_options(grid->env->engine);
   struct timespec until;
   for (;;) {
-    until = hr_clock_deadline(CLOCK_REALTIME, POLL_MS);
-    if (!pthread_timedjoin_np(process->thread, NULL, &until)) return st;
+    until = hr_clock_deadline(CLOCK_MONOTONIC, POLL_MS);
+    if (!pthread_clockjoin_np(process->thread, NULL, CLOCK_MONOTONIC, &until)) return st;
     if (!st)
       st = outer->interrupted ? outer->interrupted(outer->interrupted_context)
                               : exec_cancel_check(outer->cancel);

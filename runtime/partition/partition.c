@@ -1,5 +1,6 @@
 /* The way of a program through the partitioner, and which programs go it. Programs of manual
  * computations alone go it, too: nothing is left to do for them but to cut what enters. */
+#include "partition/annotations/number_streams.h"
 #include "partition/annotations/outline_manual.h"
 #include "partition/explain_sharding.h"
 #include "passes/cleanup/inline_calls.h"
@@ -21,6 +22,7 @@ hr_status_t spmd_run(hlo_module_t *module, const spmd_options_t *options) {
   spmd_program_t program;
   bool says = options->mesh || options->sharding;
   bool is_partitioned = module->num_partitions > 1 && spmd_is_partitioned(module);
+  HR_TRY(spmd_number_streams(module));
   if (says && is_partitioned) return spmd_describe_parts(module, options);
   if (!spmd_is_global(module, options)) {
     if (options->device_count == 1) module->num_partitions = 1;

@@ -27,6 +27,11 @@ leak_check_on() {
   unset ASAN_OPTIONS
 }
 
+# Flags of the sanitizers that the build has; nothing without.
+sanitizer_flags() {
+  sed -n 's/^HR_SANITIZE = *//p' "$build_dir/Makefile"
+}
+
 pass() {
   passed=$((passed + 1))
 }

@@ -396,6 +396,16 @@ for files in 4 5 6; do
 done
 expect_exit "results in files of 8 KiB at most" 5 "${limited[@]}" "-f 16" "$hlorun" --random-inputs -o out.npz busy.hlo
 expect_text "results in files of 8 KiB at most" "out.npz: File too large"
+# Stacks of 1 GiB each: libuv's pool finds no room for its four.
+if [ -z "$(sanitizer_flags)" ]; then
+  digits=$source_dir/examples/digits
+  expect_exit "no room for threads that read" 5 sh -c 'ulimit -s 1048576; ulimit -v 4000000; exec "$@"' sh "$hlorun" \
+    --threads 1 --input "$digits/init.npz" --feed "13=$digits/train_images.npy" --feed "14=$digits/train_labels.npy" \
+    --steps 2 --carry 1-13:0-12 "$digits/train.hlo"
+  expect_text "no room for threads that read" "cannot start the threads that read and write files"
+else
+  skip "sanitizers need more addresses: no room for threads that read"
+fi
 expect_exit "different programs" 4 "$hlorun" -n 2 --random-inputs busy.hlo other.hlo
 
 # Disks that are full or read-only.
@@ -413,6 +423,8 @@ if "${mounted[@]}" size=8k true 2>/dev/null; then
         --random-inputs --cache disk/code busy.hlo
     done
   done
+  expect_exit "no /proc" 0 env HLORUN_MODULE_DIR="$build_dir/.libs" unshare -m \
+    sh -c 'mount -t tmpfs tmpfs /proc && exec "$@"' sh "$hlorun" -n 3 --random-inputs busy.hlo
   # Little room to share over mpirun: the kernel keeps what is shared, and where that cannot be reached (through /proc)
   # it is said which file is full.
   if command -v "$mpirun" >/dev/null; then

@@ -150,6 +150,87 @@ expect_exit "the same bits after five meshes" 0 "$hlorun" -n 1 --steps 9 --every
 expect_exit "the same bits after five meshes" 0 "$hlorun" -n 2 --mesh data=2 --sharding 'in0=data' --random-inputs --ulp 0 \
   --input 1=8 --output "$work/again.npz" --expect "$work/nine.npz" "$work/keep.mlir"
 
+# Random numbers of rng are drawn in parts and equal those of one process: dimensions that do not divide, pairs of normal
+# numbers that parts divide, a loop, a function of two calls; and those of later steps, after a checkpoint on another mesh.
+cat >"$work/rng.hlo" <<'PROGRAM'
+HloModule drawn, num_partitions=8
+
+draw {
+  low = f32[] parameter(0)
+  high = f32[] parameter(1)
+  ROOT n = f32[6,5] rng(low, high), distribution=rng_normal
+}
+
+more {
+  s = (s32[], f32[8,6]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  three = s32[] constant(3)
+  ROOT less = pred[] compare(i, three), direction=LT
+}
+
+again {
+  s = (s32[], f32[8,6]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  x = f32[8,6] get-tuple-element(s), index=1
+  low = f32[] constant(0)
+  high = f32[] constant(1)
+  u = f32[8,6] rng(low, high), distribution=rng_uniform
+  y = f32[8,6] add(x, u)
+  ROOT t = (s32[], f32[8,6]) tuple(j, y)
+}
+
+ENTRY main {
+  x = f32[8,6] parameter(0), sharding={devices=[4,2]<=[8]}
+  low = f32[] constant(-1)
+  high = f32[] constant(1)
+  u = f32[8,6] rng(low, high), distribution=rng_uniform
+  shaken = f32[8,6] add(x, u), sharding={devices=[4,2]<=[8]}
+  mean = f64[] constant(1)
+  deviation = f64[] constant(2)
+  n = f64[9,5] rng(mean, deviation), distribution=rng_normal, sharding={devices=[4,2]<=[8]}
+  least = s32[] constant(-100)
+  most = s32[] constant(100)
+  d = s32[7,3,4] rng(least, most), distribution=rng_uniform, sharding={devices=[2,1,4]<=[4,2]T(1,0)}
+  a = f32[6,5] call(low, high), to_apply=draw
+  b = f32[6,5] call(low, high), to_apply=draw
+  c = f32[6,5] subtract(a, b), sharding={devices=[1,4,2]3,2,1,0,7,6,5,4 last_tile_dim_replicate}
+  zero = s32[] constant(0)
+  begin = (s32[], f32[8,6]) tuple(zero, x)
+  end = (s32[], f32[8,6]) while(begin), condition=more, body=again
+  z = f32[8,6] get-tuple-element(end), index=1
+  ROOT r = (f32[8,6], f64[9,5], s32[7,3,4], f32[6,5], f32[8,6]) tuple(shaken, n, d, c, z)
+}
+PROGRAM
+expect_exit "random numbers on one process" 0 "$hlorun" -n 1 --engine reference --random-inputs --quiet \
+  --output "$work/drawn.npz" "$work/rng.hlo"
+while IFS='|' read -r processes engine; do
+  expect_exit "random numbers in parts, $processes, $engine" 0 "$hlorun" -n "$processes" --engine "$engine" \
+    --random-inputs --quiet --ulp 0 --expect "$work/drawn.npz" "$work/rng.hlo"
+done <<'CASES'
+1|compiled
+2|compiled
+4|reference
+8|compiled
+8|reference
+CASES
+"$hlorun" --stop-after partition "$work/rng.hlo" >"$work/drawn.hlo" 2>&1
+expect_exit "no whole array is drawn" 1 grep -E 'rng[.0-9]* = [a-z0-9]*\[(8,6|9,5|7,3,4)\]' "$work/drawn.hlo"
+for form in hlo pb mlir; do
+  expect_exit "parts of random numbers as $form" 0 "$hlorun" convert --to $form --output "$work/drawn.$form.$form" \
+    "$work/drawn.hlo"
+  "$hlorun" convert --to hlo "$work/drawn.$form.$form" 2>/dev/null | grep -c 'hlorun.rng.part="9,5:0,0:' >"$work/out"
+  expect_text "parts of random numbers as $form" 1
+done
+rng=(--carry 0:0 --random-inputs --quiet --every 1 --checkpoint "$work/drawing")
+expect_exit "random numbers of four steps" 0 "$hlorun" -n 1 --carry 0:0 --random-inputs --quiet --steps 4 \
+  --output "$work/drawn.npz" "$work/rng.hlo"
+expect_exit "random numbers of two steps on 8" 0 "$hlorun" -n 8 --steps 2 "${rng[@]}" "$work/rng.hlo"
+expect_exit "random numbers of a third step on 2" 0 "$hlorun" -n 2 --mesh axis_0=2 --steps 3 --resume "${rng[@]}" "$work/rng.hlo"
+expect_exit "random numbers of a fourth step on 1" 0 "$hlorun" -n 1 --steps 4 --resume "${rng[@]}" --ulp 0 \
+  --expect "$work/drawn.npz" "$work/rng.hlo"
+
 # A large array: each process maps its part alone, of an archive, too.
 cat >"$work/largest.mlir" <<'PROGRAM'
 module @largest {

@@ -30,7 +30,7 @@ done
 
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$work/root
 flags=$(pkg-config --cflags --libs hlorun 2>"$work/out") || fail "pkg-config" "$work/out"
-sanitize=$(sed -n 's/^HR_SANITIZE = //p' "$build_dir/Makefile")
+sanitize=$(sanitizer_flags)
 compiler=$(sed -n 's/^CC = //p' "$build_dir/Makefile")
 # shellcheck disable=SC2086 # flags are meant to be split
 expect_exit "a program that embeds hlorun builds" 0 \

@@ -6,7 +6,7 @@ set -u
 unset HLORUN_MODULE_DIR HLORUN_LIBRARY LD_LIBRARY_PATH PJRT_NAMES_AND_LIBRARY_PATHS JAX_PLATFORMS
 python=${HLORUN_JAX_PYTHON:-python3}
 
-if [ -n "$(sed -n 's/^HR_SANITIZE = *//p' "$build_dir/Makefile")" ]; then
+if [ -n "$(sanitizer_flags)" ]; then
   skip "a build with sanitizers is not packed"
   finish
 fi

@@ -9,11 +9,13 @@ leak_check_off
 printf '%s\n' "HloModule twice" "ENTRY main {" "  x = f32[3] parameter(0)" "  ROOT y = f32[3] add(x, x)" "}" >twice.hlo
 printf '%s\n' "HloModule one" "ENTRY main {" "  ROOT c = f32[] constant(1)" "}" >one.hlo
 
-# quickly NAME CODE COMMAND...: the same as expect_exit, within a minute and 4 GB of addresses.
+# quickly NAME CODE COMMAND...: the same as expect_exit, within a minute and 4 GB of addresses; sanitizers need more.
+addresses_kb=4000000
+if [ -n "$(sanitizer_flags)" ]; then addresses_kb=unlimited; fi
 quickly() {
   local name=$1 code=$2
   shift 2
-  expect_exit "$name" "$code" sh -c 'ulimit -v 4000000; exec timeout 60 "$@"' sh "$@"
+  expect_exit "$name" "$code" sh -c "ulimit -v $addresses_kb"'; exec timeout 60 "$@"' sh "$@"
 }
 
 # Results without elements are shortened as well.
@@ -173,6 +175,11 @@ code=0
 timeout -k 5 60 "$hlorun" --max-time 2 --max-restarts 5 --checkpoint kept --steps 100000000 --carry 0:0 --random-inputs \
   busy.hlo >out 2>&1 </dev/null || code=$?
 if [ $code -eq 6 ] && ! grep -q "hlorun: restart" out; then pass; else fail "--max-time and restarts: $code" out; fi
+# The time counts from the start of the process that the user started, if its host is this one.
+expect_exit "--max-time of this host's process" 6 env "HLORUN_TIME_END=$(hostname):1" "$hlorun" --max-time 100 \
+  --steps 100000000 --carry 0:0 --random-inputs busy.hlo
+expect_exit "--max-time of another host's process" 0 env HLORUN_TIME_END=elsewhere:1 "$hlorun" --max-time 100 \
+  --input '0=f32[3]{1,2,3}' twice.hlo
 expect_exit "--max-time that is enough" 0 "$hlorun" --max-time 100 --input '0=f32[3]{1,2,3}' twice.hlo
 
 # Names of files are no commands for a terminal.

@@ -9,9 +9,11 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <unistd.h>
 #include <uv.h>
 
+#include "base/arith.h"
 #include "base/mem.h"
 #include "base/processors.h"
 
@@ -312,6 +314,40 @@ void tp_source_stop(tp_source_t *source) {
 
 /* --- work --- */
 
+#define DEFAULT_POOL_THREADS 4 /* of libuv's pool, as its documentation has it */
+#define MAX_POOL_THREADS 1024
+
+static void await_end_of_trial(void *sem) { uv_sem_wait(sem); }
+
+/* As many threads as libuv's pool has, at once: 0, or a libuv error. */
+static int try_threads(int count) {
+  uv_thread_t threads[MAX_POOL_THREADS];
+  uv_sem_t end;
+  int started = 0, error = uv_sem_init(&end, 0);
+  if (error) return error;
+  while (!error && started < count) {
+    error = uv_thread_create(&threads[started], await_end_of_trial, &end);
+    started += !error;
+  }
+  for (int i = 0; i < started; i++) uv_sem_post(&end);
+  for (int i = 0; i < started; i++) uv_thread_join(&threads[i]);
+  uv_sem_destroy(&end);
+  return error;
+}
+
+/* libuv makes the threads of its pool for the first work, and aborts when it cannot. */
+static hr_status_t ensure_pool(void) {
+  static bool is_tried; /* guarded by users_lock */
+  const char *size = getenv("UV_THREADPOOL_SIZE");
+  int wanted = size ? atoi(size) : DEFAULT_POOL_THREADS;
+  int count = (int)hr_max(1, hr_min(wanted, MAX_POOL_THREADS));
+  pthread_mutex_lock(&users_lock);
+  int error = is_tried ? 0 : try_threads(count);
+  is_tried = is_tried || !error;
+  pthread_mutex_unlock(&users_lock);
+  return error ? uv_failure(error, "cannot start the threads that read and write files") : NULL;
+}
+
 struct tp_work {
   uv_work_t request;
   tp_loop_t *loop;
@@ -341,6 +377,7 @@ static void start_work(void *context) {
 
 hr_status_t tp_loop_work(tp_loop_t *loop, tp_loop_fn fn, void *context, tp_work_t **out_work) {
   void *memory;
+  HR_TRY(ensure_pool());
   HR_TRY(hr_alloc_zeroed(sizeof(tp_work_t), &memory));
   tp_work_t *work = memory;
   work->request.data = work;

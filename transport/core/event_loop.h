@@ -45,8 +45,9 @@ hr_status_t tp_loop_signal(tp_loop_t *loop, int signal_number, tp_loop_fn fn, vo
 hr_status_t tp_loop_waker(tp_loop_t *loop, tp_loop_fn fn, void *context, tp_source_t **out_source);
 void tp_source_wake(tp_source_t *source);
 
-/* --- work that may block or take long, on libuv's worker threads --- */
+/* --- work that may block or take long, on the threads of libuv's pool --- */
 typedef struct tp_work tp_work_t;
+/* Errors: UNAVAILABLE where the pool's threads cannot be started, NO_MEMORY. */
 hr_status_t tp_loop_work(tp_loop_t *loop, tp_loop_fn fn, void *context, tp_work_t **out_work);
 void tp_work_wait(tp_work_t *work); /* until fn has returned; frees the work. Accepts NULL */
 

@@ -1,14 +1,15 @@
 /* Random numbers. Two counter-based generators, Philox4x32-10 and Threefry2x32-20, map a key and a
  * counter to random words. rng-bit-generator arranges the words as XLA's CPU backend does, so that
  * programs with JAX's "rbg" keys give the same numbers. The rng op is implementation-defined:
- * Philox keyed by the run's seed and the instruction; its counter continues from execution to
- * execution. Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3"; XLA's
+ * Philox keyed by the run's seed and the instruction's stream; its counter continues from execution
+ * to execution. Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3"; XLA's
  * RngBitGenerator. */
 #include <math.h>
 #include <string.h>
 
 #include "base/map.h"
 #include "ops/kernels/kernel.h"
+#include "ops/query/random_part.h"
 
 /* --- generators ------------------------------------------------------------------------------- */
 
@@ -268,27 +269,92 @@ static uint64_t uniform_integer(hr_dtype_t type, const rng_limits_t *limits,
   return (uint64_t)limits->low + (empty ? 0 : random % range);
 }
 
-static void fill_uniform(hlo_value_t *out, const rng_limits_t *limits, philox_stream_t *stream) {
-  bool floats = hr_dtype_is_float(out->dtype);
-  for (int64_t i = 0; i < out->count; i++)
-    store_bits(out->dtype, out->data, i,
-               floats ? uniform_float(out->dtype, limits, stream)
-                      : uniform_integer(out->dtype, limits, stream));
+/* Moves to word `at` of the stream. */
+static void seek(philox_stream_t *stream, uint64_t at) {
+  uint64_t low = stream->low;
+  stream->low += at / 4;
+  stream->high += stream->low < low;
+  for (uint64_t skipped = 0; skipped < at % 4; skipped++) next_word(stream);
+}
+
+static int words_of_uniform(hr_dtype_t type) {
+  return hr_dtype_is_float(type) && type != HR_F64 ? 1 : 2;
+}
+
+/* Elements `from`, `from` + 1, ... of the whole array become `count` elements of out. */
+typedef struct rng_run {
+  hlo_value_t *out;
+  int64_t at, count, from;
+} rng_run_t;
+
+static void fill_uniform(const rng_run_t *run, const rng_limits_t *limits, philox_stream_t stream) {
+  hr_dtype_t type = run->out->dtype;
+  bool floats = hr_dtype_is_float(type);
+  seek(&stream, (uint64_t)run->from * (uint64_t)words_of_uniform(type));
+  for (int64_t i = 0; i < run->count; i++)
+    store_bits(
+        type, run->out->data, run->at + i,
+        floats ? uniform_float(type, limits, &stream) : uniform_integer(type, limits, &stream));
 }
 
 /* Box-Muller: two uniform numbers give two normal ones. */
-static void fill_normal(hlo_value_t *out, const rng_limits_t *limits, philox_stream_t *stream) {
+static void next_normals(const rng_limits_t *limits, philox_stream_t *stream, double out[2]) {
   const double two_pi = 0x1.921fb54442d18p2;
-  for (int64_t i = 0; i < out->count; i += 2) {
-    double u1 =
-        ldexp((double)(next_pair(stream) >> 11) + 1, -53); /* in (0, 1]: its logarithm is finite */
-    double angle = two_pi * ldexp((double)(next_pair(stream) >> 11), -53);
-    double radius = limits->b * sqrt(-2 * log(u1));
-    store_bits(out->dtype, out->data, i,
-               hr_float_encode(out->dtype, limits->a + radius * cos(angle)));
-    if (i + 1 < out->count)
-      store_bits(out->dtype, out->data, i + 1,
-                 hr_float_encode(out->dtype, limits->a + radius * sin(angle)));
+  double u1 =
+      ldexp((double)(next_pair(stream) >> 11) + 1, -53); /* in (0, 1]: its logarithm is finite */
+  double angle = two_pi * ldexp((double)(next_pair(stream) >> 11), -53);
+  double radius = limits->b * sqrt(-2 * log(u1));
+  out[0] = limits->a + radius * cos(angle);
+  out[1] = limits->a + radius * sin(angle);
+}
+
+static void fill_normal(const rng_run_t *run, const rng_limits_t *limits, philox_stream_t stream) {
+  hr_dtype_t type = run->out->dtype;
+  double pair[2];
+  seek(&stream, (uint64_t)(run->from / 2) * 4);
+  for (int64_t i = 0; i < run->count; i++) {
+    if (i == 0 || (run->from + i) % 2 == 0) next_normals(limits, &stream, pair);
+    store_bits(type, run->out->data, run->at + i, hr_float_encode(type, pair[(run->from + i) % 2]));
+  }
+}
+
+typedef struct rng_draw {
+  bool normal;
+  rng_limits_t limits;
+  philox_stream_t stream; /* at the array's first element */
+} rng_draw_t;
+
+static void fill_run(const rng_draw_t *draw, const rng_run_t *run) {
+  (draw->normal ? fill_normal : fill_uniform)(run, &draw->limits, draw->stream);
+}
+
+/* Blocks of the counter that an array of so many elements takes. */
+static uint64_t blocks_of(const rng_draw_t *draw, hr_dtype_t type, int64_t elements) {
+  uint64_t count = (uint64_t)elements;
+  return draw->normal ? (count + 1) / 2 : (count * (uint64_t)words_of_uniform(type) + 3) / 4;
+}
+
+/* A part run by run: what lies together in the whole array, too. Elements of the part beyond the
+ * array's ends are zeros. */
+static void fill_part(const rng_draw_t *draw, hlo_value_t *out, const int64_t *whole,
+                      const int64_t *start) {
+  int cut = out->rank - 1;
+  int64_t inner = 1, run_count = 1;
+  while (cut > 0 && out->dims[cut] == whole[cut]) inner *= out->dims[cut--];
+  int64_t left = whole[cut] - start[cut], rows = left < out->dims[cut] ? left : out->dims[cut];
+  for (int d = 0; d < cut; d++) run_count *= out->dims[d];
+  memset(out->data, 0, hlo_value_bytes(out));
+  for (int64_t r = 0; r < run_count; r++) {
+    int64_t from = start[cut], stride = whole[cut], rest = r;
+    bool inside = true;
+    for (int d = cut - 1; d >= 0; rest /= out->dims[d], d--) {
+      int64_t place = start[d] + rest % out->dims[d];
+      inside &= place < whole[d];
+      from += place * stride;
+      stride *= whole[d];
+    }
+    if (inside)
+      fill_run(draw, &(rng_run_t){out, r * out->dims[cut] * inner, rows * inner, from * inner});
   }
 }
 
@@ -296,17 +362,16 @@ static void fill_normal(hlo_value_t *out, const rng_limits_t *limits, philox_str
  * counter afterwards. */
 static hr_status_t open_stream(op_env_t *env, const hlo_instr_t *instr, philox_stream_t *out_stream,
                                uint64_t **out_counter) {
-  uint32_t ids[2] = {instr->parent->id, instr->id};
+  uint64_t number = op_random_stream(instr);
   HR_TRY(env->engine_ops->state(env, instr, sizeof **out_counter, (void **)out_counter));
-  uint64_t key = hr_hash_bytes(ids, sizeof ids, env->rng_seed);
+  uint64_t key = hr_hash_bytes(&number, sizeof number, env->rng_seed);
   *out_stream =
       (philox_stream_t){.key = key, .low = **out_counter, .high = env->rng_seed, .used = 4};
   return NULL;
 }
 
-/* a and b are the limits (uniform), or mean and standard deviation (normal). */
-static hr_status_t rng_run(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
-                           hlo_value_t **out_value) {
+static hr_status_t read_limits(const op_step_t *step, hlo_value_t *const *in,
+                               rng_limits_t *out_limits) {
   const hlo_instr_t *instr = step->instr;
   hr_dtype_t type = step->out_shape->dtype;
   bool normal = hlo_attr_enum(instr, HLO_ATTR_DISTRIBUTION) == HLO_DISTRIBUTION_NORMAL;
@@ -316,24 +381,45 @@ static hr_status_t rng_run(op_env_t *env, const op_step_t *step, hlo_value_t *co
   if (hr_dtype_is_complex(type) || (normal && !is_float))
     return hlo_unsupported(instr, "%s of %s", normal ? "normal numbers" : "random numbers",
                            hr_dtype_name(type));
-  rng_limits_t limits = {0};
-  if (is_float) {
-    limits.a = hr_float_decode(type, load_bits(in[0]));
-    limits.b = hr_float_decode(type, load_bits(in[1]));
-  } else {
-    limits.low = hlo_value_int_at(in[0], 0);
-    limits.high = hlo_value_int_at(in[1], 0);
-  }
-  philox_stream_t stream;
-  uint64_t *counter;
-  HR_TRY(open_stream(env, instr, &stream, &counter));
-  HR_TRY(op_output(env, step, out_value));
-  if (normal)
-    fill_normal(*out_value, &limits, &stream);
+  if (is_float)
+    *out_limits = (rng_limits_t){.a = hr_float_decode(type, load_bits(in[0])),
+                                 .b = hr_float_decode(type, load_bits(in[1]))};
   else
-    fill_uniform(*out_value, &limits, &stream);
-  *counter = stream.low;
+    *out_limits =
+        (rng_limits_t){.low = hlo_value_int_at(in[0], 0), .high = hlo_value_int_at(in[1], 0)};
   return NULL;
 }
 
-const op_kernel_t kernel_rng = {NULL, rng_run};
+static hr_status_t rng_prepare(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
+  op_random_part_t *part;
+  HR_TRY(HR_NEW(arena, &part));
+  *out_plan = part;
+  return op_random_part(arena, step->instr, part);
+}
+
+/* a and b are the limits (uniform), or mean and standard deviation (normal). */
+static hr_status_t rng_run(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                           hlo_value_t **out_value) {
+  const op_random_part_t *part = step->plan;
+  rng_draw_t draw = {.normal = hlo_attr_enum(step->instr, HLO_ATTR_DISTRIBUTION) ==
+                               HLO_DISTRIBUTION_NORMAL};
+  hr_dtype_t type = step->out_shape->dtype;
+  int rank = step->out_shape->rank;
+  int64_t elements = 1;
+  uint64_t *counter;
+  if (part->count && env->partition >= part->count)
+    return hlo_error(step->instr, NULL, OP_RANDOM_PART " lists %ld parts, none for partition %d",
+                     (long)part->count, env->partition);
+  HR_TRY(read_limits(step, in, &draw.limits));
+  HR_TRY(open_stream(env, step->instr, &draw.stream, &counter));
+  HR_TRY(op_output(env, step, out_value));
+  for (int d = 0; d < rank; d++) elements *= part->count ? part->whole[d] : (*out_value)->dims[d];
+  if (part->count)
+    fill_part(&draw, *out_value, part->whole, part->starts + env->partition * rank);
+  else
+    fill_run(&draw, &(rng_run_t){*out_value, 0, elements, 0});
+  *counter += blocks_of(&draw, type, elements);
+  return NULL;
+}
+
+const op_kernel_t kernel_rng = {rng_prepare, rng_run};

@@ -48,6 +48,8 @@ hlo_instr_t *spmd_lower_select_and_scatter(spmd_lower_t *lower, const spmd_choic
 hr_status_t spmd_rule_random_bits(spmd_lower_t *lower, const hlo_instr_t *instr,
                                   const spmd_rule_t **out_rule);
 hlo_instr_t *spmd_lower_random_bits(spmd_lower_t *lower, const spmd_choice_t *choice);
+/* lower_rng.c */
+hlo_instr_t *spmd_lower_rng(spmd_lower_t *lower, const spmd_choice_t *choice);
 /* lower_indexed.c */
 hlo_instr_t *spmd_lower_dynamic_slice(spmd_lower_t *lower, const spmd_choice_t *choice);
 hlo_instr_t *spmd_lower_dynamic_update(spmd_lower_t *lower, const spmd_choice_t *choice);

@@ -29,6 +29,8 @@ spmd_op_t spmd_op_of(const hlo_instr_t *instr) {
       return (spmd_op_t){spmd_lower_reduce_window, spmd_can_cut_window};
     case HLO_SELECT_AND_SCATTER:
       return (spmd_op_t){spmd_lower_select_and_scatter, always};
+    case HLO_RNG:
+      return (spmd_op_t){spmd_lower_rng, NULL};
     case HLO_RNG_BIT_GENERATOR:
       return (spmd_op_t){spmd_lower_random_bits, NULL};
     case HLO_CONVOLUTION:
@@ -116,15 +118,11 @@ static hr_status_t rule_top_k(spmd_lower_t *lower, const hlo_instr_t *instr,
   return NULL;
 }
 
-/* Numbers of a stream that the process keeps depend on all that was drawn before: everybody draws
- * all of them. */
-static bool draws_from_stream(const hlo_instr_t *instr) { return hlo_op_is(instr->op, OP_RANDOM); }
-
 /* Propagation keeps its narrower rules, as Shardy has them; here an operation may be cut wherever
  * it can be done in parts. */
 hr_status_t spmd_lowering_rule(spmd_lower_t *lower, const hlo_instr_t *instr,
                                const spmd_rule_t **out_rule) {
-  if (draws_from_stream(instr)) return NULL;
+  if (instr->op == HLO_RNG_GET_AND_UPDATE_STATE) return NULL; /* one counter for all */
   if (instr->op == HLO_RNG_BIT_GENERATOR) return spmd_rule_random_bits(lower, instr, out_rule);
   if (instr->op == HLO_SELECT_AND_SCATTER)
     return spmd_rule_select_and_scatter(lower, instr, out_rule);

@@ -50,7 +50,8 @@ int spmd_dim_of_factor(const spmd_rule_t *rule, int tensor, int factor) {
 }
 
 bool spmd_can_cut_factor(const hlo_instr_t *instr, const spmd_rule_t *rule, int factor) {
-  bool makes_elements = instr->op == HLO_BROADCAST || instr->op == HLO_RNG_BIT_GENERATOR;
+  bool makes_elements =
+      instr->op == HLO_BROADCAST || instr->op == HLO_RNG || instr->op == HLO_RNG_BIT_GENERATOR;
   bool in_operand = makes_elements, in_result = false;
   if (rule->factors[factor].kind == SPMD_REDUCTION) return true;
   for (int t = 0; t < rule->operand_count + rule->result_count; t++) {

@@ -133,8 +133,6 @@ int64_t import_field_int(const mlir_op_t *op, const char *attr, const char *fiel
  * prefix; -1: absent. */
 hr_status_t import_enum(import_scope_t *scope, const mlir_op_t *op, const char *name,
                         hlo_enum_id_t id, const char *prefix, int *out_value);
-/* Whether name a sorts before name b among frontend attributes. */
-bool import_comes_before(hr_str_t a, hr_str_t b);
 /* An attribute as the text that HLO keeps, in the module's arena. */
 hr_status_t import_attr_text(import_scope_t *scope, const mlir_attr_t *attr, hr_str_t *out_text);
 /* A growing list of HLO attributes for one instruction. */

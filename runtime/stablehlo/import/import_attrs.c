@@ -248,11 +248,6 @@ hr_status_t import_extra(import_scope_t *scope, const mlir_op_t *op, const hlo_e
 
 /* Order of bytes, in which frontend attributes are sorted; of two names that begin alike the
  * shorter one is first. */
-bool import_comes_before(hr_str_t a, hr_str_t b) {
-  int order = memcmp(a.data, b.data, a.size < b.size ? a.size : b.size);
-  return order ? order < 0 : a.size < b.size;
-}
-
 /* An attribute as the text that HLO keeps: a string is bare, anything else is written out again. */
 hr_status_t import_attr_text(import_scope_t *scope, const mlir_attr_t *attr, hr_str_t *out_text) {
   hr_strbuf_t text;

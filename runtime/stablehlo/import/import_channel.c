@@ -5,6 +5,7 @@
  *   %t = stablehlo.send(%a, %t0)             token = send-done(send(A, token))
  *
  * A single datum is bare, several are a tuple. send and recv are a start and a done at once. */
+#include "ir/frontend_attributes.h"
 #include "stablehlo/import/import.h"
 
 /* Shape of the data among the results, of which the last is a token: bare for one, a tuple for
@@ -116,24 +117,9 @@ static hr_status_t add_channel_pairs(import_scope_t *scope, const mlir_op_t *op)
   if (!st) st = hr_arena_str(scope->importer->arena, (hr_str_t){text.data, text.size}, &value);
   hr_strbuf_deinit(&text);
   HR_TRY(st);
-  const hlo_extra_t *given = scope->builder.extra;
-  int count = given ? given->frontend_attributes.count : 0;
-  int at = 0;
-  hlo_name_value_t *items;
-  hlo_name_value_t own = {HR_STR(PAIRS_NAME), value, true};
-  hlo_extra_t *extra;
-  HR_TRY(HR_NEW(scope->importer->arena, &extra));
-  HR_TRY(HR_NEW_ARRAY(scope->importer->arena, count + 1, &items));
-  while (at < count && import_comes_before(given->frontend_attributes.items[at].name, own.name)) {
-    items[at] = given->frontend_attributes.items[at];
-    at++;
-  }
-  for (int i = count; i > at; i--) items[i] = given->frontend_attributes.items[i - 1];
-  items[at] = own;
-  if (given) *extra = *given;
-  extra->frontend_attributes = (hlo_name_values_t){count + 1, items};
-  scope->builder.extra = extra;
-  return NULL;
+  return hlo_extra_with_frontend_attribute(scope->importer->arena, scope->builder.extra,
+                                           (hlo_name_value_t){HR_STR(PAIRS_NAME), value, true},
+                                           &scope->builder.extra);
 }
 
 /* The data is NULL only after a failure, which the builder reports. */

@@ -9,6 +9,7 @@
  * has. Feeds and channels are in import_channel.c, custom calls in import_custom_call.c. */
 #include <string.h>
 
+#include "ir/frontend_attributes.h"
 #include "stablehlo/import/import.h"
 
 /* A function that is only declared: a custom call of its name with the '@', which no target has. */
@@ -76,7 +77,7 @@ static hr_status_t add_composite_names(import_scope_t *scope, const mlir_op_t *o
   for (int i = 0; i < count; i++) {
     const hlo_name_value_t *item = &given->frontend_attributes.items[i];
     int index = at++;
-    for (; index > 0 && import_comes_before(item->name, items[index - 1].name); index--)
+    for (; index > 0 && hlo_name_comes_before(item->name, items[index - 1].name); index--)
       items[index] = items[index - 1];
     items[index] = *item;
   }
