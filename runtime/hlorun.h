@@ -76,7 +76,7 @@ typedef struct hlorun_client_options {
   bool trace;             /* record times, for hlorun_client_trace and hlorun_client_explain */
   size_t trace_events;    /* capacity of the timeline in events; the last are kept; 0: 131072 */
   bool flush_denormals;   /* executions compute with denormal numbers as with zeros, as XLA does on
-                             CPUs; false: as IEEE 754 says */
+                             CPUs; false: in products of matrices alone */
   bool trace_numa;        /* with trace: count accesses of workers to other NUMA nodes, for
                              hlorun_client_explain; workers then run one after another */
 } hlorun_client_options_t;

@@ -49,6 +49,13 @@ const op_custom_call_t *op_custom_call_find(hr_str_t target) {
   return custom_host_find(target) ? &host_row : row;
 }
 
+bool op_custom_call_keeps_state(const hlo_instr_t *instr) {
+  if (instr->op != HLO_CUSTOM_CALL) return false;
+  hr_str_t target = op_custom_call_target(instr);
+  const op_custom_call_t *row = op_custom_call_find(target);
+  return row && row->row == OP_CUSTOM_FFI && custom_ffi_find(target)->instantiate;
+}
+
 bool op_custom_call_is_identity(const hlo_instr_t *instr) {
   const op_custom_call_t *call = op_custom_call_find(op_custom_call_target(instr));
   return call && call->traits & CUSTOM_IDENTITY && instr->operand_count == 1;

@@ -44,6 +44,8 @@ static inline hr_str_t op_custom_call_target(const hlo_instr_t *instr) {
 bool op_parallel_grid(const hlo_instr_t *instr, int *out_replicas, int *out_partitions);
 /* True for markers whose result is operand 0. */
 bool op_custom_call_is_identity(const hlo_instr_t *instr);
+/* True for calls of a handler that is instantiated: it may keep a state between executions. */
+bool op_custom_call_keeps_state(const hlo_instr_t *instr);
 /* True for calls that must pass all their operands on as they are. */
 bool op_custom_call_is_marker(const hlo_instr_t *instr);
 /* Does the call do so: one operand, or a tuple with an element for each? Errors: INVALID with the

@@ -1,5 +1,5 @@
 /* Registered handlers in one list under one lock, the latest first; entries are never freed, as
- * plans hold their addresses. Types are entries of the same kind of list, numbered from 1. */
+ * plans hold their addresses. Types are entries of the same kind of list. */
 #include "ops/query/custom_ffi.h"
 
 #include <pthread.h>
@@ -9,17 +9,23 @@
 typedef struct entry {
   struct entry *next;
   custom_ffi_bundle_t bundle;
+  /* of a type */
   int64_t number;
+  custom_ffi_delete_fn destroy;
   size_t size;
   char name[];
 } entry_t;
 
+/* The first number that a type gets here; other libraries that number types begin at 1. */
+#define FIRST_TYPE ((int64_t)1 << 40)
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static entry_t *handlers, *types;
+static int64_t next_type = FIRST_TYPE;
 static custom_ffi_resolver_fn resolve;
 static _Thread_local const custom_ffi_context_t *current;
 
-static const entry_t *find_in(const entry_t *list, hr_str_t name) {
+static entry_t *find_in(entry_t *list, hr_str_t name) {
   while (list && (list->size != name.size || memcmp(list->name, name.data, name.size) != 0))
     list = list->next;
   return list;
@@ -29,7 +35,7 @@ static const entry_t *find_in(const entry_t *list, hr_str_t name) {
 static hr_status_t add_to(entry_t **list, hr_str_t name, const custom_ffi_bundle_t *bundle) {
   entry_t *entry = malloc(sizeof *entry + name.size);
   if (!entry) return hr_error(HR_NO_MEMORY, "no memory for %.*s", HR_STR_ARGS(name));
-  *entry = (entry_t){.next = *list, .size = name.size, .number = *list ? (*list)->number + 1 : 1};
+  *entry = (entry_t){.next = *list, .size = name.size};
   if (bundle) entry->bundle = *bundle;
   memcpy(entry->name, name.data, name.size);
   *list = entry;
@@ -74,11 +80,35 @@ const custom_ffi_context_t *custom_ffi_enter(const custom_ffi_context_t *context
 
 const custom_ffi_context_t *custom_ffi_current(void) { return current; }
 
-hr_status_t custom_ffi_type(hr_str_t name, int64_t *out_id) {
+static entry_t *find_type(int64_t number) {
+  entry_t *type = types;
+  while (type && type->number != number) type = type->next;
+  return type;
+}
+
+/* With the lock held. */
+static hr_status_t add_type(hr_str_t name, int64_t number, entry_t **out_type) {
+  HR_TRY(add_to(&types, name, NULL));
+  types->number = number ? number : next_type++;
+  *out_type = types;
+  return NULL;
+}
+
+hr_status_t custom_ffi_type(hr_str_t name, custom_ffi_delete_fn destroy, int64_t *id) {
   hr_status_t st = NULL;
   pthread_mutex_lock(&lock);
-  if (!find_in(types, name)) st = add_to(&types, name, NULL);
-  if (!st) *out_id = find_in(types, name)->number;
+  entry_t *type = *id ? find_type(*id) : find_in(types, name);
+  if (!type) st = add_type(name, *id, &type);
+  if (!st && destroy) type->destroy = destroy;
+  if (!st) *id = type->number;
   pthread_mutex_unlock(&lock);
   return st;
+}
+
+custom_ffi_delete_fn custom_ffi_destroyer(int64_t id) {
+  pthread_mutex_lock(&lock);
+  const entry_t *type = find_type(id);
+  custom_ffi_delete_fn destroy = type ? type->destroy : NULL;
+  pthread_mutex_unlock(&lock);
+  return destroy;
 }

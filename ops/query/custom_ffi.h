@@ -39,7 +39,11 @@ typedef struct custom_ffi_context {
 const custom_ffi_context_t *custom_ffi_enter(const custom_ffi_context_t *context);
 const custom_ffi_context_t *custom_ffi_current(void);
 
-/* A number for a type of handlers' data, the same for the same name. */
-hr_status_t custom_ffi_type(hr_str_t name, int64_t *out_id);
+typedef void (*custom_ffi_delete_fn)(void *object);
+/* A type of handlers' data. *id is the caller's own number of it; 0: it gets one, the same for the
+ * same name. `destroy` ends data of the type; NULL: as it was, at first nothing does. */
+hr_status_t custom_ffi_type(hr_str_t name, custom_ffi_delete_fn destroy, int64_t *id);
+/* NULL: nothing ends data of this type. */
+custom_ffi_delete_fn custom_ffi_destroyer(int64_t id);
 
 #endif

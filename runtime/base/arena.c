@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/arena_own.h"
 #include "base/fence.h"
 #include "base/mem.h"
 
@@ -19,6 +20,9 @@ struct hr_arena_block {
   hr_arena_block_t *next;
   size_t size_bytes; /* size of bytes[], or of the memory behind the fence */
   hr_fence_t *fence; /* memory of the only allocation of a fenced arena; else NULL */
+  /* object that ends with the block; NULL functions: none */
+  void *owned;
+  void (*destroy)(void *owned);
   _Alignas(HR_ALIGNMENT) unsigned char bytes[];
 };
 
@@ -28,8 +32,15 @@ void hr_arena_init_fenced(hr_arena_t *arena) {
   *arena = (hr_arena_t){.is_fenced = hr_fence_is_on()};
 }
 
+static void destroy_owned(hr_arena_block_t *block) {
+  if (block->destroy) block->destroy(block->owned);
+  block->destroy = NULL;
+}
+
 static void free_block(hr_arena_block_t *block) {
-  if (block) hr_fence_destroy(block->fence);
+  if (!block) return;
+  destroy_owned(block);
+  hr_fence_destroy(block->fence);
   hr_free(block);
 }
 
@@ -44,6 +55,7 @@ void hr_arena_deinit(hr_arena_t *arena) {
 /* The largest block is kept, so that a loop of resets allocates once. */
 void hr_arena_reset(hr_arena_t *arena) {
   hr_arena_block_t *largest = NULL;
+  for (hr_arena_block_t *block = arena->head; block; block = block->next) destroy_owned(block);
   for (hr_arena_block_t *block = arena->head, *next; block; block = next) {
     next = block->next;
     hr_arena_block_t *loser = block;
@@ -68,6 +80,7 @@ void hr_arena_rewind(hr_arena_t *arena, hr_arena_mark_t mark) {
     free_block(arena->head);
     arena->head = next;
   }
+  if (arena->head && arena->head != mark.block) destroy_owned(arena->head);
   arena->used_bytes = mark.block ? mark.used_bytes : 0;
 }
 
@@ -81,9 +94,7 @@ static hr_status_t add_block(hr_arena_t *arena, size_t at_least) {
   void *memory;
   HR_TRY(hr_alloc(sizeof(hr_arena_block_t) + size, &memory));
   hr_arena_block_t *block = memory;
-  block->next = arena->head;
-  block->size_bytes = size;
-  block->fence = NULL;
+  *block = (hr_arena_block_t){.next = arena->head, .size_bytes = size};
   arena->head = block;
   arena->used_bytes = 0;
   arena->total_bytes += size;
@@ -101,9 +112,7 @@ static hr_status_t alloc_fenced(hr_arena_t *arena, size_t size_bytes, void **out
     return st;
   }
   hr_arena_block_t *block = memory;
-  block->next = arena->head;
-  block->size_bytes = size_bytes;
-  block->fence = fence;
+  *block = (hr_arena_block_t){arena->head, size_bytes, fence, NULL, NULL};
   arena->head = block;
   arena->total_bytes += size_bytes;
   *out_memory = hr_fence_data(fence);
@@ -123,6 +132,14 @@ hr_status_t hr_arena_alloc(hr_arena_t *arena, size_t size_bytes, void **out_memo
   }
   arena->used_bytes = start + size_bytes;
   *out_memory = arena->head->bytes + start;
+  return NULL;
+}
+
+/* A new block, as marks tell blocks apart. */
+hr_status_t hr_arena_own(hr_arena_t *arena, void *object, void (*destroy)(void *object)) {
+  HR_TRY(add_block(arena, 0));
+  arena->head->owned = object;
+  arena->head->destroy = destroy;
   return NULL;
 }
 

@@ -155,13 +155,20 @@ typedef struct pjrt_context_args {
 
 /* --- the extension for the FFI --- */
 
+/* What ends data of a type; two more functions are for later use. */
+typedef struct pjrt_ffi_type_info {
+  void (*destroy)(void *object);
+  void (*serialize)(void);
+  void (*deserialize)(void);
+} pjrt_ffi_type_info_t;
+
 /* Arguments of FFI_Type_Register: a number for a type of user data. */
 typedef struct pjrt_ffi_type_args {
   PJRT_HEAD;
   const char *name;
   size_t name_size;
   int64_t type_id; /* in and out; 0: the plugin chooses */
-  const void *type_info;
+  const pjrt_ffi_type_info_t *info;
 } pjrt_ffi_type_args_t;
 
 /* Arguments of FFI_UserData_Add. The data stay the caller's, and outlive the executions. */

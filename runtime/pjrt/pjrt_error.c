@@ -57,6 +57,8 @@ pjrt_error_t *pjrt_error_copy(const pjrt_error_t *error) {
   return error ? pjrt_error_create(error->code, error->message, error->size) : NULL;
 }
 
+const char *pjrt_error_text(const pjrt_error_t *error) { return error->message; }
+
 void pjrt_error_free(pjrt_error_t *error) {
   if (error != &out_of_memory) hr_free(error);
 }

@@ -12,6 +12,7 @@ pjrt_error_t *pjrt_error_create(pjrt_code_t code, const char *message, size_t si
 pjrt_error_t *pjrt_error_given(pjrt_code_t code, const char *message, size_t size);
 pjrt_error_t *pjrt_error_copy(const pjrt_error_t *error); /* NULL for NULL */
 void pjrt_error_free(pjrt_error_t *error);                /* accepts NULL */
+const char *pjrt_error_text(const pjrt_error_t *error);   /* lives as long as the error */
 /* Translates and releases a status; NULL for NULL. */
 pjrt_error_t *pjrt_error_from_status(hr_status_t status);
 /* A status with the text of the error, which is borrowed; NULL for NULL. */

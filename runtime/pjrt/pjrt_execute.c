@@ -300,11 +300,36 @@ static hr_status_t compute(run_t *run) {
 }
 
 /* Peers that wait for this rank would wait for ever. Later launches go to another world. */
-static void cancel_peers(const run_t *run, hr_status_t st) {
-  pjrt_world_t *world = run->executable->world;
+static void cancel_peers(pjrt_world_t *world, const char *reason) {
   if (world->count > 1) atomic_store(&world->is_broken, world->local_count == world->count);
   for (int i = 0; world->count > 1 && i < world->local_count; i++)
-    hlorun_client_cancel(world->clients[i], hr_status_message(st));
+    hlorun_client_cancel(world->clients[i], reason);
+}
+
+/* The first failure of a world is what the framework is told for all devices, as it looks at one:
+ * the others fail as they were cancelled. */
+static void note_cause(pjrt_world_t *world, const pjrt_error_t *error) {
+  pjrt_error_t *none = NULL, *cause = pjrt_error_copy(error);
+  if (!atomic_compare_exchange_strong(&world->cause, &none, cause)) pjrt_error_free(cause);
+}
+
+/* The error of a run that has failed; its peers are cancelled. Releases the status. */
+static pjrt_error_t *fail_run(const run_t *run, hr_status_t st) {
+  pjrt_world_t *world = run->executable->world;
+  const pjrt_error_t *cause = atomic_load(&world->cause);
+  bool is_cancelled = hr_status_code(st) == HR_CANCELLED;
+  if (is_cancelled && cause) {
+    hr_status_release(st);
+    return pjrt_error_copy(cause);
+  }
+  pjrt_error_t *error = pjrt_error_copy(run->poison);
+  if (error)
+    hr_status_release(st);
+  else
+    error = pjrt_error_from_status(st);
+  if (!is_cancelled) note_cause(world, error);
+  cancel_peers(world, pjrt_error_text(error));
+  return error;
 }
 
 /* Signature of pjrt_job_t.run.
@@ -316,12 +341,7 @@ static void run_later(pjrt_job_t *job) {
   hr_status_t st = run->poison ? pjrt_error_status(run->poison) : compute(run);
   for (int r = 0; !st && r < executable->result_count; r++)
     pjrt_buffer_fulfil(run->results[r], run->values[executable->param_count + r]);
-  if (st) cancel_peers(run, st);
-  pjrt_error_t *error = pjrt_error_copy(run->poison);
-  if (error)
-    hr_status_release(st);
-  else
-    error = pjrt_error_from_status(st);
+  pjrt_error_t *error = st ? fail_run(run, st) : NULL;
   pjrt_event_t *done = pjrt_event_retain(run->done);
   destroy_run(run);
   pjrt_event_fire(done, error);
@@ -431,7 +451,7 @@ static hr_status_t launch_later(const pjrt_execute_args_t *args, run_t **runs) {
   for (int i = 0; i < world->local_count; i++) {
     if (!st) st = pjrt_stream_add(&world->devices[i]->stream, &runs[i]->job);
     if (!st) continue;
-    cancel_peers(runs[i], st);
+    cancel_peers(args->executable->world, hr_status_message(st));
     destroy_run(runs[i]);
   }
   pthread_mutex_unlock(&args->executable->client->launch_mutex);

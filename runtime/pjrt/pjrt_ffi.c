@@ -7,11 +7,12 @@
 #include "pjrt/pjrt_execute.h"
 #include "pjrt/pjrt_extensions.h"
 
-/* FFI_Type_Register: a new number for the name, where the framework has none. */
+/* FFI_Type_Register: a number for the name, where the framework has none. */
 static hr_status_t pjrt_ffi_type_register(pjrt_ffi_type_args_t *args) {
   PJRT_NOT_NULL(args->name);
-  if (args->type_id) return NULL; /* the framework's own number */
-  return custom_ffi_type((hr_str_t){args->name, args->name_size}, &args->type_id);
+  const pjrt_ffi_type_info_t *info = PJRT_HAS(args, info) ? args->info : NULL;
+  return custom_ffi_type((hr_str_t){args->name, args->name_size}, info ? info->destroy : NULL,
+                         &args->type_id);
 }
 
 /* FFI_UserData_Add, before the context is used: JAX adds its list of Python callbacks. */

@@ -3,7 +3,8 @@
  *
  *   jaxlib.xla_client.custom_call_targets("Host")  ->  {name: {stage: capsule}}
  *
- * A target that a program calls and that nobody knows is looked up there. Python callbacks
+ * A target that a program calls and that nobody knows is looked up there. What its states are
+ * (register_ffi_type) waits in a list for JAX's own CPU client. Python callbacks
  * (pure_callback, io_callback, debug.print) are a handler of our own: the framework gives an
  * execution the list of its callables, and the call names one by its index.
  *
@@ -95,6 +96,9 @@ static custom_ffi_bundle_t read_bundle(object_t *entry) {
 /* find: the handler of a target, and whether it is of the typed convention; JAX keeps those that
  * were registered before it has a CPU client of its own in a list. JAX before 0.6 calls Python by
  * a handler of the classic convention, which stands among the others.
+ * state_type: the k-th type that was registered before JAX has a CPU client of its own: its name,
+ * and the capsules of its number and of what ends its objects. jaxlib numbers the types, as it
+ * would for that client.
  * share: where JAX has no CPU client of its own, what it asks of "cpu" (the place of a callback's
  * arguments) is asked of hlorun: one more row of the table of backends, if there is such a table.
  * begin: asks JAX to call `share` when it has made a backend.
@@ -112,6 +116,15 @@ static const char helper_source[] =
     "    typed = target != 'xla_python_cpu_callback'\n"
     "    if not typed: share()\n"
     "    return client.custom_call_targets('Host')[target], int(typed)\n"
+    "waiting = []\n"
+    "def state_type(k):\n"
+    "    if k >= len(waiting): return None\n"
+    "    import jaxlib.xla_client as client\n"
+    "    name, entry = waiting[k]\n"
+    "    try: client._xla.register_custom_type(name, entry)\n"
+    "    except Exception: pass\n"
+    "    if not isinstance(entry, dict): return name, entry, None\n"
+    "    return name, entry['type_id'], entry.get('type_info')\n"
     "def share(backend=None):\n"
     "    bridge = sys.modules.get('jax._src.xla_bridge')\n"
     "    table = getattr(bridge, '_backends', None)\n"
@@ -121,6 +134,10 @@ static const char helper_source[] =
     "            table['cpu'] = client\n"
     "            return\n"
     "def begin():\n"
+    "    global waiting\n"
+    "    client = sys.modules.get('jaxlib.xla_client')\n"
+    "    types = getattr(client, '_custom_type_id', None)\n"
+    "    if isinstance(types, dict): waiting = types.setdefault('Host', waiting)\n"
     "    bridge = sys.modules.get('jax._src.xla_bridge')\n"
     "    hooks = getattr(bridge, '_backend_initialization_hooks', None)\n"
     "    if isinstance(hooks, list): hooks.append(share)\n"
@@ -158,12 +175,35 @@ static object_t *find_helper(const char *name) {
   return python.PyDict_GetItemString(globals, name);
 }
 
+/* Registers the k-th type of JAX's list; false: it has no more. */
+static bool look_up_type(int k) {
+  object_t *state_type = find_helper("state_type");
+  object_t *found = state_type ? python.PyObject_CallFunction(state_type, "i", k) : NULL;
+  object_t *name = found ? python.PyTuple_GetItem(found, 0) : NULL; /* NULL of None, too */
+  if (name) {
+    int64_t *id = pointer_of(python.PyTuple_GetItem(found, 1));
+    const ffi_type_info_t *info = pointer_of(python.PyTuple_GetItem(found, 2));
+    hr_str_t text = hr_str_from(python.PyUnicode_AsUTF8(name));
+    if (id) hr_status_release(custom_ffi_type(text, info ? info->destroy : NULL, id));
+  }
+  python.PyErr_Clear();
+  if (found) python.Py_DecRef(found);
+  return name;
+}
+
+/* The types that came since. With the lock of the interpreter. */
+static void look_up_types(void) {
+  static int count; /* of types that were looked up */
+  while (look_up_type(count)) count++;
+}
+
 /* With the lock of the interpreter. An untyped function is one of ops/query/custom_host.h. */
 static void look_up(hr_str_t target) {
   char name[256];
   if (target.size >= sizeof name) return;
   memcpy(name, target.data, target.size);
   name[target.size] = '\0';
+  look_up_types();
   object_t *find = find_helper("find");
   object_t *found = find ? python.PyObject_CallFunction(find, "s", name) : NULL;
   python.PyErr_Clear();

@@ -90,13 +90,17 @@ static hr_status_t describe_host(const pjrt_from_host_args_t *args, pjrt_strided
   return NULL;
 }
 
+/* Bytes to which memory of others must be aligned: kernels load single elements from it. */
+static size_t alignment_of(const pjrt_strided_t *array) {
+  return hr_dtype_bytes(hr_dtype_real(array->dtype));
+}
+
 /* Dense arrays of whole bytes only, aligned for the kernels. Narrow types are copied, as the
  * bits above each element have to be set. */
 static bool may_borrow(const pjrt_from_host_args_t *args, const pjrt_strided_t *array) {
-  size_t alignment = hr_dtype_bytes(hr_dtype_real(array->dtype));
   return args->semantics == PJRT_IMMUTABLE_ZERO_COPY && pjrt_strided_bytes(array) >= BORROW_BYTES &&
          pjrt_strided_is_dense(array) && hr_dtype_table[array->dtype].bits >= 8 &&
-         (uintptr_t)args->data % alignment == 0;
+         (uintptr_t)args->data % alignment_of(array) == 0;
 }
 
 /* Signature of hr_buffer_free_fn: the framework may let go of its array. */
@@ -204,14 +208,12 @@ static void end_view(void *context, void *data, size_t size_bytes) {
   hr_free(owner);
 }
 
-/* Bytes to which a view must be aligned, whatever its type, for vectors of elements. The framework
- * looks for these words in the message, and copies then where it may. */
-#define VIEW_ALIGNMENT 16
-
+/* The framework looks for these words in the message, and copies then where it may. */
 static hr_status_t check_alignment(const void *data, const pjrt_strided_t *array) {
-  if (!pjrt_strided_bytes(array) || (uintptr_t)data % VIEW_ALIGNMENT == 0) return NULL;
-  return hr_error(HR_USAGE, "a view of memory at %p, which is not aligned to %d bytes.", data,
-                  VIEW_ALIGNMENT);
+  size_t alignment = alignment_of(array);
+  if (!pjrt_strided_bytes(array) || (uintptr_t)data % alignment == 0) return NULL;
+  return hr_error(HR_USAGE, "a view of memory at %p, which is not aligned to %zu bytes.", data,
+                  alignment);
 }
 
 /* Client_CreateViewOfDeviceBuffer. After a failure the memory is still the caller's, and

@@ -14,6 +14,7 @@
 static void destroy_world(pjrt_world_t *world) {
   if (world->is_traced) pjrt_profile_remove_world(world);
   for (int i = 0; i < world->local_count; i++) hlorun_client_release(world->clients[i], 0);
+  pjrt_error_free(world->cause);
   hr_free(world);
 }
 

@@ -10,8 +10,10 @@ struct pjrt_world {
   /* next world of the client; guarded by the client's mutex */
   pjrt_world_t *next;
   atomic_bool is_broken; /* an execution failed, and its peers were cancelled: it cannot go on */
-  bool is_traced;        /* its clients note their steps, for profiles */
-  int count;             /* devices, those of other processes included */
+  /* error of the device that failed first, which the others give as theirs; NULL: none */
+  _Atomic(pjrt_error_t *) cause;
+  bool is_traced; /* its clients note their steps, for profiles */
+  int count;      /* devices, those of other processes included */
   /* ids of all the devices, by rank */
   int *ids;
   /* devices that are of this process */

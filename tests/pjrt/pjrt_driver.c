@@ -366,12 +366,12 @@ static void test_attributes(pjrt_client_t *client) {
   args.release(args.owner);
 }
 
-/* A view of columns shares the caller's memory; one that is not aligned is refused. */
+/* A view of columns shares the caller's memory, which is aligned to its elements at least. */
 static void test_views(pjrt_client_t *client) {
-  _Alignas(64) float lying[] = {1, 4, 2, 5, 3, 6, 0, 0};
+  _Alignas(64) float lying[] = {0, 1, 4, 2, 5, 3, 6, 0};
   pjrt_view_args_t args = {.struct_size = sizeof args,
                            .client = client,
-                           .data = lying,
+                           .data = lying + 1,
                            .dims = matrix_dims,
                            .num_dims = 2,
                            .type = PJRT_TYPE_F32,
@@ -380,8 +380,8 @@ static void test_views(pjrt_client_t *client) {
   check(CALL(Client_CreateViewOfDeviceBuffer, &args), "a view of columns");
   check_columns(args.buffer, 1);
   drop(PJRT_INDEX_Buffer_Destroy, args.buffer);
-  args.data = lying + 1;
-  FAILS(Client_CreateViewOfDeviceBuffer, &args, "is not aligned to 16 bytes");
+  args.data = (char *)lying + 2;
+  FAILS(Client_CreateViewOfDeviceBuffer, &args, "is not aligned to 4 bytes");
 }
 
 static long resident_pages(void) {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/arena_own.h"
 #include "base/arith.h"
 #include "base/buffer.h"
 #include "base/map.h"
@@ -25,6 +26,31 @@ static void test_arena_rewind(void) {
   CU_ASSERT_PTR_EQUAL(later, again);
   CU_ASSERT_EQUAL(((char *)first)[99], 7);
   hr_arena_deinit(&arena);
+}
+
+/* What is owned ends with a rewind to a mark before it, with a reset, and with the arena. */
+static void count_end(void *count) { (*(int *)count)++; }
+static void test_arena_owns(void) {
+  int ends = 0;
+  hr_arena_t arena;
+  void *memory;
+  hr_arena_init(&arena);
+  hr_arena_mark_t start = hr_arena_mark(&arena);
+  CHECK_OK(hr_arena_own(&arena, &ends, count_end));
+  CHECK_OK(hr_arena_alloc(&arena, 100, &memory));
+  hr_arena_mark_t mark = hr_arena_mark(&arena);
+  CHECK_OK(hr_arena_own(&arena, &ends, count_end));
+  hr_arena_rewind(&arena, mark);
+  CU_ASSERT_EQUAL(ends, 1);
+  hr_arena_rewind(&arena, start);
+  CU_ASSERT_EQUAL(ends, 2);
+  CHECK_OK(hr_arena_own(&arena, &ends, count_end));
+  CHECK_OK(hr_arena_own(&arena, &ends, count_end));
+  hr_arena_reset(&arena);
+  CU_ASSERT_EQUAL(ends, 4);
+  CHECK_OK(hr_arena_own(&arena, &ends, count_end));
+  hr_arena_deinit(&arena);
+  CU_ASSERT_EQUAL(ends, 5);
 }
 
 static void test_arena_alignment(void) {
@@ -207,6 +233,7 @@ static void test_large_pages(void) {
 CU_TestInfo suite_base[] = {
     {"arena rewinds to a mark", test_arena_rewind},
     {"arena aligns", test_arena_alignment},
+    {"arena owns objects", test_arena_owns},
     {"sizes are checked", test_sizes_are_checked},
     {"minimum, maximum and divisions", test_arithmetic},
     {"large blocks ask for large pages", test_large_pages},

@@ -55,8 +55,9 @@ static ffi_error_t *stream_get(void *args) {
 
 static ffi_error_t *type_register(void *args_) {
   const ffi_type_args_t *args = args_;
-  if (*args->type_id) return NULL; /* the caller's own number */
-  hr_status_t st = custom_ffi_type((hr_str_t){args->name.data, args->name.size}, args->type_id);
+  const ffi_type_info_t *info = args->type_info;
+  hr_status_t st = custom_ffi_type((hr_str_t){args->name.data, args->name.size},
+                                   info ? info->destroy : NULL, args->type_id);
   hr_status_release(st);
   return st ? make_error(CODE_NO_MEMORY, "no memory for a type") : NULL;
 }
@@ -72,15 +73,30 @@ static ffi_error_t *state_set(void *args_) {
   const ffi_state_args_t *args = args_;
   if (args->stage < 0 || args->stage >= FFI_STAGES)
     return make_error(CODE_INVALID, "a state of an unknown stage");
-  args->execution->states->states[args->stage] = args->state;
+  ffi_states_t *states = args->execution->states;
+  if (states->states[args->stage].object) return make_error(CODE_INVALID, "a state is set twice");
+  states->states[args->stage].object = args->state;
+  states->states[args->stage].type = *args->type_id;
   return NULL;
 }
 static ffi_error_t *state_get(void *args_) {
   ffi_state_args_t *args = args_;
   if (args->stage < 0 || args->stage >= FFI_STAGES)
     return make_error(CODE_INVALID, "a state of an unknown stage");
-  args->state = args->execution->states->states[args->stage];
-  return args->state ? NULL : make_error(CODE_NOT_FOUND, "no state was set");
+  const ffi_states_t *states = args->execution->states;
+  args->state = states->states[args->stage].object;
+  if (!args->state) return make_error(CODE_NOT_FOUND, "no state was set");
+  if (states->states[args->stage].type == *args->type_id) return NULL;
+  return make_error(CODE_INVALID, "the state is of another type");
+}
+
+void custom_ffi_end_states(ffi_states_t *states, int first) {
+  for (int stage = first; stage < FFI_STAGES; stage++) {
+    void *object = states->states[stage].object;
+    custom_ffi_delete_fn destroy = object ? custom_ffi_destroyer(states->states[stage].type) : NULL;
+    if (destroy) destroy(object);
+    states->states[stage].object = NULL;
+  }
 }
 
 static ffi_error_t *memory_allocate(void *args_) {

@@ -8,10 +8,17 @@
 #include "base/status.h"
 #include "ops/kernels/custom/ffi_abi.h"
 
-/* State of a handler: set by its first stages, got by the later ones. As long as the plan. */
+/* State of a handler by the stage that has set it: as long as the plan for the first stage, as long
+ * as the execution for the others. */
 typedef struct ffi_states {
-  void *states[FFI_STAGES];
+  struct {
+    void *object; /* NULL: none */
+    int64_t type;
+  } states[FFI_STAGES];
 } ffi_states_t;
+
+/* Ends the objects of stages first .. FFI_STAGES - 1. */
+void custom_ffi_end_states(ffi_states_t *states, int first);
 
 struct ffi_execution {
   ffi_states_t *states;

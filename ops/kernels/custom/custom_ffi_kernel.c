@@ -6,11 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena_own.h"
 #include "ops/kernels/custom/custom_ffi_api.h"
 #include "ops/kernels/custom/custom_layout.h"
 #include "ops/query/custom_ffi.h"
 
-/* One call: its handlers, its decoded attributes, and the state that the stages share. */
+/* One call: its handlers, its decoded attributes, and the state of its instantiation. */
 typedef struct ffi_plan {
   const custom_ffi_bundle_t *bundle;
   const char *target;
@@ -173,12 +174,12 @@ static hr_status_t make_attrs(hr_arena_t *arena, const dict_value_t *dict, ffi_a
 
 /* Calls the handler of one stage, if there is one, and waits for its future. struct_size ends
  * before `future`: a handler of an older version does not know that field. */
-static hr_status_t call_stage(const ffi_plan_t *plan, int stage, const ffi_buffers_t *args,
-                              const ffi_buffers_t *rets) {
+static hr_status_t call_stage(const ffi_plan_t *plan, int stage, ffi_states_t *states,
+                              const ffi_buffers_t *args, const ffi_buffers_t *rets) {
   void *const handlers[] = {plan->bundle->instantiate, plan->bundle->prepare,
                             plan->bundle->initialize, plan->bundle->execute};
   if (!handlers[stage]) return NULL;
-  ffi_execution_t execution = {.states = plan->states};
+  ffi_execution_t execution = {.states = states};
   ffi_frame_t frame = {.struct_size = offsetof(ffi_frame_t, future),
                        .api = &custom_ffi_api,
                        .execution = &execution,
@@ -193,6 +194,9 @@ static hr_status_t call_stage(const ffi_plan_t *plan, int stage, const ffi_buffe
   return custom_ffi_status(error, plan->target);
 }
 
+/* Signature of a function for hr_arena_own. */
+static void end_all_states(void *states) { custom_ffi_end_states(states, FFI_INSTANTIATE); }
+
 /* Instantiation may fail with the handler's own error, which then is a compile-time error. */
 static hr_status_t prepare_ffi(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   ffi_plan_t *plan;
@@ -200,6 +204,7 @@ static hr_status_t prepare_ffi(hr_arena_t *arena, const op_step_t *step, const v
   hr_str_t target = op_custom_call_target(step->instr);
   HR_TRY(HR_NEW(arena, &plan));
   HR_TRY(HR_NEW(arena, &plan->states));
+  HR_TRY(hr_arena_own(arena, plan->states, end_all_states));
   HR_TRY(hr_arena_cstr(arena, target, &plan->target));
   plan->bundle = custom_ffi_find(target);
   if (!plan->bundle) return hlo_unsupported(step->instr, "its handler has been taken away");
@@ -208,7 +213,7 @@ static hr_status_t prepare_ffi(hr_arena_t *arena, const op_step_t *step, const v
   plan->arg_count = step->instr->operand_count;
   plan->ret_count = custom_result_count(step->out_shape);
   *out_plan = plan;
-  return call_stage(plan, FFI_INSTANTIATE, NULL, NULL);
+  return call_stage(plan, FFI_INSTANTIATE, plan->states, NULL, NULL);
 }
 
 /* pred is a byte per element in memory, everything else below 8 bits is packed. */
@@ -278,6 +283,16 @@ static hr_status_t make_results(op_env_t *env, const op_step_t *step, int count,
   return NULL;
 }
 
+static hr_status_t call_stages(const ffi_plan_t *plan, const ffi_buffers_t *args,
+                               const ffi_buffers_t *rets) {
+  ffi_states_t states = *plan->states;
+  hr_status_t st = NULL;
+  for (int stage = FFI_PREPARE; !st && stage <= FFI_EXECUTE; stage++)
+    st = call_stage(plan, stage, &states, args, rets);
+  custom_ffi_end_states(&states, FFI_PREPARE);
+  return st;
+}
+
 /* Packed results are unpacked into the values at the end; other handlers write the values
  * directly. */
 static hr_status_t run_stages(op_env_t *env, const ffi_plan_t *plan, hlo_value_t *const *in,
@@ -286,8 +301,7 @@ static hr_status_t run_stages(op_env_t *env, const ffi_plan_t *plan, hlo_value_t
   bool packs = !plan->bundle->takes_bytes;
   HR_TRY(make_buffers(env->scratch, plan->arg_count, in, packs, &args));
   HR_TRY(make_buffers(env->scratch, plan->ret_count, parts, packs, &rets));
-  for (int stage = FFI_PREPARE; stage <= FFI_EXECUTE; stage++)
-    HR_TRY(call_stage(plan, stage, &args, &rets));
+  HR_TRY(call_stages(plan, &args, &rets));
   for (int k = 0; k < plan->ret_count; k++)
     if (packs && is_packed(parts[k]->dtype))
       unpack(((const ffi_buffer_t *)rets.buffers[k])->data, parts[k]);

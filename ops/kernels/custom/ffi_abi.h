@@ -91,6 +91,11 @@ typedef struct ffi_error_args {
   ffi_error_t *error;
 } ffi_error_args_t;
 
+typedef struct ffi_type_info {
+  FFI_HEAD;
+  void (*destroy)(void *object);
+} ffi_type_info_t;
+
 typedef struct ffi_type_args {
   FFI_HEAD;
   ffi_text_t name;

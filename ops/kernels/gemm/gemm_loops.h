@@ -157,17 +157,20 @@ SIMD_INLINE void SIMD_NAME(transpose)(const SIMD_REAL *b, int64_t col, SIMD_REAL
   for (int i = 0; i < LANES; i++) *(SIMD_NAME(vec) *)(to + i * WIDTH) = x[i];
 }
 
-/* Columns of B are dense. Rows of the panel have WIDTH reals whatever `columns` is. */
+/* Columns of B are dense. Rows of the panel have WIDTH reals whatever `columns` is. The last
+ * squares end with B, and overlap those before them. */
 SIMD_TARGET static void SIMD_NAME(pack_transposed)(const SIMD_REAL *b, int64_t col, int64_t depth,
                                                    int64_t columns, SIMD_REAL *to) {
-  int64_t whole_depth = depth / LANES * LANES;
-  int64_t whole = columns / LANES * LANES;
-  for (int64_t j = 0; j < whole; j += LANES)
-    for (int64_t p = 0; p < whole_depth; p += LANES)
-      SIMD_NAME(transpose)(b + j * col + p, col, to + p * WIDTH + j);
-  for (int64_t j = 0; j < columns; j++)
-    for (int64_t p = j < whole ? whole_depth : 0; p < depth; p++)
-      to[p * WIDTH + j] = b[j * col + p];
+  if (columns < LANES || depth < LANES) {
+    for (int64_t j = 0; j < columns; j++)
+      for (int64_t p = 0; p < depth; p++) to[p * WIDTH + j] = b[j * col + p];
+    return;
+  }
+  for (int64_t j = 0; j < columns; j += LANES)
+    for (int64_t p = 0; p < depth; p += LANES) {
+      int64_t column = hr_min(j, columns - LANES), term = hr_min(p, depth - LANES);
+      SIMD_NAME(transpose)(b + column * col + term, col, to + term * WIDTH + column);
+    }
 }
 
 /* By row and column offsets. */
@@ -375,6 +378,31 @@ SIMD_TARGET static void SIMD_NAME(any_tile)(int64_t rows, int64_t vecs, gemm_mod
                  : SIMD_NAME(few_rows3))(rows, mode, at, a, b, c);
 }
 
+/* A vector of sums, as the mode says, for what is in c. */
+SIMD_INLINE SIMD_NAME(acc)
+    SIMD_NAME(merge)(gemm_mode_t mode, const SIMD_REAL *c, const SIMD_REAL *sums) {
+  SIMD_NAME(acc) sum = *(const SIMD_NAME(vec) *)sums;
+  if (mode == GEMM_SET) return sum;
+  SIMD_NAME(acc) old = *(const SIMD_NAME(vec) *)c;
+  return mode == GEMM_ADD ? old + sum : old - sum;
+}
+
+/* A row whose columns do not fill its vectors: the last vector ends with the row, and writes some
+ * of the one before it again. */
+SIMD_INLINE void SIMD_NAME(merge_row)(gemm_mode_t mode, int64_t columns, const SIMD_REAL *sums,
+                                      SIMD_REAL *c) {
+  int64_t last = columns - LANES;
+  if (last >= 0) {
+    SIMD_NAME(acc) end = SIMD_NAME(merge)(mode, c + last, sums + last);
+    for (int64_t j = 0; j < last; j += LANES)
+      *(SIMD_NAME(vec) *)(c + j) = SIMD_NAME(merge)(mode, c + j, sums + j);
+    *(SIMD_NAME(vec) *)(c + last) = end;
+    return;
+  }
+  for (int64_t j = 0; j < columns; j++)
+    c[j] = mode == GEMM_SET ? sums[j] : mode == GEMM_ADD ? c[j] + sums[j] : c[j] - sums[j];
+}
+
 /* A tile whose columns do not fill its vectors: computed to `spare`, then copied. */
 SIMD_TARGET static void SIMD_NAME(edge)(int64_t rows, int64_t columns, gemm_mode_t mode,
                                         const SIMD_NAME(target_t) * at, const SIMD_REAL *a,
@@ -383,13 +411,13 @@ SIMD_TARGET static void SIMD_NAME(edge)(int64_t rows, int64_t columns, gemm_mode
   SIMD_NAME(target_t) strides = *at;
   strides.c_row = WIDTH;
   SIMD_NAME(any_tile)(rows, hr_div_ceil(columns, LANES), GEMM_SET, &strides, a, NULL, b, spare);
-  for (int64_t i = 0; i < rows; i++, c += at->c_row)
-    for (int64_t j = 0; j < columns; j++) {
-      SIMD_REAL sum = spare[i * WIDTH + j];
-      if (mode == GEMM_ADD) sum = c[j] + sum;
-      if (mode == GEMM_SUBTRACT) sum = c[j] - sum;
-      c[j] = sum;
-    }
+  for (int64_t i = 0; i < rows; i++) {
+    const SIMD_REAL *sums = spare + i * WIDTH;
+    if (mode == GEMM_SET)
+      SIMD_NAME(merge_row)(GEMM_SET, columns, sums, c + i * at->c_row);
+    else
+      SIMD_NAME(merge_row)(mode, columns, sums, c + i * at->c_row);
+  }
 }
 
 /* A group of panels, and what multiplies it. */

@@ -100,7 +100,9 @@ typedef struct jit_place {
   bool leaves_caches; /* results are read by nobody before they have left every cache */
 } jit_place_t;
 
-/* Results of a kernel with leaves_caches bypass the caches from this size on. */
+/* Results bypass the caches from this size on: they have left every one when they are read again.
+ * The second one holds for a kernel with leaves_caches. */
+#define JIT_STREAM_BYTES ((int64_t)32 << 20)
 #define JIT_LEAVING_BYTES ((int64_t)1 << 20)
 
 /* Arrays that a kernel reads. */
@@ -144,6 +146,11 @@ struct jit_kernel {
   struct jit_region *region; /* the kernel is a region (region.h); NULL: a fusion */
   jit_kernel_t *next;
 };
+
+/* Size from which on a kernel's results bypass the caches. */
+static inline int64_t jit_stream_bytes(const jit_kernel_t *kernel) {
+  return kernel->schedule.leaves_caches ? JIT_LEAVING_BYTES : JIT_STREAM_BYTES;
+}
 
 /* Plans part number `part` of a fusion: expression graph, loops, phases, units.
  * Requires: kernel->schedule has producer_grid and leaves_caches, all else is zero.

@@ -32,8 +32,6 @@
 #define PREFETCH_BYTES 2048 /* bytes */
 #define LINE_BYTES_MAX 4096 /* bytes in a line that a processor does not know how to go on from */
 #define PREFETCH_COVER_BYTES 1024 /* bytes */
-#define STREAM_BYTES \
-  ((int64_t)32 << 20) /* results of this size have left every cache when they are read again */
 
 /* --- planning --------------------------------------------------------------------------------- */
 
@@ -205,7 +203,7 @@ static bool is_aligned(const jit_kernel_t *kernel) {
 static void find_nontemporal_roots(jit_kernel_t *kernel) {
   int64_t count = jit_nest_count(&kernel->loops.nest);
   bool whole = is_aligned(kernel) && !kernel->loops.unrolled;
-  int64_t least = kernel->schedule.leaves_caches ? JIT_LEAVING_BYTES : STREAM_BYTES;
+  int64_t least = jit_stream_bytes(kernel);
   for (int r = 0; r < kernel->root_count; r++) {
     jit_root_t *root = &kernel->roots[r];
     int64_t bytes = (int64_t)hr_dtype_bytes(root->dtype) * kernel->loops.lanes;

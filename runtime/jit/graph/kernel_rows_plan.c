@@ -11,7 +11,6 @@
 #define BLOCK_MIN 16384 /* elements of a block */
 #define BLOCKS_MAX 64
 #define EXPENSIVE 3.0 /* additions that are sooner done than a value is stored and read */
-#define STREAM_BYTES ((int64_t)64 << 20)
 #define MIN_PREFETCH \
   1024 /* bytes, where rows are asked for ahead: processors foresee what is nearer, */
 #define MAX_PREFETCH (128 << 10) /* and longer rows would drive out the one before */
@@ -155,7 +154,7 @@ static void find_streams(jit_kernel_t *kernel) {
   int64_t inner =
       kernel->loops.within.rank ? kernel->loops.within.sizes[kernel->loops.within.rank - 1] : 1;
   int64_t count = reduce->outer_count * reduce->within_count;
-  int64_t least = kernel->schedule.leaves_caches ? JIT_LEAVING_BYTES : STREAM_BYTES;
+  int64_t least = jit_stream_bytes(kernel);
   bool may_stream = !kernel->schedule.producer_grid.in_cache && kernel->loops.lanes > 1 &&
                     inner % (16 * kernel->loops.lanes) == 0;
   for (int r = 0; r < kernel->root_count; r++) {

@@ -4,7 +4,9 @@
  *
  * This saves the dispatch of iterations and makes everything that depends on the counter constant;
  * the rounds of JAX's random number generator are such loops. Loops with effects are unrolled only
- * if they run at most once. Exact. The limits bound the size of the code. */
+ * if they run at most once, and so are those with a call whose handler keeps a state from one
+ * iteration to the next. Exact. The limits bound the size of the code. */
+#include "ops/query/custom_call_table.h"
 #include "passes/loops/loop_shape.h"
 #include "passes/passes.h"
 
@@ -36,7 +38,7 @@ static bool is_short(const loop_t *loop, int64_t trips) {
     const hlo_instr_t *instr = loop->body->instrs.data[i];
     count += !is_free(instr->op);
     simple &= is_simple(instr->op);
-    if (pass_has_effect(instr)) return false;
+    if (pass_has_effect(instr) || op_custom_call_keeps_state(instr)) return false;
   }
   if (trips > (simple ? MAX_TRIPS_SIMPLE : MAX_TRIPS)) return false;
   return trips * count <= (simple ? MAX_INSTRS_SIMPLE : MAX_INSTRS);
