@@ -45,8 +45,8 @@ static const jit_expr_t *number_of(jit_graph_t *graph, const jit_node_t *node) {
   return expr && fits(expr, node->dtype) ? expr : NULL;
 }
 
-#define LARGEST_NUMBER \
-  (INT64_C(1) << 40) /* largest operand for which sums and differences are far from overflow */
+/* Largest operand for which sums and differences are far from overflow. */
+#define LARGEST_NUMBER (INT64_C(1) << 40)
 
 static bool is_large(const jit_expr_t *expr) {
   return expr->low < -LARGEST_NUMBER || expr->high > LARGEST_NUMBER;

@@ -27,8 +27,8 @@
 #define SHORT_LINE 4        /* innermost loops below this many vectors are short */
 #define SIMPLE_LOADS 4
 #define SIMPLE_NODES 40
-#define MEMORY_BYTES \
-  (16 << 20) /* least size of an array that is read from memory, not from a cache */
+/* Least size of an array that is read from memory, not from a cache. */
+#define MEMORY_BYTES (16 << 20)
 
 /* --- types and costs -------------------------------------------------------------------------- */
 

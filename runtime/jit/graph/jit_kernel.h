@@ -16,8 +16,8 @@
 #include "ops/query/fusion_form.h"
 
 #define JIT_MAX_PHASES 16
-#define JIT_NARROW_ROW \
-  JIT_MAX_INTERLEAVED /* most elements of a narrow row, which is fully unrolled */
+/* Most elements of a narrow row, which is fully unrolled. */
+#define JIT_NARROW_ROW JIT_MAX_INTERLEAVED
 
 typedef void (*jit_kernel_fn)(void *const *in, void *const *out, void *scratch, int64_t begin,
                               int64_t end);
@@ -239,7 +239,7 @@ hr_status_t jit_kernel_find_reuse(jit_kernel_t *kernel);
 int jit_kernel_lanes(const jit_kernel_t *kernel);
 /* Does every op of the graph have code? */
 bool jit_kernel_supports(const jit_kernel_t *kernel);
-/* Is the node a load at an index that is computed per element (a gather)? */
+/* Is the node a load at an index that is computed per element (a gather)?. */
 #define JIT_GATHER_COST 20
 bool jit_node_is_gathered(const jit_graph_t *graph, const jit_node_t *node);
 /* Static text; NULL: nothing known keeps the planned kernel from its limits. */

@@ -23,10 +23,10 @@
 #include "jit/element/element.h"
 #include "jit/graph/kernel_reduce.h"
 
-#define COLUMNS_TARGET \
-  1024 /* columns of a block, whose accumulators stay in the first-level cache */
-#define GROUP_COLUMNS_MAX \
-  256 /* most columns of a short run, which is joined with adjacent groups */
+/* Columns of a block, whose accumulators stay in the first-level cache. */
+#define COLUMNS_TARGET 1024
+/* Most columns of a short run, which is joined with adjacent groups. */
+#define GROUP_COLUMNS_MAX 256
 #define UNITS_TARGET 16
 #define BLOCK_MIN 8192 /* least elements of a block of rows */
 #define ROW_UNROLL 4

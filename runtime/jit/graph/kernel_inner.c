@@ -14,8 +14,8 @@
 #define MAX_VECTORS 9         /* most vectors per iteration: period of rows of 3 * 3 elements */
 #define MOST_NODES 160        /* most nodes of all copies in an iteration */
 #define MOST_NODES_INSIDE 480 /* most nodes of all copies in all parts of the innermost loop */
-#define MOST_NODES_AROUND \
-  640 /* most nodes of all parts of an outer loop, counting what each part needs */
+/* Most nodes of all parts of an outer loop, counting what each part needs. */
+#define MOST_NODES_AROUND 640
 
 /* The least number of vectors, a multiple of `vectors` and not above `most`, after which the
  * remainder of an index repeats; `vectors` if there is none. */

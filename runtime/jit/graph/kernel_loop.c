@@ -25,15 +25,15 @@
 #define SCALAR_LOADS_MAX 512 /* most scalar loads per iteration */
 #define UNITS_TARGET 64
 #define BLOCK_MAX 65536
-#define COMPUTING_OPS                                                                         \
-  2 /* ops per load above which a loop is compute-bound: about the shuffles of a vector whose \
-       lanes lie apart */
+/* Ops per load above which a loop is compute-bound: about the shuffles of a vector whose lanes
+ * lie apart. */
+#define COMPUTING_OPS 2
 #define UNROLLED_NODES 800  /* most nodes of all copies of an unrolled last loop */
 #define PREFETCH_BYTES 2048 /* prefetch distance in bytes */
-#define LINE_BYTES_MAX \
-  4096 /* most bytes of a short line, which hardware prefetchers do not follow */
-#define PREFETCH_COVER_BYTES \
-  1024 /* bytes around a prefetched load within which other loads need no prefetch */
+/* Most bytes of a short line, which hardware prefetchers do not follow. */
+#define LINE_BYTES_MAX 4096
+/* Bytes around a prefetched load within which other loads need no prefetch. */
+#define PREFETCH_COVER_BYTES 1024
 
 /* --- planning --------------------------------------------------------------------------------- */
 

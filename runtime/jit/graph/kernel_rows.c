@@ -22,8 +22,8 @@
 #include "jit/element/element.h"
 #include "jit/graph/kernel_reduce.h"
 
-#define LATENCY_COST 6.0 /* most additions per element that finish within the latency of the sum \
-                          */
+/* Most additions per element that finish within the latency of the sum. */
+#define LATENCY_COST 6.0
 #define GROUP_LOOP (JIT_MAX_LOOPS - 2)
 #define UNROLL_MAX 4
 

@@ -10,10 +10,10 @@
 #define ROWS_MIN 8      /* fewer rows are cut into blocks */
 #define BLOCK_MIN 16384 /* least elements of a block */
 #define BLOCKS_MAX 64
-#define EXPENSIVE \
-  3.0 /* least cost, in additions, of a node whose recomputation exceeds a store and a load */
-#define MIN_PREFETCH \
-  1024 /* least prefetch distance in bytes; hardware prefetchers cover shorter ones */
+/* Least cost, in additions, of a node whose recomputation exceeds a store and a load. */
+#define EXPENSIVE 3.0
+/* Least prefetch distance in bytes; hardware prefetchers cover shorter ones. */
+#define MIN_PREFETCH 1024
 #define MAX_PREFETCH (128 << 10) /* most bytes; longer rows would evict the current one */
 #define GROUP_MAX 16             /* most rows of a group */
 #define GROUP_ELEMENTS 4096 /* most elements of a group, which stays in the first-level cache */

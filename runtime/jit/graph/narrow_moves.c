@@ -7,8 +7,8 @@
 #include "jit/element/element.h"
 #include "jit/graph/jit_kernel.h"
 
-#define ELEMENTS_LEAST \
-  256 /* smaller arrays may be registers of a region, which have one type in all its kernels */
+/* Smaller arrays may be registers of a region, which have one type in all its kernels. */
+#define ELEMENTS_LEAST 256
 
 static bool is_choice(const jit_node_t *node) {
   return node->kind == JIT_OP && node->op == HLO_SELECT;

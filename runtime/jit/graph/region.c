@@ -10,9 +10,8 @@
 #include <string.h>
 
 /* Limits of regions and of inlined kernels. */
-#define INLINE_NS                                                                                  \
-  4000.0 /* longest run time of an inlined kernel; a longer one is worth a call or several workers \
-          */
+/* Longest run time of an inlined kernel; a longer one is worth a call or several workers. */
+#define INLINE_NS 4000.0
 #define INLINE_NODES 400  /* most nodes of an inlined kernel */
 #define REGION_NODES 3000 /* most nodes of all inlined kernels */
 #define REGION_STEPS 400
