@@ -1,12 +1,13 @@
 /* The kernel IR: what the emitters (emit_*.c, element_*.c, math_*.c, kernel_*.c, region_write.c)
  * build with the functions of kir.h and a back end lowers: jit/x64 to machine code, jit/llvm to a
- * module of LLVM. It is in SSA form, typed, in basic blocks, and means what LLVM's instructions of
- * the same names mean.
+ * module of LLVM. It is typed, in SSA form, in basic blocks; its instructions have the semantics of
+ * LLVM's with the same names.
  *
- * What a pass or a back end finds out about values is in arrays of its own, by the values' ids.
+ * Passes and back ends keep their results about values in arrays of their own, indexed by the
+ * values' ids.
  *
- * Owner:  everything lives in the arena of its module.
- * Thread: a module belongs to one thread at a time. */
+ * Owner:  everything lives in the arena of its module. Thread: a module belongs to one thread at a
+ * time. */
 #ifndef JIT_KIR_IR_H
 #define JIT_KIR_IR_H
 
