@@ -198,7 +198,7 @@ static hr_status_t make_arena(exec_compiled_t *machine) {
   return NULL;
 }
 
-/* --- generated combiners ---------------------------------------------------------------------- */
+/* --- generated combiners --- */
 
 /* Runs a combiner's generated code on exactly FLAT_COMBINED elements; `out` may be `a`. */
 static hr_status_t combine_all(const flat_combiner_t *combiner, void *out, const void *a,

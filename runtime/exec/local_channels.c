@@ -12,7 +12,7 @@
 
 #include "comm/model/participants.h"
 
-/* --- pairs ------------------------------------------------------------------------------------ */
+/* --- pairs --- */
 
 /* Finds the pair {from,to} of this process in "{{0,1},{1,2}}", by its receiver if `receives`. True
  * if the instruction lists pairs at all; *out_other: the other end, or -1 if no pair contains this
@@ -162,7 +162,7 @@ static hr_status_t write_outfeed(op_env_t *env, const hlo_instr_t *instr, hlo_va
   return NULL;
 }
 
-/* --- life cycle ------------------------------------------------------------------------------- */
+/* --- life cycle --- */
 
 void local_channels_init(local_channels_t *channels, const exec_cancel_t *cancel) {
   *channels = (local_channels_t){.cancel = cancel};

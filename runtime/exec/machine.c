@@ -426,7 +426,7 @@ const exec_machine_options_t *exec_machine_options(const exec_machine_t *machine
   return &machine->options;
 }
 
-/* --- life cycle ------------------------------------------------------------------------------- */
+/* --- life cycle --- */
 
 static hr_status_t traced_wait(op_env_t *env, op_request_t *request) {
   exec_machine_t *machine = env->engine;

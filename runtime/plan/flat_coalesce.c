@@ -53,7 +53,7 @@ static bool may_overwrite_buffer(const flat_builder_t *builder, const flat_step_
   return true;
 }
 
-/* --- carried values --------------------------------------------------------------------------- */
+/* --- carried values --- */
 
 /* Can the buffer be merged with the carried one, from its first write on? */
 static bool can_share_carry(const flat_builder_t *builder, const flat_carry_t *carry, int buffer) {
@@ -96,7 +96,7 @@ static void coalesce_carry(flat_builder_t *builder, const flat_carry_t *carry) {
   flat_coalesce(builder, value, root_buffer(builder, carry->buffer));
 }
 
-/* --- results over operands -------------------------------------------------------------------- */
+/* --- results over operands --- */
 
 static bool can_coalesce(const flat_builder_t *builder, int number, int leaf, int operand,
                          int result) {
@@ -135,7 +135,7 @@ void flat_coalesce_buffers(flat_builder_t *builder) {
   for (int s = 0; s < flat_now(builder); s++) coalesce_step(builder, s);
 }
 
-/* --- results over arguments ------------------------------------------------------------------- */
+/* --- results over arguments --- */
 
 /* Does the result start after the last use of the argument, or with that use if the kernel allows
  * it? */
