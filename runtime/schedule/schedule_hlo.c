@@ -1,13 +1,13 @@
 /* Schedules as HLO: the writer.
  *
- *  All communication of a program is in one chain of tokens and control dependencies, in the  order
+ * All communication of a program is in one chain of tokens and control dependencies, in the order
  * of the statements, so that every runtime keeps that order:
  *
  *    send VALUE PEER      (value, token) -> send -> token -> send-done
  *    recv VALUE PEER      token -> recv -> (value, token) of recv-done
  *    all-reduce VALUE     add-dependency(value, token) -> all-reduce -> after-all, control edge
  *
- *  A repeat is a while over (counter, token, values); values that first appear inside it end with
+ * A repeat is a while over (counter, token, values); values that first appear inside it end with
  * the iteration. Values of a schedule are variables: a binding has the instruction that holds the
  * current value. One writer serves one rank's program; a scope is one computation of it. */
 #include <string.h>

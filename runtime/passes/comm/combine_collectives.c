@@ -1,19 +1,19 @@
 /* The combiner: small all-reduces (all-gathers, reduce-scatters) of one kind that do not depend on
  * each other become one with several operands. Small operands of an all-reduce are sent as one
- * message, those of the others at the same time:
+ * message, those of other collectives concurrently:
  *
  *   p = all-reduce(a)   ->   t = all-reduce(a, b)
  *   q = all-reduce(b)        p = gte(t, 0), q = gte(t, 1)
  *
  * Collectives are taken in the order in which they become ready (comm_graph.h). Those up to
- * HLORUN_COMBINE bytes in total become one at the position of the last, as long as no collective in
- * between, of whatever kind, depends on one of them: gradients of several layers wait for the last
- * one, as nothing needs them before. Latency is paid once instead of n times.
- * Dependence is known by sets of collectives for each instruction; where those would be too large,
- * by levels: collectives of one level are independent.
- * Gathers and scatters along other dimensions than the first of their group are turned to a new
- * first dimension (comm_front.h), all together if they are small: that takes a copy of each.
- * Exact in every bit: each element is reduced over the same processes in the same order. */
+ * HLORUN_COMBINE bytes in total are combined at the position of the last one, if no collective in
+ * between, of any kind, depends on one of them. Gradients of several layers may thus wait for the
+ * last one, since nothing needs them earlier. Latency is paid once instead of n times. Dependence
+ * is found by a set of collectives per instruction, or, if the sets would be too large, by levels:
+ * collectives of one level are independent. Gathers and scatters along different dimensions are
+ * rewritten to a new first dimension (comm_front.h) if they are small together, since that takes a
+ * copy of each. Exact in every bit: each element is reduced over the same processes in the same
+ * order. */
 #include <stdlib.h>
 
 #include "base/options.h"
@@ -24,8 +24,9 @@
 #include "passes/lib/pass_rewrite.h"
 #include "passes/passes.h"
 
+/* Most bytes of a group along several dimensions: copying that much takes less time than a *
+ * message. */
 #define DEFAULT_BYTES (64 << 10)
-/* Of a group along several dimensions: copies of so many bytes take less time than a message. */
 #define MAX_TURNED_BYTES (16 << 10)
 
 /* HLORUN_COMBINE, or the default; 0 switches the pass off. */
@@ -35,22 +36,22 @@ static double max_combined_bytes(void) {
   return text && hr_parse_u64(text, &bytes) ? (double)bytes : DEFAULT_BYTES;
 }
 
-/* --- which --- */
+/* --- candidates --- */
 
-/* One operand, reduced in its own type. */
+/* Does the collective have one operand, reduced in its own type? */
 static bool keeps_types(const hlo_instr_t *instr) {
   return instr->operand_count == 1 && instr->shape->dtype == instr->operands[0]->shape->dtype;
 }
 
-/* Nothing, for all-reduces. */
+/* Are both along the same dimension? Always true for all-reduces. */
 static bool has_same_dimension(const hlo_instr_t *x, const hlo_instr_t *y) {
   if (x->op == HLO_ALL_REDUCE) return true;
   hr_ints_t a = hlo_attr_ints(x, HLO_ATTR_DIMENSIONS), b = hlo_attr_ints(y, HLO_ATTR_DIMENSIONS);
   return a.data[0] == b.data[0];
 }
 
-/* With one reduction, and what has a dimension can be turned; equal computations are one since the
- * pass "cse". */
+/* Do both have the same op and reduction, and either the same dimension or dimensions that can be
+ * rewritten? Equal reductions are one computation after the pass "cse". */
 static bool is_same_kind(const hlo_instr_t *x, const hlo_instr_t *y) {
   bool combines = x->op == HLO_ALL_REDUCE || x->op == HLO_ALL_GATHER || x->op == HLO_REDUCE_SCATTER;
   if (!combines || x->op != y->op || x->called_count != y->called_count) return false;
@@ -58,8 +59,8 @@ static bool is_same_kind(const hlo_instr_t *x, const hlo_instr_t *y) {
   return x->op == HLO_ALL_REDUCE || (comm_can_front(x) && comm_can_front(y));
 }
 
-/* Both must take their processes from the same grid: channel and device-id flags agree. What is
- * gathered is sent as it is, of whatever type. */
+/* Both must take their processes from the same grid: channel and device-id flags must agree.
+ * Gathers may have any types. */
 static bool can_combine(const comm_node_t *a, const comm_node_t *b) {
   const hlo_instr_t *x = a->instr, *y = b->instr;
   return is_same_kind(x, y) && a->segment == b->segment && keeps_types(x) && keeps_types(y) &&
@@ -73,12 +74,12 @@ static bool can_combine(const comm_node_t *a, const comm_node_t *b) {
 
 /* --- dependence --- */
 
-#define MAX_SET_WORDS (1 << 22) /* of all sets of a computation */
+#define MAX_SET_WORDS (1 << 22) /* most words of all sets of a computation */
 
-/* The nodes that an instruction depends on, one bit each; NULL: none. */
+/* The nodes that an instruction depends on, as bit sets; NULL: none. */
 typedef struct ancestors {
   size_t words;
-  const uint64_t **of; /* by instruction id; NULL: too many, levels tell */
+  const uint64_t **of; /* by instruction id; NULL: too many, levels are used */
 } ancestors_t;
 
 static void add_operand(const comm_graph_t *graph, const ancestors_t *ancestors,
@@ -89,7 +90,7 @@ static void add_operand(const comm_graph_t *graph, const ancestors_t *ancestors,
   if (node >= 0) set[node / 64] |= UINT64_C(1) << node % 64;
 }
 
-/* Instructions that add nothing to the set of one operand share it. */
+/* An instruction that adds no node to the set of one operand shares that set. */
 static hr_status_t find_set(hr_arena_t *arena, const comm_graph_t *graph, ancestors_t *ancestors,
                             const hlo_instr_t *instr) {
   const uint64_t *only = NULL;
@@ -133,7 +134,7 @@ typedef struct joining {
   bool any;
 } joining_t;
 
-/* Does a node depend on one of the group, or may it? */
+/* Does a node depend on a member of the group, or may it? */
 static bool depends(const joining_t *joining, int node, int first) {
   const comm_graph_t *graph = &joining->graph;
   const comm_node_t *at = &graph->nodes[node];
@@ -145,8 +146,8 @@ static bool depends(const joining_t *joining, int node, int first) {
   return false;
 }
 
-/* Joins to `first` the later nodes of its segment that fit, as long as the bytes allow. The group
- * waits for its last member: a node that depends on one of them ends the search. */
+/* Adds to `first` the later nodes of its segment that fit, within the byte limit. The group waits
+ * for its last member, so a node that depends on a member ends the search. */
 static void find_group(joining_t *joining, int first, double max_bytes) {
   const comm_graph_t *graph = &joining->graph;
   const hlo_instr_t *like = graph->nodes[first].instr;
@@ -184,19 +185,19 @@ static hr_status_t find_groups(hr_arena_t *arena, hlo_computation_t *computation
 
 /* --- joining --- */
 
-/* Are they along several dimensions? */
+/* Are the members along several dimensions? */
 static bool is_mixed(hlo_instr_t *const *members, int count) {
   for (int i = 1; i < count; i++)
     if (!has_same_dimension(members[0], members[i])) return true;
   return false;
 }
 
-/* Of a group along several dimensions, those along another than the first one. */
+/* In a group along several dimensions: is the member along another dimension than the first? */
 static bool is_turned(const hlo_instr_t *member, bool mixed) {
   return mixed && hlo_attr_ints(member, HLO_ATTR_DIMENSIONS).data[0] != 0;
 }
 
-/* Operands are resolved first: they may be elements of a group that was joined before. */
+/* Operands are resolved first: they may be elements of a group that was combined before. */
 static hr_status_t build_combined(pass_rewrite_t *rewrite, hlo_instr_t *const *members, int count,
                                   hlo_instr_t **out_joined) {
   const hlo_instr_t *like = members[0];
