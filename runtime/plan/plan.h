@@ -59,7 +59,8 @@ hr_status_t plan_specialise(hr_arena_t *arena, const plan_step_t *step, hlo_valu
 /* The plan as text: per computation its steps, slots and lifetimes. */
 void plan_print(hr_strbuf_t *text, const plan_t *plan);
 /* One line per communication instruction, in the order of computations and steps, by which
- * processes compare their plans. */
+ * processes compare their plans.
+ * Owner: the lines live in the plan's arena. */
 hr_status_t plan_comm_lines(plan_t *plan, const char *const **out_lines, int *out_count);
 
 #endif

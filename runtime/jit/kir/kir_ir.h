@@ -6,8 +6,8 @@
  * Passes and back ends keep their results about values in arrays of their own, indexed by the
  * values' ids.
  *
- * Owner:  everything lives in the arena of its module. Thread: a module belongs to one thread at a
- * time. */
+ * Owner:  everything lives in the arena of its module.
+ * Thread: a module belongs to one thread at a time. */
 #ifndef JIT_KIR_IR_H
 #define JIT_KIR_IR_H
 

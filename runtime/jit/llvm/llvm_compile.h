@@ -32,9 +32,10 @@ typedef struct llvm_compile_options {
  * lacks. Thread: any. */
 hr_status_t llvm_load(void);
 
-/* Compiles the module to an ELF relocatable object. Requires: LLVM is loaded. Owner: the caller
- * releases *out_object. Errors: INTERNAL with LLVM's message if the module is not well-formed;
- * UNSUPPORTED; NO_MEMORY. Thread: any, one worker per thread. */
+/* Compiles the module to an ELF relocatable object. Requires: LLVM is loaded.
+ * Owner:  the caller releases *out_object.
+ * Errors: INTERNAL with LLVM's message if the module is not well-formed; UNSUPPORTED; NO_MEMORY.
+ * Thread: any, one worker per thread. */
 hr_status_t llvm_compile(const llvm_compile_options_t *options, llvm_worker_t *worker,
                          kir_module_t *module, hr_buffer_t **out_object);
 void llvm_worker_end(llvm_worker_t *worker); /* accepts a zeroed worker */

@@ -280,7 +280,7 @@ static bool has_softmax(const tiling_t *t) {
   return has_between(t, HLO_EXPONENTIAL) && has_between(t, HLO_REDUCE);
 }
 
-/* Requires a fusion and a tiled array that is never in memory; for a single matrix also a softmax. */
+/* Requires a fusion and a tiled array that is never in memory, for a single matrix also softmax. */
 static bool is_worth_it(const tiling_t *t) {
   int fusions = 0, spared = 0;
   for (uint32_t i = 0; i < t->count; i++) {
